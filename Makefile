@@ -1,0 +1,61 @@
+# make setup   a virtual environment in .venv with the command `ironbird`
+# make demo    fly the F450 in wind with a motor fault; ends with the path of a report
+# make test    format, lint, types, import contracts, tests
+# make bench   measure speed against JSBSim and the reference loop
+# make docs    write the generated pages of docs/ anew
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: setup demo test lint check bench docs lock soak clean system
+
+setup: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	@echo "== setup: Python packages into $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + sys.version)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(STAMP)
+
+demo: setup
+	@echo "== demo: F450 in wind with turbulence, one motor loses speed at 20 s"
+	$(BIN)/ironbird fly quad_f450 --mission square --wind 6,240 --turbulence 8 --seed 1 \
+	    --fault 'rotor.speed_loss@1:instance=1,severity=0.15,start=20' --out out/demo
+
+system: setup
+	@echo "== system packages for the tests"
+	@./tools/install_system_packages.sh
+
+lint: setup
+	@echo "== format, lint, types, import contracts"
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	PYTHONPATH=src $(BIN)/lint-imports
+
+test: setup system lint
+	@echo "== tests"
+	$(BIN)/python -m pytest
+
+bench: setup
+	@echo "== bench: speed as a ratio to JSBSim in the same run"
+	$(BIN)/ironbird bench --json bench/latest.json
+
+soak: setup
+	@echo "== soak: 10^8 steps with flat memory, 4,096 lanes"
+	$(BIN)/python bench/soak.py
+
+docs: setup
+	@echo "== docs: pages made by commands"
+	$(BIN)/python tools/write_verification.py
+	$(BIN)/python tools/write_block_reference.py
+
+lock:
+	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra dev \
+	    --python-version 3.11 pyproject.toml tools/build-requirements.in -o requirements.lock
+
+clean:
+	rm -rf $(VENV) out

@@ -1,0 +1,1 @@
+"""Parts, one file each; folders are the subsystems of [Dai] Eq. 3 and 4."""

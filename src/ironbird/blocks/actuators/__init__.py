@@ -1,0 +1,1 @@
+"""S_act: what turns commands into motion."""

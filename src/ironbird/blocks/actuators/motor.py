@@ -1,0 +1,73 @@
+"""Brushless motor with its speed controller: command in, rotor speed out."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from ironbird.model.block import Block, Rates, Values, View
+from ironbird.model.signal import In, Out, Param, State
+from ironbird.symbolic.smooth import clip
+
+
+class MotorCurve(Block):
+    """Steady state of a motor: f_ss of [Dai] Eq. 7, w_ss = C_R sigma (U / U_full) + w_b, [RflyModel] 7.1.1.
+
+    Zero below the dead zone. `health` scales the speed: 0 is dead.
+    """
+
+    throttle = In(unit="1", low=0.0, high=1.0, doc="command after the mixer")
+    voltage_ratio = In(unit="1", default=1.0, doc="supply voltage over that of a full battery")
+    speed = Out(unit="rad/s", doc="rotor speed; direction of spin belongs to the rotor")
+    acceleration = Out(unit="rad/s^2", doc="its derivative")
+    slope = Param(unit="rad/s", low=0.0, doc="C_R: speed gained from zero to full throttle")
+    idle_speed = Param(unit="rad/s", doc="w_b: speed at zero throttle; may be negative")
+    dead_zone = Param(unit="1", default=0.0, low=0.0, high=1.0, doc="no rotation below this command")
+    health = Param(unit="1", default=1.0, low=0.0, high=1.0, tunable=True, doc="share of the speed left; 0 is dead")
+
+    def steady_speed(self, u: View, p: View) -> ca.SX:
+        """Speed at which the motor settles."""
+        sigma = clip(u.throttle, 0, 1)
+        running = p.slope * sigma * u.voltage_ratio + p.idle_speed  # [RflyModel] 7.1.1
+        return p.health * ca.if_else(sigma >= p.dead_zone, ca.fmax(running, 0), 0)
+
+
+class Motor(MotorCurve):
+    """Steady-state curve followed by a first-order lag, [Dai] Eq. 7.
+
+    Valid from idle to full throttle. Not modelled: current limit, stall, active braking, cogging.
+    """
+
+    source = "[Dai] Eq. 7; [RflyModel] 7.1.1"
+
+    omega = State(unit="rad/s", init="omega_0", doc="rotor speed")
+    time_constant = Param(unit="s", low=1e-4, tunable=True, doc="63 % rise time")
+    omega_0 = Param(unit="rad/s", default=0.0, doc="initial speed")
+
+    def derivative(self, x: View, u: View, p: View) -> Rates:
+        return {"omega": (self.steady_speed(u, p) - x.omega) / p.time_constant}  # [Dai] Eq. 7: 1/(T s + 1)
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        return {"speed": x.omega, "acceleration": (self.steady_speed(u, p) - x.omega) / p.time_constant}
+
+
+class MotorSecondOrder(MotorCurve):
+    """Steady-state curve followed by a second-order lag, the other form that [Dai] Eq. 7 names.
+
+    Valid from idle to full throttle. Not modelled: current limit, stall, active braking, cogging.
+    """
+
+    source = "[Dai] Eq. 7"
+
+    omega = State(unit="rad/s", init="omega_0", doc="rotor speed")
+    rate = State(unit="rad/s^2", init=0.0, doc="its derivative")
+    natural_frequency = Param(unit="rad/s", low=1e-2, tunable=True, doc="of the lag")
+    damping_ratio = Param(unit="1", low=0.05, tunable=True, doc="of the lag")
+    omega_0 = Param(unit="rad/s", default=0.0, doc="initial speed")
+
+    def derivative(self, x: View, u: View, p: View) -> Rates:
+        wn = p.natural_frequency
+        rate = wn * wn * (self.steady_speed(u, p) - x.omega) - 2 * p.damping_ratio * wn * x.rate
+        return {"omega": x.rate, "rate": rate}
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        return {"speed": x.omega, "acceleration": x.rate}

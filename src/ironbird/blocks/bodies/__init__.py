@@ -1,0 +1,1 @@
+"""S_body: rigid bodies."""

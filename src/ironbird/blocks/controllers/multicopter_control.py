@@ -1,0 +1,135 @@
+"""Cascaded position and attitude control of a multicopter on its true state."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from ironbird.model.block import Block, Values, View
+from ironbird.model.signal import In, Out, Param, State
+from ironbird.symbolic.smooth import clip, limit_length
+
+GRAVITY = 9.80665
+STEEPEST_TRACE = 1e-3  # keeps the attitude error finite at a half turn
+
+
+class MulticopterControl(Block):
+    """Position P, velocity PI, attitude P, rate PI, and allocation to any rotor layout.
+
+    The scheme is the cascade that multicopter autopilots share; the attitude error is the vector part of the error
+    quaternion, sin(angle/2) times the axis [Brescianini2013]. Roll, pitch and thrust go before yaw
+    when motors saturate. It sees the true state: sensors and estimator are other parts. Not modelled: arming checks.
+    """
+
+    source = "[Brescianini2013]; [Dai] Eq. 3"
+
+    p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
+    v_NB_N = In(unit="m/s", shape=3, frame="N", doc="velocity")
+    R_NB = In(unit="1", shape=(3, 3), doc="attitude")
+    w_NB_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity")
+    position_set = In(unit="m", shape=3, frame="N", doc="where to be")
+    velocity_set = In(unit="m/s", shape=3, frame="N", default=0.0, doc="how the set-point moves")
+    yaw_set = In(unit="rad", default=0.0, doc="heading")
+    armed = In(unit="1", default=1.0, doc="0 stops the motors")
+    thrust_total = Out(unit="N", doc="commanded")
+    moment_set_B = Out(unit="N*m", shape=3, frame="B", doc="commanded")
+    rate_set_B = Out(unit="rad/s", shape=3, frame="B", doc="commanded angular velocity")
+
+    velocity_sum = State(unit="m/s^2", shape=3, frame="N", init=0.0, doc="integral of the velocity error")
+    rate_sum = State(unit="rad/s^2", shape=3, frame="B", init=0.0, doc="integral of the rate error")
+
+    mass = Param(unit="kg", low=1e-3, doc="assumed")
+    inertia = Param(unit="kg*m^2", shape=3, low=1e-9, doc="assumed, diagonal")
+    position_gain = Param(unit="1/s", low=0.0, tunable=True, doc="position error to velocity")
+    velocity_gain = Param(unit="1/s", low=0.0, tunable=True, doc="velocity error to acceleration")
+    velocity_integral = Param(unit="1/s", low=0.0, tunable=True, doc="rate of the integral, times the velocity gain")
+    attitude_gain = Param(unit="1/s", shape=3, low=0.0, tunable=True, doc="attitude error to rate, per axis")
+    rate_gain = Param(unit="1/s", shape=3, low=0.0, tunable=True, doc="rate error to angular acceleration")
+    rate_integral = Param(unit="1/s", low=0.0, tunable=True, doc="rate of the integral, times the rate gain")
+    max_speed = Param(unit="m/s", low=0.1, tunable=True, doc="horizontal")
+    max_climb = Param(unit="m/s", low=0.1, tunable=True, doc="up")
+    max_descent = Param(unit="m/s", low=0.1, tunable=True, doc="down")
+    max_tilt = Param(unit="rad", low=0.05, high=1.4, tunable=True, doc="of the commanded thrust")
+    max_rate = Param(unit="rad/s", shape=3, low=0.1, tunable=True, doc="commanded")
+
+    def __init__(self, rotors: int, *, sample_s: float) -> None:
+        super().__init__(sample_s=sample_s)
+        self.rotors = rotors
+        self.declare(
+            "allocation",
+            Param(
+                unit="1", shape=(rotors, 4), doc="thrust, roll, pitch, yaw moment to rotor thrusts (inverse geometry)"
+            ),
+        )
+        self.declare("max_thrust", Param(unit="N", shape=rotors, low=1e-6, doc="of one rotor at full throttle"))
+        self.declare("thrust_coefficient", Param(unit="N*s^2", shape=rotors, low=1e-12, doc="assumed"))
+        self.declare("motor_slope", Param(unit="rad/s", shape=rotors, low=1e-3, doc="assumed"))
+        self.declare("motor_idle", Param(unit="rad/s", shape=rotors, doc="assumed"))
+        for i in range(rotors):
+            self.declare(f"throttle_{i + 1}", Out(unit="1", low=0.0, high=1.0, doc=f"command of motor {i + 1}"))
+
+    def _law(self, x: View, u: View, p: View) -> dict[str, ca.SX]:
+        # Position and velocity
+        wanted = u.velocity_set + p.position_gain * (u.position_set - u.p_NB_N)
+        horizontal = limit_length(wanted[:2], p.max_speed)
+        vertical = clip(wanted[2], -p.max_climb, p.max_descent)
+        velocity_error = ca.vertcat(horizontal, vertical) - u.v_NB_N
+        acceleration = p.velocity_gain * velocity_error + x.velocity_sum
+        up = ca.fmax(GRAVITY - acceleration[2], 0.3 * GRAVITY)  # never turn upside down
+        sideways = limit_length(acceleration[:2], up * ca.tan(p.max_tilt))
+        force = p.mass * ca.vertcat(sideways, -up)  # of the rotors, in N
+
+        # Attitude: body z against the force, nose towards the heading
+        thrust = ca.sqrt(ca.dot(force, force))
+        z_d = -force / thrust
+        heading = ca.vertcat(ca.cos(u.yaw_set), ca.sin(u.yaw_set), 0)
+        y_d = ca.cross(z_d, heading)
+        y_d = y_d / ca.sqrt(ca.dot(y_d, y_d))
+        R_d = ca.horzcat(ca.cross(y_d, z_d), y_d, z_d)
+        E = R_d.T @ u.R_NB
+        half = 0.5 / ca.sqrt(ca.fmax(1 + ca.trace(E), STEEPEST_TRACE))
+        error = half * ca.vertcat(E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1])  # sin(angle/2) axis
+        rate_set = clip(-2 * p.attitude_gain * error, -p.max_rate, p.max_rate)
+
+        # Rates
+        rate_error = rate_set - u.w_NB_B
+        angular = p.rate_gain * rate_error + x.rate_sum
+        moment = p.inertia * angular + ca.cross(u.w_NB_B, p.inertia * u.w_NB_B)
+
+        # Allocation: thrust along the present axis, roll and pitch first, as much yaw as is left
+        lift = ca.fmax(-ca.dot(force, u.R_NB[:, 2]), 0)
+        base = p.allocation[:, 0] * lift + p.allocation[:, 1] * moment[0] + p.allocation[:, 2] * moment[1]
+        yaw = p.allocation[:, 3] * moment[2]
+        share = ca.SX(1)
+        for i in range(self.rotors):
+            room = ca.if_else(yaw[i] > 0, p.max_thrust[i] - base[i], base[i])
+            share = ca.fmin(share, ca.fmax(room, 0) / ca.fmax(ca.fabs(yaw[i]), 1e-9))
+        thrusts = clip(base + share * yaw, 0, p.max_thrust)
+        return {
+            "velocity_error": velocity_error, "rate_error": rate_error, "lift": lift, "moment": moment,
+            "rate_set": rate_set, "thrusts": thrusts,
+        }  # fmt: skip
+
+    def update(self, x: View, u: View, p: View) -> Values:
+        assert self.sample_s is not None
+        law = self._law(x, u, p)
+        gain = p.velocity_integral * p.velocity_gain * self.sample_s
+        velocity_sum = clip(x.velocity_sum + gain * law["velocity_error"], -5.0, 5.0)
+        rate_sum = clip(x.rate_sum + p.rate_integral * p.rate_gain * self.sample_s * law["rate_error"], -20.0, 20.0)
+        armed = u.armed > 0.5
+        return {
+            "velocity_sum": ca.if_else(armed, velocity_sum, ca.SX.zeros(3)),
+            "rate_sum": ca.if_else(armed, rate_sum, ca.SX.zeros(3)),
+        }
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        law = self._law(x, u, p)
+        speeds = ca.sqrt(law["thrusts"] / p.thrust_coefficient)
+        throttles = clip((speeds - p.motor_idle) / p.motor_slope, 0, 1)
+        values: dict[str, ca.SX] = {
+            "thrust_total": law["lift"],
+            "moment_set_B": law["moment"],
+            "rate_set_B": law["rate_set"],
+        }
+        for i in range(self.rotors):
+            values[f"throttle_{i + 1}"] = ca.if_else(u.armed > 0.5, throttles[i], 0)
+        return values

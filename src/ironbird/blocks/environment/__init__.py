@@ -1,0 +1,1 @@
+"""S_env: earth, air, wind, ground."""

@@ -1,0 +1,25 @@
+"""Motion through the air: what the wind leaves of the motion over ground."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from ironbird.model.block import Block, Values, View
+from ironbird.model.signal import In, Out
+
+
+class AirData(Block):
+    """Velocity relative to the air, [Dai] Sec. II-B: v_rel = v - v_wind; the wind is the sum of Eq. 6."""
+
+    source = "[Dai] Eq. 6"
+
+    wind_N = In(unit="m/s", shape=3, frame="N", gather=True, doc="all parts of the wind")
+    v_NB_B = In(unit="m/s", shape=3, frame="B", doc="velocity over ground")
+    R_NB = In(unit="1", shape=(3, 3), doc="attitude")
+    v_air_B = Out(unit="m/s", shape=3, frame="B", doc="velocity through the air")
+    airspeed = Out(unit="m/s", doc="its size")
+    wind_sum_N = Out(unit="m/s", shape=3, frame="N", doc="the whole wind")
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        v = u.v_NB_B - u.R_NB.T @ u.wind_N
+        return {"v_air_B": v, "airspeed": ca.sqrt(ca.dot(v, v)), "wind_sum_N": u.wind_N}

@@ -1,0 +1,1 @@
+"""S_fm: forces and moments on the body."""

@@ -1,0 +1,98 @@
+"""Ground contact at several points: spring and damper across the ground, friction that sticks along it."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from ironbird.model.block import Block, Rates, Values, View
+from ironbird.model.signal import In, Out, Param, State
+from ironbird.symbolic.smooth import clip
+
+RELEASE_S = 0.005  # how fast a bristle relaxes in the air
+STICK_SHARE = 0.7  # share of the greatest deflection below which nothing slips [Dupont2002]
+
+
+class GroundContact(Block):
+    """F = k d + c d' across the ground, [RflyModel] 6.4, and Coulomb friction with elastic sticking.
+
+    Never pulls. Friction is an elasto-plastic bristle per point [Dupont2002]: below its limit it is a spring, so a
+    vehicle at rest on a slope or in wind does not creep. The ground is the tangent plane that the terrain
+    part gives. Not modelled: rolling, sinking, points hitting anything but the ground.
+    """
+
+    source = "[RflyModel] 6.4; [Dupont2002]"
+
+    p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
+    v_NB_N = In(unit="m/s", shape=3, frame="N", doc="velocity")
+    R_NB = In(unit="1", shape=(3, 3), doc="attitude")
+    w_NB_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity")
+    place = In(unit="m", shape=2, frame="N", default=0.0, doc="where the ground plane is given")
+    ground_z = In(unit="m", default=0.0, doc="z (down) of the ground there")
+    slope = In(unit="1", shape=2, default=0.0, doc="z per metre north and east")
+    force_B = Out(unit="N", shape=3, frame="B", doc="sum over the points")
+    moment_B = Out(unit="N*m", shape=3, frame="B", doc="about the centre of mass")
+    load = Out(unit="N", doc="sum of the normal forces")
+
+    stiffness = Param(unit="N/m", low=1.0, doc="k of one point")
+    damping = Param(unit="N*s/m", low=0.0, doc="c of one point")
+    friction = Param(unit="1", low=0.0, high=3.0, tunable=True, doc="Coulomb coefficient")
+    grip_stiffness = Param(unit="N/m", low=1.0, doc="of the bristle of one point")
+    grip_damping = Param(unit="N*s/m", low=0.0, doc="of the bristle of one point")
+
+    def __init__(self, points: int) -> None:
+        super().__init__()
+        self.points = points
+        self.declare("points", Param(unit="m", shape=(3, points), frame="B", doc="contact points, one per column"))
+        self.declare("bristles", State(unit="m", shape=2 * points, init=0.0, doc="deflections along the ground"))
+
+    def _point(self, x: View, u: View, p: View, i: int) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+        """Force and moment in N, normal load, rate of the bristle of one point."""
+        sn, se = u.slope[0], u.slope[1]
+        up = ca.vertcat(sn, se, -1) / ca.sqrt(1 + sn * sn + se * se)
+        along = ca.vertcat(1, 0, sn) / ca.sqrt(1 + sn * sn)
+        across = ca.cross(up, along)
+
+        r_B = p.points[:, i]
+        arm = u.R_NB @ r_B
+        position = u.p_NB_N + arm
+        velocity = u.v_NB_N + u.R_NB @ ca.cross(u.w_NB_B, r_B)
+        below = position[2] - u.ground_z - ca.dot(u.slope, position[:2] - u.place)
+        depth = -up[2] * below  # distance along the normal
+        touching = depth > 0
+        press = ca.fmax(p.stiffness * depth - p.damping * ca.dot(velocity, up), 0)
+
+        z = x.bristles[2 * i : 2 * i + 2]
+        slip = ca.vertcat(ca.dot(velocity, along), ca.dot(velocity, across))
+        limit = p.friction * press
+        pull = p.grip_stiffness * z + p.grip_damping * slip
+        grip = pull * ca.fmin(limit / ca.sqrt(ca.dot(pull, pull) + 1e-18), 1)  # Coulomb
+        force = up * press - along * grip[0] - across * grip[1]
+
+        longest = limit / p.grip_stiffness + 1e-9
+        length = ca.sqrt(ca.dot(z, z) + 1e-24)
+        yielding = clip((length / longest - STICK_SHARE) / (1 - STICK_SHARE), 0, 1)  # [Dupont2002] alpha
+        stretch = ca.fmax(ca.dot(z, slip), 0) / (length * ca.fmax(length, longest))
+        excess = ca.fmax(length / longest - 1, 0)
+        rate = slip - z * (yielding * stretch + ca.fmin(excess, 1) / RELEASE_S)
+        # Everything is under one condition, so that the kernel skips it for vehicles in the air.
+        nothing = ca.SX.zeros(3)
+        return (
+            ca.if_else(touching, force, nothing),
+            ca.if_else(touching, ca.cross(arm, force), nothing),
+            ca.if_else(touching, press, 0),
+            ca.if_else(touching, rate, -z / RELEASE_S),
+        )
+
+    def derivative(self, x: View, u: View, p: View) -> Rates:
+        return {"bristles": ca.vertcat(*[self._point(x, u, p, i)[3] for i in range(self.points)])}
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        force_N = ca.SX.zeros(3)
+        moment_N = ca.SX.zeros(3)
+        total = ca.SX(0)
+        for i in range(self.points):
+            force, moment, load, _ = self._point(x, u, p, i)
+            force_N = force_N + force
+            moment_N = moment_N + moment
+            total = total + load
+        return {"force_B": u.R_NB.T @ force_N, "moment_B": u.R_NB.T @ moment_N, "load": total}

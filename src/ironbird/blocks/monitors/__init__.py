@@ -1,0 +1,1 @@
+"""Parts that watch a run and may end it."""

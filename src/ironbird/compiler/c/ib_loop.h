@@ -1,0 +1,276 @@
+/* The run loop around a generated model: the same text for one lane and for IB_W lanes.
+ *
+ * The generated file defines, before it includes this one:
+ *   sizes      IB_NX IB_NXD IB_NHELD IB_NU IB_NP IB_NPRE IB_NTICK IB_NNOISE IB_NLOG IB_NSTOP IB_STEP_S IB_METHOD
+ *   functions  ib_model_prelude  what depends on parameters alone, after each change of one
+ *              ib_model_tick     what is constant during a tick
+ *              ib_model_rates    derivatives of the continuous states (called once per stage)
+ *              ib_model_project  continuous states back to their manifold
+ *              ib_model_noise    noise of continuous blocks, drawn every tick
+ *              ib_model_samples  sampled blocks that are due: their noise, outputs and next states
+ *              ib_model_log      all loggable signals
+ *              ib_model_stop     stop conditions
+ *
+ * Data of a block of IB_W lanes is contiguous: arrays are [block][row][lane].
+ * Order within tick k (time k h): parameter events, noise, sampled blocks, log, stop conditions, integration.
+ */
+#ifndef IB_LOOP_H
+#define IB_LOOP_H
+
+enum { IB_REPLACE = 0, IB_SCALE = 1, IB_OFFSET = 2 };
+enum { IB_SHAPE_STEP = 0, IB_SHAPE_RAMP = 1, IB_SHAPE_INTERMITTENT = 2 };
+enum { IB_DIVERGED = -1 };
+#define IB_NEVER INT64_MAX
+#define IB_DIVERGENCE_LIMIT 1e12
+#define IB_NOTHING 1e-150
+
+typedef struct {
+  int64_t lane;         /* lane within its block */
+  int64_t param;        /* row of the parameter */
+  int64_t effect;       /* IB_REPLACE, IB_SCALE, IB_OFFSET */
+  int64_t shape;        /* IB_SHAPE_* */
+  int64_t start, end;   /* ticks; active in [start, end) */
+  int64_t rise;         /* ticks of a ramp */
+  int64_t period, on;   /* ticks of an intermittent shape */
+  double value;
+} ib_event;
+
+typedef struct {
+  int64_t first_block, last_block; /* lane blocks to run: [first, last) */
+  int64_t tick, ticks;             /* first tick and how many */
+  double *x, *xd, *held;           /* [block][row][lane] */
+  const double *param;             /* base values */
+  const double *input;             /* held for the whole call */
+  const uint64_t *seed;            /* [block][lane] */
+  int64_t *stop_tick;              /* [block][lane]; -1 while running */
+  int64_t *stop_reason;            /* index of the stop condition, or IB_DIVERGED */
+  int64_t *stop_row;               /* for IB_DIVERGED: row of the state (continuous first, then sampled) */
+  const ib_event *events;
+  const int64_t *event_first;      /* [block + 1] */
+  int64_t log_every;               /* ticks between rows; 0 is no log */
+  int64_t log_rows;                /* rows of `log` */
+  int64_t log_count;               /* columns of `log` */
+  const int64_t *log_index;        /* which of the loggable signals */
+  double *log;                     /* [block][row][column][lane] */
+} ib_run_args;
+
+#define IB_ROWS(n) ((n) > 0 ? (n) : 1)
+
+/* How much of an event acts at a tick, 0 to 1, and the next tick at which that changes. */
+static double ib_event_weight(const ib_event *e, int64_t tick, int64_t *next) {
+  if (tick < e->start) { *next = e->start; return 0.0; }
+  if (tick >= e->end) { *next = IB_NEVER; return 0.0; }
+  *next = e->end;
+  if (e->shape == IB_SHAPE_RAMP && tick - e->start < e->rise) {
+    *next = tick + 1;
+    return (double)(tick - e->start) / (double)e->rise;
+  }
+  if (e->shape == IB_SHAPE_INTERMITTENT) {
+    const int64_t phase = (tick - e->start) % e->period;
+    const int64_t change = tick + (phase < e->on ? e->on - phase : e->period - phase);
+    if (change < *next) *next = change;
+    return phase < e->on ? 1.0 : 0.0;
+  }
+  return 1.0;
+}
+
+/* Parameters in force at a tick; returns the next tick at which they change. */
+static int64_t ib_apply_events(const ib_event *first, const ib_event *last, int64_t tick, const double *base,
+                               double *param) {
+  int64_t next = IB_NEVER;
+  for (const ib_event *e = first; e < last; ++e) param[e->param * IB_W + e->lane] = base[e->param * IB_W + e->lane];
+  for (const ib_event *e = first; e < last; ++e) {
+    int64_t change;
+    const double w = ib_event_weight(e, tick, &change);
+    double *p = &param[e->param * IB_W + e->lane];
+    if (change < next) next = change;
+    if (w == 0.0) continue;
+    if (e->effect == IB_REPLACE) *p = w == 1.0 ? e->value : *p + w * (e->value - *p);
+    else if (e->effect == IB_SCALE) *p = *p * (1.0 + w * (e->value - 1.0));
+    else *p = *p + w * e->value;
+  }
+  return next;
+}
+
+/* One fixed step of the continuous states from time t. */
+static inline void ib_integrate(double t, ib_f *x, const ib_f *tk, const ib_f *pre, const ib_f *p) {
+  const double h = IB_STEP_S;
+#if IB_NX > 0
+#if IB_METHOD == 1 /* explicit Euler */
+  ib_f k[IB_NX];
+  ib_model_rates(t, x, tk, pre, p, k);
+  for (int i = 0; i < IB_NX; ++i) x[i] = x[i] + ib_splat(h) * k[i];
+#elif IB_METHOD == 2 /* midpoint */
+  ib_f k[IB_NX], s[IB_NX];
+  ib_model_rates(t, x, tk, pre, p, k);
+  for (int i = 0; i < IB_NX; ++i) s[i] = x[i] + ib_splat(0.5 * h) * k[i];
+  ib_model_rates(t + 0.5 * h, s, tk, pre, p, k);
+  for (int i = 0; i < IB_NX; ++i) x[i] = x[i] + ib_splat(h) * k[i];
+#else /* classical Runge-Kutta of order four */
+  ib_f k[IB_NX], s[IB_NX], a[IB_NX];
+  ib_model_rates(t, x, tk, pre, p, k);
+  for (int i = 0; i < IB_NX; ++i) { a[i] = k[i]; s[i] = x[i] + ib_splat(0.5 * h) * k[i]; }
+  ib_model_rates(t + 0.5 * h, s, tk, pre, p, k);
+  for (int i = 0; i < IB_NX; ++i) { a[i] = a[i] + (k[i] + k[i]); s[i] = x[i] + ib_splat(0.5 * h) * k[i]; }
+  ib_model_rates(t + 0.5 * h, s, tk, pre, p, k);
+  for (int i = 0; i < IB_NX; ++i) { a[i] = a[i] + (k[i] + k[i]); s[i] = x[i] + ib_splat(h) * k[i]; }
+  ib_model_rates(t + h, s, tk, pre, p, k);
+  for (int i = 0; i < IB_NX; ++i) x[i] = x[i] + ib_splat(h / 6.0) * (a[i] + k[i]);
+#endif
+  ib_model_project(x, pre, p);
+#endif
+}
+
+/* Lanes with a state that is not a number or beyond all bounds. States that have decayed to nothing become zero:
+ * subnormal numbers would slow the processor a hundredfold. */
+static inline ib_i ib_sweep(ib_f *x, int n) {
+  const ib_f limit = ib_splat(IB_DIVERGENCE_LIMIT), nothing = ib_splat(IB_NOTHING), zero = ib_splat(0.0);
+  ib_i good = ib_lt(ib_splat(0.0), ib_splat(1.0));
+  for (int i = 0; i < n; ++i) {
+    const ib_f size = ib_fabs(x[i]);
+    good = ib_and(good, ib_lt(size, limit));
+    x[i] = ib_select(ib_lt(size, nothing), zero, x[i]);
+  }
+  return ib_not(good);
+}
+
+/* The first bad state of a lane. */
+static int64_t ib_first_bad(const double *x, int n, int lane) {
+  for (int i = 0; i < n; ++i) {
+    const double v = x[i * IB_W + lane];
+    if (!(v < IB_DIVERGENCE_LIMIT && v > -IB_DIVERGENCE_LIMIT)) return i;
+  }
+  return -1;
+}
+
+static void ib_copy_lane(double *to, const double *from, int rows, int lane) {
+  for (int i = 0; i < rows; ++i) to[i * IB_W + lane] = from[i * IB_W + lane];
+}
+
+static void ib_run_block(const ib_run_args *r, int64_t block) {
+  ib_f x[IB_ROWS(IB_NX)], xd[IB_ROWS(IB_NXD)], held[IB_ROWS(IB_NHELD)], p[IB_ROWS(IB_NP)], u[IB_ROWS(IB_NU)];
+  ib_f before[IB_ROWS(IB_NX)];
+  ib_f frozen_x[IB_ROWS(IB_NX)], frozen_xd[IB_ROWS(IB_NXD)], frozen_held[IB_ROWS(IB_NHELD)];
+  ib_f pre[IB_ROWS(IB_NPRE)], tk[IB_ROWS(IB_NTICK)], noise[IB_ROWS(IB_NNOISE)];
+  double *gx = r->x + block * IB_NX * IB_W, *gxd = r->xd + block * IB_NXD * IB_W;
+  double *gheld = r->held + block * IB_NHELD * IB_W;
+  const double *base = r->param + block * IB_NP * IB_W, *gu = r->input + block * IB_NU * IB_W;
+  int64_t *stop_tick = r->stop_tick + block * IB_W, *stop_reason = r->stop_reason + block * IB_W;
+  int64_t *stop_row = r->stop_row + block * IB_W;
+  const ib_event *first = r->events + r->event_first[block], *last = r->events + r->event_first[block + 1];
+  int64_t next_event = first < last ? r->tick : IB_NEVER;
+  int dirty = 1, running = 0;
+  ib_u seed;
+  ib_i alive;
+
+  for (int i = 0; i < IB_NX * IB_W; ++i) ((double *)x)[i] = gx[i];
+  for (int i = 0; i < IB_NXD * IB_W; ++i) ((double *)xd)[i] = gxd[i];
+  for (int i = 0; i < IB_NHELD * IB_W; ++i) ((double *)held)[i] = gheld[i];
+  for (int i = 0; i < IB_NP * IB_W; ++i) ((double *)p)[i] = base[i];
+  for (int i = 0; i < IB_NU * IB_W; ++i) ((double *)u)[i] = gu[i];
+  for (int i = 0; i < IB_NNOISE; ++i) noise[i] = ib_splat(0.0);
+  for (int l = 0; l < IB_W; ++l) {
+    ((uint64_t *)&seed)[l] = r->seed[block * IB_W + l];
+    ((int64_t *)&alive)[l] = stop_tick[l] < 0 ? -1 : 0;
+    running += stop_tick[l] < 0;
+    if (stop_tick[l] >= 0) {
+      ib_copy_lane((double *)frozen_x, (double *)x, IB_NX, l);
+      ib_copy_lane((double *)frozen_xd, (double *)xd, IB_NXD, l);
+      ib_copy_lane((double *)frozen_held, (double *)held, IB_NHELD, l);
+    }
+  }
+
+  int64_t row = 0, until_log = r->log_every > 0 ? (r->log_every - r->tick % r->log_every) % r->log_every : -1;
+  for (int64_t tick = r->tick; tick < r->tick + r->ticks && running > 0; ++tick) {
+    const double t = (double)tick * IB_STEP_S;
+    if (tick >= next_event) {
+      next_event = ib_apply_events(first, last, tick, base, (double *)p);
+      dirty = 1;
+    }
+    if (dirty) ib_model_prelude(p, pre);
+    ib_model_noise(seed, tick, noise);
+    const int sampled = ib_model_samples(t, tick, seed, x, xd, held, u, p, pre, noise);
+    if (dirty || sampled || IB_TICK_ALWAYS) ib_model_tick(held, u, p, pre, noise, tk);
+    dirty = 0;
+
+    if (until_log == 0) {
+      if (row < r->log_rows) {
+        ib_f all[IB_ROWS(IB_NLOG)];
+        const ib_f blank = ib_splat(__builtin_nan(""));
+        double *to = r->log + ((block * r->log_rows + row) * r->log_count) * IB_W;
+        ib_model_log(t, x, xd, held, u, p, pre, tk, noise, all);
+        for (int64_t j = 0; j < r->log_count; ++j) {
+          const ib_f v = ib_select(alive, all[r->log_index[j]], blank);
+          for (int l = 0; l < IB_W; ++l) to[j * IB_W + l] = ((const double *)&v)[l];
+        }
+        ++row;
+      }
+      until_log = r->log_every;
+    }
+    --until_log;
+
+#if IB_NSTOP > 0
+    ib_f flag[IB_NSTOP];
+    ib_i hit = ib_lt(ib_splat(1.0), ib_splat(0.0));
+    ib_model_stop(t, x, xd, held, u, p, pre, tk, noise, flag);
+    for (int j = 0; j < IB_NSTOP; ++j) hit = ib_or(hit, ib_lt(ib_splat(0.5), flag[j]));
+    hit = ib_and(hit, alive);
+    if (ib_any(hit)) {
+      for (int l = 0; l < IB_W; ++l) {
+        if (!((const int64_t *)&hit)[l]) continue;
+        int j = 0;
+        while (!(((const double *)&flag[j])[l] > 0.5)) ++j;
+        stop_tick[l] = tick;
+        stop_reason[l] = j;
+        ib_copy_lane((double *)frozen_x, (double *)x, IB_NX, l);
+        ib_copy_lane((double *)frozen_xd, (double *)xd, IB_NXD, l);
+        ib_copy_lane((double *)frozen_held, (double *)held, IB_NHELD, l);
+        ((int64_t *)&alive)[l] = 0;
+        --running;
+      }
+      if (running == 0) break;
+    }
+#endif
+
+    for (int i = 0; i < IB_NX; ++i) before[i] = x[i];
+    ib_integrate(t, x, tk, pre, p);
+    ib_i bad = ib_sweep(x, IB_NX);
+    if (sampled) bad = ib_or(bad, ib_sweep(xd, IB_NXD));
+    bad = ib_and(bad, alive);
+    if (ib_any(bad)) {
+      for (int l = 0; l < IB_W; ++l) {
+        if (!((const int64_t *)&bad)[l]) continue;
+        int64_t at = ib_first_bad((double *)x, IB_NX, l);
+        if (at < 0) at = IB_NX + ib_first_bad((double *)xd, IB_NXD, l);
+        stop_tick[l] = tick;
+        stop_reason[l] = IB_DIVERGED;
+        stop_row[l] = at;
+        ib_copy_lane((double *)frozen_x, (double *)before, IB_NX, l); /* the last good state */
+        ib_copy_lane((double *)frozen_xd, (double *)xd, IB_NXD, l);
+        ib_copy_lane((double *)frozen_held, (double *)held, IB_NHELD, l);
+        ((int64_t *)&alive)[l] = 0;
+        --running;
+      }
+    }
+  }
+
+  for (int l = 0; l < IB_W; ++l) {
+    if (stop_tick[l] < 0) continue;
+    ib_copy_lane((double *)x, (double *)frozen_x, IB_NX, l);
+    ib_copy_lane((double *)xd, (double *)frozen_xd, IB_NXD, l);
+    ib_copy_lane((double *)held, (double *)frozen_held, IB_NHELD, l);
+  }
+  for (int i = 0; i < IB_NX * IB_W; ++i) gx[i] = ((double *)x)[i];
+  for (int i = 0; i < IB_NXD * IB_W; ++i) gxd[i] = ((double *)xd)[i];
+  for (int i = 0; i < IB_NHELD * IB_W; ++i) gheld[i] = ((double *)held)[i];
+}
+
+/* Advance lane blocks; the only function that the host calls. */
+IB_API void ib_run(const ib_run_args *r) {
+  for (int64_t block = r->first_block; block < r->last_block; ++block) ib_run_block(r, block);
+}
+
+/* What this library was built for, so that the host can check it. */
+IB_API int64_t ib_lanes(void) { return IB_W; }
+
+#endif

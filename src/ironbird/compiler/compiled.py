@@ -1,0 +1,129 @@
+"""CompiledModel: an immutable model, ready to run any number of vehicles; many run states share one."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ironbird.compiler import native
+from ironbird.compiler.flatten import Flat, flatten
+from ironbird.compiler.generate import METHODS, Source, generate
+from ironbird.errors import ModelError, UnknownNameError
+from ironbird.model.diagram import Diagram, as_column
+from ironbird.model.signal import Number, Signal
+
+LANES = 8  # lanes per block of the wide kernel: one AVX-512 register, two of AVX2, four of NEON
+
+
+@dataclass(frozen=True)
+class CompiledModel:
+    """A diagram turned into native code. Holds no value that changes during a run."""
+
+    flat: Flat
+    method: str
+    source: Source
+    _libraries: dict[int, ctypes.CDLL] = field(default_factory=dict, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The diagram's name."""
+        return self.flat.diagram.name
+
+    @property
+    def step_s(self) -> float:
+        """Length of a tick."""
+        return self.flat.step_s
+
+    @functools.cached_property
+    def model_hash(self) -> str:
+        """What the model computes: source and headers, whatever compiler, lane count or machine runs it."""
+        return hashlib.sha256((self.source.text + native._headers_text()).encode()).hexdigest()
+
+    def library(self, width: int) -> ctypes.CDLL:
+        """The native code for 1 lane or for LANES lanes per block, compiled at first use."""
+        with self._lock:
+            if width not in self._libraries:
+                self._libraries[width] = native.load(native.build(self.source.text, width), width)
+            return self._libraries[width]
+
+    def build_all(self) -> None:
+        """Compile both widths now, side by side."""
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(functools.partial(native.build, self.source.text), (1, LANES)))
+
+    # ------------------------------------------------------------------ names
+
+    def signals(self) -> dict[str, Signal]:
+        """All signals that can be logged, by path."""
+        return dict(self.flat.log.signals)
+
+    def states(self) -> dict[str, Signal]:
+        """All states by path, continuous ones first."""
+        return {**self.flat.x.signals, **self.flat.xd.signals}
+
+    def params(self) -> dict[str, Signal]:
+        """All parameters by path."""
+        return dict(self.flat.p.signals)
+
+    def inputs(self) -> dict[str, Signal]:
+        """All external inputs by name."""
+        return dict(self.flat.u.signals)
+
+    def param_rows(self, path: str) -> slice:
+        """Rows of a parameter, or of one entry of it (`path[i]`)."""
+        name, _, index = path.partition("[")
+        rows = self.flat.p.rows(name)
+        if index:
+            i = int(index.rstrip("]"))
+            if not 0 <= i < rows.stop - rows.start:
+                raise ModelError(f"{path}: index {i} is outside 0..{rows.stop - rows.start - 1}")
+            return slice(rows.start + i, rows.start + i + 1)
+        return rows
+
+    def state_at(self, row: int) -> str:
+        """Name of a state by its row, continuous ones first."""
+        return (self.flat.x.labels() + self.flat.xd.labels())[row]
+
+    def find_signals(self, patterns: list[str] | None) -> list[str]:
+        """Signal paths that match; a pattern is a path, a block path (all its outputs) or ends with '*'."""
+        if patterns is None:
+            return list(self.flat.log.signals)
+        found: list[str] = []
+        for pattern in patterns:
+            hits = [
+                path for path in self.flat.log.signals
+                if path == pattern or path.startswith(pattern + ".")
+                or (pattern.endswith("*") and path.startswith(pattern[:-1]))
+            ]  # fmt: skip
+            if not hits:
+                raise UnknownNameError("signal", pattern, self.flat.log.signals)
+            found += hits
+        return list(dict.fromkeys(found))
+
+    def check_value(self, path: str, value: Number | np.ndarray) -> np.ndarray:
+        """A parameter value as a column, checked against size and range."""
+        rows = self.param_rows(path)
+        signal = self.flat.p.signals[path.partition("[")[0]]
+        if rows.stop - rows.start == signal.size:
+            column = as_column(value, signal, path)
+        else:
+            column = np.array([float(np.asarray(value))])
+        if not (column.min() >= signal.low and column.max() <= signal.high):
+            worst = column.min() if column.min() < signal.low else column.max()
+            raise ModelError(f"{path} = {worst:g} {signal.unit} is outside its range {signal.low:g} .. {signal.high:g}")
+        return column
+
+
+def compile_model(diagram: Diagram, *, step_s: float = 1e-3, method: str = "rk4") -> CompiledModel:
+    """Validate, flatten and translate a diagram; native code is built at first use and kept in the cache."""
+    if method not in METHODS:
+        raise UnknownNameError("integration method", method, METHODS)
+    flat = flatten(diagram, step_s)
+    return CompiledModel(flat, method, generate(flat, method))

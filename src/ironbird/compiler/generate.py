@@ -1,0 +1,168 @@
+"""The C source of a flat model; the run loop around it is `c/ib_loop.h`."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from ironbird.compiler.emit import Emitter, Store
+from ironbird.compiler.flatten import ARRAYS, Flat, noise_rows
+from ironbird.compiler.ir import TICK, Graph
+
+METHODS = {"euler": 1, "rk2": 2, "rk4": 4}
+
+_RATES = "static void ib_model_rates(double t, const ib_f *x, const ib_f *tk, const ib_f *pre, const ib_f *p, ib_f *k)"
+_READ = (
+    "double t, const ib_f *x, const ib_f *xd, const ib_f *held, const ib_f *u, const ib_f *p, "
+    "const ib_f *pre, const ib_f *tk, const ib_f *noise, ib_f *out"
+)
+
+
+@dataclass
+class Source:
+    """C text and how much work it is: operations in one call of each function."""
+
+    text: str
+    operations: dict[str, int]
+
+
+def stream_id(path: str) -> int:
+    """The number of a noise stream: it depends on the stream's path alone, not on what else the model has."""
+    return int.from_bytes(hashlib.sha256(path.encode()).digest()[:8], "little")
+
+
+def generate(flat: Flat, method: str) -> Source:
+    """Emit one model."""
+    graph = Graph()
+    rates = graph.import_function(flat.rates, ARRAYS)
+    project = graph.import_function(flat.project, ARRAYS)
+    outputs = graph.import_function(flat.outputs, ARRAYS)
+    stops = graph.import_function(flat.stops, ARRAYS)
+    samples = [graph.import_function(g.function, ARRAYS) for g in flat.groups]
+    names = {
+        "x": flat.x.labels(), "xd": flat.xd.labels(), "held": flat.held.labels(), "u": flat.u.labels(),
+        "p": flat.p.labels(), "noise": flat.noise.labels(),
+    }  # fmt: skip
+    emitter = Emitter(graph, names)
+    emitter.hoist(rates, tick=True)
+    for roots in (project, outputs, stops, *samples):
+        emitter.hoist(roots, tick=False)
+
+    x_names, log_names = flat.x.labels(), flat.log.labels()
+    pre_stores = [Store("pre", row, node, "") for node, row in emitter.pre_rows.items()]
+    tick_stores = [Store("tk", row, node, "") for node, row in emitter.tick_rows.items()]
+    functions = [
+        _prelude(emitter, pre_stores),
+        emitter.function(
+            "static void ib_model_tick(const ib_f *held, const ib_f *u, const ib_f *p, const ib_f *pre, "
+            "const ib_f *noise, ib_f *tk)",
+            tick_stores, use_pre=True, use_tick=False,
+        ),
+        emitter.function(
+            _RATES, [Store("k", i, n, f"d/dt {x_names[i]}") for i, n in enumerate(rates)], use_pre=True, use_tick=True
+        ),
+        emitter.function(
+            "static inline void ib_model_project(ib_f *x, const ib_f *pre, const ib_f *p)",
+            [Store("x", i, n, x_names[i]) for i, n in enumerate(project) if n != graph.leaf("x", i)],
+            use_pre=True, use_tick=False,
+        ),
+        _noise(flat),
+        _samples(flat, emitter, samples),
+        emitter.function(
+            f"static void ib_model_log({_READ})", [Store("out", i, n, log_names[i]) for i, n in enumerate(outputs)],
+            use_pre=True, use_tick=True,
+        ),
+        emitter.function(
+            f"static inline void ib_model_stop({_READ})",
+            [Store("out", i, n, flat.stop_names[i]) for i, n in enumerate(stops)], use_pre=True, use_tick=True,
+        ),
+    ]  # fmt: skip
+    tick_uses_noise = any(
+        graph.nodes[n].op == "leaf" and graph.nodes[n].array == "noise"
+        for n in graph.needed(list(emitter.tick_rows))
+        if graph.level[n] == TICK
+    )
+    sizes = {
+        "IB_NX": flat.x.size, "IB_NXD": flat.xd.size, "IB_NHELD": flat.held.size, "IB_NU": flat.u.size,
+        "IB_NP": flat.p.size, "IB_NPRE": len(emitter.pre_rows), "IB_NTICK": len(emitter.tick_rows),
+        "IB_NNOISE": flat.noise.size, "IB_NLOG": flat.log.size, "IB_NSTOP": len(flat.stop_names),
+        "IB_METHOD": METHODS[method], "IB_TICK_ALWAYS": int(tick_uses_noise),
+    }  # fmt: skip
+    head = [
+        f"/* Model '{flat.diagram.name}', written by Ironbird from its block equations: do not edit. */",
+        *(f"#define {name} {value}" for name, value in sizes.items()),
+        f"#define IB_STEP_S {float(flat.step_s).hex()} /* {flat.step_s} s */",
+        '#include "ib_math.h"',
+        '#include "ib_noise.h"',
+        "#define IB_C(v) ib_splat(v)",
+        "#ifndef IB_API",
+        '#define IB_API __attribute__((visibility("default")))',
+        "#endif",
+    ]
+    text = "\n".join(head) + "\n\n" + "\n".join(functions) + '\n#include "ib_loop.h"\n'
+    kept, kept_tick = set(emitter.pre_rows), set(emitter.pre_rows) | set(emitter.tick_rows)
+
+    def count(roots: list[int], known: set[int]) -> int:
+        return sum(graph.nodes[n].op not in ("const", "leaf") for n in graph.needed(roots, known) if n not in known)
+
+    operations = {
+        "rates": count(rates, kept_tick), "tick": count(list(emitter.tick_rows), kept),
+        "prelude": count(list(emitter.pre_rows), set()), "project": count(project, kept),
+        "log": count(outputs, kept_tick), "stop": count(stops, kept_tick),
+    }  # fmt: skip
+    for group, roots in zip(flat.groups, samples, strict=True):
+        key = f"samples every {group.group.rate.every} ticks"
+        operations[key] = operations.get(key, 0) + count(roots, kept)
+    return Source(text, operations)
+
+
+def _prelude(emitter: Emitter, stores: list[Store]) -> str:
+    return emitter.function(
+        "static void ib_model_prelude(const ib_f *p, ib_f *pre)", stores, use_pre=False, use_tick=False
+    )
+
+
+def _draws(flat: Flat, path: str, indent: str) -> str:
+    signal, row = noise_rows(flat, path)
+    lines = []
+    for pair in range((signal.size + 1) // 2):
+        second = f"&noise[{row + 2 * pair + 1}]" if 2 * pair + 1 < signal.size else "&spare"
+        lines.append(
+            f"{indent}ib_{signal.kind}2(seed, UINT64_C(0x{stream_id(path):016x}), (uint64_t)tick, {pair}, "
+            f"&noise[{row + 2 * pair}], {second}); /* {path} */\n"
+        )
+    return "".join(lines)
+
+
+def _noise(flat: Flat) -> str:
+    body = "".join(_draws(flat, path, "  ") for path in flat.tick_noises)
+    return (
+        "static inline void ib_model_noise(ib_u seed, int64_t tick, ib_f *noise) {\n"
+        f"  ib_f spare; (void)spare; (void)seed; (void)tick; (void)noise;\n{body}}}\n"
+    )
+
+
+def _samples(flat: Flat, emitter: Emitter, roots: list[list[int]]) -> str:
+    parts = []
+    for number, (group, nodes) in enumerate(zip(flat.groups, roots, strict=True)):
+        stores = [Store(array, row, node, name) for (array, row, name), node in zip(group.targets, nodes, strict=True)]
+        parts.append(
+            f"static void ib_model_samples_{number}(double t, const ib_f *x, ib_f *xd, ib_f *held, const ib_f *u, "
+            f"const ib_f *p, const ib_f *pre, const ib_f *noise) {{\n"
+            f"{emitter.body(stores, use_pre=True, use_tick=False)}}}\n\n"
+        )
+    parts.append(
+        "static int ib_model_samples(double t, int64_t tick, ib_u seed, const ib_f *x, ib_f *xd, ib_f *held, "
+        "const ib_f *u, const ib_f *p, const ib_f *pre, ib_f *noise) {\n"
+        "  int ran = 0;\n  ib_f spare; (void)spare;\n"
+    )
+    for number, group in enumerate(flat.groups):
+        rate = group.group.rate
+        blocks = ", ".join(dict.fromkeys([*group.group.outputs, *group.group.updates]))
+        draws = "".join(_draws(flat, path, "    ") for path in group.noises)
+        parts.append(
+            f"  if (tick % {rate.every} == {rate.offset}) {{ /* {blocks} */\n{draws}"
+            f"    ib_model_samples_{number}(t, x, xd, held, u, p, pre, noise);\n    ran = 1;\n  }}\n"
+        )
+    parts.append("  return ran;\n}\n")
+    return "".join(parts)

@@ -1,0 +1,193 @@
+"""Value graph of a model: CasADi's instruction lists joined into one graph without repetition.
+
+CasADi gives each function as a list of scalar instructions (`n_instructions`, `instruction_id`, ...). Here
+they become nodes of one graph, so that a value is computed once wherever it is used, and each node
+knows how often it can change: with a parameter, within a tick, or within an integration stage. That is what lets
+the emitter move work out of the stages. All rewriting happens here, once, so that every lane count and machine
+computes the same operations in the same order.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import casadi as ca
+
+from ironbird.errors import CompileError
+
+PARAM, TICK, STAGE = 0, 1, 2  # how often a value can change
+
+# Leaves: arrays of the run loop, and how often their entries can change.
+LEAF_LEVEL = {"p": PARAM, "held": TICK, "u": TICK, "noise": TICK, "t": STAGE, "x": STAGE, "xd": STAGE}
+
+_UNARY = {
+    ca.OP_NEG: "neg", ca.OP_EXP: "exp", ca.OP_LOG: "log", ca.OP_SQRT: "sqrt", ca.OP_SIN: "sin",
+    ca.OP_COS: "cos", ca.OP_TAN: "tan", ca.OP_ASIN: "asin", ca.OP_ACOS: "acos", ca.OP_ATAN: "atan",
+    ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceil", ca.OP_FABS: "fabs", ca.OP_SIGN: "sign", ca.OP_ERF: "erf",
+    ca.OP_INV: "inv", ca.OP_SINH: "sinh", ca.OP_COSH: "cosh", ca.OP_TANH: "tanh", ca.OP_ASINH: "asinh",
+    ca.OP_ACOSH: "acosh", ca.OP_ATANH: "atanh", ca.OP_LOG1P: "log1p", ca.OP_EXPM1: "expm1",
+    ca.OP_NOT: "not",
+}  # fmt: skip
+_BINARY = {
+    ca.OP_ADD: "add", ca.OP_SUB: "sub", ca.OP_MUL: "mul", ca.OP_DIV: "div", ca.OP_POW: "pow",
+    ca.OP_CONSTPOW: "pow", ca.OP_LT: "lt", ca.OP_LE: "le", ca.OP_EQ: "eq", ca.OP_NE: "ne",
+    ca.OP_AND: "and", ca.OP_OR: "or", ca.OP_FMOD: "fmod", ca.OP_COPYSIGN: "copysign",
+    ca.OP_IF_ELSE_ZERO: "if_else_zero", ca.OP_FMIN: "fmin", ca.OP_FMAX: "fmax", ca.OP_ATAN2: "atan2",
+    ca.OP_HYPOT: "hypot", ca.OP_REMAINDER: "remainder",
+}  # fmt: skip
+COMMUTATIVE = frozenset({"add", "mul", "fmin", "fmax", "eq", "ne", "and", "or"})
+MASKS = frozenset({"lt", "le", "eq", "ne", "not", "and", "or"})  # nodes whose value is a truth mask
+
+
+@dataclass(frozen=True)
+class Node:
+    """One value: a constant, a leaf, or an operation on earlier nodes."""
+
+    op: str
+    args: tuple[int, ...] = ()
+    value: float = 0.0  # of a constant
+    array: str = ""  # of a leaf
+    index: int = 0  # of a leaf
+
+
+@dataclass
+class Graph:
+    """All nodes; equal ones are the same number."""
+
+    nodes: list[Node] = field(default_factory=list)
+    level: list[int] = field(default_factory=list)
+    _known: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    def _add(self, node: Node, level: int) -> int:
+        key = (node.op, node.args, node.value.hex(), node.array, node.index)
+        if key not in self._known:
+            self._known[key] = len(self.nodes)
+            self.nodes.append(node)
+            self.level.append(level)
+        return self._known[key]
+
+    def const(self, value: float) -> int:
+        """A constant."""
+        return self._add(Node("const", value=float(value)), PARAM)
+
+    def leaf(self, array: str, index: int) -> int:
+        """An entry of one of the run loop's arrays."""
+        return self._add(Node("leaf", array=array, index=index), LEAF_LEVEL[array])
+
+    def constant_of(self, node: int) -> float | None:
+        """The value of a constant node, else None."""
+        return self.nodes[node].value if self.nodes[node].op == "const" else None
+
+    def op(self, name: str, *args: int) -> int:
+        """An operation, simplified where the result is the same number bit for bit or a stated rounding away."""
+        simpler = self._simplify(name, args)
+        if simpler is not None:
+            return simpler
+        if name in COMMUTATIVE and args[0] > args[1]:
+            args = (args[1], args[0])
+        return self._add(Node(name, args), max(self.level[a] for a in args))
+
+    def _simplify(self, name: str, args: tuple[int, ...]) -> int | None:
+        folded = _fold(name, [self.constant_of(a) for a in args])
+        if folded is not None:
+            return self.const(folded)
+        if name == "sq":
+            return self.op("mul", args[0], args[0])
+        if name == "twice":
+            return self.op("add", args[0], args[0])
+        if name == "inv":
+            return self.op("div", self.const(1.0), args[0])
+        if name == "div" and self.nodes[args[1]].op != "const" and self.level[args[1]] < self.level[args[0]]:
+            # A quotient by something slower becomes a product with its reciprocal: one rounding more, but
+            # the division leaves the stage.
+            return self.op("mul", args[0], self.op("div", self.const(1.0), args[1]))
+        if name == "div" and self.constant_of(args[1]) is not None:
+            return self.op("mul", args[0], self.const(1.0 / self.nodes[args[1]].value))
+        if name == "pow" and self.constant_of(args[1]) == 0.5:
+            return self.op("sqrt", args[0])
+        if name == "sub" and self.nodes[args[1]].op == "neg":
+            return self.op("add", args[0], self.nodes[args[1]].args[0])
+        if name == "add" and self.nodes[args[1]].op == "neg":
+            return self.op("sub", args[0], self.nodes[args[1]].args[0])
+        if name == "neg" and self.nodes[args[0]].op == "neg":
+            return self.nodes[args[0]].args[0]
+        if name == "add":
+            return self._as_select(*args)
+        return None
+
+    def _as_select(self, a: int, b: int) -> int | None:
+        """CasADi writes if_else(c, x, y) as if_else_zero(c, x) + if_else_zero(!c, y): take it back."""
+        first, second = self.nodes[a], self.nodes[b]
+        if first.op != "if_else_zero" or second.op != "if_else_zero":
+            return None
+        if self.nodes[second.args[0]].op == "not" and self.nodes[second.args[0]].args[0] == first.args[0]:
+            return self.op("select", first.args[0], first.args[1], second.args[1])
+        if self.nodes[first.args[0]].op == "not" and self.nodes[first.args[0]].args[0] == second.args[0]:
+            return self.op("select", second.args[0], second.args[1], first.args[1])
+        return None
+
+    def import_function(self, function: ca.Function, arrays: list[str]) -> list[int]:
+        """Add a function's instructions; input i reads `arrays[i]`. Returns the nodes of output 0, by row."""
+        work: dict[int, int] = {}
+        zero = self.const(0.0)
+        result = [zero] * function.nnz_out(0)
+        for k in range(function.n_instructions()):
+            code = function.instruction_id(k)
+            ins = function.instruction_input(k)
+            outs = function.instruction_output(k)
+            if code == ca.OP_OUTPUT:
+                result[outs[1]] = work[ins[0]]
+            elif code == ca.OP_INPUT:
+                work[outs[0]] = self.leaf(arrays[ins[0]], ins[1])
+            elif code == ca.OP_CONST:
+                work[outs[0]] = self.const(function.instruction_constant(k))
+            elif code == ca.OP_ASSIGN:
+                work[outs[0]] = work[ins[0]]
+            elif code == ca.OP_SQ:
+                work[outs[0]] = self.op("sq", work[ins[0]])
+            elif code == ca.OP_TWICE:
+                work[outs[0]] = self.op("twice", work[ins[0]])
+            elif code in _UNARY:
+                work[outs[0]] = self.op(_UNARY[code], work[ins[0]])
+            elif code in _BINARY:
+                work[outs[0]] = self.op(_BINARY[code], work[ins[0]], work[ins[1]])
+            else:
+                raise CompileError(f"CasADi operation {code} in '{function.name()}' has no counterpart in the kernel")
+        return result
+
+    def needed(self, roots: list[int], stop: set[int] | None = None) -> list[int]:
+        """All nodes that the roots need, in order of computation; not below nodes in `stop`."""
+        stop = stop or set()
+        seen: set[int] = set()
+        stack = [r for r in roots]
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            if node not in stop:
+                stack.extend(self.nodes[node].args)
+        return sorted(seen)
+
+
+def _fold(name: str, values: list[float | None]) -> float | None:
+    """Constants folded with IEEE operations only: sums, products, quotients, square roots, signs."""
+    if any(v is None for v in values):
+        return None
+    v = [float(x) for x in values if x is not None]
+    if name == "add":
+        return v[0] + v[1]
+    if name == "sub":
+        return v[0] - v[1]
+    if name == "mul":
+        return v[0] * v[1]
+    if name == "div" and v[1] != 0.0:
+        return v[0] / v[1]
+    if name == "neg":
+        return -v[0]
+    if name == "sqrt" and v[0] >= 0.0:
+        return math.sqrt(v[0])
+    if name == "fabs":
+        return abs(v[0])
+    return None

@@ -1,0 +1,98 @@
+"""Every exception that Ironbird raises on purpose.
+
+IronbirdError
+├── ModelError            a block or diagram is wrong
+│   ├── ConnectError      two ports that do not fit
+│   ├── LoopError         an algebraic loop
+│   └── ValidationError   all problems of a diagram, collected
+├── CompileError          the native compiler refused or is missing
+├── RunError              a run cannot start or go on
+├── VehicleError          a vehicle file is missing or wrong
+├── MissionError          a mission file is missing or wrong
+├── FaultError            a fault is unknown or does not fit the vehicle
+└── UnknownNameError      a name that is not known; says the nearest one
+
+A message says what is wrong, where (the full path), both values, and the likely cure.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class IronbirdError(Exception):
+    """Base of all errors that a user can cause and cure."""
+
+
+class ModelError(IronbirdError):
+    """A block or diagram is wrong."""
+
+
+class ConnectError(ModelError):
+    """Two ports that do not fit together."""
+
+    def __init__(self, source: str, target: str, reason: str) -> None:
+        super().__init__(f"cannot connect {source} to {target}: {reason}")
+        self.source = source
+        self.target = target
+        self.reason = reason
+
+
+class LoopError(ModelError):
+    """An algebraic loop; `loop` lists the ports in order, the first one again at the end."""
+
+    def __init__(self, loop: list[str]) -> None:
+        super().__init__(
+            "algebraic loop: "
+            + " -> ".join(loop)
+            + "; break it with a state (a lag or a sampled block) at one of these ports"
+        )
+        self.loop = loop
+
+
+class ValidationError(ModelError):
+    """All problems of a diagram at once; `problems` holds one sentence each."""
+
+    def __init__(self, name: str, problems: list[str]) -> None:
+        count = f"{len(problems)} problem" + ("s" if len(problems) != 1 else "")
+        super().__init__(f"diagram '{name}' has {count}:\n" + "\n".join(f"  - {p}" for p in problems))
+        self.problems = problems
+
+
+class CompileError(IronbirdError):
+    """The native compiler refused or is missing."""
+
+
+class RunError(IronbirdError):
+    """A run cannot start or go on."""
+
+
+class VehicleError(IronbirdError):
+    """A vehicle file is missing or wrong."""
+
+
+class MissionError(IronbirdError):
+    """A mission file is missing or wrong."""
+
+
+class FaultError(IronbirdError):
+    """A fault is unknown or does not fit the vehicle."""
+
+
+class UnknownNameError(IronbirdError):
+    """A name that is not known, with the nearest known ones as a hint."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], where: str = "") -> None:
+        names = sorted(known)
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        if not near:
+            near = [n for n in names if name and name.lower() in n.lower()][:3]
+        hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+        if not near and len(names) <= 12:
+            hint = f"; known: {', '.join(names)}" if names else ""
+        place = f" in {where}" if where else ""
+        super().__init__(f"unknown {kind} '{name}'{place}{hint}")
+        self.kind = kind
+        self.name = name
+        self.near = near

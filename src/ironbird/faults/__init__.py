@@ -1,0 +1,1 @@
+"""Faults as data: what breaks, how, and how it is named."""

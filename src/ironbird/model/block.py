@@ -1,0 +1,131 @@
+"""Block: declarations plus equations, [Dai] Eq. 1: (state, parameters, inputs) -> (derivatives, outputs).
+
+A block knows nothing of files, clocks or autopilots, holds no values, and is written in CasADi's SX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import ClassVar, TypeVar
+
+import casadi as ca
+
+from ironbird.errors import ModelError, UnknownNameError
+from ironbird.model.signal import Clock, In, Noise, Out, Param, Signal, State
+
+Expr = ca.SX
+Values = Mapping[str, "Expr | float"]
+Rates = Values
+
+_S = TypeVar("_S", bound=Signal)
+
+
+class View:
+    """Named values of one kind, read as attributes: `x.omega`, `u.throttle`, `p.slope`."""
+
+    def __init__(self, values: Mapping[str, Expr], where: str) -> None:
+        self._values = dict(values)
+        self._where = where
+
+    def __getattr__(self, name: str) -> Expr:
+        try:
+            return self._values[name]
+        except KeyError:
+            raise ModelError(str(UnknownNameError("name", name, self._values, self._where))) from None
+
+    def __getitem__(self, name: str) -> Expr:
+        return getattr(self, name)  # type: ignore[no-any-return]
+
+    def __iter__(self) -> Iterable[str]:  # type: ignore[override]
+        return iter(self._values)
+
+
+class Block:
+    """Base of all parts.
+
+    A continuous block gives `derivative` (if it has states) and `output`. A sampled block is made with
+    `sample_s=...` and gives `update` (next states) and `output`; its outputs are held between samples. A
+    continuous block without states may also be made with `sample_s`: it is then evaluated at that rate
+    and held, which is how slow things run slowly. `project` may return states to their manifold after each
+    step (a quaternion to unit length). `u` carries inputs, noise streams and the clock.
+    """
+
+    source: ClassVar[str] = ""  # where the equations come from: a key of docs/references.bib and a place in it
+
+    def __init__(self, *, sample_s: float | None = None, offset_s: float = 0.0) -> None:
+        self.sample_s = sample_s
+        self.offset_s = offset_s
+        self.signals: dict[str, Signal] = {}
+        for cls in reversed(type(self).__mro__):
+            for name, value in vars(cls).items():
+                if isinstance(value, Signal):
+                    self.signals[name] = value
+
+    def declare(self, name: str, signal: Signal) -> None:
+        """Add (or replace) a declaration of this instance; for parts whose size is a choice."""
+        self.signals[name] = signal
+
+    def of_kind(self, kind: type[_S]) -> dict[str, _S]:
+        """The declarations of one kind, in order."""
+        return {name: signal for name, signal in self.signals.items() if isinstance(signal, kind)}
+
+    @property
+    def inputs(self) -> dict[str, In]:
+        """Declared input ports."""
+        return self.of_kind(In)
+
+    @property
+    def outputs(self) -> dict[str, Out]:
+        """Declared output ports."""
+        return self.of_kind(Out)
+
+    @property
+    def states(self) -> dict[str, State]:
+        """Declared states."""
+        return self.of_kind(State)
+
+    @property
+    def params(self) -> dict[str, Param]:
+        """Declared parameters."""
+        return self.of_kind(Param)
+
+    @property
+    def noises(self) -> dict[str, Noise]:
+        """Declared noise streams."""
+        return self.of_kind(Noise)
+
+    @property
+    def clocks(self) -> dict[str, Clock]:
+        """Declared clocks."""
+        return self.of_kind(Clock)
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether outputs are computed at samples and held."""
+        return self.sample_s is not None
+
+    def derivative(self, x: View, u: View, p: View) -> Rates:
+        """Time derivative of each state of a continuous block."""
+        return {}
+
+    def update(self, x: View, u: View, p: View) -> Values:
+        """Next value of each state of a sampled block."""
+        return {}
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        """Value of each output port."""
+        return {}
+
+    def project(self, x: View, p: View) -> Values:
+        """States brought back to where they belong after a step; those not named stay."""
+        return {}
+
+
+def shaped(value: Expr | float, signal: Signal, what: str) -> Expr:
+    """Check the shape of an equation's result against its declaration and return it dense."""
+    expr = ca.SX(value) if not isinstance(value, ca.SX) else value
+    if (expr.rows(), expr.columns()) != (signal.rows, signal.columns):
+        raise ModelError(
+            f"{what} is declared {signal.rows}x{signal.columns} but its equation gives {expr.rows()}x{expr.columns()}"
+        )
+    return ca.densify(expr)

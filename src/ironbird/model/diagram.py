@@ -1,0 +1,278 @@
+"""Diagram: the editable description of a system: blocks, nested diagrams, connections.
+
+    quad = Diagram("quad")
+    motor = quad.add("motor", Motor(), slope=640.0, idle_speed=160.0, time_constant=0.02)
+    rotor = quad.add("rotor", Rotor(), thrust_coefficient=1.1e-5)
+    quad.connect(motor.speed, rotor.speed)
+
+Units, shapes and frames are checked when two ports are connected; everything else by `validate()`, which
+collects all problems before it raises.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ironbird.errors import ConnectError, ModelError, UnknownNameError, ValidationError
+from ironbird.model.block import Block
+from ironbird.model.signal import In, Number, Out, Param, Signal
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output of one block, by its path inside the diagram that handed it out."""
+
+    owner: str  # path of the diagram that handed it out
+    block: str  # path of the block below that diagram
+    name: str
+    signal: In | Out
+
+    @property
+    def path(self) -> str:
+        """`block/path.port`."""
+        return f"{self.block}.{self.name}"
+
+    def __str__(self) -> str:
+        return f"{self.owner}/{self.path} {self.signal.describe()}"
+
+
+class Handle:
+    """What `Diagram.add` returns: ports by attribute (`motor.speed`) or by key (`motor["speed"]`)."""
+
+    def __init__(self, path: str, ports: Mapping[str, Port]) -> None:
+        self._path = path
+        self._ports = dict(ports)
+
+    def __getattr__(self, name: str) -> Port:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return self._ports[name]
+        except KeyError:
+            raise ModelError(str(UnknownNameError("port", name, self._ports, self._path))) from None
+
+    def __getitem__(self, name: str) -> Port:
+        return self.__getattr__(name)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._ports
+
+    def ports(self) -> dict[str, Port]:
+        """All ports by name."""
+        return dict(self._ports)
+
+
+@dataclass
+class Diagram:
+    """A set of named blocks and nested diagrams with their connections."""
+
+    name: str
+    blocks: dict[str, Block] = field(default_factory=dict)  # by path, nested ones included
+    values: dict[str, np.ndarray] = field(default_factory=dict)  # parameter path -> value
+    links: dict[str, list[str]] = field(default_factory=dict)  # input path -> output paths
+    exports: dict[str, Port] = field(default_factory=dict)  # ports that an outer diagram may use
+    stops: dict[str, str] = field(default_factory=dict)  # reason -> output path; above 0.5 stops the lane
+
+    # ------------------------------------------------------------------ building
+
+    def add(self, name: str, part: Block | Diagram, **params: Number) -> Handle:
+        """Put a block (with its parameter values) or a whole diagram into this one under `name`."""
+        if not name or any(c in name for c in ". "):
+            raise ModelError(f"'{name}' is no name for a part of '{self.name}': letters, digits, _ and / only")
+        if any(path == name or path.startswith(name + "/") for path in self.blocks):
+            raise ModelError(f"diagram '{self.name}' already has a part named '{name}'")
+        if isinstance(part, Diagram):
+            if params:
+                raise ModelError(f"'{self.name}/{name}' is a diagram: give parameters to its blocks instead")
+            return self._add_diagram(name, part)
+        self.blocks[name] = part
+        for key, value in params.items():
+            self.set(f"{name}.{key}", value)
+        ports = {
+            key: Port(self.name, name, key, signal)
+            for key, signal in part.signals.items()
+            if isinstance(signal, In | Out)
+        }
+        return Handle(f"{self.name}/{name}", ports)
+
+    def _add_diagram(self, name: str, inner: Diagram) -> Handle:
+        for path, block in inner.blocks.items():
+            self.blocks[f"{name}/{path}"] = block
+        for path, value in inner.values.items():
+            self.values[f"{name}/{path}"] = value.copy()
+        for target, sources in inner.links.items():
+            self.links[f"{name}/{target}"] = [f"{name}/{source}" for source in sources]
+        for reason, source in inner.stops.items():
+            self.stops[f"{name}/{reason}"] = f"{name}/{source}"
+        ports = {
+            key: Port(self.name, f"{name}/{port.block}", port.name, port.signal) for key, port in inner.exports.items()
+        }
+        return Handle(f"{self.name}/{name}", ports)
+
+    def export(self, port: Port, name: str | None = None) -> None:
+        """Make a port of an inner part usable from outside under `name` (its own name by default).
+
+        An exported input of the outermost diagram is an input of the compiled model.
+        """
+        key = name or port.name
+        if key in self.exports:
+            raise ModelError(f"diagram '{self.name}' already exports '{key}'")
+        self.exports[key] = port
+
+    def connect(self, source: Port, *targets: Port) -> None:
+        """Wire an output port to one or more input ports, after checking unit, shape and frame."""
+        for target in targets:
+            reason = self._misfit(source, target)
+            if reason:
+                raise ConnectError(str(source), str(target), reason)
+            self.links.setdefault(target.path, []).append(source.path)
+
+    def _misfit(self, source: Port, target: Port) -> str:
+        a, b = source.signal, target.signal
+        if source.owner != self.name or target.owner != self.name:
+            stray = source if source.owner != self.name else target
+            return f"port {stray.path} belongs to diagram '{stray.owner}', not to '{self.name}'"
+        if not isinstance(a, Out):
+            return "the first is not an output"
+        if not isinstance(b, In):
+            return "the second is not an input"
+        if a.unit != b.unit:
+            return "units differ"
+        if (a.rows, a.columns) != (b.rows, b.columns):
+            return "shapes differ"
+        if a.frame is not None and b.frame is not None and a.frame != b.frame:
+            return "frames differ"
+        if not b.gather and self.links.get(target.path):
+            return f"it is already connected to {self.links[target.path][0]}"
+        return ""
+
+    def set(self, path: str, value: Number) -> None:
+        """Give a parameter its value; the path is `block/path.parameter` or `block/path.parameter[i]`."""
+        name, index = _split_index(path)
+        signal = self.param(name)
+        if index is not None:
+            if not 0 <= index < signal.size:
+                raise ModelError(f"{path}: index {index} is outside 0..{signal.size - 1}")
+            array = self.values.get(name, default_value(signal))
+            if array is None:
+                raise ModelError(f"{path}: set the whole of {name} first; it has no value yet")
+            array = array.copy()
+            array[index] = float(np.asarray(value, dtype=float))
+        else:
+            array = as_column(value, signal, name)
+        low, high = array.min(), array.max()
+        if not (low >= signal.low and high <= signal.high):
+            worst = low if low < signal.low else high
+            raise ModelError(f"{path} = {worst:g} {signal.unit} is outside its range {signal.low:g} .. {signal.high:g}")
+        self.values[name] = array
+
+    def stop(self, reason: str, port: Port) -> None:
+        """End a lane's run when this scalar output rises above 0.5; `reason` is reported."""
+        if not isinstance(port.signal, Out) or port.signal.size != 1:
+            raise ModelError(f"stop '{reason}': {port} is not a scalar output")
+        self.stops[reason] = port.path
+
+    # ------------------------------------------------------------------ reading
+
+    def block(self, path: str) -> Block:
+        """A block by its path."""
+        if path not in self.blocks:
+            raise UnknownNameError("block", path, self.blocks, f"diagram '{self.name}'")
+        return self.blocks[path]
+
+    def param(self, path: str) -> Param:
+        """A parameter's declaration by its path."""
+        block, _, name = path.rpartition(".")
+        if block not in self.blocks or name not in self.blocks[block].params:
+            raise UnknownNameError("parameter", path, self.param_paths(), f"diagram '{self.name}'")
+        return self.blocks[block].params[name]
+
+    def param_paths(self) -> list[str]:
+        """All parameter paths."""
+        return [f"{path}.{name}" for path, block in self.blocks.items() for name in block.params]
+
+    def port(self, path: str) -> Port:
+        """A port by its path, as `add` would have handed it out."""
+        block, _, name = path.rpartition(".")
+        known = {
+            f"{b}.{n}": s for b, part in self.blocks.items() for n, s in part.signals.items()
+            if isinstance(s, In | Out)
+        }  # fmt: skip
+        if path not in known:
+            raise UnknownNameError("port", path, known, f"diagram '{self.name}'")
+        return Port(self.name, block, name, known[path])  # type: ignore[arg-type]
+
+    def value(self, path: str) -> np.ndarray:
+        """A parameter's value as a column; its default if none was set."""
+        signal = self.param(path)
+        array = self.values.get(path, default_value(signal))
+        if array is None:
+            raise ModelError(f"parameter {path} [{signal.unit}] has no value and no default")
+        return array
+
+    def initial(self, path: str, name: str) -> np.ndarray:
+        """A state's initial value as a column, read from a parameter where the declaration says so."""
+        signal = self.blocks[path].states[name]
+        if isinstance(signal.init, str):
+            return self.value(f"{path}.{signal.init}")
+        return as_column(signal.init, signal, f"{path}.{name}")
+
+    def external_inputs(self) -> dict[str, Port]:
+        """Exported input ports that nothing feeds: the inputs of the compiled model, by exported name."""
+        return {
+            name: port for name, port in self.exports.items()
+            if isinstance(port.signal, In) and not self.links.get(port.path)
+        }  # fmt: skip
+
+    # ------------------------------------------------------------------ checking
+
+    def validate(self, *, fail_fast: bool = False) -> None:
+        """Raise `ValidationError` with all problems (or the first one only)."""
+        from ironbird.model.validate import problems  # it reads equations, which need this module
+
+        found = list(itertools.islice(problems(self), 1 if fail_fast else None))
+        if found:
+            raise ValidationError(self.name, found)
+
+
+def as_column(value: Number | np.ndarray, signal: Signal, what: str) -> np.ndarray:
+    """A value as a flat column of the declared size (matrices column by column); scalars fill vectors."""
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{what} needs {signal.describe()}, got {value!r}") from error
+    if array.ndim == 0:
+        array = np.full(signal.size, float(array))
+    elif array.ndim == 2:
+        if array.shape != (signal.rows, signal.columns):
+            raise ModelError(f"{what} needs {signal.rows}x{signal.columns} values, got {array.shape}")
+        array = array.flatten(order="F")
+    if array.shape != (signal.size,):
+        raise ModelError(f"{what} needs {signal.size} value(s), got {array.size}")
+    if np.isnan(array).any():
+        raise ModelError(f"{what} is not a number")
+    return array.astype(float)
+
+
+def default_value(signal: Param) -> np.ndarray | None:
+    """The declared default as a column, or None."""
+    return None if signal.default is None else as_column(signal.default, signal, "default")
+
+
+def _split_index(path: str) -> tuple[str, int | None]:
+    if path.endswith("]") and "[" in path:
+        name, _, rest = path.rpartition("[")
+        try:
+            return name, int(rest[:-1])
+        except ValueError:
+            raise ModelError(f"'{path}': '{rest[:-1]}' is not an index") from None
+    return path, None
+
+
+def sources_of(diagram: Diagram, target: str) -> Sequence[str]:
+    """The output paths that feed an input path."""
+    return diagram.links.get(target, ())

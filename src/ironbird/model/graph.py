@@ -1,0 +1,186 @@
+"""Equations of a diagram put together: feedthrough, evaluation order, algebraic loops.
+
+Feedthrough is derived from the Jacobian's sparsity; authors declare nothing. `Assembly` resolves every
+output port to an expression of states, parameters, inputs, noise, time and the held outputs of sampled
+blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import casadi as ca
+
+from ironbird.errors import LoopError, ModelError, UnknownNameError
+from ironbird.model.block import Block, Expr, View, shaped
+from ironbird.model.diagram import Diagram, as_column, sources_of
+from ironbird.model.signal import Signal
+
+
+def symbol(name: str, signal: Signal) -> Expr:
+    """A symbol with the declared shape."""
+    return ca.SX.sym(name, signal.rows, signal.columns)
+
+
+class BlockEquations:
+    """One block with symbols put in: its outputs, derivatives and next states as expressions."""
+
+    def __init__(self, path: str, block: Block) -> None:
+        self.path = path
+        self.block = block
+        self.x = {n: symbol(f"{path}.{n}", s) for n, s in block.states.items()}
+        self.u = {n: symbol(f"{path}.{n}", s) for n, s in block.inputs.items()}
+        self.p = {n: symbol(f"{path}.{n}", s) for n, s in block.params.items()}
+        self.noise = {n: symbol(f"{path}.{n}", s) for n, s in block.noises.items()}
+        self.time = {n: symbol(f"{path}.{n}", s) for n, s in block.clocks.items()}
+        x = View(self.x, f"states of {path}")
+        u = View({**self.u, **self.noise, **self.time}, f"inputs of {path}")
+        p = View(self.p, f"parameters of {path}")
+        self.outputs = self._results("output", block.output(x, u, p), block.outputs, complete=True)
+        if block.is_sampled:
+            if type(block).derivative is not Block.derivative:
+                raise ModelError(f"block {path} has derivatives and is sampled; it can be one of the two")
+            self.next = self._results("update", block.update(x, u, p), block.states, complete=True)
+            self.rates: dict[str, Expr] = {}
+            self.projected: dict[str, Expr] = {}
+        else:
+            if type(block).update is not Block.update:
+                raise ModelError(f"block {path} has updates: give it sample_s=... when it is made")
+            self.next = {}
+            self.rates = self._results("derivative", block.derivative(x, u, p), block.states, complete=True)
+            self.projected = self._results("project", block.project(x, p), block.states, complete=False)
+
+    def _results(self, method: str, values: object, signals: dict[str, Signal], *, complete: bool) -> dict[str, Expr]:  # type: ignore[type-arg]
+        if not isinstance(values, dict):
+            raise ModelError(f"{method}() of block {self.path} must return a dict, not {type(values).__name__}")
+        for name in values:
+            if name not in signals:
+                raise ModelError(str(UnknownNameError("name", name, signals, f"{method}() of block {self.path}")))
+        missing = [name for name in signals if name not in values]
+        if complete and missing:
+            raise ModelError(f"{method}() of block {self.path} does not give {', '.join(missing)}")
+        return {n: shaped(v, signals[n], f"{self.path}.{n}") for n, v in values.items()}
+
+    def feedthrough(self, output: str) -> list[str]:
+        """Names of the inputs on which an output depends directly."""
+        expr = self.outputs[output]
+        return [name for name, u in self.u.items() if depends(expr, u)]
+
+
+def depends(expr: Expr, variable: Expr) -> bool:
+    """Whether the Jacobian of `expr` by `variable` has a structural nonzero."""
+    return bool(ca.depends_on(expr, variable))
+
+
+@dataclass
+class Assembly:
+    """All equations of a diagram with every connection resolved.
+
+    `held` are the symbols that stand for the held outputs of sampled blocks, by output path.
+    """
+
+    diagram: Diagram
+    equations: dict[str, BlockEquations] = field(init=False)
+    time: Expr = field(init=False)
+    external: dict[str, Expr] = field(init=False)
+    held: dict[str, Expr] = field(init=False)
+    _values: dict[str, Expr] = field(init=False, default_factory=dict)
+    _open: list[str] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.equations = {path: BlockEquations(path, block) for path, block in self.diagram.blocks.items()}
+        self.time = ca.SX.sym("time")
+        self.external = {n: symbol(n, port.signal) for n, port in self.diagram.external_inputs().items()}
+        self._external_of = {port.path: self.external[n] for n, port in self.diagram.external_inputs().items()}
+        self.held = {
+            f"{path}.{name}": symbol(f"{path}.{name}", signal)
+            for path, block in self.diagram.blocks.items() if block.is_sampled
+            for name, signal in block.outputs.items()
+        }  # fmt: skip
+
+    def source_value(self, path: str) -> Expr:
+        """What downstream sees of an output: the held value of a sampled block, else the expression itself."""
+        if path in self.held:
+            return self.held[path]
+        return self.output(path)
+
+    def output(self, path: str) -> Expr:
+        """An output port's expression with all inputs resolved; a sampled block's is that at its sample."""
+        if path in self._values:
+            return self._values[path]
+        if path in self._open:
+            raise LoopError([*self._open[self._open.index(path) :], path])
+        self._open.append(path)
+        block, _, name = path.rpartition(".")
+        equations = self.equations[block]
+        value = self.resolve(equations, equations.outputs[name])
+        self._open.pop()
+        self._values[path] = value
+        return value
+
+    def resolve(self, equations: BlockEquations, expr: Expr) -> Expr:
+        """Replace a block's own input and clock symbols in one of its expressions."""
+        old: list[Expr] = []
+        new: list[Expr] = []
+        for name, u in equations.u.items():
+            if depends(expr, u):
+                old.append(u)
+                new.append(self.input(equations.path, name))
+        for t in equations.time.values():
+            old.append(t)
+            new.append(self.time)
+        if not old:
+            return expr
+        return ca.substitute([expr], old, new)[0]
+
+    def input(self, path: str, name: str) -> Expr:
+        """What an input port receives."""
+        signal = self.diagram.blocks[path].inputs[name]
+        target = f"{path}.{name}"
+        if target in self._external_of:
+            return self._external_of[target]
+        sources = sources_of(self.diagram, target)
+        if not sources:
+            column = as_column(0.0 if signal.default is None else signal.default, signal, target)
+            return ca.SX(ca.reshape(ca.DM(column.tolist()), signal.rows, signal.columns))
+        total = self.source_value(sources[0])
+        for source in sources[1:]:
+            total = total + self.source_value(source)
+        return total
+
+
+def feedthrough_edges(diagram: Diagram) -> dict[str, list[str]]:
+    """For each output path, the output paths it needs at the same instant (sampled blocks included)."""
+    edges: dict[str, list[str]] = {}
+    for path, block in diagram.blocks.items():
+        equations = BlockEquations(path, block)
+        for name in block.outputs:
+            edges[f"{path}.{name}"] = [
+                source for u in equations.feedthrough(name) for source in sources_of(diagram, f"{path}.{u}")
+            ]
+    return edges
+
+
+def check_loops(diagram: Diagram) -> None:
+    """Raise `LoopError` if outputs need each other at the same instant."""
+    edges = feedthrough_edges(diagram)
+    done: set[str] = set()
+    for start in edges:
+        stack: list[tuple[str, int]] = [(start, 0)]
+        on_path = [start]
+        if start in done:
+            continue
+        while stack:
+            node, index = stack.pop()
+            if index < len(edges[node]):
+                stack.append((node, index + 1))
+                nxt = edges[node][index]
+                if nxt in on_path:
+                    chain = on_path[on_path.index(nxt) :]
+                    raise LoopError([nxt, *reversed(chain[1:]), nxt] if len(chain) > 1 else [nxt, nxt])
+                if nxt not in done:
+                    stack.append((nxt, 0))
+                    on_path.append(nxt)
+            else:
+                done.add(node)
+                on_path.pop()

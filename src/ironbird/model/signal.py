@@ -1,0 +1,108 @@
+"""Declarations of a block: inputs, outputs, states, parameters, noise streams, the clock.
+
+Each is written as a class attribute of a block (`speed = Out(unit="rad/s")`) or added to one block
+instance with `Block.declare`. A declaration carries unit, shape, frame, range and a sentence; it holds
+no value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ironbird.errors import ModelError
+from ironbird.frames import FRAMES
+from ironbird.units import UNITS
+
+Number = float | Sequence[float] | Sequence[Sequence[float]]
+Shape = int | tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signal:
+    """What all declarations share; `shape` is 1, n (a column) or (rows, columns)."""
+
+    unit: str
+    shape: Shape = 1
+    frame: str | None = None
+    low: float = -float("inf")
+    high: float = float("inf")
+    doc: str = ""
+
+    def __post_init__(self) -> None:
+        if self.unit not in UNITS:
+            raise ModelError(f"unit '{self.unit}' is not in ironbird.units.UNITS; add it there or correct it")
+        if self.frame is not None and self.frame not in FRAMES:
+            raise ModelError(f"frame '{self.frame}' is not defined in ironbird.frames")
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self.shape if isinstance(self.shape, int) else self.shape[0]
+
+    @property
+    def columns(self) -> int:
+        """Number of columns."""
+        return 1 if isinstance(self.shape, int) else self.shape[1]
+
+    @property
+    def size(self) -> int:
+        """Number of scalars; matrices are stored column by column."""
+        return self.rows * self.columns
+
+    def describe(self) -> str:
+        """Unit, and shape and frame where they matter, as error messages show them."""
+        text = self.unit
+        if self.size > 1:
+            text += f" x{self.size}" if self.columns == 1 else f" {self.rows}x{self.columns}"
+        if self.frame:
+            text += f" in {self.frame}"
+        return f"[{text}]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class In(Signal):
+    """An input port.
+
+    A port with `gather=True` takes any number of connections and adds them (forces on a body); with none
+    it is zero. Any other port takes exactly one, or its `default`.
+    """
+
+    default: Number | None = None
+    gather: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Out(Signal):
+    """An output port."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class State(Signal):
+    """A state; `init` is its value at time zero, or the name of a parameter that holds it."""
+
+    init: Number | str = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Param(Signal):
+    """A parameter; without `default` the vehicle file must give it. Tunable ones may change during a run."""
+
+    default: Number | None = None
+    tunable: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noise(Signal):
+    """A stream of independent random numbers, one draw per tick (or per sample of a sampled block)."""
+
+    unit: str = "1"
+    kind: Literal["normal", "uniform"] = "normal"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clock(Signal):
+    """Simulation time, read like an input."""
+
+    unit: str = field(default="s")

@@ -1,0 +1,66 @@
+"""What is wrong with a diagram: all of it, one sentence each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ironbird.errors import LoopError, ModelError
+from ironbird.model.block import Block
+from ironbird.model.diagram import Diagram
+from ironbird.model.graph import BlockEquations, check_loops
+
+
+def problems(diagram: Diagram) -> Iterator[str]:
+    """Unconnected inputs, missing parameters, wrong initial values, wrong equations, algebraic loops."""
+    sound = True
+    external = {port.path for port in diagram.external_inputs().values()}
+    for path, block in diagram.blocks.items():
+        for problem in (
+            *_input_problems(diagram, path, block, external),
+            *_param_problems(diagram, path, block),
+            *_state_problems(path, block),
+        ):
+            yield problem
+        for problem in _equation_problems(path, block):
+            sound = False
+            yield problem
+    if sound:
+        try:
+            check_loops(diagram)
+        except LoopError as error:
+            yield str(error)
+
+
+def _input_problems(diagram: Diagram, path: str, block: Block, external: set[str]) -> Iterator[str]:
+    for name, port in block.inputs.items():
+        target = f"{path}.{name}"
+        if not (diagram.links.get(target) or port.gather or port.default is not None or target in external):
+            yield f"input {target} {port.describe()} is not connected and has no default"
+
+
+def _param_problems(diagram: Diagram, path: str, block: Block) -> Iterator[str]:
+    for name, param in block.params.items():
+        if f"{path}.{name}" not in diagram.values and param.default is None:
+            yield f"parameter {path}.{name} [{param.unit}] has no value and no default"
+
+
+def _state_problems(path: str, block: Block) -> Iterator[str]:
+    for name, state in block.states.items():
+        if not isinstance(state.init, str):
+            continue
+        param = block.params.get(state.init)
+        if param is None:
+            yield f"state {path}.{name} starts from parameter '{state.init}', which the block does not have"
+        elif param.size != state.size:
+            yield f"state {path}.{name} and its initial value {path}.{state.init} differ in size"
+
+
+def _equation_problems(path: str, block: Block) -> Iterator[str]:
+    if block.sample_s is not None and not (math.isfinite(block.sample_s) and block.sample_s > 0):
+        yield f"block {path} has sample time {block.sample_s} s; it must be positive"
+        return
+    try:
+        BlockEquations(path, block)
+    except ModelError as error:
+        yield str(error)

@@ -1,0 +1,1 @@
+"""Pages, plots and files made from results; nothing here runs a simulation."""

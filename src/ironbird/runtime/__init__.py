@@ -1,0 +1,1 @@
+"""Run states, stepping, events, logs."""

@@ -1,0 +1,79 @@
+"""Parameter events: what changes which parameter, when, how much, in which lanes. Applied inside the kernel."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ironbird.compiler.compiled import CompiledModel
+from ironbird.errors import RunError
+
+Effect = Literal["replace", "scale", "offset"]
+Shape = Literal["step", "ramp", "intermittent"]
+EFFECTS: dict[str, int] = {"replace": 0, "scale": 1, "offset": 2}
+SHAPES: dict[str, int] = {"step": 0, "ramp": 1, "intermittent": 2}
+NEVER = np.iinfo(np.int64).max
+
+
+class EventRecord(ctypes.Structure):
+    """`ib_event` of c/ib_loop.h."""
+
+    _fields_ = [
+        (name, ctypes.c_int64) for name in ("lane", "param", "effect", "shape", "start", "end", "rise", "period", "on")
+    ] + [("value", ctypes.c_double)]
+
+
+@dataclass(frozen=True)
+class ParamEvent:
+    """One parameter changed within a time window.
+
+    Effects: `replace` (the value instead of the base value), `scale` (base times value), `offset` (base plus
+    value). Shapes: `step`; `ramp` (grows linearly during `rise_s`, then stays); `intermittent` (on for
+    `duty * period_s` of each `period_s`). With `end_s` infinite it lasts; several events on one parameter act in order.
+    """
+
+    param: str
+    value: float
+    start_s: float = 0.0
+    end_s: float = math.inf
+    effect: Effect = "replace"
+    shape: Shape = "step"
+    rise_s: float = 0.0
+    period_s: float = 0.0
+    duty: float = 0.5
+
+    def record(self, model: CompiledModel, lane: int) -> list[EventRecord]:
+        """The kernel's form, one per scalar of the parameter."""
+        signal = model.flat.p.signals.get(self.param.partition("[")[0])
+        rows = model.param_rows(self.param)
+        assert signal is not None
+        if not getattr(signal, "tunable", False):
+            raise RunError(f"parameter {self.param} is not tunable: it cannot change during a run")
+        if self.effect not in EFFECTS or self.shape not in SHAPES:
+            raise RunError(f"event on {self.param}: unknown effect '{self.effect}' or shape '{self.shape}'")
+        if not (math.isfinite(self.value) and math.isfinite(self.start_s) and self.end_s > self.start_s):
+            raise RunError(
+                f"event on {self.param}: value {self.value}, window {self.start_s} .. {self.end_s} s; "
+                "the value must be finite and the window must not be empty"
+            )
+        if self.shape == "intermittent" and not (self.period_s >= 2 * model.step_s and 0 < self.duty < 1):
+            raise RunError(
+                f"event on {self.param}: an intermittent shape needs period_s of two steps or more and 0 < duty < 1"
+            )
+        if self.shape == "ramp" and not self.rise_s > 0:
+            raise RunError(f"event on {self.param}: a ramp needs rise_s > 0")
+        h = model.step_s
+        period = round(self.period_s / h)
+        return [
+            EventRecord(
+                lane=lane, param=row, effect=EFFECTS[self.effect], shape=SHAPES[self.shape],
+                start=round(self.start_s / h), end=NEVER if math.isinf(self.end_s) else round(self.end_s / h),
+                rise=max(1, round(self.rise_s / h)), period=max(2, period),
+                on=min(max(1, round(self.duty * period)), max(1, period - 1)), value=self.value,
+            )
+            for row in range(rows.start, rows.stop)
+        ]  # fmt: skip

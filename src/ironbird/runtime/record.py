@@ -1,0 +1,158 @@
+"""Logs: decimated columns of all lanes, read by signal name; written as Parquet or CSV."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ironbird.compiler.compiled import CompiledModel
+from ironbird.errors import RunError, UnknownNameError
+from ironbird.model.signal import Signal
+
+if TYPE_CHECKING:
+    from ironbird.runtime.state import RunState, Stop
+
+
+@dataclass(frozen=True)
+class LogPlan:
+    """Which signals, how often."""
+
+    every: int  # ticks between rows
+    index: np.ndarray  # rows of the kernel's list of loggable signals
+    start: dict[str, int]  # signal path -> first column
+    signals: dict[str, Signal]
+    step_s: float
+
+    @staticmethod
+    def make(model: CompiledModel, patterns: list[str] | None, log_s: float) -> LogPlan:
+        """Choose signals by path and a distance between rows."""
+        every = round(log_s / model.step_s)
+        if every < 1 or abs(every * model.step_s - log_s) > 1e-9:
+            raise RunError(f"log_s = {log_s} s is not a whole number of steps of {model.step_s} s")
+        start: dict[str, int] = {}
+        signals: dict[str, Signal] = {}
+        index: list[int] = []
+        for path in model.find_signals(patterns):
+            rows = model.flat.log.rows(path)
+            start[path] = len(index)
+            signals[path] = model.flat.log.signals[path]
+            index += range(rows.start, rows.stop)
+        return LogPlan(every, np.array(index, np.int64), start, signals, model.step_s)
+
+    def rows_between(self, first: int, last: int) -> int:
+        """How many rows fall into ticks [first, last)."""
+        return -(-last // self.every) - (-(-first // self.every))
+
+
+@dataclass
+class Log:
+    """Values of the planned signals over time, for all lanes: `log["body.p_NB_N"]` is [row, 3] of lane 0."""
+
+    plan: LogPlan
+    lanes: int
+    time_s: np.ndarray
+    data: np.ndarray  # [block, row, column, lane in block]
+    stops: list[Stop | None]
+    interrupted: bool = False
+    meta: dict[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def from_kernel(plan: LogPlan, state: RunState, start_tick: int, data: np.ndarray) -> Log:
+        """A log straight from the kernel's array."""
+        first = -(-start_tick // plan.every)
+        time_s = (first + np.arange(data.shape[1])) * plan.every * plan.step_s
+        return Log(plan, state.lanes, time_s, data, [])
+
+    @staticmethod
+    def joined(plan: LogPlan, state: RunState, pieces: list[Log]) -> Log:
+        """Pieces put end to end."""
+        width = state.width
+        empty = np.zeros((state.x.shape[0], 0, len(plan.index), width))
+        data = np.concatenate([p.data for p in pieces], axis=1) if pieces else empty
+        time_s = np.concatenate([p.time_s for p in pieces]) if pieces else np.zeros(0)
+        return Log(plan, state.lanes, time_s, data, [state.stop_of(i) for i in range(state.lanes)])
+
+    @property
+    def signals(self) -> dict[str, Signal]:
+        """Logged signals by path."""
+        return dict(self.plan.signals)
+
+    def __contains__(self, path: str) -> bool:
+        return path in self.plan.start
+
+    def __getitem__(self, path: str) -> np.ndarray:
+        """A signal of lane 0 over time: [row] if scalar, else [row, size]; ends where the lane stopped."""
+        return self.lane(path, 0)
+
+    def lane(self, path: str, lane: int) -> np.ndarray:
+        """A signal of one lane over time."""
+        if path not in self.plan.start:
+            raise UnknownNameError("signal", path, self.plan.start, "this log")
+        block, place = divmod(lane, self.data.shape[3])
+        start, size = self.plan.start[path], self.plan.signals[path].size
+        values = self.data[block, : self.rows(lane), start : start + size, place]
+        return values[:, 0] if size == 1 else values
+
+    def time(self, lane: int = 0) -> np.ndarray:
+        """Times of a lane's rows."""
+        return self.time_s[: self.rows(lane)]
+
+    def rows(self, lane: int = 0) -> int:
+        """How many rows a lane has: fewer than the others if it stopped."""
+        stop = self.stops[lane] if lane < len(self.stops) else None
+        if stop is None:
+            return len(self.time_s)
+        return int(np.searchsorted(self.time_s, stop.time_s, side="right"))
+
+    def all_lanes(self, path: str) -> np.ndarray:
+        """A signal of all lanes: [lane, row] or [lane, row, size]; NaN after a lane's stop."""
+        start, size = self.plan.start[path], self.plan.signals[path].size
+        part = self.data[:, :, start : start + size, :]  # block, row, size, place
+        stacked = part.transpose(0, 3, 1, 2).reshape(-1, part.shape[1], size)[: self.lanes]
+        return stacked[:, :, 0] if size == 1 else stacked
+
+    def sha256(self, lane: int = 0) -> str:
+        """Hash of all values of one lane: equal flights have equal hashes."""
+        digest = hashlib.sha256()
+        block, place = divmod(lane, self.data.shape[3])
+        digest.update(self.time(lane).tobytes())
+        digest.update(np.ascontiguousarray(self.data[block, : self.rows(lane), :, place]).tobytes())
+        return digest.hexdigest()
+
+    # ------------------------------------------------------------------ files
+
+    def columns(self, lane: int = 0) -> dict[str, np.ndarray]:
+        """One array per scalar, named `path` or `path[i]`, with `time_s` first."""
+        table = {"time_s": self.time(lane)}
+        for path, signal in self.plan.signals.items():
+            values = self.lane(path, lane)
+            if signal.size == 1:
+                table[path] = values
+            else:
+                table.update({f"{path}[{i}]": values[:, i] for i in range(signal.size)})
+        return table
+
+    def to_parquet(self, path: str | Path, lane: int = 0) -> None:
+        """Write one lane as Parquet; units and frames are in the fields' metadata."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        columns = self.columns(lane)
+        fields = [pa.field("time_s", pa.float64(), metadata={"unit": "s"})]
+        for name in list(columns)[1:]:
+            signal = self.plan.signals[name.partition("[")[0]]
+            fields.append(pa.field(name, pa.float64(), metadata={"unit": signal.unit, "frame": signal.frame or ""}))
+        schema = pa.schema(fields, metadata=dict(self.meta))
+        pq.write_table(pa.table([pa.array(v) for v in columns.values()], schema=schema), path)
+
+    def to_csv(self, path: str | Path, lane: int = 0) -> None:
+        """Write one lane as CSV with a header line; numbers read back to the same bits."""
+        columns = self.columns(lane)
+        with Path(path).open("w") as handle:
+            handle.write(",".join(columns) + "\n")
+            for row in zip(*columns.values(), strict=True):
+                handle.write(",".join(repr(float(v)) for v in row) + "\n")

@@ -1,0 +1,221 @@
+"""RunState: everything that changes during a run, for one vehicle or thousands; can be saved and branched."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ironbird.compiler.compiled import LANES, CompiledModel
+from ironbird.errors import RunError, UnknownNameError
+from ironbird.model.diagram import as_column
+from ironbird.model.signal import Number
+from ironbird.runtime.events import ParamEvent
+
+RUNNING = -1  # stop tick of a lane that still runs
+DIVERGED = -1  # stop reason
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why and when a lane ended before its time."""
+
+    time_s: float
+    reason: str
+
+
+@dataclass
+class RunState:
+    """States, held outputs, parameter values, seeds and events of all lanes at one tick.
+
+    Arrays are [block, row, lane in block], the layout of the kernel.
+    """
+
+    model: CompiledModel
+    lanes: int
+    width: int
+    tick: int
+    x: np.ndarray
+    xd: np.ndarray
+    held: np.ndarray
+    params: np.ndarray
+    inputs: np.ndarray
+    seeds: np.ndarray
+    stop_tick: np.ndarray
+    stop_reason: np.ndarray
+    stop_row: np.ndarray
+    events: list[list[ParamEvent]] = field(default_factory=list)
+
+    @property
+    def time_s(self) -> float:
+        """Simulation time."""
+        return self.tick * self.model.step_s
+
+    # ------------------------------------------------------------------ values by name
+
+    def _place(self, path: str) -> tuple[np.ndarray, slice]:
+        flat = self.model.flat
+        for column, array in ((flat.x, self.x), (flat.xd, self.xd), (flat.held, self.held)):
+            if path in column.start:
+                return array, column.rows(path)
+        known = [*flat.x.start, *flat.xd.start, *flat.held.start]
+        raise UnknownNameError("state", path, known, f"model '{self.model.name}'")
+
+    def get(self, path: str, lane: int = 0) -> np.ndarray:
+        """A state or a sampled block's output of one lane, as a column."""
+        array, rows = self._place(path)
+        block, place = self._lane(lane)
+        return array[block, rows, place].copy()
+
+    def set_state(self, path: str, value: Number | np.ndarray, lane: int | None = None) -> None:
+        """Overwrite a state, in one lane or in all."""
+        array, rows = self._place(path)
+        signal = self.model.states().get(path)
+        if signal is None:
+            raise RunError(f"{path} is an output, not a state; it cannot be set")
+        column = as_column(value, signal, path)
+        self._write(array, rows, column, lane)
+
+    def set_param(self, path: str, value: Number | np.ndarray, lane: int | None = None) -> None:
+        """Change a parameter's base value, in one lane or in all; a state that it initialises follows at tick 0."""
+        rows = self.model.param_rows(path)
+        column = self.model.check_value(path, value)
+        signal = self.model.flat.p.signals[path.partition("[")[0]]
+        if self.tick > 0 and not getattr(signal, "tunable", False):
+            raise RunError(f"parameter {path} is not tunable: it can be set only before the run starts")
+        self._write(self.params, rows, column, lane)
+        if self.tick == 0:
+            for state, source in self.model.flat.initial_of.items():
+                if source == path.partition("[")[0]:
+                    array, state_rows = self._place(state)
+                    whole = self.model.flat.p.rows(source)
+                    array[:, state_rows, :] = self.params[:, whole, :]
+
+    def set_input(self, name: str, value: Number | np.ndarray, lane: int | None = None) -> None:
+        """Set an external input; it is held until set again."""
+        flat = self.model.flat
+        if name not in flat.u.start:
+            raise UnknownNameError("input", name, flat.u.start, f"model '{self.model.name}'")
+        self._write(self.inputs, flat.u.rows(name), as_column(value, flat.u.signals[name], name), lane)
+
+    def add_event(self, event: ParamEvent, lane: int | None = None) -> None:
+        """Schedule a parameter event, in one lane or in all."""
+        event.record(self.model, 0)  # raises if it does not fit
+        for number in range(self.lanes) if lane is None else [self._checked(lane)]:
+            self.events[number].append(event)
+
+    def stop_of(self, lane: int = 0) -> Stop | None:
+        """Why a lane ended early, or None."""
+        block, place = self._lane(lane)
+        tick = int(self.stop_tick[block, place])
+        if tick == RUNNING:
+            return None
+        reason = int(self.stop_reason[block, place])
+        if reason == DIVERGED:
+            row = int(self.stop_row[block, place])
+            text = f"diverged: state {self.model.state_at(row)} is not a number or beyond 1e12"
+        else:
+            text = self.model.flat.stop_names[reason]
+        return Stop(tick * self.model.step_s, text)
+
+    @property
+    def finished(self) -> bool:
+        """Whether every lane has stopped."""
+        return bool((self.stop_tick.reshape(-1)[: self.lanes] != RUNNING).all())
+
+    # ------------------------------------------------------------------ lanes
+
+    def _checked(self, lane: int) -> int:
+        if not 0 <= lane < self.lanes:
+            raise RunError(f"lane {lane} does not exist; there are {self.lanes}")
+        return lane
+
+    def _lane(self, lane: int) -> tuple[int, int]:
+        return divmod(self._checked(lane), self.width)
+
+    def _write(self, array: np.ndarray, rows: slice, column: np.ndarray, lane: int | None) -> None:
+        if lane is None:
+            array[:, rows, :] = column[None, :, None]
+        else:
+            block, place = self._lane(lane)
+            array[block, rows, place] = column
+
+    # ------------------------------------------------------------------ snapshots
+
+    def branch(self) -> RunState:
+        """An independent copy that goes on from here; the model is shared."""
+        other = copy.copy(self)
+        for name in _ARRAYS:
+            setattr(other, name, getattr(self, name).copy())
+        other.events = [list(events) for events in self.events]
+        return other
+
+    def save(self, path: str | Path) -> None:
+        """Write a snapshot; `restore` reads it for the same model."""
+        data = {name: getattr(self, name) for name in _ARRAYS}
+        data["events"] = np.frombuffer(pickle.dumps(self.events), dtype=np.uint8)
+        np.savez_compressed(
+            path, **data, tick=self.tick, lanes=self.lanes, width=self.width, model=self.model.model_hash
+        )
+
+
+_ARRAYS = ("x", "xd", "held", "params", "inputs", "seeds", "stop_tick", "stop_reason", "stop_row")
+
+
+def restore(model: CompiledModel, path: str | Path) -> RunState:
+    """Read a snapshot written by `RunState.save`."""
+    try:
+        data = np.load(path)
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path} is not a snapshot: {error}") from error
+    if str(data["model"]) != model.model_hash:
+        raise RunError(f"{path} was saved by another model ({str(data['model'])[:12]}, not {model.model_hash[:12]})")
+    events = pickle.loads(data["events"].tobytes())
+    arrays = {name: np.ascontiguousarray(data[name]) for name in _ARRAYS}
+    return RunState(
+        model=model, lanes=int(data["lanes"]), width=int(data["width"]), tick=int(data["tick"]), events=events, **arrays
+    )
+
+
+def start(
+    model: CompiledModel,
+    *,
+    lanes: int = 1,
+    seed: int | Sequence[int] = 0,
+    params: Mapping[str, Number] | None = None,
+) -> RunState:
+    """A run state at time zero.
+
+    `seed` is one number (lane i gets seed + i) or one per lane. A lane's results depend on its seed,
+    parameters and events alone, never on its place or on the other lanes.
+    """
+    if lanes < 1:
+        raise RunError(f"lanes = {lanes}: at least one is needed")
+    width = 1 if lanes == 1 else LANES
+    blocks = -(-lanes // width)
+    flat = model.flat
+    given = np.arange(lanes, dtype=np.uint64) + np.uint64(seed) if isinstance(seed, int) else np.array(seed, np.uint64)
+    if given.shape != (lanes,):
+        raise RunError(f"{len(given)} seeds for {lanes} lanes")
+    seeds = np.zeros(blocks * width, np.uint64)
+    seeds[:lanes] = given
+    stop_tick = np.full(blocks * width, RUNNING, np.int64)
+    stop_tick[lanes:] = 0  # lanes that only fill the last block never run
+
+    def spread(column: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(np.broadcast_to(column[None, :, None], (blocks, column.size, width)).copy())
+
+    state = RunState(
+        model=model, lanes=lanes, width=width, tick=0,
+        x=spread(flat.initial_x), xd=spread(flat.initial_xd), held=spread(np.zeros(flat.held.size)),
+        params=spread(flat.values), inputs=spread(flat.inputs), seeds=seeds.reshape(blocks, width),
+        stop_tick=stop_tick.reshape(blocks, width), stop_reason=np.zeros((blocks, width), np.int64),
+        stop_row=np.zeros((blocks, width), np.int64), events=[[] for _ in range(lanes)],
+    )  # fmt: skip
+    for path, value in (params or {}).items():
+        state.set_param(path, value)
+    return state

@@ -1,0 +1,141 @@
+"""Advancing a run: a number of ticks at a time, or until an end, with logs, progress and interruption."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from ironbird.errors import RunError
+from ironbird.model.signal import Number
+from ironbird.runtime.events import EventRecord
+from ironbird.runtime.record import Log, LogPlan
+from ironbird.runtime.state import RunState
+
+CHUNK_TICKS = 2000  # between two looks at progress and interruption
+
+
+class _Args(ctypes.Structure):
+    """`ib_run_args` of c/ib_loop.h."""
+
+    _fields_ = [
+        ("first_block", ctypes.c_int64), ("last_block", ctypes.c_int64),
+        ("tick", ctypes.c_int64), ("ticks", ctypes.c_int64),
+        ("x", ctypes.c_void_p), ("xd", ctypes.c_void_p), ("held", ctypes.c_void_p),
+        ("param", ctypes.c_void_p), ("input", ctypes.c_void_p), ("seed", ctypes.c_void_p),
+        ("stop_tick", ctypes.c_void_p), ("stop_reason", ctypes.c_void_p), ("stop_row", ctypes.c_void_p),
+        ("events", ctypes.c_void_p), ("event_first", ctypes.c_void_p),
+        ("log_every", ctypes.c_int64), ("log_rows", ctypes.c_int64), ("log_count", ctypes.c_int64),
+        ("log_index", ctypes.c_void_p), ("log", ctypes.c_void_p),
+    ]  # fmt: skip
+
+
+def advance(
+    state: RunState, ticks: int = 1, *, inputs: Mapping[str, Number] | None = None,
+    plan: LogPlan | None = None, threads: int = 1,
+) -> Log | None:  # fmt: skip
+    """Run all lanes for a number of ticks; with a plan, return the log of these ticks.
+
+    `inputs` are held for the whole call. Stopped lanes stay where they stopped.
+    """
+    if ticks < 0:
+        raise RunError(f"cannot advance by {ticks} ticks")
+    for name, value in (inputs or {}).items():
+        state.set_input(name, value)
+    model = state.model
+    library = model.library(state.width)
+    blocks = state.x.shape[0]
+    records, first = _events(state)
+    log = None
+    rows = 0
+    index = np.zeros(1, np.int64)
+    if plan is not None:
+        rows = plan.rows_between(state.tick, state.tick + ticks)
+        index = plan.index
+        log = np.full((blocks, rows, len(index), state.width), np.nan)
+    args = _Args(
+        tick=state.tick, ticks=ticks,
+        x=_address(state.x), xd=_address(state.xd), held=_address(state.held), param=_address(state.params),
+        input=_address(state.inputs), seed=_address(state.seeds), stop_tick=_address(state.stop_tick),
+        stop_reason=_address(state.stop_reason), stop_row=_address(state.stop_row),
+        events=ctypes.addressof(records), event_first=_address(first),
+        log_every=plan.every if plan else 0, log_rows=rows, log_count=len(index) if plan else 0,
+        log_index=_address(index), log=_address(log) if log is not None else None,
+    )  # fmt: skip
+    parts = min(threads, blocks)
+    if parts <= 1:
+        args.first_block, args.last_block = 0, blocks
+        library.ib_run(ctypes.byref(args))
+    else:
+        edges = [blocks * i // parts for i in range(parts + 1)]
+        with ThreadPoolExecutor(parts) as pool:
+            list(pool.map(lambda i: _run_part(library, args, edges[i], edges[i + 1]), range(parts)))
+    start_tick = state.tick
+    state.tick += ticks
+    return None if plan is None or log is None else Log.from_kernel(plan, state, start_tick, log)
+
+
+def _run_part(library: ctypes.CDLL, args: _Args, first: int, last: int) -> None:
+    part = _Args.from_buffer_copy(args)
+    part.first_block, part.last_block = first, last
+    library.ib_run(ctypes.byref(part))
+
+
+def _address(array: np.ndarray) -> int:
+    return int(array.ctypes.data)
+
+
+def _events(state: RunState) -> tuple[ctypes.Array[EventRecord], np.ndarray]:
+    """All events in the kernel's form, sorted by block; `first[b]` is the first of block b."""
+    found: list[EventRecord] = []
+    first = np.zeros(state.x.shape[0] + 1, np.int64)
+    for block in range(state.x.shape[0]):
+        for place in range(state.width):
+            lane = block * state.width + place
+            if lane < state.lanes:
+                for event in state.events[lane]:
+                    found += event.record(state.model, place)
+        first[block + 1] = len(found)
+    return (EventRecord * max(1, len(found)))(*found), first
+
+
+def run(
+    state: RunState, until_s: float, *, log: list[str] | None = None, log_s: float = 0.02, keep: bool = True,
+    threads: int | None = None, progress: Callable[[float], None] | None = None,
+    sink: Callable[[Log], None] | None = None,
+) -> Log:  # fmt: skip
+    """Run all lanes until a time (or until all have stopped) and return the log.
+
+    `log` are signal paths, block paths or prefixes with '*'; None logs every output. Rows are `log_s` apart,
+    from the present time up to but not including `until_s`. With `keep=False` nothing is kept: each piece goes to
+    `sink`, so that memory stays flat however long the run is. `progress` receives the share done. An
+    interruption (Ctrl-C) ends the run early; the log up to there is returned and `log.interrupted` says so.
+    """
+    model = state.model
+    end = round(until_s / model.step_s)
+    if end < state.tick:
+        raise RunError(f"the run is at {state.time_s:g} s already; it cannot go back to {until_s:g} s")
+    plan = LogPlan.make(model, log, log_s)
+    total = max(1, end - state.tick)
+    begin = state.tick
+    threads = threads or (os.cpu_count() or 1)
+    pieces: list[Log] = []
+    interrupted = False
+    try:
+        while state.tick < end and not state.finished:
+            piece = advance(state, min(CHUNK_TICKS, end - state.tick), plan=plan, threads=threads)
+            assert piece is not None
+            if keep:
+                pieces.append(piece)
+            if sink is not None:
+                sink(piece)
+            if progress is not None:
+                progress((state.tick - begin) / total)
+    except KeyboardInterrupt:
+        interrupted = True
+    result = Log.joined(plan, state, pieces)
+    result.interrupted = interrupted
+    return result

@@ -1,0 +1,1 @@
+"""Pure CasADi helpers that blocks share."""

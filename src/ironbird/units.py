@@ -1,0 +1,39 @@
+"""The unit strings that declarations may use, and the conversions for the edges of the system.
+
+Inside Ironbird everything is SI and radians. The conversions below are for reading and showing values
+(`report`, `links`, the command line) and are called nowhere else.
+"""
+
+from __future__ import annotations
+
+import math
+
+UNITS: frozenset[str] = frozenset(
+    {
+        "1",  # dimensionless: ratios, quaternions, rotation matrices, flags
+        "m", "m/s", "m/s^2", "1/m", "m^2", "m^3",
+        "rad", "rad/s", "rad/s^2", "1/rad",
+        "s", "1/s", "Hz",
+        "kg", "kg/s", "kg*m^2", "kg/m^3",
+        "N", "N*m", "N/m", "N*s/m", "N*s^2", "N*m*s^2", "N*s^2/m^2", "N*m*s^2/rad^2", "N*m*s",
+        "N*m*s/rad", "N*m/rad", "N*s",
+        "Pa", "K", "K/m",
+        "V", "A", "ohm", "W", "A*s", "W*s^2", "V/K",
+        "T", "T/m",
+        "m/s/m", "m^2/s^2", "m^3/s^2",
+        "rad/s/V",
+    }
+)  # fmt: skip
+
+FOOT_M = 0.3048
+KNOT_MPS = 1852.0 / 3600.0
+
+
+def degrees(angle_rad: float) -> float:
+    """Radians to degrees."""
+    return math.degrees(angle_rad)
+
+
+def radians(angle_deg: float) -> float:
+    """Degrees to radians."""
+    return math.radians(angle_deg)

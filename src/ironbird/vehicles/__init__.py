@@ -1,0 +1,1 @@
+"""Vehicle files, their grammar and the recipes that build diagrams from them."""

@@ -1,0 +1,302 @@
+"""Multicopters: any number of rotors at any place, four or more landing points, battery, cascaded control."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ironbird.blocks.actuators.motor import Motor, MotorSecondOrder
+from ironbird.blocks.controllers.multicopter_control import MulticopterControl
+from ironbird.blocks.controllers.waypoint_navigator import WaypointNavigator
+from ironbird.blocks.forces.airframe_drag import AirframeDrag
+from ironbird.blocks.forces.ground_contact import GroundContact
+from ironbird.blocks.forces.rotor import Rotor
+from ironbird.blocks.monitors.crash_detector import CrashDetector
+from ironbird.blocks.power.battery import Battery
+from ironbird.model.diagram import Diagram, Handle
+from ironbird.vehicles.spec import NotNegative, Positive, Table, Vector3, VehicleSpec
+from ironbird.vehicles.templates.surroundings import add_body, add_environment
+
+CONTROL_SAMPLE_S = 0.004
+NAVIGATOR_SAMPLE_S = 0.02
+MONITOR_SAMPLE_S = 0.01
+BATTERY_SAMPLE_S = 0.01
+MISSION_ITEMS = 16
+CCW, CW = 1.0, -1.0
+
+
+class Body(Table):
+    """Mass and its distribution."""
+
+    mass_kg: Positive
+    inertia_diag_kgm2: Vector3 | None = None
+    inertia_kgm2: Annotated[list[Vector3], Field(min_length=3, max_length=3)] | None = None
+
+    @model_validator(mode="after")
+    def _one_inertia(self) -> Body:
+        if (self.inertia_diag_kgm2 is None) == (self.inertia_kgm2 is None):
+            raise ValueError("give either inertia_diag_kgm2 or inertia_kgm2")
+        return self
+
+    def inertia(self) -> np.ndarray:
+        """As a 3x3 matrix."""
+        return np.array(self.inertia_kgm2) if self.inertia_kgm2 else np.diag(self.inertia_diag_kgm2 or [])
+
+
+class MotorTable(Table):
+    """A motor with its speed controller: first-order (time constant) or second-order (frequency, damping)."""
+
+    slope_radps: Positive
+    idle_speed_radps: float
+    dead_zone: NotNegative = 0.0
+    time_constant_s: Positive | None = None
+    natural_frequency_radps: Positive | None = None
+    damping_ratio: Positive | None = None
+
+    @model_validator(mode="after")
+    def _one_order(self) -> MotorTable:
+        second = self.natural_frequency_radps is not None and self.damping_ratio is not None
+        if (self.time_constant_s is not None) == second:
+            raise ValueError("give either time_constant_s, or natural_frequency_radps and damping_ratio")
+        return self
+
+
+class PropellerTable(Table):
+    """A propeller with the spinning part of its motor."""
+
+    thrust_coefficient_Ns2: Positive
+    torque_coefficient_Nms2: Positive
+    inertia_kgm2: NotNegative
+    reference_density_kgpm3: Positive = 1.225
+
+
+class RotorTable(Table):
+    """Where a motor and propeller sit; motor order is that of the autopilot."""
+
+    name: str
+    position_B_m: Vector3
+    spin: Literal["ccw", "cw"]
+    axis_B: Vector3 = [0.0, 0.0, -1.0]
+    motor: str = "standard"
+    propeller: str = "standard"
+
+
+class AirframeTable(Table):
+    """Drag of everything but the rotors."""
+
+    drag_Ns2pm2: Vector3
+    damping_Nms2prad2: Vector3
+    centre_B_m: Vector3 = [0.0, 0.0, 0.0]
+
+
+class ContactTable(Table):
+    """Landing gear."""
+
+    points_B_m: Annotated[list[Vector3], Field(min_length=3)]
+    stiffness_Npm: Positive
+    damping_Nspm: NotNegative
+    friction: NotNegative
+    grip_stiffness_Npm: Positive
+    grip_damping_Nspm: NotNegative
+
+
+class BatteryTable(Table):
+    """Battery and what else it feeds."""
+
+    cells: Annotated[int, Field(ge=1)]
+    capacity_Ah: Positive
+    resistance_ohm: NotNegative
+    efficiency: Annotated[float, Field(gt=0, le=1)]
+    electronics_W: NotNegative
+
+
+class ControlTable(Table):
+    """Gains of the position and attitude control on the true state."""
+
+    position_gain: Positive
+    velocity_gain: Positive
+    velocity_integral: NotNegative
+    attitude_gain: Vector3
+    rate_gain: Vector3
+    rate_integral: NotNegative
+    max_speed_mps: Positive
+    max_climb_mps: Positive
+    max_descent_mps: Positive
+    max_tilt_deg: Annotated[float, Field(gt=0, lt=80)]
+    max_rate_radps: Vector3
+    cruise_speed_mps: Positive = 5.0
+    cruise_acceleration_mps2: Positive = 2.0
+
+
+class LimitTable(Table):
+    """What counts as a crash."""
+
+    max_impact_mps: Positive = 3.0
+    max_ground_tilt_deg: Annotated[float, Field(gt=0, lt=180)] = 60.0
+    max_distance_m: Positive = 5000.0
+
+
+class MulticopterSpec(VehicleSpec):
+    """A multicopter's file."""
+
+    body: Body
+    motor: dict[str, MotorTable]
+    propeller: dict[str, PropellerTable]
+    rotor: Annotated[list[RotorTable], Field(min_length=3)]
+    airframe: AirframeTable
+    contact: ContactTable
+    battery: BatteryTable
+    control: ControlTable
+    limits: LimitTable = LimitTable()
+
+    @model_validator(mode="after")
+    def _parts_exist(self) -> MulticopterSpec:
+        for rotor in self.rotor:
+            if rotor.motor not in self.motor:
+                raise ValueError(f"rotor '{rotor.name}' names motor '{rotor.motor}'; known: {', '.join(self.motor)}")
+            if rotor.propeller not in self.propeller:
+                known = ", ".join(self.propeller)
+                raise ValueError(f"rotor '{rotor.name}' names propeller '{rotor.propeller}'; known: {known}")
+        return self
+
+
+def effectiveness(spec: MulticopterSpec) -> np.ndarray:
+    """Total thrust and the three moments per newton of each rotor: the control matrix of [RflyModel] 7.1, 4 x n."""
+    columns = []
+    for rotor in spec.rotor:
+        propeller = spec.propeller[rotor.propeller]
+        axis = np.array(rotor.axis_B)
+        arm = propeller.torque_coefficient_Nms2 / propeller.thrust_coefficient_Ns2
+        spin = CCW if rotor.spin == "ccw" else CW
+        moment = np.cross(rotor.position_B_m, axis) - spin * arm * axis
+        columns.append([-axis[2], *moment])
+    return np.array(columns).T
+
+
+def build(spec: MulticopterSpec) -> Diagram:
+    """The diagram of a multicopter, wired as [Dai] Eq. 3 and 4."""
+    diagram = Diagram(spec.id)
+    lowest = max(point[2] for point in spec.contact.points_B_m)
+    body = add_body(
+        diagram, spec.home, spec.environment, mass_kg=spec.body.mass_kg,
+        inertia_kgm2=spec.body.inertia().tolist(), height_above_home_m=lowest,
+    )  # fmt: skip
+    parts = add_environment(diagram, body, spec.home, spec.environment)
+    navigator = diagram.add(
+        "navigator", WaypointNavigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S), count=1,
+        cruise_speed=spec.control.cruise_speed_mps, acceleration=spec.control.cruise_acceleration_mps2,
+        point_0=[0.0, 0.0, -lowest],
+    )  # fmt: skip
+    control = _add_control(diagram, spec, body, navigator)
+    battery = diagram.add(
+        "battery", Battery(sample_s=BATTERY_SAMPLE_S), cells=spec.battery.cells,
+        capacity=3600 * spec.battery.capacity_Ah, resistance=spec.battery.resistance_ohm,
+        efficiency=spec.battery.efficiency, electronics_power=spec.battery.electronics_W,
+    )  # fmt: skip
+    for number, rotor in enumerate(spec.rotor, start=1):
+        _add_rotor(diagram, spec, number, rotor, body, parts, control, battery)
+    _add_airframe(diagram, spec, body, parts)
+    contact = _add_contact(diagram, spec, body, parts)
+    _add_crash(diagram, spec, body, contact)
+    return diagram
+
+
+def _add_control(diagram: Diagram, spec: MulticopterSpec, body: Handle, navigator: Handle) -> Handle:
+    table = spec.control
+    motors = [spec.motor[r.motor] for r in spec.rotor]
+    propellers = [spec.propeller[r.propeller] for r in spec.rotor]
+    top = [m.slope_radps + m.idle_speed_radps for m in motors]
+    control = diagram.add(
+        "control", MulticopterControl(len(spec.rotor), sample_s=CONTROL_SAMPLE_S),
+        mass=spec.body.mass_kg, inertia=np.diag(spec.body.inertia()).tolist(),
+        position_gain=table.position_gain, velocity_gain=table.velocity_gain,
+        velocity_integral=table.velocity_integral, attitude_gain=table.attitude_gain, rate_gain=table.rate_gain,
+        rate_integral=table.rate_integral, max_speed=table.max_speed_mps, max_climb=table.max_climb_mps,
+        max_descent=table.max_descent_mps, max_tilt=math.radians(table.max_tilt_deg), max_rate=table.max_rate_radps,
+        allocation=np.linalg.pinv(effectiveness(spec)).tolist(),
+        max_thrust=[q.thrust_coefficient_Ns2 * w * w for q, w in zip(propellers, top, strict=True)],
+        thrust_coefficient=[q.thrust_coefficient_Ns2 for q in propellers],
+        motor_slope=[m.slope_radps for m in motors], motor_idle=[m.idle_speed_radps for m in motors],
+    )  # fmt: skip
+    for port in ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B"):
+        diagram.connect(body[port], control[port])
+    for port in ("p_NB_N", "v_NB_N"):
+        diagram.connect(body[port], navigator[port])
+    for port in ("position_set", "velocity_set", "yaw_set", "armed"):
+        diagram.connect(navigator[port], control[port])
+    return control
+
+
+def _add_rotor(
+    diagram: Diagram, spec: MulticopterSpec, number: int, rotor: RotorTable, body: Handle,
+    parts: dict[str, Handle], control: Handle, battery: Handle,
+) -> None:  # fmt: skip
+    table, blades = spec.motor[rotor.motor], spec.propeller[rotor.propeller]
+    curve = {"slope": table.slope_radps, "idle_speed": table.idle_speed_radps, "dead_zone": table.dead_zone}
+    if table.time_constant_s is not None:
+        motor = diagram.add(f"rotor/{number}/motor", Motor(), time_constant=table.time_constant_s, **curve)
+    else:
+        assert table.natural_frequency_radps is not None and table.damping_ratio is not None
+        motor = diagram.add(
+            f"rotor/{number}/motor", MotorSecondOrder(), natural_frequency=table.natural_frequency_radps,
+            damping_ratio=table.damping_ratio, **curve,
+        )  # fmt: skip
+    propeller = diagram.add(
+        f"rotor/{number}/propeller", Rotor(), position=rotor.position_B_m, axis=rotor.axis_B,
+        spin=CCW if rotor.spin == "ccw" else CW, thrust_coefficient=blades.thrust_coefficient_Ns2,
+        torque_coefficient=blades.torque_coefficient_Nms2, inertia=blades.inertia_kgm2,
+        reference_density=blades.reference_density_kgpm3,
+    )  # fmt: skip
+    diagram.connect(control[f"throttle_{number}"], motor.throttle)
+    diagram.connect(battery.voltage_ratio, motor.voltage_ratio)
+    diagram.connect(motor.speed, propeller.speed)
+    diagram.connect(motor.acceleration, propeller.acceleration)
+    diagram.connect(parts["atmosphere"].density, propeller.density)
+    diagram.connect(propeller.force_B, body.force_B)
+    diagram.connect(propeller.moment_B, body.moment_B)
+    diagram.connect(propeller.momentum_B, body.momentum_B)
+    diagram.connect(propeller.shaft_power, battery.shaft_power)
+
+
+def _add_airframe(diagram: Diagram, spec: MulticopterSpec, body: Handle, parts: dict[str, Handle]) -> None:
+    airframe = diagram.add(
+        "airframe", AirframeDrag(), drag=spec.airframe.drag_Ns2pm2, damping=spec.airframe.damping_Nms2prad2,
+        centre=spec.airframe.centre_B_m,
+    )  # fmt: skip
+    diagram.connect(parts["air"].v_air_B, airframe.v_air_B)
+    diagram.connect(body.w_NB_B, airframe.w_NB_B)
+    diagram.connect(parts["atmosphere"].density, airframe.density)
+    diagram.connect(airframe.force_B, body.force_B)
+    diagram.connect(airframe.moment_B, body.moment_B)
+
+
+def _add_contact(diagram: Diagram, spec: MulticopterSpec, body: Handle, parts: dict[str, Handle]) -> Handle:
+    table = spec.contact
+    contact = diagram.add(
+        "contact", GroundContact(len(table.points_B_m)), points=np.array(table.points_B_m).T.tolist(),
+        stiffness=table.stiffness_Npm, damping=table.damping_Nspm, friction=table.friction,
+        grip_stiffness=table.grip_stiffness_Npm, grip_damping=table.grip_damping_Nspm,
+    )  # fmt: skip
+    for port in ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B"):
+        diagram.connect(body[port], contact[port])
+    for port in ("place", "ground_z", "slope"):
+        diagram.connect(parts["terrain"][port], contact[port])
+    diagram.connect(contact.force_B, body.force_B)
+    diagram.connect(contact.moment_B, body.moment_B)
+    return contact
+
+
+def _add_crash(diagram: Diagram, spec: MulticopterSpec, body: Handle, contact: Handle) -> None:
+    crash = diagram.add(
+        "crash", CrashDetector(sample_s=MONITOR_SAMPLE_S), max_impact=spec.limits.max_impact_mps,
+        max_ground_tilt=math.radians(spec.limits.max_ground_tilt_deg), max_distance=spec.limits.max_distance_m,
+    )  # fmt: skip
+    for port in ("p_NB_N", "v_NB_N", "R_NB"):
+        diagram.connect(body[port], crash[port])
+    diagram.connect(contact.load, crash.load)
+    diagram.stop("hard landing", crash.hard_landing)
+    diagram.stop("rollover", crash.rollover)
+    diagram.stop("out of bounds", crash.out_of_bounds)

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Installs the system packages that the tests use, if they are missing and this machine lets us:
+#   qemu-user   runs the kernel that was cross-compiled to aarch64 (bit-exactness across machines)
+#   chromium    opens the report page as a browser does
+# A test whose package is missing is skipped with the reason; in CI (CI=true) that is a failure.
+set -u
+packages=()
+command -v qemu-aarch64 >/dev/null || packages+=(qemu-user)
+command -v chromium >/dev/null || packages+=(chromium)
+if [ ${#packages[@]} -eq 0 ]; then
+    echo "   all there: qemu-aarch64, chromium"
+    exit 0
+fi
+echo "   missing: ${packages[*]}"
+if ! command -v apt-get >/dev/null; then
+    echo "   no apt-get here: install them by hand, or the tests that use them are skipped"
+    exit 0
+fi
+sudo=""
+if [ "$(id -u)" -ne 0 ]; then
+    if ! sudo -n true 2>/dev/null; then
+        echo "   not root and no password-free sudo: run 'sudo apt-get install ${packages[*]}', or some tests are skipped"
+        exit 0
+    fi
+    sudo="sudo -n"
+fi
+log=$(mktemp)
+if $sudo apt-get update >"$log" 2>&1 && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y --no-install-recommends "${packages[@]}" >>"$log" 2>&1; then
+    echo "   installed"
+else
+    echo "   apt-get failed; the tests that use them are skipped:"
+    tail -n 5 "$log"
+fi
+rm -f "$log"
