@@ -29,6 +29,34 @@ if TYPE_CHECKING:
     from ironbird.runtime.step import advance, run
     from ironbird.vehicles.load import Vehicle, load_vehicle
 
+__all__ = [
+    "Block",
+    "Clock",
+    "CompiledModel",
+    "Diagram",
+    "Flight",
+    "In",
+    "IronbirdError",
+    "Log",
+    "Noise",
+    "Out",
+    "Param",
+    "ParamEvent",
+    "RunState",
+    "State",
+    "Vehicle",
+    "advance",
+    "compile_model",
+    "fly",
+    "linearize",
+    "load_vehicle",
+    "restore",
+    "run",
+    "start",
+    "trim",
+]
+__version__ = "0.1.0"
+
 _HOMES = {
     "Flight": "campaign.flight", "fly": "campaign.flight",
     "linearize": "compiler.analysis", "trim": "compiler.analysis",
@@ -42,9 +70,6 @@ _HOMES = {
     "advance": "runtime.step", "run": "runtime.step",
     "Vehicle": "vehicles.load", "load_vehicle": "vehicles.load",
 }  # fmt: skip
-
-__all__ = sorted(_HOMES)
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:

@@ -430,8 +430,8 @@ static inline ib_f ib_atan(ib_f x) {
   return ib_flip(r, ib_sign_bit(x));
 }
 
-/* Angle of the point (x, y) in all quadrants with signed zeros and infinities as in C, for
- * |x|, |y| <= 8.9e307 (larger finite values count as that); measured ? ulp. */
+/* Angle of the point (x, y) in all quadrants with signed zeros as in C; values above 8.9e307,
+ * infinity included, count as 8.9e307; measured ? ulp. */
 static inline ib_f ib_atan2(ib_f y, ib_f x) {
   ib_f ax = ib_at_most(ib_fabs(x), 8.9e307);
   ib_f ay = ib_at_most(ib_fabs(y), 8.9e307);

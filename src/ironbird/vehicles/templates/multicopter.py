@@ -300,3 +300,4 @@ def _add_crash(diagram: Diagram, spec: MulticopterSpec, body: Handle, contact: H
     diagram.stop("hard landing", crash.hard_landing)
     diagram.stop("rollover", crash.rollover)
     diagram.stop("out of bounds", crash.out_of_bounds)
+    diagram.stop("mission completed", diagram.port("navigator.done"))

@@ -1,0 +1,193 @@
+"""One flight: a vehicle, a mission, wind, faults, a seed; a log and a summary come back."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ironbird.campaign.mission import Mission, load_mission
+from ironbird.campaign.witness import Witness, observe
+from ironbird.compiler.compiled import CompiledModel, compile_model
+from ironbird.errors import FaultError, ModelError, RunError, UnknownNameError
+from ironbird.faults.catalog import parse_fault
+from ironbird.faults.spec import Injection
+from ironbird.model.signal import Number
+from ironbird.runtime.events import ParamEvent
+from ironbird.runtime.record import Log
+from ironbird.runtime.state import RunState, Stop, start
+from ironbird.runtime.step import run
+from ironbird.vehicles.load import Vehicle, load_vehicle
+
+COMPLETED = "mission completed"  # the stop condition that is no crash
+STATISTICS_AFTER_S = 5.0  # tracking errors are counted from here on: the vehicle is in the air
+
+
+@dataclass(frozen=True)
+class Wind:
+    """Weather of a flight."""
+
+    speed_mps: float = 0.0
+    from_deg: float = 0.0
+    turbulence_mps: float = 0.0  # mean wind at 20 ft that sets the strength of turbulence
+
+    def params(self) -> dict[str, Number]:
+        """Parameters of the wind parts."""
+        towards = math.radians(self.from_deg) + math.pi
+        velocity = [self.speed_mps * math.cos(towards), self.speed_mps * math.sin(towards), 0.0]
+        return {
+            "wind/steady.velocity_N": velocity,
+            "wind/turbulence.wind_20ft": self.turbulence_mps,
+            "wind/turbulence.direction": towards,
+        }
+
+
+@dataclass
+class Flight:
+    """What was flown, and what came of it. Lane 0 is the flight, lane 1 (if any) its twin without faults."""
+
+    vehicle: Vehicle
+    mission: Mission
+    wind: Wind
+    seed: int
+    settings: dict[str, Number]
+    injections: list[Injection]
+    model: CompiledModel
+    log: Log
+    stop: Stop | None
+    ended_s: float
+    wall_s: float
+    witnesses: list[Witness] = field(default_factory=list)
+
+    @property
+    def outcome(self) -> str:
+        """How it ended, in words."""
+        if self.log.interrupted:
+            return f"interrupted at {self.ended_s:.2f} s"
+        if self.stop is None:
+            return f"flown to the end at {self.ended_s:.2f} s"
+        if self.stop.reason == COMPLETED:
+            return f"mission completed at {self.stop.time_s:.2f} s"
+        return f"{self.stop.reason} at {self.stop.time_s:.2f} s"
+
+    @property
+    def survived(self) -> bool:
+        """Whether the vehicle was whole at the end."""
+        return self.stop is None or self.stop.reason == COMPLETED
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the flight's log: equal flights have equal hashes."""
+        return self.log.sha256(0)
+
+    def summary(self) -> dict[str, str]:
+        """The figures that people look for first."""
+        log = self.log
+        rows = {"vehicle": self.vehicle.id, "mission": self.mission.title, "outcome": self.outcome}
+        rows["wind"] = (
+            f"{self.wind.speed_mps:g} m/s from {self.wind.from_deg:g}°, turbulence {self.wind.turbulence_mps:g} m/s at 20 ft"
+        )
+        for number, injection in enumerate(self.injections, start=1):
+            rows[f"fault {number}"] = injection.describe()
+        for number, witness in enumerate(self.witnesses, start=1):
+            rows[f"witness {number}"] = witness.sentence().partition(": ")[2]
+        if log.rows():
+            rows.update(self._figures())
+        rows["seed"] = str(self.seed)
+        rows["speed"] = f"{self.ended_s / max(self.wall_s, 1e-9):.0f} times real time ({self.wall_s:.2f} s)"
+        rows["sha256"] = self.sha256
+        return rows
+
+    def _figures(self) -> dict[str, str]:
+        log, time_s = self.log, self.log.time()
+        flying = time_s >= min(STATISTICS_AFTER_S, time_s[-1] / 2)
+        position = log["body.p_NB_N"]
+        tilt = np.degrees(np.arccos(np.clip(log["body.R_NB"][:, 8], -1, 1)))
+        rows = {
+            "greatest height": f"{-position[:, 2].min():.2f} m",
+            "greatest tilt": f"{tilt.max():.1f}°",
+        }
+        if "navigator.position_set" in log:
+            error = np.linalg.norm(position - log["navigator.position_set"], axis=1)[flying]
+            rows["tracking error"] = f"{np.sqrt(np.mean(error**2)):.3f} m rms, {error.max():.3f} m at most"
+        if "battery.remaining" in log:
+            rows["battery"] = f"{100 * log['battery.remaining'][-1]:.1f} % left, {log['battery.voltage'][-1]:.2f} V"
+        return rows
+
+
+def inject(state: RunState, injection: Injection, lane: int | None = None) -> None:
+    """Schedule a fault in a run; its target must exist in the vehicle and be tunable."""
+    known = state.model.params()
+    if injection.target not in known:
+        raise FaultError(
+            f"{injection.describe()}: "
+            + str(UnknownNameError("parameter", injection.target, known, f"vehicle '{state.model.name}'"))
+        )
+    state.add_event(
+        ParamEvent(
+            param=injection.target, value=injection.value, start_s=injection.start_s, end_s=injection.end_s,
+            effect=injection.fault.effect.effect, shape=injection.shape, rise_s=injection.rise_s,
+            period_s=injection.period_s, duty=injection.duty,
+        ),
+        lane,
+    )  # fmt: skip
+
+
+def fly(
+    vehicle: Vehicle | str | Path,
+    *,
+    mission: Mission | str | Path = "square",
+    wind: Wind | None = None,
+    seed: int = 0,
+    settings: Mapping[str, Number] | None = None,
+    faults: Sequence[Injection | str] = (),
+    until_s: float | None = None,
+    log_s: float = 0.02,
+    model: CompiledModel | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Flight:
+    """Fly a mission and return the flight.
+
+    `settings` are parameter values by path (`body.mass`). With faults, a twin without them flies beside in the
+    same wind, and each fault's witness is the difference between the two.
+    """
+    vehicle = vehicle if isinstance(vehicle, Vehicle) else load_vehicle(vehicle)
+    mission = mission if isinstance(mission, Mission) else load_mission(mission)
+    wind = wind or Wind()
+    injections = [f if isinstance(f, Injection) else parse_fault(f) for f in faults]
+    model = model or compile_model(vehicle.diagram)
+    settings = dict(settings or {})
+    table = model.flat.p.signals.get("navigator.table")
+    if table is None:
+        raise RunError(f"vehicle '{vehicle.id}' has no navigator: it cannot fly a mission")
+    values: dict[str, Any] = {**mission.params(table.columns), **wind.params(), **settings}
+    lanes = 2 if injections else 1
+    state = start(model, lanes=lanes, seed=[seed] * lanes)
+    for path, value in values.items():
+        try:
+            state.set_param(path, value)
+        except UnknownNameError as error:
+            raise ModelError(f"vehicle '{vehicle.id}': {error}") from None
+    for injection in injections:
+        inject(state, injection, 0)
+    if until_s is None:
+        cruise = float(state.params[0, model.param_rows("navigator.cruise_speed"), 0][0])
+        until_s = mission.duration_s or mission.longest_s(cruise)
+    begin = time.perf_counter()
+    log = run(state, until_s, log_s=log_s, progress=progress)
+    wall_s = time.perf_counter() - begin
+    stop = log.stops[0]
+    log.meta = {
+        "ironbird.vehicle": vehicle.id, "ironbird.seed": str(seed), "ironbird.model": model.model_hash,
+        "ironbird.faults": "; ".join(i.describe() for i in injections),
+    }  # fmt: skip
+    return Flight(
+        vehicle=vehicle, mission=mission, wind=wind, seed=seed, settings=settings, injections=injections, model=model,
+        log=log, stop=stop, ended_s=stop.time_s if stop else state.time_s, wall_s=wall_s,
+        witnesses=[observe(i, log, 0, 1) for i in injections],
+    )  # fmt: skip

@@ -1,0 +1,94 @@
+"""Missions: a list of waypoints from a TOML file or by a built-in name."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ironbird.blocks.controllers.waypoint_navigator import FLY, LAND, ROWS
+from ironbird.errors import MissionError, UnknownNameError
+
+BUILT_IN = Path(__file__).parent / "missions"
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Item(_Table):
+    """One thing to do: fly to a place and stay, or land below the present place."""
+
+    kind: Literal["waypoint", "land"]
+    north_m: float = 0.0
+    east_m: float = 0.0
+    height_m: float = 0.0
+    yaw_deg: float = 0.0
+    hold_s: Annotated[float, Field(ge=0)] = 0.0
+
+    def column(self) -> list[float]:
+        """The navigator's form: north, east, down, yaw, hold, kind."""
+        kind = LAND if self.kind == "land" else FLY
+        return [self.north_m, self.east_m, -self.height_m, math.radians(self.yaw_deg), self.hold_s, kind]
+
+
+class Mission(_Table):
+    """Items in order; without `duration_s` a flight ends when the last item is done."""
+
+    schema_version: Annotated[Literal[1], Field(alias="schema")]
+    title: str = ""
+    duration_s: Annotated[float, Field(gt=0)] | None = None
+    cruise_speed_mps: Annotated[float, Field(gt=0)] | None = None
+    item: Annotated[list[Item], Field(min_length=1)]
+
+    def params(self, places: int) -> dict[str, Any]:
+        """Parameters of a navigator that has room for `places` items."""
+        if len(self.item) > places:
+            raise MissionError(f"the mission has {len(self.item)} items; this vehicle's navigator takes {places}")
+        table = np.zeros((ROWS, places))
+        for number, item in enumerate(self.item):
+            table[:, number] = item.column()
+        values: dict[str, Any] = {"navigator.table": table, "navigator.count": float(len(self.item))}
+        if self.cruise_speed_mps is not None:
+            values["navigator.cruise_speed"] = self.cruise_speed_mps
+        return values
+
+    def longest_s(self, cruise_speed_mps: float) -> float:
+        """A time by which the mission should be over: three times the way at cruise speed, and the holds."""
+        here = np.zeros(3)
+        total = 30.0
+        for item in self.item:
+            there = np.array([item.north_m, item.east_m, -item.height_m])
+            if item.kind == "land":
+                there = np.array([here[0], here[1], 0.0])
+                total += 3.0 * abs(here[2]) / 0.5
+            total += 3.0 * float(np.linalg.norm(there - here)) / cruise_speed_mps + item.hold_s
+            here = there
+        return total
+
+
+def mission_names() -> list[str]:
+    """Built-in missions."""
+    return sorted(path.stem for path in BUILT_IN.glob("*.toml"))
+
+
+def load_mission(name: str | Path) -> Mission:
+    """A mission by built-in name (`square`, `hover`) or from a TOML file."""
+    path = Path(name)
+    if not str(name).endswith(".toml"):
+        if str(name) not in mission_names():
+            raise UnknownNameError("mission", str(name), mission_names())
+        path = BUILT_IN / f"{name}.toml"
+    if not path.is_file():
+        raise MissionError(f"mission file {path} does not exist")
+    try:
+        return Mission.model_validate(tomllib.loads(path.read_text()))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise MissionError(f"{path} is not valid TOML: {error}") from None
+    except ValidationError as error:
+        lines = [f"  - {'.'.join(map(str, e['loc']))}: {e['msg']} (got {e['input']!r})" for e in error.errors()]
+        raise MissionError(f"{path}:\n" + "\n".join(lines)) from None

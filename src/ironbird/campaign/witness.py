@@ -1,0 +1,60 @@
+"""Witness: the proof that a fault acted, by comparison with the same flight without it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ironbird.faults.spec import Injection
+from ironbird.runtime.record import Log
+
+
+@dataclass(frozen=True)
+class Witness:
+    """What an injected fault did to the signal that should show it, against the healthy twin."""
+
+    injection: Injection
+    signal: str
+    unit: str
+    first_s: float  # first logged sample that differs; NaN if none does
+    largest: float  # largest difference while the fault was ordered
+    mean: float  # mean size of the difference while the fault was ordered
+    ended_s: float  # end of the fault, or of the run
+
+    @property
+    def effective(self) -> bool:
+        """Whether the fault changed anything."""
+        return math.isfinite(self.first_s)
+
+    def sentence(self) -> str:
+        """For people."""
+        what = self.injection.describe()
+        if not self.effective:
+            return f"{what}: ineffective; {self.signal} did not differ from the healthy twin"
+        return (
+            f"{what}: acted on {self.signal} from {self.first_s:.3f} s, "
+            f"largest difference {self.largest:.4g} {self.unit}, mean {self.mean:.4g} {self.unit}"
+        )
+
+
+def observe(injection: Injection, log: Log, faulted: int, healthy: int) -> Witness:
+    """Compare the fault's witness signal in two lanes that differ by the fault alone."""
+    signal = injection.witness
+    rows = min(log.rows(faulted), log.rows(healthy))
+    time = log.time_s[:rows]
+    a, b = log.lane(signal, faulted)[:rows], log.lane(signal, healthy)[:rows]
+    difference = np.abs(a - b).reshape(rows, -1).max(axis=1) if rows else np.zeros(0)
+    differs = np.flatnonzero(difference > 0.0)
+    end = min(injection.end_s, float(time[-1]) if rows else 0.0)
+    during = (time >= injection.start_s) & (time <= end)
+    return Witness(
+        injection=injection,
+        signal=signal,
+        unit=log.signals[signal].unit,
+        first_s=float(time[differs[0]]) if differs.size else math.nan,
+        largest=float(difference[during].max()) if during.any() else 0.0,
+        mean=float(difference[during].mean()) if during.any() else 0.0,
+        ended_s=end,
+    )

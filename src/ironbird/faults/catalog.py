@@ -1,0 +1,50 @@
+"""All faults by id, and the grammar in which they are ordered."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ironbird.errors import FaultError, UnknownNameError
+from ironbird.faults import battery, rotor
+from ironbird.faults.spec import Fault, Injection
+
+FAULTS: dict[str, Fault] = {fault.id: fault for fault in (*rotor.FAULTS, *battery.FAULTS)}
+
+_KEYS = {
+    "instance": "instance", "severity": "severity", "start": "start_s", "end": "end_s", "shape": "shape",
+    "rise": "rise_s", "period": "period_s", "duty": "duty", "duration": "duration",
+}  # fmt: skip
+GRAMMAR = "ID:key=value,…  keys: " + ", ".join(_KEYS) + " (times in seconds, severity 0 to 1)"
+
+
+def parse_fault(text: str) -> Injection:
+    """Read `rotor.speed_loss@1:instance=1,severity=0.2,start=5`."""
+    name, _, rest = text.partition(":")
+    name = name.strip()
+    if name not in FAULTS:
+        raise UnknownNameError("fault", name, FAULTS)
+    fault = FAULTS[name]
+    values: dict[str, Any] = {}
+    for part in filter(None, (p.strip() for p in rest.split(","))):
+        key, equals, value = (s.strip() for s in part.partition("="))
+        if not equals:
+            raise FaultError(f"fault '{text}': '{part}' is not key=value; the grammar is {GRAMMAR}")
+        if key not in _KEYS:
+            raise FaultError(f"fault '{text}': " + str(UnknownNameError("key", key, _KEYS)))
+        if key == "shape":
+            if value not in ("step", "ramp", "intermittent"):
+                raise FaultError(f"fault '{text}': shape '{value}' is not step, ramp or intermittent")
+            values["shape"] = value
+            continue
+        try:
+            values[_KEYS[key]] = int(value) if key == "instance" else float(value)
+        except ValueError:
+            raise FaultError(f"fault '{text}': {key} needs a number, got '{value}'") from None
+        if not math.isfinite(values[_KEYS[key]]):
+            raise FaultError(f"fault '{text}': {key} must be finite, got '{value}'")
+    if "duration" in values:
+        values["end_s"] = values.get("start_s", 0.0) + values.pop("duration")
+    if "instance" in values and not fault.counts_instances:
+        raise FaultError(f"fault '{text}': {fault.id} has no instances; leave the key out")
+    return Injection(fault, **values)
