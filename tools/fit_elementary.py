@@ -8,7 +8,8 @@ copied from another library.
 Usage::
 
     python tools/fit_elementary.py                   print all coefficients as C literals
-    python tools/fit_elementary.py --check ib_math.h verify that the header holds these numbers
+    python tools/fit_elementary.py --check ib_math.h ib_noise.h
+                                                     verify that the headers hold these numbers
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from mpmath import mp, mpf
 mp.dps = 60
 
 Function = Callable[[mpf], mpf]
+
+ERFC_SHIFT = mpf(2)  # the variable of the complementary error function is t = 2/(x + 2)
 
 
 @dataclass(frozen=True)
@@ -197,9 +200,6 @@ def fits() -> list[Fit]:
     ]  # fmt: skip
 
 
-ERFC_SHIFT = mpf(2)
-
-
 def c_literal(value: mpf) -> str:
     """The nearest double as a C hexadecimal literal without trailing zeros."""
     text = float(value).hex()
@@ -237,9 +237,9 @@ def constants() -> dict[str, list[float]]:
 def main() -> int:
     """Print the table, or compare it with a header."""
     parser = argparse.ArgumentParser(description="Fit the polynomials of ib_math.h")
-    parser.add_argument("--check", type=Path, help="header in which every number must occur")
+    parser.add_argument("--check", type=Path, nargs="+", help="headers in which every number must occur")
     arguments = parser.parse_args()
-    header = arguments.check.read_text(encoding="utf-8") if arguments.check else ""
+    header = "".join(path.read_text(encoding="utf-8") for path in arguments.check or [])
     missing = 0
     for name, parts in constants().items():
         literals = [c_literal(mpf(part)) for part in parts]
@@ -252,7 +252,7 @@ def main() -> int:
         print("    " + ",\n    ".join(literals))
         missing += sum(literal not in header for literal in literals)
     if arguments.check and missing:
-        print(f"{missing} numbers do not occur in {arguments.check.name}")
+        print(f"{missing} numbers do not occur in the headers")
         return 1
     return 0
 

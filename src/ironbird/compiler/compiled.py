@@ -8,10 +8,12 @@ import hashlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from ironbird.compiler import native
+from ironbird.compiler.analysis import LinearModel, OperatingPoint, linearize, trim
 from ironbird.compiler.flatten import Flat, flatten
 from ironbird.compiler.generate import METHODS, Source, generate
 from ironbird.errors import ModelError, UnknownNameError
@@ -57,6 +59,16 @@ class CompiledModel:
         """Compile both widths now, side by side."""
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(functools.partial(native.build, self.source.text), (1, LANES)))
+
+    # ------------------------------------------------------------------ analysis
+
+    def linearize(self, at: OperatingPoint | None = None, **choices: Any) -> LinearModel:
+        """Linear model of the continuous part; see `ironbird.compiler.analysis.linearize`."""
+        return linearize(self, at, **choices)
+
+    def trim(self, **choices: Any) -> OperatingPoint:
+        """A point at which the continuous states stand still; see `ironbird.compiler.analysis.trim`."""
+        return trim(self, **choices)
 
     # ------------------------------------------------------------------ names
 

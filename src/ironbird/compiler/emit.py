@@ -100,6 +100,7 @@ class _Body:
         condition holds in no lane; the result is the same bit for bit. Contact with the ground is such a case.
         """
         uses: dict[int, list[tuple[int, int]]] = {node: [] for node in self.order}  # node -> (user, condition or -1)
+        self.users: dict[int, set[int]] = {node: set() for node in self.order}
         arms: dict[int, set[int]] = {}
         for user in self.order:
             if user in self.kept:
@@ -107,6 +108,7 @@ class _Body:
             node = self.graph.nodes[user]
             for place, arg in enumerate(node.args):
                 guarded = node.op in ("select", "if_else_zero") and place == 1
+                self.users[arg].add(user)
                 uses[arg].append((user, node.args[0] if guarded else -1))
                 if guarded:
                     arms.setdefault(node.args[0], set()).add(arg)
@@ -171,10 +173,7 @@ class _Body:
 
     def _guarded(self, condition: int, nodes: list[int]) -> None:
         inside = set(nodes)
-        leaving = [
-            node for node in nodes
-            if any(node in self.graph.nodes[u].args for u in self.order if u not in inside and u not in self.kept)
-        ]  # fmt: skip
+        leaving = [node for node in nodes if not self.users[node] <= inside]
         for node in leaving:
             self.lines.append(f"  ib_f g{node} = IB_C(0.0);")
         self.lines.append(f"  if (ib_any({self._mask(condition)})) {{")

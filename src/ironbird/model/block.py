@@ -56,6 +56,7 @@ class Block:
         self.sample_s = sample_s
         self.offset_s = offset_s
         self.signals: dict[str, Signal] = {}
+        self.equations: dict[str, object] = {}  # kept by ironbird.model.graph, by path
         for cls in reversed(type(self).__mro__):
             for name, value in vars(cls).items():
                 if isinstance(value, Signal):
@@ -64,6 +65,7 @@ class Block:
     def declare(self, name: str, signal: Signal) -> None:
         """Add (or replace) a declaration of this instance; for parts whose size is a choice."""
         self.signals[name] = signal
+        self.equations.clear()
 
     def of_kind(self, kind: type[_S]) -> dict[str, _S]:
         """The declarations of one kind, in order."""

@@ -28,6 +28,7 @@ class BlockEquations:
     def __init__(self, path: str, block: Block) -> None:
         self.path = path
         self.block = block
+        self._feedthrough: dict[str, list[str]] = {}
         self.x = {n: symbol(f"{path}.{n}", s) for n, s in block.states.items()}
         self.u = {n: symbol(f"{path}.{n}", s) for n, s in block.inputs.items()}
         self.p = {n: symbol(f"{path}.{n}", s) for n, s in block.params.items()}
@@ -63,8 +64,19 @@ class BlockEquations:
 
     def feedthrough(self, output: str) -> list[str]:
         """Names of the inputs on which an output depends directly."""
-        expr = self.outputs[output]
-        return [name for name, u in self.u.items() if depends(expr, u)]
+        if output not in self._feedthrough:
+            expr = self.outputs[output]
+            self._feedthrough[output] = [name for name, u in self.u.items() if depends(expr, u)]
+        return self._feedthrough[output]
+
+
+def equations_of(path: str, block: Block) -> BlockEquations:
+    """A block's equations, made once per place: blocks do not change after they are built."""
+    if path not in block.equations:
+        block.equations[path] = BlockEquations(path, block)
+    found = block.equations[path]
+    assert isinstance(found, BlockEquations)
+    return found
 
 
 def depends(expr: Expr, variable: Expr) -> bool:
@@ -88,7 +100,7 @@ class Assembly:
     _open: list[str] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        self.equations = {path: BlockEquations(path, block) for path, block in self.diagram.blocks.items()}
+        self.equations = {path: equations_of(path, block) for path, block in self.diagram.blocks.items()}
         self.time = ca.SX.sym("time")
         self.external = {n: symbol(n, port.signal) for n, port in self.diagram.external_inputs().items()}
         self._external_of = {port.path: self.external[n] for n, port in self.diagram.external_inputs().items()}
@@ -153,7 +165,7 @@ def feedthrough_edges(diagram: Diagram) -> dict[str, list[str]]:
     """For each output path, the output paths it needs at the same instant (sampled blocks included)."""
     edges: dict[str, list[str]] = {}
     for path, block in diagram.blocks.items():
-        equations = BlockEquations(path, block)
+        equations = equations_of(path, block)
         for name in block.outputs:
             edges[f"{path}.{name}"] = [
                 source for u in equations.feedthrough(name) for source in sources_of(diagram, f"{path}.{u}")
@@ -161,9 +173,8 @@ def feedthrough_edges(diagram: Diagram) -> dict[str, list[str]]:
     return edges
 
 
-def check_loops(diagram: Diagram) -> None:
+def check_loops(edges: dict[str, list[str]]) -> None:
     """Raise `LoopError` if outputs need each other at the same instant."""
-    edges = feedthrough_edges(diagram)
     done: set[str] = set()
     for start in edges:
         stack: list[tuple[str, int]] = [(start, 0)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ironbird.errors import ModelError
 from ironbird.model.diagram import Diagram, sources_of
-from ironbird.model.graph import BlockEquations, check_loops, depends, feedthrough_edges
+from ironbird.model.graph import check_loops, depends, equations_of, feedthrough_edges
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ def schedule(diagram: Diagram, step_s: float) -> list[Group]:
     Each sampled block has two jobs: its outputs, and after them its next states. A job may run when all
     sampled outputs that it needs at this instant (directly or through continuous blocks) are done.
     """
-    check_loops(diagram)
     edges = feedthrough_edges(diagram)
+    check_loops(edges)
     rates = {
         path: rate_of(path, block.sample_s, block.offset_s, step_s)
         for path, block in diagram.blocks.items() if block.sample_s is not None
@@ -69,7 +69,7 @@ def schedule(diagram: Diagram, step_s: float) -> list[Group]:
     jobs: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for path in rates:
         block = diagram.blocks[path]
-        equations = BlockEquations(path, block)
+        equations = equations_of(path, block)
         direct = {source for name in block.outputs for source in edges[f"{path}.{name}"]}
         jobs["output", path] = {("output", source) for source in sampled_sources(list(direct))}
         used = [

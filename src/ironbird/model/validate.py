@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ironbird.errors import LoopError, ModelError
 from ironbird.model.block import Block
 from ironbird.model.diagram import Diagram
-from ironbird.model.graph import BlockEquations, check_loops
+from ironbird.model.graph import check_loops, equations_of, feedthrough_edges
 
 
 def problems(diagram: Diagram) -> Iterator[str]:
@@ -27,7 +27,7 @@ def problems(diagram: Diagram) -> Iterator[str]:
             yield problem
     if sound:
         try:
-            check_loops(diagram)
+            check_loops(feedthrough_edges(diagram))
         except LoopError as error:
             yield str(error)
 
@@ -61,6 +61,6 @@ def _equation_problems(path: str, block: Block) -> Iterator[str]:
         yield f"block {path} has sample time {block.sample_s} s; it must be positive"
         return
     try:
-        BlockEquations(path, block)
+        equations_of(path, block)
     except ModelError as error:
         yield str(error)

@@ -48,7 +48,7 @@ def advance(
     model = state.model
     library = model.library(state.width)
     blocks = state.x.shape[0]
-    records, first = _events(state)
+    records, first = kernel_events(state)
     log = None
     rows = 0
     index = np.zeros(1, np.int64)
@@ -88,7 +88,7 @@ def _address(array: np.ndarray) -> int:
     return int(array.ctypes.data)
 
 
-def _events(state: RunState) -> tuple[ctypes.Array[EventRecord], np.ndarray]:
+def kernel_events(state: RunState) -> tuple[ctypes.Array[EventRecord], np.ndarray]:
     """All events in the kernel's form, sorted by block; `first[b]` is the first of block b."""
     found: list[EventRecord] = []
     first = np.zeros(state.x.shape[0] + 1, np.int64)

@@ -22,8 +22,8 @@ def inverse_3x3(m: Expr) -> Expr:
 
 
 def norm(v: Expr) -> Expr:
-    """Length of a vector, without a singular derivative where it is used squared."""
-    return ca.sqrt(ca.dot(v, v))
+    """Length of a vector; a picometre (per second) is added under the root to keep its derivative finite at zero."""
+    return ca.sqrt(ca.dot(v, v) + 1e-24)
 
 
 def north_east_down(latitude: Expr, longitude: Expr) -> Expr:

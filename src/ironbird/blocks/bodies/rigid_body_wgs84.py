@@ -51,14 +51,14 @@ class RigidBodyWgs84(RigidBodyPorts):
 
         Without `w_IB_B` the body turns with the earth.
         """
-        R_EN = np.array(ca.DM(north_east_down(ca.DM(latitude), ca.DM(longitude))))
+        R_EN = np.array(ca.DM(north_east_down(ca.SX(latitude), ca.SX(longitude))))
         q_EN = _quaternion(R_EN)
-        q_NB = ca.DM(quaternion.from_euler(*[ca.DM(a) for a in euler]))
-        q_EB = np.array(ca.DM(quaternion.product(ca.DM(q_EN), q_NB))).ravel()
+        q_NB = quaternion.from_euler(*[ca.SX(a) for a in euler])
+        q_EB = np.array(ca.DM(quaternion.product(ca.SX(q_EN), q_NB))).ravel()
         if w_IB_B is None:
-            R_EB = np.array(ca.DM(quaternion.rotation_matrix(ca.DM(q_EB))))
+            R_EB = np.array(ca.DM(quaternion.rotation_matrix(ca.SX(q_EB))))
             w_IB_B = list(R_EB.T @ np.array([0, 0, earth.ROTATION_RADPS]))
-        r = np.array(ca.DM(earth.to_ecef(ca.DM(latitude), ca.DM(longitude), ca.DM(height)))).ravel()
+        r = np.array(ca.DM(earth.to_ecef(ca.SX(latitude), ca.SX(longitude), ca.SX(height)))).ravel()
         return {
             "r_0": r.tolist(),
             "v_0": (R_EN @ np.array(v_N, float)).tolist(),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import casadi as ca
-
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out
+from ironbird.symbolic.rotation import norm
 
 
 class AirData(Block):
@@ -22,4 +21,4 @@ class AirData(Block):
 
     def output(self, x: View, u: View, p: View) -> Values:
         v = u.v_NB_B - u.R_NB.T @ u.wind_N
-        return {"v_air_B": v, "airspeed": ca.sqrt(ca.dot(v, v)), "wind_sum_N": u.wind_N}
+        return {"v_air_B": v, "airspeed": norm(v), "wind_sum_N": u.wind_N}

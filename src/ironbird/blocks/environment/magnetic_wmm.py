@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import math
 
+import casadi as ca
 import numpy as np
 
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param
+from ironbird.symbolic.earth import radii
 
 NANOTESLA = 1e-9
 
@@ -16,8 +18,9 @@ NANOTESLA = 1e-9
 class MagneticWmm(Block):
     """Field and first derivatives at the take-off point: B(p) = B0 + G p.
 
-    `local_field` computes B0 and G from WMM2025. Within 1 nT for 20 km around the take-off point; beyond, start a
-    new leg with new values. Not modelled: crustal anomalies, daily change, disturbances by the vehicle.
+    `local_field` computes B0 and G from WMM2025. Within 1 nT for 20 km around and 5 km above the take-off point up to
+    70 degrees of latitude; beyond, start a new leg with new values. Not modelled: crustal anomalies, daily change,
+    disturbances by the vehicle.
     """
 
     source = "[WMM2025]; [Dai] Sec. II-B"
@@ -49,9 +52,9 @@ def wmm_field(latitude_rad: float, longitude_rad: float, height_m: float, year: 
 def local_field(latitude_rad: float, longitude_rad: float, height_m: float, year: float) -> dict[str, list[float]]:
     """Parameters of `MagneticWmm` at a place, derivatives by central differences over 20 km."""
     reach_m = 10_000.0
-    radius_m = 6_371_000.0
-    d_lat = reach_m / radius_m
-    d_lon = reach_m / (radius_m * math.cos(latitude_rad))
+    meridian_m, prime_m = (float(r) for r in radii(ca.SX(latitude_rad)))
+    d_lat = reach_m / (meridian_m + height_m)
+    d_lon = reach_m / ((prime_m + height_m) * math.cos(latitude_rad))
     around = [
         ((latitude_rad + d_lat, longitude_rad, height_m), (latitude_rad - d_lat, longitude_rad, height_m)),
         ((latitude_rad, longitude_rad + d_lon, height_m), (latitude_rad, longitude_rad - d_lon, height_m)),

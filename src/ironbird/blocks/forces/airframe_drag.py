@@ -6,6 +6,7 @@ import casadi as ca
 
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param
+from ironbird.symbolic.rotation import norm
 
 
 class AirframeDrag(Block):
@@ -30,7 +31,7 @@ class AirframeDrag(Block):
 
     def output(self, x: View, u: View, p: View) -> Values:
         ratio = u.density / p.reference_density
-        speed = ca.sqrt(ca.dot(u.v_air_B, u.v_air_B))
+        speed = norm(u.v_air_B)
         force = -(p.drag * ratio) * (speed * u.v_air_B)
         damping = -(p.damping * ratio) * (ca.fabs(u.w_NB_B) * u.w_NB_B)
         return {"force_B": force, "moment_B": damping + ca.cross(p.centre, force)}

@@ -1,0 +1,70 @@
+"""Running a model's kernel as a program of its own, built for this or another machine."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from ironbird.compiler import native
+from ironbird.errors import RunError
+from ironbird.runtime.record import Log, LogPlan
+from ironbird.runtime.state import RunState
+from ironbird.runtime.step import kernel_events
+
+EMULATORS = {"aarch64": "qemu-aarch64"}
+
+
+def build_program(text: str, width: int, target: str, folder: Path) -> Path:
+    """A static program for a target (`aarch64`, `x86_64_v3`, ...) from a model's source."""
+    model = folder / "model.c"
+    program = folder / f"model-{target}-{width}"
+    model.write_text(text)
+    flags = [f for f in native.FLAGS if f not in ("-ffreestanding", "-nostdlib", "-fPIC", "-shared")]
+    native.run_compiler(
+        [
+            *native.compiler_command(), *flags, *native.target_flags(target), "-static", f"-DIB_W={width}",
+            f'-DIB_MODEL="{model}"', "-I", str(native.HEADERS), str(native.HEADERS / "ib_main.c"), "-o", str(program),
+        ]
+    )  # fmt: skip
+    return program
+
+
+def run_elsewhere(
+    state: RunState, until_s: float, *, target: str, log: list[str] | None = None, log_s: float = 0.02
+) -> Log:
+    """Run a state to its end in a program built for another machine, under its emulator; the state stays as it is."""
+    emulator = EMULATORS.get(target)
+    if emulator and not shutil.which(emulator):
+        raise RunError(f"{emulator} is not installed: 'apt-get install qemu-user' brings it")
+    plan = LogPlan.make(state.model, log, log_s)
+    ticks = round(until_s / state.model.step_s) - state.tick
+    rows = plan.rows_between(state.tick, state.tick + ticks)
+    records, first = kernel_events(state)
+    blocks = state.x.shape[0]
+    count = int(first[-1])
+    head = np.array([blocks, state.tick, ticks, count, plan.every, rows, len(plan.index)], np.int64)
+    arrays = [
+        head, state.x, state.xd, state.held, state.params, state.inputs, state.seeds, state.stop_tick,
+        state.stop_reason, state.stop_row,
+    ]  # fmt: skip
+    data = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
+    data += bytes(records)[: count * (len(bytes(records)) // len(records))] + first.tobytes() + plan.index.tobytes()
+    with tempfile.TemporaryDirectory(prefix="ironbird-") as folder:
+        program = build_program(state.model.source.text, state.width, target, Path(folder))
+        command = [*([emulator] if emulator else []), str(program)]
+        done = subprocess.run(command, input=data, capture_output=True, timeout=1800, env=dict(os.environ))
+    if done.returncode != 0:
+        raise RunError(f"'{shlex.join(command)}' failed with code {done.returncode}: {done.stderr.decode()[-500:]}")
+    end = state.branch()
+    shape = (blocks, rows, len(plan.index), state.width)
+    values = np.frombuffer(done.stdout, np.float64, int(np.prod(shape)))
+    end.stop_tick = np.frombuffer(done.stdout, np.int64)[-end.stop_tick.size :].reshape(end.stop_tick.shape)
+    end.tick += ticks
+    piece = Log.from_kernel(plan, end, state.tick, values.reshape(shape))
+    return Log.joined(plan, end, [piece])

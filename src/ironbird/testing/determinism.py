@@ -1,0 +1,93 @@
+"""Proof that a flight is a function of model, parameters and seed alone.
+
+One flight of 60 s in turbulence with a fault is run in every way that must not matter: alone, among other lanes,
+at any place among them, in other processes, with other threads, with another instruction set and on another machine.
+All logs must have the same SHA-256.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+
+from ironbird.compiler.compiled import CompiledModel, compile_model
+from ironbird.compiler.native import host_target
+from ironbird.runtime.elsewhere import run_elsewhere
+from ironbird.runtime.events import ParamEvent
+from ironbird.runtime.record import Log
+from ironbird.runtime.state import RunState, start
+from ironbird.runtime.step import run
+from ironbird.vehicles.load import load_vehicle
+
+SIGNALS = ["body", "wind/turbulence.wind_N", "battery.voltage", "rotor*"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One way of running the flight, and the hash that came out; a skipped one says why."""
+
+    way: str
+    sha256: str
+    skipped: str = ""
+
+
+def prepare(model: CompiledModel, lanes: int, place: int, seed: int) -> RunState:
+    """The flight at one place among lanes that fly something else."""
+    seeds = [seed + 1000 + i for i in range(lanes)]
+    seeds[place] = seed
+    state = start(model, lanes=lanes, seed=seeds)
+    for lane in range(lanes):
+        own = lane == place
+        state.set_param("wind/steady.velocity_N", [3.0, -4.0, 0.0] if own else [1.0 + lane, 2.0, 0.0], lane)
+        state.set_param("wind/turbulence.wind_20ft", 8.0, lane)
+        state.set_param("navigator.table[2]", -10.0, lane)
+        state.set_param("navigator.table[4]", 1000.0, lane)
+    state.add_event(
+        ParamEvent("rotor/1/motor.health", 0.85, start_s=20.0, end_s=40.0, effect="scale", shape="ramp", rise_s=2.0),
+        place,
+    )
+    return state
+
+
+def _hash_in_process(job: tuple[str, int, int, int, float]) -> str:
+    vehicle, lanes, place, seed, until_s = job
+    model = compile_model(load_vehicle(vehicle).diagram)
+    log = run(prepare(model, lanes, place, seed), until_s, log=SIGNALS)
+    return log.sha256(place)
+
+
+def verify(vehicle: str = "quad_f450", seed: int = 7, until_s: float = 60.0) -> Iterator[Result]:
+    """Run the flight in all ways, one after the other."""
+    model = compile_model(load_vehicle(vehicle).diagram)
+    for lanes, place, threads in ((1, 0, 1), (4, 0, 1), (4, 3, 1), (64, 0, 1), (64, 37, 1), (64, 63, 2)):
+        log = run(prepare(model, lanes, place, seed), until_s, log=SIGNALS, threads=threads)
+        way = f"{lanes} lane{'s' * (lanes > 1)}, place {place}, {threads} thread{'s' * (threads > 1)}"
+        yield Result(way, log.sha256(place))
+    state = prepare(model, 4, 1, seed)
+    first = run(state, until_s / 3, log=SIGNALS)
+    branch = state.branch()
+    rest = run(branch, until_s, log=SIGNALS)
+    yield Result("stopped at a third, branched, continued", Log.joined(first.plan, branch, [first, rest]).sha256(1))
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(2, mp_context=context) as pool:
+        jobs = [(vehicle, 1, 0, seed, until_s), (vehicle, 64, 5, seed, until_s)]
+        for job, digest in zip(jobs, pool.map(_hash_in_process, jobs), strict=True):
+            yield Result(f"own process, {job[1]} lane{'s' * (job[1] > 1)}, place {job[2]}", digest)
+    targets = ["x86_64_v2", "x86_64_v3", "x86_64_v4"]
+    targets = targets[: targets.index(host_target()) + 1] if host_target() in targets else []
+    for target in targets:
+        yield Result(f"program for {target}, 1 lane", _elsewhere(model, 1, 0, seed, until_s, target))
+        yield Result(f"program for {target}, 4 lanes", _elsewhere(model, 4, 2, seed, until_s, target))
+    if shutil.which("qemu-aarch64"):
+        yield Result("aarch64 under qemu, 1 lane", _elsewhere(model, 1, 0, seed, until_s, "aarch64"))
+        yield Result("aarch64 under qemu, 4 lanes", _elsewhere(model, 4, 3, seed, until_s, "aarch64"))
+    else:
+        yield Result("aarch64 under qemu", "", "qemu-aarch64 is not installed: apt-get install qemu-user")
+
+
+def _elsewhere(model: CompiledModel, lanes: int, place: int, seed: int, until_s: float, target: str) -> str:
+    state = prepare(model, lanes, place, seed)
+    return run_elsewhere(state, until_s, target=target, log=SIGNALS).sha256(place)
