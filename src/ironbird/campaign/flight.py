@@ -36,6 +36,11 @@ class Wind:
     from_deg: float = 0.0
     turbulence_mps: float = 0.0  # mean wind at 20 ft that sets the strength of turbulence
 
+    def describe(self) -> str:
+        """For people."""
+        text = f"{self.speed_mps:g} m/s from {self.from_deg:g}°" if self.speed_mps else "calm"
+        return text + (f", turbulence {self.turbulence_mps:g} m/s at 20 ft" if self.turbulence_mps else "")
+
     def params(self) -> dict[str, Number]:
         """Parameters of the wind parts."""
         towards = math.radians(self.from_deg) + math.pi
@@ -89,9 +94,7 @@ class Flight:
         """The figures that people look for first."""
         log = self.log
         rows = {"vehicle": self.vehicle.id, "mission": self.mission.title, "outcome": self.outcome}
-        rows["wind"] = (
-            f"{self.wind.speed_mps:g} m/s from {self.wind.from_deg:g}°, turbulence {self.wind.turbulence_mps:g} m/s at 20 ft"
-        )
+        rows["wind"] = self.wind.describe()
         for number, injection in enumerate(self.injections, start=1):
             rows[f"fault {number}"] = injection.describe()
         for number, witness in enumerate(self.witnesses, start=1):

@@ -30,6 +30,7 @@ class CompiledModel:
     flat: Flat
     method: str
     source: Source
+    target: str = ""  # instruction set of the native code; empty is the best that this machine has
     _libraries: dict[int, ctypes.CDLL] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -52,13 +53,17 @@ class CompiledModel:
         """The native code for 1 lane or for LANES lanes per block, compiled at first use."""
         with self._lock:
             if width not in self._libraries:
-                self._libraries[width] = native.load(native.build(self.source.text, width), width)
+                self._libraries[width] = native.load(native.build(self.source.text, width, self.target or None), width)
             return self._libraries[width]
+
+    def built_for(self, target: str) -> CompiledModel:
+        """The same model as native code for another instruction set of this machine (`x86_64_v2`)."""
+        return CompiledModel(self.flat, self.method, self.source, target)
 
     def build_all(self) -> None:
         """Compile both widths now, side by side."""
         with ThreadPoolExecutor(2) as pool:
-            list(pool.map(functools.partial(native.build, self.source.text), (1, LANES)))
+            list(pool.map(lambda width: native.build(self.source.text, width, self.target or None), (1, LANES)))
 
     # ------------------------------------------------------------------ analysis
 

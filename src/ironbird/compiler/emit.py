@@ -117,13 +117,13 @@ class _Body:
         guards: dict[int, list[int]] = {}
         for condition in sorted(arms):
             cone: set[int] = set()
-            for node in reversed(self.order):
-                op = self.graph.nodes[node].op
-                free = node in self.kept or node in stored or node in claimed or op in ("const", "leaf")
-                if free or not uses[node]:
+            for number in reversed(self.order):
+                op = self.graph.nodes[number].op
+                free = number in self.kept or number in stored or number in claimed or op in ("const", "leaf")
+                if free or not uses[number]:
                     continue
-                if all(user in cone or under == condition for user, under in uses[node]):
-                    cone.add(node)
+                if all(user in cone or under == condition for user, under in uses[number]):
+                    cone.add(number)
             if len(cone) >= GUARD_OPERATIONS:
                 guards[condition] = sorted(cone)
                 claimed |= cone

@@ -5,7 +5,7 @@ A block knows nothing of files, clocks or autopilots, holds no values, and is wr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import ClassVar, TypeVar
 
 import casadi as ca
@@ -34,10 +34,7 @@ class View:
             raise ModelError(str(UnknownNameError("name", name, self._values, self._where))) from None
 
     def __getitem__(self, name: str) -> Expr:
-        return getattr(self, name)  # type: ignore[no-any-return]
-
-    def __iter__(self) -> Iterable[str]:  # type: ignore[override]
-        return iter(self._values)
+        return self.__getattr__(name)
 
 
 class Block:

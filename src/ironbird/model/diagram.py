@@ -204,7 +204,7 @@ class Diagram:
         }  # fmt: skip
         if path not in known:
             raise UnknownNameError("port", path, known, f"diagram '{self.name}'")
-        return Port(self.name, block, name, known[path])  # type: ignore[arg-type]
+        return Port(self.name, block, name, known[path])
 
     def value(self, path: str) -> np.ndarray:
         """A parameter's value as a column; its default if none was set."""

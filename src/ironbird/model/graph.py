@@ -7,6 +7,7 @@ blocks.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -51,7 +52,9 @@ class BlockEquations:
             self.rates = self._results("derivative", block.derivative(x, u, p), block.states, complete=True)
             self.projected = self._results("project", block.project(x, p), block.states, complete=False)
 
-    def _results(self, method: str, values: object, signals: dict[str, Signal], *, complete: bool) -> dict[str, Expr]:  # type: ignore[type-arg]
+    def _results(
+        self, method: str, values: object, signals: Mapping[str, Signal], *, complete: bool
+    ) -> dict[str, Expr]:
         if not isinstance(values, dict):
             raise ModelError(f"{method}() of block {self.path} must return a dict, not {type(values).__name__}")
         for name in values:

@@ -66,8 +66,8 @@ def write_ulog(log: Log, path: Path, lane: int = 0, params: Mapping[str, float] 
         file.write(_data(topics, time_us))
         stop = log.stops[lane] if lane < len(log.stops) else None
         if stop is not None:
-            text = struct.pack("<BQ", NOTICE, round(stop.time_s * 1e6)) + stop.reason.encode()
-            file.write(_message("L", text))
+            notice = struct.pack("<BQ", NOTICE, round(stop.time_s * 1e6)) + stop.reason.encode()
+            file.write(_message("L", notice))
 
 
 def topic_name(block: str) -> str:

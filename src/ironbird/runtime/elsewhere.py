@@ -25,7 +25,7 @@ def build_program(text: str, width: int, target: str, folder: Path) -> Path:
     model = folder / "model.c"
     program = folder / f"model-{target}-{width}"
     model.write_text(text)
-    flags = [f for f in native.FLAGS if f not in ("-ffreestanding", "-nostdlib", "-fPIC", "-shared")]
+    flags = [f for f in native.FLAGS if f not in ("-fPIC", "-shared", "-fvisibility=hidden")]
     native.run_compiler(
         [
             *native.compiler_command(), *flags, *native.target_flags(target), "-static", f"-DIB_W={width}",

@@ -36,8 +36,8 @@ def to_ecef(latitude: Expr, longitude: Expr, height: Expr) -> Expr:
 def to_geodetic(r_E: Expr) -> tuple[Expr, Expr, Expr]:
     """Latitude, longitude, height of a point in E.
 
-    Bowring's formula (1976) with a second pass: better than 1e-9 m from 10 km below to 1000 km above the
-    ellipsoid. Singular on the polar axis.
+    Bowring's formula (1976) with a second pass: its own error is below 1e-13 m from 10 km below to 1000 km above the
+    ellipsoid; the rounding of doubles leaves 5e-9 m. Singular on the polar axis.
     """
     ring = ca.sqrt(r_E[0] ** 2 + r_E[1] ** 2)
     second = ECCENTRICITY_SQ / (1 - ECCENTRICITY_SQ)

@@ -1,1 +1,5 @@
 """Checks that authors of blocks and vehicles run, and the proofs of the platform itself."""
+
+from ironbird.testing.checks import check_block, check_vehicle
+
+__all__ = ["check_block", "check_vehicle"]

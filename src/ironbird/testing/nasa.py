@@ -21,7 +21,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import casadi as ca
 import numpy as np
 
 from ironbird.blocks.bodies.rigid_body_wgs84 import RigidBodyWgs84

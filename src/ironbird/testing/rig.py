@@ -3,13 +3,16 @@
     model = alone(Motor(), slope=640.0, idle_speed=160.0, time_constant=0.02)
     found = outputs_at(model, {"throttle": [0.1, 0.5, 0.9]})   # found["speed"] has three rows
 
-Each row is a lane of the native kernel, so that a test sees what a flight sees.
+Each row is a lane of the native kernel, so that a test sees what a flight sees. `numeric` does the same for the plain
+functions of `ironbird.symbolic`, which have no kernel of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -68,3 +71,21 @@ def _rows(name: str, value: np.ndarray, size: int) -> np.ndarray:
     if table.shape[1] != size:
         raise RunError(f"{name} needs {size} value(s) per row, got {table.shape[1]}")
     return table
+
+
+def numeric(function: Callable[..., Any], *sizes: int) -> Callable[..., np.ndarray]:
+    """A function of `ironbird.symbolic` on numbers: its arguments are columns of the given sizes.
+
+    Several results are stacked; a matrix keeps its shape, a column becomes one row of numbers.
+    """
+    symbols = [ca.SX.sym(f"a{i}", size) for i, size in enumerate(sizes)]
+    result = function(*symbols)
+    if isinstance(result, Sequence):
+        result = ca.vertcat(*result)
+    compiled = ca.Function("numeric", symbols, [ca.densify(result)])
+
+    def call(*values: ArrayLike) -> np.ndarray:
+        found = np.array(compiled(*[np.asarray(value, float) for value in values]))
+        return found[:, 0] if found.shape[1] == 1 else found
+
+    return call

@@ -64,9 +64,9 @@ class RigidBodyWgs84(RigidBodyPorts):
             "v_0": (R_EN @ np.array(v_N, float)).tolist(),
             "q_0": q_EB.tolist(),
             "w_0": [float(w) for w in w_IB_B],
-            "home_latitude": latitude,  # type: ignore[dict-item]
-            "home_longitude": longitude,  # type: ignore[dict-item]
-            "home_height": height,  # type: ignore[dict-item]
+            "home_latitude": latitude,
+            "home_longitude": longitude,
+            "home_height": height,
         }
 
     def _level(self, x: View) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:

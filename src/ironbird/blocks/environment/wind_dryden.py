@@ -18,9 +18,9 @@ class WindDryden(Block):
     """Three velocity components of [MIL8785C] 3.7.2 and 3.7.3, low and medium altitude, made at a sample rate.
 
     The turbulence part of [Dai] Eq. 6. Each filter is sampled exactly (its covariance over a sample is that of
-    the continuous filter), so that the variance is right at any sample time. Axes: along and across
-    the mean wind, and down. Not modelled: angular gusts, turbulence axes turning with the body above 2000 ft,
-    change over the vehicle's size.
+    the continuous filter), so that the variance is right at any sample time; the first sample is drawn from the
+    steady distribution and held for one more. Axes: along and across the mean wind, and down. Not modelled: angular
+    gusts, turbulence axes turning with the body above 2000 ft, change over the vehicle's size.
     """
 
     source = "[MIL8785C] 3.7.2, 3.7.3; [Dai] Eq. 6"
@@ -65,26 +65,36 @@ class WindDryden(Block):
         speed = ca.fmax(u.airspeed, SLOWEST_MPS)
         d = speed * self.sample_s / length  # sample time over L / V
         n = u.white
-        along = ca.exp(-d[0]) * x.along + ca.sqrt(-ca.expm1(-2 * d[0])) * n[0]
+        along, across, down = self._filters(x, u)
+        return {
+            "along": ca.if_else(x.started, ca.exp(-d[0]) * along + ca.sqrt(-ca.expm1(-2 * d[0])) * n[0], along),
+            "across": ca.if_else(x.started, _second_order(across, d[1], n[1], n[2]), across),
+            "down": ca.if_else(x.started, _second_order(down, d[2], n[3], n[4]), down),
+            "started": ca.SX(1),
+        }
+
+    def _filters(self, x: View, u: View) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """The filters' states; at the first sample, a draw from their steady distribution."""
+        n = u.white
 
         def steady(n1: ca.SX, n2: ca.SX) -> ca.SX:
             return ca.vertcat(n1, 0.5 * (n1 + n2))  # covariance [1 1/2; 1/2 1/2]
 
-        return {
-            "along": ca.if_else(x.started, along, n[0]),
-            "across": ca.if_else(x.started, _second_order(x.across, d[1], n[1], n[2]), steady(n[1], n[2])),
-            "down": ca.if_else(x.started, _second_order(x.down, d[2], n[3], n[4]), steady(n[3], n[4])),
-            "started": ca.SX(1),
-        }
+        return (
+            ca.if_else(x.started, x.along, n[0]),
+            ca.if_else(x.started, x.across, steady(n[1], n[2])),
+            ca.if_else(x.started, x.down, steady(n[3], n[4])),
+        )
 
     def output(self, x: View, u: View, p: View) -> Values:
         sigma, length = self._scales(u, p)
+        along, across, down = self._filters(x, u)
         # (1 + sqrt3 s) / (1 + s)^2 = sqrt3 / (1 + s) + (1 - sqrt3) / (1 + s)^2, over its own deviation sqrt2
         root3 = 3.0**0.5
         c1, c2 = root3 / 2.0**0.5, (1 - root3) / 2.0**0.5
-        g_u = sigma[0] * x.along
-        g_v = sigma[1] * (c1 * x.across[0] + c2 * x.across[1])
-        g_w = sigma[2] * (c1 * x.down[0] + c2 * x.down[1])
+        g_u = sigma[0] * along
+        g_v = sigma[1] * (c1 * across[0] + c2 * across[1])
+        g_w = sigma[2] * (c1 * down[0] + c2 * down[1])
         c, s = ca.cos(p.direction), ca.sin(p.direction)
         return {"wind_N": ca.vertcat(c * g_u - s * g_v, s * g_u + c * g_v, g_w), "sigma": sigma, "length": length}
 

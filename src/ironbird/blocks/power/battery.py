@@ -42,8 +42,9 @@ class Battery(Block):
         late = ((-48.0 * depth + 89.6) * depth - 55.08) * depth + 14.716
         cell = ca.if_else(depth <= 0.2, early, ca.if_else(depth < 0.7, middle, late))
         rest = p.cells * p.voltage_factor * ca.fmax(cell, 0)
-        power = u.shaft_power / p.efficiency + p.electronics_power
-        # U = U0 - R I and P = U I: the smaller root of R I^2 - U0 I + P = 0, and all that the battery can give beyond
+        wanted = u.shaft_power / p.efficiency + p.electronics_power
+        # U = U0 - R I and P = U I: the smaller root of R I^2 - U0 I + P = 0; a battery gives U0^2 / (4 R) at most
+        power = ca.fmin(wanted, rest * rest / ca.fmax(4 * p.resistance, 1e-9))
         root = ca.sqrt(ca.fmax(rest * rest - 4 * p.resistance * power, 0))
         current = ca.if_else(rest > 0.5, 2 * power / ca.fmax(rest + root, 0.5), 0)
         return ca.if_else(rest > 0.5, rest - p.resistance * current, 0), current, depth

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from ironbird.blocks.actuators.motor import Motor, MotorSecondOrder
 from ironbird.blocks.controllers.multicopter_control import MulticopterControl
-from ironbird.blocks.controllers.waypoint_navigator import WaypointNavigator
+from ironbird.blocks.controllers.waypoint_navigator import FLY, ROWS, WaypointNavigator
 from ironbird.blocks.forces.airframe_drag import AirframeDrag
 from ironbird.blocks.forces.ground_contact import GroundContact
 from ironbird.blocks.forces.rotor import Rotor
@@ -25,6 +25,7 @@ NAVIGATOR_SAMPLE_S = 0.02
 MONITOR_SAMPLE_S = 0.01
 BATTERY_SAMPLE_S = 0.01
 MISSION_ITEMS = 16
+HOVER_HEIGHT_M = 10.0
 CCW, CW = 1.0, -1.0
 
 
@@ -185,8 +186,10 @@ def build(spec: MulticopterSpec) -> Diagram:
         inertia_kgm2=spec.body.inertia().tolist(), height_above_home_m=lowest,
     )  # fmt: skip
     parts = add_environment(diagram, body, spec.home, spec.environment)
+    hover = np.zeros((ROWS, MISSION_ITEMS))  # without a mission the vehicle hovers
+    hover[:, 0] = [0.0, 0.0, -HOVER_HEIGHT_M, 0.0, 1e9, FLY]
     navigator = diagram.add(
-        "navigator", WaypointNavigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S), count=1,
+        "navigator", WaypointNavigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S), count=1, table=hover.tolist(),
         cruise_speed=spec.control.cruise_speed_mps, acceleration=spec.control.cruise_acceleration_mps2,
         point_0=[0.0, 0.0, -lowest],
     )  # fmt: skip

@@ -1,0 +1,172 @@
+"""Speed: measured as a ratio against JSBSim's F450 in the same run on one core, never as bare seconds."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ironbird.campaign.flight import Wind
+from ironbird.campaign.mission import load_mission
+from ironbird.compiler.compiled import CompiledModel, compile_model
+from ironbird.errors import IronbirdError
+from ironbird.runtime.state import RunState, start
+from ironbird.runtime.step import run
+from ironbird.vehicles.load import load_vehicle
+
+STEP_S = 1e-3
+LANES = 64
+ROUNDS = 5
+LOG = ["body.p_NB_N", "body.q_NB", "body.w_NB_B", "battery.voltage"]
+WIND = Wind(speed_mps=5.0, from_deg=240.0, turbulence_mps=8.0)
+
+
+def _jsbsim_loop(steps: int) -> Callable[[], float]:
+    """JSBSim's F450 in free flight; returns a call that runs it and gives seconds."""
+    try:
+        import jsbsim
+    except ImportError:
+        raise IronbirdError("bench needs jsbsim as the reference: pip install 'ironbird[dev]'") from None
+    model = jsbsim.FGFDMExec(str(Path(jsbsim.__file__).parent))
+    model.set_debug_level(0)
+    if not model.load_model("F450"):
+        raise IronbirdError("this jsbsim has no aircraft F450")
+    model.set_dt(STEP_S)
+
+    def once() -> float:
+        model["ic/h-sl-ft"] = 1000.0
+        model.run_ic()
+        begin = time.perf_counter()
+        for _ in range(steps):
+            model.run()
+        return time.perf_counter() - begin
+
+    return once
+
+
+def _prepare(model: CompiledModel, lanes: int) -> RunState:
+    mission = load_mission("square")
+    state = start(model, lanes=lanes, seed=1)
+    places = model.flat.p.signals["navigator.table"].columns
+    for path, value in {**mission.params(places), **WIND.params()}.items():
+        state.set_param(path, value)
+    return state
+
+
+def _our_loop(model: CompiledModel, lanes: int, until_s: float) -> Callable[[], float]:
+    """The closed loop with wind, contact, battery and a 50 Hz log; returns a call that gives seconds."""
+
+    def once() -> float:
+        state = _prepare(model, lanes)
+        begin = time.perf_counter()
+        run(state, until_s, log=LOG, threads=1)
+        return time.perf_counter() - begin
+
+    return once
+
+
+def _command_seconds(environment: dict[str, str], *arguments: str) -> float:
+    """Wall time of the command line as a user starts it."""
+    begin = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "ironbird.cli", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+    )
+    if done.returncode != 0:
+        raise IronbirdError(f"'ironbird {' '.join(arguments)}' failed: {done.stderr[-400:]}")
+    return time.perf_counter() - begin
+
+
+def start_times() -> dict[str, float]:
+    """Seconds of a 10 s hover flight with an empty and with a filled cache, and of --help."""
+    with tempfile.TemporaryDirectory(prefix="ironbird-bench-") as folder:
+        environment = {
+            "IRONBIRD_CACHE": folder + "/cache",
+            "ZIG_GLOBAL_CACHE_DIR": folder + "/zig",
+            "ZIG_LOCAL_CACHE_DIR": folder + "/zig-local",
+        }
+        hover = ("fly", "quad_f450", "--mission", "hover", "--until", "10", "--out", folder + "/out")
+        cold = _command_seconds(environment, *hover)
+        warm = min(_command_seconds(environment, *hover) for _ in range(3))
+        help_s = min(_command_seconds(environment, "fly", "--help") for _ in range(3))
+    return {"cold_start_s": cold, "warm_start_s": warm, "help_s": help_s}
+
+
+def operations_per_step(model: CompiledModel) -> float:
+    """Arithmetic operations of one step, sampled blocks by their rate; guarded parts (contact) counted in full."""
+    ops = model.source.operations
+    total = 4.0 * ops["rates"] + ops["project"] + ops["tick"] / 4 + ops["stop"]
+    total += sum(
+        float(ops[key]) / float(key.split()[2]) for key in ops if key.startswith("samples every ")
+    )  # fmt: skip
+    return total + 4 * 2 * model.flat.x.size
+
+
+def measure(*, quick: bool = False, progress: Callable[[str], None] | None = None) -> dict[str, Any]:
+    """All figures; `quick` uses shorter runs (for tests of the tool itself, not for figures)."""
+    say = progress or (lambda _text: None)
+    model = compile_model(load_vehicle("quad_f450").diagram, step_s=STEP_S)
+    say("compiling both kernels")
+    model.build_all()
+    steps = 2_000 if quick else 20_000
+    single_s, lanes_s = (2.0, 1.0) if quick else (30.0, 30.0)
+    loops = {
+        "jsbsim": (_jsbsim_loop(steps), steps),
+        "single": (_our_loop(model, 1, single_s), single_s / STEP_S),
+        "lanes": (_our_loop(model, LANES, lanes_s), LANES * lanes_s / STEP_S),
+    }
+    affinity = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+    if affinity:
+        os.sched_setaffinity(0, {min(affinity)})
+    per_step: dict[str, list[float]] = {name: [] for name in loops}
+    try:
+        for number in range(1 if quick else ROUNDS):
+            say(f"round {number + 1} of {ROUNDS}")
+            for name, (loop, count) in loops.items():
+                per_step[name].append(1e6 * loop() / count)
+    finally:
+        if affinity:
+            os.sched_setaffinity(0, affinity)
+    reference = per_step["jsbsim"]
+
+    def figures(name: str) -> dict[str, float]:
+        ratios = [r / own for r, own in zip(reference, per_step[name], strict=True)]
+        return {
+            "us_per_step": round(statistics.median(per_step[name]), 4),
+            "ratio_to_jsbsim": round(statistics.median(ratios), 2),
+            "ratio_low": round(min(ratios), 2),
+            "ratio_high": round(max(ratios), 2),
+        }
+
+    say("start times")
+    operations = operations_per_step(model)
+    result: dict[str, Any] = {
+        "single_lane": figures("single"),
+        "lanes": {"lanes": LANES, **figures("lanes")},
+        "jsbsim": {"us_per_step": round(statistics.median(reference), 4), "aircraft": "F450", "step_s": STEP_S},
+        "operations_per_step": round(operations),
+        "gigaoperations_per_s": {
+            "single_lane": round(operations / (1e3 * statistics.median(per_step["single"])), 2),
+            "lanes": round(operations / (1e3 * statistics.median(per_step["lanes"])), 2),
+        },
+        "method": f"rk4, {STEP_S} s, one core, {1 if quick else ROUNDS} rounds, median of ratios within a round",
+        "machine": platform.machine(),
+    }
+    if not quick:
+        result.update({name: round(value, 3) for name, value in start_times().items()})
+    return result
+
+
+def as_json(result: dict[str, Any]) -> str:
+    """The figures as JSON text."""
+    return json.dumps(result, indent=2)

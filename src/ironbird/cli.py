@@ -1,0 +1,296 @@
+"""The command `ironbird`: one verb, one call. Heavy packages are loaded only by the verbs that need them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from ironbird.errors import IronbirdError
+
+if TYPE_CHECKING:
+    from ironbird.campaign.flight import Flight, Wind
+    from ironbird.model.signal import Number
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    help="Prove a control system on the ground: fly vehicles that can be believed, break them, see what happens.",
+)
+
+
+VehicleArgument = Annotated[
+    str, typer.Argument(help="A vehicle of the catalogue (see 'ironbird vehicles') or a TOML file.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable.")]
+
+
+def _fail(error: IronbirdError) -> NoReturn:
+    typer.secho(f"error: {error}", fg="red", err=True)
+    raise typer.Exit(2)
+
+
+@contextmanager
+def _progress(text: str) -> Iterator[Callable[[float], None]]:
+    """A progress bar on a terminal; nothing elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(text, total=1.0)
+
+        def update(share: float) -> None:
+            bar.update(task, completed=share)
+
+        yield update
+
+
+def _wind(text: str | None, turbulence: float) -> Wind:
+    from ironbird.campaign.flight import Wind
+
+    if not text:
+        return Wind(turbulence_mps=turbulence)
+    parts = text.split(",")
+    try:
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        raise IronbirdError(f"--wind '{text}': give SPEED or SPEED,FROM_DEG, for example 5,270") from None
+    if len(numbers) > 2 or not 0 <= numbers[0] <= 100:
+        raise IronbirdError(f"--wind '{text}': give SPEED (0 to 100 m/s) or SPEED,FROM_DEG, for example 5,270")
+    return Wind(numbers[0], numbers[1] if len(numbers) == 2 else 0.0, turbulence)
+
+
+def _settings(texts: list[str]) -> dict[str, Number]:
+    values: dict[str, Number] = {}
+    for text in texts:
+        path, equals, value = text.partition("=")
+        if not equals:
+            raise IronbirdError(f"--set '{text}': give PATH=VALUE, for example body.mass=1.6")
+        try:
+            values[path.strip()] = json.loads(value)
+        except json.JSONDecodeError:
+            raise IronbirdError(f"--set '{text}': '{value}' is not a number or a list of numbers") from None
+    return values
+
+
+def _table(rows: dict[str, str], title: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows.items():
+        table.add_row(name, value)
+    Console().print(table)
+
+
+WindOption = Annotated[
+    str | None, typer.Option(metavar="SPEED[,FROM_DEG]", help="Steady wind in m/s and where it comes from.")
+]
+TurbulenceOption = Annotated[
+    float,
+    typer.Option(
+        help="Dryden turbulence: mean wind at 20 ft in m/s; 7.7 light, 15 moderate, 23 severe.", min=0, max=60
+    ),
+]
+SeedOption = Annotated[int, typer.Option(help="Seed of all random numbers; equal seeds give equal bytes.", min=0)]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="A parameter, for example body.mass=1.6; may be repeated."),
+]
+FaultOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ID:key=value,…",
+        help="A fault, for example 'rotor.speed_loss@1:instance=1,severity=0.2,start=5'; may be repeated.",
+    ),
+]
+
+
+@app.command()
+def fly(
+    vehicle: VehicleArgument,
+    mission: Annotated[str, typer.Option(help="square, hover, or a TOML file with waypoints.")] = "square",
+    wind: WindOption = None,
+    turbulence: TurbulenceOption = 0.0,
+    seed: SeedOption = 0,
+    set_: SetOption = None,
+    fault: FaultOption = None,
+    until: Annotated[
+        float | None, typer.Option(help="End after this many seconds, whatever the mission says.", min=0.001)
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results; out/VEHICLE by default.")] = None,
+    ulog: Annotated[bool, typer.Option("--ulog", help="Also write a PX4 ULog file.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Also write a CSV file.")] = False,
+) -> None:
+    """Fly a mission and write a log (Parquet) and a page with plots.
+
+    With faults, a twin without them flies in the same wind, and the difference is each fault's witness. Ctrl-C ends the
+    flight early; what was flown until then is kept.
+
+    Example: ironbird fly quad_f450 --wind 5,270 --fault 'rotor.speed_loss@1:instance=1,severity=0.2,start=5'
+    """
+    from ironbird.campaign.flight import fly as fly_mission
+
+    try:
+        with _progress(f"flying {vehicle}") as update:
+            flight = fly_mission(
+                vehicle, mission=mission, wind=_wind(wind, turbulence), seed=seed, settings=_settings(set_ or []),
+                faults=fault or [], until_s=until, progress=update,
+            )  # fmt: skip
+        folder = out or Path("out") / flight.vehicle.id
+        _write(flight, folder, ulog=ulog, csv=csv)
+    except IronbirdError as error:
+        _fail(error)
+    _table(flight.summary(), f"{flight.vehicle.spec.title}")
+    typer.echo(f"log:    {folder / 'flight.parquet'}")
+    typer.echo(f"report: {folder / 'flight.html'}")
+
+
+def _write(flight: Flight, folder: Path, *, ulog: bool, csv: bool) -> None:
+    from ironbird.report.flight_page import write_flight_page
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        flight.log.to_parquet(folder / "flight.parquet")
+        (folder / "summary.json").write_text(json.dumps(flight.summary(), indent=2, ensure_ascii=False) + "\n")
+        if ulog:
+            from ironbird.report.ulog import write_ulog
+
+            write_ulog(flight.log, folder / "flight.ulg")
+        if csv:
+            flight.log.to_csv(folder / "flight.csv")
+        write_flight_page(flight, folder / "flight.html")
+    except OSError as error:
+        raise IronbirdError(f"cannot write results to {folder}: {error}") from error
+
+
+@app.command()
+def vehicles(as_json: JsonOption = False) -> None:
+    """List the vehicles of the catalogue."""
+    from ironbird.vehicles.load import load_spec, vehicle_ids
+
+    specs = [load_spec(name) for name in vehicle_ids()]
+    if as_json:
+        rows = [
+            {"id": s.id, "title": s.title, "template": s.template, "summary": s.summary, "assumed": s.assumed()}
+            for s in specs
+        ]
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    _table({s.id: f"{s.title}\n{s.summary}" for s in specs}, "Vehicles")
+
+
+@app.command()
+def show(
+    vehicle: VehicleArgument,
+    svg: Annotated[Path | None, typer.Option(help="Where to draw the diagram; VEHICLE.svg by default.")] = None,
+    source: Annotated[Path | None, typer.Option(help="Also write the generated C source here.")] = None,
+) -> None:
+    """Print a vehicle's diagram as a tree and draw it as an SVG picture."""
+    from ironbird.report.diagram_svg import diagram_tree, write_diagram_svg
+    from ironbird.vehicles.load import load_vehicle
+
+    try:
+        loaded = load_vehicle(vehicle)
+        path = svg or Path(f"{loaded.id}.svg")
+        typer.echo(diagram_tree(loaded.diagram))
+        write_diagram_svg(loaded.diagram, path)
+        if source:
+            from ironbird.compiler.compiled import compile_model
+
+            source.write_text(compile_model(loaded.diagram).source.text)
+            typer.echo(f"source:  {source}")
+    except OSError as error:
+        _fail(IronbirdError(f"cannot write: {error}"))
+    except IronbirdError as error:
+        _fail(error)
+    typer.echo(f"picture: {path}")
+
+
+@app.command()
+def faults(as_json: JsonOption = False) -> None:
+    """List the faults that can be injected, with what their severity means."""
+    from ironbird.faults.catalog import FAULTS, GRAMMAR
+
+    if as_json:
+        rows = [
+            {"id": f.id, "summary": f.summary, "target": f.target, "severity": f.severity, "reference": f.reference}
+            for f in FAULTS.values()
+        ]
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    _table({f.id: f"{f.summary}\ntarget {f.target}; severity: {f.severity}" for f in FAULTS.values()}, "Faults")
+    typer.echo(f"written as {GRAMMAR}")
+
+
+@app.command()
+def bench(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Also write the JSON to this file.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Short runs: tries the tool, the figures mean little.")
+    ] = False,
+) -> None:
+    """Measure speed against JSBSim's F450 in the same run on one core (about a minute)."""
+    from ironbird import bench as benchmark
+
+    try:
+        result = benchmark.measure(quick=quick, progress=lambda text: typer.echo(text, err=True))
+    except IronbirdError as error:
+        _fail(error)
+    if out:
+        out.write_text(benchmark.as_json(result) + "\n")
+    if as_json:
+        typer.echo(benchmark.as_json(result))
+        return
+    one, many = result["single_lane"], result["lanes"]
+    rows = {
+        "one vehicle": f"{one['us_per_step']} µs a step, {one['ratio_to_jsbsim']} times JSBSim",
+        f"{many['lanes']} lanes": f"{many['us_per_step']} µs a step each, {many['ratio_to_jsbsim']} times JSBSim",
+        "JSBSim F450": f"{result['jsbsim']['us_per_step']} µs a step",
+    }
+    names = {
+        "cold_start_s": "hover flight of 10 s, empty cache",
+        "warm_start_s": "hover flight of 10 s, warm",
+        "help_s": "fly --help",
+    }
+    rows.update({name: f"{result[key]} s" for key, name in names.items() if key in result})
+    _table(rows, "Speed")
+
+
+@app.command("verify-determinism")
+def verify_determinism(
+    vehicle: Annotated[str, typer.Argument(help="A vehicle of the catalogue.")] = "quad_f450",
+    until: Annotated[float, typer.Option(help="Length of the flight in seconds.", min=0.1)] = 60.0,
+) -> None:
+    """Run one flight in every way that must not matter and compare the hashes of its log."""
+    from ironbird.testing.determinism import all_equal, verify
+
+    results = []
+    try:
+        for result in verify(vehicle, until_s=until):
+            results.append(result)
+            typer.echo(f"{result.sha256 or 'skipped: ' + result.skipped}  {result.until_s:g} s, {result.way}")
+    except IronbirdError as error:
+        _fail(error)
+    if not all_equal(results):
+        typer.secho("NOT deterministic: hashes differ", fg="red", err=True)
+        raise typer.Exit(1)
+    typer.echo(f"deterministic: {sum(not r.skipped for r in results)} ways, equal hashes")
+
+
+def main() -> None:
+    """Entry point of the command."""
+    app()
+
+
+if __name__ == "__main__":
+    main()
