@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +30,31 @@ LOG = ["body.p_NB_N", "body.q_NB", "body.w_NB_B", "battery.voltage"]
 WIND = Wind(speed_mps=5.0, from_deg=240.0, turbulence_mps=8.0)
 
 
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Keep native code from writing to standard output, which is for our figures."""
+    sys.stdout.flush()
+    saved, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)
+        os.close(nothing)
+
+
 def _jsbsim_loop(steps: int) -> Callable[[], float]:
     """JSBSim's F450 in free flight; returns a call that runs it and gives seconds."""
     try:
         import jsbsim
     except ImportError:
         raise IronbirdError("bench needs jsbsim as the reference: pip install 'ironbird[dev]'") from None
-    model = jsbsim.FGFDMExec(str(Path(jsbsim.__file__).parent))
-    model.set_debug_level(0)
-    if not model.load_model("F450"):
+    with _silence():
+        model = jsbsim.FGFDMExec(str(Path(jsbsim.__file__).parent))
+        model.set_debug_level(0)
+        found = model.load_model("F450")
+    if not found:
         raise IronbirdError("this jsbsim has no aircraft F450")
     model.set_dt(STEP_S)
 

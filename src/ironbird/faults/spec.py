@@ -75,9 +75,7 @@ class Injection:
         if not 0.0 <= self.severity <= 1.0:
             raise FaultError(f"{self.fault.id}: severity {self.severity:g} is outside 0 .. 1 ({self.fault.severity})")
         if self.end_s <= self.start_s:
-            raise FaultError(
-                f"{self.fault.id}: it would end at {self.end_s:g} s, not after its start {self.start_s:g} s"
-            )
+            raise FaultError(f"{self.fault.id}: it ends at {self.end_s:g} s, not after its start {self.start_s:g} s")
 
     @property
     def target(self) -> str:

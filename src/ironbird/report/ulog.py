@@ -109,7 +109,7 @@ def _px4_topics(log: Log, lane: int) -> list[Topic]:
 
 
 def _columns(log: Log, signal: str, lane: int) -> np.ndarray:
-    return log.lane(signal, lane).reshape(log.rows(lane), -1)
+    return log.lane(signal, lane).reshape(log.rows(lane), log.signals[signal].size)
 
 
 def _unique(topics: list[Topic]) -> list[Topic]:

@@ -62,9 +62,9 @@ def run_elsewhere(
     if done.returncode != 0:
         raise RunError(f"'{shlex.join(command)}' failed with code {done.returncode}: {done.stderr.decode()[-500:]}")
     end = state.branch()
-    shape = (blocks, rows, len(plan.index), state.width)
-    values = np.frombuffer(done.stdout, np.float64, int(np.prod(shape)))
+    result = Log.empty(plan, state, state.tick, state.tick + ticks)
+    result.data = np.frombuffer(done.stdout, np.float64, result.data.size).reshape(result.data.shape)
     end.stop_tick = np.frombuffer(done.stdout, np.int64)[-end.stop_tick.size :].reshape(end.stop_tick.shape)
     end.tick += ticks
-    piece = Log.from_kernel(plan, end, state.tick, values.reshape(shape))
-    return Log.joined(plan, end, [piece])
+    result.finish(end, rows)
+    return result

@@ -61,20 +61,27 @@ class Log:
     meta: dict[str, str] = field(default_factory=dict)
 
     @staticmethod
-    def from_kernel(plan: LogPlan, state: RunState, start_tick: int, data: np.ndarray) -> Log:
-        """A log straight from the kernel's array."""
-        first = -(-start_tick // plan.every)
-        time_s = (first + np.arange(data.shape[1])) * plan.every * plan.step_s
+    def empty(plan: LogPlan, state: RunState, first: int, last: int) -> Log:
+        """Room for the rows of ticks [first, last), not a number until the kernel writes them."""
+        rows = plan.rows_between(first, last)
+        time_s = (-(-first // plan.every) + np.arange(rows)) * plan.every * plan.step_s
+        data = np.full((state.x.shape[0], rows, len(plan.index), state.width), np.nan)
         return Log(plan, state.lanes, time_s, data, [])
 
-    @staticmethod
-    def joined(plan: LogPlan, state: RunState, pieces: list[Log]) -> Log:
-        """Pieces put end to end."""
-        width = state.width
-        empty = np.zeros((state.x.shape[0], 0, len(plan.index), width))
-        data = np.concatenate([p.data for p in pieces], axis=1) if pieces else empty
-        time_s = np.concatenate([p.time_s for p in pieces]) if pieces else np.zeros(0)
-        return Log(plan, state.lanes, time_s, data, [state.stop_of(i) for i in range(state.lanes)])
+    def finish(self, state: RunState, rows: int) -> None:
+        """Note how each lane ended, and forget rows that were never reached."""
+        self.time_s = self.time_s[:rows]
+        self.data = self.data[:, :rows]
+        self.stops = [state.stop_of(i) for i in range(state.lanes)]
+
+    def between(self, first: int, last: int) -> Log:
+        """A view of some rows."""
+        return Log(self.plan, self.lanes, self.time_s[first:last], self.data[:, first:last], [])
+
+    def followed_by(self, later: Log) -> Log:
+        """This log and a later one of the same signals, end to end."""
+        data = np.concatenate([self.data, later.data], axis=1)
+        return Log(self.plan, self.lanes, np.concatenate([self.time_s, later.time_s]), data, later.stops)
 
     @property
     def signals(self) -> dict[str, Signal]:

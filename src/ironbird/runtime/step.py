@@ -28,7 +28,8 @@ class _Args(ctypes.Structure):
         ("param", ctypes.c_void_p), ("input", ctypes.c_void_p), ("seed", ctypes.c_void_p),
         ("stop_tick", ctypes.c_void_p), ("stop_reason", ctypes.c_void_p), ("stop_row", ctypes.c_void_p),
         ("events", ctypes.c_void_p), ("event_first", ctypes.c_void_p),
-        ("log_every", ctypes.c_int64), ("log_rows", ctypes.c_int64), ("log_count", ctypes.c_int64),
+        ("log_every", ctypes.c_int64), ("log_rows", ctypes.c_int64), ("log_first", ctypes.c_int64),
+        ("log_count", ctypes.c_int64),
         ("log_index", ctypes.c_void_p), ("log", ctypes.c_void_p),
     ]  # fmt: skip
 
@@ -45,26 +46,27 @@ def advance(
         raise RunError(f"cannot advance by {ticks} ticks")
     for name, value in (inputs or {}).items():
         state.set_input(name, value)
-    model = state.model
-    library = model.library(state.width)
+    log = None if plan is None else Log.empty(plan, state, state.tick, state.tick + ticks)
+    _advance(state, ticks, log, 0, threads)
+    return log
+
+
+def _advance(state: RunState, ticks: int, log: Log | None, first_row: int, threads: int) -> None:
+    """Run the kernel; rows of the log are written from `first_row` on."""
+    library = state.model.library(state.width)
     blocks = state.x.shape[0]
     records, first = kernel_events(state)
-    log = None
-    rows = 0
-    index = np.zeros(1, np.int64)
-    if plan is not None:
-        rows = plan.rows_between(state.tick, state.tick + ticks)
-        index = plan.index
-        log = np.full((blocks, rows, len(index), state.width), np.nan)
     args = _Args(
         tick=state.tick, ticks=ticks,
         x=_address(state.x), xd=_address(state.xd), held=_address(state.held), param=_address(state.params),
         input=_address(state.inputs), seed=_address(state.seeds), stop_tick=_address(state.stop_tick),
         stop_reason=_address(state.stop_reason), stop_row=_address(state.stop_row),
         events=ctypes.addressof(records), event_first=_address(first),
-        log_every=plan.every if plan else 0, log_rows=rows, log_count=len(index) if plan else 0,
-        log_index=_address(index), log=_address(log) if log is not None else None,
     )  # fmt: skip
+    if log is not None:
+        args.log_every, args.log_rows, args.log_first = log.plan.every, log.data.shape[1], first_row
+        args.log_count, args.log_index = len(log.plan.index), _address(log.plan.index)
+        args.log = _address(log.data)
     parts = min(threads, blocks)
     if parts <= 1:
         args.first_block, args.last_block = 0, blocks
@@ -73,9 +75,7 @@ def advance(
         edges = [blocks * i // parts for i in range(parts + 1)]
         with ThreadPoolExecutor(parts) as pool:
             list(pool.map(lambda i: _run_part(library, args, edges[i], edges[i + 1]), range(parts)))
-    start_tick = state.tick
     state.tick += ticks
-    return None if plan is None or log is None else Log.from_kernel(plan, state, start_tick, log)
 
 
 def _run_part(library: ctypes.CDLL, args: _Args, first: int, last: int) -> None:
@@ -119,23 +119,20 @@ def run(
     if end < state.tick:
         raise RunError(f"the run is at {state.time_s:g} s already; it cannot go back to {until_s:g} s")
     plan = LogPlan.make(model, log, log_s)
-    total = max(1, end - state.tick)
-    begin = state.tick
+    begin, total = state.tick, max(1, end - state.tick)
     threads = threads or (os.cpu_count() or 1)
-    pieces: list[Log] = []
-    interrupted = False
+    whole = Log.empty(plan, state, state.tick, end if keep else state.tick)
     try:
         while state.tick < end and not state.finished:
-            piece = advance(state, min(CHUNK_TICKS, end - state.tick), plan=plan, threads=threads)
-            assert piece is not None
-            if keep:
-                pieces.append(piece)
+            ticks = min(CHUNK_TICKS, end - state.tick)
+            piece = whole if keep else Log.empty(plan, state, state.tick, state.tick + ticks)
+            first_row = plan.rows_between(begin, state.tick) if keep else 0
+            _advance(state, ticks, piece, first_row, threads)
             if sink is not None:
-                sink(piece)
+                sink(piece.between(first_row, plan.rows_between(begin, state.tick)) if keep else piece)
             if progress is not None:
                 progress((state.tick - begin) / total)
     except KeyboardInterrupt:
-        interrupted = True
-    result = Log.joined(plan, state, pieces)
-    result.interrupted = interrupted
-    return result
+        whole.interrupted = True
+    whole.finish(state, plan.rows_between(begin, state.tick) if keep else 0)
+    return whole

@@ -143,7 +143,9 @@ def check_vehicle(name: str | Path, *, until_s: float = 2.0) -> None:
         model = compile_model(vehicle.diagram)
     except IronbirdError as error:
         raise AssertionError(f"vehicle {name}: {error}") from error
-    findings += _provenance_findings(vehicle.spec.model_dump(by_alias=True), vehicle.spec.provenance)
+    findings += _provenance_findings(
+        vehicle.spec.model_dump(by_alias=True, exclude_unset=True), vehicle.spec.provenance
+    )
     findings += [
         f"parameter {path} is outside its declared range"
         for path, signal in model.params().items()

@@ -17,7 +17,6 @@ from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.compiler.native import host_target
 from ironbird.runtime.elsewhere import run_elsewhere
 from ironbird.runtime.events import ParamEvent
-from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
 from ironbird.vehicles.load import load_vehicle
@@ -71,9 +70,7 @@ def verify(vehicle: str = "quad_f450", seed: int = 7, until_s: float = 60.0) -> 
     first = run(state, until_s / 3, log=SIGNALS)
     branch = state.branch()
     rest = run(branch, until_s, log=SIGNALS)
-    yield Result(
-        "stopped at a third, branched, continued", until_s, Log.joined(first.plan, branch, [first, rest]).sha256(1)
-    )
+    yield Result("stopped at a third, branched, continued", until_s, first.followed_by(rest).sha256(1))
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(2, mp_context=context) as pool:
         jobs = [(vehicle, 1, 0, seed, until_s), (vehicle, 64, 5, seed, until_s)]

@@ -9,7 +9,7 @@ from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.smooth import clip
 
 RELEASE_S = 0.005  # how fast a bristle relaxes in the air
-STICK_SHARE = 0.7  # share of the greatest deflection below which nothing slips [Dupont2002]
+STICK_SHARE = 0.97  # share of the greatest deflection below which nothing slips [Dupont2002]; less creeps in gusts
 
 
 class GroundContact(Block):
@@ -74,7 +74,6 @@ class GroundContact(Block):
         stretch = ca.fmax(ca.dot(z, slip), 0) / (length * ca.fmax(length, longest))
         excess = ca.fmax(length / longest - 1, 0)
         rate = slip - z * (yielding * stretch + ca.fmin(excess, 1) / RELEASE_S)
-        # Everything is under one condition, so that the kernel skips it for vehicles in the air.
         nothing = ca.SX.zeros(3)
         return (
             ca.if_else(touching, force, nothing),
@@ -83,8 +82,18 @@ class GroundContact(Block):
             ca.if_else(touching, rate, -z / RELEASE_S),
         )
 
+    def _near(self, u: View, p: View) -> ca.SX:
+        """Whether any point can touch: the kernel skips all contact of vehicles that are clear of the ground."""
+        below = u.p_NB_N[2] - u.ground_z - ca.dot(u.slope, u.p_NB_N[:2] - u.place)
+        reach2 = ca.SX(0)
+        for i in range(self.points):
+            reach2 = ca.fmax(reach2, ca.dot(p.points[:, i], p.points[:, i]))
+        widest = 1.001 * ca.sqrt(reach2) * (1 + ca.fabs(u.slope[0]) + ca.fabs(u.slope[1]))
+        return below + widest > 0
+
     def derivative(self, x: View, u: View, p: View) -> Rates:
-        return {"bristles": ca.vertcat(*[self._point(x, u, p, i)[3] for i in range(self.points)])}
+        rate = ca.vertcat(*[self._point(x, u, p, i)[3] for i in range(self.points)])
+        return {"bristles": ca.if_else(self._near(u, p), rate, -x.bristles / RELEASE_S)}
 
     def output(self, x: View, u: View, p: View) -> Values:
         force_N = ca.SX.zeros(3)
@@ -95,4 +104,9 @@ class GroundContact(Block):
             force_N = force_N + force
             moment_N = moment_N + moment
             total = total + load
-        return {"force_B": u.R_NB.T @ force_N, "moment_B": u.R_NB.T @ moment_N, "load": total}
+        near = self._near(u, p)
+        return {
+            "force_B": ca.if_else(near, u.R_NB.T @ force_N, ca.SX.zeros(3)),
+            "moment_B": ca.if_else(near, u.R_NB.T @ moment_N, ca.SX.zeros(3)),
+            "load": ca.if_else(near, total, 0),
+        }

@@ -49,6 +49,7 @@ typedef struct {
   const int64_t *event_first;      /* [block + 1] */
   int64_t log_every;               /* ticks between rows; 0 is no log */
   int64_t log_rows;                /* rows of `log` */
+  int64_t log_first;               /* row of `log` that this call writes first */
   int64_t log_count;               /* columns of `log` */
   const int64_t *log_index;        /* which of the loggable signals */
   double *log;                     /* [block][row][column][lane] */
@@ -180,7 +181,7 @@ static void ib_run_block(const ib_run_args *r, int64_t block) {
     }
   }
 
-  int64_t row = 0, until_log = r->log_every > 0 ? (r->log_every - r->tick % r->log_every) % r->log_every : -1;
+  int64_t row = r->log_first, until_log = r->log_every > 0 ? (r->log_every - r->tick % r->log_every) % r->log_every : -1;
   for (int64_t tick = r->tick; tick < r->tick + r->ticks && running > 0; ++tick) {
     const double t = (double)tick * IB_STEP_S;
     if (tick >= next_event) {

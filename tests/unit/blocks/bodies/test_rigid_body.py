@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 import pymap3d
@@ -32,11 +33,11 @@ def model() -> CompiledModel:
     return alone(RigidBody(), step_s=STEP_S, mass=MASS, inertia=INERTIA.tolist())
 
 
-def fly(until_s: float, *, params: dict[str, object] | None = None, inputs: dict[str, object] | None = None) -> Log:
+def fly(until_s: float, *, params: dict[str, Any] | None = None, inputs: dict[str, Any] | None = None) -> Log:
     """One lane, logged every 10 ms, the end included."""
-    state = start(model(), params={f"block.{k}": v for k, v in (params or {}).items()})  # type: ignore[misc]
+    state = start(model(), params={f"block.{k}": v for k, v in (params or {}).items()})
     for name, value in (inputs or {}).items():
-        state.set_input(name, value)  # type: ignore[arg-type]
+        state.set_input(name, value)
     return run(state, until_s + STEP_S, log_s=0.01)
 
 

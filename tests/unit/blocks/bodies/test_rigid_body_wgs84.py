@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 import numpy as np
 import pymap3d
@@ -30,27 +31,23 @@ angles = st.floats(-3, 3)
 
 
 @functools.cache
-def model(*, with_gravity: bool) -> CompiledModel:
-    """A body that falls (gravity where it is), or one whose gravity is an input."""
-    diagram = Diagram("fall" if with_gravity else "held")
+def model() -> CompiledModel:
+    """A body that falls, with gravity where it is."""
+    diagram = Diagram("fall")
     begin = RigidBodyWgs84.initial(latitude=LATITUDE, longitude=LONGITUDE, height=HEIGHT)
     inertia = np.diag([0.02, 0.03, 0.04]).tolist()
     body = diagram.add("body", RigidBodyWgs84(), mass=MASS, inertia=inertia, **begin)
+    gravity = diagram.add("gravity", GravityWgs84())
+    diagram.connect(body.latitude, gravity.latitude)
+    diagram.connect(body.height, gravity.height)
+    diagram.connect(gravity.gravity_N, body.gravity_N)
     diagram.export(body.force_B)
-    if with_gravity:
-        gravity = diagram.add("gravity", GravityWgs84())
-        diagram.connect(body.latitude, gravity.latitude)
-        diagram.connect(body.height, gravity.height)
-        diagram.connect(gravity.gravity_N, body.gravity_N)
-    else:
-        diagram.export(body.gravity_N)
     return compile_model(diagram, step_s=STEP_S)
 
 
-def fly(until_s: float, *, log_s: float = 0.1, force_B: object = (0.0, 0.0, 0.0), **initial: object) -> Log:
-    begin = RigidBodyWgs84.initial(**initial)  # type: ignore[arg-type]
-    state = start(model(with_gravity=True), params={f"body.{name}": value for name, value in begin.items()})
-    state.set_input("force_B", force_B)  # type: ignore[arg-type]
+def fly(until_s: float, *, log_s: float = 0.1, **initial: Any) -> Log:
+    begin = RigidBodyWgs84.initial(**initial)
+    state = start(model(), params={f"body.{name}": value for name, value in begin.items()})
     return run(state, until_s + STEP_S, log_s=log_s)
 
 
@@ -63,7 +60,7 @@ def test_body_held_against_gravity_stays_where_it_is_and_turns_with_the_earth() 
 
     # Equal inertias: any other body is turned by its own spin of one turn a day, 10 mm in this minute
     begin = RigidBodyWgs84.initial(latitude=LATITUDE, longitude=LONGITUDE, height=HEIGHT)
-    state = start(model(with_gravity=True), params={f"body.{name}": value for name, value in begin.items()})
+    state = start(model(), params={f"body.{name}": value for name, value in begin.items()})
     state.set_param("body.inertia", np.eye(3))
     state.set_input("force_B", -MASS * gravity_N)
     log = run(state, 60.0, log_s=0.1)

@@ -1,0 +1,861 @@
+"""A flight as one HTML page that opens from disk, without a network, and shows what happened and how to repeat it.
+
+Values are shown in SI units; angles in degrees, which exist only here. Curves are thinned for the screen, with their
+peaks kept; the log files hold every row.
+"""
+
+from __future__ import annotations
+
+import base64
+import fnmatch
+import functools
+import json
+import math
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+import ironbird
+from ironbird.campaign.flight import Flight
+from ironbird.campaign.mission import Mission, load_mission, mission_names
+from ironbird.errors import UnknownNameError
+from ironbird.faults.spec import Injection
+from ironbird.model.signal import Number
+from ironbird.runtime.record import Log
+from ironbird.vehicles.load import CATALOG
+
+TEMPLATES = Path(__file__).parent / "templates"
+MAX_POINTS = 2000  # of one curve on the screen
+MAX_SPANS = 60  # shaded pieces of one intermittent fault; with more, the whole window is shaded
+SHOWN = 1e30  # larger numbers (a diverged run) are left out of plots
+INKS = 8  # colours of curves, defined in the template as --c0 … --c7
+DEFAULT_LOG_S = 0.02  # of `ironbird fly`
+FLIGHT, TWIN = 0, 1  # lanes
+
+Json = dict[str, Any]
+
+
+def write_flight_page(flight: Flight, path: Path) -> None:
+    """Write the page of a flight as one self-contained HTML file."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    with np.errstate(over="ignore", invalid="ignore"):  # a diverged run may hold any number
+        content = _content(flight)
+    page = environment.get_template("flight.html.j2").render(**content)
+    Path(path).write_text(page, encoding="utf-8")
+
+
+def _content(flight: Flight) -> Json:
+    """Everything that the template shows."""
+    plots = _Plots(flight)
+    spec = flight.vehicle.spec
+    groups = _parameters(flight)
+    rows = [row for _, rows in groups for row in rows]
+    return {
+        "title": spec.title or spec.id,
+        "about": spec.summary,
+        "badge": _badge(flight),
+        "outcome": flight.outcome,
+        "lead": _lead(flight),
+        "summary": _summary(flight),
+        "faults": _faults(flight, plots),
+        "twin": _twin_sentence(flight),
+        "path_figures": plots.path(),
+        "panels": plots.panels(),
+        "rows": flight.log.rows(),
+        "command": command(flight),
+        "notes": _notes(flight),
+        "mission_text": None if _mission_name(flight.mission) else mission_toml(flight.mission),
+        "sha256": flight.sha256,
+        "model_hash": flight.model.model_hash,
+        "groups": groups,
+        "count": len(rows),
+        "assumed": sum(row["kind"] == "assumed" for row in rows),
+        "overrides": _overrides(flight),
+        "figures": plots.figures,
+        "time_range": plots.range,
+        "version": ironbird.__version__,
+        "plotly": Markup(_plotly_js()),
+    }
+
+
+@functools.cache
+def _plotly_js() -> str:
+    return str(get_plotlyjs())
+
+
+# ---------------------------------------------------------------------- words
+
+
+def _badge(flight: Flight) -> Json:
+    if flight.log.interrupted:
+        return {"kind": "interrupted", "text": "interrupted"}
+    return {"kind": "survived", "text": "survived"} if flight.survived else {"kind": "crash", "text": "crash"}
+
+
+def _lead(flight: Flight) -> list[str]:
+    """The conditions, in short pieces."""
+    wind = flight.wind
+    pieces = [flight.mission.title or "mission without a title"]
+    pieces.append(f"wind {wind.speed_mps:g} m/s from {wind.from_deg:g}°" if wind.speed_mps else "no steady wind")
+    if wind.turbulence_mps:
+        pieces.append(f"turbulence of {wind.turbulence_mps:g} m/s at 20 ft")
+    count = len(flight.injections)
+    pieces.append(f"{count} fault{'s' if count > 1 else ''}" if count else "no faults")
+    return [*pieces, f"seed {flight.seed}"]
+
+
+def _summary(flight: Flight) -> list[tuple[str, str]]:
+    """The summary without what the page shows elsewhere."""
+    try:
+        rows = flight.summary()
+    except UnknownNameError:  # a log that lacks the signals of the figures
+        rows = {
+            "vehicle": flight.vehicle.id, "mission": flight.mission.title, "outcome": flight.outcome,
+            "seed": str(flight.seed),
+        }  # fmt: skip
+    hidden = re.compile(r"(fault|witness) \d+|sha256")
+    return [(key[:1].upper() + key[1:], text) for key, text in rows.items() if not hidden.fullmatch(key)]
+
+
+def _faults(flight: Flight, plots: _Plots) -> list[Json]:
+    """Each ordered fault with what its witness says."""
+    found = []
+    for number, injection in enumerate(flight.injections, start=1):
+        witness = flight.witnesses[number - 1] if number <= len(flight.witnesses) else None
+        sentence = witness.sentence().partition(": ")[2] if witness else "no witness was taken"
+        found.append(
+            {
+                "number": number,
+                "order": fault_order(injection),
+                "about": injection.fault.summary,
+                "severity": f"severity {injection.severity:g}: {injection.fault.severity}",
+                "sentence": sentence[:1].upper() + sentence[1:],
+                "effective": witness is not None and witness.effective,
+                "figure": plots.witness(number, injection),
+            }
+        )
+    return found
+
+
+def _twin_sentence(flight: Flight) -> str:
+    if not _has_twin(flight):
+        return ""
+    stop = flight.log.stops[TWIN] if len(flight.log.stops) > TWIN else None
+    end = ", to the end" if stop is None else f": {stop.reason} at {stop.time_s:.2f} s"
+    text = f"The healthy twin flew the same mission in the same wind{end}. A witness is the difference between the two."
+    if len(flight.injections) > 1:
+        text += " The twin has none of the faults: with several, a witness can also show what the others did."
+    return text
+
+
+def _has_twin(flight: Flight) -> bool:
+    return bool(flight.injections) and flight.log.lanes > TWIN
+
+
+# ---------------------------------------------------------------------- how to repeat
+
+
+def exact(value: float) -> str:
+    """A number in its shortest form that reads back to the same bits."""
+    short = f"{value:g}"
+    return short if float(short) == float(value) else repr(float(value))
+
+
+def fault_order(injection: Injection) -> str:
+    """A fault as ordered on the command line; unlike `describe`, without rounding."""
+    parts = [f"instance={injection.instance}"] if injection.fault.counts_instances else []
+    parts += [f"severity={exact(injection.severity)}", f"start={exact(injection.start_s)}"]
+    if math.isfinite(injection.end_s):
+        parts.append(f"end={exact(injection.end_s)}")
+    if injection.shape != "step":
+        parts.append(f"shape={injection.shape}")
+    if injection.shape == "ramp":
+        parts.append(f"rise={exact(injection.rise_s)}")
+    if injection.shape == "intermittent":
+        parts += [f"period={exact(injection.period_s)}", f"duty={exact(injection.duty)}"]
+    return f"{injection.fault.id}:{','.join(parts)}"
+
+
+def command(flight: Flight) -> str:
+    """The command that flies this flight again, bit for bit."""
+    vehicle = flight.vehicle
+    name = vehicle.id if vehicle.path.parent == CATALOG else str(vehicle.path)
+    wind = flight.wind
+    words = [("--mission", _mission_name(flight.mission) or "mission.toml")]
+    if wind.speed_mps or wind.from_deg:
+        words.append(("--wind", f"{exact(wind.speed_mps)},{exact(wind.from_deg)}"))
+    if wind.turbulence_mps:
+        words.append(("--turbulence", exact(wind.turbulence_mps)))
+    words.append(("--seed", str(flight.seed)))
+    words += [("--set", f"{path}={_setting(value)}") for path, value in flight.settings.items()]
+    words += [("--fault", fault_order(injection)) for injection in flight.injections]
+    until = _until(flight)
+    if until is not None:
+        words.append(("--until", exact(until)))
+    lines = [f"ironbird fly {shlex.quote(name)}", *(f"{key} {shlex.quote(value)}" for key, value in words)]
+    return " \\\n    ".join(lines)
+
+
+def _setting(value: Number) -> str:
+    array = np.asarray(value, dtype=float)
+    return exact(float(array)) if array.ndim == 0 else json.dumps(array.tolist(), separators=(",", ":"))
+
+
+def _mission_name(mission: Mission) -> str:
+    """Name of a built-in mission, or nothing."""
+    return next((name for name in mission_names() if load_mission(name) == mission), "")
+
+
+def _until(flight: Flight) -> float | None:
+    """The ordered end of the flight, if it is not the mission's own."""
+    if flight.stop is not None or flight.log.interrupted:
+        return None
+    mission = flight.mission
+    if mission.duration_s is not None:
+        own = mission.duration_s
+    else:
+        cruise = flight.settings.get("navigator.cruise_speed", mission.cruise_speed_mps)
+        if cruise is None:
+            cruise = float(flight.vehicle.diagram.value("navigator.cruise_speed")[0])
+        own = mission.longest_s(float(np.asarray(cruise)))
+    return None if abs(own - flight.ended_s) < flight.model.step_s else flight.ended_s
+
+
+def _notes(flight: Flight) -> list[str]:
+    """What the command does not say."""
+    notes = []
+    log_s = flight.log.plan.every * flight.log.plan.step_s
+    if abs(log_s - DEFAULT_LOG_S) > 1e-9:
+        notes.append(f"The log has a row every {log_s:g} s; the hash is that of these rows.")
+    if flight.log.interrupted:
+        notes.append("The flight was interrupted by hand: the command flies it to its end.")
+    if not _mission_name(flight.mission):
+        notes.append("The mission is not a built-in one. Save the text below as mission.toml.")
+    return notes
+
+
+def mission_toml(mission: Mission) -> str:
+    """A mission as the text of its file."""
+    lines = ["schema = 1", f"title = {json.dumps(mission.title, ensure_ascii=False)}"]
+    if mission.duration_s is not None:
+        lines.append(f"duration_s = {float(mission.duration_s)!r}")
+    if mission.cruise_speed_mps is not None:
+        lines.append(f"cruise_speed_mps = {float(mission.cruise_speed_mps)!r}")
+    for item in mission.item:
+        lines += ["[[item]]", f'kind = "{item.kind}"']
+        lines += [
+            f"{key} = {value!r}" for key, value in item.model_dump(exclude={"kind"}, exclude_defaults=True).items()
+        ]
+    return "\n".join(lines) + "\n"
+
+
+# ---------------------------------------------------------------------- parameters
+
+
+def _parameters(flight: Flight) -> list[tuple[str, list[Json]]]:
+    """The vehicle file's values by table, each with where it comes from."""
+    spec = flight.vehicle.spec
+    head = {"schema_version", "id", "title", "template", "summary", "provenance"}
+    written = {key for key, _ in _leaves(spec.model_dump(exclude=head, exclude_unset=True))}
+    groups: dict[str, list[Json]] = {}
+    for key, value in _leaves(spec.model_dump(exclude=head)):
+        kind, detail = _provenance(spec.provenance, key)
+        if key not in written and key not in spec.provenance:  # a pattern speaks for what is in the file
+            kind, detail = "default", "not in the vehicle file"
+        elif not kind and isinstance(value, str):
+            kind = "choice"
+        row = {"key": key, "value": _show(value), "kind": kind or "not stated", "detail": detail}
+        groups.setdefault(key.partition(".")[0], []).append(row)
+    return sorted(groups.items(), key=lambda group: group[0] in ("home", "environment"))  # the surroundings last
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted keys of all values; equal parts in a list are numbered from 1."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and any(isinstance(inner, dict) for inner in value):
+        for number, inner in enumerate(value, start=1):
+            yield from _leaves(inner, f"{path}.{number}")
+    elif value is not None:
+        yield path, value
+
+
+def _provenance(provenance: dict[str, str], key: str) -> tuple[str, str]:
+    text = provenance.get(key)
+    if text is None:
+        text = next((source for pattern, source in provenance.items() if fnmatch.fnmatchcase(key, pattern)), "")
+    kind, _, detail = text.partition(":")
+    return kind.strip(), detail.strip()
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return exact(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_show, value))}]"
+    return str(value)
+
+
+def _overrides(flight: Flight) -> list[Json]:
+    """Parameters that were set for this flight alone."""
+    rows = []
+    known = flight.model.params()
+    for path, value in flight.settings.items():
+        name, _, index = path.partition("[")
+        signal = known.get(name)
+        base = "unknown"
+        if signal is not None:
+            column = flight.vehicle.diagram.value(name)
+            if index:
+                column = column[[int(index.rstrip("]"))]]
+            base = _show(column.tolist() if column.size > 1 else float(column[0]))
+        unit = signal.unit if signal is not None and signal.unit != "1" else ""
+        rows.append({"path": path, "base": base, "value": _show(np.asarray(value, float).tolist()), "unit": unit})
+    return rows
+
+
+# ---------------------------------------------------------------------- curves
+
+
+def thin(time_s: np.ndarray, values: np.ndarray, limit: int = MAX_POINTS) -> tuple[np.ndarray, np.ndarray]:
+    """At most `limit` points of a curve: the least and the greatest of each short stretch, the first and the last."""
+    if len(time_s) <= limit:
+        return time_s, values
+    stretch = math.ceil(len(time_s) / (limit // 2 - 1))
+    count = math.ceil(len(time_s) / stretch)
+    padded = np.full(count * stretch, np.nan)
+    padded[: len(values)] = values
+    table = padded.reshape(count, stretch)
+    first = stretch * np.arange(count)
+    lowest = first + np.where(np.isnan(table), np.inf, table).argmin(axis=1)
+    highest = first + np.where(np.isnan(table), -np.inf, table).argmax(axis=1)
+    kept = np.unique(np.concatenate([[0], lowest, highest, [len(time_s) - 1]]))
+    return time_s[kept], values[kept]
+
+
+def _break_turns(time_s: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """An angle without the strokes from +180 to -180 degrees."""
+    jumps = np.flatnonzero(np.abs(np.diff(degrees)) > 180.0) + 1
+    return np.insert(time_s, jumps, time_s[jumps]), np.insert(degrees, jumps, np.nan)
+
+
+def _packed(values: np.ndarray) -> Json:
+    """Numbers as plotly reads them in base64; single precision is enough for a screen."""
+    shown = np.where(np.abs(values) < SHOWN, values, np.nan).astype("<f4")
+    return {"dtype": "f4", "bdata": base64.b64encode(shown.tobytes()).decode()}
+
+
+def _ink(number: int) -> str:
+    return f"var(--c{number % INKS})"
+
+
+class _Plots:
+    """The figures of a flight, in plotly's form; colours are names that the page fills in for its theme."""
+
+    def __init__(self, flight: Flight) -> None:
+        self.flight = flight
+        self.log: Log = flight.log
+        self.figures: dict[str, Json] = {}
+        self.twin = _has_twin(flight) and self.log.rows(TWIN) > 0
+        time_s = self.log.time()
+        first = float(time_s[0]) if len(time_s) else 0.0
+        last = max(float(time_s[-1]) if len(time_s) else 0.0, flight.ended_s, first + 1e-3)
+        self.end = last
+        self.range = [first, last + 0.01 * (last - first)]
+
+    # -------------------------------------------------------------- pieces
+
+    def _values(self, signal: str, lane: int) -> np.ndarray:
+        """A signal as [row, size]."""
+        return self.log.lane(signal, lane).reshape(self.log.rows(lane), self.log.signals[signal].size)
+
+    def _curve(
+        self, values: np.ndarray, name: str, ink: str, unit: str, *, lane: int = FLIGHT, role: str = "",
+        turns: bool = False,
+    ) -> Json:  # fmt: skip
+        """One line over time; a role (`set-point`, `twin`) gives its style and one entry in the legend for all."""
+        time_s, values = thin(self.log.time(lane), values)
+        if turns and len(values) > 1:
+            time_s, values = _break_turns(time_s, values)
+        label = f"{name}, {role}" if role and name != role else name
+        dash = {"": "solid", "set-point": "dot", "twin": "dash"}[role]
+        trace: Json = {
+            "type": "scatter", "mode": "lines" if len(values) > 2 else "lines+markers",
+            "x": _packed(time_s), "y": _packed(values), "name": role or name,
+            "line": {"color": ink, "width": 1.3 if role else 1.8, "dash": dash},
+            "hovertemplate": f"{escape(label)}  %{{y:.4~g}} {escape(unit)}<extra></extra>",
+        }  # fmt: skip
+        if role:  # below the flight's own curves, and after them in the legend
+            trace |= {"legendgroup": role, "legendrank": {"set-point": 1001, "twin": 1002}[role], "zorder": -1}
+        return trace
+
+    def _figure(self, key: str, curves: list[Json], lowest: str = "y", **layout: Any) -> str:
+        """Store a time plot; each role gets one entry in the legend."""
+        seen: set[str] = set()
+        for curve in curves:
+            group = curve.get("legendgroup", "")
+            curve["showlegend"] = group not in seen
+            if group:
+                seen.add(group)
+        self.figures[key] = {
+            "kind": "time",
+            "data": curves,
+            "layout": {
+                **_base_layout(height=234, margin={"l": 62, "r": 58, "t": 46, "b": 30}),
+                "hovermode": "x unified",
+                "legend": {"orientation": "h", "x": 0, "y": 1, "yref": "container", "yanchor": "top"},
+                "xaxis": {
+                    **_AXIS, "range": self.range, "ticksuffix": " s", "showticksuffix": "last", "hoverformat": ".3f",
+                    "anchor": lowest,
+                    "showspikes": True, "spikemode": "across", "spikesnap": "hovered data", "spikethickness": 1,
+                    "spikedash": "dot", "spikecolor": "var(--muted)", "unifiedhovertitle": {"text": "%{x:.2f} s"},
+                },
+                "yaxis": {**_AXIS, "zeroline": True, "zerolinecolor": "var(--grid-strong)"},
+                "shapes": self._spans() + self._stop_line(),
+                "annotations": self._labels(),
+                **layout,
+            },
+        }  # fmt: skip
+        return key
+
+    def _spans(self) -> list[Json]:
+        """Faults as shaded spans."""
+        return [
+            {
+                "type": "rect", "xref": "x", "yref": "paper", "x0": start, "x1": end, "y0": 0, "y1": 1,
+                "fillcolor": "var(--fault-span)", "line": {"width": 0}, "layer": "below", "name": f"fault {number}",
+            }
+            for number, injection in enumerate(self.flight.injections, start=1)
+            for start, end in on_pieces(injection, self.end)
+        ]  # fmt: skip
+
+    def _stop_line(self) -> list[Json]:
+        """The end before time: a crash, or the mission's end."""
+        stop = self.flight.stop
+        if stop is None:
+            return []
+        line = {"color": self._stop_ink(), "width": 1.6}
+        return [
+            {
+                "type": "line", "xref": "x", "yref": "paper", "x0": stop.time_s, "x1": stop.time_s, "y0": 0, "y1": 1,
+                "line": line, "name": "stop",
+            }
+        ]  # fmt: skip
+
+    def _stop_ink(self) -> str:
+        return "var(--bad)" if not self.flight.survived else "var(--muted)"
+
+    def _labels(self) -> list[Json]:
+        """Names of the spans and of the stop, above the plot; faults that begin at nearly the same time share one."""
+        wide = self.range[1] - self.range[0]
+        texts: dict[float, str] = {}
+        for number, injection in enumerate(self.flight.injections, start=1):
+            if on_pieces(injection, self.end):
+                near = next((x for x in texts if abs(x - injection.start_s) < 0.06 * wide), injection.start_s)
+                texts[near] = f"{texts[near]}, {number}" if near in texts else f"fault {number}"
+        stop = self.flight.stop
+        labels = []
+        for x, text in texts.items():
+            crowded = stop is not None and stop.time_s - x < 0.15 * wide
+            labels.append(_label(x, text, "var(--fault)", "right" if crowded else "left"))
+        if stop is not None:
+            labels.append(_label(stop.time_s, escape(stop.reason), self._stop_ink(), "right"))
+        return labels
+
+    def _lanes(self) -> list[tuple[int, str]]:
+        """The flight, then the twin if there is one, with the role of its curves."""
+        return [(FLIGHT, ""), *([(TWIN, "twin")] if self.twin else [])]
+
+    def _vector(
+        self, signal: str, names: Sequence[str], unit: str, factor: float = 1.0, *, turns: bool = False,
+        twin: bool = True,
+    ) -> list[Json]:  # fmt: skip
+        """Curves of the components of a signal."""
+        return [
+            self._curve(factor * column, name, _ink(i), unit, lane=lane, role=role, turns=turns)
+            for lane, role in self._lanes() if twin or lane == FLIGHT
+            for i, (name, column) in enumerate(zip(names, self._values(signal, lane).T, strict=False))
+        ]  # fmt: skip
+
+    # -------------------------------------------------------------- time plots
+
+    def panels(self) -> list[Json]:
+        """All time plots that the log has signals for, in reading order."""
+        if not self.log.rows():
+            return []
+        made = [
+            ("Height", "m", self._height()),
+            ("Position error", "m, distance from the set-point", self._error()),
+            ("Horizontal position", "m", self._horizontal()),
+            ("Attitude", "degrees", self._attitude()),
+            ("Body rates", "degrees per second, in body axes", self._rates()),
+            ("Rotor speeds", "rad/s", self._rotors()),
+            ("Throttles", "share of full command", self._throttles()),
+            ("Wind", "m/s, direction the air moves to", self._wind()),
+            ("Battery", "V (left), % (right)", self._battery()),
+        ]
+        return [{"title": title, "unit": unit, "figure": key} for title, unit, key in made if key]
+
+    def _height(self) -> str:
+        log = self.log
+        if "body.p_NB_N" not in log:
+            return ""
+        curves = [self._curve(-self._values("body.p_NB_N", FLIGHT)[:, 2], "height", _ink(0), "m")]
+        if "navigator.position_set" in log:
+            values = -self._values("navigator.position_set", FLIGHT)[:, 2]
+            curves.append(self._curve(values, "set-point", _ink(1), "m", role="set-point"))
+        if self.twin:
+            values = -self._values("body.p_NB_N", TWIN)[:, 2]
+            curves.append(self._curve(values, "height", _ink(2), "m", lane=TWIN, role="twin"))
+        return self._figure("height", curves)
+
+    def _error(self) -> str:
+        if "body.p_NB_N" not in self.log or "navigator.position_set" not in self.log:
+            return ""
+        curves = []
+        for lane, role in self._lanes():
+            gap = self._values("body.p_NB_N", lane) - self._values("navigator.position_set", lane)
+            error = np.linalg.norm(gap, axis=1)
+            curves.append(self._curve(error, "error", _ink(2 if role else 0), "m", lane=lane, role=role))
+        return self._figure("error", curves)
+
+    def _horizontal(self) -> str:
+        if "body.p_NB_N" not in self.log:
+            return ""
+        curves = self._vector("body.p_NB_N", ("north", "east"), "m")
+        if "navigator.position_set" in self.log:
+            for i, name in enumerate(("north", "east")):
+                values = self._values("navigator.position_set", FLIGHT)[:, i]
+                curves.append(self._curve(values, name, _ink(i), "m", role="set-point"))
+        return self._figure("horizontal", curves)
+
+    def _attitude(self) -> str:
+        if "body.euler" not in self.log:
+            return ""
+        return self._figure(
+            "attitude", self._vector("body.euler", ("roll", "pitch", "yaw"), "°", math.degrees(1), turns=True)
+        )
+
+    def _rates(self) -> str:
+        if "body.w_NB_B" not in self.log:
+            return ""
+        names = ("about x (roll)", "about y (pitch)", "about z (yaw)")
+        return self._figure("rates", self._vector("body.w_NB_B", names, "°/s", math.degrees(1)))
+
+    def _rotors(self) -> str:
+        signals = _matching(self.log, r"rotor/(.+)/motor\.speed")
+        touched = {part for i in self.flight.injections for part in (i.target, i.witness)}
+        curves = []
+        for i, (signal, number) in enumerate(signals):
+            values = self._values(signal, FLIGHT)[:, 0]
+            curves.append(self._curve(values, f"rotor {number}", _ink(i), "rad/s"))
+            if self.twin and any(path.startswith(f"rotor/{number}/") for path in touched):  # others would only cover it
+                values = self._values(signal, TWIN)[:, 0]
+                curves.append(self._curve(values, f"rotor {number}", _ink(i), "rad/s", lane=TWIN, role="twin"))
+        return self._figure("rotors", curves) if curves else ""
+
+    def _throttles(self) -> str:
+        signals = _matching(self.log, r"(?:.+/)?[^./]*\.throttle_?(.*)")
+        curves = [
+            self._curve(self._values(signal, FLIGHT)[:, 0], f"throttle {number}".strip(), _ink(i), "")
+            for i, (signal, number) in enumerate(signals)
+        ]
+        return self._figure("throttles", curves) if curves else ""
+
+    def _wind(self) -> str:
+        if "air.wind_sum_N" not in self.log:
+            return ""
+        curves = self._vector("air.wind_sum_N", ("to north", "to east", "down"), "m/s", twin=False)
+        return self._figure("wind", curves)
+
+    def _battery(self) -> str:
+        curves = []
+        layout: Json = {}
+        if "battery.voltage" in self.log:
+            for lane, role in self._lanes():
+                values = self._values("battery.voltage", lane)[:, 0]
+                curves.append(self._curve(values, "voltage", _ink(0), "V", lane=lane, role=role))
+        if "battery.remaining" in self.log:
+            for lane, role in self._lanes():
+                values = 100 * self._values("battery.remaining", lane)[:, 0]
+                curve = self._curve(values, "remaining", _ink(1), "%", lane=lane, role=role)
+                curves.append({**curve, "yaxis": "y2"})
+            axis = {**_AXIS, "overlaying": "y", "side": "right", "showgrid": False, "ticksuffix": " %"}
+            layout["yaxis2"] = {**axis, "tickmode": "linear", "tick0": 0, "dtick": 25, "range": [-4, 104]}
+        return self._figure("battery", curves, **layout) if curves else ""
+
+    def witness(self, number: int, injection: Injection) -> str:
+        """The signal that should show a fault beside that of the healthy twin, and the difference below."""
+        signal = injection.witness
+        if signal not in self.log or not self.log.rows():
+            return ""
+        declared = self.log.signals[signal]
+        unit = "" if declared.unit == "1" else declared.unit
+        names = [signal] if declared.size == 1 else [f"{signal}[{i}]" for i in range(min(declared.size, 4))]
+        curves = self._vector(signal, names, unit)
+        if declared.size == 1:
+            for curve in curves:
+                if curve.get("legendgroup") == "twin":
+                    curve["line"]["color"] = _ink(2)
+        layout: Json = {}
+        if self.twin:
+            rows = min(self.log.rows(FLIGHT), self.log.rows(TWIN))
+            gap = self._values(signal, FLIGHT)[:rows] - self._values(signal, TWIN)[:rows]
+            for i, column in enumerate(gap.T[:4]):
+                ink = "var(--fault)" if declared.size == 1 else _ink(i)
+                curve = self._curve(column, "flight minus twin", ink, unit)
+                curves.append({**curve, "yaxis": "y2", "legendgroup": "gap", "legendrank": 1003})
+            axis = {**_AXIS, "zeroline": True, "zerolinecolor": "var(--grid-strong)"}
+            layout = {"yaxis": {**axis, "domain": [0.44, 1]}, "yaxis2": {**axis, "domain": [0, 0.34]}, "height": 320}
+            layout["lowest"] = "y2"
+        return self._figure(f"witness-{number}", curves, **layout)
+
+    # -------------------------------------------------------------- paths
+
+    def path(self) -> list[str]:
+        """The way flown: in space, and seen from above."""
+        if "body.p_NB_N" not in self.log or not self.log.rows():
+            return []
+        self._path_3d()
+        self._path_plan()
+        return ["path-3d", "path-plan"]
+
+    def _way(self, signal: str, lane: int) -> np.ndarray:
+        """North, east and height along the way, in steps wide enough for the screen."""
+        values = self._values(signal, lane) * [1.0, 1.0, -1.0]
+        values = np.where(np.abs(values) < SHOWN, values, np.nan)
+        step = math.ceil(len(values) / MAX_POINTS) or 1
+        return np.vstack([values[::step], values[-1:]])
+
+    def _marks(self) -> list[tuple[str, str, str, np.ndarray]]:
+        """Name, symbol, colour and place of the start, of each fault's beginning and of the end."""
+        way, time_s = self._values("body.p_NB_N", FLIGHT) * [1.0, 1.0, -1.0], self.log.time()
+        crashed = self.flight.stop is not None and not self.flight.survived
+        marks = [("start", "circle", "var(--good)", way[0])]
+        for number, injection in enumerate(self.flight.injections, start=1):
+            row = int(np.searchsorted(time_s, injection.start_s))
+            if row < len(way):
+                marks.append((f"fault {number} begins", "diamond", "var(--fault)", way[row]))
+        return [*marks, ("end", "x" if crashed else "square", "var(--bad)" if crashed else "var(--text)", way[-1])]
+
+    def _waypoints(self) -> np.ndarray:
+        """North, east, height of the mission's waypoints; a landing is below the one before."""
+        here = np.zeros(3)
+        places = []
+        for item in self.flight.mission.item:
+            if item.kind == "land":
+                here = np.array([here[0], here[1], 0.0])
+            else:
+                here = np.array([item.north_m, item.east_m, item.height_m])
+            places.append(here)
+        return np.array(places)
+
+    def _path_3d(self) -> None:
+        way = self._way("body.p_NB_N", FLIGHT)
+        waypoints = self._waypoints()
+        everything = [way, waypoints]
+        data: list[Json] = []
+
+        def line(points: np.ndarray, name: str, ink: str, width: float, **more: Any) -> None:
+            data.append(
+                {
+                    "type": "scatter3d", "mode": "lines", "name": name, "line": {"color": ink, "width": width},
+                    **_xyz(points), "hovertemplate": _PLACE_3D.format(name=name), "showlegend": True, **more,
+                }
+            )  # fmt: skip
+
+        if self.twin:
+            twin = self._way("body.p_NB_N", TWIN)
+            everything.append(twin)
+            line(twin, "healthy twin", _ink(2), 2.5)
+        line(way, "flight", _ink(0), 5)
+        ground = way * [1.0, 1.0, 0.0]
+        line(
+            ground,
+            "shadow on the ground",
+            "var(--grid-strong)",
+            2,
+            hoverinfo="skip",
+            hovertemplate="",
+            showlegend=False,
+        )
+        data.append(
+            {
+                "type": "scatter3d", "mode": "markers+text", "name": "waypoints", **_xyz(waypoints),
+                "text": _numbers(waypoints), "textposition": "top center",
+                "textfont": {"color": "var(--muted)", "size": 11},
+                "marker": {"symbol": "circle-open", "size": 6, "color": "var(--muted)"},
+                "hovertemplate": _PLACE_3D.format(name="waypoint %{text}"),
+            }
+        )  # fmt: skip
+        for name, symbol, ink, place in self._marks():
+            data.append(
+                {
+                    "type": "scatter3d", "mode": "markers", "name": name, **_xyz(place[None, :]),
+                    "marker": {"symbol": symbol, "size": 5, "color": ink},
+                    "hovertemplate": _PLACE_3D.format(name=name),
+                }
+            )  # fmt: skip
+        ranges = equal_ranges(np.vstack(everything))
+        wide = [high - low for low, high in ranges]
+        axis: Json = {
+            "gridcolor": "var(--grid-strong)", "zerolinecolor": "var(--grid-strong)", "linecolor": "var(--grid-strong)",
+            "showbackground": False, "showspikes": False, "tickfont": {"size": 10},
+        }  # fmt: skip
+        titles = ("east, m", "north, m", "height, m")
+        order = (1, 0, 2)  # east to the right, north away: as on a map
+        scene: Json = {
+            f"{letter}axis": {**axis, "title": {"text": title}, "range": ranges[i]}
+            for letter, title, i in zip("xyz", titles, order, strict=True)
+        }
+        scene |= {
+            "aspectmode": "manual",
+            "aspectratio": {letter: 1.15 * wide[i] / max(wide) for letter, i in zip("xyz", order, strict=True)},
+            "camera": {"eye": {"x": 0.75, "y": -1.55, "z": 0.85}, "center": {"x": 0, "y": 0, "z": -0.17}},
+        }
+        layout = {
+            **_base_layout(height=470, margin={"l": 0, "r": 0, "t": 0, "b": 0}), "scene": scene,
+            "legend": {"orientation": "h", "x": 0, "y": 0, "yanchor": "top"},
+        }  # fmt: skip
+        self.figures["path-3d"] = {"kind": "path", "data": data, "layout": layout}
+
+    def _path_plan(self) -> None:
+        data: list[Json] = []
+
+        def line(points: np.ndarray, name: str, ink: str, width: float, dash: str) -> None:
+            data.append(
+                {
+                    "type": "scatter", "mode": "lines", "name": name, **_xy(points),
+                    "line": {"color": ink, "width": width, "dash": dash}, "showlegend": False,
+                    "hovertemplate": _PLACE_2D.format(name=name),
+                }
+            )  # fmt: skip
+
+        if "navigator.position_set" in self.log:
+            line(self._way("navigator.position_set", FLIGHT), "set-point", _ink(1), 1.2, "dot")
+        if self.twin:
+            line(self._way("body.p_NB_N", TWIN), "healthy twin", _ink(2), 1.3, "dash")
+        line(self._way("body.p_NB_N", FLIGHT), "flight", _ink(0), 2.2, "solid")
+        waypoints = self._waypoints()
+        data.append(
+            {
+                "type": "scatter", "mode": "markers+text", "name": "waypoints", "showlegend": False, **_xy(waypoints),
+                "text": _numbers(waypoints[:, :2]), "textposition": "top right", "cliponaxis": False,
+                "textfont": {"color": "var(--muted)", "size": 11},
+                "marker": {"symbol": "circle-open", "size": 9, "color": "var(--muted)"},
+                "hovertemplate": _PLACE_2D.format(name="waypoint %{text}"),
+            }
+        )  # fmt: skip
+        for name, symbol, ink, place in self._marks():
+            data.append(
+                {
+                    "type": "scatter", "mode": "markers", "name": name, "showlegend": False, **_xy(place[None, :]),
+                    "marker": {"symbol": symbol, "size": 9, "color": ink}, "cliponaxis": False,
+                    "hovertemplate": _PLACE_2D.format(name=name),
+                }
+            )  # fmt: skip
+        layout = {
+            **_base_layout(height=470, margin={"l": 52, "r": 16, "t": 16, "b": 46}),
+            "hovermode": "closest",
+            "xaxis": {**_AXIS, "title": {"text": "east, m"}, "scaleanchor": "y", "constrain": "domain"},
+            "yaxis": {**_AXIS, "title": {"text": "north, m"}, "constrain": "domain"},
+        }
+        self.figures["path-plan"] = {"kind": "path", "data": data, "layout": layout}
+
+
+_AXIS: Json = {
+    "gridcolor": "var(--grid)", "linecolor": "var(--grid-strong)", "zeroline": False, "ticks": "outside",
+    "tickcolor": "var(--grid-strong)", "ticklen": 4, "automargin": False,
+}  # fmt: skip
+_PLACE_3D = "{name}<br>%{{y:.2f}} m north, %{{x:.2f}} m east, %{{z:.2f}} m high<extra></extra>"
+_PLACE_2D = "{name}<br>%{{y:.2f}} m north, %{{x:.2f}} m east<extra></extra>"
+
+
+def _label(x: float, text: str, ink: str, anchor: str) -> Json:
+    """A short text above a plot, beside a point in time."""
+    return {
+        "x": x, "xref": "x", "y": 1, "yref": "paper", "text": text, "showarrow": False, "xanchor": anchor,
+        "yanchor": "bottom", "font": {"size": 11, "color": ink}, "borderpad": 0,
+    }  # fmt: skip
+
+
+def _base_layout(**more: Any) -> Json:
+    font = {"family": "var(--font)", "size": 12, "color": "var(--text)"}
+    return {
+        "autosize": True, "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)", "font": font,
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "var(--grid-strong)", "activecolor": "var(--accent)"},
+        "hoverlabel": {"bgcolor": "var(--card)", "bordercolor": "var(--grid-strong)", "font": font}, **more,
+    }  # fmt: skip
+
+
+def _xyz(points: np.ndarray) -> Json:
+    """North, east, height to the axes of a map: x east, y north, z up."""
+    return {"x": _packed(points[:, 1]), "y": _packed(points[:, 0]), "z": _packed(points[:, 2])}
+
+
+def _xy(points: np.ndarray) -> Json:
+    return {"x": _packed(points[:, 1]), "y": _packed(points[:, 0])}
+
+
+def _numbers(waypoints: np.ndarray) -> list[str]:
+    """Numbers of the waypoints; those at one place share a label."""
+    texts: list[str] = []
+    first: dict[tuple[float, ...], int] = {}
+    for number, place in enumerate(waypoints, start=1):
+        key = tuple(place.tolist())
+        texts.append("" if key in first else str(number))
+        if key in first:
+            texts[first[key]] += f", {number}"
+        first.setdefault(key, number - 1)
+    return texts
+
+
+def equal_ranges(points: np.ndarray) -> list[list[float]]:
+    """Ranges of three axes around points; none is narrower than a quarter of the widest, all have a margin."""
+    points = points[np.isfinite(points).all(axis=1)]
+    if not len(points):
+        return [[-1.0, 1.0]] * 3
+    low, high = points.min(axis=0), points.max(axis=0)
+    widest = max(float((high - low).max()), 1.0)
+    half = np.maximum(high - low, 0.25 * widest) / 2 + 0.06 * widest
+    middle = (low + high) / 2
+    return [[float(m - h), float(m + h)] for m, h in zip(middle, half, strict=True)]
+
+
+def on_pieces(injection: Injection, until_s: float) -> list[tuple[float, float]]:
+    """The stretches of time in which a fault is on; the whole window if there are very many."""
+    start, end = injection.start_s, min(injection.end_s, until_s)
+    if start >= end:
+        return []
+    if injection.shape == "intermittent" and 0 < (end - start) / injection.period_s <= MAX_SPANS:
+        count = math.ceil((end - start) / injection.period_s)
+        begins = [start + i * injection.period_s for i in range(count)]
+        return [(b, min(b + injection.duty * injection.period_s, end)) for b in begins]
+    return [(start, end)]
+
+
+def _matching(log: Log, pattern: str) -> list[tuple[str, str]]:
+    """Scalar signals whose whole path matches, with the pattern's group."""
+    found = []
+    for signal, declared in log.signals.items():
+        match = re.fullmatch(pattern, signal)
+        if match and declared.size == 1:
+            found.append((signal, match.group(1)))
+    return found

@@ -1,0 +1,74 @@
+"""Trim and linear models against closed forms and finite differences."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from parts import Gain, Lag
+
+from ironbird import CompiledModel, Diagram, compile_model
+from ironbird.compiler.analysis import operating_point
+from ironbird.errors import ModelError, UnknownNameError
+
+THROTTLES = [f"control.throttle_{i}" for i in range(1, 5)]
+SPEEDS = {f"rotor/{i}/motor.omega": 600.0 for i in range(1, 5)}
+
+
+def two_lags() -> CompiledModel:
+    diagram = Diagram("chain")
+    gain = diagram.add("gain", Gain(), k=3.0)
+    a, b = diagram.add("a", Lag(), time_constant=0.5), diagram.add("b", Lag(), time_constant=0.25)
+    diagram.connect(gain.y, a.u)
+    diagram.connect(a.y, b.u)
+    diagram.export(gain.u, "command")
+    return compile_model(diagram)
+
+
+def test_a_chain_of_lags_has_its_textbook_matrices() -> None:
+    linear = two_lags().linearize(outputs=["b.y", "gain.y"])
+    np.testing.assert_allclose(linear.A, [[-2, 0], [4, -4]], rtol=1e-14)
+    np.testing.assert_allclose(linear.B, [[6], [0]], rtol=1e-14)
+    np.testing.assert_allclose(linear.C, [[0, 1], [0, 0]], rtol=1e-14)
+    np.testing.assert_allclose(linear.D, [[0], [3]], rtol=1e-14)
+    assert linear.states == ["a.x", "b.x"] and linear.inputs == ["command"]
+    np.testing.assert_allclose(np.sort(linear.modes().real), [-4, -2])
+
+
+def test_trim_finds_the_input_for_a_wanted_output() -> None:
+    point = two_lags().trim(inputs=["command"], require={"b.y": 6.0})
+    assert point["command"][0] == pytest.approx(2.0, abs=1e-9)
+
+
+def test_hover_trim_carries_the_weight(f450: CompiledModel) -> None:
+    hold = {"body.p": [0.0, 0.0, -10.0], "body.v": 0.0, "body.w": 0.0}
+    point = f450.trim(inputs=THROTTLES, hold=hold, guess=SPEEDS)
+    gravity, density = point["gravity.gravity_N"][2], point["atmosphere.density"][0]
+    speed = math.sqrt(1.4 * gravity / (4 * 9.286e-6 * density / 1.225))
+    assert point["rotor/1/motor.speed"][0] == pytest.approx(speed, rel=1e-8)
+    throttles = np.array([point[name][0] for name in THROTTLES])
+    np.testing.assert_allclose(throttles, (speed - 162.59) / 691.33 / point["battery.voltage_ratio"][0], rtol=1e-7)
+    assert np.abs(point.rates()).max() < 1e-8
+
+
+def test_linear_model_of_the_quadcopter_agrees_with_finite_differences(f450: CompiledModel) -> None:
+    hold = {"body.p": [0.0, 0.0, -10.0], "body.v": 0.0, "body.w": 0.0}
+    point = f450.trim(inputs=THROTTLES, hold=hold, guess=SPEEDS)
+    linear = f450.linearize(point, inputs=THROTTLES)
+    for column in range(f450.flat.x.size):
+        step = 1e-6 * max(1.0, abs(point.x[column]))
+        above, below = (operating_point(f450) for _ in range(2))
+        for other, sign in ((above, 1), (below, -1)):
+            other.x, other.held = point.x.copy(), point.held.copy()
+            other.x[column] += sign * step
+        difference = (above.rates() - below.rates()) / (2 * step)
+        np.testing.assert_allclose(linear.A[:, column], difference, rtol=1e-5, atol=1e-4)  # 1e-10 over a step of 1e-6
+
+
+def test_a_trim_that_does_not_exist_is_an_error(f450: CompiledModel) -> None:
+    hold = {"body.p": [0.0, 0.0, -10.0], "body.v": 0.0, "body.w": 0.0}
+    with pytest.raises(ModelError, match=r"no trim found for model 'quad_f450': the largest residual left is"):
+        f450.trim(inputs=THROTTLES, hold=hold, guess=SPEEDS, params={"body.mass": 10.0})  # too heavy to hover
+    with pytest.raises(UnknownNameError, match=r"unknown input 'control.throttle_9'"):
+        f450.trim(inputs=["control.throttle_9"])
