@@ -54,7 +54,7 @@ class Wind:
 
 @dataclass
 class Flight:
-    """What was flown, and what came of it. Lane 0 is the flight, lane 1 (if any) its twin without faults."""
+    """What was flown, and what came of it. Lane 0 is the flight, lane 1 (if any) its twin without any fault."""
 
     vehicle: Vehicle
     mission: Mission
@@ -157,7 +157,7 @@ def fly(
     """Fly a mission and return the flight.
 
     `settings` are parameter values by path (`body.mass`). With faults, a twin without them flies beside in the
-    same wind, and each fault's witness is the difference between the two.
+    same wind; each fault's witness is the difference to a twin that lacks this fault alone.
     """
     vehicle = vehicle if isinstance(vehicle, Vehicle) else load_vehicle(vehicle)
     mission = mission if isinstance(mission, Mission) else load_mission(mission)
@@ -169,15 +169,19 @@ def fly(
     if table is None:
         raise RunError(f"vehicle '{vehicle.id}' has no navigator: it cannot fly a mission")
     values: dict[str, Any] = {**mission.params(table.columns), **wind.params(), **settings}
-    lanes = 2 if injections else 1
+    # Lane 0 is the flight, lane 1 its healthy twin; with several faults, lane 2 + i has all faults but the i-th.
+    count = len(injections)
+    without = [1] if count == 1 else [2 + i for i in range(count)]
+    lanes = 1 + (count > 0) + (count if count > 1 else 0)
     state = start(model, lanes=lanes, seed=[seed] * lanes)
     for path, value in values.items():
         try:
             state.set_param(path, value)
         except UnknownNameError as error:
             raise ModelError(f"vehicle '{vehicle.id}': {error}") from None
-    for injection in injections:
-        inject(state, injection, 0)
+    for number, injection in enumerate(injections):
+        for lane in {0, *without} - {without[number], 1}:
+            inject(state, injection, lane)
     if until_s is None:
         cruise = float(state.params[0, model.param_rows("navigator.cruise_speed"), 0][0])
         until_s = mission.duration_s or mission.longest_s(cruise)
@@ -192,5 +196,5 @@ def fly(
     return Flight(
         vehicle=vehicle, mission=mission, wind=wind, seed=seed, settings=settings, injections=injections, model=model,
         log=log, stop=stop, ended_s=stop.time_s if stop else state.time_s, wall_s=wall_s,
-        witnesses=[observe(i, log, 0, 1) for i in injections],
+        witnesses=[observe(injection, log, 0, lane) for injection, lane in zip(injections, without, strict=True)],
     )  # fmt: skip

@@ -158,7 +158,7 @@ def _twin_sentence(flight: Flight) -> str:
     end = ", to the end" if stop is None else f": {stop.reason} at {stop.time_s:.2f} s"
     text = f"The healthy twin flew the same mission in the same wind{end}. A witness is the difference between the two."
     if len(flight.injections) > 1:
-        text += " The twin has none of the faults: with several, a witness can also show what the others did."
+        text += " With several faults, each witness is the difference to a twin that lacks that fault alone."
     return text
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ironbird.runtime.state import RunState, Stop
 
 
+MOST_BYTES = 16 * 2**30  # of one log; memory is taken only as rows are written
+
+
 @dataclass(frozen=True)
 class LogPlan:
     """Which signals, how often."""
@@ -62,10 +65,15 @@ class Log:
 
     @staticmethod
     def empty(plan: LogPlan, state: RunState, first: int, last: int) -> Log:
-        """Room for the rows of ticks [first, last), not a number until the kernel writes them."""
+        """Room for the rows of ticks [first, last); the kernel fills it."""
         rows = plan.rows_between(first, last)
+        size = 8 * state.x.shape[0] * rows * len(plan.index) * state.width
+        if size > MOST_BYTES:
+            raise RunError(
+                f"the log would take {size / 1e9:.1f} GB: log fewer signals or less often, or use keep=False with a sink"
+            )
         time_s = (-(-first // plan.every) + np.arange(rows)) * plan.every * plan.step_s
-        data = np.full((state.x.shape[0], rows, len(plan.index), state.width), np.nan)
+        data = np.empty((state.x.shape[0], rows, len(plan.index), state.width))
         return Log(plan, state.lanes, time_s, data, [])
 
     def finish(self, state: RunState, rows: int) -> None:

@@ -54,6 +54,9 @@ def advance(
 def _advance(state: RunState, ticks: int, log: Log | None, first_row: int, threads: int) -> None:
     """Run the kernel; rows of the log are written from `first_row` on."""
     library = state.model.library(state.width)
+    expected = ctypes.sizeof(_Args) + 1000 * ctypes.sizeof(EventRecord)
+    if library.ib_args_size() != expected:
+        raise RunError("the kernel and this version of Ironbird disagree about their interface; empty the cache")
     blocks = state.x.shape[0]
     records, first = kernel_events(state)
     args = _Args(

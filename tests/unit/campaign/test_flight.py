@@ -43,6 +43,19 @@ def test_a_fault_leaves_a_witness_and_the_twin_flies_on(f450: ib.CompiledModel) 
     assert alone.log.sha256(0) == flight.log.sha256(1)  # the twin is the flight without the fault, bit for bit
 
 
+def test_each_of_several_faults_has_its_own_witness(f450: ib.CompiledModel) -> None:
+    orders = [
+        "rotor.speed_loss@1:instance=1,severity=0.1,start=5",
+        "rotor.speed_loss@1:instance=2,severity=0,start=6",
+        "battery.low_voltage@1:severity=0.05,start=7",
+    ]
+    flight = fly("quad_f450", mission="hover", faults=orders, until_s=9.0, model=f450)
+    first, none, last = flight.witnesses
+    assert first.effective and 5.0 <= first.first_s < 5.05
+    assert not none.effective  # the other faults do not count as its effect
+    assert last.effective and 7.0 <= last.first_s < 7.05
+
+
 def test_a_fault_of_no_severity_is_reported_as_ineffective(f450: ib.CompiledModel) -> None:
     order = "rotor.speed_loss@1:instance=1,severity=0,start=1"
     flight = fly("quad_f450", mission="hover", faults=[order], until_s=2.0, model=f450)

@@ -290,6 +290,11 @@ def test_a_sink_takes_the_pieces_and_nothing_is_kept(f450: CompiledModel) -> Non
     assert rows == [100, 100, 50] and len(log.time_s) == 0
 
 
+def test_a_log_that_cannot_fit_is_refused_with_its_size(f450: CompiledModel) -> None:
+    with pytest.raises(RunError, match=r"the log would take [\d.]+ GB: log fewer signals or less often"):
+        run(start(f450, lanes=1000), 1e5)
+
+
 def test_a_compiler_that_fails_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("IRONBIRD_CACHE", str(tmp_path))
     with pytest.raises(CompileError, match=r"(?s)failed with code 1.*error: use of undeclared identifier 'oops'"):

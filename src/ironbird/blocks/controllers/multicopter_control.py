@@ -10,6 +10,8 @@ from ironbird.symbolic.smooth import clip, limit_length
 
 GRAVITY = 9.80665
 STEEPEST_TRACE = 1e-3  # keeps the attitude error finite at a half turn
+MOST_TRIM = 5.0  # m/s^2: limit of the velocity integral
+MOST_TURN = 40.0  # rad/s^2: limit of the rate integral; drag 0.12 m off the centre needs 30 at 10 m/s
 
 
 class MulticopterControl(Block):
@@ -30,6 +32,7 @@ class MulticopterControl(Block):
     velocity_set = In(unit="m/s", shape=3, frame="N", default=0.0, doc="how the set-point moves")
     yaw_set = In(unit="rad", default=0.0, doc="heading")
     armed = In(unit="1", default=1.0, doc="0 stops the motors")
+    grounded = In(unit="1", default=0.0, doc="1 while standing after a landing: level, thrust off, integrals cleared")
     thrust_total = Out(unit="N", doc="commanded")
     moment_set_B = Out(unit="N*m", shape=3, frame="B", doc="commanded")
     rate_set_B = Out(unit="rad/s", shape=3, frame="B", doc="commanded angular velocity")
@@ -75,7 +78,11 @@ class MulticopterControl(Block):
         velocity_error = ca.vertcat(horizontal, vertical) - u.v_NB_N
         acceleration = p.velocity_gain * velocity_error + x.velocity_sum
         up = ca.fmax(GRAVITY - acceleration[2], 0.3 * GRAVITY)  # never turn upside down
-        sideways = limit_length(acceleration[:2], up * ca.tan(p.max_tilt))
+        # With less lift than the weight (touching down) the tilt stays what it would be in hover: no tipping over
+        carried = ca.fmin(up / GRAVITY, 1)
+        sideways = limit_length(carried * acceleration[:2], up * ca.tan(p.max_tilt))
+        standing = u.grounded > 0.5
+        sideways = ca.if_else(standing, ca.SX.zeros(2), sideways)
         force = p.mass * ca.vertcat(sideways, -up)  # of the rotors, in N
 
         # Attitude: body z against the force, nose towards the heading
@@ -96,14 +103,17 @@ class MulticopterControl(Block):
         moment = p.inertia * angular + ca.cross(u.w_NB_B, p.inertia * u.w_NB_B)
 
         # Allocation: thrust along the present axis, roll and pitch first, as much yaw as is left
-        lift = ca.fmax(-ca.dot(force, u.R_NB[:, 2]), 0)
+        lift = ca.if_else(standing, 0, ca.fmax(-ca.dot(force, u.R_NB[:, 2]), 0))
+        moment = ca.if_else(standing, ca.SX.zeros(3), moment)
         base = p.allocation[:, 0] * lift + p.allocation[:, 1] * moment[0] + p.allocation[:, 2] * moment[1]
         yaw = p.allocation[:, 3] * moment[2]
+        idle = ca.fmax(p.motor_idle, 0)
+        min_thrust = p.thrust_coefficient * idle * idle  # a motor that idles cannot give less
         share = ca.SX(1)
         for i in range(self.rotors):
-            room = ca.if_else(yaw[i] > 0, p.max_thrust[i] - base[i], base[i])
+            room = ca.if_else(yaw[i] > 0, p.max_thrust[i] - base[i], base[i] - min_thrust[i])
             share = ca.fmin(share, ca.fmax(room, 0) / ca.fmax(ca.fabs(yaw[i]), 1e-9))
-        thrusts = clip(base + share * yaw, 0, p.max_thrust)
+        thrusts = clip(base + share * yaw, min_thrust, p.max_thrust)
         return {
             "velocity_error": velocity_error, "rate_error": rate_error, "lift": lift, "moment": moment,
             "rate_set": rate_set, "thrusts": thrusts,
@@ -113,9 +123,10 @@ class MulticopterControl(Block):
         assert self.sample_s is not None
         law = self._law(x, u, p)
         gain = p.velocity_integral * p.velocity_gain * self.sample_s
-        velocity_sum = clip(x.velocity_sum + gain * law["velocity_error"], -5.0, 5.0)
-        rate_sum = clip(x.rate_sum + p.rate_integral * p.rate_gain * self.sample_s * law["rate_error"], -20.0, 20.0)
-        armed = u.armed > 0.5
+        velocity_sum = clip(x.velocity_sum + gain * law["velocity_error"], -MOST_TRIM, MOST_TRIM)
+        rate_gain = p.rate_integral * p.rate_gain * self.sample_s
+        rate_sum = clip(x.rate_sum + rate_gain * law["rate_error"], -MOST_TURN, MOST_TURN)
+        armed = ca.logic_and(u.armed > 0.5, u.grounded < 0.5)
         return {
             "velocity_sum": ca.if_else(armed, velocity_sum, ca.SX.zeros(3)),
             "rate_sum": ca.if_else(armed, rate_sum, ca.SX.zeros(3)),

@@ -12,6 +12,7 @@ FLY, LAND = 0.0, 1.0  # kinds of an item
 ROWS = 6  # north, east, down, yaw, hold time, kind
 ARRIVED_M = 1.0  # distance of the vehicle from a waypoint that counts as reached
 ON_GROUND_S = 1.0  # standing this long with the set-point below ends a landing
+GROUNDED_S = 0.1  # after this the motors go to idle
 SINK_BELOW_M = 1.0  # how far the set-point may lead the vehicle down in a landing
 
 
@@ -30,6 +31,7 @@ class WaypointNavigator(Block):
     velocity_set = Out(unit="m/s", shape=3, frame="N", doc="how it moves")
     yaw_set = Out(unit="rad", doc="heading")
     armed = Out(unit="1", doc="0 once landed")
+    grounded = Out(unit="1", doc="1 when a landing vehicle stands")
     item = Out(unit="1", doc="number of the present item, from 0")
     done = Out(unit="1", doc="1 when the last item is completed")
 
@@ -105,6 +107,7 @@ class WaypointNavigator(Block):
             "velocity_set": x.motion,
             "yaw_set": self._item(x, p)[3],
             "armed": 1 - x.off,
+            "grounded": ca.if_else(ca.logic_and(self._item(x, p)[5] > 0.5 * LAND, x.timer > GROUNDED_S), 1, 0),
             "item": x.index,
             "done": x.finished,
         }

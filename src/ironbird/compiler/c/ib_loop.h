@@ -255,6 +255,13 @@ static void ib_run_block(const ib_run_args *r, int64_t block) {
     }
   }
 
+  if (r->log_every > 0) { /* rows that no lane of this block lived to see */
+    const int64_t every = r->log_every, last_tick = r->tick + r->ticks;
+    int64_t end = r->log_first + (last_tick + every - 1) / every - (r->tick + every - 1) / every;
+    if (end > r->log_rows) end = r->log_rows;
+    double *to = r->log + (block * r->log_rows + row) * r->log_count * IB_W;
+    for (int64_t i = 0; i < (end - row) * r->log_count * IB_W; ++i) to[i] = __builtin_nan("");
+  }
   for (int l = 0; l < IB_W; ++l) {
     if (stop_tick[l] < 0) continue;
     ib_copy_lane((double *)x, (double *)frozen_x, IB_NX, l);
@@ -273,5 +280,6 @@ IB_API void ib_run(const ib_run_args *r) {
 
 /* What this library was built for, so that the host can check it. */
 IB_API int64_t ib_lanes(void) { return IB_W; }
+IB_API int64_t ib_args_size(void) { return (int64_t)(sizeof(ib_run_args) + 1000 * sizeof(ib_event)); }
 
 #endif

@@ -228,7 +228,7 @@ def _add_control(diagram: Diagram, spec: MulticopterSpec, body: Handle, navigato
         diagram.connect(body[port], control[port])
     for port in ("p_NB_N", "v_NB_N"):
         diagram.connect(body[port], navigator[port])
-    for port in ("position_set", "velocity_set", "yaw_set", "armed"):
+    for port in ("position_set", "velocity_set", "yaw_set", "armed", "grounded"):
         diagram.connect(navigator[port], control[port])
     return control
 

@@ -124,6 +124,15 @@ def test_tilt_is_limited_with_the_height_kept() -> None:
     assert abs(found["thrust_total"] * math.cos(limit) - MASS * GRAVITY) < 1e-12  # and the weight is carried
 
 
+def test_sinking_does_not_steepen_the_tilt() -> None:
+    # Pressed onto the ground the lift falls; the attitude asked for stays that of hover with the same demand
+    tilt = math.atan(3.2 * 0.5 / GRAVITY)
+    hover = Rotation.from_euler("Y", -tilt).as_matrix().flatten(order="F")  # nose down
+    for sink in (0.0, 1.0, 2.0):
+        found = at(R_NB=hover, velocity_set=[0.5, 0.0, sink])
+        np.testing.assert_allclose(found["rate_set_B"], 0.0, atol=1e-14)  # this is the attitude asked for
+
+
 @given(axis=vectors.filter(lambda v: np.linalg.norm(v) > 0.1))
 @EXAMPLES
 def test_commands_are_finite_upside_down(axis: np.ndarray) -> None:

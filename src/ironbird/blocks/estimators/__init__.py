@@ -1,0 +1,1 @@
+"""S_ctrl: state estimators."""

@@ -1,0 +1,562 @@
+"""Error-state extended Kalman filter: attitude, velocity, position, sensor biases, earth field and wind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from ironbird.model.block import Block, Values, View
+from ironbird.model.signal import Clock, In, Out, Param, State
+from ironbird.symbolic import quaternion
+from ironbird.symbolic.smooth import clip
+
+# Places in the error state: attitude (in B), velocity, position, biases, field, wind.
+TH, V, P, BG, BA, MN, MB, W = 0, 3, 6, 9, 12, 15, 18, 21
+ERRORS = 23
+UPPER = ERRORS * (ERRORS + 1) // 2
+GNSS_POSITION, GNSS_VELOCITY, MAG, BARO = range(4)  # groups of measurements, in the order of `rejected`
+
+SLOTS = 10  # pseudo-measurements come every so many samples
+OLDEST_S = 1000.0  # ages are counted up to this; it is also what they are before the first sample
+FORGET = 1e4  # a state that is reset gets this many times the measurement's variance before the update
+NO_FIX_S = 1.0  # a barometer is re-zeroed instead of moving the height if GNSS height is at most this old
+IMU_LOST_S = 0.1
+SMALLEST = 1e-6  # below every length that is divided by
+LARGEST = 1e9  # above every innovation
+
+
+class ErrorStateEkf(Block):
+    """23 error states about a nominal state, attitude error local in B, [Sola2017] ch. 5 to 7.
+
+    Each sample predicts from the last with the mean of the two inertial samples (trapezoid), then fuses what is fresh (a
+    stamp other than the one fused last), component by component. All measurements of a sample are linearised at its
+    prediction and the correction is put into the nominal state once. Outputs are the prediction at this
+    sample: they hold this sample's accelerometer and gyro, the aiding sensors up to the one before.
+
+    Alignment: level from the mean accelerometer, heading from the mean magnetometer and `field_0`; the
+    covariance follows from an update with that mean, so that tilt and accelerometer bias are correlated as they are.
+    GNSS: valid at `gnss_stamp - gnss_delay`; the present estimate is carried back along stored
+    integrals of the measured acceleration, and the correction applies to the present. Barometer: fused as height above
+    N's origin; there is no bias state, slow drift belongs into `baro_noise`. Without GNSS velocity the
+    accelerometer stands in as a weak level while its length is near g. A group that was rejected for `reset_after` is
+    believed: position and velocity are set to the measurement, the field offset in B is learnt anew, the
+    barometer is re-zeroed (or, without GNSS, the height is set).
+
+    Not modelled: earth rate and curvature, coning and sculling within a sample, lever arms, time correlation of GNSS
+    errors, side-slip as a measurement, alignment in motion.
+    """
+
+    source = "[Sola2017] ch. 5, 6, 7"
+
+    accel_B = In(unit="m/s^2", shape=3, frame="B", doc="specific force")
+    gyro_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity")
+    imu_stamp = In(unit="s", doc="time of the inertial sample")
+    mag_B = In(unit="T", shape=3, frame="B", doc="magnetic field")
+    mag_stamp = In(unit="s", doc="time of the magnetometer sample")
+    baro_height = In(unit="m", doc="height above take-off, up positive")
+    baro_stamp = In(unit="s", doc="time of the barometer sample")
+    gnss_position_N = In(unit="m", shape=3, frame="N", doc="position from the take-off point")
+    gnss_velocity_N = In(unit="m/s", shape=3, frame="N", doc="velocity over ground")
+    gnss_stamp = In(unit="s", doc="time at which the GNSS sample came")
+    gnss_fix = In(unit="1", doc="3 and above is a three-dimensional fix")
+    gnss_eph = In(unit="m", doc="standard deviation of each horizontal component")
+    gnss_epv = In(unit="m", doc="standard deviation of the height")
+    gnss_speed_accuracy = In(unit="m/s", doc="standard deviation of each velocity component")
+    airspeed = In(unit="m/s", default=0.0, doc="true airspeed")
+    airspeed_stamp = In(unit="s", default=0.0, doc="time of the airspeed sample; 0 is never")
+    zero_velocity = In(unit="1", default=0.0, doc="1 while the vehicle stands on the ground, disarmed")
+    time = Clock(doc="time base of the stamps")
+
+    p_NB_N = Out(unit="m", shape=3, frame="N", doc="position")
+    v_NB_N = Out(unit="m/s", shape=3, frame="N", doc="velocity")
+    q_NB = Out(unit="1", shape=4, doc="attitude, w x y z")
+    R_NB = Out(unit="1", shape=(3, 3), doc="attitude as a matrix, B to N")
+    euler = Out(unit="rad", shape=3, doc="roll, pitch, yaw")
+    w_NB_B = Out(unit="rad/s", shape=3, frame="B", doc="angular velocity: gyro less its bias")
+    gyro_bias_B = Out(unit="rad/s", shape=3, frame="B", doc="offset of the gyro")
+    accel_bias_B = Out(unit="m/s^2", shape=3, frame="B", doc="offset of the accelerometer")
+    field_N = Out(unit="T", shape=3, frame="N", doc="magnetic field of the earth")
+    mag_bias_B = Out(unit="T", shape=3, frame="B", doc="field that turns with the vehicle")
+    wind_N = Out(unit="m/s", shape=3, frame="N", doc="velocity of the air, horizontal; known only with airspeed")
+    std_position = Out(unit="m", shape=3, doc="standard deviation, north east down; 0 until aligned")
+    std_velocity = Out(unit="m/s", shape=3, doc="standard deviation, north east down")
+    std_attitude = Out(unit="rad", shape=3, doc="standard deviation about the body axes")
+    nis_gnss_position = Out(unit="1", doc="latest normalised innovation squared, mean of the components")
+    nis_gnss_velocity = Out(unit="1", doc="latest normalised innovation squared, mean of the components")
+    nis_mag = Out(unit="1", doc="latest normalised innovation squared, mean of the components")
+    nis_baro = Out(unit="1", doc="latest normalised innovation squared")
+    rejected = Out(unit="1", shape=4, doc="1 if a gate closed at the latest: GNSS position, velocity, field, barometer")
+    gnss_age = Out(unit="s", doc="since the last GNSS velocity within the gates; 1000 before the first")
+    aligned = Out(unit="1", doc="1 after the alignment")
+    healthy = Out(unit="1", doc="0 if not aligned, without inertial data or GNSS, or with a covariance out of bounds")
+
+    q = State(unit="1", shape=4, init=(1.0, 0.0, 0.0, 0.0), doc="nominal attitude")
+    v = State(unit="m/s", shape=3, frame="N", init=0.0, doc="nominal velocity")
+    p = State(unit="m", shape=3, frame="N", init="position_0", doc="nominal position")
+    gyro_bias = State(unit="rad/s", shape=3, frame="B", init=0.0, doc="nominal gyro bias")
+    accel_bias = State(unit="m/s^2", shape=3, frame="B", init=0.0, doc="nominal accelerometer bias")
+    field = State(unit="T", shape=3, frame="N", init="field_0", doc="nominal earth field")
+    mag_bias = State(unit="T", shape=3, frame="B", init=0.0, doc="nominal field offset")
+    wind = State(unit="m/s", shape=2, init=0.0, doc="nominal wind, north and east")
+    covariance = State(unit="1", shape=UPPER, init=0.0, doc="upper triangle, column by column, in SI units")
+
+    accel_last = State(unit="m/s^2", shape=3, frame="B", init=0.0, doc="the sample before")
+    gyro_last = State(unit="rad/s", shape=3, frame="B", init=0.0, doc="the sample before")
+    stamps = State(unit="s", shape=5, init=0.0, doc="of the last use: inertial, field, barometer, GNSS, airspeed")
+    imu_age = State(unit="s", init=0.0, doc="since the last fresh inertial sample")
+    ages = State(unit="s", shape=4, init=OLDEST_S, doc="since the last sample within the gate, by group")
+    closed = State(unit="1", shape=4, init=0.0, doc="whether a gate was closed at the latest sample, by group")
+    nis = State(unit="1", shape=4, init=0.0, doc="normalised innovation squared of the latest sample, by group")
+    baro_offset = State(unit="m", init=0.0, doc="taken off the barometer's height")
+    ready = State(unit="1", init=0.0, doc="1 after the alignment")
+    mean_accel = State(unit="m/s^2", shape=3, frame="B", init=0.0, doc="mean during the alignment")
+    mean_mag = State(unit="T", shape=3, frame="B", init=0.0, doc="mean during the alignment")
+    mean_counts = State(unit="1", shape=2, init=0.0, doc="samples in the means")
+    slot = State(unit="1", init=0.0, doc="counts samples, for what is done rarely")
+    path = State(unit="m", shape=6, init=0.0, doc="second and first integral of the measured acceleration")
+
+    position_0 = Param(unit="m", shape=3, frame="N", default=0.0, doc="position at the start")
+    field_0 = Param(unit="T", shape=3, frame="N", doc="earth field at the start; its direction gives the declination")
+    gravity = Param(unit="m/s^2", default=9.80665, low=1.0, doc="acceleration of gravity")
+    align_time = Param(unit="s", default=0.4, low=0.0, doc="time over which the alignment averages")
+    align_noise = Param(unit="m/s^2", default=0.05, low=1e-6, doc="of the mean accelerometer, bias apart")
+
+    gyro_noise = Param(unit="rad/s", default=0.003, low=0.0, tunable=True, doc="standard deviation of one sample")
+    accel_noise = Param(unit="m/s^2", default=0.1, low=0.0, tunable=True, doc="standard deviation of one sample")
+    gyro_bias_walk = Param(unit="rad/s", default=5e-5, low=0.0, tunable=True, doc="random walk after one second")
+    accel_bias_walk = Param(unit="m/s^2", default=1e-3, low=0.0, tunable=True, doc="random walk after one second")
+    field_walk = Param(unit="T", default=1e-8, low=0.0, tunable=True, doc="random walk after one second")
+    mag_bias_walk = Param(unit="T", default=1e-8, low=0.0, tunable=True, doc="random walk after one second")
+    wind_walk = Param(unit="m/s", default=0.1, low=0.0, tunable=True, doc="random walk after one second")
+
+    mag_noise = Param(unit="T", default=5e-7, low=1e-12, tunable=True, doc="standard deviation of a component")
+    baro_noise = Param(unit="m", default=0.5, low=1e-6, tunable=True, doc="standard deviation, with slow drift")
+    airspeed_noise = Param(unit="m/s", default=1.0, low=1e-6, tunable=True, doc="standard deviation")
+    gnss_delay = Param(unit="s", default=0.1, low=0.0, high=0.36, tunable=True, doc="age of a GNSS sample on arrival")
+    min_eph = Param(unit="m", default=0.3, low=1e-6, tunable=True, doc="GNSS is not believed to be better")
+    min_epv = Param(unit="m", default=0.5, low=1e-6, tunable=True, doc="GNSS is not believed to be better")
+    min_speed_accuracy = Param(unit="m/s", default=0.1, low=1e-6, tunable=True, doc="GNSS is not believed to be better")
+    zero_velocity_noise = Param(unit="m/s", default=0.05, low=1e-6, tunable=True, doc="of the standing vehicle")
+    level_noise = Param(unit="m/s^2", default=1.0, low=1e-6, tunable=True, doc="of the accelerometer as a level")
+    level_after = Param(unit="s", default=1.0, low=0.0, tunable=True, doc="without GNSS velocity until the level helps")
+    level_window = Param(unit="1", default=0.1, low=0.0, tunable=True, doc="deviation from g at which it does not")
+    min_airspeed = Param(unit="m/s", default=3.0, low=0.1, tunable=True, doc="airspeed is not used below")
+
+    gates = Param(unit="1", shape=4, default=5.0, low=0.1, tunable=True, doc="in standard deviations, by group")
+    airspeed_gate = Param(unit="1", default=5.0, low=0.1, tunable=True, doc="in standard deviations")
+    reset_after = Param(unit="s", default=5.0, low=0.0, tunable=True, doc="closed gate until the sensor is believed")
+    max_gnss_age = Param(unit="s", default=5.0, low=0.0, tunable=True, doc="without GNSS until not healthy")
+    max_std_velocity = Param(unit="m/s", default=10.0, low=0.0, tunable=True, doc="not healthy above")
+    max_std_attitude = Param(unit="rad", default=0.5, low=0.0, tunable=True, doc="not healthy above")
+    max_std_position = Param(unit="m", default=1e4, low=1.0, high=1e5, doc="the covariance does not grow above")
+
+    std_attitude_0 = Param(unit="rad", default=0.5, low=1e-6, doc="before the alignment's update")
+    std_velocity_0 = Param(unit="m/s", default=0.5, low=1e-6, doc="at the start")
+    std_position_0 = Param(unit="m", default=1.0, low=1e-6, doc="at the start")
+    std_gyro_bias_0 = Param(unit="rad/s", default=0.01, low=1e-9, doc="at the start")
+    std_accel_bias_0 = Param(unit="m/s^2", default=0.2, low=1e-9, doc="at the start")
+    std_field_0 = Param(unit="T", default=1e-6, low=1e-12, doc="at the start")
+    std_mag_bias_0 = Param(unit="T", default=2e-6, low=1e-12, doc="at the start")
+    std_wind_0 = Param(unit="m/s", default=5.0, low=1e-6, doc="at the start")
+
+    def __init__(self, *, sample_s: float = 0.004, history: int = 20, history_every: int = 5) -> None:
+        """`history` past values, `history_every` samples apart, bound the GNSS delay that can be made good."""
+        super().__init__(sample_s=sample_s)
+        self.history = history
+        self.history_every = history_every
+        self.declare(
+            "past", State(unit="m", shape=6 * history, init=0.0, doc="earlier values of `path`, newest first")
+        )
+        self.declare("past_lag", State(unit="1", init=0.0, doc="samples since the newest of `past`"))
+
+    # ------------------------------------------------------------------ nominal state
+
+    def _predict(self, x: View, u: View, p: View) -> _Nominal:
+        """The nominal state at this sample, before any measurement."""
+        assert self.sample_s is not None
+        dt = self.sample_s * x.ready  # nothing moves before the alignment
+        f_0, f_1 = x.accel_last - x.accel_bias, u.accel_B - x.accel_bias
+        turn = (0.5 * (x.gyro_last + u.gyro_B) - x.gyro_bias) * dt
+        step = _from_rotation_vector(turn)
+        q = quaternion.product(x.q, step)
+        R_0, R_1 = quaternion.rotation_matrix(x.q), quaternion.rotation_matrix(q)
+        acceleration = 0.5 * (R_0 @ f_0 + R_1 @ f_1) + ca.vertcat(0, 0, p.gravity)
+        v = x.v + dt * acceleration
+        return _Nominal(
+            q=q, R=R_1, v=v, p=x.p + 0.5 * dt * (x.v + v), dt=dt, step=step, R_0=R_0, f=0.5 * (f_0 + f_1),
+            path=ca.vertcat(
+                x.path[:3] + dt * (x.path[3:] + 0.5 * dt * acceleration), x.path[3:] + dt * acceleration
+            ),
+        )  # fmt: skip
+
+    def _transition(self, x: View, p: View, n: _Nominal, variance_p: ca.SX) -> ca.SX:
+        """Jacobian of the error over one sample, [Sola2017] Eq. 270, sparse."""
+        phi = ca.SX.eye(ERRORS)
+        phi[TH : TH + 3, TH : TH + 3] = quaternion.rotation_matrix(n.step).T
+        phi[V : V + 3, TH : TH + 3] = -n.dt * (n.R_0 @ _skew(n.f))
+        phi[V : V + 3, BA : BA + 3] = -n.dt * n.R_0
+        limit = p.max_std_position**2
+        for i in range(3):
+            phi[TH + i, BG + i] = -n.dt
+            # Lost for hours, the position's share of the covariance is scaled to its bound; this keeps it positive.
+            shrink = ca.sqrt(limit / ca.fmax(variance_p[i], limit))
+            phi[P + i, P + i] = shrink
+            phi[P + i, V + i] = shrink * n.dt
+        return phi
+
+    def _process_noise(self, p: View, dt: ca.SX) -> ca.SX:
+        """What one sample adds to the variances, [Sola2017] Eq. 262 to 265."""
+        spread = [(p.gyro_noise * dt) ** 2] * 3 + [(p.accel_noise * dt) ** 2] * 3 + [ca.SX(0)] * 3
+        for walk, count in (
+            (p.gyro_bias_walk, 3), (p.accel_bias_walk, 3), (p.field_walk, 3), (p.mag_bias_walk, 3), (p.wind_walk, 2),
+        ):  # fmt: skip
+            spread += [walk**2 * dt] * count
+        return ca.vertcat(*spread)
+
+    def _initial_variance(self, p: View) -> ca.SX:
+        spread = [p.std_attitude_0] * 3 + [p.std_velocity_0] * 3 + [p.std_position_0] * 3
+        spread += [p.std_gyro_bias_0] * 3 + [p.std_accel_bias_0] * 3 + [p.std_field_0] * 3
+        spread += [p.std_mag_bias_0] * 3 + [p.std_wind_0] * 2
+        return ca.vertcat(*spread) ** 2
+
+    # ------------------------------------------------------------------ alignment
+
+    def _alignment(self, x: View, u: View, p: View, imu_fresh: ca.SX, mag_fresh: ca.SX) -> _Alignment:
+        """Means while the vehicle stands, and the attitude that follows from them."""
+        assert self.sample_s is not None
+        waiting = x.ready < 0.5
+        counts = x.mean_counts + ca.vertcat(_number(imu_fresh), _number(mag_fresh))
+        share = 1 / ca.fmax(counts, 1)
+        accel = x.mean_accel + ca.if_else(imu_fresh, (u.accel_B - x.mean_accel) * share[0], 0)
+        mag = x.mean_mag + ca.if_else(mag_fresh, (u.mag_B - x.mean_mag) * share[1], 0)
+        length = ca.sqrt(ca.dot(accel, accel))
+        full = ca.logic_and(counts[0] * self.sample_s >= p.align_time, counts[1] > 0.5)
+        still = ca.fabs(length - p.gravity) < 0.2 * p.gravity
+        now = ca.logic_and(waiting, ca.logic_and(full, still))
+        again = ca.logic_and(full, ca.logic_not(still))  # the vehicle moved: begin anew
+        return _Alignment(
+            now=now, q=_level_and_heading(accel, mag, p.field_0), accel=accel, mag=mag,
+            counts=ca.if_else(again, ca.SX.zeros(2), counts), waiting=waiting,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------ one sample
+
+    def update(self, x: View, u: View, p: View) -> Values:
+        assert self.sample_s is not None
+        stamps = ca.vertcat(u.imu_stamp, u.mag_stamp, u.baro_stamp, u.gnss_stamp, u.airspeed_stamp)
+        fresh = [stamps[i] != x.stamps[i] for i in range(5)]
+        start = self._alignment(x, u, p, fresh[0], fresh[1])
+        active = ca.logic_or(x.ready > 0.5, start.now)
+        n = self._predict(x, u, p)
+        n.q = ca.if_else(start.now, start.q, n.q)
+        n.R = quaternion.rotation_matrix(n.q)
+
+        # Covariance of the prediction; the alignment starts it from zero
+        symmetric = ca.triu2symm(ca.SX(ca.Sparsity.upper(ERRORS), x.covariance))
+        phi = self._transition(x, p, n, ca.diag(symmetric)[P : P + 3])
+        added = self._process_noise(p, n.dt) + ca.if_else(start.now, self._initial_variance(p), ca.SX.zeros(ERRORS))
+        moved = ca.densify(phi @ symmetric @ phi.T) + ca.diag(added)
+        estimate = _Estimate(ca.triu2symm(ca.triu(moved)), ca.SX.zeros(ERRORS))
+
+        # Measurements: each group hangs under one condition, so that it costs nothing between its samples
+        bad = [x.closed[i] > 0.5 for i in range(4)]
+        due = [ca.logic_and(bad[i], x.ages[i] > p.reset_after) for i in range(4)]
+        groups = _Groups(x, self.sample_s)
+        estimate = self._fuse_pseudo(estimate, x, u, p, n, start, active)
+        use = ca.logic_and(fresh[1], active)
+        estimate = self._fuse_field(estimate, x, u, p, n, use, due[MAG], groups)
+        use = ca.logic_and(fresh[2], active)
+        estimate, offset = self._fuse_baro(estimate, x, u, p, n, use, due[BARO], groups)
+        use = ca.logic_and(ca.logic_and(fresh[3], u.gnss_fix > 2.5), active)
+        estimate = self._fuse_gnss(estimate, x, u, p, n, use, due, groups)
+        estimate = self._fuse_airspeed(estimate, x, u, p, n, ca.logic_and(fresh[4], active))
+
+        # The correction goes into the nominal state, [Sola2017] Eq. 283
+        d = estimate.error
+        shift = ca.logic_or(x.past_lag > self.history_every - 1.5, start.now)
+        last = 6 * (self.history - 1)
+        return {
+            "q": quaternion.normalized(quaternion.product(n.q, _from_rotation_vector(d[TH : TH + 3]))),
+            "v": n.v + d[V : V + 3], "p": n.p + d[P : P + 3],
+            "gyro_bias": x.gyro_bias + d[BG : BG + 3], "accel_bias": x.accel_bias + d[BA : BA + 3],
+            "field": x.field + d[MN : MN + 3], "mag_bias": x.mag_bias + d[MB : MB + 3],
+            "wind": x.wind + d[W : W + 2],
+            "covariance": ca.vertcat(*ca.triu(estimate.covariance).nonzeros()),
+            "accel_last": u.accel_B, "gyro_last": u.gyro_B, "stamps": stamps,
+            "imu_age": ca.if_else(fresh[0], 0, ca.fmin(x.imu_age + self.sample_s, OLDEST_S)),
+            "ages": ca.vertcat(*groups.ages), "closed": ca.vertcat(*groups.closed), "nis": ca.vertcat(*groups.nis),
+            "baro_offset": offset,
+            "ready": _number(active),
+            "mean_accel": ca.if_else(start.waiting, start.accel, x.mean_accel),
+            "mean_mag": ca.if_else(start.waiting, start.mag, x.mean_mag),
+            "mean_counts": ca.if_else(start.waiting, start.counts, x.mean_counts),
+            "slot": ca.if_else(x.slot > SLOTS - 1.5, 0, x.slot + 1),
+            "path": n.path,
+            "past": ca.if_else(shift, ca.vertcat(n.path, x.past[:last]), x.past),
+            "past_lag": ca.if_else(shift, 0, x.past_lag + 1),
+        }  # fmt: skip
+
+    def _fuse_pseudo(
+        self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, start: _Alignment, active: ca.SX
+    ) -> _Estimate:
+        """Zero velocity of a standing vehicle, or the accelerometer as a level (alignment, GNSS lost)."""
+        accel = ca.if_else(start.now, start.accel, 0.5 * (x.accel_last + u.accel_B))
+        length = ca.sqrt(ca.dot(accel, accel))
+        standing = ca.logic_and(u.zero_velocity > 0.5, ca.logic_not(start.now))
+        near_g = ca.fabs(length - p.gravity) < p.level_window * p.gravity
+        level = ca.logic_and(x.ages[GNSS_VELOCITY] > p.level_after, near_g)
+        in_turn = ca.logic_and(active, ca.logic_and(x.slot < 0.5, ca.logic_or(standing, level)))
+        use = ca.logic_or(start.now, in_turn)
+        g_B = p.gravity * n.R[2, :].T
+        tilt = -_skew(g_B)
+        stand = _number(standing)
+        tilted = 1 - stand
+        noise = ca.if_else(
+            standing, p.zero_velocity_noise, ca.if_else(start.now, p.align_noise, p.level_noise)
+        )  # fmt: skip
+        after = e
+        for i in range(3):
+            row = {TH + k: tilted * tilt[i, k] for k in range(3) if k != i}
+            row |= {BA + i: tilted, V + i: stand}
+            residual = ca.if_else(standing, -n.v[i], accel[i] - x.accel_bias[i] + g_B[i])
+            after = after.fuse(row, residual, noise**2)
+        return e.replaced(use, after)
+
+    def _fuse_field(
+        self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, use: ca.SX, due: ca.SX, groups: _Groups
+    ) -> _Estimate:
+        """Magnetic field: that of the earth turned into B, plus the vehicle's own."""
+        m_B = n.R.T @ x.field
+        turn = _skew(m_B)
+        after = e
+        for i in range(3):
+            row = {TH + k: turn[i, k] for k in range(3) if k != i}
+            row |= {MN + k: n.R[k, i] for k in range(3)}
+            row[MB + i] = ca.SX(1)
+            residual = u.mag_B[i] - m_B[i] - x.mag_bias[i]
+            after = after.forget(MB + i, due, p.std_mag_bias_0**2 + residual**2)
+            after = after.fuse(row, residual, p.mag_noise**2, p.gates[MAG], due)
+        groups.note(MAG, use, after)
+        return e.replaced(use, after)
+
+    def _fuse_baro(
+        self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, use: ca.SX, due: ca.SX, groups: _Groups
+    ) -> tuple[_Estimate, ca.SX]:
+        """Height; a barometer that disagrees for long is re-zeroed while GNSS knows the height, else believed."""
+        residual = u.baro_height - x.baro_offset + n.p[2]
+        known = x.ages[GNSS_POSITION] < NO_FIX_S
+        after = e.forget(P + 2, ca.logic_and(due, ca.logic_not(known)), FORGET * p.baro_noise**2)
+        row = {P + 2: ca.SX(-1)}
+        after = after.fuse(row, ca.if_else(ca.logic_and(due, known), 0, residual), p.baro_noise**2, p.gates[BARO], due)
+        groups.note(BARO, use, after)
+        rezero = ca.logic_and(use, ca.logic_and(due, known))
+        return e.replaced(use, after), x.baro_offset + ca.if_else(rezero, residual, 0)
+
+    def _fuse_gnss(
+        self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, use: ca.SX, due: list[ca.SX], groups: _Groups
+    ) -> _Estimate:
+        """Position and velocity of a little while ago, against the present estimate carried back to then."""
+        lag = ca.fmax(u.time - u.gnss_stamp, 0) + p.gnss_delay
+        then = self._path_at(x, n, lag)
+        v_past = n.v - (n.path[3:] - then[3:])
+        p_past = n.p - lag * n.v + lag * n.path[3:] - (n.path[:3] - then[:3])
+        # A tilt error of now was one of the acceleration since then: dv(then) = dv - lag da, da = -R [f] dth - R dba
+        tilt = lag * (n.R @ _skew(u.accel_B - x.accel_bias))
+        after = e
+        spread = [ca.fmax(u.gnss_eph, p.min_eph)] * 2 + [ca.fmax(u.gnss_epv, p.min_epv)]
+        for i in range(3):
+            after = after.forget(P + i, due[GNSS_POSITION], FORGET * spread[i] ** 2)
+            row = {P + i: ca.SX(1), V + i: -lag}
+            residual = u.gnss_position_N[i] - p_past[i]
+            after = after.fuse(row, residual, spread[i] ** 2, p.gates[GNSS_POSITION], due[GNSS_POSITION])
+        groups.note(GNSS_POSITION, use, after)
+        after = after.counted_anew()
+        speed = ca.fmax(u.gnss_speed_accuracy, p.min_speed_accuracy)
+        for i in range(3):
+            after = after.forget(V + i, due[GNSS_VELOCITY], FORGET * speed**2)
+            row = {V + i: ca.SX(1)}
+            row |= {TH + k: tilt[i, k] for k in range(3)} | {BA + k: lag * n.R[i, k] for k in range(3)}
+            residual = u.gnss_velocity_N[i] - v_past[i]
+            after = after.fuse(row, residual, speed**2, p.gates[GNSS_VELOCITY], due[GNSS_VELOCITY])
+        groups.note(GNSS_VELOCITY, use, after)
+        return e.replaced(use, after)
+
+    def _path_at(self, x: View, n: _Nominal, lag: ca.SX) -> ca.SX:
+        """The integrals of acceleration a while ago, linear between the stored values."""
+        assert self.sample_s is not None
+        newest = (x.past_lag + 1) * self.sample_s  # age of the newest stored value, as seen from this sample
+        spacing = self.history_every * self.sample_s
+        place = ca.fmin((lag - newest) / spacing, self.history - 1)
+        total = ca.SX.zeros(6)
+        for i in range(self.history):
+            weight = ca.fmax(1 - ca.fabs(place - i), 0)
+            total = total + weight * x.past[6 * i : 6 * i + 6]
+        share = clip(lag / newest, 0, 1)  # younger than all stored ones: between now and the newest
+        return ca.if_else(place > 0, total, n.path + share * (x.past[:6] - n.path))
+
+    def _fuse_airspeed(self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, fresh: ca.SX) -> _Estimate:
+        """Speed through the air: length of velocity less wind."""
+        relative = n.v - ca.vertcat(x.wind, 0)
+        speed = ca.sqrt(ca.dot(relative, relative) + SMALLEST**2)
+        fast = ca.logic_and(speed > p.min_airspeed, u.airspeed > p.min_airspeed)
+        ahead = relative / speed
+        row = {V + k: ahead[k] for k in range(3)} | {W + k: -ahead[k] for k in range(2)}
+        after = e.fuse(row, u.airspeed - speed, p.airspeed_noise**2, p.airspeed_gate, ca.SX(0))
+        return e.replaced(ca.logic_and(fresh, fast), after)
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        n = self._predict(x, u, p)
+        q = quaternion.normalized(n.q)
+        variance = ca.diag(ca.SX(ca.Sparsity.upper(ERRORS), x.covariance))
+        std = ca.sqrt(ca.fmax(variance[: P + 3], 0))
+        sound = ca.SX(1)
+        for fine in (
+            x.ready > 0.5, x.imu_age < IMU_LOST_S, x.ages[GNSS_VELOCITY] < p.max_gnss_age,
+            x.ages[GNSS_POSITION] < p.max_gnss_age, ca.mmax(std[V : V + 3]) < p.max_std_velocity,
+            ca.mmax(std[TH : TH + 3]) < p.max_std_attitude, ca.mmin(variance) >= 0,
+        ):  # fmt: skip
+            sound = ca.logic_and(sound, fine)
+        return {
+            "p_NB_N": n.p, "v_NB_N": n.v, "q_NB": q, "R_NB": quaternion.rotation_matrix(q),
+            "euler": quaternion.to_euler(q), "w_NB_B": u.gyro_B - x.gyro_bias,
+            "gyro_bias_B": x.gyro_bias, "accel_bias_B": x.accel_bias, "field_N": x.field, "mag_bias_B": x.mag_bias,
+            "wind_N": ca.vertcat(x.wind, 0),
+            "std_position": std[P : P + 3], "std_velocity": std[V : V + 3], "std_attitude": std[TH : TH + 3],
+            "nis_gnss_position": x.nis[GNSS_POSITION], "nis_gnss_velocity": x.nis[GNSS_VELOCITY],
+            "nis_mag": x.nis[MAG], "nis_baro": x.nis[BARO],
+            "rejected": x.closed, "gnss_age": x.ages[GNSS_VELOCITY], "aligned": x.ready,
+            "healthy": _number(sound),
+        }  # fmt: skip
+
+
+@dataclass
+class _Nominal:
+    """The predicted nominal state, and what the covariance needs of the way to it."""
+
+    q: ca.SX
+    R: ca.SX
+    v: ca.SX
+    p: ca.SX
+    path: ca.SX
+    dt: ca.SX
+    step: ca.SX  # rotation of this sample, as a quaternion
+    R_0: ca.SX  # attitude at the sample before
+    f: ca.SX  # mean specific force, bias taken off
+
+
+@dataclass
+class _Alignment:
+    """Means and the attitude that they give; `now` holds at the one sample at which it is taken."""
+
+    now: ca.SX
+    waiting: ca.SX
+    q: ca.SX
+    accel: ca.SX
+    mag: ca.SX
+    counts: ca.SX
+
+
+@dataclass
+class _Estimate:
+    """Covariance and error state while measurements are fused one component after the other."""
+
+    covariance: ca.SX
+    error: ca.SX
+    nis_sum: ca.SX | float = 0.0
+    closed: ca.SX | float = 0.0  # how many components a gate rejected
+    count: int = 0
+
+    def fuse(
+        self, row: dict[int, ca.SX], residual: ca.SX, variance: ca.SX, gate: ca.SX | None = None,
+        force: ca.SX | None = None,
+    ) -> _Estimate:  # fmt: skip
+        """One scalar measurement; `row` holds the few derivatives by the error state that are not zero."""
+        cross = ca.SX.zeros(ERRORS)
+        expected = ca.SX(0)
+        for place, slope in row.items():
+            cross = cross + self.covariance[:, place] * slope
+            expected = expected + slope * self.error[place]
+        total = variance
+        for place, slope in row.items():
+            total = total + slope * cross[place]
+        innovation = residual - expected
+        inverse = 1 / total
+        nis = innovation**2 * inverse
+        closed: ca.SX | float = 0.0
+        if gate is not None and force is not None:
+            taken = ca.logic_or(nis < gate**2, force)
+            inverse = ca.if_else(taken, inverse, 0)
+            closed = 1 - _number(taken)
+        # Without these bounds CasADi would spread the division and the choice over every entry of the covariance; they
+        # also keep a measurement that is not a number out.
+        inverse = ca.fmax(inverse, 0)
+        innovation = clip(innovation, -LARGEST, LARGEST)
+        gain = cross * inverse
+        return _Estimate(
+            ca.triu2symm(ca.triu(self.covariance - gain @ cross.T)),
+            self.error + gain * innovation,
+            self.nis_sum + nis,
+            self.closed + closed,
+            self.count + 1,
+        )
+
+    def forget(self, place: int, when: ca.SX, variance: ca.SX) -> _Estimate:
+        """One error state made independent of the others, with a variance of its own."""
+        keep = 1 - _number(when)
+        covariance = ca.SX(self.covariance)
+        covariance[place, :] = covariance[place, :] * keep
+        covariance[:, place] = covariance[place, :].T
+        covariance[place, place] = ca.if_else(when, variance, self.covariance[place, place])
+        return _Estimate(covariance, self.error, self.nis_sum, self.closed, self.count)
+
+    def counted_anew(self) -> _Estimate:
+        """The same, for the next group's statistics."""
+        return _Estimate(self.covariance, self.error)
+
+    def replaced(self, use: ca.SX, after: _Estimate) -> _Estimate:
+        """This estimate, or the one after a group where the group's sensor has something new."""
+        upper = ca.if_else(use, ca.triu(after.covariance), ca.triu(self.covariance))
+        return _Estimate(ca.triu2symm(upper), ca.if_else(use, after.error, self.error))
+
+
+class _Groups:
+    """Statistics of the measurement groups: age, gate, normalised innovation."""
+
+    def __init__(self, x: View, sample_s: float) -> None:
+        self.ages = [ca.fmin(x.ages[i] + sample_s, OLDEST_S) for i in range(4)]
+        self.closed = [x.closed[i] for i in range(4)]
+        self.nis = [x.nis[i] for i in range(4)]
+
+    def note(self, group: int, use: ca.SX, after: _Estimate) -> None:
+        """Enter a group's sample."""
+        shut = ca.SX(after.closed) > 0.5
+        self.ages[group] = ca.if_else(use, ca.if_else(shut, self.ages[group], 0), self.ages[group])
+        self.closed[group] = ca.if_else(use, _number(shut), self.closed[group])
+        self.nis[group] = ca.if_else(use, after.nis_sum / after.count, self.nis[group])
+
+
+def _number(condition: ca.SX) -> ca.SX:
+    """1 where a condition holds, else 0."""
+    return ca.if_else(condition, ca.SX(1), ca.SX(0))
+
+
+def _skew(v: ca.SX) -> ca.SX:
+    """Matrix of the cross product."""
+    return ca.SX(ca.skew(v))
+
+
+def _from_rotation_vector(turn: ca.SX) -> ca.SX:
+    """Quaternion of a rotation by less than half a radian: the series of [Sola2017] Eq. 101, good to 1e-9."""
+    h2 = 0.25 * ca.dot(turn, turn)
+    return ca.vertcat(1 - h2 * (1 / 2 - h2 * (1 / 24 - h2 / 720)), turn * (0.5 - h2 * (1 / 12 - h2 * (1 / 240 - h2 / 10080))))
+
+
+def _level_and_heading(accel: ca.SX, mag: ca.SX, field: ca.SX) -> ca.SX:
+    """Attitude of a vehicle at rest: level from the accelerometer, heading from the horizontal field."""
+    roll = ca.atan2(-accel[1], -accel[2])
+    pitch = ca.atan2(accel[0], ca.sqrt(accel[1] ** 2 + accel[2] ** 2))
+    level = quaternion.rotation_matrix(quaternion.from_euler(roll, pitch, ca.SX(0)))
+    flat = level @ mag
+    yaw = ca.atan2(field[1], field[0]) - ca.atan2(flat[1], flat[0])
+    return quaternion.from_euler(roll, pitch, yaw)

@@ -1,0 +1,124 @@
+"""Barometer: static pressure and pressure altitude."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from ironbird.blocks.environment.atmosphere_isa import (
+    GAS_CONSTANT,
+    GRAVITY,
+    SEA_LEVEL_PRESSURE_PA,
+    SEA_LEVEL_TEMPERATURE_K,
+)
+from ironbird.blocks.sensors.chain import markov_step, rounded
+from ironbird.model.block import Block, Values, View
+from ironbird.model.signal import Clock, In, Noise, Out, Param, State
+from ironbird.symbolic.smooth import clip
+
+LAPSE_KPM = 0.0065  # -beta of [ChipLevel] Eq. 15, in K/m
+EXPONENT = LAPSE_KPM * GAS_CONSTANT / GRAVITY
+
+
+def altitude_of(pressure: ca.SX) -> ca.SX:
+    """Pressure altitude in the standard atmosphere below 11 km: h = T0/L (1 - (p/p0)^(L R/g))."""
+    ratio = ca.fmax(pressure / SEA_LEVEL_PRESSURE_PA, 1e-3)
+    return SEA_LEVEL_TEMPERATURE_K / LAPSE_KPM * (1 - ca.exp(EXPONENT * ca.log(ratio)))
+
+
+def pressure_at(altitude_m: float) -> float:
+    """The inverse on plain numbers, for links that need a pressure."""
+    return float(SEA_LEVEL_PRESSURE_PA * (1 - LAPSE_KPM * altitude_m / SEA_LEVEL_TEMPERATURE_K) ** (1 / EXPONENT))
+
+
+class Barometer(Block):
+    """Static pressure with the error of the moving air, drift and noise, [ChipLevel] Eq. 14-15.
+
+    The error acts on the pressure, where it arises: a share of the dynamic pressure is added, and the altitude
+    follows by the standard law; with a share of 1 this is Eq. 15 with beta in K/m (the paper prints K/km) and the air's
+    true density. Drift is a Gauss-Markov process, drawn from its steady state at the start. The atmosphere may be
+    sampled more slowly than the barometer: between its samples pressure follows the height by the law of
+    hydrostatics. Altitude is geopotential and valid below 11 km. With its default parameters the chip is ideal. Not
+    modelled: temperature, direction of the flow, propeller wash, light on the element.
+    """
+
+    source = "[ChipLevel] Eq. 14-15; [ICAO7488]"
+
+    time = Clock(doc="simulation time")
+    pressure_air = In(unit="Pa", doc="static pressure of the air, AtmosphereIsa.pressure")
+    density = In(unit="kg/m^3", default=1.225, doc="of the air")
+    height = In(unit="m", default=0.0, doc="geometric height; only its change between samples of the air counts")
+    v_air_B = In(unit="m/s", shape=3, frame="B", default=0.0, doc="velocity through the air")
+
+    pressure_truth = Out(unit="Pa", doc="static pressure")
+    pressure = Out(unit="Pa", doc="as measured")
+    altitude_truth = Out(unit="m", doc="pressure altitude")
+    altitude = Out(unit="m", doc="as measured")
+    stamp = Out(unit="s", doc="time of this sample")
+
+    white = Noise(shape=2, doc="white noise, and what drives the drift")
+    started = State(unit="1", init=0.0, doc="0 until the first sample")
+    drifted = State(unit="Pa", init=0.0, doc="drift so far")
+    seen_pressure = State(unit="Pa", init=0.0, doc="latest pressure of the air")
+    seen_height = State(unit="m", init=0.0, doc="height at which it came")
+
+    offset = Param(unit="Pa", default=0.0, tunable=True, doc="constant error")
+    noise = Param(unit="Pa", default=0.0, low=0.0, tunable=True, doc="deviation per sample")
+    drift = Param(unit="Pa", default=0.0, low=0.0, tunable=True, doc="deviation of the drift")
+    correlation_time = Param(unit="s", default=300.0, low=1e-3, doc="of the drift")
+    wind_share = Param(unit="1", default=0.0, low=-2.0, high=2.0, tunable=True, doc="of the dynamic pressure")
+    low = Param(unit="Pa", default=0.0, low=0.0, tunable=True, doc="smallest value that can be shown")
+    high = Param(unit="Pa", default=1e6, low=0.0, tunable=True, doc="largest value that can be shown")
+    resolution = Param(unit="Pa", default=0.0, low=0.0, doc="smallest step; 0 is none")
+
+    def __init__(self, *, sample_s: float = 0.02, offset_s: float = 0.0) -> None:
+        super().__init__(sample_s=sample_s, offset_s=offset_s)
+
+    def _drift(self, x: View, u: View, p: View) -> ca.SX:
+        return ca.if_else(x.started > 0.5, x.drifted, p.drift * u.white[1])
+
+    def _base(self, x: View, u: View) -> ca.SX:
+        """Height at which the present pressure of the air was taken."""
+        return ca.if_else(u.pressure_air != x.seen_pressure, u.height, x.seen_height)
+
+    def update(self, x: View, u: View, p: View) -> Values:
+        assert self.sample_s is not None
+        stepped = markov_step(x.drifted, p.drift, p.correlation_time, self.sample_s, u.white[1])
+        return {
+            "started": ca.SX(1),
+            "drifted": ca.if_else(x.started > 0.5, stepped, p.drift * u.white[1]),
+            "seen_pressure": u.pressure_air,
+            "seen_height": self._base(x, u),
+        }
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        ideal = u.pressure_air - GRAVITY * u.density * (u.height - self._base(x, u))
+        dynamic = 0.5 * u.density * ca.dot(u.v_air_B, u.v_air_B)
+        value = ideal + p.wind_share * dynamic + p.offset + self._drift(x, u, p) + p.noise * u.white[0]
+        value = clip(rounded(value, p.resolution), p.low, p.high)
+        return {
+            "pressure_truth": ideal,
+            "pressure": value,
+            "altitude_truth": altitude_of(ideal),
+            "altitude": altitude_of(value),
+            "stamp": u.time,
+        }
+
+
+class PressureAltitude(Block):
+    """Pressure altitude of a measured pressure by the standard law: what stands behind a fault tap of a barometer.
+
+    Not modelled: anything but the law; valid below 11 km.
+    """
+
+    source = "[ICAO7488]"
+
+    pressure = In(unit="Pa", doc="static pressure")
+    stamp_in = In(unit="s", doc="of the pressure")
+    value = Out(unit="m", doc="pressure altitude")
+    stamp = Out(unit="s", doc="of the pressure")
+
+    def __init__(self, *, sample_s: float | None = 0.02, offset_s: float = 0.0) -> None:
+        super().__init__(sample_s=sample_s, offset_s=offset_s)
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        return {"value": altitude_of(u.pressure), "stamp": u.stamp_in}

@@ -1,0 +1,33 @@
+"""Pieces of a measurement chain that several sensors share: drift, delay, resolution, range."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+Expr = ca.SX
+
+
+def markov_step(value: Expr, deviation: Expr, correlation_time: Expr, step_s: float, normal: Expr) -> Expr:
+    """Exact step of a first-order Gauss-Markov process, [ChipLevel] Eq. 9-10.
+
+    Eq. 10 gives the driving noise of a rate; a step of length T keeps exp(-T/tau) and adds what restores the
+    variance, so that deviation and correlation are right at any sample time.
+    """
+    share = step_s / correlation_time
+    return ca.exp(-share) * value + deviation * ca.sqrt(-ca.expm1(-2 * share)) * normal
+
+
+def rounded(value: Expr, resolution: Expr) -> Expr:
+    """To the nearest multiple of the resolution; unchanged where that is zero."""
+    size = ca.if_else(resolution > 0, resolution, 1)
+    return ca.if_else(resolution > 0, ca.floor(value / size + 0.5) * size, value)
+
+
+def shifted(line: Expr, newest: Expr) -> Expr:
+    """A delay line one sample later: `newest` comes in at the top, the oldest at the bottom leaves."""
+    return ca.vertcat(newest, line[: line.rows() - newest.rows()])
+
+
+def filled(first: Expr, line: Expr, value: Expr) -> Expr:
+    """A delay line; at the first sample, as if the value had been there for ever."""
+    return ca.if_else(first, ca.repmat(value, line.rows() // value.rows(), 1), line)
