@@ -51,7 +51,7 @@ PARAMS: dict[str, dict[str, object]] = {
         "max_descent": 2.0, "max_tilt": 0.6, "max_rate": 4.0, "allocation": 0.25, "max_thrust": 7.0,
         "thrust_coefficient": 1e-5, "motor_slope": 700.0, "motor_idle": 150.0,
     },
-    "WaypointNavigator": {"count": 1.0, "cruise_speed": 5.0, "acceleration": 2.0},
+    "Navigator": {"count": 1.0, "cruise_speed": 5.0, "acceleration": 2.0},
     "CrashDetector": {"max_impact": 3.0, "max_ground_tilt": 1.0, "max_distance": 1000.0},
 }  # fmt: skip
 ARGUMENTS: dict[str, dict[str, object]] = {
@@ -59,7 +59,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "WindDryden": {"sample_s": 0.01},
     "Battery": {"sample_s": 0.01},
     "MulticopterControl": {"rotors": 4, "sample_s": 0.004},
-    "WaypointNavigator": {"items": 4, "sample_s": 0.02},
+    "Navigator": {"items": 4, "sample_s": 0.02},
     "CrashDetector": {"sample_s": 0.01},
 }
 

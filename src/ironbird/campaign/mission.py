@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ironbird.blocks.controllers.waypoint_navigator import FLY, LAND, ROWS
+from ironbird.blocks.controllers.navigator import FLY, LAND, ROWS
 from ironbird.errors import MissionError, UnknownNameError
 
 BUILT_IN = Path(__file__).parent / "missions"

@@ -1,4 +1,4 @@
-"""Cascaded position and attitude control of a multicopter on its true state."""
+"""Cascaded position, velocity, attitude and rate control of a multicopter."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import casadi as ca
 
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param, State
+from ironbird.symbolic import quaternion
 from ironbird.symbolic.smooth import clip, limit_length
 
 GRAVITY = 9.80665
@@ -19,7 +20,8 @@ class MulticopterControl(Block):
 
     The scheme is the cascade that multicopter autopilots share; the attitude error is the vector part of the error
     quaternion, sin(angle/2) times the axis [Brescianini2013]. Roll, pitch and thrust go before yaw
-    when motors saturate. It sees the true state: sensors and estimator are other parts. Not modelled: arming checks.
+    when motors saturate. Attitude and rate set-points (offboard) enter the same cascade further down. Not modelled: gain
+    scheduling, thrust-curve identification.
     """
 
     source = "[Brescianini2013]; [Dai] Eq. 3"
@@ -31,6 +33,10 @@ class MulticopterControl(Block):
     position_set = In(unit="m", shape=3, frame="N", doc="where to be")
     velocity_set = In(unit="m/s", shape=3, frame="N", default=0.0, doc="how the set-point moves")
     yaw_set = In(unit="rad", default=0.0, doc="heading")
+    control_kind = In(unit="1", default=0.0, doc="0 position, 1 velocity, 2 attitude, 3 rate, 4 level and sink")
+    attitude_set = In(unit="rad", shape=3, default=0.0, doc="roll, pitch, yaw, when control is by attitude")
+    rate_wanted_B = In(unit="rad/s", shape=3, frame="B", default=0.0, doc="when control is by rate")
+    thrust_set = In(unit="1", default=0.0, doc="share of full thrust, when control is by attitude or rate")
     armed = In(unit="1", default=1.0, doc="0 stops the motors")
     grounded = In(unit="1", default=0.0, doc="1 while standing after a landing: level, thrust off, integrals cleared")
     thrust_total = Out(unit="N", doc="commanded")
@@ -72,7 +78,11 @@ class MulticopterControl(Block):
 
     def _law(self, x: View, u: View, p: View) -> dict[str, ca.SX]:
         # Position and velocity
-        wanted = u.velocity_set + p.position_gain * (u.position_set - u.p_NB_N)
+        direct = ca.logic_or(u.control_kind == 2, u.control_kind == 3)  # by attitude or rate
+        blind = u.control_kind == 4
+        by_velocity = ca.logic_or(u.control_kind == 1, blind)
+        pull = ca.if_else(by_velocity, ca.SX.zeros(3), p.position_gain * (u.position_set - u.p_NB_N))
+        wanted = u.velocity_set + pull
         horizontal = limit_length(wanted[:2], p.max_speed)
         vertical = clip(wanted[2], -p.max_climb, p.max_descent)
         velocity_error = ca.vertcat(horizontal, vertical) - u.v_NB_N
@@ -82,7 +92,7 @@ class MulticopterControl(Block):
         carried = ca.fmin(up / GRAVITY, 1)
         sideways = limit_length(carried * acceleration[:2], up * ca.tan(p.max_tilt))
         standing = u.grounded > 0.5
-        sideways = ca.if_else(standing, ca.SX.zeros(2), sideways)
+        sideways = ca.if_else(ca.logic_or(standing, blind), ca.SX.zeros(2), sideways)
         force = p.mass * ca.vertcat(sideways, -up)  # of the rotors, in N
 
         # Attitude: body z against the force, nose towards the heading
@@ -92,10 +102,13 @@ class MulticopterControl(Block):
         y_d = ca.cross(z_d, heading)
         y_d = y_d / ca.sqrt(ca.dot(y_d, y_d))
         R_d = ca.horzcat(ca.cross(y_d, z_d), y_d, z_d)
+        asked = quaternion.rotation_matrix(quaternion.from_euler(*ca.vertsplit(u.attitude_set)))
+        R_d = ca.if_else(u.control_kind == 2, asked, R_d)
         E = R_d.T @ u.R_NB
         half = 0.5 / ca.sqrt(ca.fmax(1 + ca.trace(E), STEEPEST_TRACE))
         error = half * ca.vertcat(E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1])  # sin(angle/2) axis
         rate_set = clip(-2 * p.attitude_gain * error, -p.max_rate, p.max_rate)
+        rate_set = ca.if_else(u.control_kind == 3, u.rate_wanted_B, rate_set)
 
         # Rates
         rate_error = rate_set - u.w_NB_B
@@ -103,7 +116,9 @@ class MulticopterControl(Block):
         moment = p.inertia * angular + ca.cross(u.w_NB_B, p.inertia * u.w_NB_B)
 
         # Allocation: thrust along the present axis, roll and pitch first, as much yaw as is left
-        lift = ca.if_else(standing, 0, ca.fmax(-ca.dot(force, u.R_NB[:, 2]), 0))
+        lift = ca.fmax(-ca.dot(force, u.R_NB[:, 2]), 0)
+        lift = ca.if_else(direct, u.thrust_set * ca.sum1(p.max_thrust), lift)
+        lift = ca.if_else(standing, 0, lift)
         moment = ca.if_else(standing, ca.SX.zeros(3), moment)
         base = p.allocation[:, 0] * lift + p.allocation[:, 1] * moment[0] + p.allocation[:, 2] * moment[1]
         yaw = p.allocation[:, 3] * moment[2]
@@ -127,8 +142,11 @@ class MulticopterControl(Block):
         rate_gain = p.rate_integral * p.rate_gain * self.sample_s
         rate_sum = clip(x.rate_sum + rate_gain * law["rate_error"], -MOST_TURN, MOST_TURN)
         armed = ca.logic_and(u.armed > 0.5, u.grounded < 0.5)
+        # Without a position to hold, the vertical integral goes on and the horizontal one is forgotten
+        blind_sum = ca.vertcat(0, 0, velocity_sum[2])
+        keep = ca.if_else(ca.logic_and(armed, u.control_kind == 4), blind_sum, ca.SX.zeros(3))
         return {
-            "velocity_sum": ca.if_else(armed, velocity_sum, ca.SX.zeros(3)),
+            "velocity_sum": ca.if_else(ca.logic_and(armed, u.control_kind < 2), velocity_sum, keep),
             "rate_sum": ca.if_else(armed, rate_sum, ca.SX.zeros(3)),
         }
 

@@ -165,9 +165,7 @@ class ErrorStateEkf(Block):
         super().__init__(sample_s=sample_s)
         self.history = history
         self.history_every = history_every
-        self.declare(
-            "past", State(unit="m", shape=6 * history, init=0.0, doc="earlier values of `path`, newest first")
-        )
+        self.declare("past", State(unit="m", shape=6 * history, init=0.0, doc="earlier values of `path`, newest first"))
         self.declare("past_lag", State(unit="1", init=0.0, doc="samples since the newest of `past`"))
 
     # ------------------------------------------------------------------ nominal state
@@ -549,7 +547,9 @@ def _skew(v: ca.SX) -> ca.SX:
 def _from_rotation_vector(turn: ca.SX) -> ca.SX:
     """Quaternion of a rotation by less than half a radian: the series of [Sola2017] Eq. 101, good to 1e-9."""
     h2 = 0.25 * ca.dot(turn, turn)
-    return ca.vertcat(1 - h2 * (1 / 2 - h2 * (1 / 24 - h2 / 720)), turn * (0.5 - h2 * (1 / 12 - h2 * (1 / 240 - h2 / 10080))))
+    return ca.vertcat(
+        1 - h2 * (1 / 2 - h2 * (1 / 24 - h2 / 720)), turn * (0.5 - h2 * (1 / 12 - h2 * (1 / 240 - h2 / 10080)))
+    )
 
 
 def _level_and_heading(accel: ca.SX, mag: ca.SX, field: ca.SX) -> ca.SX:

@@ -125,7 +125,7 @@ class Imu(Block):
         """Ideal values after installation, scale and vibration."""
         strength = self._strength(u, p)
         c, s = ca.cos(x.phase), ca.sin(x.phase)
-        # Imbalance turns with the rotor, so that y lags x by a quarter turn; the second harmonic is the blades' passage.
+        # Imbalance turns with the rotor: y lags x by a quarter turn. The second harmonic is the passage of the blades.
         shape = ca.vertcat(c, s, c) + p.vibration_second * ca.vertcat(c * c - s * s, 2 * c * s, 2 * c * s)
         felt = {}
         for (kind, _), ideal in zip(KINDS, self._truth(u, p), strict=True):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import casadi as ca
 
-from ironbird.blocks.sensors.chain import filled, shifted
+from ironbird.blocks.sensors.chain import shifted
 from ironbird.errors import UnknownNameError
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Noise, Out, Param, State
 from ironbird.symbolic.smooth import choose, clip
 
 LIMIT = 1e9  # saturation that never acts
+HALF_BITS = 2.0**26  # a random number has 52 bits
 NEVER = -1.0  # stamp before the first sample
 PER_SECOND = {  # unit of a drift
     "1": "1/s", "m": "m/s", "m/s": "m/s^2", "m/s^2": "m/s^3", "rad": "rad/s", "rad/s": "rad/s^2", "T": "T/s",
@@ -34,8 +35,7 @@ class SignalFault(Block):
 
     stamp_in = In(unit="s", doc="the sensor's stamp")
     stamp = Out(unit="s", doc="time of the latest sample that came through; -1 before the first")
-    spark = Noise(shape=2, kind="uniform", doc="whether a spike comes, and its sign")
-    started = State(unit="1", init=0.0, doc="0 until the first sample")
+    count = State(unit="1", init=0.0, doc="samples so far, up to the longest delay")
     was_stuck = State(unit="1", init=0.0, doc="whether the last sample was stuck")
     last_stamp = State(unit="s", init=NEVER, doc="stamp last given out")
 
@@ -67,7 +67,7 @@ class SignalFault(Block):
         self.declare("value", Out(unit=unit, shape=size, frame=frame, doc="the value with faults"))
         self.declare("difference", Out(unit=unit, doc="size of what the faults changed"))
         self.declare(
-            "grain", Noise(shape=2 * ((size + 1) // 2), kind="uniform", doc="for the added noise, made normal if needed")
+            "grain", Noise(shape=2 * ((size + 1) // 2), kind="uniform", doc="for noise and spikes; cheap when not used")
         )
         self.declare("drifted", State(unit=unit, shape=size, init=0.0, doc="drift so far"))
         self.declare("held", State(unit=unit, shape=size, init=0.0, doc="value while stuck"))
@@ -82,9 +82,7 @@ class SignalFault(Block):
         param("high", LIMIT, "saturation above")
         if delay_samples:
             param("delay", 0.0, "samples", unit="1", shape=1, low=0.0, high=float(delay_samples))
-            self.declare(
-                "line", State(unit=unit, shape=size * delay_samples, init=0.0, doc="delay line, newest first")
-            )
+            self.declare("line", State(unit=unit, shape=size * delay_samples, init=0.0, doc="delay line, newest first"))
 
     def _touched(self, p: View) -> ca.SX:
         """Whether any parameter is not neutral; depends on parameters alone, so it costs nothing per sample."""
@@ -102,68 +100,77 @@ class SignalFault(Block):
         return touched
 
     def _normals(self, u: View) -> ca.SX:
-        """Standard normal numbers by Box and Muller from uniform ones, which are cheap to draw when not used."""
+        """Standard normal numbers by Box and Muller from uniform ones."""
         found = []
         for i in range(0, u.grain.rows(), 2):
             radius, angle = ca.sqrt(-2 * ca.log(u.grain[i])), 2 * ca.pi * u.grain[i + 1]
             found += [radius * ca.cos(angle), radius * ca.sin(angle)]
         return ca.vertcat(*found[: self.size])
 
+    def _spike(self, u: View, p: View) -> ca.SX:
+        """A spike, or zero; the lower halves of two random numbers decide, which the noise hardly feels."""
+        assert self.sample_s is not None
+        chance, side = (u.grain[i] * HALF_BITS - ca.floor(u.grain[i] * HALF_BITS) for i in range(2))
+        comes = chance < -ca.expm1(-p.spike_rate * self.sample_s)
+        return ca.if_else(comes, ca.if_else(side < 0.5, -p.spike_size, p.spike_size), 0)
+
     def _element(self, x: View, u: View, p: View) -> ca.SX:
         """[ChipLevel] Eq. 26 and what stands for Eq. 22, 24 and 25."""
-        assert self.sample_s is not None
-        noisy = ca.sum1(p.noise) > 0
-        value = p.scale * u.value_in + p.offset + ca.if_else(noisy, p.noise * self._normals(u), 0)
-        value = value + ca.if_else(p.drift_rate != 0, x.drifted, 0)
-        comes = u.spark[0] < -ca.expm1(-p.spike_rate * self.sample_s)
-        value = value + ca.if_else(comes, ca.if_else(u.spark[1] < 0.5, -p.spike_size, p.spike_size), 0)
+        value = p.scale * u.value_in + p.offset + p.noise * self._normals(u)
+        value = value + ca.if_else(p.drift_rate != 0, x.drifted, 0) + self._spike(u, p)
         value = clip(value, p.low, p.high)
         return ca.if_else(p.replace > 0.5, p.replacement, value)
 
-    def _link(self, x: View, p: View, element: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Value after delay, and after being stuck; the element's value is the newest."""
-        value = element
-        if self.delay_samples:
-            line = ca.vertcat(element, self._line(x, element))
-            steps = ca.floor(p.delay + 0.5)
-            taps = [line[self.size * i : self.size * (i + 1)] for i in range(self.delay_samples + 1)]
-            value = ca.if_else(p.delay > 0, choose(steps, taps), value)
-        held = ca.if_else(x.was_stuck > 0.5, x.held, value)
-        return ca.if_else(p.stuck > 0.5, held, value), held
+    def _delayed(self, x: View, p: View, element: ca.SX) -> ca.SX:
+        """The value some samples ago; not older than the first sample."""
+        if not self.delay_samples:
+            return element
+        line = ca.vertcat(element, x.line)
+        taps = [line[self.size * i : self.size * (i + 1)] for i in range(self.delay_samples + 1)]
+        return choose(ca.fmin(ca.floor(p.delay + 0.5), x.count), taps)
 
-    def _line(self, x: View, element: ca.SX) -> ca.SX:
-        return filled(x.started < 0.5, x.line, element)
+    def _chain(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+        """Element's value, value while stuck, value given out, size of the change.
 
-    def _result(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX]:
-        linked, _ = self._link(x, p, self._element(x, u, p))
-        faulty = ca.if_else(p.lost > 0.5, x.last, linked)
-        stamp = ca.if_else(p.lost > 0.5, x.last_stamp, u.stamp_in)
-        return ca.if_else(self._touched(p), faulty, u.value_in), stamp
+        All hang on one condition and on nothing chosen by it, so that the compiler lets a neutral tap skip them.
+        """
+        element = self._element(x, u, p)
+        delayed = self._delayed(x, p, element)
+        held = ca.if_else(x.was_stuck > 0.5, x.held, delayed)
+        linked = ca.if_else(p.stuck > 0.5, held, delayed)
+        value = ca.if_else(p.lost > 0.5, x.last, linked)
+        away = value - u.value_in
+        touched = self._touched(p)
+        return (
+            ca.if_else(touched, element, u.value_in),
+            ca.if_else(touched, held, 0),
+            ca.if_else(touched, value, u.value_in),
+            ca.if_else(touched, ca.sqrt(ca.dot(away, away)), 0),
+        )
+
+    def _stamp(self, x: View, u: View, p: View) -> ca.SX:
+        return ca.if_else(p.lost > 0.5, x.last_stamp, u.stamp_in)
 
     def update(self, x: View, u: View, p: View) -> Values:
         assert self.sample_s is not None
-        touched = self._touched(p)
-        element = ca.if_else(touched, self._element(x, u, p), u.value_in)
-        _, held = self._link(x, p, element)
-        value, stamp = self._result(x, u, p)
+        element, held, value, _ = self._chain(x, u, p)
         values: dict[str, ca.SX] = {
-            "started": ca.SX(1),
+            "count": ca.fmin(x.count + 1, self.delay_samples),
             "was_stuck": ca.if_else(p.stuck > 0.5, 1, 0),
-            "held": ca.if_else(p.stuck > 0.5, held, 0),
+            "held": held,
             "drifted": ca.if_else(p.drift_rate != 0, x.drifted + self.sample_s * p.drift_rate, 0),
             "last": value,
-            "last_stamp": stamp,
+            "last_stamp": self._stamp(x, u, p),
         }
         if self.delay_samples:
-            values["line"] = shifted(self._line(x, element), element)
+            values["line"] = shifted(x.line, element)
         return values
 
     def output(self, x: View, u: View, p: View) -> Values:
-        value, stamp = self._result(x, u, p)
-        away = value - u.value_in
+        _, _, value, difference = self._chain(x, u, p)
         return {
             "healthy": u.value_in,
             "value": value,
-            "stamp": stamp,
-            "difference": ca.if_else(self._touched(p), ca.sqrt(ca.dot(away, away)), 0),
+            "stamp": self._stamp(x, u, p),
+            "difference": difference,
         }

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from ironbird.blocks.actuators.motor import Motor, MotorSecondOrder
 from ironbird.blocks.controllers.multicopter_control import MulticopterControl
-from ironbird.blocks.controllers.waypoint_navigator import FLY, ROWS, WaypointNavigator
+from ironbird.blocks.controllers.navigator import FLY, ROWS, Navigator
 from ironbird.blocks.forces.airframe_drag import AirframeDrag
 from ironbird.blocks.forces.ground_contact import GroundContact
 from ironbird.blocks.forces.rotor import Rotor
@@ -189,7 +189,7 @@ def build(spec: MulticopterSpec) -> Diagram:
     hover = np.zeros((ROWS, MISSION_ITEMS))  # without a mission the vehicle hovers
     hover[:, 0] = [0.0, 0.0, -HOVER_HEIGHT_M, 0.0, 1e9, FLY]
     navigator = diagram.add(
-        "navigator", WaypointNavigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S), count=1, table=hover.tolist(),
+        "navigator", Navigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S), count=1, table=hover.tolist(),
         cruise_speed=spec.control.cruise_speed_mps, acceleration=spec.control.cruise_acceleration_mps2,
         point_0=[0.0, 0.0, -lowest],
     )  # fmt: skip
@@ -228,7 +228,7 @@ def _add_control(diagram: Diagram, spec: MulticopterSpec, body: Handle, navigato
         diagram.connect(body[port], control[port])
     for port in ("p_NB_N", "v_NB_N"):
         diagram.connect(body[port], navigator[port])
-    for port in ("position_set", "velocity_set", "yaw_set", "armed", "grounded"):
+    for port in ("position_set", "velocity_set", "yaw_set", "armed", "grounded", "control_kind"):
         diagram.connect(navigator[port], control[port])
     return control
 

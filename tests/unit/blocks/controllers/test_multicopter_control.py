@@ -54,7 +54,7 @@ def test_hover_at_the_set_point_carries_the_weight_evenly() -> None:
     found = at(p_NB_N=[3.0, -2.0, -7.0], position_set=[3.0, -2.0, -7.0], yaw_set=0.0)
 
     np.testing.assert_allclose(thrusts(found), MASS * GRAVITY / 4, rtol=1e-12)  # rounding
-    np.testing.assert_allclose(found["moment_set_B"], 0.0, atol=1e-15)
+    np.testing.assert_allclose(found["moment_set_B"], 0.0, rtol=0, atol=1e-15)
     hover = (math.sqrt(MASS * GRAVITY / 4 / C_T) - IDLE) / SLOPE
     assert abs(found["throttle_1"] - hover) < 1e-12
 
@@ -68,7 +68,7 @@ def test_allocation_gives_the_thrust_and_moments_asked_for(w: np.ndarray, tilt: 
 
     total = EFFECT @ thrusts(found)
     assert abs(total[0] - found["thrust_total"]) < 1e-11  # rounding; no rotor is at a limit
-    np.testing.assert_allclose(total[1:], found["moment_set_B"], atol=1e-12)
+    np.testing.assert_allclose(total[1:], found["moment_set_B"], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
@@ -81,8 +81,8 @@ def test_moment_turns_the_vehicle_back(axis: int) -> None:
     gain, rate_gain = [8.0, 8.0, 3.0][axis], [22.0, 22.0, 8.0][axis]
     expected = np.zeros(3)
     expected[axis] = -2 * gain * math.sin(0.01)
-    np.testing.assert_allclose(found["rate_set_B"], expected, atol=1e-15)
-    np.testing.assert_allclose(found["moment_set_B"], INERTIA * rate_gain * expected, atol=1e-15)
+    np.testing.assert_allclose(found["rate_set_B"], expected, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(found["moment_set_B"], INERTIA * rate_gain * expected, rtol=0, atol=1e-15)
 
 
 @given(turn=st.floats(-3.1, 3.1), offset=vectors, v=vectors, w=vectors)
@@ -102,12 +102,14 @@ def test_commands_do_not_depend_on_where_north_is(
     )  # fmt: skip
 
     for name in ("thrust_total", "moment_set_B", "throttle_1", "throttle_2", "throttle_3", "throttle_4"):
-        np.testing.assert_allclose(two[name], one[name], atol=1e-11)  # rounding
+        np.testing.assert_allclose(two[name], one[name], rtol=0, atol=1e-11)  # rounding
 
 
 def test_speed_climb_and_descent_are_limited() -> None:
     far = at(position_set=[1000.0, 0.0, 0.0], v_NB_N=[10.0, 0.0, 0.0])
-    np.testing.assert_allclose(far["moment_set_B"], 0.0, atol=1e-14)  # at the greatest speed nothing more is asked
+    np.testing.assert_allclose(
+        far["moment_set_B"], 0.0, rtol=0, atol=1e-14
+    )  # at the greatest speed nothing more is asked
 
     up = at(position_set=[0.0, 0.0, -100.0], v_NB_N=[0.0, 0.0, -3.0])
     assert abs(up["thrust_total"] - MASS * GRAVITY) < 1e-12
@@ -120,7 +122,7 @@ def test_tilt_is_limited_with_the_height_kept() -> None:
     tilted = Rotation.from_euler("Y", -limit).as_matrix().flatten(order="F")  # nose down: accelerates forward
     found = at(position_set=[1000.0, 0.0, 0.0], R_NB=tilted)
 
-    np.testing.assert_allclose(found["rate_set_B"], 0.0, atol=1e-14)  # this is the attitude asked for
+    np.testing.assert_allclose(found["rate_set_B"], 0.0, rtol=0, atol=1e-14)  # this is the attitude asked for
     assert abs(found["thrust_total"] * math.cos(limit) - MASS * GRAVITY) < 1e-12  # and the weight is carried
 
 
@@ -130,7 +132,7 @@ def test_sinking_does_not_steepen_the_tilt() -> None:
     hover = Rotation.from_euler("Y", -tilt).as_matrix().flatten(order="F")  # nose down
     for sink in (0.0, 1.0, 2.0):
         found = at(R_NB=hover, velocity_set=[0.5, 0.0, sink])
-        np.testing.assert_allclose(found["rate_set_B"], 0.0, atol=1e-14)  # this is the attitude asked for
+        np.testing.assert_allclose(found["rate_set_B"], 0.0, rtol=0, atol=1e-14)  # this is the attitude asked for
 
 
 @given(axis=vectors.filter(lambda v: np.linalg.norm(v) > 0.1))
@@ -151,7 +153,7 @@ def test_yaw_gives_way_when_the_motors_are_full() -> None:
     found = at(R_NB=turn)
 
     total = EFFECT @ thrusts(found)
-    np.testing.assert_allclose(total[1:3], found["moment_set_B"][:2], atol=1e-12)  # roll and pitch in full
+    np.testing.assert_allclose(total[1:3], found["moment_set_B"][:2], rtol=0, atol=1e-12)  # roll and pitch in full
     assert abs(total[0] - found["thrust_total"]) < 1e-11  # and the thrust
     assert 0 < total[3] < 0.9 * found["moment_set_B"][2]  # less yaw than asked for, the right way
     assert thrusts(found).min() < C_T * IDLE**2 + 1e-9 or thrusts(found).max() > TOP_N - 1e-9  # a motor is at its limit

@@ -50,10 +50,12 @@ def test_force_moment_and_momentum_are_the_vector_formulas(
     )
 
     thrust = C_T * speed**2
-    np.testing.assert_allclose(found["force_B"][0], thrust * axis, atol=1e-14)  # rounding of 9 N
+    np.testing.assert_allclose(found["force_B"][0], thrust * axis, rtol=0, atol=1e-14)  # rounding of 9 N
     torque = spin * (C_M * speed**2 + J * change)  # [RflyModel] 7.1.1
-    np.testing.assert_allclose(found["moment_B"][0], np.cross(position, thrust * axis) - torque * axis, atol=1e-14)
-    np.testing.assert_allclose(found["momentum_B"][0], spin * J * speed * axis, atol=1e-16)
+    np.testing.assert_allclose(
+        found["moment_B"][0], np.cross(position, thrust * axis) - torque * axis, rtol=0, atol=1e-14
+    )
+    np.testing.assert_allclose(found["momentum_B"][0], spin * J * speed * axis, rtol=0, atol=1e-16)
     assert abs(found["shaft_power"][0] - C_M * speed**3) < 1e-12
 
 
@@ -136,7 +138,9 @@ def test_spinning_up_in_free_space_keeps_the_angular_momentum_of_body_and_rotor(
     inertia = np.diag([0.02, 0.03, 0.04])
     R = log["body.R_NB"].reshape(-1, 3, 3).transpose(0, 2, 1)
     total = np.einsum("tij,tj->ti", R, log["body.w_NB_B"] @ inertia + log["rotor.momentum_B"])
-    np.testing.assert_allclose(total, np.tile(total[0], (len(total), 1)), atol=2e-9)  # N m s: RK4 at 1 ms, of 0.36
+    np.testing.assert_allclose(
+        total, np.tile(total[0], (len(total), 1)), rtol=0, atol=2e-9
+    )  # N m s: RK4 at 1 ms, of 0.36
     assert np.linalg.norm(log["rotor.momentum_B"][-1]) > 0.35  # it did spin up
     assert np.ptp(log["body.w_NB_B"], axis=0).min() > 1.0  # and turned the body
 
@@ -151,7 +155,7 @@ def test_gyroscopic_moment_makes_a_pitched_body_nutate_at_the_analytic_rate() ->
     h = 5e-4 * 720.0  # spin -1 about an axis that points up: momentum down, along +z
     phase = h / math.sqrt(0.02 * 0.03) * log.time()
     w = log["body.w_NB_B"]
-    np.testing.assert_allclose(w[:, 1], 1e-3 * np.cos(phase), atol=1e-10)  # rad/s: RK4, and second order in w
-    np.testing.assert_allclose(w[:, 0], -1e-3 * math.sqrt(0.03 / 0.02) * np.sin(phase), atol=1e-10)
+    np.testing.assert_allclose(w[:, 1], 1e-3 * np.cos(phase), rtol=0, atol=1e-10)  # rad/s: RK4, and second order in w
+    np.testing.assert_allclose(w[:, 0], -1e-3 * math.sqrt(0.03 / 0.02) * np.sin(phase), rtol=0, atol=1e-10)
     first = log["body.angular_acceleration_B"][0]
-    np.testing.assert_allclose(first, [-1e-3 * h / 0.02, 0.0, 0.0], atol=1e-16)  # exactly -w x h / I
+    np.testing.assert_allclose(first, [-1e-3 * h / 0.02, 0.0, 0.0], rtol=0, atol=1e-16)  # exactly -w x h / I

@@ -1,0 +1,71 @@
+"""Writes docs/reference/blocks.md: every block with its ports, states, parameters and source, from the declarations."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from pathlib import Path
+
+import ironbird.blocks
+from ironbird.model.block import Block
+from ironbird.model.signal import In, Noise, Out, Param, Signal, State
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "blocks.md"
+KINDS: tuple[tuple[type[Signal], str], ...] = (
+    (In, "input"), (Out, "output"), (State, "state"), (Param, "parameter"), (Noise, "noise"),
+)  # fmt: skip
+
+
+def blocks() -> list[tuple[str, type[Block]]]:
+    """All shipped blocks with the name of their module."""
+    found = []
+    for module in pkgutil.walk_packages(ironbird.blocks.__path__, "ironbird.blocks."):
+        loaded = importlib.import_module(module.name)
+        found += [
+            (module.name.removeprefix("ironbird."), value)
+            for value in vars(loaded).values()
+            if inspect.isclass(value) and issubclass(value, Block) and value.__module__ == module.name
+        ]
+    return found
+
+
+def page() -> str:
+    """The whole page."""
+    lines = [
+        "# Blocks",
+        "",
+        "Written by `make docs` from the declarations. Ports that depend on a size chosen when a block is made (contact",
+        "points, rotors) are not listed.",
+        "",
+    ]
+    for module, kind in blocks():
+        lines += [
+            f"## {kind.__name__}",
+            "",
+            f"`{module}`; source: {kind.source or '–'}",
+            "",
+            inspect.getdoc(kind) or "",
+            "",
+        ]
+        signals = {
+            name: value
+            for cls in reversed(kind.__mro__)
+            for name, value in vars(cls).items()
+            if isinstance(value, Signal)
+        }
+        rows = []
+        for group, label in KINDS:
+            for name, signal in signals.items():
+                if isinstance(signal, group):
+                    tuned = ", tunable" if getattr(signal, "tunable", False) else ""
+                    rows.append(f"| {label}{tuned} | `{name}` | {signal.describe()[1:-1]} | {signal.doc} |")
+        if rows:
+            lines += ["| kind | name | unit | meaning |", "| --- | --- | --- | --- |", *rows, ""]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    PAGE.parent.mkdir(parents=True, exist_ok=True)
+    PAGE.write_text(page())
+    print(f"wrote {PAGE.name}")
