@@ -45,16 +45,24 @@ def run_elsewhere(
     plan = LogPlan.make(state.model, log, log_s)
     ticks = round(until_s / state.model.step_s) - state.tick
     rows = plan.rows_between(state.tick, state.tick + ticks)
-    records, first = kernel_events(state)
+    events = kernel_events(state)
+    records, first = events.records, events.first
     blocks = state.x.shape[0]
     count = int(first[-1])
-    head = np.array([blocks, state.tick, ticks, count, plan.every, rows, len(plan.index)], np.int64)
+    head = np.array(
+        [
+            blocks, state.tick, ticks, count, plan.every, rows, len(plan.index), events.code.size,
+            events.constants.size, events.code_first.size,
+        ],
+        np.int64,
+    )  # fmt: skip
     arrays = [
         head, state.x, state.xd, state.held, state.params, state.inputs, state.seeds, state.stop_tick,
         state.stop_reason, state.stop_row,
     ]  # fmt: skip
     data = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
     data += bytes(records)[: count * (len(bytes(records)) // len(records))] + first.tobytes() + plan.index.tobytes()
+    data += b"".join(a.tobytes() for a in (events.fired[:count], events.code, events.constants, events.code_first))
     with tempfile.TemporaryDirectory(prefix="ironbird-") as folder:
         program = build_program(state.model.source.text, state.width, target, Path(folder))
         command = [*([emulator] if emulator else []), str(program)]

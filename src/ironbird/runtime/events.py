@@ -23,7 +23,8 @@ class EventRecord(ctypes.Structure):
     """`ib_event` of c/ib_loop.h."""
 
     _fields_ = [
-        (name, ctypes.c_int64) for name in ("lane", "param", "effect", "shape", "start", "end", "rise", "period", "on")
+        (name, ctypes.c_int64)
+        for name in ("lane", "param", "effect", "shape", "start", "end", "trigger", "rise", "period", "on")
     ] + [("value", ctypes.c_double)]
 
 
@@ -34,6 +35,8 @@ class ParamEvent:
     Effects: `replace` (the value instead of the base value), `scale` (base times value), `offset` (base plus
     value). Shapes: `step`; `ramp` (grows linearly during `rise_s`, then stays); `intermittent` (on for
     `duty * period_s` of each `period_s`). With `end_s` infinite it lasts; several events on one parameter act in order.
+    With `when`, a predicate on signals (`body.height > 60 and navigator.mode == 3`), times count from the first
+    moment at which it holds; it is looked at every 10 ticks.
     """
 
     param: str
@@ -45,8 +48,9 @@ class ParamEvent:
     rise_s: float = 0.0
     period_s: float = 0.0
     duty: float = 0.5
+    when: str = ""
 
-    def record(self, model: CompiledModel, lane: int) -> list[EventRecord]:
+    def record(self, model: CompiledModel, lane: int, trigger: int = -1) -> list[EventRecord]:
         """The kernel's form, one per scalar of the parameter."""
         signal = model.flat.p.signals.get(self.param.partition("[")[0])
         rows = model.param_rows(self.param)
@@ -72,7 +76,7 @@ class ParamEvent:
             EventRecord(
                 lane=lane, param=row, effect=EFFECTS[self.effect], shape=SHAPES[self.shape],
                 start=round(self.start_s / h), end=NEVER if math.isinf(self.end_s) else round(self.end_s / h),
-                rise=max(1, round(self.rise_s / h)), period=max(2, period),
+                trigger=trigger, rise=max(1, round(self.rise_s / h)), period=max(2, period),
                 on=min(max(1, round(self.duty * period)), max(1, period - 1)), value=self.value,
             )
             for row in range(rows.start, rows.stop)

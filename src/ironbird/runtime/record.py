@@ -70,7 +70,8 @@ class Log:
         size = 8 * state.x.shape[0] * rows * len(plan.index) * state.width
         if size > MOST_BYTES:
             raise RunError(
-                f"the log would take {size / 1e9:.1f} GB: log fewer signals or less often, or use keep=False with a sink"
+                f"the log would take {size / 1e9:.1f} GB: log fewer signals or less often, "
+                "or use keep=False with a sink"
             )
         time_s = (-(-first // plan.every) + np.arange(rows)) * plan.every * plan.step_s
         data = np.empty((state.x.shape[0], rows, len(plan.index), state.width))

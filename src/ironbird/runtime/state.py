@@ -15,6 +15,7 @@ from ironbird.errors import RunError, UnknownNameError
 from ironbird.model.diagram import as_column
 from ironbird.model.signal import Number
 from ironbird.runtime.events import ParamEvent
+from ironbird.runtime.predicate import parse_predicate
 
 RUNNING = -1  # stop tick of a lane that still runs
 DIVERGED = -1  # stop reason
@@ -49,6 +50,9 @@ class RunState:
     stop_reason: np.ndarray
     stop_row: np.ndarray
     events: list[list[ParamEvent]] = field(default_factory=list)
+    fired: list[list[int]] = field(default_factory=list)  # tick at which each event's trigger fired; -1 before
+    words: dict[str, float] = field(default_factory=dict)  # that predicates of events may use
+    aliases: dict[str, str] = field(default_factory=dict)  # short names of signals for predicates
 
     @property
     def time_s(self) -> float:
@@ -105,8 +109,11 @@ class RunState:
     def add_event(self, event: ParamEvent, lane: int | None = None) -> None:
         """Schedule a parameter event, in one lane or in all."""
         event.record(self.model, 0)  # raises if it does not fit
+        if event.when:
+            parse_predicate(event.when, self.model, self.words, self.aliases)
         for number in range(self.lanes) if lane is None else [self._checked(lane)]:
             self.events[number].append(event)
+            self.fired[number].append(-1)
 
     def stop_of(self, lane: int = 0) -> Stop | None:
         """Why a lane ended early, or None."""
@@ -152,12 +159,15 @@ class RunState:
         for name in _ARRAYS:
             setattr(other, name, getattr(self, name).copy())
         other.events = [list(events) for events in self.events]
+        other.fired = [list(fired) for fired in self.fired]
         return other
 
     def save(self, path: str | Path) -> None:
         """Write a snapshot; `restore` reads it for the same model."""
         data = {name: getattr(self, name) for name in _ARRAYS}
-        data["events"] = np.frombuffer(pickle.dumps(self.events), dtype=np.uint8)
+        data["events"] = np.frombuffer(
+            pickle.dumps((self.events, self.fired, self.words, self.aliases)), dtype=np.uint8
+        )
         np.savez_compressed(
             path, **data, tick=self.tick, lanes=self.lanes, width=self.width, model=self.model.model_hash
         )
@@ -174,10 +184,18 @@ def restore(model: CompiledModel, path: str | Path) -> RunState:
         raise RunError(f"{path} is not a snapshot: {error}") from error
     if str(data["model"]) != model.model_hash:
         raise RunError(f"{path} was saved by another model ({str(data['model'])[:12]}, not {model.model_hash[:12]})")
-    events = pickle.loads(data["events"].tobytes())
+    events, fired, words, aliases = pickle.loads(data["events"].tobytes())
     arrays = {name: np.ascontiguousarray(data[name]) for name in _ARRAYS}
     return RunState(
-        model=model, lanes=int(data["lanes"]), width=int(data["width"]), tick=int(data["tick"]), events=events, **arrays
+        model=model,
+        lanes=int(data["lanes"]),
+        width=int(data["width"]),
+        tick=int(data["tick"]),
+        events=events,
+        fired=fired,
+        words=words,
+        aliases=aliases,
+        **arrays,
     )
 
 
@@ -215,6 +233,7 @@ def start(
         params=spread(flat.values), inputs=spread(flat.inputs), seeds=seeds.reshape(blocks, width),
         stop_tick=stop_tick.reshape(blocks, width), stop_reason=np.zeros((blocks, width), np.int64),
         stop_row=np.zeros((blocks, width), np.int64), events=[[] for _ in range(lanes)],
+        fired=[[] for _ in range(lanes)],
     )  # fmt: skip
     for path, value in (params or {}).items():
         state.set_param(path, value)

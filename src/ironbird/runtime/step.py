@@ -6,12 +6,14 @@ import ctypes
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 
 from ironbird.errors import RunError
 from ironbird.model.signal import Number
 from ironbird.runtime.events import EventRecord
+from ironbird.runtime.predicate import PUSH_CONSTANT, parse_predicate
 from ironbird.runtime.record import Log, LogPlan
 from ironbird.runtime.state import RunState
 
@@ -28,6 +30,8 @@ class _Args(ctypes.Structure):
         ("param", ctypes.c_void_p), ("input", ctypes.c_void_p), ("seed", ctypes.c_void_p),
         ("stop_tick", ctypes.c_void_p), ("stop_reason", ctypes.c_void_p), ("stop_row", ctypes.c_void_p),
         ("events", ctypes.c_void_p), ("event_first", ctypes.c_void_p),
+        ("event_fired", ctypes.c_void_p), ("code", ctypes.c_void_p), ("constants", ctypes.c_void_p),
+        ("code_first", ctypes.c_void_p),
         ("log_every", ctypes.c_int64), ("log_rows", ctypes.c_int64), ("log_first", ctypes.c_int64),
         ("log_count", ctypes.c_int64),
         ("log_index", ctypes.c_void_p), ("log", ctypes.c_void_p),
@@ -58,13 +62,15 @@ def _advance(state: RunState, ticks: int, log: Log | None, first_row: int, threa
     if library.ib_args_size() != expected:
         raise RunError("the kernel and this version of Ironbird disagree about their interface; empty the cache")
     blocks = state.x.shape[0]
-    records, first = kernel_events(state)
+    events = kernel_events(state)
     args = _Args(
         tick=state.tick, ticks=ticks,
         x=_address(state.x), xd=_address(state.xd), held=_address(state.held), param=_address(state.params),
         input=_address(state.inputs), seed=_address(state.seeds), stop_tick=_address(state.stop_tick),
         stop_reason=_address(state.stop_reason), stop_row=_address(state.stop_row),
-        events=ctypes.addressof(records), event_first=_address(first),
+        events=ctypes.addressof(events.records), event_first=_address(events.first),
+        event_fired=_address(events.fired), code=_address(events.code), constants=_address(events.constants),
+        code_first=_address(events.code_first),
     )  # fmt: skip
     if log is not None:
         args.log_every, args.log_rows, args.log_first = log.plan.every, log.data.shape[1], first_row
@@ -79,6 +85,7 @@ def _advance(state: RunState, ticks: int, log: Log | None, first_row: int, threa
         with ThreadPoolExecutor(parts) as pool:
             list(pool.map(lambda i: _run_part(library, args, edges[i], edges[i + 1]), range(parts)))
     state.tick += ticks
+    events.note_fired(state)
 
 
 def _run_part(library: ctypes.CDLL, args: _Args, first: int, last: int) -> None:
@@ -91,18 +98,52 @@ def _address(array: np.ndarray) -> int:
     return int(array.ctypes.data)
 
 
-def kernel_events(state: RunState) -> tuple[ctypes.Array[EventRecord], np.ndarray]:
+@dataclass
+class KernelEvents:
     """All events in the kernel's form, sorted by block; `first[b]` is the first of block b."""
+
+    records: ctypes.Array[EventRecord]
+    first: np.ndarray
+    fired: np.ndarray
+    owners: list[tuple[int, int]]  # lane and place in its list, of each record
+    code: np.ndarray
+    constants: np.ndarray
+    code_first: np.ndarray
+
+    def note_fired(self, state: RunState) -> None:
+        """Take over which triggers have fired."""
+        for (lane, number), tick in zip(self.owners, self.fired[: len(self.owners)].tolist(), strict=True):
+            state.fired[lane][number] = tick
+
+
+def kernel_events(state: RunState) -> KernelEvents:
+    """Events of all lanes with their predicates."""
     found: list[EventRecord] = []
-    first = np.zeros(state.x.shape[0] + 1, np.int64)
-    for block in range(state.x.shape[0]):
-        for place in range(state.width):
-            lane = block * state.width + place
-            if lane < state.lanes:
-                for event in state.events[lane]:
-                    found += event.record(state.model, place)
-        first[block + 1] = len(found)
-    return (EventRecord * max(1, len(found)))(*found), first
+    owners: list[tuple[int, int]] = []
+    predicates: dict[str, int] = {}
+    for lane, events in enumerate(state.events):
+        for number, event in enumerate(events):
+            trigger = predicates.setdefault(event.when, len(predicates)) if event.when else -1
+            records = event.record(state.model, lane % state.width, trigger)
+            found += records
+            owners += [(lane, number)] * len(records)
+    counts = np.bincount([lane // state.width for lane, _ in owners], minlength=state.x.shape[0])
+    first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    code: list[int] = []
+    constants: list[float] = []
+    code_first = [0]
+    for text in predicates:
+        parsed = parse_predicate(text, state.model, state.words, state.aliases)
+        shift = len(constants)
+        for op, argument in parsed.code:
+            code += [op, argument + shift if op == PUSH_CONSTANT else argument]
+        constants += parsed.constants
+        code_first.append(len(code) // 2)
+    fired = [state.fired[lane][number] for lane, number in owners]
+    return KernelEvents(
+        (EventRecord * max(1, len(found)))(*found), first, np.array([*fired, -1], np.int64), owners,
+        np.array([*code, 0, 0], np.int64), np.array([*constants, 0.0]), np.array(code_first, np.int64),
+    )  # fmt: skip
 
 
 def run(

@@ -358,3 +358,39 @@ def test_gcc_gives_the_same_bytes(f450: CompiledModel, monkeypatch: pytest.Monke
             assert run(start(other, lanes=lanes, seed=3), 0.5, threads=1).sha256(lanes - 1) == expected
     finally:
         native.compiler_version.cache_clear()
+
+
+def test_a_triggered_event_counts_from_the_moment_its_predicate_holds(lag: CompiledModel) -> None:
+    state = start(lag, lanes=3)
+    state.set_input("u", 1.0)
+    event = ParamEvent("lag.gain", 5.0, start_s=0.02, end_s=0.03, when="lag.y > 0.5 and not (lag.y > 2)")
+    state.add_event(event, 1)
+    state.add_event(ParamEvent("lag.gain", 5.0, when="lag.y > 0.8"), 2)
+    log = run(state, 0.2, log_s=1e-3)
+    reached = np.flatnonzero(log.lane("lag.y", 0) > 0.5)[0]
+    fired = -(-reached // 10) * 10 + 1  # looked at every 10 ticks, acts from the next one on
+    assert state.fired == [[], [fired], [state.fired[2][0]]] and state.fired[2][0] > fired
+    differs = np.flatnonzero(log.lane("lag.y", 1) != log.lane("lag.y", 0))
+    assert differs[0] == fired + 20 + 1  # 20 ms later, and one step until the state shows it
+    again = start(lag, lanes=3)
+    again.set_input("u", 1.0)
+    again.add_event(event, 1)
+    for _ in range(20):  # the same in pieces
+        advance(again, 10)
+    assert again.get("lag.x", 1).tobytes() == state.get("lag.x", 1).tobytes()
+
+
+def test_wrong_predicates_are_named(lag: CompiledModel) -> None:
+    state = start(lag)
+    for text, message in [
+        ("lag.yy > 1", r"unknown signal 'lag.yy'; did you mean 'lag.y'"),
+        ("lag.y >", "it ends too early"),
+        ("lag.y", "it compares nothing"),
+        ("(lag.y > 1", "it ends too early|bracket"),
+        ("lag.y > 1 lag.y", "'lag.y' is not expected here"),
+        ("lag.y > $", r"cannot read '\$' \(column 9\)"),
+        ('lag.y == "flying"', "unknown word 'flying'"),
+        ("lag.y[3] > 1", "lag.y has 1 entries"),
+    ]:
+        with pytest.raises(RunError, match=message):
+            state.add_event(ParamEvent("lag.gain", 1.0, when=text))

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import casadi as ca
 
-from ironbird.blocks.estimators.ekf import IMU_LOST_S, OLDEST_S, _from_rotation_vector, _level_and_heading, _number
+from ironbird.blocks.estimators.samples import (
+    IMU_LOST_S,
+    OLDEST_S,
+    flag,
+    from_rotation_vector,
+    level_and_heading,
+    next_age,
+)
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic import quaternion
@@ -89,12 +96,12 @@ class ComplementaryFilter(Block):
         accel = 0.5 * (x.accel_last + u.accel_B)
         length = ca.sqrt(ca.dot(accel, accel) + 1e-12)
         up = -R_0[2, :].T  # of the estimate, in B
-        sound = _number(ca.fabs(length - p.gravity) < p.level_window * p.gravity)
+        sound = flag(ca.fabs(length - p.gravity) < p.level_window * p.gravity)
         level = sound * ca.cross(accel / length, up)
         heading = R_0[2, :].T * x.heading_error
         pull = p.level_gain * level + p.heading_gain * heading
         w = 0.5 * (x.gyro_last + u.gyro_B) - x.gyro_bias + pull
-        q = quaternion.normalized(quaternion.product(x.q, _from_rotation_vector(w * dt)))
+        q = quaternion.normalized(quaternion.product(x.q, from_rotation_vector(w * dt)))
         R_1 = quaternion.rotation_matrix(q)
         acceleration = 0.5 * (R_0 @ x.accel_last + R_1 @ u.accel_B) + ca.vertcat(0, 0, p.gravity)
         v = x.v + dt * acceleration
@@ -118,15 +125,15 @@ class ComplementaryFilter(Block):
         sink = ca.if_else(ca.logic_and(fresh[2], active), -u.baro_height - n["p"][2], 0)
         down = ca.vertcat(0, 0, 1)
         return {
-            "q": ca.if_else(now, _level_and_heading(u.accel_B, u.mag_B, p.field_0), n["q"]),
+            "q": ca.if_else(now, level_and_heading(u.accel_B, u.mag_B, p.field_0), n["q"]),
             "v": n["v"] + dv + down * p.climb_gain * sink,
             "p": n["p"] + dp + down * p.height_gain * sink,
             "gyro_bias": n["gyro_bias"],
             "accel_last": u.accel_B, "gyro_last": u.gyro_B, "stamps": stamps,
-            "imu_age": ca.if_else(fresh[0], 0, ca.fmin(x.imu_age + self.sample_s, OLDEST_S)),
-            "fix_age": ca.if_else(fix, 0, ca.fmin(x.fix_age + self.sample_s, OLDEST_S)),
+            "imu_age": next_age(fresh[0], x.imu_age, self.sample_s),
+            "fix_age": next_age(fix, x.fix_age, self.sample_s),
             "heading_error": ca.if_else(fresh[1], heading, x.heading_error),
-            "ready": _number(active),
+            "ready": flag(active),
         }  # fmt: skip
 
     def output(self, x: View, u: View, p: View) -> Values:
@@ -135,5 +142,5 @@ class ComplementaryFilter(Block):
         return {
             "p_NB_N": n["p"], "v_NB_N": n["v"], "q_NB": n["q"], "R_NB": n["R"],
             "euler": quaternion.to_euler(n["q"]), "w_NB_B": u.gyro_B - x.gyro_bias, "gyro_bias_B": x.gyro_bias,
-            "gnss_age": x.fix_age, "aligned": x.ready, "healthy": _number(sound),
+            "gnss_age": x.fix_age, "aligned": x.ready, "healthy": flag(sound),
         }  # fmt: skip

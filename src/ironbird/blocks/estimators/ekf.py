@@ -6,6 +6,14 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from ironbird.blocks.estimators.samples import (
+    IMU_LOST_S,
+    OLDEST_S,
+    flag,
+    from_rotation_vector,
+    level_and_heading,
+    next_age,
+)
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import Clock, In, Out, Param, State
 from ironbird.symbolic import quaternion
@@ -18,10 +26,8 @@ UPPER = ERRORS * (ERRORS + 1) // 2
 GNSS_POSITION, GNSS_VELOCITY, MAG, BARO = range(4)  # groups of measurements, in the order of `rejected`
 
 SLOTS = 10  # pseudo-measurements come every so many samples
-OLDEST_S = 1000.0  # ages are counted up to this; it is also what they are before the first sample
 FORGET = 1e4  # a state that is reset gets this many times the measurement's variance before the update
 NO_FIX_S = 1.0  # a barometer is re-zeroed instead of moving the height if GNSS height is at most this old
-IMU_LOST_S = 0.1
 SMALLEST = 1e-6  # below every length that is divided by
 LARGEST = 1e9  # above every innovation
 
@@ -29,10 +35,10 @@ LARGEST = 1e9  # above every innovation
 class ErrorStateEkf(Block):
     """23 error states about a nominal state, attitude error local in B, [Sola2017] ch. 5 to 7.
 
-    Each sample predicts from the last with the mean of the two inertial samples (trapezoid), then fuses what is fresh (a
-    stamp other than the one fused last), component by component. All measurements of a sample are linearised at its
-    prediction and the correction is put into the nominal state once. Outputs are the prediction at this
-    sample: they hold this sample's accelerometer and gyro, the aiding sensors up to the one before.
+    Each sample predicts from the last with the mean of the two inertial samples (trapezoid), then fuses what is fresh
+    (a stamp other than the one fused last), component by component. All measurements of a sample are linearised at
+    its prediction and the correction is put into the nominal state once. Outputs are the prediction at this sample:
+    they hold this sample's accelerometer and gyro, and the aiding sensors up to the sample before.
 
     Alignment: level from the mean accelerometer, heading from the mean magnetometer and `field_0`; the
     covariance follows from an update with that mean, so that tilt and accelerometer bias are correlated as they are.
@@ -176,7 +182,7 @@ class ErrorStateEkf(Block):
         dt = self.sample_s * x.ready  # nothing moves before the alignment
         f_0, f_1 = x.accel_last - x.accel_bias, u.accel_B - x.accel_bias
         turn = (0.5 * (x.gyro_last + u.gyro_B) - x.gyro_bias) * dt
-        step = _from_rotation_vector(turn)
+        step = from_rotation_vector(turn)
         q = quaternion.product(x.q, step)
         R_0, R_1 = quaternion.rotation_matrix(x.q), quaternion.rotation_matrix(q)
         acceleration = 0.5 * (R_0 @ f_0 + R_1 @ f_1) + ca.vertcat(0, 0, p.gravity)
@@ -224,7 +230,7 @@ class ErrorStateEkf(Block):
         """Means while the vehicle stands, and the attitude that follows from them."""
         assert self.sample_s is not None
         waiting = x.ready < 0.5
-        counts = x.mean_counts + ca.vertcat(_number(imu_fresh), _number(mag_fresh))
+        counts = x.mean_counts + ca.vertcat(flag(imu_fresh), flag(mag_fresh))
         share = 1 / ca.fmax(counts, 1)
         accel = x.mean_accel + ca.if_else(imu_fresh, (u.accel_B - x.mean_accel) * share[0], 0)
         mag = x.mean_mag + ca.if_else(mag_fresh, (u.mag_B - x.mean_mag) * share[1], 0)
@@ -234,7 +240,7 @@ class ErrorStateEkf(Block):
         now = ca.logic_and(waiting, ca.logic_and(full, still))
         again = ca.logic_and(full, ca.logic_not(still))  # the vehicle moved: begin anew
         return _Alignment(
-            now=now, q=_level_and_heading(accel, mag, p.field_0), accel=accel, mag=mag,
+            now=now, q=level_and_heading(accel, mag, p.field_0), accel=accel, mag=mag,
             counts=ca.if_else(again, ca.SX.zeros(2), counts), waiting=waiting,
         )  # fmt: skip
 
@@ -275,17 +281,17 @@ class ErrorStateEkf(Block):
         shift = ca.logic_or(x.past_lag > self.history_every - 1.5, start.now)
         last = 6 * (self.history - 1)
         return {
-            "q": quaternion.normalized(quaternion.product(n.q, _from_rotation_vector(d[TH : TH + 3]))),
+            "q": quaternion.normalized(quaternion.product(n.q, from_rotation_vector(d[TH : TH + 3]))),
             "v": n.v + d[V : V + 3], "p": n.p + d[P : P + 3],
             "gyro_bias": x.gyro_bias + d[BG : BG + 3], "accel_bias": x.accel_bias + d[BA : BA + 3],
             "field": x.field + d[MN : MN + 3], "mag_bias": x.mag_bias + d[MB : MB + 3],
             "wind": x.wind + d[W : W + 2],
-            "covariance": ca.vertcat(*ca.triu(estimate.covariance).nonzeros()),
+            "covariance": ca.sparsity_cast(ca.triu(estimate.covariance), ca.Sparsity.dense(UPPER)),
             "accel_last": u.accel_B, "gyro_last": u.gyro_B, "stamps": stamps,
-            "imu_age": ca.if_else(fresh[0], 0, ca.fmin(x.imu_age + self.sample_s, OLDEST_S)),
+            "imu_age": next_age(fresh[0], x.imu_age, self.sample_s),
             "ages": ca.vertcat(*groups.ages), "closed": ca.vertcat(*groups.closed), "nis": ca.vertcat(*groups.nis),
             "baro_offset": offset,
-            "ready": _number(active),
+            "ready": flag(active),
             "mean_accel": ca.if_else(start.waiting, start.accel, x.mean_accel),
             "mean_mag": ca.if_else(start.waiting, start.mag, x.mean_mag),
             "mean_counts": ca.if_else(start.waiting, start.counts, x.mean_counts),
@@ -308,7 +314,7 @@ class ErrorStateEkf(Block):
         use = ca.logic_or(start.now, in_turn)
         g_B = p.gravity * n.R[2, :].T
         tilt = -_skew(g_B)
-        stand = _number(standing)
+        stand = flag(standing)
         tilted = 1 - stand
         noise = ca.if_else(
             standing, p.zero_velocity_noise, ca.if_else(start.now, p.align_noise, p.level_noise)
@@ -424,7 +430,7 @@ class ErrorStateEkf(Block):
             "nis_gnss_position": x.nis[GNSS_POSITION], "nis_gnss_velocity": x.nis[GNSS_VELOCITY],
             "nis_mag": x.nis[MAG], "nis_baro": x.nis[BARO],
             "rejected": x.closed, "gnss_age": x.ages[GNSS_VELOCITY], "aligned": x.ready,
-            "healthy": _number(sound),
+            "healthy": flag(sound),
         }  # fmt: skip
 
 
@@ -485,7 +491,7 @@ class _Estimate:
         if gate is not None and force is not None:
             taken = ca.logic_or(nis < gate**2, force)
             inverse = ca.if_else(taken, inverse, 0)
-            closed = 1 - _number(taken)
+            closed = 1 - flag(taken)
         # Without these bounds CasADi would spread the division and the choice over every entry of the covariance; they
         # also keep a measurement that is not a number out.
         inverse = ca.fmax(inverse, 0)
@@ -501,7 +507,7 @@ class _Estimate:
 
     def forget(self, place: int, when: ca.SX, variance: ca.SX) -> _Estimate:
         """One error state made independent of the others, with a variance of its own."""
-        keep = 1 - _number(when)
+        keep = 1 - flag(when)
         covariance = ca.SX(self.covariance)
         covariance[place, :] = covariance[place, :] * keep
         covariance[:, place] = covariance[place, :].T
@@ -530,33 +536,10 @@ class _Groups:
         """Enter a group's sample."""
         shut = ca.SX(after.closed) > 0.5
         self.ages[group] = ca.if_else(use, ca.if_else(shut, self.ages[group], 0), self.ages[group])
-        self.closed[group] = ca.if_else(use, _number(shut), self.closed[group])
+        self.closed[group] = ca.if_else(use, flag(shut), self.closed[group])
         self.nis[group] = ca.if_else(use, after.nis_sum / after.count, self.nis[group])
-
-
-def _number(condition: ca.SX) -> ca.SX:
-    """1 where a condition holds, else 0."""
-    return ca.if_else(condition, ca.SX(1), ca.SX(0))
 
 
 def _skew(v: ca.SX) -> ca.SX:
     """Matrix of the cross product."""
     return ca.SX(ca.skew(v))
-
-
-def _from_rotation_vector(turn: ca.SX) -> ca.SX:
-    """Quaternion of a rotation by less than half a radian: the series of [Sola2017] Eq. 101, good to 1e-9."""
-    h2 = 0.25 * ca.dot(turn, turn)
-    return ca.vertcat(
-        1 - h2 * (1 / 2 - h2 * (1 / 24 - h2 / 720)), turn * (0.5 - h2 * (1 / 12 - h2 * (1 / 240 - h2 / 10080)))
-    )
-
-
-def _level_and_heading(accel: ca.SX, mag: ca.SX, field: ca.SX) -> ca.SX:
-    """Attitude of a vehicle at rest: level from the accelerometer, heading from the horizontal field."""
-    roll = ca.atan2(-accel[1], -accel[2])
-    pitch = ca.atan2(accel[0], ca.sqrt(accel[1] ** 2 + accel[2] ** 2))
-    level = quaternion.rotation_matrix(quaternion.from_euler(roll, pitch, ca.SX(0)))
-    flat = level @ mag
-    yaw = ca.atan2(field[1], field[0]) - ca.atan2(flat[1], flat[0])
-    return quaternion.from_euler(roll, pitch, yaw)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from ironbird.blocks.estimators.samples import flag
 from ironbird.blocks.estimators.selector import Watch, declare_watch, norm, watch
 from ironbird.errors import ModelError
 from ironbird.model.block import Block, Values, View
@@ -76,8 +77,8 @@ class ImuVoter(Block):
         result: dict[str, ca.SX] = {
             "accel_B": seen.agreed[0], "gyro_B": seen.agreed[1], "stamp": ca.if_else(some, stamp, newest),
             "used": ca.if_else(ca.fabs(seen.count - 1) < 0.5, used, 0),
-            "healthy": ca.if_else(ca.logic_and(some, ca.logic_not(undecided)), 1, 0),
+            "healthy": flag(ca.logic_and(some, ca.logic_not(undecided))),
         }  # fmt: skip
         for i in range(self.imus):
-            result[f"faulty_{i + 1}"] = ca.if_else(seen.usable[i], 0, 1)
+            result[f"faulty_{i + 1}"] = 1 - flag(seen.usable[i])
         return result

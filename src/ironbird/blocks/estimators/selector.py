@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from ironbird.blocks.estimators.samples import OLDEST_S, flag, next_age
 from ironbird.errors import ModelError
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.smooth import choose
 
 Distance = Callable[[Sequence[ca.SX]], ca.SX]
-OLDEST_S = 1000.0  # ages are counted up to this; it is also what they are before the first sample
 
 MAGNETOMETER = {"mag_B": Out(unit="T", shape=3, frame="B", doc="magnetic field")}
 BAROMETER = {"baro_height": Out(unit="m", doc="height above take-off")}
@@ -108,9 +108,9 @@ class Selector(Block):
         }
         result["stamp"] = choose(used - 1, [u[f"stamp_{i + 1}"] for i in range(self.sources)])
         result["used"] = used
-        result["healthy"] = ca.if_else(seen.count > 0.5, 1, 0)
+        result["healthy"] = flag(seen.count > 0.5)
         for i in range(self.sources):
-            result[f"faulty_{i + 1}"] = ca.if_else(seen.usable[i], 0, 1)
+            result[f"faulty_{i + 1}"] = 1 - flag(seen.usable[i])
         return result
 
 
@@ -150,14 +150,14 @@ def watch(
     values: Sequence[Sequence[ca.SX]], stamps: Sequence[ca.SX], quality: Sequence[ca.SX], x: View, p: View,
     sample_s: float, distance: Distance,
 ) -> Watch:  # fmt: skip
-    """Look at all sources: `values[i]` are the parts of source i; `distance` turns differences of the parts into one."""
+    """Look at all sources: `values[i]` are the parts of source i; `distance` makes one number of its differences."""
     n, parts = len(values), len(values[0])
     flat = [ca.vertcat(*value) for value in values]
     size = flat[0].rows()
     ages, same, usable = [], [], []
     for i in range(n):
         fresh = stamps[i] != x.stamps[i]
-        ages.append(ca.if_else(fresh, 0, ca.fmin(x.ages[i] + sample_s, OLDEST_S)))
+        ages.append(next_age(fresh, x.ages[i], sample_s))
         stuck = ca.SX(0)
         start = i * size
         for j in range(parts):
@@ -169,7 +169,7 @@ def watch(
             stuck = ca.logic_or(stuck, same[-1] >= p.stuck_samples)
         fine = ca.logic_and(ages[i] <= p.max_age, ca.logic_not(stuck))
         usable.append(ca.logic_and(ca.logic_and(fine, quality[i]), x.holds[i] <= 0))
-    number = [ca.if_else(condition, ca.SX(1), ca.SX(0)) for condition in usable]
+    number = [flag(condition) for condition in usable]
     count = sum(number, ca.SX(0))
     agreed = [_agreed([value[j] for value in values], number, count) for j in range(parts)]
     apart, holds = [], []

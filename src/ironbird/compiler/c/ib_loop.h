@@ -20,6 +20,12 @@
 enum { IB_REPLACE = 0, IB_SCALE = 1, IB_OFFSET = 2 };
 enum { IB_SHAPE_STEP = 0, IB_SHAPE_RAMP = 1, IB_SHAPE_INTERMITTENT = 2 };
 enum { IB_DIVERGED = -1 };
+enum {
+  IB_PUSH_SIGNAL, IB_PUSH_CONSTANT, IB_LESS, IB_LESS_EQUAL, IB_GREATER, IB_GREATER_EQUAL, IB_EQUAL, IB_NOT_EQUAL,
+  IB_AND, IB_OR, IB_NOT, IB_ADD, IB_SUBTRACT, IB_MULTIPLY, IB_ABS
+};
+#define IB_STACK 32           /* depth of a predicate */
+#define IB_TRIGGER_EVERY 10   /* ticks between two looks at the triggers */
 #define IB_NEVER INT64_MAX
 #define IB_DIVERGENCE_LIMIT 1e12
 #define IB_NOTHING 1e-150
@@ -29,7 +35,8 @@ typedef struct {
   int64_t param;        /* row of the parameter */
   int64_t effect;       /* IB_REPLACE, IB_SCALE, IB_OFFSET */
   int64_t shape;        /* IB_SHAPE_* */
-  int64_t start, end;   /* ticks; active in [start, end) */
+  int64_t start, end;   /* ticks; active in [start, end); counted from the firing of the trigger if there is one */
+  int64_t trigger;      /* number of the predicate that fires it, or -1 */
   int64_t rise;         /* ticks of a ramp */
   int64_t period, on;   /* ticks of an intermittent shape */
   double value;
@@ -47,6 +54,10 @@ typedef struct {
   int64_t *stop_row;               /* for IB_DIVERGED: row of the state (continuous first, then sampled) */
   const ib_event *events;
   const int64_t *event_first;      /* [block + 1] */
+  int64_t *event_fired;            /* tick at which the trigger of an event fired, or -1 */
+  const int64_t *code;             /* predicates in postfix form, pairs of operation and argument */
+  const double *constants;
+  const int64_t *code_first;       /* [predicate + 1], in pairs */
   int64_t log_every;               /* ticks between rows; 0 is no log */
   int64_t log_rows;                /* rows of `log` */
   int64_t log_first;               /* row of `log` that this call writes first */
@@ -58,16 +69,20 @@ typedef struct {
 #define IB_ROWS(n) ((n) > 0 ? (n) : 1)
 
 /* How much of an event acts at a tick, 0 to 1, and the next tick at which that changes. */
-static double ib_event_weight(const ib_event *e, int64_t tick, int64_t *next) {
-  if (tick < e->start) { *next = e->start; return 0.0; }
-  if (tick >= e->end) { *next = IB_NEVER; return 0.0; }
-  *next = e->end;
-  if (e->shape == IB_SHAPE_RAMP && tick - e->start < e->rise) {
+static double ib_event_weight(const ib_event *e, int64_t fired, int64_t tick, int64_t *next) {
+  *next = IB_NEVER;
+  if (e->trigger >= 0 && fired < 0) return 0.0;
+  const int64_t base = e->trigger >= 0 ? fired : 0;
+  const int64_t start = base + e->start, end = e->end == IB_NEVER ? IB_NEVER : base + e->end;
+  if (tick < start) { *next = start; return 0.0; }
+  if (tick >= end) return 0.0;
+  *next = end;
+  if (e->shape == IB_SHAPE_RAMP && tick - start < e->rise) {
     *next = tick + 1;
-    return (double)(tick - e->start) / (double)e->rise;
+    return (double)(tick - start) / (double)e->rise;
   }
   if (e->shape == IB_SHAPE_INTERMITTENT) {
-    const int64_t phase = (tick - e->start) % e->period;
+    const int64_t phase = (tick - start) % e->period;
     const int64_t change = tick + (phase < e->on ? e->on - phase : e->period - phase);
     if (change < *next) *next = change;
     return phase < e->on ? 1.0 : 0.0;
@@ -76,13 +91,13 @@ static double ib_event_weight(const ib_event *e, int64_t tick, int64_t *next) {
 }
 
 /* Parameters in force at a tick; returns the next tick at which they change. */
-static int64_t ib_apply_events(const ib_event *first, const ib_event *last, int64_t tick, const double *base,
-                               double *param) {
+static int64_t ib_apply_events(const ib_event *first, const ib_event *last, const int64_t *fired, int64_t tick,
+                               const double *base, double *param) {
   int64_t next = IB_NEVER;
   for (const ib_event *e = first; e < last; ++e) param[e->param * IB_W + e->lane] = base[e->param * IB_W + e->lane];
   for (const ib_event *e = first; e < last; ++e) {
     int64_t change;
-    const double w = ib_event_weight(e, tick, &change);
+    const double w = ib_event_weight(e, fired[e - first], tick, &change);
     double *p = &param[e->param * IB_W + e->lane];
     if (change < next) next = change;
     if (w == 0.0) continue;
@@ -91,6 +106,36 @@ static int64_t ib_apply_events(const ib_event *first, const ib_event *last, int6
     else *p = *p + w * e->value;
   }
   return next;
+}
+
+/* Value of a predicate for one lane, from the loggable signals. */
+static int ib_predicate(const ib_run_args *r, int64_t number, const double *all, int lane) {
+  double stack[IB_STACK];
+  int n = 0;
+  for (int64_t i = r->code_first[number]; i < r->code_first[number + 1]; ++i) {
+    const int64_t op = r->code[2 * i], arg = r->code[2 * i + 1];
+    if (op == IB_PUSH_SIGNAL) { stack[n++] = all[arg * IB_W + lane]; continue; }
+    if (op == IB_PUSH_CONSTANT) { stack[n++] = r->constants[arg]; continue; }
+    if (op == IB_NOT) { stack[n - 1] = stack[n - 1] == 0.0; continue; }
+    if (op == IB_ABS) { stack[n - 1] = stack[n - 1] < 0.0 ? -stack[n - 1] : stack[n - 1]; continue; }
+    const double b = stack[--n], a = stack[n - 1];
+    double v = 0.0;
+    switch (op) {
+      case IB_LESS: v = a < b; break;
+      case IB_LESS_EQUAL: v = a <= b; break;
+      case IB_GREATER: v = a > b; break;
+      case IB_GREATER_EQUAL: v = a >= b; break;
+      case IB_EQUAL: v = a == b; break;
+      case IB_NOT_EQUAL: v = a != b; break;
+      case IB_AND: v = a != 0.0 && b != 0.0; break;
+      case IB_OR: v = a != 0.0 || b != 0.0; break;
+      case IB_ADD: v = a + b; break;
+      case IB_SUBTRACT: v = a - b; break;
+      case IB_MULTIPLY: v = a * b; break;
+    }
+    stack[n - 1] = v;
+  }
+  return n > 0 && stack[0] != 0.0;
 }
 
 /* One fixed step of the continuous states from time t. */
@@ -159,7 +204,8 @@ static void ib_run_block(const ib_run_args *r, int64_t block) {
   int64_t *stop_tick = r->stop_tick + block * IB_W, *stop_reason = r->stop_reason + block * IB_W;
   int64_t *stop_row = r->stop_row + block * IB_W;
   const ib_event *first = r->events + r->event_first[block], *last = r->events + r->event_first[block + 1];
-  int64_t next_event = first < last ? r->tick : IB_NEVER;
+  int64_t *fired = r->event_fired + r->event_first[block];
+  int64_t next_event = first < last ? r->tick : IB_NEVER, waiting = 0;
   int dirty = 1, running = 0;
   ib_u seed;
   ib_i alive;
@@ -181,11 +227,12 @@ static void ib_run_block(const ib_run_args *r, int64_t block) {
     }
   }
 
+  for (const ib_event *e = first; e < last; ++e) waiting += e->trigger >= 0 && fired[e - first] < 0;
   int64_t row = r->log_first, until_log = r->log_every > 0 ? (r->log_every - r->tick % r->log_every) % r->log_every : -1;
   for (int64_t tick = r->tick; tick < r->tick + r->ticks && running > 0; ++tick) {
     const double t = (double)tick * IB_STEP_S;
     if (tick >= next_event) {
-      next_event = ib_apply_events(first, last, tick, base, (double *)p);
+      next_event = ib_apply_events(first, last, fired, tick, base, (double *)p);
       dirty = 1;
     }
     if (dirty) ib_model_prelude(p, pre);
@@ -209,6 +256,19 @@ static void ib_run_block(const ib_run_args *r, int64_t block) {
       until_log = r->log_every;
     }
     --until_log;
+
+    if (waiting > 0 && tick % IB_TRIGGER_EVERY == 0) {
+      ib_f all[IB_ROWS(IB_NLOG)];
+      ib_model_log(t, x, xd, held, u, p, pre, tk, noise, all);
+      for (const ib_event *e = first; e < last; ++e) {
+        if (e->trigger < 0 || fired[e - first] >= 0) continue;
+        if (ib_predicate(r, e->trigger, (const double *)all, (int)e->lane)) {
+          fired[e - first] = tick + 1; /* parameters change from the next tick on */
+          next_event = tick + 1;
+          --waiting;
+        }
+      }
+    }
 
 #if IB_NSTOP > 0
     ib_f flag[IB_NSTOP];

@@ -54,8 +54,8 @@ static void give(const void *from, size_t size) {
 }
 
 static void run_from_input(void) {
-  /* blocks, tick, ticks, events, log_every, log_rows, log_count */
-  const int64_t *head = take(7 * sizeof(int64_t));
+  /* blocks, tick, ticks, events, log_every, log_rows, log_count, sizes of code, constants, code_first */
+  const int64_t *head = take(10 * sizeof(int64_t));
   const int64_t blocks = head[0], lanes = blocks * IB_W;
   ib_run_args r = {0};
   r.last_block = blocks;
@@ -76,6 +76,10 @@ static void run_from_input(void) {
   r.events = take(head[3] * sizeof(ib_event));
   r.event_first = take((blocks + 1) * sizeof(int64_t));
   r.log_index = take(r.log_count * sizeof(int64_t));
+  r.event_fired = take(head[3] * sizeof(int64_t));
+  r.code = take(head[7] * sizeof(int64_t));
+  r.constants = take(head[8] * sizeof(double));
+  r.code_first = take(head[9] * sizeof(int64_t));
   const size_t size = (size_t)lanes * r.log_rows * r.log_count;
   r.log = room(size * sizeof(double));
   for (size_t i = 0; i < size; ++i) r.log[i] = __builtin_nan("");
