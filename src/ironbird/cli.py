@@ -24,6 +24,9 @@ app = typer.Typer(
 )
 
 
+faults_app = typer.Typer(invoke_without_command=True)
+app.add_typer(faults_app, name="faults")
+
 VehicleArgument = Annotated[
     str, typer.Argument(help="A vehicle of the catalogue (see 'ironbird vehicles') or a TOML file.")
 ]
@@ -215,20 +218,54 @@ def show(
     typer.echo(f"picture: {path}")
 
 
-@app.command()
-def faults(as_json: JsonOption = False) -> None:
-    """List the faults that can be injected, with what their severity means."""
+@faults_app.callback()
+def faults(context: typer.Context, as_json: JsonOption = False) -> None:
+    """List the faults that can be injected, with what their severity means; `show` explains and draws one."""
     from ironbird.faults.catalog import FAULTS, GRAMMAR
 
+    if context.invoked_subcommand:
+        return
     if as_json:
+        keys = ("id", "summary", "severity", "reference", "witness")
         rows = [
-            {"id": f.id, "summary": f.summary, "target": f.target, "severity": f.severity, "reference": f.reference}
+            {**{key: getattr(f, key) for key in keys}, "targets": [c.target for c in f.changes]}
             for f in FAULTS.values()
         ]
         typer.echo(json.dumps(rows, indent=2))
         return
-    _table({f.id: f"{f.summary}\ntarget {f.target}; severity: {f.severity}" for f in FAULTS.values()}, "Faults")
+    _table({f.id: f"{f.summary} Severity: {f.severity}." for f in FAULTS.values()}, "Faults")
     typer.echo(f"written as {GRAMMAR}")
+
+
+@faults_app.command("show")
+def show_fault(
+    fault: Annotated[str, typer.Argument(help="The fault's id, or a whole order as for 'fly --fault'.")],
+    vehicle: Annotated[str, typer.Option(help="The vehicle that shows it.")] = "quad_f450",
+    out: Annotated[Path | None, typer.Option(help="Folder for the page; out/faults/ID by default.")] = None,
+) -> None:
+    """Explain a fault and draw the signal that shows it, before and after, in a hover flight with a healthy twin."""
+    from ironbird.campaign.flight import fly as fly_mission
+    from ironbird.faults.catalog import parse_fault
+
+    try:
+        order = parse_fault(fault if ":" in fault else f"{fault}:start=15,end=20")
+        _table(
+            {
+                "what": order.fault.summary,
+                "severity": order.fault.severity,
+                "changes": "\n".join(order.targets),
+                "shown by": order.witness,
+                "source": order.fault.reference,
+            },
+            order.fault.id,
+        )
+        flight = fly_mission(vehicle, mission="hover", faults=[order], until_s=25.0, control="reference")
+        folder = out or Path("out") / "faults" / order.fault.id
+        _write(flight, folder, ulog=False, csv=False)
+    except IronbirdError as error:
+        _fail(error)
+    typer.echo(flight.witnesses[0].sentence())
+    typer.echo(f"report: {folder / 'flight.html'}")
 
 
 @app.command()

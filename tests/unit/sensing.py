@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.model.block import Block
-from ironbird.model.signal import Number
 from ironbird.runtime.events import ParamEvent
 from ironbird.runtime.record import Log, LogPlan
 from ironbird.runtime.state import start
 from ironbird.runtime.step import advance, run
+from ironbird.testing import rig
 from ironbird.testing.rig import PLACE, alone
 
 
@@ -26,7 +27,7 @@ def sensor(make: Callable[..., Block], *arguments: object, **choices: object) ->
 
 
 def sample(
-    model: CompiledModel, samples: int, inputs: Mapping[str, Number], params: Mapping[str, Number] | None = None, *,
+    model: CompiledModel, samples: int, inputs: Mapping[str, Any], params: Mapping[str, Any] | None = None, *,
     lanes: int = 1, seed: int = 1, events: Sequence[ParamEvent] = (),
 ) -> Log:  # fmt: skip
     """A log with one row per sample, inputs held."""
@@ -39,7 +40,7 @@ def sample(
 
 
 def follow(
-    model: CompiledModel, inputs: Mapping[str, np.ndarray], params: Mapping[str, Number] | None = None, *,
+    model: CompiledModel, inputs: Mapping[str, np.ndarray], params: Mapping[str, Any] | None = None, *,
     seed: int = 1, events: Sequence[ParamEvent] = (),
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """All outputs for inputs that change from sample to sample: `inputs[name][k]` is that of sample k."""
@@ -52,10 +53,16 @@ def follow(
         piece = advance(state, 1, inputs={name: values[k] for name, values in inputs.items()}, plan=plan)
         assert piece is not None
         pieces.append(piece)
-    log = Log.joined(plan, state, pieces)
-    return {path.removeprefix(f"{PLACE}."): log[path] for path in log.signals}
+    return {path.removeprefix(f"{PLACE}."): np.concatenate([piece[path] for piece in pieces]) for path in plan.signals}
 
 
 def event(param: str, value: float, start_s: float, end_s: float = float("inf")) -> ParamEvent:
     """One parameter of the block replaced within a time window."""
     return ParamEvent(f"{PLACE}.{param}", value, start_s=start_s, end_s=end_s)
+
+
+def outputs_at(
+    model: CompiledModel, inputs: Mapping[str, Any], params: Mapping[str, Any] | None = None
+) -> dict[str, np.ndarray]:
+    """All outputs at the first sample, one row per row of the inputs; see `ironbird.testing.rig`."""
+    return rig.outputs_at(model, inputs, params)

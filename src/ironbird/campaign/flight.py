@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from ironbird.blocks.controllers.navigator import MODES
 from ironbird.campaign.mission import Mission, load_mission
 from ironbird.campaign.witness import Witness, observe
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import FaultError, ModelError, RunError, UnknownNameError
 from ironbird.faults.catalog import parse_fault
-from ironbird.faults.spec import Injection
+from ironbird.faults.spec import Change, Injection
 from ironbird.model.signal import Number
 from ironbird.runtime.events import ParamEvent
 from ironbird.runtime.record import Log
@@ -25,6 +27,10 @@ from ironbird.runtime.step import run
 from ironbird.vehicles.load import Vehicle, load_vehicle
 
 COMPLETED = "mission completed"  # the stop condition that is no crash
+ALIASES = {  # short names in predicates
+    "altitude": "terrain.height_above_ground", "mode": "navigator.mode", "item": "navigator.item",
+    "airspeed": "air.airspeed", "battery": "battery.remaining",
+}  # fmt: skip
 STATISTICS_AFTER_S = 5.0  # tracking errors are counted from here on: the vehicle is in the air
 
 
@@ -123,22 +129,36 @@ class Flight:
         return rows
 
 
-def inject(state: RunState, injection: Injection, lane: int | None = None) -> None:
-    """Schedule a fault in a run; its target must exist in the vehicle and be tunable."""
-    known = state.model.params()
-    if injection.target not in known:
-        raise FaultError(
-            f"{injection.describe()}: "
-            + str(UnknownNameError("parameter", injection.target, known, f"vehicle '{state.model.name}'"))
-        )
-    state.add_event(
-        ParamEvent(
-            param=injection.target, value=injection.value, start_s=injection.start_s, end_s=injection.end_s,
-            effect=injection.fault.effect.effect, shape=injection.shape, rise_s=injection.rise_s,
-            period_s=injection.period_s, duty=injection.duty,
-        ),
-        lane,
-    )  # fmt: skip
+def targets_in(model: CompiledModel, injection: Injection) -> list[tuple[str, Change]]:
+    """The parameters of a model that a fault changes; raises if the vehicle lacks one."""
+    known = model.params()
+    found: list[tuple[str, Change]] = []
+    for pattern, change in zip(injection.targets, injection.fault.changes, strict=True):
+        hits = fnmatch.filter(known, pattern) if "*" in pattern else [pattern] * (pattern in known)
+        if not hits:
+            unknown = UnknownNameError("parameter", pattern, known, f"vehicle '{model.name}'")
+            raise FaultError(f"{injection.describe()}: {unknown}")
+        suffix = f"[{injection.axis}]" if injection.axis is not None and known[hits[0]].size > 1 else ""
+        found += [(path + suffix, change) for path in hits]
+    return found
+
+
+def inject(state: RunState, injection: Injection, lane: int | None = None) -> list[int]:
+    """Schedule a fault in a run; its targets must exist in the vehicle and be tunable.
+
+    Returns the numbers of its events in the lane's list (of the first lane, if all lanes are meant).
+    """
+    first = len(state.events[lane or 0])
+    for path, change in targets_in(state.model, injection):
+        state.add_event(
+            ParamEvent(
+                param=path, value=change.value(injection.severity), start_s=injection.start_s, end_s=injection.end_s,
+                effect=change.effect.effect, shape=injection.shape, rise_s=injection.rise_s,
+                period_s=injection.period_s, duty=injection.duty, when=injection.when,
+            ),
+            lane,
+        )  # fmt: skip
+    return list(range(first, len(state.events[lane or 0])))
 
 
 def fly(
@@ -146,20 +166,23 @@ def fly(
     *,
     mission: Mission | str | Path = "square",
     wind: Wind | None = None,
+    control: str = "truth",
     seed: int = 0,
     settings: Mapping[str, Number] | None = None,
     faults: Sequence[Injection | str] = (),
     until_s: float | None = None,
     log_s: float = 0.02,
     model: CompiledModel | None = None,
+    allow_missing: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> Flight:
     """Fly a mission and return the flight.
 
     `settings` are parameter values by path (`body.mass`). With faults, a twin without them flies beside in the
-    same wind; each fault's witness is the difference to a twin that lacks this fault alone.
+    same wind; each fault's witness is the difference to a twin that lacks this fault alone. A fault on a part that
+    the vehicle does not have is an error, or with `allow_missing` reported as ineffective.
     """
-    vehicle = vehicle if isinstance(vehicle, Vehicle) else load_vehicle(vehicle)
+    vehicle = vehicle if isinstance(vehicle, Vehicle) else load_vehicle(vehicle, control=control)
     mission = mission if isinstance(mission, Mission) else load_mission(mission)
     wind = wind or Wind()
     injections = [f if isinstance(f, Injection) else parse_fault(f) for f in faults]
@@ -179,8 +202,19 @@ def fly(
             state.set_param(path, value)
         except UnknownNameError as error:
             raise ModelError(f"vehicle '{vehicle.id}': {error}") from None
+    state.words = {name: float(number) for number, name in enumerate(MODES)}
+    state.aliases = ALIASES
+    events: list[list[int]] = []
     for number, injection in enumerate(injections):
-        for lane in {0, *without} - {without[number], 1}:
+        events.append([])
+        try:
+            targets_in(model, injection)
+        except FaultError:
+            if not allow_missing:
+                raise
+            continue
+        events[number] = inject(state, injection, 0)
+        for lane in {*without} - {without[number], 1}:
             inject(state, injection, lane)
     if until_s is None:
         cruise = float(state.params[0, model.param_rows("navigator.cruise_speed"), 0][0])
@@ -196,5 +230,16 @@ def fly(
     return Flight(
         vehicle=vehicle, mission=mission, wind=wind, seed=seed, settings=settings, injections=injections, model=model,
         log=log, stop=stop, ended_s=stop.time_s if stop else state.time_s, wall_s=wall_s,
-        witnesses=[observe(injection, log, 0, lane) for injection, lane in zip(injections, without, strict=True)],
+        witnesses=[
+            observe(injection, log, 0, without[i], _triggered_s(state, injection, events[i]))
+            for i, injection in enumerate(injections)
+        ],
     )  # fmt: skip
+
+
+def _triggered_s(state: RunState, injection: Injection, events: list[int]) -> float:
+    """When the trigger of a fault fired; zero if it has none, infinity if it never did."""
+    if not injection.when or not events:
+        return 0.0
+    tick = state.fired[0][events[0]]
+    return math.inf if tick < 0 else tick * state.model.step_s

@@ -31,6 +31,8 @@ class Witness:
     def sentence(self) -> str:
         """For people."""
         what = self.injection.describe()
+        if not self.signal:
+            return f"{what}: ineffective; the vehicle has no such part"
         if not self.effective:
             return f"{what}: ineffective; {self.signal} did not differ from the healthy twin"
         return (
@@ -39,16 +41,19 @@ class Witness:
         )
 
 
-def observe(injection: Injection, log: Log, faulted: int, healthy: int) -> Witness:
+def observe(injection: Injection, log: Log, faulted: int, healthy: int, triggered_s: float = 0.0) -> Witness:
     """Compare the fault's witness signal in two lanes that differ by the fault alone."""
     signal = injection.witness
+    if signal not in log:
+        return Witness(injection, "", "", math.nan, 0.0, 0.0, math.nan)
     rows = min(log.rows(faulted), log.rows(healthy))
     time = log.time_s[:rows]
     a, b = log.lane(signal, faulted)[:rows], log.lane(signal, healthy)[:rows]
     difference = np.abs(a - b).reshape(rows, -1).max(axis=1) if rows else np.zeros(0)
     differs = np.flatnonzero(difference > 0.0)
-    end = min(injection.end_s, float(time[-1]) if rows else 0.0)
-    during = (time >= injection.start_s) & (time <= end)
+    begin = injection.start_s + triggered_s
+    end = min(injection.end_s + triggered_s, float(time[-1]) if rows else 0.0)
+    during = (time >= begin) & (time <= end)
     return Witness(
         injection=injection,
         signal=signal,

@@ -6,16 +6,20 @@ import math
 from typing import Any
 
 from ironbird.errors import FaultError, UnknownNameError
-from ironbird.faults import battery, rotor
-from ironbird.faults.spec import Fault, Injection
+from ironbird.faults import battery, link, load, rotor, sensor, surroundings
+from ironbird.faults.spec import SHAPES, Fault, Injection
 
-FAULTS: dict[str, Fault] = {fault.id: fault for fault in (*rotor.FAULTS, *battery.FAULTS)}
+FAMILIES = (sensor, rotor, battery, load, link, surroundings)
+FAULTS: dict[str, Fault] = {fault.id: fault for family in FAMILIES for fault in family.FAULTS}
 
 _KEYS = {
-    "instance": "instance", "severity": "severity", "start": "start_s", "end": "end_s", "shape": "shape",
-    "rise": "rise_s", "period": "period_s", "duty": "duty", "duration": "duration",
+    "instance": "instance", "axis": "axis", "severity": "severity", "start": "start_s", "end": "end_s",
+    "shape": "shape", "rise": "rise_s", "period": "period_s", "duty": "duty", "duration": "duration",
 }  # fmt: skip
-GRAMMAR = "ID:key=value,…  keys: " + ", ".join(_KEYS) + " (times in seconds, severity 0 to 1)"
+GRAMMAR = (
+    "ID:key=value,…[,when=PREDICATE]  keys: " + ", ".join(_KEYS) + " (times in seconds, severity 0 to 1, axis 0 to 2); "
+    "with when, times count from the moment at which the predicate on signals first holds"
+)
 
 
 def parse_fault(text: str) -> Injection:
@@ -26,6 +30,9 @@ def parse_fault(text: str) -> Injection:
         raise UnknownNameError("fault", name, FAULTS)
     fault = FAULTS[name]
     values: dict[str, Any] = {}
+    rest, when, predicate = rest.partition("when=")
+    if when:
+        values["when"] = predicate.strip()
     for part in filter(None, (p.strip() for p in rest.split(","))):
         key, equals, value = (s.strip() for s in part.partition("="))
         if not equals:
@@ -33,12 +40,12 @@ def parse_fault(text: str) -> Injection:
         if key not in _KEYS:
             raise FaultError(f"fault '{text}': " + str(UnknownNameError("key", key, _KEYS)))
         if key == "shape":
-            if value not in ("step", "ramp", "intermittent"):
+            if value not in SHAPES:
                 raise FaultError(f"fault '{text}': shape '{value}' is not step, ramp or intermittent")
             values["shape"] = value
             continue
         try:
-            values[_KEYS[key]] = int(value) if key == "instance" else float(value)
+            values[_KEYS[key]] = int(value) if key in ("instance", "axis") else float(value)
         except ValueError:
             raise FaultError(f"fault '{text}': {key} needs a number, got '{value}'") from None
         if not math.isfinite(values[_KEYS[key]]):

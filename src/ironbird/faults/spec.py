@@ -1,4 +1,4 @@
-"""What a fault is: data that name a tunable parameter, an effect, a time shape and a severity."""
+"""What a fault is: data that name tunable parameters, an effect on each, a time shape and a severity."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ironbird.errors import FaultError
 
 Effect = Literal["replace", "scale", "offset"]
 Shape = Literal["step", "ramp", "intermittent"]
+SHAPES = ("step", "ramp", "intermittent")
 
 
 @dataclass(frozen=True)
@@ -39,22 +40,38 @@ class Replace:
     effect: Effect = "replace"
 
 
+def switch(value: float = 1.0) -> Replace:
+    """A value that does not depend on the severity: a fault that is there or not."""
+    return Replace(value, value)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What happens to one parameter; {instance} in its path stands for the number of the part, * for all of them."""
+
+    target: str
+    effect: Scale | Offset | Replace
+
+    def value(self, severity: float) -> float:
+        """The effect's number at a severity."""
+        return self.effect.at_0 + severity * (self.effect.at_1 - self.effect.at_0)
+
+
 @dataclass(frozen=True)
 class Fault:
     """One kind of fault. A change of meaning makes a new version: old reports stay comparable."""
 
     id: str
     summary: str
-    target: str  # parameter path; {instance} stands for the number of the part
-    effect: Scale | Offset | Replace
+    changes: tuple[Change, ...]
     severity: str  # what severity 0 to 1 means
     reference: str
-    witness: str  # signal that shows that the fault acted; {instance} as in the target
+    witness: str  # signal that shows that the fault acted; {instance} as in the targets
 
     @property
     def counts_instances(self) -> bool:
         """Whether the target is one of several equal parts."""
-        return "{instance}" in self.target
+        return any("{instance}" in change.target for change in self.changes)
 
 
 @dataclass(frozen=True)
@@ -63,6 +80,7 @@ class Injection:
 
     fault: Fault
     instance: int = 1
+    axis: int | None = None  # one entry of a vector, or all
     severity: float = 1.0
     start_s: float = 0.0
     end_s: float = math.inf
@@ -70,6 +88,7 @@ class Injection:
     rise_s: float = 0.0
     period_s: float = 0.0
     duty: float = 0.5
+    when: str = ""  # predicate on signals; times count from the moment at which it first holds
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.severity <= 1.0:
@@ -78,32 +97,27 @@ class Injection:
             raise FaultError(f"{self.fault.id}: it ends at {self.end_s:g} s, not after its start {self.start_s:g} s")
 
     @property
-    def target(self) -> str:
-        """Path of the parameter that changes."""
-        return self.fault.target.replace("{instance}", str(self.instance))
+    def targets(self) -> list[str]:
+        """Paths of the parameters that change; * still stands for all parts."""
+        return [change.target.replace("{instance}", str(self.instance)) for change in self.fault.changes]
 
     @property
     def witness(self) -> str:
         """Path of the signal that shows it."""
         return self.fault.witness.replace("{instance}", str(self.instance))
 
-    @property
-    def value(self) -> float:
-        """The effect's number at this severity."""
-        effect = self.fault.effect
-        return effect.at_0 + self.severity * (effect.at_1 - effect.at_0)
-
     def describe(self) -> str:
         """As it would be written on the command line."""
-        text = f"{self.fault.id}:"
-        if self.fault.counts_instances:
-            text += f"instance={self.instance},"
-        text += f"severity={self.severity:g},start={self.start_s:g}"
+        parts = [f"instance={self.instance}"] if self.fault.counts_instances else []
+        if self.axis is not None:
+            parts.append(f"axis={self.axis}")
+        parts += [f"severity={self.severity:g}", f"start={self.start_s:g}"]
         if math.isfinite(self.end_s):
-            text += f",end={self.end_s:g}"
-        if self.shape != "step":
-            text += f",shape={self.shape}"
-            text += (
-                f",rise={self.rise_s:g}" if self.shape == "ramp" else f",period={self.period_s:g},duty={self.duty:g}"
-            )
-        return text
+            parts.append(f"end={self.end_s:g}")
+        if self.shape == "ramp":
+            parts += ["shape=ramp", f"rise={self.rise_s:g}"]
+        elif self.shape == "intermittent":
+            parts += ["shape=intermittent", f"period={self.period_s:g}", f"duty={self.duty:g}"]
+        if self.when:
+            parts.append(f"when={self.when}")
+        return f"{self.fault.id}:" + ",".join(parts)

@@ -10,6 +10,7 @@ stated deviations and nothing else, so that a filter's own statistics can be hel
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -75,6 +76,7 @@ class KnownFlight(Block):
     ripple = Param(unit="m/s", default=1.0, doc="the speed swings by this much")
     ripple_rate = Param(unit="rad/s", default=0.7, low=0.01, doc="of the swing")
     delay = Param(unit="s", default=GNSS_DELAY_S, low=0.0, doc="of the past position and velocity")
+    tells = Param(unit="1", default=1.0, doc="0: the estimators are not told that the vehicle stands")
 
     def output(self, x: View, u: View, p: View) -> Values:
         t = ca.SX.sym("t")
@@ -100,7 +102,7 @@ class KnownFlight(Block):
         p_past, v_past = ca.substitute([position, velocity], [t], [u.time - p.delay])
         return {
             "p_NB_N": p_NB_N, "v_NB_N": v_NB_N, "R_NB": R_NB, "w_NB_B": w_NB_B, "specific_force_B": f_B,
-            "p_past_N": p_past, "v_past_N": v_past, "standing": ca.if_else(u.time < p.climb_start, 1, 0),
+            "p_past_N": p_past, "v_past_N": v_past, "standing": ca.if_else(u.time < p.climb_start, p.tells, 0),
         }  # fmt: skip
 
 
@@ -298,6 +300,7 @@ class AttitudeErrorRow:
 PHASES = {"hover": (6.0, 10.0), "turn": (20.0, 60.0)}  # s
 
 
+@functools.cache
 def comparison_model() -> CompiledModel:
     """Both estimators on the known flight."""
     complementary: dict[str, Number] = {"field_0": FIELD_N}

@@ -13,6 +13,7 @@ from ironbird.model.diagram import Diagram
 from ironbird.vehicles.spec import VehicleSpec, parse
 from ironbird.vehicles.templates import multicopter
 
+CONTROLS = ("truth", "reference")
 CATALOG = Path(__file__).parent / "catalog"
 
 
@@ -21,7 +22,7 @@ class Template:
     """A recipe for one kind of vehicle: the grammar of its file, and how its diagram is built."""
 
     spec: type[VehicleSpec]
-    build: Callable[[Any], Diagram]
+    build: Callable[[Any, str], Diagram]  # file's content and kind of control -> diagram
 
 
 TEMPLATES: dict[str, Template] = {
@@ -73,7 +74,12 @@ def load_spec(name: str | Path) -> VehicleSpec:
     return parse(TEMPLATES[template].spec, data, path)
 
 
-def load_vehicle(name: str | Path) -> Vehicle:
-    """A vehicle by catalogue name (`quad_f450`) or file (`my_quad.toml`), ready to be compiled."""
+def load_vehicle(name: str | Path, *, control: str = "truth") -> Vehicle:
+    """A vehicle by catalogue name (`quad_f450`) or file (`my_quad.toml`), ready to be compiled.
+
+    `control` is `truth` (a controller that sees the true state) or `reference` (sensors, estimator, failsafes).
+    """
+    if control not in CONTROLS:
+        raise UnknownNameError("kind of control", control, CONTROLS)
     spec = load_spec(name)
-    return Vehicle(spec, TEMPLATES[spec.template].build(spec), vehicle_path(name))
+    return Vehicle(spec, TEMPLATES[spec.template].build(spec, control), vehicle_path(name))

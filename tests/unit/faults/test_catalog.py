@@ -14,11 +14,20 @@ from ironbird.faults.catalog import FAULTS, parse_fault
 
 def test_a_fault_is_read_as_written() -> None:
     order = parse_fault("rotor.speed_loss@1:instance=2,severity=0.2,start=5,end=9,shape=ramp,rise=1")
-    assert order.target == "rotor/2/motor.health" and order.witness == "rotor/2/motor.speed"
-    assert order.value == pytest.approx(0.8)
+    assert order.targets == ["rotor/2/motor.health"] and order.witness == "rotor/2/motor.speed"
+    assert order.fault.changes[0].value(order.severity) == pytest.approx(0.8)
     assert (order.start_s, order.end_s, order.shape, order.rise_s) == (5.0, 9.0, "ramp", 1.0)
     assert parse_fault("battery.low_voltage@1").end_s == math.inf
     assert parse_fault("battery.low_voltage@1:start=2,duration=3").end_s == 5.0
+    triggered = parse_fault("imu.bias@1:instance=3,axis=2,start=1,when=altitude > 20 and mode == 'mission'")
+    assert triggered.when == "altitude > 20 and mode == 'mission'" and triggered.axis == 2
+    assert parse_fault(triggered.describe()) == triggered
+
+
+def test_every_fault_says_what_it_is() -> None:
+    assert len(FAULTS) > 100
+    for fault in FAULTS.values():
+        assert fault.summary.endswith(".") and fault.severity and fault.reference.startswith("[") and fault.changes
 
 
 @given(

@@ -22,13 +22,23 @@ class MotorCurve(Block):
     slope = Param(unit="rad/s", low=0.0, doc="C_R: speed gained from zero to full throttle")
     idle_speed = Param(unit="rad/s", doc="w_b: speed at zero throttle; may be negative")
     dead_zone = Param(unit="1", default=0.0, low=0.0, high=1.0, doc="no rotation below this command")
+    override = Param(
+        unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="1 drives with override_throttle, not the command"
+    )
+    override_throttle = Param(
+        unit="1", default=0.0, low=-1.0, high=1.0, tunable=True, doc="1 is a runaway controller, below 0 no drive"
+    )
+    stuck = Param(unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="1 keeps the speed as it is")
     health = Param(unit="1", default=1.0, low=0.0, high=1.0, tunable=True, doc="share of the speed left; 0 is dead")
 
     def steady_speed(self, u: View, p: View) -> ca.SX:
         """Speed at which the motor settles."""
-        sigma = clip(u.throttle, 0, 1)
+        driven = p.override > 0.5
+        sigma = clip(ca.if_else(driven, p.override_throttle, u.throttle), 0, 1)
         running = p.slope * sigma * u.voltage_ratio + p.idle_speed  # [RflyModel] 7.1.1
-        return p.health * ca.if_else(sigma >= p.dead_zone, ca.fmax(running, 0), 0)
+        off = ca.logic_and(driven, p.override_throttle < 0)
+        turning = ca.logic_and(sigma >= p.dead_zone, ca.logic_not(off))
+        return p.health * ca.if_else(turning, ca.fmax(running, 0), 0)
 
 
 class Motor(MotorCurve):
@@ -43,11 +53,15 @@ class Motor(MotorCurve):
     time_constant = Param(unit="s", low=1e-4, tunable=True, doc="63 % rise time")
     omega_0 = Param(unit="rad/s", default=0.0, doc="initial speed")
 
+    def _acceleration(self, x: View, u: View, p: View) -> ca.SX:
+        gain = ca.if_else(p.stuck > 0.5, 0, 1 / p.time_constant)
+        return (self.steady_speed(u, p) - x.omega) * gain  # [Dai] Eq. 7: 1/(T s + 1)
+
     def derivative(self, x: View, u: View, p: View) -> Rates:
-        return {"omega": (self.steady_speed(u, p) - x.omega) / p.time_constant}  # [Dai] Eq. 7: 1/(T s + 1)
+        return {"omega": self._acceleration(x, u, p)}
 
     def output(self, x: View, u: View, p: View) -> Values:
-        return {"speed": x.omega, "acceleration": (self.steady_speed(u, p) - x.omega) / p.time_constant}
+        return {"speed": x.omega, "acceleration": self._acceleration(x, u, p)}
 
 
 class MotorSecondOrder(MotorCurve):
@@ -67,7 +81,8 @@ class MotorSecondOrder(MotorCurve):
     def derivative(self, x: View, u: View, p: View) -> Rates:
         wn = p.natural_frequency
         rate = wn * wn * (self.steady_speed(u, p) - x.omega) - 2 * p.damping_ratio * wn * x.rate
-        return {"omega": x.rate, "rate": rate}
+        free = ca.if_else(p.stuck > 0.5, 0, 1)
+        return {"omega": free * x.rate, "rate": free * rate}
 
     def output(self, x: View, u: View, p: View) -> Values:
-        return {"speed": x.omega, "acceleration": x.rate}
+        return {"speed": x.omega, "acceleration": ca.if_else(p.stuck > 0.5, 0, x.rate)}

@@ -20,8 +20,8 @@ class MulticopterControl(Block):
 
     The scheme is the cascade that multicopter autopilots share; the attitude error is the vector part of the error
     quaternion, sin(angle/2) times the axis [Brescianini2013]. Roll, pitch and thrust go before yaw
-    when motors saturate. Attitude and rate set-points (offboard) enter the same cascade further down. Not modelled: gain
-    scheduling, thrust-curve identification.
+    when motors saturate. Attitude and rate set-points (offboard) enter the same cascade further down. Not modelled:
+    gain scheduling, thrust-curve identification.
     """
 
     source = "[Brescianini2013]; [Dai] Eq. 3"

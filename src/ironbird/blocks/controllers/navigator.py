@@ -30,10 +30,10 @@ STANDS_MPS = 0.15
 class Navigator(Block):
     """Mode machine of an autopilot: take-off, hold, mission, return, land, offboard, and failsafes. Sampled.
 
-    Commands are mode numbers, from the input `command` or from `script` (time, command). Of requests at the same time
-    landing goes before return before take-off, [RflyModel] 9.2.1.2; failsafes go before all: terminate, descend, land, return.
-    The set-point runs along the legs with limited speed and acceleration. Without position (GNSS or estimator lost) the vehicle
-    descends level at a steady rate. Not modelled: fly-by turns, terrain following, manual flight.
+    Commands are mode numbers, from the input `command` or from `script` (time, command). Of requests at the same
+    time landing goes before return before take-off, [RflyModel] 9.2.1.2; failsafes go before all: terminate, descend,
+    land, return. The set-point runs along the legs with limited speed and acceleration. Without position (GNSS or
+    estimator lost) the vehicle descends level at a steady rate. Not modelled: fly-by turns, manual flight.
     """
 
     source = "[RflyModel] 9.2.1"
@@ -59,6 +59,7 @@ class Navigator(Block):
     yaw_set = Out(unit="rad", doc="heading")
     control_kind = Out(unit="1", doc="0 position, 1 velocity, 2 attitude, 3 rate, 4 level and sink")
     armed = Out(unit="1", doc="0 before the start, after landing and after termination")
+    disarmed = Out(unit="1", doc="1 while the motors are off on the ground: the estimator may assume rest")
     grounded = Out(unit="1", doc="1 when a landing vehicle stands")
     mode = Out(unit="1", doc="number of the mode")
     failsafe = Out(unit="1", shape=6, doc="active: battery, GNSS, estimator, geofence, attitude, link")
@@ -257,6 +258,7 @@ class Navigator(Block):
             "yaw_set": x.yaw,
             "control_kind": ca.if_else(sinking, BLIND, kind),
             "armed": ca.if_else(ca.logic_and(x.now >= TAKE_OFF, x.off < 0.5), 1, 0),
+            "disarmed": ca.if_else(x.now < TAKE_OFF, 1, 0),
             "grounded": ca.if_else(ca.logic_and(settling, x.timer > GROUNDED_S), 1, 0),
             "mode": x.now,
             "failsafe": x.tripped,

@@ -73,7 +73,7 @@ class ComplementaryFilter(Block):
     gravity = Param(unit="m/s^2", default=9.80665, low=1.0, doc="acceleration of gravity")
     level_gain = Param(unit="1/s", default=0.2, low=0.0, tunable=True, doc="level error to angular velocity")
     heading_gain = Param(unit="1/s", default=0.2, low=0.0, tunable=True, doc="heading error to angular velocity")
-    bias_gain = Param(unit="1/s", default=0.02, low=0.0, tunable=True, doc="rate of the bias integral, of both errors")
+    bias_gain = Param(unit="1/s", default=0.1, low=0.0, tunable=True, doc="rate of the bias integral, of both errors")
     max_bias = Param(unit="rad/s", default=0.1, low=0.0, tunable=True, doc="the integral is held below")
     level_window = Param(unit="1", default=0.3, low=0.0, tunable=True, doc="deviation from g at which it is no level")
     position_gain = Param(unit="1", default=0.2, low=0.0, high=1.0, tunable=True, doc="share taken of a GNSS position")

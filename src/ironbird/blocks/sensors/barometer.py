@@ -37,8 +37,8 @@ class Barometer(Block):
     follows by the standard law; with a share of 1 this is Eq. 15 with beta in K/m (the paper prints K/km) and the air's
     true density. Drift is a Gauss-Markov process, drawn from its steady state at the start. The atmosphere may be
     sampled more slowly than the barometer: between its samples pressure follows the height by the law of
-    hydrostatics. Altitude is geopotential and valid below 11 km. With its default parameters the chip is ideal. Not
-    modelled: temperature, direction of the flow, propeller wash, light on the element.
+    hydrostatics. Altitude is geopotential and valid below 11 km. With its default parameters the chip is ideal.
+    Not modelled: temperature, direction of the flow, propeller wash, light on the element.
     """
 
     source = "[ChipLevel] Eq. 14-15; [ICAO7488]"

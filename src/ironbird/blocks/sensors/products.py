@@ -58,7 +58,7 @@ _IMU_COMMON: Params = {
 
 IMUS: dict[str, Params] = {
     "icm20689": _IMU_COMMON | {
-        # The record's rows (285 a second) taken as white up to half their rate, which is how a slow reader sees the chip.
+        # The record's rows (285 a second) taken as white up to half their rate: how a slow reader sees the chip.
         # Each row is a mean over 1.25 ms: the chip's own density may be as low as 0.0044 deg/s and 90 ug.
         "gyro_noise": 0.0070 * _DEG,  # [R] Pixhawk 4 at rest; [X] the data sheet says 0.006 deg/s
         "accel_noise": 151 * _UG,  # [R] Pixhawk 4 at rest; [X] the data sheet says 150 ug

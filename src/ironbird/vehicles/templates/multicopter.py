@@ -8,22 +8,27 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from ironbird.blocks.actuators.command_latch import CommandLatch
 from ironbird.blocks.actuators.motor import Motor, MotorSecondOrder
 from ironbird.blocks.controllers.multicopter_control import MulticopterControl
 from ironbird.blocks.controllers.navigator import FLY, ROWS, Navigator
 from ironbird.blocks.forces.airframe_drag import AirframeDrag
 from ironbird.blocks.forces.ground_contact import GroundContact
+from ironbird.blocks.forces.load import ShiftedLoad
 from ironbird.blocks.forces.rotor import Rotor
 from ironbird.blocks.monitors.crash_detector import CrashDetector
 from ironbird.blocks.power.battery import Battery
+from ironbird.blocks.sensors.signal_fault import SignalFault
 from ironbird.model.diagram import Diagram, Handle
 from ironbird.vehicles.spec import NotNegative, Positive, Table, Vector3, VehicleSpec
+from ironbird.vehicles.templates.reference_autopilot import Senses, Suite, add_senses
 from ironbird.vehicles.templates.surroundings import add_body, add_environment
 
 CONTROL_SAMPLE_S = 0.004
 NAVIGATOR_SAMPLE_S = 0.02
 MONITOR_SAMPLE_S = 0.01
 BATTERY_SAMPLE_S = 0.01
+ARM_TIME_S = 3.0  # the estimator settles before arming
 MISSION_ITEMS = 16
 HOVER_HEIGHT_M = 10.0
 CCW, CW = 1.0, -1.0
@@ -132,6 +137,16 @@ class ControlTable(Table):
     cruise_acceleration_mps2: Positive = 2.0
 
 
+class SensorTable(Table):
+    """Sensors of the reference autopilot."""
+
+    imus: Annotated[int, Field(ge=1, le=6)] = 3
+    magnetometers: Annotated[int, Field(ge=1, le=4)] = 2
+    gnss: Annotated[int, Field(ge=1, le=4)] = 2
+    barometers: Annotated[int, Field(ge=1, le=4)] = 1
+    estimator: Literal["ekf", "complementary"] = "ekf"
+
+
 class LimitTable(Table):
     """What counts as a crash."""
 
@@ -151,6 +166,7 @@ class MulticopterSpec(VehicleSpec):
     contact: ContactTable
     battery: BatteryTable
     control: ControlTable
+    sensors: SensorTable = SensorTable()
     limits: LimitTable = LimitTable()
 
     @model_validator(mode="after")
@@ -177,8 +193,11 @@ def effectiveness(spec: MulticopterSpec) -> np.ndarray:
     return np.array(columns).T
 
 
-def build(spec: MulticopterSpec) -> Diagram:
-    """The diagram of a multicopter, wired as [Dai] Eq. 3 and 4."""
+def build(spec: MulticopterSpec, control_kind: str = "truth") -> Diagram:
+    """The diagram of a multicopter, wired as [Dai] Eq. 3 and 4.
+
+    `control_kind`: `truth` flies on the true state; `reference` on sensors and an estimator.
+    """
     diagram = Diagram(spec.id)
     lowest = max(point[2] for point in spec.contact.points_B_m)
     body = add_body(
@@ -193,21 +212,35 @@ def build(spec: MulticopterSpec) -> Diagram:
         cruise_speed=spec.control.cruise_speed_mps, acceleration=spec.control.cruise_acceleration_mps2,
         point_0=[0.0, 0.0, -lowest],
     )  # fmt: skip
-    control = _add_control(diagram, spec, body, navigator)
+    control = _add_control(diagram, spec, navigator)
     battery = diagram.add(
         "battery", Battery(sample_s=BATTERY_SAMPLE_S), cells=spec.battery.cells,
         capacity=3600 * spec.battery.capacity_Ah, resistance=spec.battery.resistance_ohm,
         efficiency=spec.battery.efficiency, electronics_power=spec.battery.electronics_W,
     )  # fmt: skip
-    for number, rotor in enumerate(spec.rotor, start=1):
+    motors = [
         _add_rotor(diagram, spec, number, rotor, body, parts, control, battery)
+        for number, rotor in enumerate(spec.rotor, start=1)
+    ]
+    if control_kind == "truth":
+        _use_truth(diagram, body, control, navigator)
+    else:
+        senses = add_senses(
+            diagram, body, parts, spec.home, Suite(**spec.sensors.model_dump()), rotors=motors, battery=battery,
+            capacity=3600 * spec.battery.capacity_Ah, cells=spec.battery.cells, start_height_m=lowest,
+        )  # fmt: skip
+        _use_estimate(diagram, senses, control, navigator)
     _add_airframe(diagram, spec, body, parts)
+    load = diagram.add("load", ShiftedLoad(), mass=spec.body.mass_kg)
+    diagram.connect(body.R_NB, load.R_NB)
+    diagram.connect(parts["gravity"].gravity_N, load.gravity_N)
+    diagram.connect(load.moment_B, body.moment_B)
     contact = _add_contact(diagram, spec, body, parts)
     _add_crash(diagram, spec, body, contact)
     return diagram
 
 
-def _add_control(diagram: Diagram, spec: MulticopterSpec, body: Handle, navigator: Handle) -> Handle:
+def _add_control(diagram: Diagram, spec: MulticopterSpec, navigator: Handle) -> Handle:
     table = spec.control
     motors = [spec.motor[r.motor] for r in spec.rotor]
     propellers = [spec.propeller[r.propeller] for r in spec.rotor]
@@ -224,19 +257,38 @@ def _add_control(diagram: Diagram, spec: MulticopterSpec, body: Handle, navigato
         thrust_coefficient=[q.thrust_coefficient_Ns2 for q in propellers],
         motor_slope=[m.slope_radps for m in motors], motor_idle=[m.idle_speed_radps for m in motors],
     )  # fmt: skip
-    for port in ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B"):
-        diagram.connect(body[port], control[port])
-    for port in ("p_NB_N", "v_NB_N"):
-        diagram.connect(body[port], navigator[port])
     for port in ("position_set", "velocity_set", "yaw_set", "armed", "grounded", "control_kind"):
         diagram.connect(navigator[port], control[port])
     return control
 
 
+def _use_truth(diagram: Diagram, body: Handle, control: Handle, navigator: Handle) -> None:
+    """Control on the true state."""
+    for port in ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B"):
+        diagram.connect(body[port], control[port])
+    for port in ("p_NB_N", "v_NB_N", "R_NB"):
+        diagram.connect(body[port], navigator[port])
+
+
+def _use_estimate(diagram: Diagram, senses: Senses, control: Handle, navigator: Handle) -> None:
+    """Control on the estimator's state, with failsafes."""
+    estimator = senses.estimator
+    for port in ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B"):
+        diagram.connect(estimator[port], control[port])
+    for port in ("p_NB_N", "v_NB_N", "R_NB", "healthy", "gnss_age"):
+        if port in estimator:
+            diagram.connect(estimator[port], navigator[port])
+    if "zero_velocity" in estimator:
+        diagram.connect(navigator.disarmed, estimator.zero_velocity)
+    if senses.gauge is not None:
+        diagram.connect(senses.gauge.remaining, navigator.battery_remaining)
+    diagram.set("navigator.arm_time", ARM_TIME_S)
+
+
 def _add_rotor(
     diagram: Diagram, spec: MulticopterSpec, number: int, rotor: RotorTable, body: Handle,
     parts: dict[str, Handle], control: Handle, battery: Handle,
-) -> None:  # fmt: skip
+) -> Handle:  # fmt: skip
     table, blades = spec.motor[rotor.motor], spec.propeller[rotor.propeller]
     curve = {"slope": table.slope_radps, "idle_speed": table.idle_speed_radps, "dead_zone": table.dead_zone}
     if table.time_constant_s is not None:
@@ -253,7 +305,13 @@ def _add_rotor(
         torque_coefficient=blades.torque_coefficient_Nms2, inertia=blades.inertia_kgm2,
         reference_density=blades.reference_density_kgpm3,
     )  # fmt: skip
-    diagram.connect(control[f"throttle_{number}"], motor.throttle)
+    # The link between control system and vehicle: one period, and a tap for its faults
+    latch = diagram.add(f"rotor/{number}/command", CommandLatch(sample_s=CONTROL_SAMPLE_S))
+    link = diagram.add(f"rotor/{number}/command_fault", SignalFault(1, "1", sample_s=CONTROL_SAMPLE_S))
+    diagram.connect(control[f"throttle_{number}"], latch.command)
+    diagram.connect(latch.value, link.value_in)
+    diagram.connect(latch.stamp, link.stamp_in)
+    diagram.connect(link.value, motor.throttle)
     diagram.connect(battery.voltage_ratio, motor.voltage_ratio)
     diagram.connect(motor.speed, propeller.speed)
     diagram.connect(motor.acceleration, propeller.acceleration)
@@ -262,6 +320,7 @@ def _add_rotor(
     diagram.connect(propeller.moment_B, body.moment_B)
     diagram.connect(propeller.momentum_B, body.momentum_B)
     diagram.connect(propeller.shaft_power, battery.shaft_power)
+    return motor
 
 
 def _add_airframe(diagram: Diagram, spec: MulticopterSpec, body: Handle, parts: dict[str, Handle]) -> None:

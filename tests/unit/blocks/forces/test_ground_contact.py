@@ -107,6 +107,17 @@ def test_standing_depth_is_weight_over_stiffness() -> None:
     np.testing.assert_allclose(p, [0.0, 0.0, STANDING_Z], rtol=0, atol=1e-12)  # m: rounding
 
 
+@pytest.mark.parametrize("angle", [15.0, 30.0])
+def test_standing_depth_on_a_slope_is_measured_across_it(angle: float) -> None:
+    angles, log = slopes()
+
+    a = math.radians(angle)
+    up = np.array([-math.sin(a), 0.0, -math.cos(a)])
+    distance = log.lane("body.p_NB_N", angles.index(angle))[-1] @ up
+    expected = 0.12 - MASS * G * math.cos(a) / (4 * STIFFNESS)
+    assert abs(distance - expected) < 3e-6  # m: friction below the centre of mass tips it by half a degree
+
+
 @pytest.mark.parametrize("angle", [40.0, 50.0])
 def test_slide_down_a_steep_slope_has_the_coulomb_acceleration(angle: float) -> None:
     angles, log = slopes()

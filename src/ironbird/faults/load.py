@@ -1,0 +1,40 @@
+"""Faults of the payload: mass and centre of gravity."""
+
+from __future__ import annotations
+
+from ironbird.faults.spec import Change, Fault, Offset, Scale
+
+FAULTS = (
+    Fault(
+        id="load.drop@1",
+        summary="Part of the mass falls off at once: a lost payload.",
+        changes=(Change("body.mass", Scale(1.0, 0.5)),),
+        severity="1 is half the mass lost",
+        reference="[CopterSim] section 9: isLoadFall",
+        witness="body.specific_force_B",
+    ),
+    Fault(
+        id="load.leak@1",
+        summary="Mass leaves slowly; order it with shape=ramp and rise as the time it takes.",
+        changes=(Change("body.mass", Scale(1.0, 0.5)),),
+        severity="1 is half the mass lost at the end",
+        reference="[CopterSim] section 9: isLoadLeak",
+        witness="body.specific_force_B",
+    ),
+    Fault(
+        id="load.gain@1",
+        summary="Mass is added: ice, a snagged line.",
+        changes=(Change("body.mass", Scale(1.0, 1.5)),),
+        severity="1 is half the mass more",
+        reference="[CopterSim] section 9",
+        witness="body.specific_force_B",
+    ),
+    Fault(
+        id="load.shift@1",
+        summary="The centre of gravity moves: a payload slides (axis=0 forward, 1 right, 2 down).",
+        changes=(Change("load.offset", Offset(0.0, 0.05)),),
+        severity="1 is 0.05 m",
+        reference="[CopterSim] section 9: isLoadShift",
+        witness="load.moment_B",
+    ),
+)

@@ -1,0 +1,72 @@
+"""What the environment does to a vehicle: wind, magnetic field, temperature."""
+
+from __future__ import annotations
+
+from ironbird.faults.spec import Change, Fault, Offset, Replace
+
+FAULTS = (
+    Fault(
+        id="wind.steady@1",
+        summary="A steady wind sets in (axis=0 to the north, 1 to the east, 2 down; all three without axis).",
+        changes=(Change("wind/steady.velocity_N", Offset(0.0, 20.0)),),
+        severity="1 is 20 m/s",
+        reference="[Dai] Eq. 6; [CopterSim] section 9: isConstWind",
+        witness="air.wind_sum_N",
+    ),
+    Fault(
+        id="wind.gust@1",
+        summary="A gust: order it with shape=ramp, rise and end.",
+        changes=(Change("wind/steady.velocity_N", Offset(0.0, 20.0)),),
+        severity="1 is 20 m/s at the top",
+        reference="[Dai] Eq. 6; [CopterSim] section 9: isGustWind",
+        witness="air.wind_sum_N",
+    ),
+    Fault(
+        id="wind.shear@1",
+        summary="Wind that grows with height.",
+        changes=(Change("wind/shear.velocity_20ft_N", Offset(0.0, 10.0)),),
+        severity="1 is 10 m/s at 20 ft",
+        reference="[MIL8785C] 3.7.3.4; [CopterSim] section 9: isSheerWind",
+        witness="air.wind_sum_N",
+    ),
+    Fault(
+        id="wind.turbulence@1",
+        summary="Turbulence sets in.",
+        changes=(Change("wind/turbulence.wind_20ft", Replace(0.0, 30.0)),),
+        severity="1 is a mean wind of 30 m/s at 20 ft, more than severe",
+        reference="[MIL8785C] 3.7.3; [CopterSim] section 9: isTurbWind",
+        witness="air.wind_sum_N",
+    ),
+    Fault(
+        id="environment.magnetic_anomaly@1",
+        summary="A disturbed magnetic field: steel, power lines.",
+        changes=(Change("magnetic.field_home", Offset(0.0, 5e-5)),),
+        severity="1 is 50 microtesla, as much as the earth's field",
+        reference="[Dai] Sec. II-B",
+        witness="magnetic.field_N",
+    ),
+    Fault(
+        id="environment.heat@1",
+        summary="Air warmer than standard: less density, drifting sensors.",
+        changes=(Change("atmosphere.temperature_offset", Offset(0.0, 40.0)),),
+        severity="1 is 40 K",
+        reference="[ChipLevel] Sec. 4",
+        witness="atmosphere.density",
+    ),
+    Fault(
+        id="environment.cold@1",
+        summary="Air colder than standard.",
+        changes=(Change("atmosphere.temperature_offset", Offset(0.0, -40.0)),),
+        severity="1 is 40 K",
+        reference="[ChipLevel] Sec. 4",
+        witness="atmosphere.density",
+    ),
+    Fault(
+        id="environment.gnss_denied@1",
+        summary="All receivers are jammed.",
+        changes=(Change("gnss/*/chip.jamming", Replace(0.0, 1.0)),),
+        severity="1 is no fix at all",
+        reference="[ChipLevel] Sec. 5",
+        witness="gnss/1/chip.satellites_used",
+    ),
+)

@@ -1,0 +1,98 @@
+"""The reference autopilot's senses: sensors with fault taps, voting, estimation (S_sens and the estimator of S_ctrl)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ironbird.blocks.environment.magnetic_wmm import local_field
+from ironbird.blocks.estimators.battery_gauge import BatteryGauge
+from ironbird.blocks.estimators.complementary import ComplementaryFilter
+from ironbird.blocks.estimators.ekf import ErrorStateEkf
+from ironbird.blocks.estimators.imu_voter import ImuVoter
+from ironbird.blocks.estimators.selector import BAROMETER, GNSS, MAGNETOMETER, Selector, numbered
+from ironbird.blocks.estimators.start_height import StartHeight
+from ironbird.model.diagram import Diagram, Handle
+from ironbird.vehicles.spec import Home
+from ironbird.vehicles.templates.sensors import BATTERY_SAMPLE_S, add_sensors
+
+SAMPLE_S = 0.004
+ESTIMATORS = {"ekf": ErrorStateEkf, "complementary": ComplementaryFilter}
+
+
+@dataclass(frozen=True)
+class Suite:
+    """How many of each sensor, and which estimator."""
+
+    imus: int = 3
+    magnetometers: int = 2
+    gnss: int = 2
+    barometers: int = 1
+    estimator: str = "ekf"
+
+
+@dataclass(frozen=True)
+class Senses:
+    """What the controller and navigator are wired to."""
+
+    estimator: Handle
+    gauge: Handle | None
+
+
+def add_senses(
+    diagram: Diagram, body: Handle, parts: Mapping[str, Handle], home: Home, suite: Suite, *,
+    rotors: Sequence[Handle], battery: Handle | None, capacity: float, cells: float, start_height_m: float,
+) -> Senses:  # fmt: skip
+    """Sensors, voters and the estimator; the paths are `imu/N/...`, `mag/N/...`, `vote/...`, `estimator`."""
+    sensors = add_sensors(
+        diagram, body, parts, rotors=rotors, battery=battery, imus=suite.imus, magnetometers=suite.magnetometers,
+        gnss=suite.gnss, barometers=suite.barometers,
+    )  # fmt: skip
+    imu = diagram.add("vote/imu", ImuVoter(suite.imus, sample_s=SAMPLE_S))
+    for i, (accel, gyro) in enumerate(zip(sensors["accel"], sensors["gyro"], strict=True), start=1):
+        diagram.connect(accel.value, imu[f"accel_{i}_B"])
+        diagram.connect(gyro.value, imu[f"gyro_{i}_B"])
+        diagram.connect(gyro.stamp, imu[f"stamp_{i}"])
+    mag = diagram.add("vote/mag", Selector(suite.magnetometers, MAGNETOMETER, sample_s=0.02), threshold=3e-5)
+    for i, tap in enumerate(sensors["mag"]):
+        diagram.connect(tap.value, mag[numbered("mag_B", i)])
+        diagram.connect(tap.stamp, mag[f"stamp_{i + 1}"])
+    baro = diagram.add("vote/baro", Selector(suite.barometers, BAROMETER, sample_s=0.02), threshold=30.0)
+    for i, altitude in enumerate(sensors["baro_altitude"]):
+        height = diagram.add(f"baro/{i + 1}/height", StartHeight(sample_s=0.02), height_0=start_height_m)
+        diagram.connect(altitude.value, height.altitude)
+        diagram.connect(altitude.stamp, height.stamp_in)
+        diagram.connect(height.baro_height, baro[numbered("baro_height", i)])
+        diagram.connect(height.stamp, baro[f"stamp_{i + 1}"])
+    gnss = diagram.add(
+        "vote/gnss", Selector(suite.gnss, GNSS, quality="gnss_fix", sample_s=0.02), threshold=50.0, min_quality=3.0
+    )
+    for i, chip in enumerate(sensors["gnss"]):
+        diagram.connect(sensors["gnss_position"][i].value, gnss[numbered("gnss_position_N", i)])
+        diagram.connect(sensors["gnss_velocity"][i].value, gnss[numbered("gnss_velocity_N", i)])
+        diagram.connect(sensors["gnss_position"][i].stamp, gnss[f"stamp_{i + 1}"])
+        for source, port in (
+            ("fix_type", "gnss_fix"), ("eph", "gnss_eph"), ("epv", "gnss_epv"), ("speed_accuracy", "gnss_speed_accuracy"),
+        ):  # fmt: skip
+            diagram.connect(chip[source], gnss[numbered(port, i)])
+    field = local_field(home.latitude_rad, home.longitude_rad, home.height_m, home.year)["field_home"]
+    estimator = diagram.add(
+        "estimator", ESTIMATORS[suite.estimator](sample_s=SAMPLE_S), field_0=field,
+        position_0=[0.0, 0.0, -start_height_m],
+    )  # fmt: skip
+    for source, ports in (
+        (imu, ("accel_B", "gyro_B")), (mag, ("mag_B",)), (baro, ("baro_height",)),
+        (gnss, tuple(GNSS)),
+    ):  # fmt: skip
+        for port in ports:
+            if port in estimator:
+                diagram.connect(source[port], estimator[port])
+    for source, port in ((imu, "imu_stamp"), (mag, "mag_stamp"), (baro, "baro_stamp"), (gnss, "gnss_stamp")):
+        if port in estimator:
+            diagram.connect(source.stamp, estimator[port])
+    gauge = None
+    if battery is not None:
+        gauge = diagram.add("vote/battery", BatteryGauge(sample_s=BATTERY_SAMPLE_S), capacity=capacity, cells=cells)
+        diagram.connect(sensors["battery"][0].voltage, gauge.voltage)
+        diagram.connect(sensors["battery"][0].charge, gauge.charge)
+    return Senses(estimator, gauge)

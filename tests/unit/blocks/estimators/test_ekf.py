@@ -1,0 +1,354 @@
+"""Error-state Kalman filter: its own statistics against the truth over many seeds, delay, gates, loss of GNSS."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from ironbird.blocks.estimators.ekf import BA, BG, ERRORS, TH, ErrorStateEkf, P, V
+from ironbird.compiler.compiled import CompiledModel
+from ironbird.runtime.events import ParamEvent
+from ironbird.runtime.record import Log
+from ironbird.runtime.state import RunState, start
+from ironbird.runtime.step import run
+from ironbird.testing import check_block
+from ironbird.testing.estimators import (
+    BARO_S,
+    FIELD_N,
+    GNSS_S,
+    GRAVITY,
+    IMU_S,
+    MAG_S,
+    attitude_error_B,
+    comparison_model,
+)
+from ironbird.testing.rig import alone as alone_in_a_model
+
+SEEDS = 200
+CHECK_S = (6.0, 12.0, 18.0, 24.0, 30.0, 36.0, 42.0, 48.0, 54.0, 60.0)
+
+
+def flight(lanes: int, *, seed: int = 1, **params: float) -> RunState:
+    """The known flight; parameters of the filter may be changed."""
+    state = start(comparison_model(), lanes=lanes, seed=seed)
+    for name, value in params.items():
+        state.set_param(f"ekf.{name}", value)
+    return state
+
+
+def value(state: RunState, path: str) -> np.ndarray:
+    """A sampled block's state or output at the latest sample: [lane, size]."""
+    flat = state.model.flat
+    column, array = (flat.xd, state.xd) if path in flat.xd.start else (flat.held, state.held)
+    part = array[:, column.rows(path), :]
+    return np.asarray(part.transpose(0, 2, 1).reshape(-1, part.shape[1])[: state.lanes])
+
+
+def covariance(state: RunState) -> np.ndarray:
+    """The filter's covariance: [lane, 23, 23]."""
+    packed = value(state, "ekf.covariance")
+    full = np.zeros((state.lanes, ERRORS, ERRORS))
+    columns, rows = np.tril_indices(ERRORS)  # the upper triangle, column by column
+    full[:, rows, columns] = packed
+    full[:, columns, rows] = packed
+    return full
+
+
+def rotation(q: np.ndarray) -> np.ndarray:
+    """Quaternions to matrices, stored column by column as in a log."""
+    w, x, y, z = q.T
+    rows = [
+        1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y),
+        2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x),
+        2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y),
+    ]  # fmt: skip
+    return np.stack(rows, axis=-1)
+
+
+def errors(state: RunState) -> np.ndarray:
+    """True error of attitude, velocity, position, gyro and accelerometer bias after the latest update: [lane, 15]."""
+    parts = [attitude_error_B(rotation(value(state, "ekf.q")), value(state, "flight.R_NB"))]
+    for own, true in (
+        ("v", "flight.v_NB_N"), ("p", "flight.p_NB_N"), ("gyro_bias", "imu.gyro_bias_B"),
+        ("accel_bias", "imu.accel_bias_B"),
+    ):  # fmt: skip
+        parts.append(value(state, true) - value(state, f"ekf.{own}"))
+    return np.concatenate(parts, axis=1)
+
+
+class Consistency:
+    """200 flights with matched noise: errors and covariances at some times, innovations at all."""
+
+    def __init__(self) -> None:
+        state = flight(SEEDS, std_velocity_0=1e-3)  # it stands still at the start
+        state.set_param("flight.tells", 0.0)
+        draws = np.random.default_rng(7).normal(scale=0.1, size=(SEEDS, 3))
+        for lane in range(SEEDS):
+            state.set_param("ekf.position_0", draws[lane], lane)
+        self.error, self.covariance = [], []
+        pieces = []
+        for until_s in CHECK_S:
+            pieces.append(run(state, until_s, log=["ekf"], log_s=0.02))
+            self.error.append(errors(state))
+            self.covariance.append(covariance(state))
+        self.time_s = np.concatenate([piece.time_s for piece in pieces])
+        self.signals = {
+            path: np.concatenate([piece.all_lanes(path) for piece in pieces], axis=1) for path in pieces[0].signals
+        }
+
+    def nees(self, rows: list[int]) -> np.ndarray:
+        """Normalised estimation error squared, mean over the seeds, at each time."""
+        found = []
+        for error, full in zip(self.error, self.covariance, strict=True):
+            e, part = error[:, rows], full[:, rows][:, :, rows]
+            found.append(np.mean(np.einsum("li,li->l", e, np.linalg.solve(part, e[..., None])[..., 0])))
+        return np.array(found)
+
+
+@functools.cache
+def consistency() -> Consistency:
+    return Consistency()
+
+
+# ---------------------------------------------------------------------- statistics
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("attitude", [*range(TH, TH + 3)]), ("velocity", [*range(V, V + 3)]), ("position", [*range(P, P + 3)]),
+        ("biases", [*range(BG, BA + 3)]), ("all", [*range(BA + 3)]),
+    ],
+)  # fmt: skip
+def test_errors_are_as_large_as_the_covariance_says(name: str, rows: list[int]) -> None:
+    nees = consistency().nees(rows)
+
+    freedom = SEEDS * len(rows)
+    low, high = chi2.ppf([0.025, 0.975], freedom) / SEEDS
+    inside = (nees > low) & (nees < high)
+    assert inside.sum() >= 8  # of ten looks at a 95 % band; two outside have a chance of 9 %, three of 1 %
+    low, high = chi2.ppf([5e-5, 1 - 5e-5], freedom) / SEEDS  # and none far outside
+    assert nees.min() > low and nees.max() < high
+
+
+@pytest.mark.parametrize(
+    ("name", "sample_s", "size"),
+    [
+        ("nis_gnss_position", GNSS_S, 3),
+        ("nis_gnss_velocity", GNSS_S, 3),
+        ("nis_mag", MAG_S, 3),
+        ("nis_baro", BARO_S, 1),
+    ],
+)
+def test_innovations_are_as_large_as_the_filter_expects(name: str, sample_s: float, size: int) -> None:
+    # The output at a sample shows the fusion of the sample before: the last row before each new one is taken.
+    every = round(sample_s / 0.02)
+    settled = consistency().signals[f"ekf.{name}"][:, round(1.0 / 0.02) + every - 1 :: every]
+
+    freedom = settled.size * size
+    low, high = chi2.ppf([0.025, 0.975], freedom) / freedom  # 95 %: within 0.3 to 0.9 % of one
+    assert low < settled.mean() < high
+    per_time = settled.mean(axis=0)  # and over the seeds alone, at every time
+    low, high = chi2.ppf([0.025, 0.975], SEEDS * size) / (SEEDS * size)
+    assert np.mean((per_time > low) & (per_time < high)) > 0.92  # 95 % of at least 295 times, less 2.4 deviations
+
+
+def test_covariance_stays_positive_definite_for_a_minute() -> None:
+    for full in consistency().covariance:
+        scale = 1 / np.sqrt(np.einsum("lii->li", full))
+        correlation = full * scale[:, :, None] * scale[:, None, :]
+        assert np.linalg.eigvalsh(correlation).min() > 1e-9  # rounding of a double is 1e-16
+
+
+def test_biases_converge() -> None:
+    start_spread = np.sqrt(np.mean(consistency().error[0][:, BG:] ** 2, axis=0))
+    end_spread = np.sqrt(np.mean(consistency().error[-1][:, BG:] ** 2, axis=0))
+
+    assert np.all(end_spread[:3] < 5e-4)  # from 5e-3 rad/s; the walk alone gives 4e-4 in a minute
+    assert np.all(end_spread[3:] < 1e-2)  # from 5e-2 m/s^2
+    assert np.all(end_spread < start_spread)
+
+
+def test_no_good_measurement_is_rejected_and_the_filter_calls_itself_healthy() -> None:
+    healthy = consistency().signals["ekf.healthy"]
+
+    assert consistency().signals["ekf.rejected"].max() == 0.0
+    assert healthy[:, consistency().time_s > 1.0].min() == 1.0
+    assert healthy[:, 0].max() == 0.0  # not yet aligned
+
+
+# ---------------------------------------------------------------------- alignment
+
+
+@pytest.mark.parametrize("attitude", [(0.0, 0.0, 0.5), (0.1, -0.2, 2.8), (-0.3, 0.15, -1.6)])
+def test_alignment_finds_the_attitude_of_a_standing_vehicle(attitude: tuple[float, float, float]) -> None:
+    roll, pitch, yaw = attitude
+    cr, sr, cp, sp, cy, sy = (f(a) for a in attitude for f in (math.cos, math.sin))
+    R = np.array(
+        [
+            [cp * cy, sr * sp * cy - cr * sy, cr * sp * cy + sr * sy],
+            [cp * sy, sr * sp * sy + cr * cy, cr * sp * sy - sr * cy],
+            [-sp, sr * cp, cr * cp],
+        ]
+    )
+    state = start(alone(), lanes=2)
+    state.set_input("accel_B", R.T @ [0.0, 0.0, -GRAVITY])
+    state.set_input("mag_B", R.T @ FIELD_N)
+    log = stamped(state, 0.8)
+
+    np.testing.assert_allclose(log["block.euler"][-1], [roll, pitch, yaw], atol=1e-9)  # exact but for rounding
+    assert log["block.aligned"][-1] == 1.0
+
+
+@functools.cache
+def alone() -> CompiledModel:
+    return alone_in_a_model(ErrorStateEkf(), step_s=IMU_S, field_0=FIELD_N)
+
+
+def stamped(state: RunState, until_s: float) -> Log:
+    """Run a filter on its own with inputs that stand still but for the stamps; the log of the last sample."""
+    while state.time_s < until_s - 1e-9:
+        time_s = state.time_s + IMU_S
+        for name in ("imu_stamp", "mag_stamp"):
+            state.set_input(name, time_s)
+        log = run(state, time_s, log_s=IMU_S)
+    return log
+
+
+def test_airspeed_and_turns_tell_the_wind() -> None:
+    # Four headings at 15 m/s through the air; ground velocity and airspeed are exact.
+    wind = np.array([4.0, -3.0])
+    state = start(alone(), lanes=2)
+    state.set_input("accel_B", [0.0, 0.0, -GRAVITY])
+    state.set_input("mag_B", FIELD_N)
+    stamped(state, 0.6)
+    for i in range(200):
+        heading = 2 * math.pi * i / 40
+        air = 15.0 * np.array([math.cos(heading), math.sin(heading)])
+        state.set_state("block.v", [*(air + wind), 0.0])  # as if known; only the wind is asked for
+        state.set_input("airspeed", 15.0)
+        state.set_input("airspeed_stamp", state.time_s)
+        run(state, state.time_s + IMU_S, log=["block.wind_N"], log_s=IMU_S)
+
+    np.testing.assert_allclose(state.get("block.wind"), wind, atol=0.3)  # 200 looks at 1 m/s noise: 0.1 m/s
+
+
+# ---------------------------------------------------------------------- delay, gates, loss
+
+
+def rms(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.sum(values**2, axis=-1))))
+
+
+def tail(log: Log, own: str, true: str, from_s: float, to_s: float = math.inf) -> np.ndarray:
+    rows = (log.time_s >= from_s) & (log.time_s < to_s)
+    return np.asarray((log.all_lanes(own) - log.all_lanes(true))[:, rows])
+
+
+def test_gnss_delay_is_made_good_in_a_turn() -> None:
+    signals = ["ekf.p_NB_N", "ekf.v_NB_N", "flight.p_NB_N", "flight.v_NB_N"]
+    right = run(flight(32), 60.0, log=signals, log_s=0.1)
+    wrong = run(flight(32, gnss_delay=0.0), 60.0, log=signals, log_s=0.1)
+
+    position = [rms(tail(log, "ekf.p_NB_N", "flight.p_NB_N", 25.0)) for log in (right, wrong)]
+    velocity = [rms(tail(log, "ekf.v_NB_N", "flight.v_NB_N", 25.0)) for log in (right, wrong)]
+    assert position[0] < 0.3 and velocity[0] < 0.08  # m, m/s; noise of one sample is 1.1 m, 0.26 m/s
+    assert position[1] > 4 * position[0] and velocity[1] > 5 * velocity[0]  # 10 m/s times 0.12 s is 1.2 m
+
+
+def test_gate_rejects_an_outlier() -> None:
+    state = flight(32)
+    for axis, jump in ((0, 40.0), (1, -25.0)):
+        state.add_event(ParamEvent(f"gnss.jump[{axis}]", jump, start_s=30.0, end_s=31.0))
+    log = run(state, 34.0, log=["ekf", "flight"], log_s=0.02)
+
+    outlier = (log.time_s > 30.02) & (log.time_s < 31.0)
+    rejected = log.all_lanes("ekf.rejected")
+    assert rejected[:, outlier, 0].min() == 1.0 and rejected[:, outlier, 1:].max() == 0.0
+    assert rejected[:, log.time_s > 31.1].max() == 0.0
+    assert np.abs(tail(log, "ekf.p_NB_N", "flight.p_NB_N", 29.0)).max() < 1.2  # no trace of the 40 m
+
+
+def test_lasting_jump_of_gnss_is_believed_after_the_time_out() -> None:
+    state = flight(32)
+    state.add_event(ParamEvent("gnss.jump[0]", 40.0, start_s=30.0))
+    log = run(state, 45.0, log=["ekf", "flight"], log_s=0.02)
+
+    error = tail(log, "ekf.p_NB_N", "flight.p_NB_N", 0.0)
+    waiting, after = (log.time_s > 30.1) & (log.time_s < 34.9), log.time_s > 38.0
+    assert np.abs(error[:, waiting, 0]).max() < 1.2  # dead reckoning
+    np.testing.assert_allclose(error[:, after, 0].mean(), 40.0, atol=0.2)  # GNSS is all there is; noise of the mean
+    assert log.all_lanes("ekf.rejected")[:, after].max() == 0.0
+
+
+def test_barometer_that_is_off_for_long_is_re_zeroed() -> None:
+    state = flight(32)
+    state.add_event(ParamEvent("baro.offset", 15.0, start_s=30.0))
+    log = run(state, 45.0, log=["ekf", "flight"], log_s=0.02)
+
+    error = tail(log, "ekf.p_NB_N", "flight.p_NB_N", 0.0)
+    waiting, after = (log.time_s > 30.1) & (log.time_s < 34.9), log.time_s > 38.0
+    assert log.all_lanes("ekf.rejected")[:, waiting, 3].min() == 1.0
+    assert log.all_lanes("ekf.rejected")[:, after].max() == 0.0
+    np.testing.assert_allclose(value(state, "ekf.baro_offset").mean(), 15.0, atol=0.3)
+    assert np.abs(error[:, log.time_s > 30.0, 2]).max() < 1.4  # 4 deviations of the sample that re-zeroed, 0.3 m
+
+
+def test_magnetic_disturbance_does_not_turn_the_heading() -> None:
+    state = flight(32)
+    state.add_event(ParamEvent("mag.offset[1]", 1.5e-5, start_s=30.0))
+    log = run(state, 60.0, log=["ekf", "flight.R_NB"], log_s=0.02)
+
+    turn = attitude_error_B(log.all_lanes("ekf.R_NB"), log.all_lanes("flight.R_NB"))
+    waiting = (log.time_s > 30.1) & (log.time_s < 34.9)
+    assert log.all_lanes("ekf.rejected")[:, waiting, 2].min() == 1.0
+    assert np.abs(turn[:, log.time_s > 30.0]).max() < math.radians(1.5)
+    learnt = value(state, "ekf.mag_bias")[:, 1] - value(state, "mag.mag_bias_B")[:, 1]
+    np.testing.assert_allclose(learnt.mean(), 1.5e-5, rtol=0.02)  # the offset is learnt as one of the vehicle
+
+
+def test_loss_of_gnss_is_flagged_and_attitude_stays_bounded() -> None:
+    state = flight(32)
+    for axis, speed in (("speed", 0.0), ("ripple", 0.0)):
+        state.set_param(f"flight.{axis}", speed)  # hover: the accelerometer is a level
+    state.add_event(ParamEvent("gnss.available", 0.0, start_s=30.0, end_s=110.0))
+    log = run(state, 120.0, log=["ekf", "flight"], log_s=0.1)
+
+    healthy, age = log.all_lanes("ekf.healthy"), log.all_lanes("ekf.gnss_age")
+    assert healthy[:, (log.time_s > 2) & (log.time_s < 34.0)].min() == 1.0
+    assert healthy[:, (log.time_s > 35.3) & (log.time_s < 110.0)].max() == 0.0
+    np.testing.assert_allclose(age[:, log.time_s == 60.0], 30.2, atol=0.25)
+    turn = attitude_error_B(log.all_lanes("ekf.R_NB"), log.all_lanes("flight.R_NB"))
+    assert np.abs(turn[:, (log.time_s > 30) & (log.time_s < 110.0), :2]).max() < math.radians(2.0)
+    # 80 s of dead reckoning are corrected within seconds of the next fix
+    assert healthy[:, log.time_s > 112.0].min() == 1.0
+    assert np.abs(tail(log, "ekf.p_NB_N", "flight.p_NB_N", 114.0)).max() < 2.5
+
+
+def test_attitude_survives_the_loss_of_gnss_in_a_turn() -> None:
+    state = flight(32)
+    state.add_event(ParamEvent("gnss.available", 0.0, start_s=30.0))
+    log = run(state, 60.0, log=["ekf", "flight"], log_s=0.1)
+
+    turn = attitude_error_B(log.all_lanes("ekf.R_NB"), log.all_lanes("flight.R_NB"))
+    assert np.abs(turn[:, log.time_s > 30]).max() < math.radians(2.5)  # the gyros carry it; the level is 12 % off g
+
+
+def test_lost_inertial_data_is_flagged() -> None:
+    state = flight(8)
+    state.add_event(ParamEvent("imu.alive", 0.0, start_s=5.0))
+    log = run(state, 6.0, log=["ekf.healthy"], log_s=0.1)
+
+    assert log.all_lanes("ekf.healthy")[:, (log.time_s > 2) & (log.time_s < 5)].min() == 1.0
+    assert log.all_lanes("ekf.healthy")[:, log.time_s > 5.15].max() == 0.0
+
+
+def test_block_passes_the_public_check_in_flight() -> None:
+    check_block(
+        ErrorStateEkf(), params={"field_0": FIELD_N, "align_time": 0.004}, step_s=IMU_S, until_s=0.4,
+        inputs={"accel_B": [0.1, 0.2, -9.8], "mag_B": FIELD_N, "gyro_B": 0.01, "gnss_fix": 3.0, "airspeed_stamp": 0.1},
+    )  # fmt: skip

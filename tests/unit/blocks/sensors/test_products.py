@@ -1,0 +1,70 @@
+"""Products: names are found or corrected, and every parameter fits its block."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from ironbird.blocks.sensors import products
+from ironbird.blocks.sensors.airspeed import Airspeed
+from ironbird.blocks.sensors.barometer import Barometer
+from ironbird.blocks.sensors.gnss import Gnss
+from ironbird.blocks.sensors.imu import Imu
+from ironbird.blocks.sensors.magnetometer import Magnetometer
+from ironbird.blocks.sensors.optical_flow import OpticalFlow
+from ironbird.blocks.sensors.rangefinder import Rangefinder
+from ironbird.errors import UnknownNameError
+from ironbird.model.block import Block
+from ironbird.model.diagram import Diagram
+
+FAMILIES: list[tuple[type[Block], dict[str, products.Params], Callable[[str], products.Params]]] = [
+    (Imu, products.IMUS, products.imu_params),
+    (Magnetometer, products.MAGNETOMETERS, products.magnetometer_params),
+    (Barometer, products.BAROMETERS, products.barometer_params),
+    (Gnss, products.GNSS, products.gnss_params),
+    (Airspeed, products.AIRSPEEDS, products.airspeed_params),
+    (Rangefinder, products.RANGEFINDERS, products.rangefinder_params),
+    (OpticalFlow, products.OPTICAL_FLOWS, products.optical_flow_params),
+]
+
+
+@pytest.mark.parametrize(("block", "table", "read"), FAMILIES, ids=lambda value: getattr(value, "__name__", ""))
+def test_every_product_fits_its_block(
+    block: type[Block], table: dict[str, products.Params], read: Callable[[str], products.Params]
+) -> None:
+    for name in table:
+        diagram = Diagram("product")
+        diagram.add("chip", block(), **read(name))  # names, shapes and ranges are checked here
+        for key in table[name]:
+            assert np.isfinite(diagram.value(f"chip.{key}")).all()
+
+
+def test_the_promised_products_are_there() -> None:
+    known = {name for _, table, _ in FAMILIES for name in table}
+    assert known == {
+        "icm20689", "mpu6000", "icm20602", "bmi055", "ist8310", "hmc5883l", "ms5611", "ublox_m8n", "ublox_f9p",
+        "ms4525do", "tfmini", "px4flow",
+    }  # fmt: skip
+    assert set(products.GNSS_TIMING) == set(products.GNSS)
+
+
+def test_unknown_names_raise_with_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown inertial sensor 'icm20698'; did you mean 'icm20689'"):
+        products.imu_params("icm20698")
+    with pytest.raises(UnknownNameError, match=r"unknown satellite receiver 'm9n'"):
+        products.gnss_params("m9n")
+
+
+def test_parameters_handed_out_are_a_copy() -> None:
+    products.imu_params("icm20689")["gyro_noise"] = 1.0
+    assert products.imu_params("icm20689")["gyro_noise"] == pytest.approx(0.007 * math.pi / 180)
+
+
+def test_scales_of_the_chips_are_those_of_the_data_sheets() -> None:
+    imu, mag = products.imu_params("icm20689"), products.magnetometer_params("ist8310")
+    assert imu["accel_resolution"] == pytest.approx(1 / 208.8379, rel=1e-6)  # [MPSoC] 4: LSB per m/s^2
+    assert imu["gyro_resolution"] == pytest.approx(1 / 938.734, rel=1e-6)  # [MPSoC] 4: exact value
+    assert mag["resolution"] == pytest.approx(1e-6 / 13.2, rel=1e-12)
