@@ -77,6 +77,7 @@ class _Body:
         self.order = self.graph.needed([s.node for s in stores], set(kept))
         self.pairs = self._sine_pairs()
         self.guards = self._guards()
+        self.absorbed = {condition: self._selections(condition) for condition in self.guards}
         self.expr: dict[int, str] = {}
         self.lines: list[str] = []
 
@@ -129,9 +130,22 @@ class _Body:
                 claimed |= cone
         return guards
 
+    def _selections(self, condition: int) -> list[int]:
+        """Selections on a condition whose chosen side is guarded: they move into the guarded part, too."""
+        cone = set(self.guards[condition])
+        found: list[int] = []
+        for node in self.order:
+            op, args = self.graph.nodes[node].op, self.graph.nodes[node].args
+            if node in self.kept or op not in ("select", "if_else_zero") or args[0] != condition:
+                continue
+            if args[1] in cone and (op == "if_else_zero" or (args[2] not in cone and args[2] not in found)):
+                found.append(node)
+        return found
+
     def _schedule(self) -> list[int | tuple[int, list[int]]]:
         """Nodes and guarded parts in an order in which everything is computed before it is used."""
-        part_of = {node: condition for condition, nodes in self.guards.items() for node in nodes}
+        parts = {c: sorted([*nodes, *self.absorbed[c]]) for c, nodes in self.guards.items()}
+        part_of = {node: condition for condition, nodes in parts.items() for node in nodes}
         first_use = {condition: len(self.graph.nodes) for condition in self.guards}
         needs: dict[int, set[int]] = {}
         users: dict[int, set[int]] = {}
@@ -160,25 +174,39 @@ class _Body:
         result: list[int | tuple[int, list[int]]] = []
         while ready:
             _, me = heapq.heappop(ready)
-            result.append(me if me >= 0 else (-1 - me, self.guards[-1 - me]))
+            result.append(me if me >= 0 else (-1 - me, parts[-1 - me]))
             for user in users.get(me, ()):
                 missing[user] -= 1
                 if missing[user] == 0:
                     heapq.heappush(ready, (place[user], user))
-        if len(result) != len(needs):  # a guarded part that needs its own selection: compute it unguarded
+        if len(result) != len(needs):  # a guarded part that needs its own selection
             stuck = [-1 - me for me, n in missing.items() if n > 0 and me < 0]
-            del self.guards[stuck[0]]
+            with_selections = [condition for condition in stuck if self.absorbed[condition]]
+            if with_selections:
+                self.absorbed[with_selections[0]] = []
+            else:
+                del self.guards[stuck[0]]
             return self._schedule()
         return result
 
     def _guarded(self, condition: int, nodes: list[int]) -> None:
-        inside = set(nodes)
-        leaving = [node for node in nodes if not self.users[node] <= inside]
+        inside, absorbed = set(nodes), set(self.absorbed[condition])
+        leaving = [node for node in nodes if node not in absorbed and not self.users[node] <= inside]
         for node in leaving:
             self.lines.append(f"  ib_f g{node} = IB_C(0.0);")
-        self.lines.append(f"  if (ib_any({self._mask(condition)})) {{")
+        for node in absorbed:
+            args = self.graph.nodes[node].args
+            other = self._number(args[2]) if len(args) == 3 else "IB_C(0.0)"
+            self.lines.append(f"  ib_f v{node} = {other};")
+        mask = self._mask(condition)
+        self.lines.append(f"  if (ib_any({mask})) {{")
         for node in nodes:
-            self._statement(node, "    ")
+            if node in absorbed:
+                chosen = self._number(self.graph.nodes[node].args[1])
+                self.lines.append(f"    v{node} = ib_select({mask}, {chosen}, v{node});")
+                self.expr[node] = f"v{node}"
+            else:
+                self._statement(node, "    ")
         for node in leaving:
             self.lines.append(f"    g{node} = {self._number(node)};")
             self.expr[node] = f"g{node}"

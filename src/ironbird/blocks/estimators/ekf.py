@@ -263,18 +263,15 @@ class ErrorStateEkf(Block):
         moved = ca.densify(phi @ symmetric @ phi.T) + ca.diag(added)
         estimate = _Estimate(ca.triu2symm(ca.triu(moved)), ca.SX.zeros(ERRORS))
 
-        # Measurements: each group hangs under one condition, so that it costs nothing between its samples
-        bad = [x.closed[i] > 0.5 for i in range(4)]
-        due = [ca.logic_and(bad[i], x.ages[i] > p.reset_after) for i in range(4)]
+        # Measurements: each layer hangs under one condition, so that it costs little between its samples
+        due = [ca.logic_and(x.closed[i] > 0.5, x.ages[i] > p.reset_after) for i in range(4)]
         groups = _Groups(x, self.sample_s)
-        estimate = self._fuse_pseudo(estimate, x, u, p, n, start, active)
-        use = ca.logic_and(fresh[1], active)
-        estimate = self._fuse_field(estimate, x, u, p, n, use, due[MAG], groups)
-        use = ca.logic_and(fresh[2], active)
-        estimate, offset = self._fuse_baro(estimate, x, u, p, n, use, due[BARO], groups)
+        use_airspeed = ca.logic_and(fresh[4], active)
+        estimate = self._fuse_rare(estimate, x, u, p, n, start, active, use_airspeed)
+        use_mag, use_baro = ca.logic_and(fresh[1], active), ca.logic_and(fresh[2], active)
+        estimate, offset = self._fuse_field_and_height(estimate, x, u, p, n, use_mag, use_baro, due, groups)
         use = ca.logic_and(ca.logic_and(fresh[3], u.gnss_fix > 2.5), active)
         estimate = self._fuse_gnss(estimate, x, u, p, n, use, due, groups)
-        estimate = self._fuse_airspeed(estimate, x, u, p, n, ca.logic_and(fresh[4], active))
 
         # The correction goes into the nominal state, [Sola2017] Eq. 283
         d = estimate.error
@@ -301,10 +298,10 @@ class ErrorStateEkf(Block):
             "past_lag": ca.if_else(shift, 0, x.past_lag + 1),
         }  # fmt: skip
 
-    def _fuse_pseudo(
-        self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, start: _Alignment, active: ca.SX
+    def _fuse_rare(
+        self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, start: _Alignment, active: ca.SX, air: ca.SX
     ) -> _Estimate:
-        """Zero velocity of a standing vehicle, or the accelerometer as a level (alignment, GNSS lost)."""
+        """Zero velocity of a standing vehicle, or the accelerometer as a level (alignment, GNSS lost); airspeed."""
         accel = ca.if_else(start.now, start.accel, 0.5 * (x.accel_last + u.accel_B))
         length = ca.sqrt(ca.dot(accel, accel))
         standing = ca.logic_and(u.zero_velocity > 0.5, ca.logic_not(start.now))
@@ -316,21 +313,32 @@ class ErrorStateEkf(Block):
         tilt = -_skew(g_B)
         stand = flag(standing)
         tilted = 1 - stand
-        noise = ca.if_else(
-            standing, p.zero_velocity_noise, ca.if_else(start.now, p.align_noise, p.level_noise)
-        )  # fmt: skip
+        noise = ca.if_else(standing, p.zero_velocity_noise, ca.if_else(start.now, p.align_noise, p.level_noise))
         after = e
         for i in range(3):
             row = {TH + k: tilted * tilt[i, k] for k in range(3) if k != i}
             row |= {BA + i: tilted, V + i: stand}
             residual = ca.if_else(standing, -n.v[i], accel[i] - x.accel_bias[i] + g_B[i])
-            after = after.fuse(row, residual, noise**2)
-        return e.replaced(use, after)
+            after = after.fuse(row, residual, noise**2, use)
+        # Speed through the air: length of velocity less wind
+        relative = n.v - ca.vertcat(x.wind, 0)
+        speed = ca.sqrt(ca.dot(relative, relative) + SMALLEST**2)
+        fast = ca.logic_and(speed > p.min_airspeed, u.airspeed > p.min_airspeed)
+        ahead = relative / speed
+        row = {V + k: ahead[k] for k in range(3)} | {W + k: -ahead[k] for k in range(2)}
+        moving = ca.logic_and(air, fast)
+        after = after.fuse(row, u.airspeed - speed, p.airspeed_noise**2, moving, p.airspeed_gate)
+        return e.replaced(ca.logic_or(use, air), after)
 
-    def _fuse_field(
-        self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, use: ca.SX, due: ca.SX, groups: _Groups
-    ) -> _Estimate:
-        """Magnetic field: that of the earth turned into B, plus the vehicle's own."""
+    def _fuse_field_and_height(
+        self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, mag: ca.SX, baro: ca.SX, due: list[ca.SX],
+        groups: _Groups,
+    ) -> tuple[_Estimate, ca.SX]:  # fmt: skip
+        """Magnetometer: the earth's field turned into B, plus the vehicle's own. Barometer: height.
+
+        A barometer that disagrees for long is re-zeroed while GNSS knows the height, else believed.
+        """
+        layer = ca.logic_or(mag, baro)
         m_B = n.R.T @ x.field
         turn = _skew(m_B)
         after = e
@@ -339,23 +347,18 @@ class ErrorStateEkf(Block):
             row |= {MN + k: n.R[k, i] for k in range(3)}
             row[MB + i] = ca.SX(1)
             residual = u.mag_B[i] - m_B[i] - x.mag_bias[i]
-            after = after.forget(MB + i, due, p.std_mag_bias_0**2 + residual**2)
-            after = after.fuse(row, residual, p.mag_noise**2, p.gates[MAG], due)
-        groups.note(MAG, use, after)
-        return e.replaced(use, after)
-
-    def _fuse_baro(
-        self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, use: ca.SX, due: ca.SX, groups: _Groups
-    ) -> tuple[_Estimate, ca.SX]:
-        """Height; a barometer that disagrees for long is re-zeroed while GNSS knows the height, else believed."""
-        residual = u.baro_height - x.baro_offset + n.p[2]
+            after = after.forget(MB + i, ca.logic_and(mag, due[MAG]), p.std_mag_bias_0**2 + residual**2)
+            after = after.fuse(row, residual, p.mag_noise**2, mag, p.gates[MAG], due[MAG])
+        groups.note(MAG, layer, mag, after)
         known = x.ages[GNSS_POSITION] < NO_FIX_S
-        after = e.forget(P + 2, ca.logic_and(due, ca.logic_not(known)), FORGET * p.baro_noise**2)
-        row = {P + 2: ca.SX(-1)}
-        after = after.fuse(row, ca.if_else(ca.logic_and(due, known), 0, residual), p.baro_noise**2, p.gates[BARO], due)
-        groups.note(BARO, use, after)
-        rezero = ca.logic_and(use, ca.logic_and(due, known))
-        return e.replaced(use, after), x.baro_offset + ca.if_else(rezero, residual, 0)
+        residual = u.baro_height - x.baro_offset + n.p[2]
+        rezero = ca.logic_and(baro, ca.logic_and(due[BARO], known))
+        moved = ca.logic_and(baro, ca.logic_and(due[BARO], ca.logic_not(known)))
+        after = after.counted_anew().forget(P + 2, moved, FORGET * p.baro_noise**2)
+        shown = ca.if_else(rezero, 0, residual)
+        after = after.fuse({P + 2: ca.SX(-1)}, shown, p.baro_noise**2, baro, p.gates[BARO], due[BARO])
+        groups.note(BARO, layer, baro, after)
+        return e.replaced(layer, after), x.baro_offset + ca.if_else(rezero, residual, 0)
 
     def _fuse_gnss(
         self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, use: ca.SX, due: list[ca.SX], groups: _Groups
@@ -373,8 +376,8 @@ class ErrorStateEkf(Block):
             after = after.forget(P + i, due[GNSS_POSITION], FORGET * spread[i] ** 2)
             row = {P + i: ca.SX(1), V + i: -lag}
             residual = u.gnss_position_N[i] - p_past[i]
-            after = after.fuse(row, residual, spread[i] ** 2, p.gates[GNSS_POSITION], due[GNSS_POSITION])
-        groups.note(GNSS_POSITION, use, after)
+            after = after.fuse(row, residual, spread[i] ** 2, use, p.gates[GNSS_POSITION], due[GNSS_POSITION])
+        groups.note(GNSS_POSITION, use, use, after)
         after = after.counted_anew()
         speed = ca.fmax(u.gnss_speed_accuracy, p.min_speed_accuracy)
         for i in range(3):
@@ -382,8 +385,8 @@ class ErrorStateEkf(Block):
             row = {V + i: ca.SX(1)}
             row |= {TH + k: tilt[i, k] for k in range(3)} | {BA + k: lag * n.R[i, k] for k in range(3)}
             residual = u.gnss_velocity_N[i] - v_past[i]
-            after = after.fuse(row, residual, speed**2, p.gates[GNSS_VELOCITY], due[GNSS_VELOCITY])
-        groups.note(GNSS_VELOCITY, use, after)
+            after = after.fuse(row, residual, speed**2, use, p.gates[GNSS_VELOCITY], due[GNSS_VELOCITY])
+        groups.note(GNSS_VELOCITY, use, use, after)
         return e.replaced(use, after)
 
     def _path_at(self, x: View, n: _Nominal, lag: ca.SX) -> ca.SX:
@@ -398,16 +401,6 @@ class ErrorStateEkf(Block):
             total = total + weight * x.past[6 * i : 6 * i + 6]
         share = clip(lag / newest, 0, 1)  # younger than all stored ones: between now and the newest
         return ca.if_else(place > 0, total, n.path + share * (x.past[:6] - n.path))
-
-    def _fuse_airspeed(self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, fresh: ca.SX) -> _Estimate:
-        """Speed through the air: length of velocity less wind."""
-        relative = n.v - ca.vertcat(x.wind, 0)
-        speed = ca.sqrt(ca.dot(relative, relative) + SMALLEST**2)
-        fast = ca.logic_and(speed > p.min_airspeed, u.airspeed > p.min_airspeed)
-        ahead = relative / speed
-        row = {V + k: ahead[k] for k in range(3)} | {W + k: -ahead[k] for k in range(2)}
-        after = e.fuse(row, u.airspeed - speed, p.airspeed_noise**2, p.airspeed_gate, ca.SX(0))
-        return e.replaced(ca.logic_and(fresh, fast), after)
 
     def output(self, x: View, u: View, p: View) -> Values:
         n = self._predict(x, u, p)
@@ -472,10 +465,13 @@ class _Estimate:
     count: int = 0
 
     def fuse(
-        self, row: dict[int, ca.SX], residual: ca.SX, variance: ca.SX, gate: ca.SX | None = None,
+        self, row: dict[int, ca.SX], residual: ca.SX, variance: ca.SX, use: ca.SX, gate: ca.SX | None = None,
         force: ca.SX | None = None,
     ) -> _Estimate:  # fmt: skip
-        """One scalar measurement; `row` holds the few derivatives by the error state that are not zero."""
+        """One scalar measurement, where `use` holds and it is within the gate (or forced).
+
+        `row` holds the few derivatives by the error state that are not zero.
+        """
         cross = ca.SX.zeros(ERRORS)
         expected = ca.SX(0)
         for place, slope in row.items():
@@ -485,23 +481,21 @@ class _Estimate:
         for place, slope in row.items():
             total = total + slope * cross[place]
         innovation = residual - expected
-        inverse = 1 / total
-        nis = innovation**2 * inverse
-        closed: ca.SX | float = 0.0
-        if gate is not None and force is not None:
-            taken = ca.logic_or(nis < gate**2, force)
-            inverse = ca.if_else(taken, inverse, 0)
-            closed = 1 - flag(taken)
-        # Without these bounds CasADi would spread the division and the choice over every entry of the covariance; they
-        # also keep a measurement that is not a number out.
-        inverse = ca.fmax(inverse, 0)
+        nis = innovation**2 / total
+        taken = use
+        if gate is not None:
+            within = nis < gate**2
+            taken = ca.logic_and(use, within if force is None else ca.logic_or(within, force))
+        # The bounds have no effect on numbers. Without them CasADi would spread the choice and the division over every
+        # entry of the covariance; they also keep a measurement that is not a number out.
+        inverse = ca.fmax(_weight(taken) / total, 0)
         innovation = clip(innovation, -LARGEST, LARGEST)
         gain = cross * inverse
         return _Estimate(
             ca.triu2symm(ca.triu(self.covariance - gain @ cross.T)),
             self.error + gain * innovation,
             self.nis_sum + nis,
-            self.closed + closed,
+            self.closed + 1 - flag(taken),
             self.count + 1,
         )
 
@@ -532,12 +526,20 @@ class _Groups:
         self.closed = [x.closed[i] for i in range(4)]
         self.nis = [x.nis[i] for i in range(4)]
 
-    def note(self, group: int, use: ca.SX, after: _Estimate) -> None:
-        """Enter a group's sample."""
+    def note(self, group: int, layer: ca.SX, use: ca.SX, after: _Estimate) -> None:
+        """Enter a group's sample; everything hangs under the condition of its layer."""
         shut = ca.SX(after.closed) > 0.5
-        self.ages[group] = ca.if_else(use, ca.if_else(shut, self.ages[group], 0), self.ages[group])
-        self.closed[group] = ca.if_else(use, flag(shut), self.closed[group])
-        self.nis[group] = ca.if_else(use, after.nis_sum / after.count, self.nis[group])
+        idle = _weight(use) < 0.5
+        for values, new in (
+            (self.ages, ca.if_else(shut, self.ages[group], 0)), (self.closed, flag(shut)),
+            (self.nis, after.nis_sum / after.count),
+        ):  # fmt: skip
+            values[group] = ca.if_else(layer, ca.if_else(idle, values[group], new), values[group])
+
+
+def _weight(condition: ca.SX) -> ca.SX:
+    """1 where a condition holds, else 0; as a plain number, so that it starts no guard within that of its layer."""
+    return ca.fmax(flag(condition), 0)
 
 
 def _skew(v: ca.SX) -> ca.SX:

@@ -226,10 +226,11 @@ def test_offboard_set_points_are_passed_on() -> None:
     ],
 )
 def test_failsafe_leads_to_its_mode(inputs: dict[str, Any], params: dict[str, Any], mode: int) -> None:
-    state = mission([[50.0, 0.0, -10.0, 0.0, 1e6, FLY]], **params)
+    state = mission([[50.0, 0.0, -10.0, 0.0, 1e6, FLY]])
     follow(state, 20.0)  # far from home
-    if "fence_height" not in params:
-        assert state.get("block.now")[0] == MISSION
+    assert state.get("block.now")[0] == MISSION
+    for name, value in params.items():
+        state.set_param(f"block.{name}", value)
     rows = follow(state, 23.0, **inputs)
 
     assert mode in rows["now"]

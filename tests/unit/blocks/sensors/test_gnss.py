@@ -76,13 +76,13 @@ def test_measured_latitude_and_longitude_are_those_of_the_measured_position() ->
 
     away = log["block.position_N"] - STILL["p_NB_N"]
     exact = pymap3d.ned2geodetic(*away.T, lat, lon, h, deg=False)
-    reach = np.abs(away[:, :2]).max()
-    tolerance = (
-        reach**2 / 6.4e6 / 6.4e6 * math.tan(lat) + 1e-14
-    )  # curvature is left out: metres squared over the radius
-    np.testing.assert_allclose(log["block.latitude"], exact[0], rtol=0, atol=tolerance)
-    np.testing.assert_allclose(log["block.longitude"], exact[1], rtol=0, atol=2 * tolerance)
-    np.testing.assert_allclose(log["block.height"], exact[2], rtol=0, atol=reach**2 / 6.4e6)
+    reach = np.linalg.norm(away, axis=1).max()
+    second = reach**2 / 6.36e6**2  # second order in distance over the earth's radius is left out
+    np.testing.assert_allclose(log["block.latitude"], exact[0], rtol=0, atol=(1 + math.tan(lat)) * second)
+    np.testing.assert_allclose(
+        log["block.longitude"], exact[1], rtol=0, atol=(1 + math.tan(lat)) * second / math.cos(lat)
+    )
+    np.testing.assert_allclose(log["block.height"], exact[2], rtol=0, atol=reach**2 / 6.36e6)
 
 
 # ---------------------------------------------------------------------- errors
