@@ -130,6 +130,15 @@ PROOFS = (
         "1e-9; 1e-12", f"{BLOCKS}/power/test_battery.py",
     ),
     Proof(
+        "controller: hover carries the weight, allocation gives what is asked for, heading does not matter",
+        "equilibrium; linear algebra; symmetry, Hypothesis", "1e-12; 1e-11; 1e-11",
+        f"{BLOCKS}/controllers/test_multicopter_control.py",
+    ),
+    Proof(
+        "navigator: time of a leg, limits of speed and acceleration", "trapezoid of speed", "1.5 samples; 1e-9",
+        f"{BLOCKS}/controllers/test_navigator.py",
+    ),
+    Proof(
         "hover speed and throttle, level flight at 15 degrees, three F450 files", "published figures",
         "all printed digits", f"{SYSTEM}/test_f450_published_figures.py",
     ),

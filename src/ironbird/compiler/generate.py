@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ironbird.compiler.emit import Emitter, Store
 from ironbird.compiler.flatten import ARRAYS, Flat, noise_rows
 from ironbird.compiler.ir import TICK, Graph
+from ironbird.errors import CompileError
 
 METHODS = {"euler": 1, "rk2": 2, "rk4": 4}
 
@@ -143,7 +144,9 @@ def _noise(flat: Flat) -> str:
 
 
 def _samples(flat: Flat, emitter: Emitter, roots: list[list[int]]) -> str:
-    parts = []
+    if len(flat.groups) > 60:
+        raise CompileError(f"{len(flat.groups)} groups of sampled blocks; the kernel takes 60: use fewer sample times")
+    parts = [_group_tables(flat, emitter, roots)]
     for number, (group, nodes) in enumerate(zip(flat.groups, roots, strict=True)):
         stores = [Store(array, row, node, name) for (array, row, name), node in zip(group.targets, nodes, strict=True)]
         parts.append(
@@ -152,9 +155,9 @@ def _samples(flat: Flat, emitter: Emitter, roots: list[list[int]]) -> str:
             f"{emitter.body(stores, use_pre=True, use_tick=False)}}}\n\n"
         )
     parts.append(
-        "static int ib_model_samples(double t, int64_t tick, ib_u seed, const ib_f *x, ib_f *xd, ib_f *held, "
+        "static uint64_t ib_model_samples(double t, int64_t tick, ib_u seed, const ib_f *x, ib_f *xd, ib_f *held, "
         "const ib_f *u, const ib_f *p, const ib_f *pre, ib_f *noise) {\n"
-        "  int ran = 0;\n  ib_f spare; (void)spare;\n"
+        "  uint64_t ran = 0;\n  ib_f spare; (void)spare;\n"
     )
     for number, group in enumerate(flat.groups):
         rate = group.group.rate
@@ -162,7 +165,22 @@ def _samples(flat: Flat, emitter: Emitter, roots: list[list[int]]) -> str:
         draws = "".join(_draws(flat, path, "    ") for path in group.noises)
         parts.append(
             f"  if (tick % {rate.every} == {rate.offset}) {{ /* {blocks} */\n{draws}"
-            f"    ib_model_samples_{number}(t, x, xd, held, u, p, pre, noise);\n    ran = 1;\n  }}\n"
+            f"    ib_model_samples_{number}(t, x, xd, held, u, p, pre, noise);\n    ran |= UINT64_C(1) << {number};\n  }}\n"
         )
     parts.append("  return ran;\n}\n")
     return "".join(parts)
+
+
+def _group_tables(flat: Flat, emitter: Emitter, roots: list[list[int]]) -> str:
+    """Which sampled states each group computes; a state that is only handed on was looked at before."""
+    rows: list[int] = []
+    first = [0]
+    for group, nodes in zip(flat.groups, roots, strict=True):
+        for (array, row, _), node in zip(group.targets, nodes, strict=True):
+            if array == "xd" and emitter.graph.nodes[node].op not in ("leaf", "const"):
+                rows.append(row)
+        first.append(len(rows))
+    return (
+        f"static const int ib_group_first[] = {{{', '.join(map(str, first))}}};\n"
+        f"static const int ib_group_rows[] = {{{', '.join(map(str, [*rows, 0]))}}};\n\n"
+    )

@@ -561,7 +561,7 @@ class _Plots:
 
     def _rotors(self) -> str:
         signals = _matching(self.log, r"rotor/(.+)/motor\.speed")
-        touched = {part for i in self.flight.injections for part in (i.target, i.witness)}
+        touched = {part for i in self.flight.injections for part in (*i.targets, i.witness)}
         curves = []
         for i, (signal, number) in enumerate(signals):
             values = self._values(signal, FLIGHT)[:, 0]

@@ -12,7 +12,7 @@ from ironbird import CompiledModel, Diagram, compile_model
 from ironbird.compiler.analysis import operating_point
 from ironbird.errors import ModelError, UnknownNameError
 
-THROTTLES = [f"control.throttle_{i}" for i in range(1, 5)]
+THROTTLES = [f"rotor/{i}/command_fault.value" for i in range(1, 5)]
 SPEEDS = {f"rotor/{i}/motor.omega": 600.0 for i in range(1, 5)}
 
 
@@ -70,5 +70,5 @@ def test_a_trim_that_does_not_exist_is_an_error(f450: CompiledModel) -> None:
     hold = {"body.p": [0.0, 0.0, -10.0], "body.v": 0.0, "body.w": 0.0}
     with pytest.raises(ModelError, match=r"no trim found for model 'quad_f450': the largest residual left is"):
         f450.trim(inputs=THROTTLES, hold=hold, guess=SPEEDS, params={"body.mass": 10.0})  # too heavy to hover
-    with pytest.raises(UnknownNameError, match=r"unknown input 'control.throttle_9'"):
-        f450.trim(inputs=["control.throttle_9"])
+    with pytest.raises(UnknownNameError, match=r"unknown input 'rotor/9/command_fault.value'"):
+        f450.trim(inputs=["rotor/9/command_fault.value"])

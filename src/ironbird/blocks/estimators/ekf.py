@@ -515,7 +515,10 @@ class _Estimate:
     def replaced(self, use: ca.SX, after: _Estimate) -> _Estimate:
         """This estimate, or the one after a group where the group's sensor has something new."""
         upper = ca.if_else(use, ca.triu(after.covariance), ca.triu(self.covariance))
-        return _Estimate(ca.triu2symm(upper), ca.if_else(use, after.error, self.error))
+        error = ca.if_else(use, after.error, self.error)
+        # The bound has no effect on numbers: it keeps CasADi from carrying a choice between error and zero into the
+        # products of the next layer, which would pull this layer's work out of its guard.
+        return _Estimate(ca.triu2symm(upper), ca.fmin(error, LARGEST) if self.error.is_zero() else error)
 
 
 class _Groups:

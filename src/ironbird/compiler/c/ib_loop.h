@@ -7,9 +7,11 @@
  *              ib_model_rates    derivatives of the continuous states (called once per stage)
  *              ib_model_project  continuous states back to their manifold
  *              ib_model_noise    noise of continuous blocks, drawn every tick
- *              ib_model_samples  sampled blocks that are due: their noise, outputs and next states
+ *              ib_model_samples  sampled blocks that are due: their noise, outputs and next states; a bit per group
  *              ib_model_log      all loggable signals
  *              ib_model_stop     stop conditions
+ *
+ *   tables     ib_group_first, ib_group_rows: the sampled states that each group computes (not those it only moves)
  *
  * Data of a block of IB_W lanes is contiguous: arrays are [block][row][lane].
  * Order within tick k (time k h): parameter events, noise, sampled blocks, log, stop conditions, integration.
@@ -167,15 +169,21 @@ static inline void ib_integrate(double t, ib_f *x, const ib_f *tk, const ib_f *p
 #endif
 }
 
-/* Lanes with a state that is not a number or beyond all bounds. States that have decayed to nothing become zero:
- * subnormal numbers would slow the processor a hundredfold. */
-static inline ib_i ib_sweep(ib_f *x, int n) {
-  const ib_f limit = ib_splat(IB_DIVERGENCE_LIMIT), nothing = ib_splat(IB_NOTHING), zero = ib_splat(0.0);
+/* One state: zero if it has decayed to nothing (subnormal numbers would slow the processor a hundredfold), and
+ * whether it is a number within bounds. */
+static inline ib_i ib_sweep(ib_f *x) {
+  const ib_f size = ib_fabs(*x);
+  *x = ib_select(ib_lt(size, ib_splat(IB_NOTHING)), ib_splat(0.0), *x);
+  return ib_lt(size, ib_splat(IB_DIVERGENCE_LIMIT));
+}
+
+/* Lanes with a state that is not a number or beyond all bounds: continuous ones, and sampled ones just computed. */
+static inline ib_i ib_diverged(ib_f *x, ib_f *xd, uint64_t sampled) {
   ib_i good = ib_lt(ib_splat(0.0), ib_splat(1.0));
-  for (int i = 0; i < n; ++i) {
-    const ib_f size = ib_fabs(x[i]);
-    good = ib_and(good, ib_lt(size, limit));
-    x[i] = ib_select(ib_lt(size, nothing), zero, x[i]);
+  for (int i = 0; i < IB_NX; ++i) good = ib_and(good, ib_sweep(&x[i]));
+  for (int g = 0; sampled >> g; ++g) {
+    if (!(sampled >> g & 1)) continue;
+    for (int i = ib_group_first[g]; i < ib_group_first[g + 1]; ++i) good = ib_and(good, ib_sweep(&xd[ib_group_rows[i]]));
   }
   return ib_not(good);
 }
@@ -237,7 +245,7 @@ static void ib_run_block(const ib_run_args *r, int64_t block) {
     }
     if (dirty) ib_model_prelude(p, pre);
     ib_model_noise(seed, tick, noise);
-    const int sampled = ib_model_samples(t, tick, seed, x, xd, held, u, p, pre, noise);
+    const uint64_t sampled = ib_model_samples(t, tick, seed, x, xd, held, u, p, pre, noise);
     if (dirty || sampled || IB_TICK_ALWAYS) ib_model_tick(held, u, p, pre, noise, tk);
     dirty = 0;
 
@@ -295,9 +303,7 @@ static void ib_run_block(const ib_run_args *r, int64_t block) {
 
     for (int i = 0; i < IB_NX; ++i) before[i] = x[i];
     ib_integrate(t, x, tk, pre, p);
-    ib_i bad = ib_sweep(x, IB_NX);
-    if (sampled) bad = ib_or(bad, ib_sweep(xd, IB_NXD));
-    bad = ib_and(bad, alive);
+    const ib_i bad = ib_and(ib_diverged(x, xd, sampled), alive);
     if (ib_any(bad)) {
       for (int l = 0; l < IB_W; ++l) {
         if (!((const int64_t *)&bad)[l]) continue;

@@ -109,6 +109,13 @@ def test_drift_grows_from_its_start_and_starts_anew() -> None:
     np.testing.assert_array_equal(found["value"][TO:30], SIGNAL[TO:30])
 
 
+def test_drift_that_ends_is_gone_at_once_though_another_fault_goes_on() -> None:
+    events = [event("drift_rate", 5.0, FROM * T, TO * T), event("offset", 1.0, FROM * T)]
+    found = follow(tap(), {"value_in": SIGNAL, "stamp_in": STAMP}, events=events)
+
+    np.testing.assert_array_equal(found["value"][TO:], SIGNAL[TO:] + 1.0)
+
+
 def test_noise_is_normal_with_its_deviation_and_independent_between_axes() -> None:
     log = sample(tap(), 20_000, {"value_in": [1.0, 2.0, 3.0], "stamp_in": 0.0}, {"noise": [0.5, 0.0, 2.0]})
 
