@@ -118,13 +118,21 @@ class _Body:
         guards: dict[int, list[int]] = {}
         for condition in sorted(arms):
             cone: set[int] = set()
-            for number in reversed(self.order):
+            # From the chosen sides towards the leaves; a node's users come before it because their numbers are larger.
+            waiting = [-arm for arm in arms[condition]]
+            heapq.heapify(waiting)
+            seen = set(waiting)
+            while waiting:
+                number = -heapq.heappop(waiting)
                 op = self.graph.nodes[number].op
-                free = number in self.kept or number in stored or number in claimed or op in ("const", "leaf")
-                if free or not uses[number]:
+                if number in self.kept or number in stored or number in claimed or op in ("const", "leaf"):
                     continue
                 if all(user in cone or under == condition for user, under in uses[number]):
                     cone.add(number)
+                    for arg in self.graph.nodes[number].args:
+                        if -arg not in seen:
+                            seen.add(-arg)
+                            heapq.heappush(waiting, -arg)
             if len(cone) >= GUARD_OPERATIONS:
                 guards[condition] = sorted(cone)
                 claimed |= cone

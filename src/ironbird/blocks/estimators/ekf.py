@@ -194,7 +194,7 @@ class ErrorStateEkf(Block):
             ),
         )  # fmt: skip
 
-    def _transition(self, x: View, p: View, n: _Nominal, variance_p: ca.SX) -> ca.SX:
+    def _transition(self, p: View, n: _Nominal, variance_p: ca.SX) -> ca.SX:
         """Jacobian of the error over one sample, [Sola2017] Eq. 270, sparse."""
         phi = ca.SX.eye(ERRORS)
         phi[TH : TH + 3, TH : TH + 3] = quaternion.rotation_matrix(n.step).T
@@ -258,7 +258,7 @@ class ErrorStateEkf(Block):
 
         # Covariance of the prediction; the alignment starts it from zero
         symmetric = ca.triu2symm(ca.SX(ca.Sparsity.upper(ERRORS), x.covariance))
-        phi = self._transition(x, p, n, ca.diag(symmetric)[P : P + 3])
+        phi = self._transition(p, n, ca.diag(symmetric)[P : P + 3])
         added = self._process_noise(p, n.dt) + ca.if_else(start.now, self._initial_variance(p), ca.SX.zeros(ERRORS))
         moved = ca.densify(phi @ symmetric @ phi.T) + ca.diag(added)
         estimate = _Estimate(ca.triu2symm(ca.triu(moved)), ca.SX.zeros(ERRORS))
@@ -487,7 +487,7 @@ class _Estimate:
             within = nis < gate**2
             taken = ca.logic_and(use, within if force is None else ca.logic_or(within, force))
         # The bounds have no effect on numbers. Without them CasADi would spread the choice and the division over every
-        # entry of the covariance; they also keep a measurement that is not a number out.
+        # entry of the covariance.
         inverse = ca.fmax(_weight(taken) / total, 0)
         innovation = clip(innovation, -LARGEST, LARGEST)
         gain = cross * inverse
