@@ -121,6 +121,9 @@ FaultOption = Annotated[
 def fly(
     vehicle: VehicleArgument,
     mission: Annotated[str, typer.Option(help="square, hover, or a TOML file with waypoints.")] = "square",
+    control: Annotated[
+        str, typer.Option(help="reference: sensors, estimator and failsafes; truth: a controller that sees all.")
+    ] = "reference",
     wind: WindOption = None,
     turbulence: TurbulenceOption = 0.0,
     seed: SeedOption = 0,
@@ -130,6 +133,13 @@ def fly(
         float | None, typer.Option(help="End after this many seconds, whatever the mission says.", min=0.001)
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the results; out/VEHICLE by default.")] = None,
+    speed: Annotated[
+        float | None,
+        typer.Option(help="Keep to the wall clock at this factor and listen to 'ironbird tune'.", min=0.01, max=100),
+    ] = None,
+    replay: Annotated[
+        Path | None, typer.Option(help="A tunings.json of an earlier flight: the same changes at the same ticks.")
+    ] = None,
     ulog: Annotated[bool, typer.Option("--ulog", help="Also write a PX4 ULog file.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Also write a CSV file.")] = False,
 ) -> None:
@@ -141,17 +151,28 @@ def fly(
     Example: ironbird fly quad_f450 --wind 5,270 --fault 'rotor.speed_loss@1:instance=1,severity=0.2,start=5'
     """
     from ironbird.campaign.flight import fly as fly_mission
+    from ironbird.campaign.live import LiveControl
+    from ironbird.runtime.tuning import read_tunings
 
+    live = None
     try:
+        if speed is not None:
+            live = LiveControl(out or Path("out") / Path(vehicle).stem)
+            typer.echo(f"listening: ironbird tune {live.path.parent} PATH=VALUE", err=True)
         with _progress(f"flying {vehicle}") as update:
             flight = fly_mission(
-                vehicle, mission=mission, wind=_wind(wind, turbulence), seed=seed, settings=_settings(set_ or []),
-                faults=fault or [], until_s=until, progress=update,
+                vehicle, mission=mission, control=control, wind=_wind(wind, turbulence), seed=seed,
+                settings=_settings(set_ or []),
+                faults=fault or [], until_s=until, progress=update, speed=speed, live=live,
+                tunings=read_tunings(replay) if replay else (),
             )  # fmt: skip
         folder = out or Path("out") / flight.vehicle.id
         _write(flight, folder, ulog=ulog, csv=csv)
     except IronbirdError as error:
         _fail(error)
+    finally:
+        if live is not None:
+            live.close()
     _table(flight.summary(), f"{flight.vehicle.spec.title}")
     typer.echo(f"log:    {folder / 'flight.parquet'}")
     typer.echo(f"report: {folder / 'flight.html'}")
@@ -164,6 +185,10 @@ def _write(flight: Flight, folder: Path, *, ulog: bool, csv: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         flight.log.to_parquet(folder / "flight.parquet")
         (folder / "summary.json").write_text(json.dumps(flight.summary(), indent=2, ensure_ascii=False) + "\n")
+        if flight.tunings:
+            from ironbird.runtime.tuning import write_tunings
+
+            write_tunings(folder / "tunings.json", flight.tunings)
         if ulog:
             from ironbird.report.ulog import write_ulog
 
@@ -173,6 +198,32 @@ def _write(flight: Flight, folder: Path, *, ulog: bool, csv: bool) -> None:
         write_flight_page(flight, folder / "flight.html")
     except OSError as error:
         raise IronbirdError(f"cannot write results to {folder}: {error}") from error
+
+
+@app.command()
+def tune(
+    folder: Annotated[Path, typer.Argument(help="Folder of a flight started with 'fly … --speed'.")],
+    values: Annotated[list[str], typer.Argument(metavar="PATH=VALUE…", help="Tunable parameters and their values.")],
+) -> None:
+    """Change parameters of a flight while it flies; the changes are recorded and can be replayed."""
+    from ironbird.campaign.live import tune as tune_flight
+
+    try:
+        time_s = tune_flight(folder, dict(_settings(values)))
+    except IronbirdError as error:
+        _fail(error)
+    typer.echo(f"changed at {time_s:.3f} s of simulation time")
+
+
+@app.command("compare-estimators")
+def compare_estimators(
+    lanes: Annotated[int, typer.Option(help="Flights, each with its own seed.", min=1, max=4096)] = 64,
+) -> None:
+    """Attitude errors of the Kalman filter and the complementary filter on the same flights, hovering and turning."""
+    from ironbird.testing.estimators import attitude_error_table
+
+    rows = attitude_error_table(lanes=lanes)
+    _table({f"{r.estimator}, {r.phase}": r.sentence() for r in rows}, "Attitude error")
 
 
 @app.command()
@@ -294,6 +345,9 @@ def bench(
         f"{many['lanes']} lanes": f"{many['us_per_step']} µs a step each, {many['ratio_to_jsbsim']} times JSBSim",
         "JSBSim F450": f"{result['jsbsim']['us_per_step']} µs a step",
     }
+    for key, name in (("single_lane", "reference autopilot, one"), ("lanes", f"the same, {many['lanes']} lanes")):
+        full = result["reference_autopilot"][key]
+        rows[name] = f"{full['us_per_step']} µs a step each, {full['ratio_to_jsbsim']} times JSBSim"
     names = {
         "cold_start_s": "hover flight of 10 s, empty cache",
         "warm_start_s": "hover flight of 10 s, warm",

@@ -84,7 +84,8 @@ def test_vehicles_faults_and_show(tmp_path: Path) -> None:
 
 def test_ctrl_c_keeps_what_was_flown(tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [*COMMAND, "fly", "quad_f450", "--mission", "hover", "--until", "100000", "--set", "battery.capacity=1e12", "--out", "o"],
+        [*COMMAND, "fly", "quad_f450", "--control", "truth", "--mission", "hover", "--until", "100000",
+         "--set", "battery.capacity=1e12", "--out", "o"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     time.sleep(4.0)

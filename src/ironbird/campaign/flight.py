@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ironbird.blocks.controllers.navigator import MODES
+from ironbird.campaign.live import LiveControl
 from ironbird.campaign.mission import Mission, load_mission
 from ironbird.campaign.witness import Witness, observe
 from ironbird.compiler.compiled import CompiledModel, compile_model
@@ -20,10 +21,12 @@ from ironbird.errors import FaultError, ModelError, RunError, UnknownNameError
 from ironbird.faults.catalog import parse_fault
 from ironbird.faults.spec import Change, Injection
 from ironbird.model.signal import Number
+from ironbird.runtime.clock import Pace
 from ironbird.runtime.events import ParamEvent
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState, Stop, start
 from ironbird.runtime.step import run
+from ironbird.runtime.tuning import Tuning
 from ironbird.vehicles.load import Vehicle, load_vehicle
 
 COMPLETED = "mission completed"  # the stop condition that is no crash
@@ -31,6 +34,7 @@ ALIASES = {  # short names in predicates
     "altitude": "terrain.height_above_ground", "mode": "navigator.mode", "item": "navigator.item",
     "airspeed": "air.airspeed", "battery": "battery.remaining",
 }  # fmt: skip
+CONTROL_NAMES = {"reference": "reference autopilot", "truth": "on the true state"}
 STATISTICS_AFTER_S = 5.0  # tracking errors are counted from here on: the vehicle is in the air
 
 
@@ -66,6 +70,7 @@ class Flight:
     mission: Mission
     wind: Wind
     seed: int
+    control: str
     settings: dict[str, Number]
     injections: list[Injection]
     model: CompiledModel
@@ -74,6 +79,7 @@ class Flight:
     ended_s: float
     wall_s: float
     witnesses: list[Witness] = field(default_factory=list)
+    tunings: list[Tuning] = field(default_factory=list)
 
     @property
     def outcome(self) -> str:
@@ -99,7 +105,12 @@ class Flight:
     def summary(self) -> dict[str, str]:
         """The figures that people look for first."""
         log = self.log
-        rows = {"vehicle": self.vehicle.id, "mission": self.mission.title, "outcome": self.outcome}
+        rows = {
+            "vehicle": self.vehicle.id,
+            "control": CONTROL_NAMES.get(self.control, self.control),
+            "mission": self.mission.title,
+            "outcome": self.outcome,
+        }
         rows["wind"] = self.wind.describe()
         for number, injection in enumerate(self.injections, start=1):
             rows[f"fault {number}"] = injection.describe()
@@ -166,7 +177,7 @@ def fly(
     *,
     mission: Mission | str | Path = "square",
     wind: Wind | None = None,
-    control: str = "truth",
+    control: str = "reference",
     seed: int = 0,
     settings: Mapping[str, Number] | None = None,
     faults: Sequence[Injection | str] = (),
@@ -174,13 +185,18 @@ def fly(
     log_s: float = 0.02,
     model: CompiledModel | None = None,
     allow_missing: bool = False,
+    tunings: Sequence[Tuning] = (),
+    speed: float | None = None,
+    live: LiveControl | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Flight:
     """Fly a mission and return the flight.
 
+    `control` is `reference` (sensors, estimator, failsafes) or `truth` (a controller that sees the true state).
     `settings` are parameter values by path (`body.mass`). With faults, a twin without them flies beside in the
     same wind; each fault's witness is the difference to a twin that lacks this fault alone. A fault on a part that
-    the vehicle does not have is an error, or with `allow_missing` reported as ineffective.
+    the vehicle does not have is an error, or with `allow_missing` reported as ineffective. `tunings` replay
+    parameter changes of an earlier flight; with `speed` the flight keeps to the wall clock and `live` takes new ones.
     """
     vehicle = vehicle if isinstance(vehicle, Vehicle) else load_vehicle(vehicle, control=control)
     mission = mission if isinstance(mission, Mission) else load_mission(mission)
@@ -220,7 +236,17 @@ def fly(
         cruise = float(state.params[0, model.param_rows("navigator.cruise_speed"), 0][0])
         until_s = mission.duration_s or mission.longest_s(cruise)
     begin = time.perf_counter()
-    log = run(state, until_s, log_s=log_s, progress=progress)
+    changed: list[Tuning] = list(tunings)
+
+    def poll(running: RunState) -> list[Tuning]:
+        new = live.poll(running) if live is not None else []
+        changed.extend(new)
+        return new
+
+    log = run(
+        state, until_s, log_s=log_s, progress=progress, tunings=tunings, pace=Pace(speed) if speed else None,
+        poll=poll if live is not None else None,
+    )  # fmt: skip
     wall_s = time.perf_counter() - begin
     stop = log.stops[0]
     log.meta = {
@@ -228,8 +254,10 @@ def fly(
         "ironbird.faults": "; ".join(i.describe() for i in injections),
     }  # fmt: skip
     return Flight(
-        vehicle=vehicle, mission=mission, wind=wind, seed=seed, settings=settings, injections=injections, model=model,
+        vehicle=vehicle, mission=mission, wind=wind, seed=seed, control=control, settings=settings,
+        injections=injections, model=model,
         log=log, stop=stop, ended_s=stop.time_s if stop else state.time_s, wall_s=wall_s,
+        tunings=changed,
         witnesses=[
             observe(injection, log, 0, without[i], _triggered_s(state, injection, events[i]))
             for i, injection in enumerate(injections)

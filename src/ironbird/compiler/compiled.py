@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ironbird.compiler import native
+from ironbird.compiler import model_cache, native
 from ironbird.compiler.analysis import LinearModel, OperatingPoint, linearize, trim
 from ironbird.compiler.flatten import Flat, flatten
 from ironbird.compiler.generate import METHODS, Source, generate
@@ -139,8 +139,14 @@ class CompiledModel:
 
 
 def compile_model(diagram: Diagram, *, step_s: float = 1e-3, method: str = "rk4") -> CompiledModel:
-    """Validate, flatten and translate a diagram; native code is built at first use and kept in the cache."""
+    """Validate, flatten and translate a diagram; the result and (at first use) the native code are kept on disk."""
     if method not in METHODS:
         raise UnknownNameError("integration method", method, METHODS)
-    flat = flatten(diagram, step_s)
-    return CompiledModel(flat, method, generate(flat, method))
+    key = model_cache.key_of(diagram, step_s, method)
+    kept = model_cache.read(key) if key else None
+    if kept is None:
+        flat = flatten(diagram, step_s)
+        kept = flat, generate(flat, method)
+        if key:
+            model_cache.keep(key, *kept)
+    return CompiledModel(kept[0], method, kept[1])

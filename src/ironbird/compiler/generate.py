@@ -165,7 +165,8 @@ def _samples(flat: Flat, emitter: Emitter, roots: list[list[int]]) -> str:
         draws = "".join(_draws(flat, path, "    ") for path in group.noises)
         parts.append(
             f"  if (tick % {rate.every} == {rate.offset}) {{ /* {blocks} */\n{draws}"
-            f"    ib_model_samples_{number}(t, x, xd, held, u, p, pre, noise);\n    ran |= UINT64_C(1) << {number};\n  }}\n"
+            f"    ib_model_samples_{number}(t, x, xd, held, u, p, pre, noise);\n"
+            f"    ran |= UINT64_C(1) << {number};\n  }}\n"
         )
     parts.append("  return ran;\n}\n")
     return "".join(parts)

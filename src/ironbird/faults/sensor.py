@@ -57,9 +57,12 @@ def _faults(signal: Tapped) -> list[Fault]:
     binary = "none: it is there or not"
     return [
         fault("scale", "The {} reads too much by a factor.", "1 is double", "Eq. 18", ("scale", Scale(1.0, 2.0))),
-        fault("bias", "The {} is off by a constant.", f"1 is {s:g} {u} on each axis", "Eq. 19", ("offset", Offset(0.0, s))),
         fault(
-            "drift", "The {} drifts away.", f"1 is {s / 10:g} {u} per second", "Eq. 20", ("drift_rate", Replace(0.0, s / 10))
+            "bias", "The {} is off by a constant.", f"1 is {s:g} {u} on each axis", "Eq. 19", ("offset", Offset(0.0, s))
+        ),
+        fault(
+            "drift", "The {} drifts away.", f"1 is {s / 10:g} {u} per second", "Eq. 20",
+            ("drift_rate", Replace(0.0, s / 10)),
         ),
         fault("noise", "The {} is noisy.", f"1 is a deviation of {s:g} {u}", "Eq. 21", ("noise", Replace(0.0, s))),
         fault(
@@ -81,8 +84,8 @@ def _faults(signal: Tapped) -> list[Fault]:
         ),
         fault("dropout", "Samples of the {} do not arrive.", binary, "Sec. 5", ("lost", switch())),
         fault(
-            "saturation", "The {} clips early.", f"0 is {f:g} {u}, 1 is a hundredth of it", "Sec. 4",
-            ("high", Replace(f, f / 100)), ("low", Replace(-f, -f / 100)),
+            "saturation", "The {} clips early.", f"0 is {f:g} {u}, 1 lets nothing through", "Sec. 4",
+            ("high", Replace(f, 0.0)), ("low", Replace(-f, 0.0)),
         ),
     ]  # fmt: skip
 

@@ -59,6 +59,10 @@ class Block:
                 if isinstance(value, Signal):
                     self.signals[name] = value
 
+    def __getstate__(self) -> dict[str, object]:
+        """What is kept when a model is written to disk: not the equations, which are made anew."""
+        return {**self.__dict__, "equations": {}}
+
     def declare(self, name: str, signal: Signal) -> None:
         """Add (or replace) a declaration of this instance; for parts whose size is a choice."""
         self.signals[name] = signal

@@ -24,11 +24,13 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 import ironbird
-from ironbird.campaign.flight import Flight
+from ironbird.blocks.controllers.navigator import FAILSAFES, MODES
+from ironbird.campaign.flight import ALIASES, Flight
 from ironbird.campaign.mission import Mission, load_mission, mission_names
-from ironbird.errors import UnknownNameError
+from ironbird.errors import RunError, UnknownNameError
 from ironbird.faults.spec import Injection
 from ironbird.model.signal import Number
+from ironbird.runtime import predicate
 from ironbird.runtime.record import Log
 from ironbird.vehicles.load import CATALOG
 
@@ -39,8 +41,20 @@ SHOWN = 1e30  # larger numbers (a diverged run) are left out of plots
 INKS = 8  # colours of curves, defined in the template as --c0 … --c7
 DEFAULT_LOG_S = 0.02  # of `ironbird fly`
 FLIGHT, TWIN = 0, 1  # lanes
+FAINT_POINTS = 1000  # of one curve of a measurement
+STALE_S = 1.0  # a measurement that is not renewed for so long is left out of its plot
+START_UP_S = 1.0  # a sensor may be left out for so long after the start: it has not measured yet
+CLOSED_GAP = 1 / 400  # of the time axis: shorter gaps between two pieces of one span would not be seen
+MODE_INKS = (
+    "var(--idle)", "var(--c6)", "var(--c5)", "var(--c0)", "var(--c3)", "var(--c2)", "var(--c7)", "var(--c1)", "var(--bad)",
+)  # of MODES, in their order  # fmt: skip
+SENSORS = {"imu": "IMU", "mag": "magnetometer", "baro": "barometer", "gnss": "GNSS receiver"}
+REJECTED = ("GNSS position", "GNSS velocity", "magnetic field", "barometer")  # of the port `estimator.rejected`
+AXES_B = ("x, forward", "y, right", "z, down")
 
 Json = dict[str, Any]
+_Span = tuple[float, float, str, str]  # start, end, text, colour
+_Row = tuple[str, list[_Span]]
 
 
 def write_flight_page(flight: Flight, path: Path) -> None:
@@ -74,7 +88,9 @@ def _content(flight: Flight) -> Json:
         "faults": _faults(flight, plots),
         "twin": _twin_sentence(flight),
         "path_figures": plots.path(),
+        "timeline": plots.timeline(),
         "panels": plots.panels(),
+        "estimates": plots.estimates(),
         "rows": flight.log.rows(),
         "command": command(flight),
         "notes": _notes(flight),
@@ -143,12 +159,23 @@ def _faults(flight: Flight, plots: _Plots) -> list[Json]:
                 "order": fault_order(injection),
                 "about": injection.fault.summary,
                 "severity": f"severity {injection.severity:g}: {injection.fault.severity}",
+                "trigger": _trigger_sentence(injection, plots.triggered[number - 1]),
                 "sentence": sentence[:1].upper() + sentence[1:],
                 "effective": witness is not None and witness.effective,
                 "figure": plots.witness(number, injection),
             }
         )
     return found
+
+
+def _trigger_sentence(injection: Injection, triggered_s: float) -> str:
+    """When the condition of a fault first held; nothing without a condition."""
+    if not injection.when:
+        return ""
+    if math.isinf(triggered_s):
+        return f"Its condition, {injection.when}, never held: the fault was not triggered"
+    begin = f"; the fault began {injection.start_s:g} s later" if injection.start_s else ""
+    return f"Triggered at {triggered_s:.2f} s, when {injection.when} first held{begin}"
 
 
 def _twin_sentence(flight: Flight) -> str:
@@ -178,6 +205,8 @@ def exact(value: float) -> str:
 def fault_order(injection: Injection) -> str:
     """A fault as ordered on the command line; unlike `describe`, without rounding."""
     parts = [f"instance={injection.instance}"] if injection.fault.counts_instances else []
+    if injection.axis is not None:
+        parts.append(f"axis={injection.axis}")
     parts += [f"severity={exact(injection.severity)}", f"start={exact(injection.start_s)}"]
     if math.isfinite(injection.end_s):
         parts.append(f"end={exact(injection.end_s)}")
@@ -187,6 +216,8 @@ def fault_order(injection: Injection) -> str:
         parts.append(f"rise={exact(injection.rise_s)}")
     if injection.shape == "intermittent":
         parts += [f"period={exact(injection.period_s)}", f"duty={exact(injection.duty)}"]
+    if injection.when:  # the last: a predicate may hold commas and equal signs
+        parts.append(f"when={injection.when}")
     return f"{injection.fault.id}:{','.join(parts)}"
 
 
@@ -195,7 +226,7 @@ def command(flight: Flight) -> str:
     vehicle = flight.vehicle
     name = vehicle.id if vehicle.path.parent == CATALOG else str(vehicle.path)
     wind = flight.wind
-    words = [("--mission", _mission_name(flight.mission) or "mission.toml")]
+    words = [("--mission", _mission_name(flight.mission) or "mission.toml"), ("--control", _control(flight))]
     if wind.speed_mps or wind.from_deg:
         words.append(("--wind", f"{exact(wind.speed_mps)},{exact(wind.from_deg)}"))
     if wind.turbulence_mps:
@@ -208,6 +239,11 @@ def command(flight: Flight) -> str:
         words.append(("--until", exact(until)))
     lines = [f"ironbird fly {shlex.quote(name)}", *(f"{key} {shlex.quote(value)}" for key, value in words)]
     return " \\\n    ".join(lines)
+
+
+def _control(flight: Flight) -> str:
+    """What flew the vehicle, as the model has it."""
+    return "reference" if "estimator.p_NB_N" in flight.model.flat.log.signals else "truth"
 
 
 def _setting(value: Number) -> str:
@@ -362,6 +398,77 @@ def _packed(values: np.ndarray) -> Json:
     return {"dtype": "f4", "bdata": base64.b64encode(shown.tobytes()).decode()}
 
 
+def runs(time_s: np.ndarray, values: np.ndarray, end_s: float) -> list[tuple[float, float, float]]:
+    """Stretches of equal value: start, end, value. The last one lasts until `end_s`."""
+    if not len(values):
+        return []
+    first = np.concatenate([[0], np.flatnonzero(np.diff(values) != 0) + 1])
+    starts = time_s[first].tolist()
+    return list(zip(starts, [*starts[1:], max(end_s, starts[-1])], values[first].tolist(), strict=True))
+
+
+def flag_pieces(time_s: np.ndarray, flags: np.ndarray, end_s: float, gap_s: float = 0.0) -> list[tuple[float, float]]:
+    """Stretches in which a flag is up; gaps shorter than `gap_s` are closed."""
+    pieces: list[tuple[float, float]] = []
+    for start, end, up in runs(time_s, (flags > 0.5).astype(float), end_s):
+        if up and pieces and start - pieces[-1][1] < gap_s:
+            pieces[-1] = (pieces[-1][0], end)
+        elif up:
+            pieces.append((start, end))
+    return pieces
+
+
+def triggered_times(flight: Flight) -> list[float]:
+    """When the condition of each fault first held: zero without a condition, infinity if it never did.
+
+    Read from the rows of the log, so late by one row at most. A condition that held between two rows only shows in what
+    the fault did.
+    """
+    found = []
+    for number, injection in enumerate(flight.injections):
+        time_s = _first_held(flight, injection.when) if injection.when else 0.0
+        witness = flight.witnesses[number] if number < len(flight.witnesses) else None
+        if injection.when and witness is not None and witness.effective:
+            time_s = min(time_s, max(witness.first_s - injection.start_s, 0.0))
+        found.append(time_s)
+    return found
+
+
+def _first_held(flight: Flight, text: str) -> float:
+    """The first row of the log at which a predicate holds; infinity if there is none."""
+    log, words = flight.log, {name: float(number) for number, name in enumerate(MODES)}
+    place = {int(row): column for column, row in enumerate(log.plan.index)}
+    rows = log.rows(FLIGHT)
+    try:
+        wanted = predicate.parse_predicate(text, flight.model, words, ALIASES)
+    except RunError:  # the log is of another model
+        return math.inf
+    stack: list[np.ndarray] = []
+    for op, number in wanted.code:
+        if op == predicate.PUSH_SIGNAL:
+            if number not in place:
+                return math.inf
+            stack.append(log.data[0, :rows, place[number], FLIGHT])
+        elif op == predicate.PUSH_CONSTANT:
+            stack.append(np.full(rows, wanted.constants[number]))
+        elif op in _UNARY:
+            stack.append(_UNARY[op](stack.pop()))
+        else:
+            right, left = stack.pop(), stack.pop()
+            stack.append(_BINARY[op](left, right))
+    holds = np.flatnonzero(stack[-1])
+    return float(log.time()[holds[0]]) if holds.size else math.inf
+
+
+_UNARY: dict[int, np.ufunc] = {predicate.NOT: np.logical_not, predicate.ABS: np.abs}
+_BINARY: dict[int, np.ufunc] = {
+    predicate.LESS: np.less, predicate.LESS_EQUAL: np.less_equal, predicate.GREATER: np.greater,
+    predicate.GREATER_EQUAL: np.greater_equal, predicate.EQUAL: np.equal, predicate.NOT_EQUAL: np.not_equal,
+    predicate.AND: np.logical_and, predicate.OR: np.logical_or, predicate.ADD: np.add, predicate.SUBTRACT: np.subtract,
+    predicate.MULTIPLY: np.multiply,
+}  # fmt: skip
+
+
 def _ink(number: int) -> str:
     return f"var(--c{number % INKS})"
 
@@ -379,6 +486,7 @@ class _Plots:
         last = max(float(time_s[-1]) if len(time_s) else 0.0, flight.ended_s, first + 1e-3)
         self.end = last
         self.range = [first, last + 0.01 * (last - first)]
+        self.triggered = triggered_times(flight)
 
     # -------------------------------------------------------------- pieces
 
@@ -388,10 +496,10 @@ class _Plots:
 
     def _curve(
         self, values: np.ndarray, name: str, ink: str, unit: str, *, lane: int = FLIGHT, role: str = "",
-        turns: bool = False,
+        turns: bool = False, limit: int = MAX_POINTS,
     ) -> Json:  # fmt: skip
         """One line over time; a role (`set-point`, `twin`) gives its style and one entry in the legend for all."""
-        time_s, values = thin(self.log.time(lane), values)
+        time_s, values = thin(self.log.time(lane), values, limit)
         if turns and len(values) > 1:
             time_s, values = _break_turns(time_s, values)
         label = f"{name}, {role}" if role and name != role else name
@@ -435,6 +543,13 @@ class _Plots:
         }  # fmt: skip
         return key
 
+    def _on_pieces(self, number: int) -> list[tuple[float, float]]:
+        """The stretches in which a fault is on."""
+        return on_pieces(self.flight.injections[number - 1], self.end, self.triggered[number - 1])
+
+    def _begins_s(self, number: int) -> float:
+        return self.flight.injections[number - 1].start_s + self.triggered[number - 1]
+
     def _spans(self) -> list[Json]:
         """Faults as shaded spans."""
         return [
@@ -442,8 +557,8 @@ class _Plots:
                 "type": "rect", "xref": "x", "yref": "paper", "x0": start, "x1": end, "y0": 0, "y1": 1,
                 "fillcolor": "var(--fault-span)", "line": {"width": 0}, "layer": "below", "name": f"fault {number}",
             }
-            for number, injection in enumerate(self.flight.injections, start=1)
-            for start, end in on_pieces(injection, self.end)
+            for number in range(1, len(self.flight.injections) + 1)
+            for start, end in self._on_pieces(number)
         ]  # fmt: skip
 
     def _stop_line(self) -> list[Json]:
@@ -466,9 +581,10 @@ class _Plots:
         """Names of the spans and of the stop, above the plot; faults that begin at nearly the same time share one."""
         wide = self.range[1] - self.range[0]
         texts: dict[float, str] = {}
-        for number, injection in enumerate(self.flight.injections, start=1):
-            if on_pieces(injection, self.end):
-                near = next((x for x in texts if abs(x - injection.start_s) < 0.06 * wide), injection.start_s)
+        for number in range(1, len(self.flight.injections) + 1):
+            if self._on_pieces(number):
+                begin = self._begins_s(number)
+                near = next((x for x in texts if abs(x - begin) < 0.06 * wide), begin)
                 texts[near] = f"{texts[near]}, {number}" if near in texts else f"fault {number}"
         stop = self.flight.stop
         labels = []
@@ -601,6 +717,260 @@ class _Plots:
             layout["yaxis2"] = {**axis, "tickmode": "linear", "tick0": 0, "dtick": 25, "range": [-4, 104]}
         return self._figure("battery", curves, **layout) if curves else ""
 
+    # -------------------------------------------------------------- modes and flags over time
+
+    def timeline(self) -> str:
+        """What the autopilot did and thought, in rows of coloured spans: modes, failsafes, faults, voters, estimator."""
+        if not self.log.rows():
+            return ""
+        rows = [*self._mode_rows(), *self._failsafe_rows(), *self._fault_rows(), *self._voter_rows()]
+        rows += self._estimator_rows()
+        if not any("navigator.mode" in self.log or spans for _, spans in rows):
+            return ""
+        bars, labels = [], []
+        for place, (name, spans) in enumerate(rows):
+            labels.append(
+                {
+                    "x": 0, "xref": "paper", "y": -place + 0.06, "yref": "y", "text": escape(name), "showarrow": False,
+                    "xanchor": "left", "yanchor": "bottom", "font": {"size": 11, "color": "var(--muted)"}, "borderpad": 0,
+                }
+            )  # fmt: skip
+            bars.append(
+                {
+                    "type": "bar", "orientation": "h", "width": 0.46, "y": [-place - 0.2] * len(spans),
+                    "base": [round(start, 4) for start, _, _, _ in spans],
+                    "x": [round(end - start, 4) for start, end, _, _ in spans],
+                    "marker": {"color": [ink for _, _, _, ink in spans], "line": {"width": 0}},
+                    "text": [escape(text) for _, _, text, _ in spans], "textposition": "inside", "textangle": 0,
+                    "insidetextanchor": "middle", "insidetextfont": {"color": "var(--card)", "size": 11},
+                    "customdata": [f"{start:.2f} s to {end:.2f} s" for start, end, _, _ in spans],
+                    "hovertemplate": f"{escape(name)}  %{{text}}<br>%{{customdata}}<extra></extra>",
+                }
+            )  # fmt: skip
+        stop = [_label(self.flight.stop.time_s, "", self._stop_ink(), "right")] if self.flight.stop else []
+        axis = {**_AXIS, "range": [-len(rows) + 0.45, 0.5], "fixedrange": True, "showgrid": False, "ticks": ""}
+        return self._figure(
+            "timeline", bars, height=34 * len(rows) + 40, margin={"l": 62, "r": 58, "t": 4, "b": 30},
+            hovermode="closest", barmode="overlay", showlegend=False, uniformtext={"minsize": 9, "mode": "hide"},
+            yaxis={**axis, "showticklabels": False}, shapes=self._stop_line(), annotations=labels + stop,
+        )  # fmt: skip
+
+    def _flags(self, values: np.ndarray, text: str, ink: str, lead_s: float = 0.0) -> list[_Span]:
+        """Spans in which a flag is up; one that begins with the log and ends within `lead_s` is left out."""
+        first, last = self.range
+        pieces = flag_pieces(self.log.time(), values, self.end, CLOSED_GAP * (last - first))
+        return [(start, end, text, ink) for start, end in pieces if not (start == first and end - first <= lead_s)]
+
+    def _mode_rows(self) -> list[_Row]:
+        rows: list[_Row] = []
+        if "navigator.mode" in self.log:
+            spans: list[_Span] = []
+            for start, end, value in runs(self.log.time(), self.log["navigator.mode"], self.end):
+                known = 0 <= value < len(MODES)
+                name, ink = (MODES[int(value)], MODE_INKS[int(value)]) if known else ("unknown", "var(--idle)")
+                spans.append((start, end, name, ink))
+            rows.append(("Mode", spans))
+        if "navigator.item" in self.log and len(self.flight.mission.item) > 1:
+            items = runs(self.log.time(), self.log["navigator.item"], self.end)
+            shown = [(a, b, f"{n + 1:.0f}", "var(--c0)" if i % 2 else "var(--c6)") for i, (a, b, n) in enumerate(items)]
+            rows.append(("Mission item", shown))
+        return rows
+
+    def _failsafe_rows(self) -> list[_Row]:
+        if "navigator.failsafe" not in self.log:
+            return []
+        columns = self._values("navigator.failsafe", FLIGHT).T
+        made = [
+            (f"Failsafe: {name}", self._flags(column, "active", "var(--bad)"))
+            for name, column in zip(FAILSAFES, columns, strict=False)
+        ]
+        return [row for row in made if row[1]]
+
+    def _fault_rows(self) -> list[_Row]:
+        rows: list[_Row] = []
+        for number, injection in enumerate(self.flight.injections, start=1):
+            part = f", number {injection.instance}" if injection.fault.counts_instances else ""
+            spans = [(start, end, "on", "var(--fault)") for start, end in self._on_pieces(number)]
+            rows.append((f"Fault {number}: {injection.fault.id}{part}", spans))
+        return rows
+
+    def _voter_rows(self) -> list[_Row]:
+        rows: list[_Row] = []
+        for signal in self.log.signals:
+            match = re.fullmatch(r"vote/(\w+)\.faulty_(\d+)", signal)
+            if match:
+                spans = self._flags(self.log[signal], "left out", "var(--c4)", START_UP_S)
+                name = SENSORS.get(match.group(1), match.group(1))
+                rows.append((f"Voter: {name} {match.group(2)} left out", spans))
+        return [row for row in rows if row[1]]
+
+    def _estimator_rows(self) -> list[_Row]:
+        rows: list[_Row] = []
+        if "estimator.healthy" in self.log:
+            ill = 1 - self.log["estimator.healthy"]
+            spans: list[_Span] = []
+            if "estimator.aligned" in self.log:
+                waiting = 1 - self.log["estimator.aligned"]
+                spans = self._flags(waiting, "aligning", "var(--idle)")
+                ill = ill * (waiting < 0.5)
+            rows.append(("Estimator not healthy", spans + self._flags(ill, "not healthy", "var(--bad)")))
+        if "estimator.rejected" in self.log:
+            for name, column in zip(REJECTED, self._values("estimator.rejected", FLIGHT).T, strict=False):
+                rows.append((f"Estimator rejects: {name}", self._flags(column, "rejected", "var(--c4)")))
+        return [row for row in rows if row[1]]
+
+    # -------------------------------------------------------------- truth, measurement, estimate
+
+    def estimates(self) -> list[Json]:
+        """Time plots that set the truth beside what was measured and estimated, as far as the log has them."""
+        if not self.log.rows():
+            return []
+        made = [
+            ("Height", "m: truth, measurements, estimate", self._estimate_height()),
+            ("Horizontal position", "m: truth, measurements, estimate", self._estimate_horizontal()),
+            ("Error of the estimated position", "m: estimate minus truth; shaded: ± 2 std", self._estimate_error()),
+            ("Attitude", "degrees: truth and estimate; below: estimate minus truth", self._estimate_attitude()),
+            ("Gyroscopes", "degrees per second, in body axes", self._inertial("gyro", "°/s", math.degrees(1))),
+            ("Accelerometers", "m/s², in body axes", self._inertial("accel", "m/s²", 1.0)),
+        ]
+        return [{"title": title, "unit": unit, "figure": key} for title, unit, key in made if key]
+
+    def _stack(self, key: str, rows: Sequence[tuple[str, list[Json]]], height: int = 118) -> str:
+        """Small plots below each other on one time axis; curves of one name share an entry in the legend."""
+        share, gap = 1 / len(rows), 0.14 / len(rows)
+        layout: Json = {"height": 76 + height * len(rows), "hoversubplots": "axis"}
+        data: list[Json] = []
+        for i, (title, curves) in enumerate(rows):
+            number = "" if i == 0 else str(i + 1)
+            top = 1 - i * share
+            layout[f"yaxis{number}"] = {
+                **_AXIS, "domain": [round(max(top - share + gap, 0.0), 4) if i < len(rows) - 1 else 0.0, round(top, 4)],
+                "title": {"text": title, "standoff": 4, "font": {"size": 12}}, "zeroline": True,
+                "zerolinecolor": "var(--grid-strong)", "nticks": 5,
+            }  # fmt: skip
+            data += [{**curve, "yaxis": f"y{number}", "legendgroup": curve["name"]} for curve in curves]
+        return self._figure(key, data, lowest="y" if len(rows) == 1 else f"y{len(rows)}", **layout)
+
+    def _truth(self, values: np.ndarray, unit: str, turns: bool = False) -> Json:
+        return {**self._curve(values, "truth", "var(--text)", unit, turns=turns), "zorder": 1, "legendrank": 1}
+
+    def _estimate(self, values: np.ndarray, unit: str, turns: bool = False) -> Json:
+        curve = self._curve(values, "estimate", _ink(1), unit, turns=turns)
+        return {**curve, "zorder": 2, "legendrank": 2, "line": {"color": _ink(1), "width": 1.5}}
+
+    def _measured(self, values: np.ndarray, name: str, ink: str, unit: str, stamp: str = "") -> Json:
+        """A faint curve of a measurement; it is interrupted where no samples came."""
+        if stamp in self.log:
+            stamps = self.log[stamp]
+            values = np.where((stamps >= 0) & (self.log.time() - stamps < STALE_S), values, np.nan)
+        curve = self._curve(values, name, ink, unit, limit=FAINT_POINTS)
+        return {**curve, "opacity": 0.6, "zorder": 0, "legendrank": 3, "line": {"color": ink, "width": 1.0}}
+
+    def _has_estimate(self, quantity: str) -> bool:
+        return f"estimator.{quantity}" in self.log and f"body.{quantity}" in self.log
+
+    def _receivers(self) -> list[tuple[int, str]]:
+        """Paths of the taps behind the GNSS receivers, with a number for their colour."""
+        found = [re.fullmatch(r"(gnss/\w+/position_fault)\.value", signal) for signal in self.log.signals]
+        return [(i, match.group(1)) for i, match in enumerate(filter(None, found))]
+
+    def _gnss(self, axis: int, sign: float) -> list[Json]:
+        """Curves of one component of the position from all receivers."""
+        return [
+            self._measured(
+                sign * self._values(f"{tap}.value", FLIGHT)[:, axis], f"GNSS {tap.split('/')[1]}", _ink((0, 6)[i % 2]),
+                "m", f"{tap}.stamp",
+            )
+            for i, tap in self._receivers()
+        ]  # fmt: skip
+
+    def _estimate_height(self) -> str:
+        if not self._has_estimate("p_NB_N"):
+            return ""
+        curves = [
+            self._measured(
+                self.log[f"baro/{number}/height.baro_height"], f"barometer {number}", _ink((2, 5)[i % 2]), "m",
+                f"baro/{number}/height.stamp",
+            )
+            for i, (_, number) in enumerate(_matching(self.log, r"baro/(\w+)/height\.baro_height"))
+        ]  # fmt: skip
+        curves += self._gnss(2, -1.0)
+        curves.append(self._truth(-self._values("body.p_NB_N", FLIGHT)[:, 2], "m"))
+        curves.append(self._estimate(-self._values("estimator.p_NB_N", FLIGHT)[:, 2], "m"))
+        return self._stack("estimate-height", [("height", curves)], 190)
+
+    def _estimate_horizontal(self) -> str:
+        if not self._has_estimate("p_NB_N"):
+            return ""
+        rows = []
+        for axis, name in enumerate(("north", "east")):
+            truth, estimate = (self._values(f"{part}.p_NB_N", FLIGHT)[:, axis] for part in ("body", "estimator"))
+            rows.append((name, [*self._gnss(axis, 1.0), self._truth(truth, "m"), self._estimate(estimate, "m")]))
+        return self._stack("estimate-horizontal", rows, 135)
+
+    def _estimate_error(self) -> str:
+        if not self._has_estimate("p_NB_N"):
+            return ""
+        gap = self._values("estimator.p_NB_N", FLIGHT) - self._values("body.p_NB_N", FLIGHT)
+        rows = []
+        for axis, name in enumerate(("north", "east", "down")):
+            curves = []
+            if "estimator.std_position" in self.log:
+                curves = self._band(2 * self._values("estimator.std_position", FLIGHT)[:, axis], "m")
+            rows.append((name, [*curves, self._curve(gap[:, axis], "error", _ink(1), "m")]))
+        return self._stack("estimate-error", rows)
+
+    def _band(self, width: np.ndarray, unit: str) -> list[Json]:
+        """A shaded band around zero; both edges are thinned alike."""
+        low, high = (
+            self._curve(sign * width, "± 2 std", "var(--band-edge)", unit, limit=FAINT_POINTS) for sign in (-1.0, 1.0)
+        )
+        edge = {"line": {"color": "var(--band-edge)", "width": 0.8}, "zorder": 0}
+        return [
+            {**low, **edge, "hoverinfo": "skip", "hovertemplate": None},
+            {**high, **edge, "fill": "tonexty", "fillcolor": "var(--band)"},
+        ]
+
+    def _estimate_attitude(self) -> str:
+        if not self._has_estimate("euler"):
+            return ""
+        truth, estimate = (np.degrees(self._values(f"{part}.euler", FLIGHT)) for part in ("body", "estimator"))
+        names = ("roll", "pitch", "yaw")
+        rows = [
+            (name, [self._truth(truth[:, i], "°", turns=True), self._estimate(estimate[:, i], "°", turns=True)])
+            for i, name in enumerate(names)
+        ]
+        gap = (estimate - truth + 180.0) % 360.0 - 180.0
+        inks = (_ink(0), _ink(2), _ink(3))
+        rows.append(
+            ("error", [self._curve(gap[:, i], f"error of {name}", inks[i], "°") for i, name in enumerate(names)])
+        )
+        return self._stack("estimate-attitude", rows)
+
+    def _inertial(self, kind: str, unit: str, factor: float) -> str:
+        """Truth and each unit's measurement, one small plot per axis."""
+        found = [re.fullmatch(rf"imu/(\w+)/{kind}_fault\.value", signal) for signal in self.log.signals]
+        units = [match.group(1) for match in filter(None, found)]
+        own = {"gyro": "body.w_NB_B", "accel": "body.specific_force_B"}[kind]
+        inks = (_ink(0), _ink(2), _ink(3), _ink(6))
+        rows = []
+        for axis, name in enumerate(AXES_B if units else ()):
+            curves = [
+                self._measured(
+                    factor * self._values(f"imu/{number}/{kind}_fault.value", FLIGHT)[:, axis], f"IMU {number}",
+                    inks[i % len(inks)], unit, f"imu/{number}/{kind}_fault.stamp",
+                )
+                for i, number in enumerate(units)
+            ]  # fmt: skip
+            source = f"imu/{units[0]}/chip.{kind}_truth_B"
+            source = source if source in self.log else own
+            if source in self.log:
+                curves.append(self._truth(factor * self._values(source, FLIGHT)[:, axis], unit))
+            if kind == "gyro" and "estimator.w_NB_B" in self.log:
+                curves.append(self._estimate(factor * self._values("estimator.w_NB_B", FLIGHT)[:, axis], unit))
+            rows.append((name, curves))
+        return self._stack(f"measured-{kind}", rows) if rows else ""
+
     def witness(self, number: int, injection: Injection) -> str:
         """The signal that should show a fault beside that of the healthy twin, and the difference below."""
         signal = injection.witness
@@ -649,8 +1019,8 @@ class _Plots:
         way, time_s = self._values("body.p_NB_N", FLIGHT) * [1.0, 1.0, -1.0], self.log.time()
         crashed = self.flight.stop is not None and not self.flight.survived
         marks = [("start", "circle", "var(--good)", way[0])]
-        for number, injection in enumerate(self.flight.injections, start=1):
-            row = int(np.searchsorted(time_s, injection.start_s))
+        for number in range(1, len(self.flight.injections) + 1):
+            row = int(np.searchsorted(time_s, self._begins_s(number)))
             if row < len(way):
                 marks.append((f"fault {number} begins", "diamond", "var(--fault)", way[row]))
         return [*marks, ("end", "x" if crashed else "square", "var(--bad)" if crashed else "var(--text)", way[-1])]
@@ -839,9 +1209,9 @@ def equal_ranges(points: np.ndarray) -> list[list[float]]:
     return [[float(m - h), float(m + h)] for m, h in zip(middle, half, strict=True)]
 
 
-def on_pieces(injection: Injection, until_s: float) -> list[tuple[float, float]]:
+def on_pieces(injection: Injection, until_s: float, triggered_s: float = 0.0) -> list[tuple[float, float]]:
     """The stretches of time in which a fault is on; the whole window if there are very many."""
-    start, end = injection.start_s, min(injection.end_s, until_s)
+    start, end = injection.start_s + triggered_s, min(injection.end_s + triggered_s, until_s)
     if start >= end:
         return []
     if injection.shape == "intermittent" and 0 < (end - start) / injection.period_s <= MAX_SPANS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -12,12 +12,15 @@ import numpy as np
 
 from ironbird.errors import RunError
 from ironbird.model.signal import Number
+from ironbird.runtime.clock import Pace
 from ironbird.runtime.events import EventRecord
 from ironbird.runtime.predicate import PUSH_CONSTANT, parse_predicate
 from ironbird.runtime.record import Log, LogPlan
 from ironbird.runtime.state import RunState
+from ironbird.runtime.tuning import Tuning, apply_tuning
 
 CHUNK_TICKS = 2000  # between two looks at progress and interruption
+PACED_S = 0.02  # the same when a run keeps to the wall clock
 
 
 class _Args(ctypes.Structure):
@@ -149,7 +152,8 @@ def kernel_events(state: RunState) -> KernelEvents:
 def run(
     state: RunState, until_s: float, *, log: list[str] | None = None, log_s: float = 0.02, keep: bool = True,
     threads: int | None = None, progress: Callable[[float], None] | None = None,
-    sink: Callable[[Log], None] | None = None,
+    sink: Callable[[Log], None] | None = None, tunings: Sequence[Tuning] = (), pace: Pace | None = None,
+    poll: Callable[[RunState], list[Tuning]] | None = None,
 ) -> Log:  # fmt: skip
     """Run all lanes until a time (or until all have stopped) and return the log.
 
@@ -157,6 +161,8 @@ def run(
     from the present time up to but not including `until_s`. With `keep=False` nothing is kept: each piece goes to
     `sink`, so that memory stays flat however long the run is. `progress` receives the share done. An
     interruption (Ctrl-C) ends the run early; the log up to there is returned and `log.interrupted` says so.
+    `tunings` are parameter changes at given ticks; with a `pace` the run keeps to the wall clock and `poll` is asked
+    for more of them between steps of 20 ms.
     """
     model = state.model
     end = round(until_s / model.step_s)
@@ -166,9 +172,15 @@ def run(
     begin, total = state.tick, max(1, end - state.tick)
     threads = threads or (os.cpu_count() or 1)
     whole = Log.empty(plan, state, state.tick, end if keep else state.tick)
+    coming = sorted((t for t in tunings if t.tick >= begin), key=lambda t: t.tick)
+    chunk = CHUNK_TICKS if pace is None else max(1, round(PACED_S / model.step_s))
     try:
         while state.tick < end and not state.finished:
-            ticks = min(CHUNK_TICKS, end - state.tick)
+            while coming and coming[0].tick <= state.tick:
+                apply_tuning(state, coming.pop(0))
+            if poll is not None:
+                poll(state)
+            ticks = min(chunk, end - state.tick, *([coming[0].tick - state.tick] if coming else []))
             piece = whole if keep else Log.empty(plan, state, state.tick, state.tick + ticks)
             first_row = plan.rows_between(begin, state.tick) if keep else 0
             _advance(state, ticks, piece, first_row, threads)
@@ -176,6 +188,8 @@ def run(
                 sink(piece.between(first_row, plan.rows_between(begin, state.tick)) if keep else piece)
             if progress is not None:
                 progress((state.tick - begin) / total)
+            if pace is not None:
+                pace.wait(state.time_s)
     except KeyboardInterrupt:
         whole.interrupted = True
     whole.finish(state, plan.rows_between(begin, state.tick) if keep else 0)

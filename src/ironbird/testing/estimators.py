@@ -296,6 +296,11 @@ class AttitudeErrorRow:
     heading_rms_rad: float
     tilt_max_rad: float
 
+    def sentence(self) -> str:
+        """For people."""
+        tilt, heading, worst = np.degrees([self.tilt_rms_rad, self.heading_rms_rad, self.tilt_max_rad])
+        return f"tilt {tilt:.3f}° rms ({worst:.3f}° at most), heading {heading:.3f}° rms"
+
 
 PHASES = {"hover": (6.0, 10.0), "turn": (20.0, 60.0)}  # s
 

@@ -73,6 +73,7 @@ class MulticopterControl(Block):
         self.declare("thrust_coefficient", Param(unit="N*s^2", shape=rotors, low=1e-12, doc="assumed"))
         self.declare("motor_slope", Param(unit="rad/s", shape=rotors, low=1e-3, doc="assumed"))
         self.declare("motor_idle", Param(unit="rad/s", shape=rotors, doc="assumed"))
+        self.declare("motor_quadratic", Param(unit="rad/s", shape=rotors, default=0.0, doc="assumed"))
         for i in range(rotors):
             self.declare(f"throttle_{i + 1}", Out(unit="1", low=0.0, high=1.0, doc=f"command of motor {i + 1}"))
 
@@ -153,7 +154,10 @@ class MulticopterControl(Block):
     def output(self, x: View, u: View, p: View) -> Values:
         law = self._law(x, u, p)
         speeds = ca.sqrt(law["thrusts"] / p.thrust_coefficient)
-        throttles = clip((speeds - p.motor_idle) / p.motor_slope, 0, 1)
+        # Rising branch of w = q s^2 + C_R s + w_b, in the form that is (w - w_b) / C_R when q is zero
+        gain = speeds - p.motor_idle
+        root = ca.sqrt(ca.fmax(p.motor_slope * p.motor_slope + 4 * p.motor_quadratic * gain, 0))
+        throttles = clip(2 * gain / (p.motor_slope + root), 0, 1)
         values: dict[str, ca.SX] = {
             "thrust_total": law["lift"],
             "moment_set_B": law["moment"],

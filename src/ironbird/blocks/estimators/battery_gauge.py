@@ -15,8 +15,8 @@ SAFE_CELL_V = 3.5
 class BatteryGauge(Block):
     """The smaller of what is left by counted charge and by the voltage of a cell under load. Sampled.
 
-    Voltage counts from 3.5 V (no doubt) down to 3.2 V (empty), low-passed, so that a weak battery is seen although its charge
-    is not used up. Not modelled: temperature, learning of capacity.
+    Voltage counts from 3.5 V (no doubt) down to 3.2 V (empty), low-passed, so that a weak battery is seen although its
+    charge is not used up. Not modelled: temperature, learning of capacity.
     """
 
     source = "thresholds of this project, as autopilots set them"

@@ -53,10 +53,14 @@ class Body(Table):
 
 
 class MotorTable(Table):
-    """A motor with its speed controller: first-order (time constant) or second-order (frequency, damping)."""
+    """A motor with its speed controller: first-order (time constant) or second-order (frequency, damping).
+
+    Speed over throttle s is `idle_speed_radps + slope_radps s + quadratic_radps s^2`.
+    """
 
     slope_radps: Positive
     idle_speed_radps: float
+    quadratic_radps: float = 0.0
     dead_zone: NotNegative = 0.0
     time_constant_s: Positive | None = None
     natural_frequency_radps: Positive | None = None
@@ -68,6 +72,12 @@ class MotorTable(Table):
         if (self.time_constant_s is not None) == second:
             raise ValueError("give either time_constant_s, or natural_frequency_radps and damping_ratio")
         return self
+
+    def top_speed_radps(self) -> float:
+        """The most that the curve gives between zero and full throttle, at full voltage."""
+        bend = self.quadratic_radps
+        best = min(1.0, -self.slope_radps / (2 * bend)) if bend < 0 else 1.0
+        return self.slope_radps * best + self.idle_speed_radps + bend * best * best
 
 
 class PropellerTable(Table):
@@ -244,7 +254,7 @@ def _add_control(diagram: Diagram, spec: MulticopterSpec, navigator: Handle) -> 
     table = spec.control
     motors = [spec.motor[r.motor] for r in spec.rotor]
     propellers = [spec.propeller[r.propeller] for r in spec.rotor]
-    top = [m.slope_radps + m.idle_speed_radps for m in motors]
+    top = [m.top_speed_radps() for m in motors]
     control = diagram.add(
         "control", MulticopterControl(len(spec.rotor), sample_s=CONTROL_SAMPLE_S),
         mass=spec.body.mass_kg, inertia=np.diag(spec.body.inertia()).tolist(),
@@ -256,6 +266,7 @@ def _add_control(diagram: Diagram, spec: MulticopterSpec, navigator: Handle) -> 
         max_thrust=[q.thrust_coefficient_Ns2 * w * w for q, w in zip(propellers, top, strict=True)],
         thrust_coefficient=[q.thrust_coefficient_Ns2 for q in propellers],
         motor_slope=[m.slope_radps for m in motors], motor_idle=[m.idle_speed_radps for m in motors],
+        motor_quadratic=[m.quadratic_radps for m in motors],
     )  # fmt: skip
     for port in ("position_set", "velocity_set", "yaw_set", "armed", "grounded", "control_kind"):
         diagram.connect(navigator[port], control[port])
@@ -290,7 +301,10 @@ def _add_rotor(
     parts: dict[str, Handle], control: Handle, battery: Handle,
 ) -> Handle:  # fmt: skip
     table, blades = spec.motor[rotor.motor], spec.propeller[rotor.propeller]
-    curve = {"slope": table.slope_radps, "idle_speed": table.idle_speed_radps, "dead_zone": table.dead_zone}
+    curve = {
+        "slope": table.slope_radps, "idle_speed": table.idle_speed_radps, "quadratic": table.quadratic_radps,
+        "dead_zone": table.dead_zone,
+    }  # fmt: skip
     if table.time_constant_s is not None:
         motor = diagram.add(f"rotor/{number}/motor", Motor(), time_constant=table.time_constant_s, **curve)
     else:

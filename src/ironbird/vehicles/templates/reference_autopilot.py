@@ -1,4 +1,4 @@
-"""The reference autopilot's senses: sensors with fault taps, voting, estimation (S_sens and the estimator of S_ctrl)."""
+"""The reference autopilot's senses: sensors with fault taps, voting, estimation (S_sens, part of S_ctrl)."""
 
 from __future__ import annotations
 
@@ -71,10 +71,11 @@ def add_senses(
         diagram.connect(sensors["gnss_position"][i].value, gnss[numbered("gnss_position_N", i)])
         diagram.connect(sensors["gnss_velocity"][i].value, gnss[numbered("gnss_velocity_N", i)])
         diagram.connect(sensors["gnss_position"][i].stamp, gnss[f"stamp_{i + 1}"])
-        for source, port in (
-            ("fix_type", "gnss_fix"), ("eph", "gnss_eph"), ("epv", "gnss_epv"), ("speed_accuracy", "gnss_speed_accuracy"),
+        for given, port in (
+            ("fix_type", "gnss_fix"), ("eph", "gnss_eph"), ("epv", "gnss_epv"),
+            ("speed_accuracy", "gnss_speed_accuracy"),
         ):  # fmt: skip
-            diagram.connect(chip[source], gnss[numbered(port, i)])
+            diagram.connect(chip[given], gnss[numbered(port, i)])
     field = local_field(home.latitude_rad, home.longitude_rad, home.height_m, home.year)["field_home"]
     estimator = diagram.add(
         "estimator", ESTIMATORS[suite.estimator](sample_s=SAMPLE_S), field_0=field,

@@ -1,0 +1,39 @@
+"""Parameters changed while a run goes on: applied between ticks, recorded, and replayed to the same bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ironbird.errors import RunError
+from ironbird.runtime.state import RunState
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """One parameter set to a value from a tick on, in one lane or in all."""
+
+    tick: int
+    path: str
+    value: float | list[float]
+    lane: int | None = None
+
+
+def apply_tuning(state: RunState, tuning: Tuning) -> None:
+    """Set the parameter now; it must be tunable and in range."""
+    state.set_param(tuning.path, tuning.value, tuning.lane)
+
+
+def write_tunings(path: Path, tunings: Sequence[Tuning]) -> None:
+    """A record of what was changed and when, as JSON."""
+    path.write_text(json.dumps([asdict(t) for t in tunings], indent=2) + "\n")
+
+
+def read_tunings(path: Path) -> list[Tuning]:
+    """A record written by `write_tunings`."""
+    try:
+        return [Tuning(**entry) for entry in json.loads(path.read_text())]
+    except (OSError, ValueError, TypeError) as error:
+        raise RunError(f"{path} is not a record of tunings: {error}") from None
