@@ -42,7 +42,7 @@ test: setup system lint
 
 bench: setup
 	@echo "== bench: speed as a ratio to JSBSim in the same run"
-	$(BIN)/ironbird bench --json bench/latest.json
+	$(BIN)/ironbird bench --out bench/latest.json
 
 soak: setup
 	@echo "== soak: 10^8 steps with flat memory, 4,096 lanes"
@@ -52,6 +52,7 @@ docs: setup
 	@echo "== docs: pages made by commands"
 	$(BIN)/python tools/write_verification.py
 	$(BIN)/python tools/write_block_reference.py
+	$(BIN)/python tools/write_fault_page.py
 
 lock:
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra dev \

@@ -35,15 +35,15 @@ def page() -> str:
     lines = [
         "# Blocks",
         "",
-        "Written by `make docs` from the declarations. Ports that depend on a size chosen when a block is made (contact",
-        "points, rotors) are not listed.",
+        "Written by `make docs` from the declarations. Ports that depend on a size chosen when a block is made",
+        "(contact points, rotors) are not listed.",
         "",
     ]
     for module, kind in blocks():
         lines += [
             f"## {kind.__name__}",
             "",
-            f"`{module}`; source: {kind.source or '–'}",
+            f"`{module}`; source: {kind.source or 'none'}",
             "",
             inspect.getdoc(kind) or "",
             "",

@@ -120,10 +120,13 @@ FaultOption = Annotated[
 @app.command()
 def fly(
     vehicle: VehicleArgument,
-    mission: Annotated[str, typer.Option(help="square, hover, or a TOML file with waypoints.")] = "square",
+    mission: Annotated[
+        str | None, typer.Option(help="square, hover, or a TOML file with waypoints; by default the vehicle's own.")
+    ] = None,
     control: Annotated[
-        str, typer.Option(help="reference: sensors, estimator and failsafes; truth: a controller that sees all.")
-    ] = "reference",
+        str | None,
+        typer.Option(help="reference: sensors, estimator and failsafes; truth: a controller that sees all."),
+    ] = None,
     wind: WindOption = None,
     turbulence: TurbulenceOption = 0.0,
     seed: SeedOption = 0,

@@ -27,7 +27,7 @@ from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState, Stop, start
 from ironbird.runtime.step import run
 from ironbird.runtime.tuning import Tuning
-from ironbird.vehicles.load import Vehicle, load_vehicle
+from ironbird.vehicles.load import Vehicle, load_vehicle, usual_control
 
 COMPLETED = "mission completed"  # the stop condition that is no crash
 ALIASES = {  # short names in predicates
@@ -175,9 +175,9 @@ def inject(state: RunState, injection: Injection, lane: int | None = None) -> li
 def fly(
     vehicle: Vehicle | str | Path,
     *,
-    mission: Mission | str | Path = "square",
+    mission: Mission | str | Path | None = None,
     wind: Wind | None = None,
-    control: str = "reference",
+    control: str | None = None,
     seed: int = 0,
     settings: Mapping[str, Number] | None = None,
     faults: Sequence[Injection | str] = (),
@@ -192,14 +192,17 @@ def fly(
 ) -> Flight:
     """Fly a mission and return the flight.
 
-    `control` is `reference` (sensors, estimator, failsafes) or `truth` (a controller that sees the true state).
+    `control` is `reference` (sensors, estimator, failsafes) or `truth` (a controller that sees the true state);
+    by default what the vehicle usually has. Without `mission` it flies its own.
     `settings` are parameter values by path (`body.mass`). With faults, a twin without them flies beside in the
     same wind; each fault's witness is the difference to a twin that lacks this fault alone. A fault on a part that
     the vehicle does not have is an error, or with `allow_missing` reported as ineffective. `tunings` replay
     parameter changes of an earlier flight; with `speed` the flight keeps to the wall clock and `live` takes new ones.
     """
-    vehicle = vehicle if isinstance(vehicle, Vehicle) else load_vehicle(vehicle, control=control)
-    mission = mission if isinstance(mission, Mission) else load_mission(mission)
+    if not isinstance(vehicle, Vehicle):
+        control = control or usual_control(vehicle)
+        vehicle = load_vehicle(vehicle, control=control)
+    mission = mission if isinstance(mission, Mission) else load_mission(mission or vehicle.spec.mission)
     wind = wind or Wind()
     injections = [f if isinstance(f, Injection) else parse_fault(f) for f in faults]
     model = model or compile_model(vehicle.diagram)
@@ -254,7 +257,7 @@ def fly(
         "ironbird.faults": "; ".join(i.describe() for i in injections),
     }  # fmt: skip
     return Flight(
-        vehicle=vehicle, mission=mission, wind=wind, seed=seed, control=control, settings=settings,
+        vehicle=vehicle, mission=mission, wind=wind, seed=seed, control=control or "", settings=settings,
         injections=injections, model=model,
         log=log, stop=stop, ended_s=stop.time_s if stop else state.time_s, wall_s=wall_s,
         tunings=changed,

@@ -15,7 +15,6 @@ import tempfile
 from importlib import metadata
 from pathlib import Path
 
-import ironbird
 from ironbird.compiler.flatten import Flat
 from ironbird.compiler.generate import Source
 from ironbird.compiler.native import cache_folder
@@ -26,7 +25,7 @@ from ironbird.model.diagram import Diagram
 def package_hash() -> str:
     """Hash of this package's source."""
     digest = hashlib.sha256(metadata.version("casadi").encode())
-    root = Path(ironbird.__file__).parent
+    root = Path(__file__).parents[1]
     for path in sorted(root.rglob("*")):
         if path.suffix in (".py", ".h", ".c"):
             digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())

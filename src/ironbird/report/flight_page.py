@@ -45,9 +45,10 @@ FAINT_POINTS = 1000  # of one curve of a measurement
 STALE_S = 1.0  # a measurement that is not renewed for so long is left out of its plot
 START_UP_S = 1.0  # a sensor may be left out for so long after the start: it has not measured yet
 CLOSED_GAP = 1 / 400  # of the time axis: shorter gaps between two pieces of one span would not be seen
-MODE_INKS = (
-    "var(--idle)", "var(--c6)", "var(--c5)", "var(--c0)", "var(--c3)", "var(--c2)", "var(--c7)", "var(--c1)", "var(--bad)",
-)  # of MODES, in their order  # fmt: skip
+MODE_INKS = (  # of MODES, in their order
+    "var(--idle)", "var(--c6)", "var(--c5)", "var(--c0)", "var(--c3)", "var(--c2)", "var(--c7)", "var(--c1)",
+    "var(--bad)",
+)  # fmt: skip
 SENSORS = {"imu": "IMU", "mag": "magnetometer", "baro": "barometer", "gnss": "GNSS receiver"}
 REJECTED = ("GNSS position", "GNSS velocity", "magnetic field", "barometer")  # of the port `estimator.rejected`
 AXES_B = ("x, forward", "y, right", "z, down")
@@ -399,9 +400,10 @@ def _packed(values: np.ndarray) -> Json:
 
 
 def runs(time_s: np.ndarray, values: np.ndarray, end_s: float) -> list[tuple[float, float, float]]:
-    """Stretches of equal value: start, end, value. The last one lasts until `end_s`."""
+    """Stretches of equal value: start, end, value. The last one lasts until `end_s`; no number is shown as -1."""
     if not len(values):
         return []
+    values = np.where(np.isfinite(values), values, -1.0)
     first = np.concatenate([[0], np.flatnonzero(np.diff(values) != 0) + 1])
     starts = time_s[first].tolist()
     return list(zip(starts, [*starts[1:], max(end_s, starts[-1])], values[first].tolist(), strict=True))
@@ -720,39 +722,43 @@ class _Plots:
     # -------------------------------------------------------------- modes and flags over time
 
     def timeline(self) -> str:
-        """What the autopilot did and thought, in rows of coloured spans: modes, failsafes, faults, voters, estimator."""
+        """Rows of coloured spans: modes, failsafes, faults, what the voters left out, what the estimator thought."""
         if not self.log.rows():
             return ""
         rows = [*self._mode_rows(), *self._failsafe_rows(), *self._fault_rows(), *self._voter_rows()]
         rows += self._estimator_rows()
-        if not any("navigator.mode" in self.log or spans for _, spans in rows):
+        if not any(spans for _, spans in rows):
             return ""
         bars, labels = [], []
         for place, (name, spans) in enumerate(rows):
             labels.append(
                 {
                     "x": 0, "xref": "paper", "y": -place + 0.06, "yref": "y", "text": escape(name), "showarrow": False,
-                    "xanchor": "left", "yanchor": "bottom", "font": {"size": 11, "color": "var(--muted)"}, "borderpad": 0,
+                    "xanchor": "left", "yanchor": "bottom", "font": {"size": 11, "color": "var(--muted)"},
+                    "borderpad": 0,
                 }
             )  # fmt: skip
+            texts = [escape(text) for _, _, text, _ in spans]
+            named = len(set(texts)) > 1  # else the row's name says it
+            thick = 0.58 if named else 0.36
             bars.append(
                 {
-                    "type": "bar", "orientation": "h", "width": 0.46, "y": [-place - 0.2] * len(spans),
+                    "type": "bar", "orientation": "h", "width": thick,
+                    "y": [round(0.04 - place - thick / 2, 3)] * len(spans),
                     "base": [round(start, 4) for start, _, _, _ in spans],
                     "x": [round(end - start, 4) for start, end, _, _ in spans],
                     "marker": {"color": [ink for _, _, _, ink in spans], "line": {"width": 0}},
-                    "text": [escape(text) for _, _, text, _ in spans], "textposition": "inside", "textangle": 0,
-                    "insidetextanchor": "middle", "insidetextfont": {"color": "var(--card)", "size": 11},
+                    "text": texts, "textposition": "inside" if named else "none", "textangle": 0,
+                    "insidetextanchor": "middle", "insidetextfont": {"color": "var(--card)", "size": 10},
                     "customdata": [f"{start:.2f} s to {end:.2f} s" for start, end, _, _ in spans],
                     "hovertemplate": f"{escape(name)}  %{{text}}<br>%{{customdata}}<extra></extra>",
                 }
             )  # fmt: skip
-        stop = [_label(self.flight.stop.time_s, "", self._stop_ink(), "right")] if self.flight.stop else []
-        axis = {**_AXIS, "range": [-len(rows) + 0.45, 0.5], "fixedrange": True, "showgrid": False, "ticks": ""}
+        axis = {**_AXIS, "range": [-len(rows) + 0.4, 0.45], "fixedrange": True, "showgrid": False, "ticks": ""}
         return self._figure(
-            "timeline", bars, height=34 * len(rows) + 40, margin={"l": 62, "r": 58, "t": 4, "b": 30},
-            hovermode="closest", barmode="overlay", showlegend=False, uniformtext={"minsize": 9, "mode": "hide"},
-            yaxis={**axis, "showticklabels": False}, shapes=self._stop_line(), annotations=labels + stop,
+            "timeline", bars, height=36 * len(rows) + 60, margin={"l": 62, "r": 58, "t": 24, "b": 30},
+            hovermode="closest", barmode="overlay", showlegend=False, uniformtext={"minsize": 10, "mode": "hide"},
+            yaxis={**axis, "showticklabels": False}, shapes=self._stop_line(), annotations=labels,
         )  # fmt: skip
 
     def _flags(self, values: np.ndarray, text: str, ink: str, lead_s: float = 0.0) -> list[_Span]:
@@ -789,7 +795,7 @@ class _Plots:
     def _fault_rows(self) -> list[_Row]:
         rows: list[_Row] = []
         for number, injection in enumerate(self.flight.injections, start=1):
-            part = f", number {injection.instance}" if injection.fault.counts_instances else ""
+            part = f", instance {injection.instance}" if injection.fault.counts_instances else ""
             spans = [(start, end, "on", "var(--fault)") for start, end in self._on_pieces(number)]
             rows.append((f"Fault {number}: {injection.fault.id}{part}", spans))
         return rows
@@ -864,7 +870,7 @@ class _Plots:
             stamps = self.log[stamp]
             values = np.where((stamps >= 0) & (self.log.time() - stamps < STALE_S), values, np.nan)
         curve = self._curve(values, name, ink, unit, limit=FAINT_POINTS)
-        return {**curve, "opacity": 0.6, "zorder": 0, "legendrank": 3, "line": {"color": ink, "width": 1.0}}
+        return {**curve, "opacity": 0.7, "zorder": 0, "legendrank": 3, "line": {"color": ink, "width": 1.1}}
 
     def _has_estimate(self, quantity: str) -> bool:
         return f"estimator.{quantity}" in self.log and f"body.{quantity}" in self.log
@@ -878,7 +884,7 @@ class _Plots:
         """Curves of one component of the position from all receivers."""
         return [
             self._measured(
-                sign * self._values(f"{tap}.value", FLIGHT)[:, axis], f"GNSS {tap.split('/')[1]}", _ink((0, 6)[i % 2]),
+                sign * self._values(f"{tap}.value", FLIGHT)[:, axis], f"GNSS {tap.split('/')[1]}", _ink((0, 3)[i % 2]),
                 "m", f"{tap}.stamp",
             )
             for i, tap in self._receivers()

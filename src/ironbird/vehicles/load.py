@@ -13,7 +13,7 @@ from ironbird.model.diagram import Diagram
 from ironbird.vehicles.spec import VehicleSpec, parse
 from ironbird.vehicles.templates import multicopter
 
-CONTROLS = ("truth", "reference")
+CONTROLS = ("reference", "truth")
 CATALOG = Path(__file__).parent / "catalog"
 
 
@@ -23,6 +23,7 @@ class Template:
 
     spec: type[VehicleSpec]
     build: Callable[[Any, str], Diagram]  # file's content and kind of control -> diagram
+    controls: tuple[str, ...] = CONTROLS  # kinds of control that it offers, the usual one first
 
 
 TEMPLATES: dict[str, Template] = {
@@ -74,6 +75,11 @@ def load_spec(name: str | Path) -> VehicleSpec:
     return parse(TEMPLATES[template].spec, data, path)
 
 
+def usual_control(name: str | Path) -> str:
+    """The kind of control with which a vehicle is flown if nothing else is asked for."""
+    return TEMPLATES[load_spec(name).template].controls[0]
+
+
 def load_vehicle(name: str | Path, *, control: str = "truth") -> Vehicle:
     """A vehicle by catalogue name (`quad_f450`) or file (`my_quad.toml`), ready to be compiled.
 
@@ -82,4 +88,7 @@ def load_vehicle(name: str | Path, *, control: str = "truth") -> Vehicle:
     if control not in CONTROLS:
         raise UnknownNameError("kind of control", control, CONTROLS)
     spec = load_spec(name)
+    offered = TEMPLATES[spec.template].controls
+    if control not in offered:
+        raise VehicleError(f"vehicle '{spec.id}' has no control of kind '{control}'; it offers {', '.join(offered)}")
     return Vehicle(spec, TEMPLATES[spec.template].build(spec, control), vehicle_path(name))

@@ -59,6 +59,7 @@ class VehicleSpec(Table):
     title: str
     template: str
     summary: str = ""
+    mission: str = "square"  # built-in mission that it flies if nothing else is asked for
     home: Home = Home()
     environment: Environment = Environment()
     provenance: dict[str, str] = {}

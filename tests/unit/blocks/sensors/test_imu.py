@@ -7,7 +7,7 @@ import functools
 import math
 from pathlib import Path
 
-import allantools  # type: ignore[import-untyped]
+import allantools
 import numpy as np
 import pytest
 from scipy import signal
