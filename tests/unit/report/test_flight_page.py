@@ -18,21 +18,28 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from ironbird.blocks.controllers.navigator import FAILSAFES, MODES
 from ironbird.campaign.flight import Flight, Wind, fly
 from ironbird.campaign.mission import Mission, load_mission
 from ironbird.cli import app
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.faults.catalog import parse_fault
 from ironbird.report.flight_page import (
+    FAINT_POINTS,
     MAX_POINTS,
+    MODE_INKS,
+    STALE_S,
     _break_turns,
     _parameters,
     command,
     equal_ranges,
     fault_order,
+    flag_pieces,
     mission_toml,
     on_pieces,
+    runs,
     thin,
+    triggered_times,
     write_flight_page,
 )
 from ironbird.runtime.state import start
@@ -42,6 +49,11 @@ FAULT = "rotor.speed_loss@1:instance=2,severity=1,start=8"
 TIME_PLOTS = {
     "height", "error", "horizontal", "attitude", "rates", "rotors", "throttles", "wind", "battery", "witness-1",
 }  # fmt: skip
+PLOTS = TIME_PLOTS | {"timeline", "path-3d", "path-plan"}
+ESTIMATES = {
+    "estimate-height", "estimate-horizontal", "estimate-error", "estimate-attitude", "measured-gyro", "measured-accel",
+}  # fmt: skip
+TRIGGER = "altitude > 5 and mode == 'take-off'"
 
 
 class Page(HTMLParser):
@@ -104,6 +116,23 @@ def healthy(f450: CompiledModel) -> Flight:
 
 
 @pytest.fixture(scope="module")
+def sensed() -> Flight:
+    """A flight on sensors: a biased inertial unit is left out, then all receivers are jammed by a trigger."""
+    return fly(
+        "quad_f450", control="reference", seed=1, until_s=14.0,
+        faults=[
+            "imu.accel_bias@1:instance=1,axis=2,severity=0.4,start=6,end=9",
+            f"environment.gnss_denied@1:start=1.5,when={TRIGGER}",
+        ],
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sensed_page(sensed: Flight, tmp_path_factory: pytest.TempPathFactory) -> Page:
+    return page_of(sensed, tmp_path_factory.mktemp("sensed"))
+
+
+@pytest.fixture(scope="module")
 def page(flight: Flight, tmp_path_factory: pytest.TempPathFactory) -> Page:
     return page_of(flight, tmp_path_factory.mktemp("page"))
 
@@ -137,7 +166,8 @@ def test_all_plots_are_there_with_the_fault_shaded_and_the_crash_marked(flight: 
     assert flight.stop is not None
     figures = page.figures
 
-    assert set(figures) == TIME_PLOTS | {"path-3d", "path-plan"} <= set(page.ids)
+    assert set(figures) == PLOTS <= set(page.ids)
+    assert "estimates" not in page.ids and "#estimates" not in page.links  # it flew on the true state
     for name in TIME_PLOTS:
         span, stop = figures[name]["layout"]["shapes"]
         assert (span["type"], span["x0"], span["x1"]) == ("rect", 8.0, flight.ended_s), name
@@ -210,7 +240,7 @@ def test_tiny_logs_have_a_page(flight: Flight, tmp_path: Path, rows: int) -> Non
 
     page = page_of(replace(flight, log=log), tmp_path)
 
-    assert set(page.figures) == (TIME_PLOTS | {"path-3d", "path-plan"} if rows else set())
+    assert set(page.figures) == (PLOTS if rows else set())
     assert ("no rows" in page.words) == (rows == 0)
 
 
@@ -259,6 +289,7 @@ def test_the_command_gives_the_same_hash(f450: CompiledModel, tmp_path: Path) ->
         FAULT,
         "battery.low_voltage@1:severity=0.3333333333333333,start=0.1,end=12.3456789,shape=intermittent,period=2,duty=0.4",
         "rotor.blade_damage@1:instance=4,severity=0.5,start=1,shape=ramp,rise=1e-05",
+        "imu.accel_bias@1:instance=3,axis=2,severity=0.1,start=1,when=altitude > 20 and mode == 'mission'",
     ],
 )
 def test_fault_orders_read_back_to_the_same_fault(order: str) -> None:
@@ -318,13 +349,183 @@ def test_axes_of_the_path_are_equal_and_never_flat() -> None:
     assert ranges[0] == pytest.approx([-6.0, 106.0])
 
 
-def test_a_browser_draws_the_plots(flight: Flight, tmp_path: Path) -> None:
+# ---------------------------------------------------------------------- modes and failsafes
+
+
+def rows_of(page: Page) -> dict[str, list[tuple[float, float, str, str]]]:
+    """The rows of the time line: start, end, text and colour of each span."""
+    figure = page.figures["timeline"]
+    names = [label["text"] for label in figure["layout"]["annotations"]]
+    return {
+        name: [
+            (start, start + length, text, ink)
+            for start, length, text, ink in zip(bar["base"], bar["x"], bar["text"], bar["marker"]["color"], strict=True)
+        ]
+        for name, bar in zip(names, figure["data"], strict=True)
+    }
+
+
+def test_the_time_line_shows_every_mode_in_its_colour(sensed: Flight, sensed_page: Page) -> None:
+    mode, time_s = sensed.log["navigator.mode"], sensed.log.time()
+    spans = rows_of(sensed_page)["Mode"]
+
+    assert [text for _, _, text, _ in spans] == ["disarmed", "take-off", "mission", "descend"]
+    for row, value in zip(time_s, mode, strict=True):
+        (here,) = [(text, ink) for start, end, text, ink in spans if start <= row + 1e-3 < end]  # rounded to 0.1 ms
+        assert here == (MODES[int(value)], MODE_INKS[int(value)]), row
+    assert len(MODE_INKS) == len(MODES)
+    assert sensed_page.figures["timeline"]["kind"] == "time"  # zooms with the others
+    assert sensed_page.figures["timeline"]["layout"]["xaxis"]["range"] == sensed_page.figures["height"]["layout"][
+        "xaxis"]["range"]  # fmt: skip
+
+
+def test_the_time_line_shows_what_was_wrong_and_nothing_else(sensed: Flight, sensed_page: Page) -> None:
+    log, rows = sensed.log, rows_of(sensed_page)
+
+    failsafes = [name for name in rows if name.startswith("Failsafe")]
+    tripped = [name for name, column in zip(FAILSAFES, log["navigator.failsafe"].T, strict=True) if column.any()]
+    assert tripped == ["gnss", "estimator"] and failsafes == ["Failsafe: gnss", "Failsafe: estimator"]
+    (failsafe,) = rows["Failsafe: gnss"]
+    assert failsafe[0] == pytest.approx(log.time()[np.argmax(log["navigator.failsafe"][:, 1] > 0)], abs=1e-4)
+    assert failsafe[1] == pytest.approx(sensed.ended_s, abs=1e-4)  # rounded to 0.1 ms
+    assert [span[:2] for span in rows["Fault 1: imu.accel_bias@1, instance 1"]] == [(6.0, 9.0)]
+    voted = {name for name in rows if name.startswith("Voter")}
+    assert voted == {"Voter: IMU 1 left out", "Voter: GNSS receiver 1 left out", "Voter: GNSS receiver 2 left out"}
+    assert 6.0 < rows["Voter: IMU 1 left out"][0][0] < 6.5
+    assert rows["Estimator not healthy"][0][2] == "aligning"
+
+
+def test_a_trigger_moves_the_shading_and_is_told(sensed: Flight, sensed_page: Page) -> None:
+    log = sensed.log
+    holds = (log["terrain.height_above_ground"] > 5) & (log["navigator.mode"] == MODES.index("take-off"))
+    first = float(log.time()[np.argmax(holds)])
+    assert 3.0 < first < 10.0
+
+    assert triggered_times(sensed) == [0.0, first]
+    assert f"Triggered at {first:.2f} s, when {TRIGGER} first held; the fault began 1.5 s later." in sensed_page.words
+    spans = [shape for shape in sensed_page.figures["height"]["layout"]["shapes"] if shape["name"] == "fault 2"]
+    assert [(span["x0"], span["x1"]) for span in spans] == [(first + 1.5, sensed.ended_s)]
+    (row,) = rows_of(sensed_page)["Fault 2: environment.gnss_denied@1"]
+    assert row[0] == pytest.approx(first + 1.5, abs=1e-4)
+
+
+def test_a_trigger_that_never_fired_is_told(f450: CompiledModel, tmp_path: Path) -> None:
+    idle = fly("quad_f450", model=f450, until_s=1.0, faults=["battery.power_off@1:when=not (altitude < 50)"])
+
+    page = page_of(idle, tmp_path)
+
+    assert triggered_times(idle) == [math.inf]
+    assert "Its condition, not (altitude < 50), never held" in page.words
+    assert all(shape.get("name") != "fault 1" for shape in page.figures["height"]["layout"]["shapes"])
+    assert rows_of(page)["Fault 1: battery.power_off@1"] == []
+
+
+def test_predicates_are_read_from_the_log_as_the_kernel_reads_them(f450: CompiledModel) -> None:
+    orders = [
+        "battery.low_voltage@1:severity=0,when=abs(body.v_NB_N[2]) * 2 - 1 >= 0.5 or battery < 0",
+        "battery.low_voltage@1:severity=0,when=-body.p_NB_N[2] + 1 > 3 and item != 3 and mode <= 3",
+    ]
+    flown = fly("quad_f450", model=f450, until_s=5.0, faults=orders)
+    log = flown.log
+    climb, height = np.abs(log["body.v_NB_N"][:, 2]), -log["body.p_NB_N"][:, 2]
+
+    expected = [float(log.time()[np.argmax(climb >= 0.75)]), float(log.time()[np.argmax(height > 2)])]
+    assert 0 < expected[0] < expected[1]
+    assert triggered_times(flown) == expected
+
+
+def test_runs_and_flags_become_spans() -> None:
+    time_s = np.arange(8.0)
+
+    assert runs(time_s, np.array([0, 0, 3, 3, 3, 0, np.nan, np.nan]), 9.0) == [
+        (0.0, 2.0, 0.0), (2.0, 5.0, 3.0), (5.0, 6.0, 0.0), (6.0, 9.0, -1.0),
+    ]  # fmt: skip
+    assert runs(time_s[:0], time_s[:0], 9.0) == []
+    flags = np.array([0, 1, 0, 1, 1, 0, 0, 1])
+    assert flag_pieces(time_s, flags, 9.0) == [(1.0, 2.0), (3.0, 5.0), (7.0, 9.0)]
+    assert flag_pieces(time_s, flags, 9.0, gap_s=1.5) == [(1.0, 5.0), (7.0, 9.0)]
+
+
+# ---------------------------------------------------------------------- truth, measurement, estimate
+
+
+def curves_of(page: Page, figure: str, axis: str = "y") -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Curves of one small plot by name; of two with one name (a band) the upper."""
+    return {
+        trace["name"]: (numbers(trace["x"]), numbers(trace["y"]))
+        for trace in page.figures[figure]["data"]
+        if trace["yaxis"] == axis
+    }
+
+
+def test_estimates_are_set_beside_the_truth(sensed: Flight, sensed_page: Page) -> None:
+    log = sensed.log
+    assert set(sensed_page.figures) >= ESTIMATES and set(sensed_page.ids) >= ESTIMATES
+
+    height = curves_of(sensed_page, "estimate-height")
+    assert list(height) == ["barometer 1", "GNSS 1", "GNSS 2", "truth", "estimate"]
+    np.testing.assert_array_equal(height["truth"][1], (-log["body.p_NB_N"][:, 2]).astype(np.float32))
+    np.testing.assert_array_equal(height["estimate"][1], (-log["estimator.p_NB_N"][:, 2]).astype(np.float32))
+    east = curves_of(sensed_page, "estimate-horizontal", "y2")
+    np.testing.assert_array_equal(east["estimate"][1], log["estimator.p_NB_N"][:, 1].astype(np.float32))
+    down = curves_of(sensed_page, "estimate-error", "y3")
+    gap = (log["estimator.p_NB_N"] - log["body.p_NB_N"])[:, 2]
+    np.testing.assert_array_equal(down["error"][1], gap.astype(np.float32))
+    band = 2 * log["estimator.std_position"][:, 2]
+    np.testing.assert_allclose(down["± 2 std"][1].max(), band.max(), rtol=1e-6)  # single precision
+    errors = curves_of(sensed_page, "estimate-attitude", "y4")
+    roll = np.degrees(log["estimator.euler"] - log["body.euler"])[:, 0]
+    np.testing.assert_allclose(errors["error of roll"][1], roll, atol=1e-4)  # degrees, in single precision
+
+
+def test_each_inertial_unit_is_shown_and_the_faulty_one_stands_out(sensed: Flight, sensed_page: Page) -> None:
+    shown = curves_of(sensed_page, "measured-accel", "y3")
+
+    assert list(shown) == ["IMU 1", "IMU 2", "IMU 3", "truth"]
+    means = {}
+    for name, (time_s, values) in shown.items():
+        means[name] = float(np.nanmean(values[(time_s > 6.5) & (time_s < 8.5)]))
+    assert means["IMU 1"] - means["IMU 2"] == pytest.approx(2.0, abs=0.5)  # 0.4 of 5 m/s^2; vibration is about 0.5
+    assert means["IMU 3"] == pytest.approx(means["truth"], abs=0.5)
+    assert list(curves_of(sensed_page, "measured-gyro")) == ["IMU 1", "IMU 2", "IMU 3", "truth", "estimate"]
+
+
+def test_a_measurement_that_does_not_come_is_not_drawn(tmp_path: Path) -> None:
+    lost = "gnss.position_dropout@1:instance=1,start=2,end=5"
+    page = page_of(fly("quad_f450", control="reference", seed=1, until_s=6.0, faults=[lost]), tmp_path)
+
+    time_s, north = curves_of(page, "estimate-horizontal")["GNSS 1"]
+
+    assert np.isfinite(north[(time_s > 1.0) & (time_s < 2.0)]).all()
+    assert np.isnan(north[(time_s > 2.1 + STALE_S) & (time_s < 5.0)]).all()
+    assert np.isfinite(north[time_s > 5.5]).all()
+
+
+def test_a_page_with_sensors_stays_small(sensed: Flight, sensed_page: Page, tmp_path: Path) -> None:
+    log = sensed.log
+    long = replace(
+        log, time_s=np.arange(15 * len(log.time_s)) * 0.02, data=np.tile(log.data, (1, 15, 1, 1)),
+        stops=[None] * len(log.stops),
+    )  # fmt: skip
+
+    page = page_of(replace(sensed, log=long, ended_s=float(long.time_s[-1])), tmp_path)
+
+    assert len(page.text) < 9e6
+    for figure in page.figures.values():
+        for trace in figure["data"]:
+            if trace["type"] == "scatter":
+                assert len(numbers(trace["x"])) <= (FAINT_POINTS if trace.get("opacity") else MAX_POINTS) + 50  # breaks
+            elif trace["type"] == "bar":
+                assert len(trace["x"]) <= 500
+
+
+def test_a_browser_draws_the_plots(sensed: Flight, tmp_path: Path) -> None:
     browser = shutil.which("chromium")
     if browser is None:
         if os.environ.get("CI") == "true":
             pytest.fail("chromium is missing; in CI the page must be opened")
         pytest.skip("chromium is not on PATH")
-    write_flight_page(flight, tmp_path / "flight.html")
+    write_flight_page(sensed, tmp_path / "flight.html")
 
     done = subprocess.run(
         [
@@ -340,7 +541,7 @@ def test_a_browser_draws_the_plots(flight: Flight, tmp_path: Path) -> None:
     assert rendered.text.count('class="main-svg"') >= len(TIME_PLOTS)
     assert (
         rendered.text.count('class="js-plotly-plot"') + rendered.text.count("plot js-plotly-plot")
-        == len(TIME_PLOTS) + 2
+        == len(PLOTS | ESTIMATES) + 1  # two faults, two witnesses
     )
     assert "cannot be drawn" not in rendered.words
     assert "Content Security Policy" not in done.stderr and "Uncaught" not in done.stderr

@@ -33,7 +33,8 @@ class Navigator(Block):
     Commands are mode numbers, from the input `command` or from `script` (time, command). Of requests at the same
     time landing goes before return before take-off, [RflyModel] 9.2.1.2; failsafes go before all: terminate, descend,
     land, return. The set-point runs along the legs with limited speed and acceleration. Without position (GNSS or
-    estimator lost) the vehicle descends level at a steady rate. Not modelled: fly-by turns, manual flight.
+    estimator lost) the vehicle brakes while dead reckoning is good and descends level at a steady rate, drifting with
+    the wind. Not modelled: fly-by turns, manual flight.
     """
 
     source = "[RflyModel] 9.2.1"
@@ -256,7 +257,8 @@ class Navigator(Block):
             "position_set": x.point,
             "velocity_set": ca.if_else(sinking, ca.vertcat(0, 0, p.descent_speed), velocity),
             "yaw_set": x.yaw,
-            "control_kind": ca.if_else(sinking, BLIND, kind),
+            # While dead reckoning is good, brake; then only level and sink
+            "control_kind": ca.if_else(sinking, ca.if_else(u.healthy > 0.5, BY_VELOCITY, BLIND), kind),
             "armed": ca.if_else(ca.logic_and(x.now >= TAKE_OFF, x.off < 0.5), 1, 0),
             "disarmed": ca.if_else(x.now < TAKE_OFF, 1, 0),
             "grounded": ca.if_else(ca.logic_and(settling, x.timer > GROUNDED_S), 1, 0),

@@ -270,6 +270,13 @@ def _add_control(diagram: Diagram, spec: MulticopterSpec, navigator: Handle) -> 
     )  # fmt: skip
     for port in ("position_set", "velocity_set", "yaw_set", "armed", "grounded", "control_kind"):
         diagram.connect(navigator[port], control[port])
+    # What a program outside may command: modes, the link's heartbeat, offboard set-points
+    for port in (
+        "command", "link_stamp", "offboard_kind", "offboard_position", "offboard_velocity", "offboard_yaw",
+    ):  # fmt: skip
+        diagram.export(navigator[port])
+    for port in ("attitude_set", "rate_wanted_B", "thrust_set"):
+        diagram.export(control[port], f"offboard_{port.removesuffix('_wanted_B').removesuffix('_set')}")
     return control
 
 

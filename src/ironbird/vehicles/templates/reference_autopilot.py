@@ -18,6 +18,9 @@ from ironbird.vehicles.templates.sensors import BATTERY_SAMPLE_S, add_sensors
 
 SAMPLE_S = 0.004
 ESTIMATORS = {"ekf": ErrorStateEkf, "complementary": ComplementaryFilter}
+# Deviation of one inertial sample in flight, vibration and noise of `sensors.VIBRATION` together: sqrt(0.5^2 / 2 + 0.3^2)
+# and sqrt(0.01^2 / 2 + 0.005^2), rounded up. The filter's own defaults are those of a chip at rest.
+NOISE: dict[str, dict[str, float]] = {"ekf": {"accel_noise": 0.5, "gyro_noise": 0.01}, "complementary": {}}
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ def add_senses(
     field = local_field(home.latitude_rad, home.longitude_rad, home.height_m, home.year)["field_home"]
     estimator = diagram.add(
         "estimator", ESTIMATORS[suite.estimator](sample_s=SAMPLE_S), field_0=field,
-        position_0=[0.0, 0.0, -start_height_m],
+        position_0=[0.0, 0.0, -start_height_m], **NOISE[suite.estimator],
     )  # fmt: skip
     for source, ports in (
         (imu, ("accel_B", "gyro_B")), (mag, ("mag_B",)), (baro, ("baro_height",)),

@@ -11,6 +11,7 @@ import pytest
 
 from ironbird.blocks.controllers.navigator import (
     BLIND,
+    BY_VELOCITY,
     DESCEND,
     DISARMED,
     FLY,
@@ -246,10 +247,12 @@ def test_stronger_failsafe_goes_before_a_gentler_one() -> None:
     assert state.get("block.now")[0] == DESCEND
 
 
-def test_descent_without_position_sinks_level_at_its_speed() -> None:
+def test_descent_without_position_brakes_and_then_sinks_level_at_its_speed() -> None:
     state = mission(HERE, descent_speed=0.8)
     follow(state, 1.0)
     rows = follow(state, 3.0, gnss_age=5.0, v_NB_N=[0.0, 0.0, 0.8])
+    assert rows["control_kind"][-1] == BY_VELOCITY  # dead reckoning still good
+    rows = follow(state, 4.0, gnss_age=6.0, healthy=0.0, v_NB_N=[0.0, 0.0, 0.8])
 
     assert rows["control_kind"][-1] == BLIND
     np.testing.assert_array_equal(rows["velocity_set"][-1], [0.0, 0.0, 0.8])

@@ -1,0 +1,258 @@
+"""RFlySimSafe's faults and test cases in our terms: plain data, for those who bring test cases along.
+
+Source: github.com/RflySim/RFlySimSafe, commit 22cef0d (2024), and two relatives that number the same faults otherwise.
+Map A is RFlySimSafe's own model and the one used here. Map B is that of the RflySim PHM documents, map C that of the
+RflyMAD data set. An id means nothing without the name of its map.
+
+Their noise is uniform between two bounds. Ours is normal; equal means equal standard deviation, the bound divided by
+the square root of three. Their vehicle has one sensor of each kind, so an order is given for every instance that ours
+has. A severity that would be greater than 1 is cut to 1, and the remark says so.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """One id of map A."""
+
+    name: str
+    fault: str  # our id; empty if we have none
+    translation: str  # from its parameters to ours
+    remark: str
+
+
+class Case(NamedTuple):
+    """One published test case: 29 of them, each flown in software and with hardware in the loop."""
+
+    name: str
+    ids: tuple[int, ...]  # of map A
+    injected: str  # in RFlySimSafe's grammar, after the climb to 15 m
+    orders: tuple[str, ...]  # in our grammar, without the start
+    remark: str
+
+
+MAP_A: dict[int, Entry] = {
+    123450: Entry(
+        "motor", "rotor.speed_loss@1", "instance = motor; severity = 1 - factor",
+        "Their factor acts on the command, ours on the speed, idle speed included. One slot of parameters acts on motors 1 "
+        "and 2 only, in that order. Map C: pulse width is scaled, and modes 2 and 11 are our shapes ramp and intermittent.",
+    ),
+    123451: Entry(
+        "propeller", "rotor.blade_damage@1", "instance = rotor; severity = 1 - factor²",
+        "Their factor acts on the rotor's speed in the forces, so thrust goes with its square. A parameter that is not sent "
+        "is 0 and stops its rotor. Map C scales thrust and torque: severity = 1 - factor.",
+    ),
+    123452: Entry(
+        "battery: custom hover time", "battery.low_capacity@1", "severity = (1 - hover time / healthy hover time) / 0.99",
+        "",
+    ),
+    123453: Entry(
+        "battery: power off", "battery.power_off@1", "no parameters", ""
+    ),
+    123454: Entry(
+        "battery: low voltage", "battery.low_voltage@1", "severity = 1 - ratio", ""
+    ),
+    123455: Entry(
+        "battery: low capacity", "battery.low_capacity@1", "severity = (1 - ratio) / 0.99, cut to 1",
+        "Ours leaves a hundredth.",
+    ),
+    123456: Entry(
+        "load fall", "load.drop@1", "severity = 2 ratio, cut to 1",
+        "Theirs may lose up to 0.95 of the mass, ours half of it.",
+    ),
+    123457: Entry(
+        "load shift", "load.shift@1",
+        "one order per axis: severity = ratio · arm length · share of the arm / 0.05 m, cut to 1",
+        "Ours moves the centre of gravity and keeps the inertia. Severity has no sign: only forward, right and down. "
+        "",
+    ),
+    123458: Entry(
+        "load leak", "load.leak@1", "severity = 2 ratio, cut to 1; shape=ramp, rise = 1 / rate",
+        "Theirs may lose up to 0.99 of the mass, ours half of it.",
+    ),
+    123459: Entry(
+        "constant wind", "wind.steady@1", "one order per axis: severity = component / (20 m/s)",
+        "Severity has no sign: order wind to the south, west or up with the flight's wind.",
+    ),
+    123540: Entry(
+        "gust", "wind.gust@1", "severity = strength / (20 m/s); shape=intermittent, period = 60 / frequency",
+        "Theirs has random amplitude, heading and period, and smooth ramps. Ours repeats, with edges. "
+        "",
+    ),
+    123541: Entry(
+        "turbulence", "wind.turbulence@1", "severity = 2.5 strength / (30 m/s)",
+        "Wind at 20 ft is 2.5 times their strength.",
+    ),
+    123542: Entry(
+        "wind shear", "wind.shear@1", "axis=0; severity = strength / (10 m/s)",
+        "",
+    ),
+    123543: Entry(
+        "wind noise", "wind.turbulence@1", "by trial: there is no common measure",
+        "The nearest we have.",
+    ),
+    123544: Entry(
+        "accelerometer noise", "imu.accel_noise@1",
+        "every instance: severity = 5 (0.2 + 0.8 gain) · 0.1 m/s² / √3 / (5 m/s²); twice that for axis=2; cut to 1",
+        "Theirs is new every 3 ms.",
+    ),
+    123545: Entry(
+        "gyroscope noise", "imu.gyro_noise@1",
+        "every instance: severity = 5 (0.2 + 0.8 gain) · 0.01 rad/s / √3 / (1 rad/s)",
+        "",
+    ),
+    123546: Entry(
+        "magnetometer noise", "mag.noise@1",
+        "every instance: severity = 2 (0.2 + 0.8 gain) · 1e-6 T / √3 / (5e-5 T)",
+        "Theirs is in gauss; 1 G is 1e-4 T.",
+    ),
+    123547: Entry(
+        "barometer: coupling with speed", "baro.bias@1", "severity = pressure error at the speed of interest / (500 Pa)",
+        "Theirs grows with dynamic pressure and is nothing in hover; ours is constant. "
+    ),
+    123548: Entry(
+        "GPS", "gnss.position_noise@1",
+        "every instance: severity = (0.3 + 0.7 gain) · 0.2 m / √3 / (30 m), twice that for axis=2; "
+        "satellites: gnss.jamming@1 with severity = 1 - satellites / 14",
+        "A receiver of ours sees 14 satellites, the RTK one 24; below four it has no fix. Their fix type follows from this "
+        "in ours.",
+    ),
+    123549: Entry("pod (camera) fault 1", "", "none", "We have no camera."),
+    125340: Entry("pod (camera) fault 2", "", "none", "We have no camera. In map A only."),
+    125341: Entry("pod (camera) fault 3", "", "none", "We have no camera. In map A only."),
+}  # fmt: skip
+
+# What relatives have and map A does not
+ELSEWHERE: dict[str, Entry] = {
+    "B 111111": Entry(
+        "motor noise", "link.noise@1", "severity = deviation of the command / 0.3",
+        "All motors at once. Map A adds such noise to its motor fault.",
+    ),
+    "B 123457 (uORB)": Entry(
+        "radio control", "", "none",
+        "Injected inside PX4 through a message. We have no manual flight; the loss of a link is the navigator's failsafe.",
+    ),
+    "C 123452 mode 3": Entry(
+        "accelerometer bias and gain", "imu.accel_bias@1", "axis; severity = bias / (5 m/s²); gain as in 123544",
+        "Gyroscope, magnetometer, barometer and GPS alike: imu.gyro_bias@1, mag.bias@1, baro.bias@1, gnss.position_bias@1.",
+    ),
+    "C 123452 mode 4": Entry(
+        "accelerometer scale", "imu.accel_scale@1", "axis; severity = factor - 1",
+        "Ours reads too much, never too little. The other sensors alike.",
+    ),
+}  # fmt: skip
+
+
+def _instances(fault: str, count: int, rest: str) -> tuple[str, ...]:
+    """One order per sensor."""
+    return tuple(f"{fault}:instance={number},{rest}" for number in range(1, count + 1))
+
+
+IMUS, MAGNETOMETERS, RECEIVERS = 3, 2, 2  # of the reference autopilot
+_CUT = "Severity is cut to 1."
+_FLOWN = "During a leg of 250 m to the north."
+
+CASES: dict[str, Case] = {
+    "ST001": Case("motor 2 at 0.8", (123450,), "2,6,123450,1,0.8", ("rotor.speed_loss@1:instance=2,severity=0.2",), ""),
+    "ST002": Case("motor 2 at 0.6", (123450,), "2,6,123450,1,0.6", ("rotor.speed_loss@1:instance=2,severity=0.4",), ""),
+    "ST003": Case("motor 2 at 0.4", (123450,), "2,6,123450,1,0.4", ("rotor.speed_loss@1:instance=2,severity=0.6",), ""),
+    "ST004": Case("motor 2 at 0.2", (123450,), "2,6,123450,1,0.2", ("rotor.speed_loss@1:instance=2,severity=0.8",), ""),
+    "ST005": Case("motor 2 off", (123450,), "2,6,123450,1,0", ("rotor.speed_loss@1:instance=2,severity=1",), ""),
+    "ST006": Case("power off", (123453,), "2,6,123453", ("battery.power_off@1:",), ""),
+    "ST007": Case(
+        "low voltage 0.5", (123454,), "2,6,123454,0.5", ("battery.low_voltage@1:severity=0.5",),
+        "Their two loops differ by a factor of two in impact speed.",
+    ),
+    "ST008": Case("low voltage 0", (123454,), "2,6,123454,0", ("battery.low_voltage@1:severity=1",), ""),
+    "ST009": Case("low capacity 0.5", (123455,), "2,6,123455,0.5", ("battery.low_capacity@1:severity=0.50505",), ""),
+    "ST010": Case(
+        "low capacity 0", (123455,), "2,6,123455,0", ("battery.low_capacity@1:severity=1",),
+        f"{_CUT} Ours keeps a hundredth and falls later.",
+    ),
+    "ST011": Case(
+        "GPS noise 20", (123548,), "2,3,250,0,-15;2,6,123548,123548,20,3,10",
+        _instances("gnss.position_noise@1", RECEIVERS, "severity=0.05504"), _FLOWN,
+    ),
+    "ST012": Case(
+        "GPS noise 50", (123548,), "2,3,250,0,-15;2,6,123548,123548,50,3,10",
+        _instances("gnss.position_noise@1", RECEIVERS, "severity=0.13587"), _FLOWN,
+    ),
+    "ST013": Case(
+        "GPS noise 150", (123548,), "2,3,250,0,-15;2,6,123548,123548,150,3,10",
+        _instances("gnss.position_noise@1", RECEIVERS, "severity=0.4053"), _FLOWN,
+    ),
+    "ST014": Case(
+        "GPS with 5 satellites", (123548,), "2,3,250,0,-15;2,6,123548,123548,0,3,5",
+        _instances("gnss.jamming@1", RECEIVERS, "severity=0.64286"), _FLOWN,
+    ),
+    "ST015": Case(
+        "GPS with 0 satellites", (123548,), "2,3,250,0,-15;2,6,123548,123548,0,3,0",
+        _instances("gnss.jamming@1", RECEIVERS, "severity=1"),
+        f"{_FLOWN} Theirs flies on; with no satellites ours has no position, and the navigator descends.",
+    ),
+    "ST016": Case(
+        "load fall 1.5", (123456,), "2,6,123456,1.5", ("load.drop@1:severity=1",),
+        f"{_CUT} The ratio is cut to 0.95 in theirs. Their file calls it a leak.",
+    ),
+    "ST017": Case(
+        "load leak 0.7", (123458,), "2,6,123458,0.7,0.5", ("load.leak@1:severity=1,shape=ramp,rise=2",),
+        f"{_CUT} Their file calls it a drift.",
+    ),
+    "ST018": Case(
+        "load leak 1", (123458,), "2,6,123458,1,0.5", ("load.leak@1:severity=1,shape=ramp,rise=2",),
+        f"{_CUT} The ratio is cut to 0.99 in theirs.",
+    ),
+    "ST019": Case(
+        "wind 3, 4, 5 m/s", (123459,), "2,6,123459,123459,3,4,5",
+        (
+            "wind.steady@1:axis=0,severity=0.15", "wind.steady@1:axis=1,severity=0.2",
+            "wind.steady@1:axis=2,severity=0.25",
+        ), "",
+    ),
+    "ST020": Case(
+        "gust 15, 30 a minute", (123540,), "2,6,123540,15,30",
+        ("wind.gust@1:axis=0,severity=0.75,shape=intermittent,period=2,duty=0.5",), "",
+    ),
+    "ST021": Case(
+        "wind shear 5", (123542,), "2,6,123542,5", ("wind.shear@1:axis=0,severity=0.5",),
+        "Their file calls it turbulent; the id is shear in map A.",
+    ),
+    "ST022": Case(
+        "accelerometer noise 5", (123544,), "2,6,123544,5",
+        (
+            *_instances("imu.accel_noise@1", IMUS, "axis=0,severity=0.24249"),
+            *_instances("imu.accel_noise@1", IMUS, "axis=1,severity=0.24249"),
+            *_instances("imu.accel_noise@1", IMUS, "axis=2,severity=0.48497"),
+        ), "",
+    ),
+    "ST023": Case(
+        "accelerometer noise 15", (123544,), "2,6,123544,15",
+        (
+            *_instances("imu.accel_noise@1", IMUS, "axis=0,severity=0.70437"),
+            *_instances("imu.accel_noise@1", IMUS, "axis=1,severity=0.70437"),
+            *_instances("imu.accel_noise@1", IMUS, "axis=2,severity=1"),
+        ), f"{_CUT} Vertical axis only.",
+    ),
+    "ST024": Case(
+        "accelerometer noise 30", (123544,), "2,6,123544,30", _instances("imu.accel_noise@1", IMUS, "severity=1"), _CUT
+    ),
+    "ST025": Case(
+        "gyroscope noise 5", (123545,), "2,6,123545,5", _instances("imu.gyro_noise@1", IMUS, "severity=0.12124"), ""
+    ),
+    "ST026": Case(
+        "gyroscope noise 15", (123545,), "2,6,123545,15", _instances("imu.gyro_noise@1", IMUS, "severity=0.35218"), ""
+    ),
+    "ST027": Case(
+        "gyroscope noise 30", (123545,), "2,6,123545,30", _instances("imu.gyro_noise@1", IMUS, "severity=0.69859"), ""
+    ),
+    "ST028": Case(
+        "magnetometer noise 10", (123546,), "2,6,123546,10",
+        _instances("mag.noise@1", MAGNETOMETERS, "severity=0.18937"), "",
+    ),
+    "ST029": Case(
+        "magnetometer noise 30", (123546,), "2,6,123546,30",
+        _instances("mag.noise@1", MAGNETOMETERS, "severity=0.55888"), "",
+    ),
+}  # fmt: skip
