@@ -248,6 +248,7 @@ def vehicles(as_json: JsonOption = False) -> None:
 @app.command()
 def show(
     vehicle: VehicleArgument,
+    control: Annotated[str, typer.Option(help="truth, or reference with sensors and estimator.")] = "truth",
     svg: Annotated[Path | None, typer.Option(help="Where to draw the diagram; VEHICLE.svg by default.")] = None,
     source: Annotated[Path | None, typer.Option(help="Also write the generated C source here.")] = None,
 ) -> None:
@@ -256,7 +257,7 @@ def show(
     from ironbird.vehicles.load import load_vehicle
 
     try:
-        loaded = load_vehicle(vehicle)
+        loaded = load_vehicle(vehicle, control=control)
         path = svg or Path(f"{loaded.id}.svg")
         typer.echo(diagram_tree(loaded.diagram))
         write_diagram_svg(loaded.diagram, path)

@@ -12,7 +12,7 @@ class Rotor(Block):
     """T = c_T w^2 and M = c_M w^2 + J dw/dt, [RflyModel] 7.1.1, and the angular momentum
     that the body feels as a gyroscopic moment.
 
-    Coefficients hold at `reference_density` and scale with the air's. The seed prints a factor 1/2 in the first
+    Coefficients hold at `reference_density` and scale with the air's. The document prints a factor 1/2 in the first
     row of its quad matrix; the sum of thrusts has none. Not modelled: inflow, blade flapping, ground
     effect, interference between rotors.
     """

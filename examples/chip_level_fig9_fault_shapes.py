@@ -1,6 +1,6 @@
-"""The eight fault shapes of seed 001, Fig. 9, on the x axis of an accelerometer: one run, one lane per fault.
+"""The eight fault shapes of [ChipLevel] Fig. 9, on the x axis of an accelerometer: one run, one lane per fault.
 
-    python examples/seed001_fig9_fault_shapes.py
+    python examples/chip_level_fig9_fault_shapes.py
 
 An ICM-20689 rides on a vehicle that swings back and forth; a fault tap stands behind it. Each fault is a parameter of
 the tap, changed between 8 and 14 s by an event inside the kernel. The page is written to `out/`.
@@ -25,7 +25,7 @@ SAMPLE_S = 0.004
 END_S = 20.0
 FROM_S, TO_S = 8.0, 14.0
 FULL_SCALE = 16 * 9.80665
-PAGE = Path("out") / "seed001_fig9_fault_shapes.html"
+PAGE = Path("out") / "chip_level_fig9_fault_shapes.html"
 
 # Title -> (parameter of the tap, value, window)
 WHOLE = (FROM_S, TO_S)
@@ -97,7 +97,7 @@ def draw(log: Log) -> go.Figure:
         figure.add_vrect(x0=FROM_S, x1=TO_S, fillcolor="#c0392b", opacity=0.07, line_width=0, **place)
         figure.update_yaxes(title_text="m/s²", **place)
         figure.update_xaxes(title_text="time, s" if lane > 5 else None, **place)
-    title = "Accelerometer x axis with faults from 8 to 14 s (seed 001, Fig. 9)"
+    title = "Accelerometer x axis with faults from 8 to 14 s ([ChipLevel] Fig. 9)"
     figure.update_layout(title=title, height=1100, template="plotly_white", margin={"t": 90})
     return figure
 
