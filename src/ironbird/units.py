@@ -22,6 +22,7 @@ UNITS: frozenset[str] = frozenset(
         "T", "T/m",
         "m/s/m", "m^2/s^2", "m^3/s^2",
         "rad/s/V",
+        "s/m", "N*s^2/m", "N*s^3/m^3",  # hydrodynamic derivatives
         "m/s^2/sqrt(Hz)", "rad/s/sqrt(Hz)", "m/s^2/sqrt(s)", "rad/s/sqrt(s)",  # noise densities, random walks
         "m/s^3", "T/s", "Pa/s", "V/s", "A/s", "K/s", "T/A",  # drifts; field per current
     }

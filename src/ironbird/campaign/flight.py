@@ -29,7 +29,9 @@ from ironbird.runtime.step import run
 from ironbird.runtime.tuning import Tuning
 from ironbird.vehicles.load import Vehicle, load_vehicle, usual_control
 
-COMPLETED = "mission completed"  # the stop condition that is no crash
+COMPLETED = "mission completed"
+LANDED = "landed before the end of the mission"
+HARMLESS = (COMPLETED, LANDED)  # stop conditions that are no crash
 ALIASES = {  # short names in predicates
     "altitude": "terrain.height_above_ground", "mode": "navigator.mode", "item": "navigator.item",
     "airspeed": "air.airspeed", "battery": "battery.remaining",
@@ -88,14 +90,12 @@ class Flight:
             return f"interrupted at {self.ended_s:.2f} s"
         if self.stop is None:
             return f"flown to the end at {self.ended_s:.2f} s"
-        if self.stop.reason == COMPLETED:
-            return f"mission completed at {self.stop.time_s:.2f} s"
         return f"{self.stop.reason} at {self.stop.time_s:.2f} s"
 
     @property
     def survived(self) -> bool:
         """Whether the vehicle was whole at the end."""
-        return self.stop is None or self.stop.reason == COMPLETED
+        return self.stop is None or self.stop.reason in HARMLESS
 
     @property
     def sha256(self) -> str:

@@ -35,9 +35,10 @@ class Witness:
             return f"{what}: ineffective; the vehicle has no such part"
         if not self.effective:
             return f"{what}: ineffective; {self.signal} did not differ from the healthy twin"
+        unit = "" if self.unit == "1" else f" {self.unit}"
         return (
             f"{what}: acted on {self.signal} from {self.first_s:.3f} s, "
-            f"largest difference {self.largest:.4g} {self.unit}, mean {self.mean:.4g} {self.unit}"
+            f"largest difference {self.largest:.4g}{unit}, mean {self.mean:.4g}{unit}"
         )
 
 

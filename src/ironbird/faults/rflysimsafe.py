@@ -36,24 +36,20 @@ class Case(NamedTuple):
 MAP_A: dict[int, Entry] = {
     123450: Entry(
         "motor", "rotor.speed_loss@1", "instance = motor; severity = 1 - factor",
-        "Their factor acts on the command, ours on the speed, idle speed included. One slot of parameters acts on motors 1 "
-        "and 2 only, in that order. Map C: pulse width is scaled, and modes 2 and 11 are our shapes ramp and intermittent.",
+        "Their factor acts on the command, ours on the speed, idle speed included. One slot of parameters acts on "
+        "motors 1 and 2 only. Map C scales the pulse width; its modes 2 and 11 are our shapes ramp and intermittent.",
     ),
     123451: Entry(
         "propeller", "rotor.blade_damage@1", "instance = rotor; severity = 1 - factor²",
-        "Their factor acts on the rotor's speed in the forces, so thrust goes with its square. A parameter that is not sent "
-        "is 0 and stops its rotor. Map C scales thrust and torque: severity = 1 - factor.",
+        "Their factor acts on the speed, so thrust goes with its square. A parameter that is not sent is 0 and stops "
+        "its rotor. Map C scales thrust and torque: severity = 1 - factor.",
     ),
     123452: Entry(
-        "battery: custom hover time", "battery.low_capacity@1", "severity = (1 - hover time / healthy hover time) / 0.99",
-        "",
+        "battery: custom hover time", "battery.low_capacity@1",
+        "severity = (1 - hover time / healthy hover time) / 0.99", "",
     ),
-    123453: Entry(
-        "battery: power off", "battery.power_off@1", "no parameters", ""
-    ),
-    123454: Entry(
-        "battery: low voltage", "battery.low_voltage@1", "severity = 1 - ratio", ""
-    ),
+    123453: Entry("battery: power off", "battery.power_off@1", "no parameters", ""),
+    123454: Entry("battery: low voltage", "battery.low_voltage@1", "severity = 1 - ratio", ""),
     123455: Entry(
         "battery: low capacity", "battery.low_capacity@1", "severity = (1 - ratio) / 0.99, cut to 1",
         "Ours leaves a hundredth.",
@@ -65,8 +61,7 @@ MAP_A: dict[int, Entry] = {
     123457: Entry(
         "load shift", "load.shift@1",
         "one order per axis: severity = ratio · arm length · share of the arm / 0.05 m, cut to 1",
-        "Ours moves the centre of gravity and keeps the inertia. Severity has no sign: only forward, right and down. "
-        "",
+        "Ours moves the centre of gravity and keeps the inertia. Severity has no sign: only forward, right and down.",
     ),
     123458: Entry(
         "load leak", "load.leak@1", "severity = 2 ratio, cut to 1; shape=ramp, rise = 1 / rate",
@@ -74,25 +69,18 @@ MAP_A: dict[int, Entry] = {
     ),
     123459: Entry(
         "constant wind", "wind.steady@1", "one order per axis: severity = component / (20 m/s)",
-        "Severity has no sign: order wind to the south, west or up with the flight's wind.",
+        "Severity has no sign: order wind to the south or west with the flight's own wind.",
     ),
     123540: Entry(
         "gust", "wind.gust@1", "severity = strength / (20 m/s); shape=intermittent, period = 60 / frequency",
-        "Theirs has random amplitude, heading and period, and smooth ramps. Ours repeats, with edges. "
-        "",
+        "Theirs has random strength, heading and period, and smooth flanks. Ours repeats, with edges.",
     ),
     123541: Entry(
         "turbulence", "wind.turbulence@1", "severity = 2.5 strength / (30 m/s)",
-        "Wind at 20 ft is 2.5 times their strength.",
+        "In CopterSim the wind at 20 ft is 2.5 times the strength. RFlySimSafe has its own amplitude beside it, 3 m/s.",
     ),
-    123542: Entry(
-        "wind shear", "wind.shear@1", "axis=0; severity = strength / (10 m/s)",
-        "",
-    ),
-    123543: Entry(
-        "wind noise", "wind.turbulence@1", "by trial: there is no common measure",
-        "The nearest we have.",
-    ),
+    123542: Entry("wind shear", "wind.shear@1", "axis=0; severity = strength / (10 m/s)", ""),
+    123543: Entry("wind noise", "wind.turbulence@1", "by trial: there is no common measure", "The nearest we have."),
     123544: Entry(
         "accelerometer noise", "imu.accel_noise@1",
         "every instance: severity = 5 (0.2 + 0.8 gain) · 0.1 m/s² / √3 / (5 m/s²); twice that for axis=2; cut to 1",
@@ -100,28 +88,41 @@ MAP_A: dict[int, Entry] = {
     ),
     123545: Entry(
         "gyroscope noise", "imu.gyro_noise@1",
-        "every instance: severity = 5 (0.2 + 0.8 gain) · 0.01 rad/s / √3 / (1 rad/s)",
-        "",
+        "every instance: severity = 5 (0.2 + 0.8 gain) · 0.01 rad/s / √3 / (1 rad/s)", "",
     ),
     123546: Entry(
-        "magnetometer noise", "mag.noise@1",
-        "every instance: severity = 2 (0.2 + 0.8 gain) · 1e-6 T / √3 / (5e-5 T)",
+        "magnetometer noise", "mag.noise@1", "every instance: severity = 2 (0.2 + 0.8 gain) · 1e-6 T / √3 / (5e-5 T)",
         "Theirs is in gauss; 1 G is 1e-4 T.",
     ),
     123547: Entry(
-        "barometer: coupling with speed", "baro.bias@1", "severity = pressure error at the speed of interest / (500 Pa)",
-        "Theirs grows with dynamic pressure and is nothing in hover; ours is constant. "
+        "barometer: coupling with speed", "baro.bias@1", "severity = pressure error at the speed flown / (500 Pa)",
+        "Theirs grows with dynamic pressure and is nothing in hover; ours is constant.",
     ),
     123548: Entry(
         "GPS", "gnss.position_noise@1",
-        "every instance: severity = (0.3 + 0.7 gain) · 0.2 m / √3 / (30 m), twice that for axis=2; "
+        "every instance: severity = (0.3 + 0.7 gain) · 0.2 m / √3 / (30 m); twice that for axis=2; "
         "satellites: gnss.jamming@1 with severity = 1 - satellites / 14",
-        "A receiver of ours sees 14 satellites, the RTK one 24; below four it has no fix. Their fix type follows from this "
-        "in ours.",
+        "A receiver of ours sees 14 satellites (ublox_f9p 24). Its fix type follows from what is left; below four "
+        "there is no fix.",
     ),
     123549: Entry("pod (camera) fault 1", "", "none", "We have no camera."),
-    125340: Entry("pod (camera) fault 2", "", "none", "We have no camera. In map A only."),
-    125341: Entry("pod (camera) fault 3", "", "none", "We have no camera. In map A only."),
+    125340: Entry("pod (camera) fault 2", "", "none", "We have no camera."),
+    125341: Entry("pod (camera) fault 3", "", "none", "We have no camera."),
+}  # fmt: skip
+
+# What the same ids mean elsewhere
+MAP_B: dict[int, str] = {
+    123450: "motor", 123451: "propeller", 123452: "battery failure", 123453: "low voltage", 123454: "low capacity",
+    123455: "load fall", 123456: "load drift", 123457: "load leak", 123458: "constant wind", 123459: "gust",
+    123540: "turbulence", 123541: "wind shear", 123542: "accelerometer noise", 123543: "gyroscope noise",
+    123544: "magnetometer noise", 123545: "barometer noise", 123546: "GPS",
+}  # fmt: skip
+MAP_C: dict[int, str] = {
+    123450: "motor", 123451: "propeller", 123452: "accelerometer", 123453: "gyroscope", 123454: "barometer",
+    123455: "magnetometer", 123456: "GPS", 123457: "payload drop", 123458: "payload shift", 123459: "payload leak",
+    123540: "custom hover time", 123541: "battery failure", 123542: "low voltage", 123543: "low capacity",
+    123544: "constant wind", 123545: "gust", 123546: "turbulence", 123547: "crosswind, shear", 123548: "wind noise",
+    123549: "no fault",
 }  # fmt: skip
 
 # What relatives have and map A does not
@@ -130,13 +131,13 @@ ELSEWHERE: dict[str, Entry] = {
         "motor noise", "link.noise@1", "severity = deviation of the command / 0.3",
         "All motors at once. Map A adds such noise to its motor fault.",
     ),
-    "B 123457 (uORB)": Entry(
+    "B 123457 in PX4": Entry(
         "radio control", "", "none",
-        "Injected inside PX4 through a message. We have no manual flight; the loss of a link is the navigator's failsafe.",
+        "Injected inside PX4 by a message. We have no manual flight; a silent link is a failsafe of the navigator.",
     ),
     "C 123452 mode 3": Entry(
-        "accelerometer bias and gain", "imu.accel_bias@1", "axis; severity = bias / (5 m/s²); gain as in 123544",
-        "Gyroscope, magnetometer, barometer and GPS alike: imu.gyro_bias@1, mag.bias@1, baro.bias@1, gnss.position_bias@1.",
+        "accelerometer bias and gain", "imu.accel_bias@1", "axis; severity = bias / (5 m/s²); gain as 123544 in map A",
+        "The other sensors alike: imu.gyro_bias@1, mag.bias@1, baro.bias@1, gnss.position_bias@1.",
     ),
     "C 123452 mode 4": Entry(
         "accelerometer scale", "imu.accel_scale@1", "axis; severity = factor - 1",
@@ -145,9 +146,18 @@ ELSEWHERE: dict[str, Entry] = {
 }  # fmt: skip
 
 
-def _instances(fault: str, count: int, rest: str) -> tuple[str, ...]:
+def _each(fault: str, count: int, severity: float) -> tuple[str, ...]:
     """One order per sensor."""
-    return tuple(f"{fault}:instance={number},{rest}" for number in range(1, count + 1))
+    return tuple(f"{fault}:instance={number},severity={severity:g}" for number in range(1, count + 1))
+
+
+def _axes(fault: str, count: int, level: float, down: float) -> tuple[str, ...]:
+    """One order per sensor and axis: noise is stronger along the vertical."""
+    return tuple(
+        f"{fault}:instance={number},axis={axis},severity={severity:g}"
+        for number in range(1, count + 1)
+        for axis, severity in enumerate((level, level, down))
+    )
 
 
 IMUS, MAGNETOMETERS, RECEIVERS = 3, 2, 2  # of the reference autopilot
@@ -160,7 +170,7 @@ CASES: dict[str, Case] = {
     "ST003": Case("motor 2 at 0.4", (123450,), "2,6,123450,1,0.4", ("rotor.speed_loss@1:instance=2,severity=0.6",), ""),
     "ST004": Case("motor 2 at 0.2", (123450,), "2,6,123450,1,0.2", ("rotor.speed_loss@1:instance=2,severity=0.8",), ""),
     "ST005": Case("motor 2 off", (123450,), "2,6,123450,1,0", ("rotor.speed_loss@1:instance=2,severity=1",), ""),
-    "ST006": Case("power off", (123453,), "2,6,123453", ("battery.power_off@1:",), ""),
+    "ST006": Case("power off", (123453,), "2,6,123453", ("battery.power_off@1:severity=1",), ""),
     "ST007": Case(
         "low voltage 0.5", (123454,), "2,6,123454,0.5", ("battery.low_voltage@1:severity=0.5",),
         "Their two loops differ by a factor of two in impact speed.",
@@ -173,23 +183,23 @@ CASES: dict[str, Case] = {
     ),
     "ST011": Case(
         "GPS noise 20", (123548,), "2,3,250,0,-15;2,6,123548,123548,20,3,10",
-        _instances("gnss.position_noise@1", RECEIVERS, "severity=0.05504"), _FLOWN,
+        _axes("gnss.position_noise@1", RECEIVERS, 0.05504, 0.110081), _FLOWN,
     ),
     "ST012": Case(
         "GPS noise 50", (123548,), "2,3,250,0,-15;2,6,123548,123548,50,3,10",
-        _instances("gnss.position_noise@1", RECEIVERS, "severity=0.13587"), _FLOWN,
+        _axes("gnss.position_noise@1", RECEIVERS, 0.13587, 0.27174), _FLOWN,
     ),
     "ST013": Case(
         "GPS noise 150", (123548,), "2,3,250,0,-15;2,6,123548,123548,150,3,10",
-        _instances("gnss.position_noise@1", RECEIVERS, "severity=0.4053"), _FLOWN,
+        _axes("gnss.position_noise@1", RECEIVERS, 0.4053, 0.8106), _FLOWN,
     ),
     "ST014": Case(
         "GPS with 5 satellites", (123548,), "2,3,250,0,-15;2,6,123548,123548,0,3,5",
-        _instances("gnss.jamming@1", RECEIVERS, "severity=0.64286"), _FLOWN,
+        _each("gnss.jamming@1", RECEIVERS, 0.64286), _FLOWN,
     ),
     "ST015": Case(
         "GPS with 0 satellites", (123548,), "2,3,250,0,-15;2,6,123548,123548,0,3,0",
-        _instances("gnss.jamming@1", RECEIVERS, "severity=1"),
+        _each("gnss.jamming@1", RECEIVERS, 1),
         f"{_FLOWN} Theirs flies on; with no satellites ours has no position, and the navigator descends.",
     ),
     "ST016": Case(
@@ -221,38 +231,30 @@ CASES: dict[str, Case] = {
     ),
     "ST022": Case(
         "accelerometer noise 5", (123544,), "2,6,123544,5",
-        (
-            *_instances("imu.accel_noise@1", IMUS, "axis=0,severity=0.24249"),
-            *_instances("imu.accel_noise@1", IMUS, "axis=1,severity=0.24249"),
-            *_instances("imu.accel_noise@1", IMUS, "axis=2,severity=0.48497"),
-        ), "",
+        _axes("imu.accel_noise@1", IMUS, 0.24249, 0.48497), "",
     ),
     "ST023": Case(
         "accelerometer noise 15", (123544,), "2,6,123544,15",
-        (
-            *_instances("imu.accel_noise@1", IMUS, "axis=0,severity=0.70437"),
-            *_instances("imu.accel_noise@1", IMUS, "axis=1,severity=0.70437"),
-            *_instances("imu.accel_noise@1", IMUS, "axis=2,severity=1"),
-        ), f"{_CUT} Vertical axis only.",
+        _axes("imu.accel_noise@1", IMUS, 0.70437, 1.0), f"{_CUT} On the vertical axis only.",
     ),
     "ST024": Case(
-        "accelerometer noise 30", (123544,), "2,6,123544,30", _instances("imu.accel_noise@1", IMUS, "severity=1"), _CUT
+        "accelerometer noise 30", (123544,), "2,6,123544,30", _each("imu.accel_noise@1", IMUS, 1), _CUT
     ),
     "ST025": Case(
-        "gyroscope noise 5", (123545,), "2,6,123545,5", _instances("imu.gyro_noise@1", IMUS, "severity=0.12124"), ""
+        "gyroscope noise 5", (123545,), "2,6,123545,5", _each("imu.gyro_noise@1", IMUS, 0.12124), ""
     ),
     "ST026": Case(
-        "gyroscope noise 15", (123545,), "2,6,123545,15", _instances("imu.gyro_noise@1", IMUS, "severity=0.35218"), ""
+        "gyroscope noise 15", (123545,), "2,6,123545,15", _each("imu.gyro_noise@1", IMUS, 0.35218), ""
     ),
     "ST027": Case(
-        "gyroscope noise 30", (123545,), "2,6,123545,30", _instances("imu.gyro_noise@1", IMUS, "severity=0.69859"), ""
+        "gyroscope noise 30", (123545,), "2,6,123545,30", _each("imu.gyro_noise@1", IMUS, 0.69859), ""
     ),
     "ST028": Case(
         "magnetometer noise 10", (123546,), "2,6,123546,10",
-        _instances("mag.noise@1", MAGNETOMETERS, "severity=0.18937"), "",
+        _each("mag.noise@1", MAGNETOMETERS, 0.18937), "",
     ),
     "ST029": Case(
         "magnetometer noise 30", (123546,), "2,6,123546,30",
-        _instances("mag.noise@1", MAGNETOMETERS, "severity=0.55888"), "",
+        _each("mag.noise@1", MAGNETOMETERS, 0.55888), "",
     ),
 }  # fmt: skip

@@ -238,6 +238,8 @@ def command(flight: Flight) -> str:
     until = _until(flight)
     if until is not None:
         words.append(("--until", exact(until)))
+    if flight.tunings:
+        words.append(("--replay", "tunings.json"))
     lines = [f"ironbird fly {shlex.quote(name)}", *(f"{key} {shlex.quote(value)}" for key, value in words)]
     return " \\\n    ".join(lines)
 
@@ -280,6 +282,8 @@ def _notes(flight: Flight) -> list[str]:
         notes.append(f"The log has a row every {log_s:g} s; the hash is that of these rows.")
     if flight.log.interrupted:
         notes.append("The flight was interrupted by hand: the command flies it to its end.")
+    if flight.tunings:
+        notes.append("Parameters were changed during the flight; tunings.json, beside the log, holds these changes.")
     if not _mission_name(flight.mission):
         notes.append("The mission is not a built-in one. Save the text below as mission.toml.")
     return notes

@@ -11,7 +11,7 @@ from typing import Any
 from ironbird.errors import UnknownNameError, VehicleError
 from ironbird.model.diagram import Diagram
 from ironbird.vehicles.spec import VehicleSpec, parse
-from ironbird.vehicles.templates import multicopter
+from ironbird.vehicles.templates import fixed_wing, multicopter
 
 CONTROLS = ("reference", "truth")
 CATALOG = Path(__file__).parent / "catalog"
@@ -28,6 +28,9 @@ class Template:
 
 TEMPLATES: dict[str, Template] = {
     "multicopter": Template(multicopter.MulticopterSpec, multicopter.build),
+    "car": Template(car.CarSpec, car.build, controls=("truth",)),
+    "rover": Template(rover.RoverSpec, rover.build, controls=("truth",)),
+    "fixed_wing": Template(fixed_wing.FixedWingSpec, fixed_wing.build, controls=("truth",)),
 }
 
 

@@ -53,7 +53,7 @@ def boxes(root: ET.Element) -> list[tuple[float, float, float, float]]:
 def test_every_block_is_drawn_inside_the_picture_and_none_covers_another(quad: Diagram, root: ET.Element) -> None:
     places = boxes(root)
 
-    assert len(places) == len(quad.blocks) == 33
+    assert len(places) == len(quad.blocks) + len(quad.external_inputs())
     width, height = float(root.get("width", "0")), float(root.get("height", "0"))
     for left, top, right, bottom in places:
         assert left >= 0 and top >= 0 and right <= width and bottom <= height
@@ -66,10 +66,11 @@ def test_every_connection_is_in_the_tooltip_of_one_arrow(quad: Diagram, root: ET
     tooltips = [line for arrow in arrows for line in arrow.findtext(f"{SVG}title", "").split("\n")]
 
     expected = {f"{source} → {target}" for target, sources in quad.links.items() for source in sources}
+    expected |= {f"{name} → {port.path}" for name, port in quad.external_inputs().items()}
     assert {line.rpartition(" [")[0] for line in tooltips} == expected
     assert len(tooltips) == len(expected)  # none twice
     pairs = {(s.rpartition(".")[0], t.rpartition(".")[0]) for t, sources in quad.links.items() for s in sources}
-    assert len(arrows) == len(pairs)  # parallel connections are bundled
+    assert len(arrows) == len(pairs) + len(quad.external_inputs())  # parallel connections are bundled
 
 
 def test_names_classes_rates_and_groups_are_written(quad: Diagram, root: ET.Element) -> None:

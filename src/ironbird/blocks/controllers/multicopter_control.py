@@ -44,6 +44,7 @@ class MulticopterControl(Block):
     rate_set_B = Out(unit="rad/s", shape=3, frame="B", doc="commanded angular velocity")
 
     velocity_sum = State(unit="m/s^2", shape=3, frame="N", init=0.0, doc="integral of the velocity error")
+    yaw_moment = State(unit="N*m", init=0.0, doc="yaw moment asked for, smoothed")
     rate_sum = State(unit="rad/s^2", shape=3, frame="B", init=0.0, doc="integral of the rate error")
 
     mass = Param(unit="kg", low=1e-3, doc="assumed")
@@ -54,6 +55,9 @@ class MulticopterControl(Block):
     attitude_gain = Param(unit="1/s", shape=3, low=0.0, tunable=True, doc="attitude error to rate, per axis")
     rate_gain = Param(unit="1/s", shape=3, low=0.0, tunable=True, doc="rate error to angular acceleration")
     rate_integral = Param(unit="1/s", low=0.0, tunable=True, doc="rate of the integral, times the rate gain")
+    yaw_lag = Param(
+        unit="s", default=0.0, low=0.0, tunable=True, doc="of the yaw moment: rotor inertia over 2 c_M w in hover"
+    )
     max_speed = Param(unit="m/s", low=0.1, tunable=True, doc="horizontal")
     max_climb = Param(unit="m/s", low=0.1, tunable=True, doc="up")
     max_descent = Param(unit="m/s", low=0.1, tunable=True, doc="down")
@@ -117,6 +121,12 @@ class MulticopterControl(Block):
         moment = p.inertia * angular + ca.cross(u.w_NB_B, p.inertia * u.w_NB_B)
 
         # Allocation: thrust along the present axis, roll and pitch first, as much yaw as is left
+        # A rotor that is sped up pushes the body back by its inertia, long before its drag does: the yaw moment that
+        # is asked for is smoothed by that very lag, so that what comes out is what was meant.
+        assert self.sample_s is not None
+        share = self.sample_s / (self.sample_s + p.yaw_lag)
+        yaw_moment = x.yaw_moment + share * (moment[2] - x.yaw_moment)
+        moment = ca.vertcat(moment[:2], yaw_moment)
         lift = ca.fmax(-ca.dot(force, u.R_NB[:, 2]), 0)
         lift = ca.if_else(direct, u.thrust_set * ca.sum1(p.max_thrust), lift)
         lift = ca.if_else(standing, 0, lift)
@@ -149,6 +159,7 @@ class MulticopterControl(Block):
         return {
             "velocity_sum": ca.if_else(ca.logic_and(armed, u.control_kind < 2), velocity_sum, keep),
             "rate_sum": ca.if_else(armed, rate_sum, ca.SX.zeros(3)),
+            "yaw_moment": ca.if_else(armed, law["moment"][2], 0),
         }
 
     def output(self, x: View, u: View, p: View) -> Values:

@@ -65,7 +65,8 @@ class Navigator(Block):
     mode = Out(unit="1", doc="number of the mode")
     failsafe = Out(unit="1", shape=6, doc="active: battery, GNSS, estimator, geofence, attitude, link")
     item = Out(unit="1", doc="number of the present mission item, from 0")
-    done = Out(unit="1", doc="1 when the last item is completed, or the vehicle has landed otherwise")
+    done = Out(unit="1", doc="1 when the last item is completed")
+    landed = Out(unit="1", doc="1 when the vehicle has landed otherwise: on command or in a failsafe")
 
     now = State(unit="1", init=float(DISARMED), doc="mode")
     goal = State(unit="1", init=float(HOLD), doc="mode after take-off")
@@ -82,6 +83,7 @@ class Navigator(Block):
     tripped = State(unit="1", shape=6, init=0.0, doc="failsafes, latched until landed")
     off = State(unit="1", init=0.0, doc="1 after landing or termination")
     finished = State(unit="1", init=0.0, doc="1 after the last item")
+    down = State(unit="1", init=0.0, doc="1 after a landing that was not the mission's")
 
     point_0 = Param(unit="m", shape=3, frame="N", default=0.0, doc="where the point starts")
     count = Param(unit="1", low=1.0, doc="number of items in use")
@@ -243,7 +245,8 @@ class Navigator(Block):
             "lost": ca.if_else(ca.logic_and(u.healthy < 0.5, x.now > DISARMED), x.lost + dt, 0),
             "tripped": ca.if_else(mode < TAKE_OFF, ca.SX.zeros(6), tripped),
             "off": ca.if_else(ca.logic_or(landed, mode == TERMINATED), 1, x.off),
-            "finished": ca.if_else(ca.logic_or(over, landed), 1, x.finished),
+            "finished": ca.if_else(over, 1, x.finished),
+            "down": ca.if_else(ca.logic_and(landed, ca.logic_not(over)), 1, x.down),
         }
 
     def output(self, x: View, u: View, p: View) -> Values:
@@ -266,4 +269,5 @@ class Navigator(Block):
             "failsafe": x.tripped,
             "item": x.index,
             "done": x.finished,
+            "landed": x.down,
         }

@@ -254,13 +254,15 @@ def _add_control(diagram: Diagram, spec: MulticopterSpec, navigator: Handle) -> 
     table = spec.control
     motors = [spec.motor[r.motor] for r in spec.rotor]
     propellers = [spec.propeller[r.propeller] for r in spec.rotor]
+    hover = math.sqrt(spec.body.mass_kg * 9.81 / sum(q.thrust_coefficient_Ns2 for q in propellers))
+    yaw_lag = float(np.mean([q.inertia_kgm2 / (2 * q.torque_coefficient_Nms2 * hover) for q in propellers]))
     top = [m.top_speed_radps() for m in motors]
     control = diagram.add(
         "control", MulticopterControl(len(spec.rotor), sample_s=CONTROL_SAMPLE_S),
         mass=spec.body.mass_kg, inertia=np.diag(spec.body.inertia()).tolist(),
         position_gain=table.position_gain, velocity_gain=table.velocity_gain,
         velocity_integral=table.velocity_integral, attitude_gain=table.attitude_gain, rate_gain=table.rate_gain,
-        rate_integral=table.rate_integral, max_speed=table.max_speed_mps, max_climb=table.max_climb_mps,
+        rate_integral=table.rate_integral, yaw_lag=yaw_lag, max_speed=table.max_speed_mps, max_climb=table.max_climb_mps,
         max_descent=table.max_descent_mps, max_tilt=math.radians(table.max_tilt_deg), max_rate=table.max_rate_radps,
         allocation=np.linalg.pinv(effectiveness(spec)).tolist(),
         max_thrust=[q.thrust_coefficient_Ns2 * w * w for q, w in zip(propellers, top, strict=True)],
@@ -384,3 +386,4 @@ def _add_crash(diagram: Diagram, spec: MulticopterSpec, body: Handle, contact: H
     diagram.stop("rollover", crash.rollover)
     diagram.stop("out of bounds", crash.out_of_bounds)
     diagram.stop("mission completed", diagram.port("navigator.done"))
+    diagram.stop("landed before the end of the mission", diagram.port("navigator.landed"))

@@ -13,14 +13,23 @@ from ironbird.blocks.estimators.imu_voter import ImuVoter
 from ironbird.blocks.estimators.selector import BAROMETER, GNSS, MAGNETOMETER, Selector, numbered
 from ironbird.blocks.estimators.start_height import StartHeight
 from ironbird.model.diagram import Diagram, Handle
+from ironbird.model.signal import Number
 from ironbird.vehicles.spec import Home
 from ironbird.vehicles.templates.sensors import BATTERY_SAMPLE_S, add_sensors
 
 SAMPLE_S = 0.004
 ESTIMATORS = {"ekf": ErrorStateEkf, "complementary": ComplementaryFilter}
-# Deviation of one inertial sample in flight, vibration and noise of `sensors.VIBRATION` together: sqrt(0.5^2 / 2 + 0.3^2)
-# and sqrt(0.01^2 / 2 + 0.005^2), rounded up. The filter's own defaults are those of a chip at rest.
-NOISE: dict[str, dict[str, float]] = {"ekf": {"accel_noise": 0.5, "gyro_noise": 0.01}, "complementary": {}}
+# Deviation of one inertial sample in flight, vibration and noise of `sensors.VIBRATION` together:
+# sqrt(0.5^2 / 2 + 0.3^2) and sqrt(0.01^2 / 2 + 0.005^2), rounded up; the filter's own defaults are those of a chip at
+# rest. GNSS wander and barometer drift are correlated over minutes, so that many samples do not average them away:
+# a sample counts as much as one of a white error of about five times its size.
+NOISE: dict[str, dict[str, Number]] = {
+    "ekf": {
+        "accel_noise": 0.5, "gyro_noise": 0.01, "min_eph": 5.0, "min_epv": 8.0, "baro_noise": 3.0,
+        "min_speed_accuracy": 0.3, "gates": [3.0, 5.0, 5.0, 5.0],
+    },
+    "complementary": {},
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

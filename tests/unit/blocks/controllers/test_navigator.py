@@ -187,7 +187,7 @@ def test_return_climbs_flies_home_and_lands() -> None:
     order = [int(m) for i, m in enumerate(rows["now"]) if i == 0 or m != rows["now"][i - 1]]
     assert order == [RETURN, LANDING, DISARMED]
     assert away[-1] < 1.0
-    assert rows["done"][-1] == 1.0
+    assert rows["landed"][-1] == 1.0
 
 
 def test_hold_stops_where_it_is() -> None:

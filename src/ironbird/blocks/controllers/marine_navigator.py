@@ -1,0 +1,164 @@
+"""Navigators of craft that float: where to be, or which path to follow; no take-off, no landing gear."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from ironbird.blocks.controllers.navigator import LAND, MISSION, ROWS
+from ironbird.model.block import Block, Values, View
+from ironbird.model.signal import In, Out, Param, State
+from ironbird.symbolic.rotation import norm
+from ironbird.symbolic.smooth import choose, clip, wrap_angle
+
+
+class MissionPorts:
+    """What both navigators share: the mission table of `Navigator`, and its progress."""
+
+    p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
+    position_set = Out(unit="m", shape=3, frame="N", doc="where to be")
+    velocity_set = Out(unit="m/s", shape=3, frame="N", doc="how it moves")
+    yaw_set = Out(unit="rad", doc="heading")
+    mode = Out(unit="1", doc="number of the mode; always that of a mission")
+    item = Out(unit="1", doc="number of the present mission item, from 0")
+    done = Out(unit="1", doc="1 when the last item is completed")
+    index = State(unit="1", init=0.0, doc="present item")
+    finished = State(unit="1", init=0.0, doc="1 after the last item")
+    point_0 = Param(unit="m", shape=3, frame="N", default=0.0, doc="where the mission starts")
+    count = Param(unit="1", low=1.0, doc="number of items in use")
+    cruise_speed = Param(unit="m/s", low=0.01, tunable=True, doc="on the way")
+    arrived = Param(unit="m", low=0.01, tunable=True, doc="distance from a waypoint that counts as reached")
+
+    items = 0
+
+    def _declare_table(self, items: int) -> None:
+        self.items = items
+        assert isinstance(self, Block)
+        self.declare(
+            "table",
+            Param(
+                unit="1", shape=(ROWS, items), default=0.0,
+                doc="items: north, east, down (m), yaw (rad), hold (s), kind",
+            ),
+        )  # fmt: skip
+
+    def _item(self, x: View, p: View) -> ca.SX:
+        return choose(x.index, [p.table[:, i] for i in range(self.items)])
+
+
+class MarineNavigator(MissionPorts, Block):
+    """A point that runs along the legs with limited speed and acceleration, for craft that can hold a place. Sampled.
+
+    A waypoint is done when the point and the vehicle have been there for its hold time; `land` means to surface at
+    the present place. The heading turns to that of the item at `yaw_rate`. Not modelled: modes other than the
+    mission, failsafes, obstacles.
+    """
+
+    source = "[Fossen2021] Sec. 12.2; [RflyModel] 9.2.1"
+
+    point = State(unit="m", shape=3, frame="N", init="point_0", doc="the moving set-point")
+    speed = State(unit="m/s", init=0.0, doc="of the point")
+    motion = State(unit="m/s", shape=3, frame="N", init=0.0, doc="velocity of the point")
+    yaw = State(unit="rad", init=0.0, doc="heading asked for")
+    timer = State(unit="s", init=0.0, doc="held so long")
+    acceleration = Param(unit="m/s^2", low=0.001, tunable=True, doc="of the point")
+    yaw_rate = Param(unit="rad/s", default=0.3, low=0.001, tunable=True, doc="of the heading asked for")
+
+    def __init__(self, items: int, *, sample_s: float) -> None:
+        super().__init__(sample_s=sample_s)
+        self._declare_table(items)
+
+    def update(self, x: View, u: View, p: View) -> Values:
+        assert self.sample_s is not None
+        dt = self.sample_s
+        item = self._item(x, p)
+        surface = ca.vertcat(x.point[:2], 0)
+        target = ca.if_else(item[5] > 0.5 * LAND, surface, item[:3])
+        # Towards the target, slowing down so as to stop there
+        away = target - x.point
+        distance = norm(away)
+        top = ca.fmin(p.cruise_speed, ca.sqrt(2 * p.acceleration * distance))
+        speed = ca.fmin(x.speed + p.acceleration * dt, top)
+        point = x.point + away * (ca.fmin(speed * dt, distance) / ca.fmax(distance, 1e-9))
+        gap = target - u.p_NB_N
+        near = ca.dot(gap, gap) < p.arrived**2
+        there = ca.logic_and(distance < 0.05, near)
+        timer = ca.if_else(there, x.timer + dt, 0)
+        complete = ca.logic_and(timer >= item[4], timer > 0)
+        last = x.index >= p.count - 1.5
+        advance = ca.logic_and(complete, ca.logic_not(last))
+        turn = wrap_angle(item[3] - x.yaw)
+        return {
+            "point": point,
+            "speed": speed,
+            "motion": (point - x.point) / dt,
+            "yaw": x.yaw + clip(turn, -p.yaw_rate * dt, p.yaw_rate * dt),
+            "timer": ca.if_else(advance, 0, clip(timer, 0, 1e6)),
+            "index": x.index + ca.if_else(advance, 1, 0),
+            "finished": ca.if_else(ca.logic_and(complete, last), 1, x.finished),
+        }
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        return {
+            "position_set": x.point,
+            "velocity_set": x.motion,
+            "yaw_set": x.yaw,
+            "mode": MISSION,
+            "item": x.index,
+            "done": x.finished,
+        }
+
+
+class PathNavigator(MissionPorts, Block):
+    """Line-of-sight guidance along straight legs, [Fossen2021] Eq. 12.78, for craft that cannot stop or go sideways.
+
+    The course points at the leg `lookahead` ahead of the nearest place on it; that place is `position_set`, so that
+    its distance from the vehicle is the error across the path. A leg is done when less than `arrived` of it is left.
+    Depth changes linearly along a leg. Sampled. Not modelled: hold times, headings of items, turning circles, modes
+    other than the mission, failsafes.
+    """
+
+    source = "[Fossen2021] Sec. 12.4"
+
+    course_set = Out(unit="rad", doc="direction of travel over ground")
+    speed_set = Out(unit="m/s", doc="through the water")
+    cross_track = Out(unit="m", doc="distance to the right of the leg")
+    origin = State(unit="m", shape=3, frame="N", init="point_0", doc="start of the leg")
+    lookahead = Param(unit="m", low=0.01, tunable=True, doc="smaller is tighter")
+
+    def __init__(self, items: int, *, sample_s: float) -> None:
+        super().__init__(sample_s=sample_s)
+        self._declare_table(items)
+
+    def _leg(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+        """Direction, distance run along it, distance to the right of it, length; in the horizontal plane."""
+        leg = self._item(x, p)[:2] - x.origin[:2]
+        length = norm(leg)
+        along = leg / ca.fmax(length, 1e-6)
+        gone = u.p_NB_N[:2] - x.origin[:2]
+        return ca.atan2(leg[1], leg[0]), ca.dot(along, gone), along[0] * gone[1] - along[1] * gone[0], length
+
+    def update(self, x: View, u: View, p: View) -> Values:
+        _, run, _, length = self._leg(x, u, p)
+        complete = length - run < p.arrived
+        last = x.index >= p.count - 1.5
+        advance = ca.logic_and(complete, ca.logic_not(last))
+        return {
+            "index": x.index + ca.if_else(advance, 1, 0),
+            "origin": ca.if_else(advance, self._item(x, p)[:3], x.origin),
+            "finished": ca.if_else(ca.logic_and(complete, last), 1, x.finished),
+        }
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        angle, run, side, length = self._leg(x, u, p)
+        share = clip(run / ca.fmax(length, 1e-6), 0, 1)
+        return {
+            "position_set": x.origin + share * (self._item(x, p)[:3] - x.origin),
+            "velocity_set": p.cruise_speed * ca.vertcat(ca.cos(angle), ca.sin(angle), 0),
+            "yaw_set": angle,
+            "course_set": angle + ca.atan2(-side, p.lookahead),
+            "speed_set": p.cruise_speed,
+            "cross_track": side,
+            "mode": MISSION,
+            "item": x.index,
+            "done": x.finished,
+        }

@@ -1,0 +1,173 @@
+"""Writes docs/reference/faults.md: every fault of the catalogue, how one is ordered, and RFlySimSafe's in our terms."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from ironbird.campaign.flight import ALIASES
+from ironbird.faults.catalog import FAMILIES, FAULTS, parse_fault
+from ironbird.faults.rflysimsafe import CASES, ELSEWHERE, MAP_A, MAP_B, MAP_C, Entry
+from ironbird.faults.spec import Fault
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "faults.md"
+EXAMPLES = (
+    ("rotor.speed_loss@1:instance=1,severity=0.2,start=5", "Rotor 1 loses a fifth of its speed at 5 s, for good."),
+    ("battery.power_off@1:start=30", "The supply is cut off at 30 s. A fault without instances needs no `instance`."),
+    (
+        "imu.gyro_bias@1:instance=2,axis=0,severity=0.1,start=10,end=15",
+        "Gyroscope 2 is off by 0.1 rad/s about its first axis, from 10 s to 15 s. Without `axis`, on all three.",
+    ),
+    ("load.leak@1:severity=0.6,start=20,shape=ramp,rise=30", "Mass leaves during 30 s; 0.3 of it is gone at the end."),
+    (
+        "link.loss@1:start=10,duration=8,shape=intermittent,period=0.5,duty=0.2",
+        "For 8 s commands are lost during the first fifth of every half second.",
+    ),
+    (
+        "gnss.jamming@1:instance=1,severity=0.8,when=altitude > 8 and mode == 'mission'",
+        "A receiver is jammed from the moment at which the vehicle flies its mission higher than 8 m.",
+    ),
+    (
+        "rotor.stuck@1:instance=3,start=1,duration=2,when=abs(body.w_NB_B[2]) > 0.5 or not (battery >= 0.5)",
+        "A motor is stuck for 2 s, beginning 1 s after the yaw rate is large or the battery half empty.",
+    ),
+)
+KEYS = (
+    ("instance", "1", "number of the part, from 1; only for faults whose targets have `{instance}`"),
+    ("axis", "all", "one entry of a vector: 0, 1 or 2"),
+    ("severity", "1", "0 to 1; what it means is said at each fault, linear between"),
+    ("start", "0", "seconds; with `when`, after the condition first holds"),
+    ("end, duration", "never", "seconds: when it ends, or how long it lasts"),
+    ("shape", "step", "`step`, `ramp` (grows during `rise`, then stays), `intermittent` (on for `duty` of a `period`)"),
+    ("rise", "-", "seconds, for `ramp`"),
+    ("period, duty", "-, 0.5", "seconds and share, for `intermittent`"),
+    ("when", "-", "a condition on signals; must be the last key"),
+)  # fmt: skip
+
+
+def cell(text: str) -> str:
+    """Text that does not break a table."""
+    return text.replace("|", "\\|") or "-"
+
+
+def code(text: str) -> str:
+    return f"`{text}`" if text else "-"
+
+
+def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """A table and an empty line."""
+    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    return [*lines, *(f"| {' | '.join(map(cell, row))} |" for row in rows), ""]
+
+
+def effects(fault: Fault) -> str:
+    """What happens to each target at severity 0 and 1."""
+    found = []
+    for change in fault.changes:
+        kind, low, high = change.effect.effect, change.effect.at_0, change.effect.at_1
+        if kind == "replace":
+            what = f"= {high:g}" if low == high else f"= {low:g} … {high:g}"
+        else:
+            what = f"{'times' if kind == 'scale' else 'plus'} {low:g} … {high:g}"
+        found.append(f"`{change.target}` {what}")
+    return "; ".join(found)
+
+
+def catalogue() -> list[str]:
+    """All faults, by family."""
+    lines: list[str] = []
+    for family in FAMILIES:
+        title = family.__name__.rpartition(".")[2]
+        lines += [f"### {title.capitalize()}", "", (family.__doc__ or "").partition("\n")[0], ""]
+        rows = [
+            (code(f.id), f.summary, f.severity, effects(f), code(f.witness), f.reference) for f in family.FAULTS
+        ]  # fmt: skip
+        lines += table(("id", "what breaks", "severity", "targets, from severity 0 to 1", "witness", "source"), rows)
+    return lines
+
+
+def grammar() -> list[str]:
+    """How a fault is ordered."""
+    for order, _ in EXAMPLES:
+        parse_fault(order)  # an example that cannot be read is a mistake of this page
+    lines = ["## How to order one", "", "```", "ID:key=value,…[,when=CONDITION]", "```", ""]
+    lines += table(("key", "default", "meaning"), [(f"`{key.replace(', ', '`, `')}`", d, m) for key, d, m in KEYS])
+    lines += [
+        "A condition compares signals, numbers and words: `+ - *`, `abs()`, `< <= > >= == !=`, `not`, `and`, `or`,",
+        "brackets. A signal is written as in the log (`body.w_NB_B[2]`). The names of modes are words in quotes. The",
+        "condition is looked at every 10 steps; once it held, the fault stays triggered. Short names:",
+        "",
+    ]
+    lines += table(("short", "signal"), [(code(short), code(path)) for short, path in ALIASES.items()])
+    lines += table(("example", "meaning"), [(code(order), meaning) for order, meaning in EXAMPLES])
+    return lines
+
+
+def rflysimsafe() -> list[str]:
+    """The faults and cases of RFlySimSafe."""
+
+    def row(key: str, entry: Entry, *others: str) -> tuple[str, ...]:
+        return (key, entry.name, code(entry.fault), entry.translation, *others, entry.remark)
+
+    lines = [
+        "## RFlySimSafe's faults",
+        "",
+        "Its faults have numbers, and three programs of one family give the same numbers different meanings. Map A is",
+        "RFlySimSafe's own model (commit 22cef0d), map B that of the RflySim PHM documents, map C that of the RflyMAD",
+        "data set. The table translates map A; columns B and C say what the number means there.",
+        "",
+    ]
+    head = ("id", "map A", "ours", "translation", "map B", "map C", "remark")
+    rows = [row(str(key), entry, MAP_B.get(key, ""), MAP_C.get(key, "")) for key, entry in MAP_A.items()]
+    lines += table(head, rows)
+    lines += ["What the relatives have and map A does not:", ""]
+    lines += table(("map and id", "theirs", "ours", "translation", "remark"), [row(k, e) for k, e in ELSEWHERE.items()])
+    lines += [
+        "### Published cases",
+        "",
+        "Each begins with a climb to 15 m and 15 s of hover. Add `start` to an order. Orders for several sensors or",
+        "axes are given for each. Not compared yet: outcomes of these cases against the published ones.",
+        "",
+    ]
+    cases = [
+        (key, case.name, code(case.injected), "<br>".join(map(code, case.orders)), case.remark)
+        for key, case in CASES.items()
+    ]
+    return lines + table(("case", "fault", "injected", "our orders", "remark"), cases)
+
+
+def page() -> str:
+    """The whole page."""
+    lines = [
+        "# Faults",
+        "",
+        "Written by `make docs` from the catalogue.",
+        f"There are {len(FAULTS)} faults. Each changes tunable parameters of the model; the parts do not know them.",
+        "The witness is the signal that must differ from a twin without the fault; if it does not, the run proves",
+        "nothing. A change of meaning makes a new version (`@2`). Sources are in [references.bib](../references.bib).",
+        "",
+        *grammar(),
+        "## Catalogue",
+        "",
+        "In a target, `{instance}` is the number of the part and `*` stands for all parts. The parameter is taken",
+        "times a factor, plus an amount, or replaced (`=`). A fault on a part that the vehicle lacks is an error.",
+        "",
+        *catalogue(),
+        *rflysimsafe(),
+    ]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def main() -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=PAGE)
+    out: Path = parser.parse_args().out
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(page(), encoding="utf-8")
+    print(f"wrote {out.name}")
+
+
+if __name__ == "__main__":
+    main()
