@@ -1,8 +1,8 @@
 """The reference autopilot flies quad +, hexa X, +, coaxial Y6 and octo X, +, coaxial X8, made from the F450's file.
 
 Angles and directions of spin are those of the CopterSim model's table of frames; its X8 row is wrong in the model
-file and stands here as in its document, in PX4 and in later models. Mass, inertia, gear and battery grow with the number
-of rotors, so that each rotor carries what it carries on the F450.
+file and stands here as in its document, in PX4 and in later models. Mass, inertia, gear and battery grow with the
+number of rotors, so that each rotor carries what it carries on the F450.
 """
 
 from __future__ import annotations
@@ -159,11 +159,12 @@ def test_a_hexacopter_holds_its_hover_when_any_motor_stops_if_its_neighbours_can
 
     for lane in range(6):
         assert_hovers(log, lane)
-        expected = (2 + np.cos(np.radians(angles - angles[lane]))) * weight / 9  # a = 2 b, 9 b = m g
+        expected = (2 + np.cos(np.radians(angles - angles[lane]))) / 9  # shares of the weight: a = 2 b, 9 b = m g
         expected[lane] = 0.0
         steady = log.time(lane) > 30.0
-        thrusts = [log.lane(f"rotor/{i}/propeller.thrust", lane)[steady].mean() for i in range(1, 7)]
-        np.testing.assert_allclose(thrusts, expected, atol=0.1 * weight / 5)  # wobbling by 20 degrees costs 6 %
+        thrusts = np.array([log.lane(f"rotor/{i}/propeller.thrust", lane)[steady].mean() for i in range(1, 7)])
+        assert 0.99 < thrusts.sum() / weight < 1.12  # wobbling by 25 degrees costs 10 %
+        np.testing.assert_allclose(thrusts / thrusts.sum(), expected, atol=0.01)  # means of 15 s in gusts
         assert 2.0 < abs(log.lane("body.w_NB_B", lane)[steady][:, 2].mean()) < 4.0  # rad/s: yaw is given up
 
 

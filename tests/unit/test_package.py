@@ -57,6 +57,90 @@ PARAMS: dict[str, dict[str, object]] = {
     },
     "Navigator": {"count": 1.0, "cruise_speed": 5.0, "acceleration": 2.0},
     "CrashDetector": {"max_impact": 3.0, "max_ground_tilt": 1.0, "max_distance": 1000.0},
+    "Tyre": {
+        "position": [1.0, 0.7, 0.5], "radius": 0.344, "relaxation_x": 0.2, "relaxation_y": 0.5,
+        "a": [1.65, -34, 1250, 3036, 12.8, 0.005, -0.021, 0.774, 0.0023, 0.013, 0.0037, 19.2, 1.21, 6.26],
+        "b": [2.37, -9.46, 1490, 130, 276, 0.0886, 0.004, -0.0615, 1.2, 0.0299, -0.176],
+        "c": [
+            2.34, 1.495, 6.42, -3.57, -0.088, 0.098, 0.0028, -0.000115, 0.1, -1.33, 0.0255, -0.0236, 0.0303, -0.0647,
+            0.0211, 0.895, -0.0994, -3.34,
+        ],
+    },
+    "PlanarCar": {
+        "mass": 1200.0, "inertia": [[0, 0, 0], [0, 0, 0], [0, 0, 1500.0]], "front": 1.0, "rear": 1.5,
+        "track": 1.4, "cg_height": 0.5, "roll_share": 0.6, "transfer_time": 0.1,
+    },
+    "DifferentialRover": {"mass": 1.0, "wheel_radius": 0.033, "wheel_separation": 0.16, "cg_height": 0.05},
+    "Steering": {"time_constant": 0.05, "max_angle": 0.9, "max_rate": 0.4},
+    "WheelDrive": {
+        "radius": 0.344, "inertia": 1.7, "max_drive": 1000.0, "max_power": 30000.0, "max_brake": 2000.0,
+        "time_constant": 0.1, "rolling_resistance": 0.013,
+    },
+    "WheelServo": {"max_speed": 6.7, "time_constant": 0.05},
+    "CarControl": {
+        "wheelbase": 2.4, "max_angle": 0.9, "max_drive": 5.0, "max_brake": 15.0, "cross_gain": 2.0,
+        "yaw_damping": 0.05, "speed_gain": 1.5, "speed_integral": 0.3, "max_lateral": 6.0,
+    },
+    "RoverControl": {
+        "wheel_radius": 0.033, "wheel_separation": 0.16, "max_wheel_speed": 6.7, "course_gain": 4.0,
+        "cross_gain": 8.0, "max_turn": 2.84,
+    },
+    "GroundNavigator": {
+        "count": 1.0, "cruise_speed": 5.0, "acceleration": 1.5, "lateral_acceleration": 2.5, "turn_radius": 8.0,
+        "arrived": 0.5,
+    },
+    "MarineBody": {"mass": 10.0, "inertia": [[0.2, 0, 0], [0, 0.3, 0], [0, 0, 0.4]], "added_mass": [5.0, 8.0, 9.0]},
+    "ManoeuvringDamping": {"X_u": -1.0, "X_uu": -1.0, "Y_v": -1.0, "N_r": -1.0},
+    "CrossFlowDrag": {"length": 2.0, "draught": 0.2, "drag_coefficient": 1.0},
+    "LiftDrag": {"span": 0.2, "area": 0.2, "drag_coefficient": 0.1},
+    "Buoyancy": {"volume": 0.01},
+    "Hydrostatics": {"balanced_mass": 10.0},
+    "ControlFin": {
+        "normal": [0.0, 1.0, 0.0], "position": [-0.8, 0.0, 0.0], "area": 0.01, "lift_slope": 0.5, "time_constant": 0.1,
+        "max_angle": 0.3,
+    },
+    "Thruster": {
+        "max_speed": 100.0, "max_reverse": 90.0, "thrust_coefficient": 0.01, "reverse_coefficient": 0.006,
+        "time_constant": 0.1,
+    },
+    "ForceActuator": {"limit": 2.0, "time_constant": 0.1},
+    "MarineNavigator": {"count": 1.0, "cruise_speed": 0.3, "acceleration": 0.1, "arrived": 0.3},
+    "PathNavigator": {"count": 1.0, "cruise_speed": 1.5, "arrived": 5.0, "lookahead": 6.0},
+    "StationControl": {
+        "mass": 20.0, "inertia": 0.5, "position_gain": 0.5, "velocity_gain": 2.0, "velocity_integral": 0.5,
+        "attitude_gain": 2.0, "rate_gain": 4.0, "max_speed": 0.5, "max_acceleration": 3.0, "allocation": 0.1,
+        "max_thrust": 50.0, "max_reverse": 40.0,
+    },
+    "CourseControl": {
+        "mass": 80.0, "inertia": 40.0, "heading_gain": 0.8, "heading_integral_gain": 0.05, "rate_gain": 3.0,
+        "speed_gain": 1.0, "speed_integral_gain": 0.3, "max_yaw_rate": 0.3, "allocation": 0.5, "max_thrust": 100.0,
+        "max_reverse": 60.0,
+    },
+    "FinControl": {
+        "heading_gain": 0.3, "heading_integral_gain": 0.01, "speed_gain": 0.2, "speed_integral_gain": 0.05,
+        "max_yaw_rate": 0.15, "rudder_gain": 8.0, "depth_gain": 0.1, "depth_integral_gain": 0.002, "pitch_gain": 3.0,
+        "pitch_rate_gain": 2.0, "max_pitch": 0.3, "max_angle": 0.26, "cruise_speed": 1.8, "cruise_command": 0.7,
+    },
+    "Servo": {"travel": 0.5, "time_constant": 0.05, "max_rate": 6.0},
+    "PropellerMap": {
+        "diameter": 0.508, "CT": [0.09357, -0.06044, -0.1079], "CQ": [0.00523, 0.00497, -0.01664],
+        "speed_constant": 15.184, "resistance": 0.042, "idle_current": 1.5, "voltage": 44.4,
+    },
+    "Wing": {
+        "area": 0.55, "span": 2.8956, "chord": 0.18994, "oswald": 0.9, "stall_angle": 0.47, "stall_rate": 50.0,
+        "CL_0": 0.23, "CL_alpha": 5.61, "CL_q": 7.95, "CL_elevator": 0.13, "CD_p": 0.043, "CD_elevator": 0.0135,
+        "Cm_0": 0.0135, "Cm_alpha": -2.74, "Cm_q": -38.21, "Cm_elevator": -0.99, "CY_beta": -0.98, "CY_aileron": 0.075,
+        "CY_rudder": 0.19, "Cl_beta": -0.13, "Cl_p": -0.51, "Cl_r": 0.25, "Cl_aileron": 0.17, "Cl_rudder": 0.0024,
+        "Cn_beta": 0.073, "Cn_p": 0.069, "Cn_r": -0.095, "Cn_aileron": -0.011, "Cn_rudder": -0.069,
+    },
+    "FixedWingControl": {
+        "travel": 0.5, "trim_speed": 25.0, "elevator_trim": -0.12, "throttle_trim": 0.7, "pitch_trim": 0.05,
+        "lift_angle": 0.09, "line_gain": 0.01, "line_angle": 1.4, "orbit_gain": 1.2, "course_gain": 0.8,
+        "max_roll": 0.8, "height_gain": 0.3, "height_integral": 0.05, "energy_gain": 0.02, "energy_integral": 0.2,
+        "max_climb": 4.0, "pitch_low": -0.25, "pitch_high": 0.35, "roll_gain": 0.7, "roll_damping": 0.02,
+        "roll_integral": 0.2, "pitch_gain": 3.0, "pitch_damping": 0.3, "pitch_integral": 0.7, "yaw_damping": 0.1,
+    },
+    "WingNavigator": {"count": 1.0, "cruise_speed": 25.0, "acceptance_radius": 60.0, "loiter_radius": 120.0},
 }  # fmt: skip
 ARGUMENTS: dict[str, dict[str, object]] = {
     "GroundContact": {"points": 4},
@@ -68,6 +152,16 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "MulticopterControl": {"rotors": 4, "sample_s": 0.004},
     "Navigator": {"items": 4, "sample_s": 0.02},
     "CrashDetector": {"sample_s": 0.01},
+    "CarControl": {"sample_s": 0.01},
+    "RoverControl": {"sample_s": 0.01},
+    "GroundNavigator": {"items": 4, "sample_s": 0.02},
+    "MarineNavigator": {"items": 4, "sample_s": 0.1},
+    "PathNavigator": {"items": 4, "sample_s": 0.1},
+    "StationControl": {"thrusters": 8, "sample_s": 0.02},
+    "CourseControl": {"thrusters": 2, "sample_s": 0.02},
+    "FinControl": {"sample_s": 0.02},
+    "FixedWingControl": {"sample_s": 0.004},
+    "WingNavigator": {"items": 4, "sample_s": 0.02},
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from ironbird.errors import UnknownNameError, VehicleError
 from ironbird.model.diagram import Diagram
 from ironbird.vehicles.spec import VehicleSpec, parse
-from ironbird.vehicles.templates import fixed_wing, multicopter
+from ironbird.vehicles.templates import car, fixed_wing, multicopter, rover, surface_vessel, underwater
 
 CONTROLS = ("reference", "truth")
 CATALOG = Path(__file__).parent / "catalog"
@@ -31,6 +31,8 @@ TEMPLATES: dict[str, Template] = {
     "car": Template(car.CarSpec, car.build, controls=("truth",)),
     "rover": Template(rover.RoverSpec, rover.build, controls=("truth",)),
     "fixed_wing": Template(fixed_wing.FixedWingSpec, fixed_wing.build, controls=("truth",)),
+    "surface_vessel": Template(surface_vessel.SurfaceVesselSpec, surface_vessel.build, controls=("truth",)),
+    "underwater": Template(underwater.UnderwaterSpec, underwater.build, controls=("truth",)),
 }
 
 

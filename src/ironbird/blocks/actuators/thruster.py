@@ -38,14 +38,14 @@ class ThrusterDrive:
 
 
 class Thruster(ThrusterDrive, Block):
-    """Propeller on a shaft with a first-order lag, [Fossen2021] Eq. 9.7: T = k n |n| with k for each direction.
+    """Propeller on a shaft with a first-order lag, [Fossen2021] Ch. 9: T = k n |n| with k for each direction.
 
     Ahead the water's speed U takes away `inflow_loss` n U (linear K_T over the advance number). `health` scales the
     shaft speed. Not modelled: inflow at an angle or astern, interaction with the hull and other thrusters,
     ventilation at the surface, battery.
     """
 
-    source = "[Fossen2021] Sec. 9.1; [FossenPVS] vehicles/otter.py"
+    source = "[Fossen2021] Ch. 9; [FossenPVS] vehicles/otter.py"
 
     water_speed = In(unit="m/s", default=0.0, doc="of the hull through the water")
     speed = Out(unit="rad/s", doc="of the shaft; negative is reverse")
@@ -88,7 +88,7 @@ class ForceActuator(ThrusterDrive, Block):
     modelled: the single propellers and rudders, dependence on speed.
     """
 
-    source = "[Skjetne2004] Sec. 3; [Fossen2021] Sec. 11.2"
+    source = "[Skjetne2004]; [Fossen2021] Ch. 11"
 
     applied = State(unit="N", init=0.0, doc="force (or moment by `turning`) now")
     limit = Param(unit="N", low=0.0, tunable=True, doc="at command 1 and -1")

@@ -7,11 +7,11 @@ import casadi as ca
 from ironbird.blocks.bodies.planar_car import FOLLOW_S, attitude_on_ground
 from ironbird.blocks.bodies.rigid_body import RigidBodyPorts
 from ironbird.model.block import Rates, Values, View
-from ironbird.model.signal import In, Param, State
+from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic import quaternion
 from ironbird.symbolic.earth import radii
 
-UNUSED = ("force_B", "moment_B", "momentum_B", "mass", "inertia")  # of other bodies: rolling needs none of them
+UNUSED = ("force_B", "moment_B", "momentum_B", "inertia")  # of other bodies: rolling needs none of them
 
 
 class DifferentialRover(RigidBodyPorts):
@@ -19,8 +19,8 @@ class DifferentialRover(RigidBodyPorts):
 
     z points down here, so that the faster left wheel turns the vehicle to a greater heading; seen from above with z up
     it is the usual r (w_R - w_L) / b, [TurtleBot3]. The origin is the middle of the axle, `cg_height` above the
-    ground. `left_radius` and `right_radius` scale the wheels (a flat tyre). Not modelled: slip, mass, castor wheel,
-    tipping.
+    ground. `left_radius` and `right_radius` scale the wheels (a flat tyre). The mass only makes the load. Not
+    modelled: slip, inertia, castor wheel, tipping.
     """
 
     source = "[TurtleBot3] kinematics"
@@ -32,6 +32,7 @@ class DifferentialRover(RigidBodyPorts):
     place = In(unit="m", shape=2, frame="N", default=0.0, doc="north and east where the plane touches the ground")
     ground_z = In(unit="m", default=0.0, doc="z (down) of the ground there")
     slope = In(unit="1", shape=2, default=0.0, doc="change of z per metre north and east")
+    load = Out(unit="N", doc="normal force of the ground")
     p = State(unit="m", shape=3, frame="N", init="p_0", doc="position")
     yaw = State(unit="rad", init="yaw_0", doc="heading")
     p_0 = Param(unit="m", shape=3, frame="N", default=0.0, doc="initial position")
@@ -81,4 +82,5 @@ class DifferentialRover(RigidBodyPorts):
             "latitude": p.home_latitude + x.p[0] / (meridian + p.home_height),
             "longitude": p.home_longitude + x.p[1] / ((prime + p.home_height) * ca.cos(p.home_latitude)),
             "height": p.home_height - x.p[2],
+            "load": p.mass * (R_NB.T @ u.gravity_N)[2],
         }

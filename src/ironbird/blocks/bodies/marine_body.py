@@ -13,14 +13,14 @@ from ironbird.symbolic.rotation import inverse_3x3, norm
 
 
 class MarineBody(RigidBodyPorts):
-    """M_RB dnu/dt + C_RB(nu) nu + M_A dnu_r/dt + C_A(nu_r) nu_r = tau, [Fossen2021] Eq. 6.1 to 6.3 and 10.2.
+    """M_RB dnu/dt + C_RB(nu) nu + M_A dnu_r/dt + C_A(nu_r) nu_r = tau, [Fossen2021] Ch. 6 and 10.
 
     Velocity, forces and moments are those of the body's origin, which need not be the centre of mass; weight acts at
     `centre_of_mass`. Relative velocity is taken to water that moves evenly, so that in body axes it changes only
-    because the body turns. Both Coriolis terms are Kirchhoff's: with momentum P and L they are w x P, and w x L + v x P.
-    With `planar` the body keeps its depth and stays level, and only surge, sway and yaw are solved. Valid while the
-    curvature and rotation of the earth do not matter. Not modelled: added mass off the diagonal or dependent on wave
-    frequency (memory), water that accelerates, sloshing.
+    because the body turns. Both Coriolis terms are Kirchhoff's: with momentum P and L they are w x P for the force and
+    w x L + v x P for the moment. With `planar` the body keeps its depth and stays level, and only surge, sway and yaw
+    are solved. Valid while the curvature and rotation of the earth do not matter. Not modelled: added mass off the
+    diagonal or dependent on wave frequency (memory), water that accelerates, sloshing.
     """
 
     source = "[Fossen2021] Ch. 3, 6 and 10"
@@ -57,11 +57,11 @@ class MarineBody(RigidBodyPorts):
         weight = p.mass * (R_NB.T @ u.gravity_N)
         momentum = p.mass * (x.v + ca.cross(x.w, p.centre_of_mass))
         spin = p.inertia @ x.w + u.momentum_B
-        # Rigid body: [Fossen2021] Eq. 3.42, with the moment of the momentum about the origin
+        # Rigid body: [Fossen2021] Ch. 3, with the moment of the momentum about the origin
         force = u.force_B + weight - ca.cross(x.w, momentum)
         moment = u.moment_B + ca.cross(p.centre_of_mass, weight) - ca.cross(x.w, spin)
         moment = moment - ca.cross(p.centre_of_mass, ca.cross(x.w, momentum))
-        # Added mass: [Fossen2021] Eq. 6.44, with the velocity through the water
+        # Added mass: [Fossen2021] Ch. 6, with the velocity through the water
         current_B = R_NB.T @ u.current_N
         v_r = x.v - current_B
         a, k = p.added_mass * v_r, p.added_coupling
@@ -80,7 +80,7 @@ class MarineBody(RigidBodyPorts):
         r = p.centre_of_mass
         skew = ca.vertcat(ca.horzcat(0, -r[2], r[1]), ca.horzcat(r[2], 0, -r[0]), ca.horzcat(-r[1], r[0], 0))
         upper = p.mass + p.added_mass  # diagonal of the first block of M
-        coupling = -p.mass * skew  # [Fossen2021] Eq. 3.28
+        coupling = -p.mass * skew  # [Fossen2021] Ch. 3
         lower = p.inertia - p.mass * (skew @ skew) + ca.diag(p.added_inertia)
         if self.planar:
             side, turn, lever = upper[1], lower[2, 2], coupling[1, 2]

@@ -41,8 +41,8 @@ class CarControl(PathPorts, Block):
     """Stanley steering with the curvature of the path fed forward, and a PI controller of the speed. Sampled.
 
     delta = course error + atan(k e / (k_s + V)) + atan(L c) - d (r - c V), after [Hoffmann2007]; e is taken at
-    the centre of mass with the direction of its motion, so that a steady turn has no error. Not modelled: limits of
-    the tyres, reversing.
+    the centre of mass with the direction of its motion, so that a steady turn has no error. The angle is limited
+    to what needs `max_lateral` at the present speed. Not modelled: limits of the tyres on a slippery road, reversing.
     """
 
     source = "[Hoffmann2007]"
@@ -55,6 +55,7 @@ class CarControl(PathPorts, Block):
     max_angle = Param(unit="rad", low=0.01, doc="full steering angle")
     max_drive = Param(unit="m/s^2", low=0.01, doc="acceleration at full drive")
     max_brake = Param(unit="m/s^2", low=0.01, doc="deceleration at full brake")
+    max_lateral = Param(unit="m/s^2", low=0.1, tunable=True, doc="lateral acceleration that steering may ask for")
     cross_gain = Param(unit="1/s", low=0.0, tunable=True, doc="k: steering per cross-track error")
     soft_speed = Param(unit="m/s", low=0.1, default=1.0, tunable=True, doc="k_s: softens the gain at low speed")
     yaw_damping = Param(unit="s", low=0.0, tunable=True, doc="d: steering against excess yaw rate")
@@ -84,10 +85,11 @@ class CarControl(PathPorts, Block):
             + ca.atan(p.wheelbase * u.curvature_set)
             - p.yaw_damping * (u.w_NB_B[2] - u.curvature_set * speed)
         )
+        most = ca.fmin(ca.atan(p.wheelbase * p.max_lateral / ca.fmax(speed * speed, 1e-2)), p.max_angle)
         asked, _ = self._asked(x, u, p)
         stand = u.speed_set < STOPS_MPS
         return {
-            "steer": clip(delta / p.max_angle, -1, 1),
+            "steer": clip(delta, -most, most) / p.max_angle,
             "drive": ca.if_else(stand, 0, clip(asked / p.max_drive, 0, 1)),
             "brake": ca.if_else(stand, p.hold_brake, clip(-asked / p.max_brake, 0, 1)),
             "cross_track": across,

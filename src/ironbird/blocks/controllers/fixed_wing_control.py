@@ -16,7 +16,7 @@ MOST_AILERON, MOST_ELEVATOR, MOST_PITCH, MOST_THROTTLE = 0.1, 0.2, 0.15, 0.5  # 
 
 
 class FixedWingControl(Block):
-    """Vector field around lines and circles, course to bank; total energy to throttle and pitch; attitude loops. Sampled.
+    """Vector field around lines and circles; total energy to throttle and pitch; attitude loops. Sampled.
 
     Path following as [BeardMcLain] Ch. 10, on course over ground, so that wind is allowed for. Height and airspeed
     errors are taken together as energy: their sum moves the throttle, their difference the pitch [Lambregts1983], both
@@ -106,8 +106,10 @@ class FixedWingControl(Block):
 
         # Energy, as height: sum to throttle, difference to pitch [Lambregts1983]
         reach = p.max_climb / ca.fmax(p.height_gain, 1e-3)
-        potential = clip(u.height_set + u.p_NB_N[2], -reach, reach)
-        kinetic = clip((u.airspeed_set * u.airspeed_set - speed * speed) / (2 * GRAVITY), -reach, reach)
+        missing = u.height_set + u.p_NB_N[2]
+        potential = clip(missing, -reach, reach)
+        # A slow aircraft may miss more of its speed than of its height: then the nose goes down first
+        kinetic = clip((u.airspeed_set * u.airspeed_set - speed * speed) / (2 * GRAVITY), -reach, 2 * reach)
         total, balance = potential + kinetic, potential - kinetic
         throttle_raw = p.throttle_trim + p.energy_gain * total + x.energy_sum
         load = 1 / ca.cos(clip(roll, -1.2, 1.2)) - 1  # a turn needs so much more lift
@@ -126,6 +128,7 @@ class FixedWingControl(Block):
         rudder = p.rudder_trim + scale * p.yaw_damping * yaw_rate
         return {
             "course_set": course_set, "roll_set": roll_set, "pitch_set": pitch_set, "total": total, "balance": balance,
+            "near": ca.if_else(ca.fabs(missing) < reach, 1, 0),
             "throttle_raw": throttle_raw, "pitch_raw": pitch_raw, "roll_error": roll_error,
             "pitch_error": pitch_error, "surfaces": ca.vertcat(aileron, elevator, rudder), "speed": speed,
             "path_error": ca.if_else(circles, outside, across),
@@ -144,8 +147,9 @@ class FixedWingControl(Block):
             return clip(value + dt * ca.if_else(pushes, 0, rate), -most, most)
 
         aileron, elevator = law["surfaces"][0], law["surfaces"][1]
-        balance_rate = p.height_integral * p.height_gain * law["balance"] / law["speed"]
-        energy_rate = p.energy_integral * p.energy_gain * law["total"]
+        # In a long climb or descent these integrals wait: they would carry the aircraft past its height
+        balance_rate = law["near"] * p.height_integral * p.height_gain * law["balance"] / law["speed"]
+        energy_rate = law["near"] * p.energy_integral * p.energy_gain * law["total"]
         roll_rate = p.roll_integral * p.roll_gain * law["roll_error"]
         pitch_rate = p.pitch_integral * p.pitch_gain * law["pitch_error"]
         pitch_raw = law["pitch_raw"]

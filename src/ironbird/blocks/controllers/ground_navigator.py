@@ -13,8 +13,11 @@ from ironbird.symbolic.smooth import choose, clip
 
 SHARPEST = 3.7  # tangent of half the sharpest turn that is rounded: 150 degrees
 LEG_SHARE = 0.45  # of a leg that a corner may take
+OFF_PATH = 0.2  # distance from the path over the turn radius beyond which the vehicle comes back slowly
+OFF_COURSE = 0.7  # cosine of the angle between motion and path below which it does too
+COMING_BACK = 0.4  # that speed over the one of an arc of full radius
 STANDS_MPS = 0.05
-CREEP_MPS = 0.1  # least speed asked for on the way to a stop, so that it is reached
+CREEP = 0.01  # least speed on the way to a stop over the cruise speed, so that it is reached
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,9 @@ class GroundNavigator(Block):
     """Drives along the legs between waypoints, round corners on arcs, and stops where an item says hold. Sampled.
 
     An arc has `turn_radius`, or less where a leg is short; on it the speed keeps the lateral acceleration below
-    `lateral_acceleration`, and before arcs and stops the vehicle slows down with `acceleration`. An item with a
-    hold time, the last one and one of kind `land` are stops. Heights and yaw angles of the items are not used.
+    `lateral_acceleration`, and before arcs and stops the vehicle slows down with `acceleration`. Off the path,
+    or on a course across it, it drives slowly. An item with a hold time, the last one and one of kind `land` are
+    stops. Heights and yaw angles of the items are not used.
     Closed-form geometry of this project. Not modelled: reversing, obstacles, turning back by more than 150 degrees
     without a stop, failsafes.
     """
@@ -89,7 +93,7 @@ class GroundNavigator(Block):
     def _locate(self, x: View, u: View, p: View) -> _Place:
         here = u.p_NB_N[:2]
         corner = self._item(x.index, p)[:2]
-        leg, leg_length = _direction(corner - x.origin, ca.DM([1, 0]))
+        leg, leg_length = _direction(corner - x.origin, ca.SX([1, 0]))
         onward, onward_length = _direction(self._item(x.index + 1, p)[:2] - corner, leg)
         # The arc: tangent length d = R tan(turn / 2)
         cross = leg[0] * onward[1] - leg[1] * onward[0]
@@ -108,17 +112,25 @@ class GroundNavigator(Block):
         arc_speed = ca.if_else(bend > 1e-3, ca.sqrt(p.lateral_acceleration * radius), p.cruise_speed)
         arc_speed = ca.fmin(arc_speed, p.cruise_speed)
         slowing = ca.sqrt(arc_speed**2 + 2 * p.acceleration * ca.fmax(to_arc, 0))
-        stopping = ca.sqrt(2 * p.acceleration * ca.fmax(leg_length - along, 0)) + CREEP_MPS
+        stopping = ca.sqrt(2 * p.acceleration * ca.fmax(leg_length - along, 0)) + CREEP * p.cruise_speed
         halt = along >= leg_length - 0.5 * p.arrived
         top = ca.if_else(self._stops(x, p), ca.if_else(halt, 0, stopping), slowing)
         nearest = x.origin + leg * ca.fmin(ca.fmax(along, 0), leg_length)
+        point = ca.if_else(on_arc, centre + radius * spoke, nearest)
+        tangent = ca.if_else(on_arc, arc_tangent, leg)
+        gap = here - point
+        v = u.v_NB_N[:2]
+        strayed = ca.dot(gap, gap) > (OFF_PATH * p.turn_radius) ** 2
+        astray = ca.dot(v, tangent) < OFF_COURSE * ca.sqrt(ca.dot(v, v)) - STANDS_MPS
+        slow = COMING_BACK * ca.sqrt(p.lateral_acceleration * p.turn_radius)
+        top = ca.if_else(ca.logic_or(strayed, astray), ca.fmin(top, slow), top)
         return _Place(
-            point=ca.if_else(on_arc, centre + radius * spoke, nearest),
-            tangent=ca.if_else(on_arc, arc_tangent, leg),
+            point=point,
+            tangent=tangent,
             curvature=ca.if_else(on_arc, side / radius, 0),
             top_speed=ca.fmin(top, p.cruise_speed),
             remaining=leg_length - along,
-            passed=ca.dot(here - corner, onward) >= bend,
+            passed=ca.logic_and(to_arc <= 0, ca.dot(here - corner, onward) >= bend),
         )
 
     def update(self, x: View, u: View, p: View) -> Values:

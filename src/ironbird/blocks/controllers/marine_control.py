@@ -14,7 +14,7 @@ SURE_MPS = 0.2  # from this on the course is trusted
 
 
 def allocate(tau: ca.SX, p: View, thrusters: int, quadratic: bool) -> dict[str, ca.SX]:
-    """Commands that give force and moment `tau` by the pseudo-inverse, [Fossen2021] Eq. 11.27, within the limits."""
+    """Commands that give force and moment `tau` by the pseudo-inverse, [Fossen2021] Ch. 11, within the limits."""
     forces = p.allocation @ tau
     commands = {}
     for i in range(thrusters):
@@ -43,7 +43,7 @@ class StationControl(Block):
     thrust grows with the square of the command. Not modelled: current estimation, thruster dynamics, battery.
     """
 
-    source = "[Fossen2021] Sec. 15.3 and 11.2"
+    source = "[Fossen2021] Ch. 15 and 11"
 
     position_set = In(unit="m", shape=3, frame="N", doc="where to be")
     velocity_set = In(unit="m/s", shape=3, frame="N", doc="how it moves")
@@ -117,7 +117,7 @@ class CoursePorts:
     max_integral = Param(unit="1", default=0.5, low=0.0, doc="limit of the heading integral (rad)")
 
     def _heading_error(self, x: View, u: View) -> ca.SX:
-        """Heading that gives the course, less the heading: [Fossen2021] Eq. 12.79 with the measured drift angle."""
+        """Heading that gives the course, less the heading: [Fossen2021] Ch. 12 with the measured drift angle."""
         return wrap_angle(u.course_set - x.drift - u.euler[2])
 
     def _follow(self, x: View, u: View, p: View, dt: float) -> dict[str, ca.SX]:
@@ -140,16 +140,18 @@ class CourseControl(CoursePorts, Block):
     """Speed by surge force and course by yaw moment, for boats that are guided along a path.
 
     Heading is course less drift angle; heading error gives yaw rate, yaw rate error gives the moment. The boat slows
-    down while it points elsewhere. Not modelled: use of sway thrusters, thruster dynamics, waves (filter).
+    down while it points elsewhere. A boat that has sway thrusters damps its slip through the water with them. Not
+    modelled: thruster dynamics, waves (filter).
     """
 
-    source = "[Fossen2021] Sec. 12.4 and 15.3"
+    source = "[Fossen2021] Ch. 12 and 15"
 
     force_set = Out(unit="N", doc="surge force asked for")
     moment_set = Out(unit="N*m", doc="yaw moment asked for")
     mass = Param(unit="kg", low=1e-3, doc="with added mass, in surge")
     inertia = Param(unit="kg*m^2", low=1e-6, doc="with added inertia, in yaw")
     rate_gain = Param(unit="1/s", low=0.0, tunable=True, doc="angular acceleration per rate error")
+    sway_gain = Param(unit="1/s", default=0.0, low=0.0, tunable=True, doc="acceleration per sway speed, against it")
 
     def __init__(self, thrusters: int, *, quadratic: bool = True, sample_s: float) -> None:
         super().__init__(sample_s=sample_s)
@@ -166,7 +168,8 @@ class CourseControl(CoursePorts, Block):
         moment = p.inertia * p.rate_gain * (rate - u.w_NB_B[2])
         speed = u.speed_set * clip(ca.cos(error), 0.3, 1)
         force = p.mass * p.speed_gain * (speed - u.v_water_B[0] + x.speed_integral)
-        commands = allocate(ca.vertcat(force, 0, 0, 0, 0, moment), p, self.thrusters, self.quadratic)
+        sway = -p.mass * p.sway_gain * u.v_water_B[1]
+        commands = allocate(ca.vertcat(force, sway, 0, 0, 0, moment), p, self.thrusters, self.quadratic)
         return {"heading_error": error, "force_set": force, "moment_set": moment, **commands}
 
 
@@ -177,7 +180,7 @@ class FinControl(CoursePorts, Block):
     Not modelled: gain scheduling with speed (gains hold near the cruise speed), ballast control, hovering.
     """
 
-    source = "[FossenPVS] vehicles/remus100.py; [Fossen2021] Sec. 15.3"
+    source = "[FossenPVS] vehicles/remus100.py; [Fossen2021] Ch. 15"
 
     position_set = In(unit="m", shape=3, frame="N", doc="nearest place of the path; its depth is used")
     p_NB_N = In(unit="m", shape=3, frame="N", doc="position")

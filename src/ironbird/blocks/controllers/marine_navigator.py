@@ -53,7 +53,7 @@ class MarineNavigator(MissionPorts, Block):
     mission, failsafes, obstacles.
     """
 
-    source = "[Fossen2021] Sec. 12.2; [RflyModel] 9.2.1"
+    source = "[Fossen2021] Ch. 12; [RflyModel] 9.2.1"
 
     point = State(unit="m", shape=3, frame="N", init="point_0", doc="the moving set-point")
     speed = State(unit="m/s", init=0.0, doc="of the point")
@@ -109,7 +109,7 @@ class MarineNavigator(MissionPorts, Block):
 
 
 class PathNavigator(MissionPorts, Block):
-    """Line-of-sight guidance along straight legs, [Fossen2021] Eq. 12.78, for craft that cannot stop or go sideways.
+    """Line-of-sight guidance along straight legs, [Fossen2021] Ch. 12, for craft that cannot stop or go sideways.
 
     The course points at the leg `lookahead` ahead of the nearest place on it; that place is `position_set`, so that
     its distance from the vehicle is the error across the path. A leg is done when less than `arrived` of it is left.
@@ -117,7 +117,7 @@ class PathNavigator(MissionPorts, Block):
     other than the mission, failsafes.
     """
 
-    source = "[Fossen2021] Sec. 12.4"
+    source = "[Fossen2021] Ch. 12"
 
     course_set = Out(unit="rad", doc="direction of travel over ground")
     speed_set = Out(unit="m/s", doc="through the water")

@@ -33,13 +33,14 @@ class WingNavigator(Block):
     path_radius = Out(unit="m", doc="of the circle; negative is flown counter-clockwise seen from above")
     height_set = Out(unit="m", doc="above the take-off point")
     airspeed_set = Out(unit="m/s", doc="speed through the air")
-    position_set = Out(unit="m", shape=3, frame="N", doc="the point of the path that is nearest to the vehicle")
+    position_set = Out(unit="m", shape=3, frame="N", doc="the nearest point of leg, leg before, and circle")
     mode = Out(unit="1", doc="number of the mode: 3 mission, 2 hold after it")
     item = Out(unit="1", doc="number of the present mission item, from 0")
     done = Out(unit="1", doc="1 when the last item is completed")
 
     index = State(unit="1", init=0.0, doc="present item")
     place = State(unit="m", shape=3, frame="N", init="point_0", doc="where the present leg begins")
+    before = State(unit="m", shape=3, frame="N", init="point_0", doc="where the leg before began")
     circling = State(unit="1", init=0.0, doc="1 when the present item's circle has been reached")
     timer = State(unit="s", init=0.0, doc="circled so long")
     finished = State(unit="1", init=0.0, doc="1 after the last item")
@@ -98,16 +99,27 @@ class WingNavigator(Block):
         return {
             "index": x.index + ca.if_else(advance, 1, 0),
             "place": ca.if_else(advance, leg["target"], ca.if_else(missed, again, x.place)),
+            "before": ca.if_else(advance, x.place, x.before),
             "circling": ca.if_else(advance, 0, circling),
             "timer": ca.if_else(advance, 0, clip(timer, 0, 1e6)),
             "finished": ca.if_else(ca.logic_and(complete, leg["last"]), 1, x.finished),
         }
 
+    def _nearest(self, x: View, u: View, p: View, leg: dict[str, ca.SX]) -> ca.SX:
+        """Where the vehicle should be by now: near a corner it may be on its way from one leg to the next."""
+        here, target, circles = u.p_NB_N, leg["target"], x.circling > 0.5
+        span = target[:2] - x.place[:2]
+        most = ca.if_else(leg["stays"], ca.fmax(1 - p.loiter_radius / _length(span), 0), 1)  # legs end at the circle
+        now = _on_leg(here, x.place, target, most)
+        around = ca.vertcat(target[:2] + leg["away"] * (p.loiter_radius / leg["distance"]), target[2])
+        other = ca.if_else(circles, around, _on_leg(here, x.before, x.place, 1))
+        nearer = _length(here[:2] - other[:2]) < _length(here[:2] - now[:2])
+        return ca.if_else(nearer, other, now)
+
     def output(self, x: View, u: View, p: View) -> Values:
         leg = self._leg(x, u, p)
         circles = x.circling > 0.5
         along = ca.if_else(leg["short"], u.p_NB_N[:2], x.place[:2] + leg["ahead"] * leg["travelled"])
-        around = leg["target"][:2] + leg["away"] * (p.loiter_radius / leg["distance"])
         down = ca.if_else(circles, leg["target"][2], leg["down"])
         return {
             "path_kind": x.circling,
@@ -116,7 +128,7 @@ class WingNavigator(Block):
             "path_radius": p.loiter_radius * ca.if_else(p.sense < 0, -1, 1),
             "height_set": -down,
             "airspeed_set": p.cruise_speed,
-            "position_set": ca.vertcat(ca.if_else(circles, around, along), down),
+            "position_set": self._nearest(x, u, p, leg),
             "mode": ca.if_else(x.finished > 0.5, HOLD, MISSION),
             "item": x.index,
             "done": x.finished,
@@ -126,3 +138,10 @@ class WingNavigator(Block):
 def _length(v: ca.SX) -> ca.SX:
     """Of a horizontal vector, never zero."""
     return ca.sqrt(ca.dot(v, v) + 1e-12)
+
+
+def _on_leg(here: ca.SX, a: ca.SX, b: ca.SX, most: ca.SX | float) -> ca.SX:
+    """The point of a leg, up to a share of it, that is nearest in the horizontal."""
+    leg = b - a
+    share = clip(ca.dot(here[:2] - a[:2], leg[:2]) / (ca.dot(leg[:2], leg[:2]) + 1e-12), 0, most)
+    return a + share * leg

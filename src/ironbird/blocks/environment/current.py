@@ -9,13 +9,13 @@ from ironbird.model.signal import Out, Param
 
 
 class Current(Block):
-    """Steady current of a given speed and direction, [Fossen2021] Eq. 10.13 in the horizontal plane.
+    """Steady current of a given speed and direction, [Fossen2021] Ch. 10 in the horizontal plane.
 
     Not modelled: change with depth, place and time (a change during a run acts at once, without the force of
     accelerating water), tide, waves.
     """
 
-    source = "[Fossen2021] Sec. 10.3"
+    source = "[Fossen2021] Ch. 10"
 
     current_N = Out(unit="m/s", shape=3, frame="N", doc="velocity of the water")
     speed = Param(unit="m/s", default=0.0, low=0.0, high=5.0, tunable=True, doc="of the water over ground")

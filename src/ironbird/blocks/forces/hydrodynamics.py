@@ -18,12 +18,12 @@ SEA_WATER = 1026.0  # kg/m^3
 
 
 class Damping(Block):
-    """F = -(d_1 exp(-f U) + d_2 |nu|) nu per axis, [Fossen2021] Eq. 6.57 and 6.58 with diagonal matrices.
+    """F = -(d_1 exp(-f U) + d_2 |nu|) nu per axis, [Fossen2021] Ch. 6 with diagonal matrices.
 
     The linear part may fade with speed U where other parts take over. Not modelled: coupling of axes, free surface.
     """
 
-    source = "[Fossen2021] Sec. 6.4"
+    source = "[Fossen2021] Ch. 6"
 
     v_water_B = In(unit="m/s", shape=3, frame="B", doc="velocity through the water")
     w_NB_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity")
@@ -45,13 +45,13 @@ class Damping(Block):
 
 
 class ManoeuvringDamping(Block):
-    """Damping in surge, sway and yaw with cross terms as in [Skjetne2004] Eq. 7 and 8 and [Fossen2021] Sec. 6.4.
+    """Damping in surge, sway and yaw with cross terms as in [Skjetne2004] and [Fossen2021] Ch. 6.
 
     Names are those of hydrodynamic derivatives: `Y_rv` is the factor of |r| v in the sway force. Valid in the range
     in which they were identified, for the model ship up to about 0.5 m/s. Not modelled: heave, roll, pitch, waves.
     """
 
-    source = "[Skjetne2004] Eq. 7 and 8"
+    source = "[Skjetne2004]"
 
     v_water_B = In(unit="m/s", shape=3, frame="B", doc="velocity through the water")
     w_NB_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity")
@@ -83,13 +83,14 @@ class ManoeuvringDamping(Block):
 
 
 class CrossFlowDrag(Block):
-    """Drag of strips across the flow, Y = -rho/2 T C_d sum |v + x r| (v + x r) dx, [Fossen2021] Eq. 6.92 and 6.93.
+    """Drag of strips across the flow, Y = -rho/2 T C_d sum |v + x r| (v + x r) dx, [Fossen2021] Ch. 6.
 
     Evaluated at `strips` + 1 places from stern to bow with equal weight, as Fossen's published program does; with 20
-    strips this is 5 % more than the integral in sway and 21 % more in a pure turn. Not modelled: the vertical plane, shape of the hull.
+    strips this is 5 % more than the integral in sway and 21 % more in a pure turn. Not modelled: the vertical plane,
+    shape of the hull.
     """
 
-    source = "[Fossen2021] Eq. 6.92 and 6.93; [FossenPVS] lib/gnc.py"
+    source = "[Fossen2021] Ch. 6; [FossenPVS] lib/gnc.py"
 
     v_water_B = In(unit="m/s", shape=3, frame="B", doc="velocity through the water")
     w_NB_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity")
@@ -118,13 +119,13 @@ class CrossFlowDrag(Block):
 
 
 class LiftDrag(Block):
-    """Lift and drag of a slender hull as a wing of small aspect ratio, [FossenPVS] lib/gnc.py after [Beard2012].
+    """Lift and drag of a slender hull as a wing of small aspect ratio, [FossenPVS] lib/gnc.py after [BeardMcLain].
 
     C_L = C_La a and C_D = C_D0 + C_L^2 / (pi e A) with the angle of attack a in the vertical plane. Valid without
     stall, below some 20 degrees. Not modelled: side force of sideslip (cross-flow drag), moment, stall.
     """
 
-    source = "[FossenPVS] lib/gnc.py; [Beard2012] Ch. 4"
+    source = "[FossenPVS] lib/gnc.py; [BeardMcLain] Ch. 4"
 
     v_water_B = In(unit="m/s", shape=3, frame="B", doc="velocity through the water")
     force_B = Out(unit="N", shape=3, frame="B", doc="lift and drag")
@@ -148,13 +149,13 @@ class LiftDrag(Block):
 
 
 class Buoyancy(Block):
-    """Buoyancy rho g V of a submerged body at its centre, [Fossen2021] Eq. 4.6; weight belongs to the body.
+    """Buoyancy rho g V of a submerged body at its centre, [Fossen2021] Ch. 4; weight belongs to the body.
 
     Near the surface the share under water falls linearly over `height`, from the whole body to none. Not modelled:
     shift of the centre while surfacing, compression with depth, waves.
     """
 
-    source = "[Fossen2021] Sec. 4.1"
+    source = "[Fossen2021] Ch. 4"
 
     R_NB = In(unit="1", shape=(3, 3), doc="attitude")
     depth = In(unit="m", doc="of the body's origin")
@@ -179,14 +180,14 @@ class Buoyancy(Block):
 
 
 class Hydrostatics(Block):
-    """Restoring force of a floating hull, -G (z, roll, pitch), [Fossen2021] Eq. 4.32, about the body's origin.
+    """Restoring force of a floating hull, -G (z, roll, pitch), [Fossen2021] Ch. 4, about the body's origin.
 
     At z = 0 and level the water carries `balanced_mass` whose weight acts at `balanced_at`; what the vehicle weighs
     more sinks it further. `stiffness` holds for heave, roll and pitch about the centre of flotation. Linear: valid for
     some 10 degrees and while the waterline stays between deck and keel. Not modelled: capsizing arms, waves, planing.
     """
 
-    source = "[Fossen2021] Sec. 4.2 and 4.3"
+    source = "[Fossen2021] Ch. 4"
 
     p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
     euler = In(unit="rad", shape=3, doc="roll, pitch, yaw")
@@ -224,7 +225,7 @@ class ControlFin(Block):
     hull's own motion gives the flow, propeller wash.
     """
 
-    source = "[FossenPVS] vehicles/remus100.py; [Fossen2021] Sec. 9.7"
+    source = "[FossenPVS] vehicles/remus100.py; [Fossen2021] Ch. 9"
 
     command = In(unit="rad", doc="angle asked for")
     v_water_B = In(unit="m/s", shape=3, frame="B", doc="velocity through the water")

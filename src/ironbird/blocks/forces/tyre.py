@@ -10,9 +10,11 @@ from ironbird.symbolic.smooth import blend, clip
 
 DEGREES = 180 / ca.pi  # the Magic Formula of 1989 counts in degrees, per cent and kilonewtons
 LEAST_LOAD_N, MOST_LOAD_N = 50.0, 15000.0  # the coefficients are used between these loads; below, forces fade
-STANDS_MPS, ROLLS_MPS = 0.2, 2.0  # between these speeds the bounds of the slip open up
+STANDS_MPS, ROLLS_MPS = 1.0, 5.0  # between these speeds the bounds of the slip open up
 STANDING_SLIP, ROLLING_SLIP = 0.12, 2.0  # bounds of the longitudinal slip
 STANDING_TANGENT, ROLLING_TANGENT = 0.3, 5.0  # bounds of the tangent of the slip angle
+FARTHEST = 110.0  # per cent; with a curvature above 1 the formula turns round far beyond the slips it was fitted to
+FASTEST = 800.0  # 1/s, rate at which slips settle at most
 MOMENT_BLEND = 0.1  # lateral slip (squared, normalised) below which braking leaves the aligning moment alone
 
 
@@ -30,7 +32,7 @@ class Tyre(Block):
     their stiffness over their peak force, give one length at which each pure curve is read, and the direction;
     the pure curves come out unchanged. The slips are states with a relaxation length, so that at standstill the
     contact patch is a spring with a bounded deflection and the vehicle does not creep. `friction` scales the peak
-    forces, not the stiffness. The stiffness of Mz, misprinted in [RflyModel], is (C3 Fz^2 + C4 Fz) exp(-C5 Fz).
+    forces, not the stiffness. Beyond 110 % slip the longitudinal curve is flat. The stiffness of Mz, misprinted in [RflyModel], is (C3 Fz^2 + C4 Fz) exp(-C5 Fz).
     Not modelled: overturning moment, spin of the contact patch, temperature, wear, inflation pressure, aquaplaning.
     """
 
@@ -78,9 +80,12 @@ class Tyre(Block):
         most_tangent = STANDING_TANGENT + moving * (ROLLING_TANGENT - STANDING_TANGENT)
         leak_x = ca.fmax(rolling, ca.fabs(sliding) / most_slip)
         leak_y = ca.fmax(rolling, ca.fabs(vy) / most_tangent)
+        # A spinning wheel settles at once; slower than FASTEST is fast enough, and keeps the step size
+        ease_x = ca.fmin(1, FASTEST * p.relaxation_x / ca.fmax(leak_x, 1e-6))
+        ease_y = ca.fmin(1, FASTEST * p.relaxation_y / ca.fmax(leak_y, 1e-6))
         return (
-            (-sliding - leak_x * x.kappa) / p.relaxation_x,
-            (-vy - leak_y * x.tangent) / p.relaxation_y,
+            ease_x * (-sliding - leak_x * x.kappa) / p.relaxation_x,
+            ease_y * (-vy - leak_y * x.tangent) / p.relaxation_y,
         )
 
     def derivative(self, x: View, u: View, p: View) -> Rates:
@@ -120,7 +125,8 @@ class Tyre(Block):
         theta_x = stiffness_x * (percent + shift_x) / peak_x
         theta_y = stiffness_y * (degrees + shift_y) / peak_y
         theta = ca.sqrt(theta_x * theta_x + theta_y * theta_y + 1e-12)
-        fx = contact * peak_x * magic(theta / b[0], b[0], curvature_x) * (theta_x / theta)
+        far = ca.fmin(theta, FARTHEST * p.friction * stiffness_x / peak_x)  # as far along the curve as on a dry road
+        fx = contact * peak_x * magic(far / b[0], b[0], curvature_x) * (theta_x / theta)
         fy = peak_y * magic(theta / a[0], a[0], curvature_y) * (theta_y / theta) + offset_y
         turn = stiffness_z * (degrees + shift_z) / (c[0] * peak_z)
         braking = stiffness_x * percent / peak_x

@@ -92,7 +92,8 @@ class Control(Table):
     speed_integral_1ps: NotNegative
     cruise_speed_mps: Positive
     cruise_acceleration_mps2: Positive
-    lateral_acceleration_mps2: Positive
+    lateral_acceleration_mps2: Positive  # of the planned path
+    max_lateral_mps2: Positive  # of corrections as well
     turn_radius_m: Positive
     arrived_m: Positive
 
@@ -139,7 +140,7 @@ def build(spec: CarSpec, control_kind: str = "truth") -> Diagram:
         max_angle=spec.steering.max_angle_rad, max_drive=spec.wheels.drive_force_N / table.mass_kg,
         max_brake=spec.wheels.brake_force_N / table.mass_kg, cross_gain=spec.control.cross_gain_1ps,
         yaw_damping=spec.control.yaw_damping_s, speed_gain=spec.control.speed_gain_1ps,
-        speed_integral=spec.control.speed_integral_1ps,
+        speed_integral=spec.control.speed_integral_1ps, max_lateral=spec.control.max_lateral_mps2,
     )  # fmt: skip
     connect_control(diagram, body, navigator, control)
     commands = {}
@@ -162,7 +163,6 @@ def build(spec: CarSpec, control_kind: str = "truth") -> Diagram:
     diagram.connect(airframe.force_B, body.force_B)
     diagram.connect(airframe.moment_B, body.moment_B)
     add_bounds(diagram, body, spec.limits.max_distance_m)
-    diagram.connect(body.load, diagram.port("crash.load"))
     diagram.stop("rollover", body.rollover)
     return diagram
 
@@ -226,12 +226,13 @@ def connect_control(diagram: Diagram, body: Handle, navigator: Handle, control: 
 
 
 def add_bounds(diagram: Diagram, body: Handle, max_distance_m: float) -> None:
-    """Ends a run when the mission is done or the vehicle is far away; the caller connects `crash.load`."""
+    """Ends a run when the mission is done or the vehicle is far away."""
     crash = diagram.add(
         "crash", CrashDetector(sample_s=MONITOR_SAMPLE_S), max_impact=NO_LIMIT, max_ground_tilt=1.5,
         max_distance=max_distance_m,
     )  # fmt: skip
     for port in ("p_NB_N", "v_NB_N", "R_NB"):
         diagram.connect(body[port], crash[port])
+    diagram.connect(body.load, crash.load)
     diagram.stop("out of bounds", crash.out_of_bounds)
     diagram.stop("mission completed", diagram.port("navigator.done"))

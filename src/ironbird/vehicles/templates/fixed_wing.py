@@ -238,7 +238,12 @@ def _start_in_the_air(diagram: Diagram, start: StartTable) -> None:
     north = forward * math.cos(pitch) + down * math.sin(pitch) * math.cos(roll)
     yaw = math.atan2(down * math.sin(roll), north)
     diagram.set("body.v_0", [forward, 0.0, down])
-    diagram.set("body.q_0", np.array(ca.DM(quaternion.from_euler(roll, pitch, yaw))).ravel().tolist())
+    diagram.set("body.q_0", _constants(quaternion.from_euler(ca.SX(roll), ca.SX(pitch), ca.SX(yaw))))
+
+
+def _constants(column: ca.SX) -> list[float]:
+    """Numbers of an expression that has no symbols."""
+    return [float(ca.DM(entry)) for entry in ca.vertsplit(column)]
 
 
 def _add_navigator(diagram: Diagram, spec: FixedWingSpec, body: Handle) -> Handle:

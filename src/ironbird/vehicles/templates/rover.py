@@ -22,8 +22,9 @@ class Wheels(Table):
 
 
 class Body(Table):
-    """Where the body's origin is."""
+    """Mass, and where the body's origin is."""
 
+    mass_kg: Positive
     cg_height_m: NotNegative
 
 
@@ -62,7 +63,7 @@ def build(spec: RoverSpec, control_kind: str = "truth") -> Diagram:
     wheels, table = spec.wheels, spec.control
     body = diagram.add(
         "body", DifferentialRover(), wheel_radius=wheels.radius_m, wheel_separation=wheels.separation_m,
-        cg_height=spec.body.cg_height_m, p_0=[0.0, 0.0, -spec.body.cg_height_m],
+        mass=spec.body.mass_kg, cg_height=spec.body.cg_height_m, p_0=[0.0, 0.0, -spec.body.cg_height_m],
         home_latitude=spec.home.latitude_rad, home_longitude=spec.home.longitude_rad, home_height=spec.home.height_m,
     )  # fmt: skip
     parts = add_environment(diagram, body, spec.home, spec.environment)

@@ -49,7 +49,7 @@ class MarineBodyTable(Table):
         return np.array(self.inertia_kgm2) if self.inertia_kgm2 else np.diag(self.inertia_diag_kgm2 or [])
 
     def mass_matrix(self) -> np.ndarray:
-        """Of the rigid body and its added mass about the body's origin, 6 x 6, [Fossen2021] Eq. 3.28 and 6.43."""
+        """Of the rigid body and its added mass about the body's origin, 6 x 6, [Fossen2021] Ch. 3 and 6."""
         x, y, z = self.centre_of_mass_B_m
         skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
         m = self.mass_kg
@@ -151,6 +151,7 @@ class CourseTable(Table):
     speed_gain: Positive
     speed_integral_gain: NotNegative
     max_yaw_rate_radps: Positive
+    sway_gain: NotNegative = 0.0
     drift_time_s: Positive = 2.0
 
 
@@ -197,7 +198,7 @@ def check_thrusters(thrusters: list[ThrusterTable], propellers: dict[str, Propel
 
 
 def effectiveness(thrusters: list[ThrusterTable]) -> np.ndarray:
-    """Force and moment per newton of each thruster: the matrix of [Fossen2021] Eq. 11.20, 6 x n."""
+    """Force and moment per newton of each thruster: the matrix of [Fossen2021] Ch. 11, 6 x n."""
     return np.array([[*t.axis_B, *np.cross(t.position_B_m, t.axis_B)] for t in thrusters]).T
 
 
@@ -356,13 +357,14 @@ def _add_control(diagram: Diagram, spec: SurfaceVesselSpec, body: Handle, naviga
     else:
         effect = np.array([[*a.axis_B, *a.turning_B_m] for a in spec.actuator]).T
         limits = {name: [a.limit_N for a in spec.actuator] for name in ("max_thrust", "max_reverse")}
-    # Only surge and yaw are asked for, so that the other rows of the matrix do not matter
+    # Only surge, sway and yaw are asked for, so that the other rows of the matrix do not matter
     allocation = np.zeros((effect.shape[1], 6))
-    allocation[:, [0, 5]] = np.linalg.pinv(effect[[0, 5]])
+    allocation[:, [0, 1, 5]] = np.linalg.pinv(effect[[0, 1, 5]])
     control = diagram.add(
         "control",
         CourseControl(effect.shape[1], quadratic=bool(spec.thruster), sample_s=CONTROL_SAMPLE_S),
         mass=float(matrix[0, 0]), inertia=float(matrix[5, 5]), rate_gain=spec.control.rate_gain,
+        sway_gain=spec.control.sway_gain,
         allocation=allocation.tolist(), **limits, **course_params(spec.control),
     )  # fmt: skip
     for port in ("course_set", "speed_set"):
