@@ -73,7 +73,7 @@ def test_mistakes_end_with_a_sentence_and_code_2(tmp_path: Path, arguments: list
 
 def test_vehicles_faults_and_show(tmp_path: Path) -> None:
     rows = json.loads(ironbird("vehicles", "--json", cwd=tmp_path).stdout)
-    assert [row["id"] for row in rows] == ["quad_f450", "quad_f450_coptersim", "quad_f450_mpsoc"]
+    assert {"quad_f450", "quad_f450_coptersim", "quad_f450_mpsoc"} <= {row["id"] for row in rows}
     assert "quad_f450_mpsoc" in ironbird("vehicles", cwd=tmp_path).stdout
     assert "rotor.speed_loss@1" in ironbird("faults", cwd=tmp_path).stdout
     shown = ironbird("show", "quad_f450", "--source", "model.c", cwd=tmp_path).stdout

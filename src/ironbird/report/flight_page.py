@@ -505,7 +505,7 @@ class _Plots:
         turns: bool = False, limit: int = MAX_POINTS,
     ) -> Json:  # fmt: skip
         """One line over time; a role (`set-point`, `twin`) gives its style and one entry in the legend for all."""
-        time_s, values = thin(self.log.time(lane), values, limit)
+        time_s, values = thin(self.log.time(lane)[: len(values)], values, limit)
         if turns and len(values) > 1:
             time_s, values = _break_turns(time_s, values)
         label = f"{name}, {role}" if role and name != role else name

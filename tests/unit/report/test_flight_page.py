@@ -42,7 +42,7 @@ from ironbird.report.flight_page import (
     triggered_times,
     write_flight_page,
 )
-from ironbird.runtime.state import start
+from ironbird.runtime.state import Stop, start
 from ironbird.runtime.step import run
 
 FAULT = "rotor.speed_loss@1:instance=2,severity=1,start=8"
@@ -546,3 +546,10 @@ def test_a_browser_draws_the_plots(sensed: Flight, tmp_path: Path) -> None:
     )
     assert "cannot be drawn" not in rendered.words
     assert "Content Security Policy" not in done.stderr and "Uncaught" not in done.stderr
+
+
+def test_a_flight_that_outlasts_its_twin_has_a_page(flight: Flight, tmp_path: Path) -> None:
+    middle = float(flight.log.time_s[len(flight.log.time_s) // 2])
+    short = replace(flight.log, stops=[None, Stop(middle, "mission completed")])
+    write_flight_page(replace(flight, log=short), tmp_path / "page.html")
+    assert f"mission completed at {middle:.2f} s" in (tmp_path / "page.html").read_text()

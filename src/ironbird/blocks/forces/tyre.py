@@ -13,7 +13,7 @@ LEAST_LOAD_N, MOST_LOAD_N = 50.0, 15000.0  # the coefficients are used between t
 STANDS_MPS, ROLLS_MPS = 1.0, 5.0  # between these speeds the bounds of the slip open up
 STANDING_SLIP, ROLLING_SLIP = 0.12, 2.0  # bounds of the longitudinal slip
 STANDING_TANGENT, ROLLING_TANGENT = 0.3, 5.0  # bounds of the tangent of the slip angle
-FARTHEST = 110.0  # per cent; with a curvature above 1 the formula turns round far beyond the slips it was fitted to
+FARTHEST = 100.5  # per cent, a locked wheel: where the longitudinal curve ends
 FASTEST = 800.0  # 1/s, rate at which slips settle at most
 MOMENT_BLEND = 0.1  # lateral slip (squared, normalised) below which braking leaves the aligning moment alone
 
@@ -32,8 +32,9 @@ class Tyre(Block):
     their stiffness over their peak force, give one length at which each pure curve is read, and the direction;
     the pure curves come out unchanged. The slips are states with a relaxation length, so that at standstill the
     contact patch is a spring with a bounded deflection and the vehicle does not creep. `friction` scales the peak
-    forces, not the stiffness. Beyond 110 % slip the longitudinal curve is flat. The stiffness of Mz, misprinted in [RflyModel], is (C3 Fz^2 + C4 Fz) exp(-C5 Fz).
-    Not modelled: overturning moment, spin of the contact patch, temperature, wear, inflation pressure, aquaplaning.
+    forces, not the stiffness. Beyond a locked wheel's slip the longitudinal curve is flat: with a curvature above 1 the
+    formula turns round there. The stiffness of Mz, misprinted in [RflyModel], is (C3 Fz^2 + C4 Fz) exp(-C5 Fz). Not
+    modelled: overturning moment, spin of the contact patch, temperature, wear, inflation pressure, aquaplaning.
     """
 
     source = "[RflyModel] 7.3.1.1; [Pacejka1989]"
