@@ -83,14 +83,33 @@ def test_vehicles_faults_and_show(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_was_flown(tmp_path: Path) -> None:
+    flight = [
+        "fly",
+        "quad_f450",
+        "--control",
+        "truth",
+        "--mission",
+        "hover",
+        "--set",
+        "battery.capacity=1e12",
+        "--out",
+        "o",
+    ]
+    ironbird(*flight, "--until", "0.1", cwd=tmp_path)  # from now on the kernel is there
     process = subprocess.Popen(
-        [*COMMAND, "fly", "quad_f450", "--control", "truth", "--mission", "hover", "--until", "100000",
-         "--set", "battery.capacity=1e12", "--out", "o"],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    time.sleep(4.0)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+        [*COMMAND, *flight, "--until", "100000"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        time.sleep(5.0)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=90)
+    finally:
+        process.kill()
+        process.wait()
     assert process.returncode == 0, err
     assert "interrupted at" in out
     assert pq.read_table(tmp_path / "o" / "flight.parquet").num_rows > 100
