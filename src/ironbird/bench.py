@@ -25,7 +25,8 @@ from ironbird.vehicles.load import load_vehicle
 
 STEP_S = 1e-3
 LANES = 64
-ROUNDS = 5
+ROUNDS = 7
+HOVER_THROTTLE = 0.6  # of JSBSim's F450
 LOG = ["body.p_NB_N", "body.q_NB", "body.w_NB_B", "battery.voltage"]
 WIND = Wind(speed_mps=5.0, from_deg=240.0, turbulence_mps=8.0)
 
@@ -45,7 +46,7 @@ def _silence() -> Iterator[None]:
 
 
 def _jsbsim_loop(steps: int) -> Callable[[], float]:
-    """JSBSim's F450 in free flight; returns a call that runs it and gives seconds."""
+    """JSBSim's F450 in the air with turning rotors; returns a call that runs it and gives seconds."""
     try:
         import jsbsim
     except ImportError:
@@ -59,8 +60,10 @@ def _jsbsim_loop(steps: int) -> Callable[[], float]:
     model.set_dt(STEP_S)
 
     def once() -> float:
-        model["ic/h-sl-ft"] = 1000.0
+        model["ic/h-sl-ft"] = 20000.0  # stays in the air for the whole run
         model.run_ic()
+        for motor in range(4):
+            model[f"fcs/throttle-cmd-norm[{motor}]"] = HOVER_THROTTLE
         begin = time.perf_counter()
         for _ in range(steps):
             model.run()

@@ -10,6 +10,7 @@ from ironbird.compiler.ir import MASKS, PARAM, STAGE, TICK, Graph
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _ON_MASKS = {"not", "and", "or"}
 GUARD_OPERATIONS = 12  # a branch pays from this many operations on
+ABSORB_SELECTIONS = 4  # and moving selections into it from this many on
 
 
 @dataclass
@@ -20,6 +21,16 @@ class Store:
     row: int
     node: int
     name: str
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How a random number is drawn: in pairs, as a function of seed, stream and tick, so where it is done is free."""
+
+    call: str  # C call without its two results
+    pair: int  # first row of the pair
+    place: int  # 0 or 1 within it
+    path: str
 
 
 @dataclass
@@ -61,15 +72,19 @@ class Emitter:
         """A C function that computes the stores' nodes and writes them at its end."""
         return f"{head} {{\n{self.body(stores, use_pre=use_pre, use_tick=use_tick)}}}\n"
 
-    def body(self, stores: list[Store], *, use_pre: bool, use_tick: bool) -> str:
-        """The statements of a function."""
-        return _Body(self, stores, self.kept(use_pre=use_pre, use_tick=use_tick)).text()
+    def body(
+        self, stores: list[Store], *, use_pre: bool, use_tick: bool, draws: dict[int, Draw] | None = None
+    ) -> str:  # fmt: skip
+        """The statements of a function; noise in `draws` is drawn where it is used, not read."""
+        return _Body(self, stores, self.kept(use_pre=use_pre, use_tick=use_tick), draws or {}).text()
 
 
 class _Body:
     """One function body: order of computation, guarded parts, statements."""
 
-    def __init__(self, emitter: Emitter, stores: list[Store], kept: dict[int, str]) -> None:
+    def __init__(self, emitter: Emitter, stores: list[Store], kept: dict[int, str], draws: dict[int, Draw]) -> None:
+        self.draws = draws
+        self.drawn: dict[tuple[int, str], str] = {}  # pair and scope -> names of its two numbers
         self.graph = emitter.graph
         self.names = emitter.names
         self.stores = stores
@@ -77,7 +92,7 @@ class _Body:
         self.order = self.graph.needed([s.node for s in stores], set(kept))
         self.pairs = self._sine_pairs()
         self.guards = self._guards()
-        self.absorbed = {condition: self._selections(condition) for condition in self.guards}
+        self.absorbed: dict[int, list[int]] = {condition: [] for condition in self.guards}
         self.expr: dict[int, str] = {}
         self.lines: list[str] = []
 
@@ -124,8 +139,7 @@ class _Body:
             seen = set(waiting)
             while waiting:
                 number = -heapq.heappop(waiting)
-                op = self.graph.nodes[number].op
-                if number in self.kept or number in stored or number in claimed or op in ("const", "leaf"):
+                if number in self.kept or number in stored or number in claimed or self._is_free(number):
                     continue
                 if all(user in cone or under == condition for user, under in uses[number]):
                     cone.add(number)
@@ -137,6 +151,11 @@ class _Body:
                 guards[condition] = sorted(cone)
                 claimed |= cone
         return guards
+
+    def _is_free(self, number: int) -> bool:
+        """Whether a node costs nothing: constants and what is read from memory, but not random numbers."""
+        node = self.graph.nodes[number]
+        return node.op == "const" or (node.op == "leaf" and not (node.array == "noise" and node.index in self.draws))
 
     def _selections(self, condition: int) -> list[int]:
         """Selections on a condition whose chosen side is guarded: they move into the guarded part, too."""
@@ -151,7 +170,29 @@ class _Body:
         return found
 
     def _schedule(self) -> list[int | tuple[int, list[int]]]:
-        """Nodes and guarded parts in an order in which everything is computed before it is used."""
+        """Nodes and guarded parts in an order in which everything is computed before it is used.
+
+        A guarded part that needs the result of its own selection is computed unguarded. Then selections move into
+        their parts where an order still exists.
+        """
+        result, stuck = self._try_order()
+        while stuck:
+            del self.guards[stuck[0]]
+            result, stuck = self._try_order()
+        for condition in sorted(self.guards, key=lambda c: -len(self.guards[c])):
+            selections = self._selections(condition)
+            if len(selections) < ABSORB_SELECTIONS:
+                continue
+            self.absorbed[condition] = selections
+            attempt, stuck = self._try_order()
+            if stuck:
+                self.absorbed[condition] = []
+            else:
+                result = attempt
+        return result
+
+    def _try_order(self) -> tuple[list[int | tuple[int, list[int]]], list[int]]:
+        """An order, and the conditions of guarded parts that could not be placed."""
         parts = {c: sorted([*nodes, *self.absorbed[c]]) for c, nodes in self.guards.items()}
         part_of = {node: condition for condition, nodes in parts.items() for node in nodes}
         first_use = {condition: len(self.graph.nodes) for condition in self.guards}
@@ -187,15 +228,7 @@ class _Body:
                 missing[user] -= 1
                 if missing[user] == 0:
                     heapq.heappush(ready, (place[user], user))
-        if len(result) != len(needs):  # a guarded part that needs its own selection
-            stuck = [-1 - me for me, n in missing.items() if n > 0 and me < 0]
-            with_selections = [condition for condition in stuck if self.absorbed[condition]]
-            if with_selections:
-                self.absorbed[with_selections[0]] = []
-            else:
-                del self.guards[stuck[0]]
-            return self._schedule()
-        return result
+        return result, [-1 - me for me, n in missing.items() if n > 0 and me < 0]
 
     def _guarded(self, condition: int, nodes: list[int]) -> None:
         inside, absorbed = set(nodes), set(self.absorbed[condition])
@@ -244,6 +277,8 @@ class _Body:
             self.expr[number] = f"IB_C({float(node.value).hex()})"
         elif node.op == "leaf" and node.array == "t":
             self.expr[number] = "ib_splat(t)"
+        elif node.op == "leaf" and node.array == "noise" and node.index in self.draws:
+            self._draw(number, indent)
         elif node.op == "leaf":
             label = self.names.get(node.array, [])
             note = f" /* {label[node.index]} */" if node.index < len(label) else ""
@@ -258,6 +293,16 @@ class _Body:
             kind = "ib_i" if node.op in MASKS else "ib_f"
             self.lines.append(f"{indent}const {kind} v{number} = {self._operation(number)};")
             self.expr[number] = f"v{number}"
+
+    def _draw(self, number: int, indent: str) -> None:
+        """Draw a pair of random numbers once in each scope that uses it."""
+        draw = self.draws[self.graph.nodes[number].index]
+        scope = next((str(c) for c, nodes in self.guards.items() if number in nodes), "")
+        if (draw.pair, scope) not in self.drawn:
+            name = f"n{draw.pair}{'_' + scope if scope else ''}"
+            self.lines.append(f"{indent}ib_f {name}a, {name}b; {draw.call}, &{name}a, &{name}b); /* {draw.path} */")
+            self.drawn[draw.pair, scope] = name
+        self.expr[number] = self.drawn[draw.pair, scope] + "ab"[draw.place]
 
     def _same_part(self, a: int, b: int) -> bool:
         return all((a in nodes) == (b in nodes) for nodes in self.guards.values())

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from ironbird.compiler.emit import Emitter, Store
+from ironbird.compiler.emit import Draw, Emitter, Store
 from ironbird.compiler.flatten import ARRAYS, Flat, noise_rows
 from ironbird.compiler.ir import TICK, Graph
-from ironbird.errors import CompileError
 
 METHODS = {"euler": 1, "rk2": 2, "rk4": 4}
 
@@ -135,6 +134,17 @@ def _draws(flat: Flat, path: str, indent: str) -> str:
     return "".join(lines)
 
 
+def _draws_of(flat: Flat, paths: list[str]) -> dict[int, Draw]:
+    """How each row of these noise streams is drawn."""
+    found: dict[int, Draw] = {}
+    for path in paths:
+        signal, row = noise_rows(flat, path)
+        for i in range(signal.size):
+            call = f"ib_{signal.kind}2(seed, UINT64_C(0x{stream_id(path):016x}), (uint64_t)tick, {i // 2}"
+            found[row + i] = Draw(call, row + i - i % 2, i % 2, path)
+    return found
+
+
 def _noise(flat: Flat) -> str:
     body = "".join(_draws(flat, path, "  ") for path in flat.tick_noises)
     return (
@@ -144,44 +154,39 @@ def _noise(flat: Flat) -> str:
 
 
 def _samples(flat: Flat, emitter: Emitter, roots: list[list[int]]) -> str:
-    if len(flat.groups) > 60:
-        raise CompileError(f"{len(flat.groups)} groups of sampled blocks; the kernel takes 60: use fewer sample times")
-    parts = [_group_tables(flat, emitter, roots)]
+    parts = [_swept_rows(flat, emitter, roots)]
     for number, (group, nodes) in enumerate(zip(flat.groups, roots, strict=True)):
         stores = [Store(array, row, node, name) for (array, row, name), node in zip(group.targets, nodes, strict=True)]
         parts.append(
-            f"static void ib_model_samples_{number}(double t, const ib_f *x, ib_f *xd, ib_f *held, const ib_f *u, "
-            f"const ib_f *p, const ib_f *pre, const ib_f *noise) {{\n"
-            f"{emitter.body(stores, use_pre=True, use_tick=False)}}}\n\n"
+            f"static void ib_model_samples_{number}(double t, int64_t tick, ib_u seed, const ib_f *x, ib_f *xd, "
+            f"ib_f *held, const ib_f *u, const ib_f *p, const ib_f *pre) {{\n"
+            f"{emitter.body(stores, use_pre=True, use_tick=False, draws=_draws_of(flat, group.noises))}}}\n\n"
         )
     parts.append(
-        "static uint64_t ib_model_samples(double t, int64_t tick, ib_u seed, const ib_f *x, ib_f *xd, ib_f *held, "
+        "static int ib_model_samples(double t, int64_t tick, ib_u seed, const ib_f *x, ib_f *xd, ib_f *held, "
         "const ib_f *u, const ib_f *p, const ib_f *pre, ib_f *noise) {\n"
-        "  uint64_t ran = 0;\n  ib_f spare; (void)spare;\n"
+        "  int ran = 0;\n"
     )
     for number, group in enumerate(flat.groups):
         rate = group.group.rate
         blocks = ", ".join(dict.fromkeys([*group.group.outputs, *group.group.updates]))
-        draws = "".join(_draws(flat, path, "    ") for path in group.noises)
         parts.append(
-            f"  if (tick % {rate.every} == {rate.offset}) {{ /* {blocks} */\n{draws}"
-            f"    ib_model_samples_{number}(t, x, xd, held, u, p, pre, noise);\n"
-            f"    ran |= UINT64_C(1) << {number};\n  }}\n"
+            f"  if (tick % {rate.every} == {rate.offset}) {{ /* {blocks} */\n"
+            f"    ib_model_samples_{number}(t, tick, seed, x, xd, held, u, p, pre);\n"
+            "    ran = 1;\n  }\n"
         )
     parts.append("  return ran;\n}\n")
     return "".join(parts)
 
 
-def _group_tables(flat: Flat, emitter: Emitter, roots: list[list[int]]) -> str:
-    """Which sampled states each group computes; a state that is only handed on was looked at before."""
-    rows: list[int] = []
-    first = [0]
-    for group, nodes in zip(flat.groups, roots, strict=True):
-        for (array, row, _), node in zip(group.targets, nodes, strict=True):
-            if array == "xd" and emitter.graph.nodes[node].op not in ("leaf", "const"):
-                rows.append(row)
-        first.append(len(rows))
+def _swept_rows(flat: Flat, emitter: Emitter, roots: list[list[int]]) -> str:
+    """The sampled states that are computed; one that is only handed on was looked at before."""
+    rows = [
+        row
+        for group, nodes in zip(flat.groups, roots, strict=True)
+        for (array, row, _), node in zip(group.targets, nodes, strict=True)
+        if array == "xd" and emitter.graph.nodes[node].op not in ("leaf", "const")
+    ]
     return (
-        f"static const int ib_group_first[] = {{{', '.join(map(str, first))}}};\n"
-        f"static const int ib_group_rows[] = {{{', '.join(map(str, [*rows, 0]))}}};\n\n"
+        f"#define IB_NSWEPT {len(rows)}\nstatic const int ib_swept_rows[] = {{{', '.join(map(str, [*rows, 0]))}}};\n\n"
     )

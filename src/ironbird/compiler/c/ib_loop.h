@@ -7,11 +7,11 @@
  *              ib_model_rates    derivatives of the continuous states (called once per stage)
  *              ib_model_project  continuous states back to their manifold
  *              ib_model_noise    noise of continuous blocks, drawn every tick
- *              ib_model_samples  sampled blocks that are due: their noise, outputs and next states; a bit per group
+ *              ib_model_samples  sampled blocks that are due: their noise, outputs and next states
  *              ib_model_log      all loggable signals
  *              ib_model_stop     stop conditions
  *
- *   tables     ib_group_first, ib_group_rows: the sampled states that each group computes (not those it only moves)
+ *   table      ib_swept_rows[IB_NSWEPT]: the sampled states that are computed, not only moved
  *
  * Data of a block of IB_W lanes is contiguous: arrays are [block][row][lane].
  * Order within tick k (time k h): parameter events, noise, sampled blocks, log, stop conditions, integration.
@@ -31,6 +31,7 @@ enum {
 #define IB_NEVER INT64_MAX
 #define IB_DIVERGENCE_LIMIT 1e12
 #define IB_NOTHING 1e-150
+#define IB_SWEEP_EVERY 32     /* ticks between two looks at the sampled states */
 
 typedef struct {
   int64_t lane;         /* lane within its block */
@@ -177,14 +178,12 @@ static inline ib_i ib_sweep(ib_f *x) {
   return ib_lt(size, ib_splat(IB_DIVERGENCE_LIMIT));
 }
 
-/* Lanes with a state that is not a number or beyond all bounds: continuous ones, and sampled ones just computed. */
-static inline ib_i ib_diverged(ib_f *x, ib_f *xd, uint64_t sampled) {
+/* Lanes with a state that is not a number or beyond all bounds; sampled ones are looked at now and then. */
+static inline ib_i ib_diverged(ib_f *x, ib_f *xd, int64_t tick) {
   ib_i good = ib_lt(ib_splat(0.0), ib_splat(1.0));
   for (int i = 0; i < IB_NX; ++i) good = ib_and(good, ib_sweep(&x[i]));
-  for (int g = 0; sampled >> g; ++g) {
-    if (!(sampled >> g & 1)) continue;
-    for (int i = ib_group_first[g]; i < ib_group_first[g + 1]; ++i) good = ib_and(good, ib_sweep(&xd[ib_group_rows[i]]));
-  }
+  if (tick % IB_SWEEP_EVERY == 0)
+    for (int i = 0; i < IB_NSWEPT; ++i) good = ib_and(good, ib_sweep(&xd[ib_swept_rows[i]]));
   return ib_not(good);
 }
 
@@ -245,7 +244,7 @@ static void ib_run_block(const ib_run_args *r, int64_t block) {
     }
     if (dirty) ib_model_prelude(p, pre);
     ib_model_noise(seed, tick, noise);
-    const uint64_t sampled = ib_model_samples(t, tick, seed, x, xd, held, u, p, pre, noise);
+    const int sampled = ib_model_samples(t, tick, seed, x, xd, held, u, p, pre, noise);
     if (dirty || sampled || IB_TICK_ALWAYS) ib_model_tick(held, u, p, pre, noise, tk);
     dirty = 0;
 
@@ -303,12 +302,13 @@ static void ib_run_block(const ib_run_args *r, int64_t block) {
 
     for (int i = 0; i < IB_NX; ++i) before[i] = x[i];
     ib_integrate(t, x, tk, pre, p);
-    const ib_i bad = ib_and(ib_diverged(x, xd, sampled), alive);
+    const ib_i bad = ib_and(ib_diverged(x, xd, tick), alive);
     if (ib_any(bad)) {
       for (int l = 0; l < IB_W; ++l) {
         if (!((const int64_t *)&bad)[l]) continue;
-        int64_t at = ib_first_bad((double *)x, IB_NX, l);
-        if (at < 0) at = IB_NX + ib_first_bad((double *)xd, IB_NXD, l);
+        /* A bad sampled state comes before the continuous ones that it spoils within a tick or two. */
+        const int64_t sampled_at = ib_first_bad((double *)xd, IB_NXD, l);
+        const int64_t at = sampled_at >= 0 ? IB_NX + sampled_at : ib_first_bad((double *)x, IB_NX, l);
         stop_tick[l] = tick;
         stop_reason[l] = IB_DIVERGED;
         stop_row[l] = at;
