@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -256,15 +257,17 @@ def fly(
         "ironbird.vehicle": vehicle.id, "ironbird.seed": str(seed), "ironbird.model": model.model_hash,
         "ironbird.faults": "; ".join(i.describe() for i in injections),
     }  # fmt: skip
+    witnesses = [
+        observe(injection, log, 0, without[i], _triggered_s(state, injection, events[i]))
+        for i, injection in enumerate(injections)
+    ]
+    log.meta["ironbird.witnesses"] = json.dumps([witness.record() for witness in witnesses])
     return Flight(
         vehicle=vehicle, mission=mission, wind=wind, seed=seed, control=control or "", settings=settings,
         injections=injections, model=model,
         log=log, stop=stop, ended_s=stop.time_s if stop else state.time_s, wall_s=wall_s,
         tunings=changed,
-        witnesses=[
-            observe(injection, log, 0, without[i], _triggered_s(state, injection, events[i]))
-            for i, injection in enumerate(injections)
-        ],
+        witnesses=witnesses,
     )  # fmt: skip
 
 

@@ -28,6 +28,21 @@ class Witness:
         """Whether the fault changed anything."""
         return math.isfinite(self.first_s)
 
+    def record(self) -> dict[str, object]:
+        """For files: what was ordered, on what, and what came of it."""
+        orders = zip(self.injection.targets, self.injection.fault.changes, strict=True)
+        return {
+            "fault": self.injection.describe(),
+            "ordered": {t: [c.effect.effect, c.value(self.injection.severity)] for t, c in orders},
+            "signal": self.signal,
+            "unit": self.unit,
+            "effective": self.effective,
+            "first_s": self.first_s if self.effective else None,
+            "largest": self.largest,
+            "mean": self.mean,
+            "ended_s": self.ended_s if math.isfinite(self.ended_s) else None,
+        }
+
     def sentence(self) -> str:
         """For people."""
         what = self.injection.describe()
@@ -38,7 +53,7 @@ class Witness:
         unit = "" if self.unit == "1" else f" {self.unit}"
         return (
             f"{what}: acted on {self.signal} from {self.first_s:.3f} s, "
-            f"largest difference {self.largest:.4g}{unit}, mean {self.mean:.4g}{unit}"
+            f"largest difference {self.largest:.4g}{unit}, mean {self.mean:.4g}{unit}, until {self.ended_s:.3f} s"
         )
 
 

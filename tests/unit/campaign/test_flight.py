@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,8 @@ def test_a_fault_leaves_a_witness_and_the_twin_flies_on(f450: ib.CompiledModel) 
     assert witness.effective and witness.first_s == pytest.approx(5.02, abs=0.021)  # rows are 20 ms apart
     assert witness.largest > 50.0 and witness.signal == "rotor/1/motor.speed"
     assert "acted on rotor/1/motor.speed from 5.0" in witness.sentence()
+    record = json.loads(flight.log.meta["ironbird.witnesses"])[0]
+    assert record["ordered"] == {"rotor/1/motor.health": ["scale", 0.8]} and record["ended_s"] == 8.0
     before = flight.log.time_s < 5.0
     np.testing.assert_array_equal(
         flight.log.lane("rotor/1/motor.speed", 0)[before], flight.log.lane("rotor/1/motor.speed", 1)[before]
