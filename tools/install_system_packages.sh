@@ -2,13 +2,15 @@
 # Installs the system packages that the tests use, if they are missing and this machine lets us:
 #   qemu-user   runs the kernel that was cross-compiled to aarch64 (bit-exactness across machines)
 #   chromium    opens the report page as a browser does
+#   gcc         a second compiler, which must give the same bytes
 # A test whose package is missing is skipped with the reason; in CI (CI=true) that is a failure.
 set -u
 packages=()
 command -v qemu-aarch64 >/dev/null || packages+=(qemu-user)
 command -v chromium >/dev/null || packages+=(chromium)
+command -v gcc >/dev/null || packages+=(gcc)
 if [ ${#packages[@]} -eq 0 ]; then
-    echo "   all there: qemu-aarch64, chromium"
+    echo "   all there: qemu-aarch64, chromium, gcc"
     exit 0
 fi
 echo "   missing: ${packages[*]}"
