@@ -82,6 +82,11 @@ def test_vehicles_faults_and_show(tmp_path: Path) -> None:
     assert "ib_model_rates" in (tmp_path / "model.c").read_text()
 
 
+def _hear_interrupts() -> None:
+    """A suite that runs in the background of a shell ignores SIGINT, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_keeps_what_was_flown(tmp_path: Path) -> None:
     flight = [
         "fly",
@@ -97,12 +102,9 @@ def test_ctrl_c_keeps_what_was_flown(tmp_path: Path) -> None:
     ]
     ironbird(*flight, "--until", "0.1", cwd=tmp_path)  # from now on the kernel is there
     process = subprocess.Popen(
-        [*COMMAND, *flight, "--until", "100000"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+        [*COMMAND, *flight, "--until", "100000"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, preexec_fn=_hear_interrupts,
+    )  # fmt: skip
     try:
         time.sleep(5.0)
         process.send_signal(signal.SIGINT)
