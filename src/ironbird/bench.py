@@ -148,7 +148,7 @@ def measure(*, quick: bool = False, progress: Callable[[str], None] | None = Non
         "single": (_our_loop(model, 1, single_s), single_s / STEP_S),
         "lanes": (_our_loop(model, LANES, lanes_s), LANES * lanes_s / STEP_S),
         "full_single": (_our_loop(full, 1, single_s), single_s / STEP_S),
-        "full_lanes": (_our_loop(full, LANES, lanes_s / 3), LANES * lanes_s / 3 / STEP_S),
+        "full_lanes": (_our_loop(full, LANES, lanes_s), LANES * lanes_s / STEP_S),
     }
     affinity = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
     if affinity:
