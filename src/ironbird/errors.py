@@ -9,7 +9,11 @@ IronbirdError
 ├── RunError              a run cannot start or go on
 ├── VehicleError          a vehicle file is missing or wrong
 ├── MissionError          a mission file is missing or wrong
+├── CaseError             test cases or suites are missing or wrong; holds all problems
+├── MixerError            a mixer file is missing or wrong; says line and column
 ├── FaultError            a fault is unknown or does not fit the vehicle
+├── StoreError            the store of campaigns is missing or refuses
+├── RequirementError      a requirement cannot be read, or a trace does not fit it
 └── UnknownNameError      a name that is not known; says the nearest one
 
 A message says what is wrong, where (the full path), both values, and the likely cure.
@@ -18,7 +22,7 @@ A message says what is wrong, where (the full path), both values, and the likely
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class IronbirdError(Exception):
@@ -76,8 +80,36 @@ class MissionError(IronbirdError):
     """A mission file is missing or wrong."""
 
 
+class CaseError(IronbirdError):
+    """Test cases or suites are missing or wrong; `problems` holds one entry each, with its place and cure."""
+
+    def __init__(self, where: str, problems: Sequence[object]) -> None:
+        count = f"{len(problems)} problem" + ("s" if len(problems) != 1 else "")
+        super().__init__(f"{where} has {count}:\n" + "\n".join(f"  - {p}" for p in problems))
+        self.problems = list(problems)
+
+
+class MixerError(IronbirdError):
+    """A mixer file is missing or wrong; `line` and `column` count from 1 and are 0 when the whole file is meant."""
+
+    def __init__(self, reason: str, line: int = 0, column: int = 0, where: str = "") -> None:
+        place = f"line {line}, column {column}" if line else ""
+        super().__init__(": ".join(part for part in (where, place, reason) if part))
+        self.reason = reason
+        self.line = line
+        self.column = column
+
+
 class FaultError(IronbirdError):
     """A fault is unknown or does not fit the vehicle."""
+
+
+class RequirementError(IronbirdError):
+    """A requirement cannot be read, or a trace does not fit it."""
+
+
+class StoreError(IronbirdError):
+    """The store of campaigns is missing or refuses."""
 
 
 class UnknownNameError(IronbirdError):

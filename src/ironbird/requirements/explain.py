@@ -1,0 +1,251 @@
+"""Why a flight meets a requirement or not: the sample that decides, as a sentence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ironbird.requirements.formula import (
+    Call,
+    Compare,
+    Edge,
+    Formula,
+    Join,
+    Node,
+    Not,
+    Number,
+    Signal,
+    Term,
+    Truth,
+    Until,
+    Window,
+)
+from ironbird.requirements.quantity import NONE, read_unit, si_text
+from ironbird.requirements.robustness import Evaluation
+from ironbird.requirements.trace import Trace
+
+_CONTRARY = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+_WORDS = {"<": "less than ", "<=": "at most ", ">": "more than ", ">=": "at least ", "==": "", "!=": "anything but "}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What decides the margin of one flight. `margin` is in SI, `unit` its unit."""
+
+    time_s: float
+    margin: float
+    unit: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the search stands: a condition (or its contrary) at a row."""
+
+    node: Node
+    row: int
+    contrary: bool = False
+    span: tuple[int, int] | None = None  # one sample of these rows was enough, this is the best
+
+
+def explain(formula: Formula, trace: Trace, lane: int) -> Finding:
+    """The sample and the comparison that decide the margin of a lane.
+
+    Of several equal ones the earliest. For `eventually` it is the sample that came nearest.
+    """
+    flight = trace.lane(lane)
+    evaluation = Evaluation(flight, slice(0, 1))
+    return _Search(formula, flight, evaluation).find()
+
+
+class _Search:
+    """Descends from the whole requirement to the comparison that decides."""
+
+    def __init__(self, formula: Formula, flight: Trace, evaluation: Evaluation) -> None:
+        self.formula, self.flight, self.evaluation = formula, flight, evaluation
+        self.count = int(flight.rows[0])
+
+    def find(self) -> Finding:
+        place = _Place(self.formula.root, 0)
+        margin = self._margin(place)
+        while not isinstance(place.node, Compare):
+            below = self._below(place)
+            if below is None:
+                return self._nothing_to_judge(place, margin)
+            place = below
+        sentence = self._sentence(place, place.node, met=margin >= 0)
+        return Finding(
+            float(self.flight.time_s[place.row]), margin, _si_unit(place.node.left, place.node.right), sentence
+        )
+
+    def _margins(self, node: Node, first: int, last: int) -> np.ndarray:
+        margins = self.evaluation.margins(node, first, last)[0]
+        return np.where(np.isnan(margins), -np.inf, margins)
+
+    def _margin(self, place: _Place) -> float:
+        return float(self._margins(place.node, place.row, place.row + 1)[0])
+
+    def _signed(self, place: _Place) -> float:
+        margin = self._margin(place)
+        return -margin if place.contrary else margin
+
+    def _below(self, place: _Place) -> _Place | None:
+        """The part that decides; None if its window has no samples."""
+        node = place.node
+        if isinstance(node, Not):
+            return replace(place, node=node.child, contrary=not place.contrary)
+        if isinstance(node, Truth):
+            return replace(place, node=node.child)
+        if isinstance(node, Join):
+            return self._of_two(place, node)
+        if isinstance(node, Edge):
+            return self._of_edge(place, node)
+        if isinstance(node, Until):
+            return self._of_until(place, node)
+        assert isinstance(node, Window)
+        return self._of_window(place, node)
+
+    def _of_two(self, place: _Place, node: Join) -> _Place:
+        first = replace(place, node=node.left, contrary=place.contrary != (node.operator == "implies"))
+        second = replace(place, node=node.right)
+        # The least decides for `and`, the greatest for the others; the other way round for the contrary.
+        least = (node.operator == "and") != place.contrary
+        a, b = self._signed(first), self._signed(second)
+        if a == b:
+            return second if node.operator == "implies" else first
+        return first if (a < b) == least else second
+
+    def _of_edge(self, place: _Place, node: Edge) -> _Place:
+        now = replace(place, node=node.child, contrary=place.contrary != (node.operator == "fall"))
+        if place.row == 0:
+            return now
+        before = replace(now, row=place.row - 1, contrary=not now.contrary)
+        a, b = self._signed(before), self._signed(now)
+        return before if (a < b) != place.contrary else now
+
+    def _of_window(self, place: _Place, node: Window) -> _Place | None:
+        low, high = self.flight.steps(node.interval.low_s), self.flight.steps(node.interval.high_s)
+        if node.operator in ("once", "historically"):
+            first, last = max(place.row - high, 0), place.row - low
+        else:
+            first, last = place.row + low, min(place.row + high, self.count - 1)
+            if node.interval.last_s is not None:
+                first = max(first, self.count - 1 - self.flight.steps(node.interval.last_s))
+        if last < first:
+            return None
+        margins = self._margins(node.child, first, last + 1)
+        every = node.operator in ("always", "historically")
+        row = first + int(margins.argmin() if every else margins.argmax())
+        span = None if every != place.contrary else (first, last)
+        return replace(place, node=node.child, row=row, span=span)
+
+    def _of_until(self, place: _Place, node: Until) -> _Place | None:
+        low, high = self.flight.steps(node.interval.low_s), self.flight.steps(node.interval.high_s)
+        first, last = place.row + low, min(place.row + high, self.count - 1)
+        if last < first:
+            return None
+        left = self._margins(node.left, place.row, last + 1)
+        right = self._margins(node.right, first, last + 1)
+        held = np.minimum.accumulate(np.concatenate([[np.inf], left[:-1]]))[low:]  # the left one up to before here
+        best = int(np.minimum(held, right).argmax())
+        if right[best] <= held[best]:
+            span = None if place.contrary else (first, last)
+            return replace(place, node=node.right, row=first + best, span=span)
+        row = place.row + int(left[: low + best].argmin())
+        return replace(place, node=node.left, row=row, span=None)
+
+    # Sentences
+
+    def _nothing_to_judge(self, place: _Place, margin: float) -> Finding:
+        end_s = float(self.flight.time_s[self.count - 1])
+        if isinstance(place.node, Window) and place.node.operator in ("once", "historically"):
+            sentence = f"at {self._time(place.row)} there was no past that the requirement could look at"
+        else:
+            assert isinstance(place.node, Window | Until)
+            from_s = float(self.flight.time_s[place.row]) + place.node.interval.low_s
+            sentence = f"the flight ended at {end_s:.2f} s; the requirement looks at the time from {from_s:.2f} s on"
+        return Finding(end_s, margin, "1", sentence)
+
+    def _time(self, row: int) -> str:
+        return f"{self.flight.time_s[row]:.2f} s"
+
+    def _sentence(self, place: _Place, node: Compare, *, met: bool) -> str:
+        operator, left, right = node.operator, node.left, node.right
+        if _is_constant(left) and not _is_constant(right):  # `60 m > altitude` reads as `altitude < 60 m`
+            operator, left, right = _MIRRORED[operator], right, left
+        if place.contrary:
+            operator = _CONTRARY[operator]
+        unit, size = _shown_unit(left, right)
+        a, b = (float(self.evaluation.values(term, place.row, place.row + 1).flat[0]) for term in (left, right))
+        was, limit = (_amount(value, unit, size, self._word(right, value)) for value in (a, b))
+        asked = limit if _is_constant(right) else right.text
+        when = f"at {self._time(place.row)}"
+        between = ""
+        if place.span is not None:
+            between = f"from {self._time(place.span[0])} to {self._time(place.span[1])}"
+        discrete = node.operator in ("==", "!=") and node.tolerance is None
+        if discrete and between and not met:
+            never = "never" if operator == "==" else "always"
+            return f"{left.text} was {never} {asked} {between}" + (f"; {when} it was {was}" if never == "never" else "")
+        sentence = f"{left.text} was {'at best ' if between and not discrete else ''}{was}"
+        sentence += f" {when}" if _is_constant(right) else f" and {right.text} {limit} {when}"
+        sentence += "; the requirement asks for " + ("" if _is_constant(right) else f"{left.text} to be ")
+        if node.tolerance is None:
+            sentence += _WORDS[operator] + asked
+        else:
+            inside = "within" if operator == "==" else "more than"
+            sentence += f"{inside} {_amount(node.tolerance, unit, size, '')} of {asked}"
+        sentence += f" at some time {between}" if between else ""
+        apart = abs(a - b) if node.tolerance is None else abs(node.tolerance - abs(a - b))
+        if discrete or not math.isfinite(apart):
+            return sentence
+        return f"{sentence} ({_amount(apart, unit, size, '')} {'to spare' if met else 'beyond'})"
+
+    def _word(self, other: Term, value: float) -> str:
+        """The word for a value that is compared with a word."""
+        if not (isinstance(other, Number) and other.is_word):
+            return ""
+        return next((word for word, number in self.formula.words.items() if number == value), "")
+
+
+def _is_constant(term: Term) -> bool:
+    if isinstance(term, Call):
+        return all(_is_constant(argument) for argument in term.arguments)
+    return isinstance(term, Number)
+
+
+def _numbers(term: Term) -> list[Number]:
+    if isinstance(term, Call):
+        return [number for argument in term.arguments for number in _numbers(argument)]
+    return [term] if isinstance(term, Number) else []
+
+
+def _si_unit(left: Term, right: Term) -> str:
+    """The SI unit of a comparison, as the signals declare it."""
+    for term in (left, right):
+        if isinstance(term, Signal):
+            return term.unit
+    return si_text(left.dimension if left.dimension != NONE else right.dimension)
+
+
+def _shown_unit(left: Term, right: Term) -> tuple[str, float]:
+    """The unit in which the text of the requirement speaks, and its size in SI."""
+    dimension = left.dimension if left.dimension != NONE else right.dimension
+    for number in (*_numbers(right), *_numbers(left)):
+        if number.unit and number.dimension == dimension:
+            return number.unit, read_unit(number.unit).size
+    return _si_unit(left, right), 1.0
+
+
+def _amount(value: float, unit: str, size: float, word: str) -> str:
+    """A value for people: four digits, with its unit."""
+    if word:
+        return word
+    if math.isnan(value):
+        return "not a number"
+    shown = value / size
+    digits = f"{shown:.4g}" if abs(shown) < 1e4 or not math.isfinite(shown) else f"{shown:.0f}"
+    return digits if unit == "1" else f"{digits} {unit}"

@@ -1,0 +1,539 @@
+"""Requirements as text: signal temporal logic that people can read, [Maler2004].
+
+    always[0, 30] (altitude < 60 m)
+    always (fault_active == 1 implies eventually[0, 5 s] (mode == return))
+    always[end - 5 s, end] (norm(body.v_NB_N[0], body.v_NB_N[1], body.v_NB_N[2]) < 0.2 m/s)
+
+Numbers
+    60 m, 3 m/s, 30 deg, 20 %: a number with a unit. A unit is written without spaces inside. Inside everything is SI
+    and radians; units are checked. A number without unit has dimension 1; only 0 fits everything.
+    altitude, body.p_NB_N[2], rotor/1/motor.speed: a signal by its path (one entry of a vector by index), or by an
+    alias. Because of paths a division needs spaces: `altitude / 2`.
+    land, "take-off": a word, such as the name of a mode; in quotes if it is no plain name.
+    + - * /, abs(x) sqrt(x) acos(x) min(x, y, ...) max(x, y, ...) hypot(x, y) norm(x, y, ...).
+Conditions
+    < <= > >=, also as a chain: `10 m < altitude < 60 m`. Equality is not told apart: < and <= have the same margin.
+    x == 3 m within 0.1 m, x != 3 m within 0.1 m: equality with its tolerance.
+    mode == land, item != 3: equality with a word or a whole number; it has no degrees: its margin is +inf or -inf.
+    not, and, or, implies (of two `implies` the right one binds first).
+    rise(f), fall(f): f has just become true, untrue; at the first sample also if it is so from the start.
+    truth(f): f without degrees, +inf or -inf: for conditions whose own margin shall not count.
+Time
+    always[a, b] f, eventually[a, b] f: all samples, one sample, from a to b after now.
+    f until[a, b] g: g holds at a sample from a to b after now, f at all samples from now to the one before.
+    historically[a, b] f, once[a, b] f: all samples, one sample, from b to a before now.
+    Bounds are in seconds (`20`, `20 s`, `500 ms`), both included, rounded to samples. `end` as second bound is the
+    end of the run (for the past: its start), and so is a missing interval. `[end - 5 s, end]` of always and
+    eventually is the last 5 s of the run, as far as it lies ahead.
+How tightly they bind, from loose to tight: implies, or, and, until, then not and the operators of time, then
+comparisons, + -, * /, minus. So `always x < 3 m and y < 3 m` is `(always (x < 3 m)) and (y < 3 m)`: write brackets.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn, TypeAlias
+
+from ironbird.errors import RequirementError, UnknownNameError
+from ironbird.requirements.quantity import NONE, SYMBOLS, Dimension, multiply, raise_to, read_unit, si_text
+from ironbird.requirements.trace import RUN_UNITS
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in SI, or a word's number; `unit` is empty for a plain number."""
+
+    value: float
+    dimension: Dimension
+    text: str
+    unit: str = ""
+    is_word: bool = False
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A column of a trace."""
+
+    column: str
+    dimension: Dimension
+    text: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function or an operator of numbers."""
+
+    function: str
+    arguments: tuple[Term, ...]
+    dimension: Dimension
+    text: str
+
+
+Term: TypeAlias = Number | Signal | Call
+
+
+@dataclass(frozen=True)
+class Compare:
+    """A comparison. `==` and `!=` have a tolerance, or None for whole numbers and words."""
+
+    operator: str
+    left: Term
+    right: Term
+    tolerance: float | None = None
+
+
+@dataclass(frozen=True)
+class Not:
+    """The contrary."""
+
+    child: Node
+
+
+@dataclass(frozen=True)
+class Join:
+    """Two conditions: `and`, `or`, `implies`."""
+
+    operator: str
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True)
+class Edge:
+    """`rise` or `fall`."""
+
+    operator: str
+    child: Node
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A condition without degrees."""
+
+    child: Node
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Seconds from now, both included; `last_s` instead counts from the end of the run."""
+
+    low_s: float = 0.0
+    high_s: float = math.inf
+    last_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Window:
+    """`always`, `eventually`, `historically`, `once`."""
+
+    operator: str
+    interval: Interval
+    child: Node
+
+
+@dataclass(frozen=True)
+class Until:
+    """The right one comes in the interval, the left one holds before."""
+
+    interval: Interval
+    left: Node
+    right: Node
+
+
+Node: TypeAlias = Compare | Not | Join | Edge | Truth | Window | Until
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A requirement that was read."""
+
+    text: str
+    root: Node
+    signals: tuple[str, ...]  # columns that a trace must have
+    horizon_s: float  # how far behind the first sample it looks; inf if to the end
+    words: Mapping[str, float]
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*(?:[/.]\w+)*(?:\[\d+\])?")
+_TOKEN = re.compile(
+    r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<word>\"[^\"]*\"|'[^']*')"
+    rf"|(?P<name>{_NAME.pattern})|(?P<sign><=|>=|==|!=|[<>+\-*/()\[\],])"
+)
+_UNIT = re.compile(r" *([A-Za-z]\w*|%)")
+_POWER = re.compile(r"\^-?\d+")
+_UNIT_FACTOR = re.compile(r"[*/]([A-Za-z]+)(?:\^-?\d+)?(?![\w.(\[])")
+
+_STRENGTH = {
+    "implies": 1, "or": 2, "and": 3, "until": 4, "<": 6, "<=": 6, ">": 6, ">=": 6, "==": 6, "!=": 6,
+    "+": 7, "-": 7, "*": 8, "/": 8,
+}  # fmt: skip
+_PREFIX, _SUM, _MINUS = 5, 7, 9
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+_WINDOWS = ("always", "eventually", "historically", "once")
+_KEYWORDS = ("and", "or", "implies", "until", "not", "within", "end", *_WINDOWS)
+_OF_NUMBERS = {"abs": 1, "sqrt": 1, "acos": 1, "min": 2, "max": 2, "hypot": 2, "norm": 2}  # least number of arguments
+_OF_CONDITIONS = ("rise", "fall", "truth")
+
+
+@dataclass(frozen=True)
+class _Token:
+    """A piece of the text from `at` on."""
+
+    kind: str
+    text: str
+    at: int
+    unit: str = ""
+
+    @property
+    def end(self) -> int:
+        return self.at + len(self.text)
+
+
+class _Parser:
+    """Precedence climbing over the tokens of one requirement."""
+
+    def __init__(
+        self, text: str, units: Mapping[str, str], aliases: Mapping[str, str], words: Mapping[str, float]
+    ) -> None:
+        self.text, self.aliases, self.words = text, aliases, words
+        self.units = {**RUN_UNITS, **units}
+        self.used: dict[str, None] = {}  # columns in the order of the text
+        self.tokens = self._tokens()
+        self.place = 0
+
+    def _fail(self, why: str, at: int) -> NoReturn:
+        before = self.text[:at]
+        line, column = before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
+        shown = self.text.splitlines()[line - 1] if self.text.strip() else ""
+        raise RequirementError(
+            f"requirement, line {line}, column {column}: {why}\n    {shown}\n    {' ' * (column - 1)}^"
+        )
+
+    # Tokens
+
+    def _tokens(self) -> list[_Token]:
+        found: list[_Token] = []
+        at = 0
+        while at < len(self.text):
+            if self.text[at].isspace():
+                at += 1
+                continue
+            match = _TOKEN.match(self.text, at)
+            if match is None or match.lastgroup is None:
+                self._fail(f"cannot read '{self.text[at:].split()[0]}'", at)
+            at = match.end()
+            unit = ""
+            if match.lastgroup == "number":
+                unit, at = self._unit(at)
+            found.append(_Token(match.lastgroup, self.text[match.start() : at], match.start(), unit))
+        return [*found, _Token("end of text", "", len(self.text.rstrip()))]
+
+    def _unit(self, at: int) -> tuple[str, int]:
+        """The unit behind a number, and where it ends."""
+        match = _UNIT.match(self.text, at)
+        if match is None or match[1] in _KEYWORDS:
+            return "", at
+        begin = match.start(1)
+        if match[1] not in SYMBOLS:
+            self._fail(str(UnknownNameError("unit", match[1], SYMBOLS)), begin)
+        at = match.end()
+        if power := _POWER.match(self.text, at):
+            at = power.end()
+        while (factor := _UNIT_FACTOR.match(self.text, at)) is not None and factor[1] in SYMBOLS:
+            at = factor.end()
+        return self.text[begin:at], at
+
+    @property
+    def _next(self) -> _Token:
+        return self.tokens[self.place]
+
+    def _take(self, wanted: str = "") -> _Token:
+        token = self._next
+        if wanted and token.text != wanted:
+            self._fail(f"'{wanted}' is missing{self._instead(token)}", token.at)
+        if token.kind == "end of text":
+            self._fail("it ends too early", token.at)
+        self.place += 1
+        return token
+
+    def _instead(self, token: _Token) -> str:
+        return f" before '{token.text}'" if token.text else ""
+
+    def _since(self, at: int) -> str:
+        """The text from a place to the last token taken."""
+        return " ".join(self.text[at : self.tokens[self.place - 1].end].split())
+
+    # Grammar
+
+    def parse(self) -> Formula:
+        """The whole text."""
+        root = self._condition(self._expression(0), 0, "a requirement")
+        if self._next.text:
+            self._fail(f"'{self._next.text}' is not expected here", self._next.at)
+        return Formula(self.text, root, tuple(self.used), max(_horizon(root), 0.0), dict(self.words))
+
+    def _expression(self, lowest: int) -> Term | Node:
+        at = self._next.at
+        left = self._operand()
+        while _STRENGTH.get(self._next.text, -1) >= lowest:
+            token = self._take()
+            strength = _STRENGTH[token.text]
+            if token.text in _COMPARISONS:
+                left = self._comparison(left, token, at)
+                continue
+            interval = self._interval(token) if token.text == "until" else Interval()
+            right_at = self._next.at
+            right = self._expression(strength + (token.text != "implies"))
+            if token.text in "+-*/":
+                terms = (self._term(left, at, token.text), self._term(right, right_at, token.text))
+                left = self._arithmetic(token, terms, at)
+            else:
+                conditions = (self._condition(left, at, token.text), self._condition(right, right_at, token.text))
+                left = Until(interval, *conditions) if token.text == "until" else Join(token.text, *conditions)
+        return left
+
+    def _operand(self) -> Term | Node:
+        token = self._take()
+        if token.text == "(":
+            inner = self._expression(0)
+            self._take(")")
+            return inner
+        if token.text == "-":
+            term = self._term(self._expression(_MINUS), token.end, "-")
+            text = self._since(token.at)
+            if isinstance(term, Number):
+                return Number(-term.value, term.dimension, text, term.unit)
+            return Call("minus", (term,), term.dimension, text)
+        if token.text == "not":
+            at = self._next.at
+            return Not(self._condition(self._expression(_PREFIX), at, "not"))
+        if token.text in _WINDOWS:
+            interval = self._interval(token)
+            at = self._next.at
+            return Window(token.text, interval, self._condition(self._expression(_PREFIX), at, token.text))
+        if token.kind == "number":
+            return self._number(token)
+        if token.kind == "word":
+            word = token.text[1:-1]
+            if word not in self.words:
+                self._fail(str(UnknownNameError("word", word, self.words)), token.at)
+            return Number(self.words[word], NONE, word, is_word=True)
+        if token.kind == "name" and token.text not in _KEYWORDS:
+            return self._call(token) if self._next.text == "(" else self._named(token)
+        self._fail(f"'{token.text}' is not expected here", token.at)
+
+    def _number(self, token: _Token) -> Number:
+        unit = read_unit(token.unit or "1")
+        value = float(token.text.removesuffix(token.unit))
+        return Number(value * unit.size, unit.dimension, token.text, token.unit)
+
+    def _call(self, token: _Token) -> Term | Node:
+        if token.text not in _OF_NUMBERS and token.text not in _OF_CONDITIONS:
+            self._fail(str(UnknownNameError("function", token.text, [*_OF_NUMBERS, *_OF_CONDITIONS])), token.at)
+        self._take("(")
+        places = [self._next.at]
+        arguments = [self._expression(0)]
+        while self._next.text == ",":
+            self._take()
+            places.append(self._next.at)
+            arguments.append(self._expression(0))
+        self._take(")")
+        if token.text in _OF_CONDITIONS:
+            if len(arguments) > 1:
+                self._fail(f"{token.text} takes one condition", places[1])
+            child = self._condition(arguments[0], places[0], token.text)
+            return Truth(child) if token.text == "truth" else Edge(token.text, child)
+        least = _OF_NUMBERS[token.text]
+        if len(arguments) < least or (len(arguments) > least and token.text not in ("min", "max", "norm")):
+            more = " or more" if token.text in ("min", "max", "norm") else ""
+            self._fail(
+                f"{token.text} takes {least} number{'s' if least > 1 else ''}{more}, here are {len(arguments)}",
+                token.at,
+            )
+        terms = tuple(self._term(a, place, token.text) for a, place in zip(arguments, places, strict=True))
+        dimension = terms[0].dimension
+        for term, place in zip(terms[1:], places[1:], strict=True):
+            dimension = self._common(terms[0], term, f"{token.text} of", "and", place)
+        if token.text == "sqrt":
+            dimension = raise_to(dimension, 0.5)
+        elif token.text == "acos":
+            if dimension != NONE:
+                self._fail(f"acos takes a number without unit, '{terms[0].text}' has {_unit_of(terms[0])}", places[0])
+            dimension = read_unit("rad").dimension
+        return Call(token.text, terms, dimension, self._since(token.at))
+
+    def _comparison(self, first: Term | Node, token: _Token, at: int) -> Node:
+        """One comparison, or a chain of them."""
+        left = self._term(first, at, token.text)
+        parts: list[Node] = []
+        while True:
+            right_at = self._next.at
+            right = self._term(self._expression(_SUM), right_at, token.text)
+            self._common(left, right, "cannot compare", "with", token.at)
+            parts.append(Compare(token.text, left, right, self._tolerance(token, left, right)))
+            if self._next.text not in _COMPARISONS:
+                break
+            left, token = right, self._take()
+        joined = parts[0]
+        for part in parts[1:]:
+            joined = Join("and", joined, part)
+        return joined
+
+    def _tolerance(self, token: _Token, left: Term, right: Term) -> float | None:
+        if token.text not in ("==", "!="):
+            return None
+        if self._next.text == "within":
+            self._take()
+            at = self._next.at
+            tolerance = self._term(self._expression(_SUM), at, "within")
+            if not isinstance(tolerance, Number) or tolerance.value < 0:
+                self._fail("a tolerance is a number, not negative", at)
+            self._common(left, tolerance, "cannot compare", "within", at)
+            return tolerance.value
+        if any(isinstance(t, Number) and t.dimension == NONE and t.value == round(t.value) for t in (left, right)):
+            return None
+        self._fail(
+            f"'{token.text}' needs a tolerance, except for words and whole numbers: write "
+            f"'{left.text} {token.text} {right.text} within ...'",
+            token.at,
+        )
+
+    def _arithmetic(self, token: _Token, terms: tuple[Term, Term], at: int) -> Term:
+        left, right = terms
+        if token.text in "+-":
+            verb, link = ("cannot add", "and") if token.text == "+" else ("cannot subtract from", "the number")
+            dimension = self._common(left, right, verb, link, token.at)
+        else:
+            dimension = multiply(left.dimension, raise_to(right.dimension, 1 if token.text == "*" else -1))
+        return Call(token.text, terms, dimension, self._since(at))
+
+    def _interval(self, operator: _Token) -> Interval:
+        if self._next.text != "[":
+            return Interval()
+        self._take()
+        at = self._next.at
+        last_s: float | None = None
+        low_s = 0.0
+        if self._next.text == "end":
+            self._take()
+            last_s = 0.0
+            if self._next.text == "-":
+                self._take()
+                last_s = self._seconds(operator)
+            if operator.text not in ("always", "eventually"):
+                self._fail(f"an interval of '{operator.text}' cannot begin at the end", at)
+        else:
+            low_s = self._seconds(operator)
+        if self._next.text == "]":
+            self._fail(f"'{operator.text}' needs two bounds: [from, to]", self._next.at)
+        self._take(",")
+        high_at = self._next.at
+        if self._next.text == "end":
+            self._take()
+            high_s = math.inf
+            if self._next.text == "-":
+                self._fail("only the first bound may be a time before the end", self._next.at)
+        else:
+            high_s = self._seconds(operator)
+        if last_s is not None and high_s != math.inf:
+            self._fail("an interval that begins before the end must go to 'end'", high_at)
+        if high_s < low_s:
+            self._fail(f"the interval ends before it begins: {high_s:g} s, {low_s:g} s", high_at)
+        self._take("]")
+        return Interval(low_s, high_s, last_s)
+
+    def _seconds(self, operator: _Token) -> float:
+        token = self._take()
+        if token.kind != "number":
+            self._fail(f"a bound of '{operator.text}' is a time such as '20 s', or 'end'; not '{token.text}'", token.at)
+        unit = read_unit(token.unit or "s")
+        if unit.dimension != read_unit("s").dimension:
+            self._fail(f"a bound of '{operator.text}' is a time; '{token.text}' is not", token.at)
+        return float(token.text.removesuffix(token.unit)) * unit.size
+
+    # Names and kinds
+
+    def _named(self, token: _Token) -> Term:
+        """A signal, an alias or a word."""
+        name = token.text
+        base, bracket, index = name.partition("[")
+        path = self.aliases.get(name) or self.aliases.get(base, base) + bracket + index
+        vector = path.partition("[")[0]
+        unit = self.units.get(path, self.units.get(vector) if "[" in path else None)
+        if unit is not None:
+            self.used[path] = None
+            return Signal(path, read_unit(unit).dimension, name, unit)
+        if name in self.words:
+            return Number(self.words[name], NONE, name, is_word=True)
+        if base in (*_WINDOWS, "until"):
+            self._fail(f"'{base}' needs two bounds: [from, to]", token.at)
+        entries = [known for known in self.units if re.fullmatch(rf"{re.escape(vector)}\[\d+\]", known)]
+        size = max((int(entry[len(vector) + 1 : -1]) + 1 for entry in entries), default=0)
+        if size:
+            self._fail(f"{vector} has {size} entries: write {vector}[0] to {vector}[{size - 1}]", token.at)
+        if "/" in name and self._is_known(name.rpartition("/")[0]):
+            self._fail(f"unknown name '{name}'; a division needs spaces around '/'", token.at)
+        known = [*self.units, *self.aliases, *self.words]
+        self._fail(str(UnknownNameError("name", name, known)), token.at)
+
+    def _is_known(self, name: str) -> bool:
+        return name in self.units or name in self.aliases
+
+    def _term(self, part: Term | Node, at: int, user: str) -> Term:
+        if not isinstance(part, Number | Signal | Call):
+            self._fail(f"'{user}' works on numbers, this is a condition", at)
+        return part
+
+    def _condition(self, part: Term | Node, at: int, user: str) -> Node:
+        if isinstance(part, Number | Signal | Call):
+            name = user if user == "a requirement" else f"'{user}'"
+            self._fail(f"{name} needs a condition, but '{part.text}' is a number: compare it with something", at)
+        return part
+
+    def _common(self, left: Term, right: Term, verb: str, link: str, at: int) -> Dimension:
+        """The dimension that two numbers share."""
+        if left.dimension == right.dimension:
+            return left.dimension
+        for plain, other in ((left, right), (right, left)):
+            if isinstance(plain, Number) and not plain.unit and not plain.is_word:
+                if plain.value == 0:
+                    return other.dimension
+                unit = _unit_of(other)
+                hint = " or deg" if unit == "rad" else " or deg/s" if unit == "rad/s" else ""
+                self._fail(f"{plain.text} has no unit, {other.text} has {unit}: write '{plain.text} {unit}'{hint}", at)
+        self._fail(
+            f"{verb} {left.text} [{_unit_of(left)}] {link} {right.text} [{_unit_of(right)}]: the units differ", at
+        )
+
+
+def _unit_of(term: Term) -> str:
+    """The unit of a term, for people."""
+    return (term.unit if isinstance(term, Number | Signal) else "") or si_text(term.dimension)
+
+
+def _horizon(node: Node) -> float:
+    """How many seconds after now a condition looks."""
+    if isinstance(node, Compare):
+        return 0.0
+    if isinstance(node, Join):
+        return max(_horizon(node.left), _horizon(node.right))
+    if isinstance(node, Until):
+        return node.interval.high_s + max(_horizon(node.left), _horizon(node.right))
+    if isinstance(node, Window):
+        past = node.operator in ("once", "historically")
+        return _horizon(node.child) + (-node.interval.low_s if past else node.interval.high_s)
+    return _horizon(node.child)
+
+
+def parse_formula(
+    text: str, *, units: Mapping[str, str], aliases: Mapping[str, str] = {}, words: Mapping[str, float] = {}
+) -> Formula:
+    """Read a requirement. `units` has the unit of each known signal; `words` the number of each word.
+
+    A vector may be given by its path (`body.p_NB_N`, any index is then taken) or entry by entry (`body.p_NB_N[2]`).
+    """
+    return _Parser(text, units, aliases, words).parse()

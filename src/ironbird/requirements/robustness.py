@@ -1,0 +1,244 @@
+"""How well flights meet a requirement: robustness margins of signal temporal logic, [Donze2010].
+
+The margin of `altitude < 60 m` is 60 m - altitude; `and` and `always` take the least of margins, `or` and
+`eventually` the greatest, `not` changes the sign. At least 0 is met, below 0 is not. Margins are in SI; a formula
+that joins metres with radians compares their numbers as they are.
+
+On samples and with finite flights this is what RTAMT computes offline in discrete time [Nickovic2020]:
+- A window is cut at the lane's last valid row (for the past: at its first row). A window without any sample (the
+  flight ended before it begins) gives +inf for `always` and `historically`, -inf for `eventually`, `once` and `until`.
+- `f until[a, b] g` asks for f at all samples before that of g, not at that sample itself; and for f from now on,
+  not only from a on.
+Beyond RTAMT: bounds are rounded to samples (there they must be multiples), `==` has a tolerance or is +inf or -inf
+(there its margin is never above 0), intervals may count from the end. A value that is not a number (NaN) among those
+that a requirement looks at gives -inf.
+
+Speed: all lanes at once, in groups that fit the cache; only those rows are computed that the first sample needs.
+Sliding windows are built by doubling (log2 of the width passes of one vector operation each, faster here than the
+single-pass method of van Herk, whose running minimum cannot use vector instructions); a window to the end takes one
+pass. `until` splits into untimed until, always and eventually [Donze2013], and untimed until is a doubling as well.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ironbird.requirements.formula import (
+    Call,
+    Compare,
+    Edge,
+    Formula,
+    Interval,
+    Join,
+    Node,
+    Not,
+    Number,
+    Signal,
+    Term,
+    Truth,
+    Until,
+    Window,
+)
+from ironbird.requirements.trace import Trace
+
+GROUP_VALUES = 2**17  # values of one column that are worked on at once: 1 MB
+
+
+def robustness(formula: Formula, trace: Trace) -> np.ndarray:
+    """The margin of each lane at its first sample."""
+    return _in_groups(formula, trace, 1)[:, 0]
+
+
+def robustness_over_time(formula: Formula, trace: Trace) -> np.ndarray:
+    """The margin at each row, [lane, row]; NaN behind a lane's last valid row."""
+    margins = _in_groups(formula, trace, len(trace.time_s))
+    margins[np.arange(len(trace.time_s)) >= trace.rows[:, None]] = np.nan
+    return margins
+
+
+def _in_groups(formula: Formula, trace: Trace, rows: int) -> np.ndarray:
+    size = max(1, GROUP_VALUES // len(trace.time_s))
+    margins = np.empty((trace.lanes, rows))
+    for begin in range(0, trace.lanes, size):
+        group = slice(begin, begin + size)
+        margins[group] = Evaluation(trace, group).margins(formula.root, 0, rows)
+    np.copyto(margins, -np.inf, where=np.isnan(margins))
+    return margins
+
+
+class Evaluation:
+    """Margins of conditions for a group of lanes, at rows from `first` to before `last`."""
+
+    def __init__(self, trace: Trace, lanes: slice) -> None:
+        self.trace, self.lanes = trace, lanes
+        self.valid = trace.rows[lanes, None]
+        self.count = len(trace.time_s)
+
+    def margins(self, node: Node, first: int, last: int) -> np.ndarray:
+        """Margins [lane, row] of a condition; what stands behind a lane's end means nothing."""
+        if isinstance(node, Compare):
+            shape = (len(self.valid), last - first)
+            return np.broadcast_to(self._compare(node, first, last), shape)
+        if isinstance(node, Not):
+            return -self.margins(node.child, first, last)
+        if isinstance(node, Join):
+            left, right = self.margins(node.left, first, last), self.margins(node.right, first, last)
+            if node.operator == "and":
+                return np.minimum(left, right)
+            return np.maximum(left if node.operator == "or" else -left, right)
+        if isinstance(node, Truth):
+            inner = self.margins(node.child, first, last)
+            return np.where(np.isnan(inner), np.nan, np.where(inner >= 0, np.inf, -np.inf))
+        if isinstance(node, Edge):
+            return self._edge(node, first, last)
+        if isinstance(node, Until):
+            return self._until(node, first, last)
+        if node.operator in ("once", "historically"):
+            return self._past(node, first, last)
+        return self._future(node.operator, node.interval, node.child, first, last)
+
+    # Numbers
+
+    def values(self, term: Term, first: int, last: int) -> np.ndarray:
+        """Values of a number, [lane, row] or a scalar."""
+        if isinstance(term, Number):
+            return np.asarray(term.value)
+        if isinstance(term, Signal):
+            return self.trace.column(term.column)[self.lanes, first:last]
+        with np.errstate(all="ignore"):  # what is not a number is found at the end
+            return _call(term, [self.values(argument, first, last) for argument in term.arguments])
+
+    def _compare(self, node: Compare, first: int, last: int) -> np.ndarray:
+        left, right = self.values(node.left, first, last), self.values(node.right, first, last)
+        with np.errstate(all="ignore"):
+            if node.operator in ("<", "<="):
+                return right - left
+            if node.operator in (">", ">="):
+                return left - right
+            apart = np.abs(left - right)
+        if node.tolerance is not None:
+            same = node.tolerance - apart
+        else:
+            same = np.where(np.isnan(apart), np.nan, np.where(apart < 0.5, np.inf, -np.inf))
+        return same if node.operator == "==" else -same
+
+    # Time
+
+    def _edge(self, node: Edge, first: int, last: int) -> np.ndarray:
+        now = self.margins(node.child, max(first - 1, 0), last)
+        now = now if node.operator == "rise" else -now
+        if first == 0:  # before the first sample it was not so
+            now = np.concatenate([np.full((len(now), 1), -np.inf), now], axis=1)
+        return np.minimum(-now[:, :-1], now[:, 1:])
+
+    def _until_end(self, node: Node, first: int, last: int, empty: float) -> np.ndarray:
+        """Margins of a condition, with `empty` behind the end of each lane."""
+        inner = self.margins(node, first, last)
+        if last <= self.valid.min():
+            return inner
+        return np.where(np.arange(first, last) < self.valid, inner, empty)
+
+    def _future(self, operator: str, interval: Interval, child: Node, first: int, last: int) -> np.ndarray:
+        best = np.minimum if operator == "always" else np.maximum
+        empty = math.inf if operator == "always" else -math.inf
+        low = self.trace.steps(interval.low_s)
+        high = min(self.trace.steps(interval.high_s), self.count - 1 - first)
+        if low > high:
+            return np.full((len(self.valid), last - first), empty)
+        stop = min(last + high, self.count)
+        inner = self._until_end(child, first + low, stop, empty)
+        if interval.last_s is not None:
+            early = np.arange(first, stop) < self.valid - 1 - self.trace.steps(interval.last_s)
+            inner = np.where(early, empty, inner)
+        return _sliding(best, inner, 0, high - low + 1, last - first, empty)
+
+    def _past(self, node: Window, first: int, last: int) -> np.ndarray:
+        best = np.minimum if node.operator == "historically" else np.maximum
+        empty = math.inf if node.operator == "historically" else -math.inf
+        low = self.trace.steps(node.interval.low_s)
+        high = min(self.trace.steps(node.interval.high_s), last - 1)
+        if low > high:
+            return np.full((len(self.valid), last - first), empty)
+        begin = max(first - high, 0)
+        inner = self.margins(node.child, begin, last - low)
+        return _sliding(best, inner, begin - (first - high), high - low + 1, last - first, empty)
+
+    def _until(self, node: Until, first: int, last: int) -> np.ndarray:
+        # [Donze2013]: f until[a, b] g = always[0, a) f and, a later, (eventually[0, b - a] g and f until g)
+        low = self.trace.steps(node.interval.low_s)
+        high = min(self.trace.steps(node.interval.high_s), self.count - 1 - first)
+        if low > high:
+            return np.full((len(self.valid), last - first), -math.inf)
+        stop = min(last + high, self.count)
+        left = self._until_end(node.left, first, stop, math.inf)
+        right = self._until_end(node.right, first + low, stop, -math.inf)
+        count = last - first
+        ever = _sliding(np.maximum, right, 0, high - low + 1, count, -math.inf)
+        untimed = _untimed_until(left[:, low:], right)[:, :count]
+        if untimed.shape[1] < count:
+            rest = np.full((len(untimed), count - untimed.shape[1]), -math.inf)
+            untimed = np.concatenate([untimed, rest], axis=1)
+        margins = np.minimum(ever, untimed)
+        if low > 0:
+            margins = np.minimum(margins, _sliding(np.minimum, left, 0, low, count, math.inf))
+        return margins
+
+
+def _call(term: Call, arguments: list[np.ndarray]) -> np.ndarray:
+    function = term.function
+    x = arguments[0]
+    if function == "minus":
+        return -x
+    if function == "abs":
+        return np.abs(x)
+    if function == "sqrt":
+        return np.sqrt(x)
+    if function == "acos":
+        return np.arccos(np.clip(x, -1.0, 1.0))  # entries of a rotation matrix can be 1 + 1e-16
+    if function in ("norm", "hypot"):
+        total = x * x
+        for y in arguments[1:]:
+            total = total + y * y
+        return np.sqrt(total)
+    binary = {
+        "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "min": np.minimum, "max": np.maximum,
+    }[function]  # fmt: skip
+    for y in arguments[1:]:
+        x = binary(x, y)
+    return x
+
+
+def _sliding(best: np.ufunc, inner: np.ndarray, before: int, width: int, count: int, empty: float) -> np.ndarray:
+    """Least or greatest of `width` entries from each of `count` places on; `before` entries are missing in front."""
+    lanes, length = inner.shape
+    if count == 1:
+        return best.reduce(inner[:, : width - before], axis=1, initial=empty, keepdims=True)
+    if before == 0 and width >= length:  # each window goes to the end: one pass from there
+        inner = best.accumulate(inner[:, ::-1], axis=1)[:, ::-1]
+        width = 1
+    table = np.full((lanes, count + width - 1), empty)
+    used = min(length, table.shape[1] - before)
+    table[:, before : before + used] = inner[:, :used]
+    reach = 1  # entry i has the best of i to i + reach - 1
+    while 2 * reach <= width:
+        table = best(table[:, :-reach], table[:, reach:])
+        reach *= 2
+    return best(table[:, :count], table[:, width - reach : width - reach + count])
+
+
+def _untimed_until(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """until[0, end] by doubling.
+
+    One sample maps the margin x of what follows to max(right, min(left, x)); two such steps are again one:
+    max(max(right1, min(left1, right2)), min(min(left1, left2), x)). Behind the end x is -inf.
+    """
+    left, right = left.copy(), right.copy()
+    reach, length = 1, right.shape[1]
+    while reach < length:
+        ahead = np.minimum(left[:, :-reach], right[:, reach:])
+        np.maximum(right[:, :-reach], ahead, out=right[:, :-reach])
+        left[:, :-reach] = np.minimum(left[:, :-reach], left[:, reach:])
+        reach *= 2
+    return right

@@ -1,0 +1,150 @@
+"""Graded safety score and level of flights after the profust (probabilistic fuzzy) assessment of [RFlySimSafe].
+
+Each error is sampled every 0.1 s from the fault on, becomes a score by bands, and the scores of the flight become a
+weighted mean in which bad samples weigh more; 1 is safe, 0 a disaster. A crash is a disaster; its score follows from
+the energy.
+
+What differs from [RFlySimSafe]:
+- There one column is judged, the velocity towards east against 0, though bands for angles and positions exist. Here
+  all axes of position and velocity (against what the mission asks for) and all angles count; the weights of columns
+  are equal unless given. So a flight to the north is judged like one to the east, and flying fast as asked for is
+  no error.
+- There a crash is told by abs(z) < 1.2 m with abs(vz) > 3.5 m/s, here by the column `crashed`. The mass is the
+  vehicle's, there always 1.515 kg.
+- There the level is that of the largest weighted share of samples, so that a flight with a better score can have a
+  worse level; here it is the band of the score. The shares are given beside it.
+- There the change of an angle is that between two rows of the log after averaging, and so depends on the log's rate;
+  here it is that in 0.1 s. The jump from 180 to -180 deg is no change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ironbird.errors import RequirementError
+from ironbird.requirements.trace import Trace
+
+LEVELS = ("unaffected", "slight", "serious", "dangerous", "disaster")
+SAMPLE_S = 0.1
+# [RFlySimSafe]: a band of error goes with a band of score; in it the score is interpolated geometrically.
+SCORES = (0.999, 0.9, 0.7, 0.4, 0.1)  # at the edges of the bands
+EDGES = {
+    "angle": (0.0, 0.0175, 0.035, 0.0525, 0.07),  # rad, change in 0.1 s
+    "velocity": (0.0, 0.015, 0.04, 0.16, 0.5),  # (m/s)^2, deviation squared
+    "position": (0.0, 0.0009, 0.09, 0.36, 1.0),  # m^2, deviation squared
+}
+WEIGHTS = (1.0, 3.0, 6.0, 9.0, 12.0)  # of samples by level
+# [RFlySimSafe]: probability of a fatal hit by energy
+ALPHA_J, BETA_J, SHELTER = 1e6, 100.0, 0.1
+RISK_FACTOR, RISK_SCALE = 5e-6, 1e-8
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A column to judge, and the column of what was asked for (none for angles)."""
+
+    kind: Literal["angle", "velocity", "position"]
+    value: str
+    command: str | None = None
+    weight: float = 1.0
+
+
+CHANNELS = (
+    *(Channel("position", f"body.p_NB_N[{axis}]", f"navigator.position_set[{axis}]") for axis in range(3)),
+    *(Channel("velocity", f"body.v_NB_N[{axis}]", f"navigator.velocity_set[{axis}]") for axis in range(3)),
+    *(Channel("angle", f"body.euler[{axis}]") for axis in range(3)),
+)
+VELOCITIES = tuple(f"body.v_NB_N[{axis}]" for axis in range(3))
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The score of each lane, 1 safe to 0; `level` is an index into LEVELS; `shares` [lane, level] what led to it."""
+
+    score: np.ndarray
+    level: np.ndarray
+    shares: np.ndarray
+
+
+def assess(trace: Trace, *, mass_kg: float, channels: Sequence[Channel] = CHANNELS) -> Assessment:
+    """Judge all lanes from the start of their fault on (column `fault_active`; without one, from the first row)."""
+    if not channels:
+        raise RequirementError("a safety score needs at least one channel")
+    first, rows = _first_rows(trace), trace.rows
+    behind = np.arange(len(trace.time_s)) >= rows[:, None]
+    speed = np.zeros(trace.lanes)
+    for name in VELOCITIES:
+        speed = np.maximum(speed, np.where(behind, 0.0, np.abs(trace.column(name))).max(axis=1))
+    worst = crash_score(0.5 * mass_kg * np.where(np.isnan(speed), np.inf, speed) ** 2)
+
+    # Rows of the samples; a sample is the mean of its row and the next one, [RFlySimSafe].
+    every = max(1, trace.steps(SAMPLE_S))
+    at = first[:, None] + every * np.arange(-(-len(trace.time_s) // every))
+    used = at < rows[:, None]
+    at = np.minimum(at, rows[:, None] - 1)
+    after = np.minimum(at + 1, rows[:, None] - 1)
+
+    def sampled(column: np.ndarray) -> np.ndarray:
+        return 0.5 * (np.take_along_axis(column, at, axis=1) + np.take_along_axis(column, after, axis=1))
+
+    score, shares = np.zeros(trace.lanes), np.zeros((trace.lanes, len(LEVELS)))
+    total = sum(channel.weight for channel in channels)
+    for channel in channels:
+        if channel.kind == "angle":
+            value = sampled(np.unwrap(np.where(behind, 0.0, trace.column(channel.value)), axis=1))
+            error = np.abs(np.diff(value, axis=1, prepend=value[:, :1]))
+        else:
+            asked = sampled(trace.column(channel.command)) if channel.command is not None else 0.0
+            error = (sampled(trace.column(channel.value)) - asked) ** 2
+        part, split = _grade(band_score(error, EDGES[channel.kind], worst[:, None]), used)
+        score += channel.weight * part
+        shares += channel.weight * split
+    score, shares = score / total, shares / total
+
+    level = np.searchsorted(-np.asarray(SCORES[1:]), -score, side="right")
+    crashed = np.where(behind, 0.0, trace.column("crashed")).max(axis=1) > 0.5
+    return Assessment(np.where(crashed, worst, score), np.where(crashed, len(LEVELS) - 1, level), shares)
+
+
+def band_score(error: np.ndarray, edges: Sequence[float], above: np.ndarray | float) -> np.ndarray:
+    """The score of an error: geometric interpolation in its band, `above` behind the last edge."""
+    edge, score = np.asarray(edges), np.asarray(SCORES)
+    error = np.where(np.isnan(error), np.inf, error)
+    band = np.minimum(np.searchsorted(edge[1:], error, side="right"), len(edge) - 2)
+    inside = (np.minimum(error, edge[-1]) - edge[band]) / (edge[band + 1] - edge[band])
+    graded = score[band] * (score[band + 1] / score[band]) ** inside
+    return np.where(error > edge[-1], above, graded)
+
+
+def _grade(score: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted mean of the samples of each lane, and the weighted share of each level."""
+    u = np.where(score > SCORES[1], 1.0, score)
+    before = u[:, :-1]
+    change = np.where(u[:, 1:] <= before, before * (1.0 - (before - u[:, 1:])), before)
+    h = np.concatenate([u[:, :1], change], axis=1)  # falls with the score, recovers one sample later
+    level = len(SCORES) - 1 - np.searchsorted(np.asarray(SCORES[:0:-1]), h, side="left")
+    weight = np.where(used, np.asarray(WEIGHTS)[level], 0.0)
+    total = weight.sum(axis=1)
+    shares = np.stack([np.where(level == k, weight, 0.0).sum(axis=1) for k in range(len(LEVELS))], axis=1)
+    return (weight * h).sum(axis=1) / total, shares / total[:, None]
+
+
+def crash_score(energy_j: np.ndarray | float) -> np.ndarray:
+    """The score of a crash by its energy: 0.1 without any, towards 0 for a surely fatal one."""
+    with np.errstate(divide="ignore"):
+        ratio = (BETA_J / np.asarray(energy_j, dtype=np.float64)) ** (1.0 / (4.0 * SHELTER))
+    probability = 1.0 / (1.0 + np.sqrt(ALPHA_J / BETA_J * ratio))
+    return 0.1 - 0.1 * np.tanh(0.5 * RISK_FACTOR * probability / RISK_SCALE)
+
+
+def _first_rows(trace: Trace) -> np.ndarray:
+    """The row of each lane in which its fault starts; 0 without a fault."""
+    if "fault_active" not in trace.values:
+        return np.zeros(trace.lanes, dtype=np.int64)
+    active = trace.values["fault_active"] > 0.5
+    active &= np.arange(len(trace.time_s)) < trace.rows[:, None]
+    return active.argmax(axis=1)
