@@ -1,0 +1,404 @@
+"""Tilt-rotors with two tilting rotors: three bodies, torque-controlled joints, one linear-quadratic gain.
+
+The gain is designed here from the vehicle's own file, as published [ProVANT]: hover is found, the model is linearised
+there, integrals of position and yaw are added, it is sampled with held inputs, and the discrete Riccati equation is
+solved. The design model has ideal actuators, no damping in the joints and the tilting masses on the joints' axes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import casadi as ca
+import numpy as np
+from pydantic import Field
+
+from ironbird.blocks.actuators.command_latch import CommandLatch
+from ironbird.blocks.actuators.motor import Motor
+from ironbird.blocks.actuators.torque_servo import TorqueServo
+from ironbird.blocks.bodies.tilt_rotor_body import TiltRotorBody
+from ironbird.blocks.controllers.navigator import FLY, ROWS
+from ironbird.blocks.controllers.spiral_navigator import SpiralNavigator
+from ironbird.blocks.controllers.tilt_rotor_lqr import INPUTS, STATES, TiltRotorLqr
+from ironbird.blocks.forces.airframe_drag import AirframeDrag
+from ironbird.blocks.forces.ground_contact import GroundContact
+from ironbird.blocks.forces.load import ShiftedLoad
+from ironbird.blocks.forces.rotor import Rotor
+from ironbird.blocks.monitors.crash_detector import CrashDetector
+from ironbird.blocks.sensors.signal_fault import SignalFault
+from ironbird.errors import VehicleError
+from ironbird.model.block import View
+from ironbird.model.diagram import Diagram, Handle, Port
+from ironbird.model.signal import Number
+from ironbird.symbolic import quaternion
+from ironbird.vehicles.riccati import regulator, zero_order_hold
+from ironbird.vehicles.spec import NotNegative, Positive, Table, Vector3, VehicleSpec
+from ironbird.vehicles.templates.multicopter import AirframeTable
+from ironbird.vehicles.templates.reference_autopilot import Suite, add_senses
+from ironbird.vehicles.templates.rotorcraft import ContactTable, LimitTable, SensorTable
+from ironbird.vehicles.templates.surroundings import add_environment
+
+CONTROL_SAMPLE_S = 0.012  # [ProVANT] Sec. 2
+LINK_SAMPLE_S = 0.002  # [ProVANT] Sec. 2.1: the largest message takes 1.2 ms; here a command takes this long
+NAVIGATOR_SAMPLE_S = 0.02
+MONITOR_SAMPLE_S = 0.01
+ARM_TIME_S = 3.0  # the estimator settles before arming
+MISSION_ITEMS = 16
+HOVER_HEIGHT_M = 5.0
+DESIGN_GRAVITY_MPS2 = 9.81  # [ProVANT] Table 1
+SIDES = ("right", "left")  # rotor/1 and rotor/2
+DIGITS = 7  # of the gain: it must not depend on the linear algebra of the machine
+
+Matrix3 = Annotated[list[Vector3], Field(min_length=3, max_length=3)]
+
+
+class BodyTable(Table):
+    """The main body, without what tilts."""
+
+    mass_kg: Positive
+    centre_B_m: Vector3
+    inertia_kgm2: Matrix3
+
+
+class ArmTable(Table):
+    """What tilts: motor, propeller and their mount; in the tilt frame, whose origin is on the joint's axis."""
+
+    mass_kg: Positive
+    joint_B_m: Vector3
+    cant_deg: Annotated[float, Field(gt=-80, lt=80)]
+    centre_m: Vector3
+    inertia_kgm2: Matrix3
+    spin: Literal["ccw", "cw"]
+
+
+class JointTable(Table):
+    """The two tilting joints and their actuators."""
+
+    range_rad: Positive
+    damping_Nms: NotNegative
+    stop_stiffness_Nmprad: NotNegative
+    stop_damping_Nms: NotNegative
+    max_torque_Nm: Positive
+    time_constant_s: Positive
+
+
+class MotorTable(Table):
+    """Motor with speed controller: speed over throttle s is `idle_speed_radps + slope_radps s`."""
+
+    slope_radps: Positive
+    idle_speed_radps: float
+    time_constant_s: Positive
+
+
+class PropellerTable(Table):
+    """Thrust and drag torque over the squared speed."""
+
+    thrust_coefficient_Ns2: Positive
+    torque_coefficient_Nms2: Positive
+    reference_density_kgpm3: Positive = 1.225
+
+
+class SpiralTable(Table):
+    """Size of the spiral that a mission item of this kind flies."""
+
+    radius_m: Positive
+    turns: Positive
+    climb_m: float
+
+
+class LqrTable(Table):
+    """Weights of the linear-quadratic design, and how the set-point moves."""
+
+    state_weights: Annotated[list[NotNegative], Field(min_length=STATES, max_length=STATES)]
+    input_weights: Annotated[list[Positive], Field(min_length=INPUTS, max_length=INPUTS)]
+    cruise_speed_mps: Positive
+    cruise_acceleration_mps2: Positive
+    landing_speed_mps: Positive
+    take_off_height_m: Annotated[float, Field(ge=0.5)]
+
+
+class TiltRotorSpec(VehicleSpec):
+    """A tilt-rotor's file."""
+
+    body: BodyTable
+    right: ArmTable
+    left: ArmTable
+    joint: JointTable
+    motor: MotorTable
+    propeller: PropellerTable
+    airframe: AirframeTable
+    contact: ContactTable
+    control: LqrTable
+    spiral: SpiralTable
+    sensors: SensorTable = SensorTable()
+    limits: LimitTable = LimitTable()
+
+    def arms(self) -> tuple[ArmTable, ArmTable]:
+        """In the order of the rotors."""
+        return self.right, self.left
+
+    def mass_kg(self) -> float:
+        """Of the whole vehicle."""
+        return self.body.mass_kg + sum(arm.mass_kg for arm in self.arms())
+
+
+@dataclass(frozen=True)
+class Design:
+    """Hover, the sampled linear model there, and its gain, in the order of `TiltRotorLqr`."""
+
+    angles: np.ndarray  # roll, pitch, tilt right and left
+    inputs: np.ndarray  # thrusts, tilt torques
+    A: np.ndarray
+    B: np.ndarray
+    gain: np.ndarray
+
+
+def body_params(spec: TiltRotorSpec) -> dict[str, Number]:
+    """Parameters of `TiltRotorBody` from a vehicle's file."""
+    arms, blades = spec.arms(), spec.propeller
+    arm = blades.torque_coefficient_Nms2 / blades.thrust_coefficient_Ns2  # [ProVANT] Table 1: k_tau / b
+    return {
+        "mass": spec.body.mass_kg, "inertia": spec.body.inertia_kgm2, "centre": spec.body.centre_B_m,
+        "arm_mass": [a.mass_kg for a in arms], "arm_inertia_1": arms[0].inertia_kgm2,
+        "arm_inertia_2": arms[1].inertia_kgm2, "arm_centre": np.array([a.centre_m for a in arms]).T.tolist(),
+        "joint": np.array([a.joint_B_m for a in arms]).T.tolist(), "cant": [math.radians(a.cant_deg) for a in arms],
+        # a rotor that turns clockwise pushes its arm the other way: along the thrust
+        "drag_arm": [arm if a.spin == "cw" else -arm for a in arms],
+        "joint_damping": [spec.joint.damping_Nms] * 2, "tilt_range": spec.joint.range_rad,
+        "stop_stiffness": spec.joint.stop_stiffness_Nmprad, "stop_damping": spec.joint.stop_damping_Nms,
+    }  # fmt: skip
+
+
+def motion(params: dict[str, Number]) -> ca.Function:
+    """d/dt of (position, Euler angles, tilts, v, w, tilt rates) over these and the inputs, with both Jacobians.
+
+    The last two results are R_NB and the matrix from w to the rates of the Euler angles.
+    """
+    x, u = ca.SX.sym("x", 16), ca.SX.sym("u", INPUTS)
+    roll, pitch, yaw = x[3], x[4], x[5]
+    q = quaternion.from_euler(roll, pitch, yaw)
+    nothing = ca.SX.zeros(3)
+    state = View({"p": x[:3], "q": q, "a": x[6:8], "v": x[8:11], "w": x[11:14], "b": x[14:]}, "states")
+    given = {
+        "thrust_1": u[0], "thrust_2": u[1], "tilt_torque_1": u[2], "tilt_torque_2": u[3], "force_B": nothing,
+        "moment_B": nothing, "momentum_B": nothing, "gravity_N": ca.SX([0, 0, DESIGN_GRAVITY_MPS2]),
+    }  # fmt: skip
+    values = {name: ca.SX(ca.DM(value)) for name, value in params.items()}
+    rates = TiltRotorBody().derivative(state, View(given, "inputs"), View(values, "parameters"))
+    s, c = ca.sin(roll), ca.cos(roll)
+    to_rates = ca.vertcat(
+        ca.horzcat(1, s * ca.tan(pitch), c * ca.tan(pitch)), ca.horzcat(0, c, -s),
+        ca.horzcat(0, s / ca.cos(pitch), c / ca.cos(pitch)),
+    )  # fmt: skip
+    dx = ca.vertcat(rates["p"], to_rates @ x[11:14], x[14:], rates["v"], rates["w"], rates["b"])
+    results = [dx, ca.jacobian(dx, x), ca.jacobian(dx, u), quaternion.rotation_matrix(q), to_rates]
+    return ca.Function("motion", [x, u], [ca.densify(result) for result in results])
+
+
+def hover(function: ca.Function, weight_N: float) -> tuple[np.ndarray, np.ndarray]:
+    """State and inputs at which nothing accelerates, by Newton's method from level with even thrust."""
+    x, u = np.zeros(16), np.array([weight_N / 2, weight_N / 2, 0.0, 0.0])
+    free = [3, 4, 6, 7]  # roll, pitch, tilts
+    for _ in range(20):
+        dx, A, B, *_ = (np.array(value) for value in function(x, u))
+        step = np.linalg.solve(np.hstack([A[8:, free], B[8:]]), dx[8:, 0])
+        x[free] -= step[:4]
+        u = u - step[4:]
+    if not np.abs(np.array(function(x, u)[0])).max() < 1e-9:
+        raise VehicleError("this tilt-rotor has no hover: check joints, cants and centres of mass")
+    return x, u
+
+
+def linear_hover(params: dict[str, Number]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """State and inputs in hover, and A and B there for the states of `TiltRotorLqr` without integrals."""
+    function = motion(params)
+    arms = np.asarray(params["arm_mass"], float)
+    weight = (float(np.asarray(params["mass"])) + float(arms.sum())) * DESIGN_GRAVITY_MPS2
+    x, u = hover(function, weight)
+    _, A, B, R, to_rates = (np.array(value) for value in function(x, u))
+    T = np.eye(16)  # at rest, the published velocities are these turns of those in body axes
+    T[8:11, 8:11], T[11:14, 11:14] = R, to_rates
+    return x, u, T @ A @ np.linalg.inv(T), T @ B
+
+
+def sampled(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """With integrals of position and yaw, at the period of the controller."""
+    wide, tall = np.zeros((STATES, STATES)), np.zeros((STATES, INPUTS))
+    wide[:16, :16], tall[:16] = A, B
+    wide[16:, [0, 1, 2, 5]] = np.eye(4)
+    return zero_order_hold(wide, tall, CONTROL_SAMPLE_S)
+
+
+def design(spec: TiltRotorSpec) -> Design:
+    """The linear-quadratic regulator of [ProVANT] Sec. 3 for a vehicle's file."""
+    ideal = body_params(spec) | {"arm_centre": np.zeros((3, 2)).tolist(), "joint_damping": [0.0, 0.0]}
+    x, u, A, B = linear_hover(ideal)
+    Ad, Bd = sampled(A, B)
+    gain = regulator(Ad, Bd, np.diag(spec.control.state_weights), np.diag(spec.control.input_weights))
+    return Design(_rounded(x[[3, 4, 6, 7]]), _rounded(u), Ad, Bd, _rounded(gain))
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """To some digits of the largest in each row."""
+    table = np.atleast_2d(values)
+    places = DIGITS - 1 - np.floor(np.log10(np.abs(table).max(axis=1))).astype(int)
+    rows = [np.round(row, place) for row, place in zip(table, places, strict=True)]
+    return np.array(rows).reshape(values.shape) + 0.0
+
+
+def build(spec: TiltRotorSpec, control_kind: str = "truth") -> Diagram:
+    """The diagram of a tilt-rotor.
+
+    `control_kind`: `truth` flies on the true state; `reference` on sensors and an estimator, with encoders in the
+    joints that measure the tilts without error.
+    """
+    diagram = Diagram(spec.id)
+    home = spec.home
+    if spec.environment.earth != "flat":
+        raise VehicleError("a tilt-rotor flies over a flat earth only: set environment.earth to 'flat'")
+    lowest = max(point[2] for point in spec.contact.points_B_m)
+    body = diagram.add(
+        "body", TiltRotorBody(), p_0=[0.0, 0.0, -lowest], home_latitude=home.latitude_rad,
+        home_longitude=home.longitude_rad, home_height=home.height_m, **body_params(spec),
+    )  # fmt: skip
+    parts = add_environment(diagram, body, home, spec.environment)
+    navigator = _add_navigator(diagram, spec, lowest)
+    control = _add_control(diagram, spec, body, navigator)
+    motors = [
+        _add_rotor(diagram, spec, number, arm, body, parts, control) for number, arm in enumerate(spec.arms(), start=1)
+    ]
+    for number, side in enumerate(SIDES, start=1):
+        servo = diagram.add(
+            f"tilt/{side}/servo", TorqueServo(), max_torque=spec.joint.max_torque_Nm,
+            time_constant=spec.joint.time_constant_s,
+        )  # fmt: skip
+        diagram.connect(_add_link(diagram, f"tilt/{side}", control[f"torque_{number}"]), servo.command)
+        diagram.connect(servo.torque, body[f"tilt_torque_{number}"])
+    seen = body
+    if control_kind == "reference":
+        senses = add_senses(
+            diagram, body, parts, home, Suite(**spec.sensors.model_dump()), rotors=motors, battery=None,
+            capacity=0.0, cells=0.0, start_height_m=lowest,
+        )  # fmt: skip
+        seen = senses.estimator
+        for port in ("healthy", "gnss_age"):
+            if port in seen:
+                diagram.connect(seen[port], navigator[port])
+        if "zero_velocity" in seen:
+            diagram.connect(navigator.disarmed, seen.zero_velocity)
+        diagram.set("navigator.arm_time", ARM_TIME_S)
+    for port in ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B"):
+        diagram.connect(seen[port], control[port])
+        if port in navigator:
+            diagram.connect(seen[port], navigator[port])
+    _add_airframe(diagram, spec, body, parts)
+    _add_ground(diagram, spec, body, parts["terrain"])
+    return diagram
+
+
+def _add_navigator(diagram: Diagram, spec: TiltRotorSpec, lowest: float) -> Handle:
+    table = np.zeros((ROWS, MISSION_ITEMS))  # without a mission the vehicle hovers
+    table[:, 0] = [0.0, 0.0, -HOVER_HEIGHT_M, 0.0, 1e9, FLY]
+    control, spiral = spec.control, spec.spiral
+    return diagram.add(
+        "navigator", SpiralNavigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S), count=1, table=table.tolist(),
+        cruise_speed=control.cruise_speed_mps, acceleration=control.cruise_acceleration_mps2,
+        landing_speed=control.landing_speed_mps, take_off_height=control.take_off_height_m,
+        point_0=[0.0, 0.0, -lowest], spiral_radius=spiral.radius_m, spiral_turns=spiral.turns,
+        spiral_climb=spiral.climb_m,
+    )  # fmt: skip
+
+
+def _add_control(diagram: Diagram, spec: TiltRotorSpec, body: Handle, navigator: Handle) -> Handle:
+    plan = design(spec)
+    motor, blades = spec.motor, spec.propeller
+    top = motor.slope_radps + motor.idle_speed_radps
+    control = diagram.add(
+        "control", TiltRotorLqr(sample_s=CONTROL_SAMPLE_S), gain=plan.gain.tolist(), trim_input=plan.inputs.tolist(),
+        trim_angle=plan.angles.tolist(), max_thrust=blades.thrust_coefficient_Ns2 * top * top,
+        max_torque=spec.joint.max_torque_Nm, thrust_coefficient=blades.thrust_coefficient_Ns2,
+        motor_slope=motor.slope_radps, motor_idle=motor.idle_speed_radps,
+    )  # fmt: skip
+    for port in ("position_set", "velocity_set", "yaw_set", "armed", "grounded"):
+        diagram.connect(navigator[port], control[port])
+    for port in ("tilt", "tilt_rate"):
+        diagram.connect(body[port], control[port])
+    return control
+
+
+def _add_link(diagram: Diagram, place: str, command: Port) -> Port:
+    """The link between control system and actuator: its delay, and a tap for its faults."""
+    latch = diagram.add(f"{place}/command", CommandLatch(sample_s=LINK_SAMPLE_S))
+    link = diagram.add(f"{place}/command_fault", SignalFault(1, "1", sample_s=LINK_SAMPLE_S))
+    diagram.connect(command, latch.command)
+    diagram.connect(latch.value, link.value_in)
+    diagram.connect(latch.stamp, link.stamp_in)
+    return link.value
+
+
+def _add_rotor(
+    diagram: Diagram, spec: TiltRotorSpec, number: int, arm: ArmTable, body: Handle, parts: dict[str, Handle],
+    control: Handle,
+) -> Handle:  # fmt: skip
+    table, blades = spec.motor, spec.propeller
+    motor = diagram.add(
+        f"rotor/{number}/motor", Motor(), slope=table.slope_radps, idle_speed=table.idle_speed_radps,
+        time_constant=table.time_constant_s,
+    )  # fmt: skip
+    # The body turns the thrust with the joint and knows its drag torque: only its size is taken from the propeller
+    propeller = diagram.add(
+        f"rotor/{number}/propeller", Rotor(), position=arm.joint_B_m, spin=1.0 if arm.spin == "ccw" else -1.0,
+        thrust_coefficient=blades.thrust_coefficient_Ns2, torque_coefficient=blades.torque_coefficient_Nms2,
+        inertia=0.0, reference_density=blades.reference_density_kgpm3,
+    )  # fmt: skip
+    diagram.connect(_add_link(diagram, f"rotor/{number}", control[f"throttle_{number}"]), motor.throttle)
+    diagram.connect(motor.speed, propeller.speed)
+    diagram.connect(parts["atmosphere"].density, propeller.density)
+    diagram.connect(propeller.thrust, body[f"thrust_{number}"])
+    return motor
+
+
+def _add_airframe(diagram: Diagram, spec: TiltRotorSpec, body: Handle, parts: dict[str, Handle]) -> None:
+    airframe = diagram.add(
+        "airframe", AirframeDrag(), drag=spec.airframe.drag_Ns2pm2, damping=spec.airframe.damping_Nms2prad2,
+        centre=spec.airframe.centre_B_m,
+    )  # fmt: skip
+    diagram.connect(parts["air"].v_air_B, airframe.v_air_B)
+    diagram.connect(body.w_NB_B, airframe.w_NB_B)
+    diagram.connect(parts["atmosphere"].density, airframe.density)
+    diagram.connect(airframe.force_B, body.force_B)
+    load = diagram.add("load", ShiftedLoad(), mass=spec.mass_kg())
+    diagram.connect(body.R_NB, load.R_NB)
+    diagram.connect(parts["gravity"].gravity_N, load.gravity_N)
+    for part in (airframe, load):
+        diagram.connect(part.moment_B, body.moment_B)
+
+
+def _add_ground(diagram: Diagram, spec: TiltRotorSpec, body: Handle, terrain: Handle) -> None:
+    """Landing gear, and what counts as a crash."""
+    table, limits = spec.contact, spec.limits
+    contact = diagram.add(
+        "contact", GroundContact(len(table.points_B_m)), points=np.array(table.points_B_m).T.tolist(),
+        stiffness=table.stiffness_Npm, damping=table.damping_Nspm, friction=table.friction,
+        grip_stiffness=table.grip_stiffness_Npm, grip_damping=table.grip_damping_Nspm,
+    )  # fmt: skip
+    for port in ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B"):
+        diagram.connect(body[port], contact[port])
+    for port in ("place", "ground_z", "slope"):
+        diagram.connect(terrain[port], contact[port])
+    diagram.connect(contact.force_B, body.force_B)
+    diagram.connect(contact.moment_B, body.moment_B)
+    crash = diagram.add(
+        "crash", CrashDetector(sample_s=MONITOR_SAMPLE_S), max_impact=limits.max_impact_mps,
+        max_ground_tilt=math.radians(limits.max_ground_tilt_deg), max_distance=limits.max_distance_m,
+    )  # fmt: skip
+    for port in ("p_NB_N", "v_NB_N", "R_NB"):
+        diagram.connect(body[port], crash[port])
+    diagram.connect(contact.load, crash.load)
+    diagram.stop("hard landing", crash.hard_landing)
+    diagram.stop("rollover", crash.rollover)
+    diagram.stop("out of bounds", crash.out_of_bounds)
+    diagram.stop("mission completed", diagram.port("navigator.done"))
+    diagram.stop("landed before the end of the mission", diagram.port("navigator.landed"))
