@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ironbird.campaign_cli import campaign_app, case_app
+from ironbird.cli_parts import JsonOption, fail, print_table, progress_bar
 from ironbird.errors import IronbirdError
 
 if TYPE_CHECKING:
@@ -26,32 +26,12 @@ app = typer.Typer(
 
 faults_app = typer.Typer(invoke_without_command=True)
 app.add_typer(faults_app, name="faults")
+app.add_typer(case_app, name="case")
+app.add_typer(campaign_app, name="campaign")
 
 VehicleArgument = Annotated[
     str, typer.Argument(help="A vehicle of the catalogue (see 'ironbird vehicles') or a TOML file.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable.")]
-
-
-def _fail(error: IronbirdError) -> NoReturn:
-    typer.secho(f"error: {error}", fg="red", err=True)
-    raise typer.Exit(2)
-
-
-@contextmanager
-def _progress(text: str) -> Iterator[Callable[[float], None]]:
-    """A progress bar on a terminal; nothing elsewhere."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text, total=1.0)
-
-        def update(share: float) -> None:
-            bar.update(task, completed=share)
-
-        yield update
 
 
 def _wind(text: str | None, turbulence: float) -> Wind:
@@ -80,18 +60,6 @@ def _settings(texts: list[str]) -> dict[str, Number]:
         except json.JSONDecodeError:
             raise IronbirdError(f"--set '{text}': '{value}' is not a number or a list of numbers") from None
     return values
-
-
-def _table(rows: dict[str, str], title: str) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", show_header=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in rows.items():
-        table.add_row(name, value)
-    Console().print(table)
 
 
 WindOption = Annotated[
@@ -162,7 +130,7 @@ def fly(
         if speed is not None:
             live = LiveControl(out or Path("out") / Path(vehicle).stem)
             typer.echo(f"listening: ironbird tune {live.path.parent} PATH=VALUE", err=True)
-        with _progress(f"flying {vehicle}") as update:
+        with progress_bar(f"flying {vehicle}") as update:
             flight = fly_mission(
                 vehicle, mission=mission, control=control, wind=_wind(wind, turbulence), seed=seed,
                 settings=_settings(set_ or []),
@@ -172,11 +140,11 @@ def fly(
         folder = out or Path("out") / flight.vehicle.id
         _write(flight, folder, ulog=ulog, csv=csv)
     except IronbirdError as error:
-        _fail(error)
+        fail(error)
     finally:
         if live is not None:
             live.close()
-    _table(flight.summary(), f"{flight.vehicle.spec.title}")
+    print_table(flight.summary(), f"{flight.vehicle.spec.title}")
     typer.echo(f"log:    {folder / 'flight.parquet'}")
     typer.echo(f"report: {folder / 'flight.html'}")
 
@@ -214,7 +182,7 @@ def tune(
     try:
         time_s = tune_flight(folder, dict(_settings(values)))
     except IronbirdError as error:
-        _fail(error)
+        fail(error)
     typer.echo(f"changed at {time_s:.3f} s of simulation time")
 
 
@@ -226,7 +194,7 @@ def compare_estimators(
     from ironbird.testing.estimators import attitude_error_table
 
     rows = attitude_error_table(lanes=lanes)
-    _table({f"{r.estimator}, {r.phase}": r.sentence() for r in rows}, "Attitude error")
+    print_table({f"{r.estimator}, {r.phase}": r.sentence() for r in rows}, "Attitude error")
 
 
 @app.command()
@@ -242,7 +210,7 @@ def vehicles(as_json: JsonOption = False) -> None:
         ]
         typer.echo(json.dumps(rows, indent=2))
         return
-    _table({s.id: f"{s.title}\n{s.summary}" for s in specs}, "Vehicles")
+    print_table({s.id: f"{s.title}\n{s.summary}" for s in specs}, "Vehicles")
 
 
 @app.command()
@@ -267,10 +235,45 @@ def show(
             source.write_text(compile_model(loaded.diagram).source.text)
             typer.echo(f"source:  {source}")
     except OSError as error:
-        _fail(IronbirdError(f"cannot write: {error}"))
+        fail(IronbirdError(f"cannot write: {error}"))
     except IronbirdError as error:
-        _fail(error)
+        fail(error)
     typer.echo(f"picture: {path}")
+
+
+SpeedOption = Annotated[
+    float | None, typer.Option(help="In m/s to the north; hovering if the vehicle can, else its cruise speed.", min=0)
+]
+
+
+@app.command("trim")
+def trim_vehicle(vehicle: VehicleArgument, speed: SpeedOption = None, set_: SetOption = None) -> None:
+    """Find steady level motion: attitude, actuator commands, thrusts."""
+    from ironbird.dynamics import level_trim
+
+    try:
+        found = level_trim(vehicle, speed, settings=_settings(set_ or []))
+    except IronbirdError as error:
+        fail(error)
+    print_table(found.rows(), f"{found.vehicle.spec.title}: trim")
+
+
+@app.command("modes")
+def modes_of_vehicle(
+    vehicle: VehicleArgument, speed: SpeedOption = None, set_: SetOption = None, as_json: JsonOption = False
+) -> None:
+    """Linear modes of the bare vehicle at its trim: eigenvalues, frequency, damping, and the states that take part."""
+    from ironbird.dynamics import level_trim, modes_at
+
+    try:
+        found = modes_at(level_trim(vehicle, speed, settings=_settings(set_ or [])))
+    except IronbirdError as error:
+        fail(error)
+    if as_json:
+        rows = [{"real": m.value.real, "imaginary": m.value.imag, "states": m.states} for m in found]
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    print_table({f"{n}": f"{m.sentence()}\n{', '.join(m.states)}" for n, m in enumerate(found, 1)}, f"{vehicle}: modes")
 
 
 @faults_app.callback()
@@ -288,7 +291,7 @@ def faults(context: typer.Context, as_json: JsonOption = False) -> None:
         ]
         typer.echo(json.dumps(rows, indent=2))
         return
-    _table({f.id: f"{f.summary} Severity: {f.severity}." for f in FAULTS.values()}, "Faults")
+    print_table({f.id: f"{f.summary} Severity: {f.severity}." for f in FAULTS.values()}, "Faults")
     typer.echo(f"written as {GRAMMAR}")
 
 
@@ -304,7 +307,7 @@ def show_fault(
 
     try:
         order = parse_fault(fault if ":" in fault else f"{fault}:start=15,end=20")
-        _table(
+        print_table(
             {
                 "what": order.fault.summary,
                 "severity": order.fault.severity,
@@ -318,30 +321,64 @@ def show_fault(
         folder = out or Path("out") / "faults" / order.fault.id
         _write(flight, folder, ulog=False, csv=False)
     except IronbirdError as error:
-        _fail(error)
+        fail(error)
     typer.echo(flight.witnesses[0].sentence())
     typer.echo(f"report: {folder / 'flight.html'}")
 
 
 @app.command()
+def mixer(
+    file: Annotated[Path, typer.Argument(help="A PX4 mixer file, for example quad_x.main.mix.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Explain a PX4 mixer file: which control goes to which output; for rotors the matrix and a drawing."""
+    from ironbird.report.mixer_text import mixer_data, mixer_rows
+    from ironbird.vehicles.mixer import load_mixer
+
+    try:
+        loaded = load_mixer(file)
+    except IronbirdError as error:
+        fail(error)
+    if as_json:
+        typer.echo(json.dumps(mixer_data(loaded), indent=2))
+        return
+    for warning in loaded.warnings:
+        typer.secho(f"warning: {warning}", fg="yellow", err=True)
+    for title, rows in mixer_rows(loaded):
+        print_table(rows, title)
+
+
+@app.command()
 def bench(
+    what: Annotated[str, typer.Argument(help="kernel: steps against JSBSim; campaign: whole flights.")] = "kernel",
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     out: Annotated[Path | None, typer.Option(help="Also write the JSON to this file.")] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Short runs: tries the tool, the figures mean little.")
+        bool, typer.Option("--quick", help="kernel: short runs; tries the tool, the figures mean little.")
     ] = False,
+    flights: Annotated[int, typer.Option(help="campaign: number of flights.", min=1)] = 10_000,
+    workers: Annotated[int | None, typer.Option(help="campaign: processes; one per core by default.", min=1)] = None,
 ) -> None:
-    """Measure speed against JSBSim's F450 in the same run on one core (about a minute)."""
+    """Measure speed: of a step against JSBSim's F450 on one core (a minute), or of a campaign of faulted flights."""
     from ironbird import bench as benchmark
+    from ironbird import bench_campaign
 
     try:
-        result = benchmark.measure(quick=quick, progress=lambda text: typer.echo(text, err=True))
+        if what == "kernel":
+            result = benchmark.measure(quick=quick, progress=lambda text: typer.echo(text, err=True))
+        elif what == "campaign":
+            result = bench_campaign.measure(flights=flights, workers=workers)
+        else:
+            raise UnknownNameError("benchmark", what, ["kernel", "campaign"])
     except IronbirdError as error:
-        _fail(error)
+        fail(error)
     if out:
         out.write_text(benchmark.as_json(result) + "\n")
     if as_json:
         typer.echo(benchmark.as_json(result))
+        return
+    if what == "campaign":
+        print_table({key.replace("_", " "): str(value) for key, value in result.items()}, "Speed of a campaign")
         return
     one, many = result["single_lane"], result["lanes"]
     rows = {
@@ -358,7 +395,7 @@ def bench(
         "help_s": "fly --help",
     }
     rows.update({name: f"{result[key]} s" for key, name in names.items() if key in result})
-    _table(rows, "Speed")
+    print_table(rows, "Speed")
 
 
 @app.command("verify-determinism")
@@ -375,7 +412,7 @@ def verify_determinism(
             results.append(result)
             typer.echo(f"{result.sha256 or 'skipped: ' + result.skipped}  {result.until_s:g} s, {result.way}")
     except IronbirdError as error:
-        _fail(error)
+        fail(error)
     if not all_equal(results):
         typer.secho("NOT deterministic: hashes differ", fg="red", err=True)
         raise typer.Exit(1)

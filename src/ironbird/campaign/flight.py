@@ -258,7 +258,7 @@ def fly(
         "ironbird.faults": "; ".join(i.describe() for i in injections),
     }  # fmt: skip
     witnesses = [
-        observe(injection, log, 0, without[i], _triggered_s(state, injection, events[i]))
+        observe(injection, log, 0, log, without[i], _triggered_s(state, injection, events[i]))
         for i, injection in enumerate(injections)
     ]
     log.meta["ironbird.witnesses"] = json.dumps([witness.record() for witness in witnesses])

@@ -10,10 +10,14 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ironbird.blocks.controllers.navigator import FLY, LAND, ROWS
+from ironbird.blocks.controllers.navigator import FLY, LAND, LOITER_ITEM, RETURN_ITEM, ROWS, SPIRAL, TAKE_OFF_ITEM
 from ironbird.errors import MissionError, UnknownNameError
 
 BUILT_IN = Path(__file__).parent / "missions"
+KINDS = {
+    "waypoint": FLY, "land": LAND, "spiral": SPIRAL, "takeoff": TAKE_OFF_ITEM, "loiter": LOITER_ITEM,
+    "return": RETURN_ITEM,
+}  # fmt: skip
 
 
 class _Table(BaseModel):
@@ -21,9 +25,14 @@ class _Table(BaseModel):
 
 
 class Item(_Table):
-    """One thing to do: fly to a place and stay, or land below the present place."""
+    """One thing to do: fly to a place and stay, land below the present place, or fly a spiral from a place.
 
-    kind: Literal["waypoint", "land"]
+    A spiral takes `hold_s`; its size is the vehicle's, and a vehicle that knows none stays at the place. For wings:
+    `takeoff` climbs to `height_m`; `loiter` circles a place for `hold_s`; `return` circles the take-off point; `land`
+    touches down at its place with `yaw_deg` as the course. Other vehicles take the first three as waypoints.
+    """
+
+    kind: Literal["waypoint", "land", "spiral", "takeoff", "loiter", "return"]
     north_m: float = 0.0
     east_m: float = 0.0
     height_m: float = 0.0
@@ -32,8 +41,8 @@ class Item(_Table):
 
     def column(self) -> list[float]:
         """The navigator's form: north, east, down, yaw, hold, kind."""
-        kind = LAND if self.kind == "land" else FLY
-        return [self.north_m, self.east_m, -self.height_m, math.radians(self.yaw_deg), self.hold_s, kind]
+        yaw = math.radians(self.yaw_deg)
+        return [self.north_m, self.east_m, -self.height_m, yaw, self.hold_s, KINDS[self.kind]]
 
 
 class Mission(_Table):

@@ -57,15 +57,23 @@ class Witness:
         )
 
 
-def observe(injection: Injection, log: Log, faulted: int, healthy: int, triggered_s: float = 0.0) -> Witness:
-    """Compare the fault's witness signal in two lanes that differ by the fault alone."""
+def observe(
+    injection: Injection, log: Log, faulted: int, twin: Log, healthy: int, triggered_s: float = 0.0,
+    until_s: float = math.inf, first_row: int = 0,
+) -> Witness:  # fmt: skip
+    """Compare the fault's witness signal in two lanes that differ by the fault alone.
+
+    The lanes may be of two logs with the same distance between rows; they are compared before `until_s`. The twin's
+    log may begin at a later row (`first_row`), before which both are equal.
+    """
     signal = injection.witness
     if signal not in log:
         return Witness(injection, "", "", math.nan, 0.0, 0.0, math.nan)
-    rows = min(log.rows(faulted), log.rows(healthy))
-    time = log.time_s[:rows]
-    a, b = log.lane(signal, faulted)[:rows], log.lane(signal, healthy)[:rows]
-    difference = np.abs(a - b).reshape(rows, -1).max(axis=1) if rows else np.zeros(0)
+    rows = min(log.rows(faulted), first_row + twin.rows(healthy), int(np.searchsorted(log.time_s, until_s)))
+    time, difference = log.time_s[:rows], np.zeros(rows)
+    if rows > first_row:
+        a, b = log.lane(signal, faulted)[first_row:rows], twin.lane(signal, healthy)[: rows - first_row]
+        difference[first_row:] = np.abs(a - b).reshape(rows - first_row, -1).max(axis=1)
     differs = np.flatnonzero(difference > 0.0)
     begin = injection.start_s + triggered_s
     end = min(injection.end_s + triggered_s, float(time[-1]) if rows else 0.0)

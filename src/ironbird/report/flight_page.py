@@ -47,7 +47,7 @@ START_UP_S = 1.0  # a sensor may be left out for so long after the start: it has
 CLOSED_GAP = 1 / 400  # of the time axis: shorter gaps between two pieces of one span would not be seen
 MODE_INKS = (  # of MODES, in their order
     "var(--idle)", "var(--c6)", "var(--c5)", "var(--c0)", "var(--c3)", "var(--c2)", "var(--c7)", "var(--c1)",
-    "var(--bad)",
+    "var(--bad)", "var(--c5)", "var(--c4)", "var(--c0)", "var(--c4)",
 )  # fmt: skip
 SENSORS = {"imu": "IMU", "mag": "magnetometer", "baro": "barometer", "gnss": "GNSS receiver"}
 REJECTED = ("GNSS position", "GNSS velocity", "magnetic field", "barometer")  # of the port `estimator.rejected`

@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -53,6 +54,8 @@ class RunState:
     fired: list[list[int]] = field(default_factory=list)  # tick at which each event's trigger fired; -1 before
     words: dict[str, float] = field(default_factory=dict)  # that predicates of events may use
     aliases: dict[str, str] = field(default_factory=dict)  # short names of signals for predicates
+    kernel_s: float = 0.0  # wall time spent in native code so far
+    kernel_events: Any = None  # events in the kernel's form, made at first use
 
     @property
     def time_s(self) -> float:
@@ -114,6 +117,7 @@ class RunState:
         for number in range(self.lanes) if lane is None else [self._checked(lane)]:
             self.events[number].append(event)
             self.fired[number].append(-1)
+        self.kernel_events = None
 
     def stop_of(self, lane: int = 0) -> Stop | None:
         """Why a lane ended early, or None."""
@@ -160,7 +164,31 @@ class RunState:
             setattr(other, name, getattr(self, name).copy())
         other.events = [list(events) for events in self.events]
         other.fired = [list(fired) for fired in self.fired]
+        other.kernel_events = None
         return other
+
+    def pick(self, lanes: Sequence[int]) -> RunState:
+        """An independent copy of some lanes, in the order given, that goes on from here; the model is shared."""
+        other = copy.copy(self)
+        blocks = -(-len(lanes) // self.width)
+        chosen = np.zeros(blocks * self.width, np.int64)
+        chosen[: len(lanes)] = [self._checked(lane) for lane in lanes]
+        block, place = np.divmod(chosen, self.width)
+        for name in _ARRAYS:
+            values = getattr(self, name)[block, ..., place]  # [lane, row] or [lane]
+            values = values.reshape(blocks, self.width, *values.shape[1:])
+            setattr(other, name, np.ascontiguousarray(np.moveaxis(values, 1, -1)))
+        other.stop_tick.reshape(-1)[len(lanes) :] = 0  # lanes that only fill the last block never run
+        other.lanes = len(lanes)
+        other.events = [list(self.events[lane]) for lane in lanes]
+        other.fired = [list(self.fired[lane]) for lane in lanes]
+        other.kernel_s, other.kernel_events = 0.0, None
+        return other
+
+    def content(self, lane: int) -> bytes:
+        """All values of a lane: lanes with equal content and events go on equally."""
+        block, place = self._lane(lane)
+        return b"".join(getattr(self, name)[block, ..., place].tobytes() for name in _ARRAYS)
 
     def save(self, path: str | Path) -> None:
         """Write a snapshot; `restore` reads it for the same model."""

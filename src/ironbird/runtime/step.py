@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -65,7 +66,9 @@ def _advance(state: RunState, ticks: int, log: Log | None, first_row: int, threa
     if library.ib_args_size() != expected:
         raise RunError("the kernel and this version of Ironbird disagree about their interface; empty the cache")
     blocks = state.x.shape[0]
-    events = kernel_events(state)
+    if state.kernel_events is None:
+        state.kernel_events = kernel_events(state)
+    events = state.kernel_events
     args = _Args(
         tick=state.tick, ticks=ticks,
         x=_address(state.x), xd=_address(state.xd), held=_address(state.held), param=_address(state.params),
@@ -80,6 +83,7 @@ def _advance(state: RunState, ticks: int, log: Log | None, first_row: int, threa
         args.log_count, args.log_index = len(log.plan.index), _address(log.plan.index)
         args.log = _address(log.data)
     parts = min(threads, blocks)
+    begin = time.perf_counter()
     if parts <= 1:
         args.first_block, args.last_block = 0, blocks
         library.ib_run(ctypes.byref(args))
@@ -87,6 +91,7 @@ def _advance(state: RunState, ticks: int, log: Log | None, first_row: int, threa
         edges = [blocks * i // parts for i in range(parts + 1)]
         with ThreadPoolExecutor(parts) as pool:
             list(pool.map(lambda i: _run_part(library, args, edges[i], edges[i + 1]), range(parts)))
+    state.kernel_s += time.perf_counter() - begin
     state.tick += ticks
     events.note_fired(state)
 
@@ -115,6 +120,8 @@ class KernelEvents:
 
     def note_fired(self, state: RunState) -> None:
         """Take over which triggers have fired."""
+        if len(self.code_first) == 1:  # there are no triggers
+            return
         for (lane, number), tick in zip(self.owners, self.fired[: len(self.owners)].tolist(), strict=True):
             state.fired[lane][number] = tick
 

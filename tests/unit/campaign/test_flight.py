@@ -101,7 +101,7 @@ def test_missions_are_checked(tmp_path: Path) -> None:
         load_mission("nowhere.toml")
     bad = tmp_path / "bad.toml"
     bad.write_text('schema = 1\n[[item]]\nkind = "wander"\n')
-    with pytest.raises(MissionError, match=r"item.0.kind: Input should be 'waypoint' or 'land' \(got 'wander'\)"):
+    with pytest.raises(MissionError, match=r"item.0.kind: Input should be 'waypoint', 'land', .* \(got 'wander'\)"):
         load_mission(bad)
     bad.write_text("schema = 1\nitem = [")
     with pytest.raises(MissionError, match="is not valid TOML"):

@@ -1,0 +1,647 @@
+"""Test cases as text: the grammar of a case file, and one concrete flight.
+
+A case file says what is flown, what breaks, and what must hold. Any number in it may be fixed, vary (`{ uniform =
+[1.2, 1.6] }`), or name a shared parameter of the case (`"$severity"`). A `FlightCase` is one point of that: no ranges
+are left. `suite.py` reads files and makes flights of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    Tag,
+    model_validator,
+)
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from ironbird.campaign.flight import Wind
+from ironbird.campaign.mission import Mission
+from ironbird.campaign.toml_text import write_toml
+from ironbird.faults.catalog import FAULTS
+from ironbird.faults.spec import SHAPES, Injection
+from ironbird.model.signal import Number
+from ironbird.vehicles.load import read_tables, vehicle_path
+
+SCHEMA = 1
+SCHEMA_FILE = Path(__file__).parent / "case.schema.json"
+TABLES = ("suite", "defaults", "case", "wind", "set", "vary", "mission", "item", "fault", "require", "plan")
+SPREADS = ("grid", "set", "range", "uniform", "normal", "log_uniform", "choice")
+SIGMAS = 6.0  # a normal distribution is cut here, if not elsewhere: all of its values can be checked beforehand
+LONGEST_GRID = 1_000_000
+
+Real: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Text: TypeAlias = Annotated[str, Field(strict=True)]
+Seed: TypeAlias = Annotated[int, Field(strict=True, ge=0)]
+Pair: TypeAlias = Annotated[list[Real], Field(min_length=2, max_length=2)]
+
+
+def problem(message: str, cure: str, key: str = "") -> PydanticCustomError:
+    """A grammar error that says how to cure it; `key` is the entry of the table that is meant."""
+    return PydanticCustomError("ironbird", "{text}", {"text": message, "cure": cure, "key": key})
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+# ---------------------------------------------------------------------- numbers and words that vary
+
+
+class Spread(_Table):
+    """Values of one parameter: a list, a range in steps, or a distribution. Exactly one kind."""
+
+    grid: Annotated[list[Real], Field(min_length=1, description="numbers, each of them")] | None = None
+    set_: Annotated[list[Real], Field(min_length=1, description="the same as grid")] | None = Field(None, alias="set")
+    range_: Annotated[Pair, Field(description="from, to; needs steps")] | None = Field(None, alias="range")
+    uniform: Annotated[Pair, Field(description="least, greatest")] | None = None
+    normal: Annotated[Pair, Field(description="mean, standard deviation")] | None = None
+    log_uniform: Annotated[Pair, Field(description="least, greatest, both positive")] | None = None
+    choice: Annotated[list[Text], Field(min_length=1, description="words, each of them")] | None = None
+    steps: Annotated[int, Field(strict=True, ge=2, description="levels of a range or a distribution")] | None = None
+    within: Annotated[Pair, Field(description="a normal distribution is cut to these limits")] | None = None
+
+    @property
+    def kind(self) -> str:
+        """Which of SPREADS it is."""
+        names = {"set": self.set_, "range": self.range_}
+        return next(name for name in SPREADS if names.get(name, getattr(self, name, None)) is not None)
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Spread:
+        given = sorted({"set_": "set", "range_": "range"}.get(n, n) for n in self.model_fields_set)
+        kinds = [name for name in given if name in SPREADS]
+        if len(kinds) != 1:
+            found = " and ".join(kinds) or "none of them"
+            raise problem(f"a table that varies needs exactly one of {', '.join(SPREADS)}; it has {found}", "keep one")
+        if self.range_ is not None and self.steps is None:
+            raise problem("a range needs steps", "add steps = 5, or write { uniform = [a, b] } and a sampled plan")
+        if self.steps is not None and self.kind in ("grid", "set", "choice"):
+            raise problem(f"steps have no meaning with {self.kind}", "leave steps out")
+        for bounds in (self.range_, self.uniform, self.log_uniform, self.within):
+            if bounds is not None and not bounds[0] < bounds[1]:
+                raise problem(f"{bounds[0]:g} .. {bounds[1]:g} is empty", "write the smaller number first")
+        if self.normal is not None and not self.normal[1] > 0:
+            raise problem(f"standard deviation {self.normal[1]:g} is not positive", "write { normal = [mean, sd] }")
+        if self.log_uniform is not None and not self.log_uniform[0] > 0:
+            raise problem(f"log_uniform from {self.log_uniform[0]:g} has no logarithm", "begin above zero")
+        if self.within is not None and self.normal is None:
+            raise problem("within has a meaning with normal alone", "leave it out")
+        values = self.listed()
+        if values is not None and len(set(values)) != len(values):
+            raise problem("a value appears twice", "write each value once")
+        return self
+
+    def listed(self) -> list[float] | list[str] | None:
+        """The values of a list; None of a range or a distribution."""
+        if self.choice is not None:
+            return self.choice
+        return self.grid if self.grid is not None else self.set_
+
+    def levels(self) -> list[float] | list[str] | None:
+        """Its values, if there are finitely many."""
+        if (values := self.listed()) is not None:
+            return values
+        if self.steps is None:
+            return None
+        if self.range_ is not None:
+            low, high = self.range_
+            return [_short(low + (high - low) * i / (self.steps - 1)) for i in range(self.steps)]
+        return [self._quantile((i + 0.5) / self.steps) for i in range(self.steps)]
+
+    def nominal(self) -> int:
+        """Which level is the usual one: the first of a list, the middle of a range or distribution."""
+        levels = self.levels()
+        assert levels is not None
+        return 0 if self.listed() is not None else len(levels) // 2
+
+    def at(self, share: float) -> float | str:
+        """The value below which this share of the distribution lies."""
+        levels = self.levels()
+        return levels[int(share * len(levels))] if levels is not None else self._quantile(share)
+
+    def extremes(self) -> list[float]:
+        """All numbers of a list, or those between which all values lie."""
+        levels = self.levels()
+        if levels is not None:
+            return [value for value in levels if isinstance(value, float)]
+        return list(self.uniform or self.log_uniform or self._cut())
+
+    def _cut(self) -> tuple[float, float]:
+        """Limits of a normal distribution."""
+        assert self.normal is not None
+        mean, deviation = self.normal
+        low, high = self.within or (mean - SIGMAS * deviation, mean + SIGMAS * deviation)
+        return low, high
+
+    def _quantile(self, share: float) -> float:
+        if self.uniform is not None:
+            low, high = self.uniform
+            return min(max(_short(low + (high - low) * share), low), high)
+        if self.log_uniform is not None:
+            low, high = self.log_uniform
+            return min(max(_short(low * (high / low) ** share), low), high)
+        assert self.normal is not None
+        normal = statistics.NormalDist(*self.normal)
+        low, high = self._cut()
+        below, above = normal.cdf(low), normal.cdf(high)
+        part = min(max(below + (above - below) * share, 2.0**-60), 1 - 2.0**-53)
+        return min(max(_short(normal.inv_cdf(part)), low), high)
+
+
+def _short(value: float) -> float:
+    """Twelve digits: short in files, and no difference in the last bit between machines' logarithms."""
+    return float(f"{value:.12g}")
+
+
+def _kind_of(value: Any) -> str:
+    return "table" if isinstance(value, Mapping | Spread) else "word" if isinstance(value, str) else "value"
+
+
+_SpreadTag: TypeAlias = Annotated[Spread, Tag("table")]
+Reference: TypeAlias = Annotated[str, Field(pattern=r"^\$[a-z][a-z0-9_]*$")]
+Quantity: TypeAlias = Annotated[
+    Annotated[Real, Tag("value")] | Annotated[Reference, Tag("word")] | _SpreadTag, Discriminator(_kind_of)
+]
+Word: TypeAlias = Annotated[Annotated[Text, Tag("word")] | _SpreadTag, Discriminator(_kind_of)]
+Variable: TypeAlias = Annotated[
+    Annotated[Real, Tag("value")] | Annotated[Text, Tag("word")] | _SpreadTag, Discriminator(_kind_of)
+]
+Vector: TypeAlias = list[Real] | list[list[Real]]
+Setting: TypeAlias = Annotated[
+    Annotated[Real, Tag("value")] | Annotated[Reference, Tag("word")] | _SpreadTag | Annotated[Vector, Tag("list")],
+    Discriminator(lambda value: "list" if isinstance(value, list) else _kind_of(value)),
+]
+MissionText: TypeAlias = Annotated[
+    Annotated[Text, Tag("word")] | _SpreadTag | Annotated[dict[str, Any], Tag("mission")],
+    Discriminator(lambda value: "mission" if isinstance(value, dict) and not is_spread(value) else _kind_of(value)),
+]
+
+
+def is_spread(value: Any) -> bool:
+    """Whether a value of a file is a table that varies."""
+    return isinstance(value, Mapping) and any(name in value for name in SPREADS)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of a quantity, whether it is fixed or varies."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    above: bool = False  # the lower bound itself is refused
+    whole: bool = False
+    words: bool = False  # names are taken as well
+
+    def describe(self) -> str:
+        """For people."""
+        what = "a whole number" if self.whole else "a number"
+        if math.isinf(self.high):
+            return f"{what} greater than {self.low:g}" if self.above else f"{what} of at least {self.low:g}"
+        return f"{what} from {self.low:g} to {self.high:g}" + (f", {self.low:g} excluded" if self.above else "")
+
+    def check(self, value: Any) -> Any:
+        """Refuse values outside."""
+        numbers = value.extremes() if isinstance(value, Spread) else [value] if isinstance(value, float | int) else []
+        if isinstance(value, Spread) and value.choice is not None and not self.words:
+            raise problem("a number is needed, not a choice of words", "write { grid = [1, 2] } with numbers")
+        if self.whole and isinstance(value, Spread) and value.levels() is None:
+            raise problem("whole numbers are needed", "write { grid = [1, 2, 3] }")
+        for number in numbers:
+            if number < self.low or number > self.high or (self.above and number == self.low):
+                cure = f"write {self.describe()}"
+                if isinstance(value, Spread) and value.normal is not None:
+                    cure += "; cut the normal distribution with within = [a, b]"
+                raise problem(f"{number:g} is outside its bounds", cure)
+            if self.whole and number != int(number):
+                raise problem(f"{number:g} is no whole number", f"write {self.describe()}")
+        return value
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Pydantic's hook: the check comes after the grammar."""
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Pydantic's hook: editors learn the bounds of a fixed number."""
+        text = handler(schema)
+        for branch in text.get("oneOf", []):
+            if branch.get("type") == "number":
+                branch["type"] = "integer" if self.whole else "number"
+                if math.isfinite(self.low):
+                    branch["exclusiveMinimum" if self.above else "minimum"] = self.low
+                if math.isfinite(self.high):
+                    branch["maximum"] = self.high
+        return text
+
+
+Seconds: TypeAlias = Annotated[Quantity, Limits(0)]
+PositiveSeconds: TypeAlias = Annotated[Quantity, Limits(0, above=True)]
+Degrees: TypeAlias = Annotated[Quantity, Limits(-360, 360)]
+Speed: TypeAlias = Annotated[Quantity, Limits(0, 100)]
+Share: TypeAlias = Annotated[Quantity, Limits(0, 1)]
+
+
+# ---------------------------------------------------------------------- tables of a case file
+
+
+class WindTable(_Table):
+    """Weather."""
+
+    speed_mps: Speed = 0.0
+    from_deg: Degrees = 0.0
+    turbulence_mps: Annotated[Speed, Field(description="mean wind at 20 ft; 7.7 light, 15 moderate, 23 severe")] = 0.0
+
+
+class FaultTable(_Table):
+    """A fault of the catalogue (`ironbird faults`): which part, how much, when, in what shape."""
+
+    id: Annotated[Word, Field(description="for example rotor.speed_loss@1")]
+    instance: (
+        Annotated[Variable, Limits(1, 64, whole=True, words=True), Field(description="number or name of the part")]
+        | None
+    ) = None
+    axis: Annotated[Quantity, Limits(0, 8, whole=True), Field(description="one entry of a vector")] | None = None
+    severity: Share = 1.0
+    start_s: Seconds = 0.0
+    end_s: PositiveSeconds | None = None
+    duration_s: Annotated[PositiveSeconds, Field(description="instead of end_s")] | None = None
+    shape: Literal["step", "ramp", "intermittent"] = "step"
+    rise_s: Annotated[PositiveSeconds, Field(description="of a ramp")] | None = None
+    period_s: Annotated[PositiveSeconds, Field(description="of an intermittent fault")] | None = None
+    duty: Annotated[Share, Field(description="share of the period in which an intermittent fault is there")] = 0.5
+    when: Annotated[Text, Field(description="predicate on signals; times count from when it first holds")] = ""
+
+    @model_validator(mode="after")
+    def _fits(self) -> FaultTable:
+        if self.end_s is not None and self.duration_s is not None:
+            raise problem("both end_s and duration_s are given", "keep one", "end_s")
+        if self.shape == "ramp" and self.rise_s is None:
+            raise problem("a ramp needs rise_s", "add rise_s = 2.0", "shape")
+        if self.shape == "intermittent" and self.period_s is None:
+            raise problem("an intermittent fault needs period_s", "add period_s = 1.0", "shape")
+        for key, shape in (("rise_s", "ramp"), ("period_s", "intermittent")):
+            if getattr(self, key) is not None and self.shape != shape:
+                cure = f'add shape = "{shape}", or leave it out'
+                raise problem(f"{key} has no meaning with shape '{self.shape}'", cure, key)
+        first, latest = _bounds(self.end_s)[0] if self.end_s is not None else math.inf, _bounds(self.start_s)[1]
+        if first <= latest:
+            raise problem(f"it may end at {first:g} s, before it starts", "use duration_s, or end later", "end_s")
+        return self
+
+
+def _bounds(value: float | str | Spread) -> tuple[float, float]:
+    """Least and greatest value; of a reference nothing is known."""
+    if isinstance(value, str):
+        return math.inf, -math.inf
+    numbers = value.extremes() if isinstance(value, Spread) else [value]
+    return min(numbers), max(numbers)
+
+
+class RequireTable(_Table):
+    """What must hold: a requirement of the library by name, or a formula in signal temporal logic."""
+
+    use: Annotated[Text, Field(description="name in the library")] | None = None
+    params: Annotated[dict[str, Variable], Field(description="numbers and words of a library requirement")] = {}
+    name: Annotated[Text, Field(min_length=1)] | None = None
+    formula: Annotated[Text, Field(description="for example always (altitude < 60 m)")] | None = None
+    severity: Annotated[Text, Field(description="how bad a violation is")] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> RequireTable:
+        if (self.use is None) == (self.formula is None):
+            both = "both use and formula are given" if self.use is not None else "neither use nor formula is given"
+            raise problem(both, 'write use = "no_crash", or name and formula', "use")
+        if self.formula is not None and self.name is None:
+            raise problem("a formula needs a name", 'add name = "…"')
+        if self.params and self.use is None:
+            raise problem("params belong to a requirement of the library", "write them into the formula", "params")
+        return self
+
+
+class PlanTable(_Table):
+    """Which values the varied parameters take together."""
+
+    kind: Literal["one_by_one", "grid", "latin_hypercube", "pairwise", "monte_carlo"]
+    samples: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] | None = None
+    seed: Annotated[int, Field(strict=True, ge=0, description="of the plan's own random numbers")] = 1
+    strength: Annotated[int, Field(strict=True, ge=2, le=6, description="pairwise: values covered together")] = 2
+
+    @model_validator(mode="after")
+    def _fits(self) -> PlanTable:
+        sampled = self.kind in ("latin_hypercube", "monte_carlo")
+        if sampled and self.samples is None:
+            raise problem(f"a plan of kind {self.kind} needs samples", "add samples = 100")
+        if not sampled and self.samples is not None:
+            raise problem(f"samples have no meaning in a plan of kind {self.kind}", "leave samples out", "samples")
+        if self.kind != "pairwise" and "strength" in self.model_fields_set:
+            cure = 'leave it out, or write kind = "pairwise"'
+            raise problem(f"strength has no meaning in a plan of kind {self.kind}", cure, "strength")
+        return self
+
+
+class SeedRange(_Table):
+    """Seeds in a row."""
+
+    first: Seed = 1
+    count: Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+
+
+def _once(seeds: list[int]) -> list[int]:
+    if len(set(seeds)) != len(seeds):
+        raise problem("a seed appears twice", "write each seed once")
+    return seeds
+
+
+Seeds: TypeAlias = Annotated[
+    Annotated[Seed, Tag("value")]
+    | Annotated[list[Seed], Field(min_length=1), AfterValidator(_once), Tag("list")]
+    | Annotated[SeedRange, Tag("table")],
+    Discriminator(lambda value: "list" if isinstance(value, list) else "table" if isinstance(value, dict) else "value"),
+]
+
+
+class Defaults(_Table):
+    """What the cases of a suite share; also the body of a case."""
+
+    vehicle: Annotated[Word, Field(description="catalogue id, or a TOML file relative to this one")] | None = None
+    control: (
+        Annotated[Word, Field(description="reference or truth; without it what the vehicle usually has")] | None
+    ) = None
+    mission: (
+        Annotated[MissionText, Field(description="built-in name, TOML file, or a table with items; else the vehicle's")]
+        | None
+    ) = None
+    until_s: Annotated[PositiveSeconds, Field(description="the flight ends then at the latest")] | None = None
+    seeds: (
+        Annotated[
+            Seeds,
+            Field(description="one seed, a list, or a range; else 0, or the number of the sample in a sampled plan"),
+        ]
+        | None
+    ) = None
+    log_s: Annotated[float, Field(strict=True, gt=0, description="time between rows of the log")] | None = None
+    expect: Annotated[Literal["pass", "fail"], Field(description="known outcome")] | None = None
+    tags: list[Text] = []
+    wind: WindTable = WindTable()
+    set: Annotated[dict[str, Setting], Field(description="parameters by path, for example body.mass")] = {}
+    vary: Annotated[dict[str, Variable], Field(description='shared parameters, used elsewhere as "$name"')] = {}
+    fault: list[FaultTable] = []
+    require: list[RequireTable] = []
+    plan: PlanTable | None = None
+
+
+class Case(Defaults):
+    """One test case."""
+
+    id: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="unique in the suite")]
+    title: Text = ""
+    note: Annotated[Text, Field(description="remarks, for people")] = ""
+    source: Annotated[Text, Field(description="where the case comes from, for people")] = ""
+
+
+class SuiteTable(_Table):
+    """The head of a suite."""
+
+    id: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    title: Text = ""
+    include: Annotated[list[Text], Field(description="case files, relative to this one; * stands for any name")] = []
+    defaults: Annotated[Defaults, Field(description="for every case; a case's own keys go first")] = Defaults()
+
+
+class CaseFile(_Table):
+    """A case file of Ironbird: one or more test cases, or a suite of them."""
+
+    schema_version: Annotated[Literal[1], Field(alias="schema")]
+    title: Text = ""
+    suite: SuiteTable | None = None
+    case: list[Case] = []
+
+
+def schema_text() -> str:
+    """The JSON Schema of case files, for editors."""
+    schema = _without_null(CaseFile.model_json_schema(by_alias=True))
+    return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=1) + "\n"
+
+
+def _without_null(value: Any) -> Any:
+    """A schema for TOML, which has no null: a key is there or not."""
+    if isinstance(value, list):
+        return [_without_null(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {key: _without_null(entry) for key, entry in value.items() if not (key == "default" and entry is None)}
+    branches = [entry for entry in kept.get("anyOf", []) if entry != {"type": "null"}]
+    if len(branches) == 1:
+        return {**{key: entry for key, entry in kept.items() if key != "anyOf"}, **branches[0]}
+    return {**kept, "anyOf": branches} if branches else kept
+
+
+# ---------------------------------------------------------------------- one concrete flight
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A requirement as a flight carries it: text. `use` and `params` say which of the library it was, if any."""
+
+    name: str
+    formula: str
+    severity: str
+    use: str = ""
+    params: dict[str, float | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FlightCase:
+    """One concrete flight: no ranges are left."""
+
+    id: str  # case, number of the point, seed: 'motor-loss/0007/s3'; unique in its suite and stable
+    case_id: str
+    title: str
+    vehicle: str  # catalogue id, or an absolute path
+    control: str
+    mission: Mission
+    mission_name: str  # built-in name; empty if the mission came from a file or stood in the case
+    wind: Wind
+    settings: dict[str, Number]
+    faults: tuple[Injection, ...]
+    requirements: tuple[Requirement, ...]
+    seed: int
+    until_s: float | None
+    log_s: float
+    expect: str | None
+    tags: tuple[str, ...]
+    values: dict[str, float | str]  # the varied parameters, for statistics and maps
+
+    def digest(self) -> str:
+        """Hash of all that influences the result; names, tags and notes do not."""
+        data = {
+            "schema": SCHEMA,
+            "vehicle": vehicle_digest(self.vehicle),
+            "control": self.control,
+            "mission": self.mission.model_dump(mode="json", by_alias=True),
+            "wind": [float(self.wind.speed_mps), float(self.wind.from_deg), float(self.wind.turbulence_mps)],
+            "settings": {path: _plain(value) for path, value in self.settings.items()},
+            "faults": [fault_table(fault) for fault in self.faults],
+            "requirements": [[r.name, r.formula, r.severity] for r in self.requirements],
+            "seed": self.seed,
+            "until_s": None if self.until_s is None else float(self.until_s),
+            "log_s": float(self.log_s),
+        }
+        text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def to_toml(self) -> str:
+        """A case file that flies exactly this one."""
+        case: dict[str, Any] = {
+            "id": self.case_id, "title": self.title, "vehicle": self.vehicle, "control": self.control,
+            "mission": self.mission_name or _mission_table(self.mission), "until_s": self.until_s, "seeds": self.seed,
+            "log_s": float(self.log_s), "expect": self.expect, "tags": list(self.tags),
+            "wind": {
+                "speed_mps": float(self.wind.speed_mps), "from_deg": float(self.wind.from_deg),
+                "turbulence_mps": float(self.wind.turbulence_mps),
+            },
+            "set": {path: _plain(value) for path, value in self.settings.items()},
+            "fault": [fault_table(fault) for fault in self.faults],
+            "require": [_require_table(requirement) for requirement in self.requirements],
+        }  # fmt: skip
+        case = {key: value for key, value in case.items() if value not in (None, "", [], {})}
+        return f"# {self.id}\n" + write_toml({"schema": SCHEMA, "case": [case]}, TABLES)
+
+    def record(self) -> dict[str, Any]:
+        """Plain data for the store."""
+        return {
+            **{key: getattr(self, key) for key in _PLAIN},
+            "mission": self.mission.model_dump(mode="json", by_alias=True),
+            "wind": asdict(self.wind),
+            "settings": {path: _plain(value) for path, value in self.settings.items()},
+            "faults": [fault_table(fault) for fault in self.faults],
+            "requirements": [asdict(requirement) for requirement in self.requirements],
+            "tags": list(self.tags),
+        }
+
+    @staticmethod
+    def from_record(record: Mapping[str, Any]) -> FlightCase:
+        """The inverse of `record`."""
+        return FlightCase(
+            **{key: record[key] for key in _PLAIN},
+            mission=Mission.model_validate(record["mission"]),
+            wind=Wind(**record["wind"]),
+            settings=dict(record["settings"]),
+            faults=tuple(injection(table) for table in record["faults"]),
+            requirements=tuple(Requirement(**table) for table in record["requirements"]),
+            tags=tuple(record["tags"]),
+        )
+
+
+_PLAIN = (
+    "id", "case_id", "title", "vehicle", "control", "mission_name", "seed", "until_s", "log_s", "expect", "values",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A case brought along from another tool, and what of it has no counterpart here."""
+
+    case: dict[str, Any]  # a table of a case file
+    missing: tuple[str, ...] = ()
+
+    def to_toml(self) -> str:
+        """As a case file."""
+        return case_file([self])
+
+
+def case_file(cases: Sequence[Imported], head: Mapping[str, Any] | None = None) -> str:
+    """A case file with imported cases; what has no counterpart is said in each case's note."""
+    tables = []
+    for imported in cases:
+        said = imported.case.get("note", "")
+        lost = [f"No counterpart: {'; '.join(imported.missing)}."] if imported.missing else []
+        note = {"note": " ".join(filter(None, [said, *lost]))} if said or lost else {}
+        tables.append({key: value for key, value in (imported.case | note).items() if value not in ("", [], {})})
+    return write_toml({"schema": SCHEMA, **(head or {}), "case": tables}, TABLES)
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as floats, sequences as lists."""
+    return float(value) if isinstance(value, int | float) else [_plain(entry) for entry in value]
+
+
+def fault_table(injection: Injection) -> dict[str, Any]:
+    """A fault as a case file says it, without what is usual."""
+    table: dict[str, Any] = {"id": injection.fault.id}
+    if injection.fault.counts_instances:
+        table["instance"] = injection.instance
+    if injection.axis is not None:
+        table["axis"] = injection.axis
+    table |= {"severity": float(injection.severity), "start_s": float(injection.start_s)}
+    if math.isfinite(injection.end_s):
+        table["end_s"] = float(injection.end_s)
+    if injection.shape == "ramp":
+        table |= {"shape": "ramp", "rise_s": float(injection.rise_s)}
+    elif injection.shape == "intermittent":
+        table |= {"shape": "intermittent", "period_s": float(injection.period_s), "duty": float(injection.duty)}
+    if injection.when:
+        table["when"] = injection.when
+    return table
+
+
+def _mission_table(mission: Mission) -> dict[str, Any]:
+    table = mission.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    table.pop("schema_version", None)
+    return {key: value for key, value in table.items() if key != "item"} | {
+        "item": [{"kind": item.kind, **item.model_dump(mode="json", exclude_defaults=True)} for item in mission.item]
+    }
+
+
+def _require_table(requirement: Requirement) -> dict[str, Any]:
+    """In the words of the case; a formula of the library is not written out."""
+    if requirement.use:
+        table: dict[str, Any] = {"use": requirement.use, "params": requirement.params, "name": requirement.name}
+    else:
+        table = {"name": requirement.name, "formula": requirement.formula}
+    table["severity"] = requirement.severity
+    return {key: value for key, value in table.items() if value not in ("", {})}
+
+
+def vehicle_digest(vehicle: str) -> str:
+    """Hash of what a vehicle file and those it is based on say; comments do not count."""
+    path = vehicle_path(vehicle)
+    return _file_digest(path, path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=256)
+def _file_digest(path: Path, changed_ns: int) -> str:
+    data = read_tables(path)
+    return hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def injection(table: Mapping[str, Any]) -> Injection:
+    """A fault table without ranges as an order."""
+    values: dict[str, Any] = {
+        key: float(table[key]) for key in ("severity", "start_s", "end_s", "duty") if key in table
+    }
+    values |= {key: float(table[key]) for key in ("rise_s", "period_s") if key in table}
+    values |= {key: table[key] for key in ("instance", "shape", "when") if key in table}
+    if "axis" in table:
+        values["axis"] = int(table["axis"])
+    if isinstance(values.get("instance"), float):
+        values["instance"] = int(values["instance"])
+    if "duration_s" in table:
+        values["end_s"] = values.get("start_s", 0.0) + float(table["duration_s"])
+    assert values.get("shape", "step") in SHAPES
+    return Injection(FAULTS[table["id"]], **values)

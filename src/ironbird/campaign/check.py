@@ -1,0 +1,369 @@
+"""What a case names must exist: vehicles, missions, faults, parameters, signals. Nothing is compiled for that."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast, get_args
+
+from pydantic import ValidationError
+
+from ironbird.blocks.controllers.navigator import MODES
+from ironbird.campaign.case import LONGEST_GRID, Case, Spread, injection, is_spread
+from ironbird.campaign.flight import ALIASES, targets_in
+from ironbird.campaign.mission import Mission, load_mission, mission_names
+from ironbird.campaign.sampling import SAMPLED
+from ironbird.campaign.suite import SEVERITY, Planned, Problem, grammar_words, near_words, requirement, variable_name
+from ironbird.campaign.toml_text import Path as KeyPath
+from ironbird.campaign.traces import known_aliases, known_units
+from ironbird.compiler.compiled import CompiledModel
+from ironbird.compiler.flatten import Column
+from ironbird.errors import FaultError, IronbirdError, UnknownNameError
+from ironbird.faults.catalog import FAULTS
+from ironbird.model.diagram import Diagram, as_column
+from ironbird.requirements import library
+from ironbird.requirements.formula import parse_formula
+from ironbird.runtime.predicate import parse_predicate
+from ironbird.vehicles.load import TEMPLATES, load_spec, load_vehicle, vehicle_ids, vehicle_path
+
+SEVERITIES: tuple[str, ...] = get_args(library.Severity)
+WORDS = {name: float(number) for number, name in enumerate(MODES)}
+
+
+class Outline:
+    """Names and units of a vehicle's parameters and signals: what checks need of a model, without compiling it."""
+
+    def __init__(self, diagram: Diagram) -> None:
+        self.name = diagram.name
+        self.log, self.p = Column("signal"), Column("parameter")
+        for path, block in diagram.blocks.items():
+            for name, signal in block.outputs.items():
+                self.log.append(f"{path}.{name}", signal)
+            for name, param in block.params.items():
+                self.p.append(f"{path}.{name}", param)
+
+    def model(self) -> CompiledModel:
+        """In the place of a compiled model, for code that reads names alone."""
+        flat = SimpleNamespace(log=self.log, p=self.p)
+        names = {"params": lambda: dict(self.p.signals), "signals": lambda: dict(self.log.signals)}
+        return cast(CompiledModel, SimpleNamespace(name=self.name, flat=flat, **names))
+
+
+def outline(vehicle: str, control: str) -> Outline:
+    """The outline of a vehicle; kept until its file changes."""
+    path = vehicle_path(vehicle)
+    return _outline(str(vehicle), control, path, path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=64)
+def _outline(vehicle: str, control: str, path: Path, changed_ns: int) -> Outline:
+    return Outline(load_vehicle(vehicle, control=control).diagram)
+
+
+def problems_of(case: Planned) -> list[Problem]:
+    """All problems of a case that keeps to the grammar."""
+    found = _reference_problems(case)
+    if found:
+        return found
+    plain = Planned(_dereferenced(case), case.source, case.number, case.defaults)
+    found = _plan_problems(case) or _grammar_again(plain)
+    if found:
+        return found
+    names, found = _vehicles(plain)
+    outlines = [outline(vehicle, control) for vehicle, control in names]
+    found += _mission_problems(plain, outlines)
+    found += _setting_problems(plain, outlines)
+    found += _fault_problems(plain, outlines)
+    found += _requirement_problems(plain, outlines)
+    return found
+
+
+# ---------------------------------------------------------------------- shared parameters and plans
+
+
+def _reference_problems(case: Planned) -> list[Problem]:
+    found = []
+    shared = case.data.get("vary", {})
+    used = set()
+    for path, value in case.quantities():
+        if isinstance(value, str) and value.startswith("$"):
+            used.add(value[1:])
+            if value[1:] not in shared:
+                unknown = UnknownNameError("shared parameter", value[1:], shared)
+                found.append(_unknown(case, path, unknown, f"add {value[1:]} = … to [case.vary]"))
+    for name, value in shared.items():
+        if isinstance(value, str) and value.startswith("$"):
+            found.append(
+                case.problem(("vary", name), "a shared parameter cannot name another", "write its values here")
+            )
+        elif name not in used:
+            cure = f'write "${name}" where it is meant, or leave it out'
+            found.append(case.problem(("vary", name), f"nothing uses the shared parameter '{name}'", cure))
+    for path, value in case.quantities():
+        if is_spread(value) and variable_name(path) in shared:
+            cure = "give the shared parameter another name"
+            found.append(case.problem(path, f"'{variable_name(path)}' is also the name of a shared parameter", cure))
+    return found
+
+
+def _dereferenced(case: Planned) -> dict[str, Any]:
+    """The case with the shared parameters' values in the places that name them."""
+    shared = case.data.get("vary", {})
+
+    def fill(value: Any) -> Any:
+        if isinstance(value, str) and value.startswith("$"):
+            return shared[value[1:]]
+        if isinstance(value, Mapping):
+            return {key: fill(entry) for key, entry in value.items()}
+        return [fill(entry) for entry in value] if isinstance(value, list) else value
+
+    return {key: fill(value) for key, value in case.data.items() if key != "vary"}
+
+
+def _grammar_again(case: Planned) -> list[Problem]:
+    """The grammar with shared parameters filled in: their values may be outside the bounds of a place."""
+    try:
+        Case.model_validate(case.data)
+    except ValidationError as error:
+        return [case.problem(path, message, cure) for path, message, cure in grammar_words(case.data, error, ("case",))]
+    return []
+
+
+def _plan_problems(case: Planned) -> list[Problem]:
+    plan, found = case.plan, []
+    if plan.kind in SAMPLED:
+        if case.variables or "seeds" not in case.data:
+            return []
+        return [case.problem(("plan",), "nothing varies", "leave seeds out: each sample then has its own")]
+    size = 1
+    for name, spread in case.variables.items():
+        levels = spread.levels()
+        if levels is None:
+            cure = 'add steps = 5, or a [case.plan] with kind = "latin_hypercube" or "monte_carlo" and samples'
+            message = f"{spread.kind} has no levels for a plan of kind {plan.kind}"
+            found.append(case.problem(_place_of(case, name), message, cure))
+        size *= len(levels or [0])
+    if not found and plan.kind == "grid" and size > LONGEST_GRID:
+        cure = 'choose kind = "pairwise" or "latin_hypercube"'
+        found.append(case.problem(("plan", "kind"), f"the grid has {size} points", cure))
+    return found
+
+
+def _place_of(case: Planned, name: str) -> KeyPath:
+    """Where a varied parameter is written."""
+    if name in case.data.get("vary", {}):
+        return ("vary", name)
+    return next(path for path, value in case.quantities() if is_spread(value) and variable_name(path) == name)
+
+
+# ---------------------------------------------------------------------- names
+
+
+def _options(value: Any) -> list[Any]:
+    """All values that a place may take; of a distribution its bounds."""
+    if not is_spread(value):
+        return [value]
+    spread = Spread.model_validate(value)
+    levels = spread.levels()
+    return list(levels) if levels is not None else list(spread.extremes())
+
+
+def _unknown(case: Planned, path: KeyPath, error: UnknownNameError, otherwise: str) -> Problem:
+    return case.problem(path, str(error).partition(";")[0], near_words(error, otherwise))
+
+
+def _refused(case: Planned, path: KeyPath, error: IronbirdError, cure: str) -> Problem:
+    if isinstance(error, UnknownNameError):
+        return _unknown(case, path, error, cure)
+    return case.problem(path, " ".join(str(error).split()), cure)
+
+
+def _vehicles(case: Planned) -> tuple[list[tuple[str, str]], list[Problem]]:
+    """Vehicle and control in all combinations, as far as they exist."""
+    names, found = [], []
+    if "vehicle" not in case.data:
+        return [], [case.problem((), "the case has no vehicle", 'add vehicle = "quad_f450"')]
+    for vehicle in _options(case.data["vehicle"]):
+        try:
+            offered = TEMPLATES[load_spec(vehicle).template].controls
+        except IronbirdError as error:
+            cure = f"one of {', '.join(vehicle_ids())}; or a TOML file"
+            found.append(_refused(case, ("vehicle",), error, cure))
+            continue
+        for control in _options(case.data.get("control", offered[0])):
+            if control not in offered:
+                unknown = UnknownNameError("kind of control", control, offered, f"vehicle '{vehicle}'")
+                found.append(_unknown(case, ("control",), unknown, f"one of {', '.join(offered)}"))
+            else:
+                names.append((vehicle, control))
+    return names, found
+
+
+def _mission_problems(case: Planned, outlines: Sequence[Outline]) -> list[Problem]:
+    path: KeyPath = ("mission",)
+    text = case.data.get("mission")
+    missions: list[Mission] = []
+    if isinstance(text, Mapping) and not is_spread(text):
+        try:
+            missions.append(Mission.model_validate({"schema": 1, **_nominal(text)}))
+        except ValidationError as error:
+            found = grammar_words(_nominal(text), error, ("case", "mission"))
+            return [case.problem((*path, *place), message, cure) for place, message, cure in found]
+    else:
+        for name in _options(text) if text is not None else []:
+            try:
+                missions.append(load_mission(name))
+            except IronbirdError as error:
+                cure = f"one of {', '.join(mission_names())}; or a TOML file"
+                return [_refused(case, path, error, cure)]
+    for known in outlines:
+        table = known.p.signals.get("navigator.table")
+        if table is None:
+            cure = "choose a vehicle with a navigator"
+            return [case.problem(("vehicle",), f"'{known.name}' has no navigator and flies no mission", cure)]
+        for mission in missions:
+            if len(mission.item) > table.columns:
+                message = (
+                    f"the mission has {len(mission.item)} items; the navigator of '{known.name}' takes {table.columns}"
+                )
+                return [case.problem(path, message, "make it shorter")]
+    return []
+
+
+def _nominal(value: Any) -> Any:
+    """One of the values of everything that varies."""
+    if is_spread(value):
+        return _options(value)[0]
+    if isinstance(value, Mapping):
+        return {key: _nominal(entry) for key, entry in value.items()}
+    return [_nominal(entry) for entry in value] if isinstance(value, list) else value
+
+
+def _setting_problems(case: Planned, outlines: Sequence[Outline]) -> list[Problem]:
+    found = []
+    for name, text in case.data.get("set", {}).items():
+        for known in outlines:
+            message = _setting_problem(name, text, known)
+            if message is not None:
+                found.append(case.problem(("set", name), *message))
+                break
+    return found
+
+
+def _setting_problem(name: str, text: Any, known: Outline) -> tuple[str, str] | None:
+    path, _, index = name.partition("[")
+    signal = known.p.signals.get(path)
+    if signal is None:
+        unknown = UnknownNameError("parameter", path, known.p.signals, f"vehicle '{known.name}'")
+        return str(unknown).partition(";")[0], near_words(unknown, "see 'ironbird show' for the vehicle's parts")
+    if index and not (index[:-1].isdigit() and index.endswith("]") and int(index[:-1]) < signal.size):
+        return f"{path} has {signal.size} entries", f"write {path}[0] to {path}[{signal.size - 1}]"
+    for value in _options(text):
+        if isinstance(value, str):
+            return "a number is needed, not words", "write { grid = [1.2, 1.6] } with numbers"
+        try:
+            column = (
+                [float(value)] if index and not isinstance(value, list) else as_column(value, signal, name).tolist()
+            )
+        except IronbirdError as error:
+            return str(error), f"write {signal.size} number(s)"
+        worst = [number for number in column if not signal.low <= number <= signal.high]
+        if worst:
+            cure = f"write a number from {signal.low:g} to {signal.high:g}"
+            cure += "; cut the normal distribution with within = [a, b]" if "normal" in str(text) else ""
+            return f"{worst[0]:g} {signal.unit} is outside its range", cure
+    return None
+
+
+def _fault_problems(case: Planned, outlines: Sequence[Outline]) -> list[Problem]:
+    found = []
+    for number, table in enumerate(case.data.get("fault", [])):
+        found += list(_one_fault(case, ("fault", number), table, outlines))
+    return found
+
+
+def _one_fault(
+    case: Planned, path: KeyPath, table: Mapping[str, Any], outlines: Sequence[Outline]
+) -> Iterator[Problem]:
+    for id in _options(table["id"]):
+        if id not in FAULTS:
+            yield _unknown(case, (*path, "id"), UnknownNameError("fault", id, FAULTS), "see 'ironbird faults'")
+            return
+        if "instance" in table and not FAULTS[id].counts_instances:
+            yield case.problem((*path, "instance"), f"{id} has no instances", "leave the key out")
+            return
+        for instance in _options(table.get("instance", 1)):
+            for axis in _options(table.get("axis")):
+                concrete = _nominal({**table, "id": id})
+                concrete |= {"instance": instance} if "instance" in table else {}
+                concrete |= {"axis": axis} if axis is not None else {}
+                for known in outlines:
+                    problem = _fault_on(case, path, concrete, known)
+                    if problem is not None:
+                        yield problem
+                        return
+
+
+def _fault_on(case: Planned, path: KeyPath, table: Mapping[str, Any], known: Outline) -> Problem | None:
+    """The first problem of a fault on a vehicle."""
+    try:
+        order = injection(table)
+    except FaultError as error:
+        return case.problem(path, str(error), "see 'ironbird faults'")
+    try:
+        targets = targets_in(known.model(), order)
+    except FaultError:
+        pattern = next(t for t in order.targets if "*" in t or t not in known.p.signals)
+        unknown = UnknownNameError("parameter", pattern, known.p.signals, f"vehicle '{known.name}'")
+        key = "instance" if order.fault.counts_instances and "instance" in table else "id"
+        where = f"{order.fault.id} needs {pattern}, which vehicle '{known.name}' does not have"
+        return case.problem((*path, key), where, near_words(unknown, "choose another vehicle, control or fault"))
+    for target, _ in targets:
+        name, _, index = target.partition("[")
+        size = known.p.signals[name].size
+        if order.axis is not None and size > 1 and int(index[:-1]) >= size:
+            return case.problem((*path, "axis"), f"{name} has {size} entries", f"write 0 to {size - 1}")
+    if order.when:
+        try:
+            parse_predicate(order.when, known.model(), WORDS, ALIASES)
+        except IronbirdError as error:
+            message, _, cure = str(error).partition("; ")
+            return case.problem(
+                (*path, "when"), message, cure or 'write, for example, altitude > 5 and mode == "mission"'
+            )
+    return None
+
+
+def _requirement_problems(case: Planned, outlines: Sequence[Outline]) -> list[Problem]:
+    found = []
+    names: set[str] = set()
+    for number, table in enumerate(case.data.get("require", [])):
+        path: KeyPath = ("require", number)
+        severity = table.get("severity", SEVERITY)
+        if severity not in SEVERITIES:
+            unknown = UnknownNameError("severity", severity, SEVERITIES)
+            found.append(_unknown(case, (*path, "severity"), unknown, f"one of {', '.join(SEVERITIES)}"))
+        try:
+            known = requirement(_nominal(table))
+            for vehicle in outlines:
+                model = vehicle.model()
+                parse_formula(known.formula, units=known_units(model), aliases=known_aliases(model), words=WORDS)
+        except IronbirdError as error:
+            message, _, cure = str(error).partition("\n")[0].partition("; ")
+            at = "params" if isinstance(error, UnknownNameError) and error.kind == "parameter" else "use"
+            at = at if "use" in table else "formula"
+            found.append(case.problem((*path, at), message, cure or _cure_of_requirement(table)))
+            continue
+        if known.name in names:
+            found.append(case.problem(path, f"the name '{known.name}' is taken", 'add name = "…" with another name'))
+        names.add(known.name)
+    return found
+
+
+def _cure_of_requirement(table: Mapping[str, Any]) -> str:
+    template = library.TEMPLATES.get(table.get("use", ""))
+    if template is None:
+        return "correct the formula" if "formula" in table else f"one of {', '.join(library.TEMPLATES)}"
+    return f"write params = {{ … }} with {', '.join(template.parameters) or 'nothing in it'}"

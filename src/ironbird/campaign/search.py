@@ -1,0 +1,333 @@
+"""Search: flights that fail, the line between survived and lost, and the smallest fault that still fails.
+
+All searches fly many candidates side by side and are repeatable: equal cases and seeds give equal findings.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ironbird.campaign.batch import fly_all
+from ironbird.campaign.case import FlightCase
+from ironbird.campaign.flight import Wind
+from ironbird.campaign.suite import Planned
+from ironbird.campaign.verdict import FAIL, PASS, FlightResult
+from ironbird.errors import IronbirdError, UnknownNameError
+from ironbird.faults.spec import Injection
+
+ROUND = 32  # candidates flown at once
+SCORE_WEIGHT = 1e-3  # of the graded score beside the margin: tells near from far where the margin is only yes or no
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One flight of a search."""
+
+    case: FlightCase
+    result: FlightResult
+
+
+@dataclass(frozen=True)
+class Falsification:
+    """What a search for failing flights came to."""
+
+    flown: list[Candidate]
+
+    @property
+    def worst(self) -> Candidate:
+        """The flight with the smallest margin."""
+        judged = [c for c in self.flown if c.result.verdict in (PASS, FAIL)]
+        if not judged:
+            raise IronbirdError(f"no flight of the search could be judged: {self.flown[0].result.sentence}")
+        return min(judged, key=lambda c: _objective(c.result))
+
+    @property
+    def failing(self) -> list[Candidate]:
+        """Flights that failed, in the order of the search."""
+        return [c for c in self.flown if c.result.verdict == FAIL]
+
+    def sentence(self) -> str:
+        """For people."""
+        worst = self.worst
+        values = ", ".join(
+            f"{k} = {v:g}" if isinstance(v, float) else f"{k} = {v}" for k, v in worst.case.values.items()
+        )
+        found = f"{len(self.failing)} of {len(self.flown)} flights failed"
+        return f"{found}; the worst has margin {worst.result.margin:.4g} at {values}: {worst.result.sentence}"
+
+
+def _objective(result: FlightResult) -> float:
+    margin = result.margin if math.isfinite(result.margin) else math.copysign(1e6, result.margin)
+    score = result.score if math.isfinite(result.score) else 0.0
+    return margin + SCORE_WEIGHT * score
+
+
+def falsify(
+    planned: Planned, *, trials: int, seed: int = 0, progress: Callable[[float], None] | None = None
+) -> Falsification:
+    """Look for the values of a case's varied parameters at which the requirements have the smallest margin.
+
+    [Optuna]'s tree-structured Parzen estimator proposes points in rounds; each parameter is searched over the share of
+    its distribution, so that words, levels and logarithmic ranges need nothing of their own.
+    """
+    import optuna
+
+    if not planned.variables:
+        raise IronbirdError(
+            f"case '{planned.id}' has nothing that varies: a search needs a range, as {{ uniform = [0, 1] }}"
+        )
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with warnings.catch_warnings():  # batches need the constant liar, which Optuna calls experimental
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True, n_startup_trials=ROUND)
+    study = optuna.create_study(direction="minimize", sampler=sampler)
+    flown: list[Candidate] = []
+    while len(flown) < trials:
+        asked = [study.ask() for _ in range(min(ROUND, trials - len(flown)))]
+        cases = []
+        for number, trial in enumerate(asked, start=len(flown) + 1):
+            shares = {name: min(trial.suggest_float(name, 0.0, 1.0), 1.0 - 2**-53) for name in planned.variables}
+            values = {name: spread.at(shares[name]) for name, spread in planned.variables.items()}
+            cases.append(planned.flight(values, number, planned.seeds_at(number)[0]))
+        results = fly_all(cases)
+        for trial, case, result in zip(asked, cases, results, strict=True):
+            flown.append(Candidate(case, result))
+            if result.verdict in (PASS, FAIL):
+                study.tell(trial, _objective(result))
+            else:  # void or error: says nothing about the margin
+                study.tell(trial, state=optuna.trial.TrialState.FAIL)
+        if progress:
+            progress(len(flown) / trials)
+    return Falsification(flown)
+
+
+# ---------------------------------------------------------------------- boundaries
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """Where along one parameter flights begin to fail."""
+
+    name: str
+    survived: float  # last value that passes
+    lost: float  # first value that fails
+    flown: list[Candidate]
+    monotone: bool  # whether all flights on each side agree
+
+    @property
+    def value(self) -> float:
+        """The middle between the last pass and the first failure."""
+        return (self.survived + self.lost) / 2.0
+
+
+def boundary(
+    planned: Planned, name: str, fixed: dict[str, float | str] | None = None, *, tolerance: float = 0.005
+) -> Boundary | None:
+    """The value of one parameter at which the case turns from pass to fail, to a share of its range.
+
+    The others stay at `fixed`, or at the middle of their range. Sections of the interval are flown side by side. None
+    if no section has two verdicts.
+    """
+    if name not in planned.variables:
+        raise UnknownNameError("varied parameter", name, planned.variables, f"case '{planned.id}'")
+    extremes = planned.variables[name].extremes()
+    low, high = min(extremes), max(extremes)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise IronbirdError(f"{name} has no bounds: give {{ uniform = [a, b] }}")
+    others = {n: spread.at(0.5) for n, spread in planned.variables.items()} | dict(fixed or {})
+    span, flown, monotone = high - low, [], True
+    sections = ROUND // 2
+    while True:
+        points = [low + (high - low) * i / sections for i in range(sections + 1)]
+        found = _fly_values(planned, [{**others, name: value} for value in points])
+        flown += found
+        fails = [c.result.verdict != PASS for c in found]
+        changes = [i for i in range(sections) if fails[i] != fails[i + 1]]
+        if not changes:
+            return None
+        monotone &= len(changes) == 1
+        low, high = points[changes[0]], points[changes[0] + 1]
+        if high - low <= tolerance * span:
+            survived, lost = (low, high) if fails[changes[0] + 1] else (high, low)
+            return Boundary(name, survived, lost, flown, monotone)
+
+
+def _fly_values(planned: Planned, values: Sequence[dict[str, float | str]]) -> list[Candidate]:
+    cases = [planned.flight(v, number, planned.seeds_at(1)[0]) for number, v in enumerate(values, start=1)]
+    return [Candidate(case, result) for case, result in zip(cases, fly_all(cases), strict=True)]
+
+
+@dataclass(frozen=True)
+class Map:
+    """Verdicts over two parameters, and the line between survived and lost."""
+
+    across: str
+    along: str
+    x: list[float]
+    y: list[float]
+    verdicts: np.ndarray  # [y, x] of words
+    margins: np.ndarray  # [y, x]
+    line: list[tuple[float, float]] = field(default_factory=list)  # x and the y at which it turns
+
+
+def boundary_map(
+    planned: Planned, across: str, along: str, *, points: int = 12, tolerance: float = 0.02,
+    progress: Callable[[float], None] | None = None,
+) -> Map:  # fmt: skip
+    """Fly a grid over two parameters and refine the line between pass and fail along the second one."""
+    for name in (across, along):
+        if name not in planned.variables:
+            raise UnknownNameError("varied parameter", name, planned.variables, f"case '{planned.id}'")
+    x, y = (np.linspace(*_limits(planned, name), points).tolist() for name in (across, along))
+    others = {n: spread.at(0.5) for n, spread in planned.variables.items()}
+    found = _fly_values(planned, [{**others, across: a, along: b} for b in y for a in x])
+    verdicts = np.array([c.result.verdict for c in found]).reshape(points, points)
+    margins = np.array([c.result.margin for c in found]).reshape(points, points)
+    line = []
+    for column, value in enumerate(x):
+        turn = (
+            boundary(planned, along, {across: value}, tolerance=tolerance)
+            if len(set(verdicts[:, column])) > 1
+            else None
+        )
+        if turn is not None:
+            line.append((value, turn.value))
+        if progress:
+            progress((column + 1) / points)
+    return Map(across, along, x, y, verdicts, margins, line)
+
+
+def _limits(planned: Planned, name: str) -> tuple[float, float]:
+    extremes = planned.variables[name].extremes()
+    if not extremes or not all(math.isfinite(value) for value in extremes):
+        raise IronbirdError(f"{name} has no bounds: give {{ uniform = [a, b] }}")
+    return min(extremes), max(extremes)
+
+
+# ---------------------------------------------------------------------- shrinking
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    """A failing flight and the smallest one found that fails in the same way."""
+
+    first: FlightCase
+    case: FlightCase
+    result: FlightResult
+    flown: int
+
+    def sentence(self) -> str:
+        """For people."""
+        case = self.case
+        faults = " and ".join(_fault_words(injection) for injection in case.faults) or "no fault at all"
+        where = f"in {case.wind.describe()}" if case.wind != Wind() else "in calm air"
+        changed = ", ".join(f"{path} = {value}" for path, value in case.settings.items())
+        more = f", with {changed}" if changed else ""
+        return f"{faults} {where}{more} is enough: {self.result.sentence}"
+
+
+def _fault_words(injection: Injection) -> str:
+    part = f" of part {injection.instance}" if injection.fault.counts_instances else ""
+    lasts = f" for {injection.end_s - injection.start_s:.3g} s" if math.isfinite(injection.end_s) else ""
+    return f"{injection.fault.id}{part} with severity {injection.severity:.4g}{lasts}"
+
+
+def shrink(case: FlightCase, *, tolerance: float = 0.01, progress: Callable[[int], None] | None = None) -> Shrunk:
+    """Make a failing flight smaller as long as it fails by the same requirement.
+
+    Left out if possible: faults, wind, turbulence, settings. Then severity and duration of each fault are cut to the
+    smallest that still fails, to a share `tolerance` of them; several passes, as one cut may allow another.
+    """
+    result = fly_all([case])[0]
+    if result.verdict != FAIL:
+        raise IronbirdError(f"flight {case.id} does not fail ({result.verdict}): there is nothing to shrink")
+    broken = {j.name for j in result.judgements if not j.holds}
+    flown = 1
+
+    def fails(candidates: Sequence[FlightCase]) -> list[FlightResult | None]:
+        nonlocal flown
+        results = fly_all(candidates)
+        flown += len(candidates)
+        if progress:
+            progress(flown)
+        return [r if _same(r, broken) else None for r in results]
+
+    best, kept = case, result
+    while True:
+        before = best
+        for candidates in (_without(best), _calmer(best)):
+            for candidate, hit in zip(candidates, fails(candidates) if candidates else [], strict=True):
+                if hit is not None:
+                    best, kept = candidate, hit
+                    break
+        for number in range(len(best.faults)):
+            for key in ("severity", "end_s"):
+                best, kept = _cut(best, kept, number, key, tolerance, fails)
+        if best == before:
+            return Shrunk(case, best, kept, flown)
+
+
+def _same(result: FlightResult, broken: set[str]) -> bool:
+    return result.verdict == FAIL and any(j.name in broken and not j.holds for j in result.judgements)
+
+
+def _without(case: FlightCase) -> list[FlightCase]:
+    """The flight without one of its faults."""
+    if len(case.faults) < 2:
+        return []
+    return [
+        replace(case, faults=tuple(f for n, f in enumerate(case.faults) if n != number))
+        for number in range(len(case.faults))
+    ]
+
+
+def _calmer(case: FlightCase) -> list[FlightCase]:
+    """Without all that is unusual, then without one thing at a time."""
+    simpler: list[FlightCase] = []
+    plain = replace(case, wind=Wind(), settings={})
+    if plain != case:
+        simpler.append(plain)
+    if case.wind.speed_mps:
+        simpler.append(replace(case, wind=replace(case.wind, speed_mps=0.0)))
+    if case.wind.turbulence_mps:
+        simpler.append(replace(case, wind=replace(case.wind, turbulence_mps=0.0)))
+    simpler += [replace(case, settings={p: v for p, v in case.settings.items() if p != path}) for path in case.settings]
+    return simpler
+
+
+def _cut(
+    case: FlightCase, result: FlightResult, number: int, key: str, tolerance: float,
+    fails: Callable[[Sequence[FlightCase]], list[FlightResult | None]],
+) -> tuple[FlightCase, FlightResult]:  # fmt: skip
+    """The smallest severity or duration of one fault that still fails, by sections flown side by side."""
+    injection = case.faults[number]
+    if key == "end_s" and not math.isfinite(injection.end_s):
+        longest = result.ended_s - injection.start_s
+        if longest <= 0 or injection.when:
+            return case, result
+    else:
+        longest = injection.end_s - injection.start_s if key == "end_s" else injection.severity
+    low, high, best = 0.0, longest, (case, result)
+    while high - low > tolerance * longest:
+        points = [low + (high - low) * i / ROUND for i in range(1, ROUND)]
+        candidates = []
+        for value in points:
+            end_s = injection.start_s + value
+            smaller = replace(injection, severity=value) if key == "severity" else replace(injection, end_s=end_s)
+            faults = tuple(smaller if n == number else f for n, f in enumerate(case.faults))
+            candidates.append(replace(case, faults=faults))
+        hits = fails(candidates)
+        first = next((i for i, hit in enumerate(hits) if hit is not None), None)
+        if first is None:
+            low = points[-1]
+            continue
+        hit = hits[first]
+        assert hit is not None
+        best = (candidates[first], hit)
+        low, high = (points[first - 1] if first else low), points[first]
+    return best

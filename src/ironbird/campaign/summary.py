@@ -1,0 +1,112 @@
+"""A campaign in figures: verdicts by case, worst margins, failure probabilities; and two campaigns side by side."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ironbird.campaign.statistics import Probability, failure_probability
+from ironbird.campaign.verdict import FAIL, PASS, VERDICTS, FlightResult
+
+
+@dataclass(frozen=True)
+class CaseSummary:
+    """All flights of one case."""
+
+    case_id: str
+    verdicts: dict[str, int]
+    expected: int  # flights that came out as the case says
+    flights: int
+    worst: FlightResult
+    probability: Probability  # of failing, among flights that passed or failed
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether every flight came out as the case says."""
+        return self.expected == self.flights
+
+
+def by_case(results: Sequence[FlightResult], confidence: float = 0.95) -> list[CaseSummary]:
+    """Summaries in the order in which the cases first appear."""
+    groups: dict[str, list[FlightResult]] = {}
+    for result in results:
+        groups.setdefault(result.case_id, []).append(result)
+    found = []
+    for case_id, flights in groups.items():
+        counts = Counter(flight.verdict for flight in flights)
+        judged = counts[PASS] + counts[FAIL]
+        found.append(
+            CaseSummary(
+                case_id, {v: counts[v] for v in VERDICTS}, sum(f.as_expected for f in flights), len(flights),
+                min(flights, key=_margin), failure_probability(counts[FAIL], judged, confidence),
+            )
+        )  # fmt: skip
+    return found
+
+
+def _margin(result: FlightResult) -> float:
+    return math.inf if math.isnan(result.margin) else result.margin
+
+
+def exit_code(results: Sequence[FlightResult]) -> int:
+    """0 if every flight came out as its case says (without a word of it: passed), else 1."""
+    return 0 if results and all(result.as_expected for result in results) else 1
+
+
+@dataclass(frozen=True)
+class Change:
+    """A flight that is in both campaigns and came out differently."""
+
+    flight_id: str
+    before: FlightResult
+    after: FlightResult
+
+    @property
+    def margin(self) -> float:
+        """By how much the margin moved; negative is worse."""
+        if self.before.margin == self.after.margin:
+            return 0.0
+        return self.after.margin - self.before.margin
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two campaigns side by side, flight by flight."""
+
+    verdicts: list[Change]  # changed verdicts
+    margins: list[Change]  # same verdict, another margin; largest movement first
+    redefined: list[str]  # same id, another definition: not comparable
+    only_before: list[str]
+    only_after: list[str]
+    same: int  # flights with equal hashes of their logs
+
+    def record(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "verdicts": [[c.flight_id, c.before.verdict, c.after.verdict] for c in self.verdicts],
+            "margins": [[c.flight_id, _text(c.before.margin), _text(c.after.margin)] for c in self.margins],
+            "redefined": self.redefined, "only_before": self.only_before, "only_after": self.only_after,
+            "same": self.same,
+        }  # fmt: skip
+
+
+def _text(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)
+
+
+def compare(before: Sequence[FlightResult], after: Sequence[FlightResult]) -> Difference:
+    """Which verdicts changed, and by how much the margins moved."""
+    old, new = {r.id: r for r in before}, {r.id: r for r in after}
+    both = [id for id in old if id in new]
+    changes = [Change(id, old[id], new[id]) for id in both if old[id].digest == new[id].digest]
+    moved = [c for c in changes if c.before.verdict == c.after.verdict and c.margin != 0.0]
+    return Difference(
+        verdicts=[c for c in changes if c.before.verdict != c.after.verdict],
+        margins=sorted(moved, key=lambda c: -abs(c.margin) if not math.isnan(c.margin) else 0.0),
+        redefined=[id for id in both if old[id].digest != new[id].digest],
+        only_before=[id for id in old if id not in new], only_after=[id for id in new if id not in old],
+        same=sum(c.before.sha256 == c.after.sha256 for c in changes),
+    )  # fmt: skip

@@ -1,0 +1,586 @@
+"""The verbs `ironbird case` and `ironbird campaign`: cases in, verdicts, reports and evidence out."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ironbird.cli_parts import JsonOption, fail, print_table, progress_bar
+from ironbird.errors import IronbirdError, StoreError
+
+if TYPE_CHECKING:
+    from ironbird.campaign.runner import Progress
+    from ironbird.campaign.store import Campaign, Store
+    from ironbird.campaign.suite import Planned
+
+case_app = typer.Typer(no_args_is_help=True, help="Test cases as text: check, count, import.")
+campaign_app = typer.Typer(
+    no_args_is_help=True, help="Fly many cases, judge them, keep the results, look for what breaks the vehicle."
+)
+
+SuiteArgument = Annotated[str, typer.Argument(help="A case or suite file (TOML), or a built-in suite: safety, …")]
+NameArgument = Annotated[str, typer.Argument(help="Name of the campaign (see 'ironbird campaign list').")]
+StoreOption = Annotated[
+    str | None,
+    typer.Option(
+        "--store", metavar="URL", help="sqlite:///FILE or postgresql://USER@HOST/NAME; a file in out/campaigns."
+    ),
+]
+WorkersOption = Annotated[int | None, typer.Option(help="Processes; by default one per core.", min=1, max=256)]
+DaskOption = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Fly on a Dask cluster, for example tcp://host:8786.")
+]
+OutOption = Annotated[Path | None, typer.Option(help="Where to write; beside the store by default.")]
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    try:
+        yield
+    except IronbirdError as error:
+        fail(error)
+    except OSError as error:
+        fail(IronbirdError(f"cannot read or write: {error}"))
+
+
+# ---------------------------------------------------------------------- cases
+
+
+@case_app.command("check")
+def check_cases(
+    files: Annotated[list[str], typer.Argument(help="Case or suite files.")], as_json: JsonOption = False
+) -> None:
+    """Check files: each problem with its line, key, and how to cure it. Exit code 2 if there is any."""
+    from ironbird.campaign.suite import check, load_suite
+
+    with _errors():
+        problems = {name: check(name) for name in files}
+        if as_json:
+            typer.echo(json.dumps({name: [vars(p) for p in found] for name, found in problems.items()}, indent=2))
+        else:
+            for name, found in problems.items():
+                for problem in found:
+                    typer.secho(str(problem), fg="red", err=True)
+                if not found:
+                    suite = load_suite(name)
+                    typer.echo(f"{name}: {len(suite.cases)} cases, {suite.count()} flights, no problems")
+    if any(problems.values()):
+        raise typer.Exit(2)
+
+
+@case_app.command("list")
+def list_cases(suite: SuiteArgument, as_json: JsonOption = False) -> None:
+    """List the cases of a suite and how many flights each makes."""
+    from ironbird.campaign.suite import load_suite
+
+    with _errors():
+        loaded = load_suite(suite)
+        if as_json:
+            rows = [
+                {"id": c.id, "title": c.data.get("title", ""), "flights": c.count(), "varies": list(c.variables)}
+                for c in loaded.cases
+            ]
+            typer.echo(json.dumps(rows, indent=2))
+            return
+        print_table(
+            {
+                c.id: f"{c.data.get('title', '')}\n{c.count()} flights"
+                + (f", varies {', '.join(c.variables)}" if c.variables else "")
+                for c in loaded.cases
+            },
+            f"{loaded.title or loaded.id}: {loaded.count()} flights",
+        )
+
+
+@case_app.command("schema")
+def schema() -> None:
+    """Print the JSON Schema of case files, for editors."""
+    from ironbird.campaign.case import schema_text
+
+    typer.echo(schema_text(), nl=False)
+
+
+@case_app.command("suites")
+def suites() -> None:
+    """List the built-in suites."""
+    from ironbird.campaign.suite import load_suite, suite_names
+
+    with _errors():
+        rows = {}
+        for name in suite_names():
+            suite = load_suite(name)
+            rows[name] = f"{suite.title}\n{len(suite.cases)} cases, {suite.count()} flights"
+        print_table(rows, "Suites")
+
+
+# ---------------------------------------------------------------------- flying
+
+
+@campaign_app.command("run")
+def run(
+    suite: SuiteArgument,
+    name: Annotated[str | None, typer.Option(help="Name of the campaign; the suite's and the time by default.")] = None,
+    sample: Annotated[int | None, typer.Option(help="Fly only this many flights, drawn over all cases.", min=1)] = None,
+    store: StoreOption = None,
+    workers: WorkersOption = None,
+    dask: DaskOption = None,
+    out: OutOption = None,
+) -> None:
+    """Fly a suite: judge every flight, store it, write the report. Exit code 1 if anything is not as its case says.
+
+    Ctrl-C keeps what is flown; 'ironbird campaign resume NAME' goes on.
+    """
+    from ironbird.campaign.store import Store
+    from ironbird.campaign.suite import load_suite
+
+    with _errors():
+        loaded = load_suite(suite)
+        flights = loaded.flights()
+        if sample is not None and sample < len(flights):
+            flights = _sampled(flights, sample)
+        database = Store(store)
+        if name is None:
+            name = f"{loaded.id}-{datetime.now():%Y%m%d-%H%M%S}"
+        campaign = database.create(name, loaded.title, loaded.sources(), flights)
+        _fly(database, campaign, workers, dask, out)
+
+
+def _sampled(flights: list, count: int) -> list:
+    """A draw over all cases in turn, so that few flights still see every case; the same for the same suite."""
+    draw = random.Random(0)
+    groups: dict[str, list] = {}
+    for flight in flights:
+        groups.setdefault(flight.case_id, []).append(flight)
+    for group in groups.values():
+        draw.shuffle(group)
+    order = list(groups.values())
+    draw.shuffle(order)
+    chosen: set[str] = set()
+    while len(chosen) < count:
+        for group in order:
+            if group and len(chosen) < count:
+                chosen.add(group.pop().id)
+    return [flight for flight in flights if flight.id in chosen]
+
+
+@campaign_app.command("resume")
+def resume(
+    name: NameArgument, store: StoreOption = None, workers: WorkersOption = None, dask: DaskOption = None,
+    out: OutOption = None,
+) -> None:  # fmt: skip
+    """Go on with a campaign that was interrupted: only what is not judged yet is flown."""
+    from ironbird.campaign.store import Store
+
+    with _errors():
+        database = Store(store)
+        _fly(database, database.campaign(name), workers, dask, out)
+
+
+def _fly(database: Store, campaign: Campaign, workers: int | None, dask: str | None, out: Path | None) -> None:
+    from ironbird.campaign.runner import run_campaign
+    from ironbird.campaign.summary import exit_code
+
+    typer.echo(f"campaign {campaign.name}", err=True)
+    interrupted = False
+    with _flight_bar(campaign.name) as update:
+        try:
+            state = run_campaign(database, campaign, workers=workers, dask=dask, progress=update)
+        except KeyboardInterrupt:
+            interrupted = True
+    folder = out or database.folder / campaign.name
+    code = exit_code(database.results(campaign))
+    _write_reports(database, campaign, folder)
+    counts = database.counts(campaign)
+    rows = {verdict: str(count) for verdict, count in counts.items() if count}
+    if not interrupted:
+        rows["speed"] = (
+            f"{state.rate:.1f} flights a second, {state.simulated_s / max(state.wall_s, 1e-9):.0f} times real time"
+        )
+    print_table(rows, campaign.name)
+    if interrupted:
+        typer.secho(f"interrupted: go on with 'ironbird campaign resume {campaign.name}'", fg="yellow", err=True)
+        code = 130
+    typer.echo(f"report: {folder / 'report.html'}")
+    raise typer.Exit(code)
+
+
+def _write_reports(database: Store, campaign: Campaign, folder: Path) -> None:
+    from ironbird.report.campaign_page import write_campaign_page
+    from ironbird.report.junit import write_junit
+
+    folder.mkdir(parents=True, exist_ok=True)
+    results = database.results(campaign)
+    write_campaign_page(database, campaign, folder / "report.html")
+    write_junit(folder / "junit.xml", campaign.name, results)
+    text = json.dumps({"campaign": campaign.name, "flights": [r.record() for r in results]}, indent=1)
+    (folder / "results.json").write_text(text + "\n")
+
+
+@contextmanager
+def _flight_bar(name: str) -> Iterator[Callable[[Progress], None]]:
+    """Rate, verdicts and time left on a terminal; a line now and then elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(name, total=None, said="")
+        shown = 0.0
+
+        def update(state: Progress) -> None:
+            nonlocal shown
+            verdicts = ", ".join(f"{count} {verdict}" for verdict, count in state.counts.items() if count)
+            said = f"{state.done}/{state.total}  {state.rate:.1f}/s  {verdicts}"
+            bar.update(task, total=state.total, completed=state.done, said=said)
+            if not console.is_terminal and state.wall_s - shown > 10.0:
+                shown = state.wall_s
+                typer.echo(f"{said}, {state.left_s:.0f} s left", err=True)
+
+        yield update
+
+
+# ---------------------------------------------------------------------- looking
+
+
+@campaign_app.command("list")
+def list_campaigns(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """List the campaigns of the store with their verdicts."""
+    from ironbird.campaign.store import Store
+
+    with _errors():
+        database = Store(store)
+        found = [(campaign, database.counts(campaign)) for campaign in map(database.campaign, database.names())]
+        if as_json:
+            typer.echo(json.dumps([{"name": c.name, "created": c.created, **n} for c, n in found], indent=2))
+            return
+        rows = {
+            c.name: f"{c.title}\n{c.created}: " + ", ".join(f"{count} {v}" for v, count in n.items() if count)
+            for c, n in found
+        }
+        print_table(rows, "Campaigns")
+
+
+@campaign_app.command("show")
+def show(
+    name: NameArgument,
+    flight: Annotated[str | None, typer.Argument(help="One flight, for example motor-loss/0007/s3.")] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a campaign case by case, or one of its flights with all judgements and witnesses."""
+    from ironbird.campaign.store import Store
+    from ironbird.campaign.summary import by_case
+
+    with _errors():
+        database = Store(store)
+        campaign = database.campaign(name)
+        if flight is None:
+            summaries = by_case(database.results(campaign))
+            if as_json:
+                data = {s.case_id: {**s.verdicts, "worst": s.worst.record()} for s in summaries}
+                typer.echo(json.dumps(data, indent=2))
+                return
+            rows = {
+                s.case_id: ", ".join(f"{n} {v}" for v, n in s.verdicts.items() if n)
+                + f"\n{s.probability.sentence()}\nworst: {s.worst.id}: {s.worst.sentence}"
+                for s in summaries
+            }
+            print_table(rows, campaign.title or name)
+            return
+        case = database.case(campaign, flight)
+        result = next((r for r in database.results(campaign) if r.id == flight), None)
+        if as_json:
+            typer.echo(json.dumps({"case": case.record(), "result": result.record() if result else None}, indent=2))
+            return
+        typer.echo(case.to_toml())
+        if result is None:
+            typer.echo("not flown yet")
+            return
+        rows = {"verdict": result.verdict, "why": result.sentence, "score": f"{result.score:.3f} ({result.level})"}
+        rows |= {
+            j.name: f"margin {j.margin:.4g}" + (f"\n{j.sentence}" if j.sentence else "") for j in result.judgements
+        }
+        rows["sha256"] = result.sha256
+        print_table(rows, flight)
+
+
+@campaign_app.command("diff")
+def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Compare two campaigns flight by flight: changed verdicts, moved margins. Exit code 1 if a verdict changed."""
+    from ironbird.campaign.store import Store
+    from ironbird.campaign.summary import compare
+
+    with _errors():
+        database = Store(store)
+        found = compare(*(database.results(database.campaign(name)) for name in (before, after)))
+        if as_json:
+            typer.echo(json.dumps(found.record(), indent=2))
+        else:
+            for change in found.verdicts:
+                typer.echo(
+                    f"{change.flight_id}: {change.before.verdict} -> {change.after.verdict}: {change.after.sentence}"
+                )
+            for change in found.margins[:20]:
+                typer.echo(f"{change.flight_id}: margin {change.before.margin:.5g} -> {change.after.margin:.5g}")
+            print_table(
+                {
+                    "changed verdicts": str(len(found.verdicts)), "moved margins": str(len(found.margins)),
+                    "equal to the last bit": str(found.same), "redefined": str(len(found.redefined)),
+                    f"only in {before}": str(len(found.only_before)), f"only in {after}": str(len(found.only_after)),
+                },
+                "Difference",
+            )  # fmt: skip
+    if found.verdicts:
+        raise typer.Exit(1)
+
+
+@campaign_app.command("export")
+def export(
+    name: NameArgument,
+    to: Annotated[Path, typer.Argument(help="A file that ends in .csv, .json or .parquet.")],
+    store: StoreOption = None,
+) -> None:
+    """Write all results as a table: one row per flight, one column per varied parameter and requirement."""
+    from ironbird.campaign.store import Store
+
+    with _errors():
+        database = Store(store)
+        results = database.results(database.campaign(name))
+        rows = [
+            {
+                "flight": r.id, "case": r.case_id, "seed": r.seed, "verdict": r.verdict, "margin": r.margin,
+                "score": r.score, "level": r.level, "ended_s": r.ended_s, "impact_mps": r.impact_mps,
+                "sha256": r.sha256, **{f"value:{k}": v for k, v in r.values.items()},
+                **{f"margin:{j.name}": j.margin for j in r.judgements}, "sentence": r.sentence,
+            }
+            for r in results
+        ]  # fmt: skip
+        if to.suffix == ".json":
+            to.write_text(json.dumps([r.record() for r in results], indent=1) + "\n")
+        elif to.suffix in (".csv", ".parquet"):
+            import pyarrow as pa
+            import pyarrow.csv as pa_csv
+            import pyarrow.parquet as pq
+
+            columns = list(dict.fromkeys(key for row in rows for key in row))
+            words = {c for c in columns if any(isinstance(row.get(c), str) for row in rows)}
+            table = pa.table(
+                {
+                    c: [None if (v := row.get(c)) is None else str(v) if c in words else v for row in rows]
+                    for c in columns
+                }
+            )
+            (pa_csv.write_csv if to.suffix == ".csv" else pq.write_table)(table, to)
+        else:
+            raise StoreError(f"'{to}': give a file that ends in .csv, .json or .parquet")
+    typer.echo(f"{len(rows)} flights: {to}")
+
+
+@campaign_app.command("report")
+def report(
+    name: NameArgument,
+    requirements: Annotated[
+        Path | None, typer.Option(help="CSV with the columns id, text, tags: the project's requirements.")
+    ] = None,
+    store: StoreOption = None,
+    out: OutOption = None,
+) -> None:
+    """Write the report again, with a table of the project's requirements if one is given."""
+    from ironbird.campaign.coverage import read_table, trace_table
+    from ironbird.campaign.store import Store
+    from ironbird.report.campaign_page import write_campaign_page
+
+    with _errors():
+        database = Store(store)
+        campaign = database.campaign(name)
+        folder = out or database.folder / name
+        _write_reports(database, campaign, folder)
+        if requirements is not None:
+            rows = trace_table(read_table(requirements), database.cases(campaign), database.results(campaign))
+            write_campaign_page(database, campaign, folder / "report.html", trace=rows)
+    typer.echo(f"report: {folder / 'report.html'}")
+
+
+@campaign_app.command("evidence")
+def evidence(
+    name: NameArgument,
+    requirements: Annotated[
+        Path | None, typer.Option(help="CSV with id, text, tags: the project's requirements.")
+    ] = None,
+    fmea: Annotated[Path | None, typer.Option(help="CSV with id, text, tags: failure modes of an FMEA.")] = None,
+    store: StoreOption = None,
+    out: OutOption = None,
+) -> None:
+    """Pack inputs, versions, hashes, results and the requirement-to-case-to-result trace into one zip file."""
+    from ironbird.campaign.coverage import read_table, trace_table
+    from ironbird.campaign.store import Store
+    from ironbird.report.evidence import write_evidence
+
+    with _errors():
+        database = Store(store)
+        campaign = database.campaign(name)
+        cases, results = list(database.cases(campaign)), database.results(campaign)
+        tables = [trace_table(read_table(path), cases, results) if path else [] for path in (requirements, fmea)]
+        path = out or database.folder / name / "evidence.zip"
+        sums = write_evidence(database, campaign, path, requirements=tables[0], fmea=tables[1])
+        for title, table in zip(("requirements", "failure modes"), tables, strict=True):
+            if table:
+                met = sum(row.status == "pass" for row in table)
+                gaps = [row.id for row in table if row.status == "open"]
+                typer.echo(
+                    f"{title}: {met} of {len(table)} shown" + (f"; without a case: {', '.join(gaps)}" if gaps else "")
+                )
+    typer.echo(f"{len(sums)} files: {path}")
+
+
+@campaign_app.command("rerun")
+def rerun(name: NameArgument, flight: Annotated[str, typer.Argument(help="The flight's id.")],
+          store: StoreOption = None, out: OutOption = None) -> None:  # fmt: skip
+    """Fly one flight again, compare its hash with the stored one, and write its page with all plots."""
+    from ironbird.campaign.batch import fly_all
+    from ironbird.campaign.flight import fly
+    from ironbird.campaign.store import Store
+    from ironbird.report.flight_page import write_flight_page
+
+    with _errors():
+        database = Store(store)
+        campaign = database.campaign(name)
+        case = database.case(campaign, flight)
+        stored = next((r for r in database.results(campaign) if r.id == flight), None)
+        again = fly_all([case])[0]
+        whole = fly(
+            case.vehicle, mission=case.mission, wind=case.wind, control=case.control, seed=case.seed,
+            settings=case.settings, faults=case.faults, until_s=case.until_s, log_s=case.log_s, allow_missing=True,
+        )  # fmt: skip
+        folder = out or database.folder / name / "flights" / flight.replace("/", "_")
+        folder.mkdir(parents=True, exist_ok=True)
+        whole.log.to_parquet(folder / "flight.parquet")
+        (folder / "case.toml").write_text(case.to_toml())
+        write_flight_page(whole, folder / "flight.html")
+    same = stored is not None and stored.sha256 == again.sha256 and stored.verdict == again.verdict
+    print_table({"verdict": again.verdict, "why": again.sentence, "sha256": again.sha256}, flight)
+    if stored is None:
+        typer.echo("the campaign has not flown it yet")
+    else:
+        typer.echo(
+            "equal to the stored flight, bit for bit" if same else f"NOT equal to the stored flight {stored.sha256}"
+        )
+    typer.echo(f"report: {folder / 'flight.html'}")
+    if stored is not None and not same:
+        raise typer.Exit(1)
+
+
+# ---------------------------------------------------------------------- searching
+
+
+def _case_of(suite: str, case: str | None) -> Planned:
+    from ironbird.campaign.suite import load_suite
+    from ironbird.errors import UnknownNameError
+
+    cases = {planned.id: planned for planned in load_suite(suite).cases}
+    if case is None and len(cases) == 1:
+        return next(iter(cases.values()))
+    if case not in cases:
+        raise UnknownNameError("case", str(case), cases, suite)
+    return cases[case]
+
+
+CaseOption = Annotated[str | None, typer.Option(help="Which case of the file, if it has several.")]
+
+
+@campaign_app.command("search")
+def search(
+    suite: SuiteArgument,
+    case: CaseOption = None,
+    trials: Annotated[int, typer.Option(help="Flights to spend.", min=1)] = 200,
+    seed: Annotated[int, typer.Option(help="Seed of the search.", min=0)] = 0,
+    shrink: Annotated[bool, typer.Option("--shrink/--no-shrink", help="Shrink the worst failing flight.")] = True,
+    out: Annotated[Path | None, typer.Option(help="Write the worst flight as a case file.")] = None,
+) -> None:
+    """Look for values of the varied parameters at which the requirements break; say the smallest fault that does it."""
+    from ironbird.campaign.search import falsify
+    from ironbird.campaign.search import shrink as make_small
+
+    with _errors():
+        planned = _case_of(suite, case)
+        with progress_bar(f"searching {planned.id}") as update:
+            found = falsify(planned, trials=trials, seed=seed, progress=update)
+        typer.echo(found.sentence())
+        worst = found.worst.case
+        if found.failing and shrink:
+            small = make_small(worst)
+            typer.echo(f"smallest found ({small.flown} more flights): {small.sentence()}")
+            worst = small.case
+        if out is not None:
+            out.write_text(worst.to_toml())
+            typer.echo(f"case: {out}")
+    raise typer.Exit(1 if found.failing else 0)
+
+
+@campaign_app.command("map")
+def boundary_map(
+    suite: SuiteArgument,
+    across: Annotated[str, typer.Argument(help="A varied parameter, for example fault.1.severity.")],
+    along: Annotated[str, typer.Argument(help="Another one, for example fault.1.duration_s.")],
+    case: CaseOption = None,
+    points: Annotated[int, typer.Option(help="Points along each side.", min=3, max=60)] = 12,
+    out: Annotated[Path, typer.Option(help="The picture.")] = Path("out/map.svg"),
+) -> None:
+    """Draw the line between survived and lost over two varied parameters."""
+    from ironbird.campaign import search as searching
+    from ironbird.report.svg_plot import write_map
+
+    with _errors():
+        planned = _case_of(suite, case)
+        with progress_bar(f"mapping {planned.id}") as update:
+            found = searching.boundary_map(planned, across, along, points=points, progress=update)
+        write_map(found, out)
+        for x, y in found.line:
+            typer.echo(f"{across} = {x:.5g}: turns at {along} = {y:.5g}")
+    typer.echo(f"picture: {out}")
+
+
+@campaign_app.command("shrink")
+def shrink_flight(
+    name: NameArgument,
+    flight: Annotated[str, typer.Argument(help="A failing flight's id.")],
+    store: StoreOption = None,
+    out: Annotated[Path | None, typer.Option(help="Write the small flight as a case file.")] = None,
+) -> None:
+    """Make a failing flight smaller as long as it fails in the same way; say what is left in a sentence."""
+    from ironbird.campaign.search import shrink
+    from ironbird.campaign.store import Store
+
+    with _errors():
+        database = Store(store)
+        small = shrink(database.case(database.campaign(name), flight))
+        typer.echo(small.sentence())
+        if out is not None:
+            out.write_text(small.case.to_toml())
+            typer.echo(f"case: {out}")
+
+
+@campaign_app.command("plan")
+def plan(
+    probability: Annotated[float, typer.Option(help="Failure probability to stay below.")],
+    confidence: Annotated[float, typer.Option(help="With this confidence.")] = 0.95,
+    failures: Annotated[int, typer.Option(help="Failures that are allowed on the way.", min=0)] = 0,
+) -> None:
+    """Say how many random flights are needed to show a failure probability."""
+    from ironbird.campaign.statistics import flights_needed
+
+    with _errors():
+        count = flights_needed(probability, confidence, failures)
+    typer.echo(
+        f"{count} flights with at most {failures} failures show a failure probability below {probability:g} "
+        f"with {100 * confidence:g} % confidence"
+    )

@@ -1,0 +1,258 @@
+"""Trim and linear modes of any vehicle, from the exact derivatives of its equations.
+
+The controller is cut off: every actuator link of the vehicle is free, and the steady state is looked for in which the
+vehicle moves at the asked speed to the north, level, without turning. Modes are the eigenvalues of the linear model
+there.
+Not modelled: sampled blocks (controllers, estimators) stand still, so these are the modes of the bare vehicle.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+
+from ironbird.blocks.actuators.governed_engine import GovernedEngine
+from ironbird.blocks.actuators.wheel_drive import WheelDrive
+from ironbird.blocks.forces.catapult import Catapult
+from ironbird.compiler.analysis import OperatingPoint, linearize, operating_point, trim
+from ironbird.compiler.compiled import CompiledModel, compile_model
+from ironbird.compiler.flatten import ARRAYS
+from ironbird.errors import ModelError
+from ironbird.model.block import Block
+from ironbird.model.signal import Number
+from ironbird.vehicles.load import TEMPLATES, Vehicle, load_vehicle
+
+LINKS = "*/command_fault.value"
+POSITION, VELOCITY = "body.p", "body.v_NB_N"  # of the vehicle, and of a trailer
+BODIES = ("body.", "trailer/body.")
+DRIVES = ("rotor/", "wheel/", "drive/")
+# What is not used to hold a steady motion: class, input, and its value then
+UNUSED: tuple[tuple[type[Block], str, float], ...] = (
+    (WheelDrive, "brake", 0.0), (Catapult, "launch", 0.0), (GovernedEngine, "throttle", 1.0),
+)  # fmt: skip
+NOSE_UP = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
+HEIGHT_M = 100.0
+SETTLE_STEPS, SETTLE_STEP_S = 2000, 1e-3
+STILL = 1e-6  # 1/s: eigenvalues below are those of position, heading and the quaternion's length
+
+
+@dataclass(frozen=True)
+class Trim:
+    """A steady state of a vehicle."""
+
+    vehicle: Vehicle
+    model: CompiledModel
+    speed_mps: float
+    point: OperatingPoint
+    links: list[str]
+    R_NU: np.ndarray  # upright axes: level, or nose up
+
+    def rows(self) -> dict[str, str]:
+        """The figures that people look for: attitude, and what each actuator gets."""
+        signals = self.model.signals()
+        roll, pitch = attitude(self.R_NU.T @ self.point["body.R_NB"].reshape(3, 3, order="F"))
+        rows = {"speed": f"{self.speed_mps:g} m/s to the north"}
+        upright = " from nose up" if self.R_NU is NOSE_UP else ""
+        rows[f"roll, pitch{upright}"] = f"{math.degrees(roll):.4f}°, {math.degrees(pitch):.4f}°"
+        if "air.angle_of_attack" in signals:
+            rows["angle of attack"] = f"{math.degrees(float(self.point['air.angle_of_attack'][0])):.4f}°"
+        for link in self.links:
+            rows[link.removesuffix("/command_fault.value")] = f"{float(self.point[link][0]):.6g}"
+        for path in signals:
+            if path.endswith((".thrust", ".deflection")) or fnmatch.fnmatch(path, "rotor/*/motor.speed"):
+                rows[path] = f"{float(self.point[path][0]):.6g} {signals[path].unit}"
+        return rows
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One eigenvalue (of a pair, that with the positive imaginary part) and the states that take part in it."""
+
+    value: complex
+    states: list[str]
+
+    @property
+    def frequency_radps(self) -> float:
+        """Undamped natural frequency."""
+        return abs(self.value)
+
+    @property
+    def damping(self) -> float:
+        """Damping ratio; negative if it grows."""
+        return -self.value.real / abs(self.value)
+
+    def sentence(self) -> str:
+        """For people."""
+        rate = self.value.real
+        grows = f"doubles in {math.log(2) / rate:.3g} s" if rate > 0 else f"halves in {-math.log(2) / rate:.3g} s"
+        if abs(self.value.imag) < 1e-9 * abs(self.value):
+            return f"{rate:.5g} 1/s, {grows}"
+        return (
+            f"{rate:.5g} ± {self.value.imag:.5g}j 1/s, {self.frequency_radps:.4g} rad/s, "
+            f"damping {self.damping:.3f}, {grows if rate else 'neither grows nor decays'}"
+        )
+
+
+def attitude(R_NB: np.ndarray) -> tuple[float, float]:
+    """Roll and pitch of a rotation matrix."""
+    return math.atan2(R_NB[2, 1], R_NB[2, 2]), math.asin(max(-1.0, min(1.0, -R_NB[2, 0])))
+
+
+def level_trim(
+    vehicle: Vehicle | str | Path, speed_mps: float | None = None, *, settings: Mapping[str, Number] | None = None
+) -> Trim:
+    """Steady level motion to the north; without a speed, hovering if the vehicle can, else at its cruise speed.
+
+    Of many solutions (rotors that lift and one that pushes, a wing) the one is taken that uses the rotors along or
+    against gravity in hover, those along the way in motion, and as little roll and pitch as can be.
+    """
+    if not isinstance(vehicle, Vehicle):
+        vehicle = load_vehicle(vehicle, control="truth")
+    model = compile_model(vehicle.diagram)
+    if speed_mps is None:
+        hovers = TEMPLATES[vehicle.spec.template].hovers
+        speed_mps = 0.0 if hovers else float(model.flat.values[model.param_rows("navigator.cruise_speed")][0])
+    links = [path for path in model.flat.held.start if fnmatch.fnmatch(path, LINKS)]
+    moving = [path for path in model.flat.x.start if path.endswith(POSITION)]
+    speeds: dict[str, Number] = {
+        path: [speed_mps, 0.0, 0.0] for path in model.signals() if path.endswith(VELOCITY)
+    }  # fmt: skip
+    problem = ModelError("it has no actuators")
+    for R_NU in _attitudes(model, speed_mps):
+        near = _guess(model, links, speed_mps, R_NU, settings)
+        for resting in _choices(model, links, near, speed_mps):
+            for better in (False, True):
+                guess = near | resting
+                if better:
+                    guess = _level(model, links, resting, guess, settings)
+                for roll, pitch in ((0.0, 0.0), (0.0, math.nan), (math.nan, math.nan)):
+                    try:
+                        point = trim(
+                            model, inputs=[link for link in links if link not in resting],
+                            hold=_held(model, guess) | resting, moving=moving, guess=guess, params=settings,
+                            require={**speeds, "body.R_NB": _turned(R_NU, roll, pitch)}, least=True,
+                        )  # fmt: skip
+                        return Trim(vehicle, model, speed_mps, point, links, R_NU)
+                    except ModelError as error:
+                        problem = error
+    raise ModelError(f"{vehicle.id} has no steady level motion at {speed_mps:g} m/s: {problem}")
+
+
+def _attitudes(model: CompiledModel, speed_mps: float) -> list[np.ndarray]:
+    """What level means: level, or nose up for a vehicle that starts so; R_NU for upright axes U."""
+    if operating_point(model)["body.R_NB"][2] > -0.99:
+        return [np.eye(3)]
+    return [NOSE_UP, np.eye(3)] if speed_mps == 0 else [np.eye(3), NOSE_UP]
+
+
+def _turned(R_NU: np.ndarray, roll: float, pitch: float) -> list[float]:
+    """Entries of R_NB to ask for, others NaN: heading along U, roll and pitch from it as given (0 or NaN: free).
+
+    R_UB = R_NU' R_NB, and R_NU only changes places and signs, so that single entries of R_NB say it.
+    """
+    wanted = np.full((3, 3), math.nan)
+    for row, column, value in ((1, 0, 0.0), (2, 1, roll), (2, 0, pitch)):
+        wanted[int(np.argmax(np.abs(R_NU[:, row]))), column] = value
+    return wanted.ravel(order="F").tolist()
+
+
+def _guess(
+    model: CompiledModel, links: list[str], speed_mps: float, R_NU: np.ndarray, settings: Mapping[str, Number] | None
+) -> dict[str, Number]:
+    """Where to begin: at the speed, in the air if it flies, actuators settled at half of what they can do."""
+    point = operating_point(model, settings)
+    flat = model.flat
+    if "contact.force_B" in model.signals():
+        point.set("body.p", [0.0, 0.0, -HEIGHT_M])
+    if point["body.R_NB"][2] <= -0.99 and R_NU is not NOSE_UP:
+        point.set("body.q", [1.0, 0.0, 0.0, 0.0])
+    for path in (path for path in flat.x.start if path.endswith("body.v")):
+        point.set(path, (R_NU.T @ [speed_mps, 0.0, 0.0])[: flat.x.signals[path].size].tolist())
+    for link in links:
+        point.set(link, 0.5 if link.startswith(DRIVES) else 0.0)
+    for link, value in _idle(model, links).items():
+        point.set(link, value)
+    settling = np.array([not label.startswith(BODIES) for label in flat.x.labels()])
+    x = ca.SX.sym("x", flat.x.size)
+    columns = [x if name == "x" else column for name, column in zip(ARRAYS, point.columns(), strict=True)]
+    step = ca.Function("step", [x], [x + SETTLE_STEP_S * ca.DM(settling.astype(float)) * flat.rates(*columns)])
+    point.x = np.array(step.fold(SETTLE_STEPS)(point.x)).ravel()
+    values: dict[str, Number] = {path: point.x[flat.x.rows(path)].tolist() for path in flat.x.start}
+    return values | {link: float(point[link][0]) for link in links}
+
+
+def _level(
+    model: CompiledModel, links: list[str], resting: dict[str, Number], guess: dict[str, Number],
+    settings: Mapping[str, Number] | None,
+) -> dict[str, Number]:  # fmt: skip
+    """A better guess: the body as it is, and actuators that come nearest to holding it there."""
+    x = model.flat.x
+    free = [link for link in links if link not in resting]
+    hold = {path: guess[path] for path in x.start if path.startswith(BODIES)} | resting
+    moving = [path for path in x.start if path.endswith(POSITION)]
+    point = trim(
+        model, inputs=free, hold=hold | _held(model, guess), moving=moving, guess=guess, params=settings,
+        tolerance=math.inf,
+    )  # fmt: skip
+    return guess | {path: point[path].tolist() for path in (*x.start, *free)}
+
+
+def _held(model: CompiledModel, guess: Mapping[str, Number]) -> dict[str, Number]:
+    """States that must not help: where the vehicle is in the air, and whether it left its catapult."""
+    flies = "contact.force_B" in model.signals()
+    names = [*(["body.p"] if flies else []), *(["catapult.gone"] if "catapult.gone" in model.flat.x.start else [])]
+    return {name: guess[name] for name in names}
+
+
+def _idle(model: CompiledModel, links: list[str]) -> dict[str, float]:
+    """Links that are not used to hold a steady motion, and what is on them."""
+    blocks = model.flat.diagram.blocks
+    found = {}
+    for target, sources in model.flat.diagram.links.items():
+        block, _, port = target.rpartition(".")
+        for kind, name, value in UNUSED:
+            if isinstance(blocks[block], kind) and port == name:
+                found.update({source: value for source in sources if source in links})
+    return found
+
+
+def _choices(
+    model: CompiledModel, links: list[str], guess: Mapping[str, Number], speed_mps: float
+) -> list[dict[str, Number]]:
+    """Links that rest, and their values; the first choice that has a solution is taken."""
+    idle: dict[str, Number] = dict(_idle(model, links))
+    point = operating_point(model)
+    for path, value in guess.items():
+        point.set(path, value)
+    lifting: list[str] = []
+    pushing: list[str] = []
+    for link in links:
+        thrust = link.replace("/command_fault.value", "/propeller.force_B")
+        if thrust in model.signals() and link not in idle:
+            force = point["body.R_NB"].reshape(3, 3, order="F") @ point[thrust]
+            (lifting if abs(force[2]) > abs(force[0]) else pushing).append(link)
+    resting = pushing if speed_mps == 0 else lifting
+    return [idle | dict.fromkeys(resting, 0.0), idle] if lifting and pushing else [idle]
+
+
+def modes_at(trimmed: Trim) -> list[Mode]:
+    """Modes of the bare vehicle, slowest first; those that merely carry position and heading are left out."""
+    linear = linearize(trimmed.model, trimmed.point, inputs=trimmed.links)
+    values, right = np.linalg.eig(linear.A)
+    left = np.linalg.pinv(right)
+    found = []
+    for i in np.argsort(np.abs(values)):
+        if abs(values[i]) < STILL or values[i].imag < 0:
+            continue
+        share = np.abs(right[:, i] * left[i, :])  # participation factors
+        main = np.argsort(-share)[:3]
+        if linear.states[main[0]].startswith("contact."):  # the ground, which is far away
+            continue
+        found.append(Mode(complex(values[i]), [linear.states[k] for k in main if share[k] > 0.2 * share.max()]))
+    return found

@@ -1,0 +1,195 @@
+"""Writes the shipped safety suite: campaign/suites/safety.toml and the case files in campaign/suites/safety.
+
+One case per vehicle, fault and phase of flight. The expected verdict of each is what the present version gives: a suite
+for regression that also says, case by case, what the reference autopilot survives and what it does not. Faults that do
+not act in a case (a sensor that nothing listens to in that phase) are left out and named on standard output.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ironbird.campaign.batch import fly_all, model_of
+from ironbird.campaign.case import TABLES
+from ironbird.campaign.flight import targets_in
+from ironbird.campaign.suite import BUILT_IN, load_suite
+from ironbird.campaign.toml_text import write_toml
+from ironbird.campaign.verdict import VOID
+from ironbird.errors import FaultError
+from ironbird.faults.catalog import FAULTS
+from ironbird.faults.spec import Injection
+from ironbird.vehicles.load import usual_control
+
+FOLDER = BUILT_IN / "safety"
+SUITE = BUILT_IN / "safety.toml"
+
+# Family of the file, vehicles, when faults begin: a trigger, and seconds behind it
+MISSION = 'mode == "mission"'
+CRUISE = 'mode == "cruise"'
+FAMILIES: dict[str, dict[str, tuple[str, float]]] = {
+    "multicopter": {
+        "quad_f450": (MISSION, 3.0), "hexa_x": (MISSION, 3.0), "octo_coax": (MISSION, 3.0), "tri_y": (MISSION, 3.0),
+    },
+    "helicopter": {"heli_xcell60": (MISSION, 3.0)},
+    "fixed_wing": {"aerosonde": (MISSION, 5.0), "zagi": (MISSION, 5.0)},
+    "vtol": {"vtol_standard": (CRUISE, 3.0), "vtol_tailsitter": (CRUISE, 3.0), "tiltrotor_provant": (MISSION, 3.0)},
+    "rover": {"car_escort": ("", 12.0), "rover_differential": ("", 12.0)},
+    "boat": {"boat_otter": ("", 15.0), "boat_cybership2": ("", 20.0)},
+    "underwater": {"rov_bluerov2_heavy": ("", 15.0), "auv_remus100": ("", 30.0)},
+}  # fmt: skip
+EVERY_FAULT = "quad_f450"  # flies every fault that it has a part for
+SEVERITY = 0.5
+# What every vehicle flies, with its severity, as far as it has the part
+CORE: dict[str, float] = {
+    "imu.bias": 0.5, "imu.accel_open": 1.0, "imu.gyro_stuck": 1.0, "imu.gyro_noise": 0.5, "mag.bias": 0.5,
+    "mag.dropout": 1.0, "baro.drift": 0.5, "baro.stuck": 1.0, "gnss.jamming": 1.0, "gnss.spoofing": 0.3,
+    "gnss.position_drift": 0.3, "airspeed.stuck": 1.0, "airspeed.scale": 0.5, "environment.gnss_denied": 1.0,
+    "environment.magnetic_anomaly": 0.5, "rotor.speed_loss": 0.2, "rotor.stuck": 1.0, "rotor.floating": 1.0,
+    "rotor.slow_response": 0.5, "servo.loss": 0.5, "servo.stuck": 1.0, "servo.hard_over": 0.5, "servo.slow": 0.5,
+    "steering.loss": 0.5, "steering.stuck": 1.0, "steering.slow": 0.5, "wheel.drive_loss": 0.5, "wheel.seized": 1.0,
+    "wheel.friction_loss": 0.5, "road.slippery": 0.5, "thruster.loss": 0.5, "thruster.fouled": 0.5,
+    "battery.cell_loss": 1.0, "battery.low_capacity": 0.5, "load.shift": 0.3, "load.drop": 0.3, "link.delay": 0.3,
+    "wind.gust": 0.5, "wind.steady": 0.4, "wind.turbulence": 0.5, "current.rise": 0.5, "current.turn": 0.5,
+    "waves.rise": 0.5,
+}  # fmt: skip
+# Failsafes and phases of the quadcopter: fault, severity, trigger, and the mode that must follow within so many seconds
+FAILSAFES: tuple[tuple[str, str, float, str, str, float], ...] = (
+    ("gnss-denied-descends", "environment.gnss_denied", 1.0, MISSION, "descend", 15.0),
+    ("gnss-denied-in-hold", "environment.gnss_denied", 1.0, 'mode == "take-off"', "descend", 20.0),
+    ("battery-low-returns", "battery.low_capacity", 0.9, MISSION, "return", 30.0),
+    ("battery-empty-lands", "battery.low_capacity", 1.0, MISSION, "land", 30.0),
+)
+PHASES = ("take-off", "mission", "land")
+PHASE_FAULTS = {
+    "rotor.speed_loss": 0.3, "rotor.floating": 1.0, "imu.accel_open": 1.0, "imu.gyro_bias": 0.3, "gnss.jamming": 1.0,
+    "baro.drift": 0.5, "mag.dropout": 1.0, "wind.gust": 0.6, "battery.cell_loss": 1.0,
+}  # fmt: skip
+SURFACES = re.compile(r"surface/([^/]+)/servo\.health")
+
+
+def main() -> None:
+    """Fly all and write the files."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir()
+    for family, vehicles in FAMILIES.items():
+        cases = [case for vehicle, when in vehicles.items() for case in _cases(vehicle, family, when)]
+        path = FOLDER / f"{family}.toml"
+        path.write_text(_text(family, cases))
+    SUITE.write_text(SUITE_TEXT)
+    suite = load_suite(SUITE)
+    results = {result.case_id: result for result in fly_all(suite.flights())}
+    idle = [case for case, result in results.items() if result.verdict == VOID]
+    for case in idle:
+        print(f"left out, the fault does not act: {case}")
+    for planned in suite.cases:
+        planned.data["expect"] = results[planned.id].verdict
+    kept: dict[Path, list[dict[str, Any]]] = {}
+    for planned in suite.cases:
+        own = dict(planned.source.data["case"][planned.number])
+        if planned.id not in idle:
+            kept.setdefault(planned.source.path, []).append(own | {"expect": results[planned.id].verdict})
+    for path, cases in kept.items():
+        path.write_text(_text(path.stem, cases))
+    counts: dict[str, int] = {}
+    for case, result in results.items():
+        if case not in idle:
+            counts[result.verdict] = counts.get(result.verdict, 0) + 1
+    print(f"{sum(counts.values())} cases: {counts}")
+
+
+SUITE_TEXT = """# Written by tools/write_safety_suite.py
+schema = 1
+
+[suite]
+id = "safety"
+title = "What the reference autopilots survive: faults of every part, in wind or current, on every kind of vehicle"
+include = ["safety/*.toml"]
+
+[suite.defaults]
+seeds = 1
+[suite.defaults.wind]
+speed_mps = 4.0
+from_deg = 270.0
+turbulence_mps = 7.7
+[[suite.defaults.require]]
+use = "no_crash"
+[[suite.defaults.require]]
+use = "geofence"
+params = { radius = 2500.0, height = 150.0 }
+"""
+
+
+def _text(family: str, cases: list[dict[str, Any]]) -> str:
+    head = f"# Written by tools/write_safety_suite.py: {family}\n"
+    return head + write_toml({"schema": 1, "case": cases}, TABLES)
+
+
+def _cases(vehicle: str, family: str, when: tuple[str, float]) -> Iterator[dict[str, Any]]:
+    known = [id.partition("@")[0] for id in FAULTS]
+    for name in known if vehicle == EVERY_FAULT else CORE:
+        if name not in known:
+            raise ValueError(f"{name} is no fault of the catalogue")
+        for instance in _instances(vehicle, name):
+            yield _case(vehicle, family, name, CORE.get(name, SEVERITY), instance, *when)
+    if vehicle == EVERY_FAULT:
+        for phase in PHASES:
+            for name, severity in PHASE_FAULTS.items():
+                instance = next(iter(_instances(vehicle, name)))
+                case = _case(vehicle, family, name, severity, instance, f'mode == "{phase}"', 0.5)
+                yield case | {"id": f"{vehicle}-{phase}-{name}", "tags": [*case["tags"], "phase"]}
+        for title, name, severity, trigger, mode, within in FAILSAFES:
+            case = _case(vehicle, family, name, severity, None, trigger, 1.0)
+            case["fault"][0].pop("instance", None)
+            yield case | {
+                "id": f"{vehicle}-failsafe-{title}",
+                "tags": [*case["tags"], "failsafe"],
+                "require": [{"use": "failsafe_reaction_time", "params": {"mode": mode, "within": within}}],
+            }
+
+
+def _instances(vehicle: str, name: str) -> list[int | str | None]:
+    """Parts on which a fault is tried: the first of equal ones, every control surface; none if it lacks the part."""
+    fault = FAULTS[f"{name}@1"]
+    model = model_of(vehicle, usual_control(vehicle))
+    if not fault.counts_instances:
+        candidates: list[int | str] = [1]
+    elif "surface/" in fault.changes[0].target:
+        candidates = [match[1] for path in model.params() if (match := SURFACES.fullmatch(path))]
+    else:
+        candidates = [1, "left", "right"]
+    found: list[int | str | None] = []
+    for instance in candidates:
+        order = Injection(fault, instance=instance, severity=1.0)
+        try:
+            targets_in(model, order)
+        except FaultError:
+            continue
+        if order.witness in model.signals():
+            found.append(instance if fault.counts_instances else None)
+            if "surface/" not in fault.changes[0].target:
+                break
+    return found
+
+
+def _case(
+    vehicle: str, family: str, name: str, severity: float, instance: int | str | None, trigger: str, start_s: float
+) -> dict[str, Any]:
+    fault: dict[str, Any] = {"id": f"{name}@1"}
+    if instance is not None:
+        fault["instance"] = instance
+    fault |= {"severity": severity, "start_s": start_s}
+    if trigger:
+        fault["when"] = trigger
+    part = f"-{instance}" if isinstance(instance, str) else ""
+    return {
+        "id": f"{vehicle}-{name}{part}", "title": FAULTS[f"{name}@1"].summary, "vehicle": vehicle,
+        "tags": [family, vehicle, name.partition(".")[0]], "fault": [fault],
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
