@@ -62,7 +62,7 @@ def course() -> CompiledModel:
 def fins() -> CompiledModel:
     return alone(
         FinControl(sample_s=0.02), step_s=0.02, rudder_gain=8.0, depth_gain=0.1, depth_integral_gain=0.0,
-        pitch_gain=3.0, pitch_rate_gain=2.0, max_pitch=0.35, max_angle=0.26, cruise_speed=1.8, cruise_command=0.7,
+        pitch_gain=3.0, pitch_rate_gain=2.0, max_pitch=0.35, travel=0.26, cruise_speed=1.8, cruise_command=0.7,
         **COURSE,  # type: ignore[arg-type]
     )  # fmt: skip
 
@@ -174,9 +174,9 @@ def test_fins_have_the_signs_of_the_vehicle() -> None:
     straight = follow(fins())
     assert straight["rudder"] == 0.0 and straight["stern"] == 0.0 and straight["command"] == pytest.approx(0.7)
 
-    assert follow(fins(), course_set=0.02)["rudder"] == pytest.approx(8.0 * 0.8 * 0.02)
-    assert follow(fins(), course_set=0.2)["rudder"] == pytest.approx(0.26)  # at the stop
+    assert follow(fins(), course_set=0.02)["rudder"] == pytest.approx(8.0 * 0.8 * 0.02 / 0.26)
+    assert follow(fins(), course_set=0.2)["rudder"] == pytest.approx(1.0)  # at the stop
     deeper = follow(fins(), position_set=[0.0, 0.0, 5.5])
-    assert deeper["stern"] == pytest.approx(3.0 * 0.1 * 0.5)  # nose down
-    assert follow(fins(), euler=[0.0, -0.05, 0.0])["stern"] == pytest.approx(-0.15)
-    assert follow(fins(), position_set=[0.0, 0.0, 50.0])["stern"] == pytest.approx(0.26)
+    assert deeper["stern"] == pytest.approx(3.0 * 0.1 * 0.5 / 0.26)  # nose down
+    assert follow(fins(), euler=[0.0, -0.05, 0.0])["stern"] == pytest.approx(-0.15 / 0.26)
+    assert follow(fins(), position_set=[0.0, 0.0, 50.0])["stern"] == pytest.approx(1.0)

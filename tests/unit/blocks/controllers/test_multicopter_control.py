@@ -181,3 +181,129 @@ def test_integral_grows_at_the_given_rate_and_stops_at_its_limit() -> None:
     assert abs(state.get("block.velocity_sum")[0] - 0.6 * 3.2 * 0.5 * 1.0) < 1e-12  # rate * gain * error * time
     run(state, 20.0, log_s=0.004)
     assert state.get("block.velocity_sum")[0] == 5.0
+
+
+# ---------------------------------------------------------------------- priorities
+
+
+@given(roll=st.floats(-0.4, 0.4), pitch=st.floats(-0.4, 0.4), yaw_rate=st.floats(-1, 1))
+@EXAMPLES
+def test_roll_and_pitch_go_before_lift_and_lift_before_yaw(roll: float, pitch: float, yaw_rate: float) -> None:
+    # Rate control at full thrust: every newton of roll and pitch has to be taken from the lift
+    wanted = [roll, pitch, yaw_rate]
+    found = at(control_kind=3.0, thrust_set=1.0, rate_wanted_B=wanted)
+    total = EFFECT @ thrusts(found)
+
+    np.testing.assert_allclose(total[1:3], found["moment_set_B"][:2], rtol=0, atol=1e-11)  # rounding
+    spread = np.abs(np.linalg.inv(EFFECT)[:, 1:3]) @ np.abs(found["moment_set_B"][:2])
+    assert abs(found["thrust_total"] - 4 * (TOP_N - spread.max())) < 1e-9  # no more than is needed
+    assert abs(total[0] - found["thrust_total"]) < 1e-9
+    assert total[3] * yaw_rate >= -1e-12 and abs(total[3]) <= abs(found["moment_set_B"][2]) + 1e-12
+
+
+def test_lift_is_never_raised_to_make_room() -> None:
+    found = at(control_kind=3.0, thrust_set=0.2, rate_wanted_B=[1.0, 0.0, 0.0])
+
+    assert abs(found["thrust_total"] - 0.2 * 4 * TOP_N) < 1e-12
+    low = at(control_kind=3.0, thrust_set=0.0)
+    np.testing.assert_allclose([low[f"throttle_{i}"] for i in range(1, 5)], 0.0, atol=1e-12)
+
+
+def test_more_roll_than_there_is_keeps_its_direction() -> None:
+    found = at(control_kind=3.0, thrust_set=0.9, rate_wanted_B=[300.0, 150.0, 0.0])
+    total = EFFECT @ thrusts(found)
+
+    assert abs(total[1] / total[2] - 2.0) < 1e-9  # both shrink alike
+    assert abs(np.ptp(thrusts(found)) - (TOP_N - C_T * IDLE**2)) < 1e-9  # all that the motors have
+
+
+@pytest.mark.parametrize(("thrust", "grows"), [(0.5, True), (1.0, False)])
+def test_what_saturated_motors_cannot_give_is_not_integrated(thrust: float, grows: bool) -> None:
+    state = start(model())
+    for name, value in {
+        "R_NB": LEVEL, "control_kind": 3.0, "thrust_set": thrust, "rate_wanted_B": [0.0, 0.0, 0.05],
+    }.items():  # fmt: skip
+        state.set_input(name, value)
+    log = run(state, 1.0, log_s=0.004)
+
+    yaw = log["block.moment_set_B"][:, 2]
+    first = INERTIA[2] * 8.0 * 0.05
+    assert abs(yaw[0] - first) < 1e-12
+    # rate integral 2/s: twice the first value more after one second
+    assert abs(yaw[-1] / first - (3.0 if grows else 1.0)) < 0.02  # one sample of 250
+
+
+@given(turn=st.floats(-3.1, 3.1), tilt=st.floats(-0.5, 0.5), about=st.floats(-3.1, 3.1))
+@EXAMPLES
+def test_the_tilt_comes_back_by_the_shortest_way_whatever_the_heading(turn: float, tilt: float, about: float) -> None:
+    lean = Rotation.from_rotvec(tilt * np.array([math.cos(about), math.sin(about), 0.0]))
+    R = lean.as_matrix().flatten(order="F")
+    found = at(R_NB=R, yaw_set=turn)
+
+    axis_B = lean.inv().apply(tilt * np.array([math.cos(about), math.sin(about), 0.0]))
+    expected = -2 * 8.0 * math.sin(tilt / 2) * axis_B[:2] / tilt if tilt else np.zeros(2)
+    np.testing.assert_allclose(found["rate_set_B"][:2], np.clip(expected, -4.0, 4.0), rtol=0, atol=1e-9)
+
+
+def test_heading_error_is_the_angle_about_the_thrust_axis() -> None:
+    for turn in (-3.0, -1.0, 0.2, 2.0):
+        found = at(yaw_set=turn)
+        assert abs(found["rate_set_B"][2] - np.clip(2 * 3.0 * math.sin(turn / 2), -1.5, 1.5)) < 1e-9
+
+
+# ---------------------------------------------------------------------- six rotors, three rotors
+
+
+ANGLES, SPINS = np.radians([0, 180, 240, 60, -60, 120]), np.array([1, -1, 1, -1, -1, 1])
+HEXA = np.array([np.ones(6), -ARM * np.sin(ANGLES), ARM * np.cos(ANGLES), -SPINS * C_M / C_T])
+
+
+@functools.cache
+def hexacopter() -> CompiledModel:
+    inverse = np.linalg.pinv(HEXA)
+    null = np.eye(6) - inverse @ HEXA
+    return alone(
+        MulticopterControl(6, sample_s=0.004), step_s=0.004, mass=MASS, inertia=INERTIA.tolist(), position_gain=1.1,
+        velocity_gain=3.2, velocity_integral=0.6, attitude_gain=8.0, rate_gain=22.0, rate_integral=2.0, max_speed=10.0,
+        max_climb=3.0, max_descent=2.0, max_tilt=0.6, max_rate=4.0, allocation=inverse.tolist(),
+        exchange=(null / np.diag(null)).tolist(), max_thrust=TOP_N, thrust_coefficient=C_T, motor_slope=SLOPE,
+        motor_idle=IDLE,
+    )  # fmt: skip
+
+
+def test_five_rotors_make_up_for_what_the_sixth_cannot_give() -> None:
+    # Pitch that asks 1.1 times its most of the front rotor: the others give thrust and moments all the same
+    lift = 6 * 0.7 * TOP_N
+    moment = 0.4 * TOP_N / np.linalg.pinv(HEXA)[0, 2]
+    rate = moment / INERTIA[1] / 22.0
+    inputs = {"R_NB": LEVEL, "control_kind": 3.0, "thrust_set": 0.7, "rate_wanted_B": [0.0, rate, 0.0]}
+    found = {name: value[0] for name, value in outputs_at(hexacopter(), inputs).items()}  # type: ignore[arg-type]
+    throttle = np.array([found[f"throttle_{i}"] for i in range(1, 7)])
+    total = HEXA @ (C_T * (SLOPE * throttle + IDLE) ** 2)
+
+    assert throttle[0] == 1.0 and np.all(throttle[1:] < 1.0)
+    np.testing.assert_allclose(total, [lift, 0.0, moment, 0.0], rtol=0, atol=1e-9)
+
+
+@functools.cache
+def tricopter() -> CompiledModel:
+    angles = np.radians([60, -60, 180])
+    effect = np.array([np.ones(3), -ARM * np.sin(angles), ARM * np.cos(angles)])
+    return alone(
+        MulticopterControl(3, sample_s=0.004, tail=2), step_s=0.004, mass=MASS, inertia=INERTIA.tolist(),
+        position_gain=1.1, velocity_gain=3.2, velocity_integral=0.6, attitude_gain=8.0, rate_gain=8.0,
+        rate_integral=2.0, max_speed=10.0, max_climb=3.0, max_descent=2.0, max_tilt=0.6, max_rate=4.0,
+        allocation=np.hstack([np.linalg.inv(effect), np.zeros((3, 1))]).tolist(), max_thrust=TOP_N,
+        thrust_coefficient=C_T, motor_slope=SLOPE, motor_idle=IDLE, tail_arm=ARM, tail_travel=0.7,
+        reaction=C_M / C_T,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("rate", [-0.2, 0.0, 0.3])
+def test_the_tail_gives_the_yaw_moment_and_holds_the_rotors_reaction(rate: float) -> None:
+    inputs = {"R_NB": LEVEL, "control_kind": 3.0, "thrust_set": 0.6, "rate_wanted_B": [0.0, 0.0, rate]}
+    found = {name: value[0] for name, value in outputs_at(tricopter(), inputs).items()}  # type: ignore[arg-type]
+
+    pull = 0.6 * TOP_N  # each of three alike
+    yaw = 3 * pull * C_M / C_T - ARM * pull * 0.7 * found["tail_command"]
+    assert abs(yaw - INERTIA[2] * 8.0 * rate) < 1e-12

@@ -1,14 +1,26 @@
-"""The fixed wing's navigator: legs, acceptance, turning back, circles, the end of the mission."""
+"""The fixed wing's navigator: take-off, legs, circles, return, landing, commands, failsafes."""
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from ironbird.blocks.controllers.navigator import HOLD, LAND, MISSION
+from ironbird.blocks.controllers.navigator import (
+    DISARMED,
+    HOLD,
+    LAND,
+    LANDING,
+    LOITER_ITEM,
+    MISSION,
+    RETURN,
+    RETURN_ITEM,
+    TAKE_OFF,
+    TAKE_OFF_ITEM,
+)
 from ironbird.blocks.controllers.wing_navigator import WingNavigator
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.model.signal import Number
@@ -18,13 +30,15 @@ from ironbird.testing.rig import alone
 
 STEP_S = 0.02
 ACCEPT, LOITER = 60.0, 120.0
+SLOPE = 0.07
 
 
 @functools.cache
 def model() -> CompiledModel:
     return alone(
         WingNavigator(4, sample_s=STEP_S), step_s=STEP_S, count=3, cruise_speed=25.0, acceptance_radius=ACCEPT,
-        loiter_radius=LOITER, point_0=[0.0, 0.0, -100.0],
+        loiter_radius=LOITER, point_0=[0.0, 0.0, -100.0], belly_height=0.2, approach_speed=21.0, approach_height=40.0,
+        glide_slope=SLOPE,
     )  # fmt: skip
 
 
@@ -37,9 +51,12 @@ def mission(*items: tuple[float, float, float, float, float], **params: float) -
     return start(model(), params={f"block.{name}": value for name, value in values.items()})
 
 
-def at(state: RunState, *place: float, samples: int = 2) -> dict[str, np.ndarray]:
+def at(
+    state: RunState, *place: float, samples: int = 2, v: Sequence[float] = (25.0, 0.0, 0.0)
+) -> dict[str, np.ndarray]:
     """Outputs after the vehicle has been at a place for some samples."""
     state.set_input("p_NB_N", list(place))
+    state.set_input("v_NB_N", list(v))
     log = run(state, state.time_s + samples * STEP_S, log_s=STEP_S)
     return {path.partition(".")[2]: np.atleast_1d(log[path][-1]) for path in model().signals()}
 
@@ -100,10 +117,118 @@ def test_item_with_a_hold_is_circled_and_left_after_it() -> None:
     np.testing.assert_allclose(np.abs(found["path_course"]), math.pi, rtol=1e-12)
 
 
-def test_landing_item_is_circled_where_the_vehicle_was_sent_before() -> None:
-    state = mission((300.0, 0.0, 100.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0, LAND))
-    at(state, 290.0, 0.0, -100.0)
-    found = at(state, 290.0, 0.0, -100.0)
+def test_take_off_is_straight_with_full_throttle_and_fixed_pitch_until_the_height() -> None:
+    state = mission(
+        (0.0, 0.0, 40.0, 0.0, TAKE_OFF_ITEM), (400.0, 0.0, 60.0, 0.0, 0.0), airborne=0.0, arm_time=1.0,
+    )  # fmt: skip
+    still = (0.0, 0.0, 0.0)
+    waits = at(state, 0.0, 0.0, -1.5, samples=10, v=still)
+    assert waits["mode"] == DISARMED and waits["launch"] == 0 and waits["disarmed"] == 1
+    assert waits["throttle_limits"].tolist() == [0.0, 0.0]
+    rises = at(state, 0.0, 0.0, -1.5, samples=45, v=still)
+    assert rises["mode"] == TAKE_OFF and rises["launch"] == 1 and rises["disarmed"] == 0
+    assert rises["throttle_limits"].tolist() == [1.0, 1.0]
+    np.testing.assert_allclose(rises["pitch_limits"], 0.2618)  # [RflyModel] 9.2.2.1: 15 degrees
+    assert rises["path_kind"] == 0 and rises["path_course"] == 0 and rises["height_set"] == 40.0
+    assert at(state, 200.0, 3.0, -39.9)["mode"] == TAKE_OFF
+    flies = at(state, 210.0, 3.0, -40.1, samples=3)
+    assert flies["mode"] == MISSION and flies["item"] == 1 and flies["launch"] == 0
+    np.testing.assert_allclose(flies["path_course"], math.atan2(-3.0, 190.0), rtol=1e-12)  # from here, not from home
 
-    assert found["item"] == 1 and found["height_set"] == 100.0  # not to the ground
-    np.testing.assert_allclose(found["path_origin"], [300.0, 0.0, -100.0], rtol=0, atol=1e-9)
+
+def test_mission_without_a_take_off_item_takes_off_all_the_same() -> None:
+    state = mission((400.0, 0.0, 60.0, 0.0, 0.0), airborne=0.0, take_off_height=25.0)
+
+    assert at(state, 0.0, 0.0, -1.5, samples=3)["mode"] == TAKE_OFF
+    found = at(state, 100.0, 0.0, -25.1, samples=3)
+    assert found["mode"] == MISSION and found["item"] == 0
+
+
+def test_loiter_item_shows_as_hold_and_return_item_circles_home() -> None:
+    state = mission((300.0, 0.0, 100.0, 1.0, LOITER_ITEM), (0.0, 0.0, 80.0, 0.5, RETURN_ITEM))
+    found = at(state, 250.0, 0.0, -100.0)
+    assert found["mode"] == HOLD and found["path_kind"] == 1 and found["item"] == 0
+    found = at(state, 250.0, 0.0, -100.0, samples=55)
+    assert found["mode"] == RETURN and found["item"] == 1 and found["path_kind"] == 0
+    np.testing.assert_allclose(np.abs(found["path_course"]), math.pi, rtol=1e-12)
+    found = at(state, 100.0, 0.0, -80.0, samples=10)
+    assert found["path_kind"] == 1 and found["height_set"] == 80.0 and found["done"] == 0
+    np.testing.assert_allclose(found["path_origin"], [0.0, 0.0, -80.0], atol=1e-9)
+    assert at(state, 100.0, 0.0, -80.0, samples=30)["done"] == 1
+
+
+def test_landing_goes_by_circle_slope_and_flare_to_rest() -> None:
+    state = mission((0.0, 0.0, 0.0, 0.0, LAND))
+    entry = -40.0 / math.tan(SLOPE)
+    found = at(state, -300.0, 300.0, -60.0)
+    assert found["mode"] == LANDING and found["airspeed_set"] == 21.0
+    # The circle touches the line where the glide begins; it is left there, on course and at the height
+    found = at(state, entry, 2.0, -60.0)
+    assert found["path_kind"] == 1 and found["height_set"] == 40.0  # too high: goes on circling
+    np.testing.assert_allclose(found["path_origin"], [entry, LOITER, -40.0], atol=1e-9)
+    assert at(state, entry, 2.0, -41.0, v=(0.0, 25.0, 0.0))["path_kind"] == 1  # not on course
+    found = at(state, entry + 1.0, 2.0, -41.0, v=(20.0, 1.0, 0.0))
+    assert found["path_kind"] == 0 and found["path_course"] == 0
+    found = at(state, -200.0, 2.0, -15.0, v=(20.0, 0.0, 1.4))
+    np.testing.assert_allclose(found["height_set"], 200.0 * math.tan(SLOPE) + 0.2, rtol=1e-12)
+    np.testing.assert_allclose(found["climb_ahead"], -20.0 * math.tan(SLOPE), rtol=1e-12)
+    assert found["speed_weight"] == 1 and found["throttle_limits"].tolist() == [0.0, 1.0]
+    # Near the ground its distance counts, not the height above the take-off point
+    state.set_input("ground_distance", 5.2)
+    found = at(state, -60.0, 2.0, -8.0, v=(20.0, 0.0, 1.4))
+    np.testing.assert_allclose(found["height_set"], 8.0 + 60.0 * math.tan(SLOPE) - 5.0, rtol=1e-12)
+    state.set_input("ground_distance", 2.0)
+    found = at(state, -20.0, 2.0, -5.0, v=(20.0, 0.0, 1.4), samples=3)
+    assert found["throttle_limits"].tolist() == [0.0, 0.0] and found["speed_weight"] == 0
+    np.testing.assert_allclose(found["climb_ahead"], -(1.8 / 2.0 + 0.4), rtol=1e-12)  # exponential flare
+    state.set_input("ground_distance", 0.2)
+    assert at(state, 40.0, 2.0, -0.2, v=(5.0, 0.0, 0.0), samples=120)["done"] == 0
+    found = at(state, 45.0, 2.0, -0.2, v=(0.1, 0.0, 0.0), samples=110)
+    assert found["done"] == 1 and found["landed"] == 0 and found["disarmed"] == 1
+
+
+def test_commands_hold_return_and_land_and_after_a_return_only_landing_is_heard() -> None:
+    state = mission((4000.0, 0.0, 100.0, 0.0, 0.0))
+    assert at(state, 500.0, 0.0, -100.0)["mode"] == MISSION
+    state.set_input("command", float(HOLD))
+    found = at(state, 510.0, 0.0, -100.0, samples=3)
+    assert found["mode"] == HOLD and found["path_kind"] == 1
+    np.testing.assert_allclose(found["path_origin"], [510.0, 0.0, -100.0], atol=1e-9)
+    state.set_input("command", float(RETURN))
+    assert at(state, 510.0, 0.0, -100.0)["mode"] == RETURN
+    state.set_input("command", float(MISSION))
+    assert at(state, 510.0, 0.0, -100.0)["mode"] == RETURN  # [RflyModel] 9.2.2.2
+    state.set_input("command", float(LANDING))
+    assert at(state, 510.0, 0.0, -100.0)["mode"] == LANDING
+
+
+@pytest.mark.parametrize(("port", "value", "mode", "kind"), [("gnss_age", 5.0, HOLD, 2.0), ("healthy", 0.0, HOLD, 2.0)])
+def test_without_position_it_circles_with_a_steady_bank_and_goes_on_afterwards(
+    port: str, value: float, mode: int, kind: float
+) -> None:
+    state = mission((4000.0, 0.0, 100.0, 0.0, 0.0))
+    at(state, 500.0, 0.0, -100.0)
+    state.set_input(port, value)
+    found = at(state, 510.0, 0.0, -100.0, samples=3)
+    assert found["mode"] == mode and found["path_kind"] == kind and found["bank_set"] == pytest.approx(0.26)
+    state.set_input(port, 0.0 if port == "gnss_age" else 1.0)
+    assert at(state, 510.0, 0.0, -100.0, samples=3)["mode"] == MISSION
+
+
+def test_fence_and_silent_link_send_it_home() -> None:
+    state = mission((4000.0, 0.0, 100.0, 0.0, 0.0), fence_radius=600.0)
+    assert at(state, 590.0, 0.0, -100.0)["mode"] == MISSION
+    assert at(state, 610.0, 0.0, -100.0, samples=3)["mode"] == RETURN
+    assert at(state, 400.0, 0.0, -100.0, samples=3)["failsafe"].tolist() == [0, 0, 0, 1, 0, 0]
+    state = mission((4000.0, 0.0, 100.0, 0.0, 0.0))
+    state.set_input("link_stamp", 0.0)
+    assert at(state, 500.0, 0.0, -100.0, samples=90)["mode"] == MISSION
+    assert at(state, 500.0, 0.0, -100.0, samples=20)["mode"] == RETURN
+
+
+def test_aircraft_that_comes_to_rest_elsewhere_has_landed_early() -> None:
+    state = mission((4000.0, 0.0, 100.0, 0.0, 0.0))
+    at(state, 500.0, 0.0, -100.0)
+    found = at(state, 800.0, 0.0, -0.2, v=(0.0, 0.0, 0.0), samples=110)
+
+    assert found["landed"] == 1 and found["done"] == 0 and found["throttle_limits"].tolist() == [0.0, 0.0]

@@ -159,3 +159,15 @@ def test_gyroscopic_moment_makes_a_pitched_body_nutate_at_the_analytic_rate() ->
     np.testing.assert_allclose(w[:, 0], -1e-3 * math.sqrt(0.03 / 0.02) * np.sin(phase), rtol=0, atol=1e-10)
     first = log["body.angular_acceleration_B"][0]
     np.testing.assert_allclose(first, [-1e-3 * h / 0.02, 0.0, 0.0], rtol=0, atol=1e-16)  # exactly -w x h / I
+
+
+def test_a_tilted_rotor_pushes_sideways_and_turns_the_body() -> None:
+    tail = alone(Rotor(tilting=True), thrust_coefficient=C_T, torque_coefficient=C_M, inertia=0.0, spin=1.0,
+                 position=[-0.3, 0.0, 0.0])  # fmt: skip
+    found = outputs_at(tail, {"speed": 500.0, "tilt": [0.0, 0.2, -0.2]})
+    T, Q = C_T * 500.0**2, C_M * 500.0**2
+    s, c = math.sin(0.2), math.cos(0.2)
+
+    np.testing.assert_allclose(found["force_B"], [[0, 0, -T], [0, s * T, -c * T], [0, -s * T, -c * T]], atol=1e-12)
+    # lever 0.3 m behind the centre, and the reaction along the tilted axis
+    np.testing.assert_allclose(found["moment_B"][1], [0.0, -0.3 * c * T - s * Q, -0.3 * s * T + c * Q], atol=1e-12)

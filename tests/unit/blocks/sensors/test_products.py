@@ -11,11 +11,13 @@ import pytest
 from ironbird.blocks.sensors import products
 from ironbird.blocks.sensors.airspeed import Airspeed
 from ironbird.blocks.sensors.barometer import Barometer
+from ironbird.blocks.sensors.depth_gauge import DepthGauge
 from ironbird.blocks.sensors.gnss import Gnss
 from ironbird.blocks.sensors.imu import Imu
 from ironbird.blocks.sensors.magnetometer import Magnetometer
 from ironbird.blocks.sensors.optical_flow import OpticalFlow
 from ironbird.blocks.sensors.rangefinder import Rangefinder
+from ironbird.blocks.sensors.speed_log import SpeedLog
 from ironbird.errors import UnknownNameError
 from ironbird.model.block import Block
 from ironbird.model.diagram import Diagram
@@ -28,6 +30,8 @@ FAMILIES: list[tuple[type[Block], dict[str, products.Params], Callable[[str], pr
     (Airspeed, products.AIRSPEEDS, products.airspeed_params),
     (Rangefinder, products.RANGEFINDERS, products.rangefinder_params),
     (OpticalFlow, products.OPTICAL_FLOWS, products.optical_flow_params),
+    (DepthGauge, products.DEPTH_GAUGES, products.depth_gauge_params),
+    (SpeedLog, products.SPEED_LOGS, products.speed_log_params),
 ]
 
 
@@ -46,7 +50,7 @@ def test_the_promised_products_are_there() -> None:
     known = {name for _, table, _ in FAMILIES for name in table}
     assert known == {
         "icm20689", "mpu6000", "icm20602", "bmi055", "ist8310", "hmc5883l", "ms5611", "ublox_m8n", "ublox_f9p",
-        "ms4525do", "tfmini", "px4flow",
+        "ms4525do", "tfmini", "px4flow", "lidar_map", "motion_capture", "usbl_dvl", "ms5837_30ba", "em_log",
     }  # fmt: skip
     assert set(products.GNSS_TIMING) == set(products.GNSS)
 

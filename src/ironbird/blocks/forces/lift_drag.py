@@ -1,0 +1,84 @@
+"""One lifting surface in the air: motion and deflection in, force and moment on the body out."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from ironbird.model.block import Block, Values, View
+from ironbird.model.signal import In, Out, Param
+from ironbird.symbolic.rotation import norm
+from ironbird.symbolic.smooth import wrap_angle
+
+
+class LiftDragSurface(Block):
+    """Lift, drag and moment of a wing, tail or fin at its centre of pressure, the Gazebo LiftDrag plug-in [LiftDrag].
+
+    Coefficients are piecewise linear in the angle of attack, which counts from the surface's angle of no lift, and end
+    at those of a flat plate. Flow along the span does nothing. Corrected against the plug-in: it compares the angle of
+    attack in radians with 90 where the moment changes over at 90 degrees. `cma` is per radian and metre of chord. Valid
+    for any flow, subsonic. Not modelled: downwash, propeller wash, induced drag by aspect ratio, hysteresis of the
+    stall, drag of the deflection.
+    """
+
+    source = "[LiftDrag]; [RflyModel] 6.8.6"
+
+    v_air_B = In(unit="m/s", shape=3, frame="B", doc="velocity of the body's origin through the air")
+    w_NB_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity")
+    density = In(unit="kg/m^3", default=1.225, doc="air density")
+    deflection = In(unit="rad", default=0.0, doc="of the control surface at the trailing edge")
+    force_B = Out(unit="N", shape=3, frame="B", doc="aerodynamic force")
+    moment_B = Out(unit="N*m", shape=3, frame="B", doc="about the body's origin")
+    alpha = Out(unit="rad", doc="angle of attack from the angle of no lift, -pi to pi")
+    lift = Out(unit="N", doc="across the flow, along `upward` in level flow")
+    drag = Out(unit="N", doc="along the flow")
+
+    area = Param(unit="m^2", low=1e-6, doc="of the surface")
+    position = Param(unit="m", shape=3, frame="B", default=0.0, doc="of the centre of pressure from the body's origin")
+    forward = Param(unit="1", shape=3, frame="B", default=(1.0, 0.0, 0.0), doc="against the flow, unit length")
+    upward = Param(unit="1", shape=3, frame="B", default=(0.0, 0.0, -1.0), doc="of lift, unit length, across `forward`")
+    a0 = Param(unit="rad", default=0.0, tunable=True, doc="angle of attack when air comes along `forward`")
+    cla = Param(unit="1/rad", tunable=True, doc="slope of the lift below the stall")
+    cda = Param(unit="1/rad", tunable=True, doc="slope of the drag below the stall")
+    cma = Param(unit="m", default=0.0, tunable=True, doc="slope of the moment below the stall, per radian, nose up")
+    alpha_stall = Param(unit="rad", low=1e-3, high=1.57, doc="where the stall begins, either side")
+    cla_stall = Param(unit="1/rad", tunable=True, doc="slope of the lift beyond the stall")
+    cda_stall = Param(unit="1/rad", tunable=True, doc="slope of the drag beyond the stall")
+    cma_stall = Param(unit="m", default=0.0, tunable=True, doc="slope of the moment beyond the stall, per radian")
+    control_joint_rad_to_cl = Param(unit="1/rad", default=0.0, tunable=True, doc="lift coefficient by deflection")
+    cm_delta = Param(unit="m", default=0.0, tunable=True, doc="moment by deflection, per radian, nose up")
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        v = u.v_air_B + ca.cross(u.w_NB_B, p.position)
+        span = ca.cross(p.forward, p.upward)
+        v = v - span * ca.dot(v, span)  # in the plane of lift and drag
+        sink, ahead = -ca.dot(v, p.upward), ca.dot(v, p.forward) + 1e-12  # a picometre per second, as `norm` has it
+        alpha = wrap_angle(p.a0 + ca.atan2(sink, ahead))
+        size = ca.fabs(alpha)
+        side = ca.if_else(alpha < 0, -1, 1)
+        beyond = size - p.alpha_stall
+
+        def piecewise(slope: ca.SX, slope_stall: ca.SX) -> ca.SX:
+            """[LiftDrag]: a line to the stall, another line from there; of the angle's size."""
+            return ca.if_else(beyond > 0, slope * p.alpha_stall + slope_stall * beyond, slope * size)
+
+        # [LiftDrag]: beyond the stall never less lift, nor more drag, than a flat plate has; 0.7 for its finite span
+        plate_lift = 0.7 * 2 * ca.sin(size) * ca.cos(size)
+        plate_drag = 2 * ca.sin(size) * ca.sin(size)
+        line_lift, line_drag = piecewise(p.cla, p.cla_stall), piecewise(p.cda, p.cda_stall)
+        cl = side * ca.if_else(beyond > 0, ca.fmax(line_lift, plate_lift), line_lift)
+        cl = cl + p.control_joint_rad_to_cl * u.deflection
+        cd = ca.fabs(ca.if_else(beyond > 0, ca.fmin(line_drag, plate_drag), line_drag))
+        at_90 = p.cma * p.alpha_stall + p.cma_stall * (ca.pi / 2 - p.alpha_stall)
+        backwards = at_90 * ca.sin(size)
+        cm = side * ca.if_else(size > ca.pi / 2, backwards, piecewise(p.cma, p.cma_stall)) + p.cm_delta * u.deflection
+
+        speed = norm(v)
+        pressure_area = 0.5 * u.density * p.area * speed  # times V: dynamic pressure times area
+        force = pressure_area * (cl * ca.cross(span, v) - cd * v)
+        return {
+            "force_B": force,
+            "moment_B": ca.cross(p.position, force) + span * (pressure_area * speed * cm),
+            "alpha": alpha,
+            "lift": pressure_area * speed * cl,
+            "drag": pressure_area * speed * cd,
+        }
