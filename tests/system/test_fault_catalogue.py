@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import dataclass, field
+
 import numpy as np
 import pytest
 
 import ironbird as ib
-from ironbird.campaign.flight import Wind, fly, inject
+from ironbird.campaign.flight import Wind, fly, inject, targets_in
 from ironbird.campaign.mission import load_mission
 from ironbird.campaign.witness import observe
 from ironbird.faults.catalog import FAULTS
@@ -15,7 +18,36 @@ from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState
 
 START_S, END_S, UNTIL_S = 8.0, 9.0, 9.6
-IDS = sorted(FAULTS)
+CAR_END_S = 11.0  # the car brakes at 8 s and is in its first turn at 10 s
+ROVER_END_S = 12.5  # the rover slows down at 11 s
+
+
+@dataclass(frozen=True)
+class Other:
+    """A vehicle that shows faults of parts that a quadrotor does not have, on the true state."""
+
+    vehicle: str
+    faults: tuple[str, ...]  # ids without versions, or families with a dot at the end
+    instance: int | str = 1
+    settings: dict[str, float] = field(default_factory=dict)
+    end_s: float = END_S
+
+
+OTHERS = (
+    Other("rover_differential", ("wheel.stuck", "wheel.hard_over"), "left", end_s=ROVER_END_S),
+    Other("car_escort", ("steering.", "wheel.", "road."), end_s=CAR_END_S),
+    Other("aerosonde", ("servo.",), "elevator"),
+    Other("boat_otter", ("thruster.", "current.", "waves."), settings={"current.speed": 0.2}),
+)
+
+
+def shown_on(name: str) -> Other | None:
+    """The first vehicle that claims a fault; None is the quadrotor."""
+    return next((o for o in OTHERS if any(name.startswith(f if f[-1] == "." else f"{f}@") for f in o.faults)), None)
+
+
+IDS = sorted(name for name in FAULTS if shown_on(name) is None)
+ELSEWHERE = sorted(set(FAULTS) - set(IDS))
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +77,50 @@ def flown(reference: ib.CompiledModel) -> Log:
 @pytest.mark.parametrize("name", IDS)
 def test_a_fault_acts_from_its_start_on_and_its_witness_says_so(flown: Log, name: str) -> None:
     order = Injection(FAULTS[name], start_s=START_S, end_s=END_S)
-    witness = observe(order, flown, IDS.index(name), len(IDS))
+    witness = observe(order, flown, IDS.index(name), flown, len(IDS))
     assert witness.effective, f"{name} changed nothing in {witness.signal}"
     assert START_S <= witness.first_s < END_S  # slow sensors at their next sample, spikes at random
     assert witness.largest > 0.0 and witness.mean > 0.0
+
+
+@functools.cache
+def shown(vehicle: str) -> tuple[list[Injection], Log]:
+    """Its faults on one vehicle, one lane each, and the healthy twin in the last."""
+    other = next(o for o in OTHERS if o.vehicle == vehicle)
+    orders = [
+        Injection(FAULTS[name], instance=other.instance, start_s=START_S, end_s=other.end_s)
+        for name in ELSEWHERE if shown_on(name) is other
+    ]  # fmt: skip
+    loaded = ib.load_vehicle(vehicle)
+    state = ib.start(ib.compile_model(loaded.diagram), lanes=len(orders) + 1, seed=[3] * (len(orders) + 1))
+    values = {**load_mission(loaded.spec.mission).params(16), **Wind(4.0, 200.0, 6.0).params(), **other.settings}
+    for path, value in values.items():
+        state.set_param(path, value)
+    for lane, order in enumerate(orders):
+        inject(state, order, lane)
+    return orders, ib.run(state, other.end_s + 0.2, log=sorted({o.witness for o in orders}), log_s=0.01)
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_a_fault_of_another_kind_of_vehicle_acts_there(name: str) -> None:
+    other = shown_on(name)
+    assert other is not None
+    orders, log = shown(other.vehicle)
+    lane = next(i for i, order in enumerate(orders) if order.fault.id == name)
+    witness = observe(orders[lane], log, lane, log, len(orders))
+    assert witness.effective, f"{name} changed nothing in {witness.signal} of {other.vehicle}"
+    assert START_S <= witness.first_s < other.end_s
+    assert witness.largest > 0.0 and witness.mean > 0.0
+
+
+@pytest.mark.parametrize("vehicle", ["boat_otter", "rov_bluerov2_heavy", "boat_cybership2"])
+def test_faults_of_motors_find_thrusters(vehicle: str) -> None:
+    """Every fault of a motor has its targets; a ship of which only forces are known shows them by its thrust."""
+    model = ib.compile_model(ib.load_vehicle(vehicle).diagram)
+    names = ["rotor.speed_loss@1", "rotor.slow_response@1", "rotor.stuck@1", "rotor.hard_over@1", "thruster.loss@1"]
+    for name in names:
+        assert targets_in(model, Injection(FAULTS[name]))
+    assert FAULTS["thruster.loss@1"].witness.replace("{instance}", "1") in model.signals()
 
 
 @pytest.mark.parametrize("name", [n for n in IDS if n.startswith(("imu.", "mag.", "baro."))])

@@ -11,7 +11,7 @@ import pytest
 
 from ironbird.blocks.bodies.planar_car import PlanarCar
 from ironbird.blocks.forces.tyre import Tyre
-from ironbird.campaign.flight import COMPLETED, fly
+from ironbird.campaign.flight import COMPLETED, Wind, fly
 from ironbird.campaign.mission import load_mission
 from ironbird.compiler.analysis import operating_point
 from ironbird.compiler.compiled import CompiledModel, compile_model
@@ -22,6 +22,7 @@ from ironbird.runtime.step import run
 from ironbird.testing.rig import alone
 from ironbird.vehicles.load import load_spec, load_vehicle
 from ironbird.vehicles.templates.car import CarSpec
+from ironbird.vehicles.templates.rover import RoverSpec
 
 LANES = 20
 WHEELS = (1, 2, 3, 4)
@@ -137,7 +138,11 @@ def test_steady_cornering_follows_the_understeer_formula(speed_mps: float) -> No
     delta = 0.4 * base / speed_mps**2  # 0.4 m/s^2: 4 % of the tyre's limit
     no_losses: dict[str, Number | np.ndarray] = {f"wheel/{i}/drive.rolling_resistance": 0.0 for i in WHEELS}
     no_losses["airframe.drag"] = 0.0
-    steer = {"navigator.cruise_speed": speed_mps, "steering.override": 1.0, "steering.override_angle": delta}
+    steer = {
+        "navigator.cruise_speed": speed_mps,
+        "steering/servo.override": 1.0,
+        "steering/servo.override_command": delta / escort().steering.max_angle_rad,
+    }
     state = prepared(params={**no_losses, **steer}, speed_mps=speed_mps)
     log = run(state, 20.0, log=["body.w_NB_B", "body.v_NB_B", "body.load_*"], log_s=0.1)
 
@@ -266,7 +271,9 @@ def test_acceleration_is_limited_by_torque_then_by_power() -> None:
 
 def test_too_fast_a_turn_of_a_tall_car_ends_in_a_rollover() -> None:
     state = prepared(
-        2, {"navigator.cruise_speed": 20.0, "steering.override": 1.0, "steering.override_angle": 0.2}, speed_mps=20.0
+        2,
+        {"navigator.cruise_speed": 20.0, "steering/servo.override": 1.0, "steering/servo.override_command": 0.2 / 0.91},
+        speed_mps=20.0,
     )
     state.set_param("body.cg_height", 1.3, 1)
     log = run(state, 10.0, log=["body.v_NB_B"], log_s=0.1)
@@ -279,6 +286,108 @@ def test_out_of_bounds_ends_a_run() -> None:
     state = prepared(params={"crash.max_distance": 50.0, "navigator.cruise_speed": 20.0}, speed_mps=20.0)
     log = run(state, 10.0, log=["body.p_NB_N"], log_s=0.1)
     assert log.stops[0] is not None and log.stops[0].reason == "out of bounds"
+
+
+# ---------------------------------------------------------------------------------------- slopes
+
+GRADE = 0.12  # rise over run: 6.84 degrees
+STEEP = math.atan(GRADE)
+
+
+def gravity() -> float:
+    return float(operating_point(car())["gravity.gravity_N"][2])
+
+
+def test_a_car_that_coasts_downhill_gains_g_sin_theta() -> None:
+    free: dict[str, Number | np.ndarray] = {"terrain.plane_slope": [GRADE, 0.0], "airframe.drag": 0.0}  # z grows north
+    for wheel in WHEELS:
+        free |= {f"wheel/{wheel}/drive.{name}": 0.0 for name in ("rolling_resistance", "health", "brake_health")}
+    log = run(prepared(params=free, speed_mps=5.0), 4.0, log=["body.v_NB_B", "body.euler", "body.p_NB_N"], log_s=0.1)
+
+    body, wheels = escort().body, escort().wheels
+    heavy = 1 + 4 * wheels.inertia_kgm2 / wheels.radius_m**2 / body.mass_kg  # the wheels begin to turn faster as well
+    v, t = log["body.v_NB_B"][:, 0], log.time()
+    found = (v[-1] - v[10]) / (t[-1] - t[10])
+    assert abs(found / (gravity() * math.sin(STEEP) / heavy) - 1) < 1e-3
+    np.testing.assert_allclose(log["body.euler"][-1, :2], [0.0, -STEEP], atol=1e-6)
+    p = log["body.p_NB_N"]
+    np.testing.assert_allclose(p[20:, 2] + body.cg_height_m, GRADE * p[20:, 0], atol=1e-2)  # it keeps to the plane
+
+
+def test_brakes_hold_a_car_on_a_slope_with_the_torque_of_its_weight() -> None:
+    state = start(car(), params={"terrain.plane_slope": [-GRADE, 0.0]})  # uphill ahead
+    torques = [f"wheel/{wheel}/drive.brake_torque" for wheel in WHEELS]
+    log = run(state, 20.0, log=["body.p_NB_N", "body.load_*", *torques], log_s=0.1)
+
+    body, wheels = escort().body, escort().wheels
+    assert np.ptp(log["body.p_NB_N"][-50:, 0]) < 1e-4
+    total = sum(float(log[name][-1]) for name in torques)
+    assert abs(abs(total) / (body.mass_kg * gravity() * math.sin(STEEP) * wheels.radius_m) - 1) < 0.01
+    # Loads by the moments about the contact points: the rear axle takes what the height of the weight moves back
+    weight, base = body.mass_kg * gravity(), body.front_m + body.rear_m
+    front = weight * (body.rear_m * math.cos(STEEP) - body.cg_height_m * math.sin(STEEP)) / base
+    rear = weight * (body.front_m * math.cos(STEEP) + body.cg_height_m * math.sin(STEEP)) / base
+    loads = [float(log[f"body.load_{wheel}"][-1]) for wheel in WHEELS]
+    np.testing.assert_allclose([sum(loads[:2]), sum(loads[2:])], [front, rear], rtol=1e-3)
+
+
+def test_top_speed_uphill_is_where_the_power_goes_into_grade_drag_and_rolling() -> None:
+    grade = 0.10
+    params: dict[str, Number | np.ndarray] = {
+        "terrain.plane_slope": [-grade, 0.0], "navigator.cruise_speed": 90.0, "navigator.acceleration": 100.0,
+        "crash.max_distance": 1e6,
+    }  # fmt: skip
+    log = run(prepared(params=params, speed_mps=30.0), 120.0, log=["body.v_NB_B", "atmosphere.density"], log_s=1.0)
+
+    body, wheels, drag = escort().body, escort().wheels, escort().airframe.drag_Ns2pm2[0]
+    steep = math.atan(grade)
+    weight = body.mass_kg * gravity()
+    density = float(log["atmosphere.density"][-1]) / 1.225
+    v = float(log["body.v_NB_B"][-1, 0])
+    resistance = weight * (math.sin(steep) + wheels.rolling_resistance * math.cos(steep)) + density * drag * v * v
+    assert abs(resistance * v / wheels.drive_power_W - 1) < 0.02  # slip of the driven wheels takes the rest
+    assert np.ptp(log["body.v_NB_B"][-10:, 0]) < 0.05  # the air gets thinner on the way up
+
+
+def test_a_rover_climbs_as_fast_as_its_motors_curve_lets_it() -> None:
+    spec = load_spec("rover_differential")
+    assert isinstance(spec, RoverSpec)
+    model = compile_model(load_vehicle("rover_differential").diagram, step_s=0.005)
+    grade, stall = 0.3, 0.1  # N m: a weak motor, so that the load is felt
+    far = np.zeros((6, 16))
+    far[0, 0] = 1e3
+    params: dict[str, Any] = {
+        "navigator.table": far, "navigator.count": 1.0, "navigator.cruise_speed": 1.0, "crash.max_distance": 1e4,
+        "terrain.plane_slope": [-grade, 0.0], "body.rolling_resistance": 0.0,
+    }  # fmt: skip
+    for side in ("left", "right"):
+        params[f"wheel/{side}/drive.stall_torque"] = stall
+    log = run(start(model, params=params), 20.0, log=["body.v_NB_B", "body.p_NB_N", "gravity.gravity_N"], log_s=0.5)
+
+    wheels = spec.wheels
+    weight = spec.body.mass_kg * float(log["gravity.gravity_N"][-1, 2])
+    torque = weight * math.sin(math.atan(grade)) * wheels.radius_m / 2  # of each wheel
+    expected = wheels.max_speed_radps * (1 - torque / stall) * wheels.radius_m
+    assert abs(log["body.v_NB_B"][-1, 0] / expected - 1) < 1e-6
+    p = log["body.p_NB_N"]
+    np.testing.assert_allclose(p[5:, 2] + spec.body.cg_height_m, -grade * p[5:, 0], atol=1e-3)
+
+
+def test_twenty_cars_drive_the_parcours_on_all_slopes() -> None:
+    mission = load_mission("parcours")
+    state = start(car(), lanes=LANES, seed=1)
+    for path, value in mission.params(16).items():
+        state.set_param(path, value)
+    for lane in range(LANES):
+        turn = 2 * math.pi * lane / LANES
+        state.set_param("terrain.plane_slope", [GRADE * math.cos(turn), GRADE * math.sin(turn)], lane)
+    log = run(state, mission.longest_s(10.0), log=["body.p_NB_N", "navigator.position_set"], log_s=0.05)
+
+    for lane in range(LANES):
+        stop = log.stops[lane]
+        assert stop is not None and stop.reason == COMPLETED, f"lane {lane}: {stop}"
+        error = np.linalg.norm(log.lane("body.p_NB_N", lane) - log.lane("navigator.position_set", lane), axis=1)
+        assert error[np.isfinite(error)].max() < 0.8  # m
 
 
 # ---------------------------------------------------------------------------------------- CommonRoad
@@ -379,9 +488,31 @@ def test_twenty_rovers_drive_through_the_room_whatever_their_wheels() -> None:
         assert error[np.isfinite(error)].max() < 0.05  # m
 
 
-@pytest.mark.parametrize("vehicle", ["car_escort", "rover_differential"])
-def test_fly_drives_the_vehicles_own_mission(vehicle: str) -> None:
-    flight = fly(vehicle)
+@pytest.mark.parametrize(("vehicle", "error_m"), [("car_escort", 0.6), ("rover_differential", 0.06)])
+def test_twenty_vehicles_drive_on_what_their_sensors_say(vehicle: str, error_m: float) -> None:
+    """Sensors, voting and the filter instead of the true state; other noise in every lane, 5 m/s of wind."""
+    loaded = load_vehicle(vehicle, control="reference")
+    model = compile_model(loaded.diagram, step_s=0.001 if vehicle == "car_escort" else 0.002)
+    state = start(model, lanes=LANES, seed=50)
+    weather = Wind(5.0, 270.0, 7.7).params()
+    for path, value in {**load_mission(loaded.spec.mission).params(16), **weather}.items():
+        state.set_param(path, value)
+    log = run(state, 20.0, log=["body", "navigator.position_set", "estimator"], log_s=0.1)
+
+    ends = set()
+    for lane in range(LANES):
+        assert log.stops[lane] is None
+        error = np.linalg.norm(log.lane("body.p_NB_N", lane) - log.lane("navigator.position_set", lane), axis=1)
+        assert error.max() < error_m
+        assert np.all(log.lane("estimator.healthy", lane)[10:] == 1.0)
+        assert np.linalg.norm(log.lane("body.p_NB_N", lane)[-1]) > 2.0  # it is on its way
+        ends.add(log.lane("body.p_NB_N", lane)[-1].tobytes())
+    assert len(ends) == LANES
+
+
+@pytest.mark.parametrize(("vehicle", "control"), [("car_escort", None), ("rover_differential", "truth")])
+def test_fly_drives_the_vehicles_own_mission(vehicle: str, control: str | None) -> None:
+    flight = fly(vehicle, control=control)
 
     assert flight.survived and flight.outcome.startswith(COMPLETED), flight.outcome
     assert "tracking error" in flight.summary()
@@ -389,7 +520,9 @@ def test_fly_drives_the_vehicles_own_mission(vehicle: str) -> None:
 
 def test_stuck_steering_is_noticed_on_the_path() -> None:
     healthy, stuck = (
-        fly("car_escort", settings={"steering.stuck": value}, until_s=25.0).log["control.cross_track"]
+        fly("car_escort", control="truth", settings={"steering/servo.stuck": value}, until_s=25.0).log[
+            "control.cross_track"
+        ]
         for value in (0, 1)
     )
     assert np.abs(healthy).max() < 1.0 < np.abs(stuck).max()

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from ironbird.blocks.actuators.thruster import ForceActuator
-from ironbird.campaign.flight import COMPLETED, fly
+from ironbird.campaign.flight import COMPLETED, Wind, fly
 from ironbird.campaign.mission import load_mission
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import VehicleError
@@ -39,7 +40,7 @@ def pushed(vehicle: str) -> CompiledModel:
     diagram.export(push.command)
     diagram.connect(push.force_B, diagram.port("body.force_B"))
     for path in diagram.blocks:
-        if path.startswith("rotor/"):
+        if path.startswith("rotor/") and path.endswith("/motor"):
             diagram.set(f"{path}.health", 0.0)
     return compile_model(diagram, step_s=STEP_S)
 
@@ -107,8 +108,8 @@ def remus(rpm: float, rudder_deg: float) -> dict[str, object]:
     """Propeller and rudder, held from the start, in deep water."""
     return {
         "rotor/1/motor.override": 1.0, "rotor/1/motor.override_throttle": rpm / 1525.0,
-        "fin/rudder.override": 1.0, "fin/rudder.override_angle": math.radians(rudder_deg),
-        "fin/stern.override": 1.0, "fin/stern.override_angle": 0.0, "body.p_0": [0.0, 0.0, 10.0],
+        "surface/rudder/servo.override": 1.0, "surface/rudder/servo.override_command": rudder_deg / 15.0,
+        "surface/stern/servo.override": 1.0, "surface/stern/servo.override_command": 0.0, "body.p_0": [0.0, 0.0, 10.0],
     }  # fmt: skip
 
 
@@ -223,12 +224,106 @@ def test_bluerov2_keeps_level_in_the_current() -> None:
         assert tilt.max() < 10.0  # degrees
 
 
+# ---------------------------------------------------------------------- wind and waves
+
+
+def test_beam_wind_drifts_the_model_ship_at_the_speed_of_the_balance() -> None:
+    """Drag of the hull in sway equals the wind's force, both in closed form; yaw is kept out of it."""
+    wind_mps = 4.0
+    params: dict[str, object] = {f"manoeuvring.{name}": 0.0 for name in ("N_v", "N_vv", "N_rv", "N_vr")}
+    params |= {f"rotor/{number}/motor.health": 0.0 for number in (1, 2, 3)}
+    params |= {"body.centre_of_mass": [0.0, 0.0, 0.0], "crash.max_distance": 1e4}
+    params |= Wind(wind_mps, 270.0).params()  # from the west: a boat that points north drifts to its right
+    model = compile_model(load_vehicle("boat_cybership2").diagram, step_s=STEP_S)
+    state = start(model, params=params)  # type: ignore[arg-type]
+    log = run(state, 200.0, log=["body.v_NB_B", "body.euler", "atmosphere.density"], log_s=1.0)
+
+    v = float(log["body.v_NB_B"][-1, 1])
+    assert abs(log["body.euler"][-1, 2]) < 1e-3
+    factor = 0.5 * float(log["atmosphere.density"][-1]) * 0.825 * 0.14
+
+    def balance(speed: float) -> float:  # still air is part of the hull's drag
+        return factor * ((wind_mps - speed) ** 2 + speed**2) - 0.88965 * speed - 36.47287 * speed**2
+
+    assert abs(v / brentq(balance, 0.0, 1.0) - 1) < 1e-4  # found 0.1455 m/s
+
+
+def test_waves_lift_the_otter_by_their_height_and_drift_it_along() -> None:
+    """Long waves carry a small boat: it heaves as the surface does, and rolls and pitches little."""
+    model = compile_model(load_vehicle("boat_otter").diagram, step_s=STEP_S)
+    sea: dict[str, object] = {
+        "waves.significant_height": 0.4, "waves.peak_frequency": 1.0, "waves.damping": 0.05,
+        "waves.direction": math.pi / 2,
+        "rotor/1/motor.health": 0.0, "rotor/2/motor.health": 0.0,
+    }  # fmt: skip
+    log = run(
+        start(model, params=sea, lanes=8, seed=4),  # type: ignore[arg-type]
+        120.0, log=["body.p_NB_N", "waves.elevation", "body.R_NB"], log_s=0.1,
+    )  # fmt: skip
+    heave, surface = -log.all_lanes("body.p_NB_N")[:, 100:, 2], log.all_lanes("waves.elevation")[:, 100:]
+
+    heave = heave - heave.mean()
+    assert np.corrcoef(heave.ravel(), surface.ravel())[0, 1] > 0.97
+    assert abs(heave.std() / surface.std() - 1) < 0.05
+    assert np.all(log.all_lanes("body.p_NB_N")[:, -1, 1] > 0.1)  # m to the east, where the waves run
+    assert np.degrees(np.arccos(log.all_lanes("body.R_NB")[:, :, 8].min())) < 20.0
+
+
+def test_a_calm_sea_and_still_air_change_nothing() -> None:
+    """Bit for bit: neither part of the weather does anything by default."""
+    hashes: list[str] = []
+    for loaded in (load_vehicle("boat_otter"), load_vehicle("boat_otter")):
+        if hashes:
+            for path in ("wind_loads.lateral_area", "wave_loads.mass", "wave_loads.heave_stiffness"):
+                loaded.diagram.set(path, 0.0)
+        state = start(compile_model(loaded.diagram, step_s=STEP_S), params=otter(100.0, 80.0))  # type: ignore[arg-type]
+        hashes.append(run(state, 10.0, log=["body"], log_s=0.1).sha256(0))
+    assert hashes[0] == hashes[1]
+
+
+@functools.cache
+def sensed(vehicle: str) -> Log:
+    """The first 20 s of the mission on what the sensors say: current, and for boats wind and waves."""
+    loaded = load_vehicle(vehicle, control="reference")
+    model = compile_model(loaded.diagram, step_s=0.002)
+    state = start(model, lanes=LANES, seed=100)
+    values: dict[str, object] = {**load_mission(loaded.spec.mission).params(16), "current.speed": 0.3}
+    if vehicle == "boat_otter":
+        values |= {**Wind(5.0, 270.0, 7.7).params(), "waves.significant_height": 0.2, "waves.peak_frequency": 3.0}
+    for path, value in values.items():
+        state.set_param(path, value)  # type: ignore[arg-type]
+    for lane in range(LANES):
+        state.set_param("current.direction", 2 * math.pi * lane / LANES, lane)
+    return run(state, 20.0, log=["body", "navigator", "estimator"], log_s=0.2)
+
+
+@pytest.mark.parametrize(
+    ("vehicle", "estimate_m", "path_m"),
+    [
+        ("boat_otter", 5.0, 6.0),  # a receiver that wanders by 1.1 m per axis
+        ("boat_cybership2", 0.01, 1.5),  # cameras in the basin
+        ("auv_remus100", 2.0, 6.0),  # an acoustic fix each second
+        ("rov_bluerov2_heavy", 2.0, 2.0),
+    ],
+)
+def test_every_lane_is_on_its_way_with_sensors_and_filter(vehicle: str, estimate_m: float, path_m: float) -> None:
+    log = sensed(vehicle)
+
+    for lane in range(LANES):
+        assert log.stops[lane] is None
+        off = (log.lane("body.p_NB_N", lane) - log.lane("estimator.p_NB_N", lane))[5:]  # aligned after 0.4 s
+        assert np.linalg.norm(off, axis=1).max() < estimate_m
+        assert errors(log, lane)[50:].max() < path_m  # after 10 s
+        assert np.all(log.lane("estimator.healthy", lane)[10:] == 1.0)
+
+
 # ---------------------------------------------------------------------- flights and faults
 
 
 def test_fly_takes_the_vehicles_own_mission_and_a_dead_thruster_is_survived() -> None:
     flight = fly(
         "rov_bluerov2_heavy",
+        control="truth",
         faults=["rotor.speed_loss@1:instance=1,severity=1.0,start=20"],
         settings={"current.speed": 0.1},
     )
@@ -239,7 +334,7 @@ def test_fly_takes_the_vehicles_own_mission_and_a_dead_thruster_is_survived() ->
 
 
 def test_leaving_the_area_is_a_loss() -> None:
-    flight = fly("boat_otter", settings={"crash.max_distance": 50.0})
+    flight = fly("boat_otter", control="truth", settings={"crash.max_distance": 50.0})
 
     assert flight.outcome.startswith("out of bounds") and not flight.survived
 

@@ -19,7 +19,8 @@ from ironbird.testing.checks import check_block, declaration_findings
 from ironbird.vehicles import templates
 from ironbird.vehicles.load import TEMPLATES
 
-SHARED = {"surroundings", "sensors", "reference_autopilot"}  # template modules that are no template
+# template modules that are no template
+SHARED = {"surroundings", "sensors", "reference_autopilot", "common", "rotorcraft"}
 ABSTRACT = {"RigidBodyPorts", "MotorCurve"}  # bases without equations
 
 # Blocks that need more than their defaults to run on their own.
@@ -71,7 +72,6 @@ PARAMS: dict[str, dict[str, object]] = {
         "track": 1.4, "cg_height": 0.5, "roll_share": 0.6, "transfer_time": 0.1,
     },
     "DifferentialRover": {"mass": 1.0, "wheel_radius": 0.033, "wheel_separation": 0.16, "cg_height": 0.05},
-    "Steering": {"time_constant": 0.05, "max_angle": 0.9, "max_rate": 0.4},
     "WheelDrive": {
         "radius": 0.344, "inertia": 1.7, "max_drive": 1000.0, "max_power": 30000.0, "max_brake": 2000.0,
         "time_constant": 0.1, "rolling_resistance": 0.013,
@@ -94,10 +94,11 @@ PARAMS: dict[str, dict[str, object]] = {
     "CrossFlowDrag": {"length": 2.0, "draught": 0.2, "drag_coefficient": 1.0},
     "LiftDrag": {"span": 0.2, "area": 0.2, "drag_coefficient": 0.1},
     "Buoyancy": {"volume": 0.01},
+    "WindLoads": {"frontal_area": 0.4, "lateral_area": 0.8, "length": 2.0},
+    "WaveLoads": {"mass": 80.0, "length": 2.0, "beam": 1.0},
     "Hydrostatics": {"balanced_mass": 10.0},
     "ControlFin": {
-        "normal": [0.0, 1.0, 0.0], "position": [-0.8, 0.0, 0.0], "area": 0.01, "lift_slope": 0.5, "time_constant": 0.1,
-        "max_angle": 0.3,
+        "normal": [0.0, 1.0, 0.0], "position": [-0.8, 0.0, 0.0], "area": 0.01, "lift_slope": 0.5,
     },
     "Thruster": {
         "max_speed": 100.0, "max_reverse": 90.0, "thrust_coefficient": 0.01, "reverse_coefficient": 0.006,
@@ -119,7 +120,7 @@ PARAMS: dict[str, dict[str, object]] = {
     "FinControl": {
         "heading_gain": 0.3, "heading_integral_gain": 0.01, "speed_gain": 0.2, "speed_integral_gain": 0.05,
         "max_yaw_rate": 0.15, "rudder_gain": 8.0, "depth_gain": 0.1, "depth_integral_gain": 0.002, "pitch_gain": 3.0,
-        "pitch_rate_gain": 2.0, "max_pitch": 0.3, "max_angle": 0.26, "cruise_speed": 1.8, "cruise_command": 0.7,
+        "pitch_rate_gain": 2.0, "max_pitch": 0.3, "travel": 0.26, "cruise_speed": 1.8, "cruise_command": 0.7,
     },
     "Servo": {"travel": 0.5, "time_constant": 0.05, "max_rate": 6.0},
     "PropellerMap": {
@@ -135,14 +136,22 @@ PARAMS: dict[str, dict[str, object]] = {
     },
     "FixedWingControl": {
         "travel": 0.5, "trim_speed": 25.0, "elevator_trim": -0.12, "throttle_trim": 0.7, "pitch_trim": 0.05,
-        "lift_angle": 0.09, "line_gain": 0.01, "line_angle": 1.4, "orbit_gain": 1.2, "course_gain": 0.8,
-        "max_roll": 0.8, "height_gain": 0.3, "height_integral": 0.05, "energy_gain": 0.02, "energy_integral": 0.2,
-        "max_climb": 4.0, "pitch_low": -0.25, "pitch_high": 0.35, "roll_gain": 0.7, "roll_damping": 0.02,
-        "roll_integral": 0.2, "pitch_gain": 3.0, "pitch_damping": 0.3, "pitch_integral": 0.7, "yaw_damping": 0.1,
+        "lift_angle": 0.09, "l1_period": 14.0, "max_roll": 0.8, "height_time": 3.0, "speed_time": 4.0,
+        "max_climb": 5.0, "max_sink": 4.0, "min_speed": 17.0, "energy_damping": 0.5, "energy_integral": 0.3,
+        "balance_damping": 1.0, "balance_integral": 0.4, "pitch_low": -0.25, "pitch_high": 0.35, "roll_gain": 0.7,
+        "roll_damping": 0.02, "roll_integral": 0.2, "pitch_gain": 3.0, "pitch_damping": 0.3, "pitch_integral": 0.7,
+        "yaw_damping": 0.1,
     },
+    "Catapult": {
+        "start": [0.0, 0.0, -1.5], "pitch": 0.2, "stroke": 5.0, "pull": 500.0, "mass": 11.0, "inertia": [0.8, 1.1, 1.8],
+    },
+    "SimplePropeller": {"area": 0.0314, "outflow": 20.0},
+    "Puller": {"motor_constant": 8.5e-6, "moment_constant": 0.01},
+    "SurfaceMixer": {"matrix": [[0.5, 0.5], [-0.5, 0.5]]},
     "WingNavigator": {"count": 1.0, "cruise_speed": 25.0, "acceptance_radius": 60.0, "loiter_radius": 120.0},
 }  # fmt: skip
 ARGUMENTS: dict[str, dict[str, object]] = {
+    "Waves": {"sample_s": 0.02},
     "GroundContact": {"points": 4},
     "WindDryden": {"sample_s": 0.01},
     "Battery": {"sample_s": 0.01},
@@ -162,6 +171,8 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "FinControl": {"sample_s": 0.02},
     "FixedWingControl": {"sample_s": 0.004},
     "WingNavigator": {"items": 4, "sample_s": 0.02},
+    "SurfaceMixer": {"inputs": ("a", "e"), "outputs": ("left", "right"), "unit": "1"},
+    "PitotAirspeed": {"sample_s": 0.02},
 }
 
 

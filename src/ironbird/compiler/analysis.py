@@ -17,7 +17,7 @@ import numpy as np
 from ironbird.compiler.flatten import ARRAYS, Column, Flat
 from ironbird.errors import ModelError, UnknownNameError
 from ironbird.model.diagram import as_column
-from ironbird.model.signal import Number
+from ironbird.model.signal import Number, Signal
 
 if TYPE_CHECKING:
     from ironbird.compiler.compiled import CompiledModel
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 REFRESHES = 3  # how often a trim brings slow sampled outputs up to date with its solution
 TOLERANCE = 1e-8  # largest residual of a trim, in SI units
 ITERATIONS = 200
+NEAR_BOUND = 0.9  # one step goes at most this share of the way to a bound
+LEAST_STEPS, LEAST_STEP, LEAST_GAIN = 20, 1e-6, 1e-10  # towards the smallest inputs: how many, and how small
 
 
 @dataclass
@@ -172,13 +174,16 @@ def trim(
     require: Mapping[str, Number] | None = None,
     guess: Mapping[str, Number] | None = None,
     params: Mapping[str, Number] | None = None,
+    tolerance: float = TOLERANCE,
+    least: bool = False,
 ) -> OperatingPoint:
     """Find states and inputs at which the continuous states stand still.
 
-    `inputs` are free to choose within their declared range; `hold` fixes states; states in `moving` may change
-    steadily; `require` asks signals (`body.euler`) to have values; NaN entries there are free.
+    `inputs` are free to choose within their declared range; `hold` fixes states and sampled outputs; states in
+    `moving` may change steadily; `require` asks signals (`body.euler`) to have values; NaN entries there are free.
     Solved by bounded Levenberg-Marquardt on exact derivatives; where several points do, the one near the guess is
-    found. Raises `ModelError` if there is none.
+    found, or with `least` that with the smallest inputs. Raises `ModelError` if there is none: if a
+    residual is greater than `tolerance` (infinite: the nearest miss is taken).
     """
     flat = model.flat
     point = operating_point(model, params)
@@ -186,7 +191,7 @@ def trim(
         point.set(path, value)
     chosen = _select(flat, inputs)
     free_rows = {row for path in moving for row in _range(flat.x.rows(path))}
-    held_rows = {row for path in (hold or {}) for row in _range(flat.x.rows(path))}
+    held_rows = {row for path in (hold or {}) if path in flat.x.start for row in _range(flat.x.rows(path))}
     symbols = flat.rates.sx_in()
     x = symbols[ARRAYS.index("x")]
     places = [("x", row) for row in range(flat.x.size) if row not in held_rows]
@@ -215,26 +220,35 @@ def trim(
     for _ in range(REFRESHES):
         z = np.clip(np.array([getattr(point, array)[row] for array, row in places]), low, high)
         z, worst = _levenberg_marquardt(evaluate, z, low, high)
-        if not worst < TOLERANCE:
+        if least and worst < tolerance:
+            z = _least(evaluate, z, low, high, len(places) - len(chosen))
+        if not worst < tolerance:
             raise ModelError(
                 f"no trim found for model '{model.name}': the largest residual left is {worst:.3g}; "
                 "free more inputs or states, or give a better guess"
             )
         evaluate(z)  # leaves the solution in the point
-        point.refresh(keep=inputs)
+        point.refresh(keep=[*inputs, *(hold or {})])
     return point
 
 
 def _bounds(flat: Flat, places: list[tuple[str, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Declared ranges of the unknowns."""
+    """Declared ranges of the unknowns; an output also keeps to the ranges of the inputs that it feeds."""
     low, high = [], []
     columns = {"x": flat.x, "u": flat.u, "held": flat.held}
     for array, row in places:
         column = columns[array]
-        signal = next(s for path, s in column.signals.items() if row in _range(column.rows(path)))
-        low.append(signal.low)
-        high.append(signal.high)
+        path, signal = next((p, s) for p, s in column.signals.items() if row in _range(column.rows(p)))
+        signals = [signal, *(_readers(flat, path) if array == "held" else [])]
+        low.append(max(s.low for s in signals))
+        high.append(min(s.high for s in signals))
     return np.array(low), np.array(high)
+
+
+def _readers(flat: Flat, output: str) -> list[Signal]:
+    """Inputs that an output feeds."""
+    targets = [target.rpartition(".") for target, sources in flat.diagram.links.items() if output in sources]
+    return [flat.diagram.blocks[block].inputs[port] for block, _, port in targets]
 
 
 def _levenberg_marquardt(
@@ -257,7 +271,10 @@ def _levenberg_marquardt(
         step = np.zeros_like(z)
         step[free] = np.linalg.lstsq(rows, -np.concatenate([residual, np.zeros(int(free.sum()))]), rcond=None)[0]
         step[free] /= scale[free]
-        trial = np.clip(z + step, low, high)
+        trial = z + step
+        trial = np.where(
+            trial < low, z - NEAR_BOUND * (z - low), np.where(trial > high, z + NEAR_BOUND * (high - z), trial)
+        )
         new_residual, new_jacobian = evaluate(trial)
         if np.isfinite(new_residual).all() and new_residual @ new_residual < residual @ residual:
             z, residual, jacobian = trial, new_residual, new_jacobian
@@ -267,3 +284,33 @@ def _levenberg_marquardt(
             if damping > 1e12:
                 break
     return z, float(np.abs(residual).max())
+
+
+def _least(
+    evaluate: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], z: np.ndarray, low: np.ndarray, high: np.ndarray,
+    first: int,
+) -> np.ndarray:  # fmt: skip
+    """From a solution along all solutions to the one with the smallest inputs, which are z[first:].
+
+    The measure is the sum of u^2 + 10 u^4: thrusts go with the square of a command, and are to be shared evenly.
+    """
+
+    def measure(u: np.ndarray) -> float:
+        return float(np.sum(u**2 + 10 * u**4))
+
+    for _ in range(LEAST_STEPS):
+        _, sizes, directions = np.linalg.svd(evaluate(z)[1])
+        along = directions[int((sizes > 1e-9 * sizes.max()).sum()) :].T  # solutions lie this way
+        u = z[first:]
+        weight = np.sqrt(2 + 120 * u**2)  # Newton's step of the measure
+        step = along @ np.linalg.lstsq(weight[:, None] * along[first:], -(2 * u + 40 * u**3) / weight, rcond=1e-9)[0]
+        if np.abs(step[first:]).max(initial=0.0) < LEAST_STEP:
+            break
+        for share in (1.0, 0.3, 0.1):
+            trial, worst = _levenberg_marquardt(evaluate, np.clip(z + share * step, low, high), low, high)
+            if worst < TOLERANCE and measure(trial[first:]) < measure(u) - LEAST_GAIN:
+                z = trial
+                break
+        else:
+            break
+    return z

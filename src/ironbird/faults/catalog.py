@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from ironbird.errors import FaultError, UnknownNameError
-from ironbird.faults import battery, link, load, rotor, sensor, surroundings
+from ironbird.faults import battery, link, load, rotor, sensor, steering, surface, surroundings, water, wheel
 from ironbird.faults.spec import SHAPES, Fault, Injection
 
-FAMILIES = (sensor, rotor, battery, load, link, surroundings)
+FAMILIES = (sensor, rotor, surface, steering, wheel, battery, load, link, surroundings, water)
 FAULTS: dict[str, Fault] = {fault.id: fault for family in FAMILIES for fault in family.FAULTS}
 
 _KEYS = {
@@ -17,7 +17,8 @@ _KEYS = {
     "shape": "shape", "rise": "rise_s", "period": "period_s", "duty": "duty", "duration": "duration",
 }  # fmt: skip
 GRAMMAR = (
-    "ID:key=value,…[,when=PREDICATE]  keys: " + ", ".join(_KEYS) + " (times in seconds, severity 0 to 1, axis 0 to 2); "
+    "ID:key=value,…[,when=PREDICATE]  keys: " + ", ".join(_KEYS) + " (times in seconds, severity 0 to 1, axis 0 to 2, "
+    "instance the number or name of a part); "
     "with when, times count from the moment at which the predicate on signals first holds"
 )
 
@@ -44,8 +45,11 @@ def parse_fault(text: str) -> Injection:
                 raise FaultError(f"fault '{text}': shape '{value}' is not step, ramp or intermittent")
             values["shape"] = value
             continue
+        if key == "instance":
+            values["instance"] = _part(text, value)
+            continue
         try:
-            values[_KEYS[key]] = int(value) if key in ("instance", "axis") else float(value)
+            values[_KEYS[key]] = int(value) if key == "axis" else float(value)
         except ValueError:
             raise FaultError(f"fault '{text}': {key} needs a number, got '{value}'") from None
         if not math.isfinite(values[_KEYS[key]]):
@@ -55,3 +59,12 @@ def parse_fault(text: str) -> Injection:
     if "instance" in values and not fault.counts_instances:
         raise FaultError(f"fault '{text}': {fault.id} has no instances; leave the key out")
     return Injection(fault, **values)
+
+
+def _part(text: str, value: str) -> int | str:
+    """The number of a part, or its name (a surface, a wheel)."""
+    if value.isdecimal():
+        return int(value)
+    if not value.replace("_", "a").isalnum():
+        raise FaultError(f"fault '{text}': instance is a number or a name, not '{value}'")
+    return value

@@ -47,7 +47,7 @@ def switch(value: float = 1.0) -> Replace:
 
 @dataclass(frozen=True)
 class Change:
-    """What happens to one parameter; {instance} in its path stands for the number of the part, * for all of them."""
+    """What happens to one parameter; {instance} in its path stands for the part's number or name, * for all."""
 
     target: str
     effect: Scale | Offset | Replace
@@ -79,7 +79,7 @@ class Injection:
     """A fault as ordered for one run: which part, how much, when, in what shape."""
 
     fault: Fault
-    instance: int = 1
+    instance: int | str = 1  # number of the part, or its name
     axis: int | None = None  # one entry of a vector, or all
     severity: float = 1.0
     start_s: float = 0.0

@@ -128,9 +128,14 @@ def _grade(score: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     h = np.concatenate([u[:, :1], change], axis=1)  # falls with the score, recovers one sample later
     level = len(SCORES) - 1 - np.searchsorted(np.asarray(SCORES[:0:-1]), h, side="left")
     weight = np.where(used, np.asarray(WEIGHTS)[level], 0.0)
-    total = weight.sum(axis=1)
-    shares = np.stack([np.where(level == k, weight, 0.0).sum(axis=1) for k in range(len(LEVELS))], axis=1)
-    return (weight * h).sum(axis=1) / total, shares / total[:, None]
+    total = _sum(weight)
+    shares = np.stack([_sum(np.where(level == k, weight, 0.0)) for k in range(len(LEVELS))], axis=1)
+    return _sum(weight * h) / total, shares / total[:, None]
+
+
+def _sum(values: np.ndarray) -> np.ndarray:
+    """Of each lane, one after the other: zeros behind a lane's end change no bit, unlike in numpy's sum by pairs."""
+    return np.asarray(np.cumsum(values, axis=1)[:, -1])
 
 
 def crash_score(energy_j: np.ndarray | float) -> np.ndarray:

@@ -23,7 +23,7 @@ from ironbird.model.graph import equations_of
 from ironbird.model.signal import In, Noise, Number, Out, Param
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.vehicles.load import load_vehicle
+from ironbird.vehicles.load import load_vehicle, own_tables
 
 _NAME = re.compile(r"^[a-zA-Z][A-Za-z0-9_]*$")
 _CITATION = re.compile(r"\[[A-Za-z0-9]+\]|of this project")
@@ -146,6 +146,9 @@ def check_vehicle(name: str | Path, *, until_s: float = 2.0) -> None:
     findings += _provenance_findings(
         vehicle.spec.model_dump(by_alias=True, exclude_unset=True), vehicle.spec.provenance
     )
+    own = own_tables(vehicle.path)
+    if "base" in own:  # what the file changes must not pass for what the base's sources say
+        findings += _provenance_findings(own, own.get("provenance", {}))
     findings += [
         f"parameter {path} is outside its declared range"
         for path, signal in model.params().items()

@@ -11,7 +11,17 @@ from typing import Any
 from ironbird.errors import UnknownNameError, VehicleError
 from ironbird.model.diagram import Diagram
 from ironbird.vehicles.spec import VehicleSpec, parse
-from ironbird.vehicles.templates import car, fixed_wing, multicopter, rover, surface_vessel, underwater
+from ironbird.vehicles.templates import (
+    car,
+    fixed_wing,
+    helicopter,
+    multicopter,
+    rover,
+    surface_vessel,
+    tilt_rotor,
+    underwater,
+    vtol,
+)
 
 CONTROLS = ("reference", "truth")
 CATALOG = Path(__file__).parent / "catalog"
@@ -24,15 +34,19 @@ class Template:
     spec: type[VehicleSpec]
     build: Callable[[Any, str], Diagram]  # file's content and kind of control -> diagram
     controls: tuple[str, ...] = CONTROLS  # kinds of control that it offers, the usual one first
+    hovers: bool = False  # whether it can stay at one place without touching the ground
 
 
 TEMPLATES: dict[str, Template] = {
-    "multicopter": Template(multicopter.MulticopterSpec, multicopter.build),
-    "car": Template(car.CarSpec, car.build, controls=("truth",)),
-    "rover": Template(rover.RoverSpec, rover.build, controls=("truth",)),
-    "fixed_wing": Template(fixed_wing.FixedWingSpec, fixed_wing.build, controls=("truth",)),
-    "surface_vessel": Template(surface_vessel.SurfaceVesselSpec, surface_vessel.build, controls=("truth",)),
-    "underwater": Template(underwater.UnderwaterSpec, underwater.build, controls=("truth",)),
+    "multicopter": Template(multicopter.MulticopterSpec, multicopter.build, hovers=True),
+    "helicopter": Template(helicopter.HelicopterSpec, helicopter.build, hovers=True),
+    "car": Template(car.CarSpec, car.build),
+    "rover": Template(rover.RoverSpec, rover.build),
+    "fixed_wing": Template(fixed_wing.FixedWingSpec, fixed_wing.build),
+    "surface_vessel": Template(surface_vessel.SurfaceVesselSpec, surface_vessel.build),
+    "tilt_rotor": Template(tilt_rotor.TiltRotorSpec, tilt_rotor.build, hovers=True),
+    "underwater": Template(underwater.UnderwaterSpec, underwater.build),
+    "vtol": Template(vtol.VtolSpec, vtol.build, hovers=True),
 }
 
 
@@ -62,18 +76,55 @@ def vehicle_path(name: str | Path) -> Path:
         if not path.is_file():
             raise VehicleError(f"vehicle file {path} does not exist")
         return path
-    if str(name) not in vehicle_ids():
+    path = CATALOG / f"{name}.toml"
+    if path.parent != CATALOG or not path.is_file():
         raise UnknownNameError("vehicle", str(name), vehicle_ids())
-    return CATALOG / f"{name}.toml"
+    return path
+
+
+def own_tables(path: Path) -> dict[str, Any]:
+    """What a vehicle file itself says."""
+    try:
+        return tomllib.loads(path.read_text())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise VehicleError(f"{path} is not valid TOML: {error}") from None
+
+
+def read_tables(path: Path, *, chain: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """A vehicle file's content, on top of that of the file it names as its `base`.
+
+    Tables are merged key by key, provenance too; a list (the rotors) replaces the list of the base.
+    """
+    if path.resolve() in chain:
+        raise VehicleError(f"{path}: base goes round in a circle: {' -> '.join(p.stem for p in (*chain, path))}")
+    data = own_tables(path)
+    base = data.get("base")
+    if base is None:
+        return data
+    if "id" not in data:
+        raise VehicleError(f"{path}: it has a base, so it needs an id of its own")
+    if not isinstance(base, str):
+        raise VehicleError(f"{path}: base is {base!r}; give a vehicle of the catalogue, or a TOML file in quotes")
+    try:
+        under = vehicle_path(path.parent / base if base.endswith(".toml") else base)
+    except (VehicleError, UnknownNameError) as error:
+        raise VehicleError(f"{path}: base: {error}") from None
+    return _merged(read_tables(under, chain=(*chain, path.resolve())), data)
+
+
+def _merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    both = {key: _merged(under[key], over[key]) for key in over if _is_table(under, key) and _is_table(over, key)}
+    return under | over | both
+
+
+def _is_table(data: dict[str, Any], key: str) -> bool:
+    return isinstance(data.get(key), dict)
 
 
 def load_spec(name: str | Path) -> VehicleSpec:
     """Read and check a vehicle file."""
     path = vehicle_path(name)
-    try:
-        data = tomllib.loads(path.read_text())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise VehicleError(f"{path} is not valid TOML: {error}") from None
+    data = read_tables(path)
     template = data.get("template")
     if template not in TEMPLATES:
         raise VehicleError(f"{path}: " + str(UnknownNameError("template", str(template), TEMPLATES)))

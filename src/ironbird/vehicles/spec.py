@@ -58,6 +58,7 @@ class VehicleSpec(Table):
     id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     title: str
     template: str
+    base: str = ""  # another vehicle, whose file says what this one does not
     summary: str = ""
     mission: str = "square"  # built-in mission that it flies if nothing else is asked for
     home: Home = Home()

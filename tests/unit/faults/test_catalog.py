@@ -24,6 +24,14 @@ def test_a_fault_is_read_as_written() -> None:
     assert parse_fault(triggered.describe()) == triggered
 
 
+def test_a_part_may_have_a_name() -> None:
+    order = parse_fault("servo.stuck@1:instance=left_aileron,start=3")
+    assert order.targets == ["surface/left_aileron/servo.stuck"]
+    assert order.witness == "surface/left_aileron/servo.deflection"
+    assert parse_fault(order.describe()) == order
+    assert parse_fault("wheel.drive_loss@1:instance=3").instance == 3
+
+
 def test_every_fault_says_what_it_is() -> None:
     assert len(FAULTS) > 100
     for fault in FAULTS.values():
@@ -58,6 +66,8 @@ def test_what_is_described_reads_back(fault: str, severity: float, start: float,
         ("rotor.speed_loss@1:start=5,end=4", "it ends at 4 s, not after its start 5 s"),
         ("rotor.speed_loss@1:shape=zigzag", "shape 'zigzag' is not step, ramp or intermittent"),
         ("battery.low_voltage@1:instance=1", "has no instances"),
+        ("servo.stuck@1:instance=*", "instance is a number or a name"),
+        ("rotor.stuck@1:instance=1.5", "instance is a number or a name"),
     ],
 )
 def test_mistakes_are_named(text: str, message: str) -> None:

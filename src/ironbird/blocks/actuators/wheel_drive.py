@@ -88,17 +88,20 @@ class WheelDrive(Block):
 class WheelServo(Block):
     """A geared motor with a speed controller: first-order lag behind a limited command, [Dai] Eq. 7.
 
-    Not modelled: torque limit, load of the ground, encoder resolution.
+    The load takes from the speed that the motor can reach by its straight torque curve, w = w_max (1 - T / T_stall):
+    the controller holds the speed asked for until then. Not modelled: inertia of the vehicle, encoder resolution.
     """
 
     source = "[Dai] Eq. 7"
 
     command = In(unit="1", low=-1.0, high=1.0, doc="share of the full speed")
+    load_torque = In(unit="N*m", default=0.0, doc="against forward rotation")
     speed = Out(unit="rad/s", doc="rotation, positive forward")
     acceleration = Out(unit="rad/s^2", doc="its derivative")
     omega = State(unit="rad/s", init=0.0, doc="rotation")
     max_speed = Param(unit="rad/s", low=0.0, tunable=True, doc="full speed")
     time_constant = Param(unit="s", low=5e-3, tunable=True, doc="63 % rise time")
+    stall_torque = Param(unit="N*m", default=1e6, low=1e-3, tunable=True, doc="at which the motor stands")
     health = Param(unit="1", default=1.0, low=0.0, high=1.0, tunable=True, doc="share of the speed left; 0 is dead")
     stuck = Param(unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="1 keeps the speed as it is")
     override = Param(unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="1 drives by override_command")
@@ -106,7 +109,9 @@ class WheelServo(Block):
 
     def _rate(self, x: View, u: View, p: View) -> ca.SX:
         command = clip(ca.if_else(p.override > 0.5, p.override_command, u.command), -1, 1)
-        return ca.if_else(p.stuck > 0.5, 0, (p.health * p.max_speed * command - x.omega) / p.time_constant)
+        share = u.load_torque / p.stall_torque
+        reached = clip(p.health * p.max_speed * command, -p.max_speed * (1 + share), p.max_speed * (1 - share))
+        return ca.if_else(p.stuck > 0.5, 0, (reached - x.omega) / p.time_constant)
 
     def derivative(self, x: View, u: View, p: View) -> Rates:
         return {"omega": self._rate(x, u, p)}

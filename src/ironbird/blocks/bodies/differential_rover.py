@@ -11,6 +11,7 @@ from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic import quaternion
 from ironbird.symbolic.earth import radii
 
+ROLLS_MPS = 0.01  # rolling resistance has its full size above this speed
 UNUSED = ("force_B", "moment_B", "momentum_B", "inertia")  # of other bodies: rolling needs none of them
 
 
@@ -19,8 +20,8 @@ class DifferentialRover(RigidBodyPorts):
 
     z points down here, so that the faster left wheel turns the vehicle to a greater heading; seen from above with z up
     it is the usual r (w_R - w_L) / b, [TurtleBot3]. The origin is the middle of the axle, `cg_height` above the
-    ground. `left_radius` and `right_radius` scale the wheels (a flat tyre). The mass only makes the load. Not
-    modelled: slip, inertia, castor wheel, tipping.
+    ground. `left_radius` and `right_radius` scale the wheels (a flat tyre). The mass makes the load, and the torque
+    that a slope and rolling resistance ask of each wheel. Not modelled: slip, inertia, castor wheel, tipping.
     """
 
     source = "[TurtleBot3] kinematics"
@@ -33,6 +34,7 @@ class DifferentialRover(RigidBodyPorts):
     ground_z = In(unit="m", default=0.0, doc="z (down) of the ground there")
     slope = In(unit="1", shape=2, default=0.0, doc="change of z per metre north and east")
     load = Out(unit="N", doc="normal force of the ground")
+    wheel_torque = Out(unit="N*m", doc="that each wheel needs against the slope and rolling resistance")
     p = State(unit="m", shape=3, frame="N", init="p_0", doc="position")
     yaw = State(unit="rad", init="yaw_0", doc="heading")
     p_0 = Param(unit="m", shape=3, frame="N", default=0.0, doc="initial position")
@@ -40,6 +42,7 @@ class DifferentialRover(RigidBodyPorts):
     wheel_radius = Param(unit="m", low=1e-3, doc="of both wheels")
     wheel_separation = Param(unit="m", low=1e-3, doc="between the wheels")
     cg_height = Param(unit="m", low=0.0, doc="of the body's origin above the ground")
+    rolling_resistance = Param(unit="1", default=0.0, low=0.0, tunable=True, doc="share of the load")
     left_radius = Param(unit="1", default=1.0, low=0.1, high=2.0, tunable=True, doc="factor of the left radius")
     right_radius = Param(unit="1", default=1.0, low=0.1, high=2.0, tunable=True, doc="factor of the right radius")
 
@@ -68,6 +71,8 @@ class DifferentialRover(RigidBodyPorts):
         R_NB, euler = attitude_on_ground(x.yaw, u.slope)
         meridian, prime = radii(p.home_latitude)
         speed, turn = self._motion(u.left_speed, u.right_speed, p)
+        gravity_B = R_NB.T @ u.gravity_N
+        rolling = p.rolling_resistance * gravity_B[2] * speed / ca.sqrt(speed * speed + ROLLS_MPS**2)
         gain, swing = self._motion(u.left_acceleration, u.right_acceleration, p)
         return {
             "p_NB_N": x.p,
@@ -82,5 +87,6 @@ class DifferentialRover(RigidBodyPorts):
             "latitude": p.home_latitude + x.p[0] / (meridian + p.home_height),
             "longitude": p.home_longitude + x.p[1] / ((prime + p.home_height) * ca.cos(p.home_latitude)),
             "height": p.home_height - x.p[2],
-            "load": p.mass * (R_NB.T @ u.gravity_N)[2],
+            "load": p.mass * gravity_B[2],
+            "wheel_torque": p.mass * (rolling - gravity_B[0]) * p.wheel_radius / 2,
         }

@@ -47,6 +47,7 @@ class GroundNavigator(Block):
 
     p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
     v_NB_N = In(unit="m/s", shape=3, frame="N", doc="velocity")
+    ready = In(unit="1", default=1.0, doc="0 until the position is known: the vehicle stands")
     position_set = Out(unit="m", shape=3, frame="N", doc="nearest point of the path, at the vehicle's height")
     tangent_set = Out(unit="1", shape=2, frame="N", doc="direction of the path there, unit length")
     curvature_set = Out(unit="1/m", doc="of the path there, positive to the right")
@@ -140,7 +141,7 @@ class GroundNavigator(Block):
         item = self._item(x.index, p)
         stops = self._stops(x, p)
         last = x.index >= p.count - 1.5
-        top = ca.if_else(x.finished > 0.5, 0, place.top_speed)
+        top = ca.if_else(ca.logic_or(x.finished > 0.5, u.ready < 0.5), 0, place.top_speed)
         speed = clip(top, x.speed - 2 * p.acceleration * dt, x.speed + p.acceleration * dt)
         standing = ca.dot(u.v_NB_N[:2], u.v_NB_N[:2]) < STANDS_MPS**2
         there = ca.logic_and(ca.logic_and(stops, standing), place.remaining < p.arrived)

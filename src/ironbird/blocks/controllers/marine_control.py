@@ -184,8 +184,8 @@ class FinControl(CoursePorts, Block):
 
     position_set = In(unit="m", shape=3, frame="N", doc="nearest place of the path; its depth is used")
     p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
-    rudder = Out(unit="rad", doc="angle; positive turns to the right")
-    stern = Out(unit="rad", doc="angle of the stern planes; positive turns the nose down")
+    rudder = Out(unit="1", doc="share of the travel; positive turns to the right")
+    stern = Out(unit="1", doc="share of the stern planes' travel; positive turns the nose down")
     command = Out(unit="1", low=-1.0, high=1.0, doc="to the propeller")
     depth_integral = State(unit="rad", init=0.0, doc="pitch that takes up a lasting depth error")
     speed_gain = Param(unit="s/m", low=0.0, tunable=True, doc="propeller command per speed error")
@@ -195,7 +195,7 @@ class FinControl(CoursePorts, Block):
     pitch_gain = Param(unit="1", low=0.0, tunable=True, doc="stern angle per pitch error")
     pitch_rate_gain = Param(unit="s", low=0.0, tunable=True, doc="stern angle per pitch rate")
     max_pitch = Param(unit="rad", low=0.01, high=1.0, tunable=True, doc="asked for")
-    max_angle = Param(unit="rad", low=0.01, tunable=True, doc="of the fins")
+    travel = Param(unit="rad", shape=2, low=0.01, doc="of rudder and stern planes")
     cruise_speed = Param(unit="m/s", low=0.1, doc="at which the propeller needs `cruise_command`")
     cruise_command = Param(unit="1", low=0.0, high=1.0, doc="of the propeller at cruise speed")
 
@@ -221,7 +221,7 @@ class FinControl(CoursePorts, Block):
         push = p.speed_gain * (u.speed_set - u.v_water_B[0] + x.speed_integral)
         return {
             "heading_error": error,
-            "rudder": clip(p.rudder_gain * (rate - u.w_NB_B[2]), -p.max_angle, p.max_angle),
-            "stern": clip(stern, -p.max_angle, p.max_angle),
+            "rudder": clip(p.rudder_gain * (rate - u.w_NB_B[2]) / p.travel[0], -1, 1),
+            "stern": clip(stern / p.travel[1], -1, 1),
             "command": clip(steady + push, 0, 1),
         }

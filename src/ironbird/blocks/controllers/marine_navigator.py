@@ -15,6 +15,7 @@ class MissionPorts:
     """What both navigators share: the mission table of `Navigator`, and its progress."""
 
     p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
+    ready = In(unit="1", default=1.0, doc="0 until the position is known: the mission waits")
     position_set = Out(unit="m", shape=3, frame="N", doc="where to be")
     velocity_set = Out(unit="m/s", shape=3, frame="N", doc="how it moves")
     yaw_set = Out(unit="rad", doc="heading")
@@ -76,7 +77,7 @@ class MarineNavigator(MissionPorts, Block):
         # Towards the target, slowing down so as to stop there
         away = target - x.point
         distance = norm(away)
-        top = ca.fmin(p.cruise_speed, ca.sqrt(2 * p.acceleration * distance))
+        top = ca.fmin(p.cruise_speed, ca.sqrt(2 * p.acceleration * distance)) * ca.if_else(u.ready > 0.5, 1, 0)
         speed = ca.fmin(x.speed + p.acceleration * dt, top)
         point = x.point + away * (ca.fmin(speed * dt, distance) / ca.fmax(distance, 1e-9))
         gap = target - u.p_NB_N
@@ -139,7 +140,7 @@ class PathNavigator(MissionPorts, Block):
 
     def update(self, x: View, u: View, p: View) -> Values:
         _, run, _, length = self._leg(x, u, p)
-        complete = length - run < p.arrived
+        complete = ca.logic_and(length - run < p.arrived, u.ready > 0.5)
         last = x.index >= p.count - 1.5
         advance = ca.logic_and(complete, ca.logic_not(last))
         return {
@@ -156,7 +157,7 @@ class PathNavigator(MissionPorts, Block):
             "velocity_set": p.cruise_speed * ca.vertcat(ca.cos(angle), ca.sin(angle), 0),
             "yaw_set": angle,
             "course_set": angle + ca.atan2(-side, p.lookahead),
-            "speed_set": p.cruise_speed,
+            "speed_set": ca.if_else(u.ready > 0.5, p.cruise_speed, 0),
             "cross_track": side,
             "mode": MISSION,
             "item": x.index,

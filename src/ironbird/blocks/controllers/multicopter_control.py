@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 import casadi as ca
 
 from ironbird.model.block import Block, Values, View
@@ -10,9 +13,15 @@ from ironbird.symbolic import quaternion
 from ironbird.symbolic.smooth import clip, limit_length
 
 GRAVITY = 9.80665
-STEEPEST_TRACE = 1e-3  # keeps the attitude error finite at a half turn
+STEEPEST = 1e-3  # keeps the attitude error finite at a half turn
 MOST_TRIM = 5.0  # m/s^2: limit of the velocity integral
-MOST_TURN = 40.0  # rad/s^2: limit of the rate integral; drag 0.12 m off the centre needs 30 at 10 m/s
+MOST_TURN = 120.0  # rad/s^2: limit of the rate integral; a rotor lost from the lightest hexacopter needs 95
+SMALLEST_SHARE = 1e-6  # of the lift in one rotor
+SMALLEST_PULL = 0.1  # of a tail rotor's full thrust: with less it is not asked to steer harder
+
+
+def _fold(pick: Callable[[ca.SX, ca.SX], ca.SX], values: list[ca.SX]) -> ca.SX:
+    return functools.reduce(pick, values)
 
 
 class MulticopterControl(Block):
@@ -64,15 +73,24 @@ class MulticopterControl(Block):
     max_tilt = Param(unit="rad", low=0.05, high=1.4, tunable=True, doc="of the commanded thrust")
     max_rate = Param(unit="rad/s", shape=3, low=0.1, tunable=True, doc="commanded")
 
-    def __init__(self, rotors: int, *, sample_s: float) -> None:
+    def __init__(self, rotors: int, *, sample_s: float, tail: int | None = None) -> None:
         super().__init__(sample_s=sample_s)
         self.rotors = rotors
+        self.tail = tail  # number of the rotor that a servo tilts sideways, from 0
+        if tail is not None:
+            self.declare("tail_command", Out(unit="1", low=-1.0, high=1.0, doc="tilt of the tail rotor to the right"))
+            self.declare("tail_arm", Param(unit="m", low=1e-3, doc="of the tail rotor behind the centre of mass"))
+            self.declare("tail_travel", Param(unit="rad", low=1e-3, doc="tilt at full command"))
+            self.declare("reaction", Param(unit="m", shape=rotors, doc="yaw moment per newton of each rotor"))
         self.declare(
             "allocation",
             Param(
                 unit="1", shape=(rotors, 4), doc="thrust, roll, pitch, yaw moment to rotor thrusts (inverse geometry)"
             ),
         )
+        if rotors > 4:
+            doc = "a newton that one rotor cannot give, made up for by the others (null space, 1 in the diagonal)"
+            self.declare("exchange", Param(unit="1", shape=(rotors, rotors), default=0.0, doc=doc))
         self.declare("max_thrust", Param(unit="N", shape=rotors, low=1e-6, doc="of one rotor at full throttle"))
         self.declare("thrust_coefficient", Param(unit="N*s^2", shape=rotors, low=1e-12, doc="assumed"))
         self.declare("motor_slope", Param(unit="rad/s", shape=rotors, low=1e-3, doc="assumed"))
@@ -110,8 +128,13 @@ class MulticopterControl(Block):
         asked = quaternion.rotation_matrix(quaternion.from_euler(*ca.vertsplit(u.attitude_set)))
         R_d = ca.if_else(u.control_kind == 2, asked, R_d)
         E = R_d.T @ u.R_NB
-        half = 0.5 / ca.sqrt(ca.fmax(1 + ca.trace(E), STEEPEST_TRACE))
-        error = half * ca.vertcat(E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1])  # sin(angle/2) axis
+        # Tilt first [Brescianini2020]: the shortest turn that brings the thrust axis home, whatever the heading; then
+        # the turn about it. E = (tilt) (turn by psi about z) has E33 = cos(tilt), and with 1 + E33 = n
+        # n cos(psi) = E11 + E22, n sin(psi) = E21 - E12
+        n = ca.fmax(1 + E[2, 2], STEEPEST)
+        tilt_half = 1 / ca.sqrt(2 * n)  # sin(tilt / 2) = sin(tilt) / (2 cos(tilt / 2))
+        turn_half = 1 / ca.sqrt(2 * n * ca.fmax(n + E[0, 0] + E[1, 1], STEEPEST))
+        error = ca.vertcat(E[2, 1] * tilt_half, -E[2, 0] * tilt_half, (E[1, 0] - E[0, 1]) * turn_half)
         rate_set = clip(-2 * p.attitude_gain * error, -p.max_rate, p.max_rate)
         rate_set = ca.if_else(u.control_kind == 3, u.rate_wanted_B, rate_set)
 
@@ -131,27 +154,68 @@ class MulticopterControl(Block):
         lift = ca.if_else(direct, u.thrust_set * ca.sum1(p.max_thrust), lift)
         lift = ca.if_else(standing, 0, lift)
         moment = ca.if_else(standing, ca.SX.zeros(3), moment)
-        base = p.allocation[:, 0] * lift + p.allocation[:, 1] * moment[0] + p.allocation[:, 2] * moment[1]
-        yaw = p.allocation[:, 3] * moment[2]
-        idle = ca.fmax(p.motor_idle, 0)
-        min_thrust = p.thrust_coefficient * idle * idle  # a motor that idles cannot give less
-        share = ca.SX(1)
-        for i in range(self.rotors):
-            room = ca.if_else(yaw[i] > 0, p.max_thrust[i] - base[i], base[i] - min_thrust[i])
-            share = ca.fmin(share, ca.fmax(room, 0) / ca.fmax(ca.fabs(yaw[i]), 1e-9))
-        thrusts = clip(base + share * yaw, min_thrust, p.max_thrust)
+        thrusts, given_lift, tilt_share, yaw_share = self._allocate(p, lift, moment)
+        tail_command = ca.SX(0)
+        if self.tail is not None:
+            # M_z = sum of reactions - arm * thrust * sin(tilt), and the sine is taken for the angle
+            pull = p.tail_arm * ca.fmax(thrusts[self.tail], SMALLEST_PULL * p.max_thrust[self.tail])
+            asked = (ca.dot(p.reaction, thrusts) - moment[2]) / (pull * p.tail_travel)
+            tail_command = clip(asked, -1, 1)
+            yaw_share = 1 / ca.fmax(ca.fabs(asked), 1)
         return {
-            "velocity_error": velocity_error, "rate_error": rate_error, "lift": lift, "moment": moment,
-            "rate_set": rate_set, "thrusts": thrusts,
+            "velocity_error": velocity_error, "rate_error": rate_error, "lift": given_lift, "moment": moment,
+            "rate_set": rate_set, "thrusts": thrusts, "tilt_share": tilt_share, "yaw_share": yaw_share,
+            "missing_lift": lift - given_lift, "tail_command": tail_command,
         }  # fmt: skip
+
+    def _allocate(self, p: View, lift: ca.SX, moment: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+        """Rotor thrusts, the lift in them, and the shares of the tilting and yaw moments that are given.
+
+        Roll and pitch go before lift, lift before yaw, as in PX4 without air mode [PX4Mixer]: lift is taken away so
+        that a rotor can still give its part of roll and pitch, and never added. Closed form, no search.
+        """
+        idle = ca.fmax(p.motor_idle, 0)
+        low, high = p.thrust_coefficient * idle * idle, p.max_thrust  # a motor that idles cannot give less
+        even = p.allocation[:, 0]
+        tilt = p.allocation[:, 1] * moment[0] + p.allocation[:, 2] * moment[1]
+        if self.rotors > 4:  # more than four rotors share the same thrust and moments in another way
+            asked = even * lift + tilt
+            tilt += p.exchange @ (clip(asked, low, high) - asked)
+        # No rotor leaves its range while the lift is between the greatest `least` and the smallest `most`, at first
+        # without roll and pitch, then with all of them
+        least, most, least_tilted, most_tilted = [], [], [], []
+        for i in range(self.rotors):
+            per_newton = 1 / ca.fmax(even[i], SMALLEST_SHARE)
+            least.append(low[i] * per_newton)
+            most.append(high[i] * per_newton)
+            least_tilted.append(least[i] - tilt[i] * per_newton)
+            most_tilted.append(most[i] - tilt[i] * per_newton)
+        top, top_tilted = _fold(ca.fmin, most), _fold(ca.fmin, most_tilted)
+        room, room_tilted = top - _fold(ca.fmax, least), top_tilted - _fold(ca.fmax, least_tilted)
+        # The room is a concave function of the share: its chord finds a share that fits (all of it if that fits)
+        tilt_share = room / ca.fmax(room - room_tilted, room)
+        lift = ca.fmin(lift, top + tilt_share * (top_tilted - top))
+        base = even * lift + tilt_share * tilt
+        yaw = p.allocation[:, 3] * moment[2]
+        yaw_share = ca.SX(1)
+        for i in range(self.rotors):
+            left = ca.if_else(yaw[i] > 0, high[i] - base[i], base[i] - low[i])
+            yaw_share = ca.fmin(yaw_share, ca.fmax(left, 0) / ca.fmax(ca.fabs(yaw[i]), 1e-9))
+        return clip(base + yaw_share * yaw, low, high), lift, tilt_share, yaw_share
 
     def update(self, x: View, u: View, p: View) -> Values:
         assert self.sample_s is not None
         law = self._law(x, u, p)
         gain = p.velocity_integral * p.velocity_gain * self.sample_s
+        # What the motors cannot give is not integrated any further, only back
+        sinking = ca.logic_and(law["missing_lift"] > 0, law["velocity_error"][2] < 0)
+        gain = gain * ca.vertcat(1, 1, ca.if_else(sinking, 0, 1))
         velocity_sum = clip(x.velocity_sum + gain * law["velocity_error"], -MOST_TRIM, MOST_TRIM)
         rate_gain = p.rate_integral * p.rate_gain * self.sample_s
-        rate_sum = clip(x.rate_sum + rate_gain * law["rate_error"], -MOST_TURN, MOST_TURN)
+        cut = ca.vertcat(law["tilt_share"], law["tilt_share"], law["yaw_share"]) < 1
+        windup = ca.logic_and(cut, law["moment"] * law["rate_error"] > 0)
+        step = ca.if_else(windup, 0, rate_gain * law["rate_error"])
+        rate_sum = clip(x.rate_sum + step, -MOST_TURN, MOST_TURN)
         armed = ca.logic_and(u.armed > 0.5, u.grounded < 0.5)
         # Without a position to hold, the vertical integral goes on and the horizontal one is forgotten
         blind_sum = ca.vertcat(0, 0, velocity_sum[2])
@@ -174,6 +238,8 @@ class MulticopterControl(Block):
             "moment_set_B": law["moment"],
             "rate_set_B": law["rate_set"],
         }
+        if self.tail is not None:
+            values["tail_command"] = ca.if_else(u.armed > 0.5, law["tail_command"], 0)
         for i in range(self.rotors):
             values[f"throttle_{i + 1}"] = ca.if_else(u.armed > 0.5, throttles[i], 0)
         return values

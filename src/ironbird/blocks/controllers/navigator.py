@@ -9,12 +9,18 @@ from ironbird.model.signal import Clock, In, Out, Param, State
 from ironbird.symbolic.smooth import choose, clip
 
 FLY, LAND = 0.0, 1.0  # kinds of a mission item
+TAKE_OFF_ITEM, LOITER_ITEM, RETURN_ITEM = -2.0, -3.0, -4.0  # of wings; for other vehicles they are waypoints
+SPIRAL = -1.0  # flown by `SpiralNavigator`; for all others it is FLY
 ROWS = 6  # of the mission table: north, east, down, yaw, hold time, kind
 SCRIPT = 4  # commands that a run may schedule beforehand
 
 # Modes, and the commands that ask for them (a command is the number of the mode)
 DISARMED, TAKE_OFF, HOLD, MISSION, RETURN, LANDING, OFFBOARD, DESCEND, TERMINATED = range(9)
-MODES = ("disarmed", "take-off", "hold", "mission", "return", "land", "offboard", "descend", "terminated")
+HOVER, TRANSITION, CRUISE, BACK_TRANSITION = range(9, 13)  # shown by vehicles with wings and rotors, never commanded
+MODES = (
+    "disarmed", "take-off", "hold", "mission", "return", "land", "offboard", "descend", "terminated", "hover",
+    "transition", "cruise", "back-transition",
+)  # fmt: skip
 # Failsafes, in the order of the port `failsafe`
 FAILSAFES = ("battery", "gnss", "estimator", "geofence", "attitude", "link")
 # What the controller is asked for

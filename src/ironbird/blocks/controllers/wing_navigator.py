@@ -1,56 +1,130 @@
-"""Navigator of a fixed wing: legs between waypoints, loiter circles; puts out the path to follow."""
+"""Navigator of a fixed wing: take-off, legs, circles, return, landing and failsafes; puts out the path to follow."""
 
 from __future__ import annotations
 
 import casadi as ca
 
-from ironbird.blocks.controllers.navigator import HOLD, LAND, MISSION, ROWS
+from ironbird.blocks.controllers.fixed_wing_control import BANK, LINE, ORBIT
+from ironbird.blocks.controllers.navigator import (
+    DISARMED,
+    HOLD,
+    LAND,
+    LANDING,
+    LOITER_ITEM,
+    MISSION,
+    RETURN,
+    RETURN_ITEM,
+    ROWS,
+    SCRIPT,
+    TAKE_OFF,
+    TAKE_OFF_ITEM,
+)
 from ironbird.model.block import Block, Values, View
-from ironbird.model.signal import In, Out, Param, State
+from ironbird.model.signal import Clock, In, Out, Param, State
 from ironbird.symbolic.smooth import choose, clip
 
 SHORTEST_LEG_M = 1.0  # a shorter leg has no direction: the vehicle flies straight to its end
-LINE, ORBIT = 0.0, 1.0  # kinds of path
+HEIGHT_REACHED_M = 5.0  # of the approach height: the glide may begin
+ALIGNED = 0.95  # cosine between velocity and landing course at which the circle is left
+STANDS_MPS, STANDS_S = 1.0, 2.0  # slower for so long: the vehicle has come to rest
+GROUND_SEEN_M = 10.0  # a height over ground below this is used in the landing
+ANY_PITCH = 1.5  # no limit
+OPEN, GLIDE, FLARE = 0.0, 1.0, 2.0  # stages of a landing: to the approach height, down the slope, above the ground
 
 
 class WingNavigator(Block):
-    """Straight legs from waypoint to waypoint, and circles where the vehicle stays, [BeardMcLain] Ch. 10. Sampled.
+    """Mode machine of a wing's autopilot on the mission table of the multicopter's navigator. Sampled.
 
-    The mission table is that of the multicopter's navigator. A waypoint counts as reached within
-    `acceptance_radius`; a vehicle that has passed one further away turns back to it. An item with a hold time, and the
-    last item, are circled: time counts from the start of the circle, and after the last item's the mission
-    is done; circling goes on. Height changes evenly along a leg. A wing cannot stand still: yaw in the table
-    is not used. The vehicle begins in the air. Not modelled: take-off and landing (a landing item is circled at the
-    place and height of the item before), failsafes, return, fillets.
+    Take-off [RflyModel] 9.2.2.1: a launcher is fired, full throttle, a fixed pitch and a straight course until the
+    height is reached; every mission of a vehicle that begins on the ground begins so. Waypoints: straight legs on which
+    the height changes evenly; one counts as reached within `acceptance_radius`, a vehicle that has passed further
+    away turns back. Items with a hold time, loiter items and the last item are circled: time counts from the start of
+    the circle. Return circles the take-off point; of commands only landing is heard then, [RflyModel] 9.2.2.2. Landing:
+    the height is adjusted in a circle that touches the approach line, which is left on the landing course for a
+    straight glide with the throttle open; near the ground an exponential flare with closed throttle, on the height over
+    ground if that is given. The vehicle slides to rest. Failsafes: without GNSS or estimator it circles with a
+    steady bank at its height (drifting with the wind) until they are back; beyond the fence, or without link, it
+    returns. `mode` tells what is being done: an item for landing shows as `land`. Not modelled: going around, choice of
+    the landing course by wind, terrain, fillets, battery, offboard flight.
     """
 
-    source = "[BeardMcLain] Ch. 10; [RflyModel] 9.2.2.2"
+    source = "[RflyModel] 9.2.2; [BeardMcLain] Ch. 10; landing pattern of this project"
 
+    time = Clock(doc="simulation time")
     p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
-    path_kind = Out(unit="1", doc="0 straight line, 1 circle")
+    v_NB_N = In(unit="m/s", shape=3, frame="N", default=0.0, doc="velocity")
+    ground_distance = In(unit="m", default=1e3, doc="height over ground; beyond 10 m it is not used")
+    healthy = In(unit="1", default=1.0, doc="0 when the estimator has failed")
+    gnss_age = In(unit="s", default=0.0, doc="time since the last good fix")
+    link_stamp = In(
+        unit="s", default=-1.0, doc="time of the last message of the control link; negative is no link in use"
+    )
+    command = In(unit="1", default=float(MISSION), doc="mode asked for, by number: hold, mission, return, land")
+
+    path_kind = Out(unit="1", doc="0 straight line, 1 circle, 2 steady bank without a path")
     path_origin = Out(unit="m", shape=3, frame="N", doc="a point of the line, or the circle's centre")
     path_course = Out(unit="rad", doc="direction of the line, from north to east")
     path_radius = Out(unit="m", doc="of the circle; negative is flown counter-clockwise seen from above")
+    bank_set = Out(unit="rad", doc="of path kind 2")
     height_set = Out(unit="m", doc="above the take-off point")
+    climb_ahead = Out(unit="m/s", doc="climb rate of the height asked for")
     airspeed_set = Out(unit="m/s", doc="speed through the air")
+    speed_weight = Out(unit="1", doc="of speed in pitch: 1 equal, 0 none (flare)")
+    pitch_limits = Out(unit="rad", shape=2, doc="lowest and highest pitch at present")
+    throttle_limits = Out(unit="1", shape=2, doc="lowest and highest throttle at present")
     position_set = Out(unit="m", shape=3, frame="N", doc="the nearest point of leg, leg before, and circle")
-    mode = Out(unit="1", doc="number of the mode: 3 mission, 2 hold after it")
+    launch = Out(unit="1", doc="1 fires the launcher")
+    disarmed = Out(unit="1", doc="1 on the ground before the start: the estimator may assume rest")
+    mode = Out(unit="1", doc="number of what is being done")
+    failsafe = Out(unit="1", shape=6, doc="active: battery (never), GNSS, estimator, geofence, attitude (never), link")
     item = Out(unit="1", doc="number of the present mission item, from 0")
     done = Out(unit="1", doc="1 when the last item is completed")
+    landed = Out(unit="1", doc="1 when the vehicle has come to rest otherwise")
 
+    now = State(unit="1", init=float(DISARMED), doc="mode, apart from what a mission item asks for")
+    aloft = State(unit="1", init="airborne", doc="1 after take-off")
+    asked = State(unit="1", init=-1.0, doc="command seen last")
     index = State(unit="1", init=0.0, doc="present item")
     place = State(unit="m", shape=3, frame="N", init="point_0", doc="where the present leg begins")
     before = State(unit="m", shape=3, frame="N", init="point_0", doc="where the leg before began")
-    circling = State(unit="1", init=0.0, doc="1 when the present item's circle has been reached")
+    circling = State(unit="1", init=0.0, doc="1 when the present circle has been reached")
     timer = State(unit="s", init=0.0, doc="circled so long")
+    stage = State(unit="1", init=OPEN, doc="of the landing: 0 to the approach, 1 glide, 2 flare")
+    still = State(unit="s", init=0.0, doc="has stood so long after take-off")
+    tripped = State(unit="1", shape=6, init=0.0, doc="failsafes; the fence stays")
     finished = State(unit="1", init=0.0, doc="1 after the last item")
+    down = State(unit="1", init=0.0, doc="1 when at rest without having finished")
 
+    airborne = Param(unit="1", default=1.0, low=0.0, high=1.0, doc="1 begins in flight, 0 on the launcher")
     point_0 = Param(unit="m", shape=3, frame="N", default=0.0, doc="where the first leg begins")
     count = Param(unit="1", low=1.0, doc="number of items in use")
     cruise_speed = Param(unit="m/s", low=0.1, tunable=True, doc="through the air")
     acceptance_radius = Param(unit="m", low=1.0, tunable=True, doc="horizontal; a waypoint nearer than this is reached")
     loiter_radius = Param(unit="m", low=1.0, tunable=True, doc="of circles")
     sense = Param(unit="1", default=1.0, low=-1.0, high=1.0, tunable=True, doc="+1 clockwise seen from above, or -1")
+    arm_time = Param(unit="s", default=0.0, low=0.0, tunable=True, doc="no launch before: the estimator settles")
+    take_off_pitch = Param(unit="rad", default=0.2618, tunable=True, doc="[RflyModel] 9.2.2.1: 15 degrees")
+    take_off_height = Param(unit="m", default=30.0, low=1.0, tunable=True, doc="if no item says it")
+    launch_course = Param(unit="rad", default=0.0, doc="of the launcher")
+    return_height = Param(unit="m", default=50.0, low=1.0, tunable=True, doc="if no item says it")
+    landing_place = Param(unit="m", shape=2, default=0.0, tunable=True, doc="of a landing without an item")
+    landing_course = Param(unit="rad", default=0.0, tunable=True, doc="of a landing without an item")
+    approach_height = Param(unit="m", default=30.0, low=1.0, tunable=True, doc="where the glide begins")
+    approach_speed = Param(unit="m/s", default=20.0, low=0.1, tunable=True, doc="through the air")
+    glide_slope = Param(unit="rad", default=0.08, low=0.01, high=0.5, tunable=True, doc="below the horizon")
+    flare_time = Param(unit="s", default=2.0, low=0.1, tunable=True, doc="height over sink rate in the flare")
+    touch_sink = Param(unit="m/s", default=0.4, low=0.05, tunable=True, doc="sink rate at the ground")
+    flare_pitch = Param(unit="rad", default=0.0, tunable=True, doc="least pitch in the flare")
+    belly_height = Param(unit="m", default=0.0, low=0.0, doc="of the centre of mass when the vehicle lies")
+    blind_bank = Param(unit="rad", default=0.26, tunable=True, doc="without GNSS; PX4's failsafe has 15 degrees")
+    gnss_timeout = Param(unit="s", default=3.0, low=0.0, tunable=True, doc="circle with steady bank if older")
+    fence_radius = Param(unit="m", default=1e6, low=1.0, tunable=True, doc="return beyond this distance")
+    fence_height = Param(unit="m", default=1e6, low=1.0, tunable=True, doc="return above this height")
+    link_timeout = Param(unit="s", default=2.0, low=0.0, tunable=True, doc="return when the link is silent for longer")
+    script = Param(
+        unit="1", shape=(2, SCRIPT), default=((1e9,) * SCRIPT, (0.0,) * SCRIPT), tunable=True,
+        doc="commands by time: first row time (s), second row mode",
+    )  # fmt: skip
 
     def __init__(self, items: int, *, sample_s: float) -> None:
         super().__init__(sample_s=sample_s)
@@ -63,13 +137,49 @@ class WingNavigator(Block):
             ),
         )  # fmt: skip
 
-    def _leg(self, x: View, u: View, p: View) -> dict[str, ca.SX]:
-        """Geometry of the present item."""
+    # ------------------------------------------------------------------ what is to be done
+
+    def _task(self, x: View, p: View) -> dict[str, ca.SX]:
+        """The present item, and the mode that is being done."""
         item = choose(x.index, [p.table[:, i] for i in range(self.items)])
-        lands = item[5] > 0.5 * LAND
-        target = ca.if_else(lands, x.place, item[:3])
         last = x.index >= p.count - 1.5
-        stays = ca.logic_or(ca.logic_or(last, lands), item[4] > 0)
+        begun = ca.if_else(ca.logic_and(x.aloft > 0.5, x.now < TAKE_OFF), MISSION, x.now)
+        by_item = begun == MISSION
+        kind = ca.if_else(by_item, item[5], 1e3)
+        mode = ca.if_else(kind == LAND, LANDING, begun)
+        mode = ca.if_else(kind == LOITER_ITEM, HOLD, mode)
+        mode = ca.if_else(kind == RETURN_ITEM, RETURN, mode)
+        return {"item": item, "last": last, "begun": begun, "by_item": by_item, "kind": kind, "mode": mode}
+
+    def _approach(self, u: View, p: View, task: dict[str, ca.SX]) -> dict[str, ca.SX]:
+        """Line of the landing: course, distance left, and the circle that touches it where the glide begins."""
+        item, by_item = task["item"], task["by_item"]
+        course = ca.if_else(by_item, item[3], p.landing_course)
+        touch = ca.if_else(by_item, item[:2], p.landing_place)
+        along = ca.vertcat(ca.cos(course), ca.sin(course))
+        right = ca.vertcat(-along[1], along[0])
+        slope = ca.tan(p.glide_slope)
+        entry = touch - along * (p.approach_height / slope)
+        left = ca.dot(touch - u.p_NB_N[:2], along)
+        seen = u.ground_distance < GROUND_SEEN_M
+        return {
+            "course": course, "along": along, "touch": touch, "slope": slope, "left": left,
+            "centre": entry + right * (ca.if_else(p.sense < 0, -1, 1) * p.loiter_radius),
+            "from_entry": u.p_NB_N[:2] - entry,
+            "height": ca.if_else(seen, u.ground_distance, -u.p_NB_N[2]) - p.belly_height,
+            "sink": ca.fmax(ca.dot(u.v_NB_N[:2], along), 0) * slope,
+        }  # fmt: skip
+
+    def _leg(self, x: View, u: View, p: View, task: dict[str, ca.SX], approach: dict[str, ca.SX]) -> dict[str, ca.SX]:
+        """Geometry of the present leg and of the circle at its end."""
+        item, mode = task["item"], task["mode"]
+        lands, returns = mode == LANDING, mode == RETURN
+        asked = ca.if_else(ca.logic_and(task["by_item"], item[2] < 0), -item[2], p.return_height)
+        target = ca.if_else(task["by_item"], item[:3], x.place)  # without an item: hold where it was
+        target = ca.if_else(returns, ca.vertcat(0, 0, -asked), target)
+        target = ca.if_else(lands, ca.vertcat(approach["centre"], -p.approach_height), target)
+        waypoint = ca.logic_and(task["by_item"], ca.fabs(task["kind"] + 0.5) < 1)  # FLY, and what other kinds fly to
+        stays = ca.logic_or(ca.logic_not(waypoint), ca.logic_or(task["last"], item[4] > 0))
         away = u.p_NB_N[:2] - target[:2]
         distance = _length(away)
         leg = target[:2] - x.place[:2]
@@ -78,32 +188,125 @@ class WingNavigator(Block):
         ahead = ca.if_else(short, -away / distance, leg / length)
         travelled = ca.if_else(short, length, ca.dot(u.p_NB_N[:2] - x.place[:2], ahead))
         share = ca.if_else(short, 1, clip(travelled / length, 0, 1))
+        between = ca.logic_and(share > 0, share < 1)
         return {
-            "target": target, "last": last, "stays": stays, "hold": item[4], "away": away, "distance": distance,
-            "ahead": ahead, "travelled": travelled, "short": short,
+            "target": target, "stays": stays, "hold": ca.if_else(task["by_item"], item[4], 1e9), "away": away,
+            "distance": distance, "ahead": ahead, "travelled": travelled, "short": short,
             "down": x.place[2] + share * (target[2] - x.place[2]),
+            "climb": ca.if_else(between, (x.place[2] - target[2]) / length * ca.dot(u.v_NB_N[:2], ahead), 0),
             "passed": ca.logic_and(ca.dot(away, ahead) > 0, ca.logic_not(short)),
         }  # fmt: skip
 
+    def _command(self, u: View, p: View) -> ca.SX:
+        """The command in force: the latest entry of the script that is due, else the input."""
+        command = u.command
+        for i in range(SCRIPT):
+            command = ca.if_else(u.time >= p.script[0, i], p.script[1, i], command)
+        return command
+
+    def _trips(self, x: View, u: View, p: View) -> ca.SX:
+        """Failsafes in the order of the port; only the fence stays when its cause is gone."""
+        away = u.p_NB_N[:2]
+        outside = ca.logic_or(ca.dot(away, away) > p.fence_radius**2, -u.p_NB_N[2] > p.fence_height)
+        silent = ca.logic_and(u.link_stamp >= 0, u.time - u.link_stamp > p.link_timeout)
+        conditions = (0, u.gnss_age > p.gnss_timeout, u.healthy < 0.5, outside, 0, silent)
+        now = ca.vertcat(*[ca.if_else(ca.SX(c), 1, 0) for c in conditions])
+        return ca.fmax(now, ca.vertcat(0, 0, 0, 1, 0, 0) * x.tripped) * x.aloft
+
+    def _blind(self, x: View, task: dict[str, ca.SX]) -> ca.SX:
+        """Without position; a glide that has begun is flown to its end."""
+        committed = ca.logic_and(task["mode"] == LANDING, x.stage > 0.5 * GLIDE)
+        lost = ca.logic_or(x.tripped[1] > 0.5, x.tripped[2] > 0.5)
+        return ca.logic_and(lost, ca.logic_not(committed))
+
+    # ------------------------------------------------------------------ one sample
+
     def update(self, x: View, u: View, p: View) -> Values:
         assert self.sample_s is not None
-        leg = self._leg(x, u, p)
-        # A circle begins one acceptance radius outside it: room to turn onto it
+        dt = self.sample_s
+        task = self._task(x, p)
+        approach = self._approach(u, p, task)
+        leg = self._leg(x, u, p, task, approach)
+        begun, aloft = task["begun"], x.aloft > 0.5
+        blind = self._blind(x, task)
+
+        # Progress of the present task
         near = leg["distance"] < p.acceptance_radius + ca.if_else(leg["stays"], p.loiter_radius, 0)
+        # A circle begins one acceptance radius outside it: room to turn onto it
         circling = ca.if_else(ca.logic_and(leg["stays"], near), 1, x.circling)
-        timer = ca.if_else(circling > 0.5, x.timer + self.sample_s, 0)
-        complete = ca.if_else(leg["stays"], ca.logic_and(circling > 0.5, timer >= leg["hold"]), near)
-        advance = ca.logic_and(complete, ca.logic_not(leg["last"]))
+        timer = ca.if_else(circling > 0.5, x.timer + dt, 0)
+        circled = ca.logic_and(circling > 0.5, timer >= leg["hold"])
+        lands = task["mode"] == LANDING
+        over = ca.if_else(leg["stays"], ca.logic_and(circled, ca.logic_not(lands)), near)
+        over = ca.logic_or(over, task["kind"] == TAKE_OFF_ITEM)
+        complete = ca.logic_and(ca.logic_and(task["by_item"], aloft), ca.logic_and(over, ca.logic_not(blind)))
+        advance = ca.logic_and(complete, ca.logic_not(task["last"]))
         missed = ca.logic_and(leg["passed"], ca.logic_not(ca.logic_or(near, circling > 0.5)))
-        again = ca.vertcat(u.p_NB_N[:2], leg["target"][2])  # the leg begins anew from here
+        stage = self._next_stage(x, u, p, approach, circling)
+        stage = ca.if_else(lands, stage, OPEN)
+
+        # At rest: the landing is over, or an engine has failed
+        slow = ca.dot(u.v_NB_N, u.v_NB_N) < STANDS_MPS**2
+        still = ca.if_else(ca.logic_and(slow, aloft), x.still + dt, 0)
+        rests = still > STANDS_S
+        well = ca.logic_and(rests, ca.logic_and(task["by_item"], ca.logic_and(lands, task["last"])))
+
+        # Mode: commands, the end of the take-off, failsafes
+        command = self._command(u, p)
+        new = ca.fabs(command - x.asked) > 0.5
+        starts = ca.logic_or(command == TAKE_OFF, command == MISSION)
+        ready = ca.logic_and(u.time >= p.arm_time, u.healthy > 0.5)
+        begin = ca.logic_and(ca.logic_and(begun < TAKE_OFF, ca.logic_not(aloft)), ca.logic_and(ready, starts))
+        known = ca.logic_and(command >= HOLD, command <= LANDING)
+        heard = ca.logic_and(ca.logic_and(new, aloft), known)
+        heard = ca.logic_and(heard, ca.logic_or(begun < RETURN, command > RETURN))
+        mode = ca.if_else(heard, command, begun)
+        climbed = ca.logic_and(begun == TAKE_OFF, -u.p_NB_N[2] >= self._top(x, p, task))
+        mode = ca.if_else(climbed, ca.if_else(command == TAKE_OFF, HOLD, MISSION), mode)
+        mode = ca.if_else(begin, TAKE_OFF, mode)
+        tripped = self._trips(x, u, p)
+        home = ca.logic_or(tripped[3] > 0.5, tripped[5] > 0.5)
+        mode = ca.if_else(ca.logic_and(ca.logic_and(home, aloft), mode < RETURN), RETURN, mode)
+        entered = ca.logic_and(ca.fabs(mode - begun) > 0.5, ca.logic_not(begin))
+        here = u.p_NB_N
+        anew = ca.logic_or(entered, ca.logic_and(advance, task["kind"] == TAKE_OFF_ITEM))
+
+        again = ca.vertcat(here[:2], leg["target"][2])  # a leg that missed its end begins anew from here
+        place = ca.if_else(ca.logic_and(missed, ca.logic_not(blind)), again, x.place)
+        place = ca.if_else(advance, leg["target"], place)
+        fresh = ca.logic_or(advance, entered)
         return {
+            "now": mode,
+            "aloft": ca.if_else(climbed, 1, x.aloft),
+            "asked": command,
             "index": x.index + ca.if_else(advance, 1, 0),
-            "place": ca.if_else(advance, leg["target"], ca.if_else(missed, again, x.place)),
-            "before": ca.if_else(advance, x.place, x.before),
-            "circling": ca.if_else(advance, 0, circling),
-            "timer": ca.if_else(advance, 0, clip(timer, 0, 1e6)),
-            "finished": ca.if_else(ca.logic_and(complete, leg["last"]), 1, x.finished),
+            "place": ca.if_else(anew, here, place),
+            "before": ca.if_else(anew, here, ca.if_else(advance, x.place, x.before)),
+            "circling": ca.if_else(fresh, 0, circling),
+            "timer": ca.if_else(fresh, 0, clip(timer, 0, 1e6)),
+            "stage": ca.if_else(fresh, OPEN, stage),
+            "still": ca.fmin(still, 1e6),
+            "tripped": tripped,
+            "finished": ca.if_else(ca.logic_or(ca.logic_and(complete, task["last"]), well), 1, x.finished),
+            "down": ca.if_else(ca.logic_and(rests, ca.logic_not(well)), 1, x.down),
         }
+
+    def _top(self, x: View, p: View, task: dict[str, ca.SX]) -> ca.SX:
+        """Height at which the take-off is over."""
+        return ca.if_else(task["item"][5] == TAKE_OFF_ITEM, -task["item"][2], p.take_off_height)
+
+    def _next_stage(self, x: View, u: View, p: View, approach: dict[str, ca.SX], circling: ca.SX) -> ca.SX:
+        """Of a landing: from the circle down the slope when height and course are right, then to the flare."""
+        v = u.v_NB_N[:2]
+        aligned = ca.dot(v, approach["along"]) > ALIGNED * _length(v)
+        beside = ca.dot(approach["from_entry"], approach["from_entry"]) < (0.5 * p.loiter_radius) ** 2
+        level = ca.fabs(-u.p_NB_N[2] - p.approach_height) < HEIGHT_REACHED_M
+        leaves = ca.logic_and(ca.logic_and(aligned, beside), ca.logic_and(level, circling > 0.5))
+        stage = ca.if_else(ca.logic_and(x.stage < 0.5 * GLIDE, leaves), GLIDE, x.stage)
+        # Where the exponential's sink rate is that of the slope
+        low = approach["height"] / p.flare_time + p.touch_sink < approach["sink"]
+        low = ca.logic_or(low, approach["height"] < p.touch_sink * p.flare_time)
+        return ca.if_else(ca.logic_and(x.stage == GLIDE, low), FLARE, stage)
 
     def _nearest(self, x: View, u: View, p: View, leg: dict[str, ca.SX]) -> ca.SX:
         """Where the vehicle should be by now: near a corner it may be on its way from one leg to the next."""
@@ -117,21 +320,60 @@ class WingNavigator(Block):
         return ca.if_else(nearer, other, now)
 
     def output(self, x: View, u: View, p: View) -> Values:
-        leg = self._leg(x, u, p)
-        circles = x.circling > 0.5
-        along = ca.if_else(leg["short"], u.p_NB_N[:2], x.place[:2] + leg["ahead"] * leg["travelled"])
+        task = self._task(x, p)
+        approach = self._approach(u, p, task)
+        leg = self._leg(x, u, p, task, approach)
+        mode, here = task["mode"], u.p_NB_N
+        rising = mode <= TAKE_OFF  # on the launcher, or climbing away from it
+        gliding = ca.logic_and(mode == LANDING, x.stage > 0.5 * GLIDE)
+        flaring = ca.logic_and(gliding, x.stage > 0.5 * (GLIDE + FLARE))
+        blind = self._blind(x, task)
+        circles = ca.logic_and(x.circling > 0.5, ca.logic_not(ca.logic_or(rising, gliding)))
+        over = ca.logic_or(x.finished * (mode == LANDING) > 0.5, x.down > 0.5)
+
+        # Path: leg or circle, then what overrides it
+        along = ca.if_else(leg["short"], here[:2], x.place[:2] + leg["ahead"] * leg["travelled"])
         down = ca.if_else(circles, leg["target"][2], leg["down"])
+        origin = ca.vertcat(ca.if_else(circles, leg["target"][:2], along), down)
+        course = ca.atan2(leg["ahead"][1], leg["ahead"][0])
+        nearest = self._nearest(x, u, p, leg)
+        straight = ca.vertcat(ca.cos(p.launch_course), ca.sin(p.launch_course))
+        climbing = ca.vertcat(p.point_0[:2] + straight * ca.dot(straight, here[:2] - p.point_0[:2]), here[2])
+        # On the slope the error is that of the height over ground, as soon as it is seen; behind the aim it goes on
+        too_high = approach["height"] - ca.fmin(approach["left"] * approach["slope"], p.approach_height)
+        slope_down = here[2] + ca.if_else(flaring, 0, too_high)
+        glide = ca.vertcat(approach["touch"] - approach["along"] * approach["left"], slope_down)
+        origin = ca.if_else(rising, climbing, ca.if_else(gliding, glide, origin))
+        course = ca.if_else(rising, p.launch_course, ca.if_else(gliding, approach["course"], course))
+        nearest = ca.if_else(rising, climbing, ca.if_else(gliding, glide, nearest))
+        height = ca.if_else(rising, self._top(x, p, task), -origin[2])
+        exponential = -(ca.fmax(approach["height"], 0) / p.flare_time + p.touch_sink)
+        climb = ca.if_else(flaring, exponential, -approach["sink"])
+        fixed = ca.vertcat(p.take_off_pitch, p.take_off_pitch)
+        pitch = ca.if_else(rising, fixed, ca.vertcat(ca.if_else(flaring, p.flare_pitch, -ANY_PITCH), ANY_PITCH))
+        closed = ca.logic_or(ca.logic_or(mode < TAKE_OFF, flaring), over)
+        least = ca.if_else(ca.logic_and(mode == TAKE_OFF, ca.logic_not(over)), 1, 0)
+        kind = ca.if_else(circles, ORBIT, LINE)
         return {
-            "path_kind": x.circling,
-            "path_origin": ca.vertcat(ca.if_else(circles, leg["target"][:2], along), down),
-            "path_course": ca.atan2(leg["ahead"][1], leg["ahead"][0]),
+            "path_kind": ca.if_else(blind, BANK, kind),
+            "path_origin": origin,
+            "path_course": course,
             "path_radius": p.loiter_radius * ca.if_else(p.sense < 0, -1, 1),
-            "height_set": -down,
-            "airspeed_set": p.cruise_speed,
-            "position_set": self._nearest(x, u, p, leg),
-            "mode": ca.if_else(x.finished > 0.5, HOLD, MISSION),
+            "bank_set": p.blind_bank * ca.if_else(p.sense < 0, -1, 1),
+            "height_set": height,
+            "climb_ahead": ca.if_else(gliding, climb, ca.if_else(ca.logic_or(circles, rising), 0, leg["climb"])),
+            "airspeed_set": ca.if_else(mode == LANDING, p.approach_speed, p.cruise_speed),
+            "speed_weight": ca.if_else(flaring, 0, 1),
+            "pitch_limits": pitch,
+            "throttle_limits": ca.vertcat(least, ca.if_else(closed, 0, 1)),
+            "position_set": nearest,
+            "launch": ca.if_else(mode == TAKE_OFF, 1, 0),
+            "disarmed": ca.if_else(ca.logic_or(mode < TAKE_OFF, over), 1, 0),
+            "mode": ca.if_else(ca.logic_or(blind, ca.logic_and(x.finished > 0.5, mode == MISSION)), HOLD, mode),
+            "failsafe": x.tripped,
             "item": x.index,
             "done": x.finished,
+            "landed": x.down,
         }
 
 

@@ -9,8 +9,8 @@ import math
 
 import casadi as ca
 
-from ironbird.model.block import Block, Rates, Values, View
-from ironbird.model.signal import In, Out, Param, State
+from ironbird.model.block import Block, Values, View
+from ironbird.model.signal import In, Out, Param
 from ironbird.symbolic.rotation import norm
 from ironbird.symbolic.smooth import clip
 
@@ -218,43 +218,28 @@ class Hydrostatics(Block):
 
 
 class ControlFin(Block):
-    """A pair of fins behind a first-order servo: lift -rho/2 U^2 A C_L d along `normal`, drag rho/2 U^2 A C_L d^2.
+    """A pair of fins behind a servo: lift -rho/2 U^2 A C_L d along `normal`, drag rho/2 U^2 A C_L d^2.
 
-    U is the speed in the plane of the hull's axis and `normal`, as [FossenPVS] vehicles/remus100.py. `health` scales
-    the lift, `stuck` holds the angle, `override` drives with `override_angle`. Not modelled: stall, the angle that the
-    hull's own motion gives the flow, propeller wash.
+    U is the speed in the plane of the hull's axis and `normal`, as [FossenPVS] vehicles/remus100.py. Not modelled:
+    stall, the angle that the hull's own motion gives the flow, propeller wash.
     """
 
     source = "[FossenPVS] vehicles/remus100.py; [Fossen2021] Ch. 9"
 
-    command = In(unit="rad", doc="angle asked for")
+    deflection = In(unit="rad", doc="d, of the servo")
     v_water_B = In(unit="m/s", shape=3, frame="B", doc="velocity through the water")
     force_B = Out(unit="N", shape=3, frame="B", doc="lift and drag")
     moment_B = Out(unit="N*m", shape=3, frame="B", doc="about the body's origin")
-    angle = Out(unit="rad", doc="of the fin")
-    delta = State(unit="rad", init=0.0, doc="angle")
     normal = Param(unit="1", shape=3, frame="B", doc="negative direction of the lift at a positive angle")
     position = Param(unit="m", shape=3, frame="B", doc="of the fins, from the body's origin")
     area = Param(unit="m^2", low=1e-6, doc="of both fins")
     lift_slope = Param(unit="1/rad", low=0.0, tunable=True, doc="C_L per angle")
-    time_constant = Param(unit="s", low=1e-3, tunable=True, doc="of the servo")
-    max_angle = Param(unit="rad", low=0.01, tunable=True, doc="stops")
     density = Param(unit="kg/m^3", default=SEA_WATER, low=900.0, doc="of the water")
-    override = Param(
-        unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="1 drives with override_angle, not the command"
-    )
-    override_angle = Param(unit="rad", default=0.0, tunable=True, doc="where a runaway servo goes")
-    stuck = Param(unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="1 keeps the angle as it is")
-    health = Param(unit="1", default=1.0, low=0.0, high=1.0, tunable=True, doc="share of the lift left; 0 is lost")
-
-    def derivative(self, x: View, u: View, p: View) -> Rates:
-        asked = clip(ca.if_else(p.override > 0.5, p.override_angle, u.command), -p.max_angle, p.max_angle)
-        return {"delta": ca.if_else(p.stuck > 0.5, 0, 1 / p.time_constant) * (asked - x.delta)}
 
     def output(self, x: View, u: View, p: View) -> Values:
         v = u.v_water_B
         across = ca.dot(p.normal, v)
         pressure = 0.5 * p.density * (v[0] * v[0] + across * across) * p.area
-        lift = p.health * pressure * p.lift_slope * x.delta
-        force = -lift * p.normal - ca.vertcat(lift * x.delta, 0, 0)
-        return {"force_B": force, "moment_B": ca.cross(p.position, force), "angle": x.delta}
+        lift = pressure * p.lift_slope * u.deflection
+        force = -lift * p.normal - ca.vertcat(lift * u.deflection, 0, 0)
+        return {"force_B": force, "moment_B": ca.cross(p.position, force)}

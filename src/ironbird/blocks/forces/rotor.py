@@ -13,7 +13,8 @@ class Rotor(Block):
     that the body feels as a gyroscopic moment.
 
     Coefficients hold at `reference_density` and scale with the air's. The document prints a factor 1/2 in the first
-    row of its quad matrix; the sum of thrusts has none. Not modelled: inflow, blade flapping, ground
+    row of its quad matrix; the sum of thrusts has none. With `tilting` a servo turns the axis about a hinge across it, as
+    at the tail of a tricopter. Not modelled: the moment that turns a tilting rotor, inflow, blade flapping, ground
     effect, interference between rotors.
     """
 
@@ -39,17 +40,26 @@ class Rotor(Block):
         unit="1", default=1.0, low=0.0, high=1.0, tunable=True, doc="share of thrust and torque left; 0 is no blade"
     )
 
+    def __init__(self, *, tilting: bool = False) -> None:
+        super().__init__()
+        self.tilting = tilting
+        if tilting:
+            self.declare("tilt", In(unit="rad", doc="of the axis about the hinge"))
+            hinge = Param(unit="1", shape=3, frame="B", default=(1.0, 0.0, 0.0), doc="unit length, across the axis")
+            self.declare("hinge", hinge)
+
     def output(self, x: View, u: View, p: View) -> Values:
+        axis = p.axis * ca.cos(u.tilt) + ca.cross(p.hinge, p.axis) * ca.sin(u.tilt) if self.tilting else p.axis
         ratio = p.blade_health * (u.density / p.reference_density)
         square = u.speed * u.speed
         thrust = (p.thrust_coefficient * ratio) * square  # [RflyModel] 7.1.1: T = c_T w^2
         drag = (p.torque_coefficient * ratio) * square
         reaction = p.spin * (drag + p.inertia * u.acceleration)  # M = c_M w^2 + J_RP dw/dt
         return {
-            "force_B": p.axis * thrust,
+            "force_B": axis * thrust,
             # a rotor turning one way pushes the body the other way
-            "moment_B": ca.cross(p.position, p.axis) * thrust - p.axis * reaction,
-            "momentum_B": (p.axis * (p.spin * p.inertia)) * u.speed,
+            "moment_B": ca.cross(p.position, axis) * thrust - axis * reaction,
+            "momentum_B": (axis * (p.spin * p.inertia)) * u.speed,
             "thrust": thrust,
             "shaft_power": drag * u.speed,
         }

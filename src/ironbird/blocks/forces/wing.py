@@ -15,8 +15,9 @@ class Wing(Block):
     Lift is linear in the angle of attack below the stall and that of a flat plate beyond, blended by sigma(alpha);
     drag is a parabola in the linear lift; all else is linear. The signs of deflections are those of the coefficients
     (with the Aerosonde's: aileron rolls right, elevator pitches down, rudder yaws left). Drag of the elevator has the
-    sign of its deflection, as in the published model. Valid for small sideslip, subsonic. Not modelled: moment break
-    in the stall, hysteresis, ground effect, propeller wash, bending, damping when there is no flow.
+    sign of its deflection, as in the published model, or its size (`CD_elevator_size`). Valid for small sideslip,
+    subsonic. Not modelled: moment break in the stall, hysteresis, ground effect, propeller wash, bending, damping when
+    there is no flow.
     """
 
     source = "[BeardMcLain] Sec. 4.2; [RflyModel] 7.2.1.1"
@@ -47,7 +48,8 @@ class Wing(Block):
     CL_elevator = Param(unit="1/rad", tunable=True, doc="lift by elevator")
     CD_p = Param(unit="1", tunable=True, doc="parasitic drag")
     CD_q = Param(unit="1", default=0.0, tunable=True, doc="drag by pitch rate")
-    CD_elevator = Param(unit="1/rad", tunable=True, doc="drag by elevator")
+    CD_elevator = Param(unit="1/rad", default=0.0, tunable=True, doc="drag by elevator, with its sign")
+    CD_elevator_size = Param(unit="1/rad", default=0.0, tunable=True, doc="drag by the size of the elevator's angle")
     Cm_0 = Param(unit="1", tunable=True, doc="pitching moment at zero angle of attack")
     Cm_alpha = Param(unit="1/rad", tunable=True, doc="pitching moment by angle of attack; negative is stable")
     Cm_q = Param(unit="1", tunable=True, doc="pitch damping")
@@ -93,7 +95,8 @@ class Wing(Block):
         aspect = p.span * p.span / p.area
         drag_coefficient = p.CD_p + linear * linear / (ca.pi * p.oswald * aspect)
         lift = force(lift_coefficient + p.CL_elevator * u.elevator, p.CL_q * rates[1])
-        drag = force(drag_coefficient + p.CD_elevator * u.elevator, p.CD_q * rates[1])
+        of_elevator = p.CD_elevator * u.elevator + p.CD_elevator_size * ca.fabs(u.elevator)
+        drag = force(drag_coefficient + of_elevator, p.CD_q * rates[1])
 
         pitching = force(p.Cm_0 + p.Cm_alpha * alpha + p.Cm_elevator * u.elevator, p.Cm_q * rates[1])
 

@@ -11,7 +11,8 @@ from ironbird.model.signal import In, Out, Param, State
 class CrashDetector(Block):
     """A hard touch-down, a touch-down on the side, or a flight out of bounds. Sampled.
 
-    Impact speed is that of the sample before the contact. Not modelled: damage that leaves the vehicle flying.
+    Impact speed is that of the sample before the contact; of the horizontal part only `along_share` counts, none for a
+    vehicle that lands rolling or sliding. Not modelled: damage that leaves the vehicle flying.
     """
 
     source = "criteria of this project"
@@ -28,6 +29,7 @@ class CrashDetector(Block):
     last_load = State(unit="N", init=1.0, doc="at the sample before; a vehicle starts on the ground")
     impact = State(unit="m/s", init=0.0, doc="speed at the last first contact")
     max_impact = Param(unit="m/s", low=0.0, tunable=True, doc="a faster touch-down is a crash")
+    along_share = Param(unit="1", default=1.0, low=0.0, high=1.0, doc="of the horizontal speed that counts as impact")
     max_ground_tilt = Param(unit="rad", low=0.1, tunable=True, doc="a steeper tilt in contact is a crash")
     max_distance = Param(unit="m", low=1.0, tunable=True, doc="from the take-off point")
 
@@ -36,8 +38,9 @@ class CrashDetector(Block):
         return ca.if_else(first, x.last_speed, x.impact)
 
     def update(self, x: View, u: View, p: View) -> Values:
+        v = ca.vertcat(p.along_share * u.v_NB_N[:2], u.v_NB_N[2])
         return {
-            "last_speed": ca.sqrt(ca.dot(u.v_NB_N, u.v_NB_N)),
+            "last_speed": ca.sqrt(ca.dot(v, v)),
             "last_load": u.load,
             "impact": self._impact(x, u),
         }

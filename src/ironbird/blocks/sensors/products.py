@@ -114,6 +114,21 @@ BAROMETERS: dict[str, Params] = {
     },
 }
 
+DEPTH_GAUGES: dict[str, Params] = {
+    "ms5837_30ba": {
+        "low": 0.0,  # [M] 0 to 30 bar
+        "high": 3e6,  # [M]
+        "resolution": 20.0,  # [M] 0.2 mbar, 2 mm of water
+        "noise": 30.0,  # [A]
+        "drift": 200.0,  # [A] 2 cm of water
+        "correlation_time": 300.0,  # [A]
+    },
+}
+
+SPEED_LOGS: dict[str, Params] = {
+    "em_log": {"noise": 0.02, "resolution": 0.01},  # [A] electromagnetic or Doppler log, through the water
+}
+
 _CEP = 1.1774  # circle with half of the fixes, over the deviation of an axis
 
 GNSS: dict[str, Params] = {
@@ -137,10 +152,37 @@ GNSS: dict[str, Params] = {
         "noise_speed_vertical": 0.04,  # [A]
         "satellites": 24.0,  # [A]
     },
+    # Other sources of position that speak as a receiver does: a vehicle carries one of them instead.
+    "lidar_map": {  # a laser scanner matched with a map of the room, speed from the wheels' encoders
+        "noise_horizontal": 0.01,  # [A]
+        "noise_vertical": 0.01,  # [A] the floor is known
+        "wander_horizontal": 0.01,  # [A] errors of the map
+        "correlation_time": 20.0,  # [A]
+        "noise_speed_horizontal": 0.01,  # [A]
+        "noise_speed_vertical": 0.01,  # [A]
+    },
+    "motion_capture": {  # cameras in a basin or hall that see markers, speed by differences
+        "noise_horizontal": 0.001,  # [M] order of a millimetre
+        "noise_vertical": 0.001,  # [M]
+        "noise_speed_horizontal": 0.01,  # [A]
+        "noise_speed_vertical": 0.01,  # [A]
+    },
+    "usbl_dvl": {  # acoustic fix from a ship (bearing 1 degree, range 0.1 m, [M]) and Doppler log on the ground
+        "noise_horizontal": 0.5,  # [A] at some 30 m from the ship
+        "noise_vertical": 0.5,  # [A]
+        "wander_horizontal": 0.3,  # [A] sound speed, mounting
+        "wander_vertical": 0.3,  # [A]
+        "correlation_time": 60.0,  # [A]
+        "noise_speed_horizontal": 0.01,  # [M] Doppler log: 1 % or some mm/s
+        "noise_speed_vertical": 0.01,  # [M]
+    },
 }
 GNSS_TIMING: dict[str, dict[str, float]] = {  # arguments of the Gnss block
     "ublox_m8n": {"sample_s": 0.1, "period_samples": 2, "delay_samples": 1},  # [X] 5 Hz as both autopilots set it
     "ublox_f9p": {"sample_s": 0.1, "period_samples": 1, "delay_samples": 1},  # [M] 10 Hz; latency [A]
+    "lidar_map": {"sample_s": 0.1, "period_samples": 1, "delay_samples": 1},  # [A] 10 Hz
+    "motion_capture": {"sample_s": 0.02, "period_samples": 1, "delay_samples": 1},  # [A] 50 Hz
+    "usbl_dvl": {"sample_s": 0.1, "period_samples": 10, "delay_samples": 3},  # [A] 1 Hz; sound and telemetry
 }
 
 AIRSPEEDS: dict[str, Params] = {
@@ -177,6 +219,7 @@ OPTICAL_FLOWS: dict[str, Params] = {
 FAMILIES: dict[str, Mapping[str, Params]] = {
     "inertial sensor": IMUS, "magnetometer": MAGNETOMETERS, "barometer": BAROMETERS, "satellite receiver": GNSS,
     "airspeed sensor": AIRSPEEDS, "rangefinder": RANGEFINDERS, "optical flow sensor": OPTICAL_FLOWS,
+    "depth gauge": DEPTH_GAUGES, "speed log": SPEED_LOGS,
 }  # fmt: skip
 
 
@@ -200,6 +243,16 @@ def magnetometer_params(name: str) -> Params:
 def barometer_params(name: str) -> Params:
     """Parameters of `Barometer` for a product."""
     return _params("barometer", name)
+
+
+def depth_gauge_params(name: str) -> Params:
+    """Parameters of `DepthGauge` for a product."""
+    return _params("depth gauge", name)
+
+
+def speed_log_params(name: str) -> Params:
+    """Parameters of `SpeedLog` for a product."""
+    return _params("speed log", name)
 
 
 def gnss_params(name: str) -> Params:

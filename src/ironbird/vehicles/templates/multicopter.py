@@ -3,53 +3,38 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from ironbird.blocks.actuators.command_latch import CommandLatch
 from ironbird.blocks.actuators.motor import Motor, MotorSecondOrder
+from ironbird.blocks.actuators.servo import Servo
 from ironbird.blocks.controllers.multicopter_control import MulticopterControl
-from ironbird.blocks.controllers.navigator import FLY, ROWS, Navigator
 from ironbird.blocks.forces.airframe_drag import AirframeDrag
-from ironbird.blocks.forces.ground_contact import GroundContact
 from ironbird.blocks.forces.load import ShiftedLoad
 from ironbird.blocks.forces.rotor import Rotor
-from ironbird.blocks.monitors.crash_detector import CrashDetector
 from ironbird.blocks.power.battery import Battery
-from ironbird.blocks.sensors.signal_fault import SignalFault
 from ironbird.model.diagram import Diagram, Handle
 from ironbird.vehicles.spec import NotNegative, Positive, Table, Vector3, VehicleSpec
-from ironbird.vehicles.templates.reference_autopilot import Senses, Suite, add_senses
+from ironbird.vehicles.templates.common import add_link
+from ironbird.vehicles.templates.reference_autopilot import Suite, add_senses
+from ironbird.vehicles.templates.rotorcraft import (
+    CONTROL_SAMPLE_S,
+    Body,
+    ContactTable,
+    LimitTable,
+    SensorTable,
+    add_contact,
+    add_crash,
+    add_navigator,
+    use_estimate,
+    use_truth,
+)  # fmt: skip
 from ironbird.vehicles.templates.surroundings import add_body, add_environment
 
-CONTROL_SAMPLE_S = 0.004
-NAVIGATOR_SAMPLE_S = 0.02
-MONITOR_SAMPLE_S = 0.01
 BATTERY_SAMPLE_S = 0.01
-ARM_TIME_S = 3.0  # the estimator settles before arming
-MISSION_ITEMS = 16
-HOVER_HEIGHT_M = 10.0
 CCW, CW = 1.0, -1.0
-
-
-class Body(Table):
-    """Mass and its distribution."""
-
-    mass_kg: Positive
-    inertia_diag_kgm2: Vector3 | None = None
-    inertia_kgm2: Annotated[list[Vector3], Field(min_length=3, max_length=3)] | None = None
-
-    @model_validator(mode="after")
-    def _one_inertia(self) -> Body:
-        if (self.inertia_diag_kgm2 is None) == (self.inertia_kgm2 is None):
-            raise ValueError("give either inertia_diag_kgm2 or inertia_kgm2")
-        return self
-
-    def inertia(self) -> np.ndarray:
-        """As a 3x3 matrix."""
-        return np.array(self.inertia_kgm2) if self.inertia_kgm2 else np.diag(self.inertia_diag_kgm2 or [])
 
 
 class MotorTable(Table):
@@ -100,23 +85,21 @@ class RotorTable(Table):
     propeller: str = "standard"
 
 
+class TailTable(Table):
+    """A servo that tilts one rotor, far behind the centre of mass, to the side: the yaw of a tricopter."""
+
+    rotor: str
+    travel_deg: Annotated[float, Field(gt=0, le=60)]
+    time_constant_s: Positive
+    max_rate_degps: Positive
+
+
 class AirframeTable(Table):
     """Drag of everything but the rotors."""
 
     drag_Ns2pm2: Vector3
     damping_Nms2prad2: Vector3
     centre_B_m: Vector3 = [0.0, 0.0, 0.0]
-
-
-class ContactTable(Table):
-    """Landing gear."""
-
-    points_B_m: Annotated[list[Vector3], Field(min_length=3)]
-    stiffness_Npm: Positive
-    damping_Nspm: NotNegative
-    friction: NotNegative
-    grip_stiffness_Npm: Positive
-    grip_damping_Nspm: NotNegative
 
 
 class BatteryTable(Table):
@@ -147,24 +130,6 @@ class ControlTable(Table):
     cruise_acceleration_mps2: Positive = 2.0
 
 
-class SensorTable(Table):
-    """Sensors of the reference autopilot."""
-
-    imus: Annotated[int, Field(ge=1, le=6)] = 3
-    magnetometers: Annotated[int, Field(ge=1, le=4)] = 2
-    gnss: Annotated[int, Field(ge=1, le=4)] = 2
-    barometers: Annotated[int, Field(ge=1, le=4)] = 1
-    estimator: Literal["ekf", "complementary"] = "ekf"
-
-
-class LimitTable(Table):
-    """What counts as a crash."""
-
-    max_impact_mps: Positive = 3.0
-    max_ground_tilt_deg: Annotated[float, Field(gt=0, lt=180)] = 60.0
-    max_distance_m: Positive = 5000.0
-
-
 class MulticopterSpec(VehicleSpec):
     """A multicopter's file."""
 
@@ -172,6 +137,7 @@ class MulticopterSpec(VehicleSpec):
     motor: dict[str, MotorTable]
     propeller: dict[str, PropellerTable]
     rotor: Annotated[list[RotorTable], Field(min_length=3)]
+    tail: TailTable | None = None
     airframe: AirframeTable
     contact: ContactTable
     battery: BatteryTable
@@ -187,7 +153,18 @@ class MulticopterSpec(VehicleSpec):
             if rotor.propeller not in self.propeller:
                 known = ", ".join(self.propeller)
                 raise ValueError(f"rotor '{rotor.name}' names propeller '{rotor.propeller}'; known: {known}")
+        names = [rotor.name for rotor in self.rotor]
+        if self.tail and self.tail.rotor not in names:
+            raise ValueError(f"tail names rotor '{self.tail.rotor}'; known: {', '.join(names)}")
+        if self.tail and self.rotor[names.index(self.tail.rotor)].position_B_m[0] >= 0:
+            raise ValueError(f"tail: rotor '{self.tail.rotor}' is not behind the centre of mass")
+        if self.tail is None and len(self.rotor) == 3:
+            raise ValueError("three rotors cannot hold the yaw: give a [tail] whose servo tilts one of them")
         return self
+
+    def tail_number(self) -> int | None:
+        """Which rotor the tail servo tilts, from 0."""
+        return [rotor.name for rotor in self.rotor].index(self.tail.rotor) if self.tail else None
 
 
 def effectiveness(spec: MulticopterSpec) -> np.ndarray:
@@ -203,24 +180,39 @@ def effectiveness(spec: MulticopterSpec) -> np.ndarray:
     return np.array(columns).T
 
 
+def allocation(spec: MulticopterSpec) -> np.ndarray:
+    """Thrust, roll, pitch and yaw moment to rotor thrusts, n x 4; a tail servo takes the yaw from the rotors."""
+    effect = effectiveness(spec)
+    if spec.tail is None:
+        return np.asarray(np.linalg.pinv(effect))
+    return np.hstack([np.linalg.pinv(effect[:3]), np.zeros((len(spec.rotor), 1))])
+
+
+def exchange(effect: np.ndarray) -> np.ndarray:
+    """Column j: how all rotors change when rotor j changes by one newton and thrust and moments stay, n x n.
+
+    These are the columns of the projection on the null space [Oppenheimer2006], scaled to one in the diagonal.
+    """
+    null = np.eye(effect.shape[1]) - np.linalg.pinv(effect) @ effect
+    own = np.diag(null)
+    return np.asarray(null / np.where(own > 1e-9, own, np.inf))  # a rotor that nobody can replace gets zeros
+
+
 def build(spec: MulticopterSpec, control_kind: str = "truth") -> Diagram:
     """The diagram of a multicopter, wired as [Dai] Eq. 3 and 4.
 
     `control_kind`: `truth` flies on the true state; `reference` on sensors and an estimator.
     """
     diagram = Diagram(spec.id)
-    lowest = max(point[2] for point in spec.contact.points_B_m)
+    lowest = spec.contact.lowest_m()
     body = add_body(
         diagram, spec.home, spec.environment, mass_kg=spec.body.mass_kg,
         inertia_kgm2=spec.body.inertia().tolist(), height_above_home_m=lowest,
     )  # fmt: skip
     parts = add_environment(diagram, body, spec.home, spec.environment)
-    hover = np.zeros((ROWS, MISSION_ITEMS))  # without a mission the vehicle hovers
-    hover[:, 0] = [0.0, 0.0, -HOVER_HEIGHT_M, 0.0, 1e9, FLY]
-    navigator = diagram.add(
-        "navigator", Navigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S), count=1, table=hover.tolist(),
-        cruise_speed=spec.control.cruise_speed_mps, acceleration=spec.control.cruise_acceleration_mps2,
-        point_0=[0.0, 0.0, -lowest],
+    navigator = add_navigator(
+        diagram, cruise_speed_mps=spec.control.cruise_speed_mps, lowest_m=lowest,
+        acceleration_mps2=spec.control.cruise_acceleration_mps2,
     )  # fmt: skip
     control = _add_control(diagram, spec, navigator)
     battery = diagram.add(
@@ -229,48 +221,62 @@ def build(spec: MulticopterSpec, control_kind: str = "truth") -> Diagram:
         efficiency=spec.battery.efficiency, electronics_power=spec.battery.electronics_W,
     )  # fmt: skip
     motors = [
-        _add_rotor(diagram, spec, number, rotor, body, parts, control, battery)
+        add_rotor(diagram, spec, number, rotor, body, parts, control, battery)
         for number, rotor in enumerate(spec.rotor, start=1)
     ]
     if control_kind == "truth":
-        _use_truth(diagram, body, control, navigator)
+        use_truth(diagram, body, control, navigator)
     else:
         senses = add_senses(
             diagram, body, parts, spec.home, Suite(**spec.sensors.model_dump()), rotors=motors, battery=battery,
             capacity=3600 * spec.battery.capacity_Ah, cells=spec.battery.cells, start_height_m=lowest,
         )  # fmt: skip
-        _use_estimate(diagram, senses, control, navigator)
-    _add_airframe(diagram, spec, body, parts)
+        use_estimate(diagram, senses, control, navigator)
+    add_airframe(diagram, spec, body, parts)
     load = diagram.add("load", ShiftedLoad(), mass=spec.body.mass_kg)
     diagram.connect(body.R_NB, load.R_NB)
     diagram.connect(parts["gravity"].gravity_N, load.gravity_N)
     diagram.connect(load.moment_B, body.moment_B)
-    contact = _add_contact(diagram, spec, body, parts)
-    _add_crash(diagram, spec, body, contact)
+    contact = add_contact(diagram, spec.contact, body, parts["terrain"])
+    add_crash(diagram, spec.limits, body, contact)
     return diagram
 
 
-def _add_control(diagram: Diagram, spec: MulticopterSpec, navigator: Handle) -> Handle:
+def add_cascade(diagram: Diagram, path: str, spec: MulticopterSpec) -> Handle:
+    """The block of position, attitude and rate control, not wired yet."""
     table = spec.control
     motors = [spec.motor[r.motor] for r in spec.rotor]
     propellers = [spec.propeller[r.propeller] for r in spec.rotor]
     hover = math.sqrt(spec.body.mass_kg * 9.81 / sum(q.thrust_coefficient_Ns2 for q in propellers))
     yaw_lag = float(np.mean([q.inertia_kgm2 / (2 * q.torque_coefficient_Nms2 * hover) for q in propellers]))
     top = [m.top_speed_radps() for m in motors]
-    control = diagram.add(
-        "control", MulticopterControl(len(spec.rotor), sample_s=CONTROL_SAMPLE_S),
+    effect = effectiveness(spec)
+    more: dict[str, Any] = {"exchange": exchange(effect).tolist()} if len(spec.rotor) > 4 else {}
+    tail = spec.tail_number()
+    if spec.tail is not None and tail is not None:
+        yaw_lag = 0.0  # the servo yaws, not the rotors' speeds
+        more |= {
+            "tail_arm": -spec.rotor[tail].position_B_m[0], "tail_travel": math.radians(spec.tail.travel_deg),
+            "reaction": effect[3].tolist(),
+        }  # fmt: skip
+    return diagram.add(
+        path, MulticopterControl(len(spec.rotor), sample_s=CONTROL_SAMPLE_S, tail=tail),
         mass=spec.body.mass_kg, inertia=np.diag(spec.body.inertia()).tolist(),
         position_gain=table.position_gain, velocity_gain=table.velocity_gain,
         velocity_integral=table.velocity_integral, attitude_gain=table.attitude_gain, rate_gain=table.rate_gain,
         rate_integral=table.rate_integral, yaw_lag=yaw_lag, max_speed=table.max_speed_mps,
         max_climb=table.max_climb_mps,
         max_descent=table.max_descent_mps, max_tilt=math.radians(table.max_tilt_deg), max_rate=table.max_rate_radps,
-        allocation=np.linalg.pinv(effectiveness(spec)).tolist(),
+        allocation=allocation(spec).tolist(), **more,
         max_thrust=[q.thrust_coefficient_Ns2 * w * w for q, w in zip(propellers, top, strict=True)],
         thrust_coefficient=[q.thrust_coefficient_Ns2 for q in propellers],
         motor_slope=[m.slope_radps for m in motors], motor_idle=[m.idle_speed_radps for m in motors],
         motor_quadratic=[m.quadratic_radps for m in motors],
     )  # fmt: skip
+
+
+def _add_control(diagram: Diagram, spec: MulticopterSpec, navigator: Handle) -> Handle:
+    control = add_cascade(diagram, "control", spec)
     for port in ("position_set", "velocity_set", "yaw_set", "armed", "grounded", "control_kind"):
         diagram.connect(navigator[port], control[port])
     # What a program outside may command: modes, the link's heartbeat, offboard set-points
@@ -283,33 +289,11 @@ def _add_control(diagram: Diagram, spec: MulticopterSpec, navigator: Handle) -> 
     return control
 
 
-def _use_truth(diagram: Diagram, body: Handle, control: Handle, navigator: Handle) -> None:
-    """Control on the true state."""
-    for port in ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B"):
-        diagram.connect(body[port], control[port])
-    for port in ("p_NB_N", "v_NB_N", "R_NB"):
-        diagram.connect(body[port], navigator[port])
-
-
-def _use_estimate(diagram: Diagram, senses: Senses, control: Handle, navigator: Handle) -> None:
-    """Control on the estimator's state, with failsafes."""
-    estimator = senses.estimator
-    for port in ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B"):
-        diagram.connect(estimator[port], control[port])
-    for port in ("p_NB_N", "v_NB_N", "R_NB", "healthy", "gnss_age"):
-        if port in estimator:
-            diagram.connect(estimator[port], navigator[port])
-    if "zero_velocity" in estimator:
-        diagram.connect(navigator.disarmed, estimator.zero_velocity)
-    if senses.gauge is not None:
-        diagram.connect(senses.gauge.remaining, navigator.battery_remaining)
-    diagram.set("navigator.arm_time", ARM_TIME_S)
-
-
-def _add_rotor(
+def add_rotor(
     diagram: Diagram, spec: MulticopterSpec, number: int, rotor: RotorTable, body: Handle,
     parts: dict[str, Handle], control: Handle, battery: Handle,
 ) -> Handle:  # fmt: skip
+    """Motor, propeller and the link to them, driven by the control's port `throttle_N`; returns the motor."""
     table, blades = spec.motor[rotor.motor], spec.propeller[rotor.propeller]
     curve = {
         "slope": table.slope_radps, "idle_speed": table.idle_speed_radps, "quadratic": table.quadratic_radps,
@@ -323,19 +307,23 @@ def _add_rotor(
             f"rotor/{number}/motor", MotorSecondOrder(), natural_frequency=table.natural_frequency_radps,
             damping_ratio=table.damping_ratio, **curve,
         )  # fmt: skip
+    tilting = spec.tail is not None and spec.tail.rotor == rotor.name
     propeller = diagram.add(
-        f"rotor/{number}/propeller", Rotor(), position=rotor.position_B_m, axis=rotor.axis_B,
+        f"rotor/{number}/propeller", Rotor(tilting=tilting), position=rotor.position_B_m, axis=rotor.axis_B,
         spin=CCW if rotor.spin == "ccw" else CW, thrust_coefficient=blades.thrust_coefficient_Ns2,
         torque_coefficient=blades.torque_coefficient_Nms2, inertia=blades.inertia_kgm2,
         reference_density=blades.reference_density_kgpm3,
     )  # fmt: skip
-    # The link between control system and vehicle: one period, and a tap for its faults
-    latch = diagram.add(f"rotor/{number}/command", CommandLatch(sample_s=CONTROL_SAMPLE_S))
-    link = diagram.add(f"rotor/{number}/command_fault", SignalFault(1, "1", sample_s=CONTROL_SAMPLE_S))
-    diagram.connect(control[f"throttle_{number}"], latch.command)
-    diagram.connect(latch.value, link.value_in)
-    diagram.connect(latch.stamp, link.stamp_in)
+    link = add_link(diagram, f"rotor/{number}", control[f"throttle_{number}"], CONTROL_SAMPLE_S)
     diagram.connect(link.value, motor.throttle)
+    if spec.tail is not None and tilting:
+        servo = diagram.add(
+            "surface/tail/servo", Servo(), travel=math.radians(spec.tail.travel_deg),
+            time_constant=spec.tail.time_constant_s, max_rate=math.radians(spec.tail.max_rate_degps),
+        )  # fmt: skip
+        tail = add_link(diagram, "surface/tail", control.tail_command, CONTROL_SAMPLE_S)
+        diagram.connect(tail.value, servo.command)
+        diagram.connect(servo.deflection, propeller.tilt)
     diagram.connect(battery.voltage_ratio, motor.voltage_ratio)
     diagram.connect(motor.speed, propeller.speed)
     diagram.connect(motor.acceleration, propeller.acceleration)
@@ -347,7 +335,8 @@ def _add_rotor(
     return motor
 
 
-def _add_airframe(diagram: Diagram, spec: MulticopterSpec, body: Handle, parts: dict[str, Handle]) -> None:
+def add_airframe(diagram: Diagram, spec: MulticopterSpec, body: Handle, parts: dict[str, Handle]) -> None:
+    """Drag of everything but rotors and wings."""
     airframe = diagram.add(
         "airframe", AirframeDrag(), drag=spec.airframe.drag_Ns2pm2, damping=spec.airframe.damping_Nms2prad2,
         centre=spec.airframe.centre_B_m,
@@ -357,34 +346,3 @@ def _add_airframe(diagram: Diagram, spec: MulticopterSpec, body: Handle, parts: 
     diagram.connect(parts["atmosphere"].density, airframe.density)
     diagram.connect(airframe.force_B, body.force_B)
     diagram.connect(airframe.moment_B, body.moment_B)
-
-
-def _add_contact(diagram: Diagram, spec: MulticopterSpec, body: Handle, parts: dict[str, Handle]) -> Handle:
-    table = spec.contact
-    contact = diagram.add(
-        "contact", GroundContact(len(table.points_B_m)), points=np.array(table.points_B_m).T.tolist(),
-        stiffness=table.stiffness_Npm, damping=table.damping_Nspm, friction=table.friction,
-        grip_stiffness=table.grip_stiffness_Npm, grip_damping=table.grip_damping_Nspm,
-    )  # fmt: skip
-    for port in ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B"):
-        diagram.connect(body[port], contact[port])
-    for port in ("place", "ground_z", "slope"):
-        diagram.connect(parts["terrain"][port], contact[port])
-    diagram.connect(contact.force_B, body.force_B)
-    diagram.connect(contact.moment_B, body.moment_B)
-    return contact
-
-
-def _add_crash(diagram: Diagram, spec: MulticopterSpec, body: Handle, contact: Handle) -> None:
-    crash = diagram.add(
-        "crash", CrashDetector(sample_s=MONITOR_SAMPLE_S), max_impact=spec.limits.max_impact_mps,
-        max_ground_tilt=math.radians(spec.limits.max_ground_tilt_deg), max_distance=spec.limits.max_distance_m,
-    )  # fmt: skip
-    for port in ("p_NB_N", "v_NB_N", "R_NB"):
-        diagram.connect(body[port], crash[port])
-    diagram.connect(contact.load, crash.load)
-    diagram.stop("hard landing", crash.hard_landing)
-    diagram.stop("rollover", crash.rollover)
-    diagram.stop("out of bounds", crash.out_of_bounds)
-    diagram.stop("mission completed", diagram.port("navigator.done"))
-    diagram.stop("landed before the end of the mission", diagram.port("navigator.landed"))

@@ -15,7 +15,7 @@ from ironbird.blocks.estimators.start_height import StartHeight
 from ironbird.model.diagram import Diagram, Handle
 from ironbird.model.signal import Number
 from ironbird.vehicles.spec import Home
-from ironbird.vehicles.templates.sensors import BATTERY_SAMPLE_S, add_sensors
+from ironbird.vehicles.templates.sensors import BATTERY_SAMPLE_S, Products, add_sensors
 
 SAMPLE_S = 0.004
 ESTIMATORS = {"ekf": ErrorStateEkf, "complementary": ComplementaryFilter}
@@ -41,6 +41,12 @@ class Suite:
     gnss: int = 2
     barometers: int = 1
     estimator: str = "ekf"
+    rangefinders: int = 1
+    optical_flows: int = 1
+    airspeeds: int = 1
+    speed_logs: int = 0
+    products: Products | None = None
+    noise: Mapping[str, Number] | None = None  # parameters of the estimator other than the usual ones
 
 
 @dataclass(frozen=True)
@@ -49,16 +55,20 @@ class Senses:
 
     estimator: Handle
     gauge: Handle | None
+    log: Handle | None = None  # velocity through the water, behind its tap
 
 
 def add_senses(
     diagram: Diagram, body: Handle, parts: Mapping[str, Handle], home: Home, suite: Suite, *,
-    rotors: Sequence[Handle], battery: Handle | None, capacity: float, cells: float, start_height_m: float,
+    rotors: Sequence[Handle], battery: Handle | None, capacity: float = 0.0, cells: float = 0.0,
+    start_height_m: float,
 ) -> Senses:  # fmt: skip
     """Sensors, voters and the estimator; the paths are `imu/N/...`, `mag/N/...`, `vote/...`, `estimator`."""
     sensors = add_sensors(
         diagram, body, parts, rotors=rotors, battery=battery, imus=suite.imus, magnetometers=suite.magnetometers,
-        gnss=suite.gnss, barometers=suite.barometers,
+        gnss=suite.gnss, barometers=suite.barometers, rangefinders=suite.rangefinders,
+        optical_flows=suite.optical_flows, airspeeds=suite.airspeeds, speed_logs=suite.speed_logs,
+        products=suite.products,
     )  # fmt: skip
     imu = diagram.add("vote/imu", ImuVoter(suite.imus, sample_s=SAMPLE_S))
     for i, (accel, gyro) in enumerate(zip(sensors["accel"], sensors["gyro"], strict=True), start=1):
@@ -91,7 +101,7 @@ def add_senses(
     field = local_field(home.latitude_rad, home.longitude_rad, home.height_m, home.year)["field_home"]
     estimator = diagram.add(
         "estimator", ESTIMATORS[suite.estimator](sample_s=SAMPLE_S), field_0=field,
-        position_0=[0.0, 0.0, -start_height_m], **NOISE[suite.estimator],
+        position_0=[0.0, 0.0, -start_height_m], **NOISE[suite.estimator] | dict(suite.noise or {}),
     )  # fmt: skip
     for source, ports in (
         (imu, ("accel_B", "gyro_B")), (mag, ("mag_B",)), (baro, ("baro_height",)),
@@ -108,4 +118,4 @@ def add_senses(
         gauge = diagram.add("vote/battery", BatteryGauge(sample_s=BATTERY_SAMPLE_S), capacity=capacity, cells=cells)
         diagram.connect(sensors["battery"][0].voltage, gauge.voltage)
         diagram.connect(sensors["battery"][0].charge, gauge.charge)
-    return Senses(estimator, gauge)
+    return Senses(estimator, gauge, sensors["log"][0] if sensors["log"] else None)

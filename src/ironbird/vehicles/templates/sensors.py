@@ -3,7 +3,7 @@
 Places: `imu/N/chip`, `imu/N/accel_fault`, `imu/N/gyro_fault`; `mag/N/chip`, `mag/N/fault`; `baro/N/chip`,
 `baro/N/fault` (pressure), `baro/N/altitude`; `gnss/N/chip`, `gnss/N/position_fault`, `gnss/N/velocity_fault`;
 `range/N/chip`, `range/N/fault`; `flow/N/chip`, `flow/N/fault`; `airspeed/N/chip`, `airspeed/N/fault` (pressure);
-`monitor/battery`, `monitor/rotor/N`, `monitor/rotor_mean`. N counts from 1.
+`log/N/chip`, `log/N/fault`; `monitor/battery`, `monitor/rotor/N`, `monitor/rotor_mean`. N counts from 1.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ironbird.blocks.sensors import products as catalogue
 from ironbird.blocks.sensors.airspeed import Airspeed
 from ironbird.blocks.sensors.barometer import Barometer, PressureAltitude
 from ironbird.blocks.sensors.battery_monitor import BatteryMonitor
+from ironbird.blocks.sensors.depth_gauge import DepthGauge, WaterHeight
 from ironbird.blocks.sensors.gnss import Gnss
 from ironbird.blocks.sensors.imu import Imu
 from ironbird.blocks.sensors.magnetometer import Magnetometer
@@ -22,6 +23,7 @@ from ironbird.blocks.sensors.optical_flow import OpticalFlow
 from ironbird.blocks.sensors.rangefinder import Rangefinder
 from ironbird.blocks.sensors.rotor_speed import MeanRotorSpeed, RotorSpeed
 from ironbird.blocks.sensors.signal_fault import SignalFault
+from ironbird.blocks.sensors.speed_log import SpeedLog
 from ironbird.model.diagram import Diagram, Handle, Port
 from ironbird.model.signal import Number
 
@@ -31,6 +33,7 @@ BARO_SAMPLE_S = 0.02
 RANGE_SAMPLE_S = 0.02
 FLOW_SAMPLE_S = 0.02
 AIRSPEED_SAMPLE_S = 0.02
+LOG_SAMPLE_S = 0.1
 BATTERY_SAMPLE_S = 0.05
 ROTOR_SAMPLE_S = 0.02
 VIBRATION: dict[str, Number] = {  # assumed: a damped autopilot on a 450 mm frame, near hover
@@ -48,11 +51,12 @@ class Products:
 
     imu: Sequence[str] = ("icm20689", "bmi055", "icm20602")
     magnetometer: Sequence[str] = ("ist8310", "hmc5883l")
-    barometer: Sequence[str] = ("ms5611",)
+    barometer: Sequence[str] = ("ms5611",)  # or a depth gauge
     gnss: Sequence[str] = ("ublox_m8n",)
     airspeed: Sequence[str] = ("ms4525do",)
     rangefinder: Sequence[str] = ("tfmini",)
     optical_flow: Sequence[str] = ("px4flow",)
+    speed_log: Sequence[str] = ("em_log",)
     # Vibration belongs to the airframe: parameters of Imu that are the same for all chips.
     vibration: Mapping[str, Number] = field(default_factory=lambda: dict(VIBRATION))
 
@@ -86,13 +90,14 @@ class _Wiring:
 def add_sensors(
     diagram: Diagram, body: Handle, parts: Mapping[str, Handle], *, rotors: Sequence[Handle] = (),
     battery: Handle | None = None, imus: int = 3, magnetometers: int = 2, gnss: int = 2, barometers: int = 1,
-    rangefinders: int = 1, optical_flows: int = 1, airspeeds: int = 1, products: Products | None = None,
+    rangefinders: int = 1, optical_flows: int = 1, airspeeds: int = 1, speed_logs: int = 0,
+    products: Products | None = None,
 ) -> dict[str, list[Handle]]:  # fmt: skip
     """Add and wire all sensors; returns the taps (ports `value`, `stamp`) by kind, in order.
 
     Kinds: `accel`, `gyro`, `mag`, `baro` (pressure), `baro_altitude`, `gnss_position`, `gnss_velocity`, `range`,
-    `flow`, `airspeed` (pressure); and, without taps, the blocks of `gnss` (accuracies, satellites, latitude), `imu`,
-    `battery` and `rotor`. `parts` are those of `add_environment`; `rotors` are handles of motors.
+    `flow`, `airspeed` (pressure), `log`; and, without taps, the blocks of `gnss` (accuracies, satellites, latitude),
+    `imu`, `battery` and `rotor`. `parts` are those of `add_environment`; `rotors` are handles of motors.
     """
     chosen = products or Products()
     mean_speed = None
@@ -105,7 +110,7 @@ def add_sensors(
     found: dict[str, list[Handle]] = {
         kind: [] for kind in (
             "accel", "gyro", "imu", "mag", "baro", "baro_altitude", "gnss_position", "gnss_velocity", "gnss", "range",
-            "flow", "airspeed", "battery", "rotor",
+            "flow", "airspeed", "log", "battery", "rotor",
         )
     }  # fmt: skip
     for adder, names, count in (
@@ -116,6 +121,7 @@ def add_sensors(
         (_add_rangefinder, chosen.rangefinder, rangefinders),
         (_add_optical_flow, chosen.optical_flow, optical_flows),
         (_add_airspeed, chosen.airspeed, airspeeds),
+        (_add_speed_log, chosen.speed_log, speed_logs),
     ):
         for number in range(count):
             adder(wiring, found, number + 1, names[number % len(names)], chosen)
@@ -159,6 +165,9 @@ def _add_magnetometer(
 
 
 def _add_barometer(wiring: _Wiring, found: dict[str, list[Handle]], number: int, name: str, chosen: Products) -> None:
+    if name in catalogue.DEPTH_GAUGES:
+        _add_depth_gauge(wiring, found, number, name)
+        return
     chip = wiring.diagram.add(
         f"baro/{number}/chip", Barometer(sample_s=BARO_SAMPLE_S), **catalogue.barometer_params(name)
     )
@@ -172,6 +181,19 @@ def _add_barometer(wiring: _Wiring, found: dict[str, list[Handle]], number: int,
     wiring.join(altitude, pressure=tap.value, stamp_in=tap.stamp)
     found["baro"].append(tap)
     found["baro_altitude"].append(altitude)
+
+
+def _add_depth_gauge(wiring: _Wiring, found: dict[str, list[Handle]], number: int, name: str) -> None:
+    """Under water it stands at the barometer's place, so that the same voters and faults fit."""
+    chip = wiring.diagram.add(
+        f"baro/{number}/chip", DepthGauge(sample_s=BARO_SAMPLE_S), **catalogue.depth_gauge_params(name)
+    )
+    wiring.join(chip, depth=wiring.body.depth)
+    tap = wiring.tap(f"baro/{number}/fault", chip.pressure, chip.stamp, BARO_SAMPLE_S)
+    height = wiring.diagram.add(f"baro/{number}/altitude", WaterHeight(sample_s=BARO_SAMPLE_S))
+    wiring.join(height, pressure=tap.value, stamp_in=tap.stamp)
+    found["baro"].append(tap)
+    found["baro_altitude"].append(height)
 
 
 def _add_gnss(wiring: _Wiring, found: dict[str, list[Handle]], number: int, name: str, chosen: Products) -> None:
@@ -217,3 +239,10 @@ def _add_airspeed(wiring: _Wiring, found: dict[str, list[Handle]], number: int, 
     chip = wiring.diagram.add(f"airspeed/{number}/chip", Airspeed(sample_s=AIRSPEED_SAMPLE_S), **params)
     wiring.join(chip, v_air_B=wiring.parts["air"].v_air_B, density=wiring.parts["atmosphere"].density)
     found["airspeed"].append(wiring.tap(f"airspeed/{number}/fault", chip.pressure, chip.stamp, AIRSPEED_SAMPLE_S))
+
+
+def _add_speed_log(wiring: _Wiring, found: dict[str, list[Handle]], number: int, name: str, chosen: Products) -> None:
+    params = catalogue.speed_log_params(name)
+    chip = wiring.diagram.add(f"log/{number}/chip", SpeedLog(sample_s=LOG_SAMPLE_S), **params)
+    wiring.join(chip, v_water_B=wiring.body.v_water_B)
+    found["log"].append(wiring.tap(f"log/{number}/fault", chip.velocity_B, chip.stamp, LOG_SAMPLE_S))

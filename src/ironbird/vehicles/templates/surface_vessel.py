@@ -12,18 +12,29 @@ from ironbird.blocks.actuators.thruster import ForceActuator, Thruster
 from ironbird.blocks.bodies.marine_body import MarineBody
 from ironbird.blocks.controllers.marine_control import CourseControl
 from ironbird.blocks.controllers.marine_navigator import PathNavigator
-from ironbird.blocks.controllers.navigator import FLY, ROWS
 from ironbird.blocks.environment.current import Current
+from ironbird.blocks.environment.waves import Waves
 from ironbird.blocks.forces.hydrodynamics import CrossFlowDrag, Damping, Hydrostatics, ManoeuvringDamping
-from ironbird.blocks.monitors.crash_detector import CrashDetector
-from ironbird.model.diagram import Diagram, Handle
+from ironbird.blocks.forces.wave_loads import WaveLoads
+from ironbird.blocks.forces.wind_loads import WindLoads
+from ironbird.model.diagram import Diagram, Handle, Port
 from ironbird.vehicles.spec import Environment, Home, NotNegative, Positive, Table, Vector3, VehicleSpec
+from ironbird.vehicles.templates.common import (
+    MISSION_ITEMS,
+    SensorTable,
+    add_link,
+    add_monitor,
+    add_state,
+    connect_ports,
+    connect_seen,
+    mission_table,
+)
 from ironbird.vehicles.templates.surroundings import add_environment
 
 CONTROL_SAMPLE_S = 0.02
 NAVIGATOR_SAMPLE_S = 0.1
 MONITOR_SAMPLE_S = 0.05
-MISSION_ITEMS = 16
+WAVE_SAMPLE_S = 0.02
 ZERO = [0.0, 0.0, 0.0]
 
 
@@ -107,6 +118,27 @@ class HydrostaticsTable(Table):
     flotation_x_m: float = 0.0
 
 
+class WindTable(Table):
+    """What the wind finds above the water."""
+
+    frontal_area_m2: Positive
+    lateral_area_m2: Positive
+    length_m: Positive
+    centre_height_m: NotNegative = 0.0
+    surge_coefficient: Positive
+    sway_coefficient: Positive
+    yaw_coefficient: NotNegative
+
+
+class WaveTable(Table):
+    """Size of the hull in the waterline, and how much of a wave it throws back."""
+
+    length_m: Positive
+    beam_m: Positive
+    draught_m: Positive
+    drift_share: Annotated[float, Field(ge=0, le=1)]
+
+
 class PropellerTable(Table):
     """A propeller with its motor."""
 
@@ -173,10 +205,13 @@ class SurfaceVesselSpec(VehicleSpec):
     manoeuvring: ManoeuvringTable | None = None
     cross_flow: CrossFlowTable | None = None
     hydrostatics: HydrostaticsTable
+    wind: WindTable | None = None
+    waves: WaveTable | None = None
     propeller: dict[str, PropellerTable] = {}
     thruster: list[ThrusterTable] = []
     actuator: list[ActuatorTable] = []
     control: CourseTable
+    sensors: SensorTable = SensorTable()
     limits: LimitTable = LimitTable()
 
     @model_validator(mode="after")
@@ -276,17 +311,13 @@ def add_thruster(
     return thruster
 
 
-def add_path_navigator(diagram: Diagram, body: Handle, table: CourseTable, depth_m: float) -> Handle:
+def add_path_navigator(diagram: Diagram, table: CourseTable, depth_m: float) -> Handle:
     """Guidance along the mission's legs; without a mission the way leads north."""
-    ahead = np.zeros((ROWS, MISSION_ITEMS))
-    ahead[:, 0] = [1e5, 0.0, depth_m, 0.0, 0.0, FLY]
-    navigator = diagram.add(
-        "navigator", PathNavigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S), count=1, table=ahead.tolist(),
-        cruise_speed=table.cruise_speed_mps, arrived=table.arrived_m, lookahead=table.lookahead_m,
-        point_0=[0.0, 0.0, depth_m],
+    return diagram.add(
+        "navigator", PathNavigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S), count=1,
+        table=mission_table([1e5, 0.0, depth_m, 0.0, 0.0]), cruise_speed=table.cruise_speed_mps,
+        arrived=table.arrived_m, lookahead=table.lookahead_m, point_0=[0.0, 0.0, depth_m],
     )  # fmt: skip
-    diagram.connect(body.p_NB_N, navigator.p_NB_N)
-    return navigator
 
 
 def course_params(table: CourseTable) -> dict[str, float]:
@@ -298,22 +329,17 @@ def course_params(table: CourseTable) -> dict[str, float]:
     }  # fmt: skip
 
 
-def add_monitor(diagram: Diagram, body: Handle, lift: Handle, limits: LimitTable) -> None:
-    """Stop when the vehicle is upside down or too far away; the mission's end stops it too."""
-    crash = diagram.add(
-        "crash", CrashDetector(sample_s=MONITOR_SAMPLE_S), max_impact=1e3,
-        max_ground_tilt=math.radians(limits.max_tilt_deg), max_distance=limits.max_distance_m,
+def add_limits(diagram: Diagram, body: Handle, lift: Handle, limits: LimitTable) -> None:
+    """Stop when the vehicle is upside down or too far away; what carries it is the water."""
+    crash = add_monitor(
+        diagram, body, lift.lift, max_distance_m=limits.max_distance_m, max_tilt_rad=math.radians(limits.max_tilt_deg),
+        sample_s=MONITOR_SAMPLE_S,
     )  # fmt: skip
-    for port in ("p_NB_N", "v_NB_N", "R_NB"):
-        diagram.connect(body[port], crash[port])
-    diagram.connect(lift.lift, crash.load)  # what carries the vehicle is the water
     diagram.stop("capsized", crash.rollover)
-    diagram.stop("out of bounds", crash.out_of_bounds)
-    diagram.stop("mission completed", diagram.port("navigator.done"))
 
 
 def build(spec: SurfaceVesselSpec, control_kind: str = "truth") -> Diagram:
-    """The diagram of a surface vessel; control is on the true state."""
+    """The diagram of a surface vessel: hull, thrusters, wind and waves, controller, sensors with `reference`."""
     diagram = Diagram(spec.id)
     body, parts = add_marine_body(
         diagram, spec.home, spec.environment, spec.body, planar=spec.planar, depth_m=0.0,
@@ -333,23 +359,57 @@ def build(spec: SurfaceVesselSpec, control_kind: str = "truth") -> Diagram:
         pitch_stiffness=floats.pitch_stiffness_Nmprad, flotation_x=floats.flotation_x_m,
     )  # fmt: skip
     add_force(diagram, body, hydrostatics, parts)
-    navigator = add_path_navigator(diagram, body, spec.control, 0.0)
-    control = _add_control(diagram, spec, body, navigator)
+    _add_weather(diagram, spec, body, parts)
+    seen = add_state(diagram, spec, spec.sensors, body, parts, control_kind, start_height_m=0.0)
+    navigator = add_path_navigator(diagram, spec.control, 0.0)
+    control = _add_control(diagram, spec, navigator, seen)
     for number, thruster in enumerate(spec.thruster, start=1):
         part = add_thruster(diagram, number, thruster, spec.propeller[thruster.propeller], body, parts)
-        diagram.connect(control[f"command_{number}"], part.command)
+        add_command(diagram, number, control[f"command_{number}"], part)
     for number, actuator in enumerate(spec.actuator, start=1):
         part = diagram.add(
             f"rotor/{number}/motor", ForceActuator(), axis=actuator.axis_B, turning=actuator.turning_B_m,
             limit=actuator.limit_N, time_constant=actuator.time_constant_s,
         )  # fmt: skip
         add_force(diagram, body, part, parts)
-        diagram.connect(control[f"command_{number}"], part.command)
-    add_monitor(diagram, body, hydrostatics, spec.limits)
+        add_command(diagram, number, control[f"command_{number}"], part)
+    add_limits(diagram, body, hydrostatics, spec.limits)
     return diagram
 
 
-def _add_control(diagram: Diagram, spec: SurfaceVesselSpec, body: Handle, navigator: Handle) -> Handle:
+def add_command(diagram: Diagram, number: int, command: Port, thruster: Handle) -> None:
+    """The link from the controller to a thruster."""
+    diagram.connect(add_link(diagram, f"rotor/{number}", command, CONTROL_SAMPLE_S).value, thruster.command)
+
+
+def _add_weather(diagram: Diagram, spec: SurfaceVesselSpec, body: Handle, parts: dict[str, Handle]) -> None:
+    """Forces of wind and waves; both are calm unless a run says otherwise."""
+    if spec.wind is not None:
+        table = spec.wind
+        wind = diagram.add(
+            "wind_loads", WindLoads(), frontal_area=table.frontal_area_m2, lateral_area=table.lateral_area_m2,
+            length=table.length_m, centre_height=table.centre_height_m, surge_coefficient=table.surge_coefficient,
+            sway_coefficient=table.sway_coefficient, yaw_coefficient=table.yaw_coefficient,
+        )  # fmt: skip
+        diagram.connect(parts["air"].v_air_B, wind.v_air_B)
+        diagram.connect(body.v_NB_B, wind.v_NB_B)
+        diagram.connect(parts["atmosphere"].density, wind.density)
+        add_force(diagram, body, wind, parts)
+    if spec.waves is not None:
+        floats = spec.hydrostatics
+        waves = diagram.add("waves", Waves(sample_s=WAVE_SAMPLE_S))
+        diagram.connect(body.v_NB_N, waves.v_NB_N)
+        loads = diagram.add(
+            "wave_loads", WaveLoads(), mass=spec.body.mass_kg, heave_stiffness=floats.heave_stiffness_Npm,
+            roll_stiffness=floats.roll_stiffness_Nmprad, pitch_stiffness=floats.pitch_stiffness_Nmprad,
+            flotation_x=floats.flotation_x_m, length=spec.waves.length_m, beam=spec.waves.beam_m,
+            draught=spec.waves.draught_m, drift_share=spec.waves.drift_share,
+        )  # fmt: skip
+        connect_ports(diagram, waves, loads, "elevation", "slope_N", "deviation", "frequency", "travel_N")
+        add_force(diagram, body, loads, parts)
+
+
+def _add_control(diagram: Diagram, spec: SurfaceVesselSpec, navigator: Handle, seen: dict[str, Port]) -> Handle:
     matrix = spec.body.mass_matrix()
     if spec.thruster:
         effect = effectiveness(spec.thruster)
@@ -367,8 +427,6 @@ def _add_control(diagram: Diagram, spec: SurfaceVesselSpec, body: Handle, naviga
         sway_gain=spec.control.sway_gain,
         allocation=allocation.tolist(), **limits, **course_params(spec.control),
     )  # fmt: skip
-    for port in ("course_set", "speed_set"):
-        diagram.connect(navigator[port], control[port])
-    for port in ("v_NB_N", "v_water_B", "euler", "w_NB_B"):
-        diagram.connect(body[port], control[port])
+    connect_ports(diagram, navigator, control, "course_set", "speed_set")
+    connect_seen(diagram, seen, navigator, control)
     return control

@@ -8,15 +8,23 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from ironbird.blocks.actuators.servo import Servo
 from ironbird.blocks.controllers.marine_control import FinControl, StationControl
 from ironbird.blocks.controllers.marine_navigator import MarineNavigator
-from ironbird.blocks.controllers.navigator import FLY, ROWS
 from ironbird.blocks.forces.hydrodynamics import Buoyancy, ControlFin, LiftDrag
-from ironbird.model.diagram import Diagram, Handle
+from ironbird.model.diagram import Diagram, Handle, Port
 from ironbird.vehicles.spec import NotNegative, Positive, Table, Vector3, VehicleSpec
+from ironbird.vehicles.templates.common import (
+    MISSION_ITEMS,
+    SensorTable,
+    add_link,
+    add_state,
+    connect_ports,
+    connect_seen,
+    mission_table,
+)
 from ironbird.vehicles.templates.surface_vessel import (
     CONTROL_SAMPLE_S,
-    MISSION_ITEMS,
     NAVIGATOR_SAMPLE_S,
     ZERO,
     CourseTable,
@@ -26,11 +34,12 @@ from ironbird.vehicles.templates.surface_vessel import (
     MarineBodyTable,
     PropellerTable,
     ThrusterTable,
+    add_command,
     add_cross_flow,
     add_damping,
     add_force,
+    add_limits,
     add_marine_body,
-    add_monitor,
     add_path_navigator,
     add_thruster,
     check_thrusters,
@@ -70,6 +79,7 @@ class FinTable(Table):
     lift_slope: Positive
     time_constant_s: Positive
     max_angle_deg: Annotated[float, Field(gt=0, lt=60)]
+    max_rate_degps: Positive
     density_kgpm3: Positive = 1026.0
 
 
@@ -115,6 +125,7 @@ class UnderwaterSpec(VehicleSpec):
     fin: list[FinTable] = []
     station: StationTable | None = None
     control: FinControlTable | None = None
+    sensors: SensorTable = SensorTable(position="usbl_dvl", height="ms5837_30ba")
     limits: LimitTable = LimitTable()
 
     @model_validator(mode="after")
@@ -128,7 +139,11 @@ class UnderwaterSpec(VehicleSpec):
 
 
 def build(spec: UnderwaterSpec, control_kind: str = "truth") -> Diagram:
-    """The diagram of an underwater vehicle; control is on the true state."""
+    """The diagram of an underwater vehicle.
+
+    With `reference` depth comes from the water's pressure and position from an acoustic fix: there are no satellites
+    under water. The fix comes through the `Gnss` block, at its place and under its faults.
+    """
     diagram = Diagram(spec.id)
     body, parts = add_marine_body(
         diagram, spec.home, spec.environment, spec.body, planar=False, depth_m=spec.start_depth_m,
@@ -153,23 +168,26 @@ def build(spec: UnderwaterSpec, control_kind: str = "truth") -> Diagram:
         add_thruster(diagram, number, table, spec.propeller[table.propeller], body, parts)
         for number, table in enumerate(spec.thruster, start=1)
     ]
+    seen = add_state(diagram, spec, spec.sensors, body, parts, control_kind, start_height_m=-spec.start_depth_m)
+    if control_kind == "reference":
+        for place in ("baro/1/chip", "baro/1/altitude"):
+            diagram.set(f"{place}.density", spec.buoyancy.density_kgpm3)
     if spec.station is not None:
-        _add_station(diagram, spec, spec.station, body, thrusters)
+        _add_station(diagram, spec, spec.station, seen, thrusters)
     elif spec.control is not None:
-        _add_fins(diagram, spec, spec.control, body, parts, thrusters)
-    add_monitor(diagram, body, buoyancy, spec.limits)
+        _add_fins(diagram, spec, spec.control, body, parts, seen, thrusters)
+    add_limits(diagram, body, buoyancy, spec.limits)
     return diagram
 
 
 def _add_station(
-    diagram: Diagram, spec: UnderwaterSpec, table: StationTable, body: Handle, thrusters: list[Handle]
+    diagram: Diagram, spec: UnderwaterSpec, table: StationTable, seen: dict[str, Port], thrusters: list[Handle]
 ) -> None:
     """Position control; without a mission the vehicle stays where it starts."""
-    stay = np.zeros((ROWS, MISSION_ITEMS))
-    stay[:, 0] = [0.0, 0.0, spec.start_depth_m, 0.0, 1e9, FLY]
     navigator = diagram.add(
-        "navigator", MarineNavigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S), count=1, table=stay.tolist(),
-        cruise_speed=table.cruise_speed_mps, acceleration=table.cruise_acceleration_mps2, arrived=table.arrived_m,
+        "navigator", MarineNavigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S), count=1,
+        table=mission_table([0.0, 0.0, spec.start_depth_m, 0.0, 1e9]), cruise_speed=table.cruise_speed_mps,
+        acceleration=table.cruise_acceleration_mps2, arrived=table.arrived_m,
         yaw_rate=table.yaw_rate_radps, point_0=[0.0, 0.0, spec.start_depth_m],
     )  # fmt: skip
     moving = np.diag(spec.body.mass_matrix())
@@ -181,39 +199,39 @@ def _add_station(
         allocation=np.linalg.pinv(effectiveness(spec.thruster), rcond=SINGULAR).tolist(),
         **thrust_limits(spec.thruster, spec.propeller),
     )  # fmt: skip
-    diagram.connect(body.p_NB_N, navigator.p_NB_N)
-    for port in ("position_set", "velocity_set", "yaw_set"):
-        diagram.connect(navigator[port], control[port])
-    for port in ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B"):
-        diagram.connect(body[port], control[port])
+    connect_seen(diagram, seen, navigator, control)
+    connect_ports(diagram, navigator, control, "position_set", "velocity_set", "yaw_set")
     for number, thruster in enumerate(thrusters, start=1):
-        diagram.connect(control[f"command_{number}"], thruster.command)
+        add_command(diagram, number, control[f"command_{number}"], thruster)
 
 
 def _add_fins(
     diagram: Diagram, spec: UnderwaterSpec, table: FinControlTable, body: Handle, parts: dict[str, Handle],
-    thrusters: list[Handle],
+    seen: dict[str, Port], thrusters: list[Handle],
 ) -> None:  # fmt: skip
-    navigator = add_path_navigator(diagram, body, table, spec.start_depth_m)
+    navigator = add_path_navigator(diagram, table, spec.start_depth_m)
+    fins = {fin.name: fin for fin in spec.fin}
     control = diagram.add(
         "control", FinControl(sample_s=CONTROL_SAMPLE_S), rudder_gain=table.rate_gain, depth_gain=table.depth_gain,
         depth_integral_gain=table.depth_integral_gain, pitch_gain=table.pitch_gain,
         pitch_rate_gain=table.pitch_rate_gain, max_pitch=math.radians(table.max_pitch_deg),
-        max_angle=math.radians(min(fin.max_angle_deg for fin in spec.fin)), cruise_speed=table.cruise_speed_mps,
-        cruise_command=table.cruise_command, **course_params(table),
+        travel=[math.radians(fins[name].max_angle_deg) for name in ("rudder", "stern")],
+        cruise_speed=table.cruise_speed_mps, cruise_command=table.cruise_command, **course_params(table),
     )  # fmt: skip
-    for port in ("course_set", "speed_set", "position_set"):
-        diagram.connect(navigator[port], control[port])
-    for port in ("p_NB_N", "v_NB_N", "v_water_B", "euler", "w_NB_B"):
-        diagram.connect(body[port], control[port])
-    for table_fin in spec.fin:
-        fin = diagram.add(
-            f"fin/{table_fin.name}", ControlFin(), position=table_fin.position_B_m, area=table_fin.area_m2,
-            normal=[0.0, 1.0, 0.0] if table_fin.name == "rudder" else [0.0, 0.0, 1.0],
-            lift_slope=table_fin.lift_slope, time_constant=table_fin.time_constant_s,
-            max_angle=math.radians(table_fin.max_angle_deg), density=table_fin.density_kgpm3,
+    connect_ports(diagram, navigator, control, "course_set", "speed_set", "position_set")
+    connect_seen(diagram, seen, navigator, control)
+    for name, fin in fins.items():
+        servo = diagram.add(
+            f"surface/{name}/servo", Servo(), travel=math.radians(fin.max_angle_deg),
+            time_constant=fin.time_constant_s, max_rate=math.radians(fin.max_rate_degps),
         )  # fmt: skip
-        add_force(diagram, body, fin, parts)
-        diagram.connect(control[table_fin.name], fin.command)
-    for thruster in thrusters:
-        diagram.connect(control.command, thruster.command)
+        diagram.connect(add_link(diagram, f"surface/{name}", control[name], CONTROL_SAMPLE_S).value, servo.command)
+        part = diagram.add(
+            f"surface/{name}/fin", ControlFin(), position=fin.position_B_m, area=fin.area_m2,
+            normal=[0.0, 1.0, 0.0] if name == "rudder" else [0.0, 0.0, 1.0], lift_slope=fin.lift_slope,
+            density=fin.density_kgpm3,
+        )  # fmt: skip
+        diagram.connect(servo.deflection, part.deflection)
+        add_force(diagram, body, part, parts)
+    for number, thruster in enumerate(thrusters, start=1):
+        add_command(diagram, number, control.command, thruster)

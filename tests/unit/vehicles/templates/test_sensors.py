@@ -81,7 +81,8 @@ def test_sensors_are_at_their_places() -> None:
     counts = {kind: len(handles) for kind, handles in taps.items()}
     assert counts == {
         "accel": 3, "gyro": 3, "imu": 3, "mag": 2, "baro": 1, "baro_altitude": 1, "gnss_position": 2,
-        "gnss_velocity": 2, "gnss": 2, "range": 1, "flow": 1, "airspeed": 1, "battery": 1, "rotor": 2,
+        "gnss_velocity": 2, "gnss": 2, "range": 1, "flow": 1, "airspeed": 1, "log": 0, "battery": 1,
+        "rotor": 2,
     }  # fmt: skip
     for kind in ("accel", "gyro", "mag", "baro", "baro_altitude", "gnss_position", "gnss_velocity", "range", "flow"):
         assert all("value" in handle and "stamp" in handle for handle in taps[kind])

@@ -1,0 +1,141 @@
+"""Speed of a whole campaign: faulted flights with the full reference autopilot, judged and stored."""
+
+from __future__ import annotations
+
+import os
+import platform
+import random
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ironbird.campaign.batch import fly_all, model_of
+from ironbird.campaign.runner import Progress, run_campaign
+from ironbird.campaign.store import Store
+from ironbird.campaign.suite import load_suite
+
+FLIGHTS = 10_000
+RERUNS = 10
+LOOK_S = 0.2  # between two looks at the memory of the workers
+VEHICLE, CONTROL = "quad_f450", "reference"
+SUITE = """schema = 1
+title = "One-minute flights with a fault"
+[[case]]
+id = "faults"
+vehicle = "{vehicle}"
+control = "{control}"
+mission = "hover"
+until_s = 60.0
+[case.wind]
+speed_mps = {{ uniform = [0.0, 8.0] }}
+from_deg = {{ uniform = [0.0, 360.0] }}
+turbulence_mps = {{ uniform = [0.0, 10.0] }}
+[[case.fault]]
+id = {{ choice = [
+    "rotor.speed_loss@1", "rotor.blade_damage@1", "imu.gyro_bias@1", "gnss.position_bias@1", "mag.bias@1",
+    "baro.drift@1",
+] }}
+severity = {{ uniform = [0.02, 0.6] }}
+start_s = {{ uniform = [10.0, 40.0] }}
+[[case.require]]
+use = "no_crash"
+[[case.require]]
+use = "geofence"
+params = {{ radius = 50.0, height = 30.0 }}
+[[case.require]]
+use = "attitude_limit"
+params = {{ limit = 45.0 }}
+[[case.require]]
+use = "position_error"
+params = {{ limit = 5.0, after = 10.0 }}
+[case.plan]
+kind = "monte_carlo"
+samples = {flights}
+"""
+
+
+def measure(
+    *, flights: int = FLIGHTS, workers: int | None = None, progress: Callable[[Progress], None] | None = None
+) -> dict[str, Any]:
+    """Fly a campaign into a store that is thrown away; the clock runs from before its definition is read."""
+    workers = workers or os.cpu_count() or 1
+    model_of(VEHICLE, CONTROL).build_all()  # what is measured is flying, not compiling
+    model_of.cache_clear()
+    with tempfile.TemporaryDirectory(prefix="ironbird-bench-") as folder:
+        suite = Path(folder) / "suite.toml"
+        suite.write_text(SUITE.format(vehicle=VEHICLE, control=CONTROL, flights=flights))
+        begin = time.perf_counter()
+        loaded = load_suite(suite)
+        store = Store(f"sqlite:///{folder}/ironbird.db")
+        campaign = store.create("bench", loaded.title, loaded.sources(), loaded.flights())
+        with _peak_memory() as peak:
+            state = run_campaign(store, campaign, workers=workers, progress=progress)
+        wall_s = time.perf_counter() - begin
+        counts = store.counts(campaign)
+        stored = random.Random(0).sample(store.results(campaign), min(RERUNS, flights))
+        again = [fly_all([store.case(campaign, result.id)])[0] for result in stored]
+        store.close()
+    return {
+        "flights": flights,
+        "workers": workers,
+        "wall_s": round(wall_s, 2),
+        "flights_per_second": round(flights / wall_s, 2),
+        "times_real_time": round(state.simulated_s / wall_s, 1),
+        "share_outside_kernel": round(1.0 - state.kernel_s / (workers * wall_s), 4),
+        "peak_memory_gb": round(sum(peak.values()) / 1e9, 3),
+        "verdicts": counts,
+        "rerun_equal": all(a.sha256 == b.sha256 and a.verdict == b.verdict for a, b in zip(stored, again, strict=True)),
+        "what": f"{VEHICLE} with the {CONTROL} autopilot, 60 s, one of six faults, random wind; judged and stored",
+        "machine": platform.machine(),
+    }
+
+
+@contextmanager
+def _peak_memory() -> Iterator[dict[int, int]]:
+    """Largest memory in bytes of this process and of each of its children, by process, while the block runs."""
+    found: dict[int, int] = {}
+    over = threading.Event()
+
+    def watch() -> None:
+        while True:
+            for process in (os.getpid(), *_children()):
+                found[process] = max(found.get(process, 0), _high_water(process))
+            if over.wait(LOOK_S):
+                return
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield found
+    finally:
+        over.set()
+        watcher.join()
+
+
+def _children() -> list[int]:
+    """Processes that any thread of this one has started (Linux)."""
+    texts = [_read(Path(f"/proc/self/task/{thread}/children")) for thread in _threads()]
+    return [int(word) for text in texts for word in text.split()]
+
+
+def _threads() -> list[str]:
+    return os.listdir("/proc/self/task") if os.path.isdir("/proc/self/task") else []
+
+
+def _high_water(process: int) -> int:
+    """VmHWM: the most that a process ever had in memory; 0 if it is gone."""
+    for line in _read(Path(f"/proc/{process}/status")).splitlines():
+        if line.startswith("VmHWM:"):
+            return 1024 * int(line.split()[1])
+    return 0
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

@@ -1,0 +1,33 @@
+"""Mixes commands or deflections of control surfaces, linearly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+
+from ironbird.model.block import Block, Values, View
+from ironbird.model.signal import In, Out, Param
+
+
+class SurfaceMixer(Block):
+    """Outputs = matrix times inputs: aileron and elevator to two elevons, or elevons back to what a wing's model takes.
+
+    Not modelled: limits; a surface that is asked for too much stops at its servo's travel.
+    """
+
+    source = "[BeardMcLain] Sec. 4.2: elevons"
+
+    def __init__(self, inputs: Sequence[str], outputs: Sequence[str], unit: str, *, sample_s: float | None = None):
+        super().__init__(sample_s=sample_s)
+        self.taken, self.given = tuple(inputs), tuple(outputs)
+        for name in self.taken:
+            self.declare(f"{name}_in", In(unit=unit, doc="to be mixed"))
+        for name in self.given:
+            self.declare(f"{name}_out", Out(unit=unit, doc="mixed"))
+        shape = (len(self.given), len(self.taken))
+        self.declare("matrix", Param(unit="1", shape=shape, doc="one row per output"))
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        values = p.matrix @ ca.vertcat(*[u[f"{name}_in"] for name in self.taken])
+        return {f"{name}_out": values[i] for i, name in enumerate(self.given)}

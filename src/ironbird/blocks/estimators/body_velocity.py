@@ -1,0 +1,22 @@
+"""Velocity in body axes from an estimate in N."""
+
+from __future__ import annotations
+
+from ironbird.model.block import Block, Values, View
+from ironbird.model.signal import In, Out
+
+
+class BodyVelocity(Block):
+    """v_B = R_NB^T v_N of an estimator, for controllers that count in body axes. Not modelled: anything else."""
+
+    source = "closed form of this project"
+
+    v_NB_N = In(unit="m/s", shape=3, frame="N", doc="velocity over ground")
+    R_NB = In(unit="1", shape=(3, 3), doc="attitude")
+    v_NB_B = Out(unit="m/s", shape=3, frame="B", doc="velocity over ground in body axes")
+
+    def __init__(self, *, sample_s: float | None = None) -> None:
+        super().__init__(sample_s=sample_s)
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        return {"v_NB_B": u.R_NB.T @ u.v_NB_N}
