@@ -129,7 +129,7 @@ def _text(family: str, cases: list[dict[str, Any]]) -> str:
 
 
 def _cases(vehicle: str, family: str, when: tuple[str, float]) -> Iterator[dict[str, Any]]:
-    known = [id.partition("@")[0] for id in FAULTS]
+    known = list(dict.fromkeys(id.partition("@")[0] for id in FAULTS))
     for name in known if vehicle == EVERY_FAULT else CORE:
         if name not in known:
             raise ValueError(f"{name} is no fault of the catalogue")

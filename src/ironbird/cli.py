@@ -10,7 +10,7 @@ import typer
 
 from ironbird.campaign_cli import campaign_app, case_app
 from ironbird.cli_parts import JsonOption, fail, print_table, progress_bar
-from ironbird.errors import IronbirdError
+from ironbird.errors import IronbirdError, UnknownNameError
 
 if TYPE_CHECKING:
     from ironbird.campaign.flight import Flight, Wind
@@ -204,13 +204,15 @@ def vehicles(as_json: JsonOption = False) -> None:
 
     specs = [load_spec(name) for name in vehicle_ids()]
     if as_json:
-        rows = [
+        data = [
             {"id": s.id, "title": s.title, "template": s.template, "summary": s.summary, "assumed": s.assumed()}
             for s in specs
         ]
-        typer.echo(json.dumps(rows, indent=2))
+        typer.echo(json.dumps(data, indent=2))
         return
-    print_table({s.id: f"{s.title}\n{s.summary}" for s in specs}, "Vehicles")
+    for template in dict.fromkeys(s.template for s in sorted(specs, key=lambda s: s.template)):
+        rows = {s.id: f"{s.title}\n{s.summary}" for s in specs if s.template == template}
+        print_table(rows, template.replace("_", " ").capitalize())
 
 
 @app.command()
@@ -274,6 +276,35 @@ def modes_of_vehicle(
         typer.echo(json.dumps(rows, indent=2))
         return
     print_table({f"{n}": f"{m.sentence()}\n{', '.join(m.states)}" for n, m in enumerate(found, 1)}, f"{vehicle}: modes")
+
+
+@app.command("fleet")
+def fleet_table(
+    seeds: Annotated[int, typer.Option(help="Flights of each vehicle, side by side.", min=1, max=4096)] = 20,
+    vehicle: Annotated[list[str] | None, typer.Option(help="A vehicle; may be repeated. All by default.")] = None,
+    as_json: JsonOption = False,
+    markdown: Annotated[Path | None, typer.Option(help="Also write the table as a page.")] = None,
+) -> None:
+    """Fly every vehicle's own mission in wind, or current, with many seeds: outcome, tracking error, speed.
+
+    Ends with exit code 1 if any flight was lost.
+    """
+    from ironbird import fleet
+
+    try:
+        rows = fleet.fly_fleet(vehicle or [], seeds, lambda text: typer.echo(text, err=True))
+        if markdown:
+            markdown.write_text(fleet.page(rows), encoding="utf-8")
+    except OSError as error:
+        fail(IronbirdError(f"cannot write: {error}"))
+    except IronbirdError as error:
+        fail(error)
+    if as_json:
+        typer.echo(json.dumps([fleet.as_data(row) for row in rows], indent=2))
+    else:
+        print_table({row.vehicle: row.sentence() for row in rows}, f"Fleet, {seeds} seeds each")
+    if any(row.lost for row in rows):
+        raise typer.Exit(1)
 
 
 @faults_app.callback()

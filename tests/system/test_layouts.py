@@ -1,4 +1,4 @@
-"""Tricopter, quad +, hexa X, +, coaxial Y6 and octo X, +, coaxial X8: control matrices, the square in wind, lost motors.
+"""Tricopter, quad +, hexa X, +, coaxial Y6 and octo X, +, coaxial X8: matrices, the square in wind, lost motors.
 
 Angles and directions of spin are those of the CopterSim model's table of frames [CopterSim]; its X8 row is wrong in the
 model file and stands here as in its document, in PX4 and in later models; its tricopters have the rear motor in second
@@ -140,8 +140,8 @@ def test_the_tail_of_the_tricopter_balances_its_rotors() -> None:
 
 # ---------------------------------------------------------------------- one motor stopped
 #
-# The control does not know that a rotor is gone; the integrals of the rate control find the moment that makes up for it.
-# Without yaw the allocation gives rotor thrusts a + b cos(phi), phi counted from the lost rotor. Weight and level
+# The control does not know that a rotor is gone; the integrals of the rate control find the moment that makes up for
+# it. Without yaw the allocation gives rotor thrusts a + b cos(phi), phi counted from the lost rotor. Weight and level
 # attitude ask for a = 2 b and 9 b = m g on a hexacopter: the neighbours of the lost rotor carry 5/18 m g each, and the
 # yaw moment that is left over turns the vehicle until the air holds it. That a hexacopter whose spins alternate cannot
 # hold its yaw without one of its rotors is known [Du2015].

@@ -24,7 +24,7 @@ from ironbird.campaign.traces import known_aliases, known_units, make_trace, pat
 from ironbird.campaign.twins import Twins
 from ironbird.campaign.verdict import ERROR, FAIL, PASS, VOID, FlightResult, Judgement, error_result
 from ironbird.campaign.witness import Witness
-from ironbird.compiler.compiled import CompiledModel, compile_model
+from ironbird.compiler.compiled import LANES, CompiledModel, compile_model
 from ironbird.errors import IronbirdError
 from ironbird.faults.spec import Injection
 from ironbird.requirements.explain import explain
@@ -37,6 +37,8 @@ from ironbird.runtime.step import run
 from ironbird.vehicles.load import load_vehicle
 
 WORDS = {name: float(number) for number, name in enumerate(MODES)}
+LANES_PER_BATCH = 512
+LOG_BYTES = 400e6  # of one batch, at most: each worker holds one
 IMPACT_S = 1.0  # the speed of an impact is the largest in this last part of a flight
 
 
@@ -83,18 +85,31 @@ def formula_of(text: str, vehicle: str, control: str) -> Formula:
 
 
 def log_paths(case: FlightCase) -> tuple[str, ...]:
-    """The signals that a flight logs: its hash covers them."""
-    model = model_of(case.vehicle, case.control)
-    names: list[str] = []
-    for requirement in case.requirements:
-        names += formula_of(requirement.formula, case.vehicle, case.control).signals
-    witnesses = [injection.witness for injection in case.faults if injection.witness in model.signals()]
-    return tuple(paths_to_log([*names, *witnesses], model))
+    """The signals of a flight that its hash covers, whatever else its batch logs."""
+    formulas = tuple(requirement.formula for requirement in case.requirements)
+    return _paths(case.vehicle, case.control, formulas, tuple(injection.witness for injection in case.faults))
 
 
-def group_key(case: FlightCase) -> tuple[Any, ...]:
-    """Flights with equal keys can share a batch."""
-    return (case.vehicle, case.control, case.log_s, _until_s(case), log_paths(case))
+@functools.lru_cache(maxsize=4096)
+def _paths(vehicle: str, control: str, formulas: tuple[str, ...], witnesses: tuple[str, ...]) -> tuple[str, ...]:
+    model = model_of(vehicle, control)
+    names = [name for text in formulas for name in formula_of(text, vehicle, control).signals]
+    names += [witness for witness in witnesses if witness in model.signals()]
+    return tuple(paths_to_log(names, model))
+
+
+def group_key(case: FlightCase) -> tuple[str, str, float, float]:
+    """Flights with equal keys can share a batch: vehicle, control, distance of rows, length."""
+    log_paths(case)  # a formula that cannot be read is this flight's error, not its batch's
+    return case.vehicle, case.control, case.log_s, _until_s(case)
+
+
+def lanes_that_fit(cases: Sequence[FlightCase]) -> int:
+    """Lanes of a batch of such flights whose log stays within its share of memory."""
+    vehicle, control, log_s, until_s = group_key(cases[0])
+    signals = model_of(vehicle, control).signals()
+    row = 8 * sum(signals[path].size for path in {path for case in cases for path in log_paths(case)})
+    return min(LANES_PER_BATCH, max(LANES, int(LOG_BYTES / (row * until_s / log_s)) // LANES * LANES))
 
 
 def _until_s(case: FlightCase) -> float:
@@ -118,7 +133,8 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
         model = model_of(first.vehicle, first.control)
         state = _prepare(model, cases)
         twins, until_s = Twins(state, cases), _until_s(first)
-        log = run(state, until_s, log=list(log_paths(first)), log_s=first.log_s, threads=threads, poll=twins.watch)
+        paths = paths_to_log((path for case in cases for path in log_paths(case)), model)
+        log = run(state, until_s, log=paths, log_s=first.log_s, threads=threads, poll=twins.watch)
         if log.interrupted:
             raise KeyboardInterrupt
         witnesses, twin_kernel_s = twins.observe(state, log, until_s, first.log_s)
@@ -147,8 +163,10 @@ def fly_all(cases: Sequence[FlightCase], threads: int | None = None) -> list[Fli
         groups.setdefault(group_key(case), []).append(number)
     found: dict[int, FlightResult] = {}
     for numbers in groups.values():
-        batch = fly_batch([cases[n] for n in numbers], threads=threads or os.cpu_count() or 1)
-        found.update(zip(numbers, batch.flights, strict=True))
+        size = lanes_that_fit([cases[n] for n in numbers])
+        for part in (numbers[i : i + size] for i in range(0, len(numbers), size)):
+            batch = fly_batch([cases[n] for n in part], threads=threads or os.cpu_count() or 1)
+            found.update(zip(part, batch.flights, strict=True))
     return [found[number] for number in range(len(cases))]
 
 
@@ -248,7 +266,7 @@ def _result(
         verdict=verdict, sentence=sentence, outcome=outcome, crashed=crashed, ended_s=ended_s,
         impact_mps=float(down[-last:].max()) if crashed and rows else 0.0,
         margin=min((j.margin for j in judgements), default=math.inf), score=score, level=level,
-        sha256=log.sha256(lane), model_hash=model.model_hash, judgements=judgements,
+        sha256=log.sha256(lane, log_paths(case)), model_hash=model.model_hash, judgements=judgements,
         witnesses=[w.record() for w, _ in observed], modes=_modes(log, lane),
         fault_modes=[_mode_at(log, lane, i, at) for i, (_, at) in zip(case.faults, observed, strict=True)],
         expect=case.expect,

@@ -23,7 +23,7 @@ from ironbird.campaign.case import Imported, case_file
 from ironbird.errors import CaseError, UnknownNameError
 from ironbird.faults.rflysimsafe import CASES, IMUS, MAGNETOMETERS, MAP_A, MAP_B, MAP_C, RECEIVERS
 
-VEHICLE = "quad_f450_mpsoc"
+VEHICLE = "quad_f450_rflysimsafe"
 SUITE_FILE = Path(__file__).parent / "suites" / "rflysimsafe.toml"
 MAPS = ("A", "B", "C")
 FIRST_ID = 123450  # numbers from here on are fault ids
@@ -111,7 +111,9 @@ def _gust(strength: float, per_minute: float) -> Orders:
 
 
 def _leak(ratio: float, rate: float) -> Orders:
-    return _one("load.leak@1", 2 * ratio, shape="ramp", rise_s=1 / rate) if rate > 0 else ([], ["a leak without rate"])
+    return (
+        _one("load.leak@2", ratio / 0.99, shape="ramp", rise_s=1 / rate) if rate > 0 else ([], ["a leak without rate"])
+    )
 
 
 _TRANSLATIONS: dict[int, Callable[[Sequence[float]], Orders]] = {  # [RFlySimSafe] Init.m and QuadModelv, map A
@@ -120,7 +122,7 @@ _TRANSLATIONS: dict[int, Callable[[Sequence[float]], Orders]] = {  # [RFlySimSaf
     123453: lambda p: _one("battery.power_off@1", 1.0),
     123454: lambda p: _one("battery.low_voltage@1", 1 - p[0]),
     123455: lambda p: _one("battery.low_capacity@1", (1 - p[0]) / 0.99),
-    123456: lambda p: _one("load.drop@1", 2 * p[0]),
+    123456: lambda p: _one("load.drop@2", min(p[0], 0.95) / 0.99),
     123457: lambda p: _axes("load.shift@1", [p[0] * ARM_M * share / 0.05 for share in [*p[1:], 0, 0, 0][:3]]),
     123458: lambda p: _leak(p[0], p[1]),
     123459: lambda p: _axes("wind.steady@1", [component / 20 for component in p[:3]]),

@@ -8,10 +8,8 @@ change the speed, never a result.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import multiprocessing
 import os
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
@@ -19,17 +17,17 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import Any
 
-from ironbird.campaign.batch import BatchResult, TracePolicy, fly_batch, group_key, model_of
+from ironbird.campaign.batch import LANES_PER_BATCH, BatchResult, TracePolicy, fly_batch, group_key, lanes_that_fit
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.store import Campaign, Store
 from ironbird.campaign.verdict import VERDICTS, error_result
+from ironbird.campaign.worker import begin_worker
 from ironbird.compiler.compiled import LANES
 from ironbird.errors import IronbirdError, RunError
 
-LANES_PER_BATCH = 512
-LOG_BYTES = 400e6  # of one batch, at most: each worker holds one
 MOST_DEATHS = 3  # of workers over one batch, after which it is divided; over one flight alone, an error
 QUEUE_PER_WORKER = 2
+CLUSTER_TIMEOUT = "15s"
 
 
 @dataclass
@@ -128,18 +126,10 @@ def _batches(
     batches = []
     for group in groups.values():
         share = -(-len(group.cases) // workers)  # small groups are split among the workers
-        size = min(lanes, _lanes_that_fit(group.cases[0]), max(LANES, -(-share // LANES) * LANES))
+        size = min(lanes, lanes_that_fit(group.cases), max(LANES, -(-share // LANES) * LANES))
         for first in range(0, len(group.cases), size):
             batches.append(_Batch(group.numbers[first : first + size], group.cases[first : first + size]))
     return sorted(batches, key=lambda batch: -len(batch.cases) * group_key(batch.cases[0])[3])
-
-
-def _lanes_that_fit(case: FlightCase) -> int:
-    """Lanes of a batch whose log stays within its share of memory."""
-    _, _, log_s, until_s, paths = group_key(case)
-    signals = model_of(case.vehicle, case.control).signals()
-    row = 8 * sum(signals[path].size for path in paths)
-    return max(LANES, int(LOG_BYTES / (row * until_s / log_s)) // LANES * LANES)
 
 
 def _work_off(
@@ -148,14 +138,20 @@ def _work_off(
     waiting = list(reversed(batches))
     suspects: list[_Batch] = []
     flying: dict[Future[BatchResult], _Batch] = {}
-    executor = place.open()
+    executor, refused = place.open(), 0
     try:
         while waiting or flying:
-            while waiting and len(flying) < QUEUE_PER_WORKER * place.workers:
-                batch = waiting.pop()
-                flying[executor.submit(fly_batch, batch.cases, policy)] = batch
-            done, _ = wait(flying, return_when=FIRST_COMPLETED)
             died = False
+            try:
+                while waiting and len(flying) < QUEUE_PER_WORKER * place.workers:
+                    flying[executor.submit(fly_batch, waiting[-1].cases, policy)] = waiting[-1]
+                    waiting.pop()
+                refused = 0
+            except (*place.deaths, OSError):  # a worker died since we last looked, or while one was started
+                died, refused = True, refused + 1
+                if refused > MOST_DEATHS:
+                    raise
+            done, _ = wait(flying, return_when=FIRST_COMPLETED)
             for future in done:
                 batch = flying.pop(future)
                 try:
@@ -163,12 +159,13 @@ def _work_off(
                 except place.deaths:
                     died = True
                     again = _again(batch)
-                    (waiting if again else suspects).extend(again or [batch])
+                    waiting[:0] = again  # last, so that the others are not kept waiting
+                    suspects += [] if again else [batch]
                 else:
                     finished(batch, result)
             if died:  # all that was in flight here is lost with the pool: fly it again in a new one
                 executor, lost = place.open_again(executor, flying)
-                waiting += lost
+                waiting[:0] = lost
         place.close(executor)
         for batch in suspects:
             finished(batch, _alone(batch, place, policy))
@@ -224,7 +221,7 @@ class _Place:
     def open(self, workers: int | None = None) -> Executor:
         """A pool of workers."""
         return ProcessPoolExecutor(
-            workers or self.workers, mp_context=self.context, initializer=_begin_worker, initargs=(os.getpid(),)
+            workers or self.workers, mp_context=self.context, initializer=begin_worker, initargs=(os.getpid(),)
         )
 
     def open_again(
@@ -267,7 +264,7 @@ class _Cluster(_Place):
 
     def close(self, executor: Executor) -> None:
         """Take back what is not flown."""
-        executor.shutdown(wait=False, cancel_futures=True)
+        executor.shutdown(wait=False)
 
 
 @contextlib.contextmanager
@@ -279,19 +276,10 @@ def _place(workers: int | None, dask: str | None) -> Iterator[_Place]:
     from distributed import Client
 
     try:
-        client: Any = Client(dask, timeout="15s")  # type: ignore[no-untyped-call]
+        client: Any = Client(dask, timeout=CLUSTER_TIMEOUT)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TimeoutError) as error:
         raise RunError(f"no Dask scheduler answers at {dask}: {error}") from error
     try:
         yield _Cluster(client)
     finally:
         client.close()
-
-
-def _begin_worker(parent: int) -> None:
-    """A worker ends with its parent, however that ends, and leaves Ctrl-C to it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with contextlib.suppress(OSError, AttributeError):  # Linux only
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-    if os.getppid() != parent:  # it died before we asked
-        os._exit(1)

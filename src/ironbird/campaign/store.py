@@ -238,7 +238,8 @@ class Store:
         )
         text = self.patiently(lambda connection: connection.execute(query).scalar())
         if text is None:
-            known = [result.id for result in self.results(campaign)]
+            ids = sa.select(flights.c.flight_id).where(flights.c.campaign_id == campaign.id)
+            known = self.patiently(lambda connection: list(connection.execute(ids).scalars()))
             raise UnknownNameError("flight", flight_id, known, f"campaign '{campaign.name}'")
         return FlightCase.from_record(json.loads(text))
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 REFRESHES = 3  # how often a trim brings slow sampled outputs up to date with its solution
 TOLERANCE = 1e-8  # largest residual of a trim, in SI units
 ITERATIONS = 200
-NEAR_BOUND = 0.9  # one step goes at most this share of the way to a bound
 LEAST_STEPS, LEAST_STEP, LEAST_GAIN = 20, 1e-6, 1e-10  # towards the smallest inputs: how many, and how small
 
 
@@ -271,10 +270,7 @@ def _levenberg_marquardt(
         step = np.zeros_like(z)
         step[free] = np.linalg.lstsq(rows, -np.concatenate([residual, np.zeros(int(free.sum()))]), rcond=None)[0]
         step[free] /= scale[free]
-        trial = z + step
-        trial = np.where(
-            trial < low, z - NEAR_BOUND * (z - low), np.where(trial > high, z + NEAR_BOUND * (high - z), trial)
-        )
+        trial = np.clip(z + step, low, high)
         new_residual, new_jacobian = evaluate(trial)
         if np.isfinite(new_residual).all() and new_residual @ new_residual < residual @ residual:
             z, residual, jacobian = trial, new_residual, new_jacobian
@@ -303,7 +299,10 @@ def _least(
         along = directions[int((sizes > 1e-9 * sizes.max()).sum()) :].T  # solutions lie this way
         u = z[first:]
         weight = np.sqrt(2 + 120 * u**2)  # Newton's step of the measure
-        step = along @ np.linalg.lstsq(weight[:, None] * along[first:], -(2 * u + 40 * u**3) / weight, rcond=1e-9)[0]
+        # what moves states alone (the place) is left as it is
+        rows = np.vstack([weight[:, None] * along[first:], 1e-4 * np.eye(along.shape[1])])
+        wanted = np.concatenate([-(2 * u + 40 * u**3) / weight, np.zeros(along.shape[1])])
+        step = along @ np.linalg.lstsq(rows, wanted, rcond=None)[0]
         if np.abs(step[first:]).max(initial=0.0) < LEAST_STEP:
             break
         for share in (1.0, 0.3, 0.1):

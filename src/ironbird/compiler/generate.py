@@ -89,7 +89,7 @@ def generate(flat: Flat, method: str) -> Source:
         "IB_METHOD": METHODS[method], "IB_TICK_ALWAYS": int(tick_uses_noise),
     }  # fmt: skip
     head = [
-        f"/* Model '{flat.diagram.name}', written by Ironbird from its block equations: do not edit. */",
+        "/* Written by Ironbird from block equations: do not edit. */",
         *(f"#define {name} {value}" for name, value in sizes.items()),
         f"#define IB_STEP_S {float(flat.step_s).hex()} /* {flat.step_s} s */",
         '#include "ib_math.h"',

@@ -22,6 +22,22 @@ FAULTS = (
         witness="body.specific_force_B",
     ),
     Fault(
+        id="load.drop@2",
+        summary="Part of the mass falls off at once, up to nearly all of it.",
+        changes=(Change("body.mass", Scale(1.0, 0.01)),),
+        severity="1 is 0.99 of the mass lost",
+        reference="[RFlySimSafe] load fall, where it may be 0.95",
+        witness="body.specific_force_B",
+    ),
+    Fault(
+        id="load.leak@2",
+        summary="Mass leaves slowly, up to nearly all of it; order it with shape=ramp and rise as the time it takes.",
+        changes=(Change("body.mass", Scale(1.0, 0.01)),),
+        severity="1 is 0.99 of the mass lost at the end",
+        reference="[RFlySimSafe] load leak",
+        witness="body.specific_force_B",
+    ),
+    Fault(
         id="load.gain@1",
         summary="Mass is added: ice, a snagged line.",
         changes=(Change("body.mass", Scale(1.0, 1.5)),),

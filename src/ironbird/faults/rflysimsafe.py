@@ -55,8 +55,8 @@ MAP_A: dict[int, Entry] = {
         "Ours leaves a hundredth.",
     ),
     123456: Entry(
-        "load fall", "load.drop@1", "severity = 2 ratio, cut to 1",
-        "Theirs may lose up to 0.95 of the mass, ours half of it.",
+        "load fall", "load.drop@2", "severity = ratio / 0.99, the ratio cut to 0.95",
+        "Ours keeps the inertia.",
     ),
     123457: Entry(
         "load shift", "load.shift@1",
@@ -64,8 +64,8 @@ MAP_A: dict[int, Entry] = {
         "Ours moves the centre of gravity and keeps the inertia. Severity has no sign: only forward, right and down.",
     ),
     123458: Entry(
-        "load leak", "load.leak@1", "severity = 2 ratio, cut to 1; shape=ramp, rise = 1 / rate",
-        "Theirs may lose up to 0.99 of the mass, ours half of it.",
+        "load leak", "load.leak@2", "severity = ratio / 0.99, cut to 1; shape=ramp, rise = 1 / rate",
+        "Ours keeps the inertia.",
     ),
     123459: Entry(
         "constant wind", "wind.steady@1", "one order per axis: severity = component / (20 m/s)",
@@ -160,7 +160,7 @@ def _axes(fault: str, count: int, level: float, down: float) -> tuple[str, ...]:
     )
 
 
-IMUS, MAGNETOMETERS, RECEIVERS = 3, 2, 2  # of the reference autopilot
+IMUS, MAGNETOMETERS, RECEIVERS = 1, 1, 1  # that their model feeds to PX4, and quad_f450_rflysimsafe has
 _CUT = "Severity is cut to 1."
 _FLOWN = "During a leg of 250 m to the north."
 
@@ -203,16 +203,16 @@ CASES: dict[str, Case] = {
         f"{_FLOWN} Theirs flies on; with no satellites ours has no position, and the navigator descends.",
     ),
     "ST016": Case(
-        "load fall 1.5", (123456,), "2,6,123456,1.5", ("load.drop@1:severity=1",),
-        f"{_CUT} The ratio is cut to 0.95 in theirs. Their file calls it a leak.",
+        "load fall 1.5", (123456,), "2,6,123456,1.5", ("load.drop@2:severity=0.9596",),
+        "The ratio is cut to 0.95. Their file calls it a leak.",
     ),
     "ST017": Case(
-        "load leak 0.7", (123458,), "2,6,123458,0.7,0.5", ("load.leak@1:severity=1,shape=ramp,rise=2",),
-        f"{_CUT} Their file calls it a drift.",
+        "load leak 0.7", (123458,), "2,6,123458,0.7,0.5", ("load.leak@2:severity=0.70707,shape=ramp,rise=2",),
+        "Their file calls it a drift.",
     ),
     "ST018": Case(
-        "load leak 1", (123458,), "2,6,123458,1,0.5", ("load.leak@1:severity=1,shape=ramp,rise=2",),
-        f"{_CUT} The ratio is cut to 0.99 in theirs.",
+        "load leak 1", (123458,), "2,6,123458,1,0.5", ("load.leak@2:severity=1,shape=ramp,rise=2",),
+        "The ratio is cut to 0.99.",
     ),
     "ST019": Case(
         "wind 3, 4, 5 m/s", (123459,), "2,6,123459,123459,3,4,5",

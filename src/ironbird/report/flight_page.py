@@ -33,6 +33,7 @@ from ironbird.model.signal import Number
 from ironbird.runtime import predicate
 from ironbird.runtime.record import Log
 from ironbird.vehicles.load import CATALOG
+from ironbird.vehicles.spec import VehicleSpec
 
 TEMPLATES = Path(__file__).parent / "templates"
 MAX_POINTS = 2000  # of one curve on the screen
@@ -77,7 +78,7 @@ def _content(flight: Flight) -> Json:
     """Everything that the template shows."""
     plots = _Plots(flight)
     spec = flight.vehicle.spec
-    groups = _parameters(flight)
+    groups = parameter_groups(flight.vehicle.spec)
     rows = [row for _, rows in groups for row in rows]
     return {
         "title": spec.title or spec.id,
@@ -307,9 +308,8 @@ def mission_toml(mission: Mission) -> str:
 # ---------------------------------------------------------------------- parameters
 
 
-def _parameters(flight: Flight) -> list[tuple[str, list[Json]]]:
+def parameter_groups(spec: VehicleSpec) -> list[tuple[str, list[Json]]]:
     """The vehicle file's values by table, each with where it comes from."""
-    spec = flight.vehicle.spec
     head = {"schema_version", "id", "title", "template", "summary", "provenance"}
     written = {key for key, _ in _leaves(spec.model_dump(exclude=head, exclude_unset=True))}
     groups: dict[str, list[Json]] = {}

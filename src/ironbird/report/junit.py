@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 from ironbird.campaign.verdict import ERROR, FAIL, VOID, FlightResult
 
-_NOT_XML = {code: " " for code in range(32) if code not in (9, 10, 13)}
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, production 2
 
 
 def write_junit(path: Path, name: str, results: Sequence[FlightResult]) -> None:
@@ -35,4 +36,4 @@ def write_junit(path: Path, name: str, results: Sequence[FlightResult]) -> None:
 
 def _clean(text: str) -> str:
     """Without characters that XML cannot hold."""
-    return text.translate(_NOT_XML)
+    return _NOT_XML.sub(" ", text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -131,12 +132,16 @@ class Log:
         stacked = part.transpose(0, 3, 1, 2).reshape(-1, part.shape[1], size)[: self.lanes]
         return stacked[:, :, 0] if size == 1 else stacked
 
-    def sha256(self, lane: int = 0) -> str:
-        """Hash of all values of one lane: equal flights have equal hashes."""
+    def sha256(self, lane: int = 0, paths: Sequence[str] | None = None) -> str:
+        """Hash of all values of one lane, or of some signals: equal flights have equal hashes."""
         digest = hashlib.sha256()
         block, place = divmod(lane, self.data.shape[3])
         digest.update(self.time(lane).tobytes())
-        digest.update(np.ascontiguousarray(self.data[block, : self.rows(lane), :, place]).tobytes())
+        values = self.data[block, : self.rows(lane), :, place]
+        if paths is not None and len(paths) < len(self.plan.start):
+            starts = ((self.plan.start[path], self.plan.signals[path].size) for path in paths)
+            values = values[:, [column for first, size in starts for column in range(first, first + size)]]
+        digest.update(np.ascontiguousarray(values).tobytes())
         return digest.hexdigest()
 
     # ------------------------------------------------------------------ files

@@ -31,7 +31,7 @@ def test_the_shipped_suite_is_up_to_date_and_has_the_29_cases() -> None:
     flights = load_suite(SUITE_FILE).flights()
 
     assert [flight.case_id for flight in flights] == list(CASES)
-    assert {flight.vehicle for flight in flights} == {"quad_f450_mpsoc"}
+    assert {flight.vehicle for flight in flights} == {"quad_f450_rflysimsafe"}
     assert all("map-A" in flight.tags for flight in flights)
     assert [flight.until_s for flight in flights] == [30.0] * 10 + [35.0] * 19
 

@@ -8,7 +8,7 @@ import pytest
 
 from ironbird.errors import VehicleError
 from ironbird.testing import check_vehicle
-from ironbird.vehicles.load import load_spec
+from ironbird.vehicles.load import CATALOG, load_spec
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
 
 HEAVY = """schema = 1
@@ -42,8 +42,11 @@ def test_tables_are_merged_and_the_rest_is_that_of_the_base(tmp_path: Path) -> N
 def test_a_base_may_have_a_base_and_stand_beside_the_file(tmp_path: Path) -> None:
     written(tmp_path, HEAVY, "heavy")
     text = HEAVY.replace('"quad_f450"', '"heavy.toml"').replace('id = "heavy"', 'id = "wide"')
-    rotors = "".join(f'[[rotor]]\nname = "r{i}"\nposition_B_m = [{x}, {y}, 0.0]\nspin = "{s}"\n' for i, (x, y, s) in
-                     enumerate([(0.3, 0.3, "ccw"), (-0.3, -0.3, "ccw"), (0.3, -0.3, "cw"), (-0.3, 0.3, "cw")]))  # fmt: skip
+    places = [(0.3, 0.3, "ccw"), (-0.3, -0.3, "ccw"), (0.3, -0.3, "cw"), (-0.3, 0.3, "cw")]
+    rotors = "".join(
+        f'[[rotor]]\nname = "r{i}"\nposition_B_m = [{x}, {y}, 0.0]\nspin = "{spin}"\n'
+        for i, (x, y, spin) in enumerate(places)
+    )
     spec = load_spec(written(tmp_path, text.replace("[body]\nmass_kg = 1.8\n", rotors)))
 
     assert isinstance(spec, MulticopterSpec)
@@ -82,8 +85,6 @@ def test_a_changed_number_does_not_inherit_the_source_of_the_old_one(tmp_path: P
     ],
 )
 def test_a_tricopter_needs_its_tail(tmp_path: Path, old: str, new: str, message: str) -> None:
-    from ironbird.vehicles.load import CATALOG
-
     text = (CATALOG / "tri_y.toml").read_text()
     with pytest.raises(VehicleError, match=message):
         load_spec(written(tmp_path, text.replace(old, new)))

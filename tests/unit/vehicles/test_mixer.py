@@ -109,7 +109,7 @@ def test_the_helicopter_of_the_manual() -> None:
     mixer = parse_mixer(BLADE_130)
 
     assert mixer.count == 5
-    # Half thrust: throttle 0.6 is 0.2 in -1 to 1, collective 0.25; 1.3054 cos(140 deg) = -1, 1.3054 sin(140 deg) = 0.8391
+    # Half thrust: throttle 0.6 is 0.2 in -1 to 1, collective 0.25; 1.3054 at 140 degrees: cosine -1, sine 0.8391
     outputs = mixer.apply({(0, 0): 0.1, (0, 1): 0.2, (0, 2): -0.3, (0, 3): 0.5})
     expected = [0.2, 0.25 + 0.2, 0.25 - 0.2 - 0.08391, 0.25 - 0.2 + 0.08391, -0.3]
     np.testing.assert_allclose(outputs, expected, atol=1e-5)  # cosine and sine to five digits

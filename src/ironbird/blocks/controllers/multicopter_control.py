@@ -27,13 +27,15 @@ def _fold(pick: Callable[[ca.SX, ca.SX], ca.SX], values: list[ca.SX]) -> ca.SX:
 class MulticopterControl(Block):
     """Position P, velocity PI, attitude P, rate PI, and allocation to any rotor layout.
 
-    The scheme is the cascade that multicopter autopilots share; the attitude error is the vector part of the error
-    quaternion, sin(angle/2) times the axis [Brescianini2013]. Roll, pitch and thrust go before yaw
-    when motors saturate. Attitude and rate set-points (offboard) enter the same cascade further down. Not modelled:
-    gain scheduling, thrust-curve identification.
+    The scheme is the cascade that multicopter autopilots share; the attitude error is sin(angle/2) times the axis
+    [Brescianini2013], of the tilt first and of the turn about the thrust axis apart from it [Brescianini2020], so that
+    a vehicle that cannot hold its heading still holds its tilt. When motors saturate, roll and pitch go before lift and
+    lift before yaw, and the integrals wait. With `tail` a servo that tilts one rotor makes the yaw. Attitude and rate
+    set-points (offboard) enter the same cascade further down. Not modelled: gain scheduling, thrust-curve
+    identification, knowledge of a lost rotor.
     """
 
-    source = "[Brescianini2013]; [Dai] Eq. 3"
+    source = "[Brescianini2013]; [Brescianini2020]; [PX4Mixer]; [Dai] Eq. 3"
 
     p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
     v_NB_N = In(unit="m/s", shape=3, frame="N", doc="velocity")

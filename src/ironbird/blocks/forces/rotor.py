@@ -13,9 +13,9 @@ class Rotor(Block):
     that the body feels as a gyroscopic moment.
 
     Coefficients hold at `reference_density` and scale with the air's. The document prints a factor 1/2 in the first
-    row of its quad matrix; the sum of thrusts has none. With `tilting` a servo turns the axis about a hinge across it, as
-    at the tail of a tricopter. Not modelled: the moment that turns a tilting rotor, inflow, blade flapping, ground
-    effect, interference between rotors.
+    row of its quad matrix; the sum of thrusts has none. With `tilting` a servo turns the axis about a hinge across
+    it, as at the tail of a tricopter. Not modelled: the moment that turns a tilting rotor, inflow, blade flapping,
+    ground effect, interference between rotors.
     """
 
     source = "[RflyModel] 7.1.1; [Dai] Eq. 9"

@@ -1,0 +1,249 @@
+"""A campaign survives kills of its runner, its workers and its database: every flight is judged exactly once."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import sqlalchemy as sa
+
+from ironbird.campaign.batch import fly_all
+from ironbird.campaign.case import FlightCase
+from ironbird.campaign.store import Campaign, Store
+from ironbird.campaign.suite import load_suite
+from ironbird.campaign.verdict import FlightResult
+
+if TYPE_CHECKING:
+    from conftest import Postgres
+
+SUITE = """schema = 1
+title = "Short flights"
+[[case]]
+id = "short"
+vehicle = "quad_f450"
+control = "truth"
+mission = "hover"
+until_s = 3.0
+wind.turbulence_mps = 5.0
+[[case.fault]]
+id = "rotor.speed_loss@1"
+severity = { uniform = [0.05, 1.0] }
+start_s = { uniform = [0.5, 2.5] }
+[[case.require]]
+use = "attitude_limit"
+params = { limit = 8.0 }
+[case.plan]
+kind = "monte_carlo"
+samples = 192
+"""
+RUNNER = """import sys
+if __name__ == "__main__":
+    from ironbird.campaign.runner import run_campaign
+    from ironbird.campaign.store import Store
+
+    store = Store(sys.argv[1])
+    say = lambda state: print(state.done, flush=True)
+    run_campaign(store, store.campaign("killed"), workers=int(sys.argv[2]), lanes=8, progress=say)
+"""
+RUNNER_KILLS, WORKER_KILLS, DATABASE_KILLS = 5, 7, 8
+
+
+@pytest.fixture(scope="module")
+def flights(tmp_path_factory: pytest.TempPathFactory) -> list[FlightCase]:
+    path = tmp_path_factory.mktemp("suite") / "short.toml"
+    path.write_text(SUITE)
+    return load_suite(path).flights()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(flights: list[FlightCase]) -> list[FlightResult]:
+    return fly_all(flights)
+
+
+class Runner:
+    """A campaign in a process of its own, which says how many flights are judged."""
+
+    def __init__(self, folder: Path, url: str, workers: int) -> None:
+        (folder / "runner.py").write_text(RUNNER)
+        command = [sys.executable, str(folder / "runner.py"), url, str(workers)]
+        self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def lines(self) -> Iterator[int]:
+        """Flights judged, after each batch."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            yield int(line)
+
+    def workers(self) -> list[int]:
+        """Its worker processes."""
+        return workers_of(self.process.pid)
+
+
+def workers_of(runner: int) -> list[int]:
+    found = []
+    with contextlib.suppress(OSError):
+        for task in Path(f"/proc/{runner}/task").iterdir():
+            found += [int(word) for word in (task / "children").read_text().split()]
+    return [process for process in found if b"spawn_main" in command_of(process)]
+
+
+def command_of(process: int) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def wait_until_gone(processes: list[int], seconds: float = 5.0) -> None:
+    deadline = time.monotonic() + seconds
+    while any(b"spawn_main" in command_of(process) for process in processes):
+        assert time.monotonic() < deadline, "workers outlive their runner"
+        time.sleep(0.01)
+
+
+def count_judgements(store: Store) -> None:
+    """Make the database itself note every verdict that is written."""
+    with store.engine.begin() as connection:
+        connection.execute(sa.text("CREATE TABLE judged (number INTEGER)"))
+        if store.sqlite:
+            note = "BEGIN INSERT INTO judged VALUES (NEW.number); END"
+            connection.execute(sa.text(f"CREATE TRIGGER note AFTER UPDATE OF verdict ON flight {note}"))
+            return
+        body = "BEGIN INSERT INTO judged VALUES (NEW.number); RETURN NEW; END"
+        connection.execute(sa.text(f"CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS '{body}'"))
+        when = "AFTER UPDATE OF verdict ON flight FOR EACH ROW"
+        connection.execute(sa.text(f"CREATE TRIGGER note {when} EXECUTE FUNCTION note()"))
+
+
+def assert_judged_once(store: Store, campaign: Campaign, expected: list[FlightResult]) -> None:
+    with store.engine.begin() as connection:
+        noted = list(connection.execute(sa.text("SELECT number FROM judged ORDER BY number")).scalars())
+        rows, empty = connection.execute(
+            sa.text("SELECT count(*), sum(CASE WHEN verdict IS NULL THEN 1 ELSE 0 END) FROM flight")
+        ).one()
+    assert noted == list(range(len(expected)))
+    assert (rows, empty) == (len(expected), 0)
+    stored = [replace(result, trace=None).record() for result in store.results(campaign)]
+    assert stored == [result.record() for result in expected]  # verdicts, margins, witnesses, sha256: everything
+    assert {result.verdict for result in expected} == {"pass", "fail"}
+
+
+def test_runner_killed(tmp_path: Path, flights: list[FlightCase], undisturbed: list[FlightResult]) -> None:
+    draw = random.Random(1)
+    url = f"sqlite:///{tmp_path}/store.db"
+    store = Store(url)
+    campaign = store.create("killed", "", {}, flights)
+    count_judgements(store)
+
+    done = []
+    for _ in range(RUNNER_KILLS):
+        with Runner(tmp_path, url, workers=1) as runner:
+            batches = draw.randint(1, 3)
+            for number, _ in enumerate(runner.lines()):
+                if number == batches:
+                    break
+            time.sleep(draw.uniform(0.0, 0.05))
+            workers = runner.workers()
+            assert workers
+            runner.process.send_signal(signal.SIGKILL)
+            runner.process.wait()
+        wait_until_gone(workers)
+        done.append(len(flights) - store.counts(campaign)["open"])
+    assert done == sorted(done) and done[0] > 0 and done[-1] < len(flights)  # killed on the way, each time
+
+    with Runner(tmp_path, url, workers=2) as runner:
+        assert list(runner.lines())[-1] == len(flights)
+        assert runner.process.wait() == 0
+    assert_judged_once(store, campaign, undisturbed)
+    store.close()
+
+
+def test_workers_and_database_killed(
+    tmp_path: Path, postgres: Postgres, flights: list[FlightCase], undisturbed: list[FlightResult]
+) -> None:
+    draw = random.Random(2)
+    url = postgres.url("killed")
+    store = Store(url)
+    campaign = store.create("killed", "", {}, flights)
+    count_judgements(store)
+    kills = ["worker"] * WORKER_KILLS + ["database"] * DATABASE_KILLS
+    draw.shuffle(kills)
+
+    with Runner(tmp_path, url, workers=2) as runner:
+        last = 0
+        for done in runner.lines():
+            last = done
+            if not kills or done == 0:
+                continue
+            time.sleep(draw.uniform(0.0, 0.02))
+            if kills[-1] == "database":
+                kills.pop()
+                postgres.kill()
+                time.sleep(draw.uniform(0.0, 0.3))
+                postgres.start()
+            elif workers := runner.workers():
+                kills.pop()
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(draw.choice(workers), signal.SIGKILL)
+        assert not kills and last == len(flights)
+        assert runner.process.wait() == 0
+    assert_judged_once(store, campaign, undisturbed)
+    store.close()
+
+
+def test_interrupt_writes_reports_and_resume_goes_on(tmp_path: Path) -> None:
+    lengths = ", ".join(f"{3 + i / 100:g}" for i in range(24))  # flights of different length need batches of their own
+    text = SUITE.replace("until_s = 3.0", f"until_s = {{ grid = [{lengths}] }}")
+    text = text.replace("severity = { uniform = [0.05, 1.0] }", "severity = 0.5")
+    text = text.replace("start_s = { uniform = [0.5, 2.5] }", "start_s = 1.0\n[case.seeds]\ncount = 4")
+    (tmp_path / "long.toml").write_text(text.partition("[case.plan]")[0])
+    command = [sys.executable, "-m", "ironbird.cli", "campaign"]
+    options = ["--store", "sqlite:///store.db", "--workers", "1"]
+    environment = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200"}
+    process = subprocess.Popen(
+        [*command, "run", "long.toml", "--name", "long", *options], cwd=tmp_path, env=environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # as in a foreground shell
+    )  # fmt: skip
+    store = Store(f"sqlite:///{tmp_path}/store.db")
+    deadline = time.monotonic() + 60
+    while not store.names() or store.counts(store.campaign("long"))["open"] == 96:
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    workers = workers_of(process.pid)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+
+    campaign = store.campaign("long")
+    open_before = store.counts(campaign)["open"]
+    assert process.returncode == 130, out + err
+    assert "go on with 'ironbird campaign resume long'" in err and "Traceback" not in err
+    assert 0 < open_before < 96 and workers
+    wait_until_gone(workers)
+    assert f"{open_before} open" in (tmp_path / "long" / "report.html").read_text()
+
+    done = subprocess.run(
+        [*command, "resume", "long", *options], cwd=tmp_path, env=environment, text=True, capture_output=True
+    )
+    assert done.returncode == 1, done.stdout + done.stderr  # flights fail, as they should
+    counts = store.counts(campaign)
+    assert counts["open"] == 0 and counts["error"] == 0 and sum(counts.values()) == 96
+    assert "open" not in (tmp_path / "long" / "report.html").read_text().partition("<main>")[0].partition("</style>")[2]
+    store.close()

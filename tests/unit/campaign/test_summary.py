@@ -1,0 +1,69 @@
+"""A campaign in figures, and two campaigns side by side."""
+
+import json
+import math
+
+from campaign_data import flight_case, flight_cases, result_of
+
+from ironbird.campaign.summary import by_case, compare, exit_code
+
+
+def test_by_case_counts_and_finds_the_worst() -> None:
+    cases = flight_cases(5)
+    verdicts = ["pass", "fail", "void", "error", "pass"]
+    results = [result_of(c, v, margin=0.1 * c.seed) for c, v in zip(cases, verdicts, strict=True)]
+    results[3] = result_of(cases[3], "error", margin=math.nan)
+    other = result_of(flight_case(9, id="b/1", case_id="b", expect="fail"), "fail")
+    first, second = by_case([*results, other])
+    assert (first.case_id, first.flights, first.expected, first.as_expected) == ("hover", 5, 2, False)
+    assert first.verdicts == {"pass": 2, "fail": 1, "void": 1, "error": 1}
+    assert first.worst.id == cases[1].id  # not the error, whose margin is not a number
+    assert (first.probability.failures, first.probability.trials) == (1, 3)  # void and error say nothing
+    assert second.as_expected and second.probability.estimate == 1.0
+
+
+def test_exit_code() -> None:
+    cases = flight_cases(2)
+    good = [result_of(case) for case in cases]
+    assert exit_code(good) == 0
+    assert exit_code([]) == 1  # nothing flown shows nothing
+    for verdict in ("fail", "void", "error"):
+        assert exit_code([good[0], result_of(cases[1], verdict)]) == 1
+    expected = result_of(flight_case(expect="fail"), "fail")
+    assert exit_code([expected]) == 0
+
+
+def test_compare() -> None:
+    cases = flight_cases(6)
+    before = [result_of(case) for case in cases[:5]]
+    after = [
+        before[0],
+        result_of(cases[1], "fail"),
+        result_of(cases[2], margin=0.1, sha256="ef" * 32),
+        result_of(flight_case(4, until_s=6.0)),  # same id, another definition
+        result_of(cases[5]),
+    ]
+    after.insert(2, result_of(flight_case(7, id="new/1")))
+    found = compare(before, after)
+    assert [(c.flight_id, c.before.verdict, c.after.verdict) for c in found.verdicts] == [(cases[1].id, "pass", "fail")]
+    assert [(c.flight_id, round(c.margin, 6)) for c in found.margins] == [(cases[2].id, -0.15)]
+    assert found.redefined == [cases[3].id]
+    assert found.only_before == [cases[4].id] and found.only_after == ["new/1", cases[5].id]
+    assert found.same == 2
+    record = json.loads(json.dumps(found.record(), allow_nan=False))
+    assert record["margins"] == [[cases[2].id, 0.25, 0.1]]
+
+
+def test_infinite_margins_do_not_move() -> None:
+    case = flight_case()
+    held = result_of(case, margin=math.inf)
+    assert compare([held], [held]).margins == []
+    lost = compare([held], [result_of(case, margin=1.0)])
+    assert lost.margins[0].margin == -math.inf and json.dumps(lost.record(), allow_nan=False)
+
+
+def test_largest_movement_comes_first() -> None:
+    cases = flight_cases(3)
+    before = [result_of(case, margin=1.0) for case in cases]
+    after = [result_of(case, margin=margin) for case, margin in zip(cases, (1.1, 3.0, 0.5), strict=True)]
+    assert [change.flight_id for change in compare(before, after).margins] == [cases[1].id, cases[2].id, cases[0].id]

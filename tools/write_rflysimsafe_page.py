@@ -1,0 +1,37 @@
+"""Writes docs/rflysimsafe.md: the 29 published cases of RFlySimSafe, theirs and ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ironbird.campaign.rflysimsafe_outcomes import Comparison, compare_all
+
+PAGE = Path(__file__).parent.parent / "docs" / "rflysimsafe.md"
+
+
+def page(rows: list[Comparison]) -> str:
+    """The page as text."""
+    agree = sum(row.agrees for row in rows)
+    lines = [
+        "# RFlySimSafe's 29 published cases",
+        "",
+        "Written by `tools/write_rflysimsafe_page.py`. Theirs: PX4, software (S) and hardware (H) in the loop. Ours: the",
+        "same vehicle parameters (`quad_f450_rflysimsafe`) with the reference autopilot, suite `rflysimsafe`. Holds or crashes: "
+        f"**{agree} of {len(rows)} agree**.",
+        "",
+        "| case | fault | theirs S, H | ours | impact S, H, ours (m/s) | agrees | why not, or remark |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        p = row.published
+        speeds = [f"{v:.1f}" if v is not None else "-" for v in (p.impact_software, p.impact_hardware)]
+        speeds.append(f"{row.ours.impact_mps:.1f}" if row.ours.crashed else "-")
+        lines.append(
+            f"| {row.case} | {row.title} | {p.software}, {p.hardware} | {row.outcome} | {', '.join(speeds)} | "
+            f"{'yes' if row.agrees else 'no'} | {p.reason} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(compare_all()))
