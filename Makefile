@@ -53,6 +53,8 @@ docs: setup
 	$(BIN)/python tools/write_verification.py
 	$(BIN)/python tools/write_block_reference.py
 	$(BIN)/python tools/write_fault_page.py
+	$(BIN)/python tools/write_vehicle_pages.py
+	$(BIN)/ironbird fleet --markdown docs/fleet.md
 	$(BIN)/python tools/write_case_files.py
 	$(BIN)/python tools/write_rflysimsafe_page.py
 

@@ -1,4 +1,4 @@
-"""Writes the shipped safety suite: campaign/suites/safety.toml and the case files in campaign/suites/safety.
+"""Writes the shipped suites safety (campaign/suites/safety.toml, case files in campaign/suites/safety) and regression.
 
 One case per vehicle, fault and phase of flight. The expected verdict of each is what the present version gives: a suite
 for regression that also says, case by case, what the reference autopilot survives and what it does not. Faults that do
@@ -26,6 +26,7 @@ from ironbird.vehicles.load import usual_control
 
 FOLDER = BUILT_IN / "safety"
 SUITE = BUILT_IN / "safety.toml"
+REGRESSION = BUILT_IN / "regression.toml"
 
 # Family of the file, vehicles, when faults begin: a trigger, and seconds behind it
 MISSION = 'mode == "mission"'
@@ -60,10 +61,10 @@ CORE: dict[str, float] = {
 FAILSAFES: tuple[tuple[str, str, float, str, str, float], ...] = (
     ("gnss-denied-descends", "environment.gnss_denied", 1.0, MISSION, "descend", 15.0),
     ("gnss-denied-in-hold", "environment.gnss_denied", 1.0, 'mode == "take-off"', "descend", 20.0),
-    ("battery-low-returns", "battery.low_capacity", 0.9, MISSION, "return", 30.0),
-    ("battery-empty-lands", "battery.low_capacity", 1.0, MISSION, "land", 30.0),
+    ("battery-low-returns", "battery.low_capacity", 0.97, MISSION, "return", 45.0),
+    ("battery-empty-lands", "battery.low_capacity", 0.97, MISSION, "land", 45.0),
 )
-PHASES = ("take-off", "mission", "land")
+PHASES = {"take-off": 'mode == "take-off"', "mission": MISSION, "landing": "item >= 5 and altitude < 8"}
 PHASE_FAULTS = {
     "rotor.speed_loss": 0.3, "rotor.floating": 1.0, "imu.accel_open": 1.0, "imu.gyro_bias": 0.3, "gnss.jamming": 1.0,
     "baro.drift": 0.5, "mag.dropout": 1.0, "wind.gust": 0.6, "battery.cell_loss": 1.0,
@@ -94,6 +95,8 @@ def main() -> None:
             kept.setdefault(planned.source.path, []).append(own | {"expect": results[planned.id].verdict})
     for path, cases in kept.items():
         path.write_text(_text(path.stem, cases))
+    chosen = [case for cases in kept.values() for case in cases if _for_regression(case)]
+    REGRESSION.write_text(SUITE_TEXT.replace(*HEAD) + write_toml({"case": chosen}, TABLES))
     counts: dict[str, int] = {}
     for case, result in results.items():
         if case not in idle:
@@ -101,6 +104,23 @@ def main() -> None:
     print(f"{sum(counts.values())} cases: {counts}")
 
 
+def _for_regression(case: dict[str, Any]) -> bool:
+    """A few dozen flights of three vehicles: for every change, while the whole suite is for every night."""
+    if {"failsafe", "phase"} & set(case["tags"]):
+        return True
+    return case["vehicle"] in ("boat_otter", "rover_differential") and case["fault"][0]["id"] in REGRESSION_FAULTS
+
+
+REGRESSION_FAULTS = ("imu.bias@1", "gnss.jamming@1", "thruster.loss@1", "wheel.drive_loss@1", "mag.bias@1")
+HEAD = (
+    """id = "safety"
+title = "What the reference autopilots survive: faults of every part, in wind or current, on every kind of vehicle"
+include = ["safety/*.toml"]
+""",
+    """id = "regression"
+title = "A few dozen flights of the safety suite, for every change"
+""",
+)
 SUITE_TEXT = """# Written by tools/write_safety_suite.py
 schema = 1
 
@@ -136,10 +156,10 @@ def _cases(vehicle: str, family: str, when: tuple[str, float]) -> Iterator[dict[
         for instance in _instances(vehicle, name):
             yield _case(vehicle, family, name, CORE.get(name, SEVERITY), instance, *when)
     if vehicle == EVERY_FAULT:
-        for phase in PHASES:
+        for phase, trigger in PHASES.items():
             for name, severity in PHASE_FAULTS.items():
                 instance = next(iter(_instances(vehicle, name)))
-                case = _case(vehicle, family, name, severity, instance, f'mode == "{phase}"', 0.5)
+                case = _case(vehicle, family, name, severity, instance, trigger, 0.5)
                 yield case | {"id": f"{vehicle}-{phase}-{name}", "tags": [*case["tags"], "phase"]}
         for title, name, severity, trigger, mode, within in FAILSAFES:
             case = _case(vehicle, family, name, severity, None, trigger, 1.0)
@@ -147,6 +167,7 @@ def _cases(vehicle: str, family: str, when: tuple[str, float]) -> Iterator[dict[
             yield case | {
                 "id": f"{vehicle}-failsafe-{title}",
                 "tags": [*case["tags"], "failsafe"],
+                "wind": {"speed_mps": 0.0, "turbulence_mps": 0.0},  # so that a blind descent lands softly
                 "require": [{"use": "failsafe_reaction_time", "params": {"mode": mode, "within": within}}],
             }
 

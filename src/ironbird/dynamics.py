@@ -36,6 +36,8 @@ DRIVES = ("rotor/", "wheel/", "drive/")
 UNUSED: tuple[tuple[type[Block], str, float], ...] = (
     (WheelDrive, "brake", 0.0), (Catapult, "launch", 0.0), (GovernedEngine, "throttle", 1.0),
 )  # fmt: skip
+FAR = ("contact.", "launcher/")  # states of what is left behind: ground and catapult
+LEFT_CATAPULT = "catapult.gone"
 NOSE_UP = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
 HEIGHT_M = 100.0
 SETTLE_STEPS, SETTLE_STEP_S = 2000, 1e-3
@@ -206,7 +208,7 @@ def _level(
 def _held(model: CompiledModel, guess: Mapping[str, Number]) -> dict[str, Number]:
     """States that must not help: where the vehicle is in the air, and whether it left its catapult."""
     flies = "contact.force_B" in model.signals()
-    names = [*(["body.p"] if flies else []), *(["catapult.gone"] if "catapult.gone" in model.flat.x.start else [])]
+    names = [path for path in model.flat.x.start if path.endswith(LEFT_CATAPULT) or (flies and path == POSITION)]
     return {name: guess[name] for name in names}
 
 
@@ -252,7 +254,7 @@ def modes_at(trimmed: Trim) -> list[Mode]:
             continue
         share = np.abs(right[:, i] * left[i, :])  # participation factors
         main = np.argsort(-share)[:3]
-        if linear.states[main[0]].startswith("contact."):  # the ground, which is far away
+        if linear.states[main[0]].startswith(FAR):
             continue
         found.append(Mode(complex(values[i]), [linear.states[k] for k in main if share[k] > 0.2 * share.max()]))
     return found

@@ -12,6 +12,7 @@ IronbirdError
 ├── CaseError             test cases or suites are missing or wrong; holds all problems
 ├── MixerError            a mixer file is missing or wrong; says line and column
 ├── FaultError            a fault is unknown or does not fit the vehicle
+├── LinkError             a control system outside does not answer, or what it says cannot be read
 ├── StoreError            the store of campaigns is missing or refuses
 ├── RequirementError      a requirement cannot be read, or a trace does not fit it
 └── UnknownNameError      a name that is not known; says the nearest one
@@ -106,6 +107,10 @@ class FaultError(IronbirdError):
 
 class RequirementError(IronbirdError):
     """A requirement cannot be read, or a trace does not fit it."""
+
+
+class LinkError(IronbirdError):
+    """A control system outside does not answer, or what it says cannot be read."""
 
 
 class StoreError(IronbirdError):

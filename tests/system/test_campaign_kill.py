@@ -12,19 +12,16 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import sqlalchemy as sa
+from postgres_server import Postgres
 
 from ironbird.campaign.batch import fly_all
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.store import Campaign, Store
 from ironbird.campaign.suite import load_suite
 from ironbird.campaign.verdict import FlightResult
-
-if TYPE_CHECKING:
-    from conftest import Postgres
 
 SUITE = """schema = 1
 title = "Short flights"

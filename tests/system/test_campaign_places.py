@@ -10,12 +10,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from postgres_server import Postgres
 
 from ironbird.campaign.batch import fly_all
 from ironbird.campaign.case import FlightCase
@@ -23,9 +24,6 @@ from ironbird.campaign.runner import run_campaign
 from ironbird.campaign.store import Store, metadata
 from ironbird.campaign.suite import load_suite
 from ironbird.errors import RunError, StoreError
-
-if TYPE_CHECKING:
-    from conftest import Postgres
 
 SUITE = """schema = 1
 title = "Places"
@@ -138,7 +136,7 @@ def test_dask_cluster(tmp_path: Path, flights: list[FlightCase], alone: list[dic
 
     with cluster(tmp_path, 3) as address:
         with Client(address, timeout="60s") as client:  # type: ignore[no-untyped-call]
-            client.wait_for_workers(3, timeout=60)  # type: ignore[no-untyped-call]
+            client.wait_for_workers(3, timeout=60)
         store = Store(f"sqlite:///{tmp_path}/store.db")
         assert flown(store, flights, dask=address, lanes=8) == alone
 
@@ -147,7 +145,7 @@ def test_no_cluster_there(tmp_path: Path, flights: list[FlightCase], monkeypatch
     monkeypatch.setattr("ironbird.campaign.runner.CLUSTER_TIMEOUT", "0.3s")
     store = Store(f"sqlite:///{tmp_path}/store.db")
     campaign = store.create("places", "", {}, flights[:1])
-    with pytest.raises(RunError, match="no Dask scheduler answers at tcp://127.0.0.1:1"):
+    with pytest.raises(RunError, match=r"no Dask scheduler answers at tcp://127.0.0.1:1"):
         run_campaign(store, campaign, dask="tcp://127.0.0.1:1")
     assert store.counts(campaign)["open"] == 1
     store.close()

@@ -4,7 +4,7 @@ With three rotors a quadcopter cannot hold its heading. A controller that gives 
 about an axis that is fixed in the body and stands upright: thrusts, rates and tilt are constant in body axes. Such a
 state is an equilibrium of the model, and the logged flight is one; two of its numbers are the controller's choice (how
 the three thrusts share the load), the rest is physics. So the model gets the logged shares and nothing else of the log.
-The result is on docs/vehicles/quad_h250.md.
+The result is on docs/vehicles/notes/quad_h250.md.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import FaultError, ModelError, RunError, UnknownNameError
 from ironbird.faults.catalog import parse_fault
 from ironbird.faults.spec import Change, Injection
+from ironbird.links.system import Happening
 from ironbird.model.signal import Number
 from ironbird.runtime.clock import Pace
 from ironbird.runtime.events import ParamEvent
@@ -83,6 +84,7 @@ class Flight:
     wall_s: float
     witnesses: list[Witness] = field(default_factory=list)
     tunings: list[Tuning] = field(default_factory=list)
+    happenings: list[Happening] = field(default_factory=list)  # what a control system outside said and did
 
     @property
     def outcome(self) -> str:

@@ -147,7 +147,9 @@ def _work_off(
                     flying[executor.submit(fly_batch, waiting[-1].cases, policy)] = waiting[-1]
                     waiting.pop()
                 refused = 0
-            except (*place.deaths, OSError):  # a worker died since we last looked, or while one was started
+            except place.deaths:  # a worker died since we last looked
+                died = True
+            except OSError:  # one died while another was started; or none can be started at all
                 died, refused = True, refused + 1
                 if refused > MOST_DEATHS:
                     raise

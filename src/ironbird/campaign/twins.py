@@ -60,7 +60,9 @@ class Twins:
 
     def watch(self, state: RunState) -> list[Tuning]:
         """Copy the flights whose fault begins within the next piece, or (by its trigger) began within the last one."""
-        now, late, later = [], [], []
+        now: list[_Order] = []
+        late: list[_Order] = []
+        later: list[_Order] = []
         for order in self.waiting:
             begin = order.begin(state)
             (late if begin < state.tick else now if begin < state.tick + CHUNK_TICKS else later).append(order)
@@ -74,7 +76,8 @@ class Twins:
     def _copy(self, state: RunState, orders: list[_Order]) -> None:
         """Twins from a state; flights that are equal but for their fault share one."""
         places: dict[object, int] = {}
-        lanes, events = [], []
+        lanes: list[int] = []
+        events = []
         for order in orders:
             rest = slice(0, order.first), slice(order.last, None)
             others = [event for part in rest for event in state.events[order.lane][part]]

@@ -131,7 +131,10 @@ def _plots(folder: Path, case: FlightCase, result: FlightResult) -> list[str]:
         return []
     import pyarrow.parquet as pq
 
-    table = pq.read_table(folder / result.trace)
+    try:
+        table = pq.read_table(folder / result.trace)
+    except (OSError, ValueError):  # a damaged file costs its plots, not the report
+        return []
     names = set(table.column_names)
 
     def column(name: str) -> np.ndarray:

@@ -95,8 +95,9 @@ def write_evidence(
 
 
 def _inside(name: str) -> str:
-    """A place below the pack's folder."""
-    return Path(name).name if name.startswith(("..", "/")) else name
+    """A place below the pack's folder, another one for every name."""
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    return "/".join("up" if part == ".." else part for part in parts)
 
 
 def _lines(rows: Iterable[dict[str, Any]]) -> bytes:

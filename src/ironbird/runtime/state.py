@@ -213,7 +213,7 @@ def restore(model: CompiledModel, path: str | Path) -> RunState:
     if str(data["model"]) != model.model_hash:
         raise RunError(f"{path} was saved by another model ({str(data['model'])[:12]}, not {model.model_hash[:12]})")
     events, fired, words, aliases = pickle.loads(data["events"].tobytes())
-    arrays = {name: np.ascontiguousarray(data[name]) for name in _ARRAYS}
+    arrays: dict[str, Any] = {name: np.ascontiguousarray(data[name]) for name in _ARRAYS}
     return RunState(
         model=model,
         lanes=int(data["lanes"]),

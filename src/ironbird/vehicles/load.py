@@ -10,6 +10,7 @@ from typing import Any
 
 from ironbird.errors import UnknownNameError, VehicleError
 from ironbird.model.diagram import Diagram
+from ironbird.vehicles.external import cut_control
 from ironbird.vehicles.spec import VehicleSpec, parse
 from ironbird.vehicles.templates import (
     car,
@@ -23,7 +24,7 @@ from ironbird.vehicles.templates import (
     vtol,
 )
 
-CONTROLS = ("reference", "truth")
+CONTROLS = ("reference", "truth", "external")
 CATALOG = Path(__file__).parent / "catalog"
 
 
@@ -139,7 +140,8 @@ def usual_control(name: str | Path) -> str:
 def load_vehicle(name: str | Path, *, control: str = "truth") -> Vehicle:
     """A vehicle by catalogue name (`quad_f450`) or file (`my_quad.toml`), ready to be compiled.
 
-    `control` is `truth` (a controller that sees the true state) or `reference` (sensors, estimator, failsafes).
+    `control` is `truth` (a controller that sees the true state), `reference` (sensors, estimator, failsafes) or
+    `external` (sensors, and actuators that wait for commands from outside).
     """
     if control not in CONTROLS:
         raise UnknownNameError("kind of control", control, CONTROLS)
@@ -147,4 +149,6 @@ def load_vehicle(name: str | Path, *, control: str = "truth") -> Vehicle:
     offered = TEMPLATES[spec.template].controls
     if control not in offered:
         raise VehicleError(f"vehicle '{spec.id}' has no control of kind '{control}'; it offers {', '.join(offered)}")
-    return Vehicle(spec, TEMPLATES[spec.template].build(spec, control), vehicle_path(name))
+    build = TEMPLATES[spec.template].build
+    diagram = cut_control(build(spec, "reference")) if control == "external" else build(spec, control)
+    return Vehicle(spec, diagram, vehicle_path(name))

@@ -48,7 +48,8 @@ def test_content_and_hashes(flown: tuple[Store, Campaign], tmp_path: Path) -> No
         files = {name: pack.read(name) for name in pack.namelist()}
     assert {
         "suite/suite.toml", "flights.jsonl", "results.jsonl", "trace.csv", "requirements.csv", "models.json",
-        "versions.json", "report.html", "junit.xml", "README.txt", "SHA256SUMS",
+        "versions.json", "report.html", "junit.xml", "README.txt", "SHA256SUMS", "traces/one.parquet",
+        "suite/up/up/etc/passwd", "suite/abs.toml", "suite/a/up/up/b.toml",
     } <= set(files)  # fmt: skip
     assert not any(".." in name or name.startswith("/") for name in files)
     assert set(files) == {*sums, "SHA256SUMS"}

@@ -33,9 +33,9 @@ def test_ticks_of_a_point() -> None:
 def test_line_runs_from_corner_to_corner() -> None:
     time = np.arange(0, 10, 0.02)
     svg = ElementTree.fromstring(line_plot("<height> & more", "m", time, 3 * time, events=[5.0, 99.0]))
-    points = [
-        tuple(map(float, pair.split(","))) for pair in str(svg.find("polyline[@class='line']").get("points")).split()
-    ]  # type: ignore[union-attr]
+    line = svg.find("polyline[@class='line']")
+    assert line is not None
+    points = [tuple(map(float, pair.split(","))) for pair in str(line.get("points")).split()]
     assert len(points) <= 400 and points[0][0] < points[-1][0] and points[0][1] > points[-1][1]
     assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in points)
     events = svg.findall("line[@class='event']")

@@ -1,0 +1,155 @@
+"""The rig: a vehicle on the bench with its sensors read and its actuators driven from outside.
+
+Values of sensors are views of what the fault taps put out, in SI units and the body frame; a sensor's `fresh` is true
+when a new sample came since it was last asked. What a fault does to a sensor or an actuator link therefore reaches every
+control system alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ironbird.compiler.compiled import compile_model
+from ironbird.model.signal import Number
+from ironbird.runtime.record import Log
+from ironbird.runtime.state import RunState, Stop, start
+from ironbird.runtime.stepper import Stepper
+from ironbird.vehicles.load import Vehicle, load_vehicle
+
+WGS84_A, WGS84_F = 6378137.0, 1 / 298.257223563
+
+
+@dataclass
+class Sensor:
+    """One output of a sensor behind its tap."""
+
+    values: np.ndarray  # a view: always the newest sample
+    stamp: np.ndarray  # a view of one entry: time of the newest sample, s
+    seen: float = -1.0
+
+    def fresh(self) -> bool:
+        """Whether a sample came since the last call."""
+        new = float(self.stamp[0])
+        if new == self.seen:
+            return False
+        self.seen = new
+        return True
+
+
+@dataclass
+class Receiver:
+    """A satellite receiver."""
+
+    position_N: Sensor  # m from home
+    velocity_N: Sensor  # m/s
+    details: Mapping[str, np.ndarray]  # views of the chip's other outputs: satellites, fix, accuracies
+
+
+@dataclass
+class Rig:
+    """A vehicle, its run, and views of its sensors and actuators."""
+
+    vehicle: Vehicle
+    state: RunState
+    stepper: Stepper
+    actuators: dict[str, int] = field(default_factory=dict)  # place -> row of the inputs
+    accels: list[Sensor] = field(default_factory=list)
+    gyros: list[Sensor] = field(default_factory=list)
+    magnetometers: list[Sensor] = field(default_factory=list)  # T
+    barometers: list[Sensor] = field(default_factory=list)  # Pa
+    airspeeds: list[Sensor] = field(default_factory=list)  # Pa
+    rangefinders: list[Sensor] = field(default_factory=list)  # m
+    flows: list[Sensor] = field(default_factory=list)
+    receivers: list[Receiver] = field(default_factory=list)
+
+    @property
+    def time_s(self) -> float:
+        """Simulation time."""
+        return self.state.tick * self.state.model.step_s
+
+    @property
+    def time_us(self) -> int:
+        """Simulation time in whole microseconds."""
+        return round(self.state.tick * self.state.model.step_s * 1e6)
+
+    def step(self, ticks: int) -> bool:
+        """Advance the vehicle; False when it has stopped or the time is over."""
+        return self.stepper.step(ticks)
+
+    def command(self, place: str, value: float) -> None:
+        """What an actuator is told: throttle 0 to 1, deflection or steering -1 to 1."""
+        self.stepper.inputs[self.actuators[place]] = value
+
+    def held(self, path: str) -> np.ndarray:
+        """A view of an output of a sampled block."""
+        return self.stepper.held[self.stepper.held_rows(path)]
+
+    def truth(self, name: str) -> np.ndarray:
+        """A view of a true state of the body: `p`, `v` (body frame), `q`, `w`."""
+        flat = self.state.model.flat
+        return self.state.x[0, flat.x.rows(f"body.{name}"), 0]
+
+    def geodetic(self, position_N: np.ndarray) -> tuple[float, float, float]:
+        """Latitude and longitude in degrees and height in m of a place given in metres from home (flat earth)."""
+        home = self.vehicle.spec.home
+        latitude = math.radians(home.latitude_deg)
+        e2 = WGS84_F * (2 - WGS84_F)
+        w = math.sqrt(1 - e2 * math.sin(latitude) ** 2)
+        meridian, normal = WGS84_A * (1 - e2) / w**3, WGS84_A / w
+        north, east, down = (float(value) for value in position_N)
+        return (
+            home.latitude_deg + math.degrees(north / meridian),
+            home.longitude_deg + math.degrees(east / (normal * math.cos(latitude))),
+            home.height_m - down,
+        )
+
+    def finish(self) -> tuple[Log, Stop | None]:
+        """The log so far, and why the vehicle stopped."""
+        return self.stepper.finish(), self.stepper.stop
+
+
+def make_rig(
+    vehicle: Vehicle | str, *, until_s: float, seed: int = 0, params: Mapping[str, Number] | None = None,
+    log: Sequence[str] | None = None, log_s: float = 0.02,
+) -> Rig:  # fmt: skip
+    """Put a vehicle on the bench. Faults are ordered in the rig's `state` before the first step (`attach`)."""
+    if not isinstance(vehicle, Vehicle):
+        vehicle = load_vehicle(vehicle, control="external")
+    state = start(compile_model(vehicle.diagram), seed=seed, params=params)
+    return attach(vehicle, state, until_s=until_s, log=log, log_s=log_s)
+
+
+def attach(
+    vehicle: Vehicle, state: RunState, *, until_s: float, log: Sequence[str] | None = None, log_s: float = 0.02
+) -> Rig:
+    """A rig on a prepared run state: parameters are set and faults ordered."""
+    stepper = Stepper(state, until_s=until_s, log=list(log) if log is not None else None, log_s=log_s)
+    flat = state.model.flat
+    rig = Rig(vehicle, state, stepper)
+    rig.actuators = {name: stepper.input_row(name) for name in flat.u.start}
+
+    def sensor(place: str) -> Sensor:
+        return Sensor(rig.held(f"{place}.value"), rig.held(f"{place}.stamp"))
+
+    def count(pattern: str) -> range:
+        number = 0
+        while f"{pattern.format(number + 1)}.value" in flat.held.start:
+            number += 1
+        return range(1, number + 1)
+
+    rig.accels = [sensor(f"imu/{n}/accel_fault") for n in count("imu/{}/accel_fault")]
+    rig.gyros = [sensor(f"imu/{n}/gyro_fault") for n in count("imu/{}/gyro_fault")]
+    rig.magnetometers = [sensor(f"mag/{n}/fault") for n in count("mag/{}/fault")]
+    rig.barometers = [sensor(f"baro/{n}/fault") for n in count("baro/{}/fault")]
+    rig.airspeeds = [sensor(f"airspeed/{n}/fault") for n in count("airspeed/{}/fault")]
+    rig.rangefinders = [sensor(f"range/{n}/fault") for n in count("range/{}/fault")]
+    rig.flows = [sensor(f"flow/{n}/fault") for n in count("flow/{}/fault")]
+    for n in count("gnss/{}/position_fault"):
+        chip = f"gnss/{n}/chip."
+        details = {path.removeprefix(chip): rig.held(path) for path in flat.held.start if path.startswith(chip)}
+        rig.receivers.append(Receiver(sensor(f"gnss/{n}/position_fault"), sensor(f"gnss/{n}/velocity_fault"), details))
+    return rig

@@ -1,0 +1,281 @@
+"""The verbs `case` and `campaign` as a user meets them: output, files, exit codes, sentences about mistakes."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import sqlite3
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner, Result
+
+from ironbird.campaign.suite import load_suite
+from ironbird.cli import app
+
+SUITE = """schema = 1
+title = "Small flights"
+[[case]]
+id = "wind"
+title = "Hover in wind"
+vehicle = "quad_f450"
+control = "truth"
+mission = "hover"
+until_s = 4.0
+tags = ["REQ-1"]
+[case.wind]
+speed_mps = { uniform = [0.0, 4.0] }
+[[case.require]]
+use = "no_crash"
+[case.plan]
+kind = "latin_hypercube"
+samples = 4
+[[case]]
+id = "loss"
+vehicle = "quad_f450"
+control = "truth"
+mission = "hover"
+until_s = 5.0
+expect = "fail"
+[[case.fault]]
+id = "rotor.speed_loss@1"
+severity = { grid = [0.8, 1.0] }
+start_s = 2.0
+[[case.require]]
+use = "attitude_limit"
+params = { limit = 30.0 }
+"""
+LEAN = """schema = 1
+[[case]]
+id = "lean"
+vehicle = "quad_f450"
+control = "truth"
+mission = "hover"
+until_s = 6.0
+seeds = 0
+[case.set]
+"body.mass" = { uniform = [1.3, 1.6] }
+[[case.fault]]
+id = "wind.steady@1"
+axis = 0
+severity = { uniform = [0.1, 0.6] }
+start_s = 1.0
+[[case.require]]
+name = "upright"
+formula = "always (tilt < 15 deg)"
+[case.plan]
+kind = "monte_carlo"
+samples = 2
+"""
+
+
+def ironbird(*arguments: str, code: int = 0) -> Result:
+    done = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "220", "NO_COLOR": "1", "TERM": "dumb"})
+    assert done.exit_code == code, done.output + repr(done.exception)
+    return done
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with suites and the campaign `base`, flown through the command line."""
+    folder = tmp_path_factory.mktemp("campaigns")
+    (folder / "small.toml").write_text(SUITE)
+    (folder / "lean.toml").write_text(LEAN)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        done = ironbird("campaign", "run", "small.toml", "--name", "base", "--workers", "1")
+        assert "report: out/campaigns/base/report.html" in done.output and "flights a second" in done.output
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def _there(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+
+
+# ---------------------------------------------------------------------- cases
+
+
+def test_case_check(place: Path) -> None:
+    assert "small.toml: 2 cases, 6 flights, no problems" in ironbird("case", "check", "small.toml").output
+    (place / "bad.toml").write_text(
+        SUITE.replace("quad_f450", "quad_f45").replace("limit = 30.0", "limit = 30.0, x = 1")
+    )
+    done = ironbird("case", "check", "small.toml", "bad.toml", code=2)
+    assert "bad.toml:6:1: case.wind.vehicle: unknown vehicle 'quad_f45'; did you mean 'quad_f450'" in done.output
+    found = json.loads(ironbird("case", "check", "bad.toml", "--json", code=2).output)
+    assert {problem["line"] for problem in found["bad.toml"]} >= {6}
+    ironbird("campaign", "run", "bad.toml", code=2)
+    assert "cannot read it" in ironbird("case", "check", "missing.toml", code=2).output
+
+
+def test_case_list_schema_and_suites() -> None:
+    rows = json.loads(ironbird("case", "list", "small.toml", "--json").output)
+    assert [(row["id"], row["flights"], row["varies"]) for row in rows] == [
+        ("wind", 4, ["wind.speed_mps"]), ("loss", 2, ["fault.1.severity"]),
+    ]  # fmt: skip
+    assert "Small flights: 6 flights" in ironbird("case", "list", "small.toml").output
+    assert json.loads(ironbird("case", "schema").output)["title"] == "CaseFile"
+    assert "rflysimsafe" in ironbird("case", "suites").output
+    assert (
+        "unknown suite 'rflysimsaf'; did you mean 'rflysimsafe'"
+        in ironbird("case", "list", "rflysimsaf", code=2).output
+    )
+
+
+# ---------------------------------------------------------------------- a flown campaign
+
+
+def test_reports(place: Path) -> None:
+    folder = place / "out" / "campaigns" / "base"
+    page = (folder / "report.html").read_text()
+    assert "4 pass, 2 fail" in page and "not as expected" not in page
+    suite = ElementTree.parse(folder / "junit.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("6", "0", "0")
+    flights = json.loads((folder / "results.json").read_text())["flights"]
+    assert [flight["verdict"] for flight in flights] == ["pass"] * 4 + ["fail"] * 2
+    assert len(list((folder / "traces").glob("loss_*.parquet"))) == 2
+
+
+def test_list_and_show() -> None:
+    (row,) = [row for row in json.loads(ironbird("campaign", "list", "--json").output) if row["name"] == "base"]
+    assert (row["pass"], row["fail"], row["open"]) == (4, 2, 0)
+    assert "4 pass, 2 fail" in ironbird("campaign", "list").output
+    shown = ironbird("campaign", "show", "base").output
+    assert "0 of 4 failed" in shown and "attitude_limit" in shown
+    assert json.loads(ironbird("campaign", "show", "base", "--json").output)["loss"]["fail"] == 2
+    one = ironbird("campaign", "show", "base", "loss/0001/s0").output
+    assert 'id = "loss"' in one and "verdict" in one and "sha256" in one
+    data = json.loads(ironbird("campaign", "show", "base", "loss/0001/s0", "--json").output)
+    assert data["result"]["verdict"] == "fail" and data["case"]["seed"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show", "bas"], "unknown campaign 'bas'; did you mean 'base'?"),
+        (["show", "base", "loss/0001/s9"], "unknown flight 'loss/0001/s9' in campaign 'base'; did you mean"),
+        (["resume", "bas"], "unknown campaign 'bas'; did you mean 'base'?"),
+        (
+            ["run", "small.toml", "--name", "base"],
+            "there is a campaign 'base' already; resume it, or choose another name",
+        ),
+        (["run", "small.toml", "--name", "a/b"], "'a/b' is no name for a campaign"),
+        (["run", "small.toml", "--store", "mysql://x/y"], "'mysql' is no kind of store; use sqlite or postgresql"),
+        (["run", "nothing.toml"], "cannot read it: No such file or directory"),
+        (["export", "base", "x.doc"], "give a file that ends in .csv, .json or .parquet"),
+        (["search", "small.toml"], "unknown case"),
+        (["search", "small.toml", "--case", "los"], "unknown case 'los' in small.toml; did you mean 'loss'"),
+        (["map", "lean.toml", "body.mass", "fault.1.severiti"], "did you mean 'fault.1.severity'"),
+        (["shrink", "base", "wind/0001/s1"], "does not fail (pass): there is nothing to shrink"),
+        (["report", "base", "--requirements", "none.csv"], "cannot read none.csv"),
+        (["plan", "--probability", "2"], "must lie between 0 and 1"),
+    ],
+)
+def test_mistakes_end_with_a_sentence(arguments: list[str], message: str) -> None:
+    done = ironbird("campaign", *arguments, code=2)
+    assert message in " ".join(done.output.split()) and "Traceback" not in done.output
+
+
+def test_resume_of_a_finished_campaign_flies_nothing(place: Path) -> None:
+    before = json.loads(ironbird("campaign", "show", "base", "--json").output)
+    assert "0.0 flights a second" in ironbird("campaign", "resume", "base").output
+    assert json.loads(ironbird("campaign", "show", "base", "--json").output) == before
+
+
+def test_sample_diff_and_exit_codes(place: Path) -> None:
+    # the same flights again, two of them; and a suite that expects otherwise
+    ironbird("campaign", "run", "small.toml", "--name", "again", "--sample", "3", "--workers", "1")
+    found = json.loads(ironbird("campaign", "diff", "base", "again", "--json").output)
+    assert (found["same"], found["verdicts"], found["margins"], len(found["only_before"])) == (3, [], [], 3)
+    assert "equal to the last bit" in ironbird("campaign", "diff", "base", "again").output
+    with contextlib.closing(sqlite3.connect("out/campaigns/ironbird.db")) as database:  # what if it came out otherwise
+        (name,) = database.execute("SELECT flight_id FROM flight WHERE campaign_id = 2 AND verdict = 'fail'").fetchone()
+        change = 'UPDATE flight SET result = replace(result, \'"verdict": "fail"\', \'"verdict": "pass"\')'
+        database.execute(f"{change} WHERE campaign_id = 2 AND flight_id = ?", [name])
+        database.commit()
+    assert f"{name}: fail -> pass" in ironbird("campaign", "diff", "base", "again", code=1).output
+    assert "NOT equal to the stored flight" in ironbird("campaign", "rerun", "again", name, code=1).output
+    (place / "hope.toml").write_text(SUITE.replace('expect = "fail"\n', ""))
+    done = ironbird("campaign", "run", "hope.toml", "--name", "hope", "--workers", "1", "--out", "hope", code=1)
+    assert "report: hope/report.html" in done.output and (place / "hope" / "junit.xml").is_file()
+    stricter = SUITE.replace('use = "no_crash"', 'name = "no_crash"\nformula = "always (height < 1 m)"')
+    (place / "stricter.toml").write_text(stricter.replace("until_s = 4.0", "until_s = 4.5"))
+    ironbird("campaign", "run", "stricter.toml", "--name", "stricter", "--workers", "1", code=1)
+    found = json.loads(ironbird("campaign", "diff", "base", "stricter", "--json").output)
+    assert len(found["redefined"]) == 4  # another definition is not compared
+
+
+def test_export(place: Path) -> None:
+    for name in ("t.csv", "t.json", "t.parquet"):
+        assert f"6 flights: {name}" in ironbird("campaign", "export", "base", name).output
+    with (place / "t.csv").open(newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    table = pq.read_table(place / "t.parquet").to_pylist()
+    stored = json.loads((place / "t.json").read_text())
+    assert [row["flight"] for row in rows] == [row["flight"] for row in table] == [row["id"] for row in stored]
+    assert [float(row["margin"]) for row in rows] == [row["margin"] for row in table]
+    assert table[4]["value:fault.1.severity"] == 0.8 and table[0]["value:fault.1.severity"] is None
+
+
+def test_report_and_evidence_with_tables(place: Path) -> None:
+    (place / "needs.csv").write_text("id,text,tags\nR1,it flies in wind,REQ-1\nR2,it dances,dance\n")
+    (place / "fmea.csv").write_text("id,text,tags\nF1,motor lost,rotor.speed_loss@1\n")
+    ironbird("campaign", "report", "base", "--requirements", "needs.csv", "--out", "with")
+    assert "it dances" in (place / "with" / "report.html").read_text()
+    done = ironbird(
+        "campaign", "evidence", "base", "--requirements", "needs.csv", "--fmea", "fmea.csv", "--out", "e.zip"
+    )
+    assert "requirements: 1 of 2 shown; without a case: R2" in done.output
+    with zipfile.ZipFile(place / "e.zip") as pack:
+        names = set(pack.namelist())
+        assert {"suite/small.toml", "requirements.csv", "fmea.csv", "SHA256SUMS"} <= names
+        assert sum(name.startswith("traces/") for name in names) >= 2
+
+
+def test_rerun_is_equal(place: Path) -> None:
+    done = ironbird("campaign", "rerun", "base", "loss/0002/s0", "--out", "one")
+    assert "equal to the stored flight, bit for bit" in done.output
+    assert {path.name for path in (place / "one").iterdir()} == {"flight.parquet", "flight.html", "case.toml"}
+    (case,) = load_suite(place / "one" / "case.toml").flights()
+    assert case.digest() == json.loads((place / "out/campaigns/base/results.json").read_text())["flights"][5]["digest"]
+
+
+def test_bench() -> None:
+    found = json.loads(ironbird("bench", "campaign", "--flights", "8", "--workers", "1", "--json").output)
+    assert found["flights"] == 8 and found["rerun_equal"] is True
+    assert found["verdicts"]["error"] == found["verdicts"]["open"] == 0
+    assert 0.0 < found["share_outside_kernel"] < 1.0 and 0.1 < found["peak_memory_gb"] < 4.0
+    assert "unknown benchmark 'campain'; did you mean 'campaign'" in ironbird("bench", "campain", code=2).output
+
+
+# ---------------------------------------------------------------------- searching
+
+
+def test_search_map_and_shrink(place: Path) -> None:
+    done = ironbird("campaign", "search", "lean.toml", "--trials", "24", "--out", "worst.toml", code=1)
+    assert "of 24 flights failed; the worst has margin -" in done.output
+    assert "smallest found" in done.output and "is enough" in done.output
+    (worst,) = load_suite(place / "worst.toml").flights()
+    assert worst.faults[0].severity < 0.6 and worst.settings == {}
+    done = ironbird(
+        "campaign", "map", "lean.toml", "body.mass", "fault.1.severity", "--points", "3", "--out", "m/map.svg"
+    )
+    lines = [line for line in done.output.splitlines() if "turns at fault.1.severity" in line]
+    assert len(lines) == 3 and (place / "m" / "map.svg").read_text().startswith("<svg")
+    calm = LEAN.replace("[0.1, 0.6]", "[0.01, 0.05]")
+    (place / "calm.toml").write_text(calm)
+    assert "0 of 4 flights failed" in ironbird("campaign", "search", "calm.toml", "--trials", "4").output
+    done = ironbird("campaign", "shrink", "base", "loss/0002/s0", "--out", "small_loss.toml")
+    assert "rotor.speed_loss@1 of part 1 with severity" in done.output
+    (small,) = load_suite(place / "small_loss.toml").flights()
+    assert small.faults[0].severity < 0.9
+
+
+def test_plan() -> None:
+    assert "2995 flights with at most 0 failures" in ironbird("campaign", "plan", "--probability", "0.001").output

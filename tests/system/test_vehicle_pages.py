@@ -1,0 +1,54 @@
+"""docs/vehicles: every vehicle has a page, and what follows from its file and blocks alone is up to date."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from ironbird.report.flight_page import parameter_groups
+from ironbird.vehicles.load import load_spec, vehicle_ids
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "vehicles"
+
+
+@pytest.fixture
+def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    return importlib.import_module("write_vehicle_pages")
+
+
+def test_the_pages_say_what_files_and_blocks_say(tool: ModuleType) -> None:
+    for name in vehicle_ids():
+        page = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+        first, mark, second = page.partition(f"\n{tool.MEASURED}\n")
+        assert mark and first == tool.static_part(name), f"{name}: run `make docs` and look at the change"
+        for part in ("## Modes", "## Mission", "## Block diagram"):
+            assert part in second, name
+
+
+def test_the_index_is_up_to_date(tool: ModuleType) -> None:
+    assert (FOLDER / "index.md").read_text(encoding="utf-8") == tool.index(), "run `make docs`"
+
+
+def test_every_value_has_its_provenance_and_unit_on_the_page(tool: ModuleType) -> None:
+    for name in ("quad_f450", "car_escort", "boat_otter"):
+        lines = tool.static_part(name).splitlines()
+        for group, rows in parameter_groups(load_spec(name)):
+            for row in rows if group not in ("base", "mission") else []:
+                (line,) = [text for text in lines if text.startswith(f"| `{row['key']}` |")]
+                assert f"| {row['kind']} |" in line
+    assert "| `body.mass_kg` | 1.4 | kg | published | [Dai] Fig. 14, flyeval F450 |" in tool.static_part("quad_f450")
+    units = {key: tool.unit_of(key) for key in ("a.position_B_m", "a.b.stiffness_Npm", "a.CL_0", "a.gain", "a.axis_B")}
+    assert list(units.values()) == ["m", "N/m", "-", "-", "-"]
+
+
+def test_equations_and_gaps_come_from_the_blocks(tool: ModuleType) -> None:
+    text = tool.static_part("car_escort")
+
+    assert "(4 times, `wheel/*/tyre`): Magic Formula of [Pacejka1989]" in text
+    assert "- Tyre: overturning moment, spin of the contact patch, temperature" in text
+    assert "Not modelled:" not in text.partition("## What is not modelled")[0]

@@ -1,0 +1,128 @@
+"""Searches against closed forms: the wind in which a hovering F450 leans by 15 degrees, [Dai] Fig. 15."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ironbird.campaign.search import boundary, boundary_map, falsify, shrink
+from ironbird.campaign.suite import Planned, load_suite
+from ironbird.errors import IronbirdError, UnknownNameError
+from ironbird.vehicles.load import load_spec
+from ironbird.vehicles.templates.multicopter import MulticopterSpec
+
+G, SEA_LEVEL = 9.80665, 1.225
+WIND_FAULT_MPS = 20.0  # of wind.steady@1 at severity 1
+HEAD = """schema = 1
+[[case]]
+id = "lean"
+vehicle = "quad_f450"
+control = "truth"
+mission = "hover"
+until_s = 26.0
+log_s = 0.1
+seeds = 0
+[[case.require]]
+name = "upright"
+formula = "always[20 s, end] (tilt < 15 deg)"
+"""
+
+
+def leaning_wind(tilt_deg: float = 15.0, mass_kg: float | None = None) -> float:
+    """V = sqrt(m g tan(tilt) / Cd), [Dai]: drag balances the horizontal thrust. Cd is meant for sea-level density."""
+    spec = load_spec("quad_f450")
+    assert isinstance(spec, MulticopterSpec)
+    mass = mass_kg or spec.body.mass_kg
+    return math.sqrt(mass * G * math.tan(math.radians(tilt_deg)) / spec.airframe.drag_Ns2pm2[0])
+
+
+def planned(tmp_path: Path, more: str) -> Planned:
+    plan = '[case.plan]\nkind = "monte_carlo"\nsamples = 4\n' if "uniform" in more else ""
+    (tmp_path / "lean.toml").write_text(HEAD + more + plan)
+    return load_suite(tmp_path / "lean.toml").cases[0]
+
+
+WIND = "[case.wind]\nspeed_mps = { uniform = [2, 12] }\n"
+
+
+def test_closed_form_is_the_published_figure() -> None:
+    assert leaning_wind() == pytest.approx(7.41, abs=0.0051)
+
+
+def test_boundary_is_the_closed_form(tmp_path: Path) -> None:
+    found = boundary(planned(tmp_path, WIND), "wind.speed_mps", tolerance=0.002)
+    assert found is not None and found.monotone
+    assert found.survived < found.lost <= found.survived + 0.002 * 10
+    assert found.value == pytest.approx(leaning_wind(), rel=0.02)
+    assert all((c.result.verdict == "fail") == (c.case.wind.speed_mps >= found.lost) for c in found.flown)
+
+
+def test_no_boundary_where_all_pass(tmp_path: Path) -> None:
+    assert boundary(planned(tmp_path, WIND.replace("12", "5")), "wind.speed_mps") is None
+
+
+def test_falsify_finds_failing_flights_and_repeats(tmp_path: Path) -> None:
+    # the failing part is a tenth of the range
+    case = planned(tmp_path, WIND.replace("[2, 12]", "[2, 7.9]"))
+    seen: list[float] = []
+    found = falsify(case, trials=64, seed=3, progress=seen.append)
+    assert len(found.flown) == 64 and seen == [0.5, 1.0]
+    assert found.failing and found.worst.result.verdict == "fail"
+    assert all(c.case.wind.speed_mps > 0.98 * leaning_wind() for c in found.failing)
+    # the second round has learned from the first
+    share = [sum(c.result.verdict == "fail" for c in part) for part in (found.flown[:32], found.flown[32:])]
+    assert share[1] > share[0]
+    again = falsify(case, trials=64, seed=3)
+    assert [c.case.values for c in again.flown] == [c.case.values for c in found.flown]
+    assert "of 64 flights failed; the worst has margin -" in found.sentence()
+    assert "wind.speed_mps = 7.8" in found.sentence()
+
+
+def test_shrink_reaches_the_smallest_severity(tmp_path: Path) -> None:
+    fault = '[[case.fault]]\nid = "wind.steady@1"\naxis = 0\nseverity = 0.9\nstart_s = 1.0\n'
+    extra = '[[case.fault]]\nid = "rotor.blade_damage@1"\nseverity = 0.02\nstart_s = 2.0\n'
+    more = fault + extra + '[case.wind]\nturbulence_mps = 2.0\n[case.set]\n"body.mass" = 1.6\n'
+    case = next(planned(tmp_path, more).flights())
+    small = shrink(case)
+    (left,) = small.case.faults  # the other fault, turbulence and the setting are not needed
+    assert left.fault.id == "wind.steady@1"
+    assert small.case.wind.turbulence_mps == 0.0 and small.case.settings == {}
+    assert left.severity * WIND_FAULT_MPS == pytest.approx(leaning_wind(), rel=0.02)
+    assert small.result.verdict == "fail"
+    assert left.end_s == pytest.approx(
+        20.0, abs=0.25
+    )  # it need not last longer than to the moment that is judged first
+    assert small.sentence().startswith(f"wind.steady@1 with severity {left.severity:.4g}")
+    assert "in calm air" in small.sentence()
+
+
+def test_shrink_needs_a_failing_flight(tmp_path: Path) -> None:
+    case = next(planned(tmp_path, WIND).flights())
+    with pytest.raises(IronbirdError, match=r"does not fail .pass.: there is nothing to shrink"):
+        shrink(replace(case, wind=replace(case.wind, speed_mps=1.0)))
+
+
+def test_map_draws_the_closed_form_line(tmp_path: Path) -> None:
+    case = planned(tmp_path, WIND + '[case.set]\n"body.mass" = { uniform = [1.2, 1.8] }\n')
+    found = boundary_map(case, "body.mass", "wind.speed_mps", points=4, tolerance=0.01)
+    assert found.verdicts.shape == found.margins.shape == (4, 4)
+    assert len(found.line) == 4
+    for mass, wind in found.line:
+        assert wind == pytest.approx(leaning_wind(mass_kg=mass), rel=0.02)
+    fails = found.margins < 0
+    assert np.array_equal(fails, found.verdicts == "fail")
+    assert not fails[0].any() and fails[-1].all()
+
+
+def test_mistakes(tmp_path: Path) -> None:
+    case = planned(tmp_path, WIND)
+    with pytest.raises(UnknownNameError, match=r"unknown varied parameter 'wind.speed'.*did you mean 'wind.speed_mps'"):
+        boundary(case, "wind.speed")
+    with pytest.raises(UnknownNameError, match="unknown varied parameter 'mass'"):
+        boundary_map(case, "mass", "wind.speed_mps")
+    with pytest.raises(IronbirdError, match="has nothing that varies"):
+        falsify(planned(tmp_path, ""), trials=1)
