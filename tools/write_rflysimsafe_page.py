@@ -15,9 +15,9 @@ def page(rows: list[Comparison]) -> str:
     lines = [
         "# RFlySimSafe's 29 published cases",
         "",
-        "Written by `tools/write_rflysimsafe_page.py`. Theirs: PX4, software (S) and hardware (H) in the loop. Ours: the",
-        "same vehicle parameters (`quad_f450_rflysimsafe`) with the reference autopilot, suite `rflysimsafe`. Holds or crashes: "
-        f"**{agree} of {len(rows)} agree**.",
+        "Written by `tools/write_rflysimsafe_page.py`. Theirs: PX4, software (S) and hardware (H) in the loop.",
+        "Ours: the same vehicle parameters (`quad_f450_rflysimsafe`), the reference autopilot, suite `rflysimsafe`.",
+        f"Holds, crashes or flies away: **{agree} of {len(rows)} agree**.",
         "",
         "| case | fault | theirs S, H | ours | impact S, H, ours (m/s) | agrees | why not, or remark |",
         "| --- | --- | --- | --- | --- | --- | --- |",

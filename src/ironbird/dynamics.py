@@ -111,8 +111,8 @@ def level_trim(
 ) -> Trim:
     """Steady level motion to the north; without a speed, hovering if the vehicle can, else at its cruise speed.
 
-    Of many solutions (rotors that lift and one that pushes, a wing) the one is taken that uses the rotors along or
-    against gravity in hover, those along the way in motion, and as little roll and pitch as can be.
+    Of many solutions the one is taken that uses the rotors that lift in hover and those that push in motion, with as
+    little roll and pitch as can be, and the smallest commands.
     """
     if not isinstance(vehicle, Vehicle):
         vehicle = load_vehicle(vehicle, control="truth")

@@ -42,7 +42,7 @@ def test_a_planted_defect_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def with_defect(name: str, *, control: str) -> Vehicle:
         vehicle = load_vehicle(name, control=control)
         healthy = vehicle.diagram.blocks["navigator"]
-        assert isinstance(healthy, Navigator)
+        assert isinstance(healthy, Navigator) and healthy.sample_s is not None
         vehicle.diagram.blocks["navigator"] = FlippedBattery(healthy.items, sample_s=healthy.sample_s)
         return vehicle
 

@@ -1,8 +1,8 @@
 """Flights under a control system outside the kernel: PX4, ArduPilot, a cable, a function.
 
 The vehicle, wind and faults are those of any other flight. A witness of a fault is a twin without it that is given the
-very commands that the control system gave, so its difference is the fault's own doing: the control system itself does not
-repeat to the bit.
+very commands that the control system gave, so its difference is the fault's own doing: the control system itself does
+not repeat to the bit.
 """
 
 from __future__ import annotations

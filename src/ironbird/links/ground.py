@@ -1,13 +1,14 @@
 """Pilot: a ground station that takes an autopilot through a mission over MAVLink, in simulation time.
 
 It is polled from the run loop and never blocks. What it does is written as a script of steps; each has a deadline in
-wall time and one in simulation time, and a `LinkError` names the step, the last heartbeat and the autopilot's last words.
-Messages and their handshakes: [MAVLinkMission], [MAVLinkCommon]; modes and readiness: [PX4Guide], [ArduPilotDev].
+wall time and one in simulation time, and a `LinkError` names the step, the last heartbeat and the last text.
+Messages, handshakes, modes and readiness: [MAVLinkMission], [PX4], [ArduPilotDev].
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import math
 import socket
 import struct
@@ -17,10 +18,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from ironbird.errors import LinkError
-from ironbird.links.plan_file import ABSOLUTE, LAND, RETURN, VTOL_LAND, WAYPOINT, PlanItem
+from ironbird.links.plan_file import ABSOLUTE, LAND, RETURN, TOUCHES, VTOL_LAND, WAYPOINT, Kind, PlanItem
 from ironbird.links.system import Happening
 
-Kind = Literal["copter", "plane", "vtol", "rover", "boat", "sub"]
 Script = Generator[None, None, None]
 GROUND_SYSTEM, GROUND_COMPONENT = 255, 190  # MAV_COMP_ID_MISSIONPLANNER, as ground stations use it
 PREARM = 0x10000000  # MAV_SYS_STATUS_PREARM_CHECK
@@ -87,7 +87,7 @@ DO_SET_MODE, ARM_DISARM, MISSION_START, SET_INTERVAL, NAV_LAND, NAV_TAKE_OFF, NA
     22,
     20,
 )
-ON_GROUND_KINDS = ("rover", "boat", "sub")  # never 'landed'
+DIALECTS = {"px4": "common", "ardupilot": "ardupilotmega"}
 
 
 class Clock(Protocol):
@@ -222,14 +222,14 @@ class Pilot:
         yield from self._wait("the time to arm", lambda: self._now_s >= self.arm_after_s, wall_s=3600, sim_s=1e9)
         if self.plan:
             yield from self._start_mission()
-        elif self.kind in ON_GROUND_KINDS:
+        elif self.kind in TOUCHES:
             yield from self._arm()
         else:
             yield from self._take_off()
         self.flying = True
         yield from self._until_down()
         self.finished = True
-        self._note("finished", "landed and disarmed" if self.kind not in ON_GROUND_KINDS else "disarmed")
+        self._note("finished", "landed and disarmed" if self.kind not in TOUCHES else "disarmed")
 
     def _is_ready(self) -> bool:
         healthy = bool(self._health & PREARM)
@@ -277,7 +277,7 @@ class Pilot:
                 self._step = None
             if self.mission_done and not ends_itself and not told_to_end and self.armed:
                 told_to_end = True
-                self._orders.append("disarm" if self.kind in ON_GROUND_KINDS else "land")
+                self._orders.append("disarm" if self.kind in TOUCHES else "land")
             if not self.armed and self.landed in ("", LANDED[0], LANDED[1]):
                 return
             yield
@@ -605,11 +605,7 @@ def split_frames(data: bytes, wanted: set[int]) -> tuple[list[bytes], bytes]:
 
 def _codec(autopilot: str, send: Callable[[bytes], None]) -> Any:
     """pymavlink's codec in the dialect of the autopilot; imported late, as it is large."""
-    dialect: Any
-    if autopilot == "px4":
-        from pymavlink.dialects.v20 import common as dialect
-    else:
-        from pymavlink.dialects.v20 import ardupilotmega as dialect
+    dialect = importlib.import_module(f"pymavlink.dialects.v20.{DIALECTS[autopilot]}")
 
     class File:
         """What pymavlink writes its packets to."""
@@ -651,7 +647,7 @@ _PARAM_FORMS = {1: "<B3x", 2: "<b3x", 3: "<H2x", 4: "<h2x", 5: "<I", 6: "<i", 9:
 
 
 def _param_bits(value: float, kind: int) -> float:
-    """PX4 sends whole numbers as the bits of a float [PX4Guide]."""
+    """PX4 sends whole numbers as the bits of a float [PX4]."""
     form = _PARAM_FORMS.get(kind, "<f")
     number = value if form == "<f" else round(value)
     try:

@@ -8,20 +8,25 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ironbird.errors import MissionError
+from ironbird.links.geodesy import Place, to_geodetic
 
+Kind = Literal["copter", "plane", "vtol", "rover", "boat", "sub"]
 WAYPOINT, LOITER, LOITER_TIME, RETURN, LAND, TAKE_OFF = 16, 17, 19, 20, 21, 22  # MAV_CMD_NAV_... [MAVLinkMission]
-VTOL_TAKE_OFF, VTOL_LAND = 84, 85
+VTOL_TAKE_OFF, VTOL_LAND, CHANGE_SPEED = 84, 85, 178
 ABSOLUTE, MISSION_FRAME, RELATIVE = 0, 2, 3  # MAV_FRAME_GLOBAL, MISSION, GLOBAL_RELATIVE_ALT
-SAME_FRAME = {5: ABSOLUTE, 6: RELATIVE}  # the _INT frames say the same
+SAME_FRAME = {0: ABSOLUTE, 2: MISSION_FRAME, 3: RELATIVE, 5: ABSOLUTE, 6: RELATIVE}  # the _INT frames say the same
+NEEDS_PLACE = (WAYPOINT, LOITER, LOITER_TIME)
 PLACE_COMMANDS = range(16, 96)  # MAV_CMD_NAV_*: their last three parameters are a place
-ITEMS_MOST = 2000
+HEIGHT_MOST_M = 100_000.0
+ITEMS_MOST = 5000
 HEADER = "QGC WPL 110"
-EARTH_RADIUS_M = 6371000.0  # mean; only used where no home of a vehicle says better
+COLUMNS = 12
+TOUCHES = ("rover", "boat", "sub")  # have no take-off
 
 
 class Home(NamedTuple):
@@ -42,3 +47,287 @@ class PlanItem:
     latitude_deg: float = 0.0
     longitude_deg: float = 0.0
     altitude_m: float = 0.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A mission file's content; `left_out` names what it has besides and nobody here flies."""
+
+    items: list[PlanItem]
+    home: Home | None = None
+    left_out: list[str] = field(default_factory=list)
+
+
+class LocalItem(NamedTuple):
+    """An item of our own missions in plain numbers."""
+
+    north_m: float
+    east_m: float
+    height_m: float
+    hold_s: float
+    kind: str  # waypoint, land, spiral, takeoff, loiter, return
+
+
+def load_plan(path: Path | str) -> Plan:
+    """A .plan or .waypoints file."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise MissionError(f"mission file {path} does not exist") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise MissionError(f"mission file {path} cannot be read: {error}") from None
+    return parse_plan(text, str(path))
+
+
+def parse_plan(text: str, where: str = "mission") -> Plan:
+    """The content of a .plan file or of a 'QGC WPL 110' file."""
+    first = text.lstrip()
+    if first.startswith("QGC WPL"):
+        return _parse_lines(text, where)
+    if first.startswith("{"):
+        return _parse_json(text, where)
+    raise MissionError(
+        f"{where}: neither a QGroundControl plan, which begins with '{{', nor a waypoint file, which begins with "
+        f"'{HEADER}'; save it from the ground station as one of these"
+    )
+
+
+def from_mission(
+    items: Iterable[LocalItem | tuple[float, float, float, float, str]], home: Place, *, kind: Kind = "copter",
+    speed_mps: float | None = None,
+) -> list[PlanItem]:  # fmt: skip
+    """One of our own missions as an autopilot takes it, with a take-off and a speed in front of it.
+
+    A spiral becomes a stay at its place. `land` of wings is at its own place; others land where they are.
+    """
+    rows = [LocalItem(*item) for item in items]
+    if not rows:
+        raise MissionError("the mission has no items")
+    floats = kind in TOUCHES
+    plan: list[PlanItem] = []
+    if not floats and rows[0].kind != "takeoff":
+        rows.insert(0, LocalItem(0.0, 0.0, rows[0].height_m or 10.0, 0.0, "takeoff"))
+    here = (0.0, 0.0)
+    for number, row in enumerate(rows):
+        if row.kind != "land" or kind == "plane":
+            here = (row.north_m, row.east_m)
+        latitude, longitude, _ = to_geodetic(home, (*here, 0.0))
+        height = row.height_m if kind != "sub" else min(row.height_m, 0.0)
+        place = (latitude, longitude, 0.0 if kind in ("rover", "boat") else height)
+        if row.kind == "takeoff":
+            if floats:
+                continue
+            pitch = 15.0 if kind == "plane" else 0.0  # least climb angle of a wing's take-off, degrees
+            command = VTOL_TAKE_OFF if kind == "vtol" else TAKE_OFF
+            plan.append(PlanItem(command, RELATIVE, (pitch, 0.0, 0.0, math.nan), *place))
+        elif row.kind == "land":
+            command = VTOL_LAND if kind == "vtol" else LAND
+            plan.append(PlanItem(command, RELATIVE, (0.0, 0.0, 0.0, math.nan), latitude, longitude, 0.0))
+        elif row.kind == "return":
+            plan.append(PlanItem(RETURN, MISSION_FRAME, (0.0, 0.0, 0.0, 0.0)))
+        elif row.kind == "loiter" or (row.hold_s > 0 and kind == "plane"):
+            plan.append(PlanItem(LOITER_TIME, RELATIVE, (row.hold_s, 0.0, 0.0, math.nan), *place))
+        elif row.kind in ("waypoint", "spiral"):
+            plan.append(PlanItem(WAYPOINT, RELATIVE, (row.hold_s, 0.0, 0.0, math.nan), *place))
+        else:
+            raise MissionError(f"item {number}: kind '{row.kind}' cannot be given to an autopilot")
+        if speed_mps is not None and (number == 0 or (floats and len(plan) == 1)):
+            plan.append(PlanItem(CHANGE_SPEED, MISSION_FRAME, (1.0, speed_mps, -1.0, 0.0)))  # 1: over ground
+    return plan
+
+
+def plan_text(items: Sequence[PlanItem], home: Home) -> str:
+    """The .plan file of a mission, as QGroundControl writes it."""
+
+    def number(value: float) -> float | None:
+        return None if math.isnan(value) else value
+
+    rows = [
+        {
+            "AMSLAltAboveTerrain": None, "Altitude": item.altitude_m, "AltitudeMode": 1, "autoContinue": True,
+            "command": item.command, "doJumpId": place, "frame": item.frame,
+            "params": [
+                *map(number, item.params), number(item.latitude_deg), number(item.longitude_deg),
+                number(item.altitude_m),
+            ],
+            "type": "SimpleItem",
+        }
+        for place, item in enumerate(items, start=1)
+    ]  # fmt: skip
+    mission = {
+        "cruiseSpeed": 15, "firmwareType": 12, "globalPlanAltitudeMode": 1, "hoverSpeed": 5, "items": rows,
+        "plannedHomePosition": list(home), "vehicleType": 2, "version": 2,
+    }  # fmt: skip
+    plan = {
+        "fileType": "Plan", "geoFence": {"circles": [], "polygons": [], "version": 2},
+        "groundStation": "QGroundControl", "mission": mission, "rallyPoints": {"points": [], "version": 2},
+        "version": 1,
+    }  # fmt: skip
+    return json.dumps(plan, indent=4)
+
+
+# ---------------------------------------------------------------------------------------------- .plan
+
+
+def _parse_json(text: str, where: str) -> Plan:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise MissionError(f"{where}: line {error.lineno}, column {error.colno}: {error.msg}; no valid JSON") from None
+    except (ValueError, RecursionError) as error:
+        raise MissionError(f"{where}: no valid JSON: {error}") from None
+    if data.get("fileType") != "Plan":
+        raise MissionError(f"{where}: fileType is {data.get('fileType')!r:.40}; 'Plan' is needed")
+    mission = _table(data.get("mission"), f"{where}: mission")
+    rows = mission.get("items")
+    if not isinstance(rows, list):
+        raise MissionError(f"{where}: mission.items must be a list")
+    items: list[PlanItem] = []
+    _add_rows(rows, f"{where}: mission.items", items)
+    if not items:
+        raise MissionError(f"{where}: mission.items is empty: there is nothing to fly")
+    home = None
+    if mission.get("plannedHomePosition") is not None:
+        at = f"{where}: mission.plannedHomePosition"
+        values = _numbers(mission["plannedHomePosition"], 3, at)
+        home = Home(*_place(values[0], values[1], values[2], at))
+    left_out = []
+    for name, parts in (("geoFence", ("circles", "polygons")), ("rallyPoints", ("points",))):
+        table = data.get(name)
+        if isinstance(table, dict) and any(table.get(part) for part in parts):
+            left_out.append(name)
+    return Plan(items, home, left_out)
+
+
+def _add_rows(rows: list[Any], where: str, items: list[PlanItem], depth: int = 0) -> None:
+    for number, row in enumerate(rows):
+        at = f"{where}[{number}]"
+        table = _table(row, at)
+        if table.get("type") == "ComplexItem":
+            inner = table.get("TransectStyleComplexItem")
+            inner = inner.get("Items") if isinstance(inner, dict) else None
+            if not isinstance(inner, list) or depth:
+                raise MissionError(
+                    f"{at}: a complex item ({table.get('complexItemType')!r:.40}) without a list of its waypoints; "
+                    "replace it in the ground station by plain waypoints"
+                )
+            _add_rows(inner, f"{at}.TransectStyleComplexItem.Items", items, depth + 1)
+            continue
+        values = _numbers(table.get("params"), 7, f"{at}.params")
+        command = _whole(table.get("command"), 0, 65535, f"{at}.command")
+        items.append(_item(command, _frame(table.get("frame"), f"{at}.frame"), values, at))
+        if len(items) > ITEMS_MOST:
+            raise MissionError(f"{at}: more than {ITEMS_MOST} items; no autopilot takes so many")
+
+
+def _table(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise MissionError(f"{where} must be a table {{...}}, not {value!r:.40}")
+    return value
+
+
+def _numbers(value: Any, count: int, where: str) -> list[float]:
+    if not isinstance(value, list) or len(value) != count:
+        raise MissionError(f"{where} must be a list of {count} numbers, not {value!r:.60}")
+    found = []
+    for place, entry in enumerate(value):
+        if entry is None:
+            found.append(math.nan)
+            continue
+        if isinstance(entry, bool) or not isinstance(entry, int | float):
+            raise MissionError(f"{where}[{place}] must be a number or null, not {entry!r:.40}")
+        try:
+            found.append(float(entry))
+        except OverflowError:
+            raise MissionError(f"{where}[{place}] is too large for a number") from None
+    return found
+
+
+def _whole(value: Any, low: int, high: int, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise MissionError(f"{where} must be a whole number from {low} to {high}, not {value!r:.40}")
+    return value
+
+
+def _frame(value: Any, where: str) -> int:
+    number = _whole(value, 0, 255, where)
+    if number not in SAME_FRAME:
+        raise MissionError(
+            f"{where} is {number}; heights must be above sea (0), above home (3), or none (2). Plans over terrain or "
+            "in local metres: convert them in the ground station"
+        )
+    return SAME_FRAME[number]
+
+
+def _item(command: int, frame: int, values: list[float], where: str) -> PlanItem:
+    params = (values[0], values[1], values[2], values[3])
+    for place, value in enumerate(params):
+        if math.isinf(value):
+            raise MissionError(f"{where}: parameter {place + 1} is infinite")
+    if command not in PLACE_COMMANDS or frame == MISSION_FRAME:
+        for place, value in enumerate(values[4:], start=5):
+            if math.isinf(value) or abs(value) > 1e9:
+                raise MissionError(f"{where}: parameter {place} is {value:g}, which cannot be sent")
+        rest = [0.0 if math.isnan(value) else value for value in values[4:]]
+        if abs(rest[0]) > 200 or abs(rest[1]) > 200:  # sent as 1e-7 of it in 32 bits
+            raise MissionError(f"{where}: parameters 5 and 6 of a command without place must be within 200")
+        return PlanItem(command, frame, params, *rest)
+    if command not in NEEDS_PLACE:  # where it is: below itself, at home, ...
+        values = [*values[:4], *(0.0 if math.isnan(value) else value for value in values[4:])]
+    return PlanItem(command, frame, params, *_place(values[4], values[5], values[6], where))
+
+
+def _place(latitude: float, longitude: float, height: float, where: str) -> tuple[float, float, float]:
+    if not -90 <= latitude <= 90:
+        raise MissionError(f"{where}: latitude {latitude:g} is not from -90 to 90 degrees")
+    if not -180 <= longitude <= 180:
+        raise MissionError(f"{where}: longitude {longitude:g} is not from -180 to 180 degrees")
+    if not -HEIGHT_MOST_M <= height <= HEIGHT_MOST_M:
+        raise MissionError(f"{where}: height {height:g} m is not a height to fly at")
+    return latitude, longitude, height
+
+
+# ---------------------------------------------------------------------------------------------- QGC WPL
+
+
+def _parse_lines(text: str, where: str) -> Plan:
+    lines = text.lstrip().splitlines()
+    head = " ".join(lines[0].split())
+    if head != HEADER:
+        raise MissionError(f"{where}: line 1 is {head!r:.40}; only '{HEADER}' is read: save it in that version")
+    items: list[PlanItem] = []
+    home = None
+    before = len(text) - len(text.lstrip())
+    first = text[:before].count("\n") + 1
+    for number, line in enumerate(lines[1:], start=first + 1):
+        if not line.strip():
+            continue
+        at = f"{where}: line {number}"
+        parts = line.split()
+        if len(parts) != COLUMNS:
+            raise MissionError(f"{at} has {len(parts)} columns; {COLUMNS} are needed")
+        numbers = []
+        for column, part in enumerate(parts, start=1):
+            try:
+                numbers.append(float(part))
+            except ValueError:
+                raise MissionError(f"{at}, column {column}: {part!r:.40} is no number") from None
+        index, _, frame, command = (_column(numbers, column, at) for column in range(4))
+        values = numbers[4:11]
+        if index == 0 and not items and home is None and frame == ABSOLUTE and command == WAYPOINT:
+            home = Home(*_place(values[4], values[5], values[6], at))  # by custom the first row is home, not a place to fly to
+            continue
+        items.append(_item(command, _frame(frame, f"{at}, column 3"), values, at))
+        if len(items) > ITEMS_MOST:
+            raise MissionError(f"{at}: more than {ITEMS_MOST} items; no autopilot takes so many")
+    if not items:
+        raise MissionError(f"{where}: there are no items to fly")
+    return Plan(items, home)
+
+
+def _column(numbers: list[float], column: int, where: str) -> int:
+    value = numbers[column]
+    if not 0 <= value <= 65535 or value != int(value):
+        raise MissionError(f"{where}, column {column + 1}: {value:g} is no whole number from 0 to 65535")
+    return int(value)

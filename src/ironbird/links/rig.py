@@ -1,26 +1,24 @@
 """The rig: a vehicle on the bench with its sensors read and its actuators driven from outside.
 
 Values of sensors are views of what the fault taps put out, in SI units and the body frame; a sensor's `fresh` is true
-when a new sample came since it was last asked. What a fault does to a sensor or an actuator link therefore reaches every
-control system alike.
+when a new sample came since it was last asked. What a fault does to a sensor or an actuator link therefore reaches
+every control system alike.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ironbird.compiler.compiled import compile_model
+from ironbird.links.geodesy import to_geodetic
 from ironbird.model.signal import Number
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState, Stop, start
 from ironbird.runtime.stepper import Stepper
 from ironbird.vehicles.load import Vehicle, load_vehicle
-
-WGS84_A, WGS84_F = 6378137.0, 1 / 298.257223563
 
 
 @dataclass
@@ -95,17 +93,7 @@ class Rig:
 
     def geodetic(self, position_N: np.ndarray) -> tuple[float, float, float]:
         """Latitude and longitude in degrees and height in m of a place given in metres from home (flat earth)."""
-        home = self.vehicle.spec.home
-        latitude = math.radians(home.latitude_deg)
-        e2 = WGS84_F * (2 - WGS84_F)
-        w = math.sqrt(1 - e2 * math.sin(latitude) ** 2)
-        meridian, normal = WGS84_A * (1 - e2) / w**3, WGS84_A / w
-        north, east, down = (float(value) for value in position_N)
-        return (
-            home.latitude_deg + math.degrees(north / meridian),
-            home.longitude_deg + math.degrees(east / (normal * math.cos(latitude))),
-            home.height_m - down,
-        )
+        return to_geodetic(self.vehicle.spec.home, position_N)
 
     def finish(self) -> tuple[Log, Stop | None]:
         """The log so far, and why the vehicle stopped."""

@@ -9,8 +9,11 @@ import pytest
 from parts import Gain, Lag
 
 from ironbird import CompiledModel, Diagram, compile_model
+from ironbird.blocks.actuators.command_latch import CommandLatch
 from ironbird.compiler.analysis import operating_point
 from ironbird.errors import ModelError, UnknownNameError
+from ironbird.model.block import Block, Values, View
+from ironbird.model.signal import In, Out
 
 THROTTLES = [f"rotor/{i}/command_fault.value" for i in range(1, 5)]
 SPEEDS = {f"rotor/{i}/motor.omega": 600.0 for i in range(1, 5)}
@@ -39,6 +42,64 @@ def test_a_chain_of_lags_has_its_textbook_matrices() -> None:
 def test_trim_finds_the_input_for_a_wanted_output() -> None:
     point = two_lags().trim(inputs=["command"], require={"b.y": 6.0})
     assert point["command"][0] == pytest.approx(2.0, abs=1e-9)
+
+
+class Sum(Block):
+    """Three shares of one thing, one of them twice as strong."""
+
+    source = "closed form of this project"
+    y = Out(unit="1", doc="sum")
+    a = In(unit="1", low=-1.0, high=1.0, doc="share")
+    b = In(unit="1", low=-1.0, high=1.0, doc="share")
+    c = In(unit="1", low=-1.0, high=0.2, doc="share with a narrow range")
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        return {"y": u.a + u.b + 2 * u.c}
+
+
+def shares() -> CompiledModel:
+    """Three sampled commands that add up to what a lag follows."""
+    diagram = Diagram("shares")
+    total, lag = diagram.add("total", Sum()), diagram.add("lag", Lag(), time_constant=0.5)
+    for name in "abc":
+        latch = diagram.add(f"{name}/latch", CommandLatch(sample_s=0.01))
+        diagram.connect(latch.value, total[name])
+        diagram.export(latch.command, name)
+    diagram.connect(total.y, lag.u)
+    return compile_model(diagram)
+
+
+COMMANDS = [f"{name}/latch.value" for name in "abc"]
+
+
+def test_the_smallest_inputs_are_found_within_the_ranges_of_their_readers() -> None:
+    """min sum u^2 + 10 u^4 with a + b + 2 c = 0.3: by its Lagrange condition 2 u + 40 u^3 is a : b : c = 1 : 1 : 2."""
+    model = shares()
+    wanted, guess = {"lag.y": 0.3}, dict.fromkeys(COMMANDS, 0.0) | {COMMANDS[0]: 0.9}
+
+    def slope(u: float) -> float:
+        return 2 * u + 40 * u**3
+
+    point = model.trim(inputs=COMMANDS, require=wanted, guess=guess, least=True)
+    a, b, c = (float(point[path][0]) for path in COMMANDS)
+    assert a + b + 2 * c == pytest.approx(0.3, abs=1e-9)
+    assert a == pytest.approx(b, abs=1e-5) and slope(c) == pytest.approx(2 * slope(a), abs=1e-4)
+    assert model.trim(inputs=COMMANDS, require=wanted, guess=guess)[COMMANDS[0]][0] > 0.3  # without, near the guess
+
+    most = model.trim(inputs=COMMANDS, require={"lag.y": 2.3}, guess=guess)
+    assert most[COMMANDS[2]][0] <= 0.2
+    with pytest.raises(ModelError, match="no trim found"):
+        model.trim(inputs=COMMANDS, require={"lag.y": 2.5})  # 1 + 1 + 2 * 0.2 at most
+
+
+def test_a_held_command_stays_and_the_nearest_miss_can_be_asked_for() -> None:
+    model = shares()
+    point = model.trim(inputs=COMMANDS[:2], hold={COMMANDS[2]: 0.1}, require={"lag.y": 0.5})
+    assert point[COMMANDS[2]][0] == 0.1
+    assert sum(point[path][0] for path in COMMANDS[:2]) == pytest.approx(0.3, abs=1e-9)
+
+    miss = model.trim(inputs=COMMANDS, require={"lag.y": 2.5}, tolerance=math.inf)
+    assert [float(miss[path][0]) for path in COMMANDS] == pytest.approx([1.0, 1.0, 0.2])
 
 
 def test_hover_trim_carries_the_weight(f450: CompiledModel) -> None:

@@ -30,13 +30,13 @@ from ironbird.report.flight_page import (
     MODE_INKS,
     STALE_S,
     _break_turns,
-    _parameters,
     command,
     equal_ranges,
     fault_order,
     flag_pieces,
     mission_toml,
     on_pieces,
+    parameter_groups,
     runs,
     thin,
     triggered_times,
@@ -153,7 +153,7 @@ def test_the_page_says_what_happened_and_how_to_repeat_it(flight: Flight, page: 
 
 
 def test_parameters_say_where_they_come_from(flight: Flight) -> None:
-    rows = {row["key"]: row for _, rows in _parameters(flight) for row in rows}
+    rows = {row["key"]: row for _, rows in parameter_groups(flight.vehicle.spec) for row in rows}
 
     assert (rows["body.mass_kg"]["value"], rows["body.mass_kg"]["kind"]) == ("1.4", "published")  # by "body.*"
     assert rows["contact.friction"]["kind"] == "assumed"

@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from ironbird.blocks.controllers.multicopter_control import GRAVITY, MulticopterControl
 from ironbird.compiler.compiled import CompiledModel
+from ironbird.model.signal import Number
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing.rig import alone, outputs_at
@@ -220,9 +221,10 @@ def test_more_roll_than_there_is_keeps_its_direction() -> None:
 @pytest.mark.parametrize(("thrust", "grows"), [(0.5, True), (1.0, False)])
 def test_what_saturated_motors_cannot_give_is_not_integrated(thrust: float, grows: bool) -> None:
     state = start(model())
-    for name, value in {
-        "R_NB": LEVEL, "control_kind": 3.0, "thrust_set": thrust, "rate_wanted_B": [0.0, 0.0, 0.05],
-    }.items():  # fmt: skip
+    inputs: dict[str, Number] = {
+        "R_NB": LEVEL.tolist(), "control_kind": 3.0, "thrust_set": thrust, "rate_wanted_B": [0.0, 0.0, 0.05],
+    }  # fmt: skip
+    for name, value in inputs.items():
         state.set_input(name, value)
     log = run(state, 1.0, log_s=0.004)
 

@@ -1,9 +1,9 @@
 """The 29 published cases of RFlySimSafe on the same vehicle parameters: what agrees, and what is explained."""
 
 import pytest
-from write_rflysimsafe_page import PAGE, page
 
 from ironbird.campaign.rflysimsafe_outcomes import CRASHES, POWER, Comparison, compare_all
+from write_rflysimsafe_page import PAGE, page
 
 MOTOR = ("ST002", "ST003", "ST004", "ST005")  # how a vehicle falls with a lost motor is the control system's doing
 

@@ -1,0 +1,362 @@
+"""ArduPilot as control system: its JSON interface [ArduPilotJson], in lockstep, one physics step per reply.
+
+ArduPilot sends servo outputs as binary UDP packets and waits for the vehicle's state as text; its whole clock is our
+timestamp. Inertial unit, airspeed, rangefinder and battery are ours, with their faults. Satellites, barometer and
+compass ArduPilot makes itself from the true motion; faults of these are set as its SIM_ parameters (`ardupilot_faults`).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+import struct
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ironbird.errors import LinkError
+from ironbird.faults.spec import Injection
+from ironbird.links.ardupilot_channels import SCALES, Wiring, wire
+from ironbird.links.ardupilot_faults import FaultDriver
+from ironbird.links.ardupilot_params import params_for
+from ironbird.links.ardupilot_process import ArduPilotProcess
+from ironbird.links.rig import Rig
+from ironbird.links.system import ControlSystem
+
+FIRST_PORT, PORT_STEP = 9002, 10
+HEAD = struct.Struct("<HHI")  # magic, frame rate, frame count
+PACKETS = {18458: struct.Struct("<16H"), 29569: struct.Struct("<32H")}
+RATE_HZ = 1000  # of the exchange: one tick of 1 ms; above the 720 Hz that its 400 Hz loop asks for
+RESEND_S = 0.9  # ArduPilot repeats its packet after 1.1 s
+PAUSE_S = 0.5  # after so long a pause of ours, repeats may be waiting in the socket
+SLICE_S = 0.05  # between two looks at the process and the deadline
+SEA_LEVEL_KGPM3 = 1.225
+WIND_TICKS = 20
+GOODBYE_S = 2.0  # for writing its log
+
+Source = tuple[str, int]
+
+
+class ArduPilot(ControlSystem):
+    """ArduPilot on a vehicle of the catalogue.
+
+    With `process` it is started and ended here; without, it has to be started by hand with `--model JSON` and finds this
+    side at UDP port 9002 + 10 `instance`. `patience_s` is how long it may be silent (wall time) before the run ends with
+    an error. With `spin_s` the receiver looks that long without sleeping, which is faster if there is a core to spare.
+    """
+
+    name = "ArduPilot"
+    step_ticks = 1
+
+    def __init__(
+        self, process: ArduPilotProcess | None = None, *, wiring: Wiring | None = None, instance: int = 0,
+        patience_s: float = 20.0, first_patience_s: float = 60.0, spin_s: float | None = None,
+        rc: Sequence[int] = (), injections: Sequence[Injection] = (),
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.process = process
+        self.wiring = wiring
+        self.instance = instance
+        self.patience_s, self.first_patience_s = patience_s, first_patience_s
+        self.spin_s = (2e-4 if (os.cpu_count() or 1) > 1 else 0.0) if spin_s is None else spin_s
+        self.rc = tuple(rc)
+        self.injections = tuple(injections)
+        self.faults: FaultDriver | None = None
+        self.frame_rate_hz = 0
+        self.pwm: tuple[int, ...] = ()
+        self._socket: socket.socket | None = None
+        self._buffer = bytearray(2048)
+        self._peer: Source | None = None
+        self._known: list[Source] = []
+        self._frame = -1
+        self._received_at = 0.0
+        self._sent_at = 0.0
+        self._reply = b""
+        self._time_s = 0.0
+
+    # ------------------------------------------------------------------ start and stop
+
+    def start(self, rig: Rig) -> None:
+        """Open the port, start ArduPilot if it is ours, and wait for its first packet."""
+        if abs(rig.state.model.step_s * RATE_HZ - 1.0) > 1e-9:
+            raise LinkError(
+                f"the exchange with ArduPilot runs at {RATE_HZ} Hz, the model steps {rig.state.model.step_s:g} s"
+            )
+        spec = rig.vehicle.spec
+        wiring = self.wiring or wire(spec)
+        self._state = StateText(rig, self.rc)
+        self._rows = [
+            (rig.actuators[c.place], c.number - 1, *SCALES[c.kind], -1.0 if c.reverse else 1.0) for c in wiring.channels
+        ]
+        own = self.process
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        port = 0 if own is not None else FIRST_PORT + PORT_STEP * self.instance
+        try:
+            self._socket.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise LinkError(f"UDP port {port} is taken ({error.strerror}): is another simulator running?") from None
+        seconds, fraction = divmod(SLICE_S, 1.0)
+        self._socket.setsockopt(
+            socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", int(seconds), int(fraction * 1e6))
+        )
+        self._receive = self._socket.recvfrom_into
+        if self.injections:
+            self.faults = FaultDriver(rig, self.injections, self.note)
+        if own is not None:
+            fault_port = self.faults.port if self.faults is not None else None
+            own.start(
+                wiring.firmware, params_for(spec), home=spec.home, physics_port=self._socket.getsockname()[1],
+                rate_hz=RATE_HZ, second_port=fault_port,
+            )  # fmt: skip
+        self._wait(rig, self.first_patience_s)
+        self._apply(rig)
+
+    def stop(self) -> None:
+        """End it: its own process gets some more steps in which it writes its log."""
+        try:
+            if self.process is not None:
+                self.process.ask_to_end()
+                self._say_goodbye()
+                self.process.stop()
+        finally:
+            if self.faults is not None:
+                self.faults.close()
+            if self._socket is not None:
+                self._socket.close()
+                self._socket = None
+
+    def _say_goodbye(self) -> None:
+        """Answer with the last state, in steps of time, until the process has gone."""
+        if self._socket is None or not self._reply or self.process is None:
+            return
+        rest = self._reply.partition(b",")[2]
+        deadline = time.perf_counter() + GOODBYE_S
+        while self.process.running() and time.perf_counter() < deadline:
+            try:
+                _, source = self._receive(self._buffer)
+                self._time_s += 1.0 / RATE_HZ
+                self._socket.sendto(b'\n{"timestamp":%.6f,' % self._time_s + rest, source)
+            except OSError:
+                continue
+
+    # ------------------------------------------------------------------ exchange
+
+    def exchange(self, rig: Rig) -> None:
+        """Reply with the state, wait for the servo outputs that follow, hand them to the actuators."""
+        now = time.perf_counter()
+        if now - self._received_at > PAUSE_S:
+            self._drain(rig)
+        self._reply = self._state.text()
+        self._time_s = self._state.time_s
+        self._send()
+        self._wait(rig, self.patience_s)
+        self._apply(rig)
+        if self.faults is not None:
+            self.faults.poll()
+
+    def _send(self) -> None:
+        assert self._socket is not None and self._peer is not None
+        self._sent_at = time.perf_counter()
+        try:
+            self._socket.sendto(self._reply, self._peer)
+        except OSError as error:  # nobody there any more: the wait says so
+            self.traffic.last_sent = f"refused: {error.strerror}"
+            return
+        self.traffic.sent += 1
+
+    def _apply(self, rig: Rig) -> None:
+        inputs, pwm = rig.stepper.inputs, self.pwm
+        for row, index, offset, scale, low, high, sign in self._rows:
+            value = pwm[index]
+            inputs[row] = sign * min(max((value - offset) * scale, low), high) if value else 0.0
+
+    def _wait(self, rig: Rig, patience_s: float) -> None:
+        """Until the next packet is there; repeats of the last one are answered, garbage is counted."""
+        begin = time.perf_counter()
+        spin_until = begin + self.spin_s
+        while True:
+            try:
+                while True:
+                    try:
+                        size, source = self._receive(self._buffer, 0, socket.MSG_DONTWAIT)
+                        break
+                    except BlockingIOError:
+                        if time.perf_counter() > spin_until:
+                            size, source = self._receive(self._buffer)
+                            break
+            except OSError as error:
+                if not isinstance(error, BlockingIOError):  # a refused reply comes back as an error here
+                    self.traffic.last_received = f"refused: {error.strerror}"
+                waited = time.perf_counter() - begin
+                if self.process is not None:
+                    self.process.check()
+                if waited > patience_s:
+                    raise self._too_silent(rig, waited) from None
+                continue
+            if self._take(rig, size, source):
+                return
+            waited = time.perf_counter() - begin
+            if waited > patience_s:
+                raise self._too_silent(rig, waited)
+
+    def _too_silent(self, rig: Rig, waited_s: float) -> LinkError:
+        self.traffic.last_sent = f"state of {self._time_s:.3f} s" if self._reply else ""
+        self.traffic.last_received = self.traffic.last_received or (f"frame {self._frame}" if self._frame >= 0 else "")
+        return self.silent(rig, waited_s, "servo packet")
+
+    def _take(self, rig: Rig, size: int, source: Source) -> bool:
+        """Look at a packet: whether it is the one to act on."""
+        if size < HEAD.size:
+            self.traffic.bad += 1
+            return False
+        magic, rate, frame = HEAD.unpack_from(self._buffer)
+        outputs = PACKETS.get(magic)
+        if outputs is None or size != HEAD.size + outputs.size:
+            self.traffic.bad += 1
+            return False
+        if source == self._peer:
+            if frame == self._frame:
+                if time.perf_counter() - self._sent_at > RESEND_S:  # our reply did not arrive
+                    self.traffic.late += 1
+                    self._send()
+                return False
+            if frame < self._frame:
+                self.note(rig, "restart", f"ArduPilot counts from {frame} again after {self._frame}")
+        elif self._peer is None:
+            self._join(source)
+        else:
+            if source in self._known:
+                raise LinkError(f"two ArduPilots send to this port: {self._peer[1]} and {source[1]}; give one another")
+            self.note(rig, "restart", f"ArduPilot was restarted: frame {frame} from port {source[1]}")
+            self._join(source)
+        self._frame, self.frame_rate_hz = frame, rate
+        self.pwm = outputs.unpack_from(self._buffer, HEAD.size)
+        self._received_at = time.perf_counter()
+        self.traffic.received += 1
+        return True
+
+    def _join(self, source: Source) -> None:
+        self._peer = source
+        self._known.append(source)
+
+    def _drain(self, rig: Rig) -> None:
+        """After a pause: throw away repeats, so that each is not answered for itself and stays queued as delay."""
+        while True:
+            try:
+                size, source = self._receive(self._buffer, 0, socket.MSG_DONTWAIT)
+            except OSError:
+                return
+            self._sent_at = time.perf_counter()  # a repeat in the queue wants no answer of its own
+            self._take(rig, size, source)
+
+
+class StateText:
+    """The vehicle's state as ArduPilot reads it.
+
+    Its reader looks for substrings: keys stand in a fixed order (velocity before velocity_wind), without spaces, and
+    only finite numbers are written; a value that is not finite is replaced by the one before.
+    """
+
+    def __init__(self, rig: Rig, rc: Sequence[int] = ()) -> None:
+        flat = rig.state.model.flat
+        self.rig = rig
+        self.time_s = 0.0
+        self._gyro, self._accel = rig.gyros[0].values, rig.accels[0].values
+        self._motion = _motion(rig)
+        keys = (
+            '"timestamp":%.6f,"imu":{"gyro":[%.7f,%.7f,%.7f],"accel_body":[%.6f,%.6f,%.6f]},'
+            '"velocity":[%.6f,%.6f,%.6f],"attitude":[%.7f,%.7f,%.7f],"quaternion":[%.8f,%.8f,%.8f,%.8f],'
+            '"position":[%.6f,%.6f,%.6f]'
+        )
+        self._range = rig.rangefinders[0].values if rig.rangefinders else None
+        if self._range is not None:
+            keys += ',"rng_1":%.4f'
+        self._pitot = rig.airspeeds[0].values if rig.airspeeds else None
+        if self._pitot is not None:
+            keys += ',"airspeed":%.5f'
+        keys += ',"velocity_wind":[%.4f,%.4f,%.4f]'
+        self._winds = [rig.held(path) for path in flat.held.start if path.startswith("wind/") and path.endswith("wind_N")]
+        if "wind/steady.velocity_N" in flat.p.start:
+            self._winds.append(rig.state.params[0, rig.state.model.param_rows("wind/steady.velocity_N"), 0])
+        self._wind, self._wind_tick = [0.0, 0.0, 0.0], 0
+        self._battery = None
+        if "monitor/battery.voltage" in flat.held.start:
+            self._battery = rig.held("monitor/battery.voltage"), rig.held("monitor/battery.current")
+            keys += ',"battery":{"voltage":%.3f,"current":%.3f}'
+        if rc:
+            keys += ',"rc":{' + ",".join(f'"rc_{n}":{int(value)}' for n, value in enumerate(rc, start=1)) + "}"
+        self._format = "\n{" + keys + "}\n"
+        self._last: list[float] = []
+
+    def text(self) -> bytes:
+        """One line for the state now."""
+        rig = self.rig
+        self.time_s = rig.state.tick * rig.state.model.step_s
+        values = [self.time_s, *self._gyro.tolist(), *self._accel.tolist(), *self._motion()]
+        if self._range is not None:
+            values.append(float(self._range[0]))
+        if self._pitot is not None:
+            pressure = float(self._pitot[0])
+            values.append(math.sqrt(2.0 * pressure / SEA_LEVEL_KGPM3) if pressure > 0.0 else 0.0)
+        if rig.state.tick >= self._wind_tick:
+            self._wind_tick = rig.state.tick + WIND_TICKS
+            self._wind = np.sum(self._winds, axis=0).tolist() if self._winds else [0.0, 0.0, 0.0]
+        values += self._wind
+        if self._battery is not None:
+            values += (float(self._battery[0][0]), float(self._battery[1][0]))
+        if not math.isfinite(sum(values)):
+            before = self._last or [0.0] * len(values)
+            values = [v if math.isfinite(v) else b for v, b in zip(values, before, strict=True)]
+        self._last = values
+        return (self._format % tuple(values)).encode()
+
+
+def _motion(rig: Rig) -> Callable[[], tuple[float, ...]]:
+    """Velocity, Euler angles, quaternion and position, all in N, from the states of the vehicle's body."""
+    flat = rig.state.model.flat
+    if "body.p" not in flat.x.start:
+        raise LinkError("ArduPilot's JSON interface takes metres from home: set environment.earth to 'flat'")
+    p = rig.truth("p")
+    if "body.q" not in flat.x.start:
+        return _planar_motion(rig, p)
+    q, v = rig.truth("q"), rig.truth("v")
+
+    def moving() -> tuple[float, ...]:
+        a, b, c, d = q.tolist()
+        size = 1.0 / math.sqrt(a * a + b * b + c * c + d * d)
+        a, b, c, d = a * size, b * size, c * size, d * size
+        x, y, z = v.tolist()
+        bb, cc, dd = b * b, c * c, d * d
+        ab, ac, ad, bc, bd, cd = a * b, a * c, a * d, b * c, b * d, c * d
+        lift = 2 * (ac - bd)
+        return (
+            (1 - 2 * (cc + dd)) * x + 2 * (bc - ad) * y + 2 * (bd + ac) * z,
+            2 * (bc + ad) * x + (1 - 2 * (bb + dd)) * y + 2 * (cd - ab) * z,
+            -lift * x + 2 * (cd + ab) * y + (1 - 2 * (bb + cc)) * z,
+            math.atan2(2 * (ab + cd), 1 - 2 * (bb + cc)),
+            math.asin(min(max(lift, -1.0), 1.0)),
+            math.atan2(2 * (ad + bc), 1 - 2 * (cc + dd)),
+            a, b, c, d, *p.tolist(),
+        )  # fmt: skip
+
+    return moving
+
+
+def _planar_motion(rig: Rig, p: np.ndarray) -> Callable[[], tuple[float, ...]]:
+    """Of a vehicle on wheels: level, with the velocity of its position over the last tick."""
+    heading = rig.truth("yaw")
+    last: dict[str, Any] = {"tick": rig.state.tick, "p": p.tolist(), "v": (0.0, 0.0, 0.0)}
+
+    def moving() -> tuple[float, ...]:
+        now, yaw = p.tolist(), float(heading[0])
+        ticks = rig.state.tick - last["tick"]
+        if ticks:
+            dt = ticks * rig.state.model.step_s
+            last.update(tick=rig.state.tick, v=tuple((n - b) / dt for n, b in zip(now, last["p"], strict=True)), p=now)
+        yaw = math.remainder(yaw, math.tau)
+        return (*last["v"], 0.0, 0.0, yaw, math.cos(yaw / 2), 0.0, 0.0, math.sin(yaw / 2), *now)
+
+    return moving
