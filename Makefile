@@ -38,7 +38,7 @@ lint: setup
 
 test: setup system lint
 	@echo "== tests"
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 bench: setup
 	@echo "== bench: speed as a ratio to JSBSim in the same run"

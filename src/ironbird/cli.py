@@ -380,6 +380,58 @@ def mixer(
 
 
 @app.command()
+def autopilot(
+    vehicle: Annotated[str, typer.Option(help="Whose control system it is.")] = "quad_f450",
+    px4: Annotated[bool, typer.Option("--px4-protocol", help="Connect to a simulator as PX4 does.")] = False,
+    ardupilot: Annotated[
+        bool, typer.Option("--ardupilot-protocol", help="Speak to a simulator as ArduPilot does.")
+    ] = False,
+    port: Annotated[int | None, typer.Option(help="4560 (TCP) or 9002 (UDP) by default.", min=1, max=65535)] = None,
+    host: Annotated[str, typer.Option(help="Where the simulator runs.")] = "127.0.0.1",
+    mission: Annotated[str | None, typer.Option(help="By default the vehicle's own.")] = None,
+    arm_after: Annotated[float | None, typer.Option(help="Simulation time of the first arming, s.", min=0.0)] = None,
+) -> None:
+    """Run the reference autopilot in a process of its own behind the protocol of PX4 or ArduPilot.
+
+    For trying a simulator's link without their binaries: it flies the mission by itself, from what comes over the link.
+    """
+    from ironbird.campaign.mission import load_mission
+    from ironbird.links import standin
+    from ironbird.vehicles.load import load_vehicle
+
+    try:
+        if px4 == ardupilot:
+            raise IronbirdError("give one of --px4-protocol and --ardupilot-protocol")
+        loaded = load_vehicle(vehicle, control="reference")
+        params = load_mission(mission or loaded.spec.mission).params(loaded.diagram.param("navigator.table").columns)
+        pilot = standin.ReferenceAutopilot(loaded, params=params, arm_after_s=arm_after)
+        typer.echo(f"{loaded.id}: ready", err=True)
+        if px4:
+            standin.run_px4(pilot, host=host, port=port or 4560)
+        else:
+            standin.run_ardupilot(pilot, host=host, port=port or 9002)
+    except IronbirdError as error:
+        fail(error)
+
+
+@app.command()
+def doctor(
+    as_json: JsonOption = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if anything is missing or busy.")] = False,
+) -> None:
+    """Say what is installed for links to autopilots, which ports are busy and by whom, and what to do."""
+    from ironbird.links.doctor import examine
+
+    findings = examine()
+    if as_json:
+        typer.echo(json.dumps([finding.data() for finding in findings], indent=2))
+    else:
+        print_table({finding.name: finding.sentence() for finding in findings}, "Doctor")
+    if strict and not all(finding.good for finding in findings):
+        raise typer.Exit(1)
+
+
+@app.command()
 def bench(
     what: Annotated[str, typer.Argument(help="kernel: steps against JSBSim; campaign: whole flights.")] = "kernel",
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,

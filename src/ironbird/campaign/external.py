@@ -32,11 +32,14 @@ from ironbird.runtime.state import RunState, start
 from ironbird.runtime.stepper import Stepper
 from ironbird.vehicles.load import Vehicle, load_vehicle
 
+PILOT_S = 0.02  # of simulation time between two looks of the pilot
 TWIN_S = 5.0  # a twin is given the commands of this long after the start of a fault
 
 
 class Pilot(Protocol):
     """Whoever tells the control system what to do: looked at between steps."""
+
+    happenings: list[Happening]
 
     @property
     def finished(self) -> bool:
@@ -82,6 +85,7 @@ def fly_external(
     commands = np.zeros((round(until_s / model.step_s) // system.step_ticks + 2, len(rig.stepper.inputs)))
     begin = time.perf_counter()
     exchanges = 0
+    every = max(1, round(PILOT_S / (system.step_ticks * model.step_s)))
     pace = Pace(speed) if speed else None
     try:
         system.start(rig)
@@ -89,7 +93,7 @@ def fly_external(
             system.exchange(rig)
             commands[exchanges] = rig.stepper.inputs
             exchanges += 1
-            if pilot is not None:
+            if pilot is not None and exchanges % every == 0:
                 pilot.poll(rig)
                 if pilot.finished:
                     break
@@ -100,7 +104,7 @@ def fly_external(
     finally:
         system.stop()
     log, stop = rig.finish()
-    witnesses = _witnesses(model, seed, params, injections, state, commands[:exchanges], system.step_ticks, rig)
+    witnesses = _witnesses(model, seed, params, injections, state, commands[:exchanges], system, rig)
     log.meta = {
         "ironbird.vehicle": vehicle.id, "ironbird.seed": str(seed), "ironbird.model": model.model_hash,
         "ironbird.control": system.name, "ironbird.faults": "; ".join(i.describe() for i in injections),
@@ -109,7 +113,8 @@ def fly_external(
     return Flight(
         vehicle=vehicle, mission=mission, wind=wind, seed=seed, control=system.name, settings=dict(settings or {}),
         injections=injections, model=model, log=log, stop=stop, ended_s=stop.time_s if stop else rig.time_s,
-        wall_s=time.perf_counter() - begin, witnesses=witnesses, happenings=list(system.happenings),
+        wall_s=time.perf_counter() - begin, witnesses=witnesses,
+        happenings=sorted([*system.happenings, *(pilot.happenings if pilot else [])], key=lambda h: h.time_s),
     )  # fmt: skip
 
 
@@ -146,11 +151,16 @@ def _prepared(
 
 def _witnesses(
     model: CompiledModel, seed: int, params: Mapping[str, Number], injections: Sequence[Injection], flown: RunState,
-    commands: np.ndarray, step_ticks: int, rig: Rig,
+    commands: np.ndarray, system: ControlSystem, rig: Rig,
 ) -> list[Witness]:  # fmt: skip
     found = []
     first = 0
     for number, injection in enumerate(injections):
+        own = system.acted(injection)
+        if own is not None:  # the control system makes this sensor itself, and said when the fault began to act
+            found.append(Witness(injection, own.signal, own.unit, own.first_s, own.size, own.size, rig.time_s))
+            first += len(targets_in(model, injection))
+            continue
         fired = flown.fired[0][first] if injection.when else 0
         first += len(targets_in(model, injection))
         triggered_s = math.inf if fired < 0 else fired * model.step_s
@@ -163,7 +173,7 @@ def _witnesses(
             log_s=rig.stepper.plan.every * model.step_s,
         )  # fmt: skip
         for row in commands:
-            if not twin.step(step_ticks):
+            if not twin.step(system.step_ticks):
                 break
             twin.inputs[:] = row
         found.append(observe(injection, rig.stepper.log, 0, twin.finish(), 0, triggered_s, until_s))

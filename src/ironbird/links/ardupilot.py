@@ -278,7 +278,9 @@ class StateText:
         if self._pitot is not None:
             keys += ',"airspeed":%.5f'
         keys += ',"velocity_wind":[%.4f,%.4f,%.4f]'
-        self._winds = [rig.held(path) for path in flat.held.start if path.startswith("wind/") and path.endswith("wind_N")]
+        self._winds = [
+            rig.held(path) for path in flat.held.start if path.startswith("wind/") and path.endswith("wind_N")
+        ]
         if "wind/steady.velocity_N" in flat.p.start:
             self._winds.append(rig.state.params[0, rig.state.model.param_rows("wind/steady.velocity_N"), 0])
         self._wind, self._wind_tick = [0.0, 0.0, 0.0], 0

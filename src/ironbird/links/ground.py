@@ -42,8 +42,11 @@ MISSION_RESULTS = {
 EKF_FLAGS = {
     0x1: "attitude", 0x2: "horizontal velocity", 0x4: "vertical velocity", 0x8: "relative position",
     0x10: "absolute position", 0x20: "height", 0x40: "height above ground", 0x80: "constant position",
-    0x400: "GPS glitch", 0x800: "accelerometer error",
 }  # fmt: skip
+MORE_EKF_FLAGS = {
+    "px4": {0x400: "GPS glitch", 0x800: "accelerometer error"},
+    "ardupilot": {0x400: "not initialised", 0x8000: "GPS glitch"},
+}
 EKF_NEEDED = 0x1 | 0x2 | 0x4 | 0x10 | 0x20
 EKF_CONSTANT_POSITION = 0x80
 HEARTBEAT, SYS_STATUS, PARAM_VALUE, GPS_RAW_INT, GLOBAL_POSITION, MISSION_REQUEST, MISSION_CURRENT = (
@@ -250,7 +253,7 @@ class Pilot:
         else:  # a copter refuses to arm in AUTO, and starts the mission on this command only
             yield from self._set_mode("ALT_HOLD" if self.kind == "sub" else "GUIDED")
             yield from self._arm()
-            yield from self._ask("start of the mission", MISSION_START, 0, len(self.plan))
+            yield from self._ask("start of the mission", MISSION_START)  # from item to item is refused
 
     def _take_off(self) -> Script:
         home_m = self.home[2] if self.home is not None else 0.0
@@ -354,7 +357,8 @@ class Pilot:
                 yield
 
     def _set_param(self, name: str, value: float) -> Script:
-        step = self._begin(f"parameter {name}", 60, 60)
+        step = self._begin(f"parameter {name}", 30, 10)
+        step.note = "no answer: is the name right for this version?"
         self._values.pop(name, None)
         key = name.encode()
         yield from self._repeat(
@@ -521,8 +525,9 @@ class Pilot:
     def _take_estimator(self, flags: int) -> None:
         if flags == self.ekf_flags:
             return
-        gained = [text for bit, text in EKF_FLAGS.items() if flags & bit and not self.ekf_flags & bit]
-        lost = [text for bit, text in EKF_FLAGS.items() if self.ekf_flags & bit and not flags & bit]
+        names = EKF_FLAGS | MORE_EKF_FLAGS[self.autopilot]
+        gained = [text for bit, text in names.items() if flags & bit and not self.ekf_flags & bit]
+        lost = [text for bit, text in names.items() if self.ekf_flags & bit and not flags & bit]
         self.ekf_flags = flags
         words = [f"{sign}{text}" for sign, texts in (("+", gained), ("-", lost)) for text in texts]
         if words:

@@ -1,7 +1,7 @@
 """MAVLink 2 in the hot path: messages of the simulator link packed in one call, and frames found in a byte stream.
 
 Layouts, checksum seeds and framing are those of [MAVLink2]; fields stand in the order of the wire (by size, extensions
-last). Trailing zeros of a payload are cut when packed and filled in when unpacked. Checksums and framing are native code.
+last). Trailing zeros of a payload are cut when packed and filled in when unpacked. Checksums and framing are native.
 Not modelled: signatures are skipped, not checked.
 """
 
@@ -139,7 +139,9 @@ class Parser:
 
     MOST = 64  # frames found in one go
 
-    def __init__(self) -> None:
+    def __init__(self, *, count_lost: bool = False) -> None:
+        self.lost = 0  # frames that are missing by their numbers, if they are counted
+        self._last: dict[tuple[int, int], int] | None = {} if count_lost else None  # number by sender
         self.skipped = 0  # bytes that belong to no frame
         self.broken = 0  # what began like a frame, with a wrong checksum or an unknown id
         self._rest = b""
@@ -165,9 +167,19 @@ class Parser:
             for number in range(count):
                 start, length, id_, sysid, compid = self._found[ROW * number : ROW * (number + 1)]
                 frames.append((id_, data[start : start + length], sysid, compid))
+                if self._last is not None:
+                    self._count(data, start, length, (sysid, compid))
             data = data[self._used.value :]
             if count < self.MOST:
                 break
         self._rest = data
         self.skipped, self.broken = self._tally
         return frames
+
+    def _count(self, data: bytes, start: int, length: int, sender: tuple[int, int]) -> None:
+        second = start >= 10 and data[start - 10] == 0xFD and data[start - 9] == length  # else MAVLink 1
+        number = data[start - 6] if second else data[start - 4]
+        assert self._last is not None
+        if sender in self._last:
+            self.lost += (number - self._last[sender] - 1) % 256
+        self._last[sender] = number

@@ -316,7 +316,9 @@ def _parse_lines(text: str, where: str) -> Plan:
         index, _, frame, command = (_column(numbers, column, at) for column in range(4))
         values = numbers[4:11]
         if index == 0 and not items and home is None and frame == ABSOLUTE and command == WAYPOINT:
-            home = Home(*_place(values[4], values[5], values[6], at))  # by custom the first row is home, not a place to fly to
+            home = Home(
+                *_place(values[4], values[5], values[6], at)
+            )  # by custom the first row is home, not a place to fly to
             continue
         items.append(_item(command, _frame(frame, f"{at}, column 3"), values, at))
         if len(items) > ITEMS_MOST:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ironbird.errors import LinkError
+from ironbird.faults.spec import Injection
 from ironbird.links.rig import Rig
 
 
@@ -17,6 +18,16 @@ class Happening:
     time_s: float
     kind: str  # mode, armed, text, failsafe, estimator, ...
     text: str
+
+
+@dataclass(frozen=True)
+class OwnWitness:
+    """That a fault acted inside the control system: what shows it, from when on (NaN: it did not), how much."""
+
+    signal: str
+    unit: str
+    first_s: float
+    size: float
 
 
 @dataclass
@@ -52,6 +63,10 @@ class ControlSystem(ABC):
     @abstractmethod
     def stop(self) -> None:
         """End it and leave nothing behind: no process, port or temporary file. May be called twice."""
+
+    def acted(self, injection: Injection) -> OwnWitness | None:
+        """The witness of a fault that this control system makes itself; None if it acts in the vehicle, as most do."""
+        return None
 
     def note(self, rig: Rig, kind: str, text: str) -> None:
         """Record something that it said or did."""

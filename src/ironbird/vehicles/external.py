@@ -21,10 +21,10 @@ def cut_control(diagram: Diagram) -> Diagram:
     while needed:  # what the vehicle itself cannot do without, such as a turned frame, is no control system
         path = needed.pop()
         for name, port in kept[path].inputs.items():
-            if port.default is None and not f"{path}.{name}".endswith(LATCH):
+            if not f"{path}.{name}".endswith(LATCH):
                 for source in diagram.links.get(f"{path}.{name}", ()):
                     owner = source.rpartition(".")[0]
-                    if owner not in kept:
+                    if owner not in kept and (port.default is None or owner.startswith("surface/")):
                         kept[owner] = diagram.blocks[owner]
                         needed.append(owner)
 

@@ -28,9 +28,11 @@ BY_POSITION, BY_VELOCITY, BY_ATTITUDE, BY_RATE, BLIND = range(5)
 
 ARRIVED_M = 1.0  # distance of the vehicle from a waypoint that counts as reached
 ON_GROUND_S = 1.0  # standing this long with the set-point below ends a landing
-GROUNDED_S = 0.1  # after this the motors go to idle
+GROUNDED_S = 0.2  # after this the motors go to idle
 SINK_BELOW_M = 1.0  # how far the set-point may lead the vehicle down in a landing
-STANDS_MPS = 0.15
+PRESSED_M = 0.6  # how far below a standing vehicle the set-point is; in a descent it leads by about half of that
+PRESS = 4.0  # times the landing speed, of the set-point of a vehicle that does not sink
+STANDS_MPS = 0.15  # a vehicle that sinks more slowly is held up
 
 
 class Navigator(Block):
@@ -210,8 +212,11 @@ class Navigator(Block):
         top = ca.fmin(p.cruise_speed, ca.sqrt(2 * p.acceleration * distance))
         speed = ca.fmin(x.speed + p.acceleration * dt, top)
         fly = x.point + away * (ca.fmin(speed * dt, distance) / ca.fmax(distance, 1e-9))
-        # Landing: straight down, never far below the vehicle
-        low = ca.fmin(x.point[2] + p.landing_speed * dt, u.p_NB_N[2] + SINK_BELOW_M)
+        # Landing: straight down, never far below the vehicle; faster when something holds the vehicle up, so that ground
+        # is told from a gust soon. It may still slide or lean into the wind.
+        held_up = u.v_NB_N[2] < STANDS_MPS
+        drop = p.landing_speed * ca.if_else(held_up, PRESS, 1)
+        low = ca.fmin(x.point[2] + drop * dt, u.p_NB_N[2] + SINK_BELOW_M)
         point = ca.if_else(landing, ca.vertcat(x.point[:2], low), fly)
         # On the ground, without position or under velocity control the point stays with the vehicle
         loose = ca.logic_or(mode < TAKE_OFF, mode >= DESCEND)
@@ -221,8 +226,7 @@ class Navigator(Block):
         gap = item[:3] - u.p_NB_N
         there = ca.logic_and(distance < 0.05, ca.dot(gap, gap) < ARRIVED_M**2)
         there = ca.logic_and(mode == MISSION, there)
-        still = ca.dot(u.v_NB_N, u.v_NB_N) < STANDS_MPS**2
-        pressed = ca.logic_and(still, x.point[2] - u.p_NB_N[2] > 0.9 * SINK_BELOW_M)
+        pressed = ca.logic_and(held_up, x.point[2] - u.p_NB_N[2] > PRESSED_M)
         stands = ca.if_else(mode == DESCEND, ca.fabs(u.v_NB_N[2]) < STANDS_MPS, pressed)
         settling = ca.logic_or(landing, mode == DESCEND)
         counts = ca.if_else(settling, stands, there)

@@ -1,0 +1,203 @@
+"""Every output of ArduPilot moves the vehicle the way ArduPilot means it: up is to the right, nose up, forward."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ironbird.errors import LinkError
+from ironbird.links.ardupilot_channels import (
+    AILERON,
+    ELEVATOR,
+    ELEVON_LEFT,
+    ELEVON_RIGHT,
+    FRAMES,
+    GROUND_STEERING,
+    RUDDER,
+    THROTTLE,
+    THROTTLE_LEFT,
+    THROTTLE_RIGHT,
+    Channel,
+    Wiring,
+    find_frame,
+    motor_function,
+    wire,
+)
+from ironbird.links.rig import Rig, make_rig
+from ironbird.vehicles.load import load_spec
+from ironbird.vehicles.templates.multicopter import RotorTable
+
+
+def rates_after(vehicle: str, pwm: dict[int, int], speed_mps: float = 0.0, time_s: float = 0.15) -> np.ndarray:
+    """Change of angular velocity by outputs (by number) against all outputs in the middle or at zero."""
+    return _state_after(vehicle, pwm, speed_mps, time_s)[1] - _state_after(vehicle, {}, speed_mps, time_s)[1]
+
+
+def _state_after(vehicle: str, pwm: dict[int, int], speed_mps: float, time_s: float) -> tuple[np.ndarray, np.ndarray]:
+    rig = make_rig(vehicle, until_s=time_s, log=[])
+    wiring = wire(rig.vehicle.spec)
+    _lift_off(rig, speed_mps)
+    for channel in wiring.channels:
+        rest = 1000 if channel.kind in ("throttle", "launch") else 1500
+        rig.command(channel.place, channel.command(pwm.get(channel.number, rest)))
+    while rig.step(10):
+        pass
+    return rig.truth("p").copy(), rig.truth("w").copy() if "body.w" in rig.state.model.flat.x.start else np.zeros(3)
+
+
+def _lift_off(rig: Rig, speed_mps: float) -> None:
+    """In the air, with the nose to the north and forward speed."""
+    if speed_mps:
+        p = rig.state.get("body.p")
+        rig.state.set_state("body.p", [p[0], p[1], -100.0])
+        rig.state.set_state("body.q", [1.0, 0.0, 0.0, 0.0])
+        rig.state.set_state("body.v", [speed_mps, 0.0, 0.0])
+        if "catapult.gone" in rig.state.model.states():
+            rig.state.set_state("catapult.gone", 1.0)
+
+
+WINGS = {"aerosonde": 30.0, "zagi": 15.0, "px4_plane": 18.0, "vtol_standard": 18.0}
+
+
+@pytest.mark.parametrize("vehicle", WINGS)
+def test_surfaces_roll_right_pitch_up_and_yaw_right(vehicle: str) -> None:
+    functions: dict[int, list[Channel]] = {}
+    for channel in wire(load_spec(vehicle)).channels:
+        functions.setdefault(channel.function, []).append(channel)
+    seen = 0
+    for function, axis in ((AILERON, 0), (ELEVATOR, 1), (RUDDER, 2)):
+        for channel in functions.get(function, []):
+            # One output of several: a share of the axis, but its own sign
+            assert rates_after(vehicle, {channel.number: 1800}, WINGS[vehicle])[axis] > 0.01
+            seen += 1
+    if ELEVON_LEFT in functions:  # up is trailing edge up [ArduPilotCode]: nose up, and roll to the own side
+        for function, side in ((ELEVON_LEFT, -1.0), (ELEVON_RIGHT, 1.0)):
+            (channel,) = functions[function]
+            change = rates_after(vehicle, {channel.number: 1800}, WINGS[vehicle])
+            assert change[1] > 0.01 and side * change[0] > 0.01
+            seen += 1
+    assert seen >= 2 and len(functions[THROTTLE]) >= 1
+
+
+def test_the_tail_servo_of_a_tricopter_yaws_right() -> None:
+    spin = {1: 1700, 2: 1700, 4: 1700}
+    up = rates_after("tri_y", spin | {7: 1800})
+    down = rates_after("tri_y", spin | {7: 1200})
+    assert up[2] - down[2] > 0.05
+
+
+@pytest.mark.parametrize(
+    ("vehicle", "left", "right"), [("boat_otter", THROTTLE_LEFT, THROTTLE_RIGHT), ("rover_differential", 73, 74)]
+)
+def test_more_on_the_left_turns_to_the_right(vehicle: str, left: int, right: int) -> None:
+    numbers = {channel.function: channel.number for channel in wire(load_spec(vehicle)).channels}
+    rig = make_rig(vehicle, until_s=2.0, log=[])
+    for channel in wire(rig.vehicle.spec).channels:
+        rig.command(channel.place, channel.command(1800 if channel.number == numbers[left] else 1300))
+    while rig.step(10):
+        pass
+    if "body.yaw" in rig.state.model.flat.x.start:
+        heading = float(rig.truth("yaw")[0])
+    else:
+        q = rig.truth("q")
+        heading = 2 * float(q[0] * q[3] + q[1] * q[2])
+    assert heading > 0.05
+    assert numbers[right] != numbers[left]
+
+
+def test_a_car_steers_right_drives_and_brakes_with_one_throttle() -> None:
+    rig = make_rig("car_escort", until_s=6.0, log=[])
+    wiring = wire(rig.vehicle.spec)
+    steering = next(channel for channel in wiring.channels if channel.function == GROUND_STEERING)
+
+    def drive(throttle: int, until_s: float) -> float:
+        for channel in wiring.channels:
+            rig.command(channel.place, channel.command(1700 if channel is steering else throttle))
+        while rig.time_s < until_s and rig.step(10):
+            pass
+        return float(rig.truth("v")[0])
+
+    assert drive(1900, 3.0) > 2.0
+    assert float(rig.truth("yaw")[0]) > 0.02
+    fast = float(rig.truth("v")[0])
+    assert drive(1000, 5.9) < 0.5 * fast
+
+
+def test_outputs_of_a_submarine_do_what_its_frame_says() -> None:
+    # [ArduPilotCode] AP_Motors6DOF: yaw drives outputs 1 and 4 up and 2 and 3 down; 5 and 7 up rolls to the right
+    def push(pwm: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
+        return _state_after("rov_bluerov2_heavy", pwm, 0.0, 0.4)
+
+    still = push({})
+    assert (push({1: 1700, 4: 1700, 2: 1300, 3: 1300})[1] - still[1])[2] > 0.02
+    assert (push({5: 1700, 7: 1700, 6: 1300, 8: 1300})[1] - still[1])[0] > 0.02
+    assert (push({7: 1700, 8: 1700, 5: 1300, 6: 1300})[1] - still[1])[1] > 0.02
+    assert (push({1: 1300, 2: 1300, 3: 1700, 4: 1700})[0] - still[0])[0] > 0.005
+    assert (push({1: 1700, 3: 1700, 2: 1300, 4: 1300})[0] - still[0])[1] > 0.005
+    assert (push({5: 1300, 6: 1300, 7: 1300, 8: 1300})[0] - still[0])[2] < -0.005  # throttle up
+
+
+@pytest.mark.parametrize(
+    ("vehicle", "frame"),
+    [
+        ("quad_f450", (1, 1)), ("quad_plus", (1, 0)), ("hexa_x", (2, 1)), ("hexa_plus", (2, 0)), ("octo_x", (3, 1)),
+        ("octo_plus", (3, 0)), ("octo_coax", (4, 1)), ("hexa_coax", (5, 10)), ("tri_y", (7, 0)),
+    ],
+)  # fmt: skip
+def test_multicopters_of_the_catalogue_are_frames_of_ardupilot(vehicle: str, frame: tuple[int, int]) -> None:
+    wiring = wire(load_spec(vehicle))
+    assert (wiring.frame_class, wiring.frame_type) == frame
+    assert len({channel.number for channel in wiring.channels}) == len(wiring.channels)
+
+
+def test_quad_x_has_the_motor_order_of_the_manual() -> None:
+    # front right CCW, rear left CCW, front left CW, rear right CW
+    channels = {channel.place: channel.number for channel in wire(load_spec("quad_f450")).channels}
+    names = {rotor.name: n for n, rotor in enumerate(load_spec("quad_f450").rotor, start=1)}  # type: ignore[attr-defined]
+    order = [channels[f"rotor/{names[name]}"] for name in ("front_right", "rear_left", "front_left", "rear_right")]
+    assert order == [1, 2, 3, 4]
+
+
+def test_rotors_in_any_order_are_found_at_their_places() -> None:
+    generator = np.random.default_rng(3)
+    for frame_class, frame_type, motors in FRAMES:
+        order = generator.permutation(len(motors))
+        rotors = [
+            RotorTable(
+                name=f"r{i}", spin=motors[i][1],  # type: ignore[arg-type]
+                position_B_m=[0.3 * np.cos(np.radians(motors[i][0])), 0.3 * np.sin(np.radians(motors[i][0])), 0.0],
+            )
+            for i in order
+        ]  # fmt: skip
+        assert find_frame(rotors) == (frame_class, frame_type, [int(i) + 1 for i in order])
+
+
+def test_rotors_that_no_frame_has_are_refused_with_their_places() -> None:
+    rotors = [RotorTable(name=f"r{i}", spin="cw", position_B_m=[0.2, 0.1 * i, 0.0]) for i in range(4)]
+    with pytest.raises(LinkError, match="no frame with rotors at 0 deg cw"):
+        find_frame(rotors)
+
+
+@pytest.mark.parametrize("vehicle", ["auv_remus100", "boat_cybership2", "vtol_tailsitter", "tiltrotor_provant"])
+def test_vehicles_without_a_frame_say_so(vehicle: str) -> None:
+    with pytest.raises(LinkError, match=f"vehicle '{vehicle}'"):
+        wire(load_spec(vehicle))
+
+
+@pytest.mark.parametrize(
+    ("kind", "pwm", "command"),
+    [
+        ("throttle", 1000, 0.0), ("throttle", 1750, 0.75), ("throttle", 2200, 1.0), ("throttle", 0, 0.0),
+        ("both_ways", 1500, 0.0), ("both_ways", 1000, -1.0), ("both_ways", 1900, 0.8), ("both_ways", 0, 0.0),
+        ("forward", 1250, 0.0), ("forward", 1750, 0.5), ("backward", 1250, 0.5), ("backward", 1750, 0.0),
+        ("launch", 1000, 0.0), ("launch", 1400, 1.0),
+    ],
+)  # fmt: skip
+def test_pulse_widths_become_commands(kind: str, pwm: int, command: float) -> None:
+    assert Channel(1, "x", 1, kind).command(pwm) == pytest.approx(command)  # type: ignore[arg-type]
+    assert Channel(1, "x", 1, kind, reverse=True).command(pwm) == pytest.approx(-command)  # type: ignore[arg-type]
+
+
+def test_motor_functions_have_their_two_ranges() -> None:
+    assert [motor_function(motor) for motor in (1, 8, 9, 12)] == [33, 40, 82, 85]
+    assert Wiring("arducopter", ()).frame_class == 0

@@ -1,0 +1,179 @@
+"""Our MAVLink codec against pymavlink's."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymavlink.dialects.v10 import common as common1
+from pymavlink.dialects.v20 import common
+
+from ironbird.links import mavlink
+from ironbird.links.mavlink import CRC_EXTRA, MESSAGES, Message, Packer, Parser, checksum
+
+WHOLE = {"B": (0, 255), "b": (-128, 127), "H": (0, 2**16 - 1), "h": (-(2**15), 2**15 - 1), "I": (0, 2**32 - 1)}
+WHOLE |= {"i": (-(2**31), 2**31 - 1), "Q": (0, 2**64 - 1)}
+
+
+def letters(layout: str) -> str:
+    """A struct format with its counts written out."""
+    text, count = "", ""
+    for letter in layout:
+        if letter.isdigit():
+            count += letter
+        else:
+            text += letter * int(count or 1)
+            count = ""
+    return text
+
+
+def fields_of(message: Message) -> st.SearchStrategy[tuple[Any, ...]]:
+    """Any content of a message, many zeros included."""
+    kinds = {letter: st.integers(*bounds) for letter, bounds in WHOLE.items()}
+    return st.tuples(
+        *(st.just(0) | (st.floats(width=32) if letter == "f" else kinds[letter]) for letter in letters(message.layout))
+    )
+
+
+def content(message: Any) -> list[Any]:
+    """pymavlink's fields in the order of the wire, arrays laid out."""
+    values: list[Any] = []
+    for name in type(message).ordered_fieldnames:
+        value = getattr(message, name)
+        values += value if isinstance(value, list) else [value]
+    return values
+
+
+def same(ours: Any, theirs: Any) -> bool:
+    """Equal, or neither is a number."""
+    return all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(ours, theirs, strict=True))
+
+
+def by_pymavlink(codec: Any, id_: int, values: Any) -> bytes:
+    """A frame that pymavlink packs from fields in the order of the wire."""
+    kind = common.mavlink_map[id_]
+    named, at = {}, 0
+    for name, length in zip(kind.ordered_fieldnames, kind.array_lengths, strict=True):
+        named[name] = list(values[at : at + length]) if length else values[at]
+        at += length or 1
+    return bytes(kind(**named).pack(codec))
+
+
+def test_checksum_of_the_catalogue() -> None:
+    assert checksum(b"123456789") == 0x6F91  # check value of CRC-16/MCRF4XX
+
+
+def test_seeds_are_those_of_the_dialect() -> None:
+    assert {id_: kind.crc_extra for id_, kind in common.mavlink_map.items()} == CRC_EXTRA
+
+
+@pytest.mark.parametrize("message", MESSAGES.values(), ids=lambda m: m.name)
+@given(data=st.data())
+def test_what_we_pack_pymavlink_reads(message: Message, data: st.DataObject) -> None:
+    values = data.draw(fields_of(message))
+    packer = Packer(7, 9)
+    packer.add(message, *values)
+    frame = bytes(packer.take())
+    read = common.MAVLink(None).parse_buffer(frame)
+    assert read is not None and len(read) == 1
+    assert read[0].get_type() == message.name
+    assert (read[0].get_srcSystem(), read[0].get_srcComponent()) == (7, 9)
+    assert same(values, content(read[0]))
+    assert frame == by_pymavlink(common.MAVLink(None, 7, 9), message.id, values)  # to the last byte
+
+
+@pytest.mark.parametrize("message", MESSAGES.values(), ids=lambda m: m.name)
+@given(data=st.data())
+def test_what_pymavlink_packs_we_read(message: Message, data: st.DataObject) -> None:
+    values = data.draw(fields_of(message))
+    cut = data.draw(st.integers(0, 30))
+    frame = by_pymavlink(common.MAVLink(None, 3, 4), message.id, values)
+    parser = Parser()
+    frames = parser.feed(frame[:cut]) + parser.feed(frame[cut:])
+    assert [(f[0], f[2], f[3]) for f in frames] == [(message.id, 3, 4)]
+    assert same(message.unpack(frames[0][1]), values)
+    assert parser.skipped == parser.broken == 0
+
+
+def test_every_message_of_the_dialect_is_found() -> None:
+    codec = common.MAVLink(None, 1, 1)
+    stream, sent = b"", []
+    for id_, kind in sorted(common.mavlink_map.items()):
+        count = len(letters(kind.unpacker.format[1:].replace("s", "")))
+        if "s" in kind.unpacker.format:  # texts: pack the bytes themselves
+            payload = bytes(range(1, kind.unpacker.size + 1 if kind.unpacker.size < 255 else 255))
+            head = struct.pack("<BBBBBB", len(payload), 0, 0, 5, 1, 1) + id_.to_bytes(3, "little")
+            body = head + payload
+            seed = checksum(bytes([kind.crc_extra]), checksum(body))
+            stream += b"\xfd" + body + seed.to_bytes(2, "little")
+        else:
+            stream += by_pymavlink(codec, id_, [1] * count)
+        sent.append(id_)
+    parser = Parser()
+    assert [f[0] for f in parser.feed(stream)] == sent
+    assert parser.skipped == 0
+
+
+def test_frames_of_mavlink_1_are_read() -> None:
+    frame = common1.MAVLink_heartbeat_message(2, 12, 81, 5, 4, 3).pack(common1.MAVLink(None, 5, 6), force_mavlink1=True)
+    assert frame[0] == 0xFE
+    [(id_, payload, sysid, compid)] = Parser().feed(bytes(frame))
+    assert (id_, sysid, compid) == (0, 5, 6)
+    assert mavlink.HEARTBEAT.unpack(payload) == (5, 2, 12, 81, 4, 3)
+
+
+def test_the_signature_of_a_frame_is_skipped() -> None:
+    codec = common.MAVLink(None, 1, 1)
+    codec.signing.secret_key = bytes(32)
+    codec.signing.sign_outgoing = True
+    codec.signing.link_id, codec.signing.timestamp = 1, 1
+    signed = bytes(common.MAVLink_heartbeat_message(2, 12, 81, 5, 4, 3).pack(codec))
+    assert signed[2] & 1 and len(signed) == 12 + 9 + 13
+    parser = Parser()
+    assert len(parser.feed(signed + signed)) == 2
+    assert parser.skipped == 0
+
+
+def test_a_wrong_checksum_is_no_frame() -> None:
+    packer = Packer()
+    packer.add(mavlink.HEARTBEAT, 5, 2, 12, 81, 4, 3)
+    frame = bytes(packer.take())
+    for place in range(1, len(frame)):
+        broken = bytearray(frame)
+        broken[place] ^= 0x10
+        parser = Parser()
+        assert parser.feed(bytes(broken) + bytes(300)) == []
+        assert parser.skipped > 0
+
+
+@given(before=st.binary(max_size=60), after=st.binary(max_size=60))
+def test_a_frame_between_garbage_is_found(before: bytes, after: bytes) -> None:
+    packer = Packer()
+    packer.add(mavlink.HIL_ACTUATOR_CONTROLS, 1234, 1, *[0.5] * 16, 129)
+    frame = bytes(packer.take())
+    parser = Parser()
+    frames = parser.feed(before + frame + after + bytes(600))  # a frame that only seems to begin ends in the zeros
+    assert mavlink.HIL_ACTUATOR_CONTROLS.id in [f[0] for f in frames]
+    assert parser.skipped >= len(before)
+
+
+@given(st.lists(st.one_of(st.binary(max_size=400), st.binary(max_size=40).map(lambda b: b"\xfd" + b)), max_size=20))
+def test_anything_can_be_fed(parts: list[bytes]) -> None:
+    parser = Parser()
+    total = 0
+    for part in parts:
+        for _, payload, _, _ in parser.feed(part):
+            total += len(payload)
+    assert parser.skipped + total <= sum(map(len, parts))
+
+
+def test_many_frames_in_one_read() -> None:
+    packer = Packer()
+    for number in range(100):
+        packer.add(mavlink.HEARTBEAT, number, 0, 0, 0, 0, 3)
+    frames = Parser().feed(bytes(packer.take()))
+    assert [mavlink.HEARTBEAT.unpack(f[1])[0] for f in frames] == list(range(100))
