@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ironbird.campaign_cli import campaign_app, case_app
-from ironbird.cli_parts import JsonOption, fail, print_table, progress_bar
+from ironbird.cli_parts import JsonOption, fail, print_table, progress_bar, settings_of, wind_of
 from ironbird.errors import IronbirdError, UnknownNameError
+from ironbird.links_cli import compare_autopilots, sitl_app
 
 if TYPE_CHECKING:
-    from ironbird.campaign.flight import Flight, Wind
-    from ironbird.model.signal import Number
+    from ironbird.campaign.flight import Flight
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,38 +28,12 @@ faults_app = typer.Typer(invoke_without_command=True)
 app.add_typer(faults_app, name="faults")
 app.add_typer(case_app, name="case")
 app.add_typer(campaign_app, name="campaign")
+app.add_typer(sitl_app, name="sitl")
+app.command("compare-autopilots")(compare_autopilots)
 
 VehicleArgument = Annotated[
     str, typer.Argument(help="A vehicle of the catalogue (see 'ironbird vehicles') or a TOML file.")
 ]
-
-
-def _wind(text: str | None, turbulence: float) -> Wind:
-    from ironbird.campaign.flight import Wind
-
-    if not text:
-        return Wind(turbulence_mps=turbulence)
-    parts = text.split(",")
-    try:
-        numbers = [float(part) for part in parts]
-    except ValueError:
-        raise IronbirdError(f"--wind '{text}': give SPEED or SPEED,FROM_DEG, for example 5,270") from None
-    if len(numbers) > 2 or not 0 <= numbers[0] <= 100:
-        raise IronbirdError(f"--wind '{text}': give SPEED (0 to 100 m/s) or SPEED,FROM_DEG, for example 5,270")
-    return Wind(numbers[0], numbers[1] if len(numbers) == 2 else 0.0, turbulence)
-
-
-def _settings(texts: list[str]) -> dict[str, Number]:
-    values: dict[str, Number] = {}
-    for text in texts:
-        path, equals, value = text.partition("=")
-        if not equals:
-            raise IronbirdError(f"--set '{text}': give PATH=VALUE, for example body.mass=1.6")
-        try:
-            values[path.strip()] = json.loads(value)
-        except json.JSONDecodeError:
-            raise IronbirdError(f"--set '{text}': '{value}' is not a number or a list of numbers") from None
-    return values
 
 
 WindOption = Annotated[
@@ -132,8 +106,8 @@ def fly(
             typer.echo(f"listening: ironbird tune {live.path.parent} PATH=VALUE", err=True)
         with progress_bar(f"flying {vehicle}") as update:
             flight = fly_mission(
-                vehicle, mission=mission, control=control, wind=_wind(wind, turbulence), seed=seed,
-                settings=_settings(set_ or []),
+                vehicle, mission=mission, control=control, wind=wind_of(wind, turbulence), seed=seed,
+                settings=settings_of(set_ or []),
                 faults=fault or [], until_s=until, progress=update, speed=speed, live=live,
                 tunings=read_tunings(replay) if replay else (),
             )  # fmt: skip
@@ -180,7 +154,7 @@ def tune(
     from ironbird.campaign.live import tune as tune_flight
 
     try:
-        time_s = tune_flight(folder, dict(_settings(values)))
+        time_s = tune_flight(folder, dict(settings_of(values)))
     except IronbirdError as error:
         fail(error)
     typer.echo(f"changed at {time_s:.3f} s of simulation time")
@@ -254,7 +228,7 @@ def trim_vehicle(vehicle: VehicleArgument, speed: SpeedOption = None, set_: SetO
     from ironbird.dynamics import level_trim
 
     try:
-        found = level_trim(vehicle, speed, settings=_settings(set_ or []))
+        found = level_trim(vehicle, speed, settings=settings_of(set_ or []))
     except IronbirdError as error:
         fail(error)
     print_table(found.rows(), f"{found.vehicle.spec.title}: trim")
@@ -268,7 +242,7 @@ def modes_of_vehicle(
     from ironbird.dynamics import level_trim, modes_at
 
     try:
-        found = modes_at(level_trim(vehicle, speed, settings=_settings(set_ or [])))
+        found = modes_at(level_trim(vehicle, speed, settings=settings_of(set_ or [])))
     except IronbirdError as error:
         fail(error)
     if as_json:

@@ -6,15 +6,17 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ironbird.compiler import native
-from ironbird.errors import IronbirdError
+from ironbird.errors import IronbirdError, LinkError
+from ironbird.links.ardupilot_process import find_program
+from ironbird.links.px4_process import find_px4
 
-PX4_VARIABLE, ARDUPILOT_VARIABLE = "IRONBIRD_PX4", "IRONBIRD_ARDUPILOT"
 PX4_VERSION = re.compile(rb"\0(v1\.\d{1,2}\.\d{1,2}(?:-[0-9A-Za-z.\-]{1,40})?)\0")
 ARDUPILOT_VERSION = re.compile(rb"Ardu(?:Copter|Plane|Rover|Sub) (V\d\.\d\.\d[0-9A-Za-z.\-]{0,20})\0")
 FIRMWARES = ("arducopter", "arduplane", "ardurover", "ardusub")
@@ -76,68 +78,42 @@ def ports() -> list[Port]:
     return found
 
 
-def examine(proc: Path = Path("/proc"), environ: Mapping[str, str] | None = None) -> list[Finding]:
+def examine(proc: Path = Path("/proc")) -> list[Finding]:
     """Look at everything."""
-    environ = os.environ if environ is None else environ
-    findings = [_px4(environ), *_ardupilot(environ), _compiler(), _program(
-        "browser", ("chromium", "chromium-browser", "google-chrome"), environ, "opens reports in tests",
-        "install chromium to have the pages tested",
-    ), _postgres(environ)]  # fmt: skip
+    browsers = ("chromium", "chromium-browser", "google-chrome")
+    findings = [
+        _autopilot("PX4", lambda: find_px4().binary, PX4_VERSION),
+        *(
+            _autopilot(f"ArduPilot {name.removeprefix('ardu')}", partial(find_program, name), ARDUPILOT_VERSION)
+            for name in FIRMWARES
+        ),
+        _compiler(),
+        _browser(browsers),
+        _postgres(),
+    ]
     busy = holders(proc)
     if busy is None:
         findings.append(Finding("ports", False, f"{proc}/net cannot be read", "ports are not checked on this system"))
         return findings
-    findings += [_port(port, busy.get((port.protocol, port.number), [])) for port in ports()]
+    free = [port for port in ports() if (port.protocol, port.number) not in busy]
+    findings += [_busy(port, busy[port.protocol, port.number]) for port in ports() if port not in free]
+    findings.append(Finding("free ports", True, ", ".join(f"{port.protocol} {port.number}" for port in free)))
     station = busy.get(("udp", 14550), [])
-    findings.append(
-        Finding(
-            "ground station (udp 14550)", True, f"{station[0]} listens" if station else "nobody listens; not needed"
-        )
-    )
+    text = f"{station[0]} listens" if station else "nobody listens; it is not needed"
+    findings.append(Finding("ground station (udp 14550)", True, text))
     return findings
 
 
 # ---------------------------------------------------------------------------------------------- programs
 
 
-def _px4(environ: Mapping[str, str]) -> Finding:
-    place = environ.get(PX4_VARIABLE, "")
-    cure = f"build PX4 with `make px4_sitl_default` and set {PX4_VARIABLE} to its folder build/px4_sitl_default"
-    if place:
-        folder = Path(place).expanduser()
-        program = next((p for p in (folder / "bin" / "px4", folder) if p.is_file() and os.access(p, os.X_OK)), None)
-        if program is None:
-            return Finding("PX4", False, f"{PX4_VARIABLE}={place} holds no bin/px4", cure)
-        if folder.is_dir() and not (folder / "etc").is_dir():
-            return Finding("PX4", False, f"{place} has no folder etc with its start-up files", cure)
-    else:
-        found = shutil.which("px4", path=environ.get("PATH", ""))
-        if found is None:
-            return Finding("PX4", False, f"not found: neither {PX4_VARIABLE} nor PATH has it", cure)
-        program = Path(found)
-    return Finding("PX4", True, f"{program}, version {version_in(program, PX4_VERSION) or 'unknown'}")
-
-
-def _ardupilot(environ: Mapping[str, str]) -> list[Finding]:
-    place = environ.get(ARDUPILOT_VARIABLE, "")
-    findings = []
-    for name in FIRMWARES:
-        target = name.removeprefix("ardu")
-        cure = (
-            f"build it with `./waf configure --board sitl && ./waf {target}` and set {ARDUPILOT_VARIABLE} "
-            "to build/sitl/bin"
-        )
-        path = Path(place).expanduser() / name if place else Path("/nonexistent")
-        if not path.is_file():
-            found = shutil.which(name, path=environ.get("PATH", ""))
-            if found is None:
-                where = f"neither {ARDUPILOT_VARIABLE}={place}" if place else f"neither {ARDUPILOT_VARIABLE}"
-                findings.append(Finding(f"ArduPilot {target}", False, f"not found: {where} nor PATH has it", cure))
-                continue
-            path = Path(found)
-        text = f"{path}, version {version_in(path, ARDUPILOT_VERSION) or 'unknown'}"
-        findings.append(Finding(f"ArduPilot {target}", os.access(path, os.X_OK), text))
-    return findings
+def _autopilot(name: str, find: Callable[[], Path], pattern: re.Pattern[bytes]) -> Finding:
+    try:
+        program = find()
+    except LinkError as error:
+        text, _, cure = str(error).partition(": set ")
+        return Finding(name, False, text, f"set {cure}" if cure else "")
+    return Finding(name, True, f"{program}, version {version_in(program, pattern) or 'unknown'}")
 
 
 def version_in(program: Path, pattern: re.Pattern[bytes]) -> str:
@@ -156,16 +132,18 @@ def _compiler() -> Finding:
         return Finding("compiler", False, str(error), "install the package ziglang, or set IRONBIRD_CC")
 
 
-def _program(name: str, programs: tuple[str, ...], environ: Mapping[str, str], use: str, cure: str) -> Finding:
+def _browser(programs: tuple[str, ...]) -> Finding:
     for program in programs:
-        found = shutil.which(program, path=environ.get("PATH", ""))
+        found = shutil.which(program)
         if found:
-            return Finding(name, True, f"{found}; {use}")
-    return Finding(name, False, f"not found; it {use}", cure)
+            return Finding("browser", True, f"{found}; opens report pages in tests")
+    return Finding(
+        "browser", False, "not found; it opens report pages in tests", "install chromium to have them tested"
+    )
 
 
-def _postgres(environ: Mapping[str, str]) -> Finding:
-    found = shutil.which("pg_ctl", path=environ.get("PATH", ""))
+def _postgres() -> Finding:
+    found = shutil.which("pg_ctl")
     candidates = [Path(found)] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
     if not candidates:
         return Finding(
@@ -178,13 +156,10 @@ def _postgres(environ: Mapping[str, str]) -> Finding:
 # ---------------------------------------------------------------------------------------------- ports
 
 
-def _port(port: Port, held_by: list[Holder]) -> Finding:
-    name = f"{port.protocol} {port.number}"
-    if not held_by:
-        return Finding(name, True, f"free ({port.used_for})")
+def _busy(port: Port, held_by: list[Holder]) -> Finding:
     who = ", ".join(map(str, held_by))
     cure = "end it, or use another instance" if port.ours else "an autopilot is running already; end it"
-    return Finding(name, False, f"busy ({port.used_for}): {who}", cure)
+    return Finding(f"{port.protocol} {port.number}", False, f"busy ({port.used_for}): {who}", cure)
 
 
 def holders(proc: Path = Path("/proc")) -> dict[tuple[str, int], list[Holder]] | None:
@@ -206,8 +181,7 @@ def holders(proc: Path = Path("/proc")) -> dict[tuple[str, int], list[Holder]] |
     if not seen:
         return None
     found: dict[tuple[str, int], list[Holder]] = {}
-    wanted = {key: inode for inode, key in inodes.items()}
-    owners = _owners(proc, set(wanted.values()))
+    owners = _owners(proc, set(inodes))
     for inode, key in inodes.items():
         holder = owners.get(inode, Holder(0, ""))
         if holder not in found.setdefault(key, []):

@@ -461,7 +461,7 @@ class Pilot:
         elif self._system == 0 or message.get_srcSystem() != self._system:
             return
         elif kind == SYS_STATUS:
-            self._health = message.onboard_control_sensors_health & message.onboard_control_sensors_present
+            self._health = message.onboard_control_sensors_health
         elif kind == GPS_RAW_INT:
             self.gps_fix = message.fix_type
         elif kind == GLOBAL_POSITION:
@@ -534,15 +534,16 @@ class Pilot:
             self._note("estimator", ", ".join(words))
 
     def _take_reached(self, number: int) -> None:
-        self.reached = number
-        self._note("item", f"item {number} reached")
+        if number != self.reached:
+            self.reached = number
+            self._note("item", f"item {number} reached")
         if number >= len(self._items()) - 1:
             self.mission_done = True
 
     def _take_text(self, message: Any) -> None:
         chunk = getattr(message, "id", 0)
         text = message.text if isinstance(message.text, str) else message.text.decode(errors="replace")
-        text = text.rstrip("\0")
+        text = text.rstrip("\0\t ")
         if chunk:  # long texts come in pieces of 50 bytes
             text = self._texts.pop(chunk, "") + text
             if len(message.text) >= 50:

@@ -27,6 +27,7 @@ LAST_LINES = 5
 INSTANCES = range(10)  # beyond, PX4 sends to one port for all
 SIMULATOR_PORT, PILOT_PORT = 4560, 14540  # TCP that PX4 connects to; UDP that it sends to
 PX4_PORTS = (14580, 18570, 14280, 13030)  # UDP that PX4 binds, plus the instance
+LOCKS = Path("/tmp")  # PX4 keeps a lock and a socket per instance here
 FLOCK = "hhqqi"  # struct flock of Linux: type, whence, start, length, process
 GOODBYE_S = 3.0  # for writing its log
 
@@ -79,7 +80,7 @@ def _bind(kind: int, port: int) -> socket.socket | None:
 def px4_runs(instance: int) -> bool:
     """Whether some PX4 holds the lock of an instance, even one whose ports cannot be seen from here."""
     try:
-        with open(f"/tmp/px4_lock-{instance}", "r+b") as lock:
+        with (LOCKS / f"px4_lock-{instance}").open("r+b") as lock:
             asked = struct.pack(FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
             found = struct.unpack(FLOCK, fcntl.fcntl(lock, fcntl.F_GETLK, asked))
     except OSError:
@@ -108,7 +109,7 @@ def open_port(instance: int | None) -> tuple[int, socket.socket]:
             continue
         blocked = [f"UDP {port + number}" for port in PX4_PORTS if not _udp_free(port + number)]
         if px4_runs(number):
-            blocked.append(f"/tmp/px4_lock-{number}")
+            blocked.append(str(LOCKS / f"px4_lock-{number}"))
         if not blocked:
             return number, server
         server.close()
@@ -203,7 +204,7 @@ class Px4Process:
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             if not px4_runs(self._instance):  # it removes this itself unless it had to be killed
-                Path(f"/tmp/px4-sock-{self._instance}").unlink(missing_ok=True)
+                (LOCKS / f"px4-sock-{self._instance}").unlink(missing_ok=True)
         folder, self.folder = self.folder, None
         if folder is not None:
             if self.keep is not None:

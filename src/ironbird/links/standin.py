@@ -135,8 +135,9 @@ class ReferenceAutopilot:
 class Px4Side:
     """What PX4 does with the messages of the simulator link."""
 
-    def __init__(self, pilot: ReferenceAutopilot) -> None:
+    def __init__(self, pilot: ReferenceAutopilot, *, alone: bool = False) -> None:
         self.pilot = pilot
+        self._places = (1, 2, 3) if alone else ()  # with one sensor of each kind, it stands in for the others
         airframe = airframe_of(pilot.vehicle)
         if airframe.turn is not None or airframe.acoustic:
             raise LinkError(f"vehicle '{pilot.vehicle.id}': the stand-in speaks for vehicles with PX4's own axes only")
@@ -170,12 +171,13 @@ class Px4Side:
         if unit == 1:
             self.time_us = time_us
         now_s, pilot = self._now_s, self.pilot
-        if updated & ACCEL == ACCEL:
-            pilot.sample(f"imu/{unit}/accel_fault", values[1:4], now_s)
-        if updated & GYRO == GYRO:
-            pilot.sample(f"imu/{unit}/gyro_fault", values[4:7], now_s)
-        if updated & MAG == MAG:
-            pilot.sample(f"mag/{unit}/fault", [value * GAUSS_T for value in values[7:10]], now_s)
+        for place in self._places or (unit,):
+            if updated & ACCEL == ACCEL:
+                pilot.sample(f"imu/{place}/accel_fault", values[1:4], now_s)
+            if updated & GYRO == GYRO:
+                pilot.sample(f"imu/{place}/gyro_fault", values[4:7], now_s)
+            if updated & MAG == MAG:
+                pilot.sample(f"mag/{place}/fault", [value * GAUSS_T for value in values[7:10]], now_s)
         if updated & BARO == BARO:
             pilot.sample(f"baro/{unit}/altitude", float(altitude_of(ca.SX(values[10] * 100.0))), now_s)
         if updated & DIFF_PRESSURE:
@@ -188,11 +190,12 @@ class Px4Side:
     def _take_fix(self, values: tuple[Any, ...]) -> None:
         _, latitude, longitude, height, eph, epv, _, *velocity = values[:10]
         kind, unit = values[11], values[13] + 1
-        self.pilot.fix(
-            unit, to_local(self._home, latitude * 1e-7, longitude * 1e-7, height * 1e-3),
-            [value * 0.01 for value in velocity], self._now_s, kind=float(kind),
-            eph_m=eph * 0.01, epv_m=epv * 0.01,
-        )  # fmt: skip
+        for place in self._places or (unit,):
+            self.pilot.fix(
+                place, to_local(self._home, latitude * 1e-7, longitude * 1e-7, height * 1e-3),
+                [value * 0.01 for value in velocity], self._now_s, kind=float(kind), eph_m=eph * 0.01,
+                epv_m=epv * 0.01,
+            )  # fmt: skip
 
     def run(self) -> None:
         """Have the control system catch up with the clock."""
@@ -248,7 +251,7 @@ def run_px4_stream(
 ) -> Px4Side:
     """As a board on a cable: sensors come when they come, controls leave by its own clock; until it hangs up."""
     os.set_blocking(handle, False)
-    side, parser, packer = Px4Side(pilot), mavlink.Parser(), mavlink.Packer()
+    side, parser, packer = Px4Side(pilot, alone=True), mavlink.Parser(), mavlink.Packer()
     heard = time.monotonic()
     due = heard
     while True:

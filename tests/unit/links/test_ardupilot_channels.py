@@ -28,7 +28,7 @@ from ironbird.vehicles.load import load_spec
 from ironbird.vehicles.templates.multicopter import RotorTable
 
 
-def rates_after(vehicle: str, pwm: dict[int, int], speed_mps: float = 0.0, time_s: float = 0.15) -> np.ndarray:
+def rates_after(vehicle: str, pwm: dict[int, int], speed_mps: float = 0.0, time_s: float = 0.05) -> np.ndarray:
     """Change of angular velocity by outputs (by number) against all outputs in the middle or at zero."""
     return _state_after(vehicle, pwm, speed_mps, time_s)[1] - _state_after(vehicle, {}, speed_mps, time_s)[1]
 
@@ -56,7 +56,7 @@ def _lift_off(rig: Rig, speed_mps: float) -> None:
             rig.state.set_state("catapult.gone", 1.0)
 
 
-WINGS = {"aerosonde": 30.0, "zagi": 15.0, "px4_plane": 18.0, "vtol_standard": 18.0}
+WINGS = {"aerosonde": 30.0, "zagi": 15.0, "vtol_standard": 18.0}
 
 
 @pytest.mark.parametrize("vehicle", WINGS)

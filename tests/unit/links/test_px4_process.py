@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ironbird.errors import LinkError
+from ironbird.links import px4_process
 from ironbird.links.px4 import Px4
 from ironbird.links.px4_airframes import AUTOSTART, airframe_of
 from ironbird.links.px4_process import Px4Process, find_px4, open_port, px4_runs
@@ -126,11 +127,12 @@ def test_the_program_itself_may_be_named(tmp_path: Path) -> None:
     assert find_px4(build).etc == (build / "etc").resolve()
 
 
-def test_an_instance_that_runs_elsewhere_is_left_alone(tmp_path: Path) -> None:
+def test_an_instance_that_runs_elsewhere_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """PX4 locks a file per instance; one in another network has the same file, and nothing of it may be removed."""
+    monkeypatch.setattr(px4_process, "LOCKS", tmp_path)
     number, server = open_port(None)
     server.close()
-    lock, own = Path(f"/tmp/px4_lock-{number}"), Path(f"/tmp/px4-sock-{number}")
+    lock, own = tmp_path / f"px4_lock-{number}", tmp_path / f"px4-sock-{number}"
     assert not px4_runs(number)
     holder = (
         "import fcntl, sys, time; f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); print('held', flush=True)"
@@ -149,5 +151,4 @@ def test_an_instance_that_runs_elsewhere_is_left_alone(tmp_path: Path) -> None:
             assert lock.exists() and own.exists()
         finally:
             other.kill()
-            lock.unlink(missing_ok=True)
-            own.unlink(missing_ok=True)
+    assert not px4_runs(number)  # the lock went with its holder

@@ -1,0 +1,98 @@
+"""One case on several control systems: PX4, ArduPilot, the reference autopilot.
+
+Autopilots are ready after different times, so times are compared from take-off on; faults of such a case should wait for
+something that all reach (`when = "altitude > 8"`), not for a second of the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ironbird.campaign.case import FlightCase
+from ironbird.campaign.external import reactions
+from ironbird.campaign.flight import Flight, fly
+from ironbird.campaign.sitl import LONGEST_S, Order, fly_sitl
+from ironbird.campaign.suite import load_suite
+from ironbird.errors import CaseError, LinkError, UnknownNameError
+
+OFF_GROUND_M = 1.0
+
+
+@dataclass(frozen=True)
+class Flown:
+    """What one control system made of the case."""
+
+    name: str
+    flight: Flight | None
+    error: str = ""
+
+    @property
+    def off_s(self) -> float:
+        """When it took off; zero if it never did."""
+        if self.flight is None:
+            return 0.0
+        up = np.flatnonzero(-self.flight.log["body.p_NB_N"][:, 2] > OFF_GROUND_M)
+        return float(self.flight.log.time()[up[0]]) if up.size else 0.0
+
+    def sentence(self) -> str:
+        """For people."""
+        if self.flight is None:
+            return f"error: {self.error}"
+        acted = "".join(f"; {witness.sentence()}" for witness in self.flight.witnesses)
+        first = next(iter(reactions(self.flight)), None)
+        said = f"; first reaction {first.happening.text} after {first.after_s:.2f} s" if first else ""
+        return f"{self.flight.outcome}, took off at {self.off_s:.1f} s{acted}{said}"
+
+
+def first_flight(text: str) -> FlightCase:
+    """The first flight of FILE or FILE:CASE."""
+    name, _, case = text.partition(":")
+    cases = {planned.id: planned for planned in load_suite(name).cases}
+    if not case and len(cases) > 1:
+        raise CaseError(name, [f"it has {len(cases)} cases: say which, as {name}:{next(iter(cases))}"])
+    if case and case not in cases:
+        raise UnknownNameError("case", case, cases, name)
+    return next(cases[case or next(iter(cases))].flights())
+
+
+def compare(
+    case: FlightCase, places: Mapping[str, str | None], out: Path, progress: Callable[[str], None] | None = None
+) -> list[Flown]:
+    """Fly it on the reference autopilot and on each autopilot; one that cannot be had is reported, not left out."""
+    flown = []
+    for name in ("reference", *places):
+        if progress is not None:
+            progress(name)
+        try:
+            if name == "reference":
+                flight = fly(
+                    case.vehicle, mission=case.mission, wind=case.wind, control="reference", seed=case.seed,
+                    settings=case.settings, faults=case.faults, until_s=case.until_s,
+                )  # fmt: skip
+            else:
+                mission = out / "mission.toml"
+                mission.parent.mkdir(parents=True, exist_ok=True)
+                mission.write_text(_mission_text(case))
+                flight = fly_sitl(
+                    Order(
+                        name, case.vehicle, mission=str(mission), where=places[name], wind=case.wind,
+                        faults=tuple(f.describe() for f in case.faults), seed=case.seed,
+                        settings={p: v for p, v in case.settings.items() if not p.startswith("navigator.")},
+                        until_s=case.until_s or LONGEST_S, keep=str(out / name),
+                    )
+                )  # fmt: skip
+            flown.append(Flown(name, flight))
+        except LinkError as error:
+            flown.append(Flown(name, None, str(error)))
+    return flown
+
+
+def _mission_text(case: FlightCase) -> str:
+    from ironbird.campaign.toml_text import write_toml
+
+    table = case.mission.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return write_toml(table, ("item",))
