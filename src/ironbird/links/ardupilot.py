@@ -7,16 +7,19 @@ compass ArduPilot makes itself from the true motion; faults of these are set as 
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import math
 import os
 import socket
 import struct
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
+from ironbird.compiler import native
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
 from ironbird.links.ardupilot_channels import SCALES, Wiring, wire
@@ -26,6 +29,7 @@ from ironbird.links.ardupilot_process import ArduPilotProcess
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem
 
+SOURCE = Path(__file__).parent / "c" / "ib_ardupilot.c"
 FIRST_PORT, PORT_STEP = 9002, 10
 HEAD = struct.Struct("<HHI")  # magic, frame rate, frame count
 PACKETS = {18458: struct.Struct("<16H"), 29569: struct.Struct("<32H")}
@@ -133,12 +137,13 @@ class ArduPilot(ControlSystem):
         if self._socket is None or not self._reply or self.process is None:
             return
         rest = self._reply.partition(b",")[2]
+        source: Source | None = self._peer  # it waits for a reply to its last packet
         deadline = time.perf_counter() + GOODBYE_S
-        while self.process.running() and time.perf_counter() < deadline:
+        while source is not None and self.process.running() and time.perf_counter() < deadline:
             try:
-                _, source = self._receive(self._buffer)
                 self._time_s += 1.0 / RATE_HZ
                 self._socket.sendto(b'\n{"timestamp":%.6f,' % self._time_s + rest, source)
+                _, source = self._receive(self._buffer)
             except OSError:
                 continue
 
@@ -253,8 +258,26 @@ class ArduPilot(ControlSystem):
             self._take(rig, size, source)
 
 
+class _TextArgs(ctypes.Structure):
+    """`ib_text` of c/ib_ardupilot.c."""
+
+    _fields_ = [
+        ("template", ctypes.c_char_p), ("length", ctypes.c_int64), ("sources", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in ("last", "q", "v", "p", "motion", "pressure", "airspeed")),
+        ("density", ctypes.c_double), ("out", ctypes.c_void_p),
+    ]  # fmt: skip
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(native.build(SOURCE.read_text(), 1)))
+    library.ib_state_text.restype = ctypes.c_int64
+    library.ib_state_text.argtypes = [ctypes.c_void_p]
+    return library
+
+
 class StateText:
-    """The vehicle's state as ArduPilot reads it.
+    """The vehicle's state as ArduPilot reads it, written by native code from where the numbers stand.
 
     Its reader looks for substrings: keys stand in a fixed order (velocity before velocity_wind), without spaces, and
     only finite numbers are written; a value that is not finite is replaced by the one before.
@@ -262,103 +285,83 @@ class StateText:
 
     def __init__(self, rig: Rig, rc: Sequence[int] = ()) -> None:
         flat = rig.state.model.flat
+        if "body.p" not in flat.x.start:
+            raise LinkError("ArduPilot's JSON interface takes metres from home: set environment.earth to 'flat'")
         self.rig = rig
         self.time_s = 0.0
-        self._gyro, self._accel = rig.gyros[0].values, rig.accels[0].values
-        self._motion = _motion(rig)
-        keys = (
-            '"timestamp":%.6f,"imu":{"gyro":[%.7f,%.7f,%.7f],"accel_body":[%.6f,%.6f,%.6f]},'
-            '"velocity":[%.6f,%.6f,%.6f],"attitude":[%.7f,%.7f,%.7f],"quaternion":[%.8f,%.8f,%.8f,%.8f],'
-            '"position":[%.6f,%.6f,%.6f]'
-        )
-        self._range = rig.rangefinders[0].values if rig.rangefinders else None
-        if self._range is not None:
-            keys += ',"rng_1":%.4f'
-        self._pitot = rig.airspeeds[0].values if rig.airspeeds else None
-        if self._pitot is not None:
-            keys += ',"airspeed":%.5f'
-        keys += ',"velocity_wind":[%.4f,%.4f,%.4f]'
+        self._own = np.zeros(18)  # time, wind, airspeed, then the motion
+        self._clock, self._wind, airspeed, motion = self._own[:1], self._own[1:4], self._own[4:5], self._own[5:]
+        motion[6] = 1.0
+        self._args = args = _TextArgs(density=SEA_LEVEL_KGPM3, motion=_address(motion))
+        self._planar: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+        self._before = (rig.state.tick, rig.truth("p").copy())
+        if "body.q" in flat.x.start:
+            args.q, args.v, args.p = (_address(rig.truth(name)) for name in "qvp")
+        else:
+            self._planar = rig.truth("p"), rig.truth("yaw"), motion
+        parts: list[tuple[str, np.ndarray, int]] = [  # key, numbers, decimals
+            ('"timestamp":', self._clock, 6), (',"imu":{"gyro":', rig.gyros[0].values, 7),
+            (',"accel_body":', rig.accels[0].values, 6), ('},"velocity":', motion[:3], 6),
+            (',"attitude":', motion[3:6], 7), (',"quaternion":', motion[6:10], 8), (',"position":', motion[10:], 6),
+        ]  # fmt: skip
+        if rig.rangefinders:
+            parts.append((',"rng_1":', rig.rangefinders[0].values[:1], 4))
+        if rig.airspeeds:
+            args.pressure, args.airspeed = _address(rig.airspeeds[0].values), _address(airspeed)
+            parts.append((',"airspeed":', airspeed, 5))
+        parts.append((',"velocity_wind":', self._wind, 4))
         self._winds = [
             rig.held(path) for path in flat.held.start if path.startswith("wind/") and path.endswith("wind_N")
         ]
         if "wind/steady.velocity_N" in flat.p.start:
             self._winds.append(rig.state.params[0, rig.state.model.param_rows("wind/steady.velocity_N"), 0])
-        self._wind, self._wind_tick = [0.0, 0.0, 0.0], 0
-        self._battery = None
+        self._wind_tick = 0
+        end = "}\n"
         if "monitor/battery.voltage" in flat.held.start:
-            self._battery = rig.held("monitor/battery.voltage"), rig.held("monitor/battery.current")
-            keys += ',"battery":{"voltage":%.3f,"current":%.3f}'
+            parts.append((',"battery":{"voltage":', rig.held("monitor/battery.voltage"), 3))
+            parts.append((',"current":', rig.held("monitor/battery.current"), 3))
+            end = "}}\n"
+        channels = ",".join(f'"rc_{n}":{int(value)}' for n, value in enumerate(rc, start=1))
         if rc:
-            keys += ',"rc":{' + ",".join(f'"rc_{n}":{int(value)}' for n, value in enumerate(rc, start=1)) + "}"
-        self._format = "\n{" + keys + "}\n"
-        self._last: list[float] = []
+            end = end.replace("}\n", ',"rc":{' + channels + "}}\n")
+        text, addresses = "\n{", []
+        for key, numbers, decimals in parts:
+            body = ",".join([chr(decimals)] * len(numbers))
+            text += key + (f"[{body}]" if len(numbers) > 1 else body)
+            addresses += [_address(numbers[i:]) for i in range(len(numbers))]
+        self._template = (text + end).encode()
+        self._sources = (ctypes.c_void_p * len(addresses))(*addresses)
+        self._last = np.zeros(len(addresses))
+        self._out = ctypes.create_string_buffer(4096)
+        self._view = memoryview(self._out).cast("B")
+        args.template, args.length = self._template, len(self._template)
+        args.sources, args.last = ctypes.addressof(self._sources), _address(self._last)
+        args.out = ctypes.addressof(self._out)
+        self._write, self._pointer = _library().ib_state_text, ctypes.addressof(args)
 
     def text(self) -> bytes:
         """One line for the state now."""
-        rig = self.rig
-        self.time_s = rig.state.tick * rig.state.model.step_s
-        values = [self.time_s, *self._gyro.tolist(), *self._accel.tolist(), *self._motion()]
-        if self._range is not None:
-            values.append(float(self._range[0]))
-        if self._pitot is not None:
-            pressure = float(self._pitot[0])
-            values.append(math.sqrt(2.0 * pressure / SEA_LEVEL_KGPM3) if pressure > 0.0 else 0.0)
-        if rig.state.tick >= self._wind_tick:
-            self._wind_tick = rig.state.tick + WIND_TICKS
-            self._wind = np.sum(self._winds, axis=0).tolist() if self._winds else [0.0, 0.0, 0.0]
-        values += self._wind
-        if self._battery is not None:
-            values += (float(self._battery[0][0]), float(self._battery[1][0]))
-        if not math.isfinite(sum(values)):
-            before = self._last or [0.0] * len(values)
-            values = [v if math.isfinite(v) else b for v, b in zip(values, before, strict=True)]
-        self._last = values
-        return (self._format % tuple(values)).encode()
+        state = self.rig.state
+        tick = state.tick
+        self._clock[0] = self.time_s = tick * state.model.step_s
+        if tick >= self._wind_tick:
+            self._wind_tick = tick + WIND_TICKS
+            self._wind[:] = np.sum(self._winds, axis=0) if self._winds else 0.0
+        if self._planar is not None:
+            self._move(*self._planar)
+        return bytes(self._view[: self._write(self._pointer)])
+
+    def _move(self, p: np.ndarray, heading: np.ndarray, motion: np.ndarray) -> None:
+        """Of a vehicle on wheels: level, with the velocity of its position over the last step."""
+        tick, place = self._before
+        now = self.rig.state.tick
+        if now > tick:
+            motion[:3] = (p - place) / ((now - tick) * self.rig.state.model.step_s)
+            self._before = now, p.copy()
+        yaw = math.remainder(float(heading[0]), math.tau)
+        motion[5], motion[6], motion[9] = yaw, math.cos(yaw / 2), math.sin(yaw / 2)
+        motion[10:] = p
 
 
-def _motion(rig: Rig) -> Callable[[], tuple[float, ...]]:
-    """Velocity, Euler angles, quaternion and position, all in N, from the states of the vehicle's body."""
-    flat = rig.state.model.flat
-    if "body.p" not in flat.x.start:
-        raise LinkError("ArduPilot's JSON interface takes metres from home: set environment.earth to 'flat'")
-    p = rig.truth("p")
-    if "body.q" not in flat.x.start:
-        return _planar_motion(rig, p)
-    q, v = rig.truth("q"), rig.truth("v")
-
-    def moving() -> tuple[float, ...]:
-        a, b, c, d = q.tolist()
-        size = 1.0 / math.sqrt(a * a + b * b + c * c + d * d)
-        a, b, c, d = a * size, b * size, c * size, d * size
-        x, y, z = v.tolist()
-        bb, cc, dd = b * b, c * c, d * d
-        ab, ac, ad, bc, bd, cd = a * b, a * c, a * d, b * c, b * d, c * d
-        lift = 2 * (ac - bd)
-        return (
-            (1 - 2 * (cc + dd)) * x + 2 * (bc - ad) * y + 2 * (bd + ac) * z,
-            2 * (bc + ad) * x + (1 - 2 * (bb + dd)) * y + 2 * (cd - ab) * z,
-            -lift * x + 2 * (cd + ab) * y + (1 - 2 * (bb + cc)) * z,
-            math.atan2(2 * (ab + cd), 1 - 2 * (bb + cc)),
-            math.asin(min(max(lift, -1.0), 1.0)),
-            math.atan2(2 * (ad + bc), 1 - 2 * (cc + dd)),
-            a, b, c, d, *p.tolist(),
-        )  # fmt: skip
-
-    return moving
-
-
-def _planar_motion(rig: Rig, p: np.ndarray) -> Callable[[], tuple[float, ...]]:
-    """Of a vehicle on wheels: level, with the velocity of its position over the last tick."""
-    heading = rig.truth("yaw")
-    last: dict[str, Any] = {"tick": rig.state.tick, "p": p.tolist(), "v": (0.0, 0.0, 0.0)}
-
-    def moving() -> tuple[float, ...]:
-        now, yaw = p.tolist(), float(heading[0])
-        ticks = rig.state.tick - last["tick"]
-        if ticks:
-            dt = ticks * rig.state.model.step_s
-            last.update(tick=rig.state.tick, v=tuple((n - b) / dt for n, b in zip(now, last["p"], strict=True)), p=now)
-        yaw = math.remainder(yaw, math.tau)
-        return (*last["v"], 0.0, 0.0, yaw, math.cos(yaw / 2), 0.0, 0.0, math.sin(yaw / 2), *now)
-
-    return moving
+def _address(array: np.ndarray) -> int:
+    return int(array.ctypes.data)

@@ -17,7 +17,8 @@ from ironbird.errors import IronbirdError, LinkError
 from ironbird.links.ardupilot_process import find_program
 from ironbird.links.px4_process import find_px4
 
-PX4_VERSION = re.compile(rb"\0(v1\.\d{1,2}\.\d{1,2}(?:-[0-9A-Za-z.\-]{1,40})?)\0")
+# From 1.10 on; PX4 carries texts of older versions for a test of itself
+PX4_VERSION = re.compile(rb"(?<=\0)(v1\.\d{2}\.\d{1,2}(?:-[0-9A-Za-z.\-]{1,40})?)\0")
 ARDUPILOT_VERSION = re.compile(rb"Ardu(?:Copter|Plane|Rover|Sub) (V\d\.\d\.\d[0-9A-Za-z.\-]{0,20})\0")
 FIRMWARES = ("arducopter", "arduplane", "ardurover", "ardusub")
 INSTANCES = 4  # of autopilots whose ports are looked at

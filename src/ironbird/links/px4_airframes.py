@@ -285,7 +285,7 @@ def _fixed_wing(spec: FixedWingSpec) -> Airframe:
         "NAV_LOITER_RAD": table.loiter_radius_m, "NAV_ACC_RAD": table.acceptance_radius_m,
         "MIS_TAKEOFF_ALT": table.take_off_height_m, "FW_TKO_PITCH_MIN": table.take_off_pitch_deg,
         "TRIM_PITCH": -start.elevator_rad / spec.servo.travel_rad,  # a positive elevator turns the nose down
-        "FW_LAUN_DETCN_ON": 1, "RWTO_TKOFF": 0, "MIS_TKO_LAND_REQ": 0,
+        "FW_LAUN_DETCN_ON": 1, "RWTO_TKOFF": 0, "MIS_TKO_LAND_REQ": 0, "FW_LND_ABORT": 0,
     }  # fmt: skip
     params = wing_gains(spec) | params | _surface_params(surface_effect(spec), list(spec.surfaces)) | _outputs(channels)
     return Airframe("rc.fw_defaults", tuple(channels), params, released=("launcher",))

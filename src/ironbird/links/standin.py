@@ -65,6 +65,11 @@ class ReferenceAutopilot:
             vehicle = load_vehicle(vehicle, control="reference")
         self.vehicle = vehicle
         diagram, feeds, driven = cut_vehicle(self.vehicle.diagram)
+        strange = [path for path in feeds if not path.startswith(CARRIED)]
+        if strange:
+            raise LinkError(
+                f"vehicle '{vehicle.id}': its control system reads {strange[0]}, for which the links have no message"
+            )
         settings: dict[str, Number] = dict(params or {})
         if arm_after_s is not None:
             if "navigator.arm_time" not in diagram.param_paths():
@@ -72,11 +77,6 @@ class ReferenceAutopilot:
             settings["navigator.arm_time"] = arm_after_s
         model = compile_model(diagram)
         self.stepper = Stepper(start(model, params=settings), until_s=LONGEST_S, log=[], log_s=60.0)
-        strange = [path for path in feeds if not path.startswith(CARRIED)]
-        if strange:
-            raise LinkError(
-                f"vehicle '{vehicle.id}': its control system reads {strange[0]}, for which the links have no message"
-            )
         self._rows = {path: [model.flat.u.rows(name) for name in names] for path, names in feeds.items()}
         self.commands = {place: self.view(path) for place, path in driven.items()}
         names = model.flat.held.start

@@ -59,6 +59,9 @@ _Span = tuple[float, float, str, str]  # start, end, text, colour
 _Row = tuple[str, list[_Span]]
 
 
+OUTSIDE = {"PX4": "px4", "ArduPilot": "ardupilot"}  # control systems with a verb of their own
+
+
 def write_flight_page(flight: Flight, path: Path) -> None:
     """Write the page of a flight as one self-contained HTML file."""
     environment = Environment(
@@ -96,6 +99,8 @@ def _content(flight: Flight) -> Json:
         "rows": flight.log.rows(),
         "command": command(flight),
         "notes": _notes(flight),
+        "said": [(f"{h.time_s:.2f}", h.kind, h.text) for h in flight.happenings],
+        "repeats": not flight.happenings,
         "mission_text": None if _mission_name(flight.mission) else mission_toml(flight.mission),
         "sha256": flight.sha256,
         "model_hash": flight.model.model_hash,
@@ -228,7 +233,9 @@ def command(flight: Flight) -> str:
     vehicle = flight.vehicle
     name = vehicle.id if vehicle.path.parent == CATALOG else str(vehicle.path)
     wind = flight.wind
-    words = [("--mission", _mission_name(flight.mission) or "mission.toml"), ("--control", _control(flight))]
+    outside = OUTSIDE.get(flight.control)
+    words = [("--mission", _mission_name(flight.mission) or "mission.toml")]
+    words.append(("--vehicle", name) if outside else ("--control", _control(flight)))
     if wind.speed_mps or wind.from_deg:
         words.append(("--wind", f"{exact(wind.speed_mps)},{exact(wind.from_deg)}"))
     if wind.turbulence_mps:
@@ -241,7 +248,8 @@ def command(flight: Flight) -> str:
         words.append(("--until", exact(until)))
     if flight.tunings:
         words.append(("--replay", "tunings.json"))
-    lines = [f"ironbird fly {shlex.quote(name)}", *(f"{key} {shlex.quote(value)}" for key, value in words)]
+    verb = f"ironbird sitl {outside}" if outside else f"ironbird fly {shlex.quote(name)}"
+    lines = [verb, *(f"{key} {shlex.quote(value)}" for key, value in words)]
     return " \\\n    ".join(lines)
 
 

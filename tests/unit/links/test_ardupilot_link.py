@@ -71,6 +71,7 @@ def link(rig: Rig) -> Iterator[tuple[ArduPilot, Sitl]]:
     instance = next(INSTANCES)
     system = ArduPilot(instance=instance, patience_s=1.0, first_patience_s=5.0)
     sitl = Sitl(ardupilot.FIRST_PORT + ardupilot.PORT_STEP * instance)
+    StateText(rig)  # compiled before the clock runs
     starter = threading.Thread(target=lambda: (time.sleep(0.1), sitl.servos(0)))
     starter.start()
     system.start(rig)

@@ -1,0 +1,206 @@
+"""The reference autopilot in a process of its own, behind the protocols of PX4 and ArduPilot, flies whole missions."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import casadi as ca
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from ironbird.blocks.sensors.barometer import altitude_of
+from ironbird.campaign.flight import fly
+from ironbird.campaign.mission import load_mission
+from ironbird.cli import app
+from ironbird.errors import LinkError
+from ironbird.links import mavlink
+from ironbird.links import standin as module
+from ironbird.links.ardupilot import ArduPilot
+from ironbird.links.px4 import Px4
+from ironbird.links.rig import Rig, make_rig
+from ironbird.links.standin import ArduPilotSide, Px4Side, ReferenceAutopilot, run_ardupilot, run_px4
+from ironbird.links.system import ControlSystem
+from ironbird.vehicles.external import cut_control, cut_vehicle
+from ironbird.vehicles.load import load_vehicle
+
+
+@contextlib.contextmanager
+def standin(*options: str) -> Iterator[subprocess.Popen[str]]:
+    """The command in a process of its own."""
+    command = [sys.executable, "-c", "from ironbird.cli import main; main()", "autopilot", *options]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def fly_on(system: ControlSystem, rig: Rig) -> np.ndarray:
+    """True places over time, each 0.1 s."""
+    places = []
+    try:
+        system.start(rig)
+        while rig.step(system.step_ticks):
+            system.exchange(rig)
+            if rig.state.tick % 100 == 0:
+                places.append(rig.truth("p").copy())
+    finally:
+        system.stop()
+    return np.array(places)
+
+
+def nearest(places: np.ndarray, corner: tuple[float, float, float]) -> float:
+    return float(np.linalg.norm(places - np.array(corner), axis=1).min())
+
+
+CORNERS = [(0, 0, -10), (20, 0, -10), (20, 20, -10), (0, 20, -10)]
+
+
+@pytest.mark.slow
+def test_a_whole_mission_is_flown_over_px4s_link() -> None:
+    rig = make_rig("quad_f450", until_s=60.0)
+    with standin("--px4-protocol", "--vehicle", "quad_f450", "--port", "4568") as process:
+        link = Px4(instance=8)
+        places = fly_on(link, rig)
+        assert process.wait(10) == 0  # it ends when the simulator hangs up
+
+    assert rig.finish()[1] is None  # no crash
+    assert max(nearest(places, corner) for corner in CORNERS) < 2.0  # GNSS wanders by a metre or two
+    assert places[-1][2] > -0.2 and not link.armed  # landed and disarmed
+    assert link.traffic.received == link.traffic.sent + 2  # one answer for each step; before, the hello
+    assert link.traffic.late == 0
+    assert [h.text for h in link.happenings if h.kind == "armed"] == ["armed", "disarmed"]
+
+
+@pytest.mark.slow
+def test_a_take_off_is_flown_over_ardupilots_link() -> None:
+    rig = make_rig("quad_f450", until_s=13.0)
+    with standin("--ardupilot-protocol", "--port", "9082", "--arm-after", "2"):
+        link = ArduPilot(instance=8)
+        places = fly_on(link, rig)
+
+    assert rig.finish()[1] is None
+    assert places[25][2] > -0.5 and places[-1][2] == pytest.approx(-10.0, abs=0.5)
+    assert link.traffic.received == link.traffic.sent + 1 and link.traffic.late == 0
+
+
+def test_cut_apart_and_joined_again_it_flies_as_before() -> None:
+    """The two halves of the diagram, joined by the rig's sensors, against the uncut vehicle: the same take-off."""
+    whole = load_vehicle("quad_f450", control="reference")
+    control, feeds, driven = cut_vehicle(whole.diagram)
+    body = cut_control(whole.diagram)
+    assert not set(control.blocks) & set(body.blocks)
+    assert set(control.blocks) | set(body.blocks) == set(whole.diagram.blocks)
+    assert set(driven) == {f"rotor/{n}" for n in (1, 2, 3, 4)}
+    assert all(path.rpartition(".")[0] in body.blocks for path in feeds)
+
+    until_s = 12.0
+    mission = load_mission("square")
+    pilot = ReferenceAutopilot(whole, params=mission.params(whole.diagram.param("navigator.table").columns))
+    rig = make_rig("quad_f450", until_s=until_s, seed=3)
+    places = []
+    while rig.step(4):
+        now = rig.time_s - 0.004  # when the samples were taken
+        for n, (accel, gyro) in enumerate(zip(rig.accels, rig.gyros, strict=True), start=1):
+            pilot.sample(f"imu/{n}/accel_fault", accel.values, now)
+            pilot.sample(f"imu/{n}/gyro_fault", gyro.values, now)
+        for n, magnetometer in enumerate(rig.magnetometers, start=1):
+            pilot.sample(f"mag/{n}/fault", magnetometer.values, float(magnetometer.stamp[0]))
+        pressure = rig.barometers[0]
+        pilot.sample("baro/1/altitude", float(altitude_of(ca.SX(pressure.values[0]))), float(pressure.stamp[0]))
+        for n, receiver in enumerate(rig.receivers, start=1):
+            stamp = float(receiver.position_N.stamp[0])
+            eph, epv = (float(receiver.details[name][0]) for name in ("eph", "epv"))
+            pilot.fix(n, receiver.position_N.values, receiver.velocity_N.values, stamp, eph_m=eph, epv_m=epv)
+        pilot.advance(now)
+        for place, command in pilot.commands.items():
+            rig.command(place, float(command[0]))
+        if rig.state.tick % 1000 == 0:
+            places.append(rig.truth("p").copy())
+    flight = fly("quad_f450", mission="square", control="reference", seed=3, until_s=until_s)
+    seconds = np.arange(1.0, until_s + 0.5)
+    expected = np.stack([np.interp(seconds, flight.log.time, axis) for axis in flight.log["body.p_NB_N"].T]).T
+    # Commands are a sample (4 ms) later than inside; noise is the same by seed and path
+    assert np.abs(np.array(places) - expected).max() < 0.1
+
+
+def test_what_the_links_cannot_carry_is_refused() -> None:
+    with pytest.raises(LinkError, match=r"'boat_otter': its control system reads log/1/fault\.value"):
+        ReferenceAutopilot("boat_otter")
+    with pytest.raises(LinkError, match="knows no arming"):
+        ReferenceAutopilot("car_escort", arm_after_s=3.0)
+
+
+def test_a_simulator_that_is_not_there_is_named() -> None:
+    pilot = ReferenceAutopilot("quad_f450")
+    with pytest.raises(LinkError, match=r"no simulator listens on TCP 127\.0\.0\.1:1 for 0\.1 s"):
+        run_px4(pilot, port=1, patience_s=0.1)
+    with pytest.raises(LinkError, match=r"no simulator answers on UDP 127\.0\.0\.1:9 for 0\.1 s"):
+        run_ardupilot(pilot, port=9, patience_s=0.1)
+    asked = CliRunner().invoke(app, ["autopilot"])
+    assert asked.exit_code == 2 and "one of --px4-protocol and --ardupilot-protocol" in asked.stderr
+
+
+def test_px4s_clock_is_the_first_inertial_unit_alone() -> None:
+    side = Px4Side(ReferenceAutopilot("quad_f450"))
+    still = (0.0, 0.0, -9.81, *[0.0] * 10)
+
+    def sensor(time_us: int, unit: int) -> bool:
+        return side.take(mavlink.HIL_SENSOR.id, mavlink.HIL_SENSOR.payload.pack(time_us, *still, 0x3F, unit))
+
+    assert not sensor(5_000_000_000, 1)  # before the clock is set
+    assert sensor(5_000_000_000, 0)
+    assert not sensor(5_000_004_000, 2)
+    assert side.controls()[0] == 5_000_000_000 and side.controls()[-1] == 1  # disarmed
+    side.run()
+    assert sensor(5_000_004_000, 0) and side.controls()[0] == 5_000_004_000
+
+
+def test_ardupilot_repeats_its_packet_until_it_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RESEND_S", 0.05)
+    pilot = ReferenceAutopilot("quad_f450")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as simulator:
+        simulator.bind(("127.0.0.1", 0))
+        simulator.settimeout(5.0)
+        port = simulator.getsockname()[1]
+        thread = threading.Thread(target=run_ardupilot, args=(pilot,), kwargs={"port": port, "patience_s": 0.5})
+        thread.start()
+        state = {
+            "timestamp": 0.001, "imu": {"gyro": [0, 0, 0], "accel_body": [0, 0, -9.81]}, "velocity": [0, 0, 0],
+            "quaternion": [1, 0, 0, 0], "position": [0, 0, 0],
+        }  # fmt: skip
+        frames = []
+        for reply in (None, b"\n{}\n", b"\n" + json.dumps(state).encode() + b"\n", None):
+            packet, source = simulator.recvfrom(1000)
+            assert len(packet) == 40
+            magic, _, frame, *pwm = module.SERVOS.unpack(packet)
+            assert magic == 18458 and pwm[:4] == [1000] * 4
+            frames.append(frame)
+            if reply:
+                simulator.sendto(reply, source)
+        thread.join(5.0)
+    assert not thread.is_alive()
+    assert frames == [0, 0, 0, 1]  # silence and rubbish: the same again; an answer: the next
+
+
+def test_what_ardupilot_makes_itself_comes_from_the_true_motion() -> None:
+    pilot = ReferenceAutopilot("quad_f450")
+    side = ArduPilotSide(pilot)
+    north = {"imu": {"gyro": [0, 0, 0], "accel_body": [0, 0, -9.81]}, "velocity": [1, 2, 3], "position": [4, 5, -6]}
+    side.take(north | {"timestamp": 0.0, "quaternion": [1, 0, 0, 0]})
+    rows = pilot.stepper.state.model.flat.u.rows
+    level = pilot.stepper.inputs[rows("vote/mag.mag_1_B")].copy()
+    assert pilot.stepper.inputs[rows("vote/gnss.gnss_position_2_N")].tolist() == [4, 5, -6]
+    height = float(pilot.stepper.inputs[rows("baro/1/height.altitude")][0])
+    assert height == pytest.approx(pilot.vehicle.spec.home.height_m + 6)
+    # Turned to the east, the field that was ahead comes from the left
+    side.take(north | {"timestamp": 0.02, "quaternion": [0.5**0.5, 0, 0, 0.5**0.5]})
+    turned = pilot.stepper.inputs[rows("vote/mag.mag_1_B")]
+    assert turned.tolist() == pytest.approx([level[1], -level[0], level[2]], abs=1e-12)

@@ -1,0 +1,306 @@
+"""The pilot against an autopilot that is played with pymavlink: handshakes, losses, refusals, silences."""
+
+from __future__ import annotations
+
+import math
+import socket
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymavlink.dialects.v20 import ardupilotmega, common
+
+from ironbird.errors import LinkError
+from ironbird.links import ground
+from ironbird.links.ground import PX4_AUTO, Pilot, split_frames
+from ironbird.links.plan_file import LAND, TAKE_OFF, WAYPOINT, PlanItem
+
+PLAN = [
+    PlanItem(TAKE_OFF, altitude_m=10.0, latitude_deg=47.4, longitude_deg=8.5),
+    PlanItem(WAYPOINT, params=(1.0, 0.0, 0.0, math.nan), latitude_deg=47.4001, longitude_deg=8.5001, altitude_m=10.0),
+    PlanItem(LAND, latitude_deg=47.4, longitude_deg=8.5),
+]
+INT32 = 6  # MAV_PARAM_TYPE
+
+
+class Clock:
+    time_s = 0.0
+
+
+class Played:
+    """An autopilot: a socket, a codec, and the least that it knows. Every `deaf`-th message is not heard."""
+
+    def __init__(self, dialect: Any, pilot_port: int, *, deaf: int = 0) -> None:
+        self.dialect = dialect
+        self.link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.link.bind(("127.0.0.1", 0))
+        self.link.connect(("127.0.0.1", pilot_port))
+        self.link.setblocking(False)
+        self.codec = dialect.MAVLink(self, srcSystem=1, srcComponent=1)
+        self.deaf, self.heard = deaf, 0
+        self.armed, self.mode, self.landed = False, 0, 1
+        self.healthy = self.alive = True
+        self.refuse: dict[int, int] = {}
+        self.params: dict[str, tuple[float, int]] = {}
+        self.items: dict[int, Any] = {}
+        self.expected = 0
+        self.commands: list[int] = []
+        self.beats = 0  # of the ground station
+
+    def write(self, packet: bytes) -> None:
+        self.link.send(packet)
+
+    def say(self) -> None:
+        """What it sends all the time."""
+        if not self.alive:
+            return
+        self.codec.heartbeat_send(2, 12, 128 if self.armed else 1, self.mode, 4)
+        health = 0x10000000 if self.healthy else 0
+        self.codec.sys_status_send(0, 0, health, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+        self.codec.home_position_send(474000000, 85000000, 488000, 0, 0, 0, [1, 0, 0, 0], 0, 0, 0)
+        self.codec.extended_sys_state_send(0, self.landed)
+        self.codec.gps_raw_int_send(0, 3, 0, 0, 0, 0, 0, 0, 0, 9)
+        if self.dialect is ardupilotmega:
+            self.codec.ekf_status_report_send(0x37, 0, 0, 0, 0, 0)
+
+    def listen(self) -> None:
+        """Answer what came."""
+        while True:
+            try:
+                data = self.link.recv(65536)
+            except BlockingIOError:
+                return
+            for message in self.codec.parse_buffer(data) or []:
+                self.heard += 1
+                if self.deaf and self.heard % self.deaf == 0:
+                    continue
+                if self.alive:
+                    self.answer(message)
+
+    def answer(self, message: Any) -> None:
+        name = message.get_type()
+        if name == "HEARTBEAT":
+            self.beats += 1
+        elif name == "PARAM_REQUEST_READ" and message.param_id in self.params:
+            self.codec.param_value_send(message.param_id.encode(), *self.params[message.param_id], 9, 1)
+        elif name == "PARAM_SET":
+            self.params[message.param_id] = (message.param_value, message.param_type)
+            self.codec.param_value_send(message.param_id.encode(), *self.params[message.param_id], 9, 1)
+        elif name == "MISSION_COUNT":
+            self.expected = message.count
+            self.items.clear()
+            self.codec.mission_request_int_send(255, 190, 0)
+        elif name == "MISSION_ITEM_INT":
+            self.items[message.seq] = message
+            following = len(self.items)
+            if following == self.expected:
+                self.codec.mission_ack_send(255, 190, self.refuse.get(-1, 0))
+            else:
+                self.codec.mission_request_int_send(255, 190, following)
+        elif name == "COMMAND_LONG":
+            self.obey(message)
+
+    def obey(self, message: Any) -> None:
+        self.commands.append(message.command)
+        result = self.refuse.get(message.command, 0)
+        self.codec.command_ack_send(message.command, result)
+        if result:
+            return
+        if message.command == 400:
+            self.armed = bool(message.param1)
+        elif message.command == 176:
+            main, sub = int(message.param2), int(message.param3)
+            self.mode = main if self.dialect is ardupilotmega else main << 16 | sub << 24
+        elif message.command == 300:
+            self.mode = 3
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ground, "ASK_WALL_S", 0.0)  # simulation time alone decides here
+
+
+def free_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def pair(autopilot: str, *, deaf: int = 0, **options: Any) -> Iterator[tuple[Pilot, Played]]:
+    port = free_port()
+    with Pilot(autopilot, port=port, **options) as pilot:  # type: ignore[arg-type]
+        played = Played(common if autopilot == "px4" else ardupilotmega, port, deaf=deaf)
+        try:
+            yield pilot, played
+        finally:
+            played.link.close()
+
+
+def fly(pilot: Pilot, played: Played, clock: Clock, seconds: float) -> None:
+    """Both turn about, in simulation time only."""
+    end = clock.time_s + seconds
+    while clock.time_s < end and not pilot.finished:
+        clock.time_s += 0.02
+        if round(clock.time_s / 0.02) % 10 == 0:
+            played.say()
+        played.listen()
+        pilot.poll(clock)
+
+
+@pytest.mark.parametrize(("autopilot", "deaf"), [("px4", 0), ("px4", 3), ("ardupilot", 0), ("ardupilot", 3)])
+def test_a_mission_is_flown_although_a_third_of_our_messages_is_lost(autopilot: str, deaf: int, clock: Clock) -> None:
+    for pilot, played in pair(autopilot, deaf=deaf, plan=PLAN, params={"COM_X": 7}):
+        coded = struct.unpack("<f", struct.pack("<i", 3))[0] if autopilot == "px4" else 3.0
+        played.params["COM_X"] = (coded, INT32)
+
+        fly(pilot, played, clock, 60.0)
+
+        assert pilot.flying and played.armed and pilot.armed
+        first = 0 if autopilot == "px4" else 1  # ArduPilot keeps home in place 0
+        assert [played.items[n + first].command for n in range(3)] == [TAKE_OFF, WAYPOINT, LAND]
+        assert (played.items[first + 1].x, played.items[first + 1].y) == (474001000, 85001000)
+        stored = played.params["COM_X"][0]
+        assert (struct.unpack("<i", struct.pack("<f", stored))[0] if autopilot == "px4" else stored) == 7
+        assert pilot.mode == ("MISSION" if autopilot == "px4" else "AUTO")
+        if autopilot == "px4":
+            assert math.isnan(played.items[1].param4)
+        else:
+            assert played.items[2].param4 == 0.0 and played.items[0].z == 488.0
+        assert played.beats > 0.5 * clock.time_s / ground.HEARTBEAT_S
+
+        played.codec.mission_item_reached_send(2 + first)
+        played.landed, played.armed = 1, False
+        fly(pilot, played, clock, 5.0)
+
+        assert pilot.finished and pilot.mission_done
+        kinds = [h.kind for h in pilot.happenings]
+        assert [k for k in kinds if k in ("ready", "mission", "armed", "finished")] == [
+            "ready", "mission", "armed", "armed", "finished",
+        ]  # fmt: skip
+        assert all(0 < h.time_s <= clock.time_s for h in pilot.happenings)
+
+
+def test_without_a_plan_it_takes_off_and_obeys_orders(clock: Clock) -> None:
+    for pilot, played in pair("px4", takeoff_m=15.0):
+        fly(pilot, played, clock, 5.0)
+        assert 22 in played.commands and pilot.flying
+        played.landed = 2
+
+        pilot.order("return")
+        fly(pilot, played, clock, 2.0)
+        assert pilot.mode == "RTL" and played.mode == 4 << 16 | PX4_AUTO["RTL"] << 24
+        pilot.order("land")
+        fly(pilot, played, clock, 2.0)
+        assert pilot.mode == "LAND" and not pilot.finished
+        with pytest.raises(LinkError, match=r"PX4 has no mode 'DANCE'; it has MANUAL"):
+            pilot.order("dance")
+            fly(pilot, played, clock, 2.0)
+
+
+def test_a_mission_without_landing_is_ended_by_an_order(clock: Clock) -> None:
+    for pilot, played in pair("px4", plan=PLAN[:2]):
+        fly(pilot, played, clock, 5.0)
+        played.landed = 2
+        played.codec.mission_item_reached_send(1)
+        fly(pilot, played, clock, 3.0)
+        assert pilot.mode == "LAND"
+
+
+def test_a_rover_is_disarmed_at_the_end(clock: Clock) -> None:
+    for pilot, played in pair("px4", kind="rover", plan=PLAN[1:2]):
+        fly(pilot, played, clock, 5.0)
+        played.codec.mission_item_reached_send(0)
+        fly(pilot, played, clock, 3.0)
+        assert pilot.finished and not played.armed
+
+
+@pytest.mark.parametrize(
+    ("trouble", "says"),
+    [
+        ("dead", "step 'heartbeat': not done after .* last heartbeat: none; last text: none"),
+        (
+            "unready",
+            "step 'readiness': not done .* last heartbeat: .*, disarmed, .* last text: Preflight Fail: compass",
+        ),
+        ("arming", "step 'arming': not done .* answer: temporarily rejected"),
+        ("mission", "step 'upload of 3 mission items': was refused; answer: no space"),
+        ("command", "step 'mode MISSION': was refused; answer: unsupported"),
+        ("lost", "step 'flight': lost: no heartbeat for"),
+        ("param", "step 'parameter NO_SUCH': not done .* is the name right"),
+    ],
+)
+def test_an_error_names_the_step_and_the_last_words(
+    trouble: str, says: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ground, "LOST_WALL_S", 0.0)
+    for pilot, played in pair("px4", plan=PLAN, params={"NO_SUCH": 1.0} if trouble == "param" else {}):
+        played.alive = trouble != "dead"
+        played.healthy = trouble != "unready"
+        played.refuse = {"arming": {400: 1}, "mission": {-1: 4}, "command": {176: 3}}.get(trouble, {})
+        with pytest.raises(LinkError, match=f"px4 at .*{says}"):
+            fly(pilot, played, clock, 1.0)
+            if trouble == "unready":
+                played.codec.statustext_send(2, b"Preflight Fail: compass")
+            if trouble == "lost":
+                fly(pilot, played, clock, 4.0)
+                assert pilot.flying
+                played.alive = False
+            fly(pilot, played, clock, 200.0)
+
+
+def test_what_it_says_is_recorded_with_its_kind_and_time(clock: Clock) -> None:
+    for pilot, played in pair("px4"):
+        played.healthy = False
+        fly(pilot, played, clock, 1.0)
+        long = b"The estimator has lost its position and the vehicle" + b" lands"
+        played.codec.statustext_send(4, long[:50], 7, 0)
+        played.codec.statustext_send(4, long[50:], 7, 1)
+        played.codec.statustext_send(2, b"Failsafe activated")
+        played.codec.estimator_status_send(0, 0x37, 0, 0, 0, 0, 0, 0, 0, 0)
+        fly(pilot, played, clock, 0.1)
+        played.codec.estimator_status_send(0, 0x427, 0, 0, 0, 0, 0, 0, 0, 0)
+        played.codec.heartbeat_send(2, 12, 129, 4 << 16 | 6 << 24, 5)
+        fly(pilot, played, clock, 0.1)
+
+        said = {(h.kind, h.text) for h in pilot.happenings if h.time_s > 1.0}
+        assert ("text", f"{long.decode()} (severity 4)") in said
+        assert ("failsafe", "Failsafe activated (severity 2)") in said
+        assert ("failsafe", "failsafe") in said
+        assert ("mode", "LAND") in said and ("armed", "armed") in said
+        assert ("estimator", "+GPS glitch, -absolute position") in said
+
+
+def test_a_busy_port_is_named() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.bind(("127.0.0.1", 0))
+        port = other.getsockname()[1]
+        with pytest.raises(LinkError, match=f"UDP port {port}, where px4 speaks .*ironbird doctor"):
+            Pilot("px4", port=port)
+
+
+@given(st.binary(max_size=80), st.lists(st.sampled_from([0, 1, 242, 253]), max_size=6), st.integers(1, 30))
+def test_frames_are_found_however_the_stream_is_cut(noise: bytes, ids: list[int], cut: int) -> None:
+    codec = common.MAVLink(None, srcSystem=1, srcComponent=1)
+    made = {
+        0: common.MAVLink_heartbeat_message(2, 12, 1, 0, 4, 3),
+        1: common.MAVLink_sys_status_message(0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+        242: common.MAVLink_home_position_message(1, 2, 3, 0, 0, 0, [1, 0, 0, 0], 0, 0, 0),
+        253: common.MAVLink_statustext_message(6, b"hello"),
+    }
+    noise = bytes(byte for byte in noise if byte not in (0xFD, 0xFE))
+    sent = [bytes(made[number].pack(codec, force_mavlink1=number == 1)) for number in ids]
+    stream = noise + noise.join(sent)
+    found: list[bytes] = []
+    rest = b""
+    for place in range(0, len(stream), cut):
+        frames, rest = split_frames(rest + stream[place : place + cut], {0, 1, 253})
+        found += frames
+    assert found == [frame for frame, number in zip(sent, ids, strict=True) if number != 242]
