@@ -1,14 +1,15 @@
 # make setup   a virtual environment in .venv with the command `ironbird`
-# make demo    fly the F450 in wind with a motor fault; ends with the path of a report
+# make demo    fly the F450 in wind with a motor fault, then 48 faulted flights; ends with the path of a report
 # make test    format, lint, types, import contracts, tests
 # make bench   measure speed against JSBSim and the reference loop
+# make safety  the whole safety suite; make soak  long runs; make test-autopilots  tests with real PX4 and ArduPilot
 # make docs    write the generated pages of docs/ anew
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint check bench docs lock soak clean system
+.PHONY: setup demo test lint bench docs lock soak clean system safety test-autopilots
 
 setup: $(STAMP)
 
@@ -24,6 +25,8 @@ demo: setup
 	@echo "== demo: F450 in wind with turbulence, one motor loses speed at 20 s"
 	$(BIN)/ironbird fly quad_f450 --mission square --wind 6,240 --turbulence 8 --seed 1 \
 	    --fault 'rotor.speed_loss@1:instance=1,severity=0.15,start=20' --out out/demo
+	@echo "== demo: a campaign of 48 faulted flights of the safety suite, judged and stored"
+	$(BIN)/ironbird campaign run safety --tag quad_f450 --sample 48
 
 system: setup
 	@echo "== system packages for the tests"
@@ -47,6 +50,14 @@ bench: setup
 soak: setup
 	@echo "== soak: 10^8 steps with flat memory, 4,096 lanes"
 	$(BIN)/python bench/soak.py
+
+safety: setup
+	@echo "== safety: the whole safety suite, several hundred faulted flights on every kind of vehicle"
+	$(BIN)/ironbird campaign run safety
+
+test-autopilots: setup
+	@echo "== test-autopilots: tests with real PX4 and ArduPilot (IRONBIRD_PX4, IRONBIRD_ARDUPILOT)"
+	$(BIN)/python -m pytest tests/autopilots
 
 docs: setup
 	@echo "== docs: pages made by commands"

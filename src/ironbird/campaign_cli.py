@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ironbird.cli_parts import JsonOption, fail, print_table, progress_bar
-from ironbird.errors import IronbirdError, StoreError
+from ironbird.errors import IronbirdError, StoreError, UnknownNameError
 
 if TYPE_CHECKING:
     from ironbird.campaign.runner import Progress
@@ -128,6 +128,9 @@ def run(
     suite: SuiteArgument,
     name: Annotated[str | None, typer.Option(help="Name of the campaign; the suite's and the time by default.")] = None,
     sample: Annotated[int | None, typer.Option(help="Fly only this many flights, drawn over all cases.", min=1)] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="Fly only cases with this tag or id; may be repeated.")
+    ] = None,
     store: StoreOption = None,
     workers: WorkersOption = None,
     dask: DaskOption = None,
@@ -143,6 +146,12 @@ def run(
     with _errors():
         loaded = load_suite(suite)
         flights = loaded.flights()
+        if tag:
+            known = {name for flight in flights for name in (*flight.tags, flight.case_id)}
+            for name_of_tag in tag:
+                if name_of_tag not in known:
+                    raise UnknownNameError("tag", name_of_tag, known, suite)
+            flights = [flight for flight in flights if {*flight.tags, flight.case_id} & set(tag)]
         if sample is not None and sample < len(flights):
             flights = _sampled(flights, sample)
         database = Store(store)
@@ -484,7 +493,6 @@ def rerun(name: NameArgument, flight: Annotated[str, typer.Argument(help="The fl
 
 def _case_of(suite: str, case: str | None) -> Planned:
     from ironbird.campaign.suite import load_suite
-    from ironbird.errors import UnknownNameError
 
     cases = {planned.id: planned for planned in load_suite(suite).cases}
     if case is None and len(cases) == 1:

@@ -126,9 +126,10 @@ def test_cut_apart_and_joined_again_it_flies_as_before() -> None:
             places.append(rig.truth("p").copy())
     flight = fly("quad_f450", mission="square", control="reference", seed=3, until_s=until_s)
     seconds = np.arange(1.0, until_s + 0.5)
-    expected = np.stack([np.interp(seconds, flight.log.time, axis) for axis in flight.log["body.p_NB_N"].T]).T
-    # Commands are a sample (4 ms) later than inside; noise is the same by seed and path
-    assert np.abs(np.array(places) - expected).max() < 0.1
+    expected = np.stack([np.interp(seconds, flight.log.time(), axis) for axis in flight.log["body.p_NB_N"].T]).T
+    # Noise is the same by seed and path. Commands are a sample (4 ms) later than inside, so an item may begin one
+    # sample of the navigator (20 ms, 0.1 m at 5 m/s) later
+    assert np.abs(np.array(places) - expected).max() < 0.2
 
 
 def test_what_the_links_cannot_carry_is_refused() -> None:

@@ -2,7 +2,7 @@
 
 ArduPilot sends servo outputs as binary UDP packets and waits for the vehicle's state as text; its whole clock is our
 timestamp. Inertial unit, airspeed, rangefinder and battery are ours, with their faults. Satellites, barometer and
-compass ArduPilot makes itself from the true motion; faults of these are set as its SIM_ parameters (`ardupilot_faults`).
+compass ArduPilot makes itself from the true motion; their faults are set as its SIM_ parameters (`ardupilot_faults`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-import os
 import socket
 import struct
 import time
@@ -47,9 +46,9 @@ Source = tuple[str, int]
 class ArduPilot(ControlSystem):
     """ArduPilot on a vehicle of the catalogue.
 
-    With `process` it is started and ended here; without, it has to be started by hand with `--model JSON` and finds this
-    side at UDP port 9002 + 10 `instance`. `patience_s` is how long it may be silent (wall time) before the run ends with
-    an error. With `spin_s` the receiver looks that long without sleeping, which is faster if there is a core to spare.
+    With `process` it is started and ended here; without, it has to be started by hand with `--model JSON` and finds
+    this side at UDP port 9002 + 10 `instance`. `patience_s` is how long it may be silent (wall time) before the run
+    ends with an error. With `spin_s` the receiver looks that long without sleeping: for a machine with cores to spare.
     """
 
     name = "ArduPilot"
@@ -57,7 +56,7 @@ class ArduPilot(ControlSystem):
 
     def __init__(
         self, process: ArduPilotProcess | None = None, *, wiring: Wiring | None = None, instance: int = 0,
-        patience_s: float = 20.0, first_patience_s: float = 60.0, spin_s: float | None = None,
+        patience_s: float = 20.0, first_patience_s: float = 60.0, spin_s: float = 0.0,
         rc: Sequence[int] = (), injections: Sequence[Injection] = (),
     ) -> None:  # fmt: skip
         super().__init__()
@@ -65,7 +64,7 @@ class ArduPilot(ControlSystem):
         self.wiring = wiring
         self.instance = instance
         self.patience_s, self.first_patience_s = patience_s, first_patience_s
-        self.spin_s = (2e-4 if (os.cpu_count() or 1) > 1 else 0.0) if spin_s is None else spin_s
+        self.spin_s = spin_s
         self.rc = tuple(rc)
         self.injections = tuple(injections)
         self.faults: FaultDriver | None = None
@@ -78,7 +77,7 @@ class ArduPilot(ControlSystem):
         self._frame = -1
         self._received_at = 0.0
         self._sent_at = 0.0
-        self._reply = b""
+        self.reply = b""
         self._time_s = 0.0
 
     # ------------------------------------------------------------------ start and stop
@@ -91,7 +90,7 @@ class ArduPilot(ControlSystem):
             )
         spec = rig.vehicle.spec
         wiring = self.wiring or wire(spec)
-        self._state = StateText(rig, self.rc)
+        self.state = StateText(rig, self.rc)
         self._rows = [
             (rig.actuators[c.place], c.number - 1, *SCALES[c.kind], -1.0 if c.reverse else 1.0) for c in wiring.channels
         ]
@@ -134,9 +133,9 @@ class ArduPilot(ControlSystem):
 
     def _say_goodbye(self) -> None:
         """Answer with the last state, in steps of time, until the process has gone."""
-        if self._socket is None or not self._reply or self.process is None:
+        if self._socket is None or not self.reply or self.process is None:
             return
-        rest = self._reply.partition(b",")[2]
+        rest = self.reply.partition(b",")[2]
         source: Source | None = self._peer  # it waits for a reply to its last packet
         deadline = time.perf_counter() + GOODBYE_S
         while source is not None and self.process.running() and time.perf_counter() < deadline:
@@ -154,8 +153,8 @@ class ArduPilot(ControlSystem):
         now = time.perf_counter()
         if now - self._received_at > PAUSE_S:
             self._drain(rig)
-        self._reply = self._state.text()
-        self._time_s = self._state.time_s
+        self.reply = self.state.text()
+        self._time_s = self.state.time_s
         self._send()
         self._wait(rig, self.patience_s)
         self._apply(rig)
@@ -166,7 +165,7 @@ class ArduPilot(ControlSystem):
         assert self._socket is not None and self._peer is not None
         self._sent_at = time.perf_counter()
         try:
-            self._socket.sendto(self._reply, self._peer)
+            self._socket.sendto(self.reply, self._peer)
         except OSError as error:  # nobody there any more: the wait says so
             self.traffic.last_sent = f"refused: {error.strerror}"
             return
@@ -208,7 +207,7 @@ class ArduPilot(ControlSystem):
                 raise self._too_silent(rig, waited)
 
     def _too_silent(self, rig: Rig, waited_s: float) -> LinkError:
-        self.traffic.last_sent = f"state of {self._time_s:.3f} s" if self._reply else ""
+        self.traffic.last_sent = f"state of {self._time_s:.3f} s" if self.reply else ""
         self.traffic.last_received = self.traffic.last_received or (f"frame {self._frame}" if self._frame >= 0 else "")
         return self.silent(rig, waited_s, "servo packet")
 

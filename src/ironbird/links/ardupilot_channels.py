@@ -42,7 +42,8 @@ ELEVON_LEFT, ELEVON_RIGHT = 77, 78
 TAIL_SERVO = 7  # motor number of a tricopter's tail servo
 
 CCW, CW = "ccw", "cw"
-# Frames: class, type, and each motor's bearing in degrees (clockwise from the nose) and spin. [ArduPilotCode] AP_MotorsMatrix
+# Frames: class, type, and each motor's bearing in degrees (clockwise from the nose) and spin,
+# [ArduPilotCode] AP_MotorsMatrix
 Frame = tuple[int, int, tuple[tuple[float, str], ...]]
 
 

@@ -347,7 +347,7 @@ class FaultDriver:
             self.note(self.rig, "fault", f"{injection.fault.id} begins")
         elif wanted == 0:
             self.note(self.rig, "fault", f"{injection.fault.id} is over")
-        quiet = run.level > 0 and 0 < wanted < injection.severity or wanted == run.level
+        quiet = (run.level > 0 and 0 < wanted < injection.severity) or wanted == run.level
         run.level, run.refreshed_s = wanted, now
         moment = self._moment(run, wanted, now, position)
         for setting in run.plan.settings:
@@ -432,4 +432,6 @@ def _trigger(rig: Rig, injection: Injection) -> int | None:
     for record, (_, number) in enumerate(rig.state.kernel_events.owners):
         if events[number].when == injection.when:
             return record
-    raise LinkError(f"{injection.describe()}: the run has no event with its trigger; order the fault in the rig's state")
+    raise LinkError(
+        f"{injection.describe()}: the run has no event with its trigger; order the fault in the rig's state"
+    )

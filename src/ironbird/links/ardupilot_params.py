@@ -180,10 +180,8 @@ def _motors(spec: MulticopterSpec, motor: str, rate: str) -> Params:
     blades = [spec.propeller[rotor.propeller] for rotor in spec.rotor]
 
     def thrust(share: float) -> float:
-        return sum(
-            b.thrust_coefficient_Ns2 * max(m.idle_speed_radps + m.slope_radps * share + m.quadratic_radps * share**2, 0) ** 2
-            for m, b in zip(tables, blades, strict=True)
-        )  # fmt: skip
+        speeds = [max(m.idle_speed_radps + m.slope_radps * share + m.quadratic_radps * share**2, 0) for m in tables]
+        return sum(b.thrust_coefficient_Ns2 * speed**2 for b, speed in zip(blades, speeds, strict=True))
 
     lowest, usable = thrust(SPIN_MIN), thrust(SPIN_MAX) - thrust(SPIN_MIN)
     hover = (spec.body.mass_kg * G_MPS2 - lowest) / usable
@@ -196,7 +194,9 @@ def _motors(spec: MulticopterSpec, motor: str, rate: str) -> Params:
     accel = 0.5 * (usable / len(tables)) * (effect * share).sum(axis=1) / inertia
     if spec.tail is not None:
         tail = spec.rotor[spec.tail_number() or 0]
-        accel[2] = usable / len(tables) * abs(tail.position_B_m[0]) * math.sin(math.radians(spec.tail.travel_deg)) / inertia[2]
+        accel[2] = (
+            usable / len(tables) * abs(tail.position_B_m[0]) * math.sin(math.radians(spec.tail.travel_deg)) / inertia[2]
+        )
     lag = max(m.time_constant_s or 1.0 / (m.natural_frequency_radps or 50.0) for m in tables)
     crossover = min(RATE_LOOP_RADPS, MOTOR_SHARE / lag)
     params: Params = {
@@ -207,7 +207,7 @@ def _motors(spec: MulticopterSpec, motor: str, rate: str) -> Params:
         f"{motor}SPIN_MAX": Param(SPIN_MAX, "default"),
         f"{motor}THST_EXPO": Param(round(thrust_expo(idle, slope), 4), "speed over throttle in the table motor"),
         f"{motor}THST_HOVER": Param(
-            round(min(max(hover, 0.125), 0.6875), 4), f"weight over usable thrust is {hover:.3f}; 0.125 to 0.6875 allowed"
+            round(min(max(hover, 0.125), 0.6875), 4), f"weight over usable thrust: {hover:.3f}; 0.125 to 0.6875 allowed"
         ),
     }  # fmt: skip
     for axis, value in (("RLL", accel[0]), ("PIT", accel[1])):
@@ -218,7 +218,9 @@ def _motors(spec: MulticopterSpec, motor: str, rate: str) -> Params:
             f"{rate}{axis}_D": Param(round(gain * D_OVER_P, 6), "share of P as in the defaults"),
         }
     yaw = round(min(YAW_LOOP_RADPS / accel[2], YAW_P_MAX), 5)
-    params[f"{rate}YAW_P"] = Param(yaw, f"{YAW_LOOP_RADPS:g} rad/s over {accel[2]:.3g} rad/s^2 at full demand, at most 1")
+    params[f"{rate}YAW_P"] = Param(
+        yaw, f"{YAW_LOOP_RADPS:g} rad/s over {accel[2]:.3g} rad/s^2 at full demand, at most 1"
+    )
     params[f"{rate}YAW_I"] = Param(round(yaw * YAW_I_OVER_P, 5), "share of P as in the defaults")
     return params
 
@@ -297,6 +299,9 @@ def _quadplane(spec: VtolSpec, wiring: Wiring) -> Params:
         "NAVL1_PERIOD": Param(table.l1_period_s, "wing.l1_period_s"),
         "WP_RADIUS": Param(table.acceptance_radius_m, "wing.acceptance_radius_m"),
         "THR_FAILSAFE": Param(0, "no remote control on the rig"),
+        "Q_ASSIST_SPEED": Param(round(0.85 * table.transition_speed_mps, 2), "0.85 of wing.transition_speed_mps"),
+        "Q_RTL_MODE": Param(1, "a return ends with a landing on the rotors"),
+        "RTL_ALTITUDE": Param(table.wing_height_m + 10.0, "wing.wing_height_m and 10 m"),
         "Q_GUIDED_MODE": Param(1, "hovers where it is sent"),
         **_motors(spec, "Q_M_", "Q_A_RAT_"),
         **_battery(spec),

@@ -41,7 +41,7 @@ MISSION_RESULTS = {
 # Flags of ESTIMATOR_STATUS and EKF_STATUS_REPORT, which number them alike up to bit 7.
 EKF_FLAGS = {
     0x1: "attitude", 0x2: "horizontal velocity", 0x4: "vertical velocity", 0x8: "relative position",
-    0x10: "absolute position", 0x20: "height", 0x40: "height above ground", 0x80: "constant position",
+    0x10: "absolute position", 0x20: "height", 0x80: "constant position",
 }  # fmt: skip
 MORE_EKF_FLAGS = {
     "px4": {0x400: "GPS glitch", 0x800: "accelerometer error"},

@@ -183,7 +183,7 @@ class Px4(ControlSystem):
         frames = self._packer.take()
         self.traffic.sent += 1
         self.traffic.last_sent = "HIL_SENSOR"
-        self._socket.settimeout(self.patience_s)
+        self._limit(self.patience_s)
         try:
             self._socket.sendall(frames)
         except TimeoutError:
@@ -196,7 +196,7 @@ class Px4(ControlSystem):
         assert self._socket is not None
         deadline = time.perf_counter() + wait_s
         while True:
-            self._socket.settimeout(max(wait_s, 0.0))
+            self._limit(max(wait_s, 0.0))
             try:
                 data = self._socket.recv(4096)
             except (TimeoutError, BlockingIOError):

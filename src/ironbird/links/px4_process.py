@@ -117,6 +117,13 @@ def open_port(instance: int | None) -> tuple[int, socket.socket]:
     raise LinkError(f"no free PX4 instance: taken are {', '.join(taken)}; is another PX4 or simulator running?")
 
 
+def free_instance() -> int:
+    """The first instance that nobody uses at the moment."""
+    number, server = open_port(None)
+    server.close()
+    return number
+
+
 class Px4Process:
     """One PX4. Its log (.ulg) and what it said are copied to `keep` when it ends; all else is removed."""
 

@@ -50,6 +50,7 @@ ARMED, DISARMED, LOCKSTEP = 129, 1, 1  # mode and flags of HIL_ACTUATOR_CONTROLS
 PX4_HELLO = (115.0, 5000.0, 0.0, 0.0, 0.0, 0.0, 0.0, 511, 0, 0, 0)  # wants HIL_STATE_QUATERNION each 5 ms
 PX4_HEARTBEAT = (0, 2, 12, 0, 0, 3)  # quadrotor, PX4, MAVLink 3
 CONTROLS = 16
+CATCH_UP_S = 0.5
 GNSS_S, BARO_S, MAG_S = 0.2, 0.02, 0.02  # between samples of what ArduPilot's JSON gives as truth
 EPH_M, EPV_M, SPEED_ACCURACY_MPS, FIXED = 1.0, 1.5, 0.25, 3.0
 SERVOS, SERVO_MAGIC, FRAME_RATE_HZ = struct.Struct("<HHI16H"), 18458, 1000
@@ -111,8 +112,8 @@ class ReferenceAutopilot:
         self.feed(f"{place}.stamp", time_s)
 
     def fix(
-        self, number: int, position_N: Sequence[float], velocity_N: Sequence[float], time_s: float,
-        *, kind: float = FIXED, eph_m: float = EPH_M, epv_m: float = EPV_M,
+        self, number: int, position_N: np.ndarray | Sequence[float], velocity_N: np.ndarray | Sequence[float],
+        time_s: float, *, kind: float = FIXED, eph_m: float = EPH_M, epv_m: float = EPV_M,
     ) -> None:  # fmt: skip
         """A fix of a satellite receiver."""
         self.sample(f"gnss/{number}/position_fault", position_N, time_s)
@@ -252,10 +253,12 @@ def run_px4_stream(
     """As a board on a cable: sensors come when they come, controls leave by its own clock; until it hangs up."""
     os.set_blocking(handle, False)
     side, parser, packer = Px4Side(pilot, alone=True), mavlink.Parser(), mavlink.Packer()
-    heard = time.monotonic()
-    due = heard
+    heard = due = time.monotonic()
+    rest = b""
     while True:
         now = time.monotonic()
+        if not side.sensors:
+            due = now
         if now - heard > patience_s:
             raise LinkError(f"nothing came over the cable for {patience_s:g} s")
         ready, _, _ = select.select([handle], [], [], max(due - now, 0.0) if side.sensors else 0.1)
@@ -271,11 +274,13 @@ def run_px4_stream(
                 if side.take(number, payload):
                     side.run()
         now = time.monotonic()
-        if side.sensors and now >= due:
-            due = max(due + 1.0 / control_hz, now - 10.0 / control_hz)
+        if side.sensors and now >= due:  # late ones are made up for, as this is no real-time system
+            due = max(due + 1.0 / control_hz, now - CATCH_UP_S)
             packer.add(mavlink.HIL_ACTUATOR_CONTROLS, *side.controls())
+            rest += packer.take()
+        if rest:
             with contextlib.suppress(BlockingIOError):
-                os.write(handle, packer.take())
+                rest = rest[os.write(handle, rest) :]
 
 
 class ArduPilotSide:

@@ -81,7 +81,9 @@ def test_pressure_becomes_height() -> None:
     # [ISO2533]: 89874.6 Pa at 1000 m, 110... below: -500 m has 107478 Pa (US 1976)
     assert pressure_height_m(89874.6) == pytest.approx(1000.0, abs=1.0)
     assert pressure_height_m(107478.0) == pytest.approx(-500.0, abs=1.5)
-    assert values("baro.bias@1:instance=1", moment())["SIM_BARO_GLITCH"] == pytest.approx(-500 / (1.225 * 9.8), rel=0.001)
+    assert values("baro.bias@1:instance=1", moment())["SIM_BARO_GLITCH"] == pytest.approx(
+        -500 / (1.225 * 9.8), rel=0.001
+    )
     assert values("baro.stuck@1:instance=2", moment()) == {"SIM_BAR2_FREEZE": 1.0}
 
 
@@ -166,7 +168,9 @@ def notes() -> list[tuple[float, str]]:
 
 
 def drive(rig: Rig, notes: list[tuple[float, str]], *texts: str) -> Iterator[tuple[FaultDriver, Autopilot]]:
-    driver = FaultDriver(rig, [parse_fault(text) for text in texts], lambda r, kind, text: notes.append((r.time_s, text)))
+    driver = FaultDriver(
+        rig, [parse_fault(text) for text in texts], lambda r, kind, text: notes.append((r.time_s, text))
+    )
     autopilot = Autopilot(driver.port)
     try:
         yield driver, autopilot

@@ -274,7 +274,7 @@ def test_garbage_is_counted_and_left_alone(link: tuple[ArduPilot, Sitl], rig: Ri
 
 
 def test_silence_ends_with_an_error_in_time(link: tuple[ArduPilot, Sitl], rig: Rig) -> None:
-    system, sitl = link
+    system, _sitl = link
     rig.step(1)
     begin = time.monotonic()
     with pytest.raises(LinkError, match=r"ArduPilot gave no servo packet for 1\.\d s .* at 0\.001 s") as caught:

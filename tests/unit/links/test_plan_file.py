@@ -49,7 +49,7 @@ def plan(*items: dict[str, Any], **more: Any) -> str:
     return json.dumps({"fileType": "Plan", "version": 1, "mission": mission} | more)
 
 
-def simple(command: int = 16, frame: int = 3, params: Any = (0, 0, 0, None, 47.4, 8.5, 30)) -> dict[str, Any]:
+def simple(command: Any = 16, frame: int = 3, params: Any = (0, 0, 0, None, 47.4, 8.5, 30)) -> dict[str, Any]:
     return {"type": "SimpleItem", "command": command, "frame": frame, "params": list(params), "autoContinue": True}
 
 

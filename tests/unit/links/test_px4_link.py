@@ -14,6 +14,7 @@ from px4_like import Answer, Px4Like
 from pymavlink.dialects.v20 import common
 
 from ironbird.errors import LinkError
+from ironbird.links import px4_process
 from ironbird.links.px4 import ACCEL, ACCEL_LIMIT, BARO, DIFF_PRESSURE, GYRO, MAG, Px4, quaternion_of, rotation_of
 from ironbird.links.px4_process import find_px4, open_port
 from ironbird.links.rig import Rig, make_rig
@@ -24,9 +25,7 @@ PORT = 4560
 @pytest.fixture
 def free_instance() -> Iterator[int]:
     """An instance whose ports nobody has."""
-    number, server = open_port(None)
-    server.close()
-    yield number
+    yield px4_process.free_instance()
 
 
 def link(rig: Rig, instance: int, answer: Answer | None = None, **settings: float) -> tuple[Px4, Px4Like]:

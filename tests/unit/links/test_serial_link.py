@@ -114,8 +114,8 @@ def test_it_hovers_as_well_as_on_the_published_bench(run: Run) -> None:
     # slow error; ours wander, so the error here is about the mean place.
     scatter = np.sqrt(np.mean((run.places - run.places.mean(axis=0)) ** 2, axis=0))
     assert run.places[:, 2].mean() == pytest.approx(-2.5, abs=0.5)
-    assert (scatter < [0.0581 * 3, 0.0790 * 3, 0.2131]).all(), scatter
-    assert np.std(run.yaws) < 0.0866
+    assert (scatter < [0.0581, 0.0790, 0.2131]).all(), scatter  # measured: 0.017, 0.037, 0.046 m
+    assert np.std(run.yaws) < 0.0429  # the better of the two benches; measured: 0.007
 
 
 def test_a_cable_that_is_too_slow_is_refused_with_figures(vehicle: Vehicle) -> None:

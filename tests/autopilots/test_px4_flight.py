@@ -1,0 +1,72 @@
+"""The real PX4 on vehicles of the catalogue. Needs IRONBIRD_PX4; `make test-autopilots` runs it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ironbird.campaign.flight import Flight, Wind
+from ironbird.campaign.sitl import Order, fly_sitl
+from ironbird.links.px4_process import VARIABLE, free_instance, px4_runs
+
+pytestmark = [
+    pytest.mark.autopilot,
+    pytest.mark.skipif(not os.environ.get(VARIABLE), reason=f"{VARIABLE} names no PX4"),
+]
+CORNERS = ((0.0, 0.0), (20.0, 0.0), (20.0, 20.0), (0.0, 20.0), (0.0, 0.0))  # north, east of the mission `square`
+
+
+def fly(vehicle: str, keep: Path, **order: object) -> Flight:
+    """A flight on a free instance; its port and lock are free afterwards."""
+    instance = free_instance()
+    flight = fly_sitl(Order("px4", vehicle, instance=instance, keep=str(keep), until_s=240.0, **order))  # type: ignore[arg-type]
+    assert not px4_runs(instance)
+    return flight
+
+
+def position(flight: Flight) -> np.ndarray:
+    """Of the body: north, east, down."""
+    return flight.log["body.p_NB_N"]
+
+
+def said(flight: Flight, kind: str) -> list[str]:
+    """What PX4 did of a kind."""
+    return [happening.text for happening in flight.happenings if happening.kind == kind]
+
+
+def test_f450_flies_a_square_in_wind_and_lands(tmp_path: Path) -> None:
+    flight = fly("quad_f450", tmp_path, mission="square", wind=Wind(5.0, 270.0, 5.0), seed=1)
+    assert flight.stop is None  # no crash
+    assert said(flight, "finished") == ["landed and disarmed"]
+    path = position(flight)
+    for north, east in CORNERS:
+        away = np.hypot(path[:, 0] - north, path[:, 1] - east)[path[:, 2] < -8]
+        assert away.min() < 3.0  # acceptance radius of 2 m, wander of the receiver
+    assert -path[:, 2].max() < 0.5  # on the ground
+    assert -path[:, 2].min() == pytest.approx(10.0, abs=2.5)  # barometer's drift and wind pressure
+    assert len(list(tmp_path.glob("*.ulg"))) == 1
+    assert flight.ended_s / flight.wall_s > 1.0  # faster than real time on any machine
+
+
+def test_a_lost_rotor_brings_the_quadcopter_down(tmp_path: Path) -> None:
+    fault = "rotor.speed_loss@1:instance=1,severity=1,start=25"
+    flight = fly("quad_f450", tmp_path, mission="square", faults=(fault,))
+    assert flight.stop is not None and flight.stop.time_s > 25.0
+    assert flight.witnesses[0].effective
+
+
+@pytest.mark.parametrize("vehicle", ["hexa_x", "octo_coax", "quad_h250"])
+def test_multicopters_of_all_sizes_fly(vehicle: str, tmp_path: Path) -> None:
+    flight = fly(vehicle, tmp_path, mission="square")
+    assert flight.stop is None
+    assert said(flight, "finished") == ["landed and disarmed"]
+
+
+def test_quadplane_changes_to_wings_and_back(tmp_path: Path) -> None:
+    flight = fly("vtol_standard", tmp_path)
+    assert said(flight, "finished") == ["landed and disarmed"]
+    speed = np.linalg.norm(flight.log["body.v_NB_N"], axis=1)
+    assert speed.max() > 12.0  # on wings
