@@ -52,10 +52,12 @@ class Message:
     layout: str
     payload: struct.Struct = field(init=False)
     staged: struct.Struct = field(init=False)
+    head: tuple[int, int, int, int] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "payload", struct.Struct("<" + self.layout))
         object.__setattr__(self, "staged", struct.Struct("<" + STAGE + self.layout))
+        object.__setattr__(self, "head", (self.id, self.payload.size, CRC_EXTRA[self.id], 0))
 
     def unpack(self, payload: bytes) -> tuple[Any, ...]:
         """Fields in the order of the wire; what was cut is zero, what a newer dialect adds is left out."""
@@ -121,10 +123,9 @@ class Packer:
 
     def add(self, message: Message, *fields: float) -> None:
         """Stage a message; fields in the order of the wire."""
-        message.staged.pack_into(
-            self._stage, self._end, message.id, message.payload.size, CRC_EXTRA[message.id], 0, *fields
-        )
-        self._end += message.staged.size
+        staged = message.staged
+        staged.pack_into(self._stage, self._end, *message.head, *fields)
+        self._end += staged.size
 
     def take(self) -> memoryview:
         """The frames of all staged messages: valid until the next call."""

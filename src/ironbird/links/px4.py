@@ -1,4 +1,4 @@
-"""PX4 as control system: its simulator link [PX4Link] over TCP, in lockstep, one answer per step.
+"""PX4 as control system: its simulator link [PX4Sim] over TCP, in lockstep, one answer per step.
 
 We are the server; PX4 connects, and each HIL_SENSOR of id 0 sets its clock and makes one step, which it answers with
 one HIL_ACTUATOR_CONTROLS of the same time. Sensors go out as they are behind their fault taps, each group only when it
@@ -21,6 +21,7 @@ import numpy as np
 
 from ironbird.errors import LinkError
 from ironbird.links import mavlink
+from ironbird.links.geodesy import to_geodetic
 from ironbird.links.mavlink import HIL_ACTUATOR_CONTROLS, Packer, Parser
 from ironbird.links.px4_airframes import Airframe, airframe_of
 from ironbird.links.px4_process import PILOT_PORT, SIMULATOR_PORT, Px4Process, open_port
@@ -91,6 +92,7 @@ class Px4(ControlSystem):
         self._packer, self._parser = Packer(), Parser()
         self._outputs = Outputs(rig, self.airframe)
         self._messages = Messages(rig, self.airframe, self._packer)
+        self._limit_s = -1.0
         self._answered = False  # at least once
         self._waiting = False  # steps are answered, so each waits for its answer
         self._late_steps = 0
@@ -191,6 +193,13 @@ class Px4(ControlSystem):
         except OSError as error:
             raise self._cut(rig, error.strerror or str(error)) from None
 
+    def _limit(self, wait_s: float) -> None:
+        """How long the socket may wait; setting it costs a call of the system."""
+        assert self._socket is not None
+        if wait_s != self._limit_s:
+            self._limit_s = wait_s
+            self._socket.settimeout(wait_s)
+
     def _receive(self, rig: Rig, now_us: int, wait_s: float) -> bool:
         """Take what comes until the answer to this step is there or the wait is over."""
         assert self._socket is not None
@@ -282,7 +291,9 @@ class Messages:
         self.rig = rig
         self.packer = packer
         self.gyro_silent = False  # no gyroscope has given a sample in this step
+        self._home = rig.vehicle.spec.home
         self._turn = airframe.turn
+        self._hover = quaternion_of(np.eye(3) if airframe.turn is None else airframe.turn.T)  # q_BH
         self._acoustic = airframe.acoustic
         self._imus = list(zip(rig.accels, rig.gyros, strict=True))[:MOST_IMUS]
         self._magnetometers: list[Sensor | None] = [*rig.magnetometers[:MOST_MAGNETOMETERS]]
@@ -291,7 +302,7 @@ class Messages:
         self._airspeed = rig.airspeeds[0] if rig.airspeeds else None
         self._motion = true_motion(rig)
         self._truth_at = 0.0
-        self._velocity: np.ndarray | None = None
+        self._velocity: Numbers = ()
         self._last_us = 0
         self._flow_us = [0] * len(rig.flows)
         self._ranges = [
@@ -367,7 +378,7 @@ class Messages:
         self.gyro_silent = silent
 
     def _add_fix(self, now_us: int, number: int, receiver: Receiver) -> None:
-        latitude, longitude, height = self.rig.geodetic(receiver.position_N.values)
+        latitude, longitude, height = to_geodetic(self._home, receiver.position_N.values)
         north, east, down = receiver.velocity_N.values.tolist()
         speed = math.hypot(north, east)
         course = NO_COURSE
@@ -409,35 +420,35 @@ class Messages:
         )  # fmt: skip
 
     def _add_truth(self, now_us: int) -> None:
-        position, velocity, rotation, rates = self._motion()
+        position, velocity, attitude, rates = self._motion()
         if self._turn is not None:
-            rotation, rates = rotation @ self._turn.T, self._turn @ rates
-        latitude, longitude, height = self.rig.geodetic(position)
-        passed_s = 1e-6 * (now_us - self._last_us)
-        before = velocity if self._velocity is None or passed_s <= 0 else self._velocity
-        acceleration = (velocity - before) / max(passed_s, 1e-6)
+            attitude, rates = times(attitude, self._hover), (self._turn @ rates).tolist()
+        latitude, longitude, height = to_geodetic(self._home, position)
+        passed_s = 1e-6 * max(now_us - self._last_us, 1)
+        before = self._velocity or velocity
         self._velocity, self._last_us = velocity, now_us
         self.packer.add(
-            mavlink.HIL_STATE_QUATERNION, now_us, *quaternion_of(rotation), *rates.tolist(),
+            mavlink.HIL_STATE_QUATERNION, now_us, *attitude, *rates,
             _whole(1e7 * latitude, 32), _whole(1e7 * longitude, 32), _whole(1e3 * height, 32),
-            *(_whole(100 * v, 16) for v in velocity.tolist()), 0, 0,
-            *(_whole(1000 * v, 16) for v in acceleration.tolist()),
+            *[_whole(100 * v, 16) for v in velocity], 0, 0,
+            *[_whole(1000 * (v - b) / passed_s, 16) for v, b in zip(velocity, before, strict=True)],
         )  # fmt: skip
 
 
-Motion = Callable[[], tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
+Numbers = Sequence[float]
+Motion = Callable[[], tuple[Numbers, Numbers, Numbers, Numbers]]
 
 
 def true_motion(rig: Rig) -> Motion:
-    """Position and velocity in N, R_NB, and rates in B, of any body; planar ones stand upright."""
+    """Position and velocity in N, quaternion q_NB, and rates in B, of any body; planar ones stand upright."""
     flat = rig.state.model.flat
     names = {name.removeprefix("body.") for name in flat.x.start if name.startswith("body.")}
     if {"p", "q", "v", "w"} <= names:
         p, q, v, w = (rig.truth(name) for name in ("p", "q", "v", "w"))
 
-        def moving() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-            rotation = rotation_of(q)
-            return p, rotation @ v, rotation, w
+        def moving() -> tuple[Numbers, Numbers, Numbers, Numbers]:
+            attitude = q.tolist()
+            return p.tolist(), turned(attitude, v.tolist()), attitude, w.tolist()
 
         return moving
     if not {"p", "yaw"} <= names:
@@ -445,32 +456,37 @@ def true_motion(rig: Rig) -> Motion:
     place, yaw = rig.truth("p"), rig.truth("yaw")
     ahead = rig.truth("v") if "v" in names else None
     turning = rig.truth("r") if "r" in names else None
-    step_s = TRUTH_S
     last = place.copy()
 
-    def rolling() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        c, s = math.cos(float(yaw[0])), math.sin(float(yaw[0]))
-        rotation = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    def rolling() -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        half = 0.5 * float(yaw[0])
+        attitude = (math.cos(half), 0.0, 0.0, math.sin(half))
         if ahead is not None:
-            velocity = rotation @ np.array([*ahead.tolist(), 0.0])
+            velocity = turned(attitude, [*ahead.tolist(), 0.0])
         else:
-            velocity = (place - last) / step_s
+            velocity = ((place - last) / TRUTH_S).tolist()
             last[:] = place
-        return place, velocity, rotation, np.array([0.0, 0.0, float(turning[0]) if turning is not None else 0.0])
+        return place.tolist(), velocity, attitude, (0.0, 0.0, float(turning[0]) if turning is not None else 0.0)
 
     return rolling
 
 
-def rotation_of(q: np.ndarray) -> np.ndarray:
-    """R_NB of a quaternion w x y z of about unit length."""
-    w, x, y, z = (q / np.linalg.norm(q)).tolist()
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+def turned(q: Numbers, v: Numbers) -> Numbers:
+    """A vector turned by a quaternion w x y z of unit length."""
+    w, x, y, z = q
+    a, b, c = v
+    p, r, s = 2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)
+    return a + w * p + y * s - z * r, b + w * r + z * p - x * s, c + w * s + x * r - y * p
+
+
+def times(p: Numbers, q: Numbers) -> Numbers:
+    """The product of two quaternions."""
+    a, b, c, d = p
+    w, x, y, z = q
+    return (
+        a * w - b * x - c * y - d * z, a * x + b * w + c * z - d * y, a * y - b * z + c * w + d * x,
+        a * z + b * y - c * x + d * w,
+    )  # fmt: skip
 
 
 def quaternion_of(rotation: np.ndarray) -> tuple[float, float, float, float]:

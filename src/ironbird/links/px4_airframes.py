@@ -2,7 +2,7 @@
 
 An airframe is written as a start-up file of PX4 (`script`) with `param set-default` for every parameter. This avoids a
 trap of overriding parameters by environment variables: a value that equals PX4's compiled default is not stored there,
-and the default of the chosen airframe wins [PX4Link].
+and the default of the chosen airframe wins [PX4Sim].
 Geometry goes to PX4's control allocation, thrust curve and weight to its hover throttle. Gains of rates are set so that
 the loop has the bandwidth of the vehicle's own controller; gains of wings are from the coefficients, or those of PX4's
 simulated aircraft [GazeboPlane] where the vehicle is that aircraft.

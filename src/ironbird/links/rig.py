@@ -91,7 +91,7 @@ class Rig:
         flat = self.state.model.flat
         return self.state.x[0, flat.x.rows(f"body.{name}"), 0]
 
-    def geodetic(self, position_N: np.ndarray) -> tuple[float, float, float]:
+    def geodetic(self, position_N: np.ndarray | Sequence[float]) -> tuple[float, float, float]:
         """Latitude and longitude in degrees and height in m of a place given in metres from home (flat earth)."""
         return to_geodetic(self.vehicle.spec.home, position_N)
 

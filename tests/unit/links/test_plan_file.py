@@ -36,7 +36,7 @@ from ironbird.links.plan_file import (
 
 HOME = Home(47.397742, 8.545594, 488.0)
 SQUARE = [(0, 0, 10, 1, "waypoint"), (20, 0, 10, 1, "waypoint"), (20, 20, 10, 1, "waypoint"), (0, 0, 0, 0, "land")]
-# The example of the waypoint file format in the MAVLink Developer Guide
+# In the manner of the MAVLink Developer Guide's example, from memory
 GUIDE = """QGC WPL 110
 0\t1\t0\t16\t0.149999999999999994\t0\t0\t0\t8.54800000000000004\t47.3759999999999977\t550\t1
 1\t0\t0\t16\t0.149999999999999994\t0\t0\t0\t8.54800000000000004\t47.3759999999999977\t550\t1
@@ -67,7 +67,7 @@ def test_what_is_written_is_read_again() -> None:
         assert all(x == y or (math.isnan(x) and math.isnan(y)) for x, y in zip(a.params, b.params, strict=True))
 
 
-def test_the_guides_waypoint_file_is_read_with_its_home(tmp_path: Path) -> None:
+def test_a_waypoint_file_is_read_with_its_home(tmp_path: Path) -> None:
     file = tmp_path / "guide.waypoints"
     file.write_text(GUIDE)
 

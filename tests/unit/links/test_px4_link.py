@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from px4_like import Answer, Px4Like
 from pymavlink.dialects.v20 import common
+from scipy.spatial.transform import Rotation
 
 from ironbird.errors import LinkError
 from ironbird.links import px4_process
-from ironbird.links.px4 import ACCEL, ACCEL_LIMIT, BARO, DIFF_PRESSURE, GYRO, MAG, Px4, quaternion_of, rotation_of
+from ironbird.links.px4 import ACCEL, ACCEL_LIMIT, BARO, DIFF_PRESSURE, GYRO, MAG, Px4, quaternion_of, times, turned
 from ironbird.links.px4_process import find_px4, open_port
 from ironbird.links.rig import Rig, make_rig
 
@@ -234,12 +235,16 @@ def test_a_tail_sitter_stands_level_for_px4(free_instance: int) -> None:
     assert abs(truth.attitude_quaternion[0]) == pytest.approx(1.0, abs=1e-2)
 
 
-def test_quaternions_come_back_from_their_matrices() -> None:
+def test_quaternions_turn_as_their_matrices_do() -> None:
     generator = np.random.default_rng(1)
     for q in [*generator.normal(size=(50, 4)), *np.eye(4)]:
         q = q / np.linalg.norm(q)
-        back = np.array(quaternion_of(rotation_of(q)))
-        assert abs(back @ q) == pytest.approx(1.0, abs=1e-12)  # the same turn, whatever its sign
+        matrix = np.column_stack([turned(q.tolist(), axis) for axis in np.eye(3).tolist()])
+        assert matrix == pytest.approx(Rotation.from_quat([*q[1:], q[0]]).as_matrix(), abs=1e-12)
+        assert abs(np.array(quaternion_of(matrix)) @ q) == pytest.approx(1.0, abs=1e-12)  # whatever its sign
+        other = generator.normal(size=3).tolist()
+        square = times(q.tolist(), q.tolist())
+        assert turned(square, other) == pytest.approx(turned(q.tolist(), turned(q.tolist(), other)), abs=1e-12)
 
 
 def test_a_missing_px4_says_what_to_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

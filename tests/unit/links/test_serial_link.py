@@ -97,7 +97,9 @@ def run(vehicle: Vehicle) -> Run:
 
 
 @pytest.mark.slow
-def test_rates_hold_where_the_published_bench_lost_a_seventh(run: Run) -> None:
+def test_mean_rates_hold_over_a_pseudo_terminal(run: Run) -> None:
+    # Means: on a busy machine both sides make up for late steps in bursts, which `late` and `broken` tell. No real
+    # serial line and no board are in it, so this is no comparison of benches.
     figures = run.link.figures()
     # [NguyenHa] table 4 asks 500, 5 and 400 Hz and got 431.9, 4.15 and 342.6 (14 to 17 % less) on its best bench
     assert figures.sensor_hz == pytest.approx(500.0, rel=0.005)
@@ -109,13 +111,14 @@ def test_rates_hold_where_the_published_bench_lost_a_seventh(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_it_hovers_as_well_as_on_the_published_bench(run: Run) -> None:
-    # [NguyenHa] table 5, HILS with one thread: RMS 0.0581, 0.0790, 0.2131 m and 0.0866 of yaw. Its satellites have no
-    # slow error; ours wander, so the error here is about the mean place.
+def test_scatter_in_hover_is_below_the_error_of_the_published_single_thread_bench(run: Run) -> None:
+    # [NguyenHa] table 5, HILS with one thread: RMS 0.0581, 0.0790, 0.2131 m and 0.0866 of yaw. What error its
+    # satellites have is not said; ours wander, so this is the scatter about the mean place, which
+    # is less than an RMS error against the place asked for.
     scatter = np.sqrt(np.mean((run.places - run.places.mean(axis=0)) ** 2, axis=0))
     assert run.places[:, 2].mean() == pytest.approx(-2.5, abs=0.5)
     assert (scatter < [0.0581, 0.0790, 0.2131]).all(), scatter  # measured: 0.017, 0.037, 0.046 m
-    assert np.std(run.yaws) < 0.0429  # the better of the two benches; measured: 0.007
+    assert np.std(run.yaws) < 0.0429  # the better of the two benches, unit not printed; measured: 0.007 rad
 
 
 def test_a_cable_that_is_too_slow_is_refused_with_figures(vehicle: Vehicle) -> None:
