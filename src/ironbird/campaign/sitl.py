@@ -80,9 +80,9 @@ def plan_of(vehicle: Vehicle, name: str | None, kind: Kind) -> tuple[Mission, Se
 
 def _px4(order: Order, kind: Kind, plan: Sequence[PlanItem], keep: Path | None) -> tuple[ControlSystem, Pilot]:
     from ironbird.links.px4 import Px4
-    from ironbird.links.px4_process import PILOT_PORT, Px4Process
+    from ironbird.links.px4_process import PILOT_PORT, Px4Process, free_instance
 
-    instance = order.instance if order.instance is not None else 0
+    instance = order.instance if order.instance is not None else free_instance()
     system = Px4(Px4Process(order.where, keep=keep), instance=instance)
     pilot = Pilot("px4", kind=kind, port=PILOT_PORT + instance, peer_port=14580 + instance, plan=plan)
     return system, pilot
