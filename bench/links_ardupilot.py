@@ -32,7 +32,7 @@ class Still:
         self.rest = text.partition(b",")[2]
         self.time_s = time_s
 
-    def text(self) -> bytes:
+    def text(self, ahead: int = 0) -> bytes:
         """The next line."""
         self.time_s += 1.0 / RATE_HZ
         return b'\n{"timestamp":%.6f,' % self.time_s + self.rest
@@ -44,7 +44,7 @@ def measure(vehicle: str = "quad_f450", windows: int = 50, window_s: float = 0.1
     system = ArduPilot(ArduPilotProcess())
     try:
         system.start(rig)
-        while rig.time_s < WARM_UP_S and rig.step(1):
+        while rig.time_s < WARM_UP_S and rig.step(system.step_ticks):
             system.exchange(rig)
         pairs = [_pair(rig, system, window_s) for _ in range(windows)]
     finally:
@@ -65,15 +65,15 @@ def _pair(rig: Rig, system: ArduPilot, window_s: float) -> tuple[float, float]:
     """Frames per second with the vehicle, and without it."""
 
     def fly() -> None:
-        rig.step(1)
+        rig.step(system.step_ticks)
         system.exchange(rig)
 
-    with_it = _rate(fly, window_s)
-    real, still = system.state, Still(system.reply, rig.time_s)
+    with_it = system.step_ticks * _rate(fly, window_s)
+    real, still = system.state, Still(system.reply, system.state.time_s)
     system.state = still  # type: ignore[assignment]
-    without = _rate(lambda: system.exchange(rig), window_s)
+    without = system.step_ticks * _rate(lambda: system.exchange(rig), window_s)
     system.state = real
-    rig.step(round(still.time_s * RATE_HZ) - rig.state.tick)  # catch up: time never goes back
+    rig.step(round(still.time_s * RATE_HZ) - rig.state.tick)  # time never goes back
     return with_it, without
 
 

@@ -128,9 +128,7 @@ def run(
     suite: SuiteArgument,
     name: Annotated[str | None, typer.Option(help="Name of the campaign; the suite's and the time by default.")] = None,
     sample: Annotated[int | None, typer.Option(help="Fly only this many flights, drawn over all cases.", min=1)] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option(help="Fly only cases with this tag or id; may be repeated.")
-    ] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Fly only cases with this tag or id; may be repeated.")] = None,
     store: StoreOption = None,
     workers: WorkersOption = None,
     dask: DaskOption = None,

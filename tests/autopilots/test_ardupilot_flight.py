@@ -76,14 +76,14 @@ class Flight:
 
 def fly(
     vehicle: str, kind: Kind, legs: Sequence[tuple[float, ...]], until_s: float, *, faults: Sequence[str] = (),
-    wind_mps: float = WIND_MPS, keep: Path | None = None,
+    wind_mps: float = WIND_MPS, keep: Path | None = None, arm_after_s: float = 0.0,
 ) -> Flight:  # fmt: skip
     """Fly places (command, north, east, height) in wind from the west with turbulence."""
     firmware = wire(load_spec(vehicle)).firmware
     if _missing(firmware):
         pytest.skip(_missing(firmware))
     loaded = load_vehicle(vehicle, control="external")
-    windy = {"wind/steady.velocity_N": [0.0, wind_mps, 0.0], "wind/turbulence.wind_20ft": wind_mps}
+    windy: dict[str, Number] = {"wind/steady.velocity_N": [0.0, wind_mps, 0.0], "wind/turbulence.wind_20ft": wind_mps}
     state = start(compile_model(loaded.diagram), seed=4, params=windy if wind_mps else {})
     injections = [parse_fault(text) for text in faults]
     for injection in injections:
@@ -98,10 +98,10 @@ def fly(
     process = ArduPilotProcess(keep=keep)
     system = ArduPilot(process, injections=injections)
     begin = time.perf_counter()
-    with Pilot("ardupilot", kind=kind, port=process.ground_port, plan=plan) as pilot:
+    with Pilot("ardupilot", kind=kind, port=process.ground_port, plan=plan, arm_after_s=arm_after_s) as pilot:
         try:
             system.start(rig)
-            while not pilot.finished and rig.step(1):
+            while not pilot.finished and rig.step(system.step_ticks):
                 system.exchange(rig)
                 if rig.state.tick % POLL_TICKS == 0:
                     pilot.poll(rig)
@@ -175,6 +175,17 @@ def test_ground_and_water_vehicles_drive_a_square(vehicle: str, kind: Kind, size
     assert flight.pilot.finished and flight.stop is None, flight.happenings[-5:]
     for north, east in ((size, 0), (size, size), (0, size)):
         assert flight.passes(north, east) < near
+
+
+def test_the_bluerov_dives_and_goes_round() -> None:
+    legs = [(WAYPOINT, 5, 0, -3), (WAYPOINT, 5, 5, -3), (WAYPOINT, 0, 0, -3)]
+    flight = fly("rov_bluerov2_heavy", "sub", legs, 200.0, wind_mps=0.0, arm_after_s=45.0)  # until it has a position
+    assert flight.pilot.finished and flight.stop is None, flight.happenings[-5:]
+    for north, east in ((5, 0), (5, 5), (0, 0)):
+        assert flight.passes(north, east) < 2.0
+    assert flight.position[-1, 2] == pytest.approx(
+        4.0, abs=0.5
+    )  # its depth counts from its start, 1 m below the surface
 
 
 def test_faults_of_its_own_sensors_are_set_at_their_time_and_confirmed() -> None:

@@ -1,7 +1,7 @@
 """One case on several control systems: PX4, ArduPilot, the reference autopilot.
 
-Autopilots are ready after different times, so times are compared from take-off on; faults of such a case should wait for
-something that all reach (`when = "altitude > 8"`), not for a second of the clock.
+Autopilots are ready after different times, so times are compared from take-off on; faults of such a case should wait
+for something that all reach (`when = "altitude > 8"`), not for a second of the clock.
 """
 
 from __future__ import annotations

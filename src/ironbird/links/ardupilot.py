@@ -1,4 +1,4 @@
-"""ArduPilot as control system: its JSON interface [ArduPilotJson], in lockstep, one physics step per reply.
+"""ArduPilot as control system: its JSON interface [ArduPilotJson], in lockstep, one reply for each millisecond.
 
 ArduPilot sends servo outputs as binary UDP packets and waits for the vehicle's state as text; its whole clock is our
 timestamp. Inertial unit, airspeed, rangefinder and battery are ours, with their faults. Satellites, barometer and
@@ -49,20 +49,23 @@ class ArduPilot(ControlSystem):
     With `process` it is started and ended here; without, it has to be started by hand with `--model JSON` and finds
     this side at UDP port 9002 + 10 `instance`. `patience_s` is how long it may be silent (wall time) before the run
     ends with an error. With `spin_s` the receiver looks that long without sleeping: for a machine with cores to spare.
+    The vehicle goes on by `step_ticks` at a time, and ArduPilot gets a reply for each tick: the first with the state,
+    whose outputs go to the actuators, the others with the same samples and the position moved on. With 4 that is the
+    period of the inertial units and of most actuator links, so nothing is lost; with 1 every reply is a step.
     """
 
     name = "ArduPilot"
-    step_ticks = 1
 
     def __init__(
         self, process: ArduPilotProcess | None = None, *, wiring: Wiring | None = None, instance: int = 0,
-        patience_s: float = 20.0, first_patience_s: float = 60.0, spin_s: float = 0.0,
+        step_ticks: int = 4, patience_s: float = 20.0, first_patience_s: float = 60.0, spin_s: float = 0.0,
         rc: Sequence[int] = (), injections: Sequence[Injection] = (),
     ) -> None:  # fmt: skip
         super().__init__()
         self.process = process
         self.wiring = wiring
         self.instance = instance
+        self.step_ticks = step_ticks
         self.patience_s, self.first_patience_s = patience_s, first_patience_s
         self.spin_s = spin_s
         self.rc = tuple(rc)
@@ -75,7 +78,7 @@ class ArduPilot(ControlSystem):
         self._peer: Source | None = None
         self._known: list[Source] = []
         self._frame = -1
-        self._received_at = 0.0
+        self._pending = False  # whether a packet that nobody needs is still to come
         self._sent_at = 0.0
         self.reply = b""
         self._time_s = 0.0
@@ -110,11 +113,14 @@ class ArduPilot(ControlSystem):
             self.faults = FaultDriver(rig, self.injections, self.note)
         if own is not None:
             fault_port = self.faults.port if self.faults is not None else None
+            # Its water begins at the height of the sea
+            home = spec.home.model_copy(update={"height_m": 0.0}) if wiring.firmware == "ardusub" else spec.home
             own.start(
-                wiring.firmware, params_for(spec), home=spec.home, physics_port=self._socket.getsockname()[1],
+                wiring.firmware, params_for(spec), home=home, physics_port=self._socket.getsockname()[1],
                 rate_hz=RATE_HZ, second_port=fault_port,
             )  # fmt: skip
         self._wait(rig, self.first_patience_s)
+        self._sent_at = time.perf_counter()  # no pause yet
         self._apply(rig)
 
     def stop(self) -> None:
@@ -150,16 +156,27 @@ class ArduPilot(ControlSystem):
 
     def exchange(self, rig: Rig) -> None:
         """Reply with the state, wait for the servo outputs that follow, hand them to the actuators."""
-        now = time.perf_counter()
-        if now - self._received_at > PAUSE_S:
+        away = time.perf_counter() - self._sent_at > PAUSE_S
+        if self._pending:
+            self._wait(rig, self.patience_s)
+        if away:
             self._drain(rig)
-        self.reply = self.state.text()
-        self._time_s = self.state.time_s
-        self._send()
+        self._answer(0)
         self._wait(rig, self.patience_s)
         self._apply(rig)
+        for ahead in range(1, self.step_ticks):
+            if ahead > 1:
+                self._wait(rig, self.patience_s)
+            self._answer(ahead)
+        self._pending = self.step_ticks > 1  # ArduPilot goes on while the vehicle steps
         if self.faults is not None:
             self.faults.poll()
+
+    def _answer(self, ahead: int) -> None:
+        """One reply, with the state now or some ticks later."""
+        self.reply = self.state.text(ahead)
+        self._time_s = self.state.time_s
+        self._send()
 
     def _send(self) -> None:
         assert self._socket is not None and self._peer is not None
@@ -238,7 +255,6 @@ class ArduPilot(ControlSystem):
             self._join(source)
         self._frame, self.frame_rate_hz = frame, rate
         self.pwm = outputs.unpack_from(self._buffer, HEAD.size)
-        self._received_at = time.perf_counter()
         self.traffic.received += 1
         return True
 
@@ -263,7 +279,7 @@ class _TextArgs(ctypes.Structure):
     _fields_ = [
         ("template", ctypes.c_char_p), ("length", ctypes.c_int64), ("sources", ctypes.c_void_p),
         *((name, ctypes.c_void_p) for name in ("last", "q", "v", "p", "motion", "pressure", "airspeed")),
-        ("density", ctypes.c_double), ("out", ctypes.c_void_p),
+        ("density", ctypes.c_double), ("ahead", ctypes.c_double), ("out", ctypes.c_void_p),
     ]  # fmt: skip
 
 
@@ -338,11 +354,12 @@ class StateText:
         args.out = ctypes.addressof(self._out)
         self._write, self._pointer = _library().ib_state_text, ctypes.addressof(args)
 
-    def text(self) -> bytes:
-        """One line for the state now."""
+    def text(self, ahead: int = 0) -> bytes:
+        """One line for the state now; or some ticks later, with the same samples and the position moved on."""
         state = self.rig.state
         tick = state.tick
-        self._clock[0] = self.time_s = tick * state.model.step_s
+        self._clock[0] = self.time_s = (tick + ahead) * state.model.step_s
+        self._args.ahead = ahead * state.model.step_s
         if tick >= self._wind_tick:
             self._wind_tick = tick + WIND_TICKS
             self._wind[:] = np.sum(self._winds, axis=0) if self._winds else 0.0
@@ -359,7 +376,7 @@ class StateText:
             self._before = now, p.copy()
         yaw = math.remainder(float(heading[0]), math.tau)
         motion[5], motion[6], motion[9] = yaw, math.cos(yaw / 2), math.sin(yaw / 2)
-        motion[10:] = p
+        motion[10:] = p + motion[:3] * self._args.ahead
 
 
 def _address(array: np.ndarray) -> int:

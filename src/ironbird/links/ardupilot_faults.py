@@ -124,7 +124,7 @@ def _baro(name: str, value: Value, restore: float = 0.0, moving: bool = False) -
 
 
 def pressure_height_m(pressure_Pa: float) -> float:
-    """Height of a pressure in the standard atmosphere's first layer, [ISO2533]."""
+    """Height of a pressure in the standard atmosphere's first layer, [ICAO7488]."""
     return 44330.77 * (1.0 - float(pressure_Pa / 101325.0) ** 0.1902632)
 
 

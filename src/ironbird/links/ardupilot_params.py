@@ -106,7 +106,8 @@ def vehicle_params(spec: VehicleSpec) -> Params:
         return merge(params, _plane(spec))
     if wiring.firmware == "ardurover":
         return merge(params, _rover(spec, wiring))
-    return merge(params, {"FRAME_CONFIG": Param(wiring.frame_class, "frame with the same thrusters")})
+    frame = Param(wiring.frame_class, "frame with the same thrusters")
+    return merge(params, {"FRAME_CONFIG": frame, "FS_PILOT_INPUT": Param(0, "no joystick on the rig")})
 
 
 def _common() -> Params:

@@ -164,7 +164,7 @@ def test_rotors_in_any_order_are_found_at_their_places() -> None:
         order = generator.permutation(len(motors))
         rotors = [
             RotorTable(
-                name=f"r{i}", spin=motors[i][1],  # type: ignore[arg-type]
+                name=f"r{i}", spin=motors[i][1],
                 position_B_m=[0.3 * np.cos(np.radians(motors[i][0])), 0.3 * np.sin(np.radians(motors[i][0])), 0.0],
             )
             for i in order

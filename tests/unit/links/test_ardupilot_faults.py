@@ -78,7 +78,7 @@ def test_drift_and_stuck_positions_move_with_time_and_place() -> None:
 
 
 def test_pressure_becomes_height() -> None:
-    # [ISO2533]: 89874.6 Pa at 1000 m, 110... below: -500 m has 107478 Pa (US 1976)
+    # [ICAO7488]: 89874.6 Pa at 1000 m, 107478 Pa at -500 m
     assert pressure_height_m(89874.6) == pytest.approx(1000.0, abs=1.0)
     assert pressure_height_m(107478.0) == pytest.approx(-500.0, abs=1.5)
     assert values("baro.bias@1:instance=1", moment())["SIM_BARO_GLITCH"] == pytest.approx(

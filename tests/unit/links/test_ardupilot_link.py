@@ -69,10 +69,10 @@ def rig() -> Rig:
 def link(rig: Rig) -> Iterator[tuple[ArduPilot, Sitl]]:
     """A started link and its other side, which has sent frame 0."""
     instance = next(INSTANCES)
-    system = ArduPilot(instance=instance, patience_s=1.0, first_patience_s=5.0)
+    system = ArduPilot(instance=instance, step_ticks=1, patience_s=1.0, first_patience_s=5.0)
     sitl = Sitl(ardupilot.FIRST_PORT + ardupilot.PORT_STEP * instance)
     StateText(rig)  # compiled before the clock runs
-    starter = threading.Thread(target=lambda: (time.sleep(0.1), sitl.servos(0)))
+    starter = threading.Timer(0.1, sitl.servos, [0])
     starter.start()
     system.start(rig)
     starter.join()
@@ -132,7 +132,7 @@ def test_the_reply_has_all_keys_in_an_order_that_a_substring_search_reads(rig: R
 def test_velocity_and_attitude_are_those_of_the_rotation_matrix(rig: Rig) -> None:
     roll, pitch, yaw = 0.3, -0.4, 2.0
     cr, sr, cp, sp, cy, sy = (f(a) for a in (roll, pitch, yaw) for f in (math.cos, math.sin))
-    # Rz Ry Rx, written out: [Diebel2006] Eq. 67, transposed
+    # Rz Ry Rx, written out
     R = np.array([
         [cp * cy, sr * sp * cy - cr * sy, cr * sp * cy + sr * sy],
         [cp * sy, sr * sp * sy + cr * cy, cr * sp * sy - sr * cy],
@@ -347,3 +347,29 @@ def test_outputs_not_in_use_command_nothing(link: tuple[ArduPilot, Sitl], rig: R
     rig.step(1)
     meanwhile(system, rig, answer(sitl, 0, got))
     assert not np.any(rig.stepper.inputs[:4])
+
+
+def test_replies_between_two_steps_repeat_the_samples_and_move_the_position(
+    link: tuple[ArduPilot, Sitl], rig: Rig
+) -> None:
+    system, sitl = link
+    system.step_ticks = 4
+    rig.step(4)
+    rig.state.set_state("body.v", [5.0, 0.0, 0.0])
+    got: list[dict[str, Any]] = []
+
+    def four_frames() -> None:
+        for pwm in (1200, 1300, 1400, 1500):
+            answer(sitl, pwm, got)()
+
+    meanwhile(system, rig, four_frames)
+    assert [reply["timestamp"] for reply in got] == pytest.approx([0.004, 0.005, 0.006, 0.007])
+    north = [reply["position"][0] for reply in got]
+    assert np.diff(north) == pytest.approx([0.005] * 3, abs=2e-6)
+    assert all(reply["imu"] == got[0]["imu"] for reply in got)
+    # The outputs that answer the state go to the actuators, as if every reply were a step
+    assert float(rig.stepper.inputs[rig.actuators["rotor/1"]]) == pytest.approx(0.2)
+    rig.step(4)
+    meanwhile(system, rig, four_frames)
+    assert [reply["timestamp"] for reply in got[4:]] == pytest.approx([0.008, 0.009, 0.010, 0.011])
+    assert sitl.replies_waiting() == 0

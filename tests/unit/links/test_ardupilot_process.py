@@ -82,9 +82,9 @@ def test_a_run_ends_the_process_keeps_its_log_and_leaves_nothing(programs: Path,
     system.start(rig)
     folder = process.folder
     assert folder is not None and (folder / "vehicle.parm").read_text().startswith("#")
-    while rig.step(1):
+    while rig.step(system.step_ticks):
         system.exchange(rig)
-    assert system.traffic.received == 201
+    assert system.traffic.sent == 200
     begin = time.monotonic()
     system.stop()
     assert time.monotonic() - begin < 1.5  # it was asked to end and did

@@ -212,8 +212,8 @@ class Navigator(Block):
         top = ca.fmin(p.cruise_speed, ca.sqrt(2 * p.acceleration * distance))
         speed = ca.fmin(x.speed + p.acceleration * dt, top)
         fly = x.point + away * (ca.fmin(speed * dt, distance) / ca.fmax(distance, 1e-9))
-        # Landing: straight down, never far below the vehicle; faster when something holds the vehicle up, so that ground
-        # is told from a gust soon. It may still slide or lean into the wind.
+        # Landing: straight down, never far below the vehicle; faster when something holds the vehicle up, so that
+        # ground is told from a gust soon. It may still slide or lean into the wind.
         held_up = u.v_NB_N[2] < STANDS_MPS
         drop = p.landing_speed * ca.if_else(held_up, PRESS, 1)
         low = ca.fmin(x.point[2] + drop * dt, u.p_NB_N[2] + SINK_BELOW_M)

@@ -18,6 +18,7 @@ typedef struct {
     const double *pressure;       /* of the pitot tube, Pa; may be null */
     double *airspeed;
     double density;
+    double ahead;                 /* s: the position goes on with the velocity for so long */
     char *out;
 } ib_text;
 
@@ -35,7 +36,7 @@ static void move(const ib_text *a)
     m[4] = ib_asin(lift > 1 ? 1 : lift < -1 ? -1 : lift);
     m[5] = ib_atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z));
     m[6] = w, m[7] = x, m[8] = y, m[9] = z;
-    m[10] = a->p[0], m[11] = a->p[1], m[12] = a->p[2];
+    for (int i = 0; i < 3; i++) m[10 + i] = a->p[i] + m[i] * a->ahead;
 }
 
 static char *put(char *out, double value, int decimals)
