@@ -32,6 +32,7 @@ from ironbird.links.plan_file import (
 )
 from ironbird.links.rig import attach
 from ironbird.links.system import Happening
+from ironbird.model.signal import Number
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import Stop, start
 from ironbird.vehicles.load import load_spec, load_vehicle
