@@ -450,11 +450,21 @@ def evidence(
 
 
 @campaign_app.command("rerun")
-def rerun(name: NameArgument, flight: Annotated[str, typer.Argument(help="The flight's id.")],
-          store: StoreOption = None, out: OutOption = None) -> None:  # fmt: skip
-    """Fly one flight again, compare its hash with the stored one, and write its page with all plots."""
+def rerun(
+    name: NameArgument,
+    flight: Annotated[str, typer.Argument(help="The flight's id.")],
+    times: Annotated[int, typer.Option(help="Fly it this often, and say whether the verdicts agree.", min=1)] = 1,
+    store: StoreOption = None,
+    out: OutOption = None,
+) -> None:
+    """Fly one flight again, compare its hash with the stored one, and write its page with all plots.
+
+    An autopilot outside does not repeat to the bit: there the verdict is compared, and --times tells stable from flaky.
+    """
     from ironbird.campaign.batch import fly_all
     from ironbird.campaign.flight import fly
+    from ironbird.campaign.sitl import AUTOPILOTS, fly_sitl, order_of
+    from ironbird.campaign.statistics import flakiness
     from ironbird.campaign.store import Store
     from ironbird.report.flight_page import write_flight_page
 
@@ -463,27 +473,33 @@ def rerun(name: NameArgument, flight: Annotated[str, typer.Argument(help="The fl
         campaign = database.campaign(name)
         case = database.case(campaign, flight)
         stored = next((r for r in database.results(campaign) if r.id == flight), None)
-        again = fly_all([case])[0]
-        whole = fly(
-            case.vehicle, mission=case.mission, wind=case.wind, control=case.control, seed=case.seed,
-            settings=case.settings, faults=case.faults, until_s=case.until_s, log_s=case.log_s, allow_missing=True,
-        )  # fmt: skip
+        runs = [fly_all([case])[0] for _ in range(times)]
         folder = out or database.folder / name / "flights" / flight.replace("/", "_")
         folder.mkdir(parents=True, exist_ok=True)
+        outside = case.control in AUTOPILOTS
+        if outside:
+            whole = fly_sitl(order_of(case, keep=str(folder)))
+        else:
+            whole = fly(
+                case.vehicle, mission=case.mission, wind=case.wind, control=case.control, seed=case.seed,
+                settings=case.settings, faults=case.faults, until_s=case.until_s, log_s=case.log_s, allow_missing=True,
+            )  # fmt: skip
         whole.log.to_parquet(folder / "flight.parquet")
         (folder / "case.toml").write_text(case.to_toml())
         write_flight_page(whole, folder / "flight.html")
-    same = stored is not None and stored.sha256 == again.sha256 and stored.verdict == again.verdict
+    again = runs[0]
     print_table({"verdict": again.verdict, "why": again.sentence, "sha256": again.sha256}, flight)
+    if times > 1:
+        typer.echo(flakiness([run.verdict for run in runs]).sentence())
+    typer.echo(f"report: {folder / 'flight.html'}")
     if stored is None:
         typer.echo("the campaign has not flown it yet")
-    else:
-        typer.echo(
-            "equal to the stored flight, bit for bit" if same else f"NOT equal to the stored flight {stored.sha256}"
-        )
-    typer.echo(f"report: {folder / 'flight.html'}")
-    if stored is not None and not same:
+        return
+    same = stored.verdict == again.verdict and (outside or stored.sha256 == again.sha256)
+    if not same:
+        typer.echo(f"NOT equal to the stored flight: {stored.verdict}, {stored.sha256}")
         raise typer.Exit(1)
+    typer.echo("the same verdict as stored" if outside else "equal to the stored flight, bit for bit")
 
 
 # ---------------------------------------------------------------------- searching

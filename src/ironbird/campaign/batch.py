@@ -20,6 +20,7 @@ import numpy as np
 from ironbird.blocks.controllers.navigator import MODES
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.flight import ALIASES, HARMLESS, inject
+from ironbird.campaign.sitl import AUTOPILOTS, LONGEST_S, fly_sitl, order_of
 from ironbird.campaign.traces import known_aliases, known_units, make_trace, paths_to_log
 from ironbird.campaign.twins import Twins
 from ironbird.campaign.verdict import ERROR, FAIL, PASS, VOID, FlightResult, Judgement, error_result
@@ -74,7 +75,8 @@ class BatchResult:
 @functools.lru_cache(maxsize=16)
 def model_of(vehicle: str, control: str) -> CompiledModel:
     """The compiled model of a vehicle, kept for the life of the process."""
-    return compile_model(load_vehicle(vehicle, control=control).diagram)
+    kind = "external" if control in AUTOPILOTS else control
+    return compile_model(load_vehicle(vehicle, control=kind).diagram)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -105,8 +107,10 @@ def group_key(case: FlightCase) -> tuple[str, str, float, float]:
 
 
 def lanes_that_fit(cases: Sequence[FlightCase]) -> int:
-    """Lanes of a batch of such flights whose log stays within its share of memory."""
+    """Lanes of a batch of such flights whose log stays within its share of memory; an autopilot flies one alone."""
     vehicle, control, log_s, until_s = group_key(cases[0])
+    if control in AUTOPILOTS:
+        return 1
     signals = model_of(vehicle, control).signals()
     row = 8 * sum(signals[path].size for path in {path for case in cases for path in log_paths(case)})
     return min(LANES_PER_BATCH, max(LANES, int(LOG_BYTES / (row * until_s / log_s)) // LANES * LANES))
@@ -115,6 +119,8 @@ def lanes_that_fit(cases: Sequence[FlightCase]) -> int:
 def _until_s(case: FlightCase) -> float:
     if case.until_s is not None:
         return case.until_s
+    if case.control in AUTOPILOTS:
+        return LONGEST_S
     if case.mission.duration_s is not None:
         return case.mission.duration_s
     model = model_of(case.vehicle, case.control)
@@ -129,6 +135,8 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
     begin = time.perf_counter()
     policy = policy or TracePolicy()
     first = cases[0]
+    if first.control in AUTOPILOTS:
+        return _fly_outside(first, policy, begin)
     try:
         model = model_of(first.vehicle, first.control)
         state = _prepare(model, cases)
@@ -154,6 +162,20 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
     results = _keep_traces(results, log, policy)
     wall_s = time.perf_counter() - begin
     return BatchResult(results, state.kernel_s + twin_kernel_s, wall_s, sum(r.ended_s for r in results))
+
+
+def _fly_outside(case: FlightCase, policy: TracePolicy, begin: float) -> BatchResult:
+    """One flight under an autopilot: a process of its own beside this worker, judged like any other."""
+    try:
+        flight = fly_sitl(order_of(case))
+        begins = [w.first_s if w.effective else w.injection.start_s for w in flight.witnesses]
+        observed = [[(w, begun - w.injection.start_s) for w, begun in zip(flight.witnesses, begins, strict=True)]]
+        results = _judge_all([case], flight.log, observed, flight.model)
+    except Exception as error:
+        failed = error_result(case.id, case.case_id, case.digest(), case.seed, case.values, case.expect, _why(error))
+        return BatchResult([failed], 0.0, time.perf_counter() - begin, 0.0)
+    results = _keep_traces([replace(results[0], ended_s=flight.ended_s, outcome=flight.outcome)], flight.log, policy)
+    return BatchResult(results, 0.0, time.perf_counter() - begin, flight.ended_s)
 
 
 def fly_all(cases: Sequence[FlightCase], threads: int | None = None) -> list[FlightResult]:

@@ -380,7 +380,8 @@ class Defaults(_Table):
 
     vehicle: Annotated[Word, Field(description="catalogue id, or a TOML file relative to this one")] | None = None
     control: (
-        Annotated[Word, Field(description="reference or truth; without it what the vehicle usually has")] | None
+        Annotated[Word, Field(description="reference, truth, px4, ardupilot; without it what the vehicle usually has")]
+        | None
     ) = None
     mission: (
         Annotated[MissionText, Field(description="built-in name, TOML file, or a table with items; else the vehicle's")]

@@ -15,6 +15,7 @@ from ironbird.campaign.case import LONGEST_GRID, Case, Spread, injection, is_spr
 from ironbird.campaign.flight import ALIASES, targets_in
 from ironbird.campaign.mission import Mission, load_mission, mission_names
 from ironbird.campaign.sampling import SAMPLED
+from ironbird.campaign.sitl import AUTOPILOTS
 from ironbird.campaign.suite import SEVERITY, Planned, Problem, grammar_words, near_words, requirement, variable_name
 from ironbird.campaign.toml_text import Path as KeyPath
 from ironbird.campaign.traces import known_aliases, known_units
@@ -193,7 +194,9 @@ def _vehicles(case: Planned) -> tuple[list[tuple[str, str]], list[Problem]]:
             found.append(_refused(case, ("vehicle",), error, cure))
             continue
         for control in _options(case.data.get("control", offered[0])):
-            if control not in offered:
+            if control in AUTOPILOTS:  # the binary is looked for when it flies
+                names.append((vehicle, "external"))
+            elif control not in offered:
                 unknown = UnknownNameError("kind of control", control, offered, f"vehicle '{vehicle}'")
                 found.append(_unknown(case, ("control",), unknown, f"one of {', '.join(offered)}"))
             else:

@@ -7,7 +7,7 @@ for something that all reach (`when = "altitude > 8"`), not for a second of the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.external import reactions
 from ironbird.campaign.flight import Flight, fly
-from ironbird.campaign.sitl import LONGEST_S, Order, fly_sitl
+from ironbird.campaign.sitl import fly_sitl, order_of
 from ironbird.campaign.suite import load_suite
 from ironbird.errors import CaseError, LinkError, UnknownNameError
 
@@ -74,25 +74,8 @@ def compare(
                     settings=case.settings, faults=case.faults, until_s=case.until_s,
                 )  # fmt: skip
             else:
-                mission = out / "mission.toml"
-                mission.parent.mkdir(parents=True, exist_ok=True)
-                mission.write_text(_mission_text(case))
-                flight = fly_sitl(
-                    Order(
-                        name, case.vehicle, mission=str(mission), where=places[name], wind=case.wind,
-                        faults=tuple(f.describe() for f in case.faults), seed=case.seed,
-                        settings={p: v for p, v in case.settings.items() if not p.startswith("navigator.")},
-                        until_s=case.until_s or LONGEST_S, keep=str(out / name),
-                    )
-                )  # fmt: skip
+                flight = fly_sitl(order_of(replace(case, control=name), where=places[name], keep=str(out / name)))
             flown.append(Flown(name, flight))
         except LinkError as error:
             flown.append(Flown(name, None, str(error)))
     return flown
-
-
-def _mission_text(case: FlightCase) -> str:
-    from ironbird.campaign.toml_text import write_toml
-
-    table = case.mission.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return write_toml(table, ("item",))

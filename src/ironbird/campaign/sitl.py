@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
+from ironbird.campaign.case import FlightCase
 from ironbird.campaign.external import fly_external
 from ironbird.campaign.flight import Flight, Wind
 from ironbird.campaign.mission import Mission, load_mission
@@ -33,13 +34,14 @@ class Order:
 
     autopilot: str
     vehicle: str
-    mission: str | None = None  # built-in name, TOML, .plan or waypoint file; the vehicle's own by default
+    mission: str | Mission | None = None  # built-in name, TOML, .plan or waypoint file; by default the vehicle's own
     where: str | None = None  # the autopilot's folder
     wind: Wind = field(default_factory=Wind)
     faults: tuple[str, ...] = ()
     settings: Mapping[str, Number] = field(default_factory=dict)
     seed: int = 0
     until_s: float = LONGEST_S
+    log_s: float = 0.02
     speed: float | None = None
     instance: int | None = None
     keep: str | None = None  # folder for the autopilot's own logs
@@ -62,18 +64,27 @@ def fly_sitl(order: Order, progress: Callable[[float], None] | None = None) -> F
     try:
         return fly_external(
             vehicle, system, pilot=pilot, mission=mission, wind=order.wind, faults=order.faults, seed=order.seed,
-            settings=order.settings, until_s=order.until_s, speed=order.speed, progress=progress,
+            settings=order.settings, until_s=order.until_s, log_s=order.log_s, speed=order.speed, progress=progress,
         )  # fmt: skip
     finally:
         pilot.close()
 
 
-def plan_of(vehicle: Vehicle, name: str | None, kind: Kind) -> tuple[Mission, Sequence[PlanItem]]:
+def order_of(case: FlightCase, *, where: str | None = None, keep: str | None = None) -> Order:
+    """A case whose control is an autopilot; settings of our own navigator mean nothing to it."""
+    return Order(
+        case.control, case.vehicle, mission=case.mission, where=where, wind=case.wind,
+        faults=tuple(injection.describe() for injection in case.faults), seed=case.seed,
+        settings={path: value for path, value in case.settings.items() if not path.startswith("navigator.")},
+        until_s=case.until_s or LONGEST_S, log_s=case.log_s, keep=keep,
+    )  # fmt: skip
+
+
+def plan_of(vehicle: Vehicle, given: str | Mission | None, kind: Kind) -> tuple[Mission, Sequence[PlanItem]]:
     """The mission in our words and in the autopilot's."""
-    own = load_mission(vehicle.spec.mission)
-    if name is not None and not name.endswith(".toml") and Path(name).suffix:
-        return own, load_plan(name).items
-    mission = load_mission(name) if name is not None else own
+    if isinstance(given, str) and Path(given).suffix not in ("", ".toml"):
+        return load_mission(vehicle.spec.mission), load_plan(given).items
+    mission = given if isinstance(given, Mission) else load_mission(given or vehicle.spec.mission)
     rows = [LocalItem(i.north_m, i.east_m, i.height_m, i.hold_s, i.kind) for i in mission.item]
     return mission, from_mission(rows, vehicle.spec.home, kind=kind, speed_mps=mission.cruise_speed_mps)
 

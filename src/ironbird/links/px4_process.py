@@ -118,10 +118,13 @@ def open_port(instance: int | None) -> tuple[int, socket.socket]:
 
 
 def free_instance() -> int:
-    """The first instance that nobody uses at the moment."""
-    number, server = open_port(None)
-    server.close()
-    return number
+    """An instance that nobody uses at the moment; processes that ask at the same time begin at different ones."""
+    for offset in INSTANCES:
+        number = (os.getpid() + offset) % len(INSTANCES)
+        with contextlib.suppress(LinkError):
+            open_port(number)[1].close()
+            return number
+    return open_port(None)[0]  # says what is taken
 
 
 class Px4Process:
