@@ -223,6 +223,8 @@ def _mission_problems(case: Planned, outlines: Sequence[Outline]) -> list[Proble
                 return [_refused(case, path, error, cure)]
     for known in outlines:
         table = known.p.signals.get("navigator.table")
+        if table is None and set(_options(case.data.get("control"))) & set(AUTOPILOTS):
+            continue  # the autopilot has a navigator of its own
         if table is None:
             cure = "choose a vehicle with a navigator"
             return [case.problem(("vehicle",), f"'{known.name}' has no navigator and flies no mission", cure)]
