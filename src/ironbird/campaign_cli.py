@@ -99,6 +99,33 @@ def list_cases(suite: SuiteArgument, as_json: JsonOption = False) -> None:
         )
 
 
+@case_app.command("import")
+def import_cases(
+    files: Annotated[list[Path], typer.Argument(help="Aerialist's YAML, or RFlySimSafe's db.json or fault.db.")],
+    out: Annotated[Path, typer.Option(help="The case file to write.")],
+    map_name: Annotated[
+        str, typer.Option("--map", help="Which of RFlySimSafe's three maps of fault ids the file uses: A, B or C.")
+    ] = "A",
+) -> None:
+    """Import test cases of other tools; what has no counterpart is named, never dropped in silence."""
+    from ironbird.campaign.case import case_file
+    from ironbird.campaign.import_aerialist import import_aerialist
+    from ironbird.campaign.import_rflysimsafe import import_rows, read_rows
+
+    with _errors():
+        found = []
+        for path in files:
+            if path.suffix in (".yaml", ".yml"):
+                found.append(import_aerialist(path))
+            else:
+                found += import_rows(read_rows(path), map_name=map_name)
+        for imported in found:
+            for text in imported.missing:
+                typer.secho(f"{imported.case['id']}: no counterpart: {text}", fg="yellow", err=True)
+        out.write_text(case_file(found))
+    typer.echo(f"{len(found)} cases: {out}; check them with 'ironbird case check {out}'")
+
+
 @case_app.command("schema")
 def schema() -> None:
     """Print the JSON Schema of case files, for editors."""

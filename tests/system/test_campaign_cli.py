@@ -279,3 +279,23 @@ def test_search_map_and_shrink(place: Path) -> None:
 
 def test_plan() -> None:
     assert "2995 flights with at most 0 failures" in ironbird("campaign", "plan", "--probability", "0.001").output
+
+
+def test_cases_of_other_tools_are_imported(place: Path) -> None:
+    row = {"CaseID": 7, "ControlSequence": "2,1;1,1,5;2,3,0,0,-15;1,1,15;2,6,123450,1,0.8;2,6,123549;1,1,10"}
+    (place / "db.json").write_text(json.dumps({"FAULT_CASE": [row]}))
+    done = ironbird("case", "import", "db.json", "--out", "imported.toml")
+    assert "1 cases: imported.toml" in done.output
+    assert "no counterpart" in done.output  # the camera
+    ironbird("case", "check", "imported.toml")
+    (flight,) = load_suite(place / "imported.toml").flights()
+    assert [fault.fault.id for fault in flight.faults] == ["rotor.speed_loss@1"]
+    assert "FAULT_CASE" not in ironbird("case", "import", "missing.json", "--out", "x.toml", code=2).output
+
+
+def test_only_cases_with_a_tag_are_flown(place: Path) -> None:
+    done = ironbird("campaign", "run", "small.toml", "--name", "tagged", "--tag", "REQ-1", "--workers", "1")
+    assert "pass" in done.output
+    assert json.loads(ironbird("campaign", "show", "tagged", "--json").output).keys() == {"wind"}
+    done = ironbird("campaign", "run", "small.toml", "--tag", "REQ-2", code=2)
+    assert "did you mean 'REQ-1'" in done.output
