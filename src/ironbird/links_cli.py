@@ -117,7 +117,7 @@ def _orders(
                 autopilot, vehicle, mission=mission, where=folder, wind=wind_of(wind, turbulence),
                 faults=tuple(faults or ()), settings=settings_of(settings or []), seed=seed + number, until_s=until,
                 speed=factor, instance=number if count > 1 else None, keep=str(_place(base, number, count)),
-                quick_ground_station=not headless and number == 0,
+                feed_ground_station=not headless and number == 0,
             )
             for number in range(count)
         ]  # fmt: skip

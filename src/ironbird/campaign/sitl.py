@@ -45,7 +45,7 @@ class Order:
     speed: float | None = None
     instance: int | None = None
     keep: str | None = None  # folder for the autopilot's own logs
-    quick_ground_station: bool = False  # whether a ground station on UDP 14550 is fed too
+    feed_ground_station: bool = False  # whether a ground station on UDP 14550 is fed too
 
 
 def fly_sitl(order: Order, progress: Callable[[float], None] | None = None) -> Flight:
@@ -103,7 +103,7 @@ def _ardupilot(order: Order, kind: Kind, plan: Sequence[PlanItem], keep: Path | 
     from ironbird.links.ardupilot import ArduPilot
     from ironbird.links.ardupilot_process import ArduPilotProcess
 
-    extra = ("--serial2", "udpclient:127.0.0.1:14550") if order.quick_ground_station else ()
+    extra = ("--serial2", "udpclient:127.0.0.1:14550") if order.feed_ground_station else ()
     process = ArduPilotProcess(order.where, keep=keep, extra=extra)
     injections = [parse_fault(text) for text in order.faults]
     system = ArduPilot(process, injections=injections)

@@ -23,10 +23,8 @@ from ironbird.blocks.controllers.navigator import FLY, ROWS
 from ironbird.blocks.controllers.spiral_navigator import SpiralNavigator
 from ironbird.blocks.controllers.tilt_rotor_lqr import INPUTS, STATES, TiltRotorLqr
 from ironbird.blocks.forces.airframe_drag import AirframeDrag
-from ironbird.blocks.forces.ground_contact import GroundContact
 from ironbird.blocks.forces.load import ShiftedLoad
 from ironbird.blocks.forces.rotor import Rotor
-from ironbird.blocks.monitors.crash_detector import CrashDetector
 from ironbird.blocks.sensors.signal_fault import SignalFault
 from ironbird.errors import VehicleError
 from ironbird.model.block import View
@@ -37,13 +35,12 @@ from ironbird.vehicles.riccati import regulator, zero_order_hold
 from ironbird.vehicles.spec import NotNegative, Positive, Table, Vector3, VehicleSpec
 from ironbird.vehicles.templates.multicopter import AirframeTable
 from ironbird.vehicles.templates.reference_autopilot import Suite, add_senses
-from ironbird.vehicles.templates.rotorcraft import ContactTable, LimitTable, SensorTable
+from ironbird.vehicles.templates.rotorcraft import ContactTable, LimitTable, SensorTable, add_contact, add_crash
 from ironbird.vehicles.templates.surroundings import add_environment
 
 CONTROL_SAMPLE_S = 0.012  # [ProVANT] Sec. 2
 LINK_SAMPLE_S = 0.002  # [ProVANT] Sec. 2.1: the largest message takes 1.2 ms; here a command takes this long
 NAVIGATOR_SAMPLE_S = 0.02
-MONITOR_SAMPLE_S = 0.01
 ARM_TIME_S = 3.0  # the estimator settles before arming
 MISSION_ITEMS = 16
 HOVER_HEIGHT_M = 5.0
@@ -294,7 +291,8 @@ def build(spec: TiltRotorSpec, control_kind: str = "truth") -> Diagram:
         if port in navigator:
             diagram.connect(seen[port], navigator[port])
     _add_airframe(diagram, spec, body, parts)
-    _add_ground(diagram, spec, body, parts["terrain"])
+    contact = add_contact(diagram, spec.contact, body, parts["terrain"])
+    add_crash(diagram, spec.limits, body, contact)
     return diagram
 
 
@@ -374,31 +372,3 @@ def _add_airframe(diagram: Diagram, spec: TiltRotorSpec, body: Handle, parts: di
     diagram.connect(parts["gravity"].gravity_N, load.gravity_N)
     for part in (airframe, load):
         diagram.connect(part.moment_B, body.moment_B)
-
-
-def _add_ground(diagram: Diagram, spec: TiltRotorSpec, body: Handle, terrain: Handle) -> None:
-    """Landing gear, and what counts as a crash."""
-    table, limits = spec.contact, spec.limits
-    contact = diagram.add(
-        "contact", GroundContact(len(table.points_B_m)), points=np.array(table.points_B_m).T.tolist(),
-        stiffness=table.stiffness_Npm, damping=table.damping_Nspm, friction=table.friction,
-        grip_stiffness=table.grip_stiffness_Npm, grip_damping=table.grip_damping_Nspm,
-    )  # fmt: skip
-    for port in ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B"):
-        diagram.connect(body[port], contact[port])
-    for port in ("place", "ground_z", "slope"):
-        diagram.connect(terrain[port], contact[port])
-    diagram.connect(contact.force_B, body.force_B)
-    diagram.connect(contact.moment_B, body.moment_B)
-    crash = diagram.add(
-        "crash", CrashDetector(sample_s=MONITOR_SAMPLE_S), max_impact=limits.max_impact_mps,
-        max_ground_tilt=math.radians(limits.max_ground_tilt_deg), max_distance=limits.max_distance_m,
-    )  # fmt: skip
-    for port in ("p_NB_N", "v_NB_N", "R_NB"):
-        diagram.connect(body[port], crash[port])
-    diagram.connect(contact.load, crash.load)
-    diagram.stop("hard landing", crash.hard_landing)
-    diagram.stop("rollover", crash.rollover)
-    diagram.stop("out of bounds", crash.out_of_bounds)
-    diagram.stop("mission completed", diagram.port("navigator.done"))
-    diagram.stop("landed before the end of the mission", diagram.port("navigator.landed"))
