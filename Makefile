@@ -57,6 +57,7 @@ safety: setup
 
 test-autopilots: setup
 	@echo "== test-autopilots: tests with real PX4 and ArduPilot (IRONBIRD_PX4, IRONBIRD_ARDUPILOT)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-clients.lock
 	$(BIN)/python -m pytest tests/autopilots
 
 docs: setup
@@ -72,6 +73,8 @@ docs: setup
 lock:
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra dev \
 	    --python-version 3.11 pyproject.toml tools/build-requirements.in -o requirements.lock
+	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra clients \
+	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-clients.lock
 
 clean:
 	rm -rf $(VENV) out

@@ -11,6 +11,7 @@ import typer
 from ironbird.campaign_cli import campaign_app, case_app
 from ironbird.cli_parts import JsonOption, fail, print_table, progress_bar, settings_of, wind_of
 from ironbird.errors import IronbirdError, UnknownNameError
+from ironbird.hil_cli import hil
 from ironbird.links_cli import compare_autopilots, sitl_app
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ app.add_typer(faults_app, name="faults")
 app.add_typer(case_app, name="case")
 app.add_typer(campaign_app, name="campaign")
 app.add_typer(sitl_app, name="sitl")
+app.command("hil")(hil)
 app.command("compare-autopilots")(compare_autopilots)
 
 VehicleArgument = Annotated[
@@ -361,6 +363,13 @@ def autopilot(
         bool, typer.Option("--ardupilot-protocol", help="Speak to a simulator as ArduPilot does.")
     ] = False,
     port: Annotated[int | None, typer.Option(help="4560 (TCP) or 9002 (UDP) by default.", min=1, max=65535)] = None,
+    serial: Annotated[
+        str | None, typer.Option(help="As a PX4 board on this serial port, for 'ironbird hil --port'.")
+    ] = None,
+    udp: Annotated[
+        int | None, typer.Option(help="As a PX4 board on UDP, for 'ironbird hil --udp'.", min=1, max=65535)
+    ] = None,
+    baud: Annotated[int, typer.Option(help="Of the serial port.", min=1200, max=12_000_000)] = 921_600,
     host: Annotated[str, typer.Option(help="Where the simulator runs.")] = "127.0.0.1",
     mission: Annotated[str | None, typer.Option(help="By default the vehicle's own.")] = None,
     arm_after: Annotated[float | None, typer.Option(help="Simulation time of the first arming, s.", min=0.0)] = None,
@@ -368,20 +377,25 @@ def autopilot(
     """Run the reference autopilot in a process of its own behind the protocol of PX4 or ArduPilot.
 
     For trying a simulator's link without their binaries: it flies the mission by itself, from what comes over the link.
+    As a board it prints at the end what it heard.
     """
     from ironbird.campaign.mission import load_mission
     from ironbird.links import standin
+    from ironbird.links.cable import DatagramCable, SerialCable
     from ironbird.vehicles.load import load_vehicle
 
     try:
-        if px4 == ardupilot:
-            raise IronbirdError("give one of --px4-protocol and --ardupilot-protocol")
+        if [px4, ardupilot, serial is not None, udp is not None].count(True) != 1:
+            raise IronbirdError("give one of --px4-protocol and --ardupilot-protocol, --serial and --udp")
         loaded = load_vehicle(vehicle, control="reference")
         params = load_mission(mission or loaded.spec.mission).params(loaded.diagram.param("navigator.table").columns)
         pilot = standin.ReferenceAutopilot(loaded, params=params, arm_after_s=arm_after)
         typer.echo(f"{loaded.id}: ready", err=True)
         if px4:
             standin.run_px4(pilot, host=host, port=port or 4560)
+        elif serial is not None or udp is not None:
+            cable = SerialCable(serial, baud) if serial else DatagramCable(0, host, peer=(host, udp or 0))
+            typer.echo(json.dumps(standin.run_px4_board(pilot, cable).data()))
         else:
             standin.run_ardupilot(pilot, host=host, port=port or 9002)
     except IronbirdError as error:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -17,6 +21,10 @@ from ironbird.errors import IronbirdError, LinkError
 if TYPE_CHECKING:
     from ironbird.campaign.flight import Flight
     from ironbird.campaign.sitl import Order
+
+INTERRUPTED = 128 + signal.SIGINT  # exit code
+ENDS = (signal.SIGTERM, signal.SIGHUP)  # end us as Ctrl-C does
+Handler = Callable[[int, FrameType | None], Any] | int | None
 
 sitl_app = typer.Typer(
     no_args_is_help=True,
@@ -30,7 +38,19 @@ MissionOption = Annotated[
     str | None,
     typer.Option(help="A QGroundControl .plan, a waypoint file (WPL 110), or a mission of ours; the vehicle's own."),
 ]
-SpeedOption = Annotated[str, typer.Option(metavar="max|FACTOR", help="As fast as it goes, or times real time.")]
+SpeedOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="max|FACTOR", help="As fast as it goes, or times real time; by default max, with '--pilot none' 1."
+    ),
+]
+PilotOption = Annotated[
+    Literal["ours", "none"],
+    typer.Option(
+        help="Who commands: our ground station flies the mission; or none of ours, so that QGroundControl, MAVSDK, "
+        "MAVProxy or a script may: their ports are printed, the run ends after landing and disarming."
+    ),
+]
 CountOption = Annotated[int, typer.Option("-n", "--count", help="Vehicles at the same time.", min=1, max=10)]
 HeadlessOption = Annotated[
     bool, typer.Option("--headless", help="Do not feed a ground station on UDP 14550 (QGroundControl) beside ours.")
@@ -53,7 +73,8 @@ def px4(
         str | None, typer.Option("--px4", help="PX4's build folder; by default IRONBIRD_PX4, then the PATH.")
     ] = None,
     mission: MissionOption = None,
-    speed: SpeedOption = "max",
+    pilot: PilotOption = "ours",
+    speed: SpeedOption = None,
     count: CountOption = 1,
     headless: HeadlessOption = False,
     wind: WindOption = None,
@@ -66,7 +87,7 @@ def px4(
 ) -> None:
     """Fly a mission with PX4. PX4 itself sends to QGroundControl on UDP 14550; our own ground station flies it."""
     orders = _orders(
-        "px4", vehicle, folder, mission, speed, count, headless, wind, turbulence, fault, set_, seed, until, out
+        "px4", vehicle, folder, mission, pilot, speed, count, headless, wind, turbulence, fault, set_, seed, until, out
     )
     _fly(orders, out or Path("out") / f"px4-{Path(vehicle).stem}")
 
@@ -79,7 +100,8 @@ def ardupilot(
         typer.Option("--ardupilot", help="Folder with arducopter, …; by default IRONBIRD_ARDUPILOT, then the PATH."),
     ] = None,
     mission: MissionOption = None,
-    speed: SpeedOption = "max",
+    pilot: PilotOption = "ours",
+    speed: SpeedOption = None,
     count: CountOption = 1,
     headless: HeadlessOption = False,
     wind: WindOption = None,
@@ -92,18 +114,20 @@ def ardupilot(
 ) -> None:
     """Fly a mission with ArduPilot."""
     orders = _orders(
-        "ardupilot", vehicle, folder, mission, speed, count, headless, wind, turbulence, fault, set_, seed, until, out
-    )
+        "ardupilot", vehicle, folder, mission, pilot, speed, count, headless, wind, turbulence, fault, set_, seed,
+        until, out,
+    )  # fmt: skip
     _fly(orders, out or Path("out") / f"ardupilot-{Path(vehicle).stem}")
 
 
 def _orders(
-    autopilot: str, vehicle: str, folder: str | None, mission: str | None, speed: str, count: int, headless: bool,
-    wind: str | None, turbulence: float, faults: list[str] | None, settings: list[str] | None, seed: int, until: float,
-    out: Path | None,
+    autopilot: str, vehicle: str, folder: str | None, mission: str | None, pilot: str, speed: str | None, count: int,
+    headless: bool, wind: str | None, turbulence: float, faults: list[str] | None, settings: list[str] | None,
+    seed: int, until: float, out: Path | None,
 ) -> list[Order]:  # fmt: skip
     from ironbird.campaign.sitl import Order
 
+    speed = speed or ("max" if pilot == "ours" else "1")
     try:
         factor = None if speed == "max" else float(speed)
         if factor is not None and not 0.01 <= factor <= 100:
@@ -117,7 +141,7 @@ def _orders(
                 autopilot, vehicle, mission=mission, where=folder, wind=wind_of(wind, turbulence),
                 faults=tuple(faults or ()), settings=settings_of(settings or []), seed=seed + number, until_s=until,
                 speed=factor, instance=number if count > 1 else None, keep=str(_place(base, number, count)),
-                feed_ground_station=not headless and number == 0,
+                feed_ground_station=not headless and number == 0, pilot=pilot,
             )
             for number in range(count)
         ]  # fmt: skip
@@ -133,26 +157,66 @@ def fly_one(order: Order, progress: Callable[[float], None] | None = None) -> di
     """Fly one order and write its results; returns the summary."""
     from ironbird.campaign.sitl import fly_sitl
 
-    flight = fly_sitl(order, progress)
+    with _on_signals(signal.default_int_handler, ENDS):  # as on Ctrl-C: in order
+        flight = fly_sitl(order, progress, announce=typer.echo)
     assert order.keep is not None
-    return _write(flight, Path(order.keep))
+    with _on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
+        return write_results(flight, Path(order.keep))
 
 
-def _write(flight: Flight, folder: Path) -> dict[str, str]:
+@contextmanager
+def _on_signals(handler: Handler, numbers: Sequence[signal.Signals]) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _begin_worker(parent: int) -> None:
+    """A worker ends with its parent, and in flight on SIGTERM; Ctrl-C reaches it through its parent."""
+    from ironbird.campaign.worker import begin_worker
+
+    begin_worker(parent)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def _fly_all(orders: Sequence[Order]) -> list[dict[str, str]]:
+    """Each in a process of its own; when we are interrupted, they are, and write their results."""
+    with ProcessPoolExecutor(
+        len(orders), mp_context=get_context("spawn"), initializer=_begin_worker, initargs=(os.getpid(),)
+    ) as pool, _on_signals(signal.default_int_handler, ENDS):  # fmt: skip
+        flights = [pool.submit(fly_one, order) for order in orders]
+        try:
+            return [flight.result() for flight in flights]
+        except KeyboardInterrupt:
+            for worker in active_children():
+                worker.terminate()
+            return [flight.result() for flight in flights]
+
+
+def write_results(flight: Flight, folder: Path) -> dict[str, str]:
+    """The log, the page, the summary and what the control system said; returns the summary."""
+    from ironbird.campaign.belief import Belief, beside
     from ironbird.campaign.external import reactions
     from ironbird.report.flight_page import write_flight_page
 
     folder.mkdir(parents=True, exist_ok=True)
     flight.log.to_parquet(folder / "flight.parquet")
-    write_flight_page(flight, folder / "flight.html")
+    belief = beside(flight)
+    if isinstance(belief, Belief):
+        belief.write(folder / "autopilot.parquet")
+    write_flight_page(flight, folder / "flight.html", belief)
     said = [{"time_s": h.time_s, "kind": h.kind, "text": h.text} for h in flight.happenings]
     (folder / "happenings.json").write_text(json.dumps(said, indent=1) + "\n")
     rows = flight.summary()
     for number, reaction in enumerate(reactions(flight), start=1):
-        rows[f"reaction {number}"] = (
-            f"{reaction.happening.kind} {reaction.happening.text}, {reaction.after_s:.2f} s after "
-            f"{reaction.injection.fault.id}"
-        )
+        rows[f"reaction {number}"] = reaction.sentence()
+    if belief is not None:
+        rows["autopilot's log"] = str(belief)
+    if flight.log.interrupted:
+        rows["interrupted"] = "by a signal; these are the results so far"
     (folder / "summary.json").write_text(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
     return rows
 
@@ -163,8 +227,7 @@ def _fly(orders: Sequence[Order], base: Path) -> None:
             with progress_bar(f"{orders[0].autopilot} flies {orders[0].vehicle}") as update:
                 found = [fly_one(orders[0], update)]
         else:
-            with ProcessPoolExecutor(len(orders), mp_context=get_context("spawn")) as pool:
-                found = list(pool.map(fly_one, orders))
+            found = _fly_all(orders)
     except LinkError as error:
         typer.secho(f"error: {error}", fg="red", err=True)
         typer.echo(f"what the autopilot left: {base}", err=True)
@@ -174,6 +237,8 @@ def _fly(orders: Sequence[Order], base: Path) -> None:
     for order, rows in zip(orders, found, strict=True):
         print_table(rows, f"{order.autopilot} {order.instance}")
         typer.echo(f"report: {Path(str(order.keep)) / 'flight.html'}")
+    if any("interrupted" in rows for rows in found):
+        raise typer.Exit(INTERRUPTED)
 
 
 def compare_autopilots(
@@ -188,6 +253,9 @@ def compare_autopilots(
 
     try:
         flown = compare(first_flight(case), {"px4": px4, "ardupilot": ardupilot}, out)
+        for one in flown:
+            if one.flight is not None:
+                write_results(one.flight, out / one.name)
         write_compare_page(flown, out / "comparison.html")
     except IronbirdError as error:
         fail(error)

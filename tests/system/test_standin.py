@@ -13,9 +13,11 @@ from collections.abc import Iterator
 import casadi as ca
 import numpy as np
 import pytest
+from hil_board import BoardCable, StillClock
 from typer.testing import CliRunner
 
 from ironbird.blocks.sensors.barometer import altitude_of
+from ironbird.campaign.external import fly_external
 from ironbird.campaign.flight import fly
 from ironbird.campaign.mission import load_mission
 from ironbird.cli import app
@@ -25,7 +27,15 @@ from ironbird.links import standin as module
 from ironbird.links.ardupilot import ArduPilot
 from ironbird.links.px4 import Px4
 from ironbird.links.rig import Rig, make_rig
-from ironbird.links.standin import ArduPilotSide, Px4Side, ReferenceAutopilot, run_ardupilot, run_px4
+from ironbird.links.serial_link import HardwareLink
+from ironbird.links.standin import (
+    ArduPilotSide,
+    Px4Side,
+    ReferenceAutopilot,
+    run_ardupilot,
+    run_px4,
+    run_px4_board,
+)
 from ironbird.links.system import ControlSystem
 from ironbird.vehicles.external import cut_control, cut_vehicle
 from ironbird.vehicles.load import load_vehicle
@@ -74,7 +84,7 @@ def test_a_whole_mission_is_flown_over_px4s_link() -> None:
     assert rig.finish()[1] is None  # no crash
     assert max(nearest(places, corner) for corner in CORNERS) < 2.0  # GNSS wanders by a metre or two
     assert places[-1][2] > -0.2 and not link.armed  # landed and disarmed
-    assert link.traffic.received == link.traffic.sent + 2  # one answer for each step; before, the hello
+    assert link.traffic.received == link.traffic.sent + 1  # the hello (2), and one answer for each step but the last
     assert link.traffic.late == 0
     assert [h.text for h in link.happenings if h.kind == "armed"] == ["armed", "disarmed"]
 
@@ -133,8 +143,10 @@ def test_cut_apart_and_joined_again_it_flies_as_before() -> None:
 
 
 def test_what_the_links_cannot_carry_is_refused() -> None:
-    with pytest.raises(LinkError, match=r"'boat_otter': its control system reads log/1/fault\.value"):
-        ReferenceAutopilot("boat_otter")
+    with pytest.raises(LinkError, match=r"'tiltrotor_provant': its control system reads body\.tilt"):
+        ReferenceAutopilot("tiltrotor_provant")
+    with pytest.raises(LinkError, match=r"'rov_bluerov2_heavy': the stand-in knows no depth"):
+        Px4Side(ReferenceAutopilot("rov_bluerov2_heavy"))
     with pytest.raises(LinkError, match="knows no arming"):
         ReferenceAutopilot("car_escort", arm_after_s=3.0)
 
@@ -147,6 +159,96 @@ def test_a_simulator_that_is_not_there_is_named() -> None:
         run_ardupilot(pilot, port=9, patience_s=0.1)
     asked = CliRunner().invoke(app, ["autopilot"])
     assert asked.exit_code == 2 and "one of --px4-protocol and --ardupilot-protocol" in asked.stderr
+    asked = CliRunner().invoke(app, ["autopilot", "--serial", "/dev/nowhere"])
+    assert asked.exit_code == 2 and "serial port /dev/nowhere cannot be opened" in asked.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("vehicle", "until_s", "most_m"),
+    [
+        ("vtol_tailsitter", 25.0, 0.5),  # messages have other axes than the vehicle
+        ("boat_otter", 70.0, 4.0),  # around a corner; speed over ground stands in for the log
+        ("zagi", 30.0, 60.0),  # released three seconds after arming, at 12 m/s
+    ],
+)
+def test_vehicles_with_parts_that_the_link_lacks_fly_as_without_a_link(
+    vehicle: str, until_s: float, most_m: float
+) -> None:
+    reference = load_vehicle(vehicle, control="reference")
+    mission = load_mission(reference.spec.mission)
+    pilot = ReferenceAutopilot(reference, params=mission.params(reference.diagram.param("navigator.table").columns))
+    link = HardwareLink(
+        StandInCable(Px4Side(pilot, alone=True)), sensor_hz=250.0, control_hz=250.0, priority=False, clock=StillClock()
+    )  # fmt: skip
+    flight = fly_external(vehicle, link, until_s=until_s)
+    inside = fly(vehicle, control="reference", until_s=until_s)
+    assert flight.survived
+    away = np.abs(flight.log["body.p_NB_N"] - inside.log["body.p_NB_N"][: len(flight.log.time())])
+    assert away.max() < most_m
+
+
+def test_ardupilots_battery_reaches_the_control_system() -> None:
+    pilot = ReferenceAutopilot("quad_f450")
+    row = pilot.stepper.state.model.flat.u.rows("vote/battery.voltage")
+    assert pilot.stepper.inputs[row][0] == pytest.approx(3 * 4.1)
+    state = {"imu": {"gyro": [0, 0, 0], "accel_body": [0, 0, -9.81]}, "velocity": [0, 0, 0], "position": [0, 0, 0]}
+    ArduPilotSide(pilot).take(
+        state | {"timestamp": 0.0, "quaternion": [1, 0, 0, 0], "battery": {"voltage": 10.4, "current": 1.0}}
+    )
+    assert pilot.stepper.inputs[row][0] == 10.4
+
+
+def test_a_board_gives_controls_by_its_own_clock_until_it_is_asked_for_more() -> None:
+    clock, packer, parser = StillClock(), mavlink.Packer(), mavlink.Parser(count_lost=True)
+    cable = PlayedCable(clock, packer)
+    heard = run_px4_board(ReferenceAutopilot("quad_f450"), cable, clock=clock, priority=False)
+    frames = parser.feed(bytes(cable.bytes))
+    controls = [number for number, *_ in frames].count(mavlink.HIL_ACTUATOR_CONTROLS.id)
+    assert heard.sensors == 1000 and heard.lost == 0 and heard.data()["sensor_hz"] == pytest.approx(500.0, rel=0.01)
+    assert controls == pytest.approx(200 + 400, abs=4)  # the first second unasked, the second as asked
+    assert parser.lost == 0 and [number for number, *_ in frames].count(mavlink.HEARTBEAT.id) >= 2
+
+
+class StandInCable(BoardCable):
+    """The stand-in in this process: answers each write at once."""
+
+    def __init__(self, side: Px4Side) -> None:
+        super().__init__()
+        self.side = side
+        self._frames, self._controls = mavlink.Parser(), mavlink.Packer()
+
+    def write(self, data: memoryview) -> int:
+        for number, payload, _, _ in self._frames.feed(bytes(data)):
+            self.side.take(number, payload)
+        self.side.run()
+        self._controls.add(mavlink.HIL_ACTUATOR_CONTROLS, *self.side.controls())
+        self._waiting = bytes(self._controls.take())
+        return len(data)
+
+
+class PlayedCable(BoardCable):
+    """A bench with a standing vehicle: two seconds of sensors, a question in the middle, then it hangs up."""
+
+    def __init__(self, clock: StillClock, packer: mavlink.Packer) -> None:
+        super().__init__()
+        self.clock, self.packer = clock, packer
+        self.sent = 0
+        self.bytes = bytearray()
+
+    def read(self) -> bytes:
+        if self.sent == 1000:
+            raise OSError(5, "hung up")
+        self.sent += 1
+        self.clock.moment = 100.0 + 0.002 * self.sent
+        self.packer.add(mavlink.HIL_SENSOR, 2000 * self.sent, 0.0, 0.0, -9.81, *[0.0] * 10, 0x3F, 0)
+        if self.sent == 500:
+            self.packer.add(mavlink.COMMAND_LONG, 93.0, 2500.0, *[0.0] * 5, 511, 1, 1, 0)
+        return bytes(self.packer.take())
+
+    def write(self, data: memoryview) -> int:
+        self.bytes += data
+        return len(data)
 
 
 def test_px4s_clock_is_the_first_inertial_unit_alone() -> None:

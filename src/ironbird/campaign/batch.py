@@ -19,6 +19,7 @@ import numpy as np
 
 from ironbird.blocks.controllers.navigator import MODES
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.external import reactions
 from ironbird.campaign.flight import ALIASES, HARMLESS, inject
 from ironbird.campaign.sitl import AUTOPILOTS, LONGEST_S, fly_sitl, order_of
 from ironbird.campaign.traces import known_aliases, known_units, make_trace, paths_to_log
@@ -174,7 +175,8 @@ def _fly_outside(case: FlightCase, policy: TracePolicy, begin: float) -> BatchRe
     except Exception as error:
         failed = error_result(case.id, case.case_id, case.digest(), case.seed, case.values, case.expect, _why(error))
         return BatchResult([failed], 0.0, time.perf_counter() - begin, 0.0)
-    results = _keep_traces([replace(results[0], ended_s=flight.ended_s, outcome=flight.outcome)], flight.log, policy)
+    result = replace(results[0], ended_s=flight.ended_s, reactions=[r.sentence() for r in reactions(flight)])
+    results = _keep_traces([result], flight.log, policy)
     return BatchResult(results, 0.0, time.perf_counter() - begin, flight.ended_s)
 
 
@@ -277,10 +279,11 @@ def _result(
 ) -> FlightResult:  # fmt: skip
     stop = log.stops[lane]
     crashed = stop is not None and stop.reason not in HARMLESS
-    ended_s = stop.time_s if stop is not None else _until_s(case)
+    rows = log.rows(lane)
+    to_end_s = (rows - 1) * case.log_s if case.control in AUTOPILOTS else _until_s(case)  # these end when they are down
+    ended_s = stop.time_s if stop is not None else to_end_s
     outcome = f"{stop.reason} at {stop.time_s:.2f} s" if stop else f"flown to the end at {ended_s:.2f} s"
     verdict, sentence = _verdict(stop.reason if stop else "", outcome, judgements, [w for w, _ in observed])
-    rows = log.rows(lane)
     down = log.lane("body.v_NB_N", lane)[:, 2] if rows else np.zeros(0)
     last = max(1, round(IMPACT_S / case.log_s))
     return FlightResult(

@@ -1,7 +1,7 @@
 """One case on several control systems: PX4, ArduPilot, the reference autopilot.
 
-Autopilots are ready after different times, so times are compared from take-off on; faults of such a case should wait
-for something that all reach (`when = "altitude > 8"`), not for a second of the clock.
+Autopilots are ready after different times, so times are compared from the moment on at which each set off; faults of
+such a case should wait for something that all reach (`when = "altitude > 8"`), not for a second of the clock.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
+from ironbird.campaign.belief import Belief, beside
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.external import reactions
 from ironbird.campaign.flight import Flight, fly
 from ironbird.campaign.sitl import fly_sitl, order_of
 from ironbird.campaign.suite import load_suite
-from ironbird.errors import CaseError, LinkError, UnknownNameError
+from ironbird.errors import CaseError, IronbirdError, LinkError, UnknownNameError
 
-OFF_GROUND_M = 1.0
+SET_OFF_M = 1.0  # from where it stood
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,16 @@ class Flown:
     name: str
     flight: Flight | None
     error: str = ""
+    belief: Belief | LinkError | None = None  # its own log beside the truth
 
     @property
     def off_s(self) -> float:
-        """When it took off; zero if it never did."""
+        """When it set off, into the air or over the ground; zero if it never did."""
         if self.flight is None:
             return 0.0
-        up = np.flatnonzero(-self.flight.log["body.p_NB_N"][:, 2] > OFF_GROUND_M)
-        return float(self.flight.log.time()[up[0]]) if up.size else 0.0
+        place = self.flight.log["body.p_NB_N"]
+        gone = np.flatnonzero(np.linalg.norm(place - place[0], axis=1) > SET_OFF_M)
+        return float(self.flight.log.time()[gone[0]]) if gone.size else 0.0
 
     def sentence(self) -> str:
         """For people."""
@@ -45,7 +48,8 @@ class Flown:
         acted = "".join(f"; {witness.sentence()}" for witness in self.flight.witnesses)
         first = next(iter(reactions(self.flight)), None)
         said = f"; first reaction {first.happening.text} after {first.after_s:.2f} s" if first else ""
-        return f"{self.flight.outcome}, took off at {self.off_s:.1f} s{acted}{said}"
+        off = f"set off at {self.off_s:.1f} s" if self.off_s else "never set off"
+        return f"{self.flight.outcome}, {off}{acted}{said}"
 
 
 def first_flight(text: str) -> FlightCase:
@@ -75,7 +79,9 @@ def compare(
                 )  # fmt: skip
             else:
                 flight = fly_sitl(order_of(replace(case, control=name), where=places[name], keep=str(out / name)))
-            flown.append(Flown(name, flight))
-        except LinkError as error:
+            flown.append(Flown(name, flight, belief=beside(flight)))
+        except IronbirdError as error:
+            if name == "reference":  # the case itself is wrong
+                raise
             flown.append(Flown(name, None, str(error)))
     return flown

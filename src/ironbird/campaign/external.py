@@ -32,6 +32,7 @@ from ironbird.runtime.state import RunState, start
 from ironbird.runtime.stepper import Stepper
 from ironbird.vehicles.load import Vehicle, load_vehicle
 
+REACTIONS = ("failsafe", "mode", "estimator", "text", "armed")  # kinds of happenings that answer a fault
 PILOT_S = 0.02  # of simulation time between two looks of the pilot
 TWIN_S = 5.0  # a twin is given the commands of this long after the start of a fault
 
@@ -62,16 +63,22 @@ class Reaction:
         """Reaction time in simulation time."""
         return self.happening.time_s - self.begin_s
 
+    def sentence(self) -> str:
+        """For people."""
+        said = self.happening
+        return f"{said.kind}: {said.text}, {self.after_s:.2f} s after {self.injection.fault.id}"
+
 
 def fly_external(
     vehicle: Vehicle | str | Path, system: ControlSystem, *, until_s: float, pilot: Pilot | None = None,
     mission: Mission | str | None = None, wind: Wind | None = None, seed: int = 0,
     settings: Mapping[str, Number] | None = None, faults: Sequence[Injection | str] = (), log_s: float = 0.02,
-    speed: float | None = None, progress: Callable[[float], None] | None = None,
+    speed: float | None = None, progress: Callable[[float], None] | None = None, keep_interrupted: bool = False,
 ) -> Flight:  # fmt: skip
     """Fly a vehicle under a control system outside; `LinkError` if that fails, with nothing left behind.
 
     With `speed` the flight keeps to the wall clock; without, it runs as fast as the control system answers.
+    With `keep_interrupted` Ctrl-C ends the flight as its time does; `log.interrupted` says so.
     """
     if not isinstance(vehicle, Vehicle):
         vehicle = load_vehicle(vehicle, control="external")
@@ -87,6 +94,7 @@ def fly_external(
     exchanges = 0
     every = max(1, round(PILOT_S / (system.step_ticks * model.step_s)))
     pace = Pace(speed) if speed else None
+    interrupted = False
     try:
         system.start(rig)
         while rig.step(system.step_ticks):
@@ -101,9 +109,14 @@ def fly_external(
                 progress(rig.time_s / until_s)
             if pace is not None:
                 pace.wait(rig.time_s)
+    except KeyboardInterrupt:
+        if not (keep_interrupted and exchanges):
+            raise
+        interrupted = True
     finally:
         system.stop()
     log, stop = rig.finish()
+    log.interrupted = interrupted
     witnesses = _witnesses(model, seed, params, injections, state, commands[:exchanges], system, rig)
     log.meta = {
         "ironbird.vehicle": vehicle.id, "ironbird.seed": str(seed), "ironbird.model": model.model_hash,
@@ -115,17 +128,21 @@ def fly_external(
         injections=injections, model=model, log=log, stop=stop, ended_s=stop.time_s if stop else rig.time_s,
         wall_s=time.perf_counter() - begin, witnesses=witnesses,
         happenings=sorted([*system.happenings, *(pilot.happenings if pilot else [])], key=lambda h: h.time_s),
+        logs=list(system.process.logs) if system.process else [],
     )  # fmt: skip
 
 
 def reactions(flight: Flight) -> list[Reaction]:
-    """The first thing of each kind that the control system did after each fault began."""
+    """The first thing of each kind of `REACTIONS` that the control system did after each fault began.
+
+    It came after the fault; that it came because of the fault is for a flight without the fault to tell.
+    """
     found = []
     for injection, witness in zip(flight.injections, flight.witnesses, strict=True):
         begin = witness.first_s if witness.effective else injection.start_s
         seen: set[str] = set()
         for happening in flight.happenings:
-            if happening.time_s >= begin and happening.kind not in seen:
+            if happening.time_s >= begin and happening.kind in REACTIONS and happening.kind not in seen:
                 seen.add(happening.kind)
                 found.append(Reaction(injection, begin, happening))
     return found

@@ -85,6 +85,9 @@ class Flight:
     witnesses: list[Witness] = field(default_factory=list)
     tunings: list[Tuning] = field(default_factory=list)
     happenings: list[Happening] = field(default_factory=list)  # what a control system outside said and did
+    link: dict[str, str] = field(default_factory=dict)  # figures of the link to it, for people
+    void: str = ""  # why nothing can be concluded from this flight
+    logs: list[Path] = field(default_factory=list)  # files that a control system outside left
 
     @property
     def outcome(self) -> str:
@@ -121,6 +124,7 @@ class Flight:
             rows[f"witness {number}"] = witness.sentence().partition(": ")[2]
         if log.rows():
             rows.update(self._figures())
+        rows.update(self.link)
         rows["seed"] = str(self.seed)
         rows["speed"] = f"{self.ended_s / max(self.wall_s, 1e-9):.0f} times real time ({self.wall_s:.2f} s)"
         rows["sha256"] = self.sha256

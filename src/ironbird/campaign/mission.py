@@ -80,6 +80,10 @@ class Mission(_Table):
         return total
 
 
+# Of a board that flies what it has: we do not know it
+ON_BOARD = Mission.model_validate({"schema": 1, "title": "as the board has it", "item": [{"kind": "waypoint"}]})
+
+
 def mission_names() -> list[str]:
     """Built-in missions."""
     return sorted(path.stem for path in BUILT_IN.glob("*.toml"))

@@ -50,6 +50,7 @@ class FlightResult:
     witnesses: list[dict[str, Any]] = field(default_factory=list)
     modes: list[list[float]] = field(default_factory=list)  # [time, mode] at every change
     fault_modes: list[int] = field(default_factory=list)  # mode in which each fault began; -1 if it did not
+    reactions: list[str] = field(default_factory=list)  # what an autopilot outside did after each fault
     expect: str | None = None
     trace: str | None = None  # file name of the trace, if one was kept
 

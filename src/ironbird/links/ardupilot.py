@@ -38,6 +38,8 @@ PAUSE_S = 0.5  # after so long a pause of ours, repeats may be waiting in the so
 SLICE_S = 0.05  # between two looks at the process and the deadline
 SEA_LEVEL_KGPM3 = 1.225
 WIND_TICKS = 20
+AHEAD = 1e-9  # of the time sent: ArduPilot cuts each difference of two times to whole microseconds, so just below 1 ms
+# would be 0.999 ms, and its clock would fall behind (by 0.3 ms a second, measured after the first minute)
 GOODBYE_S = 2.0  # for writing its log
 
 Source = tuple[str, int]
@@ -55,6 +57,7 @@ class ArduPilot(ControlSystem):
     """
 
     name = "ArduPilot"
+    process: ArduPilotProcess | None
 
     def __init__(
         self, process: ArduPilotProcess | None = None, *, wiring: Wiring | None = None, instance: int = 0,
@@ -78,6 +81,7 @@ class ArduPilot(ControlSystem):
         self._peer: Source | None = None
         self._known: list[Source] = []
         self._frame = -1
+        self._refused = ""
         self._pending = False  # whether a packet that nobody needs is still to come
         self._sent_at = 0.0
         self.reply = b""
@@ -184,7 +188,7 @@ class ArduPilot(ControlSystem):
         try:
             self._socket.sendto(self.reply, self._peer)
         except OSError as error:  # nobody there any more: the wait says so
-            self.traffic.last_sent = f"refused: {error.strerror}"
+            self._refused = f", refused: {error.strerror}"
             return
         self.traffic.sent += 1
 
@@ -210,23 +214,24 @@ class ArduPilot(ControlSystem):
                             break
             except OSError as error:
                 if not isinstance(error, BlockingIOError):  # a refused reply comes back as an error here
-                    self.traffic.last_received = f"refused: {error.strerror}"
+                    self._refused = f", refused: {error.strerror}"
                 waited = time.perf_counter() - begin
                 if self.process is not None:
-                    self.process.check()
+                    self.process.check(self.where(rig))
                 if waited > patience_s:
-                    raise self._too_silent(rig, waited) from None
+                    raise self.silent(rig, waited, "servo packet") from None
                 continue
             if self._take(rig, size, source):
                 return
             waited = time.perf_counter() - begin
             if waited > patience_s:
-                raise self._too_silent(rig, waited)
+                raise self.silent(rig, waited, "servo packet")
 
-    def _too_silent(self, rig: Rig, waited_s: float) -> LinkError:
-        self.traffic.last_sent = f"state of {self._time_s:.3f} s" if self.reply else ""
-        self.traffic.last_received = self.traffic.last_received or (f"frame {self._frame}" if self._frame >= 0 else "")
-        return self.silent(rig, waited_s, "servo packet")
+    def where(self, rig: Rig) -> str:
+        """Names the last messages first: too slow for each step."""
+        self.traffic.last_sent = f"state of {self._time_s:.3f} s{self._refused}" if self.reply else ""
+        self.traffic.last_received = f"frame {self._frame}" if self._frame >= 0 else ""
+        return super().where(rig)
 
     def _take(self, rig: Rig, size: int, source: Source) -> bool:
         """Look at a packet: whether it is the one to act on."""
@@ -315,7 +320,7 @@ class StateText:
         else:
             self._planar = rig.truth("p"), rig.truth("yaw"), motion
         parts: list[tuple[str, np.ndarray, int]] = [  # key, numbers, decimals
-            ('"timestamp":', self._clock, 6), (',"imu":{"gyro":', rig.gyros[0].values, 7),
+            ('"timestamp":', self._clock, 12), (',"imu":{"gyro":', rig.gyros[0].values, 7),
             (',"accel_body":', rig.accels[0].values, 6), ('},"velocity":', motion[:3], 6),
             (',"attitude":', motion[3:6], 7), (',"quaternion":', motion[6:10], 8), (',"position":', motion[10:], 6),
         ]  # fmt: skip
@@ -358,7 +363,8 @@ class StateText:
         """One line for the state now; or some ticks later, with the same samples and the position moved on."""
         state = self.rig.state
         tick = state.tick
-        self._clock[0] = self.time_s = (tick + ahead) * state.model.step_s
+        self.time_s = (tick + ahead) * state.model.step_s
+        self._clock[0] = self.time_s * (1 + AHEAD)
         self._args.ahead = ahead * state.model.step_s
         if tick >= self._wind_tick:
             self._wind_tick = tick + WIND_TICKS

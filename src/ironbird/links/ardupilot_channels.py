@@ -18,14 +18,15 @@ from ironbird.errors import LinkError
 from ironbird.vehicles.spec import VehicleSpec
 from ironbird.vehicles.templates.car import CarSpec
 from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
+from ironbird.vehicles.templates.helicopter import HelicopterSpec
 from ironbird.vehicles.templates.multicopter import MulticopterSpec, RotorTable
 from ironbird.vehicles.templates.rover import RoverSpec
 from ironbird.vehicles.templates.surface_vessel import SurfaceVesselSpec, effectiveness
 from ironbird.vehicles.templates.underwater import UnderwaterSpec
-from ironbird.vehicles.templates.vtol import VtolSpec, allocation
+from ironbird.vehicles.templates.vtol import VtolSpec, allocation, hover_spec
 
 Kind = Literal["throttle", "both_ways", "forward", "backward", "launch"]
-Firmware = Literal["arducopter", "arduplane", "ardurover", "ardusub"]
+Firmware = Literal["arducopter", "arducopter-heli", "arduplane", "ardurover", "ardusub"]
 # What 1000 to 2000 us mean: offset and scale of the command, and its limits.
 SCALES: dict[Kind, tuple[float, float, float, float]] = {
     "throttle": (1000.0, 1e-3, 0.0, 1.0),
@@ -40,6 +41,7 @@ AILERON, ELEVATOR, RUDDER = 4, 19, 21
 GROUND_STEERING, THROTTLE, THROTTLE_LEFT, THROTTLE_RIGHT = 26, 70, 73, 74
 ELEVON_LEFT, ELEVON_RIGHT = 77, 78
 TAIL_SERVO = 7  # motor number of a tricopter's tail servo
+HELICOPTER, HELI_TAIL, HELI_ROTOR, HELI_ROTOR_OUTPUT = 6, 4, 31, 8  # frame class, motor number, function, output
 
 CCW, CW = "ccw", "cw"
 # Frames: class, type, and each motor's bearing in degrees (clockwise from the nose) and spin,
@@ -144,6 +146,8 @@ def wire(spec: VehicleSpec) -> Wiring:
         return _wire_multicopter(spec)
     if isinstance(spec, FixedWingSpec):
         return _wire_plane(spec)
+    if isinstance(spec, HelicopterSpec):
+        return _wire_helicopter()
     if isinstance(spec, RoverSpec):
         left = Channel(1, "wheel/left", THROTTLE_LEFT, "both_ways")
         right = Channel(3, "wheel/right", THROTTLE_RIGHT, "both_ways")
@@ -183,6 +187,14 @@ def _wire_multicopter(spec: MulticopterSpec) -> Wiring:
     return Wiring("arducopter", (*channels, tail), *TRICOPTER)
 
 
+def _wire_helicopter() -> Wiring:
+    """Servos of the swash plate by their azimuth (H3), the tail servo, and the speed of the rotor for the governor."""
+    swash = [Channel(n, f"surface/swash_{n}", motor_function(n), "both_ways") for n in (1, 2, 3)]
+    tail = Channel(HELI_TAIL, "surface/tail", motor_function(HELI_TAIL), "both_ways")  # both: nose to the right
+    rotor = Channel(HELI_ROTOR_OUTPUT, "rotor/1", HELI_ROTOR)
+    return Wiring("arducopter-heli", (*swash, tail, rotor), HELICOPTER)
+
+
 def _surface(number: int, name: str, shares: Sequence[float]) -> Channel:
     """A control surface by its shares of roll to the right, pitch up and yaw to the right."""
     roll, pitch, yaw = shares
@@ -208,15 +220,13 @@ def _wire_plane(spec: FixedWingSpec) -> Wiring:
 
 
 def _wire_vtol(spec: VtolSpec) -> Wiring:
-    if spec.pusher is None:
-        raise LinkError(f"vehicle '{spec.id}': tail-sitters are not wired to ArduPilot")
-    frame_class, frame_type, numbers = find_frame(spec.rotor)
+    frame_class, frame_type, numbers = find_frame(hover_spec(spec).rotor)
     shares = allocation(spec)  # deflection per moment: same sign as moment per deflection
     moved = [surface.name for surface in spec.surface if surface.axes]
     outputs = itertools.chain((1, 2, 4), itertools.count(9))
     surfaces = [_surface(next(outputs), name, row) for name, row in zip(moved, shares, strict=True)]
-    throttle = Channel(3, f"rotor/{len(spec.rotor) + 1}", THROTTLE)
-    return Wiring("arduplane", (*surfaces, throttle, *_motors(numbers, first=5)), frame_class, frame_type)
+    pusher = [Channel(3, f"rotor/{len(spec.rotor) + 1}", THROTTLE)] if spec.pusher is not None else []
+    return Wiring("arduplane", (*surfaces, *pusher, *_motors(numbers, first=5)), frame_class, frame_type)
 
 
 def _wire_boat(spec: SurfaceVesselSpec) -> Wiring:

@@ -14,22 +14,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ironbird.blocks.estimators.battery_gauge import EMPTY_CELL_V, SAFE_CELL_V
+from ironbird.blocks.forces.main_rotor import FLAP_LAG
 from ironbird.errors import LinkError
-from ironbird.links.ardupilot_channels import Wiring, wire
+from ironbird.links.ardupilot_channels import ELEVON_LEFT, ELEVON_RIGHT, HELI_TAIL, Wiring, wire
 from ironbird.vehicles.spec import VehicleSpec
 from ironbird.vehicles.templates.car import CarSpec
 from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
+from ironbird.vehicles.templates.helicopter import HelicopterSpec, hover
 from ironbird.vehicles.templates.multicopter import MulticopterSpec, effectiveness
 from ironbird.vehicles.templates.rover import RoverSpec
 from ironbird.vehicles.templates.surface_vessel import SurfaceVesselSpec
-from ironbird.vehicles.templates.vtol import VtolSpec
+from ironbird.vehicles.templates.vtol import VtolSpec, hover_spec
 
 G_MPS2 = 9.80665
 SPIN_ARM, SPIN_MIN, SPIN_MAX = 0.10, 0.15, 0.95  # [ArduPilotCode] defaults
 CELL_MAX_V, CELL_MIN_V = 4.2, 3.3
+LOW, CRITICAL = 0.2, 0.1  # shares of the charge at which the reference autopilot returns and lands
 RATE_LOOP_RADPS, MOTOR_SHARE = 17.0, 0.3  # crossover of roll and pitch: the lesser of this and share / motor lag
 YAW_LOOP_RADPS, YAW_P_MAX = 2.0, 1.0
 D_OVER_P, YAW_I_OVER_P = 0.0267, 0.1  # as in ArduPilot's defaults 0.0036 / 0.135 and 0.018 / 0.18
+FULL_SURFACE_RAD = math.radians(45)  # ArduPilot's rate loops put out 45 degrees for a full deflection [ArduPilotCode]
+ANGLE_TIME_S = 0.5  # default of RLL2SRV_TCONST and PTCH2SRV_TCONST: a rate is an angle over this
+SWASH_SHARE = 0.45  # of the servos' way: cyclic 1 [ArduPilotCode] AP_MotorsHeli_Swash
+ROTOR_RAMP_S = 10.0
 NAME = re.compile(r"[A-Z][A-Z0-9_]{0,15}")
 
 
@@ -42,6 +50,13 @@ class Param:
 
 
 Params = dict[str, Param]
+
+
+RANGEFINDER: Params = {
+    "RNGFND1_TYPE": Param(100, "rng_1 of the JSON interface"),
+    "RNGFND1_ORIENT": Param(25, "looks down"),
+    "RNGFND1_MAX": Param(12, "of range/1"),
+}
 
 
 # ---------------------------------------------------------------------- .parm files
@@ -103,7 +118,9 @@ def vehicle_params(spec: VehicleSpec) -> Params:
     if isinstance(spec, MulticopterSpec):
         return merge(params, _copter(spec, wiring))
     if isinstance(spec, FixedWingSpec):
-        return merge(params, _plane(spec))
+        return merge(params, _plane(spec, wiring))
+    if isinstance(spec, HelicopterSpec):
+        return merge(params, _helicopter(spec, wiring))
     if wiring.firmware == "ardurover":
         return merge(params, _rover(spec, wiring))
     frame = Param(wiring.frame_class, "frame with the same thrusters")
@@ -158,15 +175,105 @@ def _copter(spec: MulticopterSpec, wiring: Wiring) -> Params:
         "FRAME_TYPE": Param(wiring.frame_type, "the same"),
         "FS_THR_ENABLE": Param(0, "no remote control on the rig"),
         "RTL_ALT": Param(1500, "cm"),
-        "RNGFND1_TYPE": Param(100, "rng_1 of the JSON interface"),
-        "RNGFND1_ORIENT": Param(25, "looks down"),
-        "RNGFND1_MAX": Param(12, "of range/1"),
+        **RANGEFINDER,
         **_motors(spec, "MOT_", "ATC_RAT_"),
         **_battery(spec),
     }
     if spec.tail is not None:
         params["MOT_YAW_SV_ANGLE"] = Param(spec.tail.travel_deg, "tail.travel_deg")
     return params
+
+
+def _helicopter(spec: HelicopterSpec, wiring: Wiring) -> Params:
+    """Swash plate, tail and rotor, [ArduPilotCode] AP_MotorsHeli_Single and _Swash.
+
+    Full collective moves all servos from end to end, a cyclic of 1 moves the one straight under the slope by 0.45 of
+    that. The rotor's speed is the engine's own business: its governor is told 100 %.
+    """
+    swash, control = spec.swash, spec.control
+    per_us = swash.collective_ratio * swash.travel_rad / 500
+    low_us, high_us = (round(1500 + (pitch - swash.collective_0_rad) / per_us) for pitch in swash.collective_range_rad)
+    low, high = (swash.collective_0_rad + (pulse - 1500) * per_us for pulse in (low_us, high_us))
+    full_cyclic = 2 * SWASH_SHARE * swash.travel_rad * swash.cyclic_ratio
+    main = spec.main_rotor
+    feed_forward = FLAP_LAG / (main.bar_lock_number * main.speed_radps * main.cyclic_gain) / full_cyclic
+    assumed = hover(spec)
+    tip = main.speed_radps * main.radius_m
+    hovering = main.lift_pitch_rad(assumed.thrust_N, tip) + 1.5 * assumed.induced_mps / tip  # [Gavrilets2015]
+    share, flat = (hovering - low) / (high - low), -low / (high - low)
+    tail_hover, tail_flat = (
+        _tail_command(spec, torque)
+        for torque in (assumed.tail_thrust_N * assumed.tail_arm_m, assumed.profile_torque_Nm)
+    )
+    params: Params = {
+        "FRAME_CLASS": Param(wiring.frame_class, "helicopter"),
+        "FS_THR_ENABLE": Param(0, "no remote control on the rig"),
+        "RTL_ALT": Param(1500, "cm"),
+        **RANGEFINDER,
+        "RC8_OPTION": Param(0, "its switch would be on from the start"),
+        "RC7_OPTION": Param(32, "motor interlock: off until the ground station switches the rotor on"),
+        "H_SW_TYPE": Param(0, "three servos anywhere"),
+        "H_SW_COL_DIR": Param(0, "up is more pitch"),
+        **{
+            f"H_SW_H3_SV{n}_POS": Param(-angle, "swash.azimuth_deg, from the nose to the right")
+            for n, angle in enumerate(swash.azimuth_deg, start=1)
+        },
+        "H_SW_H3_PHANG": Param(0, "the plate's slope is the disc's"),
+        "H_COL_MIN": Param(low_us, "swash.collective_range_rad"),
+        "H_COL_MAX": Param(high_us, "the same"),
+        "H_COL_ANG_MIN": Param(round(math.degrees(low), 3), "pitch at COL_MIN"),
+        "H_COL_ANG_MAX": Param(round(math.degrees(high), 3), "pitch at COL_MAX"),
+        "H_COL_HOVER": Param(round(min(max(share, 0.3), 0.8), 4), f"hover by momentum theory: {share:.3f}"),
+        "H_CYC_MAX": Param(round(4500 * swash.max_cyclic_rad / full_cyclic), "swash.max_cyclic_rad; 4500 is full"),
+        "H_FLYBAR_MODE": Param(1, "it has one"),
+        "H_RSC_MODE": Param(2, "the engine has its own governor"),
+        "H_RSC_SETPOINT": Param(100, "percent: nominal speed"),
+        "H_RSC_RAMP_TIME": Param(ROTOR_RAMP_S, "s; slowly, as the engine's torque turns the body"),
+        "H_RSC_RUNUP_TIME": Param(ROTOR_RAMP_S + 5, "s"),
+        "H_RSC_CRITICAL": Param(70, "percent"),
+        "H_TAIL_TYPE": Param(0, "servo"),
+        "H_COL2YAW": Param(
+            round((tail_hover - tail_flat) / abs(share - flat) ** 1.5, 4), "tail against the torque of the lift"
+        ),
+        f"SERVO{HELI_TAIL}_TRIM": Param(round(1500 + 500 * tail_flat), "tail against the torque without lift"),
+        "ATC_HOVR_ROL_TRM": Param(
+            round(100 * math.degrees(math.atan2(assumed.side_force_N, assumed.thrust_N))), "lean against the tail rotor"
+        ),
+        "ATC_ANG_RLL_P": Param(control.tilt_gain, "control.tilt_gain"),
+        "ATC_ANG_PIT_P": Param(control.tilt_gain, "control.tilt_gain"),
+        "ATC_ANG_YAW_P": Param(control.heading_gain, "control.heading_gain"),
+        "ATC_ANGLE_MAX": Param(control.max_tilt_deg, "control.max_tilt_deg"),
+        **{
+            f"ATC_RATE_{axis}_MAX": Param(round(math.degrees(rate)), "control.max_rate_radps")
+            for axis, rate in zip("RPY", control.max_rate_radps, strict=True)
+        },
+        "ATC_RAT_YAW_P": Param(round(control.yaw_gain_s / spec.tail_servo.travel_rad, 4), "control.yaw_gain_s"),
+        "ATC_RAT_YAW_I": Param(
+            round(control.yaw_integral * control.yaw_gain_s / spec.tail_servo.travel_rad, 4), "control.yaw_integral"
+        ),
+        "ATC_RAT_YAW_FF": Param(0, "the tail rotor's own damping is small"),
+        "WP_SPD": Param(control.cruise_speed_mps, "control.cruise_speed_mps"),
+        "WP_SPD_UP": Param(control.max_climb_mps, "control.max_climb_mps"),
+        "WP_SPD_DN": Param(control.max_descent_mps, "control.max_descent_mps"),
+        "WP_ACC": Param(control.cruise_acceleration_mps2, "control.cruise_acceleration_mps2"),
+    }  # fmt: skip
+    for axis in ("RLL", "PIT"):
+        params |= {
+            f"ATC_RAT_{axis}_FF": Param(round(feed_forward, 4), "cyclic per rate: the fly-bar's lag"),
+            f"ATC_RAT_{axis}_P": Param(0, "the disc swings on its hub: more stiffness is less damping"),
+            f"ATC_RAT_{axis}_I": Param(round(control.tilt_integral * feed_forward, 4), "control.tilt_integral of FF"),
+            f"ATC_RAT_{axis}_D": Param(0, "the same"),
+        }
+    return params
+
+
+def _tail_command(spec: HelicopterSpec, torque_Nm: float) -> float:
+    """Command of the tail servo that holds a torque of the main rotor in hover."""
+    tail, servo = spec.tail_rotor, spec.tail_servo
+    thrust = torque_Nm / hover(spec).tail_arm_m
+    tip = spec.main_rotor.speed_radps * tail.gear_ratio * tail.radius_m
+    pitch = tail.lift_pitch_rad(thrust, tip) + 1.5 * tail.induced_mps(thrust) / tip
+    return (pitch - servo.neutral_pitch_rad) / servo.travel_rad
 
 
 def thrust_expo(idle_radps: float, slope_radps: float) -> float:
@@ -230,11 +337,23 @@ def _battery(spec: MulticopterSpec) -> Params:
     return {
         "BATT_MONITOR": Param(4, "voltage and current of monitor/battery"),
         "BATT_CAPACITY": Param(1000 * spec.battery.capacity_Ah, "battery.capacity_Ah, in mAh"),
+        "BATT_LOW_VOLT": Param(round(cell_voltage(LOW) * spec.battery.cells, 2), "as our gauge: a fifth is left"),
+        "BATT_CRT_VOLT": Param(round(cell_voltage(CRITICAL) * spec.battery.cells, 2), "a tenth is left"),
+        "BATT_LOW_MAH": Param(round(1000 * LOW * spec.battery.capacity_Ah), "a fifth of the capacity"),
+        "BATT_CRT_MAH": Param(round(1000 * CRITICAL * spec.battery.capacity_Ah), "a tenth of the capacity"),
+        "BATT_FS_LOW_ACT": Param(2, "return, as the reference autopilot does"),
+        "BATT_FS_CRT_ACT": Param(1, "land, as the reference autopilot does"),
     }
 
 
-def _plane(spec: FixedWingSpec) -> Params:
+def cell_voltage(share: float) -> float:
+    """Of a cell under load at which our gauge says that this share is left."""
+    return EMPTY_CELL_V + share * (SAFE_CELL_V - EMPTY_CELL_V)
+
+
+def _plane(spec: FixedWingSpec, wiring: Wiring) -> Params:
     control, start = spec.control, spec.start
+    flare = control.flare_time_s * control.approach_speed_mps * math.tan(math.radians(control.glide_slope_deg))
     return {
         "ARSPD_TYPE": Param(100, "airspeed of the JSON interface"),
         "ARSPD_USE": Param(1, "it has a pitot tube"),
@@ -257,29 +376,69 @@ def _plane(spec: FixedWingSpec) -> Params:
         "TKOFF_THR_MINSPD": Param(0, "the same"),
         "THR_FAILSAFE": Param(0, "no remote control on the rig"),
         "RTL_ALTITUDE": Param(control.return_height_m, "control.return_height_m"),
+        "RTL_AUTOLAND": Param(2, "a return goes to the mission's landing, if it has one"),
+        **RANGEFINDER,
+        "RNGFND_LANDING": Param(1, "the ground is lower than the catapult, where its heights begin"),
+        "TECS_LAND_SINK": Param(control.touch_sink_mps, "control.touch_sink_mps"),
+        "LAND_FLARE_SEC": Param(control.flare_time_s, "control.flare_time_s"),
+        "LAND_FLARE_ALT": Param(round(flare, 2), "control.flare_time_s of the approach's sink rate"),
+        "LAND_PITCH_DEG": Param(control.flare_pitch_deg, "control.flare_pitch_deg"),
+        **_elevons(wiring, spec),
         **_surface_gains(spec),
     }
+
+
+def _file_gains(spec: FixedWingSpec) -> Params:
+    """Rate loops from the gains of the file: what ArduPilot does about an angle and a rate is then the same."""
+    control, params = spec.control, dict[str, Param]()
+    unit = FULL_SURFACE_RAD / spec.servo.travel_rad
+    for axis, name, gain, damping_s, integral in (
+        ("RLL", "roll", control.roll_gain, control.roll_damping_s, control.roll_integral),
+        ("PTCH", "pitch", control.pitch_gain, control.pitch_damping_s, control.pitch_integral),
+    ):
+        angle, rate = ANGLE_TIME_S * gain * unit, damping_s * unit
+        params |= {
+            f"{axis}_RATE_FF": Param(round(angle - rate, 4), f"control.{name}_gain"),
+            f"{axis}_RATE_P": Param(round(rate, 4), f"control.{name}_damping_s"),
+            f"{axis}_RATE_I": Param(round(ANGLE_TIME_S * integral * unit, 4), f"control.{name}_integral"),
+        }
+    return params
+
+
+def _elevons(wiring: Wiring, spec: FixedWingSpec) -> Params:
+    """Share of an elevon's way that full elevator, and full aileron, take."""
+    for channel in wiring.channels:
+        if channel.function in (ELEVON_LEFT, ELEVON_RIGHT):
+            share = abs(spec.surfaces[channel.place.removeprefix("surface/")][1])
+            return {"MIXING_GAIN": Param(share, "as in the table surfaces")}
+    return {}
 
 
 def _surface_gains(spec: FixedWingSpec) -> Params:
     """Rate loops of roll and pitch, of a full deflection at cruise speed where the file has the coefficients."""
     if spec.wing is None:
-        return {}
+        return _file_gains(spec)
     wing, travel = spec.wing, spec.servo.travel_rad
     speed = spec.control.cruise_speed_mps
     # Steady roll rate at full aileron: damping against deflection, [BeardMcLain] Ch. 4
     roll = abs(wing.Cl_aileron) * travel / abs(wing.Cl_p) * 2 * speed / wing.span_m
     inertia = spec.body.inertia_kgm2[1][1]
     moment = 0.5 * 1.225 * speed**2 * wing.area_m2 * wing.chord_m
-    pitch = abs(wing.Cm_elevator) * travel / abs(wing.Cm_q) * 2 * speed / wing.chord_m
-    lag = max(inertia / (moment * abs(wing.Cm_q) * wing.chord_m / (2 * speed)), 1e-3)
+    # Elevator for a steady pull-up: against the damping, and against the angle of attack whose lift bends the path
+    damped = abs(wing.Cm_q) * wing.chord_m / (2 * speed)
+    bent = abs(wing.Cm_alpha) * spec.body.mass_kg * speed / (0.5 * 1.225 * speed**2 * wing.area_m2 * wing.CL_alpha)
+    pitch = abs(wing.Cm_elevator) * travel / (damped + bent)
+    lag = max(inertia / (moment * damped), 1e-3)
+    roll_gain, pitch_gain = FULL_SURFACE_RAD / roll, FULL_SURFACE_RAD / pitch
+    damping_gain = FULL_SURFACE_RAD * damped / (abs(wing.Cm_elevator) * travel)
     return {
-        "RLL_RATE_FF": Param(round(1.0 / roll, 4), f"full aileron rolls with {roll:.3g} rad/s"),
-        "RLL_RATE_P": Param(round(0.3 / roll, 4), "0.3 of FF"),
-        "RLL_RATE_I": Param(round(0.5 / roll, 4), "0.5 of FF"),
-        "PTCH_RATE_FF": Param(round(1.0 / pitch, 4), f"full elevator pitches with {pitch:.3g} rad/s, damping alone"),
-        "PTCH_RATE_P": Param(round(0.5 / pitch, 4), f"0.5 of FF; pitch damps with {lag:.2g} s"),
-        "PTCH_RATE_I": Param(round(0.5 / pitch, 4), "0.5 of FF"),
+        "RLL_RATE_FF": Param(round(roll_gain, 4), f"full aileron rolls with {roll:.3g} rad/s"),
+        "RLL_RATE_P": Param(round(0.3 * roll_gain, 4), "0.3 of FF"),
+        "RLL_RATE_I": Param(round(0.5 * roll_gain, 4), "0.5 of FF"),
+        "PTCH_RATE_FF": Param(round(pitch_gain, 4), f"full elevator pitches with {pitch:.3g} rad/s"),
+        "PTCH_RATE_P": Param(round(0.5 * damping_gain, 4), f"half of the own damping, which acts in {lag:.2g} s"),
+        "PTCH_RATE_I": Param(round(pitch_gain, 4), "as FF: it finds the elevator of level flight"),
+        "PTCH_RATE_IMAX": Param(1, "the elevator of level flight may need much of the travel"),
     }
 
 
@@ -304,8 +463,18 @@ def _quadplane(spec: VtolSpec, wiring: Wiring) -> Params:
         "Q_RTL_MODE": Param(1, "a return ends with a landing on the rotors"),
         "RTL_ALTITUDE": Param(table.wing_height_m + 10.0, "wing.wing_height_m and 10 m"),
         "Q_GUIDED_MODE": Param(1, "hovers where it is sent"),
-        **_motors(spec, "Q_M_", "Q_A_RAT_"),
+        **_motors(hover_spec(spec), "Q_M_", "Q_A_RAT_"),
         **_battery(spec),
+        **(_tail_sitter(spec) if spec.pusher is None else {}),
+    }
+
+
+def _tail_sitter(spec: VtolSpec) -> Params:
+    return {
+        "Q_TAILSIT_ENABLE": Param(1, "stands on its tail"),
+        "Q_TAILSIT_MOTMX": Param(2 ** len(spec.rotor) - 1, "all rotors go on in forward flight"),
+        "Q_TAILSIT_RAT_FW": Param(spec.wing.transition_rate_degps, "wing.transition_rate_degps"),
+        "Q_TAILSIT_RAT_VT": Param(spec.wing.transition_rate_degps, "the same"),
     }
 
 

@@ -26,8 +26,11 @@ GROUND_SYSTEM, GROUND_COMPONENT = 255, 190  # MAV_COMP_ID_MISSIONPLANNER, as gro
 PREARM = 0x10000000  # MAV_SYS_STATUS_PREARM_CHECK
 HEARTBEAT_S = 0.5  # of simulation time between ours
 ASK_S, ASK_WALL_S = 1.0, 0.1  # a question is asked again after both
-LOST_S, LOST_WALL_S = 10.0, 10.0  # without a heartbeat of the autopilot
+LOST_S, LOST_WALL_S = 15.0, 15.0  # without a heartbeat of the autopilot; its link is to notice before
+SEEN_S = 3.0  # that other ground stations hear of the end too
+OFF_THE_GROUND_M = 1.0  # above home, if the autopilot does not say that it flies
 STATUS_CRITICAL = 5  # MAV_STATE: CRITICAL and EMERGENCY
+STANDS_S, STILL_MPS = 5.0, 0.15  # landing for so long without sinking: it stands and does not know it
 LANDED = {0: "undefined", 1: "on the ground", 2: "in the air", 3: "taking off", 4: "landing"}
 RESULTS = {
     0: "accepted", 1: "temporarily rejected", 2: "denied", 3: "unsupported", 4: "failed", 5: "in progress",
@@ -90,6 +93,8 @@ DO_SET_MODE, ARM_DISARM, MISSION_START, SET_INTERVAL, NAV_LAND, NAV_TAKE_OFF, NA
     22,
     20,
 )
+HELICOPTER = 4  # MAV_TYPE
+DO_AUX_FUNCTION, MOTOR_INTERLOCK, SWITCH_HIGH = 218, 32, 2  # a switch of the remote control, [ArduPilotCode] RC_Channel
 DIALECTS = {"px4": "common", "ardupilot": "ardupilotmega"}
 
 
@@ -120,6 +125,8 @@ class Pilot:
     `takeoff_m` and stays. `order` (`land`, `return`, `hold`, `takeoff`, or a mode's name) may come at any time.
     PX4 is heard on 14540 + instance and spoken to on 14580 + instance (`peer_port`); ArduPilot on the port that its
     --serial0 sends to.
+    A `passive` one sends nothing: it watches what another ground station does, and is finished when the vehicle has
+    been in the air (or driven) and is down and disarmed again.
     Not done: geofences, rally points, offboard control.
     """
 
@@ -127,6 +134,7 @@ class Pilot:
         self, autopilot: Literal["px4", "ardupilot"], *, kind: Kind = "copter", port: int,
         peer_port: int | None = None, host: str = "127.0.0.1", plan: Sequence[PlanItem] = (), takeoff_m: float = 10.0,
         params: Mapping[str, float] | None = None, arm_after_s: float = 0.0, patience: float = 1.0,
+        passive: bool = False,
     ) -> None:  # fmt: skip
         self.autopilot = autopilot
         self.kind = kind
@@ -147,6 +155,7 @@ class Pilot:
         self.finished = False
         self.home: tuple[float, float, float] | None = None  # degrees, degrees, m above sea level
         self.height_m = 0.0  # above home, as the autopilot says
+        self.sink_mps = 0.0  # the same
         self.ekf_flags = 0
         self.gps_fix = 0
         self.reached = -1
@@ -156,10 +165,13 @@ class Pilot:
         self.received = 0
         self.bad = 0
         self._system, self._component = 0, 1
+        self._vehicle_type = 0  # MAV_TYPE
+        self._rotor_at_speed = False  # of a helicopter
         self._health = 0
         self._heard_s, self._heard_wall = 0.0, 0.0
         self._beat_s = -math.inf
         self._now_s = 0.0
+        self._sank_s = 0.0  # when it last sank or did not try to land
         self._step: Step | None = None
         self._orders: list[str] = []
         self._acks: dict[int, int] = {}
@@ -168,8 +180,11 @@ class Pilot:
         self._mission_ack: int | None = None
         self._texts: dict[int, str] = {}
         self._rest = b""
+        self._wanted = WANTED
+        self._heard_from: tuple[str, int] | None = None  # the autopilot; others may send here too
         self._mav = _codec(autopilot, self._send)
-        self._peer: tuple[str, int] | None = (host, peer_port) if peer_port is not None else None
+        self._passive = passive
+        self._peer: tuple[str, int] | None = (host, peer_port) if peer_port is not None and not passive else None
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self._socket.bind((host, port))
@@ -181,7 +196,7 @@ class Pilot:
             ) from None
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
-        self._script = self._fly()
+        self._script = self._watch() if passive else self._fly()
 
     def __enter__(self) -> Pilot:
         return self
@@ -234,11 +249,25 @@ class Pilot:
         self.finished = True
         self._note("finished", "landed and disarmed" if self.kind not in TOUCHES else "disarmed")
 
+    def _watch(self) -> Script:
+        yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)
+        self._step = None
+        while not self.flying:
+            off = self.kind in TOUCHES or self.landed == LANDED[2] or self.height_m > OFF_THE_GROUND_M
+            self.flying = self.armed and off
+            yield
+        yield from self._until_down()
+        down_s = self._now_s
+        while self._now_s - down_s < SEEN_S:
+            yield
+        self.finished = True
+        self._note("finished", "landed and disarmed" if self.kind not in TOUCHES else "disarmed")
+
     def _is_ready(self) -> bool:
         healthy = bool(self._health & PREARM)
         if self.autopilot == "px4":
             return healthy and (self.home is not None or self.kind == "sub")
-        if self.kind == "sub":
+        if self.kind == "sub" and not self.plan:  # depth and heading are enough without a place to go to
             return healthy
         sure = self.ekf_flags & EKF_NEEDED == EKF_NEEDED and not self.ekf_flags & EKF_CONSTANT_POSITION
         return healthy and sure and self.gps_fix >= 3 and self.home is not None
@@ -283,6 +312,32 @@ class Pilot:
                 self._orders.append("disarm" if self.kind in TOUCHES else "land")
             if not self.armed and self.landed in ("", LANDED[0], LANDED[1]):
                 return
+            if self._stands_unaware():
+                self._note(
+                    "pilot", f"landing, but has not sunk for {STANDS_S:g} s: sticks to the middle, throttle down"
+                )
+                self._orders += ["settle", "land"]
+            yield
+
+    def _stands_unaware(self) -> bool:
+        """Whether ArduPilot stands on the ground and cannot tell.
+
+        Its land detector wants a lean of less than 15 degrees to be asked for. After a touch-down in a gust the
+        position loop asks for more, and more with time, as nothing moves [ArduPilotCode] land_detector.cpp.
+        """
+        ours = self.autopilot == "ardupilot" and self.kind == "copter" and not self._passive
+        if not ours or self.landed != LANDED[4] or abs(self.sink_mps) > STILL_MPS:
+            self._sank_s = self._now_s
+        unaware = self._now_s - self._sank_s > STANDS_S
+        if unaware:
+            self._sank_s = self._now_s
+        return unaware
+
+    def _settle(self) -> Script:
+        """Sticks decide the lean in ALT_HOLD, and no remote control means level and down: the detector works again."""
+        yield from self._set_mode("ALT_HOLD")
+        begin_s = self._now_s
+        while self.landed != LANDED[1] and self._now_s - begin_s < STANDS_S:
             yield
 
     def _obey(self, what: str) -> Script:
@@ -291,6 +346,8 @@ class Pilot:
         elif what == "disarm":
             yield from self._ask("disarming", ARM_DISARM, 0)
             yield from self._wait("disarmed", lambda: not self.armed, wall_s=30, sim_s=20)
+        elif what == "settle":
+            yield from self._settle()
         elif what == "land" and self.autopilot == "ardupilot" and self.kind == "plane":
             yield from self._set_mode("RTL")
         elif what == "land" and self.autopilot == "ardupilot" and self.kind == "vtol":
@@ -301,6 +358,10 @@ class Pilot:
     def _arm(self) -> Script:
         yield from self._ask("arming", ARM_DISARM, 1, wall_s=120, sim_s=60)
         yield from self._wait("armed", lambda: self.armed, wall_s=30, sim_s=20)
+        if self.autopilot == "ardupilot" and self._vehicle_type == HELICOPTER:
+            self._rotor_at_speed = False
+            yield from self._ask("rotor switched on", DO_AUX_FUNCTION, MOTOR_INTERLOCK, SWITCH_HIGH)
+            yield from self._wait("rotor at speed", lambda: self._rotor_at_speed, wall_s=120, sim_s=90)
 
     def _set_mode(self, name: str) -> Script:
         name = name.upper()
@@ -443,8 +504,10 @@ class Pilot:
                 return
             except OSError:  # the other side's port is closed; the deadlines tell
                 return
-            self._peer = peer
-            frames, self._rest = split_frames(self._rest + data, WANTED)
+            known = peer == self._heard_from
+            frames, rest = split_frames(self._rest + data if known else data, self._wanted)
+            if known:
+                self._rest = rest
             for frame in frames:
                 try:
                     message = self._mav.decode(bytearray(frame))
@@ -453,6 +516,9 @@ class Pilot:
                     continue
                 self.received += 1
                 self._take(message)
+                if message.get_msgId() == HEARTBEAT and message.get_srcSystem() == self._system != 0:
+                    self._heard_from = peer
+                    self._peer = None if self._passive else peer
 
     def _take(self, message: Any) -> None:
         kind = message.get_msgId()
@@ -465,7 +531,7 @@ class Pilot:
         elif kind == GPS_RAW_INT:
             self.gps_fix = message.fix_type
         elif kind == GLOBAL_POSITION:
-            self.height_m = message.relative_alt * 1e-3
+            self.height_m, self.sink_mps = message.relative_alt * 1e-3, message.vz * 1e-2
         elif kind == HOME_POSITION:
             self.home = (message.latitude * 1e-7, message.longitude * 1e-7, message.altitude * 1e-3)
         elif kind in (EKF_REPORT, ESTIMATOR):
@@ -499,6 +565,7 @@ class Pilot:
         if message.autopilot == 8 or message.get_srcComponent() != 1:  # a ground station, gimbal, ...
             return
         self._system, self._component = message.get_srcSystem(), message.get_srcComponent()
+        self._vehicle_type = message.type
         self._heard_s, self._heard_wall = self._now_s, time.monotonic()
         armed = bool(message.base_mode & 128)
         mode = self._mode_name(message.base_mode, message.custom_mode)
@@ -550,6 +617,7 @@ class Pilot:
                 self._texts[chunk] = text
                 return
         self.last_text = text
+        self._rotor_at_speed = self._rotor_at_speed or text.startswith("Runup Complete")
         self._note("failsafe" if "failsafe" in text.lower() else "text", f"{text} (severity {message.severity})")
 
     def _note(self, kind: str, text: str) -> None:

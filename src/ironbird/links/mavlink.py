@@ -10,8 +10,10 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ironbird.compiler import native
@@ -75,13 +77,14 @@ HIL_SENSOR = Message("HIL_SENSOR", 107, "Q13fIB")
 HIL_GPS = Message("HIL_GPS", 113, "Q3i3H3hH3BH")
 HIL_OPTICAL_FLOW = Message("HIL_OPTICAL_FLOW", 114, "QI5fIfh2B")
 HIL_STATE_QUATERNION = Message("HIL_STATE_QUATERNION", 115, "Q7f3i3h2H3h")
+BATTERY_STATUS = Message("BATTERY_STATUS", 147, "2ih10Hh3BbiB4HBI")
 DISTANCE_SENSOR = Message("DISTANCE_SENSOR", 132, "I3H4B6fB")
 ODOMETRY = Message("ODOMETRY", 331, "Q55f4Bb")
 MESSAGES = {
     message.id: message
     for message in (
         HEARTBEAT, RC_CHANNELS, COMMAND_LONG, HIL_ACTUATOR_CONTROLS, HIL_SENSOR, HIL_GPS, HIL_OPTICAL_FLOW,
-        HIL_STATE_QUATERNION, DISTANCE_SENSOR, ODOMETRY,
+        HIL_STATE_QUATERNION, DISTANCE_SENSOR, BATTERY_STATUS, ODOMETRY,
     )
 }  # fmt: skip
 
@@ -127,6 +130,15 @@ class Packer:
         staged.pack_into(self._stage, self._end, *message.head, *fields)
         self._end += staged.size
 
+    @property
+    def place(self) -> int:
+        """Address at which native code may stage a message; `grow` by its length then."""
+        return self._pointers[0] + self._end
+
+    def grow(self, length: int) -> None:
+        """Native code has staged this many bytes."""
+        self._end += length
+
     def take(self) -> memoryview:
         """The frames of all staged messages: valid until the next call."""
         stage, out, sequence = self._pointers
@@ -140,15 +152,16 @@ class Parser:
 
     MOST = 64  # frames found in one go
 
-    def __init__(self, *, count_lost: bool = False) -> None:
+    def __init__(self, *, count_lost: bool = False, extras: Mapping[int, int] = MappingProxyType({})) -> None:
+        known = CRC_EXTRA | dict(extras)  # `extras`: CRC_EXTRA of messages beyond the dialect
         self.lost = 0  # frames that are missing by their numbers, if they are counted
         self._last: dict[tuple[int, int], int] | None = {} if count_lost else None  # number by sender
         self.skipped = 0  # bytes that belong to no frame
         self.broken = 0  # what began like a frame, with a wrong checksum or an unknown id
         self._rest = b""
-        ids = sorted(CRC_EXTRA)
+        ids = sorted(known)
         self._ids = (ctypes.c_uint32 * len(ids))(*ids)
-        self._extras = (ctypes.c_uint8 * len(ids))(*(CRC_EXTRA[i] for i in ids))
+        self._extras = (ctypes.c_uint8 * len(ids))(*(known[i] for i in ids))
         self._found = (ctypes.c_int32 * (ROW * self.MOST))()
         self._tally = (ctypes.c_int64 * 2)()
         self._used = ctypes.c_int64(0)

@@ -17,7 +17,7 @@ from ironbird.links.geodesy import Place, to_geodetic
 
 Kind = Literal["copter", "plane", "vtol", "rover", "boat", "sub"]
 WAYPOINT, LOITER, LOITER_TIME, RETURN, LAND, TAKE_OFF = 16, 17, 19, 20, 21, 22  # MAV_CMD_NAV_... [MAVLinkMission]
-VTOL_TAKE_OFF, VTOL_LAND, CHANGE_SPEED = 84, 85, 178
+LOITER_TO_HEIGHT, VTOL_TAKE_OFF, VTOL_LAND, CHANGE_SPEED, LANDING_STARTS = 31, 84, 85, 178, 189
 ABSOLUTE, MISSION_FRAME, RELATIVE = 0, 2, 3  # MAV_FRAME_GLOBAL, MISSION, GLOBAL_RELATIVE_ALT
 SAME_FRAME = {0: ABSOLUTE, 2: MISSION_FRAME, 3: RELATIVE, 5: ABSOLUTE, 6: RELATIVE}  # the _INT frames say the same
 NEEDS_PLACE = (WAYPOINT, LOITER, LOITER_TIME)
@@ -66,6 +66,15 @@ class LocalItem(NamedTuple):
     height_m: float
     hold_s: float
     kind: str  # waypoint, land, spiral, takeoff, loiter, return
+    yaw_deg: float = 0.0  # course of a wing's landing
+
+
+class Approach(NamedTuple):
+    """How a wing comes down: a circle at the height where the glide begins, then straight down a slope."""
+
+    height_m: float
+    slope_deg: float
+    radius_m: float
 
 
 def load_plan(path: Path | str) -> Plan:
@@ -95,39 +104,48 @@ def parse_plan(text: str, where: str = "mission") -> Plan:
 
 def from_mission(
     items: Iterable[LocalItem | tuple[float, float, float, float, str]], home: Place, *, kind: Kind = "copter",
-    speed_mps: float | None = None,
+    speed_mps: float | None = None, approach: Approach | None = None,
 ) -> list[PlanItem]:  # fmt: skip
     """One of our own missions as an autopilot takes it, with a take-off and a speed in front of it.
 
-    A spiral becomes a stay at its place. `land` of wings is at its own place; others land where they are.
+    A spiral becomes a stay at its place. A wing lands at the place and on the course of its item, by an `approach`; it
+    circles the take-off point where others return to it, and lands there if the mission ends in the air, on the course
+    of the launch. Others land where they are.
     """
     rows = [LocalItem(*item) for item in items]
     if not rows:
         raise MissionError("the mission has no items")
-    floats = kind in TOUCHES
+    floats, wing = kind in TOUCHES, kind == "plane"
     plan: list[PlanItem] = []
     if not floats and rows[0].kind != "takeoff":
         rows.insert(0, LocalItem(0.0, 0.0, rows[0].height_m or 10.0, 0.0, "takeoff"))
+    if wing and rows[-1].kind != "land":
+        rows.append(LocalItem(0.0, 0.0, 0.0, 0.0, "land"))
     here = (0.0, 0.0)
     for number, row in enumerate(rows):
-        if row.kind != "land" or kind == "plane":
+        before = here
+        if row.kind != "land" or wing:
             here = (row.north_m, row.east_m)
+        if kind == "vtol" and row.kind == "waypoint" and number + 1 < len(rows) and rows[number + 1].kind == "land":
+            continue  # it brakes on its way to the landing, for which it needs room in front of the place
         latitude, longitude, _ = to_geodetic(home, (*here, 0.0))
         height = row.height_m if kind != "sub" else min(row.height_m, 0.0)
         place = (latitude, longitude, 0.0 if kind in ("rover", "boat") else height)
         if row.kind == "takeoff":
             if floats:
                 continue
-            pitch = 15.0 if kind == "plane" else 0.0  # least climb angle of a wing's take-off, degrees
+            pitch = 15.0 if wing else 0.0  # least climb angle of a wing's take-off, degrees
             command = VTOL_TAKE_OFF if kind == "vtol" else TAKE_OFF
             plan.append(PlanItem(command, RELATIVE, (pitch, 0.0, 0.0, math.nan), *place))
         elif row.kind == "land":
+            if wing:
+                plan += _approach(row, before, home, approach)
             command = VTOL_LAND if kind == "vtol" else LAND
             plan.append(PlanItem(command, RELATIVE, (0.0, 0.0, 0.0, math.nan), latitude, longitude, 0.0))
+        elif row.kind == "loiter" or (wing and (row.hold_s > 0 or row.kind == "return")):
+            plan.append(PlanItem(LOITER_TIME, RELATIVE, (row.hold_s, 0.0, 0.0, math.nan), *place))
         elif row.kind == "return":
             plan.append(PlanItem(RETURN, MISSION_FRAME, (0.0, 0.0, 0.0, 0.0)))
-        elif row.kind == "loiter" or (row.hold_s > 0 and kind == "plane"):
-            plan.append(PlanItem(LOITER_TIME, RELATIVE, (row.hold_s, 0.0, 0.0, math.nan), *place))
         elif row.kind in ("waypoint", "spiral"):
             plan.append(PlanItem(WAYPOINT, RELATIVE, (row.hold_s, 0.0, 0.0, math.nan), *place))
         else:
@@ -135,6 +153,24 @@ def from_mission(
         if speed_mps is not None and (number == 0 or (floats and len(plan) == 1)):
             plan.append(PlanItem(CHANGE_SPEED, MISSION_FRAME, (1.0, speed_mps, -1.0, 0.0)))  # 1: over ground
     return plan
+
+
+def _approach(row: LocalItem, before: tuple[float, float], home: Place, approach: Approach | None) -> list[PlanItem]:
+    """What comes before a wing's landing: a circle that touches the line of the approach where the glide begins.
+
+    The circle is on the side from which the wing comes. It is left for the landing at its height and on that line.
+    """
+    if approach is None:
+        raise MissionError("a wing's landing needs an approach: its height, slope and radius")
+    north, east = math.cos(math.radians(row.yaw_deg)), math.sin(math.radians(row.yaw_deg))
+    back = approach.height_m / math.tan(math.radians(approach.slope_deg))
+    off_line = (before[1] - row.east_m) * north - (before[0] - row.north_m) * east
+    radius = math.copysign(approach.radius_m, off_line)  # counted to the right, as the circle's sense is
+    centre = (row.north_m - back * north - radius * east, row.east_m - back * east + radius * north)
+    latitude, longitude, _ = to_geodetic(home, (*centre, 0.0))
+    marker = PlanItem(LANDING_STARTS, MISSION_FRAME, (0.0, 0.0, 0.0, 0.0), latitude, longitude, approach.height_m)
+    circle = (1.0, radius, 0.0, 1.0)  # left towards the next item, and on the tangent
+    return [marker, PlanItem(LOITER_TO_HEIGHT, RELATIVE, circle, latitude, longitude, approach.height_m)]
 
 
 def plan_text(items: Sequence[PlanItem], home: Home) -> str:

@@ -3,33 +3,52 @@
 The board does not wait for us, so the figures of the link are part of the result: before the start all messages at
 their rates are summed up against what the cable carries; during the run late steps and lost frames are counted. If the
 figures do not hold, `broken` says why, and a verdict from that run is void. Rates and what they were on a comparable
-bench: [NguyenHa] tables 3 to 5. Not done: a ground station over the same cable; that is what its telemetry port is for.
+bench: [NguyenHa] tables 3 to 5.
+Time. Simulation time is wall time from the first exchange on: a step that comes late, after a stall of this machine, is
+counted, and those behind it follow at once until they have caught up. Nothing is left out but what finds no room on the
+cable, and that is counted too.
+A PX4 board [PX4Hitl]: it starts MAVLink on USB when it hears a heartbeat, so we say ours; it gives controls 200 times a
+second until it is asked for more, so we ask; it takes HIL_STATE_QUATERNION for its own estimate, so we do not send it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
-import socket
-import time
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import numpy as np
+
+from ironbird.blocks.sensors.gnss import Gnss
 from ironbird.errors import LinkError
 from ironbird.links import mavlink
-from ironbird.links.px4 import ARMED, TRUTH_S, Messages, Outputs
+from ironbird.links.bridge import ALLOWED_PER_S, Bridge
+from ironbird.links.cable import Cable, Load, load_of
+from ironbird.links.hil import ARMED, Messages, Outputs
 from ironbird.links.px4_airframes import airframe_of
+from ironbird.links.realtime import WallClock, stolen_s, undisturbed
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem
-from ironbird.runtime.clock import Pace
 from ironbird.vehicles.load import Vehicle
 
-FRAMING = 12  # bytes of a MAVLink 2 frame around its payload
-BITS_PER_BYTE = 10  # start bit, eight, stop bit
 SENSOR_HZ, CONTROL_HZ = 500.0, 400.0  # [NguyenHa] table 3
 MOST_LOST, MOST_LATE, LEAST_RATE = 0.005, 0.005, 0.995  # shares at which the figures no longer hold
 SETTLED_S = 1.0  # from the first answer, before rates are measured
+EDGES_MS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0)  # of the histogram of lateness
+SENDER = (1, 200)  # system and component of PX4's simulators
+HEARTBEAT_S = 1.0
+HEARTBEAT = (0, 0, 8, 0, 4, 3)  # MAV_TYPE_GENERIC, no autopilot, active, MAVLink 3
+SET_MESSAGE_INTERVAL, ASKED = 511, 2  # how often we ask for the rate of controls
+TOUCHED = 2**26  # numbers of the log for which memory is taken before the start
+OWN_CLOCK_S = 5.0  # stamps of controls that are further from ours are of a clock of the board's own
+# CRC_EXTRA of messages that PX4 boards send beyond the dialect of the links: events, modes, state of the link [PX4]
+BOARD_EXTRAS: Mapping[int, int] = {
+    8: 117, 80: 14, 290: 251, 291: 10, 300: 217, 334: 72, 336: 245, 371: 10, 372: 26, 380: 232, 395: 0, 396: 50,
+    397: 182, 400: 110, 401: 183, 410: 160, 411: 106, 412: 33, 413: 77, 435: 134, 436: 193, 437: 30, 440: 66,
+    441: 169,
+}  # fmt: skip
 
 
 def with_sensor_rate(vehicle: Vehicle, rate_hz: float) -> Vehicle:
@@ -44,111 +63,9 @@ def with_sensor_rate(vehicle: Vehicle, rate_hz: float) -> Vehicle:
     return dataclasses.replace(vehicle, diagram=diagram)
 
 
-@dataclass(frozen=True)
-class Load:
-    """What goes over a cable in one direction."""
-
-    direction: str
-    bytes_per_s: float
-    room_per_s: float
-    parts: Mapping[str, float]  # bytes per second by message
-
-    @property
-    def fits(self) -> bool:
-        """Whether there is room."""
-        return self.bytes_per_s <= self.room_per_s
-
-    def sentence(self) -> str:
-        """With all figures."""
-        parts = ", ".join(f"{name} {value:.0f}" for name, value in self.parts.items())
-        share = 100 * self.bytes_per_s / self.room_per_s
-        return f"{self.direction}: {self.bytes_per_s:.0f} of {self.room_per_s:.0f} bytes/s ({share:.0f} %: {parts})"
-
-
-def load_of(direction: str, rates_hz: Mapping[mavlink.Message, float], baud: int) -> Load:
-    """Bytes per second of messages at their rates, all at full length, against what a serial line carries."""
-    parts = {message.name: rate * (message.payload.size + FRAMING) for message, rate in rates_hz.items()}
-    return Load(direction, sum(parts.values()), baud / BITS_PER_BYTE, parts)
-
-
-class Cable(ABC):
-    """Bytes to and from a board; never blocks."""
-
-    name: str
-
-    @abstractmethod
-    def read(self) -> bytes:
-        """What has come."""
-
-    @abstractmethod
-    def write(self, data: memoryview) -> int:
-        """How many bytes there was room for."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Let go of it."""
-
-
-class SerialCable(Cable):
-    """A serial port, or what looks like one."""
-
-    def __init__(self, device: str, baud: int) -> None:
-        import serial  # its drivers are of no use to the other links
-
-        self.name = device
-        try:
-            self._port = serial.Serial(device, baud, timeout=0, write_timeout=0, exclusive=True)
-        except (serial.SerialException, OSError, ValueError) as error:
-            raise LinkError(f"serial port {device} cannot be opened: {error}; is the board plugged in?") from None
-
-    def read(self) -> bytes:
-        return bytes(self._port.read(65536))
-
-    def write(self, data: memoryview) -> int:
-        return int(self._port.write(data) or 0)
-
-    def close(self) -> None:
-        self._port.close()
-
-
-class DatagramCable(Cable):
-    """UDP, for boards with a network port: heard on one port, answered where the last packet came from."""
-
-    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
-        self.name = f"udp {host}:{port}"
-        self._peer: tuple[str, int] | None = None
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        try:
-            self._socket.bind((host, port))
-        except OSError as error:
-            self._socket.close()
-            raise LinkError(f"UDP port {port} cannot be opened: {error.strerror}; see `ironbird doctor`") from None
-        self._socket.setblocking(False)
-
-    def read(self) -> bytes:
-        parts: list[bytes] = []
-        while True:
-            try:
-                data, self._peer = self._socket.recvfrom(65536)
-            except OSError:
-                return b"".join(parts)
-            parts.append(data)
-
-    def write(self, data: memoryview) -> int:
-        if self._peer is None:
-            return len(data)  # nobody yet
-        try:
-            return self._socket.sendto(data, self._peer)
-        except OSError:
-            return 0
-
-    def close(self) -> None:
-        self._socket.close()
-
-
 @dataclass
 class Figures:
-    """How the exchange went, measured from the first answer on."""
+    """How the exchange went, measured from a second after the first answer on."""
 
     sensor_hz: float = 0.0
     gnss_hz: float = 0.0
@@ -156,163 +73,244 @@ class Figures:
     lost: float = 0.0  # share of frames from the board that are missing
     unsent: float = 0.0  # share of our steps for which the cable had no room
     late: float = 0.0  # share of our steps that began more than a step late
-    delay_ms: float = 0.0  # mean, from a sample to the command that answers it
+    delay_ms: float | None = None  # mean, from a sample to the command that answers it; None if the board stamps itself
+    steps: int = 0
+    lost_frames: int = 0
+    unsent_steps: int = 0
+    late_steps: int = 0
+    garbage: int = 0  # bytes that belong to no frame
+    median_ms: float = 0.0  # of the lateness of steps
+    most_99_ms: float = 0.0  # 99 % are below
+    worst_ms: float = 0.0
+    stolen_s: float = 0.0  # taken from this machine by its host, if it is a virtual one
+    histogram: dict[str, int] = field(default_factory=dict)  # steps by lateness
 
-    def sentence(self) -> str:
-        """In words."""
-        return (
-            f"sensors {self.sensor_hz:.1f} Hz, GNSS {self.gnss_hz:.2f} Hz, controls {self.control_hz:.1f} Hz, "
-            f"lost {100 * self.lost:.2f} %, not sent {100 * self.unsent:.2f} %, late {100 * self.late:.2f} %, "
-            f"delay {self.delay_ms:.1f} ms"
-        )
+    def rows(self) -> dict[str, str]:
+        """In words, for people."""
+        delay = "unknown: the board stamps by its own clock" if self.delay_ms is None else f"{self.delay_ms:.1f} ms"
+        return {
+            "link rates": (
+                f"sensors {self.sensor_hz:.1f} Hz, GNSS {self.gnss_hz:.2f} Hz, controls {self.control_hz:.1f} Hz"
+            ),
+            "link losses": (
+                f"{self.lost_frames} frames of the board lost ({100 * self.lost:.2f} %), {self.unsent_steps} steps not "
+                f"sent ({100 * self.unsent:.2f} %), {self.garbage} bytes of garbage"
+            ),
+            "link lateness": (
+                f"{self.late_steps} of {self.steps} steps late ({100 * self.late:.2f} %); median {self.median_ms:.3f} "
+                f"ms, 99 % below {self.most_99_ms:.2f} ms, worst {self.worst_ms:.1f} ms"
+                + (f"; the host of this virtual machine took {self.stolen_s:.2f} s" if self.stolen_s else "")
+            ),
+            "steps by lateness": ", ".join(f"{name}: {count}" for name, count in self.histogram.items()),
+            "link delay": delay,
+        }
 
 
 class HardwareLink(ControlSystem):
-    """A flight controller on a serial cable or UDP, in real time.
+    """A flight controller on a cable, in real time.
 
-    `sensor_hz` and `control_hz` are what is asked of both sides. `patience_s` is how long the board may be silent.
-    The first inertial unit, magnetometer, barometer, airspeed sensor and receiver go over the cable.
+    `sensor_hz` and `control_hz` are what is asked of both sides. `patience_s` is how long the board may be silent,
+    `connect_s` how long at first. The first inertial unit, magnetometer, barometer, airspeed sensor and receiver go
+    over the cable. With a `bridge`, ground stations share it.
     """
 
     name = "flight controller"
 
     def __init__(
-        self, device: str = "", *, udp_port: int | None = None, baud: int = 921_600, sensor_hz: float = SENSOR_HZ,
-        control_hz: float = CONTROL_HZ, patience_s: float = 5.0, connect_s: float = 30.0,
+        self, cable: Cable, *, sensor_hz: float = SENSOR_HZ, control_hz: float = CONTROL_HZ, patience_s: float = 5.0,
+        connect_s: float = 30.0, priority: bool = True, bridge: Bridge | None = None, clock: WallClock | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        if bool(device) == (udp_port is not None):
-            raise LinkError("give a serial device, such as /dev/ttyACM0, or a UDP port")
-        self.device, self.udp_port, self.baud = device, udp_port, baud
+        self.cable, self.bridge = cable, bridge
+        self.clock = clock or WallClock()
         self.sensor_hz, self.control_hz = sensor_hz, control_hz
-        self.patience_s, self.connect_s = patience_s, connect_s
+        self.patience_s, self.connect_s, self.priority = patience_s, connect_s, priority
         self.step_ticks = round(1000.0 / sensor_hz)
+        if abs(self.step_ticks * sensor_hz - 1000.0) > 1e-6:
+            raise LinkError(f"sensors at {sensor_hz:g} Hz do not fit steps of 1 ms: give 1000, 500, 250, 200 or 100")
         self.armed = False
+        self.answered = False
         self.unsent = 0
-        self._cable: Cable | None = None
+        self.standing = ""  # what priority this process has
+        self._running = contextlib.ExitStack()
         self._controls: tuple[float, ...] = (0.0,) * 16
-        self._rest = b""
+        self._counted_from: tuple[float, int, int, int, int] | None = None
+        self._first_counted = self._steps = 0
 
     # ------------------------------------------------------------------ start and stop
 
-    def loads(self, rig: Rig) -> list[Load]:
+    def loads(self, vehicle: Vehicle) -> list[Load]:
         """What will go over the cable, each way."""
-        out = {mavlink.HIL_SENSOR: self.sensor_hz, mavlink.HIL_STATE_QUATERNION: 1.0 / TRUTH_S}
-        chip = rig.vehicle.diagram.blocks.get("gnss/1/chip")
-        if chip is not None and chip.sample_s:
-            out[mavlink.HIL_GPS] = 1.0 / chip.sample_s
+        out = {mavlink.HIL_SENSOR: self.sensor_hz}
+        chip = vehicle.diagram.blocks.get("gnss/1/chip")
+        if isinstance(chip, Gnss):
+            out[mavlink.HIL_GPS] = 1.0 / chip.period_s
+        out[mavlink.HEARTBEAT] = 1.0 / HEARTBEAT_S
         back = {mavlink.HIL_ACTUATOR_CONTROLS: self.control_hz, mavlink.HEARTBEAT: 1.0}
-        return [load_of("to the board", out, self.baud), load_of("from the board", back, self.baud)]
+        to_board = load_of("to the board", out, self.cable.baud)
+        if self.bridge is not None:
+            parts = {**to_board.parts, "ground stations": (ALLOWED_PER_S, 1)}
+            to_board = dataclasses.replace(to_board, parts=parts)
+        return [to_board, load_of("from the board", back, self.cable.baud)]
+
+    def check(self, vehicle: Vehicle) -> None:
+        """`LinkError` if the cable cannot carry what is asked, with what to change."""
+        loads = self.loads(vehicle)
+        if all(load.fits for load in loads):
+            return
+        figures = "; ".join(load.sentence() for load in loads)
+        baud = max(load.least_baud for load in loads)
+        raise LinkError(
+            f"{self.cable.name} at {self.cable.baud} baud cannot carry the messages: {figures}. Use {baud} baud, here "
+            "and on the board, or lower the rates of sensors and controls"
+        )
 
     def start(self, rig: Rig) -> None:
         """Check that the cable can carry it, and open it. The clock starts with the first exchange."""
-        step_s = rig.state.model.step_s
-        if abs(self.step_ticks * step_s * self.sensor_hz - 1.0) > 1e-6:
-            raise LinkError(f"{self.sensor_hz:g} Hz does not fit a model that steps {step_s:g} s")
-        if self.device:
-            loads = self.loads(rig)
-            if not all(load.fits for load in loads):
-                figures = "; ".join(load.sentence() for load in loads)
-                raise LinkError(
-                    f"{self.device} at {self.baud} baud cannot carry the messages: {figures}. Lower sensor_hz or "
-                    "control_hz, or use a faster port"
-                )
-        airframe = airframe_of(rig.vehicle)
+        self.check(rig.vehicle)
+        self._airframe = airframe_of(rig.vehicle)
         shown = dataclasses.replace(
             rig, accels=rig.accels[:1], gyros=rig.gyros[:1], magnetometers=rig.magnetometers[:1],
             receivers=rig.receivers[:1], rangefinders=[], flows=[],
         )  # fmt: skip
-        if self.device:
-            self._cable = SerialCable(self.device, self.baud)
-        else:
-            assert self.udp_port is not None
-            self._cable = DatagramCable(self.udp_port)
-        self._packer, self._parser = mavlink.Packer(), mavlink.Parser(count_lost=True)
-        self._messages, self._outputs = Messages(shown, airframe, self._packer), Outputs(rig, airframe)
-        self._fix = rig.receivers[0].position_N.stamp if rig.receivers else None
-        self._fix_seen = float(self._fix[0]) if self._fix is not None else 0.0
-        self._pace = Pace(1.0)
+        self._packer = mavlink.Packer(*SENDER)
+        self._parser = mavlink.Parser(count_lost=True, extras=BOARD_EXTRAS)
+        self._messages = Messages(shown, self._airframe, self._packer, truth=False)
+        self._outputs = Outputs(rig, self._airframe)
+        self._fix = rig.receivers[0].position_N.stamp if rig.receivers else np.zeros(1)
+        self._fix_seen = float(self._fix[0])
+        self._lateness = np.zeros(rig.stepper.until_tick // self.step_ticks + 2, np.float32)
         self._wall_0: float | None = None
-        self._heard_at = time.monotonic()
-        self._armed_at = 0.0
-        self._counted_from: tuple[float, int, int] | None = None  # wall time, frames lost, late steps
-        self._steps = self._fixes = self._answers = 0
-        self._delay_s = 0.0
+        self._heard_at = self.clock.now()
+        self._first_answer_s = self._armed_at = 0.0
+        self._beat_at = -HEARTBEAT_S
+        self._board = (1, 1)  # system and component
+        self._asked = 0
+        self._fixes = self._answers = 0
+        self._delay_s, self._stamped = 0.0, 0
         self._last_at = 0.0
-        self.note(rig, "link", f"{self._cable.name}, {self.sensor_hz:g} Hz")
+        self._stolen_s = stolen_s()
+        self._rest = b""
+        self._lateness.fill(0.0)
+        rig.stepper.log.data.reshape(-1)[:TOUCHED] = 0.0  # memory that is used for the first time costs time
+        self.cable.open()
+        self._running.callback(self.cable.close)
+        self.standing = self._running.enter_context(undisturbed(priority=self.priority))
+        self.note(rig, "link", f"{self.cable.name}, {self.sensor_hz:g} Hz, {self.standing}")
 
     def stop(self) -> None:
         """Close the cable."""
-        if self._cable is not None:
-            self._cable.close()
-            self._cable = None
+        self._running.close()
 
     # ------------------------------------------------------------------ exchange
 
     def exchange(self, rig: Rig) -> None:
         """Wait for the moment of this step, send the sensors, take the newest controls."""
-        assert self._cable is not None
-        self._pace.wait(rig.time_s)
-        now = time.monotonic()
+        clock, time_s = self.clock, rig.time_s
         if self._wall_0 is None:
-            self._wall_0 = now - rig.time_s
-            self._heard_at = now
-        if now - self._wall_0 - rig.time_s > 1.0 / self.sensor_hz:
+            self._wall_0 = clock.now() - time_s
+            self._heard_at = self._wall_0 + time_s
+        clock.wait_until(self._wall_0 + time_s)
+        now = clock.now()
+        late_s = now - self._wall_0 - time_s
+        self._lateness[self.traffic.sent] = late_s
+        if late_s > 1.0 / self.sensor_hz:
             self.traffic.late += 1
         self._messages.add(rig.time_us)
-        frames = self._packer.take()
+        if time_s - self._beat_at >= HEARTBEAT_S:
+            self._beat(time_s)
         self.traffic.sent += 1
         self.traffic.last_sent = "HIL_SENSOR"
-        self._put(frames)
+        self._put(self._packer.take())
         self._receive(rig, now)
+        fix = float(self._fix[0])
         if self._counted_from is not None:
             self._steps += 1
-            if self._fix is not None and float(self._fix[0]) != self._fix_seen:
-                self._fix_seen = float(self._fix[0])
-                self._fixes += 1
+            self._fixes += fix != self._fix_seen
             self._last_at = now
-        self._outputs.place(rig, self._controls, self.armed, rig.time_s - self._armed_at)
+        self._fix_seen = fix
+        self._outputs.place(rig, self._controls, self.armed, time_s - self._armed_at)
+
+    def _beat(self, time_s: float) -> None:
+        """Our heartbeat and, once the board gives controls, what rate of them we want."""
+        self._beat_at = time_s
+        self._packer.add(mavlink.HEARTBEAT, *HEARTBEAT)
+        if self.answered and self._asked < ASKED:
+            self._asked += 1
+            wanted = (float(mavlink.HIL_ACTUATOR_CONTROLS.id), 1e6 / self.control_hz, 0.0, 0.0, 0.0, 0.0, 0.0)
+            self._packer.add(mavlink.COMMAND_LONG, *wanted, SET_MESSAGE_INTERVAL, *self._board, 0)
 
     def _put(self, frames: memoryview) -> None:
         """Send; what finds no room goes before the next step, and if that found none either, a step is left out."""
-        assert self._cable is not None
         if len(self._rest) > len(frames):
             self.unsent += 1
         else:
             self._rest += frames
+        if self.bridge is not None:
+            self._rest += self.bridge.from_ground()
         try:
-            sent = self._cable.write(memoryview(self._rest))
+            sent = self.cable.write(memoryview(self._rest))
         except OSError as error:
-            raise LinkError(f"{self._cable.name}: the cable is gone ({error})") from None
+            raise LinkError(f"{self.cable.name}: the cable is gone ({error})") from None
         self._rest = self._rest[sent:]
 
     def _receive(self, rig: Rig, now: float) -> None:
-        assert self._cable is not None
         try:
-            data = self._cable.read()
+            data = self.cable.read()
         except OSError as error:
-            raise LinkError(f"{self._cable.name}: the cable is gone ({error})") from None
-        for number, payload, _, _ in self._parser.feed(data) if data else ():
+            raise LinkError(f"{self.cable.name}: the cable is gone ({error})") from None
+        if self.bridge is not None:
+            self.bridge.to_ground(data, now)
+        for number, payload, system, component in self._parser.feed(data) if data else ():
             self.traffic.received += 1
             if number == mavlink.HIL_ACTUATOR_CONTROLS.id:
+                self._board = (system, component)
                 self._take(rig, now, payload)
+            elif not self.answered or self._mute:
+                known = mavlink.MESSAGES.get(number)
+                self.traffic.last_received = known.name if known else f"message {number}"
+                self._heard_at = now if self._mute else self._heard_at
         self.traffic.bad = self._parser.skipped
         waited = now - self._heard_at
-        if waited > (self.patience_s if self._answers else self.connect_s):
-            raise self.silent(rig, waited, "HIL_ACTUATOR_CONTROLS")
+        if waited > (self.patience_s if self.answered else self.connect_s):
+            raise self._silence(rig, waited)
+
+    @property
+    def _mute(self) -> bool:
+        """Whether the board owes no controls now: some kinds of vehicles give none before they are armed."""
+        return self._airframe.mute and not self.armed
+
+    def _silence(self, rig: Rig, waited: float) -> LinkError:
+        """Who was silent, and what may be wrong."""
+        error = self.silent(rig, waited, "HIL_ACTUATOR_CONTROLS")
+        if self.answered:
+            return error
+        if self.traffic.received:
+            advice = "it speaks MAVLink but gives no controls: is it in HITL mode (PX4: SYS_HITL 1, then restarted)?"
+        elif self.traffic.bad:
+            advice = f"{self.traffic.bad} bytes came that are no MAVLink: is the baud rate that of the board?"
+        else:
+            advice = "nothing came at all: is it switched on, and does MAVLink run on this port of it?"
+        return LinkError(f"{error}; {advice}")
 
     def _take(self, rig: Rig, now: float, payload: bytes) -> None:
         time_us, _, *controls, mode = mavlink.HIL_ACTUATOR_CONTROLS.unpack(payload)
         self.traffic.last_received = mavlink.HIL_ACTUATOR_CONTROLS.name
         self._controls, self._heard_at = tuple(controls), now
-        self._answers += 1
+        if not self.answered:
+            self.answered, self._first_answer_s = True, rig.time_s
+            self._beat_at = -HEARTBEAT_S  # ask for the rate at once
         if self._counted_from is None:
-            if rig.time_s >= SETTLED_S:
-                self._counted_from = (now, self._parser.lost, self.traffic.late)
-                self._answers = 1
-                self._delay_s = 0.0
+            if rig.time_s >= self._first_answer_s + SETTLED_S:
+                counts = (self._parser.lost, self.traffic.late, self.unsent, self.traffic.received)
+                self._counted_from = (now, *counts)
+                self._first_counted = self.traffic.sent - 1  # this step
         else:
-            self._delay_s += max(rig.time_s - time_us * 1e-6, 0.0)
+            self._answers += 1
+            delay_s = rig.time_s - time_us * 1e-6
+            if 0.0 <= delay_s < OWN_CLOCK_S:
+                self._delay_s += delay_s
+                self._stamped += 1
         armed = bool(mode & ARMED)
         if armed != self.armed:
             self.armed, self._armed_at = armed, rig.time_s
@@ -321,24 +319,42 @@ class HardwareLink(ControlSystem):
     # ------------------------------------------------------------------ figures
 
     def figures(self) -> Figures:
-        """Rates and losses so far."""
+        """Rates, losses and lateness so far."""
         if self._counted_from is None or self._steps < 2:
             return Figures()
-        since, lost, late = self._counted_from
+        since, lost, late, unsent, received = self._counted_from
         passed = max(self._last_at - since, 1e-9)
-        missing = self._parser.lost - lost
+        missing, came = self._parser.lost - lost, self.traffic.received - received
+        late, unsent = self.traffic.late - late, self.unsent - unsent
+        late_ms = 1e3 * self._lateness[self._first_counted : self._first_counted + self._steps]
+        counts, _ = np.histogram(late_ms, [-np.inf, *EDGES_MS, np.inf])
+        names = [f"below {edge:g} ms" for edge in EDGES_MS] + [f"above {EDGES_MS[-1]:g} ms"]
+        median, most = np.percentile(late_ms, [50, 99])
         return Figures(
-            sensor_hz=self._steps / passed, gnss_hz=self._fixes / passed, control_hz=(self._answers - 1) / passed,
-            lost=missing / max(missing + self._answers, 1), unsent=self.unsent / max(self.traffic.sent, 1),
-            late=(self.traffic.late - late) / self._steps, delay_ms=1e3 * self._delay_s / max(self._answers - 1, 1),
+            sensor_hz=(self._steps - 1) / passed, gnss_hz=self._fixes / passed, control_hz=self._answers / passed,
+            lost=missing / max(missing + came, 1), unsent=unsent / self._steps, late=late / self._steps,
+            delay_ms=1e3 * self._delay_s / self._stamped if 2 * self._stamped > self._answers else None,
+            steps=self._steps, lost_frames=missing, unsent_steps=unsent, late_steps=late, garbage=self._parser.skipped,
+            median_ms=float(median), most_99_ms=float(most), worst_ms=float(late_ms.max()),
+            stolen_s=stolen_s() - self._stolen_s,
+            histogram={name: int(count) for name, count in zip(names, counts, strict=True)},
         )  # fmt: skip
+
+    def live(self, time_s: float) -> str:
+        """One line for a screen while it flies; cheap."""
+        worst = 1e3 * float(self._lateness[: self.traffic.sent].max(initial=0.0))
+        return (
+            f"{time_s:7.1f} s  sent {self.traffic.sent}  received {self.traffic.received}  lost {self._parser.lost}  "
+            f"not sent {self.unsent}  late {self.traffic.late}  worst {worst:.1f} ms  "
+            f"{'armed' if self.armed else 'disarmed' if self.answered else 'waiting for the board'}"
+        )
 
     @property
     def broken(self) -> str:
         """Why a verdict from this run is void; empty if the figures hold."""
         figures = self.figures()
         if not figures.sensor_hz:
-            return "the board gave no controls"
+            return "the board gave no controls" if not self.answered else "the run was too short to measure the link"
         for name, value, wanted in (
             ("sensors", figures.sensor_hz, self.sensor_hz), ("controls", figures.control_hz, self.control_hz),
         ):  # fmt: skip

@@ -4,7 +4,8 @@ It lets anyone try a link without a foreign binary, and tests it: the same estim
 flight with control `reference`, fed with what comes over the wire and nothing else. On the wire it behaves as the real
 ones do: PX4 connects, asks for the true state, says one heartbeat and then answers each HIL_SENSOR of id 0 with one
 HIL_ACTUATOR_CONTROLS of the same time [PX4]; ArduPilot speaks first, waits for the state, and repeats its packet after
-1.1 s [ArduPilotJson]. Not done: parameters, missions from a ground station, any MAVLink but that of the simulator link.
+1.1 s [ArduPilotJson]; as a PX4 board on a cable it gives controls by its own clock [PX4Hitl]. Not done: parameters,
+missions from a ground station, any MAVLink but that of the simulator link; depth, and a battery over PX4's link.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
-import select
 import socket
 import struct
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -29,8 +29,10 @@ from ironbird.compiler.compiled import compile_model
 from ironbird.errors import LinkError
 from ironbird.links import mavlink
 from ironbird.links.ardupilot_channels import SCALES, wire
+from ironbird.links.cable import Cable
 from ironbird.links.geodesy import to_local
 from ironbird.links.px4_airframes import airframe_of
+from ironbird.links.realtime import WallClock, undisturbed
 from ironbird.model.signal import Number
 from ironbird.runtime.state import start
 from ironbird.runtime.stepper import Stepper
@@ -44,13 +46,14 @@ FULL_CELL_V = 4.1
 GAUSS_T = 1e-4
 ACCEL, GYRO, MAG, BARO = 0x0007, 0x0038, 0x01C0, 0x1A00  # fields_updated of HIL_SENSOR, by group
 DIFF_PRESSURE = 0x0400
-CARRIED = ("imu/", "mag/", "baro/", "gnss/", "airspeed/", "range/", "monitor/battery.")  # sensors that links can carry
+CARRIED = ("imu/", "mag/", "baro/", "gnss/", "airspeed/", "range/", "log/", "monitor/battery.")  # what links can carry
 SEA_LEVEL_KGPM3 = 1.225
 ARMED, DISARMED, LOCKSTEP = 129, 1, 1  # mode and flags of HIL_ACTUATOR_CONTROLS
 PX4_HELLO = (115.0, 5000.0, 0.0, 0.0, 0.0, 0.0, 0.0, 511, 0, 0, 0)  # wants HIL_STATE_QUATERNION each 5 ms
 PX4_HEARTBEAT = (0, 2, 12, 0, 0, 3)  # quadrotor, PX4, MAVLink 3
 CONTROLS = 16
 CATCH_UP_S = 0.5
+BOARD_CONTROL_HZ, SET_MESSAGE_INTERVAL = 200.0, 511  # of a board in HITL mode [PX4Hitl]
 GNSS_S, BARO_S, MAG_S = 0.2, 0.02, 0.02  # between samples of what ArduPilot's JSON gives as truth
 EPH_M, EPV_M, SPEED_ACCURACY_MPS, FIXED = 1.0, 1.5, 0.25, 3.0
 SERVOS, SERVO_MAGIC, FRAME_RATE_HZ = struct.Struct("<HHI16H"), 18458, 1000
@@ -66,7 +69,12 @@ class ReferenceAutopilot:
             vehicle = load_vehicle(vehicle, control="reference")
         self.vehicle = vehicle
         diagram, feeds, driven = cut_vehicle(self.vehicle.diagram)
-        strange = [path for path in feeds if not path.startswith(CARRIED)]
+        read = {source.rpartition(".")[0] for sources in diagram.links.values() for source in sources}
+        read |= {path.rpartition(".")[0] for path in driven.values()}  # what is in no way read is no control system
+        strange = [
+            path for path, targets in feeds.items()
+            if not path.startswith(CARRIED) and any(target.rpartition(".")[0] in read for target in targets)
+        ]  # fmt: skip
         if strange:
             raise LinkError(
                 f"vehicle '{vehicle.id}': its control system reads {strange[0]}, for which the links have no message"
@@ -87,7 +95,8 @@ class ReferenceAutopilot:
         for path in feeds:
             if path.endswith(".stamp"):
                 self.feed(path, -1.0)
-        if "monitor/battery.voltage" in feeds:  # neither link carries the battery to the autopilot
+        self._has_log = "log/1/fault.value" in feeds
+        if "monitor/battery.voltage" in feeds:  # until a link says another; PX4's has no message for it
             self.feed("monitor/battery.voltage", FULL_CELL_V * float(diagram.value("vote/battery.cells")[0]))
 
     def view(self, path: str) -> np.ndarray:
@@ -129,6 +138,10 @@ class ReferenceAutopilot:
         model = self.stepper.state.model
         tick = round(time_s / model.step_s) + 1
         if tick > self._tick:
+            if self._has_log:  # the links have no message for a speed log: speed over ground stands in for it
+                attitude = self.view("estimator.R_NB").reshape(3, 3, order="F")
+                over_ground = attitude.T @ self.view("estimator.v_NB_N")
+                self.feed("log/1/fault.value", over_ground)
             self.stepper.step(tick - self._tick)
             self._tick = tick
 
@@ -140,11 +153,13 @@ class Px4Side:
         self.pilot = pilot
         self._places = (1, 2, 3) if alone else ()  # with one sensor of each kind, it stands in for the others
         airframe = airframe_of(pilot.vehicle)
-        if airframe.turn is not None or airframe.acoustic:
-            raise LinkError(f"vehicle '{pilot.vehicle.id}': the stand-in speaks for vehicles with PX4's own axes only")
+        if airframe.water_Papm:
+            raise LinkError(f"vehicle '{pilot.vehicle.id}': the stand-in knows no depth over PX4's link")
+        self._turn = airframe.turn  # R_HB of a tail-sitter, whose axes in the messages are level in hover
         self.channels = airframe.channels  # place of the actuator on each output; empty is none
         self.time_us = 0
         self.sensors = 0  # HIL_SENSOR of id 0 so far
+        self.control_hz = BOARD_CONTROL_HZ
         self._first_us: int | None = None
         self._home = pilot.vehicle.spec.home
 
@@ -158,6 +173,10 @@ class Px4Side:
             return self._take_sensor(mavlink.HIL_SENSOR.unpack(payload))
         if number == mavlink.HIL_GPS.id and self._first_us is not None:
             self._take_fix(mavlink.HIL_GPS.unpack(payload))
+        elif number == mavlink.COMMAND_LONG.id:
+            what, interval_us, *_, command, _, _, _ = mavlink.COMMAND_LONG.unpack(payload)
+            if command == SET_MESSAGE_INTERVAL and what == mavlink.HIL_ACTUATOR_CONTROLS.id and interval_us > 0:
+                self.control_hz = 1e6 / interval_us
         elif number == mavlink.DISTANCE_SENSOR.id:
             values = mavlink.DISTANCE_SENSOR.unpack(payload)
             self.pilot.sample(f"range/{values[5] + 1}/fault", values[3] * 0.01, self._now_s)
@@ -174,11 +193,12 @@ class Px4Side:
         now_s, pilot = self._now_s, self.pilot
         for place in self._places or (unit,):
             if updated & ACCEL == ACCEL:
-                pilot.sample(f"imu/{place}/accel_fault", values[1:4], now_s)
+                pilot.sample(f"imu/{place}/accel_fault", self._own_axes(values[1:4]), now_s)
             if updated & GYRO == GYRO:
-                pilot.sample(f"imu/{place}/gyro_fault", values[4:7], now_s)
+                pilot.sample(f"imu/{place}/gyro_fault", self._own_axes(values[4:7]), now_s)
             if updated & MAG == MAG:
-                pilot.sample(f"mag/{place}/fault", [value * GAUSS_T for value in values[7:10]], now_s)
+                field = self._own_axes([value * GAUSS_T for value in values[7:10]])
+                pilot.sample(f"mag/{place}/fault", field, now_s)
         if updated & BARO == BARO:
             pilot.sample(f"baro/{unit}/altitude", float(altitude_of(ca.SX(values[10] * 100.0))), now_s)
         if updated & DIFF_PRESSURE:
@@ -187,6 +207,9 @@ class Px4Side:
             return False
         self.sensors += 1
         return True
+
+    def _own_axes(self, values: Sequence[float]) -> Sequence[float] | np.ndarray:
+        return values if self._turn is None else self._turn.T @ np.array(values)
 
     def _take_fix(self, values: tuple[Any, ...]) -> None:
         _, latitude, longitude, height, eph, epv, _, *velocity = values[:10]
@@ -210,6 +233,11 @@ class Px4Side:
                 if place in self.pilot.commands:
                     values[number] = float(self.pilot.commands[place][0])
         return (self.time_us, LOCKSTEP, *values, ARMED if self.pilot.armed else DISARMED)
+
+
+def _answer(side: Px4Side, packer: mavlink.Packer) -> None:
+    side.run()
+    packer.add(mavlink.HIL_ACTUATOR_CONTROLS, *side.controls())
 
 
 def run_px4(pilot: ReferenceAutopilot, *, host: str = "127.0.0.1", port: int = 4560, patience_s: float = 60.0) -> None:
@@ -236,10 +264,11 @@ def run_px4(pilot: ReferenceAutopilot, *, host: str = "127.0.0.1", port: int = 4
                     return
                 moved = False
                 for number, payload, _, _ in parser.feed(data):
+                    if moved and number == mavlink.HIL_SENSOR.id and not mavlink.HIL_SENSOR.unpack(payload)[15]:
+                        _answer(side, packer)  # of the step before: each has one
                     moved = side.take(number, payload) or moved
                 if moved:  # after all of a write: ids 1 and 2 come behind id 0
-                    side.run()
-                    packer.add(mavlink.HIL_ACTUATOR_CONTROLS, *side.controls())
+                    _answer(side, packer)
                     link.sendall(packer.take())
         except TimeoutError:
             raise LinkError(f"the simulator on {host}:{port} is silent for {patience_s:g} s") from None
@@ -247,40 +276,76 @@ def run_px4(pilot: ReferenceAutopilot, *, host: str = "127.0.0.1", port: int = 4
             return
 
 
-def run_px4_stream(
-    pilot: ReferenceAutopilot, handle: int, *, control_hz: float = 400.0, patience_s: float = 30.0
-) -> Px4Side:
-    """As a board on a cable: sensors come when they come, controls leave by its own clock; until it hangs up."""
-    os.set_blocking(handle, False)
-    side, parser, packer = Px4Side(pilot, alone=True), mavlink.Parser(), mavlink.Packer()
-    heard = due = time.monotonic()
+@dataclass
+class Heard:
+    """What a board heard over its cable, from the first sensors on."""
+
+    seconds: float = 0.0
+    sensors: int = 0
+    fixes: int = 0
+    controls: int = 0  # sent while it heard something
+    lost: int = 0  # frames that are missing by their numbers
+    garbage: int = 0  # bytes that belong to no frame
+
+    def data(self) -> dict[str, float]:
+        """With rates: of sensors from the first to the last."""
+        passed = max(self.seconds, 1e-9)
+        rates = {"sensor_hz": max(self.sensors - 1, 0) / passed, "gnss_hz": self.fixes / passed}
+        return {**vars(self), **rates, "control_hz": self.controls / passed}
+
+
+def run_px4_board(
+    pilot: ReferenceAutopilot, cable: Cable, *, patience_s: float = 30.0, connect_s: float = 600.0,
+    clock: WallClock | None = None, priority: bool = True,
+) -> Heard:  # fmt: skip
+    """As a PX4 board on a cable: sensors come when they come, controls leave by its own clock; until it hangs up.
+
+    As PX4 it gives controls 200 times a second until MAV_CMD_SET_MESSAGE_INTERVAL asks for another rate.
+    """
+    clock = clock or WallClock()
+    side, parser, packer = Px4Side(pilot, alone=True), mavlink.Parser(count_lost=True), mavlink.Packer()
+    heard = Heard()
+    first_at, last_at, beat_at = 0.0, clock.now(), -math.inf
+    due, sent = 0.0, 0
     rest = b""
-    while True:
-        now = time.monotonic()
-        if not side.sensors:
-            due = now
-        if now - heard > patience_s:
-            raise LinkError(f"nothing came over the cable for {patience_s:g} s")
-        ready, _, _ = select.select([handle], [], [], max(due - now, 0.0) if side.sensors else 0.1)
-        if ready:
+    cable.open()
+    with contextlib.closing(cable), undisturbed(priority=priority):
+        while True:
             try:
-                data = os.read(handle, 65536)
-            except BlockingIOError:
-                data = b""
+                data = cable.read()
             except OSError:  # hung up
-                return side
-            for number, payload, _, _ in parser.feed(data):
-                heard = time.monotonic()
+                break
+            now = clock.now()
+            for number, payload, _, _ in parser.feed(data) if data else ():
+                last_at = now
+                heard.fixes += number == mavlink.HIL_GPS.id
                 if side.take(number, payload):
                     side.run()
-        now = time.monotonic()
-        if side.sensors and now >= due:  # late ones are made up for, as this is no real-time system
-            due = max(due + 1.0 / control_hz, now - CATCH_UP_S)
-            packer.add(mavlink.HIL_ACTUATOR_CONTROLS, *side.controls())
+            if side.sensors:
+                if not heard.sensors:
+                    first_at = due = now
+                heard.sensors, heard.seconds = side.sensors, last_at - first_at
+                heard.controls = sent if data else heard.controls
+                if now >= due:  # late ones are made up for
+                    due = max(due + 1.0 / side.control_hz, now - CATCH_UP_S)
+                    sent += 1
+                    packer.add(mavlink.HIL_ACTUATOR_CONTROLS, *side.controls())
+            if now - beat_at >= 1.0:
+                beat_at = now
+                packer.add(mavlink.HEARTBEAT, *PX4_HEARTBEAT)
             rest += packer.take()
-        if rest:
-            with contextlib.suppress(BlockingIOError):
-                rest = rest[os.write(handle, rest) :]
+            if rest:
+                try:
+                    rest = rest[cable.write(memoryview(rest)) :]
+                except OSError:
+                    break
+            if now - last_at > (patience_s if side.sensors else connect_s):
+                if side.sensors:
+                    break
+                raise LinkError(f"{cable.name}: no sensors came over the cable for {connect_s:g} s")
+            cable.wait((due if side.sensors else now + 0.1) - clock.now())
+    heard.lost, heard.garbage = parser.lost, parser.skipped
+    return heard
 
 
 class ArduPilotSide:
@@ -319,6 +384,8 @@ class ArduPilotSide:
                 pilot.sample(f"mag/{unit}/fault", field, now_s)
         if "airspeed" in state:
             pilot.sample("airspeed/1/fault", 0.5 * SEA_LEVEL_KGPM3 * state["airspeed"] ** 2, now_s)
+        if "battery" in state:
+            pilot.feed("monitor/battery.voltage", state["battery"]["voltage"])
         if "rng_1" in state:
             pilot.sample("range/1/fault", state["rng_1"], now_s)
         pilot.advance(now_s)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
+from ironbird.links.process import AutopilotProcess
 from ironbird.links.rig import Rig
 
 
@@ -47,6 +48,7 @@ class ControlSystem(ABC):
 
     name: str
     step_ticks: int = 4  # of 1 ms between two exchanges
+    process: AutopilotProcess | None = None  # its own, if it was started here; its `logs` are there after `stop`
 
     def __init__(self) -> None:
         self.traffic = Traffic()
@@ -74,11 +76,14 @@ class ControlSystem(ABC):
 
     def silent(self, rig: Rig, waited_s: float, for_what: str) -> LinkError:
         """The error of a wait that is over."""
+        return LinkError(f"{self.name} gave no {for_what} for {waited_s:.1f} s (wall) {self.where(rig)}")
+
+    def where(self, rig: Rig) -> str:
+        """Simulation time and last messages, for errors."""
         traffic = self.traffic
-        return LinkError(
-            f"{self.name} gave no {for_what} for {waited_s:.1f} s (wall) at {rig.time_s:.3f} s of simulation time; "
-            f"sent {traffic.sent} (last {traffic.last_sent or 'nothing'}), received {traffic.received} "
-            f"(last {traffic.last_received or 'nothing'})"
+        return (
+            f"at {rig.time_s:.3f} s of simulation time; sent {traffic.sent} (last {traffic.last_sent or 'nothing'}), "
+            f"received {traffic.received} (last {traffic.last_received or 'nothing'})"
         )
 
 

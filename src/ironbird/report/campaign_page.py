@@ -21,6 +21,7 @@ from ironbird.report.svg_plot import line_plot, map_plot
 
 TEMPLATES = Path(__file__).parent / "templates"
 MOST_FAILING = 40  # flights drawn on the page; the store has all
+MOST_REACTIONS = 200
 Json = dict[str, Any]
 
 
@@ -72,6 +73,9 @@ def _content(store: Store, campaign: Campaign, maps: Sequence[tuple[str, Map]], 
         ],
         "requirements": _requirements(results), "matrix": _matrix(results, anchors), "trace": trace,
         "failing": [_flight(store, campaign, cases[r.id], r, anchors[r.id], where) for r in shown],
+        "reactions": [
+            {"id": r.id, "verdict": r.verdict, "texts": r.reactions} for r in results if r.reactions
+        ][:MOST_REACTIONS],
         "hidden": len(notable) - len(shown), "show_command": f"ironbird campaign show {campaign.name}",
         "maps": [{"title": title, "svg": map_plot(found)} for title, found in maps],
         **_coverage(pairs),

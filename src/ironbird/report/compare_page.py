@@ -4,51 +4,115 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from ironbird.campaign.belief import Belief, own_figures
 from ironbird.campaign.compare import Flown
 from ironbird.campaign.external import reactions
-from ironbird.report.svg_plot import line_plot
+from ironbird.campaign.flight import Flight
+from ironbird.campaign.witness import Witness
+from ironbird.errors import LinkError
+from ironbird.report.svg_plot import Curve, lines_plot, track_plot
 
 TEMPLATES = Path(__file__).parent / "templates"
 MOST_SAID = 60
+LEAD_S = 5.0  # shown before setting off
+INKS = ("var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)")  # of the control systems, in their order
 
 
 def write_compare_page(flown: Sequence[Flown], path: Path) -> None:
-    """Outcomes side by side, then height, speed and tilt of each from take-off on, and what each said and did."""
+    """Outcomes side by side, the flights on the same axes from setting off on, then each system by itself."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
     first = next((f.flight for f in flown if f.flight is not None), None)
+    systems = [_system(f, INKS[i % len(INKS)], path.parent) for i, f in enumerate(flown)]
     content = {
         "title": f"{first.vehicle.spec.title}: {first.mission.title}" if first else "no flight",
         "faults": [injection.describe() for injection in first.injections] if first else [],
         "wind": first.wind.describe() if first else "",
-        "systems": [_system(f) for f in flown],
+        "together": _together(flown),
+        "systems": systems,
+        "estimates": list(dict.fromkeys(name for system in systems for name in system["errors"])),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(environment.get_template("compare.html.j2").render(**content), encoding="utf-8")
 
 
-def _system(flown: Flown) -> dict[str, object]:
-    flight = flown.flight
-    if flight is None:
-        return {"name": flown.name, "sentence": flown.error, "ok": False, "plots": [], "reactions": [], "said": []}
-    log, off_s = flight.log, flown.off_s
-    time_s = log.time() - off_s
-    euler, velocity = log["body.euler"], log["body.v_NB_N"]
+def _signals(flight: Flight) -> list[tuple[str, str, np.ndarray]]:
+    """What is compared over time: name, unit, values."""
+    log = flight.log
+    euler = log["body.euler"]
     tilt = np.degrees(np.arccos(np.clip(np.cos(euler[:, 0]) * np.cos(euler[:, 1]), -1, 1)))
-    events = [witness.first_s - off_s for witness in flight.witnesses if witness.effective]
-    plots = [
-        line_plot("height", "m", time_s, -log["body.p_NB_N"][:, 2], events),
-        line_plot("speed", "m/s", time_s, np.linalg.norm(velocity, axis=1), events),
-        line_plot("tilt", "°", time_s, tilt, events),
+    return [
+        ("height", "m", -log["body.p_NB_N"][:, 2]),
+        ("speed", "m/s", np.linalg.norm(log["body.v_NB_N"], axis=1)),
+        ("tilt", "°", tilt),
     ]
-    return {
-        "name": flown.name, "sentence": flown.sentence(), "ok": flight.survived, "plots": [p for p in plots if p],
-        "reactions": [f"{r.after_s:.2f} s: {r.happening.kind} {r.happening.text}" for r in reactions(flight)],
-        "said": [f"{h.time_s - off_s:.2f} s: {h.kind} {h.text}" for h in flight.happenings[-MOST_SAID:]],
+
+
+def _together(flown: Sequence[Flown]) -> list[str]:
+    """All flights on the same axes; a dashed line, in the colour of its system, is where a fault began to act."""
+    there = [(f, f.flight, INKS[i % len(INKS)]) for i, f in enumerate(flown) if f.flight is not None]
+    events = [(witness.first_s - f.off_s, ink) for f, flight, ink in there for witness in _effective(flight)]
+    tracks = [
+        Curve(f.name, flight.log["body.p_NB_N"][:, 1], flight.log["body.p_NB_N"][:, 0], ink) for f, flight, ink in there
+    ]
+    plots = [track_plot("from above, east and north (m)", tracks)]
+    for rows in zip(*(_signals(flight) for _, flight, _ in there), strict=True):
+        curves = []
+        for (f, flight, ink), (_, _, values) in zip(there, rows, strict=True):
+            time_s = flight.log.time() - f.off_s
+            shown = time_s >= -LEAD_S
+            curves.append(Curve(f.name, time_s[shown], values[shown], ink))
+        plots.append(lines_plot(rows[0][0], rows[0][1], curves, events))
+    return [plot for plot in plots if plot]
+
+
+def _effective(flight: Flight) -> list[Witness]:
+    return [witness for witness in flight.witnesses if witness.effective]
+
+
+def _system(flown: Flown, ink: str, folder: Path) -> dict[str, Any]:
+    """One column of the table, and what the system said and did."""
+    flight = flown.flight
+    page = f"{flown.name}/flight.html"
+    content: dict[str, Any] = {
+        "name": flown.name, "ink": ink, "ok": False, "page": page if (folder / page).is_file() else "",
     }  # fmt: skip
+    if flight is None:
+        error = {"outcome": f"error: {flown.error}", "off": "-", "errors": {}, "clock": "-"}
+        return content | error | {"witnesses": [], "reactions": [], "said": []}
+    off_s = flown.off_s
+    numbers = {id(injection): number for number, injection in enumerate(flight.injections, start=1)}
+    errors, clock = _estimates(flight, flown.belief)
+    return content | {
+        "ok": flight.survived,
+        "outcome": flight.outcome,
+        "off": f"{off_s:.1f} s" if off_s else "never",
+        "witnesses": [witness.sentence().partition(": ")[2] for witness in flight.witnesses],
+        "errors": errors,
+        "clock": clock,
+        "reactions": [
+            (numbers[id(r.injection)], f"{r.after_s:.2f} s", r.happening.kind, r.happening.text)
+            for r in reactions(flight)
+        ],
+        "said": [(f"{h.time_s - off_s:.2f}", h.kind, h.text) for h in flight.happenings[-MOST_SAID:]],
+    }
+
+
+def _estimates(flight: Flight, belief: Belief | LinkError | None) -> tuple[dict[str, str], str]:
+    """How far off its estimates were by its own log, and how the clocks stand; or why there is no such log."""
+    if isinstance(belief, LinkError):
+        return {}, f"no log: {belief}"
+    errors, clock = (
+        (own_figures(flight), "part of ours") if belief is None else (belief.errors(), belief.clock.sentence())
+    )
+    figures = {
+        error.name: f"{error.rms:.3g} {error.unit} rms, {error.most:.3g} {error.unit} at most" for error in errors
+    }
+    return figures, clock

@@ -25,11 +25,13 @@ from plotly.offline import get_plotlyjs
 
 import ironbird
 from ironbird.blocks.controllers.navigator import FAILSAFES, MODES
+from ironbird.campaign.belief import Belief
 from ironbird.campaign.flight import ALIASES, Flight
-from ironbird.campaign.mission import Mission, load_mission, mission_names
-from ironbird.errors import RunError, UnknownNameError
+from ironbird.campaign.mission import ON_BOARD, Mission, load_mission, mission_names
+from ironbird.errors import LinkError, RunError, UnknownNameError
 from ironbird.faults.spec import Injection
 from ironbird.model.signal import Number
+from ironbird.report.autopilot_section import autopilot_section
 from ironbird.runtime import predicate
 from ironbird.runtime.record import Log
 from ironbird.vehicles.load import CATALOG
@@ -59,11 +61,14 @@ _Span = tuple[float, float, str, str]  # start, end, text, colour
 _Row = tuple[str, list[_Span]]
 
 
-OUTSIDE = {"PX4": "px4", "ArduPilot": "ardupilot"}  # control systems with a verb of their own
+OUTSIDE = {"PX4": "sitl px4", "ArduPilot": "sitl ardupilot", "flight controller": "hil"}  # verbs
 
 
-def write_flight_page(flight: Flight, path: Path) -> None:
-    """Write the page of a flight as one self-contained HTML file."""
+def write_flight_page(flight: Flight, path: Path, belief: Belief | LinkError | None = None) -> None:
+    """Write the page of a flight as one self-contained HTML file.
+
+    `belief` is the autopilot's own log beside the truth, or why there is none although there should be.
+    """
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -72,14 +77,14 @@ def write_flight_page(flight: Flight, path: Path) -> None:
         lstrip_blocks=True,
     )
     with np.errstate(over="ignore", invalid="ignore"):  # a diverged run may hold any number
-        content = _content(flight)
+        content = _content(flight, belief)
     page = environment.get_template("flight.html.j2").render(**content)
     Path(path).write_text(page, encoding="utf-8")
 
 
-def _content(flight: Flight) -> Json:
+def _content(flight: Flight, belief: Belief | LinkError | None) -> Json:
     """Everything that the template shows."""
-    plots = _Plots(flight)
+    plots = Plots(flight)
     spec = flight.vehicle.spec
     groups = parameter_groups(flight.vehicle.spec)
     rows = [row for _, rows in groups for row in rows]
@@ -96,12 +101,13 @@ def _content(flight: Flight) -> Json:
         "timeline": plots.timeline(),
         "panels": plots.panels(),
         "estimates": plots.estimates(),
+        "belief": autopilot_section(belief, plots),
         "rows": flight.log.rows(),
         "command": command(flight),
         "notes": _notes(flight),
         "said": [(f"{h.time_s:.2f}", h.kind, h.text) for h in flight.happenings],
         "repeats": not flight.happenings,
-        "mission_text": None if _mission_name(flight.mission) else mission_toml(flight.mission),
+        "mission_text": _mission_text(flight),
         "sha256": flight.sha256,
         "model_hash": flight.model.model_hash,
         "groups": groups,
@@ -124,6 +130,8 @@ def _plotly_js() -> str:
 
 
 def _badge(flight: Flight) -> Json:
+    if flight.void:
+        return {"kind": "interrupted", "text": "void"}
     if flight.log.interrupted:
         return {"kind": "interrupted", "text": "interrupted"}
     return {"kind": "survived", "text": "survived"} if flight.survived else {"kind": "crash", "text": "crash"}
@@ -154,7 +162,7 @@ def _summary(flight: Flight) -> list[tuple[str, str]]:
     return [(key[:1].upper() + key[1:], text) for key, text in rows.items() if not hidden.fullmatch(key)]
 
 
-def _faults(flight: Flight, plots: _Plots) -> list[Json]:
+def _faults(flight: Flight, plots: Plots) -> list[Json]:
     """Each ordered fault with what its witness says."""
     found = []
     for number, injection in enumerate(flight.injections, start=1):
@@ -234,7 +242,7 @@ def command(flight: Flight) -> str:
     name = vehicle.id if vehicle.path.parent == CATALOG else str(vehicle.path)
     wind = flight.wind
     outside = OUTSIDE.get(flight.control)
-    words = [("--mission", _mission_name(flight.mission) or "mission.toml")]
+    words = [] if flight.mission == ON_BOARD else [("--mission", _mission_name(flight.mission) or "mission.toml")]
     words.append(("--vehicle", name) if outside else ("--control", _control(flight)))
     if wind.speed_mps or wind.from_deg:
         words.append(("--wind", f"{exact(wind.speed_mps)},{exact(wind.from_deg)}"))
@@ -248,7 +256,8 @@ def command(flight: Flight) -> str:
         words.append(("--until", exact(until)))
     if flight.tunings:
         words.append(("--replay", "tunings.json"))
-    verb = f"ironbird sitl {outside}" if outside else f"ironbird fly {shlex.quote(name)}"
+    verb = f"ironbird {outside}" if outside else f"ironbird fly {shlex.quote(name)}"
+    verb += flight.log.meta.get("ironbird.cable", "")
     lines = [verb, *(f"{key} {shlex.quote(value)}" for key, value in words)]
     return " \\\n    ".join(lines)
 
@@ -268,10 +277,18 @@ def _mission_name(mission: Mission) -> str:
     return next((name for name in mission_names() if load_mission(name) == mission), "")
 
 
+def _mission_text(flight: Flight) -> str | None:
+    """The mission's file, if it is neither a built-in one nor one that we do not know."""
+    known = flight.mission == ON_BOARD or _mission_name(flight.mission)
+    return None if known else mission_toml(flight.mission)
+
+
 def _until(flight: Flight) -> float | None:
     """The ordered end of the flight, if it is not the mission's own."""
     if flight.stop is not None or flight.log.interrupted:
         return None
+    if flight.control in OUTSIDE:  # an autopilot ends a flight itself
+        return None if any(what.kind == "finished" for what in flight.happenings) else flight.ended_s
     mission = flight.mission
     if mission.duration_s is not None:
         own = mission.duration_s
@@ -293,7 +310,7 @@ def _notes(flight: Flight) -> list[str]:
         notes.append("The flight was interrupted by hand: the command flies it to its end.")
     if flight.tunings:
         notes.append("Parameters were changed during the flight; tunings.json, beside the log, holds these changes.")
-    if not _mission_name(flight.mission):
+    if _mission_text(flight) is not None:
         notes.append("The mission is not a built-in one. Save the text below as mission.toml.")
     return notes
 
@@ -487,7 +504,7 @@ def _ink(number: int) -> str:
     return f"var(--c{number % INKS})"
 
 
-class _Plots:
+class Plots:
     """The figures of a flight, in plotly's form; colours are names that the page fills in for its theme."""
 
     def __init__(self, flight: Flight) -> None:
@@ -508,7 +525,7 @@ class _Plots:
         """A signal as [row, size]."""
         return self.log.lane(signal, lane).reshape(self.log.rows(lane), self.log.signals[signal].size)
 
-    def _curve(
+    def curve(
         self, values: np.ndarray, name: str, ink: str, unit: str, *, lane: int = FLIGHT, role: str = "",
         turns: bool = False, limit: int = MAX_POINTS,
     ) -> Json:  # fmt: skip
@@ -528,7 +545,7 @@ class _Plots:
             trace |= {"legendgroup": role, "legendrank": {"set-point": 1001, "twin": 1002}[role], "zorder": -1}
         return trace
 
-    def _figure(self, key: str, curves: list[Json], lowest: str = "y", **layout: Any) -> str:
+    def figure(self, key: str, curves: list[Json], lowest: str = "y", **layout: Any) -> str:
         """Store a time plot; each role gets one entry in the legend."""
         seen: set[str] = set()
         for curve in curves:
@@ -619,7 +636,7 @@ class _Plots:
     ) -> list[Json]:  # fmt: skip
         """Curves of the components of a signal."""
         return [
-            self._curve(factor * column, name, _ink(i), unit, lane=lane, role=role, turns=turns)
+            self.curve(factor * column, name, _ink(i), unit, lane=lane, role=role, turns=turns)
             for lane, role in self._lanes() if twin or lane == FLIGHT
             for i, (name, column) in enumerate(zip(names, self._values(signal, lane).T, strict=False))
         ]  # fmt: skip
@@ -647,14 +664,14 @@ class _Plots:
         log = self.log
         if "body.p_NB_N" not in log:
             return ""
-        curves = [self._curve(-self._values("body.p_NB_N", FLIGHT)[:, 2], "height", _ink(0), "m")]
+        curves = [self.curve(-self._values("body.p_NB_N", FLIGHT)[:, 2], "height", _ink(0), "m")]
         if "navigator.position_set" in log:
             values = -self._values("navigator.position_set", FLIGHT)[:, 2]
-            curves.append(self._curve(values, "set-point", _ink(1), "m", role="set-point"))
+            curves.append(self.curve(values, "set-point", _ink(1), "m", role="set-point"))
         if self.twin:
             values = -self._values("body.p_NB_N", TWIN)[:, 2]
-            curves.append(self._curve(values, "height", _ink(2), "m", lane=TWIN, role="twin"))
-        return self._figure("height", curves)
+            curves.append(self.curve(values, "height", _ink(2), "m", lane=TWIN, role="twin"))
+        return self.figure("height", curves)
 
     def _error(self) -> str:
         if "body.p_NB_N" not in self.log or "navigator.position_set" not in self.log:
@@ -663,8 +680,8 @@ class _Plots:
         for lane, role in self._lanes():
             gap = self._values("body.p_NB_N", lane) - self._values("navigator.position_set", lane)
             error = np.linalg.norm(gap, axis=1)
-            curves.append(self._curve(error, "error", _ink(2 if role else 0), "m", lane=lane, role=role))
-        return self._figure("error", curves)
+            curves.append(self.curve(error, "error", _ink(2 if role else 0), "m", lane=lane, role=role))
+        return self.figure("error", curves)
 
     def _horizontal(self) -> str:
         if "body.p_NB_N" not in self.log:
@@ -673,13 +690,13 @@ class _Plots:
         if "navigator.position_set" in self.log:
             for i, name in enumerate(("north", "east")):
                 values = self._values("navigator.position_set", FLIGHT)[:, i]
-                curves.append(self._curve(values, name, _ink(i), "m", role="set-point"))
-        return self._figure("horizontal", curves)
+                curves.append(self.curve(values, name, _ink(i), "m", role="set-point"))
+        return self.figure("horizontal", curves)
 
     def _attitude(self) -> str:
         if "body.euler" not in self.log:
             return ""
-        return self._figure(
+        return self.figure(
             "attitude", self._vector("body.euler", ("roll", "pitch", "yaw"), "°", math.degrees(1), turns=True)
         )
 
@@ -687,7 +704,7 @@ class _Plots:
         if "body.w_NB_B" not in self.log:
             return ""
         names = ("about x (roll)", "about y (pitch)", "about z (yaw)")
-        return self._figure("rates", self._vector("body.w_NB_B", names, "°/s", math.degrees(1)))
+        return self.figure("rates", self._vector("body.w_NB_B", names, "°/s", math.degrees(1)))
 
     def _rotors(self) -> str:
         signals = _matching(self.log, r"rotor/(.+)/motor\.speed")
@@ -695,25 +712,25 @@ class _Plots:
         curves = []
         for i, (signal, number) in enumerate(signals):
             values = self._values(signal, FLIGHT)[:, 0]
-            curves.append(self._curve(values, f"rotor {number}", _ink(i), "rad/s"))
+            curves.append(self.curve(values, f"rotor {number}", _ink(i), "rad/s"))
             if self.twin and any(path.startswith(f"rotor/{number}/") for path in touched):  # others would only cover it
                 values = self._values(signal, TWIN)[:, 0]
-                curves.append(self._curve(values, f"rotor {number}", _ink(i), "rad/s", lane=TWIN, role="twin"))
-        return self._figure("rotors", curves) if curves else ""
+                curves.append(self.curve(values, f"rotor {number}", _ink(i), "rad/s", lane=TWIN, role="twin"))
+        return self.figure("rotors", curves) if curves else ""
 
     def _throttles(self) -> str:
         signals = _matching(self.log, r"(?:.+/)?[^./]*\.throttle_?(.*)")
         curves = [
-            self._curve(self._values(signal, FLIGHT)[:, 0], f"throttle {number}".strip(), _ink(i), "")
+            self.curve(self._values(signal, FLIGHT)[:, 0], f"throttle {number}".strip(), _ink(i), "")
             for i, (signal, number) in enumerate(signals)
         ]
-        return self._figure("throttles", curves) if curves else ""
+        return self.figure("throttles", curves) if curves else ""
 
     def _wind(self) -> str:
         if "air.wind_sum_N" not in self.log:
             return ""
         curves = self._vector("air.wind_sum_N", ("to north", "to east", "down"), "m/s", twin=False)
-        return self._figure("wind", curves)
+        return self.figure("wind", curves)
 
     def _battery(self) -> str:
         curves = []
@@ -721,15 +738,15 @@ class _Plots:
         if "battery.voltage" in self.log:
             for lane, role in self._lanes():
                 values = self._values("battery.voltage", lane)[:, 0]
-                curves.append(self._curve(values, "voltage", _ink(0), "V", lane=lane, role=role))
+                curves.append(self.curve(values, "voltage", _ink(0), "V", lane=lane, role=role))
         if "battery.remaining" in self.log:
             for lane, role in self._lanes():
                 values = 100 * self._values("battery.remaining", lane)[:, 0]
-                curve = self._curve(values, "remaining", _ink(1), "%", lane=lane, role=role)
+                curve = self.curve(values, "remaining", _ink(1), "%", lane=lane, role=role)
                 curves.append({**curve, "yaxis": "y2"})
             axis = {**_AXIS, "overlaying": "y", "side": "right", "showgrid": False, "ticksuffix": " %"}
             layout["yaxis2"] = {**axis, "tickmode": "linear", "tick0": 0, "dtick": 25, "range": [-4, 104]}
-        return self._figure("battery", curves, **layout) if curves else ""
+        return self.figure("battery", curves, **layout) if curves else ""
 
     # -------------------------------------------------------------- modes and flags over time
 
@@ -737,10 +754,12 @@ class _Plots:
         """Rows of coloured spans: modes, failsafes, faults, what the voters left out, what the estimator thought."""
         if not self.log.rows():
             return ""
-        rows = [*self._mode_rows(), *self._failsafe_rows(), *self._fault_rows(), *self._voter_rows()]
+        rows = [*self._mode_rows(), *self._failsafe_rows(), *self.fault_rows(), *self._voter_rows()]
         rows += self._estimator_rows()
-        if not any(spans for _, spans in rows):
-            return ""
+        return self.bands("timeline", rows) if any(spans for _, spans in rows) else ""
+
+    def bands(self, key: str, rows: Sequence[_Row]) -> str:
+        """Rows of coloured spans over time, each below its name."""
         bars, labels = [], []
         for place, (name, spans) in enumerate(rows):
             labels.append(
@@ -767,8 +786,8 @@ class _Plots:
                 }
             )  # fmt: skip
         axis = {**_AXIS, "range": [-len(rows) + 0.4, 0.45], "fixedrange": True, "showgrid": False, "ticks": ""}
-        return self._figure(
-            "timeline", bars, height=36 * len(rows) + 60, margin={"l": 62, "r": 58, "t": 24, "b": 30},
+        return self.figure(
+            key, bars, height=36 * len(rows) + 60, margin={"l": 62, "r": 58, "t": 24, "b": 30},
             hovermode="closest", barmode="overlay", showlegend=False, uniformtext={"minsize": 10, "mode": "hide"},
             yaxis={**axis, "showticklabels": False}, shapes=self._stop_line(), annotations=labels,
         )  # fmt: skip
@@ -804,7 +823,7 @@ class _Plots:
         ]
         return [row for row in made if row[1]]
 
-    def _fault_rows(self) -> list[_Row]:
+    def fault_rows(self) -> list[_Row]:
         rows: list[_Row] = []
         for number, injection in enumerate(self.flight.injections, start=1):
             part = f", instance {injection.instance}" if injection.fault.counts_instances else ""
@@ -853,7 +872,7 @@ class _Plots:
         ]
         return [{"title": title, "unit": unit, "figure": key} for title, unit, key in made if key]
 
-    def _stack(self, key: str, rows: Sequence[tuple[str, list[Json]]], height: int = 118) -> str:
+    def stack(self, key: str, rows: Sequence[tuple[str, list[Json]]], height: int = 118) -> str:
         """Small plots below each other on one time axis; curves of one name share an entry in the legend."""
         share, gap = 1 / len(rows), 0.14 / len(rows)
         layout: Json = {"height": 76 + height * len(rows), "hoversubplots": "axis"}
@@ -867,13 +886,13 @@ class _Plots:
                 "zerolinecolor": "var(--grid-strong)", "nticks": 5,
             }  # fmt: skip
             data += [{**curve, "yaxis": f"y{number}", "legendgroup": curve["name"]} for curve in curves]
-        return self._figure(key, data, lowest="y" if len(rows) == 1 else f"y{len(rows)}", **layout)
+        return self.figure(key, data, lowest="y" if len(rows) == 1 else f"y{len(rows)}", **layout)
 
-    def _truth(self, values: np.ndarray, unit: str, turns: bool = False) -> Json:
-        return {**self._curve(values, "truth", "var(--text)", unit, turns=turns), "zorder": 1, "legendrank": 1}
+    def truth(self, values: np.ndarray, unit: str, turns: bool = False) -> Json:
+        return {**self.curve(values, "truth", "var(--text)", unit, turns=turns), "zorder": 1, "legendrank": 1}
 
-    def _estimate(self, values: np.ndarray, unit: str, turns: bool = False) -> Json:
-        curve = self._curve(values, "estimate", _ink(1), unit, turns=turns)
+    def estimate(self, values: np.ndarray, unit: str, turns: bool = False) -> Json:
+        curve = self.curve(values, "estimate", _ink(1), unit, turns=turns)
         return {**curve, "zorder": 2, "legendrank": 2, "line": {"color": _ink(1), "width": 1.5}}
 
     def _measured(self, values: np.ndarray, name: str, ink: str, unit: str, stamp: str = "") -> Json:
@@ -881,7 +900,7 @@ class _Plots:
         if stamp in self.log:
             stamps = self.log[stamp]
             values = np.where((stamps >= 0) & (self.log.time() - stamps < STALE_S), values, np.nan)
-        curve = self._curve(values, name, ink, unit, limit=FAINT_POINTS)
+        curve = self.curve(values, name, ink, unit, limit=FAINT_POINTS)
         return {**curve, "opacity": 0.7, "zorder": 0, "legendrank": 3, "line": {"color": ink, "width": 1.1}}
 
     def _has_estimate(self, quantity: str) -> bool:
@@ -913,9 +932,9 @@ class _Plots:
             for i, (_, number) in enumerate(_matching(self.log, r"baro/(\w+)/height\.baro_height"))
         ]  # fmt: skip
         curves += self._gnss(2, -1.0)
-        curves.append(self._truth(-self._values("body.p_NB_N", FLIGHT)[:, 2], "m"))
-        curves.append(self._estimate(-self._values("estimator.p_NB_N", FLIGHT)[:, 2], "m"))
-        return self._stack("estimate-height", [("height", curves)], 190)
+        curves.append(self.truth(-self._values("body.p_NB_N", FLIGHT)[:, 2], "m"))
+        curves.append(self.estimate(-self._values("estimator.p_NB_N", FLIGHT)[:, 2], "m"))
+        return self.stack("estimate-height", [("height", curves)], 190)
 
     def _estimate_horizontal(self) -> str:
         if not self._has_estimate("p_NB_N"):
@@ -923,8 +942,8 @@ class _Plots:
         rows = []
         for axis, name in enumerate(("north", "east")):
             truth, estimate = (self._values(f"{part}.p_NB_N", FLIGHT)[:, axis] for part in ("body", "estimator"))
-            rows.append((name, [*self._gnss(axis, 1.0), self._truth(truth, "m"), self._estimate(estimate, "m")]))
-        return self._stack("estimate-horizontal", rows, 135)
+            rows.append((name, [*self._gnss(axis, 1.0), self.truth(truth, "m"), self.estimate(estimate, "m")]))
+        return self.stack("estimate-horizontal", rows, 135)
 
     def _estimate_error(self) -> str:
         if not self._has_estimate("p_NB_N"):
@@ -935,13 +954,13 @@ class _Plots:
             curves = []
             if "estimator.std_position" in self.log:
                 curves = self._band(2 * self._values("estimator.std_position", FLIGHT)[:, axis], "m")
-            rows.append((name, [*curves, self._curve(gap[:, axis], "error", _ink(1), "m")]))
-        return self._stack("estimate-error", rows)
+            rows.append((name, [*curves, self.curve(gap[:, axis], "error", _ink(1), "m")]))
+        return self.stack("estimate-error", rows)
 
     def _band(self, width: np.ndarray, unit: str) -> list[Json]:
         """A shaded band around zero; both edges are thinned alike."""
         low, high = (
-            self._curve(sign * width, "± 2 std", "var(--band-edge)", unit, limit=FAINT_POINTS) for sign in (-1.0, 1.0)
+            self.curve(sign * width, "± 2 std", "var(--band-edge)", unit, limit=FAINT_POINTS) for sign in (-1.0, 1.0)
         )
         edge = {"line": {"color": "var(--band-edge)", "width": 0.8}, "zorder": 0}
         return [
@@ -955,15 +974,15 @@ class _Plots:
         truth, estimate = (np.degrees(self._values(f"{part}.euler", FLIGHT)) for part in ("body", "estimator"))
         names = ("roll", "pitch", "yaw")
         rows = [
-            (name, [self._truth(truth[:, i], "°", turns=True), self._estimate(estimate[:, i], "°", turns=True)])
+            (name, [self.truth(truth[:, i], "°", turns=True), self.estimate(estimate[:, i], "°", turns=True)])
             for i, name in enumerate(names)
         ]
         gap = (estimate - truth + 180.0) % 360.0 - 180.0
         inks = (_ink(0), _ink(2), _ink(3))
         rows.append(
-            ("error", [self._curve(gap[:, i], f"error of {name}", inks[i], "°") for i, name in enumerate(names)])
+            ("error", [self.curve(gap[:, i], f"error of {name}", inks[i], "°") for i, name in enumerate(names)])
         )
-        return self._stack("estimate-attitude", rows)
+        return self.stack("estimate-attitude", rows)
 
     def _inertial(self, kind: str, unit: str, factor: float) -> str:
         """Truth and each unit's measurement, one small plot per axis."""
@@ -983,11 +1002,11 @@ class _Plots:
             source = f"imu/{units[0]}/chip.{kind}_truth_B"
             source = source if source in self.log else own
             if source in self.log:
-                curves.append(self._truth(factor * self._values(source, FLIGHT)[:, axis], unit))
+                curves.append(self.truth(factor * self._values(source, FLIGHT)[:, axis], unit))
             if kind == "gyro" and "estimator.w_NB_B" in self.log:
-                curves.append(self._estimate(factor * self._values("estimator.w_NB_B", FLIGHT)[:, axis], unit))
+                curves.append(self.estimate(factor * self._values("estimator.w_NB_B", FLIGHT)[:, axis], unit))
             rows.append((name, curves))
-        return self._stack(f"measured-{kind}", rows) if rows else ""
+        return self.stack(f"measured-{kind}", rows) if rows else ""
 
     def witness(self, number: int, injection: Injection) -> str:
         """The signal that should show a fault beside that of the healthy twin, and the difference below."""
@@ -1008,12 +1027,12 @@ class _Plots:
             gap = self._values(signal, FLIGHT)[:rows] - self._values(signal, TWIN)[:rows]
             for i, column in enumerate(gap.T[:4]):
                 ink = "var(--fault)" if declared.size == 1 else _ink(i)
-                curve = self._curve(column, "flight minus twin", ink, unit)
+                curve = self.curve(column, "flight minus twin", ink, unit)
                 curves.append({**curve, "yaxis": "y2", "legendgroup": "gap", "legendrank": 1003})
             axis = {**_AXIS, "zeroline": True, "zerolinecolor": "var(--grid-strong)"}
             layout = {"yaxis": {**axis, "domain": [0.44, 1]}, "yaxis2": {**axis, "domain": [0, 0.34]}, "height": 320}
             layout["lowest"] = "y2"
-        return self._figure(f"witness-{number}", curves, **layout)
+        return self.figure(f"witness-{number}", curves, **layout)
 
     # -------------------------------------------------------------- paths
 

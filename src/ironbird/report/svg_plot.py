@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
@@ -27,38 +28,99 @@ def ticks(low: float, high: float, count: int = 4) -> list[float]:
     return [step * i for i in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
-def line_plot(title: str, unit: str, time_s: np.ndarray, values: np.ndarray, events: Sequence[float] = ()) -> str:
-    """One signal over time; `events` are dashed lines."""
-    every = max(1, -(-len(time_s) // MOST_POINTS))
-    t, y = np.asarray(time_s, float)[::every], np.asarray(values, float)[::every]
-    finite = np.isfinite(y)
-    t, y = t[finite], y[finite]
-    if len(t) < 2:
+@dataclass(frozen=True)
+class Curve:
+    """One line of a plot."""
+
+    name: str
+    x: np.ndarray
+    y: np.ndarray
+    ink: str = "var(--c0)"
+
+
+class _Frame:
+    """Axes of a plot: from values to places on the paper."""
+
+    def __init__(self, x: tuple[float, float], y: tuple[float, float], width: int, height: int) -> None:
+        self.x, self.y, self.width, self.height = x, y, width, height
+
+    def across(self, value: float) -> float:
+        """Place of a value from the left."""
+        return LEFT + (self.width - LEFT - RIGHT) * (value - self.x[0]) / max(self.x[1] - self.x[0], 1e-9)
+
+    def up(self, value: float) -> float:
+        """Place of a value from the top."""
+        room = self.height - TOP - BOTTOM
+        return self.height - BOTTOM - room * (value - self.y[0]) / max(self.y[1] - self.y[0], 1e-9)
+
+    def grid(self) -> list[str]:
+        """Lines and numbers."""
+        parts = []
+        for tick in ticks(*self.y):
+            y, right = self.up(tick), self.width - RIGHT
+            parts.append(f'<line class="grid" x1="{LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
+            parts.append(_text(LEFT - 4, y + 4, f"{tick:g}", "end"))
+        parts += [_text(self.across(tick), self.height - 7, f"{tick:g}", "middle") for tick in ticks(*self.x)]
+        return parts
+
+    def line(self, curve: Curve) -> str:
+        """A curve, with its name for the pointer."""
+        points = " ".join(f"{self.across(a):.1f},{self.up(b):.1f}" for a, b in zip(curve.x, curve.y, strict=True))
+        style = f' style="stroke: {curve.ink}"'
+        return f'<polyline class="line"{style} points="{points}"><title>{escape(curve.name)}</title></polyline>'
+
+    def svg(self, parts: Sequence[str]) -> str:
+        """The whole picture."""
+        return f'<svg viewBox="0 0 {self.width} {self.height}" role="img">{"".join(parts)}</svg>'
+
+
+def _thinned(curve: Curve) -> Curve:
+    """At most so many points, without those that are no numbers."""
+    every = max(1, -(-len(curve.x) // MOST_POINTS))
+    x, y = np.asarray(curve.x, float)[::every], np.asarray(curve.y, float)[::every]
+    finite = np.isfinite(x) & np.isfinite(y)
+    return replace(curve, x=x[finite], y=y[finite])
+
+
+def _span(parts: Sequence[np.ndarray]) -> tuple[float, float]:
+    return min(float(part.min()) for part in parts), max(float(part.max()) for part in parts)
+
+
+def lines_plot(title: str, unit: str, curves: Sequence[Curve], events: Sequence[tuple[float, str]] = ()) -> str:
+    """Signals over time on the same axes; `events` are dashed lines at a time, with their ink."""
+    shown = [curve for curve in map(_thinned, curves) if len(curve.x) > 1]
+    if not shown:
         return ""
-    low, high = float(y.min()), float(y.max())
+    low, high = _span([curve.y for curve in shown])
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
-    first, last = float(t[0]), float(t[-1])
-
-    def across(value: float) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * (value - first) / max(last - first, 1e-9)
-
-    def up(value: float) -> float:
-        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value - low) / (high - low)
-
-    parts = [_text(LEFT, 12, f"{title} ({unit})" if unit not in ("", "1") else title)]
-    for tick in ticks(low, high):
-        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up(tick):.1f}" y2="{up(tick):.1f}"/>')
-        parts.append(_text(LEFT - 4, up(tick) + 4, f"{tick:g}", "end"))
-    for tick in ticks(first, last):
-        parts.append(_text(across(tick), HEIGHT - 7, f"{tick:g}", "middle"))
-    for event in events:
+    first, last = _span([curve.x for curve in shown])
+    frame = _Frame((first, last), (low, high), WIDTH, HEIGHT)
+    parts = [_text(LEFT, 12, f"{title} ({unit})" if unit not in ("", "1") else title), *frame.grid()]
+    for event, ink in events:
         if first <= event <= last:
-            x = across(event)
-            parts.append(f'<line class="event" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>')
-    points = " ".join(f"{across(a):.1f},{up(b):.1f}" for a, b in zip(t, y, strict=True))
-    parts.append(f'<polyline class="line" points="{points}"/>')
-    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img">{"".join(parts)}</svg>'
+            x, style = frame.across(event), f' style="stroke: {ink}"' if ink else ""
+            parts.append(f'<line class="event"{style} x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>')
+    return frame.svg([*parts, *map(frame.line, shown)])
+
+
+def line_plot(title: str, unit: str, time_s: np.ndarray, values: np.ndarray, events: Sequence[float] = ()) -> str:
+    """One signal over time; `events` are dashed lines."""
+    return lines_plot(title, unit, [Curve(title, time_s, values)], [(event, "") for event in events])
+
+
+def track_plot(title: str, curves: Sequence[Curve]) -> str:
+    """Ways seen from above, x east and y north in metres, with equal scales."""
+    shown = [curve for curve in map(_thinned, curves) if len(curve.x) > 1]
+    if not shown:
+        return ""
+    (left, right), (low, high) = _span([curve.x for curve in shown]), _span([curve.y for curve in shown])
+    wide, tall = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+    scale = 1.08 * max((right - left) / wide, (high - low) / tall, 1 / tall)  # metres for one step on the paper
+    east, north = (left + right) / 2, (low + high) / 2
+    across, up = scale * wide / 2, scale * tall / 2
+    frame = _Frame((east - across, east + across), (north - up, north + up), WIDTH, HEIGHT)
+    return frame.svg([_text(LEFT, 12, title), *frame.grid(), *map(frame.line, shown)])
 
 
 def map_plot(found: Map) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ironbird.blocks.actuators.swash_plate import mixing
 from ironbird.errors import LinkError
 from ironbird.links.ardupilot_channels import (
     AILERON,
@@ -23,9 +24,12 @@ from ironbird.links.ardupilot_channels import (
     motor_function,
     wire,
 )
+from ironbird.links.ardupilot_params import Params, vehicle_params
 from ironbird.links.rig import Rig, make_rig
 from ironbird.vehicles.load import load_spec
-from ironbird.vehicles.templates.multicopter import RotorTable
+from ironbird.vehicles.templates.helicopter import HelicopterSpec
+from ironbird.vehicles.templates.multicopter import RotorTable, effectiveness
+from ironbird.vehicles.templates.vtol import VtolSpec, hover_spec
 
 
 def rates_after(vehicle: str, pwm: dict[int, int], speed_mps: float = 0.0, time_s: float = 0.05) -> np.ndarray:
@@ -56,7 +60,7 @@ def _lift_off(rig: Rig, speed_mps: float) -> None:
             rig.state.set_state("catapult.gone", 1.0)
 
 
-WINGS = {"aerosonde": 30.0, "zagi": 15.0, "vtol_standard": 18.0}
+WINGS = {"aerosonde": 30.0, "zagi": 15.0, "vtol_standard": 18.0, "vtol_tailsitter": 15.0}
 
 
 @pytest.mark.parametrize("vehicle", WINGS)
@@ -76,7 +80,68 @@ def test_surfaces_roll_right_pitch_up_and_yaw_right(vehicle: str) -> None:
             change = rates_after(vehicle, {channel.number: 1800}, WINGS[vehicle])
             assert change[1] > 0.01 and side * change[0] > 0.01
             seen += 1
-    assert seen >= 2 and len(functions[THROTTLE]) >= 1
+    assert seen >= 2
+    assert (THROTTLE in functions) == (vehicle != "vtol_tailsitter")  # whose rotors pull in forward flight, too
+
+
+def test_rotors_of_a_tail_sitter_have_their_places_in_hover_axes() -> None:
+    spec = load_spec("vtol_tailsitter")
+    assert isinstance(spec, VtolSpec)
+    wiring = wire(spec)
+    assert (wiring.frame_class, wiring.frame_type) == (1, 1)
+    motors = next(motors for *frame, motors in FRAMES if frame == [1, 1])
+    effect = effectiveness(hover_spec(spec))
+    for channel in wiring.channels:
+        if channel.place.startswith("rotor/"):
+            bearing, spin = motors[channel.function - motor_function(1)]
+            thrust, roll, pitch, yaw = effect[:, int(channel.place.removeprefix("rotor/")) - 1]
+            assert thrust > 0.9 and channel.number == 5 + channel.function - motor_function(1)
+            assert np.sign([roll, pitch, yaw]).tolist() == [
+                -np.sign(np.sin(np.radians(bearing))), np.sign(np.cos(np.radians(bearing))), 1 if spin == "ccw" else -1,
+            ]  # fmt: skip
+
+
+def ardupilots_swash(params: Params, roll: float, pitch: float, collective: float) -> dict[int, float]:
+    """Pulse widths of outputs 1 to 3, as [ArduPilotCode] AP_MotorsHeli_Single and _Swash (H3) make them."""
+    low, high = params["H_COL_MIN"].value, params["H_COL_MAX"].value
+    scaled = collective * (high - low) * 1e-3 + (low - 1000) * 1e-3
+    pulses = {}
+    for number in (1, 2, 3):
+        angle = np.radians(params[f"H_SW_H3_SV{number}_POS"].value - params["H_SW_H3_PHANG"].value)
+        share = 0.45 * (np.cos(angle + np.pi / 2) * roll + np.cos(angle) * pitch) + scaled
+        pulses[number] = 1500 + 500 * (2 * share - 1)
+    return pulses
+
+
+def test_the_swash_plate_has_the_pitch_that_ardupilot_means() -> None:
+    spec = load_spec("heli_xcell60")
+    assert isinstance(spec, HelicopterSpec)
+    params, swash = vehicle_params(spec), spec.swash
+    places = {channel.number: channel for channel in wire(spec).channels}
+    plate = np.linalg.inv(mixing(np.radians(swash.azimuth_deg), swash.collective_ratio, swash.cyclic_ratio))
+    lowest, highest = (np.radians(params[f"H_COL_ANG_{end}"].value) for end in ("MIN", "MAX"))
+    assert (lowest, highest) == pytest.approx(swash.collective_range_rad, abs=2e-4)  # whole microseconds
+    full = 4500 / params["H_CYC_MAX"].value * swash.max_cyclic_rad
+    for roll, pitch, collective in ((0, 0, 0), (0, 0, 1), (0.3, 0, 0.5), (0, 0.3, 0.5), (-0.2, 0.1, 0.6)):
+        pulses = ardupilots_swash(params, roll, pitch, collective)
+        deflections = [swash.travel_rad * places[n].command(pulses[n]) for n in (1, 2, 3)]  # type: ignore[arg-type]
+        above, longitudinal, lateral = plate @ deflections
+        wanted = lowest + collective * (highest - lowest)
+        assert swash.collective_0_rad + above == pytest.approx(wanted, abs=1e-5)
+        assert (longitudinal, lateral) == pytest.approx((full * pitch, full * roll), abs=1e-5)
+
+
+def test_a_helicopter_rolls_right_pitches_up_and_yaws_right() -> None:
+    params = vehicle_params(load_spec("heli_xcell60"))
+
+    def turn(roll: float, pitch: float, tail: int) -> np.ndarray:
+        pulses = {n: round(pulse) for n, pulse in ardupilots_swash(params, roll, pitch, 0.5).items()}
+        return _state_after("heli_xcell60", {**pulses, 4: tail, 8: 2000}, 1.0, 0.2)[1]
+
+    still = turn(0.0, 0.0, 1500)
+    assert (turn(0.3, 0.0, 1500) - still)[0] > 0.1
+    assert (turn(0.0, 0.3, 1500) - still)[1] > 0.1
+    assert (turn(0.0, 0.0, 1700) - still)[2] > 0.1
 
 
 def test_the_tail_servo_of_a_tricopter_yaws_right() -> None:
@@ -178,7 +243,7 @@ def test_rotors_that_no_frame_has_are_refused_with_their_places() -> None:
         find_frame(rotors)
 
 
-@pytest.mark.parametrize("vehicle", ["auv_remus100", "boat_cybership2", "vtol_tailsitter", "tiltrotor_provant"])
+@pytest.mark.parametrize("vehicle", ["auv_remus100", "boat_cybership2", "tiltrotor_provant"])
 def test_vehicles_without_a_frame_say_so(vehicle: str) -> None:
     with pytest.raises(LinkError, match=f"vehicle '{vehicle}'"):
         wire(load_spec(vehicle))

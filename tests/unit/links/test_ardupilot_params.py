@@ -25,6 +25,7 @@ from ironbird.links.ardupilot_params import (
     write_parm,
 )
 from ironbird.vehicles.load import load_spec, vehicle_ids
+from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
 
 NAMES = st.from_regex(NAME, fullmatch=True)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
@@ -113,6 +114,38 @@ def test_the_f450_hovers_where_its_weight_says() -> None:
     assert 0.1 < params["ATC_RAT_RLL_P"].value < 0.2
 
 
+def test_a_helicopter_hovers_where_it_did_in_flight() -> None:
+    params = vehicle_params(load_spec("heli_xcell60"))
+    assert params["H_COL_HOVER"].value == pytest.approx(0.579, abs=0.015)  # what ArduPilot 4.7 needed in calm air
+    assert params["FRAME_CLASS"].value == 6 and params["H_RSC_MODE"].value == 2
+    # On from the ground station alone: the default switch is on from the start, which forbids arming
+    assert (params["RC7_OPTION"].value, params["RC8_OPTION"].value) == (32, 0)
+
+
+def test_elevator_of_a_steady_pull_up_is_what_the_rate_loop_feeds_forward() -> None:
+    spec = load_spec("zagi")
+    assert isinstance(spec, FixedWingSpec) and spec.wing is not None
+    wing, speed, rate = spec.wing, spec.control.cruise_speed_mps, 0.2
+    pressure = 0.5 * 1.225 * speed**2
+    alpha = spec.body.mass_kg * speed * rate / (pressure * wing.area_m2 * wing.CL_alpha)  # m V q = lift
+    elevator = -(wing.Cm_alpha * alpha + wing.Cm_q * rate * wing.chord_m / (2 * speed)) / wing.Cm_elevator
+    params = vehicle_params(spec)
+    degrees = params["PTCH_RATE_FF"].value * math.degrees(rate)  # 45 are a full deflection [ArduPilotCode]
+    assert degrees / 45 == pytest.approx(-elevator / spec.servo.travel_rad, rel=1e-3)
+    assert params["MIXING_GAIN"].value == 0.5 and "MIXING_GAIN" not in vehicle_params(load_spec("aerosonde"))
+
+
+def test_a_wing_of_panels_is_steered_with_the_gains_of_its_file() -> None:
+    spec = load_spec("px4_plane")
+    assert isinstance(spec, FixedWingSpec)
+    params = vehicle_params(spec)
+    angle, rate = 0.1, 0.3  # rad, rad/s: ArduPilot asks for angle / 0.5 s
+    wanted = math.degrees(angle) / 0.5
+    degrees = params["PTCH_RATE_FF"].value * wanted + params["PTCH_RATE_P"].value * (wanted - math.degrees(rate))
+    elevator = spec.control.pitch_gain * angle - spec.control.pitch_damping_s * rate
+    assert degrees / 45 == pytest.approx(elevator / spec.servo.travel_rad, rel=1e-3)
+
+
 def test_every_vehicle_that_is_wired_has_parameters_with_reasons() -> None:
     wired = 0
     for vehicle in vehicle_ids():
@@ -126,4 +159,4 @@ def test_every_vehicle_that_is_wired_has_parameters_with_reasons() -> None:
         for channel in wiring.channels:
             assert params[f"SERVO{channel.number}_FUNCTION"].value == channel.function
         wired += 1
-    assert wired >= 20
+    assert wired == 24

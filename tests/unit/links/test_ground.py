@@ -43,6 +43,7 @@ class Played:
         self.deaf, self.heard = deaf, 0
         self.armed, self.mode, self.landed = False, 0, 1
         self.healthy = self.alive = True
+        self.type, self.sink_cmps = 2, 0  # MAV_TYPE: quadrotor
         self.refuse: dict[int, int] = {}
         self.params: dict[str, tuple[float, int]] = {}
         self.items: dict[int, Any] = {}
@@ -57,7 +58,8 @@ class Played:
         """What it sends all the time."""
         if not self.alive:
             return
-        self.codec.heartbeat_send(2, 12, 128 if self.armed else 1, self.mode, 4)
+        self.codec.heartbeat_send(self.type, 12, 128 if self.armed else 1, self.mode, 4)
+        self.codec.global_position_int_send(0, 0, 0, 0, 0, 0, 0, self.sink_cmps, 0)
         health = 0x10000000 if self.healthy else 0
         self.codec.sys_status_send(0, 0, health, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         self.codec.home_position_send(474000000, 85000000, 488000, 0, 0, 0, [1, 0, 0, 0], 0, 0, 0)
@@ -212,6 +214,46 @@ def test_a_mission_without_landing_is_ended_by_an_order(clock: Clock) -> None:
         played.codec.mission_item_reached_send(1)
         fly(pilot, played, clock, 3.0)
         assert pilot.mode == "LAND"
+
+
+@pytest.mark.parametrize("passive", [False, True])
+def test_a_copter_that_stands_but_leans_too_much_to_know_it_is_helped(passive: bool, clock: Clock) -> None:
+    for pilot, played in pair("ardupilot", plan=() if passive else PLAN, passive=passive):
+        if passive:
+            played.armed, played.mode, played.landed = True, 3, 2
+        fly(pilot, played, clock, 8.0)
+        assert pilot.flying and pilot.mode == "AUTO"
+        played.landed, played.sink_cmps = 4, 50
+        fly(pilot, played, clock, 10.0)
+        assert pilot.mode == "AUTO"  # it sinks
+        played.sink_cmps = 3
+        fly(pilot, played, clock, 4.0)
+        assert pilot.mode == "AUTO"
+        fly(pilot, played, clock, 3.0)
+        assert pilot.mode == ("AUTO" if passive else "ALT_HOLD")  # no lean is asked for any more
+        played.landed = 1
+        fly(pilot, played, clock, 2.0)
+        assert pilot.mode == ("AUTO" if passive else "LAND")
+        assert any(h.kind == "pilot" for h in pilot.happenings) != passive
+
+
+def test_a_helicopter_gets_its_rotor_switched_on_before_its_mission_begins(clock: Clock) -> None:
+    for pilot, played in pair("ardupilot", plan=PLAN):
+        played.type = 4
+        fly(pilot, played, clock, 20.0)
+        assert played.commands[-1] == 218 and played.armed and not pilot.flying
+        played.codec.statustext_send(5, b"Runup Complete")
+        fly(pilot, played, clock, 3.0)
+        assert played.commands[-1] == 300 and pilot.flying
+    assert 218 not in _commands_of_a_quadrotor(clock)
+
+
+def _commands_of_a_quadrotor(clock: Clock) -> list[int]:
+    for pilot, played in pair("ardupilot", plan=PLAN):
+        fly(pilot, played, clock, 20.0)
+        assert pilot.flying
+        return played.commands
+    raise AssertionError
 
 
 def test_a_rover_is_disarmed_at_the_end(clock: Clock) -> None:

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pymap3d
 import pytest
 from hypothesis import example, given, settings
@@ -18,7 +19,9 @@ from ironbird.links.plan_file import (
     ABSOLUTE,
     CHANGE_SPEED,
     LAND,
+    LANDING_STARTS,
     LOITER_TIME,
+    LOITER_TO_HEIGHT,
     MISSION_FRAME,
     RELATIVE,
     RETURN,
@@ -26,7 +29,9 @@ from ironbird.links.plan_file import (
     VTOL_LAND,
     VTOL_TAKE_OFF,
     WAYPOINT,
+    Approach,
     Home,
+    LocalItem,
     PlanItem,
     from_mission,
     load_plan,
@@ -190,12 +195,12 @@ def test_our_square_becomes_take_off_places_and_landing() -> None:
 def test_wings_rovers_and_boats_get_their_own_commands() -> None:
     circuit = [(0, 0, 40, 0, "takeoff"), (600, 0, 60, 0, "waypoint"), (600, 0, 60, 20, "loiter"), (9, 40, 0, 0, "land")]
 
-    wing = from_mission(circuit, HOME, kind="plane")
+    wing = from_mission(circuit, HOME, kind="plane", approach=Approach(40.0, 4.0, 120.0))
     vtol = from_mission(circuit, HOME, kind="vtol")
     boat = from_mission([(40, 0, 0, 0, "waypoint"), (0, 0, 0, 0, "return")], HOME, kind="boat", speed_mps=1.0)
 
-    assert [i.command for i in wing] == [TAKE_OFF, WAYPOINT, LOITER_TIME, LAND]
-    assert to_local(HOME, wing[3].latitude_deg, wing[3].longitude_deg, 0.0)[:2] == pytest.approx((9, 40), abs=1e-6)
+    assert [i.command for i in wing] == [TAKE_OFF, WAYPOINT, LOITER_TIME, LANDING_STARTS, LOITER_TO_HEIGHT, LAND]
+    assert to_local(HOME, wing[5].latitude_deg, wing[5].longitude_deg, 0.0)[:2] == pytest.approx((9, 40), abs=1e-6)
     assert (vtol[0].command, vtol[-1].command) == (VTOL_TAKE_OFF, VTOL_LAND)
     assert [i.command for i in boat] == [WAYPOINT, CHANGE_SPEED, RETURN]
     assert boat[2].frame == MISSION_FRAME
@@ -205,7 +210,50 @@ def test_wings_rovers_and_boats_get_their_own_commands() -> None:
         from_mission([], HOME)
 
 
+@pytest.mark.parametrize("course_deg", [0.0, 70.0, -120.0])
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_wings_approach_is_a_tangent_of_its_circle_down_the_slope(course_deg: float, side: int) -> None:
+    """From the circle's point that is a quarter of a turn behind the centre, on the side from which the wing came."""
+    along = np.array([math.cos(math.radians(course_deg)), math.sin(math.radians(course_deg))])
+    right = np.array([-along[1], along[0]])
+    touch = np.array([30.0, -20.0])
+    before = touch + 300.0 * side * right
+    rows = [
+        LocalItem(0, 0, 40, 0, "takeoff"), LocalItem(before[0], before[1], 60, 0, "waypoint"),
+        LocalItem(touch[0], touch[1], 0, 0, "land", course_deg),
+    ]  # fmt: skip
+    marker, circle, land = from_mission(rows, HOME, kind="plane", approach=Approach(40.0, 5.0, 90.0))[-3:]
+    assert (marker.command, marker.frame) == (LANDING_STARTS, MISSION_FRAME)  # PX4 takes it in this frame only
+    assert circle.altitude_m == 40.0 and circle.params[1] == pytest.approx(90.0 * side)  # clockwise to the right
+    centre = np.array(to_local(HOME, circle.latitude_deg, circle.longitude_deg, 0.0)[:2])
+    entry = centre - 90.0 * side * right
+    end = np.array(to_local(HOME, land.latitude_deg, land.longitude_deg, 0.0)[:2])
+    assert end == pytest.approx(touch, abs=1e-5)
+    assert math.degrees(math.atan2(40.0, float((end - entry) @ along))) == pytest.approx(5.0, abs=1e-5)
+    assert float((end - entry) @ right) == pytest.approx(0.0, abs=1e-5)
+
+
+def test_a_wings_mission_that_ends_in_the_air_ends_on_the_ground_at_the_take_off_point() -> None:
+    rows = [(0, 0, 30, 0, "takeoff"), (600, 350, 50, 0, "waypoint"), (0, 0, 60, 20, "return")]
+    plan = from_mission(rows, HOME, kind="plane", approach=Approach(15.0, 5.0, 60.0))
+    assert [i.command for i in plan][2:] == [LOITER_TIME, LANDING_STARTS, LOITER_TO_HEIGHT, LAND]
+    assert (plan[2].params[0], plan[2].altitude_m) == (20.0, 60.0)
+    assert (plan[-1].latitude_deg, plan[-1].longitude_deg) == pytest.approx((HOME.latitude_deg, HOME.longitude_deg))
+    with pytest.raises(MissionError, match="needs an approach"):
+        from_mission(rows, HOME, kind="plane")
+
+
 @given(st.floats(-80, 80), st.floats(-170, 170), st.tuples(*[st.floats(-5000, 5000)] * 3))
 def test_metres_become_degrees_and_metres_again(latitude: float, longitude: float, place: tuple[float, ...]) -> None:
     home = Home(latitude, longitude, 100.0)
     assert to_local(home, *to_geodetic(home, place)) == pytest.approx(place, abs=1e-5)  # 1e-14 of 180 degrees
+
+
+def test_a_quadplane_flies_straight_to_its_landing() -> None:
+    """ArduPilot refuses a waypoint over the landing: there is no room left to brake in."""
+    rows = [(0, 0, 40, 1, "waypoint"), (400, 0, 40, 0, "waypoint"), (0, 0, 40, 1, "waypoint"), (0, 0, 0, 0, "land")]
+    commands = {kind: [i.command for i in from_mission(rows, HOME, kind=kind)] for kind in ("vtol", "copter")}
+    assert commands["vtol"] == [VTOL_TAKE_OFF, WAYPOINT, WAYPOINT, VTOL_LAND]
+    assert commands["copter"] == [TAKE_OFF, WAYPOINT, WAYPOINT, WAYPOINT, LAND]
+    landing = from_mission(rows, HOME, kind="vtol")[-1]
+    assert (landing.latitude_deg, landing.longitude_deg) == pytest.approx((HOME.latitude_deg, HOME.longitude_deg))

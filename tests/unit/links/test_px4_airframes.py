@@ -11,7 +11,9 @@ from ironbird.dynamics import level_trim
 from ironbird.errors import LinkError
 from ironbird.links.px4_airframes import Airframe, airframe_of, authority, hover_thrust, number, thrust_factor
 from ironbird.vehicles.load import load_vehicle, vehicle_ids
+from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
 from ironbird.vehicles.templates.multicopter import MotorTable, MulticopterSpec
+from ironbird.vehicles.templates.vtol import VtolSpec, hover_spec
 
 WITHOUT = {"auv_remus100", "boat_cybership2", "heli_xcell60", "tiltrotor_provant", "tri_y"}
 
@@ -61,7 +63,66 @@ def test_elevons_of_a_tail_sitter_turn_about_pitch_and_yaw_of_hover() -> None:
     params = airframe("vtol_tailsitter").params
     assert [abs(params[f"CA_SV_CS{n}_TRQ_{axis}"]) for n in (0, 1) for axis in "RPY"] == [0.0, 0.5, 0.5] * 2
     assert params["CA_SV_CS0_TRQ_Y"] == -params["CA_SV_CS1_TRQ_Y"]
-    assert all(params[f"CA_ROTOR{n}_AZ"] < -0.95 for n in range(4))  # up, as PX4 hovers
+
+
+def test_tilted_rotors_are_given_upright_with_their_moments() -> None:
+    """In PX4's form a rotor's moment is CT (r x a - KM a): as large as that of the tilted one [PX4]."""
+    spec = load_vehicle("vtol_tailsitter", control="external").spec
+    assert isinstance(spec, VtolSpec)
+    params = airframe("vtol_tailsitter").params
+    for n, rotor in enumerate(hover_spec(spec).rotor):
+        assert [params[f"CA_ROTOR{n}_A{axis}"] for axis in "XYZ"] == [0.0, 0.0, -1.0]
+        blades = spec.propeller[rotor.propeller]
+        force = blades.thrust_coefficient_Ns2 * spec.motor[rotor.motor].top_speed_radps() ** 2 * np.array(rotor.axis_B)
+        arm = (1 if rotor.spin == "ccw" else -1) * blades.torque_coefficient_Nms2 / blades.thrust_coefficient_Ns2
+        moment = np.cross(rotor.position_B_m, force) - arm * force
+        place = np.array([params[f"CA_ROTOR{n}_P{axis}"] for axis in "XYZ"])
+        up = np.array([0.0, 0.0, -1.0])
+        given = params[f"CA_ROTOR{n}_CT"] * (np.cross(place, up) - params[f"CA_ROTOR{n}_KM"] * up)
+        assert given == pytest.approx(moment, abs=1e-9)
+        assert params[f"CA_ROTOR{n}_CT"] == pytest.approx(-force[2])
+
+
+def test_strong_rotors_keep_their_ratios_inside_px4s_limit() -> None:
+    params = airframe("vtol_standard").params
+    assert params["CA_ROTOR4_CT"] == pytest.approx(100.0)
+    assert params["CA_ROTOR0_CT"] / params["CA_ROTOR4_CT"] == pytest.approx(2e-5 * 1500**2 / (8.54858e-6 * 3500**2))
+
+
+def test_a_yaw_gain_beyond_px4s_limit_goes_on_as_a_factor() -> None:
+    params = airframe("octo_x").params
+    spec = load_vehicle("octo_x", control="external").spec
+    assert isinstance(spec, MulticopterSpec)
+    assert params["MC_YAWRATE_P"] == 0.6
+    gain = params["MC_YAWRATE_P"] * params["MC_YAWRATE_K"]
+    assert gain * authority(spec)[2] == pytest.approx(spec.control.rate_gain[2])
+
+
+@pytest.mark.parametrize("name", ["aerosonde", "px4_plane", "zagi"])
+def test_a_flare_begins_above_the_ground_and_holds_the_nose_as_in_level_flight(name: str) -> None:
+    """Level at the speed of the approach: the wing alone carries the weight, without the elevator's part."""
+    spec = load_vehicle(name, control="external").spec
+    assert isinstance(spec, FixedWingSpec)
+    params, table, wing = airframe(name).params, spec.control, spec.wing
+    pressure = 0.5 * 1.225 * table.approach_speed_mps**2
+    if wing is None:  # PX4's plane: four panels
+        level = 9.81 * spec.body.mass_kg / (pressure * 4 * 0.6 * 4.752798721) - 0.05984281113
+    else:
+        lift = 9.81 * spec.body.mass_kg / (pressure * wing.area_m2)
+        level = (lift - wing.CL_0 - wing.CL_elevator * spec.start.elevator_rad) / wing.CL_alpha
+    assert params["FW_LND_FL_PMIN"] == pytest.approx(math.degrees(level), abs=1.0)
+    sink = table.approach_speed_mps * math.sin(math.radians(table.glide_slope_deg))
+    assert params["FW_LND_FLALT"] > sink * (params["FW_LND_FL_TIME"] + params["FW_P_TC"])  # time to pull up
+    assert params["FW_LAUN_AC_THLD"] < spec.launcher.pull_N / spec.body.mass_kg  # a launch is noticed
+
+
+@pytest.mark.parametrize(("name", "trim"), [("vtol_standard", 11.12 / 104.72), ("vtol_tailsitter", 4.37 / 86.65)])
+def test_throttle_and_vertical_speeds_on_wings_fit_each_other(name: str, trim: float) -> None:
+    """Drag over full thrust, by hand; climb and sink are as the thrust above and below that of level flight."""
+    params = airframe(name).params
+    assert params["FW_THR_TRIM"] == pytest.approx(trim, rel=1e-3)
+    above = params["FW_THR_MAX"] - params["FW_THR_TRIM"]
+    assert params["FW_T_CLMB_MAX"] / params["FW_T_SINK_MIN"] == pytest.approx(above / params["FW_THR_TRIM"])
 
 
 def test_hexacopter_is_px4s_typhoon_but_for_its_size() -> None:
@@ -113,3 +174,51 @@ def test_the_script_sets_defaults_and_what_px4_would_overrule() -> None:
     assert "param set-default CA_ROTOR_COUNT 4" in lines
     assert "param set EKF2_MULTI_IMU 1" in lines
     assert "param set EKF2_GPS_DELAY 100.0" in lines  # the receiver's latency
+
+
+def test_rovers_step_as_often_as_px4_controls_them() -> None:
+    """PX4's rovers run at 100 Hz by the clock and are mute while disarmed [PX4]; others follow the gyroscope."""
+    for name in ("rover_differential", "car_escort", "boat_otter"):
+        made = airframe(name)
+        assert (made.rate_hz, made.mute) == (100, True)
+        assert made.late["IMU_INTEG_RATE"] == 100
+    assert (airframe("rov_bluerov2_heavy").rate_hz, airframe("rov_bluerov2_heavy").mute) == (250, False)
+    fast = airframe_of(load_vehicle("quad_f450", control="external"), rate_hz=1000)
+    assert fast.rate_hz == fast.late["IMU_INTEG_RATE"] == 1000
+    assert fast.params["IMU_GYRO_RATEMAX"] >= 1000
+
+
+def test_a_cars_tightest_turn_is_inside_its_acceptance_radius() -> None:
+    """So slow at 90 degrees off its course that it cannot circle round a waypoint."""
+    params = airframe("car_escort").params
+    slow = params["RO_MAX_THR_SPEED"] * (1 - 0.5 * params["RO_SPEED_RED"])
+    assert slow / math.radians(params["RO_YAW_RATE_LIM"]) <= params["NAV_ACC_RAD"] * (1 + 1e-9)
+    assert params["NAV_ACC_RAD"] == pytest.approx(2.39268 / math.tan(0.91))
+
+
+def test_a_boats_throttle_is_that_of_its_resistance() -> None:
+    """77.6 N s/m at 1.5 m/s of 2 x 119.7 N; yaw: 42.7 r + 426.5 r |r| of half the width times the thrust."""
+    params = airframe("boat_otter").params
+    thrust = 2 * 0.01108 * 103.93086427398005**2
+    assert 1.5 / params["RO_MAX_THR_SPEED"] == pytest.approx(77.55443234836703 * 1.5 / thrust)
+    rate = 0.125
+    difference = rate * 0.395 * params["RO_YAW_RATE_CORR"] / params["RO_MAX_THR_SPEED"]  # as PX4 forms it
+    drag = 42.65145019531249 * rate + 426.5145019531249 * rate**2
+    assert difference * 0.395 * thrust == pytest.approx(drag)
+    assert params["THR_MDL_FAC"] == 1.0  # thrust of a propeller is the square of its speed
+
+
+def test_an_underwater_vehicle_has_the_gains_of_its_own_controller() -> None:
+    """Accelerations per error in closed form: four thrusters at 45 degrees move it ahead, all four with one command."""
+    params = airframe("rov_bluerov2_heavy").params
+    full = 3.623e-4 * 377.0**2
+    assert params["UUV_GAIN_Z_D"] * 4 * full / (13.5 + 18.6863) == pytest.approx(2.0)
+    assert params["UUV_GAIN_Z_P"] / params["UUV_GAIN_Z_D"] == pytest.approx(0.6)
+    lever = (0.156 + 0.111) * math.sqrt(0.5)
+    assert params["UUV_YAW_D"] * 4 * full * lever / (0.37 + 0.2215) == pytest.approx(4.0, rel=1e-3)
+    assert params["UUV_YAW_P"] / params["UUV_YAW_D"] == pytest.approx(1.5)
+
+
+def test_under_water_the_declination_is_given() -> None:
+    """Without satellites PX4 does not know where it is; near Beijing a needle points 7 degrees west."""
+    assert airframe("rov_bluerov2_heavy").params["EKF2_MAG_DECL"] == pytest.approx(-7.6, abs=0.3)

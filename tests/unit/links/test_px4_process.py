@@ -119,6 +119,7 @@ def test_it_dies_with_us(tmp_path: Path) -> None:
         assert alive(child)
         parent.send_signal(signal.SIGKILL)
     assert wait_for(lambda: not alive(child))
+    assert wait_for(lambda: not list(tmp_path.glob("ironbird-px4-*")))  # the guard does what we could not
 
 
 def test_the_program_itself_may_be_named(tmp_path: Path) -> None:

@@ -1,0 +1,158 @@
+"""The verb `ironbird hil`: a flight controller on a cable flies a vehicle of the catalogue in real time."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ironbird.cli_parts import fail, print_table, settings_of, wind_of
+from ironbird.errors import IronbirdError
+from ironbird.links_cli import (
+    FaultOption,
+    SeedOption,
+    SetOption,
+    TurbulenceOption,
+    VehicleOption,
+    WindOption,
+    write_results,
+)
+
+if TYPE_CHECKING:
+    from ironbird.links.cable import Cable, Load
+
+EXIT_CODES = {"pass": 0, "fail": 1, "error": 2, "void": 3}
+INTERRUPTED = 130
+CLEAR_LINE = "\r\x1b[K"
+
+
+def hil(
+    port: Annotated[str | None, typer.Option(help="Serial port of the board, for example /dev/ttyACM0.")] = None,
+    baud: Annotated[int, typer.Option(help="Of the serial port; USB ignores it.", min=1200, max=12_000_000)] = 921_600,
+    udp: Annotated[int | None, typer.Option(help="Or a UDP port to which the board sends.", min=1, max=65535)] = None,
+    host: Annotated[str, typer.Option(help="Address of this computer that the board sends to, with --udp.")] = (
+        "127.0.0.1"
+    ),
+    vehicle: VehicleOption = "quad_f450",
+    mission: Annotated[
+        str | None,
+        typer.Option(
+            help="Upload this (.plan, waypoint file, or ours), arm and fly it. Without, the board is told nothing."
+        ),
+    ] = None,
+    until: Annotated[float, typer.Option(help="End after this many seconds.", min=1)] = 60.0,
+    wind: WindOption = None,
+    turbulence: TurbulenceOption = 0.0,
+    fault: FaultOption = None,
+    set_: SetOption = None,
+    seed: SeedOption = 0,
+    sensor_hz: Annotated[
+        float, typer.Option(help="Inertial samples a second: 1000, 500, 250, 200 or 100.", min=10, max=1000)
+    ] = 500.0,
+    control_hz: Annotated[
+        float, typer.Option(help="Controls a second that the board is asked for.", min=1, max=1000)
+    ] = 400.0,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for the first controls.", min=1)] = 30.0,
+    priority: Annotated[
+        bool, typer.Option("--priority/--no-priority", help="Ask the system for real-time priority.")
+    ] = True,
+    headless: Annotated[bool, typer.Option("--headless", help="Do not feed QGroundControl on UDP 14550.")] = False,
+    write_params: Annotated[
+        Path | None,
+        typer.Option(help="Only write the vehicle's parameters for a PX4 board, as QGroundControl loads them."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results; out/hil-VEHICLE by default.")] = None,
+) -> None:
+    """Hardware in the loop: a flight controller on a cable flies a vehicle in real time.
+
+    The board gets HIL_SENSOR and HIL_GPS and gives HIL_ACTUATOR_CONTROLS (PX4: SYS_HITL 1, airframe 1001). Before the
+    start the messages are added up against what the cable carries. While it flies, late steps and lost frames are
+    counted; if rates do not hold, or more than 0.5 % is late or lost, the verdict is void. Ctrl-C ends the flight and
+    keeps its results.
+
+    Exit code: 0 flown, 1 vehicle lost, 2 link failed, 3 void, 130 interrupted.
+
+    Example: ironbird hil --port /dev/ttyACM0 --vehicle quad_f450 --wind 5,270 --until 120
+
+    Without a board: 'python -m ironbird.links.serial_wire' makes a serial line with two ends, 'ironbird autopilot
+    --serial END' is a board on the one end, 'ironbird hil --port END' the bench on the other.
+    """
+    from ironbird.campaign.hil import Bench, HilOrder
+
+    if write_params is not None:
+        _write_params(vehicle, write_params)
+        return
+    folder = out or Path("out") / f"hil-{Path(vehicle).stem}"
+    try:
+        cable, options = _cable(port, baud, udp, host)
+        bench = Bench(
+            HilOrder(
+                cable, vehicle, mission=mission, wind=wind_of(wind, turbulence), faults=tuple(fault or ()),
+                settings=settings_of(set_ or []), seed=seed, until_s=until, sensor_hz=sensor_hz, control_hz=control_hz,
+                connect_s=wait, priority=priority, ground_station=not headless, options=options,
+            )
+        )  # fmt: skip
+        _print_budget(bench.link.loads(bench.vehicle), cable)
+        flown = bench.fly(_show if sys.stderr.isatty() else None)
+        rows = write_results(flown.flight, folder)
+        (folder / "link.json").write_text(json.dumps(flown.data(), indent=2, ensure_ascii=False) + "\n")
+    except OSError as error:
+        fail(IronbirdError(f"cannot write results to {folder}: {error}"))
+    except IronbirdError as error:
+        fail(error)
+    finally:
+        if sys.stderr.isatty():
+            sys.stderr.write(CLEAR_LINE)
+    print_table(rows, f"{flown.flight.vehicle.spec.title} on {cable.name}")
+    typer.echo(f"report: {folder / 'flight.html'}")
+    if flown.verdict in ("void", "error"):
+        typer.secho(f"{flown.verdict}: {flown.sentence}", fg="red", err=True)
+    raise typer.Exit(INTERRUPTED if flown.flight.log.interrupted else EXIT_CODES[flown.verdict])
+
+
+def _write_params(vehicle: str, path: Path) -> None:
+    from ironbird.links.board_params import board_params
+    from ironbird.vehicles.load import load_vehicle
+
+    try:
+        path.write_text(board_params(load_vehicle(vehicle, control="external")))
+    except OSError as error:
+        fail(IronbirdError(f"cannot write {path}: {error.strerror}"))
+    except IronbirdError as error:
+        fail(error)
+    typer.echo(f"parameters: {path}")
+
+
+def _cable(port: str | None, baud: int, udp: int | None, host: str) -> tuple[Cable, str]:
+    """The cable, and how it was asked for."""
+    from ironbird.links.cable import DatagramCable, SerialCable, ports
+
+    if (port is None) == (udp is None):
+        there = ", ".join(ports()) or "no serial port that looks like a board"
+        raise IronbirdError(f"give --port DEVICE or --udp PORT, one of the two; this computer has {there}")
+    if port is not None:
+        return SerialCable(port, baud), f" --port {shlex.quote(port)} --baud {baud}"
+    assert udp is not None
+    return DatagramCable(udp, host), f" --udp {udp} --host {host}"
+
+
+def _print_budget(loads: list[Load], cable: Cable) -> None:
+    rows = {}
+    for load in loads:
+        for name, (rate, size) in load.parts.items():
+            rows[f"{load.direction}: {name}"] = f"{rate:g} a second of {size} bytes: {rate * size:.0f} bytes/s"
+        room = "" if load.room_per_s is None else (
+            f" of {load.room_per_s:.0f}, {100 * load.bytes_per_s / load.room_per_s:.0f} %"
+            f"{'' if load.fits else ': TOO MUCH'}"
+        )  # fmt: skip
+        rows[load.direction] = f"{load.bytes_per_s:.0f} bytes/s{room}"
+    print_table(rows, f"Budget of {cable.name}" + (f" at {cable.baud} baud" if cable.baud else ""))
+
+
+def _show(line: str) -> None:
+    sys.stderr.write(CLEAR_LINE + line)
+    sys.stderr.flush()

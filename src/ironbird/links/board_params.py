@@ -1,0 +1,24 @@
+"""Parameters of a vehicle for a PX4 board on the bench, as a file that QGroundControl loads."""
+
+from __future__ import annotations
+
+from ironbird.links.px4_airframes import airframe_of, number
+from ironbird.vehicles.load import Vehicle
+
+INT32, REAL32 = 6, 9  # MAV_PARAM_TYPE
+# As in PX4's own airframes for this purpose, 1001 and 1002: no sensors of its own, no power module [PX4Hitl]
+BENCH: dict[str, float] = {"SYS_HITL": 1, "UAVCAN_ENABLE": 0, "CBRK_SUPPLY_CHK": 894281}
+
+
+def board_params(vehicle: Vehicle) -> str:
+    """What PX4 must know of the vehicle; outputs are those of its simulated actuators, HIL_ACT_FUNCn."""
+    airframe = airframe_of(vehicle)
+    params = {
+        name.replace("PWM_MAIN_FUNC", "HIL_ACT_FUNC"): value
+        for name, value in {**airframe.params, **airframe.late, **BENCH}.items()
+        if not name.startswith("SIM_")  # of PX4's simulation on a computer
+    }
+    lines = [f"# {vehicle.spec.title}, for hardware in the loop", "# Vehicle-Id Component-Id Name Value Type"]
+    for name, value in sorted(params.items()):
+        lines.append(f"1\t1\t{name}\t{number(value)}\t{INT32 if isinstance(value, int) else REAL32}")
+    return "\n".join(lines) + "\n"

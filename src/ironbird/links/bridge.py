@@ -1,0 +1,57 @@
+"""Bridge: ground stations on UDP share the one cable to a flight controller.
+
+All that the board says goes on to them; what they say goes to the board between two steps. As PX4's simulators do it
+with boards [PX4Hitl].
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Sequence
+
+FORWARD_S = 0.01  # between packets to the ground stations
+MOST_BYTES = 1400  # of one packet
+ALLOWED_PER_S = 2000.0  # bytes per second that ground stations may say, for the budget
+
+
+class Bridge:
+    """Between a cable and UDP ports of ground stations on this computer."""
+
+    def __init__(self, ports: Sequence[int], host: str = "127.0.0.1") -> None:
+        self._peers = [(host, port) for port in ports]
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.bind((host, 0))
+        self._socket.setblocking(False)
+        self._waiting = bytearray()
+        self._sent_at = 0.0
+
+    @property
+    def port(self) -> int:
+        """Where ground stations answer."""
+        return int(self._socket.getsockname()[1])
+
+    def to_ground(self, data: bytes, now: float) -> None:
+        """Pass on what the board said, a few packets at a time."""
+        self._waiting += data
+        if not self._waiting or (now - self._sent_at < FORWARD_S and len(self._waiting) < MOST_BYTES):
+            return
+        self._sent_at = now
+        for start in range(0, len(self._waiting), MOST_BYTES):
+            packet = self._waiting[start : start + MOST_BYTES]
+            for peer in self._peers:
+                with contextlib.suppress(OSError):  # nobody there
+                    self._socket.sendto(packet, peer)
+        self._waiting.clear()
+
+    def from_ground(self) -> bytes:
+        """What ground stations said: whole frames."""
+        parts: list[bytes] = []
+        with contextlib.suppress(OSError):
+            while True:
+                parts.append(self._socket.recv(65536))
+        return b"".join(parts)
+
+    def close(self) -> None:
+        """Let go of the port."""
+        self._socket.close()

@@ -1,0 +1,210 @@
+/* The hot path of PX4's simulator link: HIL_SENSOR staged from where the sensors stand, and the answer to it.
+ *
+ * Follows ib_mavlink.c in one text: messages are staged as its ib_seal takes them, frames are found by its ib_scan.
+ */
+#include "ib_math.h"
+
+#define HIL_SENSOR 107
+#define HIL_SENSOR_EXTRA 108
+#define HIL_SENSOR_SIZE 65
+#define HIL_ACTUATOR_CONTROLS 93
+#define CONTROLS_SIZE 81
+/* fields_updated by group */
+#define ACCEL 0x0007
+#define GYRO 0x0038
+#define MAG 0x01C0
+#define BARO 0x1A00
+#define DIFF_PRESSURE 0x0400
+
+typedef struct {
+    const double *value, *stamp; /* null if there is none */
+    double seen;                 /* time of the sample that was staged last */
+} ib_sensor;
+
+typedef struct {
+    ib_sensor accel, gyro, mag;
+} ib_imu;
+
+typedef struct {
+    int64_t imus;
+    ib_imu imu[3];
+    ib_sensor baro, airspeed;
+    const double *turn; /* R_HB by rows; null if PX4's body axes are ours */
+    double accel_limit, gyro_limit;
+    double sea_level, exponent, slope, celsius, lapse; /* of the standard atmosphere */
+    int64_t silent;                                    /* no gyroscope had a new sample */
+} ib_inertial;
+
+static int fresh(ib_sensor *s)
+{
+    if (!s->stamp || *s->stamp == s->seen) return 0;
+    s->seen = *s->stamp;
+    return 1;
+}
+
+static void turned(const double *turn, const double *v, double scale, double *out)
+{
+    for (int i = 0; i < 3; i++)
+        out[i] = scale * (turn ? turn[3 * i] * v[0] + turn[3 * i + 1] * v[1] + turn[3 * i + 2] * v[2] : v[i]);
+}
+
+/* Kept between two limits; what is no number is at the lower one. */
+static void inside(double *v, double limit)
+{
+    for (int i = 0; i < 3; i++) v[i] = v[i] > limit ? limit : v[i] >= -limit ? v[i] : -limit;
+}
+
+static void put(uint8_t *at, const void *from, int count)
+{
+    for (int i = 0; i < count; i++) at[i] = ((const uint8_t *)from)[i];
+}
+
+/* Stage HIL_SENSOR of each unit that has something new, the first in any case: that is PX4's clock. */
+EXPORT int64_t ib_stage_inertial(ib_inertial *a, uint64_t now_us, uint8_t *stage)
+{
+    uint8_t *at = stage;
+    a->silent = 1;
+    for (int64_t n = 0; n < a->imus; n++) {
+        ib_imu *imu = &a->imu[n];
+        double v[13] = {0};
+        uint32_t fields = 0;
+        if (fresh(&imu->accel)) {
+            fields |= ACCEL;
+            turned(a->turn, imu->accel.value, 1.0, v);
+        }
+        if (fresh(&imu->gyro)) {
+            fields |= GYRO;
+            a->silent = 0;
+            turned(a->turn, imu->gyro.value, 1.0, v + 3);
+        }
+        if (fresh(&imu->mag)) {
+            fields |= MAG;
+            turned(a->turn, imu->mag.value, 1e4, v + 6); /* T to gauss */
+        }
+        if (n == 0) {
+            inside(v, a->accel_limit);
+            inside(v + 3, a->gyro_limit);
+            if (fresh(&a->baro)) {
+                fields |= BARO;
+                double pascal = *a->baro.value;
+                double altitude = a->slope * (1 - ib_pow((pascal > 1 ? pascal : 1) / a->sea_level, a->exponent));
+                v[9] = 0.01 * pascal;
+                v[11] = altitude;
+                v[12] = a->celsius - a->lapse * altitude;
+            }
+            if (fresh(&a->airspeed)) {
+                fields |= DIFF_PRESSURE;
+                v[10] = 0.01 * *a->airspeed.value;
+            }
+        }
+        if (!fields && n > 0) continue;
+        const uint32_t id = HIL_SENSOR;
+        const uint8_t head[4] = {HIL_SENSOR_SIZE, HIL_SENSOR_EXTRA, 0, 0}, number = (uint8_t)n;
+        put(at, &id, 4);
+        put(at + 4, head, 4);
+        put(at + 8, &now_us, 8);
+        for (int i = 0; i < 13; i++) {
+            const float small = (float)v[i];
+            put(at + 16 + 4 * i, &small, 4);
+        }
+        put(at + 68, &fields, 4);
+        put(at + 72, &number, 1);
+        at += STAGE_HEADER + HIL_SENSOR_SIZE;
+    }
+    return at - stage;
+}
+
+/* The answer. Functions of the C library are handed in: this code is linked against nothing. */
+struct ib_poll {
+    int fd;
+    short events, revents;
+};
+struct ib_time {
+    int64_t s, ns;
+};
+#define POLLIN 1
+#define MSG_DONTWAIT 0x40
+#define MONOTONIC 1
+enum { ANSWERED = 1, TIME_OVER = 0, CLOSED = -1, FAILED = -2 };
+
+typedef struct {
+    int64_t (*recv)(int, void *, uint64_t, int);
+    int (*poll)(struct ib_poll *, uint64_t, int);
+    int (*clock)(int, struct ib_time *);
+    const uint32_t *ids;
+    const uint8_t *extras;
+    int64_t known;
+    uint8_t *buffer; /* of received bytes that are not yet a whole frame */
+    int64_t size, kept;
+    int64_t tally[2];  /* bytes skipped, frames broken */
+    int64_t received;  /* frames */
+    int64_t last;      /* id of the last */
+    int64_t answers;   /* HIL_ACTUATOR_CONTROLS among them */
+    uint64_t answer_us, flags;
+    int64_t mode;
+    double controls[16];
+} ib_wire;
+
+static double now_of(const ib_wire *a)
+{
+    struct ib_time t;
+    a->clock(MONOTONIC, &t);
+    return (double)t.s + 1e-9 * (double)t.ns;
+}
+
+static void take(ib_wire *a, const uint8_t *payload, int length)
+{
+    uint8_t whole[CONTROLS_SIZE] = {0}; /* trailing zeros were cut */
+    put(whole, payload, length < CONTROLS_SIZE ? length : CONTROLS_SIZE);
+    put((uint8_t *)&a->answer_us, whole, 8);
+    put((uint8_t *)&a->flags, whole + 8, 8);
+    for (int i = 0; i < 16; i++) {
+        float value;
+        put((uint8_t *)&value, whole + 16 + 4 * i, 4);
+        a->controls[i] = value;
+    }
+    a->mode = whole[80];
+    a->answers++;
+}
+
+static void scan(ib_wire *a)
+{
+    int32_t found[5 * 64];
+    int64_t used = 0;
+    int64_t count;
+    do {
+        count = ib_scan(a->buffer, a->kept, a->ids, a->extras, a->known, found, 64, a->tally, &used);
+        for (int64_t i = 0; i < count; i++) {
+            a->received++;
+            a->last = found[5 * i + 2];
+            if (a->last == HIL_ACTUATOR_CONTROLS) take(a, a->buffer + found[5 * i], found[5 * i + 1]);
+        }
+        a->kept -= used;
+        for (int64_t i = 0; i < a->kept; i++) a->buffer[i] = a->buffer[used + i];
+    } while (count == 64);
+}
+
+/* Take what comes until an answer of `asked_us` or later is there or `wait_s` is over. */
+EXPORT int64_t ib_receive(ib_wire *a, int fd, uint64_t asked_us, double wait_s)
+{
+    const double until = now_of(a) + wait_s;
+    for (;;) {
+        int64_t count = a->recv(fd, a->buffer + a->kept, (uint64_t)(a->size - a->kept), MSG_DONTWAIT);
+        if (count < 0) { /* nothing there yet, or an error, which poll hands on to the next recv */
+            struct ib_poll ask = {fd, POLLIN, 0};
+            const double left = until - now_of(a);
+            const int ready = a->poll(&ask, 1, left > 0 ? (int)(1e3 * left + 0.999) : 0);
+            if (ready == 0) return TIME_OVER;
+            if (ready < 0) { /* a signal */
+                if (left <= 0) return TIME_OVER;
+                continue;
+            }
+            count = a->recv(fd, a->buffer + a->kept, (uint64_t)(a->size - a->kept), MSG_DONTWAIT);
+            if (count < 0) return FAILED;
+        }
+        if (count == 0) return CLOSED;
+        a->kept += count;
+        scan(a);
+        if (a->answers && a->answer_us >= asked_us) return ANSWERED;
+    }
+}

@@ -1,0 +1,96 @@
+"""ArduPilot's DataFlash logs (.BIN): records that describe themselves, read into one table per kind of record.
+
+A record is 0xA3 0x95, its number, its values; the records FMT (number 128) give name, length, form and columns of all
+others [ArduPilotDev]. Bytes that are no record are passed over and counted, so a cut or damaged file yields what is
+whole in it. Values are as ArduPilot's tools show them: factors of the form (centi, 1e-7 degrees) are taken out.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+HEAD = b"\xa3\x95"
+FMT, FMT_BODY = 128, struct.Struct("<BB4s16s64s")  # number, length, name, form, columns
+FORMS: dict[str, tuple[str, float]] = {  # letter of a form: numpy's type, factor
+    "a": ("32<i2", 1), "b": ("<i1", 1), "B": ("<u1", 1), "h": ("<i2", 1), "H": ("<u2", 1), "i": ("<i4", 1),
+    "I": ("<u4", 1), "f": ("<f4", 1), "d": ("<f8", 1), "g": ("<f2", 1), "n": ("S4", 1), "N": ("S16", 1),
+    "Z": ("S64", 1), "M": ("<u1", 1), "q": ("<i8", 1), "Q": ("<u8", 1),
+    "c": ("<i2", 0.01), "C": ("<u2", 0.01), "e": ("<i4", 0.01), "E": ("<u4", 0.01), "L": ("<i4", 1e-7),
+}  # fmt: skip
+
+Table = dict[str, np.ndarray]  # column: values
+
+
+@dataclass(frozen=True)
+class DataFlash:
+    """Tables of a log by the name of the record, and how many bytes belonged to no record."""
+
+    tables: dict[str, Table]
+    skipped: int
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What a FMT record says."""
+
+    name: str
+    size: int  # with the three bytes in front
+    kinds: str
+    columns: list[str]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The values as numpy has them; columns may share a name only in a broken file."""
+        return np.dtype([(column, FORMS[kind][0]) for column, kind in zip(self.columns, self.kinds, strict=True)])
+
+
+def _form_of(body: bytes) -> tuple[int, _Form] | None:
+    """A FMT record, or None if it contradicts itself."""
+    number, size, *texts = FMT_BODY.unpack(body)
+    try:
+        name, kinds, columns = (text.split(b"\0")[0].decode("ascii") for text in texts)
+        form = _Form(name, size, kinds, columns.split(",") if columns else [])
+        return (number, form) if form.dtype.itemsize + len(HEAD) + 1 == size else None
+    except (UnicodeDecodeError, KeyError, ValueError):
+        return None
+
+
+def read_dataflash(path: Path, wanted: Collection[str]) -> DataFlash:
+    """Read the wanted records of a file."""
+    data = path.read_bytes()
+    forms = {FMT: _Form("FMT", FMT_BODY.size + 3, "BBnNZ", ["Type", "Length", "Name", "Format", "Columns"])}
+    places: dict[int, list[int]] = {}
+    place, skipped, end = 0, 0, len(data)
+    while place < end:
+        form = forms.get(data[place + 2]) if data.startswith(HEAD, place) and place + 2 < end else None
+        if form is None or place + form.size > end:
+            following = data.find(HEAD, place + 1)
+            following = end if following < 0 else following
+            skipped += following - place
+            place = following
+            continue
+        number = data[place + 2]
+        if number == FMT:
+            described = _form_of(data[place + 3 : place + form.size])
+            if described is not None:
+                forms.setdefault(*described)
+        elif form.name in wanted:
+            places.setdefault(number, []).append(place)
+        place += form.size
+    raw = np.frombuffer(data, np.uint8)
+    return DataFlash({forms[n].name: _table(raw, forms[n], np.array(at)) for n, at in places.items()}, skipped)
+
+
+def _table(raw: np.ndarray, form: _Form, places: np.ndarray) -> Table:
+    body = np.ascontiguousarray(raw[places[:, None] + np.arange(3, form.size)])
+    rows = body.view(form.dtype)[:, 0]
+    table = {}
+    for column, kind in zip(form.columns, form.kinds, strict=True):
+        factor = FORMS[kind][1]
+        table[column] = rows[column] if factor == 1 else rows[column] * factor
+    return table

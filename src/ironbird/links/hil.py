@@ -1,0 +1,369 @@
+"""Sensors as messages of PX4's simulator link, controls to actuators: what its two carriers, socket and cable, share.
+
+Sensors go out as they are behind their fault taps, each group only when it has a new sample, so a lost sensor is silent
+and a stuck one repeats itself [PX4Sim]. What comes in every step (inertial units, magnetometers, barometer, airspeed)
+and what PX4 says over a socket are native; receivers, rangefinders, flows and the truth are packed when they are due.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+import os
+import socket
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ironbird.compiler import native
+from ironbird.errors import LinkError
+from ironbird.links import mavlink
+from ironbird.links.geodesy import to_geodetic
+from ironbird.links.mavlink import CRC_EXTRA, Packer
+from ironbird.links.odometry import Odometry
+from ironbird.links.px4_airframes import Airframe, Governor
+from ironbird.links.rig import Receiver, Rig, Sensor
+
+SOURCE = mavlink.SOURCE.with_name("ib_hil.c")
+# Id 0 goes through 16 bits in PX4: outside, the conversion wraps round
+ACCEL_LIMIT, GYRO_LIMIT = 9.80665 / 2048 * 32767, math.radians(2000) / 32768 * 32767
+MOST_IMUS, MOST_MAGNETOMETERS, MOST_RECEIVERS = 3, 2, 3
+ARMED = 0x80  # of HIL_ACTUATOR_CONTROLS.mode
+TRUTH_S = 0.02  # between messages of the true state
+SEA_LEVEL_PA, ISA_EXPONENT = 101325.0, 0.190263  # [ICAO7488]
+ISA_SLOPE_M, ISA_SEA_LEVEL_C, ISA_LAPSE_CPM = 44330.77, 15.0, 0.0065
+LIMITS = ("nearest", "farthest")  # of a rangefinder
+NO_COURSE, SLOWEST_COURSE_MPS = 65535, 0.1
+DOWN, LASER = 25, 0  # MAV_SENSOR_ORIENTATION, MAV_DISTANCE_SENSOR
+ANSWERED, CLOSED, FAILED = 1, -1, -2  # of `ib_receive`; 0 is that the time is over
+RECEIVED = 8192  # bytes of room for what comes
+
+
+class _Sensor(ctypes.Structure):
+    _fields_ = [("value", ctypes.c_void_p), ("stamp", ctypes.c_void_p), ("seen", ctypes.c_double)]
+
+
+class _Imu(ctypes.Structure):
+    _fields_ = [("accel", _Sensor), ("gyro", _Sensor), ("mag", _Sensor)]
+
+
+class _Inertial(ctypes.Structure):
+    """`ib_inertial` of c/ib_hil.c."""
+
+    _fields_ = [
+        ("imus", ctypes.c_int64), ("imu", _Imu * MOST_IMUS), ("baro", _Sensor), ("airspeed", _Sensor),
+        ("turn", ctypes.c_void_p), ("accel_limit", ctypes.c_double), ("gyro_limit", ctypes.c_double),
+        ("sea_level", ctypes.c_double), ("exponent", ctypes.c_double), ("slope", ctypes.c_double),
+        ("celsius", ctypes.c_double), ("lapse", ctypes.c_double), ("silent", ctypes.c_int64),
+    ]  # fmt: skip
+
+
+class _Wire(ctypes.Structure):
+    """`ib_wire` of c/ib_hil.c."""
+
+    _fields_ = [
+        ("recv", ctypes.c_void_p), ("poll", ctypes.c_void_p), ("clock", ctypes.c_void_p),
+        ("ids", ctypes.c_void_p), ("extras", ctypes.c_void_p), ("known", ctypes.c_int64),
+        ("buffer", ctypes.c_void_p), ("size", ctypes.c_int64), ("kept", ctypes.c_int64),
+        ("tally", ctypes.c_int64 * 2), ("received", ctypes.c_int64), ("last", ctypes.c_int64),
+        ("answers", ctypes.c_int64), ("answer_us", ctypes.c_uint64), ("flags", ctypes.c_uint64),
+        ("mode", ctypes.c_int64), ("controls", ctypes.c_double * 16),
+    ]  # fmt: skip
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    text = mavlink.SOURCE.read_text() + SOURCE.read_text()
+    library = ctypes.CDLL(str(native.build(text, 1)), use_errno=True)
+    library.ib_stage_inertial.restype = library.ib_receive.restype = ctypes.c_int64
+    library.ib_stage_inertial.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p]
+    library.ib_receive.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_double]
+    return library
+
+
+class Wire:
+    """What PX4 says over a connected socket, taken until the answer to a step is there."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
+        libc = ctypes.CDLL(None)
+        self._buffer = ctypes.create_string_buffer(RECEIVED)
+        ids = sorted(CRC_EXTRA)
+        self._ids = (ctypes.c_uint32 * len(ids))(*ids)
+        self._extras = (ctypes.c_uint8 * len(ids))(*(CRC_EXTRA[i] for i in ids))
+
+        def entry(name: str) -> int | None:
+            return ctypes.cast(getattr(libc, name), ctypes.c_void_p).value
+
+        self.state = _Wire(
+            recv=entry("recv"), poll=entry("poll"), clock=entry("clock_gettime"), ids=ctypes.addressof(self._ids),
+            extras=ctypes.addressof(self._extras), known=len(ids), buffer=ctypes.addressof(self._buffer), size=RECEIVED,
+            last=-1,
+        )  # fmt: skip
+        self._receive, self._at = _library().ib_receive, ctypes.addressof(self.state)
+
+    def receive(self, asked_us: int, wait_s: float) -> bool:
+        """True if the answer to this time came within `wait_s`; `OSError` if the connection is broken."""
+        result = self._receive(self._at, self._socket.fileno(), asked_us, wait_s)
+        if result == CLOSED:
+            raise ConnectionResetError(0, "it closed the connection")
+        if result == FAILED:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+        return bool(result == ANSWERED)
+
+
+class Outputs:
+    """PX4's outputs to the vehicle's actuators."""
+
+    def __init__(self, rig: Rig, airframe: Airframe) -> None:
+        unknown = [place for place in airframe.channels if place and place not in rig.actuators]
+        if unknown:
+            raise LinkError(f"vehicle '{rig.vehicle.id}' has no actuator '{unknown[0]}'; it has {list(rig.actuators)}")
+        self._rows = [(n, rig.actuators[place]) for n, place in enumerate(airframe.channels) if place]
+        self._parked = [rig.actuators[place] for place in airframe.parked]
+        self._released = [rig.actuators[place] for place in airframe.released]
+        self._release_s = airframe.release_s
+        self._governor = airframe.governor
+        self._speed = rig.truth("v") if airframe.governor is not None else np.zeros(1)
+
+    def place(self, rig: Rig, controls: Sequence[float], armed: bool, since_s: float) -> None:
+        """Hand over the controls; what is no number counts as zero."""
+        inputs = rig.stepper.inputs
+        for channel, row in self._rows:
+            value = controls[channel]
+            inputs[row] = value if -1.0 <= value <= 1.0 else 0.0 if value != value else math.copysign(1.0, value)
+        for row in self._parked:
+            inputs[row] = 0.0 if armed else 1.0
+        if self._released and armed and since_s >= self._release_s:
+            for row in self._released:
+                inputs[row] = 1.0
+        if self._governor is not None and armed:
+            self._govern(rig, self._governor)
+
+    def _govern(self, rig: Rig, governor: Governor) -> None:
+        speed = float(self._speed[0])
+        drive, brake = rig.actuators[governor.drive], rig.actuators[governor.brake]
+        inputs = rig.stepper.inputs
+        wanted = governor.gain_1ps * (inputs[drive] * governor.full_mps - speed)
+        against = wanted * speed < 0
+        inputs[drive] = 0.0 if against else min(max(wanted / governor.drive_mps2, -1.0), 1.0)
+        inputs[brake] = min(abs(wanted) / governor.brake_mps2, 1.0) if against else 0.0
+
+
+class Messages:
+    """The vehicle's sensors as messages of the simulator link."""
+
+    def __init__(self, rig: Rig, airframe: Airframe, packer: Packer, *, truth: bool = True) -> None:
+        self.rig = rig
+        self.packer = packer
+        self._home = rig.vehicle.spec.home
+        self._turn = airframe.turn
+        self._hover = quaternion_of(np.eye(3) if airframe.turn is None else airframe.turn.T)  # q_BH
+        self._odometry = odometry_of(rig, packer, airframe) if airframe.water_Papm else None
+        self._imus = list(zip(rig.accels, rig.gyros, strict=True))[:MOST_IMUS]
+        self._inertial, self._keep = self._prepared(airframe)
+        self._stage_inertial = _library().ib_stage_inertial
+        self._inertial_at = ctypes.addressof(self._inertial)
+        self._motion = true_motion(rig)
+        self._truth_at = 0.0 if truth else math.inf  # of the next message of the true state, us
+        self._velocity: Numbers = ()
+        self._last_us = 0
+        self._flow_us = [0] * len(rig.flows)
+        self._ranges = [
+            (sensor, rig.held(f"range/{n}/chip.valid"), [_cm(_param(rig, f"range/{n}/chip.{name}")) for name in LIMITS])
+            for n, sensor in enumerate(rig.rangefinders, start=1)
+        ]
+        self._flows = [
+            (sensor, rig.held(f"flow/{n}/chip.rotation"), rig.held(f"flow/{n}/chip.quality"))
+            for n, sensor in enumerate(rig.flows, start=1)
+        ]
+
+    def _prepared(self, airframe: Airframe) -> tuple[_Inertial, np.ndarray | None]:
+        """Where native code finds the sensors, and what must live as long."""
+
+        def place(sensor: Sensor | None) -> _Sensor:
+            if sensor is None:
+                return _Sensor(None, None, 0.0)
+            return _Sensor(sensor.values.ctypes.data, sensor.stamp.ctypes.data, sensor.seen)
+
+        rig = self.rig
+        magnetometers: list[Sensor | None] = [*rig.magnetometers[:MOST_MAGNETOMETERS], *[None] * MOST_IMUS]
+        imus = [_Imu(place(a), place(g), place(m)) for (a, g), m in zip(self._imus, magnetometers, strict=False)]
+        turn = None if airframe.turn is None else np.ascontiguousarray(airframe.turn, dtype=float)
+        inertial = _Inertial(
+            imus=len(imus), imu=(_Imu * MOST_IMUS)(*imus),
+            baro=place(None if airframe.water_Papm or not rig.barometers else rig.barometers[0]),
+            airspeed=place(rig.airspeeds[0] if rig.airspeeds else None),
+            turn=None if turn is None else turn.ctypes.data, accel_limit=ACCEL_LIMIT, gyro_limit=GYRO_LIMIT,
+            sea_level=SEA_LEVEL_PA, exponent=ISA_EXPONENT, slope=ISA_SLOPE_M, celsius=ISA_SEA_LEVEL_C,
+            lapse=ISA_LAPSE_CPM,
+        )  # fmt: skip
+        return inertial, turn
+
+    @property
+    def gyro_silent(self) -> bool:
+        """Whether no gyroscope has given a sample in this step."""
+        return bool(self._inertial.silent)
+
+    def add(self, now_us: int) -> None:
+        """Stage all that is new, HIL_SENSOR of id 0 first: that is PX4's clock."""
+        self.packer.grow(self._stage_inertial(self._inertial_at, now_us, self.packer.place))
+        if self._odometry is not None:
+            self._odometry.add(now_us)
+        else:
+            for number, receiver in enumerate(self.rig.receivers[:MOST_RECEIVERS]):
+                if receiver.position_N.fresh():
+                    self._add_fix(now_us, number, receiver)
+        for number, (sensor, valid, limits) in enumerate(self._ranges):
+            if sensor.fresh():
+                quality = 100 if valid[0] > 0.5 else 1  # 0 would be unknown
+                self.packer.add(
+                    mavlink.DISTANCE_SENSOR, now_us // 1000, *limits, _cm(float(sensor.values[0])), LASER, number,
+                    DOWN, 255, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, quality,
+                )  # fmt: skip
+        for number, (sensor, rotation, clear) in enumerate(self._flows):
+            if sensor.fresh():
+                self._add_flow(now_us, number, sensor, rotation, float(clear[0]))
+        if now_us >= self._truth_at:
+            self._truth_at = now_us + round(TRUTH_S * 1e6)
+            self._add_truth(now_us)
+
+    def _add_fix(self, now_us: int, number: int, receiver: Receiver) -> None:
+        latitude, longitude, height = to_geodetic(self._home, receiver.position_N.values)
+        north, east, down = receiver.velocity_N.values.tolist()
+        speed = math.hypot(north, east)
+        course = NO_COURSE
+        if speed > SLOWEST_COURSE_MPS:
+            course = round(100 * math.degrees(math.atan2(east, north))) % 36000
+        details = receiver.details
+        self.packer.add(
+            mavlink.HIL_GPS, now_us, _whole(1e7 * latitude, 32), _whole(1e7 * longitude, 32), _whole(1e3 * height, 32),
+            _cm(float(details["eph"][0])), _cm(float(details["epv"][0])), _cm(speed), _whole(100 * north, 16),
+            _whole(100 * east, 16), _whole(100 * down, 16), course, int(details["fix_type"][0]),
+            int(details["satellites_used"][0]), number, 0,
+        )  # fmt: skip
+
+    def _add_flow(self, now_us: int, number: int, sensor: Sensor, rotation: np.ndarray, quality: float) -> None:
+        passed_us = now_us - self._flow_us[number]
+        self._flow_us[number] = now_us
+        passed_s = 1e-6 * passed_us
+        x, y = (passed_s * value for value in sensor.values.tolist())
+        turn_x, turn_y = (passed_s * value for value in rotation.tolist())
+        turn_z = passed_s * float(self._imus[0][1].values[2])
+        self.packer.add(
+            mavlink.HIL_OPTICAL_FLOW, now_us, passed_us, x, y, turn_x, turn_y, turn_z, 0, -1.0, 0, number,
+            round(255 * quality),
+        )  # fmt: skip
+
+    def _add_truth(self, now_us: int) -> None:
+        position, velocity, attitude, rates = self._motion()
+        if self._turn is not None:
+            attitude, rates = times(attitude, self._hover), (self._turn @ rates).tolist()
+        latitude, longitude, height = to_geodetic(self._home, position)
+        passed_s = 1e-6 * max(now_us - self._last_us, 1)
+        before = self._velocity or velocity
+        self._velocity, self._last_us = velocity, now_us
+        self.packer.add(
+            mavlink.HIL_STATE_QUATERNION, now_us, *attitude, *rates,
+            _whole(1e7 * latitude, 32), _whole(1e7 * longitude, 32), _whole(1e3 * height, 32),
+            *[_whole(100 * v, 16) for v in velocity], 0, 0,
+            *[_whole(1000 * (v - b) / passed_s, 16) for v, b in zip(velocity, before, strict=True)],
+        )  # fmt: skip
+
+
+def odometry_of(rig: Rig, packer: Packer, airframe: Airframe) -> Odometry:
+    """The navigation unit of a vehicle under water; the air above is that of [ICAO7488]."""
+    surface = SEA_LEVEL_PA * (1 - rig.vehicle.spec.home.height_m / ISA_SLOPE_M) ** (1 / ISA_EXPONENT)
+    return Odometry(rig, packer, surface_Pa=surface, water_Papm=airframe.water_Papm)
+
+
+Numbers = Sequence[float]
+Motion = Callable[[], tuple[Numbers, Numbers, Numbers, Numbers]]
+
+
+def true_motion(rig: Rig) -> Motion:
+    """Position and velocity in N, quaternion q_NB, and rates in B, of any body; planar ones stand upright."""
+    flat = rig.state.model.flat
+    names = {name.removeprefix("body.") for name in flat.x.start if name.startswith("body.")}
+    if {"p", "q", "v", "w"} <= names:
+        p, q, v, w = (rig.truth(name) for name in ("p", "q", "v", "w"))
+
+        def moving() -> tuple[Numbers, Numbers, Numbers, Numbers]:
+            attitude = q.tolist()
+            return p.tolist(), turned(attitude, v.tolist()), attitude, w.tolist()
+
+        return moving
+    if not {"p", "yaw"} <= names:
+        raise LinkError("the link to PX4 takes metres from home: set environment.earth to 'flat'")
+    place, yaw = rig.truth("p"), rig.truth("yaw")
+    ahead = rig.truth("v") if "v" in names else None
+    turning = rig.truth("r") if "r" in names else None
+    last = place.copy()
+
+    def rolling() -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        half = 0.5 * float(yaw[0])
+        attitude = (math.cos(half), 0.0, 0.0, math.sin(half))
+        if ahead is not None:
+            velocity = turned(attitude, [*ahead.tolist(), 0.0])
+        else:
+            velocity = ((place - last) / TRUTH_S).tolist()
+            last[:] = place
+        return place.tolist(), velocity, attitude, (0.0, 0.0, float(turning[0]) if turning is not None else 0.0)
+
+    return rolling
+
+
+def turned(q: Numbers, v: Numbers) -> Numbers:
+    """A vector turned by a quaternion w x y z of unit length."""
+    w, x, y, z = q
+    a, b, c = v
+    p, r, s = 2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)
+    return a + w * p + y * s - z * r, b + w * r + z * p - x * s, c + w * s + x * r - y * p
+
+
+def times(p: Numbers, q: Numbers) -> Numbers:
+    """The product of two quaternions."""
+    a, b, c, d = p
+    w, x, y, z = q
+    return (
+        a * w - b * x - c * y - d * z, a * x + b * w + c * z - d * y, a * y - b * z + c * w + d * x,
+        a * z + b * y - c * x + d * w,
+    )  # fmt: skip
+
+
+def quaternion_of(rotation: np.ndarray) -> tuple[float, float, float, float]:
+    """Quaternion w x y z of a rotation matrix, by its largest component."""
+    m = rotation.tolist()
+    trace = m[0][0] + m[1][1] + m[2][2]
+    squares = [trace, m[0][0], m[1][1], m[2][2]]
+    largest = squares.index(max(squares))
+    if largest == 0:
+        parts = [1 + trace, m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1]]
+    else:
+        i = largest - 1
+        j, k = (i + 1) % 3, (i + 2) % 3
+        parts = [m[k][j] - m[j][k], 0.0, 0.0, 0.0]
+        parts[1 + i] = 1 + 2 * m[i][i] - trace
+        parts[1 + j], parts[1 + k] = m[j][i] + m[i][j], m[k][i] + m[i][k]
+    size = math.sqrt(sum(part * part for part in parts))
+    w, x, y, z = (part / size for part in parts)
+    return w, x, y, z
+
+
+def _whole(value: float, bits: int) -> int:
+    """Rounded, and kept inside a signed integer; what is no number is zero."""
+    if value != value:
+        return 0
+    limit = 2 ** (bits - 1) - 1
+    return round(min(max(value, -limit), limit))
+
+
+def _cm(value: float) -> int:
+    """Centimetres of an unsigned 16-bit field; what is no number is the largest."""
+    return 65535 if value != value else round(min(max(100 * value, 0.0), 65535.0))
+
+
+def _param(rig: Rig, path: str) -> float:
+    return float(rig.state.params[0, rig.state.model.param_rows(path), 0][0])

@@ -1,0 +1,213 @@
+"""What the processes of all autopilots share: found, started in a folder of their own, ended with all they made.
+
+Three things see to it that nothing is left behind: `stop`; `atexit` if that was not called; and a guard, a process of
+its own (`links/guard.py`) that clears up if ours is killed. The autopilot itself dies with us in any case.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ironbird.errors import LinkError
+from ironbird.links import guard
+
+PDEATHSIG = 1  # PR_SET_PDEATHSIG
+LAST_LINES = 5
+
+
+def places(where: str | Path | None, variable: str, program: str) -> Iterator[tuple[str, Path]]:
+    """Where an autopilot may be, with the name of the source: the argument, the variable, the PATH."""
+    for source, place in (("argument", where), (variable, os.environ.get(variable)), ("PATH", shutil.which(program))):
+        if place:
+            yield source, Path(place).expanduser()
+
+
+def is_program(path: Path) -> bool:
+    """Whether a file can be run."""
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def bind(kind: int, port: int) -> socket.socket | None:
+    """A bound socket on loopback, a listening one if it is TCP; None if the port is taken."""
+    made = socket.socket(socket.AF_INET, kind)
+    try:
+        if kind == socket.SOCK_STREAM:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(("127.0.0.1", port))
+        if kind == socket.SOCK_STREAM:
+            made.listen(1)
+    except OSError:
+        made.close()
+        return None
+    return made
+
+
+def is_free(kind: int, port: int) -> bool:
+    """Whether a port is nobody's at the moment."""
+    probe = bind(kind, port)
+    if probe is not None:
+        probe.close()
+    return probe is not None
+
+
+def free_udp_port() -> int:
+    """A port that nobody has at the moment."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def free_tcp_port(first: int, step: int) -> int:
+    """The first of a row of ports that nobody has at the moment."""
+    return next(port for port in range(first, 1 << 16, step) if is_free(socket.SOCK_STREAM, port))
+
+
+class AutopilotProcess(ABC):
+    """One process of an autopilot. Its log and what it said are copied to `keep` when it ends; all else is removed."""
+
+    prefix: str  # of the name of its folder
+    console_name = "console.txt"
+    goodbye_s = 0.0  # how long `stop` waits for it to end by itself
+
+    def __init__(self, where: str | Path | None = None, *, keep: Path | None = None) -> None:
+        self.where = where
+        self.keep = keep
+        self.folder: Path | None = None
+        self.logs: list[Path] = []
+        self._process: subprocess.Popen[bytes] | None = None
+        self._guard: subprocess.Popen[bytes] | None = None
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """For messages."""
+
+    @abstractmethod
+    def _to_keep(self, folder: Path) -> Sequence[Path]:
+        """The files of its folder that go to `keep`."""
+
+    def _locked(self) -> Sequence[Path]:
+        """A lock file outside its folder, and files that belong to it; it removes them itself unless it is killed."""
+        return ()
+
+    @property
+    def pid(self) -> int | None:
+        """Its number in the system; None before its start and after its end."""
+        return self._process.pid if self._process is not None else None
+
+    def _make_folder(self) -> Path:
+        """A folder of its own, and the guard that removes it if we cannot."""
+        self.folder = Path(tempfile.mkdtemp(prefix=self.prefix))
+        atexit.register(self.stop)
+        command = [sys.executable, "-I", "-S", guard.__file__, str(self.folder), *map(str, self._locked())]
+        self._guard = subprocess.Popen(
+            command, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+        return self.folder
+
+    def _launch(self, command: Sequence[str], *, cwd: Path, settings: Mapping[str, str] | None = None) -> None:
+        """Start it in its folder, with these variables in the place of ours if there are any."""
+        assert self.folder is not None
+        parent, libc = os.getpid(), ctypes.CDLL(None)
+
+        def die_with_parent() -> None:
+            with contextlib.suppress(AttributeError):  # Linux only
+                libc.prctl(PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != parent:
+                os._exit(1)
+
+        with (self.folder / self.console_name).open("wb") as console:
+            try:
+                self._process = subprocess.Popen(
+                    command, cwd=cwd, env=settings, stdin=subprocess.DEVNULL, stdout=console,
+                    stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=die_with_parent,
+                )  # fmt: skip
+            except OSError as error:
+                self.stop()
+                raise LinkError(f"{command[0]} cannot be started: {error.strerror}") from None
+        self._tell_guard(f"{guard.GROUP}{self._process.pid}\n")
+
+    def _tell_guard(self, line: str) -> None:
+        if self._guard is not None and self._guard.stdin is not None:
+            with contextlib.suppress(OSError):  # somebody killed it
+                self._guard.stdin.write(line.encode())
+                self._guard.stdin.flush()
+
+    def running(self) -> bool:
+        """Whether it is there."""
+        return self._process is not None and self._process.poll() is None
+
+    def check(self, where: str = "") -> None:
+        """Raise if it ended by itself; `where` is how far the run was."""
+        if self._process is not None and self._process.poll() is not None:
+            ended = f"{self.name} {_end(self._process.returncode)} {where}".rstrip()
+            raise LinkError(f"{ended}; it said: {self.said() or 'nothing'}")
+
+    def said(self) -> str:
+        """Its last lines."""
+        lines = self.console().splitlines()
+        return " / ".join(line.strip() for line in lines[-LAST_LINES:] if line.strip())
+
+    def console(self) -> str:
+        """All that it said so far."""
+        if self.folder is None or not (self.folder / self.console_name).is_file():
+            return ""
+        return (self.folder / self.console_name).read_text(errors="replace")
+
+    def ask_to_end(self) -> None:
+        """It ends as soon as its loop comes to it, and writes its log before."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+
+    def stop(self) -> None:
+        """End it, take its log along, remove its folder. May be called twice."""
+        if self._process is not None:
+            self._end(self._process)
+            self._process = None
+        folder = self.folder
+        if folder is not None:
+            if self.keep is not None:
+                self.keep.mkdir(parents=True, exist_ok=True)
+                copies = [shutil.copy2(path, self.keep / path.name) for path in self._to_keep(folder) if path.is_file()]
+                self.logs = [Path(copy) for copy in copies]
+            shutil.rmtree(folder, ignore_errors=True)
+            self.folder = None
+        if self._guard is not None:
+            self._tell_guard(guard.DONE)
+            self._guard.communicate()
+            self._guard = None
+        atexit.unregister(self.stop)
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        self.ask_to_end()
+        deadline = time.monotonic() + self.goodbye_s
+        while process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # all of its group, also what it started
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if self._locked():
+            lock, *others = self._locked()
+            guard.remove_unless_locked(lock, others)
+
+
+def _end(code: int) -> str:
+    if code >= 0:
+        return f"ended with code {code}"
+    with contextlib.suppress(ValueError):
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"was ended by signal {-code}"

@@ -1,0 +1,75 @@
+"""The vehicle's battery for PX4: a smart battery on its payload port, as PX4's simulator link has no message for it.
+
+BATTERY_STATUS of the component BATTERY, twice a second of simulation time, with what the power module measures [PX4].
+The share that is left follows the rule of our own gauge (`blocks/estimators/battery_gauge.py`): the smaller of
+what charge and voltage say. It goes by UDP beside the lockstep, so it may be one step early or late.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+
+from ironbird.blocks.estimators.battery_gauge import EMPTY_CELL_V, SAFE_CELL_V
+from ironbird.links.mavlink import BATTERY_STATUS, Packer
+from ironbird.links.rig import Rig
+from ironbird.vehicles.load import Vehicle
+
+PAYLOAD_PORT = 14280  # UDP that PX4 binds for devices of its own vehicle, plus the instance
+MONITOR = "monitor/battery"
+COMPONENT = 180  # MAV_COMP_ID_BATTERY
+EVERY_S = 0.5
+SMOOTH = 0.2  # share of a new voltage: a time constant of 2 s
+MOST_CELLS, NO_CELL = 10, 65535
+LITHIUM, PROPULSION = 1, 2  # MAV_BATTERY_TYPE, MAV_BATTERY_FUNCTION
+UNKNOWN_C = 32767
+
+
+def has_battery(vehicle: Vehicle) -> bool:
+    """Whether the vehicle has a battery that is measured."""
+    return MONITOR in vehicle.diagram.blocks
+
+
+class SmartBattery:
+    """What the power module measures, sent to PX4."""
+
+    def __init__(self, rig: Rig, instance: int) -> None:
+        nominal = rig.vehicle.diagram
+        self.cells = min(round(float(nominal.value("battery.cells")[0])), MOST_CELLS)
+        self.capacity_As = float(nominal.value("battery.capacity")[0])
+        self._voltage, self._current, self._charge = (
+            rig.held(f"{MONITOR}.{name}") for name in ("voltage", "current", "charge")
+        )
+        self._filtered_V: float | None = None
+        self._due_s = 0.0
+        self._packer = Packer(1 + instance, COMPONENT, 256)  # PX4 hears its own system only
+        self._peer = ("127.0.0.1", PAYLOAD_PORT + instance)
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+
+    def poll(self, time_s: float) -> None:
+        """Send what is due."""
+        if time_s < self._due_s:
+            return
+        self._due_s = time_s + EVERY_S
+        voltage, current, charge = float(self._voltage[0]), float(self._current[0]), float(self._charge[0])
+        before = voltage if self._filtered_V is None else self._filtered_V
+        self._filtered_V = before + SMOOTH * (voltage - before)
+        remaining = left(self._filtered_V / self.cells, charge / self.capacity_As)
+        cells = [min(max(round(1000 * voltage / self.cells), 0), NO_CELL - 1)] * self.cells
+        self._packer.add(
+            BATTERY_STATUS, round(charge / 3.6), -1, UNKNOWN_C, *cells, *[NO_CELL] * (MOST_CELLS - self.cells),
+            min(round(100 * current), 32767), 0, PROPULSION, LITHIUM, round(100 * remaining), *[0] * 8,
+        )  # fmt: skip
+        with contextlib.suppress(OSError):  # PX4 is not there yet, or no longer: the exchange tells
+            self._socket.sendto(self._packer.take(), self._peer)
+
+    def close(self) -> None:
+        """Let go of the port."""
+        self._socket.close()
+
+
+def left(cell_V: float, used: float) -> float:
+    """Share of the charge that is left, by a cell's voltage under load and by the share that was counted."""
+    by_voltage = (cell_V - EMPTY_CELL_V) / (SAFE_CELL_V - EMPTY_CELL_V)
+    return min(max(min(by_voltage, 1.0 - used), 0.0), 1.0)

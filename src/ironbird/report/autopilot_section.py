@@ -1,0 +1,204 @@
+"""The part of the flight page that sets the autopilot's own log beside the truth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ironbird.campaign.belief import Belief, euler
+from ironbird.errors import LinkError
+from ironbird.links.autopilot_log import RATIOS
+
+if TYPE_CHECKING:
+    from ironbird.report.flight_page import Plots
+
+Json = dict[str, Any]
+INKS = 8  # colours of curves, as in the page
+AXES_N = ("north", "east", "down")
+ANGLES = ("roll", "pitch", "yaw")
+ERROR_INKS = ("var(--c0)", "var(--c2)", "var(--c3)")
+NAMES = {"px4": "PX4", "ardupilot": "ArduPilot"}
+
+
+def autopilot_section(belief: Belief | LinkError | None, plots: Plots) -> Json | None:
+    """What the template shows: the clocks, a table of errors, plots; or why there are none. Nothing without a log."""
+    if belief is None:
+        return None
+    if isinstance(belief, LinkError):
+        return {"problem": str(belief), "clock": "", "notes": [], "errors": [], "panels": [], "faults": False}
+    if not plots.log.rows():
+        return None
+    drawn = _Drawn(belief, plots)
+    made = [
+        ("Modes", "as the autopilot logged them", drawn.modes()),
+        ("Height", "m above home: truth, estimate, what it measured", drawn.height()),
+        ("Horizontal position", "m from home: truth, estimate, what it measured", drawn.horizontal()),
+        ("Error of the estimated position", "m: estimate minus truth", drawn.position_error()),
+        ("Velocity", "m/s: truth and estimate; below: estimate minus truth", drawn.velocity()),
+        ("Attitude", "degrees: truth and estimate; below: estimate minus truth", drawn.attitude()),
+        ("Tests of the estimator", "innovation over its limit; above 1 it rejects the measurement", drawn.ratios()),
+        ("Outputs", drawn.output_unit, drawn.outputs()),
+        ("Battery", "V: truth and what the autopilot had", drawn.battery()),
+    ]
+    return {
+        "problem": "",
+        "clock": f"{NAMES[belief.log.kind]}, {belief.log.path.name}: {belief.clock.sentence()}",
+        "verified": belief.clock.verified,
+        "notes": [note[:1].upper() + note[1:] for note in belief.log.notes],
+        "errors": _error_rows(belief),
+        "faults": bool(belief.begins_s),
+        "panels": [{"title": title, "unit": unit, "figure": key} for title, unit, key in made if key],
+    }
+
+
+def _error_rows(belief: Belief) -> list[list[str]]:
+    """Quantity, rms and greatest error with its time; then rms before and from the first fault on, if there is one."""
+    rows = []
+    for error in belief.errors():
+        row = [error.name, error.unit, _number(error.rms), _number(error.most), f"{error.at_s:.1f}"]
+        if belief.begins_s:
+            row += [_number(error.rms_before), _number(error.rms_after)]
+        rows.append(row)
+    return rows
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if np.isfinite(value) else "-"
+
+
+class _Drawn:
+    """Figures of the section; each is made only if the log has what it shows."""
+
+    def __init__(self, belief: Belief, plots: Plots) -> None:
+        self.belief, self.plots = belief, plots
+        self.output_unit = "share of full range" if belief.log.kind == "px4" else "pulse width, ms"
+
+    def _measured(self, values: np.ndarray, name: str, ink: str, unit: str) -> Json:
+        curve = self.plots.curve(values, name, ink, unit)
+        return {**curve, "opacity": 0.7, "zorder": 0, "legendrank": 3, "line": {"color": ink, "width": 1.1}}
+
+    def modes(self) -> str:
+        """Bands of the modes and of the estimator in charge, above the faults."""
+        modes, leaders = self.belief.modes(), self.belief.leaders()
+        rows = [("Mode", self._spans(modes))] if modes else []
+        if len(leaders) > 1:
+            rows.append(("Estimator in charge", self._spans(leaders)))
+        return self.plots.bands("belief-modes", [*rows, *self.plots.fault_rows()]) if rows else ""
+
+    def _spans(self, changes: list[tuple[float, str]]) -> list[tuple[float, float, str, str]]:
+        """From each change to the next, one colour for each name."""
+        inks: dict[str, str] = {}
+        spans = []
+        ends = [*(time_s for time_s, _ in changes[1:]), self.plots.end]
+        for (begin, name), end in zip(changes, ends, strict=True):
+            ink = inks.setdefault(name, f"var(--c{len(inks) % INKS})")
+            begin, end = max(begin, self.plots.range[0]), min(end, self.plots.end)
+            if end > begin:
+                spans.append((begin, end, name, ink))
+        return spans
+
+    def height(self) -> str:
+        """Above home."""
+        found = self.belief.believed("position")
+        if found is None:
+            return ""
+        curves = [
+            self.plots.truth(-self.belief.truth("position")[:, 2], "m"), self.plots.estimate(-found[:, 2], "m"),
+        ]  # fmt: skip
+        gnss, baro = self.belief.believed("gnss"), self.belief.believed("baro")
+        if gnss is not None:
+            curves.append(self._measured(-gnss[:, 2], "GNSS", "var(--c0)", "m"))
+        if baro is not None:
+            curves.append(self._measured(baro[:, 0], "barometer", "var(--c3)", "m"))
+        return self.plots.figure("belief-height", curves)
+
+    def horizontal(self) -> str:
+        """North and east."""
+        found = self.belief.believed("position")
+        if found is None:
+            return ""
+        gnss = self.belief.believed("gnss")
+        rows = []
+        for i, name in enumerate(AXES_N[:2]):
+            curves = [
+                self.plots.truth(self.belief.truth("position")[:, i], "m"), self.plots.estimate(found[:, i], "m"),
+            ]  # fmt: skip
+            if gnss is not None:
+                curves.append(self._measured(gnss[:, i], "GNSS", "var(--c0)", "m"))
+            rows.append((name, curves))
+        return self.plots.stack("belief-horizontal", rows)
+
+    def _errors(self, name: str, words: tuple[str, ...], unit: str, factor: float = 1.0) -> list[Json]:
+        error = self.belief.error(name)
+        assert error is not None
+        return [
+            self.plots.curve(factor * error[:, i], f"error {word}", ERROR_INKS[i], unit) for i, word in enumerate(words)
+        ]
+
+    def position_error(self) -> str:
+        """Estimate minus truth."""
+        if self.belief.believed("position") is None:
+            return ""
+        return self.plots.figure("belief-error", self._errors("position", AXES_N, "m"))
+
+    def velocity(self) -> str:
+        """Truth and estimate by axis, and the error."""
+        found = self.belief.believed("velocity")
+        if found is None:
+            return ""
+        truth = self.belief.truth("velocity")
+        rows = [
+            (name, [self.plots.truth(truth[:, i], "m/s"), self.plots.estimate(found[:, i], "m/s")])
+            for i, name in enumerate(AXES_N)
+        ]
+        return self.plots.stack("belief-velocity", [*rows, ("error", self._errors("velocity", AXES_N, "m/s"))])
+
+    def attitude(self) -> str:
+        """Truth and estimate by angle, and the error."""
+        found = self.belief.believed("attitude")
+        if found is None:
+            return ""
+        truth, estimate = np.degrees(euler(self.belief.truth("attitude"))), np.degrees(euler(found))
+        rows = [
+            (
+                name,
+                [
+                    self.plots.truth(truth[:, i], "°", turns=True),
+                    self.plots.estimate(estimate[:, i], "°", turns=True),
+                ],
+            )
+            for i, name in enumerate(ANGLES)
+        ]
+        errors = self._errors("attitude", ANGLES, "°", float(np.degrees(1)))
+        return self.plots.stack("belief-attitude", [*rows, ("error", errors)])
+
+    def ratios(self) -> str:
+        """Test ratios of the estimator in charge."""
+        found = self.belief.believed("test_ratio")
+        if found is None:
+            return ""
+        curves = [self.plots.curve(found[:, i], name, f"var(--c{i})", "") for i, name in enumerate(RATIOS)]
+        return self.plots.figure("belief-ratios", curves)
+
+    def outputs(self) -> str:
+        """Commands to the actuators."""
+        found = self.belief.believed("output")
+        if found is None:
+            return ""
+        factor, unit = (1.0, "") if self.belief.log.kind == "px4" else (1e3, "ms")
+        curves = [
+            self.plots.curve(factor * found[:, i], name, f"var(--c{i % INKS})", unit)
+            for i, name in enumerate(self.belief.log.outputs)
+        ]
+        return self.plots.figure("belief-outputs", curves)
+
+    def battery(self) -> str:
+        """Voltage."""
+        found = self.belief.believed("battery")
+        if found is None:
+            return ""
+        curves = [self.plots.estimate(found[:, 0], "V")]
+        if "battery.voltage" in self.plots.log:
+            curves.insert(0, self.plots.truth(self.plots.log["battery.voltage"], "V"))
+        return self.plots.figure("belief-battery", curves)

@@ -1,0 +1,92 @@
+"""The real PX4 on ground and water vehicles of the catalogue. Needs IRONBIRD_PX4; `make test-autopilots` runs it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ironbird.campaign.flight import Flight
+from ironbird.campaign.sitl import Order, fly_sitl
+from ironbird.errors import LinkError
+from ironbird.links.px4_process import VARIABLE, free_instance, px4_runs
+
+pytestmark = [
+    pytest.mark.autopilot,
+    pytest.mark.skipif(not os.environ.get(VARIABLE), reason=f"{VARIABLE} names no PX4"),
+]
+
+
+def drive(vehicle: str, keep: Path, **order: object) -> Flight:
+    """The vehicle's own mission on a free instance; its lock is free afterwards."""
+    instance = free_instance()
+    flight = fly_sitl(Order("px4", vehicle, instance=instance, keep=str(keep), until_s=400.0, **order))  # type: ignore[arg-type]
+    assert not px4_runs(instance)
+    return flight
+
+
+def distances(flight: Flight, axes: int) -> list[float]:
+    """From each waypoint to the nearest place of the path."""
+    path = flight.log["body.p_NB_N"][:, :axes]
+    targets = [np.array([item.north_m, item.east_m, -item.height_m])[:axes] for item in flight.mission.item]
+    return [float(np.linalg.norm(path - target, axis=1).min()) for target in targets]
+
+
+@pytest.mark.parametrize(
+    ("vehicle", "nearest_m"),
+    [
+        ("rover_differential", 0.1),  # acceptance radius 0.05 m
+        ("car_escort", 6.0),  # it cuts sharp corners
+        ("boat_otter", 8.0),  # acceptance radius
+        ("rov_bluerov2_heavy", 1.5),  # acoustic fixes wander by 0.6 m; down too
+    ],
+)
+def test_the_vehicle_goes_through_its_mission_and_is_disarmed(vehicle: str, nearest_m: float, tmp_path: Path) -> None:
+    flight = drive(vehicle, tmp_path)
+    assert flight.stop is None
+    assert [h.text for h in flight.happenings if h.kind == "finished"] == ["disarmed"]
+    reached = [h.text for h in flight.happenings if h.kind == "item" and "reached" in h.text]
+    assert reached == [f"item {n} reached" for n in range(len(flight.mission.item))]
+    assert max(distances(flight, 3 if vehicle.startswith("rov_") else 2)) < nearest_m
+    assert len(list(tmp_path.glob("*.ulg"))) == 1
+    assert flight.ended_s / flight.wall_s > 1.5  # some seconds at the pace of the wall clock, then as PX4 answers
+
+
+def test_steps_of_an_armed_rover_are_all_answered(tmp_path: Path) -> None:
+    flight = drive("rover_differential", tmp_path)
+    assert next(h.text for h in flight.happenings if h.kind == "armed") == "armed"
+    assert not [h for h in flight.happenings if h.kind == "link" and "wall clock" in h.text]
+
+
+def test_a_stopped_rover_ends_the_run_within_its_deadline(tmp_path: Path) -> None:
+    """SIGSTOP while it drives: PX4 owes answers, so its silence is an error."""
+    stopped: list[float] = []
+    instance = free_instance()
+
+    def stop(share: float) -> None:
+        if share * 400.0 > 15.0 and not stopped:
+            folders = [p for p in Path("/proc").iterdir() if p.name.isdigit()]
+            mine = [int(p.name) for p in folders if _is_px4_of(p, instance)]
+            assert len(mine) == 1
+            os.kill(mine[0], signal.SIGSTOP)
+            stopped.append(time.monotonic())
+
+    order = Order("px4", "rover_differential", instance=instance, keep=str(tmp_path), until_s=400.0)
+    with pytest.raises(LinkError, match=r"PX4 gave no HIL_ACTUATOR_CONTROLS|no heartbeat"):
+        fly_sitl(order, stop)
+    assert time.monotonic() - stopped[0] < 30.0
+    assert not px4_runs(instance)
+
+
+def _is_px4_of(process: Path, instance: int) -> bool:
+    """Whether a process is the PX4 of an instance that this one has started."""
+    try:
+        ours = (process / "cmdline").read_bytes().endswith(f"\0-i\0{instance}\0".encode())
+        parent = (process / "stat").read_text().rsplit(")", 1)[1].split()[1]
+    except OSError:
+        return False
+    return ours and int(parent) == os.getpid()

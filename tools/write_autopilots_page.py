@@ -1,0 +1,256 @@
+"""Flies the real PX4 and ArduPilot and writes docs/autopilots.md.
+
+    python tools/write_autopilots_page.py [square] [vehicles] [faults] [speed] [hil]
+
+Without a word all parts are measured, in about half an hour of an idle machine; else those named. Figures are kept in
+docs/measured/autopilots.json, from which the page is written. Needs IRONBIRD_PX4 and IRONBIRD_ARDUPILOT.
+"""
+
+from __future__ import annotations
+
+import json
+import runpy
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ironbird.campaign.batch import fly_batch
+from ironbird.campaign.flight import Flight, Wind
+from ironbird.campaign.sitl import Order, fly_sitl
+from ironbird.campaign.suite import load_suite
+from ironbird.errors import IronbirdError
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "autopilots.md"
+FIGURES = ROOT / "docs" / "measured" / "autopilots.json"
+AUTOPILOTS = ("px4", "ardupilot")
+SEEDS = range(10)
+WINDY = Wind(5.0, 270.0, 5.0)
+FLYERS = (
+    "quad_f450", "quad_h250", "quad_plus", "hexa_x", "hexa_coax", "octo_x", "octo_coax", "tri_y", "heli_xcell60",
+    "aerosonde", "px4_plane", "zagi", "vtol_standard", "vtol_tailsitter",
+)  # fmt: skip
+DRIVERS = ("rover_differential", "car_escort", "boat_otter", "rov_bluerov2_heavy")
+UNTIL_S = 600.0
+Figures = dict[str, Any]
+
+
+def square() -> list[Figures]:
+    """The F450 flies a square in wind with turbulence, ten seeds on each autopilot."""
+    return [
+        {"autopilot": autopilot, "seed": seed} | flown(autopilot, "quad_f450", mission="square", wind=WINDY, seed=seed)
+        for autopilot in AUTOPILOTS
+        for seed in SEEDS
+    ]
+
+
+def vehicles() -> list[Figures]:
+    """Every vehicle flies its own mission once on each autopilot: in wind what flies, in calm what does not."""
+    return [
+        {"autopilot": autopilot, "vehicle": vehicle}
+        | flown(autopilot, vehicle, wind=WINDY if vehicle in FLYERS else Wind())
+        for vehicle in (*FLYERS, *DRIVERS)
+        for autopilot in AUTOPILOTS
+    ]
+
+
+def flown(autopilot: str, vehicle: str, **order: Any) -> Figures:
+    """How a flight ended."""
+    with tempfile.TemporaryDirectory() as keep:
+        try:
+            flight = fly_sitl(Order(autopilot, vehicle, until_s=UNTIL_S, keep=keep, **order))
+        except IronbirdError as error:
+            found: Figures = {"outcome": str(error).partition(";")[0], "complete": False}
+        else:
+            found = ending(flight)
+    print(autopilot, vehicle, order.get("seed", 0), found, flush=True)
+    return found
+
+
+def ending(flight: Flight) -> Figures:
+    """Whether it came down whole and disarmed, and when."""
+    finished = [h for h in flight.happenings if h.kind == "finished"]
+    path = flight.log["body.p_NB_N"]
+    return {
+        "outcome": finished[-1].text if finished and flight.stop is None else flight.outcome,
+        "complete": bool(finished) and flight.stop is None,
+        "simulated_s": round(flight.ended_s, 1),
+        "times_real_time": round(flight.ended_s / flight.wall_s, 1),
+        "from_home_m": round(float(np.hypot(*path[-1, :2])), 1),
+    }
+
+
+def faults() -> list[Figures]:
+    """The shipped suite `autopilots`."""
+    rows = []
+    for case in load_suite("autopilots").flights():
+        result = fly_batch([case]).flights[0]
+        rows.append({
+            "case": case.case_id, "vehicle": case.vehicle, "autopilot": case.control, "verdict": result.verdict,
+            "outcome": result.outcome, "began_s": [round(w["first_s"], 2) for w in result.witnesses],
+            "broken": [j.name for j in result.judgements if not j.holds], "reactions": result.reactions,
+        })  # fmt: skip
+        print(rows[-1], flush=True)
+    return rows
+
+
+def speed() -> Figures:
+    """What bench/links.py and bench/links_ardupilot.py measure."""
+    px4 = runpy.run_path(str(ROOT / "bench" / "links.py"))
+    ardupilot = runpy.run_path(str(ROOT / "bench" / "links_ardupilot.py"))
+    found = px4["codec"]() | px4["exchange"]() | px4["flight"]()
+    return {
+        "px4": {name: round(value, 3) for name, value in found.items()},
+        "ardupilot": ardupilot["measure"](),
+    }
+
+
+def hil() -> Figures:
+    """What bench/hil.py measures."""
+    done = subprocess.run([sys.executable, str(ROOT / "bench" / "hil.py")], capture_output=True, text=True, check=True)
+    data, _, table = done.stdout.rpartition("\n}\n")
+    return {"figures": json.loads(data + "\n}"), "table": table.strip().splitlines()}
+
+
+PARTS: dict[str, Callable[[], Any]] = {
+    "square": square, "vehicles": vehicles, "faults": faults, "speed": speed, "hil": hil,
+}  # fmt: skip
+
+
+def page(figures: Figures) -> str:
+    """The page as text."""
+    lines = [
+        "# PX4 and ArduPilot on the rig, measured",
+        "",
+        "Written by `tools/write_autopilots_page.py` from flights of the real programs (PX4 1.17.0, ArduPilot 4.7.0)",
+        "on two cores without a GPU. How to fly them yourself: [guide](guide/autopilots.md).",
+        "",
+        *_square_lines(figures["square"]),
+        *_vehicle_lines(figures["vehicles"]),
+        *_fault_lines(figures["faults"]),
+        *_speed_lines(figures["speed"]),
+        "## Hardware in the loop",
+        "",
+        "`bench/hil.py`: the reference autopilot on the other side of a serial line of 921,600 baud (two",
+        "pseudo-terminals and a relay that keeps to the baud rate). No real board was met. The document is [NguyenHa].",
+        "",
+        *figures["hil"]["table"],
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _square_lines(rows: list[Figures]) -> list[str]:
+    lines = [
+        "## A square in wind",
+        "",
+        "F450, take-off, square of 20 m at 10 m height, return, landing, in 5 m/s wind from the west with turbulence,",
+        "seeds 0 to 9, in lockstep at full speed.",
+        "",
+        "| autopilot | landed and disarmed | seconds flown | times real time | metres from home at the end |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for autopilot in AUTOPILOTS:
+        own = [row for row in rows if row["autopilot"] == autopilot]
+        whole = [row for row in own if row["complete"]]
+        spans = [_span([row[key] for row in whole]) for key in ("simulated_s", "times_real_time", "from_home_m")]
+        lines.append(f"| {autopilot} | {len(whole)} of {len(own)} | {' | '.join(spans)} |")
+    return [*lines, ""]
+
+
+def _span(values: list[float]) -> str:
+    return f"{min(values):g} to {max(values):g}" if values else "-"
+
+
+def _vehicle_lines(rows: list[Figures]) -> list[str]:
+    lines = [
+        "## Every kind of vehicle",
+        "",
+        "Each vehicle's own mission once; in the same wind what flies, in calm what drives or swims.",
+        "",
+        "| vehicle | PX4 | ArduPilot |",
+        "| --- | --- | --- |",
+    ]
+    for vehicle in dict.fromkeys(row["vehicle"] for row in rows):
+        cells = [next(r for r in rows if r["vehicle"] == vehicle and r["autopilot"] == a) for a in AUTOPILOTS]
+        lines.append(f"| {vehicle} | {' | '.join(_cell(cell) for cell in cells)} |")
+    return [*lines, ""]
+
+
+def _cell(row: Figures) -> str:
+    if "simulated_s" not in row:
+        return row["outcome"].replace("|", "/")
+    return f"{row['outcome']}, {row['simulated_s']:g} s at {row['times_real_time']:g} times real time"
+
+
+def _fault_lines(rows: list[Figures]) -> list[str]:
+    lines = [
+        "## The same faults on both",
+        "",
+        "Suite `autopilots` (`ironbird campaign run autopilots`), one seed. Each fault was witnessed; verdicts are on",
+        "`no_crash` and a fence of 60 m around home. Reactions are the first of each kind after the fault began to",
+        "act, in simulation time.",
+        "",
+        "| case | autopilot | verdict | ended | fault acted from | reactions |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        verdict = row["verdict"] + (f" ({', '.join(row['broken'])})" if row["broken"] else "")
+        began = ", ".join(f"{value:g} s" for value in row["began_s"]) or "no fault"
+        said = "<br>".join(text.rpartition(" s after")[0] + " s" for text in row["reactions"]) or "none"
+        lines.append(
+            f"| {row['case']} ({row['vehicle']}) | {row['autopilot']} | {verdict} | {row['outcome']} | {began} | "
+            f"{said.replace('|', '/')} |"
+        )
+    return [*lines, ""]
+
+
+def _speed_lines(figures: Figures) -> list[str]:
+    px4, ardupilot = figures["px4"], figures["ardupilot"]
+    rows = [
+        ("PX4 under an F450 with one sensor of each kind, times real time", f"{px4['real_time_factor']:.1f}", ""),
+        ("PX4 under its own physics (SIH), times real time", f"{px4['real_time_factor_sih']:.1f}", ""),
+        ("share of SIH", f"{px4['share_of_sih']:.2f}", "0.9"),
+        ("PX4 under our usual F450: three IMUs, three estimators", f"{px4['real_time_factor_three_imus']:.1f}", ""),
+        (
+            "our share of an exchange with PX4: codec and four steps of the vehicle, us",
+            f"{px4['exchange_us']:.0f}",
+            "50",
+        ),
+        ("codec of an exchange, us", f"{px4['codec_us']:.1f}", ""),
+        ("the same with pymavlink, us", f"{px4['codec_pymavlink_us']:.1f}", ""),
+        ("ArduPilot under our F450, times real time", f"{ardupilot['real_time_factor']:.1f}", ""),
+        ("its link with a vehicle that costs nothing", f"{ardupilot['real_time_factor_without_vehicle']:.1f}", ""),
+        ("share of that", f"{ardupilot['share']:.2f}", "0.8"),
+    ]
+    return [
+        "## Speed",
+        "",
+        "Ratios within one run (`bench/links.py --flight`, `bench/links_ardupilot.py`).",
+        "",
+        "| what | measured | bar |",
+        "| --- | --- | --- |",
+        *(f"| {what} | {value} | {bar} |" for what, value, bar in rows),
+        "",
+    ]
+
+
+def main() -> None:
+    """Measure the parts that are asked for, and write the page."""
+    wanted = sys.argv[1:] or list(PARTS)
+    figures = json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
+    for name in wanted:
+        figures[name] = PARTS[name]()
+        FIGURES.parent.mkdir(exist_ok=True)
+        FIGURES.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
+    if set(PARTS) <= set(figures):
+        PAGE.write_text(page(figures))
+
+
+if __name__ == "__main__":
+    main()
