@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import json
 import math
+import os
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -233,7 +235,8 @@ class Proxy:
         program = Path(sys.executable).parent / "mavproxy.py"
         command = [sys.executable, "-u", str(program), "--master", address, "--state-basedir", str(folder)]
         self.process = subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            start_new_session=True,
         )  # fmt: skip
         self.said = ""
         self._thread = threading.Thread(target=self._read)
@@ -262,7 +265,7 @@ class Proxy:
             time.sleep(0.05)
 
     def close(self) -> None:
-        self.process.kill()
+        os.killpg(self.process.pid, signal.SIGKILL)  # it has children
         self.process.wait()
         self._thread.join()
         for pipe in (self.process.stdin, self.process.stdout):

@@ -20,7 +20,7 @@ from ironbird.links.px4_process import find_px4
 # From 1.10 on; PX4 carries texts of older versions for a test of itself
 PX4_VERSION = re.compile(rb"(?<=\0)(v1\.\d{2}\.\d{1,2}(?:-[0-9A-Za-z.\-]{1,40})?)\0")
 ARDUPILOT_VERSION = re.compile(rb"Ardu(?:Copter|Plane|Rover|Sub) (V\d\.\d\.\d[0-9A-Za-z.\-]{0,20})\0")
-FIRMWARES = ("arducopter", "arduplane", "ardurover", "ardusub")
+FIRMWARES = ("arducopter", "arducopter-heli", "arduplane", "ardurover", "ardusub")
 INSTANCES = 4  # of autopilots whose ports are looked at
 LISTENING = "0A"  # state of a TCP socket in /proc/net/tcp
 
@@ -33,6 +33,7 @@ class Port:
     protocol: str  # tcp or udp
     used_for: str
     ours: bool = True  # a link of ours wants to open it; the others belong to other programs
+    client: bool = False  # a ground station may hold it: it hears the autopilot there
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,13 @@ def ports() -> list[Port]:
     for i in range(INSTANCES):
         found += [
             Port(4560 + i, "tcp", f"PX4 {i}, simulator link"),
-            Port(14540 + i, "udp", f"PX4 {i}, pilot"),
+            Port(14540 + i, "udp", f"PX4 {i}, our ground station, or MAVSDK with --pilot none"),
+            Port(13280 + i, "udp", f"PX4 {i}, our ground station with --pilot none"),
             Port(14580 + i, "udp", f"PX4 {i} itself", ours=False),
             Port(18570 + i, "udp", f"PX4 {i} itself, ground station link", ours=False),
             Port(9002 + 10 * i, "udp", f"ArduPilot {i}, simulator link"),
-            Port(5760 + 10 * i, "tcp", f"ArduPilot {i} itself", ours=False),
+            Port(5760 + 10 * i, "tcp", f"ArduPilot {i} itself, for clients with --pilot none", ours=False),
+            Port(14550 + 10 * i, "udp", f"ground station of {'PX4 and ' if i == 0 else ''}ArduPilot {i}", client=True),
         ]
     return found
 
@@ -99,9 +102,6 @@ def examine(proc: Path = Path("/proc")) -> list[Finding]:
     free = [port for port in ports() if (port.protocol, port.number) not in busy]
     findings += [_busy(port, busy[port.protocol, port.number]) for port in ports() if port not in free]
     findings.append(Finding("free ports", True, ", ".join(f"{port.protocol} {port.number}" for port in free)))
-    station = busy.get(("udp", 14550), [])
-    text = f"{station[0]} listens" if station else "nobody listens; it is not needed"
-    findings.append(Finding("ground station (udp 14550)", True, text))
     return findings
 
 
@@ -159,6 +159,8 @@ def _postgres() -> Finding:
 
 def _busy(port: Port, held_by: list[Holder]) -> Finding:
     who = ", ".join(map(str, held_by))
+    if port.client:
+        return Finding(f"{port.protocol} {port.number}", True, f"{who} listens ({port.used_for})")
     cure = "end it, or use another instance" if port.ours else "an autopilot is running already; end it"
     return Finding(f"{port.protocol} {port.number}", False, f"busy ({port.used_for}): {who}", cure)
 

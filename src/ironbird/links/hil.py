@@ -203,9 +203,14 @@ class Messages:
         return inertial, turn
 
     @property
-    def gyro_silent(self) -> bool:
-        """Whether no gyroscope has given a sample in this step."""
-        return bool(self._inertial.silent)
+    def silent_gyros(self) -> int:
+        """Gyroscopes that have given no sample in this step."""
+        return int(self._inertial.silent)
+
+    @property
+    def gyros(self) -> int:
+        """All of them."""
+        return len(self._imus)
 
     def add(self, now_us: int) -> None:
         """Stage all that is new, HIL_SENSOR of id 0 first: that is PX4's clock."""

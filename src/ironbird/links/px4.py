@@ -4,10 +4,11 @@ We are the server; PX4 connects, and each HIL_SENSOR of id 0 sets its clock and 
 one HIL_ACTUATOR_CONTROLS of the same time. An answer acts one step after its sensors were read, as on a board and as
 with the reference autopilot: PX4 works on a step while the vehicle takes the next.
 Time. Before the first answer, and while none is owed (PX4's rovers are mute until they are armed), steps are paced by
-the wall clock. Then a step waits for its answer up to `answer_s`, and goes on without it: the step counts as late. A
-PX4 that owes an answer and is silent for `patience_s` ends the run with an error, unless no gyroscope has given a
-sample: PX4 gives no outputs without one, and a fault must not stop the clock. Steps are as often as PX4 answers: rovers
-control at 100 Hz, others with each sample of the gyroscope.
+the wall clock. Then a step waits for its answer, and goes on without it: the step counts as late. Time stands for
+`hold_s` as long as all gyroscopes give samples, so a stopped PX4 does not let the vehicle fall; with one silent, for
+`answer_s`. A PX4 that owes an answer and is silent for `patience_s` ends the run with an error, unless no gyroscope has
+given a sample: PX4 gives no outputs without one, and a fault must not stop the clock. Steps are as often as PX4
+answers: rovers control at 100 Hz, others with each sample of the gyroscope.
 The battery goes another way (`px4_battery`). Not sent: the rotors' speeds, for which PX4 has no message.
 """
 
@@ -47,14 +48,15 @@ class Px4(ControlSystem):
     def __init__(
         self, process: Px4Process | None = None, *, airframe: Airframe | None = None,
         params: Mapping[str, float] | None = None, instance: int | None = None, patience_s: float = 10.0,
-        connect_s: float = 60.0, answer_s: float = 0.05,
+        connect_s: float = 60.0, answer_s: float = 0.05, hold_s: float = 1.0,
     ) -> None:  # fmt: skip
         super().__init__()
         self.process = process
         self.airframe = airframe
         self.params = dict(params or {})
         self.instance = instance
-        self.patience_s, self.connect_s, self.answer_s = patience_s, connect_s, answer_s
+        self.patience_s, self.connect_s = patience_s, connect_s
+        self.answer_s, self.hold_s = answer_s, min(hold_s, patience_s)
         self.armed = False
         self.sticks: Sequence[int] = ()  # microseconds of up to 18 channels, sent as RC_CHANNELS if there are any
         self.controls: tuple[float, ...] = (0.0,) * 16
@@ -132,7 +134,7 @@ class Px4(ControlSystem):
 
         The new ones are packed before the answer comes, so that PX4 does not wait for us.
         """
-        now_us, mute = rig.time_us, self._messages.gyro_silent
+        now_us, silent = rig.time_us, self._messages.silent_gyros
         self._messages.add(now_us)
         if self.sticks and rig.time_s >= self._sticks_at:
             self._sticks_at = rig.time_s + STICKS_S
@@ -140,20 +142,24 @@ class Px4(ControlSystem):
             self._packer.add(mavlink.RC_CHANNELS, now_us // 1000, *values, len(self.sticks), 255)
         frames = self._packer.take()
         if self._asked_us >= 0:
-            self._collect(rig, mute)
+            self._collect(rig, silent)
         self._asked_us = now_us
         self._send(rig, frames)
         self._outputs.place(rig, self.controls, self.armed, rig.time_s - self._armed_at)
         if self._battery is not None:
             self._battery.poll(rig.time_s)
 
-    def _collect(self, rig: Rig, mute: bool) -> None:
-        """Wait for the answer, or for the moment of the next step where none is owed; `mute` without gyroscopes."""
+    def _collect(self, rig: Rig, silent: int) -> None:
+        """Wait for the answer, or for the moment of the next step where none is owed.
+
+        With all gyroscopes there, PX4 has what it needs, and time stands for `hold_s`. With one `silent`, it may be
+        waiting for the time after which it takes another.
+        """
         if self._waiting:
-            if self._receive(rig, self.answer_s):
+            if self._receive(rig, self.answer_s if silent else self.hold_s):
                 self._late_steps = 0
             else:
-                self._late(rig, mute)
+                self._late(rig, silent)
             self._paced_at = time.perf_counter()
         else:
             step_s = self.step_ticks * rig.state.model.step_s
@@ -161,9 +167,9 @@ class Px4(ControlSystem):
             answered = self._receive(rig, self._paced_at - time.perf_counter())
             self._waiting = answered and self._speaks
             if not answered:
-                self._look_for_silence(rig, mute)
+                self._look_for_silence(rig, silent)
 
-    def _late(self, rig: Rig, mute: bool) -> None:
+    def _late(self, rig: Rig, silent: int) -> None:
         self.traffic.late += 1
         self._late_steps += 1
         if not self._speaks:
@@ -172,7 +178,7 @@ class Px4(ControlSystem):
             self._waiting = False
             self._late_steps = 0
             self.note(rig, "link", f"PX4 has not answered {GIVE_UP} steps: on by the wall clock")
-        self._look_for_silence(rig, mute)
+        self._look_for_silence(rig, silent)
 
     @property
     def _speaks(self) -> bool:
@@ -180,12 +186,12 @@ class Px4(ControlSystem):
         assert self.airframe is not None
         return self.armed or not self.airframe.mute
 
-    def _look_for_silence(self, rig: Rig, mute: bool) -> None:
+    def _look_for_silence(self, rig: Rig, silent: int) -> None:
         """An error if PX4 should have answered and has not for too long."""
         if self.process is not None:
             self.process.check(self.where(rig))
         now = time.perf_counter()
-        if mute:
+        if silent == self._messages.gyros:  # PX4 gives no outputs without any
             self._heard_at = now
         waited = now - self._heard_at
         patience = self.patience_s if self._answered else self.connect_s

@@ -373,3 +373,16 @@ def test_replies_between_two_steps_repeat_the_samples_and_move_the_position(
     meanwhile(system, rig, four_frames)
     assert [reply["timestamp"] for reply in got[4:]] == pytest.approx([0.008, 0.009, 0.010, 0.011])
     assert sitl.replies_waiting() == 0
+
+
+def test_ardupilots_clock_keeps_our_pace(rig: Rig) -> None:
+    """ArduPilot cuts the difference of two times to whole microseconds: none may be just below 1000."""
+    text = StateText(rig)
+    for first in (1, 64_000, 599_000):
+        lines = [text.text(ahead) for ahead in range(first, first + 1000)]
+        times = [json.loads(line)["timestamp"] for line in lines]
+        clock_us = first * 1000
+        for before, now in itertools.pairwise(times):
+            clock_us = int(clock_us + (now - before) * 1.0e6)  # as `time_now_us += deltat * 1.0e6` does
+        assert clock_us == (first + 999) * 1000
+        assert times[-1] == pytest.approx((first + 999) * 1e-3, abs=1e-6)

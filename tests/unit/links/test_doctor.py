@@ -58,6 +58,15 @@ def test_a_port_that_we_hold_is_found_with_our_own_process(monkeypatch: pytest.M
     assert f"process {os.getpid()} " in finding.text and not finding.good
 
 
+def test_a_ground_station_that_listens_is_no_fault_and_its_port_is_named_when_free(tmp_path: Path) -> None:
+    (tmp_path / "net").mkdir()
+    (tmp_path / "net" / "udp").write_text(UDP.replace(":38CC", ":38D6"))  # 14550
+    found = {f.name: f for f in examine(tmp_path)}
+    assert found["udp 14550"].good and "listens (ground station of PX4 and ArduPilot 0)" in found["udp 14550"].text
+    free = found["free ports"].text.split(", ")
+    assert {"tcp 5760", "udp 14540", "udp 13280", "udp 14560"} <= set(free) and "udp 14550" not in free
+
+
 def test_programs_are_found_with_their_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(tmp_path / "px4" / "bin" / "px4", b"x\0v1.6.10-rc1\0v1.17.0\0y")
     (tmp_path / "px4" / "etc" / "init.d-posix").mkdir(parents=True)
@@ -71,6 +80,7 @@ def test_programs_are_found_with_their_versions(tmp_path: Path, monkeypatch: pyt
 
     assert found["PX4"].good and found["PX4"].text.endswith("version v1.17.0")
     assert found["ArduPilot copter"].text.endswith("version V4.7.0")
+    assert not found["ArduPilot copter-heli"].good and "./waf heli" in found["ArduPilot copter-heli"].cure
     assert not found["ArduPilot plane"].good and "./waf plane" in found["ArduPilot plane"].cure
     assert not found["browser"].good and "chromium" in found["browser"].cure
     assert found["compiler"].good

@@ -346,3 +346,30 @@ def test_frames_are_found_however_the_stream_is_cut(noise: bytes, ids: list[int]
         frames, rest = split_frames(rest + stream[place : place + cut], {0, 1, 253})
         found += frames
     assert found == [frame for frame, number in zip(sent, ids, strict=True) if number != 242]
+
+
+def test_a_passive_one_says_nothing_and_sees_the_flight_of_another(clock: Clock) -> None:
+    """Arming alone is no flight; the end comes some seconds after the landing, so that others hear of it."""
+    for pilot, played in pair("px4", passive=True, peer_port=14580):
+        for armed, landed, seconds in ((False, 1, 2), (True, 1, 2), (False, 1, 2), (True, 2, 5), (True, 4, 2)):
+            played.armed, played.landed = armed, landed
+            fly(pilot, played, clock, seconds)
+            assert not pilot.finished
+        played.armed, played.landed = False, 1
+        fly(pilot, played, clock, ground.SEEN_S - 1.0)
+        assert not pilot.finished
+        fly(pilot, played, clock, 2.0)
+        assert pilot.finished and played.heard == 0
+        assert [h.text for h in pilot.happenings if h.kind == "armed"] == ["armed", "disarmed"] * 2
+
+
+def test_a_stranger_does_not_draw_the_answers_to_itself(clock: Clock) -> None:
+    for pilot, played in pair("px4"):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            stranger.setblocking(False)
+            for _ in range(20):
+                stranger.sendto(b"\xfd\xff garbage that begins as a long message", pilot._socket.getsockname())
+                fly(pilot, played, clock, 0.5)
+            assert played.beats > 5 and pilot.mode and pilot.armed
+            with pytest.raises(BlockingIOError):
+                stranger.recv(10)

@@ -32,7 +32,7 @@ typedef struct {
     const double *turn; /* R_HB by rows; null if PX4's body axes are ours */
     double accel_limit, gyro_limit;
     double sea_level, exponent, slope, celsius, lapse; /* of the standard atmosphere */
-    int64_t silent;                                    /* no gyroscope had a new sample */
+    int64_t silent;                                    /* gyroscopes without a new sample */
 } ib_inertial;
 
 static int fresh(ib_sensor *s)
@@ -63,7 +63,7 @@ static void put(uint8_t *at, const void *from, int count)
 EXPORT int64_t ib_stage_inertial(ib_inertial *a, uint64_t now_us, uint8_t *stage)
 {
     uint8_t *at = stage;
-    a->silent = 1;
+    a->silent = a->imus;
     for (int64_t n = 0; n < a->imus; n++) {
         ib_imu *imu = &a->imu[n];
         double v[13] = {0};
@@ -74,7 +74,7 @@ EXPORT int64_t ib_stage_inertial(ib_inertial *a, uint64_t now_us, uint8_t *stage
         }
         if (fresh(&imu->gyro)) {
             fields |= GYRO;
-            a->silent = 0;
+            a->silent--;
             turned(a->turn, imu->gyro.value, 1.0, v + 3);
         }
         if (fresh(&imu->mag)) {
