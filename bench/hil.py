@@ -31,9 +31,9 @@ import pyarrow.parquet as parquet
 from ironbird.campaign.external import fly_external
 from ironbird.campaign.mission import Mission
 from ironbird.links import mavlink
-from ironbird.links.cable import Cable
-from ironbird.links.realtime import WallClock
-from ironbird.links.serial_link import HardwareLink, with_sensor_rate
+from ironbird.links.hardware.cable import Cable
+from ironbird.links.hardware.link import HardwareLink, with_sensor_rate
+from ironbird.links.hardware.realtime import WallClock
 from ironbird.links.standin import Px4Side, ReferenceAutopilot
 from ironbird.vehicles.load import load_vehicle
 
@@ -137,7 +137,7 @@ def over_the_line(settings: dict[str, Any], options: argparse.Namespace, folder:
         return started[-1]
 
     try:
-        line = start(sys.executable, "-m", "ironbird.links.serial_wire", str(options.baud))
+        line = start(sys.executable, "-m", "ironbird.links.hardware.serial_wire", str(options.baud))
         assert line.stdin is not None and line.stdout is not None
         near, far = line.stdout.readline().split()
         board = start(*ironbird, "autopilot", "--serial", far, "--baud", str(options.baud), "--mission", str(mission))

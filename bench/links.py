@@ -27,11 +27,11 @@ from typing import Any
 
 from pymavlink.dialects.v20 import common
 
-from ironbird.links.hil import Messages, Outputs, Wire
 from ironbird.links.mavlink import HIL_ACTUATOR_CONTROLS, HIL_SENSOR, Packer, Parser
-from ironbird.links.px4 import Px4
-from ironbird.links.px4_airframes import airframe_of
-from ironbird.links.px4_process import Px4Process, find_px4, free_instance
+from ironbird.links.px4.airframes import airframe_of
+from ironbird.links.px4.link import Px4
+from ironbird.links.px4.messages import Messages, Outputs, Wire
+from ironbird.links.px4.process import Px4Process, find_px4, free_instance
 from ironbird.links.rig import make_rig
 
 EXCHANGES = 2000

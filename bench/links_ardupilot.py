@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ironbird.links.ardupilot import RATE_HZ, ArduPilot
-from ironbird.links.ardupilot_process import ArduPilotProcess
+from ironbird.links.ardupilot.link import RATE_HZ, ArduPilot
+from ironbird.links.ardupilot.process import ArduPilotProcess
 from ironbird.links.rig import Rig, make_rig
 
 WARM_UP_S = 10.0  # of simulation time: ArduPilot is up and its estimator runs

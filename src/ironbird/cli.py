@@ -381,7 +381,7 @@ def autopilot(
     """
     from ironbird.campaign.mission import load_mission
     from ironbird.links import standin
-    from ironbird.links.cable import DatagramCable, SerialCable
+    from ironbird.links.hardware.cable import DatagramCable, SerialCable
     from ironbird.vehicles.load import load_vehicle
 
     try:

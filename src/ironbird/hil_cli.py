@@ -23,7 +23,7 @@ from ironbird.links_cli import (
 )
 
 if TYPE_CHECKING:
-    from ironbird.links.cable import Cable, Load
+    from ironbird.links.hardware.cable import Cable, Load
 
 EXIT_CODES = {"pass": 0, "fail": 1, "error": 2, "void": 3}
 INTERRUPTED = 130
@@ -78,8 +78,8 @@ def hil(
 
     Example: ironbird hil --port /dev/ttyACM0 --vehicle quad_f450 --wind 5,270 --until 120
 
-    Without a board: 'python -m ironbird.links.serial_wire' makes a serial line with two ends, 'ironbird autopilot
-    --serial END' is a board on the one end, 'ironbird hil --port END' the bench on the other.
+    Without a board: 'python -m ironbird.links.hardware.serial_wire' makes a serial line with two ends, 'ironbird
+    autopilot --serial END' is a board on the one end, 'ironbird hil --port END' the bench on the other.
     """
     from ironbird.campaign.hil import Bench, HilOrder
 
@@ -115,7 +115,7 @@ def hil(
 
 
 def _write_params(vehicle: str, path: Path) -> None:
-    from ironbird.links.board_params import board_params
+    from ironbird.links.hardware.board_params import board_params
     from ironbird.vehicles.load import load_vehicle
 
     try:
@@ -129,7 +129,7 @@ def _write_params(vehicle: str, path: Path) -> None:
 
 def _cable(port: str | None, baud: int, udp: int | None, host: str) -> tuple[Cable, str]:
     """The cable, and how it was asked for."""
-    from ironbird.links.cable import DatagramCable, SerialCable, ports
+    from ironbird.links.hardware.cable import DatagramCable, SerialCable, ports
 
     if (port is None) == (udp is None):
         there = ", ".join(ports()) or "no serial port that looks like a board"

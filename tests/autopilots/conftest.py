@@ -13,8 +13,8 @@ import pytest
 from belongings import MARK, Belongings
 
 from ironbird.errors import LinkError
-from ironbird.links.ardupilot_process import find_program
-from ironbird.links.px4_process import find_px4
+from ironbird.links.ardupilot.process import find_program
+from ironbird.links.px4.process import find_px4
 
 
 @pytest.fixture(params=["px4", "ardupilot"])

@@ -18,9 +18,9 @@ from ironbird.campaign.sitl import Order, fly_sitl
 from ironbird.compiler.compiled import compile_model
 from ironbird.errors import LinkError
 from ironbird.faults.catalog import parse_fault
-from ironbird.links.ardupilot import ArduPilot
-from ironbird.links.ardupilot_channels import wire
-from ironbird.links.ardupilot_process import ArduPilotProcess, find_program
+from ironbird.links.ardupilot.channels import wire
+from ironbird.links.ardupilot.link import ArduPilot
+from ironbird.links.ardupilot.process import ArduPilotProcess, find_program
 from ironbird.links.ground import Pilot
 from ironbird.links.plan_file import (
     LAND,

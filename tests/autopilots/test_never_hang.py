@@ -22,12 +22,12 @@ from belongings import Belongings, wait_for
 from ironbird.campaign.external import fly_external
 from ironbird.campaign.flight import Flight
 from ironbird.errors import LinkError
-from ironbird.links import px4_process
-from ironbird.links.ardupilot import ArduPilot
-from ironbird.links.ardupilot_process import ArduPilotProcess
+from ironbird.links.ardupilot.link import ArduPilot
+from ironbird.links.ardupilot.process import ArduPilotProcess
 from ironbird.links.ground import Pilot
-from ironbird.links.px4 import Px4
-from ironbird.links.px4_process import PILOT_PORT, Px4Process, free_instance
+from ironbird.links.px4 import process as px4_process
+from ironbird.links.px4.link import Px4
+from ironbird.links.px4.process import PILOT_PORT, Px4Process, free_instance
 from ironbird.links.rig import Rig, make_rig
 
 pytestmark = pytest.mark.autopilot

@@ -13,7 +13,7 @@ import pytest
 from ironbird.campaign.flight import Flight
 from ironbird.campaign.sitl import Order, fly_sitl
 from ironbird.errors import LinkError
-from ironbird.links.px4_process import VARIABLE, free_instance, px4_runs
+from ironbird.links.px4.process import VARIABLE, free_instance, px4_runs
 
 pytestmark = [
     pytest.mark.autopilot,

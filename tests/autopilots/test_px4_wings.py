@@ -14,8 +14,8 @@ import pytest
 from ironbird.campaign.flight import Flight, Wind
 from ironbird.campaign.sitl import Order, fly_sitl
 from ironbird.errors import LinkError
-from ironbird.links.px4_airframes import airframe_of
-from ironbird.links.px4_process import VARIABLE
+from ironbird.links.px4.airframes import airframe_of
+from ironbird.links.px4.process import VARIABLE
 from ironbird.vehicles.load import load_vehicle, vehicle_ids
 
 pytestmark = [

@@ -24,7 +24,7 @@ from ironbird.campaign.flight import Flight, fly
 from ironbird.cli import app
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import CaseError, UnknownNameError
-from ironbird.links.px4_process import SIMULATOR_PORT
+from ironbird.links.px4.process import SIMULATOR_PORT
 
 UNTIL_S = 6.0
 CASE = """

@@ -24,10 +24,10 @@ from ironbird.cli import app
 from ironbird.errors import LinkError
 from ironbird.links import mavlink
 from ironbird.links import standin as module
-from ironbird.links.ardupilot import ArduPilot
-from ironbird.links.px4 import Px4
+from ironbird.links.ardupilot.link import ArduPilot
+from ironbird.links.hardware.link import HardwareLink
+from ironbird.links.px4.link import Px4
 from ironbird.links.rig import Rig, make_rig
-from ironbird.links.serial_link import HardwareLink
 from ironbird.links.standin import (
     ArduPilotSide,
     Px4Side,

@@ -16,12 +16,12 @@ from ironbird.campaign.mission import ON_BOARD, Mission
 from ironbird.campaign.sitl import KINDS, plan_of
 from ironbird.campaign.verdict import ERROR, FAIL, PASS, VOID
 from ironbird.errors import LinkError
-from ironbird.links.bridge import Bridge
-from ironbird.links.cable import Cable
 from ironbird.links.ground import Pilot
-from ironbird.links.realtime import WallClock
+from ironbird.links.hardware.bridge import Bridge
+from ironbird.links.hardware.cable import Cable
+from ironbird.links.hardware.link import CONTROL_HZ, SENSOR_HZ, Figures, HardwareLink, with_sensor_rate
+from ironbird.links.hardware.realtime import WallClock
 from ironbird.links.rig import Rig
-from ironbird.links.serial_link import CONTROL_HZ, SENSOR_HZ, Figures, HardwareLink, with_sensor_rate
 from ironbird.links.system import Happening
 from ironbird.model.signal import Number
 from ironbird.vehicles.load import load_vehicle

@@ -16,7 +16,7 @@ from ironbird.faults.catalog import parse_fault
 from ironbird.links.ground import Pilot
 from ironbird.links.plan_file import Approach, Kind, LocalItem, PlanItem, from_mission, load_plan
 from ironbird.links.process import free_tcp_port
-from ironbird.links.sticks import StickPilot
+from ironbird.links.px4.sticks import StickPilot
 from ironbird.links.system import ControlSystem
 from ironbird.model.signal import Number
 from ironbird.vehicles.load import Vehicle, load_vehicle
@@ -120,8 +120,8 @@ def plan_of(vehicle: Vehicle, given: str | Mission | None, kind: Kind) -> tuple[
 def _px4(
     order: Order, vehicle: Vehicle, kind: Kind, plan: Sequence[PlanItem], keep: Path | None
 ) -> tuple[ControlSystem, Pilot, str]:
-    from ironbird.links.px4 import Px4
-    from ironbird.links.px4_process import LISTENER_PORT, PILOT_PORT, Px4Process, free_instance
+    from ironbird.links.px4.link import Px4
+    from ironbird.links.px4.process import LISTENER_PORT, PILOT_PORT, Px4Process, free_instance
 
     watch = order.pilot == "none"
     instance = order.instance
@@ -147,8 +147,8 @@ def _px4(
 def _ardupilot(
     order: Order, vehicle: Vehicle, kind: Kind, plan: Sequence[PlanItem], keep: Path | None
 ) -> tuple[ControlSystem, Pilot, str]:
-    from ironbird.links.ardupilot import ArduPilot
-    from ironbird.links.ardupilot_process import ArduPilotProcess
+    from ironbird.links.ardupilot.link import ArduPilot
+    from ironbird.links.ardupilot.process import ArduPilotProcess
 
     watch = order.pilot == "none"
     ground = GROUND_PORT + PORT_STEP * (order.instance or 0)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ironbird.errors import LinkError
-from ironbird.links.dataflash import Table, read_dataflash
+from ironbird.links.ardupilot.dataflash import Table, read_dataflash
 from ironbird.links.geodesy import Place, to_local
 from ironbird.links.ground import ARDUPILOT_MODES
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from ironbird.compiler import native
 from ironbird.errors import IronbirdError, LinkError
-from ironbird.links.ardupilot_process import find_program
-from ironbird.links.px4_process import find_px4
+from ironbird.links.ardupilot.process import find_program
+from ironbird.links.px4.process import find_px4
 
 # From 1.10 on; PX4 carries texts of older versions for a test of itself
 PX4_VERSION = re.compile(rb"(?<=\0)(v1\.\d{2}\.\d{1,2}(?:-[0-9A-Za-z.\-]{1,40})?)\0")

@@ -28,11 +28,11 @@ from ironbird.blocks.sensors.barometer import altitude_of
 from ironbird.compiler.compiled import compile_model
 from ironbird.errors import LinkError
 from ironbird.links import mavlink
-from ironbird.links.ardupilot_channels import SCALES, wire
-from ironbird.links.cable import Cable
+from ironbird.links.ardupilot.channels import SCALES, wire
 from ironbird.links.geodesy import to_local
-from ironbird.links.px4_airframes import airframe_of
-from ironbird.links.realtime import WallClock, undisturbed
+from ironbird.links.hardware.cable import Cable
+from ironbird.links.hardware.realtime import WallClock, undisturbed
+from ironbird.links.px4.airframes import airframe_of
 from ironbird.model.signal import Number
 from ironbird.runtime.state import start
 from ironbird.runtime.stepper import Stepper

@@ -7,7 +7,7 @@ import pytest
 
 from ironbird.blocks.actuators.swash_plate import mixing
 from ironbird.errors import LinkError
-from ironbird.links.ardupilot_channels import (
+from ironbird.links.ardupilot.channels import (
     AILERON,
     ELEVATOR,
     ELEVON_LEFT,
@@ -24,7 +24,7 @@ from ironbird.links.ardupilot_channels import (
     motor_function,
     wire,
 )
-from ironbird.links.ardupilot_params import Params, vehicle_params
+from ironbird.links.ardupilot.params import Params, vehicle_params
 from ironbird.links.rig import Rig, make_rig
 from ironbird.vehicles.load import load_spec
 from ironbird.vehicles.templates.helicopter import HelicopterSpec

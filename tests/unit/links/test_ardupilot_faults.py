@@ -14,8 +14,8 @@ from pymavlink.dialects.v20 import ardupilotmega as mavlink
 from ironbird.errors import LinkError
 from ironbird.faults.catalog import FAULTS, parse_fault
 from ironbird.faults.sensor import SIGNALS
-from ironbird.links import ardupilot_faults
-from ironbird.links.ardupilot_faults import (
+from ironbird.links.ardupilot import faults as ardupilot_faults
+from ironbird.links.ardupilot.faults import (
     PLANS,
     FaultDriver,
     Moment,

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from ironbird.errors import LinkError
-from ironbird.links import ardupilot
-from ironbird.links.ardupilot import ArduPilot, StateText
+from ironbird.links.ardupilot import link as ardupilot
+from ironbird.links.ardupilot.link import ArduPilot, StateText
 from ironbird.links.rig import Rig, attach, make_rig
 from ironbird.runtime.events import ParamEvent
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ironbird.errors import LinkError
-from ironbird.links.ardupilot_channels import wire
-from ironbird.links.ardupilot_params import (
+from ironbird.links.ardupilot.channels import wire
+from ironbird.links.ardupilot.params import (
     NAME,
     SPIN_MAX,
     SPIN_MIN,

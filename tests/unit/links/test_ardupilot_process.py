@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from ironbird.errors import LinkError
-from ironbird.links.ardupilot import ArduPilot
-from ironbird.links.ardupilot_process import VARIABLE, ArduPilotProcess, find_program
+from ironbird.links.ardupilot.link import ArduPilot
+from ironbird.links.ardupilot.process import VARIABLE, ArduPilotProcess, find_program
 from ironbird.links.rig import make_rig
 from ironbird.vehicles.spec import Home
 
@@ -123,7 +123,7 @@ def test_the_process_dies_with_us_even_if_we_are_killed(programs: Path, tmp_path
     put(programs)
     script = (
         "import os, signal\n"
-        "from ironbird.links.ardupilot_process import ArduPilotProcess\n"
+        "from ironbird.links.ardupilot.process import ArduPilotProcess\n"
         "from ironbird.vehicles.spec import Home\n"
         "p = ArduPilotProcess()\n"
         "p.start('arducopter', '', home=Home(), physics_port=9, rate_hz=1000)\n"

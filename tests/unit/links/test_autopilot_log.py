@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pymavlink.DFReader import DFReader_binary
 
 from ironbird.errors import LinkError
+from ironbird.links.ardupilot.dataflash import read_dataflash
 from ironbird.links.autopilot_log import AutopilotLog, read_autopilot_log
-from ironbird.links.dataflash import read_dataflash
 from ironbird.vehicles.spec import Home
 
 HOME = Home(latitude_deg=40.1540302, longitude_deg=116.2593683, height_m=41.526)

@@ -12,9 +12,9 @@ from ironbird.campaign.flight import inject
 from ironbird.compiler.compiled import compile_model
 from ironbird.errors import LinkError
 from ironbird.faults.catalog import parse_fault
-from ironbird.links.hil import Messages
 from ironbird.links.mavlink import Packer
-from ironbird.links.px4_airframes import airframe_of
+from ironbird.links.px4.airframes import airframe_of
+from ironbird.links.px4.messages import Messages
 from ironbird.links.rig import Rig, attach, make_rig
 from ironbird.runtime.state import start
 from ironbird.vehicles.load import load_vehicle

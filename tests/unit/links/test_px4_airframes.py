@@ -9,7 +9,9 @@ import pytest
 
 from ironbird.dynamics import level_trim
 from ironbird.errors import LinkError
-from ironbird.links.px4_airframes import Airframe, airframe_of, authority, hover_thrust, number, thrust_factor
+from ironbird.links.px4.airframe import Airframe, number
+from ironbird.links.px4.airframes import airframe_of
+from ironbird.links.px4.rotors import authority, hover_thrust, thrust_factor
 from ironbird.vehicles.load import load_vehicle, vehicle_ids
 from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
 from ironbird.vehicles.templates.multicopter import MotorTable, MulticopterSpec

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from pymavlink.dialects.v20 import common
 
-from ironbird.links import px4_battery
-from ironbird.links.px4_airframes import airframe_of
-from ironbird.links.px4_battery import SmartBattery, has_battery, left
+from ironbird.links.px4 import battery as px4_battery
+from ironbird.links.px4.airframes import airframe_of
+from ironbird.links.px4.battery import SmartBattery, has_battery, left
 from ironbird.links.rig import Rig, make_rig
 from ironbird.vehicles.load import load_vehicle
 

@@ -15,10 +15,10 @@ from pymavlink.dialects.v20 import common
 from scipy.spatial.transform import Rotation
 
 from ironbird.errors import LinkError
-from ironbird.links import px4_process
-from ironbird.links.hil import ACCEL_LIMIT, quaternion_of, times, turned
-from ironbird.links.px4 import Px4
-from ironbird.links.px4_process import find_px4, open_port
+from ironbird.links.px4 import process as px4_process
+from ironbird.links.px4.link import Px4
+from ironbird.links.px4.messages import ACCEL_LIMIT, quaternion_of, times, turned
+from ironbird.links.px4.process import find_px4, open_port
 from ironbird.links.rig import Rig, make_rig
 
 PORT = 4560

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from ironbird.errors import LinkError
-from ironbird.links import px4_process
-from ironbird.links.px4 import Px4
-from ironbird.links.px4_airframes import AUTOSTART, airframe_of
-from ironbird.links.px4_process import Px4Process, find_px4, open_port, px4_runs
+from ironbird.links.px4 import process as px4_process
+from ironbird.links.px4.airframe import AUTOSTART
+from ironbird.links.px4.airframes import airframe_of
+from ironbird.links.px4.link import Px4
+from ironbird.links.px4.process import Px4Process, find_px4, open_port, px4_runs
 from ironbird.links.rig import make_rig
 from ironbird.vehicles.load import load_vehicle
 
@@ -106,8 +107,8 @@ def test_it_dies_with_us(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     program = textwrap.dedent(f"""
         import time
-        from ironbird.links.px4_airframes import airframe_of
-        from ironbird.links.px4_process import Px4Process
+        from ironbird.links.px4.airframes import airframe_of
+        from ironbird.links.px4.process import Px4Process
         from ironbird.vehicles.load import load_vehicle
         Px4Process({str(build)!r}).start(airframe_of(load_vehicle("quad_f450", control="external")), "F450", 9)
         time.sleep(300)

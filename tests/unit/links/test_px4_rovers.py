@@ -9,10 +9,10 @@ import pytest
 from px4_like import Px4Like
 
 from ironbird.errors import LinkError
-from ironbird.links import px4_process
-from ironbird.links.hil import Outputs
-from ironbird.links.px4 import Px4
-from ironbird.links.px4_airframes import airframe_of
+from ironbird.links.px4 import process as px4_process
+from ironbird.links.px4.airframes import airframe_of
+from ironbird.links.px4.link import Px4
+from ironbird.links.px4.messages import Outputs
 from ironbird.links.rig import make_rig
 
 PORT = 4560

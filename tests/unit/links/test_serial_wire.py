@@ -9,7 +9,7 @@ import tty
 
 import pytest
 
-from ironbird.links.serial_wire import BUFFER, PIECE, OneWay, relay
+from ironbird.links.hardware.serial_wire import BUFFER, PIECE, OneWay, relay
 
 
 def test_bytes_arrive_one_behind_the_other_at_ten_bits_each() -> None:

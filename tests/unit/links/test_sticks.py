@@ -12,7 +12,7 @@ from pymavlink.dialects.v20 import common
 from ironbird.errors import LinkError
 from ironbird.links.geodesy import to_geodetic
 from ironbird.links.plan_file import CHANGE_SPEED, LAND, WAYPOINT, PlanItem
-from ironbird.links.sticks import StickPilot
+from ironbird.links.px4.sticks import StickPilot
 from ironbird.vehicles.load import load_vehicle
 from ironbird.vehicles.templates.underwater import UnderwaterSpec
 

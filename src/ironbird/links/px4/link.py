@@ -9,7 +9,7 @@ the wall clock. Then a step waits for its answer, and goes on without it: the st
 `answer_s`. A PX4 that owes an answer and is silent for `patience_s` ends the run with an error, unless no gyroscope has
 given a sample: PX4 gives no outputs without one, and a fault must not stop the clock. Steps are as often as PX4
 answers: rovers control at 100 Hz, others with each sample of the gyroscope.
-The battery goes another way (`px4_battery`). Not sent: the rotors' speeds, for which PX4 has no message.
+The battery goes another way (`battery.py`). Not sent: the rotors' speeds, for which PX4 has no message.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from collections.abc import Mapping, Sequence
 
 from ironbird.errors import LinkError
 from ironbird.links import mavlink
-from ironbird.links.hil import ARMED, Messages, Outputs, Wire
 from ironbird.links.mavlink import Packer
-from ironbird.links.px4_airframes import Airframe, airframe_of
-from ironbird.links.px4_battery import SmartBattery, has_battery
-from ironbird.links.px4_process import PILOT_PORT, SIMULATOR_PORT, Px4Process, open_port
+from ironbird.links.px4.airframe import Airframe
+from ironbird.links.px4.airframes import airframe_of
+from ironbird.links.px4.battery import SmartBattery, has_battery
+from ironbird.links.px4.messages import ARMED, Messages, Outputs, Wire
+from ironbird.links.px4.process import PILOT_PORT, SIMULATOR_PORT, Px4Process, open_port
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem
 

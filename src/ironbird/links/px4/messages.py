@@ -21,11 +21,11 @@ from ironbird.errors import LinkError
 from ironbird.links import mavlink
 from ironbird.links.geodesy import to_geodetic
 from ironbird.links.mavlink import CRC_EXTRA, Packer
-from ironbird.links.odometry import Odometry
-from ironbird.links.px4_airframes import Airframe, Governor
+from ironbird.links.px4.airframe import Airframe, Governor
+from ironbird.links.px4.odometry import Odometry
 from ironbird.links.rig import Receiver, Rig, Sensor
 
-SOURCE = mavlink.SOURCE.with_name("ib_hil.c")
+SOURCE = mavlink.SOURCE.with_name("ib_px4.c")
 # Id 0 goes through 16 bits in PX4: outside, the conversion wraps round
 ACCEL_LIMIT, GYRO_LIMIT = 9.80665 / 2048 * 32767, math.radians(2000) / 32768 * 32767
 MOST_IMUS, MOST_MAGNETOMETERS, MOST_RECEIVERS = 3, 2, 3
@@ -49,7 +49,7 @@ class _Imu(ctypes.Structure):
 
 
 class _Inertial(ctypes.Structure):
-    """`ib_inertial` of c/ib_hil.c."""
+    """`ib_inertial` of c/ib_px4.c."""
 
     _fields_ = [
         ("imus", ctypes.c_int64), ("imu", _Imu * MOST_IMUS), ("baro", _Sensor), ("airspeed", _Sensor),
@@ -60,7 +60,7 @@ class _Inertial(ctypes.Structure):
 
 
 class _Wire(ctypes.Structure):
-    """`ib_wire` of c/ib_hil.c."""
+    """`ib_wire` of c/ib_px4.c."""
 
     _fields_ = [
         ("recv", ctypes.c_void_p), ("poll", ctypes.c_void_p), ("clock", ctypes.c_void_p),

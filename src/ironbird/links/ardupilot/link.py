@@ -21,14 +21,14 @@ import numpy as np
 from ironbird.compiler import native
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
-from ironbird.links.ardupilot_channels import SCALES, Wiring, wire
-from ironbird.links.ardupilot_faults import FaultDriver
-from ironbird.links.ardupilot_params import params_for
-from ironbird.links.ardupilot_process import ArduPilotProcess
+from ironbird.links.ardupilot.channels import SCALES, Wiring, wire
+from ironbird.links.ardupilot.faults import FaultDriver
+from ironbird.links.ardupilot.params import params_for
+from ironbird.links.ardupilot.process import ArduPilotProcess
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem
 
-SOURCE = Path(__file__).parent / "c" / "ib_ardupilot.c"
+SOURCE = Path(__file__).parents[1] / "c" / "ib_ardupilot.c"
 FIRST_PORT, PORT_STEP = 9002, 10
 HEAD = struct.Struct("<HHI")  # magic, frame rate, frame count
 PACKETS = {18458: struct.Struct("<16H"), 29569: struct.Struct("<32H")}

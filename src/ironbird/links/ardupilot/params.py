@@ -17,7 +17,7 @@ import numpy as np
 from ironbird.blocks.estimators.battery_gauge import EMPTY_CELL_V, SAFE_CELL_V
 from ironbird.blocks.forces.main_rotor import FLAP_LAG
 from ironbird.errors import LinkError
-from ironbird.links.ardupilot_channels import ELEVON_LEFT, ELEVON_RIGHT, HELI_TAIL, Wiring, wire
+from ironbird.links.ardupilot.channels import ELEVON_LEFT, ELEVON_RIGHT, HELI_TAIL, Wiring, wire
 from ironbird.vehicles.spec import VehicleSpec
 from ironbird.vehicles.templates.car import CarSpec
 from ironbird.vehicles.templates.fixed_wing import FixedWingSpec

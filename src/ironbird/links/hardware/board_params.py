@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ironbird.links.px4_airframes import airframe_of, number
+from ironbird.links.px4.airframe import number
+from ironbird.links.px4.airframes import airframe_of
 from ironbird.vehicles.load import Vehicle
 
 INT32, REAL32 = 6, 9  # MAV_PARAM_TYPE

@@ -24,11 +24,11 @@ import numpy as np
 from ironbird.blocks.sensors.gnss import Gnss
 from ironbird.errors import LinkError
 from ironbird.links import mavlink
-from ironbird.links.bridge import ALLOWED_PER_S, Bridge
-from ironbird.links.cable import Cable, Load, load_of
-from ironbird.links.hil import ARMED, Messages, Outputs
-from ironbird.links.px4_airframes import airframe_of
-from ironbird.links.realtime import WallClock, stolen_s, undisturbed
+from ironbird.links.hardware.bridge import ALLOWED_PER_S, Bridge
+from ironbird.links.hardware.cable import Cable, Load, load_of
+from ironbird.links.hardware.realtime import WallClock, stolen_s, undisturbed
+from ironbird.links.px4.airframes import airframe_of
+from ironbird.links.px4.messages import ARMED, Messages, Outputs
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem
 from ironbird.vehicles.load import Vehicle

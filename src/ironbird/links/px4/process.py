@@ -12,7 +12,7 @@ from pathlib import Path
 from ironbird.errors import LinkError
 from ironbird.links.guard import is_locked
 from ironbird.links.process import AutopilotProcess, bind, is_free, is_program, places
-from ironbird.links.px4_airframes import AUTOSTART, Airframe
+from ironbird.links.px4.airframe import AUTOSTART, Airframe
 
 VARIABLE = "IRONBIRD_PX4"  # PX4's build folder, or the program in its `bin`
 INSTANCES = range(10)  # beyond, PX4 sends to one port for all

@@ -3,7 +3,8 @@
 A pseudo-terminal alone has no baud rate. Two of them with this between: bytes leave at ten bits each, one behind the
 other, in both directions at once; behind a full transmit buffer the writer finds no room, as with a real port.
 Not modelled: noise, loss, and the latency of USB.
-`python -m ironbird.links.serial_wire [BAUD]` prints the names of both ends and works until its input ends or Ctrl-C.
+`python -m ironbird.links.hardware.serial_wire [BAUD]` prints the names of both ends and works until its input ends or
+Ctrl-C.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import time
 import tty
 from collections import deque
 
-from ironbird.links.cable import BITS_PER_BYTE, LOOK_S, waiting
-from ironbird.links.realtime import undisturbed
+from ironbird.links.hardware.cable import BITS_PER_BYTE, LOOK_S, waiting
+from ironbird.links.hardware.realtime import undisturbed
 
 BUFFER = 4096  # bytes that wait to be sent, as in a driver
 PIECE = 32  # bytes that are handed on at once

@@ -1,0 +1,1 @@
+"""ArduPilot: its JSON link, channels, parameters, faults, logs and process."""

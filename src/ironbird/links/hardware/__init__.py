@@ -1,0 +1,1 @@
+"""Flight controllers on a cable: serial or UDP, in real time."""

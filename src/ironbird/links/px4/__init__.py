@@ -1,0 +1,1 @@
+"""PX4: its simulator link, airframes, battery and process."""

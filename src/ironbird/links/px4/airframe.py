@@ -1,0 +1,76 @@
+"""What PX4 must know of a vehicle: an airframe, written as a start-up file of PX4 with a value for every parameter.
+
+`param set-default` in a start-up file avoids a trap of overriding parameters by environment variables: a value that
+equals PX4's compiled default is not stored there, and the default of the chosen airframe wins [PX4Sim].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+AUTOSTART = 22450  # free for own airframes
+GRAVITY = 9.80665
+MOTOR, SERVO = 101, 201  # first output functions
+# Set to defaults of their own by PX4's start-up after the airframe was read: these need `param set`
+LATE = ("IMU_INTEG_RATE", "EKF2_GPS_DELAY", "EKF2_MULTI_IMU", "SENS_IMU_MODE", "COM_MODE_ARM_CHK")
+
+Params = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Governor:
+    """A motor controller in speed mode: PX4's rovers command a speed, and steer by what they commanded.
+
+    It drives with `gain_1ps` times what the speed ahead is short of, and brakes where that is against the motion.
+    """
+
+    drive: str  # places
+    brake: str
+    full_mps: float  # the speed of full throttle
+    gain_1ps: float
+    drive_mps2: float  # acceleration by full drive
+    brake_mps2: float
+
+
+@dataclass(frozen=True)
+class Airframe:
+    """What PX4 must know of a vehicle, and where its outputs go."""
+
+    defaults: str  # start-up file of the kind of vehicle: `rc.mc_defaults`
+    channels: tuple[str, ...]  # actuator places of output 1, 2, ...; empty where there is none
+    params: Params
+    rate_hz: int = 250  # steps a second; at no more than this each is answered by one message of controls
+    mute: bool = False  # no controls while disarmed
+    turn: np.ndarray | None = None  # R_HB: PX4's body axes are level in hover
+    water_Papm: float = 0.0  # weight of a metre of water: position and depth go as odometry; 0 in the air
+    parked: tuple[str, ...] = ()  # at 1 while disarmed
+    released: tuple[str, ...] = ()  # at 1 some time after arming
+    release_s: float = 3.0
+    governor: Governor | None = None
+    late: Params = field(default_factory=dict)
+
+    def with_params(self, params: Mapping[str, float]) -> Airframe:
+        """The same with parameters of one's own on top."""
+        late = {name: value for name, value in params.items() if name in LATE}
+        early = {name: value for name, value in params.items() if name not in LATE}
+        return replace(self, params=self.params | early, late=self.late | late)
+
+    def script(self, title: str) -> str:
+        """The airframe as a start-up file of PX4."""
+        lines = ["#!/bin/sh", f"# @name {title}", "", f". ${{R}}etc/init.d/{self.defaults}", ""]
+        lines += [f"param set-default {name} {number(value)}" for name, value in sorted(self.params.items())]
+        lines += [f"param set {name} {number(value)}" for name, value in sorted(self.late.items())]
+        return "\n".join(lines) + "\n"
+
+
+def number(value: float) -> str:
+    """A parameter's value as PX4 reads it: whole numbers without a point."""
+    return str(value) if isinstance(value, int) else f"{value:.9g}" + ("" if value % 1 else ".0")
+
+
+def outputs(channels: Mapping[str, int]) -> Params:
+    """PWM_MAIN_FUNCn for places with their functions, in order."""
+    return {f"PWM_MAIN_FUNC{n}": function for n, function in enumerate(channels.values(), start=1)}
