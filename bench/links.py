@@ -4,9 +4,9 @@
 
 Prints JSON. `exchange_us` is our share of one exchange with PX4: four ticks of the F450, all its sensors packed, sent
 over TCP, and an answer received and read; the answer comes from a thread-free socket pair, so PX4's own time is not in
-it. With `--flight` (needs IRONBIRD_PX4) PX4 stands on the ground for a minute under an F450 with the sensors of PX4's
-own simulator (one IMU, magnetometer, barometer and receiver), under our usual F450 (three IMUs, so three estimators
-run; rangefinder, optical flow), and under its own physics (SIH, asked for 100 times real time), in turn, five times:
+it. With `--flight` (needs IRONBIRD_PX4) PX4 takes off and hovers for 40 s under an F450 with the sensors of PX4's own
+simulator (one IMU, magnetometer, barometer and receiver), under our usual F450 (three IMUs, so three estimators run;
+rangefinder, optical flow), and under its own physics (SIH, asked for 100 times real time), in turn, five times:
 medians, and the median of the ratios within a round.
 """
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import shutil
 import socket
@@ -27,6 +28,7 @@ from typing import Any
 
 from pymavlink.dialects.v20 import common
 
+from ironbird.links.ground import split_frames
 from ironbird.links.mavlink import HIL_ACTUATOR_CONTROLS, HIL_SENSOR, Packer, Parser
 from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.link import Px4
@@ -36,7 +38,8 @@ from ironbird.links.rig import make_rig
 
 EXCHANGES = 2000
 SENSOR = (123456, *[0.5] * 13, 0x1FFF, 1)
-STANDING_S, SETTLED_S = 60.0, 10.0
+LONGEST_S, FLIGHT_S, FLYING_M = 120.0, 40.0, 1.0
+LOCAL_POSITION = 32  # LOCAL_POSITION_NED
 ROUNDS = 5
 ONE_OF_EACH, USUAL = "quad_f450_rflysimsafe", "quad_f450"  # the first has one IMU, as PX4's own simulator
 
@@ -89,9 +92,8 @@ def exchange() -> dict[str, float]:
     def whole() -> None:
         rig.step(4)
         messages.add(rig.time_us)
-        ours.sendall(packer.take())
         theirs.send(answer)
-        wire.receive(rig.time_us, 1.0)
+        wire.turn(packer.seal(), rig.time_us, 1.0)
         outputs.place(rig, wire.state.controls, True, 0.0)
         theirs.recv(65536)
 
@@ -104,9 +106,54 @@ def exchange() -> dict[str, float]:
     return result
 
 
+class Hover:
+    """A few lines of a ground station: has PX4 take off, and reads its clock."""
+
+    def __init__(self, instance: int) -> None:
+        self.seen: list[tuple[float, float]] = []  # simulated, wall, of a flying PX4
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.bind(("127.0.0.1", 14540 + instance))
+        self._socket.setblocking(False)
+        self._peer = ("127.0.0.1", 14580 + instance)
+        self._reader, self._sender = common.MAVLink(None), common.MAVLink(None, 255, 190)
+        self._target = 1 + instance
+        self._asked_at = 0.0
+
+    def poll(self) -> None:
+        """Read what came; ask for take-off twice a second until it flies."""
+        while True:
+            try:
+                data = self._socket.recv(65536)
+            except BlockingIOError:
+                break
+            for frame in split_frames(data, {LOCAL_POSITION})[0]:
+                message = self._reader.decode(bytearray(frame))
+                if self.seen or message.z < -FLYING_M:
+                    self.seen.append((message.time_boot_ms * 1e-3, time.perf_counter()))
+        if not self.seen and time.perf_counter() > self._asked_at + 0.5:
+            self._asked_at = time.perf_counter()
+            for command, params in ((22, [0, 0, 0, math.nan, math.nan, math.nan, math.nan]), (400, [1, *[0] * 6])):
+                ask = common.MAVLink_command_long_message(self._target, 1, command, 0, *params)
+                self._socket.sendto(ask.pack(self._sender), self._peer)
+
+    @property
+    def done(self) -> bool:
+        """Whether it has flown long enough."""
+        return bool(self.seen) and self.seen[-1][0] - self.seen[0][0] > FLIGHT_S
+
+    @property
+    def factor(self) -> float:
+        """Simulated over wall time, in flight."""
+        return (self.seen[-1][0] - self.seen[0][0]) / (self.seen[-1][1] - self.seen[0][1])
+
+    def close(self) -> None:
+        """Let go of the port."""
+        self._socket.close()
+
+
 def flight(rounds: int = ROUNDS) -> dict[str, float]:
-    """PX4 on the ground under our vehicles and under its own physics, in turn: simulated over wall time, medians."""
-    found = [(standing(ONE_OF_EACH, like_sih=True), standing(USUAL), sih()) for _ in range(rounds)]
+    """PX4 hovers under our vehicles and under its own physics, in turn: simulated over wall time, medians."""
+    found = [(hovering(ONE_OF_EACH, like_sih=True), hovering(USUAL), sih()) for _ in range(rounds)]
     ours, usual, theirs = (statistics.median(column) for column in zip(*found, strict=True))
     return {
         "real_time_factor": ours, "real_time_factor_three_imus": usual, "real_time_factor_sih": theirs,
@@ -114,26 +161,27 @@ def flight(rounds: int = ROUNDS) -> dict[str, float]:
     }  # fmt: skip
 
 
-def standing(vehicle: str, *, like_sih: bool = False) -> float:
-    """Times real time of PX4 under a vehicle of ours, lockstep, disarmed; `like_sih` with the sensors of SIH alone."""
-    rig = make_rig(vehicle, until_s=STANDING_S, log=[], log_s=1.0)
+def hovering(vehicle: str, *, like_sih: bool = False) -> float:
+    """Times real time of PX4 in hover under a vehicle of ours; `like_sih` with the sensors of SIH alone."""
+    rig = make_rig(vehicle, until_s=LONGEST_S, log=[], log_s=1.0)
     if like_sih:
         rig.rangefinders, rig.flows, rig.airspeeds = [], [], []
-    system = Px4(Px4Process())
-    begin = 0.0
+    instance = free_instance()
+    system, pilot = Px4(Px4Process(), instance=instance), Hover(instance)
     try:
         system.start(rig)
-        while rig.step(system.step_ticks):
+        while not pilot.done and rig.step(system.step_ticks):
             system.exchange(rig)
-            if rig.time_s <= SETTLED_S:
-                begin = time.perf_counter()
-        return (STANDING_S - SETTLED_S) / (time.perf_counter() - begin)
+            if rig.state.tick % 100 == 0:
+                pilot.poll()
     finally:
         system.stop()
+        pilot.close()
+    return pilot.factor
 
 
 def sih() -> float:
-    """PX4's own quadcopter, as fast as it goes: time stamps of its uORB clock against the wall."""
+    """The same with PX4's own quadcopter, as fast as it goes."""
     program, instance = find_px4(), free_instance()
     folder = Path(tempfile.mkdtemp(prefix="ironbird-sih-"))
     settings = {"PX4_SIM_MODEL": "sihsim_quadx", "PX4_SIM_SPEED_FACTOR": "100"}
@@ -143,21 +191,15 @@ def sih() -> float:
             command, cwd=folder, env=os.environ | settings, stdin=subprocess.DEVNULL, stdout=console,
             stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
+    pilot = Hover(instance)
     try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ground:
-            ground.bind(("127.0.0.1", 14540 + instance))
-            ground.settimeout(20)
-            reader = common.MAVLink(None)
-            reader.robust_parsing = True
-            seen: list[tuple[float, float]] = []  # simulated, wall
-            until = time.perf_counter() + 30
-            while time.perf_counter() < until and (not seen or seen[-1][0] < STANDING_S):
-                for message in reader.parse_buffer(ground.recv(65536)) or []:
-                    if message.get_type() == "ATTITUDE":
-                        seen.append((message.time_boot_ms * 1e-3, time.perf_counter()))
-        later = [pair for pair in seen if pair[0] > SETTLED_S]
-        return (later[-1][0] - later[0][0]) / (later[-1][1] - later[0][1])
+        until = time.perf_counter() + LONGEST_S
+        while not pilot.done and time.perf_counter() < until:
+            pilot.poll()
+            time.sleep(0.01)
+        return pilot.factor
     finally:
+        pilot.close()
         process.terminate()
         try:
             process.wait(5)

@@ -139,12 +139,16 @@ class Packer:
         """Native code has staged this many bytes."""
         self._end += length
 
-    def take(self) -> memoryview:
-        """The frames of all staged messages: valid until the next call."""
+    def seal(self) -> tuple[int, int]:
+        """Make frames of all staged messages; returns their address and length, valid until the next call."""
         stage, out, sequence = self._pointers
         length = self._seal(stage, self._end, out, sequence, *self._sender)
         self._end = 0
-        return self._view[:length]
+        return out, length
+
+    def take(self) -> memoryview:
+        """The frames of all staged messages: valid until the next call."""
+        return self._view[: self.seal()[1]]
 
 
 class Parser:

@@ -69,7 +69,7 @@ def test_messages_come_at_their_sensors_rates_and_units(free_instance: int) -> N
     assert [sum(m.id == n for m in sensors) for n in range(3)] == [500, 500, 500]
     assert sum(m.fields_updated & MAG == MAG for m in sensors if m.id == 1) == 100
     assert sum(m.fields_updated & DIFF_PRESSURE != 0 for m in first) == 100
-    assert client.counts["HIL_STATE_QUATERNION"] == pytest.approx(100, abs=1)  # 50 Hz
+    assert client.counts["HIL_STATE_QUATERNION"] == pytest.approx(50, abs=1)  # 25 Hz
     assert client.counts["DISTANCE_SENSOR"] == pytest.approx(100, abs=1)
     assert client.counts["HIL_OPTICAL_FLOW"] == pytest.approx(100, abs=1)
     assert client.counts["HIL_GPS"] == pytest.approx(2 * 10, abs=2)  # two receivers at 5 Hz

@@ -33,6 +33,9 @@ typedef struct {
     double accel_limit, gyro_limit;
     double sea_level, exponent, slope, celsius, lapse; /* of the standard atmosphere */
     int64_t silent;                                    /* gyroscopes without a new sample */
+    int64_t slow;                                      /* sensors that Python packs */
+    ib_sensor other[8];
+    int64_t due; /* one of them has a new sample */
 } ib_inertial;
 
 static int fresh(ib_sensor *s)
@@ -64,6 +67,8 @@ EXPORT int64_t ib_stage_inertial(ib_inertial *a, uint64_t now_us, uint8_t *stage
 {
     uint8_t *at = stage;
     a->silent = a->imus;
+    a->due = 0;
+    for (int64_t n = 0; n < a->slow; n++) a->due |= fresh(&a->other[n]);
     for (int64_t n = 0; n < a->imus; n++) {
         ib_imu *imu = &a->imu[n];
         double v[13] = {0};
@@ -124,10 +129,12 @@ struct ib_time {
 };
 #define POLLIN 1
 #define MSG_DONTWAIT 0x40
+#define MSG_NOSIGNAL 0x4000
 #define MONOTONIC 1
-enum { ANSWERED = 1, TIME_OVER = 0, CLOSED = -1, FAILED = -2 };
+enum { ANSWERED = 1, TIME_OVER = 0, CLOSED = -1, FAILED = -2, NOT_SENT = -3 };
 
 typedef struct {
+    int64_t (*send)(int, const void *, uint64_t, int);
     int64_t (*recv)(int, void *, uint64_t, int);
     int (*poll)(struct ib_poll *, uint64_t, int);
     int (*clock)(int, struct ib_time *);
@@ -185,7 +192,7 @@ static void scan(ib_wire *a)
 }
 
 /* Take what comes until an answer of `asked_us` or later is there or `wait_s` is over. */
-EXPORT int64_t ib_receive(ib_wire *a, int fd, uint64_t asked_us, double wait_s)
+static int64_t receive(ib_wire *a, int fd, uint64_t asked_us, double wait_s)
 {
     const double until = now_of(a) + wait_s;
     for (;;) {
@@ -207,4 +214,19 @@ EXPORT int64_t ib_receive(ib_wire *a, int fd, uint64_t asked_us, double wait_s)
         scan(a);
         if (a->answers && a->answer_us >= asked_us) return ANSWERED;
     }
+}
+
+/* The answer to `asked_us` in (if any is asked for), then frames out; without the answer in time they stay. */
+EXPORT int64_t ib_turn(ib_wire *a, int fd, const uint8_t *frames, int64_t length, int64_t asked_us, double wait_s)
+{
+    if (asked_us >= 0) {
+        const int64_t result = receive(a, fd, (uint64_t)asked_us, wait_s);
+        if (result != ANSWERED) return result;
+    }
+    for (int64_t sent = 0; sent < length;) {
+        const int64_t count = a->send(fd, frames + sent, (uint64_t)(length - sent), MSG_NOSIGNAL);
+        if (count < 0) return NOT_SENT;
+        sent += count;
+    }
+    return ANSWERED;
 }

@@ -141,23 +141,23 @@ class Px4(ControlSystem):
             self._sticks_at = rig.time_s + STICKS_S
             values = [*self.sticks, *[0] * (18 - len(self.sticks))]
             self._packer.add(mavlink.RC_CHANNELS, now_us // 1000, *values, len(self.sticks), 255)
-        frames = self._packer.take()
-        if self._asked_us >= 0:
-            self._collect(rig, silent)
+        frames, asked_us = self._packer.seal(), self._asked_us
+        if asked_us < 0 or not self._collect(rig, frames, asked_us, silent):
+            self._turn(rig, frames, -1, 0.0)
         self._asked_us = now_us
-        self._send(rig, frames)
         self._outputs.place(rig, self.controls, self.armed, rig.time_s - self._armed_at)
         if self._battery is not None:
             self._battery.poll(rig.time_s)
 
-    def _collect(self, rig: Rig, silent: int) -> None:
-        """Wait for the answer, or for the moment of the next step where none is owed.
+    def _collect(self, rig: Rig, frames: tuple[int, int], asked_us: int, silent: int) -> bool:
+        """Wait for the answer, or for the moment of the next step where none is owed; False if nothing was sent.
 
         With all gyroscopes there, PX4 has what it needs, and time stands for `hold_s`. With one `silent`, it may be
         waiting for the time after which it takes another.
         """
         if self._waiting:
-            if self._receive(rig, self.answer_s if silent else self.hold_s):
+            answered = self._turn(rig, frames, asked_us, self.answer_s if silent else self.hold_s)
+            if answered:
                 self._late_steps = 0
             else:
                 self._late(rig, silent)
@@ -165,10 +165,11 @@ class Px4(ControlSystem):
         else:
             step_s = self.step_ticks * rig.state.model.step_s
             self._paced_at = max(self._paced_at + step_s, time.perf_counter() - step_s)
-            answered = self._receive(rig, self._paced_at - time.perf_counter())
+            answered = self._turn(rig, frames, asked_us, self._paced_at - time.perf_counter())
             self._waiting = answered and self._speaks
             if not answered:
                 self._look_for_silence(rig, silent)
+        return answered
 
     def _late(self, rig: Rig, silent: int) -> None:
         self.traffic.late += 1
@@ -199,23 +200,14 @@ class Px4(ControlSystem):
         if self._speaks and waited > patience:
             raise self.silent(rig, waited, "HIL_ACTUATOR_CONTROLS")
 
-    def _send(self, rig: Rig, frames: memoryview) -> None:
-        assert self._socket is not None
-        self.traffic.sent += 1
-        self.traffic.last_sent = "HIL_SENSOR"
-        try:
-            self._socket.sendall(frames)
-        except BlockingIOError:  # SO_SNDTIMEO is over
-            raise self.silent(rig, self.patience_s, "room for our messages") from None
-        except OSError as error:
-            raise self._cut(rig, error.strerror or str(error)) from None
-
-    def _receive(self, rig: Rig, wait_s: float) -> bool:
-        """Take what comes until the answer to the last sensors is there or the wait is over."""
+    def _turn(self, rig: Rig, frames: tuple[int, int], asked_us: int, wait_s: float) -> bool:
+        """Take the answer, if one is asked for, and send; False if it did not come in time and nothing was sent."""
         state, traffic = self._wire.state, self.traffic
         answers, last = state.answers, state.last
         try:
-            answered = self._wire.receive(self._asked_us, wait_s)
+            done = self._wire.turn(frames, asked_us, wait_s)
+        except BlockingIOError:
+            raise self.silent(rig, self.patience_s, "room for our messages") from None
         except OSError as error:
             raise self._cut(rig, error.strerror or str(error)) from None
         finally:
@@ -223,9 +215,12 @@ class Px4(ControlSystem):
             if state.last != last:
                 known = mavlink.MESSAGES.get(state.last)
                 traffic.last_received = known.name if known else f"message {state.last}"
+        if done:
+            traffic.sent += 1
+            traffic.last_sent = "HIL_SENSOR"
         if state.answers != answers:
             self._take(rig)
-        return answered
+        return done
 
     def _take(self, rig: Rig) -> None:
         state = self._wire.state

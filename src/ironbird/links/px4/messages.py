@@ -2,12 +2,13 @@
 
 Sensors go out as they are behind their fault taps, each group only when it has a new sample, so a lost sensor is silent
 and a stuck one repeats itself [PX4Sim]. What comes in every step (inertial units, magnetometers, barometer, airspeed)
-and what PX4 says over a socket are native; receivers, rangefinders, flows and the truth are packed when they are due.
+and the exchange over a socket are native; receivers, rangefinders, flows and the truth are packed when they are due.
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import functools
 import math
 import os
@@ -28,15 +29,15 @@ from ironbird.links.rig import Receiver, Rig, Sensor
 SOURCE = mavlink.SOURCE.with_name("ib_px4.c")
 # Id 0 goes through 16 bits in PX4: outside, the conversion wraps round
 ACCEL_LIMIT, GYRO_LIMIT = 9.80665 / 2048 * 32767, math.radians(2000) / 32768 * 32767
-MOST_IMUS, MOST_MAGNETOMETERS, MOST_RECEIVERS = 3, 2, 3
+MOST_IMUS, MOST_MAGNETOMETERS, MOST_RECEIVERS, MOST_SLOW = 3, 2, 3, 8
 ARMED = 0x80  # of HIL_ACTUATOR_CONTROLS.mode
-TRUTH_S = 0.02  # between messages of the true state
+TRUTH_S = 0.04  # between messages of the true state
 SEA_LEVEL_PA, ISA_EXPONENT = 101325.0, 0.190263  # [ICAO7488]
 ISA_SLOPE_M, ISA_SEA_LEVEL_C, ISA_LAPSE_CPM = 44330.77, 15.0, 0.0065
 LIMITS = ("nearest", "farthest")  # of a rangefinder
 NO_COURSE, SLOWEST_COURSE_MPS = 65535, 0.1
 DOWN, LASER = 25, 0  # MAV_SENSOR_ORIENTATION, MAV_DISTANCE_SENSOR
-ANSWERED, CLOSED, FAILED = 1, -1, -2  # of `ib_receive`; 0 is that the time is over
+ANSWERED, CLOSED, NOT_SENT = 1, -1, -3  # of `ib_turn`; 0 is that the time is over, the rest are errors
 RECEIVED = 8192  # bytes of room for what comes
 
 
@@ -56,6 +57,7 @@ class _Inertial(ctypes.Structure):
         ("turn", ctypes.c_void_p), ("accel_limit", ctypes.c_double), ("gyro_limit", ctypes.c_double),
         ("sea_level", ctypes.c_double), ("exponent", ctypes.c_double), ("slope", ctypes.c_double),
         ("celsius", ctypes.c_double), ("lapse", ctypes.c_double), ("silent", ctypes.c_int64),
+        ("slow", ctypes.c_int64), ("other", _Sensor * MOST_SLOW), ("due", ctypes.c_int64),
     ]  # fmt: skip
 
 
@@ -63,7 +65,7 @@ class _Wire(ctypes.Structure):
     """`ib_wire` of c/ib_px4.c."""
 
     _fields_ = [
-        ("recv", ctypes.c_void_p), ("poll", ctypes.c_void_p), ("clock", ctypes.c_void_p),
+        ("send", ctypes.c_void_p), ("recv", ctypes.c_void_p), ("poll", ctypes.c_void_p), ("clock", ctypes.c_void_p),
         ("ids", ctypes.c_void_p), ("extras", ctypes.c_void_p), ("known", ctypes.c_int64),
         ("buffer", ctypes.c_void_p), ("size", ctypes.c_int64), ("kept", ctypes.c_int64),
         ("tally", ctypes.c_int64 * 2), ("received", ctypes.c_int64), ("last", ctypes.c_int64),
@@ -76,9 +78,11 @@ class _Wire(ctypes.Structure):
 def _library() -> ctypes.CDLL:
     text = mavlink.SOURCE.read_text() + SOURCE.read_text()
     library = ctypes.CDLL(str(native.build(text, 1)), use_errno=True)
-    library.ib_stage_inertial.restype = library.ib_receive.restype = ctypes.c_int64
+    library.ib_stage_inertial.restype = library.ib_turn.restype = ctypes.c_int64
     library.ib_stage_inertial.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p]
-    library.ib_receive.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_double]
+    library.ib_turn.argtypes = [
+        ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_double,
+    ]  # fmt: skip
     return library
 
 
@@ -97,21 +101,27 @@ class Wire:
             return ctypes.cast(getattr(libc, name), ctypes.c_void_p).value
 
         self.state = _Wire(
-            recv=entry("recv"), poll=entry("poll"), clock=entry("clock_gettime"), ids=ctypes.addressof(self._ids),
-            extras=ctypes.addressof(self._extras), known=len(ids), buffer=ctypes.addressof(self._buffer), size=RECEIVED,
-            last=-1,
+            send=entry("send"), recv=entry("recv"), poll=entry("poll"), clock=entry("clock_gettime"),
+            ids=ctypes.addressof(self._ids), extras=ctypes.addressof(self._extras), known=len(ids),
+            buffer=ctypes.addressof(self._buffer), size=RECEIVED, last=-1,
         )  # fmt: skip
-        self._receive, self._at = _library().ib_receive, ctypes.addressof(self.state)
+        self._turn, self._at = _library().ib_turn, ctypes.addressof(self.state)
 
-    def receive(self, asked_us: int, wait_s: float) -> bool:
-        """True if the answer to this time came within `wait_s`; `OSError` if the connection is broken."""
-        result = self._receive(self._at, self._socket.fileno(), asked_us, wait_s)
+    def turn(self, frames: tuple[int, int], asked_us: int, wait_s: float) -> bool:
+        """Take the answer to `asked_us` (-1: none is owed), then send frames (address, length).
+
+        False if no answer came within `wait_s`: nothing is sent then. `BlockingIOError` if there is no room for the
+        frames, another `OSError` if the connection is broken.
+        """
+        result = self._turn(self._at, self._socket.fileno(), *frames, asked_us, wait_s)
+        if result >= 0:
+            return bool(result == ANSWERED)
+        number = ctypes.get_errno()
         if result == CLOSED:
             raise ConnectionResetError(0, "it closed the connection")
-        if result == FAILED:
-            number = ctypes.get_errno()
-            raise OSError(number, os.strerror(number))
-        return bool(result == ANSWERED)
+        if result == NOT_SENT and number == errno.EAGAIN:  # SO_SNDTIMEO is over
+            raise BlockingIOError(number, os.strerror(number))
+        raise OSError(number, os.strerror(number))
 
 
 class Outputs:
@@ -163,6 +173,7 @@ class Messages:
         self._hover = quaternion_of(np.eye(3) if airframe.turn is None else airframe.turn.T)  # q_BH
         self._odometry = odometry_of(rig, packer, airframe) if airframe.water_Papm else None
         self._imus = list(zip(rig.accels, rig.gyros, strict=True))[:MOST_IMUS]
+        self._receivers = rig.receivers[:MOST_RECEIVERS] if self._odometry is None else []
         self._inertial, self._keep = self._prepared(airframe)
         self._stage_inertial = _library().ib_stage_inertial
         self._inertial_at = ctypes.addressof(self._inertial)
@@ -191,6 +202,9 @@ class Messages:
         rig = self.rig
         magnetometers: list[Sensor | None] = [*rig.magnetometers[:MOST_MAGNETOMETERS], *[None] * MOST_IMUS]
         imus = [_Imu(place(a), place(g), place(m)) for (a, g), m in zip(self._imus, magnetometers, strict=False)]
+        slow = [*(receiver.position_N for receiver in self._receivers), *rig.rangefinders, *rig.flows]
+        if len(slow) > MOST_SLOW:
+            raise LinkError(f"PX4 takes {MOST_SLOW} receivers, rangefinders and flows together, not {len(slow)}")
         turn = None if airframe.turn is None else np.ascontiguousarray(airframe.turn, dtype=float)
         inertial = _Inertial(
             imus=len(imus), imu=(_Imu * MOST_IMUS)(*imus),
@@ -198,7 +212,7 @@ class Messages:
             airspeed=place(rig.airspeeds[0] if rig.airspeeds else None),
             turn=None if turn is None else turn.ctypes.data, accel_limit=ACCEL_LIMIT, gyro_limit=GYRO_LIMIT,
             sea_level=SEA_LEVEL_PA, exponent=ISA_EXPONENT, slope=ISA_SLOPE_M, celsius=ISA_SEA_LEVEL_C,
-            lapse=ISA_LAPSE_CPM,
+            lapse=ISA_LAPSE_CPM, slow=len(slow), other=(_Sensor * MOST_SLOW)(*map(place, slow)),
         )  # fmt: skip
         return inertial, turn
 
@@ -217,10 +231,16 @@ class Messages:
         self.packer.grow(self._stage_inertial(self._inertial_at, now_us, self.packer.place))
         if self._odometry is not None:
             self._odometry.add(now_us)
-        else:
-            for number, receiver in enumerate(self.rig.receivers[:MOST_RECEIVERS]):
-                if receiver.position_N.fresh():
-                    self._add_fix(now_us, number, receiver)
+        if self._inertial.due:
+            self._add_slow(now_us)
+        if now_us >= self._truth_at:
+            self._truth_at = now_us + round(TRUTH_S * 1e6)
+            self._add_truth(now_us)
+
+    def _add_slow(self, now_us: int) -> None:
+        for number, receiver in enumerate(self._receivers):
+            if receiver.position_N.fresh():
+                self._add_fix(now_us, number, receiver)
         for number, (sensor, valid, limits) in enumerate(self._ranges):
             if sensor.fresh():
                 quality = 100 if valid[0] > 0.5 else 1  # 0 would be unknown
@@ -231,9 +251,6 @@ class Messages:
         for number, (sensor, rotation, clear) in enumerate(self._flows):
             if sensor.fresh():
                 self._add_flow(now_us, number, sensor, rotation, float(clear[0]))
-        if now_us >= self._truth_at:
-            self._truth_at = now_us + round(TRUTH_S * 1e6)
-            self._add_truth(now_us)
 
     def _add_fix(self, now_us: int, number: int, receiver: Receiver) -> None:
         latitude, longitude, height = to_geodetic(self._home, receiver.position_N.values)
