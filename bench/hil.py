@@ -33,7 +33,7 @@ from ironbird.campaign.mission import Mission
 from ironbird.links import mavlink
 from ironbird.links.hardware.cable import Cable
 from ironbird.links.hardware.link import HardwareLink, with_sensor_rate
-from ironbird.links.hardware.realtime import WallClock
+from ironbird.links.realtime import WallClock
 from ironbird.links.standin import Px4Side, ReferenceAutopilot
 from ironbird.vehicles.load import load_vehicle
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from ironbird.links import mavlink
 from ironbird.links.hardware.cable import Cable
-from ironbird.links.hardware.realtime import WallClock
 from ironbird.links.mavlink import HIL_ACTUATOR_CONTROLS, Packer, Parser
+from ironbird.links.realtime import WallClock
 
 
 class StillClock(WallClock):

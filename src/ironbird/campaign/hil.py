@@ -20,7 +20,7 @@ from ironbird.links.ground import Pilot
 from ironbird.links.hardware.bridge import Bridge
 from ironbird.links.hardware.cable import Cable
 from ironbird.links.hardware.link import CONTROL_HZ, SENSOR_HZ, Figures, HardwareLink, with_sensor_rate
-from ironbird.links.hardware.realtime import WallClock
+from ironbird.links.realtime import WallClock
 from ironbird.links.rig import Rig
 from ironbird.links.system import Happening
 from ironbird.model.signal import Number

@@ -31,8 +31,8 @@ from ironbird.links import mavlink
 from ironbird.links.ardupilot.channels import SCALES, wire
 from ironbird.links.geodesy import to_local
 from ironbird.links.hardware.cable import Cable
-from ironbird.links.hardware.realtime import WallClock, undisturbed
 from ironbird.links.px4.airframes import airframe_of
+from ironbird.links.realtime import WallClock, undisturbed
 from ironbird.model.signal import Number
 from ironbird.runtime.state import start
 from ironbird.runtime.stepper import Stepper

@@ -20,8 +20,8 @@ from ironbird.links import mavlink
 from ironbird.links.hardware.bridge import Bridge
 from ironbird.links.hardware.cable import DatagramCable, SerialCable, load_of
 from ironbird.links.hardware.link import Figures, HardwareLink, with_sensor_rate
-from ironbird.links.hardware.realtime import undisturbed
 from ironbird.links.mavlink import HIL_ACTUATOR_CONTROLS, HIL_GPS, HIL_SENSOR
+from ironbird.links.realtime import undisturbed
 from ironbird.links.rig import Rig, make_rig
 from ironbird.vehicles.load import Vehicle, load_vehicle
 

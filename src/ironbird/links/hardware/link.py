@@ -26,9 +26,9 @@ from ironbird.errors import LinkError
 from ironbird.links import mavlink
 from ironbird.links.hardware.bridge import ALLOWED_PER_S, Bridge
 from ironbird.links.hardware.cable import Cable, Load, load_of
-from ironbird.links.hardware.realtime import WallClock, stolen_s, undisturbed
 from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.messages import ARMED, Messages, Outputs
+from ironbird.links.realtime import WallClock, stolen_s, undisturbed
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem
 from ironbird.vehicles.load import Vehicle

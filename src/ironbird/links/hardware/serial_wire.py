@@ -19,7 +19,7 @@ import tty
 from collections import deque
 
 from ironbird.links.hardware.cable import BITS_PER_BYTE, LOOK_S, waiting
-from ironbird.links.hardware.realtime import undisturbed
+from ironbird.links.realtime import undisturbed
 
 BUFFER = 4096  # bytes that wait to be sent, as in a driver
 PIECE = 32  # bytes that are handed on at once

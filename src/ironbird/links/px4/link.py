@@ -14,6 +14,7 @@ The battery goes another way (`battery.py`). Not sent: the rotors' speeds, for w
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import time
@@ -27,6 +28,7 @@ from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.battery import SmartBattery, has_battery
 from ironbird.links.px4.messages import ARMED, Messages, Outputs, Wire
 from ironbird.links.px4.process import PILOT_PORT, SIMULATOR_PORT, Px4Process, open_port
+from ironbird.links.realtime import real_time, real_time_of
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem
 
@@ -64,6 +66,7 @@ class Px4(ControlSystem):
         self._server: socket.socket | None = None
         self._socket: socket.socket | None = None
         self._battery: SmartBattery | None = None
+        self._priority: contextlib.ExitStack | None = None
 
     # ------------------------------------------------------------------ start and stop
 
@@ -80,6 +83,8 @@ class Px4(ControlSystem):
         if self.process is not None:
             self.process.start(self.airframe, rig.vehicle.spec.title, self.instance)
         self._socket = self._accept(rig)
+        if self.process is not None and self.process.pid is not None and (theirs := real_time_of(self.process.pid)):
+            self._priority = real_time(theirs)  # PX4 takes it where it may, and would hold us up at each step
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         limit = struct.pack("ll", int(self.patience_s), int(self.patience_s % 1 * 1e6))
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
@@ -123,10 +128,10 @@ class Px4(ControlSystem):
             if self.process is not None:
                 self.process.stop()
         finally:
-            for open_ in (self._socket, self._server, self._battery):
+            for open_ in (self._priority, self._socket, self._server, self._battery):
                 if open_ is not None:
                     open_.close()
-            self._socket = self._server = self._battery = None
+            self._priority = self._socket = self._server = self._battery = None
 
     # ------------------------------------------------------------------ exchange
 

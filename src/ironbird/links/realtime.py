@@ -64,14 +64,33 @@ def stolen_s() -> float:
         return 0.0
 
 
-def _raise_priority() -> tuple[str, contextlib.ExitStack | None]:
+def real_time(priority: int) -> contextlib.ExitStack | None:
+    """Real-time priority of this thread until the stack is closed; None if the system does not permit it."""
     undo = contextlib.ExitStack()
-    if hasattr(os, "sched_setscheduler"):
-        policy, params = os.sched_getscheduler(0), os.sched_getparam(0)
-        with contextlib.suppress(OSError):
-            os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(FIFO_PRIORITY))
-            undo.callback(os.sched_setscheduler, 0, policy, params)
-            return f"real-time priority (SCHED_FIFO {FIFO_PRIORITY})", undo
+    policy, params = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
+    except OSError:
+        return None
+    undo.callback(os.sched_setscheduler, 0, policy, params)
+    return undo
+
+
+def real_time_of(pid: int) -> int:
+    """The highest real-time priority among the threads of a process; 0 if it has none."""
+    highest = 0
+    with contextlib.suppress(OSError):  # it ended meanwhile
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            if os.sched_getscheduler(int(thread)) & ~os.SCHED_RESET_ON_FORK in (os.SCHED_FIFO, os.SCHED_RR):
+                highest = max(highest, os.sched_getparam(int(thread)).sched_priority)
+    return highest
+
+
+def _raise_priority() -> tuple[str, contextlib.ExitStack | None]:
+    taken = real_time(FIFO_PRIORITY)
+    if taken is not None:
+        return f"real-time priority (SCHED_FIFO {FIFO_PRIORITY})", taken
+    undo = contextlib.ExitStack()
     usual = os.getpriority(os.PRIO_PROCESS, 0)
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
