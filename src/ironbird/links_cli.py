@@ -235,7 +235,7 @@ def _fly(orders: Sequence[Order], base: Path) -> None:
     except IronbirdError as error:
         fail(error)
     for order, rows in zip(orders, found, strict=True):
-        print_table(rows, f"{order.autopilot} {order.instance}")
+        print_table(rows, f"{order.autopilot}, {order.vehicle}" + (f", {order.instance}" if len(orders) > 1 else ""))
         typer.echo(f"report: {Path(str(order.keep)) / 'flight.html'}")
     if any("interrupted" in rows for rows in found):
         raise typer.Exit(INTERRUPTED)

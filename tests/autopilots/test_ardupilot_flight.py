@@ -1,4 +1,4 @@
-"""The real ArduPilot on vehicles of the catalogue. Needs IRONBIRD_ARDUPILOT; `make autopilots` runs it."""
+"""The real ArduPilot on vehicles of the catalogue. Needs IRONBIRD_ARDUPILOT; `make test-autopilots` runs it."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from ironbird.links.px4.airframe import Airframe
 from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.battery import SmartBattery, has_battery
 from ironbird.links.px4.messages import ARMED, Messages, Outputs, Wire
-from ironbird.links.px4.process import PILOT_PORT, SIMULATOR_PORT, Px4Process, open_port
+from ironbird.links.px4.process import SIMULATOR_PORT, Px4Process, open_port
 from ironbird.links.realtime import real_time, real_time_of
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem
@@ -69,11 +69,6 @@ class Px4(ControlSystem):
         self._priority: contextlib.ExitStack | None = None
 
     # ------------------------------------------------------------------ start and stop
-
-    @property
-    def pilot_port(self) -> int:
-        """UDP port to which PX4 sends its telemetry: a ground station binds it."""
-        return PILOT_PORT + (self.instance or 0)
 
     def start(self, rig: Rig) -> None:
         """Open the port, start PX4 if it is ours, and wait until it is connected."""
