@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as parquet
 
-from ironbird.campaign.external import fly_external
-from ironbird.campaign.mission import Mission
+from ironbird.flight.mission import Mission
+from ironbird.flight.outside import fly_external
 from ironbird.links import mavlink
 from ironbird.links.hardware.cable import Cable
 from ironbird.links.hardware.link import HardwareLink, with_sensor_rate
@@ -127,7 +127,7 @@ def over_the_line(settings: dict[str, Any], options: argparse.Namespace, folder:
     """One flight by the verbs, each in a process of its own."""
     mission = folder / "hover.toml"
     mission.write_text(MISSION)
-    ironbird = [sys.executable, "-c", "from ironbird.cli import main; main()"]
+    ironbird = [sys.executable, "-c", "from ironbird.cli.main import main; main()"]
     sets = [word for path, value in settings.items() for word in ("--set", f"{path}={json.dumps(value)}")]
     started: list[subprocess.Popen[str]] = []
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import ironbird as ib
-from ironbird.campaign.flight import Wind
+from ironbird.flight.flight import Wind
 from ironbird.report.flight_page import write_flight_page
 from ironbird.vehicles.load import CATALOG
 

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from ironbird.campaign.batch import fly_batch
-from ironbird.campaign.flight import Flight, Wind
 from ironbird.campaign.sitl import Order, fly_sitl
 from ironbird.campaign.suite import load_suite
 from ironbird.errors import IronbirdError
+from ironbird.flight.flight import Flight, Wind
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "autopilots.md"

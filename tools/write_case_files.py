@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ironbird.campaign.case import SCHEMA_FILE, schema_text
-from ironbird.campaign.import_rflysimsafe import SUITE_FILE, published_suite
+from ironbird.campaign.imports.rflysimsafe import SUITE_FILE, published_suite
 
 
 def main() -> None:

@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from ironbird.campaign.flight import ALIASES
 from ironbird.faults.catalog import FAMILIES, FAULTS, parse_fault
 from ironbird.faults.rflysimsafe import CASES, ELSEWHERE, MAP_A, MAP_B, MAP_C, Entry
 from ironbird.faults.spec import Fault
+from ironbird.flight.flight import ALIASES
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "faults.md"
 EXAMPLES = (

@@ -15,13 +15,13 @@ from typing import Any
 
 from ironbird.campaign.batch import fly_all, model_of
 from ironbird.campaign.case import TABLES
-from ironbird.campaign.flight import targets_in
 from ironbird.campaign.suite import BUILT_IN, load_suite
-from ironbird.campaign.toml_text import write_toml
 from ironbird.campaign.verdict import VOID
 from ironbird.errors import FaultError
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection
+from ironbird.files.toml_text import write_toml
+from ironbird.flight.flight import targets_in
 from ironbird.vehicles.load import usual_control
 
 FOLDER = BUILT_IN / "safety"

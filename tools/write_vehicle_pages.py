@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ironbird.campaign.flight import Flight, fly
-from ironbird.dynamics import level_trim, modes_at
+from ironbird.analysis.level import level_trim, modes_at
+from ironbird.campaign.fleet import CURRENT, WIND, weather
 from ironbird.errors import IronbirdError
-from ironbird.fleet import CURRENT, WIND, weather
+from ironbird.flight.flight import Flight, fly
 from ironbird.model.block import Block
 from ironbird.report.diagram_svg import write_diagram_svg
 from ironbird.report.flight_page import parameter_groups

@@ -16,10 +16,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ironbird.campaign.flight import Flight, fly
-    from ironbird.compiler.analysis import linearize, trim
+    from ironbird.analysis.trim import linearize, trim
     from ironbird.compiler.compiled import CompiledModel, compile_model
     from ironbird.errors import IronbirdError
+    from ironbird.flight.flight import Flight, fly
     from ironbird.model.block import Block
     from ironbird.model.diagram import Diagram
     from ironbird.model.signal import Clock, In, Noise, Out, Param, State
@@ -58,8 +58,8 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Flight": "campaign.flight", "fly": "campaign.flight",
-    "linearize": "compiler.analysis", "trim": "compiler.analysis",
+    "Flight": "flight.flight", "fly": "flight.flight",
+    "linearize": "analysis.trim", "trim": "analysis.trim",
     "CompiledModel": "compiler.compiled", "compile_model": "compiler.compiled",
     "IronbirdError": "errors",
     "Block": "model.block", "Diagram": "model.diagram",

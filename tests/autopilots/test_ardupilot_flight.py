@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from pymavlink import DFReader
 
-from ironbird.campaign.flight import Wind, inject
 from ironbird.campaign.sitl import Order, fly_sitl
 from ironbird.compiler.compiled import compile_model
 from ironbird.errors import LinkError
 from ironbird.faults.catalog import parse_fault
+from ironbird.flight.flight import Wind, inject
 from ironbird.links.ardupilot.channels import wire
 from ironbird.links.ardupilot.link import ArduPilot
 from ironbird.links.ardupilot.process import ArduPilotProcess, find_program

@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 from belongings import Belongings, wait_for
 
-from ironbird.campaign.external import fly_external
-from ironbird.campaign.flight import Flight
 from ironbird.errors import LinkError
+from ironbird.flight.flight import Flight
+from ironbird.flight.outside import fly_external
 from ironbird.links.ardupilot.link import ArduPilot
 from ironbird.links.ardupilot.process import ArduPilotProcess
 from ironbird.links.ground import Pilot

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ironbird.campaign.flight import Flight, Wind
 from ironbird.campaign.sitl import Order, fly_sitl
+from ironbird.flight.flight import Flight, Wind
 from ironbird.links.px4.process import VARIABLE, free_instance, px4_runs
 
 pytestmark = [

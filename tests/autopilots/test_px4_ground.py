@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ironbird.campaign.flight import Flight
 from ironbird.campaign.sitl import Order, fly_sitl
 from ironbird.errors import LinkError
+from ironbird.flight.flight import Flight
 from ironbird.links.px4.process import VARIABLE, free_instance, px4_runs
 
 pytestmark = [

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ironbird.campaign.flight import Flight, Wind
 from ironbird.campaign.sitl import Order, fly_sitl
 from ironbird.errors import LinkError
+from ironbird.flight.flight import Flight, Wind
 from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.process import VARIABLE
 from ironbird.vehicles.load import load_vehicle, vehicle_ids

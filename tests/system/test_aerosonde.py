@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from ironbird.campaign.flight import COMPLETED, Wind, fly
-from ironbird.campaign.mission import Mission, load_mission
-from ironbird.compiler.analysis import OperatingPoint, linearize, operating_point, trim
+from ironbird.analysis.trim import OperatingPoint, linearize, operating_point, trim
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import ModelError
+from ironbird.flight.flight import COMPLETED, Wind, fly
+from ironbird.flight.mission import Mission, load_mission
 from ironbird.model.signal import Number
+from ironbird.proofs import wings
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing import wings
 from ironbird.vehicles.load import load_spec, load_vehicle
 from ironbird.vehicles.templates.fixed_wing import SURFACES, FixedWingSpec
 

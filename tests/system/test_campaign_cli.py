@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ironbird.campaign.suite import load_suite
-from ironbird.cli import app
+from ironbird.cli.main import app
 
 SUITE = """schema = 1
 title = "Small flights"

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ironbird.campaign.flight import COMPLETED, Wind, inject
-from ironbird.campaign.mission import load_mission
 from ironbird.compiler.compiled import compile_model
 from ironbird.faults.catalog import parse_fault
+from ironbird.flight.flight import COMPLETED, Wind, inject
+from ironbird.flight.mission import load_mission
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from ironbird.testing.determinism import all_equal, verify
+from ironbird.proofs.determinism import all_equal, verify
 
 
 @pytest.mark.slow

@@ -16,9 +16,9 @@ from ironbird.blocks.controllers.navigator import (
     RETURN,
     TERMINATED,
 )
-from ironbird.campaign.flight import Wind, inject
-from ironbird.campaign.mission import Mission, load_mission
 from ironbird.faults.catalog import parse_fault
+from ironbird.flight.flight import Wind, inject
+from ironbird.flight.mission import Mission, load_mission
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import ironbird as ib
-from ironbird.campaign.flight import Wind, fly, inject, targets_in
-from ironbird.campaign.mission import load_mission
-from ironbird.campaign.witness import observe
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection
+from ironbird.flight.flight import Wind, fly, inject, targets_in
+from ironbird.flight.mission import load_mission
+from ironbird.flight.witness import observe
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState
 

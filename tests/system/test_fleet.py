@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ironbird import fleet
-from ironbird.campaign.flight import fly
-from ironbird.cli import app
+from ironbird.campaign import fleet
+from ironbird.cli.main import app
+from ironbird.flight.flight import fly
 
 CHOSEN = ("rover_differential", "rov_bluerov2_heavy", "quad_f450")
 SEEDS = 2

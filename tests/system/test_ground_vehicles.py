@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ironbird.analysis.trim import operating_point
 from ironbird.blocks.bodies.planar_car import PlanarCar
 from ironbird.blocks.forces.tyre import Tyre
-from ironbird.campaign.flight import COMPLETED, Wind, fly
-from ironbird.campaign.mission import load_mission
-from ironbird.compiler.analysis import operating_point
 from ironbird.compiler.compiled import CompiledModel, compile_model
+from ironbird.flight.flight import COMPLETED, Wind, fly
+from ironbird.flight.mission import load_mission
 from ironbird.model.signal import Number
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState, start

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 from scipy.optimize import fsolve
 
-from ironbird.campaign.flight import COMPLETED, Wind, inject
-from ironbird.campaign.mission import load_mission
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.faults.catalog import parse_fault
+from ironbird.flight.flight import COMPLETED, Wind, inject
+from ironbird.flight.mission import load_mission
 from ironbird.runtime.state import start
 from ironbird.runtime.step import advance, run
 from ironbird.vehicles.load import load_spec, load_vehicle

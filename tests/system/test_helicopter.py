@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 
+from ironbird.analysis.trim import OperatingPoint, linearize, trim
 from ironbird.blocks.controllers.navigator import MISSION
-from ironbird.campaign.flight import COMPLETED, Wind, fly
-from ironbird.campaign.mission import load_mission
-from ironbird.compiler.analysis import OperatingPoint, linearize, trim
 from ironbird.compiler.compiled import CompiledModel, compile_model
+from ironbird.flight.flight import COMPLETED, Wind, fly
+from ironbird.flight.mission import load_mission
 from ironbird.model.signal import Number
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as parquet
 import pytest
 
-IRONBIRD = (sys.executable, "-c", "from ironbird.cli import main; main()")
+IRONBIRD = (sys.executable, "-c", "from ironbird.cli.main import main; main()")
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import jsbsim
 import numpy as np
 import pytest
 
-from ironbird.compiler.analysis import OperatingPoint, trim
+from ironbird.analysis.trim import OperatingPoint, trim
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.model.diagram import Diagram
 from ironbird.runtime.state import start

@@ -14,10 +14,10 @@ import pytest
 from scipy.optimize import brentq
 
 from ironbird.blocks.actuators.thruster import ForceActuator
-from ironbird.campaign.flight import COMPLETED, Wind, fly
-from ironbird.campaign.mission import load_mission
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import VehicleError
+from ironbird.flight.flight import COMPLETED, Wind, fly
+from ironbird.flight.mission import load_mission
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run

@@ -9,9 +9,9 @@ import pytest
 
 from ironbird.compiler.compiled import compile_model
 from ironbird.errors import RunError, UnknownNameError
+from ironbird.proofs import nasa
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing import nasa
 from ironbird.units import FOOT_M
 
 DATA = Path(__file__).parents[1] / "data" / "nasa_6dof"

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_discrete_are
 
+from ironbird.analysis.trim import operating_point
 from ironbird.blocks.bodies.tilt_rotor_body import TiltRotorBody
 from ironbird.blocks.controllers.tilt_rotor_lqr import TiltRotorLqr
 from ironbird.blocks.environment.gravity import GravityUniform
-from ironbird.campaign.flight import COMPLETED, Flight, Wind, fly
-from ironbird.campaign.mission import load_mission
-from ironbird.compiler.analysis import operating_point
 from ironbird.compiler.compiled import CompiledModel, compile_model
+from ironbird.flight.flight import COMPLETED, Flight, Wind, fly
+from ironbird.flight.mission import load_mission
 from ironbird.model.block import Block, Values, View
 from ironbird.model.diagram import Diagram
 from ironbird.model.signal import In, Number, Out

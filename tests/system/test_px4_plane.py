@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ironbird.campaign.flight import COMPLETED, Wind, fly
-from ironbird.campaign.mission import load_mission
-from ironbird.compiler.analysis import operating_point, trim
+from ironbird.analysis.trim import operating_point, trim
 from ironbird.compiler.compiled import compile_model
+from ironbird.flight.flight import COMPLETED, Wind, fly
+from ironbird.flight.mission import load_mission
+from ironbird.proofs import wings
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing import wings
 from ironbird.testing.checks import check_vehicle
 from ironbird.vehicles.load import load_spec, load_vehicle
 from ironbird.vehicles.templates.fixed_wing import FixedWingSpec

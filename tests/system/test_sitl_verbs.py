@@ -20,10 +20,10 @@ from autopilot_files import write_px4_log
 from typer.testing import CliRunner, Result
 
 from ironbird.campaign.compare import compare, first_flight
-from ironbird.campaign.flight import Flight, fly
-from ironbird.cli import app
+from ironbird.cli.main import app
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import CaseError, UnknownNameError
+from ironbird.flight.flight import Flight, fly
 from ironbird.links.px4.process import SIMULATOR_PORT
 
 UNTIL_S = 6.0
@@ -83,7 +83,9 @@ def fake_px4(tmp_path: Path, alone: None) -> Path:
     for name in ("rcS", "px4-rc.mavlink"):
         (start / name).write_text("#!/bin/sh\n")
     program = folder / "bin" / "px4"
-    standin = f"exec {shlex.quote(sys.executable)} -c 'from ironbird.cli import main; main()' autopilot --px4-protocol"
+    standin = (
+        f"exec {shlex.quote(sys.executable)} -c 'from ironbird.cli.main import main; main()' autopilot --px4-protocol"
+    )
     program.write_text(
         "#!/bin/sh\n"
         "# -d etc -w work -i instance\n"

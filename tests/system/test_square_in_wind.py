@@ -7,9 +7,9 @@ import functools
 import numpy as np
 import pytest
 
-from ironbird.campaign.flight import COMPLETED, Wind
-from ironbird.campaign.mission import load_mission
 from ironbird.compiler.compiled import compile_model
+from ironbird.flight.flight import COMPLETED, Wind
+from ironbird.flight.mission import load_mission
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run

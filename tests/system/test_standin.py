@@ -17,11 +17,11 @@ from hil_board import BoardCable, StillClock
 from typer.testing import CliRunner
 
 from ironbird.blocks.sensors.barometer import altitude_of
-from ironbird.campaign.external import fly_external
-from ironbird.campaign.flight import fly
-from ironbird.campaign.mission import load_mission
-from ironbird.cli import app
+from ironbird.cli.main import app
 from ironbird.errors import LinkError
+from ironbird.flight.flight import fly
+from ironbird.flight.mission import load_mission
+from ironbird.flight.outside import fly_external
 from ironbird.links import mavlink
 from ironbird.links import standin as module
 from ironbird.links.ardupilot.link import ArduPilot
@@ -44,7 +44,7 @@ from ironbird.vehicles.load import load_vehicle
 @contextlib.contextmanager
 def standin(*options: str) -> Iterator[subprocess.Popen[str]]:
     """The command in a process of its own."""
-    command = [sys.executable, "-c", "from ironbird.cli import main; main()", "autopilot", *options]
+    command = [sys.executable, "-c", "from ironbird.cli.main import main; main()", "autopilot", *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             yield process

@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from ironbird.campaign.flight import COMPLETED
-from ironbird.campaign.mission import load_mission
 from ironbird.compiler.compiled import CompiledModel, compile_model
+from ironbird.flight.flight import COMPLETED
+from ironbird.flight.mission import load_mission
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run

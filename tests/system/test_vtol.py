@@ -10,10 +10,10 @@ import pytest
 
 from ironbird.blocks.controllers.navigator import MODES
 from ironbird.blocks.controllers.vtol_navigator import ACCELERATES, BRAKES, FLIES, HOVERS
-from ironbird.campaign.flight import COMPLETED, LANDED, Flight, Wind, fly
-from ironbird.campaign.mission import load_mission
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import VehicleError
+from ironbird.flight.flight import COMPLETED, LANDED, Flight, Wind, fly
+from ironbird.flight.mission import load_mission
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run

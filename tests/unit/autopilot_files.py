@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ironbird.campaign.flight import Flight
+from ironbird.flight.flight import Flight
 
 NORTH_1, EAST_HALF = np.array([1.0, 0, 0]), np.array([0, 0.5, 0])
 ORIGIN = {"ref_lat": 40.1540302, "ref_lon": 116.2593683, "ref_alt": 50.0}

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from ironbird.campaign.case import FlightCase, Requirement
-from ironbird.campaign.flight import Wind
-from ironbird.campaign.mission import load_mission
 from ironbird.campaign.verdict import FAIL, FlightResult, Judgement
 from ironbird.faults.catalog import parse_fault
+from ironbird.flight.flight import Wind
+from ironbird.flight.mission import load_mission
 
 
 def flight_case(number: int = 1, **changes: Any) -> FlightCase:

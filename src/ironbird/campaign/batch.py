@@ -19,16 +19,16 @@ import numpy as np
 
 from ironbird.blocks.controllers.navigator import MODES
 from ironbird.campaign.case import FlightCase
-from ironbird.campaign.external import reactions
-from ironbird.campaign.flight import ALIASES, HARMLESS, inject
 from ironbird.campaign.sitl import AUTOPILOTS, LONGEST_S, fly_sitl, order_of
-from ironbird.campaign.traces import known_aliases, known_units, make_trace, paths_to_log
-from ironbird.campaign.twins import Twins
 from ironbird.campaign.verdict import ERROR, FAIL, PASS, VOID, FlightResult, Judgement, error_result
-from ironbird.campaign.witness import Witness
 from ironbird.compiler.compiled import LANES, CompiledModel, compile_model
 from ironbird.errors import IronbirdError
 from ironbird.faults.spec import Injection
+from ironbird.flight.derived import known_aliases, known_units, make_trace, paths_to_log
+from ironbird.flight.flight import ALIASES, HARMLESS, inject
+from ironbird.flight.outside import reactions
+from ironbird.flight.twins import Twins
+from ironbird.flight.witness import Witness
 from ironbird.requirements.explain import explain
 from ironbird.requirements.formula import Formula, parse_formula
 from ironbird.requirements.robustness import robustness

@@ -30,11 +30,11 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from ironbird.campaign.flight import Wind
-from ironbird.campaign.mission import Mission
-from ironbird.campaign.toml_text import write_toml
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import SHAPES, Injection
+from ironbird.files.toml_text import write_toml
+from ironbird.flight.flight import Wind
+from ironbird.flight.mission import Mission
 from ironbird.model.signal import Number
 from ironbird.vehicles.load import read_tables, vehicle_path
 

@@ -12,17 +12,17 @@ from pydantic import ValidationError
 
 from ironbird.blocks.controllers.navigator import MODES
 from ironbird.campaign.case import LONGEST_GRID, Case, Spread, injection, is_spread
-from ironbird.campaign.flight import ALIASES, targets_in
-from ironbird.campaign.mission import Mission, load_mission, mission_names
 from ironbird.campaign.sampling import SAMPLED
 from ironbird.campaign.sitl import AUTOPILOTS
 from ironbird.campaign.suite import SEVERITY, Planned, Problem, grammar_words, near_words, requirement, variable_name
-from ironbird.campaign.toml_text import Path as KeyPath
-from ironbird.campaign.traces import known_aliases, known_units
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.compiler.flatten import Column
 from ironbird.errors import FaultError, IronbirdError, UnknownNameError
 from ironbird.faults.catalog import FAULTS
+from ironbird.files.toml_text import Path as KeyPath
+from ironbird.flight.derived import known_aliases, known_units
+from ironbird.flight.flight import ALIASES, targets_in
+from ironbird.flight.mission import Mission, load_mission, mission_names
 from ironbird.model.diagram import Diagram, as_column
 from ironbird.requirements import library
 from ironbird.requirements.formula import parse_formula

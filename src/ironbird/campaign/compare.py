@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ironbird.campaign.belief import Belief, beside
 from ironbird.campaign.case import FlightCase
-from ironbird.campaign.external import reactions
-from ironbird.campaign.flight import Flight, fly
 from ironbird.campaign.sitl import fly_sitl, order_of
 from ironbird.campaign.suite import load_suite
 from ironbird.errors import CaseError, IronbirdError, LinkError, UnknownNameError
+from ironbird.flight.belief import Belief, beside
+from ironbird.flight.flight import Flight, fly
+from ironbird.flight.outside import reactions
 
 SET_OFF_M = 1.0  # from where it stood
 

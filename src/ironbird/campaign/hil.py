@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from ironbird.campaign.external import fly_external
-from ironbird.campaign.flight import Flight, Wind
-from ironbird.campaign.mission import ON_BOARD, Mission
 from ironbird.campaign.sitl import KINDS, plan_of
 from ironbird.campaign.verdict import ERROR, FAIL, PASS, VOID
 from ironbird.errors import LinkError
+from ironbird.flight.flight import Flight, Wind
+from ironbird.flight.mission import ON_BOARD, Mission
+from ironbird.flight.outside import fly_external
 from ironbird.links.ground import Pilot
 from ironbird.links.hardware.bridge import Bridge
 from ironbird.links.hardware.cable import Cable

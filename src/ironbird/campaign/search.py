@@ -14,11 +14,11 @@ import numpy as np
 
 from ironbird.campaign.batch import fly_all
 from ironbird.campaign.case import FlightCase
-from ironbird.campaign.flight import Wind
 from ironbird.campaign.suite import Planned
 from ironbird.campaign.verdict import FAIL, PASS, FlightResult
 from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.faults.spec import Injection
+from ironbird.flight.flight import Wind
 
 ROUND = 32  # candidates flown at once
 SCORE_WEIGHT = 1e-3  # of the graded score beside the margin: tells near from far where the margin is only yes or no

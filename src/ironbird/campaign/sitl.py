@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ironbird.campaign.case import FlightCase
-from ironbird.campaign.external import fly_external
-from ironbird.campaign.flight import Flight, Wind
-from ironbird.campaign.mission import Mission, load_mission
 from ironbird.errors import LinkError, UnknownNameError
 from ironbird.faults.catalog import parse_fault
+from ironbird.flight.flight import Flight, Wind
+from ironbird.flight.mission import Mission, load_mission
+from ironbird.flight.outside import fly_external
 from ironbird.links.ground import Pilot
 from ironbird.links.plan_file import Approach, Kind, LocalItem, PlanItem, from_mission, load_plan
 from ironbird.links.process import free_tcp_port

@@ -32,11 +32,11 @@ from ironbird.campaign.case import (
     injection,
     is_spread,
 )
-from ironbird.campaign.flight import Wind
-from ironbird.campaign.mission import Item, Mission, load_mission
-from ironbird.campaign.toml_text import Path as KeyPath
-from ironbird.campaign.toml_text import Place, locate, place_of
 from ironbird.errors import CaseError, FaultError, UnknownNameError
+from ironbird.files.toml_text import Path as KeyPath
+from ironbird.files.toml_text import Place, locate, place_of
+from ironbird.flight.flight import Wind
+from ironbird.flight.mission import Item, Mission, load_mission
 from ironbird.requirements import library
 from ironbird.vehicles.load import load_spec, usual_control
 

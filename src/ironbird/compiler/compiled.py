@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ironbird.analysis.trim import LinearModel, OperatingPoint, linearize, trim
 from ironbird.compiler import model_cache, native
-from ironbird.compiler.analysis import LinearModel, OperatingPoint, linearize, trim
 from ironbird.compiler.flatten import Flat, flatten
 from ironbird.compiler.generate import METHODS, Source, generate
 from ironbird.errors import ModelError, UnknownNameError
@@ -68,11 +68,11 @@ class CompiledModel:
     # ------------------------------------------------------------------ analysis
 
     def linearize(self, at: OperatingPoint | None = None, **choices: Any) -> LinearModel:
-        """Linear model of the continuous part; see `ironbird.compiler.analysis.linearize`."""
+        """Linear model of the continuous part; see `ironbird.analysis.trim.linearize`."""
         return linearize(self, at, **choices)
 
     def trim(self, **choices: Any) -> OperatingPoint:
-        """A point at which the continuous states stand still; see `ironbird.compiler.analysis.trim`."""
+        """A point at which the continuous states stand still; see `ironbird.analysis.trim.trim`."""
         return trim(self, **choices)
 
     # ------------------------------------------------------------------ names

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ironbird.campaign.belief import Belief, euler
 from ironbird.errors import LinkError
+from ironbird.flight.belief import Belief, euler
 from ironbird.links.autopilot_log import RATIOS
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ironbird.campaign.belief import Belief, own_figures
 from ironbird.campaign.compare import Flown
-from ironbird.campaign.external import reactions
-from ironbird.campaign.flight import Flight
-from ironbird.campaign.witness import Witness
 from ironbird.errors import LinkError
+from ironbird.flight.belief import Belief, own_figures
+from ironbird.flight.flight import Flight
+from ironbird.flight.outside import reactions
+from ironbird.flight.witness import Witness
 from ironbird.report.svg_plot import Curve, lines_plot, track_plot
 
 TEMPLATES = Path(__file__).parent / "templates"

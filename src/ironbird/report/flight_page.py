@@ -25,11 +25,11 @@ from plotly.offline import get_plotlyjs
 
 import ironbird
 from ironbird.blocks.controllers.navigator import FAILSAFES, MODES
-from ironbird.campaign.belief import Belief
-from ironbird.campaign.flight import ALIASES, Flight
-from ironbird.campaign.mission import ON_BOARD, Mission, load_mission, mission_names
 from ironbird.errors import LinkError, RunError, UnknownNameError
 from ironbird.faults.spec import Injection
+from ironbird.flight.belief import Belief
+from ironbird.flight.flight import ALIASES, Flight
+from ironbird.flight.mission import ON_BOARD, Mission, load_mission, mission_names
 from ironbird.model.signal import Number
 from ironbird.report.autopilot_section import autopilot_section
 from ironbird.runtime import predicate

@@ -112,7 +112,7 @@ def _middle(signal: In) -> Number:
 
 def _against_casadi(model: object, values: Mapping[str, Number], log: object) -> list[str]:
     """Outputs of the first row against CasADi's evaluation of the same expressions."""
-    from ironbird.compiler.analysis import operating_point
+    from ironbird.analysis.trim import operating_point
     from ironbird.compiler.compiled import CompiledModel
     from ironbird.runtime.record import Log
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from ironbird.campaign.case import SCHEMA_FILE, FlightCase, Requirement, Spread, schema_text
-from ironbird.campaign.flight import Wind
-from ironbird.campaign.mission import Mission, load_mission
 from ironbird.campaign.suite import load_suite, requirement
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection
+from ironbird.flight.flight import Wind
+from ironbird.flight.mission import Mission, load_mission
 from ironbird.vehicles.load import CATALOG
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ironbird.campaign.external import fly_external
+from ironbird.flight.outside import fly_external
 from ironbird.links.rig import Rig
 from ironbird.links.system import FunctionSystem
 

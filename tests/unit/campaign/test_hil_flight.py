@@ -13,9 +13,9 @@ from pymavlink.dialects.v20 import common
 from typer.testing import CliRunner
 
 from ironbird.campaign.hil import Bench, HilFlight, HilOrder
-from ironbird.campaign.mission import load_mission
-from ironbird.cli import app
+from ironbird.cli.main import app
 from ironbird.errors import LinkError
+from ironbird.flight.mission import load_mission
 from ironbird.links import ground
 from ironbird.report.flight_page import write_flight_page
 

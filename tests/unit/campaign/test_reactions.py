@@ -7,9 +7,9 @@ from typing import cast
 
 import pytest
 
-from ironbird.campaign.external import reactions
-from ironbird.campaign.flight import Flight
 from ironbird.faults.catalog import parse_fault
+from ironbird.flight.flight import Flight
+from ironbird.flight.outside import reactions
 from ironbird.links.system import Happening
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from ironbird.cli import app
+from ironbird.cli.main import app
 from ironbird.links import doctor
 from ironbird.links.doctor import examine, holders
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from pymavlink.dialects.v20 import common
 
-from ironbird.campaign.flight import inject
 from ironbird.compiler.compiled import compile_model
 from ironbird.errors import LinkError
 from ironbird.faults.catalog import parse_fault
+from ironbird.flight.flight import inject
 from ironbird.links.mavlink import Packer
 from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.messages import Messages

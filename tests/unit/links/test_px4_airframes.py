@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ironbird.dynamics import level_trim
+from ironbird.analysis.level import level_trim
 from ironbird.errors import LinkError
 from ironbird.links.px4.airframe import Airframe, number
 from ironbird.links.px4.airframes import airframe_of

@@ -4,8 +4,8 @@ import numpy as np
 import pymap3d
 import pytest
 
-from ironbird.campaign.flight import inject
 from ironbird.faults.catalog import parse_fault
+from ironbird.flight.flight import inject
 from ironbird.links.rig import attach, make_rig
 from ironbird.links.system import FunctionSystem
 from ironbird.vehicles.load import load_vehicle, vehicle_ids

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from autopilot_files import dataflash_bytes, write_px4_log
 
-from ironbird.campaign.belief import Belief, believe
-from ironbird.campaign.flight import Flight, fly
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import LinkError
+from ironbird.flight.belief import Belief, believe
+from ironbird.flight.flight import Flight, fly
 from ironbird.report.flight_page import write_flight_page
 
 

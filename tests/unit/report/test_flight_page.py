@@ -19,11 +19,11 @@ import pytest
 from typer.testing import CliRunner
 
 from ironbird.blocks.controllers.navigator import FAILSAFES, MODES
-from ironbird.campaign.flight import Flight, Wind, fly
-from ironbird.campaign.mission import Mission, load_mission
-from ironbird.cli import app
+from ironbird.cli.main import app
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.faults.catalog import parse_fault
+from ironbird.flight.flight import Flight, Wind, fly
+from ironbird.flight.mission import Mission, load_mission
 from ironbird.report.flight_page import (
     FAINT_POINTS,
     MAX_POINTS,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from ironbird.cli import app
+from ironbird.cli.main import app
 
 TEXT = "R: 6x 10000 10000 8000 0\nM: 1\nO: 10000 10000 0 -5000 5000 20000\nS: 2 1 10000 5000 0 -10000 10000\nZ:\n"
 

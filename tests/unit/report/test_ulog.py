@@ -10,8 +10,8 @@ import pytest
 from pyulog import ULog
 from pyulog.px4 import PX4ULog
 
-from ironbird.campaign.flight import Flight, Wind, fly
 from ironbird.compiler.compiled import CompiledModel
+from ironbird.flight.flight import Flight, Wind, fly
 from ironbird.report.ulog import MOTORS, Topic, _unique, topic_name, write_ulog
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import Stop

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from ironbird.blocks.controllers.navigator import MODES
-from ironbird.campaign.flight import ALIASES
-from ironbird.campaign.traces import known_units
 from ironbird.compiler.compiled import compile_model
 from ironbird.errors import RequirementError, UnknownNameError
+from ironbird.flight.derived import known_units
+from ironbird.flight.flight import ALIASES
 from ironbird.requirements.formula import parse_formula
 from ironbird.requirements.library import TEMPLATES, get
 from ironbird.requirements.robustness import robustness

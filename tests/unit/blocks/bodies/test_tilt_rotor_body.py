@@ -10,8 +10,8 @@ import casadi as ca
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from ironbird.analysis.trim import operating_point
 from ironbird.blocks.bodies.tilt_rotor_body import TiltRotorBody
-from ironbird.compiler.analysis import operating_point
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.model.signal import Number
 from ironbird.runtime.record import Log

@@ -11,12 +11,7 @@ from scipy.stats import chi2
 
 from ironbird.blocks.estimators.ekf import BA, BG, ERRORS, TH, ErrorStateEkf, P, V
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.runtime.events import ParamEvent
-from ironbird.runtime.record import Log
-from ironbird.runtime.state import RunState, start
-from ironbird.runtime.step import run
-from ironbird.testing import check_block
-from ironbird.testing.estimators import (
+from ironbird.proofs.estimators import (
     BARO_S,
     FIELD_N,
     GNSS_S,
@@ -26,6 +21,11 @@ from ironbird.testing.estimators import (
     attitude_error_B,
     comparison_model,
 )
+from ironbird.runtime.events import ParamEvent
+from ironbird.runtime.record import Log
+from ironbird.runtime.state import RunState, start
+from ironbird.runtime.step import run
+from ironbird.testing import check_block
 from ironbird.testing.rig import alone as alone_in_a_model
 
 SEEDS = 200

@@ -11,12 +11,12 @@ from ironbird.blocks.estimators.imu_voter import ImuVoter
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import ModelError
 from ironbird.model.diagram import Diagram
+from ironbird.proofs.estimators import IMU_S, KnownFlight, SimpleImu
 from ironbird.runtime.events import ParamEvent
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
 from ironbird.testing import check_block
-from ironbird.testing.estimators import IMU_S, KnownFlight, SimpleImu
 from ironbird.testing.rig import alone, outputs_at
 
 LANES = 16

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+from ironbird.analysis.trim import OperatingPoint, linearize, trim
 from ironbird.blocks.forces.main_rotor import MainRotor
-from ironbird.compiler.analysis import OperatingPoint, linearize, trim
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start

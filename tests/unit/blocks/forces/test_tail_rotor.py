@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ironbird.analysis.trim import OperatingPoint, trim
 from ironbird.blocks.forces.tail_rotor import TailRotor
-from ironbird.compiler.analysis import OperatingPoint, trim
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.testing import check_block
 from ironbird.testing.rig import alone

@@ -12,7 +12,7 @@ import typer
 from ironbird.errors import IronbirdError
 
 if TYPE_CHECKING:
-    from ironbird.campaign.flight import Wind
+    from ironbird.flight.flight import Wind
     from ironbird.model.signal import Number
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable.")]
@@ -56,7 +56,7 @@ def print_table(rows: dict[str, str], title: str) -> None:
 
 def wind_of(text: str | None, turbulence: float) -> Wind:
     """`SPEED` or `SPEED,FROM_DEG` of the command line."""
-    from ironbird.campaign.flight import Wind
+    from ironbird.flight.flight import Wind
 
     if not text:
         return Wind(turbulence_mps=turbulence)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import ironbird as ib
-from ironbird.campaign.flight import Wind, fly
-from ironbird.campaign.mission import Mission, load_mission
 from ironbird.errors import FaultError, IronbirdError, MissionError, ModelError, UnknownNameError
+from ironbird.flight.flight import Wind, fly
+from ironbird.flight.mission import Mission, load_mission
 
 
 def test_the_square_is_flown_and_the_vehicle_lands_where_it_started(f450: ib.CompiledModel) -> None:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ironbird.campaign_cli import campaign_app, case_app
-from ironbird.cli_parts import JsonOption, fail, print_table, progress_bar, settings_of, wind_of
+from ironbird.cli.autopilots import compare_autopilots, sitl_app
+from ironbird.cli.campaign import campaign_app, case_app
+from ironbird.cli.hardware import hil
+from ironbird.cli.output import JsonOption, fail, print_table, progress_bar, settings_of, wind_of
 from ironbird.errors import IronbirdError, UnknownNameError
-from ironbird.hil_cli import hil
-from ironbird.links_cli import compare_autopilots, sitl_app
 
 if TYPE_CHECKING:
-    from ironbird.campaign.flight import Flight
+    from ironbird.flight.flight import Flight
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -97,8 +97,8 @@ def fly(
 
     Example: ironbird fly quad_f450 --wind 5,270 --fault 'rotor.speed_loss@1:instance=1,severity=0.2,start=5'
     """
-    from ironbird.campaign.flight import fly as fly_mission
-    from ironbird.campaign.live import LiveControl
+    from ironbird.flight.flight import fly as fly_mission
+    from ironbird.flight.live import LiveControl
     from ironbird.runtime.tuning import read_tunings
 
     live = None
@@ -153,7 +153,7 @@ def tune(
     values: Annotated[list[str], typer.Argument(metavar="PATH=VALUE…", help="Tunable parameters and their values.")],
 ) -> None:
     """Change parameters of a flight while it flies; the changes are recorded and can be replayed."""
-    from ironbird.campaign.live import tune as tune_flight
+    from ironbird.flight.live import tune as tune_flight
 
     try:
         time_s = tune_flight(folder, dict(settings_of(values)))
@@ -167,7 +167,7 @@ def compare_estimators(
     lanes: Annotated[int, typer.Option(help="Flights, each with its own seed.", min=1, max=4096)] = 64,
 ) -> None:
     """Attitude errors of the Kalman filter and the complementary filter on the same flights, hovering and turning."""
-    from ironbird.testing.estimators import attitude_error_table
+    from ironbird.proofs.estimators import attitude_error_table
 
     rows = attitude_error_table(lanes=lanes)
     print_table({f"{r.estimator}, {r.phase}": r.sentence() for r in rows}, "Attitude error")
@@ -227,7 +227,7 @@ SpeedOption = Annotated[
 @app.command("trim")
 def trim_vehicle(vehicle: VehicleArgument, speed: SpeedOption = None, set_: SetOption = None) -> None:
     """Find steady level motion: attitude, actuator commands, thrusts."""
-    from ironbird.dynamics import level_trim
+    from ironbird.analysis.level import level_trim
 
     try:
         found = level_trim(vehicle, speed, settings=settings_of(set_ or []))
@@ -241,7 +241,7 @@ def modes_of_vehicle(
     vehicle: VehicleArgument, speed: SpeedOption = None, set_: SetOption = None, as_json: JsonOption = False
 ) -> None:
     """Linear modes of the bare vehicle at its trim: eigenvalues, frequency, damping, and the states that take part."""
-    from ironbird.dynamics import level_trim, modes_at
+    from ironbird.analysis.level import level_trim, modes_at
 
     try:
         found = modes_at(level_trim(vehicle, speed, settings=settings_of(set_ or [])))
@@ -265,7 +265,7 @@ def fleet_table(
 
     Ends with exit code 1 if any flight was lost.
     """
-    from ironbird import fleet
+    from ironbird.campaign import fleet
 
     try:
         rows = fleet.fly_fleet(vehicle or [], seeds, lambda text: typer.echo(text, err=True))
@@ -309,8 +309,8 @@ def show_fault(
     out: Annotated[Path | None, typer.Option(help="Folder for the page; out/faults/ID by default.")] = None,
 ) -> None:
     """Explain a fault and draw the signal that shows it, before and after, in a hover flight with a healthy twin."""
-    from ironbird.campaign.flight import fly as fly_mission
     from ironbird.faults.catalog import parse_fault
+    from ironbird.flight.flight import fly as fly_mission
 
     try:
         order = parse_fault(fault if ":" in fault else f"{fault}:start=15,end=20")
@@ -379,7 +379,7 @@ def autopilot(
     For trying a simulator's link without their binaries: it flies the mission by itself, from what comes over the link.
     As a board it prints at the end what it heard.
     """
-    from ironbird.campaign.mission import load_mission
+    from ironbird.flight.mission import load_mission
     from ironbird.links import standin
     from ironbird.links.hardware.cable import DatagramCable, SerialCable
     from ironbird.vehicles.load import load_vehicle
@@ -431,8 +431,8 @@ def bench(
     workers: Annotated[int | None, typer.Option(help="campaign: processes; one per core by default.", min=1)] = None,
 ) -> None:
     """Measure speed: of a step against JSBSim's F450 on one core (a minute), or of a campaign of faulted flights."""
-    from ironbird import bench as benchmark
-    from ironbird import bench_campaign
+    from ironbird.proofs import campaign_speed as bench_campaign
+    from ironbird.proofs import speed as benchmark
 
     try:
         if what == "kernel":
@@ -475,7 +475,7 @@ def verify_determinism(
     until: Annotated[float, typer.Option(help="Length of the flight in seconds.", min=0.1)] = 60.0,
 ) -> None:
     """Run one flight in every way that must not matter and compare the hashes of its log."""
-    from ironbird.testing.determinism import all_equal, verify
+    from ironbird.proofs.determinism import all_equal, verify
 
     results = []
     try:

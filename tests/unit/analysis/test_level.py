@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ironbird.dynamics import Trim, level_trim, modes_at
+from ironbird.analysis.level import Trim, level_trim, modes_at
 from ironbird.errors import ModelError
 from ironbird.vehicles.load import TEMPLATES, load_spec, vehicle_ids
 

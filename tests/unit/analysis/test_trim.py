@@ -9,8 +9,8 @@ import pytest
 from parts import Gain, Lag
 
 from ironbird import CompiledModel, Diagram, compile_model
+from ironbird.analysis.trim import operating_point
 from ironbird.blocks.actuators.command_latch import CommandLatch
-from ironbird.compiler.analysis import operating_point
 from ironbird.errors import ModelError, UnknownNameError
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out

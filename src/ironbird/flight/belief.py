@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ironbird.campaign.flight import Flight
 from ironbird.errors import LinkError
+from ironbird.flight.flight import Flight
 from ironbird.links.autopilot_log import RATIOS, AutopilotLog, Series, read_autopilot_log
 
 COARSE_S = 0.1  # grid of the first search for the offset

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ironbird.campaign.flight import Wind
-from ironbird.campaign.mission import load_mission
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import IronbirdError
+from ironbird.flight.flight import Wind
+from ironbird.flight.mission import load_mission
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
 from ironbird.vehicles.load import load_vehicle

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ironbird.campaign.flight import ALIASES, COMPLETED, HARMLESS
 from ironbird.compiler.compiled import CompiledModel
+from ironbird.flight.flight import ALIASES, COMPLETED, HARMLESS
 from ironbird.requirements.trace import RUN_UNITS, Trace
 from ironbird.runtime.record import Log
 

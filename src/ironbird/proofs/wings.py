@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ironbird.analysis.trim import LinearModel
 from ironbird.blocks.controllers.surface_mixer import SurfaceMixer
 from ironbird.blocks.environment.air_data import AirData
-from ironbird.compiler.analysis import LinearModel
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.model.diagram import Diagram
 from ironbird.vehicles.templates.fixed_wing import SURFACES, FixedWingSpec, add_aerodynamics, drive_surfaces

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ironbird.cli_parts import fail, print_table, progress_bar, settings_of, wind_of
+from ironbird.cli.output import fail, print_table, progress_bar, settings_of, wind_of
 from ironbird.errors import IronbirdError, LinkError
 
 if TYPE_CHECKING:
-    from ironbird.campaign.flight import Flight
     from ironbird.campaign.sitl import Order
+    from ironbird.flight.flight import Flight
 
 INTERRUPTED = 128 + signal.SIGINT  # exit code
 ENDS = (signal.SIGTERM, signal.SIGHUP)  # end us as Ctrl-C does
@@ -198,8 +198,8 @@ def _fly_all(orders: Sequence[Order]) -> list[dict[str, str]]:
 
 def write_results(flight: Flight, folder: Path) -> dict[str, str]:
     """The log, the page, the summary and what the control system said; returns the summary."""
-    from ironbird.campaign.belief import Belief, beside
-    from ironbird.campaign.external import reactions
+    from ironbird.flight.belief import Belief, beside
+    from ironbird.flight.outside import reactions
     from ironbird.report.flight_page import write_flight_page
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ironbird.cli_parts import fail, print_table, settings_of, wind_of
-from ironbird.errors import IronbirdError
-from ironbird.links_cli import (
+from ironbird.cli.autopilots import (
     FaultOption,
     SeedOption,
     SetOption,
@@ -21,6 +19,8 @@ from ironbird.links_cli import (
     WindOption,
     write_results,
 )
+from ironbird.cli.output import fail, print_table, settings_of, wind_of
+from ironbird.errors import IronbirdError
 
 if TYPE_CHECKING:
     from ironbird.links.hardware.cable import Cable, Load

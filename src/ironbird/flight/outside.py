@@ -17,13 +17,13 @@ from typing import Protocol
 
 import numpy as np
 
-from ironbird.campaign.flight import ALIASES, Flight, Wind, inject, targets_in
-from ironbird.campaign.mission import Mission, load_mission
-from ironbird.campaign.witness import Witness, observe
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import FaultError, LinkError
 from ironbird.faults.catalog import parse_fault
 from ironbird.faults.spec import Injection
+from ironbird.flight.flight import ALIASES, Flight, Wind, inject, targets_in
+from ironbird.flight.mission import Mission, load_mission
+from ironbird.flight.witness import Witness, observe
 from ironbird.links.rig import Rig, attach
 from ironbird.links.system import ControlSystem, Happening
 from ironbird.model.signal import Number

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ironbird.cli_parts import JsonOption, fail, print_table, progress_bar
+from ironbird.cli.output import JsonOption, fail, print_table, progress_bar
 from ironbird.errors import IronbirdError, StoreError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ def import_cases(
 ) -> None:
     """Import test cases of other tools; what has no counterpart is named, never dropped in silence."""
     from ironbird.campaign.case import case_file
-    from ironbird.campaign.import_aerialist import import_aerialist
-    from ironbird.campaign.import_rflysimsafe import import_rows, read_rows
+    from ironbird.campaign.imports.aerialist import import_aerialist
+    from ironbird.campaign.imports.rflysimsafe import import_rows, read_rows
 
     with _errors():
         found = []
@@ -489,10 +489,10 @@ def rerun(
     An autopilot outside does not repeat to the bit: there the verdict is compared, and --times tells stable from flaky.
     """
     from ironbird.campaign.batch import fly_all
-    from ironbird.campaign.flight import fly
     from ironbird.campaign.sitl import AUTOPILOTS, fly_sitl, order_of
     from ironbird.campaign.statistics import flakiness
     from ironbird.campaign.store import Store
+    from ironbird.flight.flight import fly
     from ironbird.report.flight_page import write_flight_page
 
     with _errors():

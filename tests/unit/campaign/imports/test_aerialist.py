@@ -11,7 +11,7 @@ import numpy as np
 import pymap3d
 import pytest
 
-from ironbird.campaign.import_aerialist import import_aerialist
+from ironbird.campaign.imports.aerialist import import_aerialist
 from ironbird.campaign.suite import check
 from ironbird.errors import CaseError
 from ironbird.requirements.formula import parse_formula

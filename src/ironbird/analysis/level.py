@@ -17,10 +17,10 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 
+from ironbird.analysis.trim import OperatingPoint, linearize, operating_point, trim
 from ironbird.blocks.actuators.governed_engine import GovernedEngine
 from ironbird.blocks.actuators.wheel_drive import WheelDrive
 from ironbird.blocks.forces.catapult import Catapult
-from ironbird.compiler.analysis import OperatingPoint, linearize, operating_point, trim
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.compiler.flatten import ARRAYS
 from ironbird.errors import ModelError

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironbird.campaign.toml_text import Path, locate, place_of, write_toml
+from ironbird.files.toml_text import Path, locate, place_of, write_toml
 from ironbird.vehicles.load import CATALOG
 
 

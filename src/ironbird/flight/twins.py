@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ironbird.campaign.case import FlightCase
-from ironbird.campaign.flight import targets_in
-from ironbird.campaign.witness import Witness, observe
 from ironbird.faults.spec import Injection
+from ironbird.flight.flight import targets_in
+from ironbird.flight.witness import Witness, observe
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import CHUNK_TICKS, run

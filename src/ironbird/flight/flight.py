@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from ironbird.blocks.controllers.navigator import MODES
-from ironbird.campaign.live import LiveControl
-from ironbird.campaign.mission import Mission, load_mission
-from ironbird.campaign.witness import Witness, observe
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import FaultError, ModelError, RunError, UnknownNameError
 from ironbird.faults.catalog import parse_fault
 from ironbird.faults.spec import Change, Injection
+from ironbird.flight.live import LiveControl
+from ironbird.flight.mission import Mission, load_mission
+from ironbird.flight.witness import Witness, observe
 from ironbird.links.system import Happening
 from ironbird.model.signal import Number
 from ironbird.runtime.clock import Pace

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from autopilot_files import write_px4_log
 
-from ironbird.campaign.belief import Belief, _turn, align, believe, euler
-from ironbird.campaign.flight import Flight, fly
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import LinkError
+from ironbird.flight.belief import Belief, _turn, align, believe, euler
+from ironbird.flight.flight import Flight, fly
 from ironbird.links.autopilot_log import AutopilotLog, Series
 
 TIME_S = np.arange(0.0, 60.0, 0.02)

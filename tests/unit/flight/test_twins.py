@@ -8,10 +8,10 @@ import pytest
 
 from ironbird.campaign.batch import fly_all, fly_batch
 from ironbird.campaign.case import FlightCase
-from ironbird.campaign.flight import fly
 from ironbird.campaign.suite import load_suite
-from ironbird.campaign.twins import TWIN_S
 from ironbird.campaign.verdict import FlightResult
+from ironbird.flight.flight import fly
+from ironbird.flight.twins import TWIN_S
 
 UNTIL_S = 11.0
 SUITE = """schema = 1

@@ -20,10 +20,10 @@ import pyarrow.parquet as pq
 
 from ironbird.campaign.batch import BatchResult, TracePolicy, fly_batch, model_of
 from ironbird.campaign.case import FlightCase, Requirement
-from ironbird.campaign.flight import COMPLETED, STATISTICS_AFTER_S, Wind
-from ironbird.campaign.mission import load_mission
 from ironbird.campaign.verdict import ERROR
 from ironbird.compiler.compiled import LANES
+from ironbird.flight.flight import COMPLETED, STATISTICS_AFTER_S, Wind
+from ironbird.flight.mission import load_mission
 from ironbird.model.signal import Number
 from ironbird.requirements import library
 from ironbird.vehicles.load import load_spec, usual_control, vehicle_ids

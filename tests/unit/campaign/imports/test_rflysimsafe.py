@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ironbird.campaign.case import injection
-from ironbird.campaign.import_rflysimsafe import (
+from ironbird.campaign.imports.rflysimsafe import (
     B_AS_A,
     SUITE_FILE,
     import_rows,

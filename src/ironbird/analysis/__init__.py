@@ -1,0 +1,1 @@
+"""Numbers about models: operating points, trim, linear models, modes."""

@@ -1,0 +1,1 @@
+"""The command `ironbird`: one file per family of verbs."""

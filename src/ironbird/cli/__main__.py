@@ -1,0 +1,5 @@
+"""`python -m ironbird.cli`."""
+
+from ironbird.cli.main import main
+
+main()

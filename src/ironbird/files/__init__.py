@@ -1,0 +1,1 @@
+"""Files that people write: the place of every key, and problems in words."""

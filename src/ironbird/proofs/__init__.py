@@ -1,0 +1,1 @@
+"""What the product shows about itself: check cases, determinism, estimators, speed."""
