@@ -25,7 +25,10 @@ def blocks() -> list[tuple[str, type[Block]]]:
         found += [
             (module.name.removeprefix("ironbird."), value)
             for value in vars(loaded).values()
-            if inspect.isclass(value) and issubclass(value, Block) and value.__module__ == module.name
+            if inspect.isclass(value)
+            and issubclass(value, Block)
+            and value.__module__ == module.name
+            and value.output is not Block.output  # no bare ports that other blocks share
         ]
     return found
 
@@ -43,7 +46,7 @@ def page() -> str:
         lines += [
             f"## {kind.__name__}",
             "",
-            f"`{module}`; source: {kind.source or 'none'}",
+            f"`{module}`; role: {kind.role}; source: {kind.source or 'none'}",
             "",
             inspect.getdoc(kind) or "",
             "",

@@ -9,7 +9,8 @@ from pathlib import Path
 from ironbird.faults.catalog import FAMILIES, FAULTS, parse_fault
 from ironbird.faults.rflysimsafe import CASES, ELSEWHERE, MAP_A, MAP_B, MAP_C, Entry
 from ironbird.faults.spec import Fault
-from ironbird.flight.flight import ALIASES
+from ironbird.flight.derived import DERIVED
+from ironbird.flight.words import ALIASES
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "faults.md"
 EXAMPLES = (
@@ -25,17 +26,21 @@ EXAMPLES = (
         "For 8 s commands are lost during the first fifth of every half second.",
     ),
     (
-        "gnss.jamming@1:instance=1,severity=0.8,when=altitude > 8 and mode == 'mission'",
+        "gnss.jamming@1:instance=1,severity=0.8,when=altitude > 8 m and mode == 'mission'",
         "A receiver is jammed from the moment at which the vehicle flies its mission higher than 8 m.",
     ),
     (
-        "rotor.stuck@1:instance=3,start=1,duration=2,when=abs(body.w_NB_B[2]) > 0.5 or not (battery >= 0.5)",
+        "wind.gust@2:axis=1,severity=0.5,start=2,when=altitude > 8 m",
+        "A gust to the east with 10 m/s at its top begins 2 s after the vehicle is higher than 8 m.",
+    ),
+    (
+        "rotor.stuck@1:instance=3,start=1,duration=2,when=abs(body.w_NB_B[2]) > 30 deg/s or not (battery >= 0.5)",
         "A motor is stuck for 2 s, beginning 1 s after the yaw rate is large or the battery half empty.",
     ),
 )
 KEYS = (
     ("instance", "1", "number of the part, from 1; only for faults whose targets have `{instance}`"),
-    ("axis", "all", "one entry of a vector: 0, 1 or 2"),
+    ("axis", "all", "one entry of a vector: 0, 1 or 2; a few faults have an axis of their own, said in their summary"),
     ("severity", "1", "0 to 1; what it means is said at each fault, linear between"),
     ("start", "0", "seconds; with `when`, after the condition first holds"),
     ("end, duration", "never", "seconds: when it ends, or how long it lasts"),
@@ -80,9 +85,7 @@ def catalogue() -> list[str]:
     for family in FAMILIES:
         title = family.__name__.rpartition(".")[2]
         lines += [f"### {title.capitalize()}", "", (family.__doc__ or "").partition("\n")[0], ""]
-        rows = [
-            (code(f.id), f.summary, f.severity, effects(f), code(f.witness), f.reference) for f in family.FAULTS
-        ]  # fmt: skip
+        rows = [(code(f.id), f.summary, f.severity, effects(f), code(f.witness), f.reference) for f in family.FAULTS]
         lines += table(("id", "what breaks", "severity", "targets, from severity 0 to 1", "witness", "source"), rows)
     return lines
 
@@ -94,9 +97,12 @@ def grammar() -> list[str]:
     lines = ["## How to order one", "", "```", "ID:key=value,…[,when=CONDITION]", "```", ""]
     lines += table(("key", "default", "meaning"), [(f"`{key.replace(', ', '`, `')}`", d, m) for key, d, m in KEYS])
     lines += [
-        "A condition compares signals, numbers and words: `+ - *`, `abs()`, `< <= > >= == !=`, `not`, `and`, `or`,",
-        "brackets. A signal is written as in the log (`body.w_NB_B[2]`). The names of modes are words in quotes. The",
-        "condition is looked at every 10 steps; once it held, the fault stays triggered. Short names:",
+        "A condition compares signals, numbers with units and words, in the language of requirements: `+ - * /`,",
+        "`abs()`, `sqrt()`, `cos()`, `sin()`, `acos()`, `min()`, `max()`, `hypot()`, `norm()`, `< <= > >= == !=`,",
+        "`not`, `and`, `or`, `implies`, brackets. A signal is written as in the log (`body.w_NB_B[2]`), or is one of",
+        f"{', '.join(code(name) for name in (*DERIVED, 'time'))}.",
+        "The names of modes are words. The condition is looked at every 10 steps; once it held, the fault stays",
+        "triggered. Operators of time (`always`, `rise()`, ...) are for requirements only. Short names:",
         "",
     ]
     lines += table(("short", "signal"), [(code(short), code(path)) for short, path in ALIASES.items()])
@@ -127,7 +133,7 @@ def rflysimsafe() -> list[str]:
         "### Published cases",
         "",
         "Each begins with a climb to 15 m and 15 s of hover. Add `start` to an order. Orders for several sensors or",
-        "axes are given for each. Not compared yet: outcomes of these cases against the published ones.",
+        "axes are given for each. [RFlySimSafe's 29 published cases](../rflysimsafe.md) compares the outcomes.",
         "",
     ]
     cases = [

@@ -7,17 +7,21 @@ IronbirdError
 │   └── ValidationError   all problems of a diagram, collected
 ├── CompileError          the native compiler refused or is missing
 ├── RunError              a run cannot start or go on
-├── VehicleError          a vehicle file is missing or wrong
-├── MissionError          a mission file is missing or wrong
+├── VehicleError          a vehicle file is missing or wrong; holds all problems
+├── MissionError          a mission file is missing or wrong; holds all problems
+├── OrderError            a flight's order is missing or wrong
 ├── CaseError             test cases or suites are missing or wrong; holds all problems
 ├── MixerError            a mixer file is missing or wrong; says line and column
 ├── FaultError            a fault is unknown or does not fit the vehicle
 ├── LinkError             a control system outside does not answer, or what it says cannot be read
 ├── StoreError            the store of campaigns is missing or refuses
-├── RequirementError      a requirement cannot be read, or a trace does not fit it
+├── ConditionError        a condition (of a requirement or a trigger) cannot be read
+├── RequirementError      a requirement or a score is wrong, or a trace does not fit it
 └── UnknownNameError      a name that is not known; says the nearest one
 
 A message says what is wrong, where (the full path), both values, and the likely cure.
+
+Beside them UnitsWarning: a trigger is written without units, which is read as SI; it shows the new text.
 """
 
 from __future__ import annotations
@@ -74,11 +78,23 @@ class RunError(IronbirdError):
 
 
 class VehicleError(IronbirdError):
-    """A vehicle file is missing or wrong."""
+    """A vehicle file is missing or wrong; `problems` holds one entry each, those of a file with place and cure."""
+
+    def __init__(self, *problems: object) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = list(problems)
 
 
 class MissionError(IronbirdError):
-    """A mission file is missing or wrong."""
+    """A mission file is missing or wrong; `problems` holds one entry each, those of a file with place and cure."""
+
+    def __init__(self, *problems: object) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = list(problems)
+
+
+class OrderError(IronbirdError):
+    """A flight's order is missing or wrong."""
 
 
 class CaseError(IronbirdError):
@@ -105,8 +121,12 @@ class FaultError(IronbirdError):
     """A fault is unknown or does not fit the vehicle."""
 
 
+class ConditionError(IronbirdError):
+    """The condition of a requirement or of a trigger cannot be read; the message shows the place."""
+
+
 class RequirementError(IronbirdError):
-    """A requirement cannot be read, or a trace does not fit it."""
+    """A requirement or a score is wrong, or a trace does not fit it."""
 
 
 class LinkError(IronbirdError):
@@ -133,3 +153,7 @@ class UnknownNameError(IronbirdError):
         self.kind = kind
         self.name = name
         self.near = near
+
+
+class UnitsWarning(UserWarning):
+    """A trigger's text without units, read as SI; the message shows the text with units."""

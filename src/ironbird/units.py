@@ -1,12 +1,9 @@
-"""The unit strings that declarations may use, and the conversions for the edges of the system.
+"""The unit strings that declarations may use, other units in SI, and numbers as text.
 
-Inside Ironbird everything is SI and radians. The conversions below are for reading and showing values
-(`report`, `links`, the command line) and are called nowhere else.
+Inside Ironbird everything is SI and radians.
 """
 
 from __future__ import annotations
-
-import math
 
 UNITS: frozenset[str] = frozenset(
     {
@@ -32,11 +29,7 @@ FOOT_M = 0.3048
 KNOT_MPS = 1852.0 / 3600.0
 
 
-def degrees(angle_rad: float) -> float:
-    """Radians to degrees."""
-    return math.degrees(angle_rad)
-
-
-def radians(angle_deg: float) -> float:
-    """Degrees to radians."""
-    return math.radians(angle_deg)
+def exact(value: float) -> str:
+    """A number in its shortest form that reads back to the same bits."""
+    short = f"{value:g}"
+    return short if float(short) == float(value) else repr(float(value))

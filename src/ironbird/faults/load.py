@@ -49,7 +49,7 @@ FAULTS = (
         id="load.shift@1",
         summary="The centre of gravity moves: a payload slides (axis=0 forward, 1 right, 2 down).",
         changes=(Change("load.offset", Offset(0.0, 0.05)),),
-        severity="1 is 0.05 m",
+        severity="1 is {:g} m",
         reference="[CopterSim] section 9: isLoadShift",
         witness="load.moment_B",
     ),

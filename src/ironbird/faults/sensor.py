@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ironbird.faults.spec import Change, Fault, Offset, Replace, Scale, switch
 
-_DELAY_SAMPLES = 8  # what a tap can hold back
+DELAY_SAMPLES = 8.0  # what a tap can hold back
 
 
 @dataclass(frozen=True)
@@ -17,16 +17,18 @@ class Tapped:
     """A sensor signal that can be broken."""
 
     id: str  # first part of the fault's id
-    name: str  # for people
+    name: str  # in words
     taps: tuple[str, ...]  # paths of the taps; {instance} is the number of the sensor
     size: float  # what severity 1 means for a bias, in the signal's unit
     full: float  # full scale
     unit: str
 
 
+ACCEL = Tapped("imu.accel", "accelerometer", ("imu/{instance}/accel_fault",), 5.0, 156.9, "m/s^2")
+GYRO = Tapped("imu.gyro", "gyroscope", ("imu/{instance}/gyro_fault",), 1.0, 34.9, "rad/s")
 SIGNALS = (
-    Tapped("imu.accel", "accelerometer", ("imu/{instance}/accel_fault",), 5.0, 156.9, "m/s^2"),
-    Tapped("imu.gyro", "gyroscope", ("imu/{instance}/gyro_fault",), 1.0, 34.9, "rad/s"),
+    ACCEL,
+    GYRO,
     Tapped("mag", "magnetometer", ("mag/{instance}/fault",), 5e-5, 1.6e-3, "T"),
     Tapped("baro", "barometer", ("baro/{instance}/fault",), 500.0, 120000.0, "Pa"),
     Tapped("gnss.position", "GNSS position", ("gnss/{instance}/position_fault",), 30.0, 1e5, "m"),
@@ -58,46 +60,72 @@ def _faults(signal: Tapped) -> list[Fault]:
     return [
         fault("scale", "The {} reads too much by a factor.", "1 is double", "Eq. 18", ("scale", Scale(1.0, 2.0))),
         fault(
-            "bias", "The {} is off by a constant.", f"1 is {s:g} {u} on each axis", "Eq. 19", ("offset", Offset(0.0, s))
+            "bias",
+            "The {} is off by a constant.",
+            f"1 is {{:g}} {u} on each axis",
+            "Eq. 19",
+            ("offset", Offset(0.0, s)),
         ),
         fault(
-            "drift", "The {} drifts away.", f"1 is {s / 10:g} {u} per second", "Eq. 20",
+            "drift",
+            "The {} drifts away.",
+            f"1 is {{:g}} {u} per second",
+            "Eq. 20",
             ("drift_rate", Replace(0.0, s / 10)),
         ),
-        fault("noise", "The {} is noisy.", f"1 is a deviation of {s:g} {u}", "Eq. 21", ("noise", Replace(0.0, s))),
+        fault("noise", "The {} is noisy.", f"1 is a deviation of {{:g}} {u}", "Eq. 21", ("noise", Replace(0.0, s))),
         fault(
-            "spike", "The {} has spikes of one sample, five a second.", f"1 is {4 * s:g} {u}", "Eq. 22",
-            ("spike_rate", switch(5.0)), ("spike_size", Replace(0.0, 4 * s)),
+            "spike",
+            "The {} has spikes of one sample, five a second.",
+            f"1 is {{1:g}} {u}",
+            "Eq. 22",
+            ("spike_rate", switch(5.0)),
+            ("spike_size", Replace(0.0, 4 * s)),
         ),
         fault("stuck", "The {} repeats one value; its samples look fresh.", binary, "Sec. 5", ("stuck", switch())),
         fault(
-            "open", "The element of the {} is open: it reads zero.", binary, "Eq. 24", ("replace", switch()),
+            "open",
+            "The element of the {} is open: it reads zero.",
+            binary,
+            "Eq. 24",
+            ("replace", switch()),
             ("replacement", switch(0.0)),
         ),
         fault(
-            "short", "The element of the {} is shorted: it reads full scale.", binary, "Eq. 25", ("replace", switch()),
+            "short",
+            "The element of the {} is shorted: it reads full scale.",
+            binary,
+            "Eq. 25",
+            ("replace", switch()),
             ("replacement", switch(f)),
         ),
         fault(
-            "delay", "The {} comes late, and nothing shows it.", f"1 is {_DELAY_SAMPLES} samples", "Eq. 12",
-            ("delay", Replace(0.0, float(_DELAY_SAMPLES))),
+            "delay",
+            "The {} comes late, and nothing shows it.",
+            "1 is {:g} samples",
+            "Eq. 12",
+            ("delay", Replace(0.0, DELAY_SAMPLES)),
         ),
         fault("dropout", "Samples of the {} do not arrive.", binary, "Sec. 5", ("lost", switch())),
         fault(
-            "saturation", "The {} clips early.", f"0 is {f:g} {u}, 1 lets nothing through", "Sec. 4",
-            ("high", Replace(f, 0.0)), ("low", Replace(-f, 0.0)),
+            "saturation",
+            "The {} clips early.",
+            f"0 is {f:g} {u}, 1 lets nothing through",
+            "Sec. 4",
+            ("high", Replace(f, 0.0)),
+            ("low", Replace(-f, 0.0)),
         ),
-    ]  # fmt: skip
+    ]
 
 
 IMU_BIAS = Fault(
     id="imu.bias@1",
     summary="An inertial unit is off by a constant in both accelerometer and gyroscope.",
     changes=(
-        Change("imu/{instance}/accel_fault.offset", Offset(0.0, 5.0)),
-        Change("imu/{instance}/gyro_fault.offset", Offset(0.0, 1.0)),
+        Change("imu/{instance}/accel_fault.offset", Offset(0.0, ACCEL.size)),
+        Change("imu/{instance}/gyro_fault.offset", Offset(0.0, GYRO.size)),
     ),
-    severity="1 is 5 m/s^2 and 1 rad/s on each axis",
+    severity="1 is {:g} m/s^2 and {:g} rad/s on each axis",
     reference="[ChipLevel] Eq. 19",
     witness="imu/{instance}/accel_fault.value",
 )
@@ -113,7 +141,7 @@ GNSS_SPOOFING = Fault(
     id="gnss.spoofing@1",
     summary="A receiver is dragged off: its position runs away steadily while everything looks healthy.",
     changes=(Change("gnss/{instance}/chip.spoof_velocity_N", Replace(0.0, 2.0)),),
-    severity="1 is 2 m/s on each axis",
+    severity="1 is {:g} m/s on each axis",
     reference="[ChipLevel] Sec. 5",
     witness="gnss/{instance}/position_fault.value",
 )

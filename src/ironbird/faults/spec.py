@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from ironbird.errors import FaultError
+from ironbird.units import exact
 
 Effect = Literal["replace", "scale", "offset"]
 Shape = Literal["step", "ramp", "intermittent"]
@@ -64,9 +66,14 @@ class Fault:
     id: str
     summary: str
     changes: tuple[Change, ...]
-    severity: str  # what severity 0 to 1 means
+    severity: str  # what severity 0 to 1 means; {:g} stands for what severity 1 does to each target, in order
     reference: str
     witness: str  # signal that shows that the fault acted; {instance} as in the targets
+    axis: int | None = None  # entry of a vector that changes if an order names none; None is all of them
+
+    def __post_init__(self) -> None:
+        sizes = [abs(change.effect.at_1) for change in self.changes]
+        object.__setattr__(self, "severity", self.severity.format(*sizes))
 
     @property
     def counts_instances(self) -> bool:
@@ -80,7 +87,7 @@ class Injection:
 
     fault: Fault
     instance: int | str = 1  # number of the part, or its name
-    axis: int | None = None  # one entry of a vector, or all
+    axis: int | None = None  # one entry of a vector; by default the fault's own, or all
     severity: float = 1.0
     start_s: float = 0.0
     end_s: float = math.inf
@@ -91,10 +98,31 @@ class Injection:
     when: str = ""  # predicate on signals; times count from the moment at which it first holds
 
     def __post_init__(self) -> None:
+        name = self.fault.id
+        object.__setattr__(self, "when", self.when.strip())
+        object.__setattr__(self, "axis", self.fault.axis if self.axis is None else self.axis)
+        for key in ("severity", "start_s", "rise_s", "period_s", "duty"):
+            if not math.isfinite(getattr(self, key)):
+                raise FaultError(f"{name}: {key} must be finite, got {getattr(self, key)}")
         if not 0.0 <= self.severity <= 1.0:
-            raise FaultError(f"{self.fault.id}: severity {self.severity:g} is outside 0 .. 1 ({self.fault.severity})")
-        if self.end_s <= self.start_s:
-            raise FaultError(f"{self.fault.id}: it ends at {self.end_s:g} s, not after its start {self.start_s:g} s")
+            raise FaultError(f"{name}: severity {self.severity:g} is outside 0 .. 1 ({self.fault.severity})")
+        if not self.end_s > self.start_s:
+            raise FaultError(f"{name}: it ends at {self.end_s:g} s, not after its start {self.start_s:g} s")
+        if self.shape not in SHAPES:
+            raise FaultError(f"{name}: shape '{self.shape}' is not step, ramp or intermittent")
+        for key, shape, usual in (
+            ("rise_s", "ramp", 0.0),
+            ("period_s", "intermittent", 0.0),
+            ("duty", "intermittent", 0.5),
+        ):
+            if self.shape != shape and getattr(self, key) != usual:
+                raise FaultError(
+                    f"{name}: {key} has no meaning with shape '{self.shape}'; order shape={shape}, or leave it out"
+                )
+        if not _is_part(self.instance):
+            raise FaultError(f"{name}: instance is a number or a name, not '{self.instance}'")
+        if self.instance != 1 and not self.fault.counts_instances:
+            raise FaultError(f"{name} has no instances; leave the key out")
 
     @property
     def targets(self) -> list[str]:
@@ -106,18 +134,40 @@ class Injection:
         """Path of the signal that shows it."""
         return self.fault.witness.replace("{instance}", str(self.instance))
 
-    def describe(self) -> str:
-        """As it would be written on the command line."""
-        parts = [f"instance={self.instance}"] if self.fault.counts_instances else []
+    def table(self) -> dict[str, Any]:
+        """As a case file says it, without what is usual; `read_fault` is the inverse."""
+        table: dict[str, Any] = {"id": self.fault.id}
+        if self.fault.counts_instances:
+            table["instance"] = self.instance
         if self.axis is not None:
-            parts.append(f"axis={self.axis}")
-        parts += [f"severity={self.severity:g}", f"start={self.start_s:g}"]
+            table["axis"] = self.axis
+        table |= {"severity": float(self.severity), "start_s": float(self.start_s)}
         if math.isfinite(self.end_s):
-            parts.append(f"end={self.end_s:g}")
-        if self.shape == "ramp":
-            parts += ["shape=ramp", f"rise={self.rise_s:g}"]
-        elif self.shape == "intermittent":
-            parts += ["shape=intermittent", f"period={self.period_s:g}", f"duty={self.duty:g}"]
-        if self.when:
-            parts.append(f"when={self.when}")
-        return f"{self.fault.id}:" + ",".join(parts)
+            table["end_s"] = float(self.end_s)
+        if self.shape != "step":
+            table["shape"] = self.shape
+        if self.shape == "ramp" or self.rise_s != 0.0:
+            table["rise_s"] = float(self.rise_s)
+        if self.shape == "intermittent" or self.period_s != 0.0:
+            table["period_s"] = float(self.period_s)
+        if self.shape == "intermittent" or self.duty != 0.5:
+            table["duty"] = float(self.duty)
+        if self.when:  # the last: in the text a predicate may hold commas and equal signs
+            table["when"] = self.when
+        return table
+
+    def text(self) -> str:
+        """As it is ordered on the command line, to the last bit; `parse_fault` is the inverse."""
+        words = self.table()
+        name = words.pop("id")
+        return f"{name}:" + ",".join(
+            f"{key.removesuffix('_s')}={exact(value) if isinstance(value, float) else value}"
+            for key, value in words.items()
+        )
+
+
+def _is_part(instance: int | str) -> bool:
+    """Whether this is the number or the name of a part; a name is not read as a number."""
+    if isinstance(instance, int):
+        return instance >= 0
+    return re.fullmatch(r"\w+", instance, re.ASCII) is not None and not instance.isdecimal()

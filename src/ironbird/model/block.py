@@ -6,7 +6,7 @@ A block knows nothing of files, clocks or autopilots, holds no values, and is wr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 import casadi as ca
 
@@ -16,6 +16,8 @@ from ironbird.model.signal import Clock, In, Noise, Out, Param, Signal, State
 Expr = ca.SX
 Values = Mapping[str, "Expr | float"]
 Rates = Values
+
+Role = Literal["plant", "controller", "estimator", "transform"]
 
 _S = TypeVar("_S", bound=Signal)
 
@@ -45,9 +47,13 @@ class Block:
     continuous block without states may also be made with `sample_s`: it is then evaluated at that rate
     and held, which is how slow things run slowly. `project` may return states to their manifold after each
     step (a quaternion to unit length). `u` carries inputs, noise streams and the clock.
+
+    `role` says on which side of the loop a block stands: `plant` (vehicle, surroundings, sensors), `controller` or
+    `estimator` (the control system), or `transform` (axes or mixing: it stands on the side whose signals it reads).
     """
 
     source: ClassVar[str] = ""  # where the equations come from: a key of docs/references.bib and a place in it
+    role: ClassVar[Role] = "plant"
 
     def __init__(self, *, sample_s: float | None = None, offset_s: float = 0.0) -> None:
         self.sample_s = sample_s

@@ -12,7 +12,8 @@ collects all problems before it raises.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +21,8 @@ import numpy as np
 from ironbird.errors import ConnectError, ModelError, UnknownNameError, ValidationError
 from ironbird.model.block import Block
 from ironbird.model.signal import In, Number, Out, Param, Signal
+
+NAME = re.compile(r"\w+(/\w+)*", re.ASCII)  # of a part: what paths of signals and parameters can carry
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ class Diagram:
 
     def add(self, name: str, part: Block | Diagram, **params: Number) -> Handle:
         """Put a block (with its parameter values) or a whole diagram into this one under `name`."""
-        if not name or any(c in name for c in ". "):
+        if not NAME.fullmatch(name):
             raise ModelError(f"'{name}' is no name for a part of '{self.name}': letters, digits, _ and / only")
         if any(path == name or path.startswith(name + "/") for path in self.blocks):
             raise ModelError(f"diagram '{self.name}' already has a part named '{name}'")
@@ -176,6 +179,23 @@ class Diagram:
             raise ModelError(f"stop '{reason}': {port} is not a scalar output")
         self.stops[reason] = port.path
 
+    def subset(self, kept: Iterable[str]) -> Diagram:
+        """Some of the blocks, in the order given, with their values and all that joins them; the blocks are shared."""
+        blocks = {path: self.block(path) for path in kept}
+
+        def stays(path: str) -> bool:
+            return block_of(path) in blocks
+
+        links = {target: list(filter(stays, sources)) for target, sources in self.links.items() if stays(target)}
+        return Diagram(
+            self.name,
+            blocks=blocks,
+            values={path: value.copy() for path, value in self.values.items() if stays(path)},
+            links={target: sources for target, sources in links.items() if sources},
+            exports={name: port for name, port in self.exports.items() if port.block in blocks},
+            stops={reason: source for reason, source in self.stops.items() if stays(source)},
+        )
+
     # ------------------------------------------------------------------ reading
 
     def block(self, path: str) -> Block:
@@ -199,9 +219,11 @@ class Diagram:
         """A port by its path, as `add` would have handed it out."""
         block, _, name = path.rpartition(".")
         known = {
-            f"{b}.{n}": s for b, part in self.blocks.items() for n, s in part.signals.items()
-            if isinstance(s, In | Out)
-        }  # fmt: skip
+            f"{owner}.{key}": signal
+            for owner, part in self.blocks.items()
+            for key, signal in part.signals.items()
+            if isinstance(signal, In | Out)
+        }
         if path not in known:
             raise UnknownNameError("port", path, known, f"diagram '{self.name}'")
         return Port(self.name, block, name, known[path])
@@ -224,9 +246,10 @@ class Diagram:
     def external_inputs(self) -> dict[str, Port]:
         """Exported input ports that nothing feeds: the inputs of the compiled model, by exported name."""
         return {
-            name: port for name, port in self.exports.items()
+            name: port
+            for name, port in self.exports.items()
             if isinstance(port.signal, In) and not self.links.get(port.path)
-        }  # fmt: skip
+        }
 
     # ------------------------------------------------------------------ checking
 
@@ -237,6 +260,11 @@ class Diagram:
         found = list(itertools.islice(problems(self), 1 if fail_fast else None))
         if found:
             raise ValidationError(self.name, found)
+
+
+def block_of(path: str) -> str:
+    """The block in the path of a port, state or parameter."""
+    return path.rpartition(".")[0]
 
 
 def as_column(value: Number | np.ndarray, signal: Signal, what: str) -> np.ndarray:

@@ -109,9 +109,10 @@ class Assembly:
         self._external_of = {port.path: self.external[n] for n, port in self.diagram.external_inputs().items()}
         self.held = {
             f"{path}.{name}": symbol(f"{path}.{name}", signal)
-            for path, block in self.diagram.blocks.items() if block.is_sampled
+            for path, block in self.diagram.blocks.items()
+            if block.is_sampled
             for name, signal in block.outputs.items()
-        }  # fmt: skip
+        }
 
     def source_value(self, path: str) -> Expr:
         """What downstream sees of an output: the held value of a sampled block, else the expression itself."""

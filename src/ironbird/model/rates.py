@@ -46,8 +46,9 @@ def schedule(diagram: Diagram, step_s: float) -> list[Group]:
     check_loops(edges)
     rates = {
         path: rate_of(path, block.sample_s, block.offset_s, step_s)
-        for path, block in diagram.blocks.items() if block.sample_s is not None
-    }  # fmt: skip
+        for path, block in diagram.blocks.items()
+        if block.sample_s is not None
+    }
 
     def sampled_sources(outputs: list[str]) -> set[str]:
         """Sampled blocks behind these outputs, looking through continuous ones."""
@@ -73,10 +74,11 @@ def schedule(diagram: Diagram, step_s: float) -> list[Group]:
         direct = {source for name in block.outputs for source in edges[f"{path}.{name}"]}
         jobs["output", path] = {("output", source) for source in sampled_sources(list(direct))}
         used = [
-            source for name, u in equations.u.items()
+            source
+            for name, u in equations.u.items()
             if any(depends(e, u) for e in equations.next.values())
             for source in sources_of(diagram, f"{path}.{name}")
-        ]  # fmt: skip
+        ]
         jobs["update", path] = {("output", source) for source in sampled_sources(used)} | {("output", path)}
 
     groups: list[Group] = []

@@ -1,24 +1,22 @@
-"""WGS-84 ellipsoid: constants and conversions between geodetic and earth-fixed positions [NIMA8350]."""
+"""WGS-84 ellipsoid: radii, and conversions between geodetic and earth-fixed positions [NIMA8350]."""
 
 from __future__ import annotations
 
 import casadi as ca
 
+from ironbird.constants import WGS84_FLATTENING, WGS84_SEMI_MAJOR_M
+
 Expr = ca.SX
 
-SEMI_MAJOR_M = 6378137.0
-FLATTENING = 1 / 298.257223563
-ECCENTRICITY_SQ = FLATTENING * (2 - FLATTENING)
-SEMI_MINOR_M = SEMI_MAJOR_M * (1 - FLATTENING)
-GM_M3PS2 = 3.986004418e14
-ROTATION_RADPS = 7.292115e-5
+ECCENTRICITY_SQ = WGS84_FLATTENING * (2 - WGS84_FLATTENING)
+SEMI_MINOR_M = WGS84_SEMI_MAJOR_M * (1 - WGS84_FLATTENING)
 J2 = 1.082629821313e-3  # from C20 = -0.484166774985e-3 sqrt(5)
 
 
 def radii(latitude: Expr) -> tuple[Expr, Expr]:
     """Radii of curvature: meridian and prime vertical."""
     w2 = 1 - ECCENTRICITY_SQ * ca.sin(latitude) ** 2
-    prime = SEMI_MAJOR_M / ca.sqrt(w2)
+    prime = WGS84_SEMI_MAJOR_M / ca.sqrt(w2)
     return prime * (1 - ECCENTRICITY_SQ) / w2, prime
 
 
@@ -41,15 +39,15 @@ def to_geodetic(r_E: Expr) -> tuple[Expr, Expr, Expr]:
     """
     ring = ca.sqrt(r_E[0] ** 2 + r_E[1] ** 2)
     second = ECCENTRICITY_SQ / (1 - ECCENTRICITY_SQ)
-    tangent = r_E[2] * SEMI_MAJOR_M / (ring * SEMI_MINOR_M)
+    tangent = r_E[2] * WGS84_SEMI_MAJOR_M / (ring * SEMI_MINOR_M)
     for _ in range(2):
         cosine = 1 / ca.sqrt(1 + tangent**2)
         sine = tangent * cosine
-        slope = (r_E[2] + second * SEMI_MINOR_M * sine**3) / (ring - ECCENTRICITY_SQ * SEMI_MAJOR_M * cosine**3)
-        tangent = (1 - FLATTENING) * slope
+        slope = (r_E[2] + second * SEMI_MINOR_M * sine**3) / (ring - ECCENTRICITY_SQ * WGS84_SEMI_MAJOR_M * cosine**3)
+        tangent = (1 - WGS84_FLATTENING) * slope
     latitude = ca.atan(slope)
     cosine = 1 / ca.sqrt(1 + slope**2)
     sine = slope * cosine
-    _, prime = SEMI_MAJOR_M, SEMI_MAJOR_M / ca.sqrt(1 - ECCENTRICITY_SQ * sine**2)
-    height = ring * cosine + r_E[2] * sine - SEMI_MAJOR_M**2 / prime
+    _, prime = WGS84_SEMI_MAJOR_M, WGS84_SEMI_MAJOR_M / ca.sqrt(1 - ECCENTRICITY_SQ * sine**2)
+    height = ring * cosine + r_E[2] * sine - WGS84_SEMI_MAJOR_M**2 / prime
     return latitude, ca.atan2(r_E[1], r_E[0]), height

@@ -194,3 +194,40 @@ def test_sampled_blocks_run_after_those_they_read() -> None:
     groups = schedule(diagram, 1e-3)
     order = [path for group in groups for path in group.outputs]
     assert order == ["first", "last"]
+
+
+@pytest.mark.parametrize("name", ["body[0]-x!", "a b", "a.b", "", "a//b", "/a", "a/", "mass=", "größe", "a\n"])
+def test_names_that_paths_cannot_carry_are_refused(name: str) -> None:
+    with pytest.raises(ModelError, match=r"is no name for a part of 'd': letters, digits, _ and / only"):
+        Diagram("d").add(name, Gain())
+
+
+@pytest.mark.parametrize("name", ["body", "rotor/1/motor", "2", "left_front/tyre_4"])
+def test_names_of_letters_digits_underscores_and_slashes_are_taken(name: str) -> None:
+    diagram = Diagram("d")
+    diagram.add(name, Gain(), k=2.0)
+    assert diagram.value(f"{name}.k") == [2.0]
+
+
+def test_a_subset_keeps_values_links_exports_and_stops_of_its_blocks_only() -> None:
+    whole = Diagram("d")
+    first, middle, last = (
+        whole.add("first", Gain(), k=2.0),
+        whole.add("middle", Gain(), k=3.0),
+        whole.add("last", Lag()),
+    )
+    whole.connect(first.y, middle.u)
+    whole.connect(middle.y, last.u)
+    whole.export(first.u, "into")
+    whole.export(last.y, "out")
+    whole.stop("early", first.y)
+    whole.stop("late", last.y)
+
+    part = whole.subset(["middle", "first"])
+
+    assert list(part.blocks) == ["middle", "first"] and part.links == {"middle.u": ["first.y"]}
+    assert list(part.exports) == ["into"] and part.stops == {"early": "first.y"}
+    part.set("first.k", 5.0)
+    assert whole.value("first.k") == [2.0]  # nothing is shared but the blocks
+    with pytest.raises(UnknownNameError, match=r"unknown block 'midle'"):
+        whole.subset(["midle"])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from ironbird.symbolic import quaternion
-from ironbird.testing.rig import numeric
+from ironbird.testing.alone import numeric
 
 EXAMPLES = settings(deadline=None, max_examples=50, derandomize=True)
 PRODUCT = numeric(quaternion.product, 4, 4)

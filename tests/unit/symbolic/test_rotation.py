@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ironbird.symbolic import rotation
-from ironbird.testing.rig import numeric
+from ironbird.testing.alone import numeric
 
 EXAMPLES = settings(deadline=None, max_examples=50, derandomize=True)
 INVERSE = numeric(lambda m: rotation.inverse_3x3(m.reshape((3, 3))), 9)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ironbird.symbolic import smooth
-from ironbird.testing.rig import numeric
+from ironbird.testing.alone import numeric
 
 EXAMPLES = settings(deadline=None, max_examples=50, derandomize=True)
 CLIP = numeric(lambda x: smooth.clip(x, -2.0, 5.0), 1)

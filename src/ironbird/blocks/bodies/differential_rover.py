@@ -9,7 +9,6 @@ from ironbird.blocks.bodies.rigid_body import RigidBodyPorts
 from ironbird.model.block import Rates, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic import quaternion
-from ironbird.symbolic.earth import radii
 
 ROLLS_MPS = 0.01  # rolling resistance has its full size above this speed
 UNUSED = ("force_B", "moment_B", "momentum_B", "inertia")  # of other bodies: rolling needs none of them
@@ -69,7 +68,6 @@ class DifferentialRover(RigidBodyPorts):
 
     def output(self, x: View, u: View, p: View) -> Values:
         R_NB, euler = attitude_on_ground(x.yaw, u.slope)
-        meridian, prime = radii(p.home_latitude)
         speed, turn = self._motion(u.left_speed, u.right_speed, p)
         gravity_B = R_NB.T @ u.gravity_N
         rolling = p.rolling_resistance * gravity_B[2] * speed / ca.sqrt(speed * speed + ROLLS_MPS**2)
@@ -84,9 +82,7 @@ class DifferentialRover(RigidBodyPorts):
             "w_NB_B": ca.vertcat(0, 0, turn),
             "specific_force_B": ca.vertcat(gain, speed * turn, 0) - R_NB.T @ u.gravity_N,
             "angular_acceleration_B": ca.vertcat(0, 0, swing),
-            "latitude": p.home_latitude + x.p[0] / (meridian + p.home_height),
-            "longitude": p.home_longitude + x.p[1] / ((prime + p.home_height) * ca.cos(p.home_latitude)),
-            "height": p.home_height - x.p[2],
+            **self._flat_earth_place(x, p),
             "load": p.mass * gravity_B[2],
             "wheel_torque": p.mass * (rolling - gravity_B[0]) * p.wheel_radius / 2,
         }

@@ -8,7 +8,6 @@ from ironbird.blocks.bodies.rigid_body import RigidBodyPorts
 from ironbird.model.block import Rates, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic import quaternion
-from ironbird.symbolic.earth import radii
 from ironbird.symbolic.rotation import inverse_3x3, norm
 
 
@@ -39,9 +38,13 @@ class MarineBody(RigidBodyPorts):
     added_mass = Param(unit="kg", shape=3, low=0.0, default=0.0, tunable=True, doc="surge, sway, heave")
     added_inertia = Param(unit="kg*m^2", shape=3, low=0.0, default=0.0, tunable=True, doc="roll, pitch, yaw")
     added_coupling = Param(
-        unit="1", default=1.0, low=0.0, high=1.0, tunable=True,
+        unit="1",
+        default=1.0,
+        low=0.0,
+        high=1.0,
+        tunable=True,
         doc="share of the Coriolis terms of added mass that couple surge, sway and heave with pitch and yaw (Munk)",
-    )  # fmt: skip
+    )
     p_0 = Param(unit="m", shape=3, frame="N", default=0.0, doc="initial position")
     v_0 = Param(unit="m/s", shape=3, frame="B", default=0.0, doc="initial velocity in body axes")
     q_0 = Param(unit="1", shape=4, default=(1.0, 0.0, 0.0, 0.0), doc="initial attitude")
@@ -107,20 +110,9 @@ class MarineBody(RigidBodyPorts):
         R_NB = quaternion.rotation_matrix(x.q)
         v_dot, w_dot = self._acceleration(x, u, p)
         v_r = x.v - R_NB.T @ u.current_N
-        meridian, prime = radii(p.home_latitude)
+        specific_force = v_dot + ca.cross(x.w, x.v) - R_NB.T @ u.gravity_N
         return {
-            "p_NB_N": x.p,
-            "v_NB_N": R_NB @ x.v,
-            "v_NB_B": x.v,
-            "q_NB": x.q,
-            "R_NB": R_NB,
-            "euler": quaternion.to_euler(x.q),
-            "w_NB_B": x.w,
-            "specific_force_B": v_dot + ca.cross(x.w, x.v) - R_NB.T @ u.gravity_N,
-            "angular_acceleration_B": w_dot,
-            "latitude": p.home_latitude + x.p[0] / (meridian + p.home_height),
-            "longitude": p.home_longitude + x.p[1] / ((prime + p.home_height) * ca.cos(p.home_latitude)),
-            "height": p.home_height - x.p[2],
+            **self._flat_earth_outputs(x, p, specific_force, w_dot),
             "v_water_B": v_r,
             "water_speed": norm(v_r),
             "depth": x.p[2],

@@ -8,7 +8,6 @@ from ironbird.blocks.bodies.rigid_body import RigidBodyPorts
 from ironbird.model.block import Rates, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic import quaternion
-from ironbird.symbolic.earth import radii
 from ironbird.symbolic.smooth import wrap_angle
 
 WHEELS = 4  # front left, front right, rear left, rear right
@@ -82,7 +81,6 @@ class PlanarCar(RigidBodyPorts):
 
     def output(self, x: View, u: View, p: View) -> Values:
         R_NB, euler = attitude_on_ground(x.yaw, u.slope)
-        meridian, prime = radii(p.home_latitude)
         weight = p.mass * (R_NB.T @ u.gravity_N)[2]
         base = p.front + p.rear
         moment = p.mass * x.felt * p.cg_height  # about the ground: backward, and to the left
@@ -102,9 +100,7 @@ class PlanarCar(RigidBodyPorts):
             "w_NB_B": ca.vertcat(0, 0, x.r),
             "specific_force_B": ca.vertcat(u.force_B[:2] / p.mass, -weight / p.mass),
             "angular_acceleration_B": ca.vertcat(0, 0, u.moment_B[2] / p.inertia[2, 2]),
-            "latitude": p.home_latitude + x.p[0] / (meridian + p.home_height),
-            "longitude": p.home_longitude + x.p[1] / ((prime + p.home_height) * ca.cos(p.home_latitude)),
-            "height": p.home_height - x.p[2],
+            **self._flat_earth_place(x, p),
             "load_1": loads[0],
             "load_2": loads[1],
             "load_3": loads[2],

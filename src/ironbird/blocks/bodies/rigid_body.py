@@ -38,6 +38,31 @@ class RigidBodyPorts(Block):
     home_longitude = Param(unit="rad", default=0.0, doc="longitude of N's origin")
     home_height = Param(unit="m", default=0.0, doc="height of N's origin above the ellipsoid")
 
+    def _flat_earth_place(self, x: View, p: View) -> dict[str, ca.SX]:
+        """Geodetic position of a body at `x.p` while the curvature of the earth does not matter."""
+        meridian, prime = radii(p.home_latitude)
+        return {
+            "latitude": p.home_latitude + x.p[0] / (meridian + p.home_height),
+            "longitude": p.home_longitude + x.p[1] / ((prime + p.home_height) * ca.cos(p.home_latitude)),
+            "height": p.home_height - x.p[2],
+        }
+
+    def _flat_earth_outputs(self, x: View, p: View, specific_force: ca.SX, w_dot: ca.SX) -> dict[str, ca.SX]:
+        """All ports of a body with the states p (N), v (B), q and w (B)."""
+        R_NB = quaternion.rotation_matrix(x.q)
+        return {
+            "p_NB_N": x.p,
+            "v_NB_N": R_NB @ x.v,
+            "v_NB_B": x.v,
+            "q_NB": x.q,
+            "R_NB": R_NB,
+            "euler": quaternion.to_euler(x.q),
+            "w_NB_B": x.w,
+            "specific_force_B": specific_force,
+            "angular_acceleration_B": w_dot,
+            **self._flat_earth_place(x, p),
+        }
+
 
 class RigidBody(RigidBodyPorts):
     """Newton and Euler with a unit quaternion, [Dai] Eq. 5 and [RflyModel] 6.5.
@@ -72,22 +97,7 @@ class RigidBody(RigidBodyPorts):
         return inverse_3x3(p.inertia) @ (u.moment_B - gyroscopic)  # [Dai] Eq. 5, line 4
 
     def output(self, x: View, u: View, p: View) -> Values:
-        R_NB = quaternion.rotation_matrix(x.q)
-        meridian, prime = radii(p.home_latitude)
-        return {
-            "p_NB_N": x.p,
-            "v_NB_N": R_NB @ x.v,
-            "v_NB_B": x.v,
-            "q_NB": x.q,
-            "R_NB": R_NB,
-            "euler": quaternion.to_euler(x.q),
-            "w_NB_B": x.w,
-            "specific_force_B": u.force_B / p.mass,
-            "angular_acceleration_B": self._angular_acceleration(x, u, p),
-            "latitude": p.home_latitude + x.p[0] / (meridian + p.home_height),
-            "longitude": p.home_longitude + x.p[1] / ((prime + p.home_height) * ca.cos(p.home_latitude)),
-            "height": p.home_height - x.p[2],
-        }
+        return self._flat_earth_outputs(x, p, u.force_B / p.mass, self._angular_acceleration(x, u, p))
 
     def project(self, x: View, p: View) -> Values:
         return {"q": quaternion.normalized(x.q)}

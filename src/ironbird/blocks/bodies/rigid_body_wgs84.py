@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from ironbird.blocks.bodies.rigid_body import RigidBodyPorts
+from ironbird.constants import WGS84_ROTATION_RADPS
 from ironbird.model.block import Rates, Values, View
 from ironbird.model.signal import Out, Param, State
 from ironbird.symbolic import earth, quaternion
@@ -57,7 +58,7 @@ class RigidBodyWgs84(RigidBodyPorts):
         q_EB = np.array(ca.DM(quaternion.product(ca.SX(q_EN), q_NB))).ravel()
         if w_IB_B is None:
             R_EB = np.array(ca.DM(quaternion.rotation_matrix(ca.SX(q_EB))))
-            w_IB_B = list(R_EB.T @ np.array([0, 0, earth.ROTATION_RADPS]))
+            w_IB_B = list(R_EB.T @ np.array([0, 0, WGS84_ROTATION_RADPS]))
         r = np.array(ca.DM(earth.to_ecef(ca.SX(latitude), ca.SX(longitude), ca.SX(height)))).ravel()
         return {
             "r_0": r.tolist(),
@@ -76,7 +77,7 @@ class RigidBodyWgs84(RigidBodyPorts):
     def derivative(self, x: View, u: View, p: View) -> Rates:
         R_EB = quaternion.rotation_matrix(x.q)
         *_, R_EN = self._level(x)
-        omega_E = ca.DM([0, 0, earth.ROTATION_RADPS])
+        omega_E = ca.DM([0, 0, WGS84_ROTATION_RADPS])
         w_EB_B = x.w - R_EB.T @ omega_E
         return {
             "r": x.v,
@@ -101,7 +102,7 @@ class RigidBodyWgs84(RigidBodyPorts):
             -v_N[0] / (meridian + height),
             -v_N[1] * ca.tan(latitude) / (prime + height),
         )
-        rotation_N = R_EN.T @ ca.DM([0, 0, earth.ROTATION_RADPS])
+        rotation_N = R_EN.T @ ca.DM([0, 0, WGS84_ROTATION_RADPS])
         q_NE = _matrix_to_quaternion(latitude, longitude)
         q_NB = quaternion.product(q_NE, x.q)
         return {

@@ -10,7 +10,6 @@ from ironbird.blocks.bodies.rigid_body import RigidBodyPorts
 from ironbird.model.block import Rates, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic import quaternion
-from ironbird.symbolic.earth import radii
 from ironbird.symbolic.rotation import inverse_3x3
 
 ARMS = (0, 1)  # right, left
@@ -188,20 +187,9 @@ class TiltRotorBody(RigidBodyPorts):
     def output(self, x: View, u: View, p: View) -> Values:
         R_NB = quaternion.rotation_matrix(x.q)
         v_dot, w_dot, _ = self._acceleration(x, u, p)
-        meridian, prime = radii(p.home_latitude)
+        specific_force = v_dot + ca.cross(x.w, x.v) - R_NB.T @ u.gravity_N
         return {
-            "p_NB_N": x.p,
-            "v_NB_N": R_NB @ x.v,
-            "v_NB_B": x.v,
-            "q_NB": x.q,
-            "R_NB": R_NB,
-            "euler": quaternion.to_euler(x.q),
-            "w_NB_B": x.w,
-            "specific_force_B": v_dot + ca.cross(x.w, x.v) - R_NB.T @ u.gravity_N,
-            "angular_acceleration_B": w_dot,
-            "latitude": p.home_latitude + x.p[0] / (meridian + p.home_height),
-            "longitude": p.home_longitude + x.p[1] / ((prime + p.home_height) * ca.cos(p.home_latitude)),
-            "height": p.home_height - x.p[2],
+            **self._flat_earth_outputs(x, p, specific_force, w_dot),
             "tilt": x.a,
             "tilt_rate": x.b,
         }

@@ -46,6 +46,7 @@ class CarControl(PathPorts, Block):
     """
 
     source = "[Hoffmann2007]"
+    role = "controller"
 
     steer = Out(unit="1", doc="share of the full angle, positive to the right")
     drive = Out(unit="1", doc="share of the full drive force")
@@ -106,6 +107,7 @@ class RoverControl(PathPorts, Block):
     """
 
     source = "feedback of this project; wheel speeds: [TurtleBot3] kinematics"
+    role = "controller"
 
     left = Out(unit="1", doc="share of the full wheel speed")
     right = Out(unit="1", doc="share of the full wheel speed")

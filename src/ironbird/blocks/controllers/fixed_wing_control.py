@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import casadi as ca
 
+from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.rotation import norm
 from ironbird.symbolic.smooth import clip
 
-GRAVITY = 9.80665
 SLOWEST_MPS = 5.0  # speeds are held above this where something is divided by them
 MOST_SCALE = 4.0  # deflections grow at most so much when the aircraft is slow
 MOST_AILERON, MOST_ELEVATOR, MOST_PITCH, MOST_THROTTLE = 0.1, 0.2, 0.15, 0.5  # limits of the integrals, rad and 1
@@ -36,6 +36,7 @@ class FixedWingControl(Block):
     """
 
     source = "[Park2004]; [Lambregts1983]; [BeardMcLain] Ch. 6; [RflyModel] 9.2.2.3"
+    role = "controller"
 
     p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
     v_NB_N = In(unit="m/s", shape=3, frame="N", doc="velocity over ground")
@@ -146,7 +147,7 @@ class FixedWingControl(Block):
         slope = clip(u.v_NB_N[2] / ca.fmax(u.airspeed, SLOWEST_MPS), -0.7, 0.7)
         nose = u.R_NB[:2, 0]
         flat = nose * (ca.sqrt(1 - slope * slope) / ca.fmax(norm(nose), 1e-3))
-        return ca.dot(u.R_NB @ u.accel_B + ca.vertcat(0, 0, GRAVITY), ca.vertcat(flat, slope))
+        return ca.dot(u.R_NB @ u.accel_B + ca.vertcat(0, 0, STANDARD_GRAVITY_MPS2), ca.vertcat(flat, slope))
 
     def _speed_rate(self, x: View, u: View) -> ca.SX:
         """Derivative of the airspeed: gusts come in slowly, an offset of the accelerometer not at all."""
@@ -157,17 +158,17 @@ class FixedWingControl(Block):
         roll = ca.atan2(u.R_NB[2, 1], u.R_NB[2, 2])
         pitch = ca.asin(clip(-u.R_NB[2, 0], -1, 1))
         lateral, path_error = self._guide(u, p)
-        wanted = ca.if_else(u.path_kind > 0.5 * (ORBIT + BANK), u.bank_set, ca.atan(lateral / GRAVITY))
+        wanted = ca.if_else(u.path_kind > 0.5 * (ORBIT + BANK), u.bank_set, ca.atan(lateral / STANDARD_GRAVITY_MPS2))
         roll_set = clip(wanted, -p.max_roll, p.max_roll)  # coordinated turn
 
         # Rates of energy per weight, m/s: potential (climb) and kinetic (V a / g) [Lambregts1983]
         climb = -u.v_NB_N[2]
         climb_set = u.climb_ahead + (u.height_set + u.p_NB_N[2]) / p.height_time
         climb_set = clip(climb_set, -p.max_sink, p.max_climb)
-        gaining_set = speed / GRAVITY * (u.airspeed_set - u.airspeed) / p.speed_time
+        gaining_set = speed / STANDARD_GRAVITY_MPS2 * (u.airspeed_set - u.airspeed) / p.speed_time
         gaining_set = clip(gaining_set, -p.max_sink, p.max_climb)
         rate = self._speed_rate(x, u)
-        gaining = speed / GRAVITY * rate
+        gaining = speed / STANDARD_GRAVITY_MPS2 * rate
         free = u.throttle_limits[1] > u.throttle_limits[0]  # in a flare the speed is meant to fall
         slow = ca.if_else(free, clip((p.min_speed - u.airspeed) / (SLOW_BAND * p.min_speed), 0, 1), 0)
         weight = u.speed_weight + (2 - u.speed_weight) * slow
@@ -196,7 +197,7 @@ class FixedWingControl(Block):
 
         # Attitude; rates that belong to the turn are not damped
         scale = ca.fmin((p.trim_speed / speed) ** 2, MOST_SCALE)
-        turning = GRAVITY / speed * ca.tan(clip(roll, -1.2, 1.2))
+        turning = STANDARD_GRAVITY_MPS2 / speed * ca.tan(clip(roll, -1.2, 1.2))
         pitch_rate = u.w_NB_B[1] - turning * ca.sin(roll) * ca.cos(pitch)
         yaw_rate = u.w_NB_B[2] - turning * ca.cos(roll) * ca.cos(pitch)
         roll_error, pitch_error = roll_set - roll, pitch_set - pitch
@@ -205,11 +206,21 @@ class FixedWingControl(Block):
         elevator = p.elevator_trim - scale * (up + x.pitch_sum)
         rudder = p.rudder_trim + scale * p.yaw_damping * yaw_rate
         return {
-            "roll_set": roll_set, "pitch_set": pitch_set, "climb_set": climb_set, "lateral_set": lateral,
-            "total_error": total_error, "balance_error": balance_error, "throttle_raw": throttle_raw,
-            "pitch_raw": pitch_raw, "pitch_low": pitch_low, "pitch_high": pitch_high, "roll_error": roll_error,
-            "pitch_error": pitch_error, "surfaces": ca.vertcat(aileron, elevator, rudder), "path_error": path_error,
-        }  # fmt: skip
+            "roll_set": roll_set,
+            "pitch_set": pitch_set,
+            "climb_set": climb_set,
+            "lateral_set": lateral,
+            "total_error": total_error,
+            "balance_error": balance_error,
+            "throttle_raw": throttle_raw,
+            "pitch_raw": pitch_raw,
+            "pitch_low": pitch_low,
+            "pitch_high": pitch_high,
+            "roll_error": roll_error,
+            "pitch_error": pitch_error,
+            "surfaces": ca.vertcat(aileron, elevator, rudder),
+            "path_error": path_error,
+        }
 
     def update(self, x: View, u: View, p: View) -> Values:
         assert self.sample_s is not None

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from ironbird.blocks.controllers.navigator import DISARMED, HOLD, MISSION, ROWS
-from ironbird.model.block import Block, Values, View
+from ironbird.blocks.controllers.mission_table import DISARMED, HOLD, MISSION, MissionTable
+from ironbird.model.block import Values, View
 from ironbird.model.signal import In, Out, Param, State
-from ironbird.symbolic.smooth import choose, clip
+from ironbird.symbolic.smooth import clip
 
 SHARPEST = 3.7  # tangent of half the sharpest turn that is rounded: 150 degrees
 LEG_SHARE = 0.45  # of a leg that a corner may take
@@ -32,7 +32,7 @@ class _Place:
     passed: ca.SX  # whether the corner at its end is behind
 
 
-class GroundNavigator(Block):
+class GroundNavigator(MissionTable):
     """Drives along the legs between waypoints, round corners on arcs, and stops where an item says hold. Sampled.
 
     An arc has `turn_radius`, or less where a leg is short; on it the speed keeps the lateral acceleration below
@@ -72,30 +72,16 @@ class GroundNavigator(Block):
     turn_radius = Param(unit="m", low=0.01, tunable=True, doc="of the arcs at corners")
     arrived = Param(unit="m", low=1e-3, doc="a stop this far from its waypoint counts")
 
-    def __init__(self, items: int, *, sample_s: float) -> None:
-        super().__init__(sample_s=sample_s)
-        self.items = items
-        self.declare(
-            "table",
-            Param(
-                unit="1", shape=(ROWS, items), default=0.0,
-                doc="items: north, east, down (m), yaw (rad), hold (s), kind",
-            ),
-        )  # fmt: skip
-
-    def _item(self, index: ca.SX, p: View) -> ca.SX:
-        return choose(index, [p.table[:, i] for i in range(self.items)])
-
     def _stops(self, x: View, p: View) -> ca.SX:
         """Whether the present item is a stop."""
-        item = self._item(x.index, p)
+        item = self._item(x, p)
         return ca.logic_or(ca.logic_or(item[4] > 0, item[5] > 0.5), x.index >= p.count - 1.5)
 
     def _locate(self, x: View, u: View, p: View) -> _Place:
         here = u.p_NB_N[:2]
-        corner = self._item(x.index, p)[:2]
+        corner = self._item(x, p)[:2]
         leg, leg_length = _direction(corner - x.origin, ca.SX([1, 0]))
-        onward, onward_length = _direction(self._item(x.index + 1, p)[:2] - corner, leg)
+        onward, onward_length = _direction(self._item_at(x.index + 1, p)[:2] - corner, leg)
         # The arc: tangent length d = R tan(turn / 2)
         cross = leg[0] * onward[1] - leg[1] * onward[0]
         half = clip(ca.fabs(cross) / ca.fmax(1 + ca.dot(leg, onward), 1e-6), 0, SHARPEST)
@@ -138,7 +124,7 @@ class GroundNavigator(Block):
         assert self.sample_s is not None
         dt = self.sample_s
         place = self._locate(x, u, p)
-        item = self._item(x.index, p)
+        item = self._item(x, p)
         stops = self._stops(x, p)
         last = x.index >= p.count - 1.5
         top = ca.if_else(ca.logic_or(x.finished > 0.5, u.ready < 0.5), 0, place.top_speed)

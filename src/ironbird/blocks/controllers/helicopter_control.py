@@ -5,18 +5,19 @@ from __future__ import annotations
 import casadi as ca
 
 from ironbird.blocks.actuators.swash_plate import SERVOS
-from ironbird.model.block import Block, Values, View
+from ironbird.blocks.controllers.cascade_ports import CascadePorts
+from ironbird.constants import STANDARD_GRAVITY_MPS2
+from ironbird.model.block import Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.smooth import clip, limit_length, wrap_angle
 
-GRAVITY = 9.80665
 LEAST_LIFT, MOST_LIFT = 0.5, 1.5  # of the weight, commanded in flight
 MOST_TRIM = 3.0  # m/s^2: limit of the velocity integral
 MOST_CYCLIC_TRIM = 0.02  # rad: limit of the attitude integral
 MOST_TAIL_TRIM = 0.2  # rad: limit of the yaw rate integral
 
 
-class HelicopterControl(Block):
+class HelicopterControl(CascadePorts):
     """Position P, velocity PI, tilt PI on the fly-bar's own rate control, heading P on a yaw rate PI (gyro). Sampled.
 
     The fly-bar makes the tilt of the disc follow a turning body late, which leaves a rate proportional to cyclic
@@ -28,13 +29,6 @@ class HelicopterControl(Block):
 
     source = "[Gavrilets2015]; [Dai] Eq. 3; closed form of this project"
 
-    p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
-    v_NB_N = In(unit="m/s", shape=3, frame="N", doc="velocity")
-    R_NB = In(unit="1", shape=(3, 3), doc="attitude")
-    w_NB_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity")
-    position_set = In(unit="m", shape=3, frame="N", doc="where to be")
-    velocity_set = In(unit="m/s", shape=3, frame="N", default=0.0, doc="how the set-point moves")
-    yaw_set = In(unit="rad", default=0.0, doc="heading")
     control_kind = In(unit="1", default=0.0, doc="0 position, 1 velocity, 4 level and sink")
     armed = In(unit="1", default=1.0, doc="0 lays the blades flat")
     disarmed = In(unit="1", default=0.0, doc="1 on the ground: the rotor turns without lift; else not armed is off")
@@ -45,7 +39,6 @@ class HelicopterControl(Block):
     pitches = Out(unit="rad", shape=3, doc="commanded collective, longitudinal, lateral pitch")
     rate_set_B = Out(unit="rad/s", shape=3, frame="B", doc="commanded angular velocity")
 
-    velocity_sum = State(unit="m/s^2", shape=3, frame="N", init=0.0, doc="integral of the velocity error")
     cyclic_sum = State(unit="rad", shape=2, init=0.0, doc="trim of lateral and longitudinal pitch")
     tail_sum = State(unit="rad", init=0.0, doc="trim of the tail pitch")
 
@@ -98,11 +91,12 @@ class HelicopterControl(Block):
         wanted = ca.vertcat(limit_length(wanted[:2], p.max_speed), clip(wanted[2], -p.max_climb, p.max_descent))
         velocity_error = wanted - u.v_NB_N
         acceleration = p.velocity_gain * velocity_error + x.velocity_sum
-        up = clip(GRAVITY - acceleration[2], LEAST_LIFT * GRAVITY, MOST_LIFT * GRAVITY)
+        least, most = LEAST_LIFT * STANDARD_GRAVITY_MPS2, MOST_LIFT * STANDARD_GRAVITY_MPS2
+        up = clip(STANDARD_GRAVITY_MPS2 - acceleration[2], least, most)
         # The main rotor leans against the tail rotor; with less lift than the weight (touching down) everything leans
         # as little as in hover: no tipping over
         right = ca.vertcat(-ca.sin(u.yaw_set), ca.cos(u.yaw_set))
-        carried = ca.fmin(up / GRAVITY, 1)
+        carried = ca.fmin(up / STANDARD_GRAVITY_MPS2, 1)
         sideways = carried * ca.if_else(blind, ca.SX.zeros(2), acceleration[:2])
         sideways = limit_length(sideways, up * ca.tan(p.max_tilt)) + carried * p.side_force / p.mass * right
         flying = ca.logic_and(u.armed > 0.5, u.grounded < 0.5)
@@ -116,7 +110,7 @@ class HelicopterControl(Block):
         rate_set = ca.if_else(flying, clip(rate_set, -p.max_rate, p.max_rate), ca.SX.zeros(3))
 
         # Pitch of the blades: thrust in hover by blade elements and momentum, [Gavrilets2015]
-        weight = p.mass * GRAVITY
+        weight = p.mass * STANDARD_GRAVITY_MPS2
         lift = ca.if_else(flying, ca.fmax(-ca.dot(force, u.R_NB[:, 2]), 0), 0)
         induced = p.hover_induced * ca.sqrt(lift / weight)
         collective = p.hover_pitch * lift / weight + 1.5 * induced / p.tip_speed
@@ -131,9 +125,14 @@ class HelicopterControl(Block):
         rate_error = rate_set[2] - u.w_NB_B[2]
         tail = p.tail_pitch * load + p.tail_inflow * ca.sqrt(load) + p.yaw_gain * rate_error + x.tail_sum
         return {
-            "velocity_error": velocity_error, "rate_set": rate_set, "rate_error": rate_error, "lift": lift,
-            "pitches": pitches, "tail": tail, "flying": flying,
-        }  # fmt: skip
+            "velocity_error": velocity_error,
+            "rate_set": rate_set,
+            "rate_error": rate_error,
+            "lift": lift,
+            "pitches": pitches,
+            "tail": tail,
+            "flying": flying,
+        }
 
     def update(self, x: View, u: View, p: View) -> Values:
         assert self.sample_s is not None

@@ -44,6 +44,7 @@ class StationControl(Block):
     """
 
     source = "[Fossen2021] Ch. 15 and 11"
+    role = "controller"
 
     position_set = In(unit="m", shape=3, frame="N", doc="where to be")
     velocity_set = In(unit="m/s", shape=3, frame="N", doc="how it moves")
@@ -145,6 +146,7 @@ class CourseControl(CoursePorts, Block):
     """
 
     source = "[Fossen2021] Ch. 12 and 15"
+    role = "controller"
 
     force_set = Out(unit="N", doc="surge force asked for")
     moment_set = Out(unit="N*m", doc="yaw moment asked for")
@@ -181,6 +183,7 @@ class FinControl(CoursePorts, Block):
     """
 
     source = "[FossenPVS] vehicles/remus100.py; [Fossen2021] Ch. 15"
+    role = "controller"
 
     position_set = In(unit="m", shape=3, frame="N", doc="nearest place of the path; its depth is used")
     p_NB_N = In(unit="m", shape=3, frame="N", doc="position")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import casadi as ca
 
-from ironbird.blocks.controllers.navigator import LAND, MISSION, ROWS
-from ironbird.model.block import Block, Values, View
+from ironbird.blocks.controllers.mission_table import LAND, MISSION, MissionTable
+from ironbird.model.block import Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.rotation import norm
-from ironbird.symbolic.smooth import choose, clip, wrap_angle
+from ironbird.symbolic.smooth import clip, wrap_angle
 
 
-class MissionPorts:
-    """What both navigators share: the mission table of `Navigator`, and its progress."""
+class MissionPorts(MissionTable):
+    """What both navigators share."""
 
     p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
     ready = In(unit="1", default=1.0, doc="0 until the position is known: the mission waits")
@@ -29,24 +29,8 @@ class MissionPorts:
     cruise_speed = Param(unit="m/s", low=0.01, tunable=True, doc="on the way")
     arrived = Param(unit="m", low=0.01, tunable=True, doc="distance from a waypoint that counts as reached")
 
-    items = 0
 
-    def _declare_table(self, items: int) -> None:
-        self.items = items
-        assert isinstance(self, Block)
-        self.declare(
-            "table",
-            Param(
-                unit="1", shape=(ROWS, items), default=0.0,
-                doc="items: north, east, down (m), yaw (rad), hold (s), kind",
-            ),
-        )  # fmt: skip
-
-    def _item(self, x: View, p: View) -> ca.SX:
-        return choose(x.index, [p.table[:, i] for i in range(self.items)])
-
-
-class MarineNavigator(MissionPorts, Block):
+class MarineNavigator(MissionPorts):
     """A point that runs along the legs with limited speed and acceleration, for craft that can hold a place. Sampled.
 
     A waypoint is done when the point and the vehicle have been there for its hold time; `land` means to surface at
@@ -63,10 +47,6 @@ class MarineNavigator(MissionPorts, Block):
     timer = State(unit="s", init=0.0, doc="held so long")
     acceleration = Param(unit="m/s^2", low=0.001, tunable=True, doc="of the point")
     yaw_rate = Param(unit="rad/s", default=0.3, low=0.001, tunable=True, doc="of the heading asked for")
-
-    def __init__(self, items: int, *, sample_s: float) -> None:
-        super().__init__(sample_s=sample_s)
-        self._declare_table(items)
 
     def update(self, x: View, u: View, p: View) -> Values:
         assert self.sample_s is not None
@@ -109,7 +89,7 @@ class MarineNavigator(MissionPorts, Block):
         }
 
 
-class PathNavigator(MissionPorts, Block):
+class PathNavigator(MissionPorts):
     """Line-of-sight guidance along straight legs, [Fossen2021] Ch. 12, for craft that cannot stop or go sideways.
 
     The course points at the leg `lookahead` ahead of the nearest place on it; that place is `position_set`, so that
@@ -125,10 +105,6 @@ class PathNavigator(MissionPorts, Block):
     cross_track = Out(unit="m", doc="distance to the right of the leg")
     origin = State(unit="m", shape=3, frame="N", init="point_0", doc="start of the leg")
     lookahead = Param(unit="m", low=0.01, tunable=True, doc="smaller is tighter")
-
-    def __init__(self, items: int, *, sample_s: float) -> None:
-        super().__init__(sample_s=sample_s)
-        self._declare_table(items)
 
     def _leg(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
         """Direction, distance run along it, distance to the right of it, length; in the horizontal plane."""

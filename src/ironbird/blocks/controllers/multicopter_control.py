@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 import casadi as ca
 
-from ironbird.model.block import Block, Values, View
+from ironbird.blocks.controllers.cascade_ports import CascadePorts
+from ironbird.constants import STANDARD_GRAVITY_MPS2
+from ironbird.model.block import Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic import quaternion
 from ironbird.symbolic.smooth import clip, limit_length
 
-GRAVITY = 9.80665
 STEEPEST = 1e-3  # keeps the attitude error finite at a half turn
 MOST_TRIM = 5.0  # m/s^2: limit of the velocity integral
 MOST_TURN = 120.0  # rad/s^2: limit of the rate integral; a rotor lost from the lightest hexacopter needs 95
@@ -24,7 +25,7 @@ def _fold(pick: Callable[[ca.SX, ca.SX], ca.SX], values: list[ca.SX]) -> ca.SX:
     return functools.reduce(pick, values)
 
 
-class MulticopterControl(Block):
+class MulticopterControl(CascadePorts):
     """Position P, velocity PI, attitude P, rate PI, and allocation to any rotor layout.
 
     The scheme is the cascade that multicopter autopilots share; the attitude error is sin(angle/2) times the axis
@@ -37,13 +38,6 @@ class MulticopterControl(Block):
 
     source = "[Brescianini2013]; [Brescianini2020]; [PX4Mixer]; [Dai] Eq. 3"
 
-    p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
-    v_NB_N = In(unit="m/s", shape=3, frame="N", doc="velocity")
-    R_NB = In(unit="1", shape=(3, 3), doc="attitude")
-    w_NB_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity")
-    position_set = In(unit="m", shape=3, frame="N", doc="where to be")
-    velocity_set = In(unit="m/s", shape=3, frame="N", default=0.0, doc="how the set-point moves")
-    yaw_set = In(unit="rad", default=0.0, doc="heading")
     control_kind = In(unit="1", default=0.0, doc="0 position, 1 velocity, 2 attitude, 3 rate, 4 level and sink")
     attitude_set = In(unit="rad", shape=3, default=0.0, doc="roll, pitch, yaw, when control is by attitude")
     rate_wanted_B = In(unit="rad/s", shape=3, frame="B", default=0.0, doc="when control is by rate")
@@ -54,7 +48,6 @@ class MulticopterControl(Block):
     moment_set_B = Out(unit="N*m", shape=3, frame="B", doc="commanded")
     rate_set_B = Out(unit="rad/s", shape=3, frame="B", doc="commanded angular velocity")
 
-    velocity_sum = State(unit="m/s^2", shape=3, frame="N", init=0.0, doc="integral of the velocity error")
     yaw_moment = State(unit="N*m", init=0.0, doc="yaw moment asked for, smoothed")
     rate_sum = State(unit="rad/s^2", shape=3, frame="B", init=0.0, doc="integral of the rate error")
 
@@ -112,9 +105,9 @@ class MulticopterControl(Block):
         vertical = clip(wanted[2], -p.max_climb, p.max_descent)
         velocity_error = ca.vertcat(horizontal, vertical) - u.v_NB_N
         acceleration = p.velocity_gain * velocity_error + x.velocity_sum
-        up = ca.fmax(GRAVITY - acceleration[2], 0.3 * GRAVITY)  # never turn upside down
+        up = ca.fmax(STANDARD_GRAVITY_MPS2 - acceleration[2], 0.3 * STANDARD_GRAVITY_MPS2)  # never turn upside down
         # With less lift than the weight (touching down) the tilt stays what it would be in hover: no tipping over
-        carried = ca.fmin(up / GRAVITY, 1)
+        carried = ca.fmin(up / STANDARD_GRAVITY_MPS2, 1)
         sideways = limit_length(carried * acceleration[:2], up * ca.tan(p.max_tilt))
         standing = u.grounded > 0.5
         sideways = ca.if_else(ca.logic_or(standing, blind), ca.SX.zeros(2), sideways)
@@ -165,10 +158,17 @@ class MulticopterControl(Block):
             tail_command = clip(asked, -1, 1)
             yaw_share = 1 / ca.fmax(ca.fabs(asked), 1)
         return {
-            "velocity_error": velocity_error, "rate_error": rate_error, "lift": given_lift, "moment": moment,
-            "rate_set": rate_set, "thrusts": thrusts, "tilt_share": tilt_share, "yaw_share": yaw_share,
-            "missing_lift": lift - given_lift, "tail_command": tail_command,
-        }  # fmt: skip
+            "velocity_error": velocity_error,
+            "rate_error": rate_error,
+            "lift": given_lift,
+            "moment": moment,
+            "rate_set": rate_set,
+            "thrusts": thrusts,
+            "tilt_share": tilt_share,
+            "yaw_share": yaw_share,
+            "missing_lift": lift - given_lift,
+            "tail_command": tail_command,
+        }
 
     def _allocate(self, p: View, lift: ca.SX, moment: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
         """Rotor thrusts, the lift in them, and the shares of the tilting and yaw moments that are given.

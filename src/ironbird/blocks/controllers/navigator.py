@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import casadi as ca
 
-from ironbird.model.block import Block, Values, View
+from ironbird.blocks.controllers.mission_table import (
+    DESCEND,
+    DISARMED,
+    HOLD,
+    LAND,
+    LANDING,
+    MISSION,
+    OFFBOARD,
+    RETURN,
+    TAKE_OFF,
+    TERMINATED,
+    MissionTable,
+    command_in_force,
+    link_silent,
+    outside_fence,
+    script_param,
+)
+from ironbird.model.block import Values, View
 from ironbird.model.signal import Clock, In, Out, Param, State
-from ironbird.symbolic.smooth import choose, clip
+from ironbird.symbolic.smooth import clip
 
-FLY, LAND = 0.0, 1.0  # kinds of a mission item
-TAKE_OFF_ITEM, LOITER_ITEM, RETURN_ITEM = -2.0, -3.0, -4.0  # of wings; for other vehicles they are waypoints
-SPIRAL = -1.0  # flown by `SpiralNavigator`; for all others it is FLY
-ROWS = 6  # of the mission table: north, east, down, yaw, hold time, kind
-SCRIPT = 4  # commands that a run may schedule beforehand
-
-# Modes, and the commands that ask for them (a command is the number of the mode)
-DISARMED, TAKE_OFF, HOLD, MISSION, RETURN, LANDING, OFFBOARD, DESCEND, TERMINATED = range(9)
-HOVER, TRANSITION, CRUISE, BACK_TRANSITION = range(9, 13)  # shown by vehicles with wings and rotors, never commanded
-MODES = (
-    "disarmed", "take-off", "hold", "mission", "return", "land", "offboard", "descend", "terminated", "hover",
-    "transition", "cruise", "back-transition",
-)  # fmt: skip
-# Failsafes, in the order of the port `failsafe`
-FAILSAFES = ("battery", "gnss", "estimator", "geofence", "attitude", "link")
 # What the controller is asked for
 BY_POSITION, BY_VELOCITY, BY_ATTITUDE, BY_RATE, BLIND = range(5)
 
@@ -35,7 +37,7 @@ PRESS = 4.0  # times the landing speed, of the set-point of a vehicle that does 
 STANDS_MPS = 0.15  # a vehicle that sinks more slowly is held up
 
 
-class Navigator(Block):
+class Navigator(MissionTable):
     """Mode machine of an autopilot: take-off, hold, mission, return, land, offboard, and failsafes. Sampled.
 
     Commands are mode numbers, from the input `command` or from `script` (time, command). Of requests at the same
@@ -102,10 +104,7 @@ class Navigator(Block):
     take_off_height = Param(unit="m", low=0.5, default=10.0, tunable=True, doc="[RflyModel] 9.2.1.2: 10 m if not set")
     return_height = Param(unit="m", low=0.5, default=15.0, tunable=True, doc="at least, when returning")
     arm_time = Param(unit="s", default=0.0, low=0.0, tunable=True, doc="no arming before: the estimator settles")
-    script = Param(
-        unit="1", shape=(2, SCRIPT), default=((1e9,) * SCRIPT, (0.0,) * SCRIPT), tunable=True,
-        doc="commands by time: first row time (s), second row mode",
-    )  # fmt: skip
+    script = script_param()
     battery_low = Param(unit="1", default=0.2, low=0.0, high=1.0, tunable=True, doc="return below this share")
     battery_critical = Param(unit="1", default=0.1, low=0.0, high=1.0, tunable=True, doc="land below this share")
     gnss_timeout = Param(unit="s", default=3.0, low=0.0, tunable=True, doc="descend when the fix is older")
@@ -116,35 +115,11 @@ class Navigator(Block):
     tilt_time = Param(unit="s", default=1e6, low=0.0, tunable=True, doc="for so long; by default never")
     link_timeout = Param(unit="s", default=2.0, low=0.0, tunable=True, doc="return when the link is silent for longer")
 
-    def __init__(self, items: int, *, sample_s: float) -> None:
-        super().__init__(sample_s=sample_s)
-        self.items = items
-        self.declare(
-            "table",
-            Param(
-                unit="1", shape=(ROWS, items), default=0.0,
-                doc="items: north, east, down (m), yaw (rad), hold (s), kind",
-            ),
-        )  # fmt: skip
-
-    def _item(self, x: View, p: View) -> ca.SX:
-        return choose(x.index, [p.table[:, i] for i in range(self.items)])
-
-    def _command(self, u: View, p: View) -> ca.SX:
-        """The command in force: the latest entry of the script that is due, else the input."""
-        command = u.command
-        for i in range(SCRIPT):
-            command = ca.if_else(u.time >= p.script[0, i], p.script[1, i], command)
-        return command
-
     def _trips(self, x: View, u: View, p: View) -> ca.SX:
         """Failsafe conditions at this sample, in the order of FAILSAFES."""
-        away = u.p_NB_N[:2]
-        outside = ca.logic_or(ca.dot(away, away) > p.fence_radius**2, -u.p_NB_N[2] > p.fence_height)
-        silent = ca.logic_and(u.link_stamp >= 0, u.time - u.link_stamp > p.link_timeout)
         conditions = (
-            u.battery_remaining < p.battery_low, u.gnss_age > p.gnss_timeout, x.lost > p.estimator_timeout, outside,
-            x.steep > p.tilt_time, silent,
+            u.battery_remaining < p.battery_low, u.gnss_age > p.gnss_timeout, x.lost > p.estimator_timeout,
+            outside_fence(u, p), x.steep > p.tilt_time, link_silent(u, p),
         )  # fmt: skip
         return ca.vertcat(*[ca.if_else(c, 1, 0) for c in conditions])
 
@@ -152,7 +127,7 @@ class Navigator(Block):
         self, x: View, u: View, p: View, tripped: ca.SX, climbed: ca.SX, at_home: ca.SX
     ) -> tuple[ca.SX, ca.SX]:
         """Mode and goal after this sample."""
-        command = self._command(u, p)
+        command = command_in_force(u, p)
         new = ca.fabs(command - x.asked) > 0.5
         grounded = x.now < TAKE_OFF
         ready = ca.logic_and(u.time >= p.arm_time, ca.logic_and(u.healthy > 0.5, x.off < 0.5))
@@ -243,7 +218,7 @@ class Navigator(Block):
         return {
             "now": ca.if_else(landed, DISARMED, mode),
             "goal": goal,
-            "asked": self._command(u, p),
+            "asked": command_in_force(u, p),
             "point": point,
             "stay": stay,
             "speed": ca.if_else(ca.logic_or(landing, loose), 0, speed),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import casadi as ca
 
-from ironbird.blocks.controllers.navigator import MISSION, SPIRAL, Navigator
+from ironbird.blocks.controllers.mission_table import MISSION, SPIRAL
+from ironbird.blocks.controllers.navigator import Navigator
 from ironbird.model.block import Values, View
 from ironbird.model.signal import Param, State
 

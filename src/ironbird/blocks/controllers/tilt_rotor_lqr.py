@@ -23,6 +23,7 @@ class TiltRotorLqr(Block):
     """
 
     source = "[ProVANT] Sec. 3; [ProVANTSim] vant2_lqr"
+    role = "controller"
 
     p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
     v_NB_N = In(unit="m/s", shape=3, frame="N", doc="velocity")

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import casadi as ca
 
 from ironbird.blocks.controllers.vtol_navigator import ACCELERATES, BRAKES, FLIES, HOVERS, SLOWS
+from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3, STANDARD_GRAVITY_MPS2
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic import quaternion
 from ironbird.symbolic.smooth import blend, clip
 
-GRAVITY = 9.80665
-DENSITY = 1.225  # assumed
 SLOWEST_MPS = 4.0  # speeds are held above this where something is divided by them
 STEEPEST_TRACE = 1e-3  # keeps the attitude error finite at a half turn
 TRANSITION_ROLL = 0.25  # rad: bank in a transition on rotors
@@ -37,6 +36,7 @@ class VtolControl(Block):
     """
 
     source = "[Park2004]; [Brescianini2013]; [PX4] VTOL; lift = weight in closed form"
+    role = "controller"
 
     p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
     v_NB_N = In(unit="m/s", shape=3, frame="N", doc="velocity over ground")
@@ -134,12 +134,12 @@ class VtolControl(Block):
         behind = ca.dot(v, to_point) < 0
         sine = ca.if_else(behind, ca.if_else(sine < 0, -1, 1), clip(sine, -1, 1))
         acceleration = 2 * speed * speed / ahead * sine  # [Park2004] Eq. 1
-        return clip(ca.atan(acceleration / GRAVITY), -p.max_roll, p.max_roll), across
+        return clip(ca.atan(acceleration / STANDARD_GRAVITY_MPS2), -p.max_roll, p.max_roll), across
 
     def _law(self, x: View, u: View, p: View) -> dict[str, ca.SX]:
         accelerates, slows = u.stage == ACCELERATES, u.stage == SLOWS
         speed = ca.fmax(u.airspeed, SLOWEST_MPS)
-        pressure = 0.5 * DENSITY * speed * speed
+        pressure = 0.5 * SEA_LEVEL_DENSITY_KGPM3 * speed * speed  # density assumed
         climb = -u.v_NB_N[2]
         slope = clip(climb / speed, -0.5, 0.5)
         roll_set, across = self._roll(u, p)
@@ -150,20 +150,20 @@ class VtolControl(Block):
         # Lift = weight gives the angle of attack, climb comes on top
         climb_set = clip(p.height_gain * (u.height_set + u.p_NB_N[2]), -p.max_climb, p.max_climb)
         missing = climb_set - climb
-        needed = p.mass * GRAVITY / (ca.cos(roll_set) * pressure * p.lift_slope) - p.zero_lift
+        needed = p.mass * STANDARD_GRAVITY_MPS2 / (ca.cos(roll_set) * pressure * p.lift_slope) - p.zero_lift
         alpha = clip(needed, p.alpha_low, p.alpha_high)
         pitch_raw = alpha + climb_set / speed + p.climb_gain * missing / speed + x.pitch_sum
         pitch_set = ca.fmax(ca.fmin(pitch_raw, p.alpha_high + ca.fmax(slope, -DOWNDRAFT)), p.pitch_low)
         drag = pressure * p.drag_slope * ca.fabs(alpha + p.zero_lift)
         faster = p.speed_gain * (u.airspeed_set - u.airspeed) + x.thrust_sum
-        thrust_raw = drag + p.mass * (faster + GRAVITY * climb_set / speed)
+        thrust_raw = drag + p.mass * (faster + STANDARD_GRAVITY_MPS2 * climb_set / speed)
         thrust = clip(thrust_raw, 0, p.max_thrust)
 
         # In a transition rotors carry what the wings do not
         pitch = ca.asin(clip(-u.R_NB[2, 0], -1, 1))
         attack = clip(pitch - slope + p.zero_lift, -0.3, 0.3)
         wings = ca.if_else(u.airspeed > SLOWEST_MPS, pressure * p.lift_slope * attack, 0)
-        carry = p.mass * (GRAVITY + p.lift_gain * missing + x.lift_sum) - wings
+        carry = p.mass * (STANDARD_GRAVITY_MPS2 + p.lift_gain * missing + x.lift_sum) - wings
         if self.pusher is None:
             # The nose comes down at a steady rate; beyond that the wings decide
             pitch_set = ca.fmax(x.ramp, pitch_set)
@@ -173,7 +173,8 @@ class VtolControl(Block):
         else:
             # The pitch at which the wings will carry; until then height is the rotors' business
             fast = ca.fmax(speed, p.transition_speed)
-            carrying = p.mass * GRAVITY / (0.5 * DENSITY * fast * fast * p.lift_slope) - p.zero_lift
+            carrying = p.mass * STANDARD_GRAVITY_MPS2 / (0.5 * SEA_LEVEL_DENSITY_KGPM3 * fast * fast * p.lift_slope)
+            carrying = carrying - p.zero_lift
             pitch_set = ca.if_else(accelerates, clip(carrying, p.alpha_low, p.alpha_high), pitch_set)
             thrust = ca.if_else(accelerates, p.transition_thrust, thrust)
             rotors = ca.if_else(accelerates, clip(carry / ca.fmax(u.R_NB[2, 2], 0.5), 0, 0.9 * p.rotor_thrust), 0)
@@ -184,7 +185,7 @@ class VtolControl(Block):
         E = R_d.T @ u.R_NB
         half = 0.5 / ca.sqrt(ca.fmax(1 + ca.trace(E), STEEPEST_TRACE))
         error = half * ca.vertcat(E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1])  # sin(angle/2) axis
-        turning = ca.if_else(accelerates, 0, GRAVITY * ca.tan(roll_set) / speed)  # coordinated turn
+        turning = ca.if_else(accelerates, 0, STANDARD_GRAVITY_MPS2 * ca.tan(roll_set) / speed)  # coordinated turn
         rate_set = clip(-2 * p.attitude_gain * error, -p.max_rate, p.max_rate) + R_d[2, :].T * turning
 
         # Surfaces
@@ -195,10 +196,20 @@ class VtolControl(Block):
         moment = p.inertia * (p.rate_gain * rate_error + x.rate_sum) + ca.vertcat(0, p.trim_moment, 0)
         deflections = share * (p.allocation @ moment) / pressure
         return {
-            "roll_set": roll_set, "pitch_set": pitch_set, "across": across, "thrust": thrust, "rotors": rotors,
-            "thrust_raw": thrust_raw, "missing": missing, "speed": speed, "rate_set": rate_set, "share": share,
-            "rate_error": rate_error, "deflections": deflections, "on_wings": on_wings,
-        }  # fmt: skip
+            "roll_set": roll_set,
+            "pitch_set": pitch_set,
+            "across": across,
+            "thrust": thrust,
+            "rotors": rotors,
+            "thrust_raw": thrust_raw,
+            "missing": missing,
+            "speed": speed,
+            "rate_set": rate_set,
+            "share": share,
+            "rate_error": rate_error,
+            "deflections": deflections,
+            "on_wings": on_wings,
+        }
 
     def update(self, x: View, u: View, p: View) -> Values:
         assert self.sample_s is not None
@@ -216,7 +227,7 @@ class VtolControl(Block):
         flies = u.stage == FLIES
         resting = ca.logic_or(u.stage == HOVERS, u.stage == BRAKES)
         # A battery that sags makes less thrust of a command: hover shows how much more must be asked for
-        hover = clip(u.hover_thrust / p.mass - GRAVITY, -MOST_LIFT, MOST_LIFT)
+        hover = clip(u.hover_thrust / p.mass - STANDARD_GRAVITY_MPS2, -MOST_LIFT, MOST_LIFT)
         learnt = x.lift_sum + dt / LEARN_S * (hover - x.lift_sum)
         learnt = ca.if_else(u.stage == HOVERS, learnt, x.lift_sum)
         return {

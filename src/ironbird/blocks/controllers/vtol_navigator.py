@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import casadi as ca
 
-from ironbird.blocks.controllers.navigator import (
+from ironbird.blocks.controllers.mission_table import (
     BACK_TRANSITION,
-    BY_RATE,
-    BY_VELOCITY,
     CRUISE,
     DESCEND,
     HOVER,
@@ -19,8 +17,8 @@ from ironbird.blocks.controllers.navigator import (
     TAKE_OFF,
     TERMINATED,
     TRANSITION,
-    Navigator,
 )
+from ironbird.blocks.controllers.navigator import BY_RATE, BY_VELOCITY, Navigator
 from ironbird.model.block import Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.smooth import choose, clip, limit_length, wrap_angle
@@ -80,8 +78,7 @@ class VtolNavigator(Navigator):
 
     def _leg(self, x: View, u: View, p: View, mode: ca.SX) -> dict[str, ca.SX]:
         """Geometry of what is flown to."""
-        columns = [p.table[:, i] for i in range(self.items)]
-        item, after = choose(x.index, columns), choose(x.index + 1, columns)
+        item, after = self._item_at(x.index, p), self._item_at(x.index + 1, p)
         home = mode == RETURN
         lands = item[5] > 0.5 * LAND
         height = ca.fmin(-p.return_height, x.place[2])
@@ -97,10 +94,16 @@ class VtolNavigator(Navigator):
         left = ca.dot(away, ahead)
         travelled = clip(1 - left / length, 0, 1)
         return {
-            "target": target, "usable": usable, "stops": stops, "distance": _length(away), "left": left,
-            "bearing": ca.atan2(away[1], away[0]), "course": ca.atan2(leg[1], leg[0]), "lands": lands,
+            "target": target,
+            "usable": usable,
+            "stops": stops,
+            "distance": _length(away),
+            "left": left,
+            "bearing": ca.atan2(away[1], away[0]),
+            "course": ca.atan2(leg[1], leg[0]),
+            "lands": lands,
             "nearest": x.place + travelled * (target - x.place),
-        }  # fmt: skip
+        }
 
     def update(self, x: View, u: View, p: View) -> Values:
         assert self.sample_s is not None

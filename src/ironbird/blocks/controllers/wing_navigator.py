@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 
 from ironbird.blocks.controllers.fixed_wing_control import BANK, LINE, ORBIT
-from ironbird.blocks.controllers.navigator import (
+from ironbird.blocks.controllers.mission_table import (
     DISARMED,
     HOLD,
     LAND,
@@ -14,14 +14,17 @@ from ironbird.blocks.controllers.navigator import (
     MISSION,
     RETURN,
     RETURN_ITEM,
-    ROWS,
-    SCRIPT,
     TAKE_OFF,
     TAKE_OFF_ITEM,
+    MissionTable,
+    command_in_force,
+    link_silent,
+    outside_fence,
+    script_param,
 )
-from ironbird.model.block import Block, Values, View
+from ironbird.model.block import Values, View
 from ironbird.model.signal import Clock, In, Out, Param, State
-from ironbird.symbolic.smooth import choose, clip
+from ironbird.symbolic.smooth import clip
 
 SHORTEST_LEG_M = 1.0  # a shorter leg has no direction: the vehicle flies straight to its end
 HEIGHT_REACHED_M = 5.0  # of the approach height: the glide may begin
@@ -32,7 +35,7 @@ ANY_PITCH = 1.5  # no limit
 OPEN, GLIDE, FLARE = 0.0, 1.0, 2.0  # stages of a landing: to the approach height, down the slope, above the ground
 
 
-class WingNavigator(Block):
+class WingNavigator(MissionTable):
     """Mode machine of a wing's autopilot on the mission table of the multicopter's navigator. Sampled.
 
     Take-off [RflyModel] 9.2.2.1: a launcher is fired, full throttle, a fixed pitch and a straight course until the
@@ -121,27 +124,13 @@ class WingNavigator(Block):
     fence_radius = Param(unit="m", default=1e6, low=1.0, tunable=True, doc="return beyond this distance")
     fence_height = Param(unit="m", default=1e6, low=1.0, tunable=True, doc="return above this height")
     link_timeout = Param(unit="s", default=2.0, low=0.0, tunable=True, doc="return when the link is silent for longer")
-    script = Param(
-        unit="1", shape=(2, SCRIPT), default=((1e9,) * SCRIPT, (0.0,) * SCRIPT), tunable=True,
-        doc="commands by time: first row time (s), second row mode",
-    )  # fmt: skip
-
-    def __init__(self, items: int, *, sample_s: float) -> None:
-        super().__init__(sample_s=sample_s)
-        self.items = items
-        self.declare(
-            "table",
-            Param(
-                unit="1", shape=(ROWS, items), default=0.0,
-                doc="items: north, east, down (m), yaw (rad), hold (s), kind",
-            ),
-        )  # fmt: skip
+    script = script_param()
 
     # ------------------------------------------------------------------ what is to be done
 
     def _task(self, x: View, p: View) -> dict[str, ca.SX]:
         """The present item, and the mode that is being done."""
-        item = choose(x.index, [p.table[:, i] for i in range(self.items)])
+        item = self._item(x, p)
         last = x.index >= p.count - 1.5
         begun = ca.if_else(ca.logic_and(x.aloft > 0.5, x.now < TAKE_OFF), MISSION, x.now)
         by_item = begun == MISSION
@@ -163,12 +152,16 @@ class WingNavigator(Block):
         left = ca.dot(touch - u.p_NB_N[:2], along)
         seen = u.ground_distance < GROUND_SEEN_M
         return {
-            "course": course, "along": along, "touch": touch, "slope": slope, "left": left,
+            "course": course,
+            "along": along,
+            "touch": touch,
+            "slope": slope,
+            "left": left,
             "centre": entry + right * (ca.if_else(p.sense < 0, -1, 1) * p.loiter_radius),
             "from_entry": u.p_NB_N[:2] - entry,
             "height": ca.if_else(seen, u.ground_distance, -u.p_NB_N[2]) - p.belly_height,
             "sink": ca.fmax(ca.dot(u.v_NB_N[:2], along), 0) * slope,
-        }  # fmt: skip
+        }
 
     def _leg(self, x: View, u: View, p: View, task: dict[str, ca.SX], approach: dict[str, ca.SX]) -> dict[str, ca.SX]:
         """Geometry of the present leg and of the circle at its end."""
@@ -190,26 +183,22 @@ class WingNavigator(Block):
         share = ca.if_else(short, 1, clip(travelled / length, 0, 1))
         between = ca.logic_and(share > 0, share < 1)
         return {
-            "target": target, "stays": stays, "hold": ca.if_else(task["by_item"], item[4], 1e9), "away": away,
-            "distance": distance, "ahead": ahead, "travelled": travelled, "short": short,
+            "target": target,
+            "stays": stays,
+            "hold": ca.if_else(task["by_item"], item[4], 1e9),
+            "away": away,
+            "distance": distance,
+            "ahead": ahead,
+            "travelled": travelled,
+            "short": short,
             "down": x.place[2] + share * (target[2] - x.place[2]),
             "climb": ca.if_else(between, (x.place[2] - target[2]) / length * ca.dot(u.v_NB_N[:2], ahead), 0),
             "passed": ca.logic_and(ca.dot(away, ahead) > 0, ca.logic_not(short)),
-        }  # fmt: skip
-
-    def _command(self, u: View, p: View) -> ca.SX:
-        """The command in force: the latest entry of the script that is due, else the input."""
-        command = u.command
-        for i in range(SCRIPT):
-            command = ca.if_else(u.time >= p.script[0, i], p.script[1, i], command)
-        return command
+        }
 
     def _trips(self, x: View, u: View, p: View) -> ca.SX:
         """Failsafes in the order of the port; only the fence stays when its cause is gone."""
-        away = u.p_NB_N[:2]
-        outside = ca.logic_or(ca.dot(away, away) > p.fence_radius**2, -u.p_NB_N[2] > p.fence_height)
-        silent = ca.logic_and(u.link_stamp >= 0, u.time - u.link_stamp > p.link_timeout)
-        conditions = (0, u.gnss_age > p.gnss_timeout, u.healthy < 0.5, outside, 0, silent)
+        conditions = (0, u.gnss_age > p.gnss_timeout, u.healthy < 0.5, outside_fence(u, p), 0, link_silent(u, p))
         now = ca.vertcat(*[ca.if_else(ca.SX(c), 1, 0) for c in conditions])
         return ca.fmax(now, ca.vertcat(0, 0, 0, 1, 0, 0) * x.tripped) * x.aloft
 
@@ -252,7 +241,7 @@ class WingNavigator(Block):
         well = ca.logic_and(rests, ca.logic_and(task["by_item"], ca.logic_and(lands, task["last"])))
 
         # Mode: commands, the end of the take-off, failsafes
-        command = self._command(u, p)
+        command = command_in_force(u, p)
         new = ca.fabs(command - x.asked) > 0.5
         starts = ca.logic_or(command == TAKE_OFF, command == MISSION)
         ready = ca.logic_and(u.time >= p.arm_time, u.healthy > 0.5)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import casadi as ca
 
+from ironbird.constants import (
+    GAS_CONSTANT_JPKGK,
+    SEA_LEVEL_PRESSURE_PA,
+    SEA_LEVEL_TEMPERATURE_K,
+    STANDARD_GRAVITY_MPS2,
+    TROPOSPHERE_LAPSE_KPM,
+)
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param
 
-GAS_CONSTANT = 287.05287  # J/(kg K) [ICAO7488]
-GRAVITY = 9.80665  # m/s^2
 EARTH_RADIUS_M = 6356766.0  # of the geopotential height [ICAO7488]
-SEA_LEVEL_TEMPERATURE_K = 288.15
-SEA_LEVEL_PRESSURE_PA = 101325.0
 HEAT_RATIO = 1.4
 # Base geopotential height (m) and temperature gradient (K/m) of each layer [ICAO7488]
 LAYERS = (
-    (0.0, -0.0065), (11000.0, 0.0), (20000.0, 0.001), (32000.0, 0.0028), (47000.0, 0.0),
+    (0.0, -TROPOSPHERE_LAPSE_KPM), (11000.0, 0.0), (20000.0, 0.001), (32000.0, 0.0028), (47000.0, 0.0),
     (51000.0, -0.0028), (71000.0, -0.002),
 )  # fmt: skip
 
@@ -51,25 +54,25 @@ class AtmosphereIsa(Block):
             inside = top_h > H if number == 0 else ca.logic_and(base_h <= H, top_h > H)
             t = base_t + gradient * (H - base_h)
             if gradient:
-                exponent = -GRAVITY / (GAS_CONSTANT * gradient)
+                exponent = -STANDARD_GRAVITY_MPS2 / (GAS_CONSTANT_JPKGK * gradient)
                 ratio = ca.fmax(t / base_t, 1e-3)
                 pr = base_p * ca.exp(exponent * ca.log(ratio))
             else:
-                pr = base_p * ca.exp(-GRAVITY * (H - base_h) / (GAS_CONSTANT * base_t))
+                pr = base_p * ca.exp(-STANDARD_GRAVITY_MPS2 * (H - base_h) / (GAS_CONSTANT_JPKGK * base_t))
             temperature = temperature + ca.if_else(inside, t, 0)
             pressure = pressure + ca.if_else(inside, pr, 0)
             if not last:
                 top_t = base_t + gradient * (top_h - base_h)
                 if gradient:
-                    base_p *= (top_t / base_t) ** (-GRAVITY / (GAS_CONSTANT * gradient))
+                    base_p *= (top_t / base_t) ** (-STANDARD_GRAVITY_MPS2 / (GAS_CONSTANT_JPKGK * gradient))
                 else:
-                    base_p *= float(ca.exp(-GRAVITY * (top_h - base_h) / (GAS_CONSTANT * base_t)))
+                    base_p *= float(ca.exp(-STANDARD_GRAVITY_MPS2 * (top_h - base_h) / (GAS_CONSTANT_JPKGK * base_t)))
                 base_t = top_t
         pressure = pressure * p.pressure_factor
         temperature = temperature + p.temperature_offset
         return {
             "temperature": temperature,
             "pressure": pressure,
-            "density": pressure / (GAS_CONSTANT * temperature),
-            "speed_of_sound": ca.sqrt(HEAT_RATIO * GAS_CONSTANT * temperature),
+            "density": pressure / (GAS_CONSTANT_JPKGK * temperature),
+            "speed_of_sound": ca.sqrt(HEAT_RATIO * GAS_CONSTANT_JPKGK * temperature),
         }

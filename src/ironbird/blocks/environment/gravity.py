@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from ironbird.constants import WGS84_GM_M3PS2, WGS84_ROTATION_RADPS, WGS84_SEMI_MAJOR_M
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param
 from ironbird.symbolic import earth
@@ -27,13 +28,13 @@ class GravityWgs84(Block):
         radius2 = r[0] ** 2 + r[2] ** 2
         radius = ca.sqrt(radius2)
         sine2 = r[2] ** 2 / radius2
-        k = 1.5 * earth.J2 * earth.SEMI_MAJOR_M**2 / radius2
-        scale = -earth.GM_M3PS2 / (radius2 * radius)
+        k = 1.5 * earth.J2 * WGS84_SEMI_MAJOR_M**2 / radius2
+        scale = -WGS84_GM_M3PS2 / (radius2 * radius)
         # [Stevens] Eq. 1.6: J2 pulls towards the equatorial plane
         gx = scale * (1 + k * (1 - 5 * sine2)) * r[0]
         gz = scale * (1 + k * (3 - 5 * sine2)) * r[2]
         sp, cp = ca.sin(u.latitude), ca.cos(u.latitude)
-        centrifugal = earth.ROTATION_RADPS**2 * r[0]
+        centrifugal = WGS84_ROTATION_RADPS**2 * r[0]
 
         def level(x_: ca.SX, z_: ca.SX) -> ca.SX:
             return ca.vertcat(-sp * x_ + cp * z_, 0, -cp * x_ - sp * z_)

@@ -7,7 +7,7 @@ import casadi as ca
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Noise, Out, Param, State
 
-GRAVITY = 9.81
+GRAVITY = 9.81  # m/s^2, the value of [Fossen2021], not the standard one
 MODAL = 0.40  # of a fully developed sea: w_0 = 0.40 sqrt(g / Hs), [Fossen2021] Ch. 10 for Pierson-Moskowitz
 SLOWEST_RADPS = 0.05  # a vehicle that runs with the waves meets them no slower than this
 
@@ -36,9 +36,13 @@ class Waves(Block):
     height = State(unit="1", init=0.0, doc="elevation, unit variance")
     started = State(unit="1", init=0.0, doc="0 until the first sample, which draws the steady state")
     significant_height = Param(
-        unit="m", default=0.0, low=0.0, high=20.0, tunable=True,
+        unit="m",
+        default=0.0,
+        low=0.0,
+        high=20.0,
+        tunable=True,
         doc="Hs, mean of the highest third: 0.1 smooth, 0.5 slight, 1.25 moderate, 2.5 rough sea",
-    )  # fmt: skip
+    )
     peak_frequency = Param(
         unit="rad/s", default=0.0, low=0.0, high=20.0, tunable=True, doc="w_0; 0 takes that of a fully developed sea"
     )

@@ -37,13 +37,21 @@ class WindDryden(Block):
     started = State(unit="1", init=0.0, doc="0 until the first sample, which draws the filters' steady state")
 
     wind_20ft = Param(
-        unit="m/s", default=0.0, low=0.0, high=60.0, tunable=True,
+        unit="m/s",
+        default=0.0,
+        low=0.0,
+        high=60.0,
+        tunable=True,
         doc="mean wind at 20 ft, which sets the strength below 2000 ft: 7.7 light, 15 moderate, 23 severe",
-    )  # fmt: skip
+    )
     sigma_medium = Param(
-        unit="m/s", default=0.0, low=0.0, high=15.0, tunable=True,
+        unit="m/s",
+        default=0.0,
+        low=0.0,
+        high=15.0,
+        tunable=True,
         doc="standard deviation above 2000 ft, from Fig. 7 of the document for a probability of exceedance",
-    )  # fmt: skip
+    )
     direction = Param(unit="rad", default=0.0, tunable=True, doc="heading to which the mean wind goes")
 
     def _scales(self, u: View, p: View) -> tuple[ca.SX, ca.SX]:

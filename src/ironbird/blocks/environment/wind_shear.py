@@ -25,9 +25,15 @@ class WindShear(Block):
     height_above_ground = In(unit="m", doc="height above the terrain")
     wind_N = Out(unit="m/s", shape=3, frame="N", doc="velocity of the air")
     velocity_20ft_N = Param(
-        unit="m/s", shape=3, frame="N", default=0.0, low=-60.0, high=60.0, tunable=True,
+        unit="m/s",
+        shape=3,
+        frame="N",
+        default=0.0,
+        low=-60.0,
+        high=60.0,
+        tunable=True,
         doc="wind at 20 ft above the ground, where the air goes",
-    )  # fmt: skip
+    )
 
     def output(self, x: View, u: View, p: View) -> Values:
         h = ca.fmin(ca.fmax(u.height_above_ground, LOWEST_M), HIGHEST_M)

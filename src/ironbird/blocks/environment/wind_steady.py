@@ -13,9 +13,15 @@ class WindSteady(Block):
 
     wind_N = Out(unit="m/s", shape=3, frame="N", doc="velocity of the air")
     velocity_N = Param(
-        unit="m/s", shape=3, frame="N", default=0.0, low=-100.0, high=100.0, tunable=True,
+        unit="m/s",
+        shape=3,
+        frame="N",
+        default=0.0,
+        low=-100.0,
+        high=100.0,
+        tunable=True,
         doc="where the air goes: a wind from the north is negative in the first entry",
-    )  # fmt: skip
+    )
 
     def output(self, x: View, u: View, p: View) -> Values:
         return {"wind_N": p.velocity_N}

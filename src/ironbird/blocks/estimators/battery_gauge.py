@@ -20,6 +20,7 @@ class BatteryGauge(Block):
     """
 
     source = "thresholds of this project, as autopilots set them"
+    role = "estimator"
 
     voltage = In(unit="V", doc="measured")
     charge = In(unit="A*s", doc="measured, since the start")

@@ -10,6 +10,7 @@ class BodyVelocity(Block):
     """v_B = R_NB^T v_N of an estimator, for controllers that count in body axes. Not modelled: anything else."""
 
     source = "closed form of this project"
+    role = "estimator"
 
     v_NB_N = In(unit="m/s", shape=3, frame="N", doc="velocity over ground")
     R_NB = In(unit="1", shape=(3, 3), doc="attitude")

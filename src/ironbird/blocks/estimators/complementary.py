@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from ironbird.blocks.estimators.estimator_ports import EstimatorPorts
 from ironbird.blocks.estimators.samples import (
     IMU_LOST_S,
     OLDEST_S,
@@ -12,13 +13,14 @@ from ironbird.blocks.estimators.samples import (
     level_and_heading,
     next_age,
 )
-from ironbird.model.block import Block, Values, View
-from ironbird.model.signal import In, Out, Param, State
+from ironbird.constants import STANDARD_GRAVITY_MPS2
+from ironbird.model.block import Values, View
+from ironbird.model.signal import Out, Param, State
 from ironbird.symbolic import quaternion
 from ironbird.symbolic.smooth import limit_length, wrap_angle
 
 
-class ComplementaryFilter(Block):
+class ComplementaryFilter(EstimatorPorts):
     """Explicit complementary filter with bias integral, [Mahony2008] Eq. 32, and fixed-gain observers of the path.
 
     The level error is the cross product of measured and expected up direction, the heading error the angle of the
@@ -33,25 +35,6 @@ class ComplementaryFilter(Block):
 
     source = "[Mahony2008] Eq. 32"
 
-    accel_B = In(unit="m/s^2", shape=3, frame="B", doc="specific force")
-    gyro_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity")
-    imu_stamp = In(unit="s", doc="time of the inertial sample")
-    mag_B = In(unit="T", shape=3, frame="B", doc="magnetic field")
-    mag_stamp = In(unit="s", doc="time of the magnetometer sample")
-    baro_height = In(unit="m", doc="height above take-off, up positive")
-    baro_stamp = In(unit="s", doc="time of the barometer sample")
-    gnss_position_N = In(unit="m", shape=3, frame="N", doc="position from the take-off point")
-    gnss_velocity_N = In(unit="m/s", shape=3, frame="N", doc="velocity over ground")
-    gnss_stamp = In(unit="s", doc="time at which the GNSS sample came")
-    gnss_fix = In(unit="1", doc="3 and above is a three-dimensional fix")
-
-    p_NB_N = Out(unit="m", shape=3, frame="N", doc="position")
-    v_NB_N = Out(unit="m/s", shape=3, frame="N", doc="velocity")
-    q_NB = Out(unit="1", shape=4, doc="attitude, w x y z")
-    R_NB = Out(unit="1", shape=(3, 3), doc="attitude as a matrix, B to N")
-    euler = Out(unit="rad", shape=3, doc="roll, pitch, yaw")
-    w_NB_B = Out(unit="rad/s", shape=3, frame="B", doc="angular velocity: gyro less its bias")
-    gyro_bias_B = Out(unit="rad/s", shape=3, frame="B", doc="offset of the gyro")
     gnss_age = Out(unit="s", doc="since the last GNSS sample with a fix; 1000 before the first")
     aligned = Out(unit="1", doc="1 after the alignment")
     healthy = Out(unit="1", doc="0 if not aligned, or without inertial data or GNSS")
@@ -70,7 +53,7 @@ class ComplementaryFilter(Block):
 
     position_0 = Param(unit="m", shape=3, frame="N", default=0.0, doc="position at the start")
     field_0 = Param(unit="T", shape=3, frame="N", doc="earth field; its direction gives the declination")
-    gravity = Param(unit="m/s^2", default=9.80665, low=1.0, doc="acceleration of gravity")
+    gravity = Param(unit="m/s^2", default=STANDARD_GRAVITY_MPS2, low=1.0, doc="acceleration of gravity")
     level_gain = Param(unit="1/s", default=0.2, low=0.0, tunable=True, doc="level error to angular velocity")
     heading_gain = Param(unit="1/s", default=0.2, low=0.0, tunable=True, doc="heading error to angular velocity")
     bias_gain = Param(unit="1/s", default=0.1, low=0.0, tunable=True, doc="rate of the bias integral, of both errors")
@@ -129,18 +112,27 @@ class ComplementaryFilter(Block):
             "v": n["v"] + dv + down * p.climb_gain * sink,
             "p": n["p"] + dp + down * p.height_gain * sink,
             "gyro_bias": n["gyro_bias"],
-            "accel_last": u.accel_B, "gyro_last": u.gyro_B, "stamps": stamps,
+            "accel_last": u.accel_B,
+            "gyro_last": u.gyro_B,
+            "stamps": stamps,
             "imu_age": next_age(fresh[0], x.imu_age, self.sample_s),
             "fix_age": next_age(fix, x.fix_age, self.sample_s),
             "heading_error": ca.if_else(fresh[1], heading, x.heading_error),
             "ready": flag(active),
-        }  # fmt: skip
+        }
 
     def output(self, x: View, u: View, p: View) -> Values:
         n = self._predict(x, u, p)
         sound = ca.logic_and(x.ready > 0.5, ca.logic_and(x.imu_age < IMU_LOST_S, x.fix_age < p.max_gnss_age))
         return {
-            "p_NB_N": n["p"], "v_NB_N": n["v"], "q_NB": n["q"], "R_NB": n["R"],
-            "euler": quaternion.to_euler(n["q"]), "w_NB_B": u.gyro_B - x.gyro_bias, "gyro_bias_B": x.gyro_bias,
-            "gnss_age": x.fix_age, "aligned": x.ready, "healthy": flag(sound),
-        }  # fmt: skip
+            "p_NB_N": n["p"],
+            "v_NB_N": n["v"],
+            "q_NB": n["q"],
+            "R_NB": n["R"],
+            "euler": quaternion.to_euler(n["q"]),
+            "w_NB_B": u.gyro_B - x.gyro_bias,
+            "gyro_bias_B": x.gyro_bias,
+            "gnss_age": x.fix_age,
+            "aligned": x.ready,
+            "healthy": flag(sound),
+        }

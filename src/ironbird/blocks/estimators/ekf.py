@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from ironbird.blocks.estimators.estimator_ports import EstimatorPorts
 from ironbird.blocks.estimators.samples import (
     IMU_LOST_S,
     OLDEST_S,
@@ -14,7 +15,8 @@ from ironbird.blocks.estimators.samples import (
     level_and_heading,
     next_age,
 )
-from ironbird.model.block import Block, Values, View
+from ironbird.constants import STANDARD_GRAVITY_MPS2
+from ironbird.model.block import Values, View
 from ironbird.model.signal import Clock, In, Out, Param, State
 from ironbird.symbolic import quaternion
 from ironbird.symbolic.smooth import clip
@@ -32,7 +34,7 @@ SMALLEST = 1e-6  # below every length that is divided by
 LARGEST = 1e9  # above every innovation
 
 
-class ErrorStateEkf(Block):
+class ErrorStateEkf(EstimatorPorts):
     """23 error states about a nominal state, attitude error local in B, [Sola2017] ch. 5 to 7.
 
     Each sample predicts from the last with the mean of the two inertial samples (trapezoid), then fuses what is fresh
@@ -55,17 +57,6 @@ class ErrorStateEkf(Block):
 
     source = "[Sola2017] ch. 5, 6, 7"
 
-    accel_B = In(unit="m/s^2", shape=3, frame="B", doc="specific force")
-    gyro_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity")
-    imu_stamp = In(unit="s", doc="time of the inertial sample")
-    mag_B = In(unit="T", shape=3, frame="B", doc="magnetic field")
-    mag_stamp = In(unit="s", doc="time of the magnetometer sample")
-    baro_height = In(unit="m", doc="height above take-off, up positive")
-    baro_stamp = In(unit="s", doc="time of the barometer sample")
-    gnss_position_N = In(unit="m", shape=3, frame="N", doc="position from the take-off point")
-    gnss_velocity_N = In(unit="m/s", shape=3, frame="N", doc="velocity over ground")
-    gnss_stamp = In(unit="s", doc="time at which the GNSS sample came")
-    gnss_fix = In(unit="1", doc="3 and above is a three-dimensional fix")
     gnss_eph = In(unit="m", doc="standard deviation of each horizontal component")
     gnss_epv = In(unit="m", doc="standard deviation of the height")
     gnss_speed_accuracy = In(unit="m/s", doc="standard deviation of each velocity component")
@@ -74,13 +65,6 @@ class ErrorStateEkf(Block):
     zero_velocity = In(unit="1", default=0.0, doc="1 while the vehicle stands on the ground, disarmed")
     time = Clock(doc="time base of the stamps")
 
-    p_NB_N = Out(unit="m", shape=3, frame="N", doc="position")
-    v_NB_N = Out(unit="m/s", shape=3, frame="N", doc="velocity")
-    q_NB = Out(unit="1", shape=4, doc="attitude, w x y z")
-    R_NB = Out(unit="1", shape=(3, 3), doc="attitude as a matrix, B to N")
-    euler = Out(unit="rad", shape=3, doc="roll, pitch, yaw")
-    w_NB_B = Out(unit="rad/s", shape=3, frame="B", doc="angular velocity: gyro less its bias")
-    gyro_bias_B = Out(unit="rad/s", shape=3, frame="B", doc="offset of the gyro")
     accel_bias_B = Out(unit="m/s^2", shape=3, frame="B", doc="offset of the accelerometer")
     field_N = Out(unit="T", shape=3, frame="N", doc="magnetic field of the earth")
     mag_bias_B = Out(unit="T", shape=3, frame="B", doc="field that turns with the vehicle")
@@ -124,7 +108,7 @@ class ErrorStateEkf(Block):
 
     position_0 = Param(unit="m", shape=3, frame="N", default=0.0, doc="position at the start")
     field_0 = Param(unit="T", shape=3, frame="N", doc="earth field at the start; its direction gives the declination")
-    gravity = Param(unit="m/s^2", default=9.80665, low=1.0, doc="acceleration of gravity")
+    gravity = Param(unit="m/s^2", default=STANDARD_GRAVITY_MPS2, low=1.0, doc="acceleration of gravity")
     align_time = Param(unit="s", default=0.4, low=0.0, doc="time over which the alignment averages")
     align_noise = Param(unit="m/s^2", default=0.05, low=1e-6, doc="of the mean accelerometer, bias apart")
 
@@ -188,11 +172,16 @@ class ErrorStateEkf(Block):
         acceleration = 0.5 * (R_0 @ f_0 + R_1 @ f_1) + ca.vertcat(0, 0, p.gravity)
         v = x.v + dt * acceleration
         return _Nominal(
-            q=q, R=R_1, v=v, p=x.p + 0.5 * dt * (x.v + v), dt=dt, step=step, R_0=R_0, f=0.5 * (f_0 + f_1),
-            path=ca.vertcat(
-                x.path[:3] + dt * (x.path[3:] + 0.5 * dt * acceleration), x.path[3:] + dt * acceleration
-            ),
-        )  # fmt: skip
+            q=q,
+            R=R_1,
+            v=v,
+            p=x.p + 0.5 * dt * (x.v + v),
+            dt=dt,
+            step=step,
+            R_0=R_0,
+            f=0.5 * (f_0 + f_1),
+            path=ca.vertcat(x.path[:3] + dt * (x.path[3:] + 0.5 * dt * acceleration), x.path[3:] + dt * acceleration),
+        )
 
     def _transition(self, p: View, n: _Nominal, variance_p: ca.SX) -> ca.SX:
         """Jacobian of the error over one sample, [Sola2017] Eq. 270, sparse."""
@@ -213,8 +202,12 @@ class ErrorStateEkf(Block):
         """What one sample adds to the variances, [Sola2017] Eq. 262 to 265."""
         spread = [(p.gyro_noise * dt) ** 2] * 3 + [(p.accel_noise * dt) ** 2] * 3 + [ca.SX(0)] * 3
         for walk, count in (
-            (p.gyro_bias_walk, 3), (p.accel_bias_walk, 3), (p.field_walk, 3), (p.mag_bias_walk, 3), (p.wind_walk, 2),
-        ):  # fmt: skip
+            (p.gyro_bias_walk, 3),
+            (p.accel_bias_walk, 3),
+            (p.field_walk, 3),
+            (p.mag_bias_walk, 3),
+            (p.wind_walk, 2),
+        ):
             spread += [walk**2 * dt] * count
         return ca.vertcat(*spread)
 
@@ -240,9 +233,13 @@ class ErrorStateEkf(Block):
         now = ca.logic_and(waiting, ca.logic_and(full, still))
         again = ca.logic_and(full, ca.logic_not(still))  # the vehicle moved: begin anew
         return _Alignment(
-            now=now, q=level_and_heading(accel, mag, p.field_0), accel=accel, mag=mag,
-            counts=ca.if_else(again, ca.SX.zeros(2), counts), waiting=waiting,
-        )  # fmt: skip
+            now=now,
+            q=level_and_heading(accel, mag, p.field_0),
+            accel=accel,
+            mag=mag,
+            counts=ca.if_else(again, ca.SX.zeros(2), counts),
+            waiting=waiting,
+        )
 
     # ------------------------------------------------------------------ one sample
 
@@ -279,14 +276,21 @@ class ErrorStateEkf(Block):
         last = 6 * (self.history - 1)
         return {
             "q": quaternion.normalized(quaternion.product(n.q, from_rotation_vector(d[TH : TH + 3]))),
-            "v": n.v + d[V : V + 3], "p": n.p + d[P : P + 3],
-            "gyro_bias": x.gyro_bias + d[BG : BG + 3], "accel_bias": x.accel_bias + d[BA : BA + 3],
-            "field": x.field + d[MN : MN + 3], "mag_bias": x.mag_bias + d[MB : MB + 3],
+            "v": n.v + d[V : V + 3],
+            "p": n.p + d[P : P + 3],
+            "gyro_bias": x.gyro_bias + d[BG : BG + 3],
+            "accel_bias": x.accel_bias + d[BA : BA + 3],
+            "field": x.field + d[MN : MN + 3],
+            "mag_bias": x.mag_bias + d[MB : MB + 3],
             "wind": x.wind + d[W : W + 2],
             "covariance": ca.sparsity_cast(ca.triu(estimate.covariance), ca.Sparsity.dense(UPPER)),
-            "accel_last": u.accel_B, "gyro_last": u.gyro_B, "stamps": stamps,
+            "accel_last": u.accel_B,
+            "gyro_last": u.gyro_B,
+            "stamps": stamps,
             "imu_age": next_age(fresh[0], x.imu_age, self.sample_s),
-            "ages": ca.vertcat(*groups.ages), "closed": ca.vertcat(*groups.closed), "nis": ca.vertcat(*groups.nis),
+            "ages": ca.vertcat(*groups.ages),
+            "closed": ca.vertcat(*groups.closed),
+            "nis": ca.vertcat(*groups.nis),
             "baro_offset": offset,
             "ready": flag(active),
             "mean_accel": ca.if_else(start.waiting, start.accel, x.mean_accel),
@@ -296,7 +300,7 @@ class ErrorStateEkf(Block):
             "path": n.path,
             "past": ca.if_else(shift, ca.vertcat(n.path, x.past[:last]), x.past),
             "past_lag": ca.if_else(shift, 0, x.past_lag + 1),
-        }  # fmt: skip
+        }
 
     def _fuse_rare(
         self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, start: _Alignment, active: ca.SX, air: ca.SX
@@ -331,9 +335,17 @@ class ErrorStateEkf(Block):
         return e.replaced(ca.logic_or(use, air), after)
 
     def _fuse_field_and_height(
-        self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, mag: ca.SX, baro: ca.SX, due: list[ca.SX],
+        self,
+        e: _Estimate,
+        x: View,
+        u: View,
+        p: View,
+        n: _Nominal,
+        mag: ca.SX,
+        baro: ca.SX,
+        due: list[ca.SX],
         groups: _Groups,
-    ) -> tuple[_Estimate, ca.SX]:  # fmt: skip
+    ) -> tuple[_Estimate, ca.SX]:
         """Magnetometer: the earth's field turned into B, plus the vehicle's own. Barometer: height.
 
         A barometer that disagrees for long is re-zeroed while GNSS knows the height, else believed.
@@ -409,22 +421,39 @@ class ErrorStateEkf(Block):
         std = ca.sqrt(ca.fmax(variance[: P + 3], 0))
         sound = ca.SX(1)
         for fine in (
-            x.ready > 0.5, x.imu_age < IMU_LOST_S, x.ages[GNSS_VELOCITY] < p.max_gnss_age,
-            x.ages[GNSS_POSITION] < p.max_gnss_age, ca.mmax(std[V : V + 3]) < p.max_std_velocity,
-            ca.mmax(std[TH : TH + 3]) < p.max_std_attitude, ca.mmin(variance) >= 0,
-        ):  # fmt: skip
+            x.ready > 0.5,
+            x.imu_age < IMU_LOST_S,
+            x.ages[GNSS_VELOCITY] < p.max_gnss_age,
+            x.ages[GNSS_POSITION] < p.max_gnss_age,
+            ca.mmax(std[V : V + 3]) < p.max_std_velocity,
+            ca.mmax(std[TH : TH + 3]) < p.max_std_attitude,
+            ca.mmin(variance) >= 0,
+        ):
             sound = ca.logic_and(sound, fine)
         return {
-            "p_NB_N": n.p, "v_NB_N": n.v, "q_NB": q, "R_NB": quaternion.rotation_matrix(q),
-            "euler": quaternion.to_euler(q), "w_NB_B": u.gyro_B - x.gyro_bias,
-            "gyro_bias_B": x.gyro_bias, "accel_bias_B": x.accel_bias, "field_N": x.field, "mag_bias_B": x.mag_bias,
+            "p_NB_N": n.p,
+            "v_NB_N": n.v,
+            "q_NB": q,
+            "R_NB": quaternion.rotation_matrix(q),
+            "euler": quaternion.to_euler(q),
+            "w_NB_B": u.gyro_B - x.gyro_bias,
+            "gyro_bias_B": x.gyro_bias,
+            "accel_bias_B": x.accel_bias,
+            "field_N": x.field,
+            "mag_bias_B": x.mag_bias,
             "wind_N": ca.vertcat(x.wind, 0),
-            "std_position": std[P : P + 3], "std_velocity": std[V : V + 3], "std_attitude": std[TH : TH + 3],
-            "nis_gnss_position": x.nis[GNSS_POSITION], "nis_gnss_velocity": x.nis[GNSS_VELOCITY],
-            "nis_mag": x.nis[MAG], "nis_baro": x.nis[BARO],
-            "rejected": x.closed, "gnss_age": x.ages[GNSS_VELOCITY], "aligned": x.ready,
+            "std_position": std[P : P + 3],
+            "std_velocity": std[V : V + 3],
+            "std_attitude": std[TH : TH + 3],
+            "nis_gnss_position": x.nis[GNSS_POSITION],
+            "nis_gnss_velocity": x.nis[GNSS_VELOCITY],
+            "nis_mag": x.nis[MAG],
+            "nis_baro": x.nis[BARO],
+            "rejected": x.closed,
+            "gnss_age": x.ages[GNSS_VELOCITY],
+            "aligned": x.ready,
             "healthy": flag(sound),
-        }  # fmt: skip
+        }
 
 
 @dataclass
@@ -465,9 +494,14 @@ class _Estimate:
     count: int = 0
 
     def fuse(
-        self, row: dict[int, ca.SX], residual: ca.SX, variance: ca.SX, use: ca.SX, gate: ca.SX | None = None,
+        self,
+        row: dict[int, ca.SX],
+        residual: ca.SX,
+        variance: ca.SX,
+        use: ca.SX,
+        gate: ca.SX | None = None,
         force: ca.SX | None = None,
-    ) -> _Estimate:  # fmt: skip
+    ) -> _Estimate:
         """One scalar measurement, where `use` holds and it is within the gate (or forced).
 
         `row` holds the few derivatives by the error state that are not zero.
@@ -534,9 +568,10 @@ class _Groups:
         shut = ca.SX(after.closed) > 0.5
         idle = _weight(use) < 0.5
         for values, new in (
-            (self.ages, ca.if_else(shut, self.ages[group], 0)), (self.closed, flag(shut)),
+            (self.ages, ca.if_else(shut, self.ages[group], 0)),
+            (self.closed, flag(shut)),
             (self.nis, after.nis_sum / after.count),
-        ):  # fmt: skip
+        ):
             values[group] = ca.if_else(layer, ca.if_else(idle, values[group], new), values[group])
 
 

@@ -22,6 +22,7 @@ class ImuVoter(Block):
     """
 
     source = "component-wise median and latched exclusion, closed form of this project"
+    role = "estimator"
 
     accel_B = Out(unit="m/s^2", shape=3, frame="B", doc="specific force")
     gyro_B = Out(unit="rad/s", shape=3, frame="B", doc="angular velocity")
@@ -54,10 +55,14 @@ class ImuVoter(Block):
         assert self.sample_s is not None
         numbers = range(1, self.imus + 1)
         return watch(
-            [[u[f"accel_{i}_B"], u[f"gyro_{i}_B"]] for i in numbers], [u[f"stamp_{i}"] for i in numbers],
-            [ca.SX(1)] * self.imus, x, p, self.sample_s,
+            [[u[f"accel_{i}_B"], u[f"gyro_{i}_B"]] for i in numbers],
+            [u[f"stamp_{i}"] for i in numbers],
+            [ca.SX(1)] * self.imus,
+            x,
+            p,
+            self.sample_s,
             lambda d: ca.fmax(norm(d[0]) / p.accel_threshold, norm(d[1]) / p.gyro_threshold),
-        )  # fmt: skip
+        )
 
     def update(self, x: View, u: View, p: View) -> Values:
         return dict(self._look(x, u, p).states)

@@ -37,6 +37,7 @@ class Selector(Block):
     """
 
     source = "component-wise median and latched exclusion, closed form of this project"
+    role = "estimator"
 
     stamp = Out(unit="s", doc="of the source in use")
     used = Out(unit="1", doc="number of the source in use, from 1")
@@ -48,9 +49,13 @@ class Selector(Block):
     hold_time = Param(unit="s", default=5.0, low=0.0, tunable=True, doc="out for at least this long after disagreement")
 
     def __init__(
-        self, sources: int = 3, carries: Mapping[str, Out] | None = None, *, quality: str | None = None,
+        self,
+        sources: int = 3,
+        carries: Mapping[str, Out] | None = None,
+        *,
+        quality: str | None = None,
         sample_s: float = 0.004,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`quality` names a scalar among the carried signals that must reach the parameter `min_quality`."""
         super().__init__(sample_s=sample_s)
         self.carries = dict(carries or MAGNETOMETER)
@@ -147,9 +152,14 @@ def declare_watch(block: Block, sources: int, size: int, parts: int) -> None:
 
 
 def watch(
-    values: Sequence[Sequence[ca.SX]], stamps: Sequence[ca.SX], quality: Sequence[ca.SX], x: View, p: View,
-    sample_s: float, distance: Distance,
-) -> Watch:  # fmt: skip
+    values: Sequence[Sequence[ca.SX]],
+    stamps: Sequence[ca.SX],
+    quality: Sequence[ca.SX],
+    x: View,
+    p: View,
+    sample_s: float,
+    distance: Distance,
+) -> Watch:
     """Look at all sources: `values[i]` are the parts of source i; `distance` makes one number of its differences."""
     n, parts = len(values), len(values[0])
     flat = [ca.vertcat(*value) for value in values]
@@ -180,12 +190,19 @@ def watch(
         out = ca.logic_and(apart[i] > 1, judged)
         holds.append(ca.if_else(out, p.hold_time, ca.fmax(x.holds[i] - sample_s, 0)))
     return Watch(
-        usable, count, agreed, apart,
+        usable,
+        count,
+        agreed,
+        apart,
         {
-            "stamps": ca.vertcat(*stamps), "ages": ca.vertcat(*ages), "values": ca.vertcat(*flat),
-            "same": ca.vertcat(*same), "distances": ca.vertcat(*apart), "holds": ca.vertcat(*holds),
+            "stamps": ca.vertcat(*stamps),
+            "ages": ca.vertcat(*ages),
+            "values": ca.vertcat(*flat),
+            "same": ca.vertcat(*same),
+            "distances": ca.vertcat(*apart),
+            "holds": ca.vertcat(*holds),
         },
-    )  # fmt: skip
+    )
 
 
 def _agreed(values: Sequence[ca.SX], number: Sequence[ca.SX], count: ca.SX) -> ca.SX:

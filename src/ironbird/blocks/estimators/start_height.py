@@ -15,6 +15,7 @@ class StartHeight(Block):
     """
 
     source = "closed form of this project"
+    role = "estimator"
 
     altitude = In(unit="m", doc="pressure altitude")
     stamp_in = In(unit="s", doc="of the altitude")

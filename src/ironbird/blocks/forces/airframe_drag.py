@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param
 from ironbird.symbolic.rotation import norm
@@ -21,13 +22,13 @@ class AirframeDrag(Block):
 
     v_air_B = In(unit="m/s", shape=3, frame="B", doc="velocity through the air")
     w_NB_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity")
-    density = In(unit="kg/m^3", default=1.225, doc="air density")
+    density = In(unit="kg/m^3", default=SEA_LEVEL_DENSITY_KGPM3, doc="air density")
     force_B = Out(unit="N", shape=3, frame="B", doc="drag")
     moment_B = Out(unit="N*m", shape=3, frame="B", doc="damping, and drag times its arm")
     drag = Param(unit="N*s^2/m^2", shape=3, low=0.0, tunable=True, doc="C_d per axis")
     damping = Param(unit="N*m*s^2/rad^2", shape=3, low=0.0, tunable=True, doc="C_m per axis")
     centre = Param(unit="m", shape=3, frame="B", default=0.0, doc="where drag acts, from the centre of mass")
-    reference_density = Param(unit="kg/m^3", default=1.225, low=0.01, doc="of the coefficients")
+    reference_density = Param(unit="kg/m^3", default=SEA_LEVEL_DENSITY_KGPM3, low=0.01, doc="of the coefficients")
 
     def output(self, x: View, u: View, p: View) -> Values:
         ratio = u.density / p.reference_density

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param
 from ironbird.symbolic.rotation import norm
@@ -27,7 +28,7 @@ class HelicopterFuselage(Block):
     w_NB_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity")
     main_wash = In(unit="m/s", default=0.0, doc="induced speed of the main rotor, down")
     tail_wash = In(unit="m/s", default=0.0, doc="induced speed of the tail rotor, to the right")
-    density = In(unit="kg/m^3", default=1.225, doc="air density")
+    density = In(unit="kg/m^3", default=SEA_LEVEL_DENSITY_KGPM3, doc="air density")
     force_B = Out(unit="N", shape=3, frame="B", doc="of fuselage, fin and tail")
     moment_B = Out(unit="N*m", shape=3, frame="B", doc="about the centre of mass")
     fin_force = Out(unit="N", doc="to the right")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param
 
@@ -22,7 +23,7 @@ class Rotor(Block):
 
     speed = In(unit="rad/s", doc="rotor speed")
     acceleration = In(unit="rad/s^2", default=0.0, doc="its derivative")
-    density = In(unit="kg/m^3", default=1.225, doc="air density")
+    density = In(unit="kg/m^3", default=SEA_LEVEL_DENSITY_KGPM3, doc="air density")
     force_B = Out(unit="N", shape=3, frame="B", doc="thrust")
     moment_B = Out(unit="N*m", shape=3, frame="B", doc="about the centre of mass")
     momentum_B = Out(unit="N*m*s", shape=3, frame="B", doc="angular momentum of the spinning rotor")
@@ -35,7 +36,7 @@ class Rotor(Block):
     thrust_coefficient = Param(unit="N*s^2", low=0.0, tunable=True, doc="c_T at the reference density")
     torque_coefficient = Param(unit="N*m*s^2", low=0.0, tunable=True, doc="c_M at the reference density")
     inertia = Param(unit="kg*m^2", low=0.0, doc="of propeller and rotor about the shaft")
-    reference_density = Param(unit="kg/m^3", default=1.225, low=0.01, doc="of the coefficients")
+    reference_density = Param(unit="kg/m^3", default=SEA_LEVEL_DENSITY_KGPM3, low=0.01, doc="of the coefficients")
     blade_health = Param(
         unit="1", default=1.0, low=0.0, high=1.0, tunable=True, doc="share of thrust and torque left; 0 is no blade"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param
 from ironbird.symbolic.smooth import clip
@@ -20,7 +21,7 @@ class SimplePropeller(Block):
 
     throttle = In(unit="1", low=0.0, high=1.0, doc="command")
     airspeed = In(unit="m/s", low=0.0, high=50.0, doc="speed through the air")
-    density = In(unit="kg/m^3", default=1.225, doc="air density")
+    density = In(unit="kg/m^3", default=SEA_LEVEL_DENSITY_KGPM3, doc="air density")
     force_B = Out(unit="N", shape=3, frame="B", doc="thrust")
     moment_B = Out(unit="N*m", shape=3, frame="B", doc="about the centre of mass")
     thrust = Out(unit="N", doc="its size; negative when the propeller brakes")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import casadi as ca
 
 from ironbird.blocks.forces.rotor_disc import RotorDisc
+from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3
 from ironbird.model.block import Block, Rates, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.rotation import norm
@@ -23,7 +24,7 @@ class TailRotor(RotorDisc, Block):
     speed = In(unit="rad/s", doc="of the main rotor")
     v_air_B = In(unit="m/s", shape=3, frame="B", doc="velocity through the air")
     w_NB_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity")
-    density = In(unit="kg/m^3", default=1.225, doc="air density")
+    density = In(unit="kg/m^3", default=SEA_LEVEL_DENSITY_KGPM3, doc="air density")
     force_B = Out(unit="N", shape=3, frame="B", doc="thrust behind the fin's blockage")
     moment_B = Out(unit="N*m", shape=3, frame="B", doc="about the centre of mass")
     thrust = Out(unit="N", doc="on the body, along the axis")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param
 from ironbird.symbolic.rotation import norm
@@ -21,7 +22,7 @@ class WindLoads(Block):
 
     v_air_B = In(unit="m/s", shape=3, frame="B", doc="velocity through the air")
     v_NB_B = In(unit="m/s", shape=3, frame="B", doc="velocity over ground: through the air if there were no wind")
-    density = In(unit="kg/m^3", default=1.225, doc="of the air")
+    density = In(unit="kg/m^3", default=SEA_LEVEL_DENSITY_KGPM3, doc="of the air")
     force_B = Out(unit="N", shape=3, frame="B", doc="of the wind")
     moment_B = Out(unit="N*m", shape=3, frame="B", doc="of the wind")
     frontal_area = Param(unit="m^2", low=0.0, doc="A_F, projected above the water")

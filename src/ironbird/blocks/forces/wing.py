@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param
 from ironbird.symbolic.rotation import norm
@@ -24,7 +25,7 @@ class Wing(Block):
 
     v_air_B = In(unit="m/s", shape=3, frame="B", doc="velocity through the air")
     w_NB_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity")
-    density = In(unit="kg/m^3", default=1.225, doc="air density")
+    density = In(unit="kg/m^3", default=SEA_LEVEL_DENSITY_KGPM3, doc="air density")
     aileron = In(unit="rad", default=0.0, doc="deflection")
     elevator = In(unit="rad", default=0.0, doc="deflection")
     rudder = In(unit="rad", default=0.0, doc="deflection")

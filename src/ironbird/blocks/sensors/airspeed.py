@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import casadi as ca
 
-from ironbird.blocks.sensors.chain import rounded
+from ironbird.blocks.sensors.chain import rounded, turn_on_draw
+from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import Clock, In, Noise, Out, Param, State
 from ironbird.symbolic.smooth import clip
-
-SEA_LEVEL_DENSITY = 1.225
 
 
 class Airspeed(Block):
@@ -25,7 +24,7 @@ class Airspeed(Block):
 
     time = Clock(doc="simulation time")
     v_air_B = In(unit="m/s", shape=3, frame="B", doc="velocity through the air")
-    density = In(unit="kg/m^3", default=SEA_LEVEL_DENSITY, doc="of the air")
+    density = In(unit="kg/m^3", default=SEA_LEVEL_DENSITY_KGPM3, doc="of the air")
 
     pressure_truth = Out(unit="Pa", doc="dynamic pressure")
     pressure = Out(unit="Pa", doc="as measured")
@@ -49,7 +48,7 @@ class Airspeed(Block):
         super().__init__(sample_s=sample_s, offset_s=offset_s)
 
     def _drawn(self, x: View, u: View, p: View) -> ca.SX:
-        return ca.if_else(x.started > 0.5, x.drawn, p.offset_spread * u.white)
+        return turn_on_draw(x.started, x.drawn, p.offset_spread * u.white)
 
     def update(self, x: View, u: View, p: View) -> Values:
         return {"started": ca.SX(1), "drawn": self._drawn(x, u, p)}
@@ -65,6 +64,6 @@ class Airspeed(Block):
             "pressure": value,
             "true_airspeed_truth": ca.fmax(speed, 0),
             "true_airspeed": ca.sqrt(twice / u.density),
-            "indicated_airspeed": ca.sqrt(twice / SEA_LEVEL_DENSITY),
+            "indicated_airspeed": ca.sqrt(twice / SEA_LEVEL_DENSITY_KGPM3),
             "stamp": u.time,
         }

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import casadi as ca
 
-from ironbird.blocks.environment.atmosphere_isa import (
-    GAS_CONSTANT,
-    GRAVITY,
+from ironbird.blocks.sensors.chain import drift_now, drift_step, rounded
+from ironbird.constants import (
+    GAS_CONSTANT_JPKGK,
+    SEA_LEVEL_DENSITY_KGPM3,
     SEA_LEVEL_PRESSURE_PA,
     SEA_LEVEL_TEMPERATURE_K,
+    STANDARD_GRAVITY_MPS2,
+    TROPOSPHERE_LAPSE_KPM,
 )
-from ironbird.blocks.sensors.chain import markov_step, rounded
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import Clock, In, Noise, Out, Param, State
 from ironbird.symbolic.smooth import clip
 
-LAPSE_KPM = 0.0065  # -beta of [ChipLevel] Eq. 15, in K/m
-EXPONENT = LAPSE_KPM * GAS_CONSTANT / GRAVITY
+# The lapse rate is -beta of [ChipLevel] Eq. 15, in K/m
+EXPONENT = TROPOSPHERE_LAPSE_KPM * GAS_CONSTANT_JPKGK / STANDARD_GRAVITY_MPS2
 
 
 def altitude_of(pressure: ca.SX) -> ca.SX:
     """Pressure altitude in the standard atmosphere below 11 km: h = T0/L (1 - (p/p0)^(L R/g))."""
     ratio = ca.fmax(pressure / SEA_LEVEL_PRESSURE_PA, 1e-3)
-    return SEA_LEVEL_TEMPERATURE_K / LAPSE_KPM * (1 - ca.exp(EXPONENT * ca.log(ratio)))
+    return SEA_LEVEL_TEMPERATURE_K / TROPOSPHERE_LAPSE_KPM * (1 - ca.exp(EXPONENT * ca.log(ratio)))
 
 
 def pressure_at(altitude_m: float) -> float:
     """The inverse on plain numbers, for links that need a pressure."""
-    return float(SEA_LEVEL_PRESSURE_PA * (1 - LAPSE_KPM * altitude_m / SEA_LEVEL_TEMPERATURE_K) ** (1 / EXPONENT))
+    ratio = 1 - TROPOSPHERE_LAPSE_KPM * altitude_m / SEA_LEVEL_TEMPERATURE_K
+    return float(SEA_LEVEL_PRESSURE_PA * ratio ** (1 / EXPONENT))
 
 
 class Barometer(Block):
@@ -45,7 +48,7 @@ class Barometer(Block):
 
     time = Clock(doc="simulation time")
     pressure_air = In(unit="Pa", doc="static pressure of the air, AtmosphereIsa.pressure")
-    density = In(unit="kg/m^3", default=1.225, doc="of the air")
+    density = In(unit="kg/m^3", default=SEA_LEVEL_DENSITY_KGPM3, doc="of the air")
     height = In(unit="m", default=0.0, doc="geometric height; only its change between samples of the air counts")
     v_air_B = In(unit="m/s", shape=3, frame="B", default=0.0, doc="velocity through the air")
 
@@ -73,27 +76,23 @@ class Barometer(Block):
     def __init__(self, *, sample_s: float = 0.02, offset_s: float = 0.0) -> None:
         super().__init__(sample_s=sample_s, offset_s=offset_s)
 
-    def _drift(self, x: View, u: View, p: View) -> ca.SX:
-        return ca.if_else(x.started > 0.5, x.drifted, p.drift * u.white[1])
-
     def _base(self, x: View, u: View) -> ca.SX:
         """Height at which the present pressure of the air was taken."""
         return ca.if_else(u.pressure_air != x.seen_pressure, u.height, x.seen_height)
 
     def update(self, x: View, u: View, p: View) -> Values:
         assert self.sample_s is not None
-        stepped = markov_step(x.drifted, p.drift, p.correlation_time, self.sample_s, u.white[1])
         return {
             "started": ca.SX(1),
-            "drifted": ca.if_else(x.started > 0.5, stepped, p.drift * u.white[1]),
+            "drifted": drift_step(x, u, p, self.sample_s),
             "seen_pressure": u.pressure_air,
             "seen_height": self._base(x, u),
         }
 
     def output(self, x: View, u: View, p: View) -> Values:
-        ideal = u.pressure_air - GRAVITY * u.density * (u.height - self._base(x, u))
+        ideal = u.pressure_air - STANDARD_GRAVITY_MPS2 * u.density * (u.height - self._base(x, u))
         dynamic = 0.5 * u.density * ca.dot(u.v_air_B, u.v_air_B)
-        value = ideal + p.wind_share * dynamic + p.offset + self._drift(x, u, p) + p.noise * u.white[0]
+        value = ideal + p.wind_share * dynamic + p.offset + drift_now(x, u, p) + p.noise * u.white[0]
         value = clip(rounded(value, p.resolution), p.low, p.high)
         return {
             "pressure_truth": ideal,

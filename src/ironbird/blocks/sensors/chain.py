@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import casadi as ca
 
+from ironbird.model.block import View
+
 Expr = ca.SX
 
 
@@ -15,6 +17,22 @@ def markov_step(value: Expr, deviation: Expr, correlation_time: Expr, step_s: fl
     """
     share = step_s / correlation_time
     return ca.exp(-share) * value + deviation * ca.sqrt(-ca.expm1(-2 * share)) * normal
+
+
+def turn_on_draw(started: Expr, kept: Expr, drawn: Expr) -> Expr:
+    """What is drawn at the first sample and kept from then on."""
+    return ca.if_else(started > 0.5, kept, drawn)
+
+
+def drift_now(x: View, u: View, p: View) -> Expr:
+    """A Gauss-Markov drift that is drawn from its steady state at the first sample; `white[1]` drives it."""
+    return turn_on_draw(x.started, x.drifted, p.drift * u.white[1])
+
+
+def drift_step(x: View, u: View, p: View, step_s: float) -> Expr:
+    """That drift at the next sample."""
+    stepped = markov_step(x.drifted, p.drift, p.correlation_time, step_s, u.white[1])
+    return turn_on_draw(x.started, stepped, p.drift * u.white[1])
 
 
 def rounded(value: Expr, resolution: Expr) -> Expr:

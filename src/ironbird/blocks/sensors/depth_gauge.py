@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import casadi as ca
 
-from ironbird.blocks.environment.atmosphere_isa import GRAVITY, SEA_LEVEL_PRESSURE_PA
-from ironbird.blocks.sensors.chain import markov_step, rounded
+from ironbird.blocks.sensors.chain import drift_now, drift_step, rounded
+from ironbird.constants import SEA_LEVEL_PRESSURE_PA, STANDARD_GRAVITY_MPS2
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import Clock, In, Noise, Out, Param, State
 from ironbird.symbolic.smooth import clip
@@ -40,17 +40,13 @@ class DepthGauge(Block):
     def __init__(self, *, sample_s: float = 0.02, offset_s: float = 0.0) -> None:
         super().__init__(sample_s=sample_s, offset_s=offset_s)
 
-    def _drift(self, x: View, u: View, p: View) -> ca.SX:
-        return ca.if_else(x.started > 0.5, x.drifted, p.drift * u.white[1])
-
     def update(self, x: View, u: View, p: View) -> Values:
         assert self.sample_s is not None
-        stepped = markov_step(x.drifted, p.drift, p.correlation_time, self.sample_s, u.white[1])
-        return {"started": ca.SX(1), "drifted": ca.if_else(x.started > 0.5, stepped, p.drift * u.white[1])}
+        return {"started": ca.SX(1), "drifted": drift_step(x, u, p, self.sample_s)}
 
     def output(self, x: View, u: View, p: View) -> Values:
-        ideal = p.surface_pressure + p.density * GRAVITY * ca.fmax(u.depth, 0)  # [Fossen2021] Ch. 4
-        value = rounded(ideal + self._drift(x, u, p) + p.noise * u.white[0], p.resolution)
+        ideal = p.surface_pressure + p.density * STANDARD_GRAVITY_MPS2 * ca.fmax(u.depth, 0)  # [Fossen2021] Ch. 4
+        value = rounded(ideal + drift_now(x, u, p) + p.noise * u.white[0], p.resolution)
         return {"pressure_truth": ideal, "pressure": clip(value, p.low, p.high), "stamp": u.time}
 
 
@@ -73,4 +69,4 @@ class WaterHeight(Block):
         super().__init__(sample_s=sample_s, offset_s=offset_s)
 
     def output(self, x: View, u: View, p: View) -> Values:
-        return {"value": (p.surface_pressure - u.pressure) / (p.density * GRAVITY), "stamp": u.stamp_in}
+        return {"value": (p.surface_pressure - u.pressure) / (p.density * STANDARD_GRAVITY_MPS2), "stamp": u.stamp_in}

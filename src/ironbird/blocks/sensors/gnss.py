@@ -72,9 +72,15 @@ class Gnss(Block):
     satellites = Param(unit="1", default=14.0, low=0.0, high=60.0, tunable=True, doc="in view without jamming")
     jamming = Param(unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="1 is no signal left")
     spoof_velocity_N = Param(
-        unit="m/s", shape=3, frame="N", default=0.0, low=-100.0, high=100.0, tunable=True,
+        unit="m/s",
+        shape=3,
+        frame="N",
+        default=0.0,
+        low=-100.0,
+        high=100.0,
+        tunable=True,
         doc="at which a spoofer draws the position away; zero is none",
-    )  # fmt: skip
+    )
 
     HELD = (
         "position_truth_N", "position_N", "velocity_truth_N", "velocity_N", "latitude", "longitude", "height", "eph",

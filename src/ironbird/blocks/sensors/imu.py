@@ -96,9 +96,7 @@ class Imu(Block):
         param("vibration_noise", "deviation of the random vibration at vibration_speed")
         param("range", "largest value that can be shown", shape=1, default=1e6)
         param("resolution", "smallest step; 0 is none", shape=1, tunable=False)
-        for name, text in (
-            ("drawn", "turn-on bias"), ("markov", "Gauss-Markov bias"), ("walked", "random walk"),
-        ):  # fmt: skip
+        for name, text in (("drawn", "turn-on bias"), ("markov", "Gauss-Markov bias"), ("walked", "random walk")):
             self.declare(f"{kind}_{name}", State(unit=unit, shape=3, init=0.0, doc=text))
         if self.dynamics:
             param("natural_frequency", "of the dynamics", unit="rad/s", shape=1, default=1000.0, low=1.0, tunable=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from ironbird.blocks.sensors.chain import rounded
+from ironbird.blocks.sensors.chain import rounded, turn_on_draw
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import Clock, In, Noise, Out, Param, State
 from ironbird.symbolic.smooth import clip
@@ -51,7 +51,7 @@ class Magnetometer(Block):
         super().__init__(sample_s=sample_s, offset_s=offset_s)
 
     def _drawn(self, x: View, u: View, p: View) -> ca.SX:
-        return ca.if_else(x.started > 0.5, x.drawn, p.hard_iron_spread * u.white)
+        return turn_on_draw(x.started, x.drawn, p.hard_iron_spread * u.white)
 
     def update(self, x: View, u: View, p: View) -> Values:
         return {"started": ca.SX(1), "drawn": self._drawn(x, u, p)}

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.errors import UnknownNameError
 from ironbird.model.signal import Number
 
 Params = dict[str, Number]
 
-_G = 9.80665
+_G = STANDARD_GRAVITY_MPS2
 _UG = 1e-6 * _G
 _DEG = math.pi / 180
 _GAUSS = 1e-4

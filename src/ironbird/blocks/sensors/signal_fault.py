@@ -45,9 +45,15 @@ class SignalFault(Block):
     replace = Param(unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="1 shows the replacement")
 
     def __init__(
-        self, size: int = 1, unit: str = "1", frame: str | None = None, delay_samples: int = 8, *,
-        sample_s: float = 0.004, offset_s: float = 0.0,
-    ) -> None:  # fmt: skip
+        self,
+        size: int = 1,
+        unit: str = "1",
+        frame: str | None = None,
+        delay_samples: int = 8,
+        *,
+        sample_s: float = 0.004,
+        offset_s: float = 0.0,
+    ) -> None:
         super().__init__(sample_s=sample_s, offset_s=offset_s)
         if unit not in PER_SECOND:
             raise UnknownNameError("unit", unit, PER_SECOND, "SignalFault")
@@ -55,9 +61,15 @@ class SignalFault(Block):
         self.delay_samples = delay_samples
 
         def param(
-            name: str, default: float, text: str, *, unit: str = unit, shape: int = size, low: float = -float("inf"),
+            name: str,
+            default: float,
+            text: str,
+            *,
+            unit: str = unit,
+            shape: int = size,
+            low: float = -float("inf"),
             high: float = float("inf"),
-        ) -> None:  # fmt: skip
+        ) -> None:
             self.declare(
                 name, Param(unit=unit, shape=shape, default=default, low=low, high=high, tunable=True, doc=text)
             )

@@ -14,7 +14,7 @@ from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing import check_block
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 NOMINAL, POWER, INERTIA = 167.0, 2000.0, 0.095
 PARAMS: dict[str, Any] = {

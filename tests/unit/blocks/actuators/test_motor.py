@@ -14,7 +14,7 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 EXAMPLES = settings(deadline=None, max_examples=15, derandomize=True)
 SLOPE, IDLE, LAG_S = 691.33, 162.59, 0.0119

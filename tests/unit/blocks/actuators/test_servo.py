@@ -16,7 +16,7 @@ from ironbird.runtime.events import ParamEvent
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 EXAMPLES = settings(deadline=None, max_examples=15, derandomize=True)
 TRAVEL, LAG_S, FASTEST = 0.5, 0.05, 6.0

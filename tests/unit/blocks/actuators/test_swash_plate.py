@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ironbird.blocks.actuators.swash_plate import AZIMUTHS_DEG, SwashPlate, mixing
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.testing import check_block
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 EXAMPLES = settings(deadline=None, max_examples=15, derandomize=True)
 AZIMUTH = np.radians(AZIMUTHS_DEG)

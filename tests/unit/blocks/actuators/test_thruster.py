@@ -12,7 +12,7 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 AHEAD, ASTERN, TOP, REVERSE, LAG_S = 0.01108, 0.006445, 103.93, 101.74, 0.1
 POSITION, AXIS = np.array([0.156, 0.111, 0.085]), np.array([0.6, -0.8, 0.0])

@@ -13,8 +13,8 @@ from ironbird.runtime.events import ParamEvent
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
+from ironbird.testing.alone import alone
 from ironbird.testing.checks import check_block
-from ironbird.testing.rig import alone
 
 LARGEST, LAG_S = 2.0, 0.02
 

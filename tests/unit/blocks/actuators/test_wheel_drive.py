@@ -13,7 +13,7 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 RADIUS, INERTIA, DRIVE, POWER, BRAKE, LAG_S = 0.344, 1.7, 1000.0, 30e3, 2000.0, 0.1
 

@@ -15,7 +15,7 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 EXAMPLES = settings(deadline=None, max_examples=20, derandomize=True)
 vectors = st.tuples(*[st.floats(-1, 1)] * 3).map(np.array)

@@ -13,7 +13,7 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 MASS, INERTIA, FRONT, REAR, TRACK, HEIGHT, SHARE, G = 1225.888, 1538.853, 0.88392, 1.50876, 1.4, 0.5578, 0.6, 9.81
 

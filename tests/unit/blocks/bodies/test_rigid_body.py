@@ -17,7 +17,7 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 EXAMPLES = settings(deadline=None, max_examples=15, derandomize=True)
 STEP_S = 1e-3

@@ -16,11 +16,12 @@ from scipy.spatial.transform import Rotation
 from ironbird.blocks.bodies.rigid_body_wgs84 import RigidBodyWgs84
 from ironbird.blocks.environment.gravity import GravityWgs84
 from ironbird.compiler.compiled import CompiledModel, compile_model
+from ironbird.constants import WGS84_GM_M3PS2, WGS84_ROTATION_RADPS, WGS84_SEMI_MAJOR_M
 from ironbird.model.diagram import Diagram
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.symbolic.earth import GM_M3PS2, J2, ROTATION_RADPS, SEMI_MAJOR_M
+from ironbird.symbolic.earth import J2
 
 EXAMPLES = settings(deadline=None, max_examples=20, derandomize=True)
 STEP_S = 1e-3
@@ -67,7 +68,7 @@ def test_body_held_against_gravity_stays_where_it_is_and_turns_with_the_earth() 
 
     assert np.abs(log["body.p_NB_N"]).max() < 1e-7  # m: rounding of 6.4e6 m over 60,000 steps
     assert np.abs(log["body.w_NB_B"]).max() < 1e-15
-    np.testing.assert_allclose(np.linalg.norm(log["body.w_IB_B"], axis=1), ROTATION_RADPS, rtol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(log["body.w_IB_B"], axis=1), WGS84_ROTATION_RADPS, rtol=1e-12)
     np.testing.assert_allclose(log["body.specific_force_B"], np.tile(-gravity_N, (len(log.time()), 1)), rtol=1e-15)
 
 
@@ -79,21 +80,21 @@ def test_fall_agrees_with_scipy_in_inertial_space() -> None:
     def rates(_: float, y: np.ndarray) -> np.ndarray:
         x, y_, z = y[:3]
         r = math.sqrt(x * x + y_ * y_ + z * z)
-        k = 1.5 * J2 * (SEMI_MAJOR_M / r) ** 2
+        k = 1.5 * J2 * (WGS84_SEMI_MAJOR_M / r) ** 2
         s2 = (z / r) ** 2
         a = (
-            -GM_M3PS2
+            -WGS84_GM_M3PS2
             / r**3
             * np.array([(1 + k * (1 - 5 * s2)) * x, (1 + k * (1 - 5 * s2)) * y_, (1 + k * (3 - 5 * s2)) * z])
         )
         return np.concatenate([y[3:], a])
 
     r_0 = np.array(pymap3d.geodetic2ecef(math.degrees(0.6), math.degrees(1.0), 20e3))
-    v_0 = log["body.v_EB_E"][0] + np.cross([0, 0, ROTATION_RADPS], r_0)
+    v_0 = log["body.v_EB_E"][0] + np.cross([0, 0, WGS84_ROTATION_RADPS], r_0)
     exact = solve_ivp(
         rates, (0, 100), np.concatenate([r_0, v_0]), method="DOP853", rtol=3e-14, atol=1e-9, t_eval=log.time()
     ).y
-    turned = Rotation.from_rotvec(np.outer(log.time(), [0, 0, -ROTATION_RADPS])).apply(exact[:3].T)
+    turned = Rotation.from_rotvec(np.outer(log.time(), [0, 0, -WGS84_ROTATION_RADPS])).apply(exact[:3].T)
     found = pymap3d.geodetic2ecef(
         np.degrees(log["body.latitude"]), np.degrees(log["body.longitude"]), log["body.height"]
     )
@@ -111,8 +112,8 @@ def test_fall_keeps_the_jacobi_integral() -> None:
     ).T
     radius = np.linalg.norm(r, axis=1)
     sine = r[:, 2] / radius
-    potential = -GM_M3PS2 / radius * (1 - J2 * (SEMI_MAJOR_M / radius) ** 2 * (1.5 * sine**2 - 0.5))
-    centrifugal = 0.5 * ROTATION_RADPS**2 * (r[:, 0] ** 2 + r[:, 1] ** 2)
+    potential = -WGS84_GM_M3PS2 / radius * (1 - J2 * (WGS84_SEMI_MAJOR_M / radius) ** 2 * (1.5 * sine**2 - 0.5))
+    centrifugal = 0.5 * WGS84_ROTATION_RADPS**2 * (r[:, 0] ** 2 + r[:, 1] ** 2)
     jacobi = 0.5 * np.sum(log["body.v_EB_E"] ** 2, axis=1) + potential - centrifugal
     np.testing.assert_allclose(jacobi, jacobi[0], rtol=1e-12)  # rounding; a Coriolis error of 1e-5 would give 1e-6
 
@@ -122,7 +123,7 @@ def test_dropped_body_falls_east_by_the_textbook_amount() -> None:
     log = fly(t, latitude=latitude, longitude=0.5, height=2000.0)
 
     g = np.linalg.norm(log["gravity.gravity_N"][0])
-    textbook = ROTATION_RADPS * g * t**3 * math.cos(latitude) / 3  # first order in the earth's rotation
+    textbook = WGS84_ROTATION_RADPS * g * t**3 * math.cos(latitude) / 3  # first order in the earth's rotation
     assert abs(log["body.p_NB_N"][-1, 1] / textbook - 1) < 2e-3  # second order: rotation * t, curvature
 
 
@@ -176,7 +177,7 @@ def test_torque_free_rotation_keeps_angular_momentum_in_inertial_space() -> None
 
     R_NB = matrices(log)
     latitude, longitude, t = log["body.latitude"], log["body.longitude"], log.time()
-    inertial = Rotation.from_euler("ZY", np.column_stack([longitude + ROTATION_RADPS * t, -latitude - np.pi / 2]))
+    inertial = Rotation.from_euler("ZY", np.column_stack([longitude + WGS84_ROTATION_RADPS * t, -latitude - np.pi / 2]))
     H_B = log["body.w_IB_B"] * np.array([0.02, 0.03, 0.04])
     H_I = inertial.apply(np.einsum("tij,tj->ti", R_NB, H_B))
     np.testing.assert_allclose(H_I, np.tile(H_I[0], (len(t), 1)), rtol=0, atol=1e-12)  # RK4: (w h)^5 a step

@@ -10,15 +10,15 @@ import casadi as ca
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from ironbird.analysis.trim import operating_point
+from ironbird.analysis.operating_point import operating_point
 from ironbird.blocks.bodies.tilt_rotor_body import TiltRotorBody
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.model.signal import Number
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
+from ironbird.testing.alone import alone
 from ironbird.testing.checks import check_block
-from ironbird.testing.rig import alone
 
 FLIP = np.diag([1.0, -1.0, -1.0])  # between forward-left-up and forward-right-down
 GRAVITY = 9.81

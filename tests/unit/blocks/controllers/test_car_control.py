@@ -15,7 +15,7 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 SAMPLE_S, BASE, ANGLE, GAIN, DAMPING = 0.01, 2.4, 0.9, 2.0, 0.05
 RADIUS, SEPARATION, FULL = 0.033, 0.16, 6.67

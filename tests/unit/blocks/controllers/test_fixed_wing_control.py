@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from ironbird.blocks.controllers.fixed_wing_control import GRAVITY, MOST_THROTTLE, FixedWingControl
+from ironbird.blocks.controllers.fixed_wing_control import MOST_THROTTLE, FixedWingControl
 from ironbird.compiler.compiled import CompiledModel
+from ironbird.constants import STANDARD_GRAVITY_MPS2 as GRAVITY
 from ironbird.model.signal import Number
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 EXAMPLES = settings(deadline=None, max_examples=25, derandomize=True)
 TRAVEL, V = 0.5, 25.0

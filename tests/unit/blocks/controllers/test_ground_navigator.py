@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ironbird.blocks.controllers.ground_navigator import GroundNavigator
-from ironbird.blocks.controllers.navigator import DISARMED, FLY, HOLD, MISSION
+from ironbird.blocks.controllers.mission_table import DISARMED, FLY, HOLD, MISSION
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.record import LogPlan
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import advance
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 SAMPLE_S, CRUISE, GAIN, LATERAL, RADIUS, ARRIVED = 0.02, 8.0, 1.5, 2.5, 6.0, 0.5
 

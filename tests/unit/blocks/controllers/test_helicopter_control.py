@@ -11,10 +11,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from ironbird.blocks.actuators.swash_plate import AZIMUTHS_DEG, mixing
-from ironbird.blocks.controllers.helicopter_control import GRAVITY, HelicopterControl
+from ironbird.blocks.controllers.helicopter_control import HelicopterControl
 from ironbird.compiler.compiled import CompiledModel
+from ironbird.constants import STANDARD_GRAVITY_MPS2 as GRAVITY
 from ironbird.testing import check_block
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 MASS, TIP, PITCH, INDUCED = 8.2, 129.4, 0.05, 4.4
 MIXING = mixing(np.radians(AZIMUTHS_DEG), 0.25, 0.15)

@@ -15,7 +15,7 @@ from ironbird.blocks.controllers.marine_control import CourseControl, FinControl
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 from ironbird.vehicles.load import load_spec
 from ironbird.vehicles.templates.surface_vessel import effectiveness
 from ironbird.vehicles.templates.underwater import UnderwaterSpec

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from ironbird.blocks.controllers.marine_navigator import MarineNavigator, PathNavigator
-from ironbird.blocks.controllers.navigator import ROWS
+from ironbird.blocks.controllers.mission_table import ROWS
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 
 def table(*items: list[float]) -> list[list[float]]:

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from ironbird.blocks.controllers.multicopter_control import GRAVITY, MulticopterControl
+from ironbird.blocks.controllers.multicopter_control import MulticopterControl
 from ironbird.compiler.compiled import CompiledModel
+from ironbird.constants import STANDARD_GRAVITY_MPS2 as GRAVITY
 from ironbird.model.signal import Number
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 EXAMPLES = settings(deadline=None, max_examples=25, derandomize=True)
 MASS, C_T, C_M, ARM, SLOPE, IDLE = 1.4, 9.286e-6, 1.189e-7, 0.225, 691.33, 162.59

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ironbird.blocks.controllers.navigator import (
-    BLIND,
-    BY_VELOCITY,
+from ironbird.blocks.controllers.mission_table import (
     DESCEND,
     DISARMED,
     FLY,
@@ -20,17 +18,16 @@ from ironbird.blocks.controllers.navigator import (
     LANDING,
     MISSION,
     OFFBOARD,
-    PRESS,
     RETURN,
     TAKE_OFF,
     TERMINATED,
-    Navigator,
 )
+from ironbird.blocks.controllers.navigator import BLIND, BY_VELOCITY, PRESS, Navigator
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.record import LogPlan
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import advance
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 SAMPLE_S = 0.02
 CRUISE, ACCELERATION, SINK = 5.0, 2.0, 0.7

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ironbird.blocks.controllers.navigator import FLY, HOLD, LAND, MISSION, SPIRAL
+from ironbird.blocks.controllers.mission_table import FLY, HOLD, LAND, MISSION, SPIRAL
 from ironbird.blocks.controllers.spiral_navigator import SpiralNavigator
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.record import LogPlan
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import advance
+from ironbird.testing.alone import alone
 from ironbird.testing.checks import check_block
-from ironbird.testing.rig import alone
 
 SAMPLE_S = 0.02
 START = np.array([2.0, 0.0, -0.5])

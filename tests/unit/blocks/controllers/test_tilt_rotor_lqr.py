@@ -13,8 +13,8 @@ from ironbird.blocks.controllers.tilt_rotor_lqr import TiltRotorLqr
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
+from ironbird.testing.alone import alone, outputs_at
 from ironbird.testing.checks import check_block
-from ironbird.testing.rig import alone, outputs_at
 
 SAMPLE_S = 0.012
 GAIN = np.random.default_rng(4).uniform(-1, 1, (4, 20))

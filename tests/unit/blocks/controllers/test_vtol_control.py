@@ -12,8 +12,8 @@ from ironbird.blocks.controllers.vtol_control import VtolControl
 from ironbird.blocks.controllers.vtol_navigator import ACCELERATES, BRAKES, FLIES, HOVERS, SLOWS
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.model.signal import Number
+from ironbird.testing.alone import alone, outputs_at
 from ironbird.testing.checks import check_block
-from ironbird.testing.rig import alone, outputs_at
 
 G, RHO = 9.80665, 1.225
 MASS, SLOPE, DRAG, A0 = 5.0, 4.8, 0.65, 0.06

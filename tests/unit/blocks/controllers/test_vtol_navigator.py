@@ -8,11 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from ironbird.blocks.controllers.navigator import (
+from ironbird.blocks.controllers.mission_table import (
     BACK_TRANSITION,
-    BY_POSITION,
-    BY_RATE,
-    BY_VELOCITY,
     CRUISE,
     FLY,
     HOVER,
@@ -22,13 +19,14 @@ from ironbird.blocks.controllers.navigator import (
     ROWS,
     TRANSITION,
 )
+from ironbird.blocks.controllers.navigator import BY_POSITION, BY_RATE, BY_VELOCITY
 from ironbird.blocks.controllers.vtol_navigator import ACCELERATES, BRAKES, FLIES, HOVERS, SLOWS, VtolNavigator
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.model.signal import Number
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
+from ironbird.testing.alone import alone
 from ironbird.testing.checks import check_block
-from ironbird.testing.rig import alone
 
 PARAMS: dict[str, Number] = {
     "count": 3.0, "cruise_speed": 5.0, "acceleration": 2.0, "wing_speed": 15.0, "transition_speed": 12.0,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from ironbird.blocks.controllers.navigator import (
+from ironbird.blocks.controllers.mission_table import (
     DISARMED,
     HOLD,
     LAND,
@@ -26,7 +26,7 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.model.signal import Number
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 STEP_S = 0.02
 ACCEPT, LOITER = 60.0, 120.0

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from ironbird.blocks.environment.air_data import AirData
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 EXAMPLES = settings(deadline=None, max_examples=20, derandomize=True)
 vectors = st.tuples(*[st.floats(-20, 20)] * 3).map(np.array)

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 
 from ironbird.blocks.environment.atmosphere_isa import AtmosphereIsa
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 G, R, EARTH_M = 9.80665, 287.05287, 6356766.0
 BOUNDARIES_M = [0.0, 11e3, 20e3, 32e3, 47e3, 51e3, 71e3]  # geopotential

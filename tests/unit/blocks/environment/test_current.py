@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ironbird.blocks.environment.current import Current
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 
 def test_direction_is_where_the_water_goes() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from ironbird.blocks.environment.gravity import GravityUniform, GravityWgs84
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 # Somigliana's closed form and its constants [NIMA8350] 4.1
 EQUATOR, POLE, RATIO_M = 9.7803253359, 9.8321849378, 0.00344978650684

@@ -10,7 +10,7 @@ import pytest
 
 from ironbird.blocks.environment.magnetic_wmm import MagneticWmm, local_field, wmm_field
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 NANOTESLA = 1e-9
 HOME = (math.radians(40.1540302), math.radians(116.2593683), 41.526, 2026.0)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ironbird.blocks.environment.terrain import Terrain
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 EXAMPLES = settings(deadline=None, max_examples=25, derandomize=True)
 

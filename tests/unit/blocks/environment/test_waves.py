@@ -13,7 +13,7 @@ from ironbird.blocks.environment.waves import Waves
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 HEIGHT_M, PEAK = 0.5, 2.0
 DAMPING = 0.26

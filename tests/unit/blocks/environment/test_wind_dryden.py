@@ -16,7 +16,7 @@ from ironbird.blocks.environment.wind_dryden import WindDryden, _second_order
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 FOOT_M = 0.3048
 SPEED = 25.0

@@ -10,7 +10,7 @@ import pytest
 
 from ironbird.blocks.environment.wind_shear import WindShear
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 FOOT_M = 0.3048
 WIND = np.array([-6.0, 8.0, 0.0])

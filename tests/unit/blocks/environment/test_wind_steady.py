@@ -8,7 +8,7 @@ from ironbird.blocks.environment.wind_steady import WindSteady
 from ironbird.runtime.events import ParamEvent
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 
 def test_wind_is_what_was_asked_for_until_it_is_changed() -> None:

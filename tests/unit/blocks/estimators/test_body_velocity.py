@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ironbird.blocks.estimators.body_velocity import BodyVelocity
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 
 def test_velocity_is_turned_into_body_axes() -> None:

@@ -13,7 +13,7 @@ from ironbird.proofs.estimators import FIELD_N, GRAVITY, IMU_S, attitude_error_t
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
 from ironbird.testing import check_block
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 LEVEL = [0.0, 0.0, -GRAVITY]
 

@@ -26,7 +26,7 @@ from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
 from ironbird.testing import check_block
-from ironbird.testing.rig import alone as alone_in_a_model
+from ironbird.testing.alone import alone as alone_in_a_model
 
 SEEDS = 200
 CHECK_S = (6.0, 12.0, 18.0, 24.0, 30.0, 36.0, 42.0, 48.0, 54.0, 60.0)

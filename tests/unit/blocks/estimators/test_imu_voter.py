@@ -17,7 +17,7 @@ from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
 from ironbird.testing import check_block
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 LANES = 16
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ironbird.blocks.estimators.pitot_airspeed import PitotAirspeed
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 
 @pytest.mark.parametrize(

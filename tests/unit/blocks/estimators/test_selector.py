@@ -13,7 +13,7 @@ from ironbird.errors import ModelError
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
 from ironbird.testing import check_block
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 SAMPLE_S = 0.02
 

@@ -15,7 +15,7 @@ from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.model.diagram import Diagram
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 EXAMPLES = settings(deadline=None, max_examples=20, derandomize=True)
 vectors = st.tuples(*[st.floats(-20, 20)] * 3).map(np.array)

@@ -21,7 +21,7 @@ from ironbird.model.signal import Clock, In, Out, Param
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 MASS, G, FRICTION = 1.4, 9.81, 0.7
 STIFFNESS, DAMPING, GRIP, GRIP_DAMPING = 2500.0, 45.0, 2500.0, 25.0

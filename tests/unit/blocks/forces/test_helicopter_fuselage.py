@@ -11,7 +11,7 @@ import pytest
 from ironbird.blocks.forces.helicopter_fuselage import HelicopterFuselage
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.testing import check_block
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 HALF = 0.5 * 1.225
 PARAMS: dict[str, Any] = {

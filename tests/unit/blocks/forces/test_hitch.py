@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 
 from ironbird.blocks.forces.hitch import Hitch
 from ironbird.compiler.compiled import CompiledModel
+from ironbird.testing.alone import alone, outputs_at
 from ironbird.testing.checks import check_block
-from ironbird.testing.rig import alone, outputs_at
 
 BALL, EYE = np.array([-2.4, 0.0, 0.1]), np.array([2.05, 0.0, 0.1])
 STIFF, DAMP = 2e6, 3e4

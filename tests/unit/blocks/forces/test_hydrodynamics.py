@@ -21,7 +21,7 @@ from ironbird.blocks.forces.hydrodynamics import (
     ManoeuvringDamping,
 )
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 EXAMPLES = settings(deadline=None, max_examples=20, derandomize=True)
 vectors = st.tuples(*[st.floats(-2, 2)] * 3).map(np.array)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ironbird.blocks.forces.lift_drag import LiftDragSurface
 from ironbird.compiler.compiled import CompiledModel
+from ironbird.testing.alone import alone, outputs_at
 from ironbird.testing.checks import check_block
-from ironbird.testing.rig import alone, outputs_at
 
 EXAMPLES = settings(deadline=None, max_examples=40, derandomize=True)
 RHO, AREA, STALL = 1.2041, 0.5, 0.3391428111

@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from ironbird.analysis.trim import OperatingPoint, linearize, trim
+from ironbird.analysis.linear import linearize
+from ironbird.analysis.operating_point import OperatingPoint
+from ironbird.analysis.trim import trim
 from ironbird.blocks.forces.main_rotor import MainRotor
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing import check_block
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 # X-Cell 60, [Gavrilets2015]
 RADIUS, CHORD, SLOPE, DRAG, SPEED, DENSITY = 0.775, 0.058, 5.5, 0.024, 167.0, 1.225

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ironbird.blocks.forces.propeller_map import PropellerMap
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 EXAMPLES = settings(deadline=None, max_examples=25, derandomize=True)
 DENSITY, D, R, I0, VOLTS = 1.2682, 0.508, 0.042, 1.5, 44.4

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ironbird.blocks.forces.puller import Puller
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 # [GazeboPlane] models/plane
 PARAMS: dict[str, Any] = {"motor_constant": 8.54858e-06, "moment_constant": 0.01, "drag_coefficient": 8.06428e-05}

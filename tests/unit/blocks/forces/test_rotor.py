@@ -17,7 +17,7 @@ from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.model.diagram import Diagram
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 from ironbird.vehicles.load import load_spec
 from ironbird.vehicles.templates.multicopter import MulticopterSpec, effectiveness
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ironbird.blocks.forces.simple_propeller import SimplePropeller
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 AREA, OUTFLOW = 0.2027, 80.0  # [BeardMcLain]: the book's Aerosonde
 

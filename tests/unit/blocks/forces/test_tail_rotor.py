@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ironbird.analysis.trim import OperatingPoint, trim
+from ironbird.analysis.operating_point import OperatingPoint
+from ironbird.analysis.trim import trim
 from ironbird.blocks.forces.tail_rotor import TailRotor
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.testing import check_block
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 # X-Cell 60, [Gavrilets2015]
 RADIUS, CHORD, SLOPE, DRAG, RATIO, SPEED, DENSITY = 0.13, 0.029, 5.0, 0.024, 4.66, 167.0, 1.225

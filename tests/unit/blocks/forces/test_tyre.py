@@ -15,7 +15,7 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 A = [1.65, -34, 1250, 3036, 12.8, 0.00501, -0.02103, 0.77394, 0.002289, 0.013442, 0.003709, 19.1656, 1.21356, 6.26206]
 B = [2.37272, -9.46, 1490, 130, 276, 0.0886, 0.00402, -0.0615, 1.2, 0.0299, -0.176]

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from ironbird.blocks.forces.hydrodynamics import Hydrostatics
 from ironbird.blocks.forces.wave_loads import WaveLoads
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 MASS, HEAVE, ROLL, PITCH, LENGTH, BEAM = 80.0, 7541.0, 967.0, 2441.0, 2.0, 1.08
 

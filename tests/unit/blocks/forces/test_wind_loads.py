@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ironbird.blocks.forces.wind_loads import WindLoads
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 FRONT, SIDE, LENGTH, HEIGHT, CX, CY, CN = 0.45, 0.75, 2.0, 0.3, 0.7, 0.825, 0.125
 RHO = 1.2

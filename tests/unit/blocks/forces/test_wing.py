@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ironbird.blocks.forces.wing import Wing
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 EXAMPLES = settings(deadline=None, max_examples=25, derandomize=True)
 DENSITY, S, B, C, E, M, A0 = 1.2682, 0.55, 2.8956, 0.18994, 0.9, 50.0, 0.47

@@ -14,7 +14,7 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.record import LogPlan
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import advance
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 
 SAMPLE_S = 0.01
 LEVEL = np.eye(3).flatten(order="F")

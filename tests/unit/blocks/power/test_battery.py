@@ -14,7 +14,7 @@ from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.events import ParamEvent
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 EXAMPLES = settings(deadline=None, max_examples=25, derandomize=True)
 SAMPLE_S = 0.01

@@ -12,7 +12,7 @@ from ironbird.blocks.sensors.products import depth_gauge_params
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 
 @functools.cache

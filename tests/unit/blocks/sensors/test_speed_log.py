@@ -10,7 +10,7 @@ from ironbird.blocks.sensors.speed_log import SpeedLog
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.testing.alone import alone, outputs_at
 
 V = np.array([1.5, -0.2, 0.1])
 

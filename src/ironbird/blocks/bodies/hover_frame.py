@@ -14,6 +14,7 @@ class HoverFrame(Block):
     """
 
     source = "closed form of this project: R_NH = R_NB R_BH"
+    role = "transform"
 
     R_NB = In(unit="1", shape=(3, 3), doc="attitude")
     w_NB_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity")

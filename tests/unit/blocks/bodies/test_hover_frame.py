@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from ironbird.blocks.controllers.hover_frame import HoverFrame
+from ironbird.blocks.bodies.hover_frame import HoverFrame
+from ironbird.testing.alone import alone, outputs_at
 from ironbird.testing.checks import check_block
-from ironbird.testing.rig import alone, outputs_at
 
 NOSE_UP = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]  # R_HB of a pitch of 90 degrees
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ironbird.blocks.controllers.surface_mixer import SurfaceMixer
-from ironbird.testing.rig import alone, outputs_at
+from ironbird.blocks.actuators.surface_mixer import SurfaceMixer
+from ironbird.testing.alone import alone, outputs_at
 
 
 def test_elevons_make_elevator_and_aileron_as_the_book_has_it() -> None:

@@ -17,6 +17,7 @@ class SurfaceMixer(Block):
     """
 
     source = "[BeardMcLain] Sec. 4.2: elevons"
+    role = "transform"
 
     def __init__(self, inputs: Sequence[str], outputs: Sequence[str], unit: str, *, sample_s: float | None = None):
         super().__init__(sample_s=sample_s)
