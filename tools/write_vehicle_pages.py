@@ -19,14 +19,17 @@ from pathlib import Path
 import numpy as np
 
 from ironbird.analysis.level import level_trim, modes_at
-from ironbird.campaign.fleet import CURRENT, WIND, weather
+from ironbird.campaign.fleet import CURRENT, WIND, order_of
 from ironbird.errors import IronbirdError
 from ironbird.flight.flight import Flight, fly
 from ironbird.model.block import Block
 from ironbird.report.diagram_svg import write_diagram_svg
-from ironbird.report.flight_page import parameter_groups
+from ironbird.report.flight.parameters import parameter_groups
 from ironbird.report.svg_plot import ticks
-from ironbird.vehicles.load import TEMPLATES, Vehicle, load_spec, load_vehicle, usual_control, vehicle_ids
+from ironbird.vehicles import places as at
+from ironbird.vehicles.load import TEMPLATES, Vehicle, load_spec, load_vehicle, vehicle_ids
+from ironbird.vehicles.spec import VehicleSpec
+from ironbird.vehicles.tables import unit_of
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "vehicles"
@@ -35,14 +38,6 @@ MEASURED = "## Trim"
 LARGEST_PICTURE = 150_000  # bytes
 MOTION = ("bodies", "forces", "actuators")  # kinds of blocks whose equations are printed
 MOST_MODES = 12
-UNITS = {  # by the end of a key
-    "1pm": "1/m", "1ps": "1/s", "A": "A", "Ah": "A h", "N": "N", "Nm": "N m", "Nmprad": "N m/rad", "Nms": "N m s",
-    "Nms2": "N m s^2", "Nms2prad2": "N m s^2/rad^2", "Nmsprad": "N m s/rad", "Npm": "N/m", "Ns2": "N s^2",
-    "Ns2pm": "N s^2/m", "Ns2pm2": "N s^2/m^2", "Nspm": "N s/m", "V": "V", "W": "W", "deg": "deg", "degps": "deg/s",
-    "kg": "kg", "kgm2": "kg m^2", "kgpm3": "kg/m^3", "m": "m", "m2": "m^2", "m3": "m^3", "mprad": "m/rad",
-    "mps": "m/s", "mps2": "m/s^2", "ohm": "ohm", "prad": "1/rad", "rad": "rad", "radps": "rad/s",
-    "radpsV": "rad/s/V", "s": "s", "spm": "s/m",
-}  # fmt: skip
 
 
 # ---------------------------------------------------------------------- what the file and the blocks say
@@ -156,10 +151,9 @@ def limits(name: str) -> list[str]:
     return [*lines, "## What is not modelled", "", *missing, ""]
 
 
-def unit_of(key: str) -> str:
-    """By the key's end; lists of lists and plain names have none."""
-    name = re.sub(r"_B(?=_|$)", "", key.rpartition(".")[2])
-    return UNITS.get(name.rpartition("_")[2], "-") if "_" in name else "-"
+def unit_cell(spec: VehicleSpec, key: str) -> str:
+    unit = unit_of(spec, key)
+    return "-" if unit == "1" else unit.replace("*", " ")
 
 
 def parameters(name: str) -> list[str]:
@@ -173,7 +167,8 @@ def parameters(name: str) -> list[str]:
         for row in rows:
             kinds[row["kind"]] = kinds.get(row["kind"], 0) + 1
         cells = [
-            (f"`{row['key']}`", row["value"], unit_of(row["key"]), row["kind"], row["detail"] or "-") for row in rows
+            (f"`{row['key']}`", row["value"], unit_cell(spec, row["key"]), row["kind"], row["detail"] or "-")
+            for row in rows
         ]
         lines += table(("parameter", "value", "unit", "provenance", "source"), cells)
     said = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: -item[1]))
@@ -246,8 +241,8 @@ def top_view(vehicle: Vehicle) -> str:
 
 def mission_picture(flight: Flight) -> str:
     """The path from above with what the navigator wanted, and height over time."""
-    time_s, position = flight.log.time(), flight.log["body.p_NB_N"]
-    wanted = flight.log["navigator.position_set"]
+    time_s, position = flight.log.time(), flight.log[at.BODY.position]
+    wanted = flight.log[at.NAVIGATOR.position_set]
     every = max(1, len(time_s) // 600)
     time_s, position, wanted = time_s[::every], position[::every], wanted[::every]
     curves = [
@@ -264,7 +259,7 @@ def mission_picture(flight: Flight) -> str:
     parts = [
         '<svg xmlns="http://www.w3.org/2000/svg" width="760" height="350" viewBox="0 0 760 350" '
         'font-family="sans-serif" font-size="11" role="img">',
-        f"<title>{escape(flight.vehicle.id)}: {escape(flight.mission.title)}</title>",
+        f"<title>{escape(flight.vehicle.id)}: {escape(flight.mission_title)}</title>",
         '<rect width="760" height="350" fill="#ffffff"/>',
     ]
     parts += _frame(60, 20, 290, 290, east, north, "east, m", "north, m")
@@ -335,9 +330,8 @@ def measured_part(name: str, folder: Path) -> str:
 
 def mission(name: str, folder: Path) -> list[str]:
     """The vehicle's own mission in weather, seed 0."""
-    control = usual_control(name)
-    settings = weather(name, control)
-    flight = fly(name, wind=WIND, settings=settings, seed=0)
+    settings = order_of(name).settings
+    flight = fly(name, weather=WIND, settings=settings, seed=0)
     (folder / f"{name}.mission.svg").write_text(mission_picture(flight), encoding="utf-8")
     water = f", current {CURRENT['current.speed']} m/s to the east" if settings else ""
     rows = [

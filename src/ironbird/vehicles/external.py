@@ -1,48 +1,34 @@
-"""A vehicle without its control system: sensors stay, and every actuator link is an input of the model.
+"""A vehicle without its control system, and the control system without its vehicle.
 
-The diagram is that of the reference autopilot with all controllers and estimators taken out, so whatever is outside
-(PX4, ArduPilot, a program) stands in the same place, with the same sensors, taps and faults. Inputs are named by the
-actuator's place: `rotor/1`, `surface/aileron`, `steering`.
+Blocks say by their `role` on which side they stand, so whatever is outside (PX4, ArduPilot, a program) stands in the
+place of the reference autopilot, with the same sensors, taps and faults. Inputs are named by the actuator's place:
+`rotor/1`, `surface/aileron`, `steering`.
 """
 
 from __future__ import annotations
 
 from ironbird.errors import ModelError
-from ironbird.model.diagram import Diagram
+from ironbird.model.diagram import Diagram, block_of
 
-INSIDE = ("ironbird.blocks.controllers", "ironbird.blocks.estimators")  # the control system's blocks
-LATCH = "/command.command"
+LATCH = "/command.command"  # where an actuator takes its command
 
 
 def cut_control(diagram: Diagram) -> Diagram:
     """The same vehicle with open actuator links; stop conditions of the control system go with it."""
-    kept = {path: block for path, block in diagram.blocks.items() if not type(block).__module__.startswith(INSIDE)}
-    needed = list(kept)
-    while needed:  # what the vehicle itself cannot do without, such as a turned frame, is no control system
-        path = needed.pop()
-        for name, port in kept[path].inputs.items():
-            if not f"{path}.{name}".endswith(LATCH):
-                for source in diagram.links.get(f"{path}.{name}", ()):
-                    owner = source.rpartition(".")[0]
-                    if owner not in kept and (port.default is None or owner.startswith("surface/")):
-                        kept[owner] = diagram.blocks[owner]
-                        needed.append(owner)
-
-    def stays(path: str) -> bool:
-        return path.rpartition(".")[0] in kept
-
-    links = {target: [s for s in sources if stays(s)] for target, sources in diagram.links.items() if stays(target)}
-    bare = Diagram(
-        diagram.name,
-        blocks=kept,
-        values={path: value for path, value in diagram.values.items() if stays(path)},
-        links={target: sources for target, sources in links.items() if sources},
-        exports={name: port for name, port in diagram.exports.items() if port.block in kept},
-        stops={reason: source for reason, source in diagram.stops.items() if stays(source)},
-    )
+    kept = plant_blocks(diagram)
+    bare = diagram.subset(kept)
     for path in kept:
-        if f"{path}.command".endswith(LATCH) and not bare.links.get(f"{path}.command"):
-            bare.export(bare.port(f"{path}.command"), path.removesuffix("/command"))
+        for name, port in diagram.blocks[path].inputs.items():
+            target = f"{path}.{name}"
+            if bare.links.get(target):
+                continue
+            if target.endswith(LATCH):
+                bare.export(bare.port(target), target.removesuffix(LATCH))
+            elif diagram.links.get(target) and port.default is None and not port.gather:
+                raise ModelError(
+                    f"{target} of '{diagram.name}' needs {diagram.links[target][0]} of the control system, which is to "
+                    "be cut out: take it through a command latch, give the input a default, or correct a block's role"
+                )
     return bare
 
 
@@ -52,35 +38,39 @@ def cut_vehicle(diagram: Diagram) -> tuple[Diagram, dict[str, list[str]], dict[s
     Also returns which inputs each output of a sensor feeds (`imu/1/gyro_fault.value`: [`vote/imu.gyro_1_B`]), and the
     output that drives each actuator (`rotor/1`: `control.throttle_1`). It never stops by itself.
     """
-    kept = {path: block for path, block in diagram.blocks.items() if type(block).__module__.startswith(INSIDE)}
-
-    def stays(path: str) -> bool:
-        return path.rpartition(".")[0] in kept
-
-    links: dict[str, list[str]] = {}
+    plant = set(plant_blocks(diagram))
+    control = diagram.subset([path for path in diagram.blocks if path not in plant])
+    control.stops.clear()
     feeds: dict[str, list[str]] = {}
+    driven: dict[str, str] = {}
     for target, sources in diagram.links.items():
-        if not stays(target):
+        strange = [source for source in sources if block_of(source) in plant]
+        if block_of(target) in plant:
+            if target.endswith(LATCH) and sources and not strange:
+                driven[target.removesuffix(LATCH)] = sources[0]
             continue
-        links[target] = [source for source in sources if stays(source)]
-        for source in sources:
-            if not stays(source):
-                feeds.setdefault(source, []).append(target)
-        if links[target] and len(links[target]) < len(sources):
+        for source in strange:
+            feeds.setdefault(source, []).append(target)
+        if strange and len(strange) < len(sources):
             raise ModelError(f"{target} of '{diagram.name}' is fed by the control system and by the vehicle: {sources}")
-    control = Diagram(
-        diagram.name,
-        blocks=kept,
-        values={path: value for path, value in diagram.values.items() if stays(path)},
-        links={target: sources for target, sources in links.items() if sources},
-        exports={name: port for name, port in diagram.exports.items() if port.block in kept},
-    )
     for targets in feeds.values():
         for target in targets:
             control.export(control.port(target), target)
-    driven = {
-        target.removesuffix(LATCH): sources[0]
-        for target, sources in diagram.links.items()
-        if target.endswith(LATCH) and sources and stays(sources[0])
-    }
     return control, feeds, driven
+
+
+def plant_blocks(diagram: Diagram) -> list[str]:
+    """Paths of all blocks that are no part of the control system; transforms that read only such blocks come last."""
+    kept = [path for path, block in diagram.blocks.items() if block.role == "plant"]
+    undecided = [path for path, block in diagram.blocks.items() if block.role == "transform"]
+    while True:
+        found = [path for path in undecided if _read_blocks(diagram, path) <= set(kept)]
+        if not found:
+            return kept
+        kept += found
+        undecided = [path for path in undecided if path not in found]
+
+
+def _read_blocks(diagram: Diagram, path: str) -> set[str]:
+    targets = [f"{path}.{name}" for name in diagram.blocks[path].inputs]
+    return {block_of(source) for target in targets for source in diagram.links.get(target, ())}

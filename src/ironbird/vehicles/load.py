@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ironbird.errors import UnknownNameError, VehicleError
+from ironbird.files.problems import Layers, Problem, Source, near_words, read_source, schema_problems, unreadable
 from ironbird.model.diagram import Diagram
 from ironbird.vehicles.external import cut_control
-from ironbird.vehicles.spec import VehicleSpec, parse
+from ironbird.vehicles.spec import Home, VehicleSpec, parse
 from ironbird.vehicles.templates import (
     car,
     fixed_wing,
@@ -25,6 +26,8 @@ from ironbird.vehicles.templates import (
 )
 
 CONTROLS = ("reference", "truth", "external")
+MISSING = "give a vehicle of the catalogue, or the path of a TOML file"
+SCHEMA = 1  # of vehicle files
 CATALOG = Path(__file__).parent / "catalog"
 
 
@@ -58,6 +61,7 @@ class Vehicle:
     spec: VehicleSpec
     diagram: Diagram
     path: Path
+    control: str  # whose the diagram is: reference, truth or external
 
     @property
     def id(self) -> str:
@@ -75,7 +79,7 @@ def vehicle_path(name: str | Path) -> Path:
     if str(name).endswith(".toml"):
         path = Path(name)
         if not path.is_file():
-            raise VehicleError(f"vehicle file {path} does not exist")
+            raise VehicleError(unreadable(path, "it does not exist", MISSING))
         return path
     path = CATALOG / f"{name}.toml"
     if path.parent != CATALOG or not path.is_file():
@@ -83,53 +87,80 @@ def vehicle_path(name: str | Path) -> Path:
     return path
 
 
-def own_tables(path: Path) -> dict[str, Any]:
-    """What a vehicle file itself says."""
+def read_layers(path: Path) -> Layers:
+    """A vehicle file on top of the one it names as its `base`, and that on its own."""
+    sources: list[Source] = []
+    while True:
+        source = read_source(path, MISSING)
+        if isinstance(source, Problem):
+            raise VehicleError(source)
+        sources.append(source)
+        if "base" not in source.data:
+            return Layers(tuple(sources))
+        path = _base(source)
+        known = [other.path.resolve() for other in sources]
+        if path.resolve() in known:
+            circle = " -> ".join(other.stem for other in (*known[known.index(path.resolve()) :], path))
+            raise VehicleError(source.problem(("base",), f"it goes round in a circle: {circle}", "name another base"))
+
+
+def _base(source: Source) -> Path:
+    """The file that a vehicle file is on top of."""
+    name = source.data["base"]
+    if "id" not in source.data:
+        cure = "a vehicle with a base needs an id of its own: add id = …"
+        raise VehicleError(source.problem(("id",), "id is missing", cure))
+    if not isinstance(name, str):
+        cure = "give a vehicle of the catalogue, or a TOML file in quotes"
+        raise VehicleError(source.problem(("base",), f"{name!r} does not fit here", cure))
     try:
-        return tomllib.loads(path.read_text())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise VehicleError(f"{path} is not valid TOML: {error}") from None
+        return vehicle_path(source.path.parent / name if name.endswith(".toml") else name)
+    except UnknownNameError as error:
+        cure = near_words(error, f"one of {', '.join(vehicle_ids())}; or a TOML file")
+        raise VehicleError(source.problem(("base",), str(error).partition(";")[0], cure)) from None
+    except VehicleError as error:
+        raise VehicleError(source.problem(("base",), f"cannot read {name}: it does not exist", MISSING)) from error
 
 
-def read_tables(path: Path, *, chain: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """A vehicle file's content, on top of that of the file it names as its `base`.
-
-    Tables are merged key by key, provenance too; a list (the rotors) replaces the list of the base.
-    """
-    if path.resolve() in chain:
-        raise VehicleError(f"{path}: base goes round in a circle: {' -> '.join(p.stem for p in (*chain, path))}")
-    data = own_tables(path)
-    base = data.get("base")
-    if base is None:
-        return data
-    if "id" not in data:
-        raise VehicleError(f"{path}: it has a base, so it needs an id of its own")
-    if not isinstance(base, str):
-        raise VehicleError(f"{path}: base is {base!r}; give a vehicle of the catalogue, or a TOML file in quotes")
-    try:
-        under = vehicle_path(path.parent / base if base.endswith(".toml") else base)
-    except (VehicleError, UnknownNameError) as error:
-        raise VehicleError(f"{path}: base: {error}") from None
-    return _merged(read_tables(under, chain=(*chain, path.resolve())), data)
-
-
-def _merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    both = {key: _merged(under[key], over[key]) for key in over if _is_table(under, key) and _is_table(over, key)}
-    return under | over | both
-
-
-def _is_table(data: dict[str, Any], key: str) -> bool:
-    return isinstance(data.get(key), dict)
+def read_tables(path: Path) -> dict[str, Any]:
+    """A vehicle file's content, on top of that of its base."""
+    return read_layers(path).data
 
 
 def load_spec(name: str | Path) -> VehicleSpec:
     """Read and check a vehicle file."""
-    path = vehicle_path(name)
-    data = read_tables(path)
-    template = data.get("template")
-    if template not in TEMPLATES:
-        raise VehicleError(f"{path}: " + str(UnknownNameError("template", str(template), TEMPLATES)))
-    return parse(TEMPLATES[template].spec, data, path)
+    file = read_layers(vehicle_path(name))
+    if problems := schema_problems(file, SCHEMA):
+        raise VehicleError(*problems)
+    template = file.data.get("template")
+    if template is None:
+        cure = f"add template = …, one of {', '.join(TEMPLATES)}; or a base"
+        raise VehicleError(file.problem(("template",), "template is missing", cure))
+    if not isinstance(template, str) or template not in TEMPLATES:
+        unknown = UnknownNameError("template", str(template), TEMPLATES)
+        cure = near_words(unknown, f"one of {', '.join(TEMPLATES)}")
+        raise VehicleError(file.problem(("template",), str(unknown).partition(";")[0], cure))
+    return parse(TEMPLATES[template].spec, file)
+
+
+Stamp = tuple[tuple[str, int], ...]  # files and when each was last changed
+
+
+def file_stamp(path: Path) -> Stamp:
+    """What tells whether a vehicle file, or one that it is based on, has changed."""
+    stamp: list[tuple[str, int]] = []
+    following: Path | None = path
+    while following is not None and str(following) not in dict(stamp):
+        changed_ns = following.stat().st_mtime_ns
+        stamp.append((str(following), changed_ns))
+        following = _base_path(following, changed_ns)
+    return tuple(stamp)
+
+
+@functools.lru_cache(maxsize=256)
+def _base_path(path: Path, changed_ns: int) -> Path | None:
+    layers = read_layers(path).sources
+    return layers[1].path if len(layers) > 1 else None
 
 
 def usual_control(name: str | Path) -> str:
@@ -137,18 +168,22 @@ def usual_control(name: str | Path) -> str:
     return TEMPLATES[load_spec(name).template].controls[0]
 
 
-def load_vehicle(name: str | Path, *, control: str = "truth") -> Vehicle:
+def load_vehicle(name: str | Path, *, control: str | None = None, home: Home | None = None) -> Vehicle:
     """A vehicle by catalogue name (`quad_f450`) or file (`my_quad.toml`), ready to be compiled.
 
-    `control` is `truth` (a controller that sees the true state), `reference` (sensors, estimator, failsafes) or
-    `external` (sensors, and actuators that wait for commands from outside).
+    `control` is `reference` (sensors, estimator, failsafes), `truth` (a controller that sees the true state) or
+    `external` (sensors, and actuators that wait for commands from outside); by default what the vehicle usually has.
+    `home` is a take-off point in place of the file's own.
     """
+    control = control or usual_control(name)
     if control not in CONTROLS:
         raise UnknownNameError("kind of control", control, CONTROLS)
     spec = load_spec(name)
+    if home is not None:
+        spec = spec.model_copy(update={"home": home})
     offered = TEMPLATES[spec.template].controls
     if control not in offered:
         raise VehicleError(f"vehicle '{spec.id}' has no control of kind '{control}'; it offers {', '.join(offered)}")
     build = TEMPLATES[spec.template].build
     diagram = cut_control(build(spec, "reference")) if control == "external" else build(spec, control)
-    return Vehicle(spec, diagram, vehicle_path(name))
+    return Vehicle(spec, diagram, vehicle_path(name), control)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ironbird.errors import UnknownNameError, VehicleError
+from ironbird.errors import VehicleError
+from ironbird.files.problems import Layers, grammar_words
 
 Vector3 = Annotated[list[float], Field(min_length=3, max_length=3)]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
+ID_PATTERN = r"^[a-z][a-z0-9_]*$"
+ID_CURE = "use small letters, digits and underscore; begin with a letter"
 SOURCES = ("measured", "identified", "datasheet", "published", "derived", "assumed")
 
 
@@ -55,7 +57,7 @@ class VehicleSpec(Table):
     """The head of a vehicle file."""
 
     schema_version: Annotated[Literal[1], Field(alias="schema")]
-    id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    id: Annotated[str, Field(pattern=ID_PATTERN)]
     title: str
     template: str
     base: str = ""  # another vehicle, whose file says what this one does not
@@ -70,46 +72,16 @@ class VehicleSpec(Table):
         return [key for key, source in self.provenance.items() if source.startswith("assumed")]
 
 
-def check_provenance(spec: VehicleSpec, where: str) -> None:
-    """Each entry begins with where the number comes from."""
-    for key, source in spec.provenance.items():
-        if source.split(":")[0] not in SOURCES:
-            raise VehicleError(
-                f"{where}: provenance of '{key}' must begin with one of {', '.join(SOURCES)}; it says '{source}'"
-            )
-
-
-def parse(kind: type[VehicleSpec], data: dict[str, Any], path: Path | str) -> VehicleSpec:
-    """Check a vehicle file's content against a template's grammar; the error names every wrong key."""
+def parse(kind: type[VehicleSpec], file: Layers) -> VehicleSpec:
+    """A vehicle file by a template's grammar; raises `VehicleError` with all problems."""
     try:
-        spec = kind.model_validate(data)
+        spec = kind.model_validate(file.data)
     except ValidationError as error:
-        raise VehicleError(f"{path}:\n" + "\n".join(_sentences(kind, error))) from None
-    check_provenance(spec, str(path))
+        found = grammar_words(kind, file.data, error, patterns={ID_PATTERN: ("an id", ID_CURE)})
+        raise VehicleError(*(file.problem(*words) for words in found)) from None
+    begin = f"begin with one of {', '.join(SOURCES)}"
+    unsourced = {key: text for key, text in spec.provenance.items() if text.split(":")[0] not in SOURCES}
+    if unsourced:
+        message = "'{}' does not say where the number comes from"
+        raise VehicleError(*(file.problem(("provenance", k), message.format(t), begin) for k, t in unsourced.items()))
     return spec
-
-
-def _sentences(kind: type[BaseModel], error: ValidationError) -> list[str]:
-    lines = []
-    for problem in error.errors():
-        place = ".".join(str(part) for part in problem["loc"])
-        if problem["type"] == "extra_forbidden":
-            text = str(UnknownNameError("key", place, _known_keys(kind)))
-        else:
-            text = f"{place}: {problem['msg']}"
-            if problem["type"] != "missing":
-                text += f" (got {problem['input']!r})"
-        lines.append(f"  - {text}")
-    return lines
-
-
-def _known_keys(kind: type[BaseModel], prefix: str = "") -> list[str]:
-    keys: list[str] = []
-    for name, field in kind.model_fields.items():
-        key = prefix + (field.alias or name)
-        keys.append(key)
-        inner = field.annotation
-        for candidate in (inner, *getattr(inner, "__args__", ())):
-            if isinstance(candidate, type) and issubclass(candidate, BaseModel):
-                keys += _known_keys(candidate, key + ".")
-    return keys

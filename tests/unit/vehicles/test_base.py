@@ -56,17 +56,64 @@ def test_a_base_may_have_a_base_and_stand_beside_the_file(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"quad_f450"', '"quad_f45"', r"mine\.toml: base: unknown vehicle 'quad_f45'; did you mean 'quad_f450'"),
-        ('"quad_f450"', '"other.toml"', r"mine\.toml: base: vehicle file .*other\.toml does not exist"),
-        ('"quad_f450"', '"mine.toml"', r"base goes round in a circle: mine -> mine"),
-        ('"quad_f450"', "3", r"base is 3; give a vehicle of the catalogue"),
-        ('id = "heavy"\n', "", r"it has a base, so it needs an id of its own"),
-        ("mass_kg", "mas_kg", r"unknown key 'body\.mas_kg'"),
+        (
+            '"quad_f450"', '"quad_f45"',
+            "mine.toml:2:1: base: unknown vehicle 'quad_f45'; "
+            "did you mean 'quad_f450' or 'quad_h250' or 'quad_f450_mpsoc'?",
+        ),
+        (
+            '"quad_f450"', '"other.toml"',
+            "mine.toml:2:1: base: cannot read other.toml: it does not exist; "
+            "give a vehicle of the catalogue, or the path of a TOML file",
+        ),
+        (
+            '"quad_f450"', '"mine.toml"',
+            "mine.toml:2:1: base: it goes round in a circle: mine -> mine; name another base",
+        ),
+        (
+            '"quad_f450"', "3",
+            "mine.toml:2:1: base: 3 does not fit here; give a vehicle of the catalogue, or a TOML file in quotes",
+        ),
+        (
+            'id = "heavy"\n', "",
+            "mine.toml:1:1: id: id is missing; a vehicle with a base needs an id of its own: add id = …",
+        ),
+        ("mass_kg = ", "mas_kg = ", "mine.toml:6:1: body.mas_kg: unknown key 'mas_kg'; did you mean 'mass_kg'?"),
     ],
-)
-def test_mistakes_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:
-    with pytest.raises(VehicleError, match=message):
-        load_spec(written(tmp_path, HEAVY.replace(old, new)))
+)  # fmt: skip
+def test_mistakes_say_place_and_cure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(VehicleError) as caught:
+        load_spec(written(Path(), HEAVY.replace(old, new, 1)))
+    assert str(caught.value) == message
+
+
+def test_a_mistake_of_the_base_names_the_file_and_line_of_the_base(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(Path(), HEAVY.replace("mass_kg = 1.8", "mass_kg = 1.8\ncolour = 3"), "heavy")
+    mine = HEAVY.replace('"quad_f450"', '"heavy.toml"').replace("1.8", "-1.9")
+
+    with pytest.raises(VehicleError) as caught:
+        load_spec(written(Path(), mine))
+
+    assert [str(problem) for problem in caught.value.problems] == [
+        "mine.toml:6:1: body.mass_kg: -1.9 is outside its bounds; write a number greater than 0",
+        "heavy.toml:7:1: body.colour: unknown key 'colour'; leave it out",
+    ]
+
+
+def test_what_an_element_of_an_own_list_lacks_is_not_looked_for_in_the_list_of_the_base(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mine = HEAVY + '[[rotor]]\nposition_B_m = [0.1, 0.1, 0.0]\nspin = "cw"\n'
+
+    with pytest.raises(VehicleError, match=r"^mine\.toml:9:1: rotor\.1\.name: name is missing; add name = …$"):
+        load_spec(written(Path(), mine))
 
 
 def test_a_changed_number_does_not_inherit_the_source_of_the_old_one(tmp_path: Path) -> None:

@@ -1,26 +1,38 @@
-"""What multicopters and helicopters share: mass, landing gear, sensor suite, limits, and how these are wired."""
+"""What vehicles with rotors share: mass, landing gear, battery, airframe, sensor suite, limits, and their wiring."""
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from ironbird.blocks.controllers.navigator import Navigator
+from ironbird.blocks.forces.airframe_drag import AirframeDrag
 from ironbird.blocks.forces.ground_contact import GroundContact
+from ironbird.blocks.forces.load import ShiftedLoad
 from ironbird.blocks.monitors.crash_detector import CrashDetector
+from ironbird.blocks.power.battery import Battery
 from ironbird.model.diagram import Diagram, Handle
-from ironbird.vehicles.spec import NotNegative, Positive, Table, Vector3
-from ironbird.vehicles.templates.common import MISSION_ITEMS, mission_table
+from ironbird.model.signal import Number
+from ironbird.vehicles import places as at
+from ironbird.vehicles.spec import Positive, Table, Vector3
+from ironbird.vehicles.tables import BlockTable, params_of
+from ironbird.vehicles.templates.mission import MISSION_ITEMS, mission_table
 from ironbird.vehicles.templates.reference_autopilot import Senses
+from ironbird.vehicles.templates.wiring import add_air_force, connect_ports
 
 CONTROL_SAMPLE_S = 0.004
 NAVIGATOR_SAMPLE_S = 0.02
 MONITOR_SAMPLE_S = 0.01
+BATTERY_SAMPLE_S = 0.01
 ARM_TIME_S = 3.0  # the estimator settles before arming
 HOVER_HEIGHT_M = 10.0
+STATE = ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B")
+OFFBOARD = ("command", "link_stamp", "offboard_kind", "offboard_position", "offboard_velocity", "offboard_yaw")
+SPIN = {"ccw": 1.0, "cw": -1.0}  # seen from above
+
+Matrix3 = Annotated[list[Vector3], Field(min_length=3, max_length=3)]
 
 
 class Body(Table):
@@ -28,7 +40,7 @@ class Body(Table):
 
     mass_kg: Positive
     inertia_diag_kgm2: Vector3 | None = None
-    inertia_kgm2: Annotated[list[Vector3], Field(min_length=3, max_length=3)] | None = None
+    inertia_kgm2: Matrix3 | None = None
 
     @model_validator(mode="after")
     def _one_inertia(self) -> Body:
@@ -41,15 +53,24 @@ class Body(Table):
         return np.array(self.inertia_kgm2) if self.inertia_kgm2 else np.diag(self.inertia_diag_kgm2 or [])
 
 
-class ContactTable(Table):
+class AirframeTable(BlockTable):
+    """Drag of everything but the rotors."""
+
+    params = params_of(AirframeDrag, "drag_Ns2pm2 damping_Nms2prad2 centre_B_m?")
+
+
+class BatteryTable(BlockTable):
+    """Battery and what else it feeds."""
+
+    cells: Annotated[int, Field(ge=1)]
+    params = params_of(Battery, "cells capacity_Ah resistance_ohm efficiency electronics_W=electronics_power")
+
+
+class ContactTable(BlockTable):
     """Landing gear."""
 
     points_B_m: Annotated[list[Vector3], Field(min_length=3)]
-    stiffness_Npm: Positive
-    damping_Nspm: NotNegative
-    friction: NotNegative
-    grip_stiffness_Npm: Positive
-    grip_damping_Nspm: NotNegative
+    params = params_of(GroundContact, "stiffness_Npm damping_Nspm friction grip_stiffness_Npm grip_damping_Nspm")
 
     def lowest_m(self) -> float:
         """How far the gear reaches below the centre of mass."""
@@ -66,73 +87,86 @@ class SensorTable(Table):
     estimator: Literal["ekf", "complementary"] = "ekf"
 
 
-class LimitTable(Table):
+class LimitTable(BlockTable):
     """What counts as a crash."""
 
     max_impact_mps: Positive = 3.0
     max_ground_tilt_deg: Annotated[float, Field(gt=0, lt=180)] = 60.0
     max_distance_m: Positive = 5000.0
+    params = params_of(CrashDetector, "max_impact_mps max_ground_tilt_deg max_distance_m")
 
 
-def add_navigator(diagram: Diagram, *, cruise_speed_mps: float, acceleration_mps2: float, lowest_m: float) -> Handle:
+def add_navigator(diagram: Diagram, lowest_m: float, params: dict[str, Number]) -> Handle:
     """The navigator, on the ground; without a mission the vehicle hovers."""
     hover = mission_table([0.0, 0.0, -HOVER_HEIGHT_M, 0.0, 1e9])
-    return diagram.add(
-        "navigator", Navigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S), count=1, table=hover,
-        cruise_speed=cruise_speed_mps, acceleration=acceleration_mps2, point_0=[0.0, 0.0, -lowest_m],
-    )  # fmt: skip
+    block = Navigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S)
+    return diagram.add(at.NAVIGATOR.path, block, count=1, table=hover, point_0=[0.0, 0.0, -lowest_m], **params)
+
+
+def export_commands(diagram: Diagram, navigator: Handle) -> None:
+    """What a program outside may command: modes, the link's heartbeat, offboard set-points."""
+    for port in OFFBOARD:
+        diagram.export(navigator[port])
 
 
 def use_truth(diagram: Diagram, body: Handle, control: Handle, navigator: Handle) -> None:
     """Control on the true state."""
-    for port in ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B"):
-        diagram.connect(body[port], control[port])
-    for port in ("p_NB_N", "v_NB_N", "R_NB"):
-        diagram.connect(body[port], navigator[port])
+    connect_ports(diagram, body, control, *STATE)
+    connect_ports(diagram, body, navigator, "p_NB_N", "v_NB_N", "R_NB")
 
 
 def use_estimate(diagram: Diagram, senses: Senses, control: Handle, navigator: Handle) -> None:
     """Control on the estimator's state, with failsafes."""
-    estimator = senses.estimator
-    for port in ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B"):
-        diagram.connect(estimator[port], control[port])
-    for port in ("p_NB_N", "v_NB_N", "R_NB", "healthy", "gnss_age"):
-        if port in estimator:
-            diagram.connect(estimator[port], navigator[port])
-    if "zero_velocity" in estimator:
-        diagram.connect(navigator.disarmed, estimator.zero_velocity)
+    connect_ports(diagram, senses.estimator, control, *STATE)
+    connect_ports(diagram, senses.estimator, navigator, "p_NB_N", "v_NB_N", "R_NB")
+    add_failsafes(diagram, senses.estimator, navigator)
     if senses.gauge is not None:
         diagram.connect(senses.gauge.remaining, navigator.battery_remaining)
-    diagram.set("navigator.arm_time", ARM_TIME_S)
+
+
+def add_failsafes(diagram: Diagram, estimator: Handle, navigator: Handle) -> None:
+    """What estimator and navigator tell each other besides the state; the navigator waits for the estimator."""
+    connect_ports(diagram, estimator, navigator, *(name for name in ("healthy", "gnss_age") if name in estimator))
+    if "zero_velocity" in estimator:
+        diagram.connect(navigator.disarmed, estimator.zero_velocity)
+    diagram.set(at.NAVIGATOR.arm_time, ARM_TIME_S)
+
+
+def add_battery(diagram: Diagram, table: BatteryTable) -> Handle:
+    """The battery; what loads it is connected where that is added."""
+    return diagram.add(at.BATTERY.path, Battery(sample_s=BATTERY_SAMPLE_S), **table.params)
+
+
+def add_airframe(
+    diagram: Diagram, table: AirframeTable, mass_kg: float, body: Handle, parts: dict[str, Handle]
+) -> None:
+    """Drag of everything but rotors and wings, and the load that may shift."""
+    add_air_force(diagram, diagram.add(at.AIRFRAME.path, AirframeDrag(), **table.params), body, parts)
+    load = diagram.add(at.LOAD.path, ShiftedLoad(), mass=mass_kg)
+    diagram.connect(body.R_NB, load.R_NB)
+    diagram.connect(parts["gravity"].gravity_N, load.gravity_N)
+    diagram.connect(load.moment_B, body.moment_B)
 
 
 def add_contact(diagram: Diagram, table: ContactTable, body: Handle, terrain: Handle) -> Handle:
     """Landing gear on the ground."""
-    contact = diagram.add(
-        "contact", GroundContact(len(table.points_B_m)), points=np.array(table.points_B_m).T.tolist(),
-        stiffness=table.stiffness_Npm, damping=table.damping_Nspm, friction=table.friction,
-        grip_stiffness=table.grip_stiffness_Npm, grip_damping=table.grip_damping_Nspm,
-    )  # fmt: skip
-    for port in ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B"):
-        diagram.connect(body[port], contact[port])
-    for port in ("place", "ground_z", "slope"):
-        diagram.connect(terrain[port], contact[port])
-    diagram.connect(contact.force_B, body.force_B)
-    diagram.connect(contact.moment_B, body.moment_B)
+    points = np.array(table.points_B_m).T.tolist()
+    contact = diagram.add(at.CONTACT.path, GroundContact(len(table.points_B_m)), points=points, **table.params)
+    connect_ports(diagram, body, contact, *STATE)
+    connect_ports(diagram, terrain, contact, "place", "ground_z", "slope")
+    connect_ports(diagram, contact, body, "force_B", "moment_B")
     return contact
 
 
-def add_crash(diagram: Diagram, limits: LimitTable, body: Handle, contact: Handle) -> None:
-    """What ends a flight: a crash, the end of the mission, a landing before it."""
-    crash = diagram.add(
-        "crash", CrashDetector(sample_s=MONITOR_SAMPLE_S), max_impact=limits.max_impact_mps,
-        max_ground_tilt=math.radians(limits.max_ground_tilt_deg), max_distance=limits.max_distance_m,
-    )  # fmt: skip
-    for port in ("p_NB_N", "v_NB_N", "R_NB"):
-        diagram.connect(body[port], crash[port])
+def add_crash(
+    diagram: Diagram, limits: LimitTable, body: Handle, contact: Handle, *, hit: str = "hard landing", **more: Number
+) -> None:
+    """What ends a flight: a crash, the end of the mission, a landing before it; `more` are parameters of the block."""
+    crash = diagram.add(at.CRASH.path, CrashDetector(sample_s=MONITOR_SAMPLE_S), **limits.params, **more)
+    connect_ports(diagram, body, crash, "p_NB_N", "v_NB_N", "R_NB")
     diagram.connect(contact.load, crash.load)
-    diagram.stop("hard landing", crash.hard_landing)
+    diagram.stop(hit, crash.hard_landing)
     diagram.stop("rollover", crash.rollover)
     diagram.stop("out of bounds", crash.out_of_bounds)
-    diagram.stop("mission completed", diagram.port("navigator.done"))
-    diagram.stop("landed before the end of the mission", diagram.port("navigator.landed"))
+    diagram.stop("mission completed", diagram.port(at.NAVIGATOR.done))
+    diagram.stop("landed before the end of the mission", diagram.port(at.NAVIGATOR.landed))

@@ -6,36 +6,33 @@ from ironbird.blocks.actuators.wheel_drive import WheelServo
 from ironbird.blocks.bodies.differential_rover import DifferentialRover
 from ironbird.blocks.controllers.car_control import RoverControl
 from ironbird.model.diagram import Diagram
-from ironbird.vehicles.spec import NotNegative, Positive, Table, VehicleSpec
+from ironbird.vehicles import places as at
+from ironbird.vehicles.spec import Positive, Table, VehicleSpec
+from ironbird.vehicles.tables import BlockTable, params_of
 from ironbird.vehicles.templates.car import CONTROL_SAMPLE_S, PathTable, add_bounds, add_path
-from ironbird.vehicles.templates.common import SensorTable, add_link, add_state, connect_ports
-from ironbird.vehicles.templates.surroundings import add_environment
+from ironbird.vehicles.templates.ground_water import SensorTable, add_state
+from ironbird.vehicles.templates.surroundings import add_environment, home_params
+from ironbird.vehicles.templates.wiring import add_link, connect_ports
 
 
-class Wheels(Table):
+class Wheels(BlockTable):
     """The two wheels and their motors."""
 
-    radius_m: Positive
-    separation_m: Positive
-    max_speed_radps: Positive
-    time_constant_s: Positive
-    stall_torque_Nm: Positive
-    rolling_resistance: NotNegative = 0.0
+    size = params_of(DifferentialRover, "radius_m=wheel_radius separation_m=wheel_separation")
+    drive = params_of(WheelServo, "max_speed_radps>0 time_constant_s stall_torque_Nm")
+    rolling = params_of(DifferentialRover, "rolling_resistance?")
 
 
-class Body(Table):
+class Body(BlockTable):
     """Mass, and where the body's origin is."""
 
-    mass_kg: Positive
-    cg_height_m: NotNegative
+    params = params_of(DifferentialRover, "mass_kg cg_height_m")
 
 
 class Control(PathTable):
     """Gains of the controller and limits of the path."""
 
-    course_gain_1ps: Positive
-    cross_gain_1pm: Positive
-    max_turn_radps: Positive
+    gains = params_of(RoverControl, "course_gain_1ps>0 cross_gain_1pm>0 max_turn_radps")
 
 
 class Limits(Table):
@@ -58,29 +55,20 @@ class RoverSpec(VehicleSpec):
 def build(spec: RoverSpec, control_kind: str = "truth") -> Diagram:
     """The diagram of a rover: body, two wheels, controller, sensors with `reference`."""
     diagram = Diagram(spec.id)
-    wheels, table = spec.wheels, spec.control
-    body = diagram.add(
-        "body", DifferentialRover(), wheel_radius=wheels.radius_m, wheel_separation=wheels.separation_m,
-        mass=spec.body.mass_kg, cg_height=spec.body.cg_height_m, p_0=[0.0, 0.0, -spec.body.cg_height_m],
-        rolling_resistance=wheels.rolling_resistance, home_latitude=spec.home.latitude_rad,
-        home_longitude=spec.home.longitude_rad, home_height=spec.home.height_m,
-    )  # fmt: skip
+    wheels, height = spec.wheels, spec.body.cg_height_m
+    start = {"p_0": [0.0, 0.0, -height], **home_params(spec.home)}
+    body = diagram.add(at.BODY.path, DifferentialRover(), **spec.body.params, **wheels.size, **wheels.rolling, **start)
     parts = add_environment(diagram, body, spec.home, spec.environment)
     connect_ports(diagram, parts["terrain"], body, "place", "ground_z", "slope")
-    seen = add_state(diagram, spec, spec.sensors, body, parts, control_kind, start_height_m=spec.body.cg_height_m)
-    control = diagram.add(
-        "control", RoverControl(sample_s=CONTROL_SAMPLE_S), wheel_radius=wheels.radius_m,
-        wheel_separation=wheels.separation_m, max_wheel_speed=wheels.max_speed_radps,
-        course_gain=table.course_gain_1ps, cross_gain=table.cross_gain_1pm, max_turn=table.max_turn_radps,
-    )  # fmt: skip
-    add_path(diagram, table, control, seen)
+    seen = add_state(diagram, spec, spec.sensors, body, parts, control_kind, start_height_m=height)
+    gains = {"max_wheel_speed": wheels.max_speed_radps, **wheels.size, **spec.control.gains}
+    control = diagram.add(at.CONTROL.path, RoverControl(sample_s=CONTROL_SAMPLE_S), **gains)
+    add_path(diagram, spec.control, control, seen)
     for side in ("left", "right"):
-        link = add_link(diagram, f"wheel/{side}", control[side], CONTROL_SAMPLE_S)
-        servo = diagram.add(
-            f"wheel/{side}/drive", WheelServo(), max_speed=wheels.max_speed_radps,
-            time_constant=wheels.time_constant_s, stall_torque=wheels.stall_torque_Nm,
-        )  # fmt: skip
-        diagram.connect(link.value, servo.command)
+        wheel = at.wheel(side)
+        link = add_link(diagram, wheel, control[side], CONTROL_SAMPLE_S)
+        servo = diagram.add(wheel.drive.path, WheelServo(), **wheels.drive)
+        diagram.connect(link, servo.command)
         diagram.connect(body.wheel_torque, servo.load_torque)
         diagram.connect(servo.speed, body[f"{side}_speed"])
         diagram.connect(servo.acceleration, body[f"{side}_acceleration"])

@@ -1,10 +1,4 @@
-"""The sensors that a vehicle carries: chips, each with its fault taps, at the same places in every vehicle.
-
-Places: `imu/N/chip`, `imu/N/accel_fault`, `imu/N/gyro_fault`; `mag/N/chip`, `mag/N/fault`; `baro/N/chip`,
-`baro/N/fault` (pressure), `baro/N/altitude`; `gnss/N/chip`, `gnss/N/position_fault`, `gnss/N/velocity_fault`;
-`range/N/chip`, `range/N/fault`; `flow/N/chip`, `flow/N/fault`; `airspeed/N/chip`, `airspeed/N/fault` (pressure);
-`log/N/chip`, `log/N/fault`; `monitor/battery`, `monitor/rotor/N`, `monitor/rotor_mean`. N counts from 1.
-"""
+"""The sensors that a vehicle carries: chips, each with its fault taps, at the places of `ironbird.vehicles.places`."""
 
 from __future__ import annotations
 
@@ -26,6 +20,8 @@ from ironbird.blocks.sensors.signal_fault import SignalFault
 from ironbird.blocks.sensors.speed_log import SpeedLog
 from ironbird.model.diagram import Diagram, Handle, Port
 from ironbird.model.signal import Number
+from ironbird.vehicles import places as at
+from ironbird.vehicles.templates.wiring import connect_ports
 
 IMU_SAMPLE_S = 0.004
 MAG_SAMPLE_S = 0.02
@@ -42,6 +38,13 @@ VIBRATION: dict[str, Number] = {  # assumed: a damped autopilot on a 450 mm fram
     "accel_vibration_noise": 0.3,
     "gyro_vibration": 0.01,
     "gyro_vibration_noise": 0.005,
+}
+
+BATTERY_MONITOR: dict[str, Number] = {
+    "voltage_noise": 0.02,
+    "current_noise": 0.2,
+    "voltage_resolution": 0.01,
+    "current_resolution": 0.1,
 }
 
 
@@ -61,15 +64,40 @@ class Products:
     vibration: Mapping[str, Number] = field(default_factory=lambda: dict(VIBRATION))
 
 
+@dataclass(frozen=True)
+class Suite:
+    """How many of each sensor, which products, and which estimator reads them."""
+
+    imus: int = 3
+    magnetometers: int = 2
+    gnss: int = 2
+    barometers: int = 1
+    estimator: str = "ekf"
+    rangefinders: int = 1
+    optical_flows: int = 1
+    airspeeds: int = 1
+    speed_logs: int = 0
+    products: Products = field(default_factory=Products)
+    noise: Mapping[str, Number] | None = None  # parameters of the estimator other than the usual ones
+
+
+KINDS = (
+    "accel", "gyro", "imu", "mag", "baro", "baro_altitude", "gnss_position", "gnss_velocity", "gnss", "range", "flow",
+    "airspeed", "log", "battery", "rotor",
+)  # fmt: skip
+
+
 @dataclass
 class _Wiring:
-    """The diagram and the parts that sensors are wired to."""
+    """The diagram, the parts that sensors are wired to, and the sensors found so far."""
 
     diagram: Diagram
     body: Handle
     parts: Mapping[str, Handle]
     battery: Handle | None
     mean_speed: Port | None
+    vibration: Mapping[str, Number]
+    found: dict[str, list[Handle]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
 
     def join(self, chip: Handle, **sources: Port | None) -> None:
         """Connect the named inputs of a chip; what there is no source for keeps its default."""
@@ -77,172 +105,142 @@ class _Wiring:
             if source is not None:
                 self.diagram.connect(source, chip[name])
 
-    def tap(self, path: str, port: Port, stamp: Port, sample_s: float) -> Handle:
+    def tap(self, kind: str, tap: at.Tap, port: Port, stamp: Port, sample_s: float) -> Handle:
         """A fault tap behind a chip's output."""
         signal = port.signal
         block = SignalFault(signal.size, signal.unit, signal.frame, sample_s=sample_s)
-        tap = self.diagram.add(path, block)
-        self.diagram.connect(port, tap.value_in)
-        self.diagram.connect(stamp, tap.stamp_in)
-        return tap
+        added = self.diagram.add(tap.path, block)
+        self.diagram.connect(port, added.value_in)
+        self.diagram.connect(stamp, added.stamp_in)
+        self.found[kind].append(added)
+        return added
 
 
 def add_sensors(
-    diagram: Diagram, body: Handle, parts: Mapping[str, Handle], *, rotors: Sequence[Handle] = (),
-    battery: Handle | None = None, imus: int = 3, magnetometers: int = 2, gnss: int = 2, barometers: int = 1,
-    rangefinders: int = 1, optical_flows: int = 1, airspeeds: int = 1, speed_logs: int = 0,
-    products: Products | None = None,
-) -> dict[str, list[Handle]]:  # fmt: skip
+    diagram: Diagram,
+    body: Handle,
+    parts: Mapping[str, Handle],
+    suite: Suite,
+    *,
+    rotors: Sequence[Handle] = (),
+    battery: Handle | None = None,
+) -> dict[str, list[Handle]]:
     """Add and wire all sensors; returns the taps (ports `value`, `stamp`) by kind, in order.
 
     Kinds: `accel`, `gyro`, `mag`, `baro` (pressure), `baro_altitude`, `gnss_position`, `gnss_velocity`, `range`,
     `flow`, `airspeed` (pressure), `log`; and, without taps, the blocks of `gnss` (accuracies, satellites, latitude),
     `imu`, `battery` and `rotor`. `parts` are those of `add_environment`; `rotors` are handles of motors.
     """
-    chosen = products or Products()
+    chosen = suite.products
     mean_speed = None
     if rotors:
-        mean = diagram.add("monitor/rotor_mean", MeanRotorSpeed(len(rotors)))
+        mean = diagram.add(at.ROTOR_MEAN.path, MeanRotorSpeed(len(rotors)))
         for motor in rotors:
             diagram.connect(motor.speed, mean.speeds)
         mean_speed = mean.speed
-    wiring = _Wiring(diagram, body, parts, battery, mean_speed)
-    found: dict[str, list[Handle]] = {
-        kind: [] for kind in (
-            "accel", "gyro", "imu", "mag", "baro", "baro_altitude", "gnss_position", "gnss_velocity", "gnss", "range",
-            "flow", "airspeed", "log", "battery", "rotor",
-        )
-    }  # fmt: skip
+    wiring = _Wiring(diagram, body, parts, battery, mean_speed, chosen.vibration)
     for adder, names, count in (
-        (_add_imu, chosen.imu, imus),
-        (_add_magnetometer, chosen.magnetometer, magnetometers),
-        (_add_barometer, chosen.barometer, barometers),
-        (_add_gnss, chosen.gnss, gnss),
-        (_add_rangefinder, chosen.rangefinder, rangefinders),
-        (_add_optical_flow, chosen.optical_flow, optical_flows),
-        (_add_airspeed, chosen.airspeed, airspeeds),
-        (_add_speed_log, chosen.speed_log, speed_logs),
+        (_add_imu, chosen.imu, suite.imus),
+        (_add_magnetometer, chosen.magnetometer, suite.magnetometers),
+        (_add_barometer, chosen.barometer, suite.barometers),
+        (_add_gnss, chosen.gnss, suite.gnss),
+        (_add_rangefinder, chosen.rangefinder, suite.rangefinders),
+        (_add_optical_flow, chosen.optical_flow, suite.optical_flows),
+        (_add_airspeed, chosen.airspeed, suite.airspeeds),
+        (_add_speed_log, chosen.speed_log, suite.speed_logs),
     ):
         for number in range(count):
-            adder(wiring, found, number + 1, names[number % len(names)], chosen)
+            adder(wiring, number + 1, names[number % len(names)])
+    found = wiring.found
     if battery is not None:
-        monitor = diagram.add(
-            "monitor/battery", BatteryMonitor(sample_s=BATTERY_SAMPLE_S), voltage_noise=0.02, current_noise=0.2,
-            voltage_resolution=0.01, current_resolution=0.1,
-        )  # fmt: skip
+        monitor = diagram.add(at.BATTERY_MONITOR.path, BatteryMonitor(sample_s=BATTERY_SAMPLE_S), **BATTERY_MONITOR)
         wiring.join(monitor, voltage_battery=battery.voltage, current_battery=battery.current)
         found["battery"].append(monitor)
     for number, motor in enumerate(rotors, start=1):
         # Telemetry counts in steps of 100 electrical turns a minute; 7 pole pairs.
-        sensor = diagram.add(f"monitor/rotor/{number}", RotorSpeed(sample_s=ROTOR_SAMPLE_S), resolution=1.5)
+        sensor = diagram.add(at.rotor_speed(number).path, RotorSpeed(sample_s=ROTOR_SAMPLE_S), resolution=1.5)
         wiring.join(sensor, speed_rotor=motor.speed)
         found["rotor"].append(sensor)
     return found
 
 
-def _add_imu(wiring: _Wiring, found: dict[str, list[Handle]], number: int, name: str, chosen: Products) -> None:
-    params = catalogue.imu_params(name) | dict(chosen.vibration)
-    chip = wiring.diagram.add(f"imu/{number}/chip", Imu(sample_s=IMU_SAMPLE_S), **params)
-    wiring.join(
-        chip, specific_force_B=wiring.body.specific_force_B, w_NB_B=wiring.body.w_NB_B,
-        angular_acceleration_B=wiring.body.angular_acceleration_B, rotor_speed=wiring.mean_speed,
-        air_temperature=wiring.parts["atmosphere"].temperature,
-    )  # fmt: skip
-    found["imu"].append(chip)
-    found["accel"].append(wiring.tap(f"imu/{number}/accel_fault", chip.accel_B, chip.stamp, IMU_SAMPLE_S))
-    found["gyro"].append(wiring.tap(f"imu/{number}/gyro_fault", chip.gyro_B, chip.stamp, IMU_SAMPLE_S))
+def _add_imu(wiring: _Wiring, number: int, name: str) -> None:
+    place, body = at.imu(number), wiring.body
+    params = catalogue.imu_params(name) | dict(wiring.vibration)
+    chip = wiring.diagram.add(place.chip.path, Imu(sample_s=IMU_SAMPLE_S), **params)
+    connect_ports(wiring.diagram, body, chip, "specific_force_B", "w_NB_B", "angular_acceleration_B")
+    wiring.join(chip, rotor_speed=wiring.mean_speed, air_temperature=wiring.parts["atmosphere"].temperature)
+    wiring.found["imu"].append(chip)
+    wiring.tap("accel", place.accel, chip.accel_B, chip.stamp, IMU_SAMPLE_S)
+    wiring.tap("gyro", place.gyro, chip.gyro_B, chip.stamp, IMU_SAMPLE_S)
 
 
-def _add_magnetometer(
-    wiring: _Wiring, found: dict[str, list[Handle]], number: int, name: str, chosen: Products
-) -> None:
-    chip = wiring.diagram.add(
-        f"mag/{number}/chip", Magnetometer(sample_s=MAG_SAMPLE_S), **catalogue.magnetometer_params(name)
-    )
+def _add_magnetometer(wiring: _Wiring, number: int, name: str) -> None:
+    place = at.magnetometer(number)
+    block = Magnetometer(sample_s=MAG_SAMPLE_S)
+    chip = wiring.diagram.add(place.chip.path, block, **catalogue.magnetometer_params(name))
     current = wiring.battery.current if wiring.battery is not None else None
     wiring.join(chip, field_N=wiring.parts["magnetic"].field_N, R_NB=wiring.body.R_NB, current=current)
-    found["mag"].append(wiring.tap(f"mag/{number}/fault", chip.field_B, chip.stamp, MAG_SAMPLE_S))
+    wiring.tap("mag", place.tap, chip.field_B, chip.stamp, MAG_SAMPLE_S)
 
 
-def _add_barometer(wiring: _Wiring, found: dict[str, list[Handle]], number: int, name: str, chosen: Products) -> None:
+def _add_barometer(wiring: _Wiring, number: int, name: str) -> None:
+    """A barometer; under water a depth gauge stands at its place, so that the same voters and faults fit."""
+    place, add = at.barometer(number), wiring.diagram.add
     if name in catalogue.DEPTH_GAUGES:
-        _add_depth_gauge(wiring, found, number, name)
-        return
-    chip = wiring.diagram.add(
-        f"baro/{number}/chip", Barometer(sample_s=BARO_SAMPLE_S), **catalogue.barometer_params(name)
-    )
-    air = wiring.parts["atmosphere"]
-    wiring.join(
-        chip, pressure_air=air.pressure, density=air.density, height=wiring.body.height,
-        v_air_B=wiring.parts["air"].v_air_B,
-    )  # fmt: skip
-    tap = wiring.tap(f"baro/{number}/fault", chip.pressure, chip.stamp, BARO_SAMPLE_S)
-    altitude = wiring.diagram.add(f"baro/{number}/altitude", PressureAltitude(sample_s=BARO_SAMPLE_S))
+        chip = add(place.chip.path, DepthGauge(sample_s=BARO_SAMPLE_S), **catalogue.depth_gauge_params(name))
+        wiring.join(chip, depth=wiring.body.depth)
+    else:
+        chip = add(place.chip.path, Barometer(sample_s=BARO_SAMPLE_S), **catalogue.barometer_params(name))
+        air, flow = wiring.parts["atmosphere"], wiring.parts["air"]
+        wiring.join(chip, pressure_air=air.pressure, density=air.density, height=wiring.body.height)
+        wiring.join(chip, v_air_B=flow.v_air_B)
+    tap = wiring.tap("baro", place.tap, chip.pressure, chip.stamp, BARO_SAMPLE_S)
+    to_height = WaterHeight if name in catalogue.DEPTH_GAUGES else PressureAltitude
+    altitude = add(place.altitude.path, to_height(sample_s=BARO_SAMPLE_S))
     wiring.join(altitude, pressure=tap.value, stamp_in=tap.stamp)
-    found["baro"].append(tap)
-    found["baro_altitude"].append(altitude)
+    wiring.found["baro_altitude"].append(altitude)
 
 
-def _add_depth_gauge(wiring: _Wiring, found: dict[str, list[Handle]], number: int, name: str) -> None:
-    """Under water it stands at the barometer's place, so that the same voters and faults fit."""
-    chip = wiring.diagram.add(
-        f"baro/{number}/chip", DepthGauge(sample_s=BARO_SAMPLE_S), **catalogue.depth_gauge_params(name)
-    )
-    wiring.join(chip, depth=wiring.body.depth)
-    tap = wiring.tap(f"baro/{number}/fault", chip.pressure, chip.stamp, BARO_SAMPLE_S)
-    height = wiring.diagram.add(f"baro/{number}/altitude", WaterHeight(sample_s=BARO_SAMPLE_S))
-    wiring.join(height, pressure=tap.value, stamp_in=tap.stamp)
-    found["baro"].append(tap)
-    found["baro_altitude"].append(height)
+def _add_gnss(wiring: _Wiring, number: int, name: str) -> None:
+    place, body, timing = at.gnss(number), wiring.body, catalogue.GNSS_TIMING[name]
+    samples = {key: int(timing[key]) for key in ("period_samples", "delay_samples")}
+    block = Gnss(sample_s=timing["sample_s"], **samples)
+    chip = wiring.diagram.add(place.chip.path, block, **catalogue.gnss_params(name))
+    connect_ports(wiring.diagram, body, chip, "p_NB_N", "v_NB_N", "R_NB", "w_NB_B")
+    wiring.join(chip, latitude_body=body.latitude, longitude_body=body.longitude, height_body=body.height)
+    wiring.found["gnss"].append(chip)
+    wiring.tap("gnss_position", place.position, chip.position_N, chip.stamp, block.period_s)
+    wiring.tap("gnss_velocity", place.velocity, chip.velocity_N, chip.stamp, block.period_s)
 
 
-def _add_gnss(wiring: _Wiring, found: dict[str, list[Handle]], number: int, name: str, chosen: Products) -> None:
-    params = catalogue.gnss_params(name)
-    timing = catalogue.GNSS_TIMING[name]
-    block = Gnss(
-        sample_s=timing["sample_s"], period_samples=int(timing["period_samples"]),
-        delay_samples=int(timing["delay_samples"]),
-    )  # fmt: skip
-    chip = wiring.diagram.add(f"gnss/{number}/chip", block, **params)
-    body = wiring.body
-    wiring.join(
-        chip, p_NB_N=body.p_NB_N, v_NB_N=body.v_NB_N, R_NB=body.R_NB, w_NB_B=body.w_NB_B, latitude_body=body.latitude,
-        longitude_body=body.longitude, height_body=body.height,
-    )  # fmt: skip
-    found["gnss"].append(chip)
-    for kind, port in (("position", chip.position_N), ("velocity", chip.velocity_N)):
-        tap = wiring.tap(f"gnss/{number}/{kind}_fault", port, chip.stamp, block.period_s)
-        found[f"gnss_{kind}"].append(tap)
-
-
-def _add_rangefinder(wiring: _Wiring, found: dict[str, list[Handle]], number: int, name: str, chosen: Products) -> None:
-    params = catalogue.rangefinder_params(name)
-    chip = wiring.diagram.add(f"range/{number}/chip", Rangefinder(sample_s=RANGE_SAMPLE_S), **params)
+def _add_rangefinder(wiring: _Wiring, number: int, name: str) -> None:
+    place = at.rangefinder(number)
+    block = Rangefinder(sample_s=RANGE_SAMPLE_S)
+    chip = wiring.diagram.add(place.chip.path, block, **catalogue.rangefinder_params(name))
     wiring.join(chip, height_above_ground=wiring.parts["terrain"].height_above_ground, R_NB=wiring.body.R_NB)
-    found["range"].append(wiring.tap(f"range/{number}/fault", chip.distance, chip.stamp, RANGE_SAMPLE_S))
+    wiring.tap("range", place.tap, chip.distance, chip.stamp, RANGE_SAMPLE_S)
 
 
-def _add_optical_flow(
-    wiring: _Wiring, found: dict[str, list[Handle]], number: int, name: str, chosen: Products
-) -> None:
-    params = catalogue.optical_flow_params(name)
-    chip = wiring.diagram.add(f"flow/{number}/chip", OpticalFlow(sample_s=FLOW_SAMPLE_S), **params)
-    wiring.join(
-        chip, v_NB_B=wiring.body.v_NB_B, w_NB_B=wiring.body.w_NB_B, R_NB=wiring.body.R_NB,
-        height_above_ground=wiring.parts["terrain"].height_above_ground,
-    )  # fmt: skip
-    found["flow"].append(wiring.tap(f"flow/{number}/fault", chip.flow, chip.stamp, FLOW_SAMPLE_S))
+def _add_optical_flow(wiring: _Wiring, number: int, name: str) -> None:
+    place = at.optical_flow(number)
+    block = OpticalFlow(sample_s=FLOW_SAMPLE_S)
+    chip = wiring.diagram.add(place.chip.path, block, **catalogue.optical_flow_params(name))
+    connect_ports(wiring.diagram, wiring.body, chip, "v_NB_B", "w_NB_B", "R_NB")
+    wiring.join(chip, height_above_ground=wiring.parts["terrain"].height_above_ground)
+    wiring.tap("flow", place.tap, chip.flow, chip.stamp, FLOW_SAMPLE_S)
 
 
-def _add_airspeed(wiring: _Wiring, found: dict[str, list[Handle]], number: int, name: str, chosen: Products) -> None:
-    params = catalogue.airspeed_params(name)
-    chip = wiring.diagram.add(f"airspeed/{number}/chip", Airspeed(sample_s=AIRSPEED_SAMPLE_S), **params)
+def _add_airspeed(wiring: _Wiring, number: int, name: str) -> None:
+    place = at.airspeed(number)
+    block = Airspeed(sample_s=AIRSPEED_SAMPLE_S)
+    chip = wiring.diagram.add(place.chip.path, block, **catalogue.airspeed_params(name))
     wiring.join(chip, v_air_B=wiring.parts["air"].v_air_B, density=wiring.parts["atmosphere"].density)
-    found["airspeed"].append(wiring.tap(f"airspeed/{number}/fault", chip.pressure, chip.stamp, AIRSPEED_SAMPLE_S))
+    wiring.tap("airspeed", place.tap, chip.pressure, chip.stamp, AIRSPEED_SAMPLE_S)
 
 
-def _add_speed_log(wiring: _Wiring, found: dict[str, list[Handle]], number: int, name: str, chosen: Products) -> None:
-    params = catalogue.speed_log_params(name)
-    chip = wiring.diagram.add(f"log/{number}/chip", SpeedLog(sample_s=LOG_SAMPLE_S), **params)
+def _add_speed_log(wiring: _Wiring, number: int, name: str) -> None:
+    place = at.speed_log(number)
+    chip = wiring.diagram.add(place.chip.path, SpeedLog(sample_s=LOG_SAMPLE_S), **catalogue.speed_log_params(name))
     wiring.join(chip, v_water_B=wiring.body.v_water_B)
-    found["log"].append(wiring.tap(f"log/{number}/fault", chip.velocity_B, chip.stamp, LOG_SAMPLE_S))
+    wiring.tap("log", place.tap, chip.velocity_B, chip.stamp, LOG_SAMPLE_S)

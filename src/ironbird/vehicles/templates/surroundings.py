@@ -14,24 +14,34 @@ from ironbird.blocks.environment.wind_gust import WindGust
 from ironbird.blocks.environment.wind_shear import WindShear
 from ironbird.blocks.environment.wind_steady import WindSteady
 from ironbird.model.diagram import Diagram, Handle
+from ironbird.model.signal import Number
+from ironbird.vehicles import places as at
 from ironbird.vehicles.spec import Environment, Home
 
 
+def home_params(home: Home) -> dict[str, Number]:
+    """Where the take-off point is, as the bodies on a flat earth take it."""
+    return {"home_latitude": home.latitude_rad, "home_longitude": home.longitude_rad, "home_height": home.height_m}
+
+
 def add_body(
-    diagram: Diagram, home: Home, environment: Environment, *, mass_kg: float, inertia_kgm2: list[list[float]],
+    diagram: Diagram,
+    home: Home,
+    environment: Environment,
+    *,
+    mass_kg: float,
+    inertia_kgm2: list[list[float]],
     height_above_home_m: float,
-) -> Handle:  # fmt: skip
+) -> Handle:
     """The rigid body, at rest at the take-off point, level, on the chosen earth."""
     if environment.earth == "wgs84":
         start = RigidBodyWgs84.initial(
             latitude=home.latitude_rad, longitude=home.longitude_rad, height=home.height_m + height_above_home_m
         )
         start["home_height"] = home.height_m  # type: ignore[assignment]
-        return diagram.add("body", RigidBodyWgs84(), mass=mass_kg, inertia=inertia_kgm2, **start)
-    return diagram.add(
-        "body", RigidBody(), mass=mass_kg, inertia=inertia_kgm2, p_0=[0.0, 0.0, -height_above_home_m],
-        home_latitude=home.latitude_rad, home_longitude=home.longitude_rad, home_height=home.height_m,
-    )  # fmt: skip
+        return diagram.add(at.BODY.path, RigidBodyWgs84(), mass=mass_kg, inertia=inertia_kgm2, **start)
+    place = {"p_0": [0.0, 0.0, -height_above_home_m], **home_params(home)}
+    return diagram.add(at.BODY.path, RigidBody(), mass=mass_kg, inertia=inertia_kgm2, **place)
 
 
 def add_environment(diagram: Diagram, body: Handle, home: Home, environment: Environment) -> dict[str, Handle]:
@@ -41,32 +51,32 @@ def add_environment(diagram: Diagram, body: Handle, home: Home, environment: Env
     if environment.gravity == "wgs84":
         # On the rotating earth the body needs gravity where it is; on the flat one a slow look-up does.
         sample = None if environment.earth == "wgs84" else slow
-        gravity = diagram.add("gravity", GravityWgs84(sample_s=sample))
+        gravity = diagram.add(at.GRAVITY.path, GravityWgs84(sample_s=sample))
         diagram.connect(body.latitude, gravity.latitude)
         diagram.connect(body.height, gravity.height)
     else:
-        gravity = diagram.add("gravity", GravityUniform(), acceleration=environment.gravity)
+        gravity = diagram.add(at.GRAVITY.path, GravityUniform(), acceleration=environment.gravity)
     diagram.connect(gravity.gravity_N, body.gravity_N)
     parts["gravity"] = gravity
 
-    atmosphere = parts["atmosphere"] = diagram.add("atmosphere", AtmosphereIsa(sample_s=slow))
+    atmosphere = parts["atmosphere"] = diagram.add(at.ATMOSPHERE.path, AtmosphereIsa(sample_s=slow))
     diagram.connect(body.height, atmosphere.height)
 
     field = local_field(home.latitude_rad, home.longitude_rad, home.height_m, home.year)
-    magnetic = parts["magnetic"] = diagram.add("magnetic", MagneticWmm(sample_s=slow), **field)
+    magnetic = parts["magnetic"] = diagram.add(at.MAGNETIC_FIELD.path, MagneticWmm(sample_s=slow), **field)
     diagram.connect(body.p_NB_N, magnetic.p_NB_N)
 
-    terrain = parts["terrain"] = diagram.add("terrain", Terrain(sample_s=environment.terrain_sample_s))
+    terrain = parts["terrain"] = diagram.add(at.TERRAIN.path, Terrain(sample_s=environment.terrain_sample_s))
     diagram.connect(body.p_NB_N, terrain.p_NB_N)
 
-    air = parts["air"] = diagram.add("air", AirData())
+    air = parts["air"] = diagram.add(at.AIR.path, AirData())
     diagram.connect(body.v_NB_B, air.v_NB_B)
     diagram.connect(body.R_NB, air.R_NB)
     winds = [
-        diagram.add("wind/steady", WindSteady()),
-        diagram.add("wind/shear", WindShear(sample_s=windy)),
-        diagram.add("wind/gust", WindGust(sample_s=windy)),
-        diagram.add("wind/turbulence", WindDryden(sample_s=windy)),
+        diagram.add(at.WIND_STEADY.path, WindSteady()),
+        diagram.add(at.WIND_SHEAR.path, WindShear(sample_s=windy)),
+        diagram.add(at.WIND_GUST.path, WindGust(sample_s=windy)),
+        diagram.add(at.WIND_TURBULENCE.path, WindDryden(sample_s=windy)),
     ]
     for wind in winds:
         diagram.connect(wind.wind_N, air.wind_N)

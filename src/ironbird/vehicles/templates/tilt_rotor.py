@@ -15,105 +15,103 @@ import casadi as ca
 import numpy as np
 from pydantic import Field
 
-from ironbird.blocks.actuators.command_latch import CommandLatch
 from ironbird.blocks.actuators.motor import Motor
 from ironbird.blocks.actuators.torque_servo import TorqueServo
 from ironbird.blocks.bodies.tilt_rotor_body import TiltRotorBody
-from ironbird.blocks.controllers.navigator import FLY, ROWS
 from ironbird.blocks.controllers.spiral_navigator import SpiralNavigator
 from ironbird.blocks.controllers.tilt_rotor_lqr import INPUTS, STATES, TiltRotorLqr
-from ironbird.blocks.forces.airframe_drag import AirframeDrag
-from ironbird.blocks.forces.load import ShiftedLoad
 from ironbird.blocks.forces.rotor import Rotor
-from ironbird.blocks.sensors.signal_fault import SignalFault
 from ironbird.errors import VehicleError
 from ironbird.model.block import View
-from ironbird.model.diagram import Diagram, Handle, Port
+from ironbird.model.diagram import Diagram, Handle
 from ironbird.model.signal import Number
 from ironbird.symbolic import quaternion
+from ironbird.vehicles import places as at
 from ironbird.vehicles.riccati import regulator, zero_order_hold
-from ironbird.vehicles.spec import NotNegative, Positive, Table, Vector3, VehicleSpec
-from ironbird.vehicles.templates.multicopter import AirframeTable
-from ironbird.vehicles.templates.reference_autopilot import Suite, add_senses
-from ironbird.vehicles.templates.rotorcraft import ContactTable, LimitTable, SensorTable, add_contact, add_crash
-from ironbird.vehicles.templates.surroundings import add_environment
+from ironbird.vehicles.spec import NotNegative, Positive, Vector3, VehicleSpec
+from ironbird.vehicles.tables import BlockTable, params_of
+from ironbird.vehicles.templates.mission import MISSION_ITEMS, mission_table
+from ironbird.vehicles.templates.reference_autopilot import add_senses
+from ironbird.vehicles.templates.rotorcraft import (
+    SPIN,
+    STATE,
+    AirframeTable,
+    ContactTable,
+    LimitTable,
+    Matrix3,
+    SensorTable,
+    add_airframe,
+    add_contact,
+    add_crash,
+    add_failsafes,
+)
+from ironbird.vehicles.templates.sensors import Suite
+from ironbird.vehicles.templates.surroundings import add_environment, home_params
+from ironbird.vehicles.templates.wiring import add_link, connect_ports
 
 CONTROL_SAMPLE_S = 0.012  # [ProVANT] Sec. 2
 LINK_SAMPLE_S = 0.002  # [ProVANT] Sec. 2.1: the largest message takes 1.2 ms; here a command takes this long
 NAVIGATOR_SAMPLE_S = 0.02
-ARM_TIME_S = 3.0  # the estimator settles before arming
-MISSION_ITEMS = 16
 HOVER_HEIGHT_M = 5.0
 DESIGN_GRAVITY_MPS2 = 9.81  # [ProVANT] Table 1
 SIDES = ("right", "left")  # rotor/1 and rotor/2
 DIGITS = 7  # of the gain: it must not depend on the linear algebra of the machine
 
-Matrix3 = Annotated[list[Vector3], Field(min_length=3, max_length=3)]
 
-
-class BodyTable(Table):
+class BodyTable(BlockTable):
     """The main body, without what tilts."""
 
-    mass_kg: Positive
     centre_B_m: Vector3
     inertia_kgm2: Matrix3
+    params = params_of(TiltRotorBody, "mass_kg centre_B_m inertia_kgm2")
 
 
-class ArmTable(Table):
+class ArmTable(BlockTable):
     """What tilts: motor, propeller and their mount; in the tilt frame, whose origin is on the joint's axis."""
 
     mass_kg: Positive
-    joint_B_m: Vector3
     cant_deg: Annotated[float, Field(gt=-80, lt=80)]
     centre_m: Vector3
     inertia_kgm2: Matrix3
     spin: Literal["ccw", "cw"]
+    rotor = params_of(Rotor, "joint_B_m=position")
 
 
-class JointTable(Table):
+class JointTable(BlockTable):
     """The two tilting joints and their actuators."""
 
-    range_rad: Positive
-    damping_Nms: NotNegative
-    stop_stiffness_Nmprad: NotNegative
-    stop_damping_Nms: NotNegative
-    max_torque_Nm: Positive
-    time_constant_s: Positive
+    damping_Nms: NotNegative  # of each joint
+    joint = params_of(TiltRotorBody, "range_rad=tilt_range>0 stop_stiffness_Nmprad stop_damping_Nms")
+    servo = params_of(TorqueServo, "max_torque_Nm time_constant_s")
 
 
-class MotorTable(Table):
+class MotorTable(BlockTable):
     """Motor with speed controller: speed over throttle s is `idle_speed_radps + slope_radps s`."""
 
-    slope_radps: Positive
-    idle_speed_radps: float
-    time_constant_s: Positive
+    params = params_of(Motor, "slope_radps>0 idle_speed_radps time_constant_s")
 
 
-class PropellerTable(Table):
+class PropellerTable(BlockTable):
     """Thrust and drag torque over the squared speed."""
 
-    thrust_coefficient_Ns2: Positive
-    torque_coefficient_Nms2: Positive
-    reference_density_kgpm3: Positive = 1.225
+    params = params_of(Rotor, "thrust_coefficient_Ns2>0 torque_coefficient_Nms2>0 reference_density_kgpm3?")
 
 
-class SpiralTable(Table):
+class SpiralTable(BlockTable):
     """Size of the spiral that a mission item of this kind flies."""
 
-    radius_m: Positive
-    turns: Positive
-    climb_m: float
+    params = params_of(SpiralNavigator, "radius_m=spiral_radius>0 turns=spiral_turns>0 climb_m=spiral_climb")
 
 
-class LqrTable(Table):
+class LqrTable(BlockTable):
     """Weights of the linear-quadratic design, and how the set-point moves."""
 
     state_weights: Annotated[list[NotNegative], Field(min_length=STATES, max_length=STATES)]
     input_weights: Annotated[list[Positive], Field(min_length=INPUTS, max_length=INPUTS)]
-    cruise_speed_mps: Positive
-    cruise_acceleration_mps2: Positive
-    landing_speed_mps: Positive
-    take_off_height_m: Annotated[float, Field(ge=0.5)]
+    path = params_of(
+        SpiralNavigator,
+        "cruise_speed_mps cruise_acceleration_mps2=acceleration landing_speed_mps take_off_height_m",
+    )
 
 
 class TiltRotorSpec(VehicleSpec):
@@ -157,15 +155,18 @@ def body_params(spec: TiltRotorSpec) -> dict[str, Number]:
     arms, blades = spec.arms(), spec.propeller
     arm = blades.torque_coefficient_Nms2 / blades.thrust_coefficient_Ns2  # [ProVANT] Table 1: k_tau / b
     return {
-        "mass": spec.body.mass_kg, "inertia": spec.body.inertia_kgm2, "centre": spec.body.centre_B_m,
-        "arm_mass": [a.mass_kg for a in arms], "arm_inertia_1": arms[0].inertia_kgm2,
-        "arm_inertia_2": arms[1].inertia_kgm2, "arm_centre": np.array([a.centre_m for a in arms]).T.tolist(),
-        "joint": np.array([a.joint_B_m for a in arms]).T.tolist(), "cant": [math.radians(a.cant_deg) for a in arms],
+        **spec.body.params,
+        **spec.joint.joint,
+        "joint_damping": [spec.joint.damping_Nms] * 2,
+        "arm_mass": [a.mass_kg for a in arms],
+        "arm_inertia_1": arms[0].inertia_kgm2,
+        "arm_inertia_2": arms[1].inertia_kgm2,
+        "arm_centre": np.array([a.centre_m for a in arms]).T.tolist(),
+        "joint": np.array([a.joint_B_m for a in arms]).T.tolist(),
+        "cant": [math.radians(a.cant_deg) for a in arms],
         # a rotor that turns clockwise pushes its arm the other way: along the thrust
         "drag_arm": [arm if a.spin == "cw" else -arm for a in arms],
-        "joint_damping": [spec.joint.damping_Nms] * 2, "tilt_range": spec.joint.range_rad,
-        "stop_stiffness": spec.joint.stop_stiffness_Nmprad, "stop_damping": spec.joint.stop_damping_Nms,
-    }  # fmt: skip
+    }
 
 
 def motion(params: dict[str, Number]) -> ca.Function:
@@ -178,17 +179,14 @@ def motion(params: dict[str, Number]) -> ca.Function:
     q = quaternion.from_euler(roll, pitch, yaw)
     nothing = ca.SX.zeros(3)
     state = View({"p": x[:3], "q": q, "a": x[6:8], "v": x[8:11], "w": x[11:14], "b": x[14:]}, "states")
-    given = {
-        "thrust_1": u[0], "thrust_2": u[1], "tilt_torque_1": u[2], "tilt_torque_2": u[3], "force_B": nothing,
-        "moment_B": nothing, "momentum_B": nothing, "gravity_N": ca.SX([0, 0, DESIGN_GRAVITY_MPS2]),
-    }  # fmt: skip
+    given = dict(zip(("thrust_1", "thrust_2", "tilt_torque_1", "tilt_torque_2"), ca.vertsplit(u), strict=True))
+    given |= {"force_B": nothing, "moment_B": nothing, "momentum_B": nothing}
+    given["gravity_N"] = ca.SX([0, 0, DESIGN_GRAVITY_MPS2])
     values = {name: ca.SX(ca.DM(value)) for name, value in params.items()}
     rates = TiltRotorBody().derivative(state, View(given, "inputs"), View(values, "parameters"))
     s, c = ca.sin(roll), ca.cos(roll)
-    to_rates = ca.vertcat(
-        ca.horzcat(1, s * ca.tan(pitch), c * ca.tan(pitch)), ca.horzcat(0, c, -s),
-        ca.horzcat(0, s / ca.cos(pitch), c / ca.cos(pitch)),
-    )  # fmt: skip
+    rows = [(1, s * ca.tan(pitch), c * ca.tan(pitch)), (0, c, -s), (0, s / ca.cos(pitch), c / ca.cos(pitch))]
+    to_rates = ca.vertcat(*(ca.horzcat(*row) for row in rows))
     dx = ca.vertcat(rates["p"], to_rates @ x[11:14], x[14:], rates["v"], rates["w"], rates["b"])
     results = [dx, ca.jacobian(dx, x), ca.jacobian(dx, u), quaternion.rotation_matrix(q), to_rates]
     return ca.Function("motion", [x, u], [ca.densify(result) for result in results])
@@ -255,11 +253,9 @@ def build(spec: TiltRotorSpec, control_kind: str = "truth") -> Diagram:
     home = spec.home
     if spec.environment.earth != "flat":
         raise VehicleError("a tilt-rotor flies over a flat earth only: set environment.earth to 'flat'")
-    lowest = max(point[2] for point in spec.contact.points_B_m)
-    body = diagram.add(
-        "body", TiltRotorBody(), p_0=[0.0, 0.0, -lowest], home_latitude=home.latitude_rad,
-        home_longitude=home.longitude_rad, home_height=home.height_m, **body_params(spec),
-    )  # fmt: skip
+    lowest = spec.contact.lowest_m()
+    start = {"p_0": [0.0, 0.0, -lowest], **home_params(home)}
+    body = diagram.add(at.BODY.path, TiltRotorBody(), **start, **body_params(spec))
     parts = add_environment(diagram, body, home, spec.environment)
     navigator = _add_navigator(diagram, spec, lowest)
     control = _add_control(diagram, spec, body, navigator)
@@ -267,46 +263,30 @@ def build(spec: TiltRotorSpec, control_kind: str = "truth") -> Diagram:
         _add_rotor(diagram, spec, number, arm, body, parts, control) for number, arm in enumerate(spec.arms(), start=1)
     ]
     for number, side in enumerate(SIDES, start=1):
-        servo = diagram.add(
-            f"tilt/{side}/servo", TorqueServo(), max_torque=spec.joint.max_torque_Nm,
-            time_constant=spec.joint.time_constant_s,
-        )  # fmt: skip
-        diagram.connect(_add_link(diagram, f"tilt/{side}", control[f"torque_{number}"]), servo.command)
+        place = at.tilt(side)
+        servo = diagram.add(place.servo.path, TorqueServo(), **spec.joint.servo)
+        diagram.connect(add_link(diagram, place, control[f"torque_{number}"], LINK_SAMPLE_S), servo.command)
         diagram.connect(servo.torque, body[f"tilt_torque_{number}"])
     seen = body
     if control_kind == "reference":
-        senses = add_senses(
-            diagram, body, parts, home, Suite(**spec.sensors.model_dump()), rotors=motors, battery=None,
-            capacity=0.0, cells=0.0, start_height_m=lowest,
-        )  # fmt: skip
+        suite = Suite(**spec.sensors.model_dump())
+        senses = add_senses(diagram, body, parts, home, suite, rotors=motors, battery=None, start_height_m=lowest)
         seen = senses.estimator
-        for port in ("healthy", "gnss_age"):
-            if port in seen:
-                diagram.connect(seen[port], navigator[port])
-        if "zero_velocity" in seen:
-            diagram.connect(navigator.disarmed, seen.zero_velocity)
-        diagram.set("navigator.arm_time", ARM_TIME_S)
-    for port in ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B"):
-        diagram.connect(seen[port], control[port])
-        if port in navigator:
-            diagram.connect(seen[port], navigator[port])
-    _add_airframe(diagram, spec, body, parts)
+        add_failsafes(diagram, seen, navigator)
+    connect_ports(diagram, seen, control, *STATE)
+    connect_ports(diagram, seen, navigator, *(port for port in STATE if port in navigator))
+    add_airframe(diagram, spec.airframe, spec.mass_kg(), body, parts)
     contact = add_contact(diagram, spec.contact, body, parts["terrain"])
     add_crash(diagram, spec.limits, body, contact)
     return diagram
 
 
 def _add_navigator(diagram: Diagram, spec: TiltRotorSpec, lowest: float) -> Handle:
-    table = np.zeros((ROWS, MISSION_ITEMS))  # without a mission the vehicle hovers
-    table[:, 0] = [0.0, 0.0, -HOVER_HEIGHT_M, 0.0, 1e9, FLY]
-    control, spiral = spec.control, spec.spiral
-    return diagram.add(
-        "navigator", SpiralNavigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S), count=1, table=table.tolist(),
-        cruise_speed=control.cruise_speed_mps, acceleration=control.cruise_acceleration_mps2,
-        landing_speed=control.landing_speed_mps, take_off_height=control.take_off_height_m,
-        point_0=[0.0, 0.0, -lowest], spiral_radius=spiral.radius_m, spiral_turns=spiral.turns,
-        spiral_climb=spiral.climb_m,
-    )  # fmt: skip
+    """Without a mission the vehicle hovers."""
+    block = SpiralNavigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S)
+    mission: dict[str, Number] = {"count": 1, "table": mission_table([0.0, 0.0, -HOVER_HEIGHT_M, 0.0, 1e9])}
+    path = {**spec.control.path, **spec.spiral.params}
+    return diagram.add(at.NAVIGATOR.path, block, **mission, point_0=[0.0, 0.0, -lowest], **path)
 
 
 def _add_control(diagram: Diagram, spec: TiltRotorSpec, body: Handle, navigator: Handle) -> Handle:
@@ -314,61 +294,38 @@ def _add_control(diagram: Diagram, spec: TiltRotorSpec, body: Handle, navigator:
     motor, blades = spec.motor, spec.propeller
     top = motor.slope_radps + motor.idle_speed_radps
     control = diagram.add(
-        "control", TiltRotorLqr(sample_s=CONTROL_SAMPLE_S), gain=plan.gain.tolist(), trim_input=plan.inputs.tolist(),
-        trim_angle=plan.angles.tolist(), max_thrust=blades.thrust_coefficient_Ns2 * top * top,
-        max_torque=spec.joint.max_torque_Nm, thrust_coefficient=blades.thrust_coefficient_Ns2,
-        motor_slope=motor.slope_radps, motor_idle=motor.idle_speed_radps,
-    )  # fmt: skip
-    for port in ("position_set", "velocity_set", "yaw_set", "armed", "grounded"):
-        diagram.connect(navigator[port], control[port])
-    for port in ("tilt", "tilt_rate"):
-        diagram.connect(body[port], control[port])
+        at.CONTROL.path,
+        TiltRotorLqr(sample_s=CONTROL_SAMPLE_S),
+        gain=plan.gain.tolist(),
+        trim_input=plan.inputs.tolist(),
+        trim_angle=plan.angles.tolist(),
+        max_thrust=blades.thrust_coefficient_Ns2 * top * top,
+        max_torque=spec.joint.max_torque_Nm,
+        thrust_coefficient=blades.thrust_coefficient_Ns2,
+        motor_slope=motor.slope_radps,
+        motor_idle=motor.idle_speed_radps,
+    )
+    connect_ports(diagram, navigator, control, "position_set", "velocity_set", "yaw_set", "armed", "grounded")
+    connect_ports(diagram, body, control, "tilt", "tilt_rate")
     return control
 
 
-def _add_link(diagram: Diagram, place: str, command: Port) -> Port:
-    """The link between control system and actuator: its delay, and a tap for its faults."""
-    latch = diagram.add(f"{place}/command", CommandLatch(sample_s=LINK_SAMPLE_S))
-    link = diagram.add(f"{place}/command_fault", SignalFault(1, "1", sample_s=LINK_SAMPLE_S))
-    diagram.connect(command, latch.command)
-    diagram.connect(latch.value, link.value_in)
-    diagram.connect(latch.stamp, link.stamp_in)
-    return link.value
-
-
 def _add_rotor(
-    diagram: Diagram, spec: TiltRotorSpec, number: int, arm: ArmTable, body: Handle, parts: dict[str, Handle],
+    diagram: Diagram,
+    spec: TiltRotorSpec,
+    number: int,
+    arm: ArmTable,
+    body: Handle,
+    parts: dict[str, Handle],
     control: Handle,
-) -> Handle:  # fmt: skip
-    table, blades = spec.motor, spec.propeller
-    motor = diagram.add(
-        f"rotor/{number}/motor", Motor(), slope=table.slope_radps, idle_speed=table.idle_speed_radps,
-        time_constant=table.time_constant_s,
-    )  # fmt: skip
+) -> Handle:
+    place = at.rotor(number)
+    motor = diagram.add(place.motor.path, Motor(), **spec.motor.params)
     # The body turns the thrust with the joint and knows its drag torque: only its size is taken from the propeller
-    propeller = diagram.add(
-        f"rotor/{number}/propeller", Rotor(), position=arm.joint_B_m, spin=1.0 if arm.spin == "ccw" else -1.0,
-        thrust_coefficient=blades.thrust_coefficient_Ns2, torque_coefficient=blades.torque_coefficient_Nms2,
-        inertia=0.0, reference_density=blades.reference_density_kgpm3,
-    )  # fmt: skip
-    diagram.connect(_add_link(diagram, f"rotor/{number}", control[f"throttle_{number}"]), motor.throttle)
+    given = {"spin": SPIN[arm.spin], "inertia": 0.0, **arm.rotor, **spec.propeller.params}
+    propeller = diagram.add(place.propeller.path, Rotor(), **given)
+    diagram.connect(add_link(diagram, place, control[f"throttle_{number}"], LINK_SAMPLE_S), motor.throttle)
     diagram.connect(motor.speed, propeller.speed)
     diagram.connect(parts["atmosphere"].density, propeller.density)
     diagram.connect(propeller.thrust, body[f"thrust_{number}"])
     return motor
-
-
-def _add_airframe(diagram: Diagram, spec: TiltRotorSpec, body: Handle, parts: dict[str, Handle]) -> None:
-    airframe = diagram.add(
-        "airframe", AirframeDrag(), drag=spec.airframe.drag_Ns2pm2, damping=spec.airframe.damping_Nms2prad2,
-        centre=spec.airframe.centre_B_m,
-    )  # fmt: skip
-    diagram.connect(parts["air"].v_air_B, airframe.v_air_B)
-    diagram.connect(body.w_NB_B, airframe.w_NB_B)
-    diagram.connect(parts["atmosphere"].density, airframe.density)
-    diagram.connect(airframe.force_B, body.force_B)
-    load = diagram.add("load", ShiftedLoad(), mass=spec.mass_kg())
-    diagram.connect(body.R_NB, load.R_NB)
-    diagram.connect(parts["gravity"].gravity_N, load.gravity_N)
-    for part in (airframe, load):
-        diagram.connect(part.moment_B, body.moment_B)

@@ -17,7 +17,7 @@ from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.vehicles.spec import Environment, Home
-from ironbird.vehicles.templates.sensors import Products, add_sensors
+from ironbird.vehicles.templates.sensors import Products, Suite, add_sensors
 from ironbird.vehicles.templates.surroundings import add_body, add_environment
 
 HOME = Home()
@@ -43,7 +43,8 @@ def vehicle(**choices: object) -> tuple[Diagram, dict[str, list[Handle]]]:
         motor = diagram.add(f"rotor/{i}/motor", Motor(), slope=600.0, idle_speed=0.0, time_constant=0.02)
         diagram.export(motor.throttle, f"throttle_{i}")
         motors.append(motor)
-    return diagram, add_sensors(diagram, body, parts, rotors=motors, battery=battery, **choices)  # type: ignore[arg-type]
+    suite = Suite(**choices)  # type: ignore[arg-type]
+    return diagram, add_sensors(diagram, body, parts, suite, rotors=motors, battery=battery)
 
 
 @functools.cache

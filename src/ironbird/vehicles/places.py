@@ -1,0 +1,353 @@
+"""Where the parts of a vehicle are: the paths of blocks, signals and parameters that all vehicles share.
+
+    from ironbird.vehicles import places as at
+
+    log[at.BODY.position]              # body.p_NB_N
+    log[at.imu(1).gyro.value]          # imu/1/gyro_fault.value: behind the tap for faults, as the autopilot sees it
+    at.each(at.gnss, log.signals)      # all receivers that a log or model has
+    at.rotor(2).motor("health")        # rotor/2/motor.health
+
+A part is its block's `path`; calling it with a name gives the path of any of its signals and parameters. Numbers count
+from 1. Templates (`ironbird.vehicles.templates`) build vehicles with these paths; faults name them as patterns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+
+@dataclass(frozen=True)
+class Part:
+    """A block of a vehicle by its path."""
+
+    path: str
+
+    def __call__(self, name: str) -> str:
+        """The path of a signal or parameter of this block."""
+        return f"{self.path}.{name}"
+
+
+class Named:
+    """A signal or parameter of a part; read from the part it is a path."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, part: Part, owner: type[Part]) -> str:
+        return part(self.name)
+
+
+# ---------------------------------------------------------------------- body, surroundings, control system
+
+
+class Motion(Part):
+    """A state of motion: the true one of the body, or what the estimator believes."""
+
+    position = Named("p_NB_N")  # m from home: north, east, down
+    velocity = Named("v_NB_N")  # m/s over ground: north, east, down
+    attitude = Named("R_NB")  # rotation matrix, body to navigation frame
+    euler = Named("euler")  # rad: roll, pitch, yaw
+    rates = Named("w_NB_B")  # rad/s about the body's axes
+
+
+class Body(Motion):
+    """The rigid body."""
+
+    velocity_body = Named("v_NB_B")  # m/s over ground in body axes
+    quaternion = Named("q_NB")  # w x y z
+    specific_force = Named("specific_force_B")  # m/s^2: what an ideal accelerometer reads
+    mass = Named("mass")  # kg, a parameter
+    attitude_0 = Named("q_0")  # initial quaternion, a parameter
+    velocity_0 = Named("v_0")  # initial velocity in body axes, m/s, a parameter
+
+
+class Estimator(Motion):
+    """The state estimator of the reference autopilot."""
+
+    healthy = Named("healthy")
+    aligned = Named("aligned")
+    rejected = Named("rejected")  # measurements that its gates refuse
+    position_deviation = Named("std_position")  # m, as it believes
+
+
+class Navigator(Part):
+    """Missions, modes and set-points; which of these a vehicle has depends on its kind."""
+
+    mode = Named("mode")
+    item = Named("item")  # number of the mission item, from 0
+    position_set = Named("position_set")  # m from home
+    velocity_set = Named("velocity_set")  # m/s
+    armed = Named("armed")
+    disarmed = Named("disarmed")
+    failsafe = Named("failsafe")
+    done = Named("done")  # the mission is completed
+    landed = Named("landed")  # before the end of the mission
+    table = Named("table")  # the mission, one item per column, a parameter
+    count = Named("count")  # of mission items, a parameter
+    cruise_speed = Named("cruise_speed")  # m/s, a parameter
+    arm_time = Named("arm_time")  # s, a parameter
+    take_off_height = Named("take_off_height")  # m, a parameter
+
+
+class Air(Part):
+    """Motion through the air."""
+
+    airspeed = Named("airspeed")  # m/s
+    velocity = Named("v_air_B")  # m/s in body axes
+    wind = Named("wind_sum_N")  # m/s, all parts of the wind together: north, east, down
+
+
+class BatteryMonitor(Part):
+    """What is measured of the battery."""
+
+    voltage = Named("voltage")  # V
+    current = Named("current")  # A
+
+
+class Battery(BatteryMonitor):
+    """The battery itself."""
+
+    remaining = Named("remaining")  # share of the charge
+    capacity = Named("capacity")  # A s, a parameter
+
+
+class Terrain(Part):
+    """The ground below the vehicle."""
+
+    height_above_ground = Named("height_above_ground")  # m
+    base = Named("base_z")  # m below home, a parameter
+
+
+class Current(Part):
+    """The current of the water."""
+
+    velocity = Named("current_N")  # m/s: north, east, down
+    speed = Named("speed")  # m/s, a parameter
+    direction = Named("direction")  # rad, where it flows to, a parameter
+
+
+class WindSteady(Part):
+    """The steady part of the wind."""
+
+    velocity = Named("velocity_N")  # m/s: where it blows to, north, east, down; a parameter
+
+
+class WindTurbulence(Part):
+    """The turbulent part of the wind."""
+
+    wind_20ft = Named("wind_20ft")  # m/s at a height of 20 feet: the strength, a parameter
+
+
+BODY = Body("body")
+GRAVITY = Part("gravity")
+ATMOSPHERE = Part("atmosphere")
+MAGNETIC_FIELD = Part("magnetic")
+TERRAIN = Terrain("terrain")
+AIR = Air("air")
+WIND_STEADY = WindSteady("wind/steady")
+WIND_SHEAR = Part("wind/shear")
+WIND_GUST = Part("wind/gust")
+WIND_TURBULENCE = WindTurbulence("wind/turbulence")
+CURRENT = Current("current")
+WAVES = Part("waves")
+AIRFRAME = Part("airframe")
+LOAD = Part("load")
+CONTACT = Part("contact")
+CRASH = Part("crash")
+TRAILER = Motion("trailer/body")
+HITCH = Part("trailer/hitch")
+BATTERY = Battery("battery")
+BATTERY_MONITOR = BatteryMonitor("monitor/battery")
+NAVIGATOR = Navigator("navigator")
+CONTROL = Part("control")
+WING_CONTROL = Part("wing_control")
+WING = Part("wing")
+SURFACE_MIXER = Part("surface/mixer")
+ESTIMATOR = Estimator("estimator")
+IMU_VOTER = Part("vote/imu")
+MAGNETOMETER_VOTER = Part("vote/mag")
+BAROMETER_VOTER = Part("vote/baro")
+GNSS_VOTER = Part("vote/gnss")
+AIRSPEED_VOTER = Part("vote/airspeed")
+BATTERY_GAUGE = Part("vote/battery")
+ROTOR_MEAN = Part("monitor/rotor_mean")
+
+
+# ---------------------------------------------------------------------- sensors
+
+
+class Tap(Part):
+    """A signal on its way to the autopilot or an actuator, where faults change it."""
+
+    value = Named("value")
+    stamp = Named("stamp")  # s: when the newest sample was taken
+
+
+_P = TypeVar("_P", bound=Part)
+
+
+class Inside(Generic[_P]):
+    """A block below a place; read from the place it is a part."""
+
+    def __init__(self, kind: type[_P], name: str) -> None:
+        self.kind = kind
+        self.name = name
+
+    def __get__(self, place: Place, owner: type[Place]) -> _P:
+        return self.kind(f"{place.place}/{self.name}")
+
+
+@dataclass(frozen=True)
+class Place:
+    """One of several equal groups of blocks: `imu/2`, `rotor/1`."""
+
+    place: str
+
+
+class Chip(Place):
+    """A sensor of any kind."""
+
+    chip = Inside(Part, "chip")  # the sensor itself, before its taps
+
+
+class Sensor(Chip):
+    """A sensor with one signal."""
+
+    tap = Inside(Tap, "fault")
+
+
+class Imu(Chip):
+    """An inertial measurement unit."""
+
+    accel = Inside(Tap, "accel_fault")  # m/s^2, specific force in body axes
+    gyro = Inside(Tap, "gyro_fault")  # rad/s in body axes
+
+
+class Barometer(Sensor):
+    """A barometer, or a depth gauge at its place; its tap has the pressure, Pa."""
+
+    altitude = Inside(Tap, "altitude")  # m: pressure altitude, or height above the water's surface
+    height = Inside(Part, "height")  # m above the start: signals `baro_height` and `stamp`
+
+
+class Gnss(Chip):
+    """A satellite receiver, or what stands at its place: a map, an acoustic fix."""
+
+    position = Inside(Tap, "position_fault")  # m from home: north, east, down
+    velocity = Inside(Tap, "velocity_fault")  # m/s over ground: north, east, down
+
+
+class Airspeed(Sensor):
+    """A pitot tube; its tap has the differential pressure, Pa."""
+
+    speed = Inside(Part, "speed")  # m/s: the airspeed that a fixed wing's control makes of it
+
+
+def imu(number: int) -> Imu:
+    """An inertial measurement unit."""
+    return Imu(f"imu/{number}")
+
+
+def magnetometer(number: int) -> Sensor:
+    """A magnetometer; field in body axes, T."""
+    return Sensor(f"mag/{number}")
+
+
+def barometer(number: int) -> Barometer:
+    """A barometer, or a depth gauge."""
+    return Barometer(f"baro/{number}")
+
+
+def gnss(number: int) -> Gnss:
+    """A satellite receiver."""
+    return Gnss(f"gnss/{number}")
+
+
+def rangefinder(number: int) -> Sensor:
+    """A rangefinder that looks down; distance, m."""
+    return Sensor(f"range/{number}")
+
+
+def optical_flow(number: int) -> Sensor:
+    """A camera that looks down; flow, rad/s."""
+    return Sensor(f"flow/{number}")
+
+
+def airspeed(number: int) -> Airspeed:
+    """A pitot tube."""
+    return Airspeed(f"airspeed/{number}")
+
+
+def speed_log(number: int) -> Sensor:
+    """A log: velocity through the water in body axes, m/s."""
+    return Sensor(f"log/{number}")
+
+
+def rotor_speed(number: int) -> Part:
+    """The measured speed of a rotor."""
+    return Part(f"monitor/rotor/{number}")
+
+
+# ---------------------------------------------------------------------- actuators
+
+
+class Actuator(Place):
+    """An actuator by its place, which is also the name of its input under external control."""
+
+    latch = Inside(Part, "command")  # holds an order for one period; its input `command` is what the control orders
+    command = Inside(Tap, "command_fault")  # the order on its way to the actuator
+    motor = Inside(Part, "motor")  # motor, engine or thruster of a rotor
+    propeller = Inside(Part, "propeller")  # of a rotor
+    servo = Inside(Part, "servo")  # of a surface, a steering, a tilting joint
+    panel = Inside(Part, "panel")  # the lifting surface that a control surface is part of
+    fin = Inside(Part, "fin")  # of an underwater vehicle
+    drive = Inside(Part, "drive")  # of a wheel
+    tyre = Inside(Part, "tyre")  # of a wheel
+
+
+def actuator(place: str) -> Actuator:
+    """An actuator by its place: `rotor/1`, `surface/aileron`, `steering`."""
+    return Actuator(place)
+
+
+def rotor(number: int) -> Actuator:
+    """A rotor, propeller or thruster."""
+    return Actuator(f"rotor/{number}")
+
+
+def surface(name: str) -> Actuator:
+    """A control surface, or another part that a servo moves: `aileron`, `tail`."""
+    return Actuator(f"surface/{name}")
+
+
+def wheel(name: int | str) -> Actuator:
+    """A wheel: 1 front left, 2 front right, 3 rear left, 4 rear right; of a rover `left` and `right`."""
+    return Actuator(f"wheel/{name}")
+
+
+def tilt(side: str) -> Actuator:
+    """A tilting joint, `right` or `left`."""
+    return Actuator(f"tilt/{side}")
+
+
+STEERING = Actuator("steering")
+DRIVE = Actuator("drive")
+BRAKE = Actuator("brake")
+LAUNCHER = Actuator("launcher")
+
+
+# ---------------------------------------------------------------------- how many there are
+
+_L = TypeVar("_L", bound=Place)
+
+
+def each(kind: Callable[[int], _L], paths: Iterable[str]) -> list[_L]:
+    """All instances of a kind that are among the paths of a diagram, a model or a log, by number.
+
+    `each(imu, log.signals)`, `each(rotor, diagram.blocks)`.
+    """
+    before = kind(0).place.removesuffix("0")
+    found = {path.removeprefix(before).partition("/")[0] for path in paths if path.startswith(before)}
+    return [kind(number) for number in sorted(int(text) for text in found if text.isdecimal())]

@@ -1,0 +1,42 @@
+"""How parts are joined in every kind of vehicle: links to actuators, ports of equal names, forces on a body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ironbird.blocks.actuators.command_latch import CommandLatch
+from ironbird.blocks.sensors.signal_fault import SignalFault
+from ironbird.model.diagram import Diagram, Handle, Port
+from ironbird.vehicles.places import Actuator
+
+
+def add_link(diagram: Diagram, actuator: Actuator, command: Port, sample_s: float) -> Port:
+    """The link between control system and actuator: one period, and a tap for its faults; returns what arrives."""
+    latch = diagram.add(actuator.latch.path, CommandLatch(sample_s=sample_s))
+    link = diagram.add(actuator.command.path, SignalFault(1, "1", sample_s=sample_s))
+    diagram.connect(command, latch.command)
+    diagram.connect(latch.value, link.value_in)
+    diagram.connect(latch.stamp, link.stamp_in)
+    return link.value
+
+
+def connect_ports(diagram: Diagram, source: Handle, target: Handle, *names: str) -> None:
+    """Connect outputs to inputs of the same names."""
+    for name in names:
+        diagram.connect(source[name], target[name])
+
+
+def connect_seen(diagram: Diagram, seen: Mapping[str, Port], *readers: Handle) -> None:
+    """Connect what is seen to every input of that name."""
+    for reader in readers:
+        for name, port in seen.items():
+            if name in reader:
+                diagram.connect(port, reader[name])
+
+
+def add_air_force(diagram: Diagram, part: Handle, body: Handle, parts: Mapping[str, Handle]) -> None:
+    """Lead the air to a part, and its force and moment to the body."""
+    diagram.connect(parts["air"].v_air_B, part.v_air_B)
+    diagram.connect(body.w_NB_B, part.w_NB_B)
+    diagram.connect(parts["atmosphere"].density, part.density)
+    connect_ports(diagram, part, body, "force_B", "moment_B")
