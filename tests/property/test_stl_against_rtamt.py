@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ironbird.requirements.formula import parse_formula
+from ironbird.conditions.formula import parse_formula
+from ironbird.conditions.names import Names
 from ironbird.requirements.robustness import robustness, robustness_over_time
 from ironbird.requirements.trace import Trace
 
@@ -106,7 +107,7 @@ def test_margins_are_those_of_rtamt(formula: Pair, seed: int, rows: int) -> None
     for lane in range(3):  # what stands behind the end of a flight must not matter
         x[lane, valid[lane] :] = random.choice([math.nan, math.inf, -math.inf, 1e9])
     trace = Trace(np.arange(rows) * STEP_S, {"part.x": x, "part/2/motor.y[1]": y, "mode": mode}, valid)
-    parsed = parse_formula(formula[0], units=UNITS, words=WORDS)
+    parsed = parse_formula(formula[0], Names(UNITS, words=WORDS))
 
     margins = robustness_over_time(parsed, trace)
 

@@ -8,11 +8,9 @@ import hashlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from ironbird.analysis.trim import LinearModel, OperatingPoint, linearize, trim
 from ironbird.compiler import model_cache, native
 from ironbird.compiler.flatten import Flat, flatten
 from ironbird.compiler.generate import METHODS, Source, generate
@@ -23,9 +21,9 @@ from ironbird.model.signal import Number, Signal
 LANES = 8  # lanes per block of the wide kernel: one AVX-512 register, two of AVX2, four of NEON
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CompiledModel:
-    """A diagram turned into native code. Holds no value that changes during a run."""
+    """A diagram turned into native code. Holds no value that changes during a run; equal to itself alone."""
 
     flat: Flat
     method: str
@@ -64,16 +62,6 @@ class CompiledModel:
         """Compile both widths now, side by side."""
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda width: native.build(self.source.text, width, self.target or None), (1, LANES)))
-
-    # ------------------------------------------------------------------ analysis
-
-    def linearize(self, at: OperatingPoint | None = None, **choices: Any) -> LinearModel:
-        """Linear model of the continuous part; see `ironbird.analysis.trim.linearize`."""
-        return linearize(self, at, **choices)
-
-    def trim(self, **choices: Any) -> OperatingPoint:
-        """A point at which the continuous states stand still; see `ironbird.analysis.trim.trim`."""
-        return trim(self, **choices)
 
     # ------------------------------------------------------------------ names
 
@@ -114,11 +102,8 @@ class CompiledModel:
             return list(self.flat.log.signals)
         found: list[str] = []
         for pattern in patterns:
-            hits = [
-                path for path in self.flat.log.signals
-                if path == pattern or path.startswith(pattern + ".")
-                or (pattern.endswith("*") and path.startswith(pattern[:-1]))
-            ]  # fmt: skip
+            begin = pattern[:-1] if pattern.endswith("*") else pattern + "."
+            hits = [path for path in self.flat.log.signals if path == pattern or path.startswith(begin)]
             if not hits:
                 raise UnknownNameError("signal", pattern, self.flat.log.signals)
             found += hits

@@ -72,9 +72,7 @@ class Emitter:
         """A C function that computes the stores' nodes and writes them at its end."""
         return f"{head} {{\n{self.body(stores, use_pre=use_pre, use_tick=use_tick)}}}\n"
 
-    def body(
-        self, stores: list[Store], *, use_pre: bool, use_tick: bool, draws: dict[int, Draw] | None = None
-    ) -> str:  # fmt: skip
+    def body(self, stores: list[Store], *, use_pre: bool, use_tick: bool, draws: dict[int, Draw] | None = None) -> str:
         """The statements of a function; noise in `draws` is drawn where it is used, not read."""
         return _Body(self, stores, self.kept(use_pre=use_pre, use_tick=use_tick), draws or {}).text()
 
@@ -264,8 +262,10 @@ class _Body:
                 by_arg.setdefault(node.args[0], {})[node.op] = number
         return {
             number: (found["sin"], found["cos"])
-            for found in by_arg.values() if len(found) == 2 for number in found.values()
-        }  # fmt: skip
+            for found in by_arg.values()
+            if len(found) == 2
+            for number in found.values()
+        }
 
     def _statement(self, number: int, indent: str) -> None:
         node = self.graph.nodes[number]

@@ -133,21 +133,28 @@ def flatten(diagram: Diagram, step_s: float) -> Flat:
     continuous = [path for path, block in diagram.blocks.items() if not block.is_sampled]
     eqs = assembly.equations
     return Flat(
-        diagram=diagram, step_s=step_s, x=x, xd=xd, held=held, u=u, p=p, noise=noise, log=log,
-        rates=function("rates", (
-            assembly.resolve(eqs[b], eqs[b].rates[n]) for b in continuous for n in eqs[b].x
-        )),
-        project=function("project", (
-            eqs[b].projected.get(n, eqs[b].x[n]) for b in continuous for n in eqs[b].x
-        )),
+        diagram=diagram,
+        step_s=step_s,
+        x=x,
+        xd=xd,
+        held=held,
+        u=u,
+        p=p,
+        noise=noise,
+        log=log,
+        rates=function("rates", (assembly.resolve(eqs[b], eqs[b].rates[n]) for b in continuous for n in eqs[b].x)),
+        project=function("project", (eqs[b].projected.get(n, eqs[b].x[n]) for b in continuous for n in eqs[b].x)),
         outputs=function("outputs", (assembly.source_value(path) for path in log.signals)),
         stops=function("stops", (assembly.source_value(path) for path in diagram.stops.values())),
         stop_names=list(diagram.stops),
         groups=[_sample_group(assembly, group, xd, held, function) for group in schedule(diagram, step_s)],
         tick_noises=[f"{path}.{name}" for path in continuous for name in diagram.blocks[path].noises],
-        initial_x=join(initial["x"]), initial_xd=join(initial["xd"]), values=join(initial["p"]),
-        inputs=join(defaults), initial_of=initial_of,
-    )  # fmt: skip
+        initial_x=join(initial["x"]),
+        initial_xd=join(initial["xd"]),
+        values=join(initial["p"]),
+        inputs=join(defaults),
+        initial_of=initial_of,
+    )
 
 
 def _sample_group(
@@ -171,9 +178,10 @@ def _sample_group(
         for name, expr in zip(equations.next, exprs, strict=True):
             _collect(expr, "xd", xd, f"{path}.{name}", results, targets)
     noises = [
-        f"{path}.{name}" for path in dict.fromkeys([*group.outputs, *group.updates])
+        f"{path}.{name}"
+        for path in dict.fromkeys([*group.outputs, *group.updates])
         for name in assembly.equations[path].noise
-    ]  # fmt: skip
+    ]
     return SampleGroup(group, function("samples", results), targets, noises)
 
 

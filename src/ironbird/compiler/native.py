@@ -169,7 +169,7 @@ def load(library: Path, lanes: int) -> ctypes.CDLL:
     """Load a library and check that it is what it claims to be."""
     try:
         loaded = ctypes.CDLL(str(library))
-        loaded.ib_lanes.restype = loaded.ib_args_size.restype = ctypes.c_int64
+        loaded.ib_lanes.restype = ctypes.c_int64
         found = int(loaded.ib_lanes())
     except (OSError, AttributeError) as error:
         raise CompileError(f"{library} cannot be loaded ({error}); delete it and try again") from error

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ironbird.requirements.formula import (
+from ironbird.conditions.formula import (
     Call,
     Compare,
     Edge,
@@ -22,7 +22,7 @@ from ironbird.requirements.formula import (
     Until,
     Window,
 )
-from ironbird.requirements.quantity import NONE, read_unit, si_text
+from ironbird.conditions.quantity import NONE, read_unit, si_text
 from ironbird.requirements.robustness import Evaluation
 from ironbird.requirements.trace import Trace
 

@@ -1,8 +1,8 @@
 """Ready requirements with parameters.
 
-They speak of the signals that vehicles have, of those that `campaign/traces.py` derives from them (`height`,
-`distance`, `tilt`, `rate`, `position_error`), and of the columns of `trace.RUN_UNITS`. A parameter is a number
-in its unit, or a text with another unit (`height="400 ft"`).
+They speak of the signals that vehicles have, of those that `flight/derived.py` derives from them (`height`,
+`distance`, `tilt`, `rate`, `position_error`), and of the columns of `conditions.names.RUN_UNITS`. A parameter is a
+number in its unit, or a text with another unit (`height="400 ft"`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ironbird.conditions.quantity import read_unit
 from ironbird.errors import RequirementError, UnknownNameError
-from ironbird.requirements.quantity import read_unit
 
 Severity = Literal["critical", "major", "minor"]
 

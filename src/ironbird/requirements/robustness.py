@@ -25,8 +25,8 @@ import math
 
 import numpy as np
 
-from ironbird.requirements.formula import (
-    Call,
+from ironbird.conditions import evaluate
+from ironbird.conditions.formula import (
     Compare,
     Edge,
     Formula,
@@ -34,8 +34,6 @@ from ironbird.requirements.formula import (
     Join,
     Node,
     Not,
-    Number,
-    Signal,
     Term,
     Truth,
     Until,
@@ -103,12 +101,7 @@ class Evaluation:
 
     def values(self, term: Term, first: int, last: int) -> np.ndarray:
         """Values of a number, [lane, row] or a scalar."""
-        if isinstance(term, Number):
-            return np.asarray(term.value)
-        if isinstance(term, Signal):
-            return self.trace.column(term.column)[self.lanes, first:last]
-        with np.errstate(all="ignore"):  # what is not a number is found at the end
-            return _call(term, [self.values(argument, first, last) for argument in term.arguments])
+        return evaluate.values(term, lambda name: self.trace.column(name)[self.lanes, first:last])
 
     def _compare(self, node: Compare, first: int, last: int) -> np.ndarray:
         left, right = self.values(node.left, first, last), self.values(node.right, first, last)
@@ -184,30 +177,6 @@ class Evaluation:
         if low > 0:
             margins = np.minimum(margins, _sliding(np.minimum, left, 0, low, count, math.inf))
         return margins
-
-
-def _call(term: Call, arguments: list[np.ndarray]) -> np.ndarray:
-    function = term.function
-    x = arguments[0]
-    if function == "minus":
-        return -x
-    if function == "abs":
-        return np.abs(x)
-    if function == "sqrt":
-        return np.sqrt(x)
-    if function == "acos":
-        return np.arccos(np.clip(x, -1.0, 1.0))  # entries of a rotation matrix can be 1 + 1e-16
-    if function in ("norm", "hypot"):
-        total = x * x
-        for y in arguments[1:]:
-            total = total + y * y
-        return np.sqrt(total)
-    binary = {
-        "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "min": np.minimum, "max": np.maximum,
-    }[function]  # fmt: skip
-    for y in arguments[1:]:
-        x = binary(x, y)
-    return x
 
 
 def _sliding(best: np.ufunc, inner: np.ndarray, before: int, width: int, count: int, empty: float) -> np.ndarray:

@@ -27,6 +27,7 @@ import numpy as np
 
 from ironbird.errors import RequirementError
 from ironbird.requirements.trace import Trace
+from ironbird.vehicles.places import BODY, NAVIGATOR
 
 LEVELS = ("unaffected", "slight", "serious", "dangerous", "disaster")
 SAMPLE_S = 0.1
@@ -54,11 +55,11 @@ class Channel:
 
 
 CHANNELS = (
-    *(Channel("position", f"body.p_NB_N[{axis}]", f"navigator.position_set[{axis}]") for axis in range(3)),
-    *(Channel("velocity", f"body.v_NB_N[{axis}]", f"navigator.velocity_set[{axis}]") for axis in range(3)),
-    *(Channel("angle", f"body.euler[{axis}]") for axis in range(3)),
+    *(Channel("position", f"{BODY.position}[{i}]", f"{NAVIGATOR.position_set}[{i}]") for i in range(3)),
+    *(Channel("velocity", f"{BODY.velocity}[{i}]", f"{NAVIGATOR.velocity_set}[{i}]") for i in range(3)),
+    *(Channel("angle", f"{BODY.euler}[{i}]") for i in range(3)),
 )
-VELOCITIES = tuple(f"body.v_NB_N[{axis}]" for axis in range(3))
+VELOCITIES = tuple(f"{BODY.velocity}[{i}]" for i in range(3))
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,6 @@ import numpy as np
 
 from ironbird.errors import RequirementError, UnknownNameError
 
-# Columns beside the signals of the vehicle that whoever makes a trace supplies; their units.
-RUN_UNITS = {
-    "crashed": "1",  # becomes 1 in the last row of a flight that ended by a crash
-    "completed": "1",  # 1 from when the mission is completed
-    "fault_active": "1",  # 1 from the start of the first fault on
-    "time": "s",  # since the start of the run
-}
-
 
 @dataclass
 class Trace:

@@ -28,10 +28,19 @@ def build_program(text: str, width: int, target: str, folder: Path) -> Path:
     flags = [f for f in native.FLAGS if f not in ("-fPIC", "-shared", "-fvisibility=hidden")]
     native.run_compiler(
         [
-            *native.compiler_command(), *flags, *native.target_flags(target), "-static", f"-DIB_W={width}",
-            f'-DIB_MODEL="{model}"', "-I", str(native.HEADERS), str(native.HEADERS / "ib_main.c"), "-o", str(program),
+            *native.compiler_command(),
+            *flags,
+            *native.target_flags(target),
+            "-static",
+            f"-DIB_W={width}",
+            f'-DIB_MODEL="{model}"',
+            "-I",
+            str(native.HEADERS),
+            str(native.HEADERS / "ib_main.c"),
+            "-o",
+            str(program),
         ]
-    )  # fmt: skip
+    )
     return program
 
 
@@ -51,15 +60,31 @@ def run_elsewhere(
     count = int(first[-1])
     head = np.array(
         [
-            blocks, state.tick, ticks, count, plan.every, rows, len(plan.index), events.code.size,
-            events.constants.size, events.code_first.size,
+            blocks,
+            state.tick,
+            ticks,
+            count,
+            plan.every,
+            rows,
+            len(plan.index),
+            events.code.size,
+            events.constants.size,
+            events.code_first.size,
         ],
         np.int64,
-    )  # fmt: skip
+    )
     arrays = [
-        head, state.x, state.xd, state.held, state.params, state.inputs, state.seeds, state.stop_tick,
-        state.stop_reason, state.stop_row,
-    ]  # fmt: skip
+        head,
+        state.x,
+        state.xd,
+        state.held,
+        state.params,
+        state.inputs,
+        state.seeds,
+        state.stop_tick,
+        state.stop_reason,
+        state.stop_row,
+    ]
     data = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
     data += bytes(records)[: count * (len(bytes(records)) // len(records))] + first.tobytes() + plan.index.tobytes()
     data += b"".join(a.tobytes() for a in (events.fired[:count], events.code, events.constants, events.code_first))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from dataclasses import dataclass
 from typing import Literal
@@ -11,21 +10,12 @@ import numpy as np
 
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import RunError
+from ironbird.runtime.interface import EFFECTS, SHAPES, EventRecord
+from ironbird.runtime.predicate import Predicate
 
 Effect = Literal["replace", "scale", "offset"]
 Shape = Literal["step", "ramp", "intermittent"]
-EFFECTS: dict[str, int] = {"replace": 0, "scale": 1, "offset": 2}
-SHAPES: dict[str, int] = {"step": 0, "ramp": 1, "intermittent": 2}
 NEVER = np.iinfo(np.int64).max
-
-
-class EventRecord(ctypes.Structure):
-    """`ib_event` of c/ib_loop.h."""
-
-    _fields_ = [
-        (name, ctypes.c_int64)
-        for name in ("lane", "param", "effect", "shape", "start", "end", "trigger", "rise", "period", "on")
-    ] + [("value", ctypes.c_double)]
 
 
 @dataclass(frozen=True)
@@ -35,7 +25,7 @@ class ParamEvent:
     Effects: `replace` (the value instead of the base value), `scale` (base times value), `offset` (base plus
     value). Shapes: `step`; `ramp` (grows linearly during `rise_s`, then stays); `intermittent` (on for
     `duty * period_s` of each `period_s`). With `end_s` infinite it lasts; several events on one parameter act in order.
-    With `when`, a predicate on signals (`body.height > 60 and navigator.mode == 3`), times count from the first
+    With `when`, a condition compiled by `ironbird.conditions.trigger.compile_trigger`, times count from the first
     moment at which it holds; it is looked at every 10 ticks.
     """
 
@@ -48,7 +38,7 @@ class ParamEvent:
     rise_s: float = 0.0
     period_s: float = 0.0
     duty: float = 0.5
-    when: str = ""
+    when: Predicate | None = None
 
     def record(self, model: CompiledModel, lane: int, trigger: int = -1) -> list[EventRecord]:
         """The kernel's form, one per scalar of the parameter."""
@@ -70,14 +60,23 @@ class ParamEvent:
             )
         if self.shape == "ramp" and not self.rise_s > 0:
             raise RunError(f"event on {self.param}: a ramp needs rise_s > 0")
+        if self.when is not None:
+            self.when.check_rows(model.flat.log.size)
         h = model.step_s
         period = round(self.period_s / h)
         return [
             EventRecord(
-                lane=lane, param=row, effect=EFFECTS[self.effect], shape=SHAPES[self.shape],
-                start=round(self.start_s / h), end=NEVER if math.isinf(self.end_s) else round(self.end_s / h),
-                trigger=trigger, rise=max(1, round(self.rise_s / h)), period=max(2, period),
-                on=min(max(1, round(self.duty * period)), max(1, period - 1)), value=self.value,
+                lane=lane,
+                param=row,
+                effect=EFFECTS[self.effect],
+                shape=SHAPES[self.shape],
+                start=round(self.start_s / h),
+                end=NEVER if math.isinf(self.end_s) else round(self.end_s / h),
+                trigger=trigger,
+                rise=max(1, round(self.rise_s / h)),
+                period=max(2, period),
+                on=min(max(1, round(self.duty * period)), max(1, period - 1)),
+                value=self.value,
             )
             for row in range(rows.start, rows.stop)
-        ]  # fmt: skip
+        ]

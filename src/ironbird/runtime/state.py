@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
-import pickle
+import json
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from ironbird.errors import RunError, UnknownNameError
 from ironbird.model.diagram import as_column
 from ironbird.model.signal import Number
 from ironbird.runtime.events import ParamEvent
-from ironbird.runtime.predicate import parse_predicate
+from ironbird.runtime.predicate import Predicate
 
 RUNNING = -1  # stop tick of a lane that still runs
 DIVERGED = -1  # stop reason
@@ -52,8 +54,6 @@ class RunState:
     stop_row: np.ndarray
     events: list[list[ParamEvent]] = field(default_factory=list)
     fired: list[list[int]] = field(default_factory=list)  # tick at which each event's trigger fired; -1 before
-    words: dict[str, float] = field(default_factory=dict)  # that predicates of events may use
-    aliases: dict[str, str] = field(default_factory=dict)  # short names of signals for predicates
     kernel_s: float = 0.0  # wall time spent in native code so far
     kernel_events: Any = None  # events in the kernel's form, made at first use
 
@@ -100,7 +100,8 @@ class RunState:
                 if source == path.partition("[")[0]:
                     array, state_rows = self._place(state)
                     whole = self.model.flat.p.rows(source)
-                    array[:, state_rows, :] = self.params[:, whole, :]
+                    blocks, places = (slice(None), slice(None)) if lane is None else self._lane(lane)
+                    array[blocks, state_rows, places] = self.params[blocks, whole, places]
 
     def set_input(self, name: str, value: Number | np.ndarray, lane: int | None = None) -> None:
         """Set an external input; it is held until set again."""
@@ -112,8 +113,6 @@ class RunState:
     def add_event(self, event: ParamEvent, lane: int | None = None) -> None:
         """Schedule a parameter event, in one lane or in all."""
         event.record(self.model, 0)  # raises if it does not fit
-        if event.when:
-            parse_predicate(event.when, self.model, self.words, self.aliases)
         for number in range(self.lanes) if lane is None else [self._checked(lane)]:
             self.events[number].append(event)
             self.fired[number].append(-1)
@@ -132,6 +131,11 @@ class RunState:
         else:
             text = self.model.flat.stop_names[reason]
         return Stop(tick * self.model.step_s, text)
+
+    def stop_reasons(self) -> list[int]:
+        """Numbers of the reasons for which lanes have stopped."""
+        stopped = self.stop_tick.reshape(-1)[: self.lanes] != RUNNING
+        return [int(reason) for reason in self.stop_reason.reshape(-1)[: self.lanes][stopped]]
 
     @property
     def finished(self) -> bool:
@@ -191,40 +195,62 @@ class RunState:
         return b"".join(getattr(self, name)[block, ..., place].tobytes() for name in _ARRAYS)
 
     def save(self, path: str | Path) -> None:
-        """Write a snapshot; `restore` reads it for the same model."""
-        data = {name: getattr(self, name) for name in _ARRAYS}
-        data["events"] = np.frombuffer(
-            pickle.dumps((self.events, self.fired, self.words, self.aliases)), dtype=np.uint8
-        )
-        np.savez_compressed(
-            path, **data, tick=self.tick, lanes=self.lanes, width=self.width, model=self.model.model_hash
-        )
+        """Write a snapshot: plain numbers and text, no code; `restore` reads it for the same model."""
+        head = {
+            "snapshot": SNAPSHOT,
+            "model": self.model.model_hash,
+            "tick": self.tick,
+            "lanes": self.lanes,
+            "events": [[asdict(event) for event in events] for events in self.events],
+            "fired": self.fired,
+        }
+        text = np.frombuffer(json.dumps(head).encode(), np.uint8)
+        np.savez_compressed(path, head=text, **{name: getattr(self, name) for name in _ARRAYS})
 
 
+SNAPSHOT = 1  # version of the file's content
 _ARRAYS = ("x", "xd", "held", "params", "inputs", "seeds", "stop_tick", "stop_reason", "stop_row")
 
 
 def restore(model: CompiledModel, path: str | Path) -> RunState:
-    """Read a snapshot written by `RunState.save`."""
+    """Read a snapshot written by `RunState.save`; what does not fit the model is refused."""
     try:
-        data = np.load(path)
-    except (OSError, ValueError) as error:
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as data:
+            head = json.loads(data["head"].tobytes())
+            arrays = {name: np.ascontiguousarray(data[name]) for name in _ARRAYS}
+        version, saved_by = head["snapshot"], head["model"]
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise RunError(f"{path} is not a snapshot: {error}") from error
-    if str(data["model"]) != model.model_hash:
-        raise RunError(f"{path} was saved by another model ({str(data['model'])[:12]}, not {model.model_hash[:12]})")
-    events, fired, words, aliases = pickle.loads(data["events"].tobytes())
-    arrays: dict[str, Any] = {name: np.ascontiguousarray(data[name]) for name in _ARRAYS}
-    return RunState(
-        model=model,
-        lanes=int(data["lanes"]),
-        width=int(data["width"]),
-        tick=int(data["tick"]),
-        events=events,
-        fired=fired,
-        words=words,
-        aliases=aliases,
-        **arrays,
-    )
+    if version != SNAPSHOT:
+        raise RunError(f"{path} is a snapshot of version {version!r}; this version of Ironbird reads {SNAPSHOT}")
+    if saved_by != model.model_hash:
+        raise RunError(f"{path} was saved by another model ({str(saved_by)[:12]}, not {model.model_hash[:12]})")
+    try:
+        state = start(model, lanes=head["lanes"], seed=[0] * head["lanes"])
+        for name, values in arrays.items():
+            own = getattr(state, name)
+            if values.shape != own.shape or values.dtype != own.dtype:
+                raise RunError(f"{name} is {values.dtype} {values.shape}, the model has {own.dtype} {own.shape}")
+            setattr(state, name, values)
+        if any(not DIVERGED <= reason < len(model.flat.stop_names) for reason in state.stop_reasons()):
+            raise RunError("a reason to stop that the model does not have")
+        state.tick = _whole(head["tick"])
+        if len(head["events"]) != state.lanes or len(head["fired"]) != state.lanes:
+            raise RunError(f"events of {len(head['events'])} lanes, not of {state.lanes}")
+        for lane, (events, fired) in enumerate(zip(head["events"], head["fired"], strict=True)):
+            for table, tick in zip(events, fired, strict=True):
+                when = table.pop("when")
+                state.add_event(ParamEvent(**table, when=Predicate.read(when) if when is not None else None), lane)
+                state.fired[lane][-1] = _whole(tick, -1)
+    except (KeyError, TypeError, ValueError, RunError, UnknownNameError) as error:
+        raise RunError(f"{path} is a damaged snapshot: {error}") from error
+    return state
+
+
+def _whole(value: object, low: int = 0) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < low:
+        raise RunError(f"{value!r} is not a whole number from {low} on")
+    return value
 
 
 def start(
@@ -256,13 +282,22 @@ def start(
         return np.ascontiguousarray(np.broadcast_to(column[None, :, None], (blocks, column.size, width)).copy())
 
     state = RunState(
-        model=model, lanes=lanes, width=width, tick=0,
-        x=spread(flat.initial_x), xd=spread(flat.initial_xd), held=spread(np.zeros(flat.held.size)),
-        params=spread(flat.values), inputs=spread(flat.inputs), seeds=seeds.reshape(blocks, width),
-        stop_tick=stop_tick.reshape(blocks, width), stop_reason=np.zeros((blocks, width), np.int64),
-        stop_row=np.zeros((blocks, width), np.int64), events=[[] for _ in range(lanes)],
+        model=model,
+        lanes=lanes,
+        width=width,
+        tick=0,
+        x=spread(flat.initial_x),
+        xd=spread(flat.initial_xd),
+        held=spread(np.zeros(flat.held.size)),
+        params=spread(flat.values),
+        inputs=spread(flat.inputs),
+        seeds=seeds.reshape(blocks, width),
+        stop_tick=stop_tick.reshape(blocks, width),
+        stop_reason=np.zeros((blocks, width), np.int64),
+        stop_row=np.zeros((blocks, width), np.int64),
+        events=[[] for _ in range(lanes)],
         fired=[[] for _ in range(lanes)],
-    )  # fmt: skip
+    )
     for path, value in (params or {}).items():
         state.set_param(path, value)
     return state

@@ -14,8 +14,8 @@ import numpy as np
 from ironbird.errors import RunError
 from ironbird.model.signal import Number
 from ironbird.runtime.clock import Pace
-from ironbird.runtime.events import EventRecord
-from ironbird.runtime.predicate import PUSH_CONSTANT, parse_predicate
+from ironbird.runtime.interface import EventRecord, RunArgs, check_interface
+from ironbird.runtime.predicate import Op, Predicate
 from ironbird.runtime.record import Log, LogPlan
 from ironbird.runtime.state import RunState
 from ironbird.runtime.tuning import Tuning, apply_tuning
@@ -24,28 +24,14 @@ CHUNK_TICKS = 2000  # between two looks at progress and interruption
 PACED_S = 0.02  # the same when a run keeps to the wall clock
 
 
-class _Args(ctypes.Structure):
-    """`ib_run_args` of c/ib_loop.h."""
-
-    _fields_ = [
-        ("first_block", ctypes.c_int64), ("last_block", ctypes.c_int64),
-        ("tick", ctypes.c_int64), ("ticks", ctypes.c_int64),
-        ("x", ctypes.c_void_p), ("xd", ctypes.c_void_p), ("held", ctypes.c_void_p),
-        ("param", ctypes.c_void_p), ("input", ctypes.c_void_p), ("seed", ctypes.c_void_p),
-        ("stop_tick", ctypes.c_void_p), ("stop_reason", ctypes.c_void_p), ("stop_row", ctypes.c_void_p),
-        ("events", ctypes.c_void_p), ("event_first", ctypes.c_void_p),
-        ("event_fired", ctypes.c_void_p), ("code", ctypes.c_void_p), ("constants", ctypes.c_void_p),
-        ("code_first", ctypes.c_void_p),
-        ("log_every", ctypes.c_int64), ("log_rows", ctypes.c_int64), ("log_first", ctypes.c_int64),
-        ("log_count", ctypes.c_int64),
-        ("log_index", ctypes.c_void_p), ("log", ctypes.c_void_p),
-    ]  # fmt: skip
-
-
 def advance(
-    state: RunState, ticks: int = 1, *, inputs: Mapping[str, Number] | None = None,
-    plan: LogPlan | None = None, threads: int = 1,
-) -> Log | None:  # fmt: skip
+    state: RunState,
+    ticks: int = 1,
+    *,
+    inputs: Mapping[str, Number] | None = None,
+    plan: LogPlan | None = None,
+    threads: int = 1,
+) -> Log | None:
     """Run all lanes for a number of ticks; with a plan, return the log of these ticks.
 
     `inputs` are held for the whole call. Stopped lanes stay where they stopped.
@@ -61,31 +47,15 @@ def advance(
 
 def _advance(state: RunState, ticks: int, log: Log | None, first_row: int, threads: int) -> None:
     """Run the kernel; rows of the log are written from `first_row` on."""
-    library = state.model.library(state.width)
-    expected = ctypes.sizeof(_Args) + 1000 * ctypes.sizeof(EventRecord)
-    if library.ib_args_size() != expected:
-        raise RunError("the kernel and this version of Ironbird disagree about their interface; empty the cache")
+    library = kernel(state)
     blocks = state.x.shape[0]
     if state.kernel_events is None:
         state.kernel_events = kernel_events(state)
     events = state.kernel_events
-    args = _Args(
-        tick=state.tick, ticks=ticks,
-        x=_address(state.x), xd=_address(state.xd), held=_address(state.held), param=_address(state.params),
-        input=_address(state.inputs), seed=_address(state.seeds), stop_tick=_address(state.stop_tick),
-        stop_reason=_address(state.stop_reason), stop_row=_address(state.stop_row),
-        events=ctypes.addressof(events.records), event_first=_address(events.first),
-        event_fired=_address(events.fired), code=_address(events.code), constants=_address(events.constants),
-        code_first=_address(events.code_first),
-    )  # fmt: skip
-    if log is not None:
-        args.log_every, args.log_rows, args.log_first = log.plan.every, log.data.shape[1], first_row
-        args.log_count, args.log_index = len(log.plan.index), _address(log.plan.index)
-        args.log = _address(log.data)
+    args = run_args(state, events, ticks, log, first_row)
     parts = min(threads, blocks)
     begin = time.perf_counter()
     if parts <= 1:
-        args.first_block, args.last_block = 0, blocks
         library.ib_run(ctypes.byref(args))
     else:
         edges = [blocks * i // parts for i in range(parts + 1)]
@@ -96,10 +66,50 @@ def _advance(state: RunState, ticks: int, log: Log | None, first_row: int, threa
     events.note_fired(state)
 
 
-def _run_part(library: ctypes.CDLL, args: _Args, first: int, last: int) -> None:
-    part = _Args.from_buffer_copy(args)
+def _run_part(library: ctypes.CDLL, args: RunArgs, first: int, last: int) -> None:
+    part = RunArgs.from_buffer_copy(args)
     part.first_block, part.last_block = first, last
     library.ib_run(ctypes.byref(part))
+
+
+def kernel(state: RunState) -> ctypes.CDLL:
+    """The native code of a state's model, after a check that it and this version agree about their interface."""
+    library = state.model.library(state.width)
+    check_interface(library)
+    return library
+
+
+def run_args(state: RunState, events: KernelEvents, ticks: int, log: Log | None, first_row: int) -> RunArgs:
+    """The arguments of a call of the kernel for all blocks; rows of the log are written from `first_row` on.
+
+    They hold addresses of the arrays: these must stay alive and in place.
+    """
+    args = RunArgs(
+        first_block=0,
+        last_block=state.x.shape[0],
+        tick=state.tick,
+        ticks=ticks,
+        x=_address(state.x),
+        xd=_address(state.xd),
+        held=_address(state.held),
+        param=_address(state.params),
+        input=_address(state.inputs),
+        seed=_address(state.seeds),
+        stop_tick=_address(state.stop_tick),
+        stop_reason=_address(state.stop_reason),
+        stop_row=_address(state.stop_row),
+        events=ctypes.addressof(events.records),
+        event_first=_address(events.first),
+        event_fired=_address(events.fired),
+        code=_address(events.code),
+        constants=_address(events.constants),
+        code_first=_address(events.code_first),
+    )
+    if log is not None:
+        args.log_every, args.log_rows, args.log_first = log.plan.every, log.data.shape[1], first_row
+        args.log_count, args.log_index = len(log.plan.index), _address(log.plan.index)
+        args.log = _address(log.data)
+    return args
 
 
 def _address(array: np.ndarray) -> int:
@@ -130,10 +140,10 @@ def kernel_events(state: RunState) -> KernelEvents:
     """Events of all lanes with their predicates."""
     found: list[EventRecord] = []
     owners: list[tuple[int, int]] = []
-    predicates: dict[str, int] = {}
+    predicates: dict[Predicate, int] = {}
     for lane, events in enumerate(state.events):
         for number, event in enumerate(events):
-            trigger = predicates.setdefault(event.when, len(predicates)) if event.when else -1
+            trigger = -1 if event.when is None else predicates.setdefault(event.when, len(predicates))
             records = event.record(state.model, lane % state.width, trigger)
             found += records
             owners += [(lane, number)] * len(records)
@@ -142,34 +152,46 @@ def kernel_events(state: RunState) -> KernelEvents:
     code: list[int] = []
     constants: list[float] = []
     code_first = [0]
-    for text in predicates:
-        parsed = parse_predicate(text, state.model, state.words, state.aliases)
+    for predicate in predicates:
         shift = len(constants)
-        for op, argument in parsed.code:
-            code += [op, argument + shift if op == PUSH_CONSTANT else argument]
-        constants += parsed.constants
+        for op, argument in predicate.code:
+            code += [op, argument + shift if op == Op.PUSH_CONSTANT else argument]
+        constants += predicate.constants
         code_first.append(len(code) // 2)
     fired = [state.fired[lane][number] for lane, number in owners]
     return KernelEvents(
-        (EventRecord * max(1, len(found)))(*found), first, np.array([*fired, -1], np.int64), owners,
-        np.array([*code, 0, 0], np.int64), np.array([*constants, 0.0]), np.array(code_first, np.int64),
-    )  # fmt: skip
+        records=(EventRecord * max(1, len(found)))(*found),
+        first=first,
+        fired=np.array([*fired, -1], np.int64),
+        owners=owners,
+        code=np.array([*code, 0, 0], np.int64),
+        constants=np.array([*constants, 0.0]),
+        code_first=np.array(code_first, np.int64),
+    )
 
 
 def run(
-    state: RunState, until_s: float, *, log: list[str] | None = None, log_s: float = 0.02, keep: bool = True,
-    threads: int | None = None, progress: Callable[[float], None] | None = None,
-    sink: Callable[[Log], None] | None = None, tunings: Sequence[Tuning] = (), pace: Pace | None = None,
-    poll: Callable[[RunState], list[Tuning]] | None = None,
-) -> Log:  # fmt: skip
+    state: RunState,
+    until_s: float,
+    *,
+    log: list[str] | None = None,
+    log_s: float = 0.02,
+    keep: bool = True,
+    threads: int | None = None,
+    progress: Callable[[float], None] | None = None,
+    sink: Callable[[Log], None] | None = None,
+    tunings: Sequence[Tuning] = (),
+    pace: Pace | None = None,
+    poll: Callable[[RunState], None] | None = None,
+) -> Log:
     """Run all lanes until a time (or until all have stopped) and return the log.
 
     `log` are signal paths, block paths or prefixes with '*'; None logs every output. Rows are `log_s` apart,
     from the present time up to but not including `until_s`. With `keep=False` nothing is kept: each piece goes to
     `sink`, so that memory stays flat however long the run is. `progress` receives the share done. An
     interruption (Ctrl-C) ends the run early; the log up to there is returned and `log.interrupted` says so.
-    `tunings` are parameter changes at given ticks; with a `pace` the run keeps to the wall clock and `poll` is asked
-    for more of them between steps of 20 ms.
+    `tunings` are parameter changes at given ticks. With a `pace` the run keeps to the wall clock. `poll` is called with
+    the state before each piece (CHUNK_TICKS long, 20 ms with a pace); it may change the state.
     """
     model = state.model
     end = round(until_s / model.step_s)

@@ -11,7 +11,7 @@ import ctypes
 from ironbird.errors import RunError, UnknownNameError
 from ironbird.runtime.record import Log, LogPlan
 from ironbird.runtime.state import RUNNING, RunState, Stop
-from ironbird.runtime.step import _address, _Args, kernel_events
+from ironbird.runtime.step import kernel, kernel_events, run_args
 
 
 class Stepper:
@@ -27,19 +27,9 @@ class Stepper:
         self.first_tick = state.tick
         self.inputs = state.inputs[0, :, 0]  # a view: write commands here
         self.held = state.held[0, :, 0]  # a view: outputs of sampled blocks, after each step
-        self._run = state.model.library(1).ib_run
-        state.kernel_events = events = kernel_events(state)
-        self._args = _Args(
-            first_block=0, last_block=1, tick=state.tick, ticks=0,
-            x=_address(state.x), xd=_address(state.xd), held=_address(state.held), param=_address(state.params),
-            input=_address(state.inputs), seed=_address(state.seeds), stop_tick=_address(state.stop_tick),
-            stop_reason=_address(state.stop_reason), stop_row=_address(state.stop_row),
-            events=ctypes.addressof(events.records), event_first=_address(events.first),
-            event_fired=_address(events.fired), code=_address(events.code), constants=_address(events.constants),
-            code_first=_address(events.code_first), log_every=self.plan.every, log_rows=self.log.data.shape[1],
-            log_first=0, log_count=len(self.plan.index), log_index=_address(self.plan.index),
-            log=_address(self.log.data),
-        )  # fmt: skip
+        self._run = kernel(state).ib_run
+        state.kernel_events = kernel_events(state)
+        self._args = run_args(state, state.kernel_events, 0, self.log, 0)
         self._pointer = ctypes.byref(self._args)
 
     def input_row(self, name: str) -> int:
@@ -69,9 +59,13 @@ class Stepper:
         state.tick += ticks
         return bool(state.stop_tick[0, 0] == RUNNING)
 
+    def note_fired(self) -> None:
+        """Take over into the state which triggers have fired."""
+        self.state.kernel_events.note_fired(self.state)
+
     def finish(self) -> Log:
         """The log up to here."""
-        self.state.kernel_events.note_fired(self.state)
+        self.note_fired()
         self.log.finish(self.state, self.plan.rows_between(self.first_tick, self.state.tick))
         return self.log
 

@@ -20,6 +20,10 @@ class Tuning:
     value: float | list[float]
     lane: int | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.tick, int) or self.tick < 0:
+            raise RunError(f"tuning of {self.path}: tick {self.tick!r} is not a whole number from 0 on")
+
 
 def apply_tuning(state: RunState, tuning: Tuning) -> None:
     """Set the parameter now; it must be tunable and in range."""

@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from ironbird.conditions.formula import parse_formula
+from ironbird.conditions.names import Names
 from ironbird.requirements.explain import Finding, explain
-from ironbird.requirements.formula import parse_formula
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.trace import Trace
 
@@ -35,7 +36,7 @@ TRACE = Trace(
 
 
 def say(text: str, lane: int = 0) -> Finding:
-    formula = parse_formula(text, units=UNITS, aliases=ALIASES, words=WORDS)
+    formula = parse_formula(text, Names(UNITS, aliases=ALIASES, words=WORDS))
     finding = explain(formula, TRACE, lane)
     assert finding.margin == robustness(formula, TRACE)[lane]
     return finding
@@ -106,7 +107,7 @@ def test_sentences(text: str, lane: int, sentence: str) -> None:
 
 def test_what_is_not_a_number_is_called_so() -> None:
     trace = Trace(TIME_S[:2], {"limit": np.array([[1.0, math.nan]])}, np.array([2]))
-    formula = parse_formula("always (limit < 3 m)", units=UNITS)
+    formula = parse_formula("always (limit < 3 m)", Names(UNITS))
 
     finding = explain(formula, trace, 0)
 
@@ -124,7 +125,7 @@ def test_the_deciding_sample_has_the_margin_of_the_whole() -> None:
         "(limit < 2 m) until[1, 8] (limit < -1 m)",
         "always[5, 25] (once[0, 3] (limit > 0 m) and not historically[1, 4] (limit > 0 m))",
     ):
-        formula = parse_formula(text, units=UNITS)
+        formula = parse_formula(text, Names(UNITS))
         for lane, margin in enumerate(robustness(formula, trace)):
             finding = explain(formula, trace, lane)
             assert finding.margin == margin

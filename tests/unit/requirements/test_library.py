@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ironbird.blocks.controllers.navigator import MODES
 from ironbird.compiler.compiled import compile_model
+from ironbird.conditions.formula import parse_formula
+from ironbird.conditions.names import Names
 from ironbird.errors import RequirementError, UnknownNameError
-from ironbird.flight.derived import known_units
-from ironbird.flight.flight import ALIASES
-from ironbird.requirements.formula import parse_formula
+from ironbird.flight.derived import names_of
+from ironbird.flight.words import ALIASES, WORDS
 from ironbird.requirements.library import TEMPLATES, get
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.trace import Trace
 from ironbird.vehicles.load import load_vehicle
 
-WORDS = {name: float(number) for number, name in enumerate(MODES)}
 NEEDED: dict[str, dict[str, float | str]] = {
     "geofence": {"radius": 100},
     "time_to_recover": {"signal": "body.p_NB_N[2] - navigator.position_set[2]", "limit": "0.5 m"},
@@ -34,7 +33,7 @@ UNITS = {
 def margin(name: str, params: dict[str, Any], **columns: list[float]) -> float:
     """Margin of one flight with rows 0.5 s apart."""
     requirement = get(name, **params)
-    formula = parse_formula(requirement.formula_text, units=UNITS, aliases=ALIASES, words=WORDS)
+    formula = parse_formula(requirement.formula_text, Names(UNITS, aliases=ALIASES, words=WORDS))
     values = {path.replace("__", "."): np.array([column], dtype=float) for path, column in columns.items()}
     count = len(next(iter(columns.values())))
     for name in formula.signals:
@@ -43,10 +42,10 @@ def margin(name: str, params: dict[str, Any], **columns: list[float]) -> float:
 
 
 def test_every_requirement_fits_the_signals_of_a_real_vehicle() -> None:
-    units = known_units(compile_model(load_vehicle("quad_f450").diagram))
+    names = names_of(compile_model(load_vehicle("quad_f450", control="truth").diagram))
     for name in TEMPLATES:
         requirement = get(name, **NEEDED.get(name, {}))
-        formula = parse_formula(requirement.formula_text, units=units, aliases=ALIASES, words=WORDS)
+        formula = parse_formula(requirement.formula_text, names)
         assert formula.signals
         assert requirement.doc.endswith(".") and "{" not in requirement.doc + requirement.formula_text
 

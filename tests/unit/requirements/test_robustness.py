@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ironbird.conditions.formula import parse_formula
+from ironbird.conditions.names import Names
 from ironbird.errors import RequirementError
-from ironbird.requirements.formula import parse_formula
 from ironbird.requirements.robustness import robustness, robustness_over_time
 from ironbird.requirements.trace import Trace
 
@@ -26,11 +27,11 @@ def flights(step_s: float = 1.0, rows: list[int] | None = None, **columns: list[
 
 
 def margins(text: str, trace: Trace) -> list[float]:
-    return robustness(parse_formula(text, units=UNITS, words=WORDS), trace).tolist()
+    return robustness(parse_formula(text, Names(UNITS, words=WORDS)), trace).tolist()
 
 
 def margins_over_time(text: str, trace: Trace) -> list[list[float]]:
-    return robustness_over_time(parse_formula(text, units=UNITS, words=WORDS), trace).tolist()
+    return robustness_over_time(parse_formula(text, Names(UNITS, words=WORDS)), trace).tolist()
 
 
 def test_each_lane_has_its_own_margin() -> None:
@@ -147,7 +148,7 @@ def test_windows_of_every_width_choose_what_a_loop_chooses(
     valid = random.integers(1, rows + 1, lanes)
     trace = Trace(np.arange(rows, dtype=float), {"x": x}, valid)
 
-    found = robustness_over_time(parse_formula(f"{operator}[{low}, {low + width}] (x > 0 m)", units=UNITS), trace)
+    found = robustness_over_time(parse_formula(f"{operator}[{low}, {low + width}] (x > 0 m)", Names(UNITS)), trace)
 
     least = operator in ("always", "historically")
     for lane in range(lanes):
@@ -165,7 +166,7 @@ def test_many_lanes_are_worked_on_in_groups() -> None:
     x = random.normal(size=(700, 600))  # more than one group
     valid = random.integers(1, 601, 700)
     trace = Trace(np.arange(600.0), {"x": x}, valid)
-    formula = parse_formula("always[0, 400] eventually[0, 7] (x > 0 m)", units=UNITS)
+    formula = parse_formula("always[0, 400] eventually[0, 7] (x > 0 m)", Names(UNITS))
 
     together = robustness(formula, trace)
 

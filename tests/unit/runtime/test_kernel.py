@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import multiprocessing
 import os
@@ -18,7 +19,12 @@ from scipy import stats
 
 from ironbird import CompiledModel, Diagram, ParamEvent, advance, compile_model, restore, run, start
 from ironbird.compiler import native
+from ironbird.conditions.names import Names
+from ironbird.conditions.trigger import compile_trigger
 from ironbird.errors import CompileError, ModelError, RunError, UnknownNameError
+from ironbird.runtime.predicate import Predicate
+from ironbird.runtime.state import RunState
+from ironbird.runtime.step import CHUNK_TICKS
 
 
 def lag_model(method: str = "rk4", step_s: float = 1e-3) -> CompiledModel:
@@ -361,12 +367,16 @@ def test_gcc_gives_the_same_bytes(f450: CompiledModel, monkeypatch: pytest.Monke
         native.compiler_version.cache_clear()
 
 
+def trigger(model: CompiledModel, text: str) -> Predicate:
+    return compile_trigger(text, Names.of(model))
+
+
 def test_a_triggered_event_counts_from_the_moment_its_predicate_holds(lag: CompiledModel) -> None:
     state = start(lag, lanes=3)
     state.set_input("u", 1.0)
-    event = ParamEvent("lag.gain", 5.0, start_s=0.02, end_s=0.03, when="lag.y > 0.5 and not (lag.y > 2)")
+    event = ParamEvent("lag.gain", 5.0, start_s=0.02, end_s=0.03, when=trigger(lag, "lag.y > 0.5 and not (lag.y > 2)"))
     state.add_event(event, 1)
-    state.add_event(ParamEvent("lag.gain", 5.0, when="lag.y > 0.8"), 2)
+    state.add_event(ParamEvent("lag.gain", 5.0, when=trigger(lag, "lag.y > 0.8")), 2)
     log = run(state, 0.2, log_s=1e-3)
     reached = np.flatnonzero(log.lane("lag.y", 0) > 0.5)[0]
     fired = -(-reached // 10) * 10 + 1  # looked at every 10 ticks, acts from the next one on
@@ -381,17 +391,70 @@ def test_a_triggered_event_counts_from_the_moment_its_predicate_holds(lag: Compi
     assert again.get("lag.x", 1).tobytes() == state.get("lag.x", 1).tobytes()
 
 
-def test_wrong_predicates_are_named(lag: CompiledModel) -> None:
+def test_a_parameter_of_one_lane_at_the_start_leaves_the_states_of_the_others(lag: CompiledModel) -> None:
+    state = start(lag, lanes=3)
+    for lane in range(3):
+        state.set_state("lag.x", lane + 1.0, lane)
+    state.set_param("lag.x_0", 7.0, 1)
+    assert [state.get("lag.x", lane)[0] for lane in range(3)] == [1.0, 7.0, 3.0]
+
+
+def test_poll_is_called_before_each_piece_and_may_change_the_state(lag: CompiledModel) -> None:
+    seen: list[int] = []
+
+    def poll(state: RunState) -> None:
+        seen.append(state.tick)
+        state.set_input("u", 1.0)
+
     state = start(lag)
-    for text, message in [
-        ("lag.yy > 1", r"unknown signal 'lag.yy'; did you mean 'lag.y'"),
-        ("lag.y >", "it ends too early"),
-        ("lag.y", "it compares nothing"),
-        ("(lag.y > 1", "it ends too early|bracket"),
-        ("lag.y > 1 lag.y", "'lag.y' is not expected here"),
-        ("lag.y > $", r"cannot read '\$' \(column 9\)"),
-        ('lag.y == "flying"', "unknown word 'flying'"),
-        ("lag.y[3] > 1", "lag.y has 1 entries"),
-    ]:
-        with pytest.raises(RunError, match=message):
-            state.add_event(ParamEvent("lag.gain", 1.0, when=text))
+    run(state, 4.5, poll=poll)
+    assert seen == [0, CHUNK_TICKS, 2 * CHUNK_TICKS] and state.get("lag.x")[0] == pytest.approx(1.0)
+
+
+def test_a_snapshot_keeps_what_waits_for_its_trigger(lag: CompiledModel, tmp_path: Path) -> None:
+    state = start(lag)
+    state.set_input("u", 1.0)
+    state.add_event(ParamEvent("lag.gain", 5.0, when=trigger(lag, "lag.y > 0.5")))
+    run(state, 0.02)
+    state.save(tmp_path / "s.npz")
+    read = restore(lag, tmp_path / "s.npz")
+    assert run(read, 0.2).sha256() == run(state, 0.2).sha256()
+    assert read.fired == state.fired == [[71]] and read.events == state.events
+
+
+def test_a_snapshot_holds_no_code_and_a_damaged_one_is_refused(f450: CompiledModel, tmp_path: Path) -> None:
+    good = tmp_path / "good.npz"
+    state = start(f450, lanes=2, seed=4)
+    state.add_event(ParamEvent("rotor/1/motor.health", 0.5, start_s=1.0, effect="scale"), 1)
+    state.save(good)
+    with np.load(good, allow_pickle=False) as data:
+        parts = dict(data)
+    head = json.loads(parts["head"].tobytes())
+
+    def refused(says: str, **changes: object) -> None:
+        bad = tmp_path / "bad.npz"
+        new = {key: value for key, value in changes.items() if key in parts}
+        text = json.dumps(head | {key: value for key, value in changes.items() if key not in parts}).encode()
+        np.savez_compressed(bad, **parts | {"head": np.frombuffer(text, np.uint8)} | new)
+        with pytest.raises(RunError, match=says):
+            restore(f450, bad)
+
+    refused(r"damaged snapshot: x is float64 \(1, 3, 8\), the model has", x=np.zeros((1, 3, 8)))
+    refused("damaged snapshot: params is float32", params=parts["params"].astype(np.float32))
+    refused("version 9; this version of Ironbird reads 1", snapshot=9)
+    refused("saved by another model", model="0" * 64)
+    refused("damaged snapshot: -5 is not a whole number", tick=-5)
+    refused("damaged snapshot: events of 1 lanes, not of 2", events=head["events"][:1])
+    stopped = {"stop_reason": parts["stop_reason"] + 1000, "stop_tick": parts["stop_tick"] * 0 + 1}
+    refused("a reason to stop that the model does not have", **stopped)
+    event = {**head["events"][1][0], "param": "rotor/9/motor.health"}
+    refused("damaged snapshot: .*rotor/9/motor.health", events=[[], [event]])
+    deep = {"text": "x", "code": [[1, 0]] * 40, "constants": [1.0]}
+    refused("damaged snapshot: trigger 'x'", events=[[], [{**head["events"][1][0], "when": deep}]])
+    objects = tmp_path / "objects.npz"
+    np.savez(objects, head=np.array([print], dtype=object), allow_pickle=True)
+    with pytest.raises(RunError, match="is not a snapshot"):
+        restore(f450, objects)
+    objects.write_bytes(good.read_bytes()[:200])
+    with pytest.raises(RunError, match="is not a snapshot"):
+        restore(f450, objects)

@@ -6,7 +6,7 @@ import pytest
 from ironbird.compiler.compiled import compile_model
 from ironbird.errors import RunError, UnknownNameError
 from ironbird.faults.catalog import parse_fault
-from ironbird.flight.flight import inject
+from ironbird.flight.prepare import inject
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.runtime.stepper import Stepper

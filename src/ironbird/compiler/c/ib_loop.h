@@ -23,10 +23,14 @@ enum { IB_REPLACE = 0, IB_SCALE = 1, IB_OFFSET = 2 };
 enum { IB_SHAPE_STEP = 0, IB_SHAPE_RAMP = 1, IB_SHAPE_INTERMITTENT = 2 };
 enum { IB_DIVERGED = -1 };
 enum {
-  IB_PUSH_SIGNAL, IB_PUSH_CONSTANT, IB_LESS, IB_LESS_EQUAL, IB_GREATER, IB_GREATER_EQUAL, IB_EQUAL, IB_NOT_EQUAL,
-  IB_AND, IB_OR, IB_NOT, IB_ADD, IB_SUBTRACT, IB_MULTIPLY, IB_ABS
+  IB_OP_PUSH_SIGNAL, IB_OP_PUSH_CONSTANT, IB_OP_PUSH_TIME,
+  /* of one value */
+  IB_OP_NEGATE, IB_OP_ABS, IB_OP_SQUARE, IB_OP_SQRT, IB_OP_COS, IB_OP_SIN, IB_OP_ACOS, IB_OP_NOT,
+  /* of two values */
+  IB_OP_ADD, IB_OP_SUBTRACT, IB_OP_MULTIPLY, IB_OP_DIVIDE, IB_OP_MINIMUM, IB_OP_MAXIMUM, IB_OP_HYPOT,
+  IB_OP_LESS, IB_OP_LESS_EQUAL, IB_OP_GREATER, IB_OP_GREATER_EQUAL, IB_OP_AND, IB_OP_OR
 };
-#define IB_STACK 32           /* depth of a predicate */
+#define IB_STACK 32           /* values that a predicate may stack; the host refuses deeper ones */
 #define IB_TRIGGER_EVERY 10   /* ticks between two looks at the triggers */
 #define IB_NEVER INT64_MAX
 #define IB_DIVERGENCE_LIMIT 1e12
@@ -111,34 +115,52 @@ static int64_t ib_apply_events(const ib_event *first, const ib_event *last, cons
   return next;
 }
 
-/* Value of a predicate for one lane, from the loggable signals. */
-static int ib_predicate(const ib_run_args *r, int64_t number, const double *all, int lane) {
+/* The elementary functions for a single number: the same bits as in a block of any width. */
+static double ib_lane0(ib_f v) { return ((const double *)&v)[0]; }
+
+/* Truth of a comparison as a number: 1, 0, or NaN if one of both sides is NaN. */
+static double ib_compared(int holds, double a, double b) { return a == a && b == b ? (double)holds : a + b; }
+
+/* Whether a predicate holds for one lane at time t, from the loggable signals. Truth is 1 or 0; NaN spreads through all
+ * operations, so that a predicate with a value that is not a number does not hold. */
+static int ib_predicate(const ib_run_args *r, int64_t number, double t, const double *all, int lane) {
   double stack[IB_STACK];
   int n = 0;
   for (int64_t i = r->code_first[number]; i < r->code_first[number + 1]; ++i) {
     const int64_t op = r->code[2 * i], arg = r->code[2 * i + 1];
-    if (op == IB_PUSH_SIGNAL) { stack[n++] = all[arg * IB_W + lane]; continue; }
-    if (op == IB_PUSH_CONSTANT) { stack[n++] = r->constants[arg]; continue; }
-    if (op == IB_NOT) { stack[n - 1] = stack[n - 1] == 0.0; continue; }
-    if (op == IB_ABS) { stack[n - 1] = stack[n - 1] < 0.0 ? -stack[n - 1] : stack[n - 1]; continue; }
-    const double b = stack[--n], a = stack[n - 1];
+    if (op <= IB_OP_PUSH_TIME) {
+      stack[n++] = op == IB_OP_PUSH_SIGNAL ? all[arg * IB_W + lane] : op == IB_OP_PUSH_CONSTANT ? r->constants[arg] : t;
+      continue;
+    }
+    const double b = op > IB_OP_NOT ? stack[--n] : 0.0; /* only operations of two values have it */
+    const double a = stack[n - 1];
     double v = 0.0;
     switch (op) {
-      case IB_LESS: v = a < b; break;
-      case IB_LESS_EQUAL: v = a <= b; break;
-      case IB_GREATER: v = a > b; break;
-      case IB_GREATER_EQUAL: v = a >= b; break;
-      case IB_EQUAL: v = a == b; break;
-      case IB_NOT_EQUAL: v = a != b; break;
-      case IB_AND: v = a != 0.0 && b != 0.0; break;
-      case IB_OR: v = a != 0.0 || b != 0.0; break;
-      case IB_ADD: v = a + b; break;
-      case IB_SUBTRACT: v = a - b; break;
-      case IB_MULTIPLY: v = a * b; break;
+      case IB_OP_NEGATE: v = -a; break;
+      case IB_OP_ABS: v = ib_lane0(ib_fabs(ib_splat(a))); break;
+      case IB_OP_SQUARE: v = a * a; break;
+      case IB_OP_SQRT: v = ib_lane0(ib_sqrt(ib_splat(a))); break;
+      case IB_OP_COS: v = ib_lane0(ib_cos(ib_splat(a))); break;
+      case IB_OP_SIN: v = ib_lane0(ib_sin(ib_splat(a))); break;
+      case IB_OP_ACOS: v = ib_lane0(ib_acos(ib_splat(a > 1.0 ? 1.0 : a < -1.0 ? -1.0 : a))); break;
+      case IB_OP_NOT: v = 1.0 - a; break;
+      case IB_OP_ADD: v = a + b; break;
+      case IB_OP_SUBTRACT: v = a - b; break;
+      case IB_OP_MULTIPLY: v = a * b; break;
+      case IB_OP_DIVIDE: v = a / b; break;
+      case IB_OP_MINIMUM: v = a < b || a != a ? a : b; break;
+      case IB_OP_MAXIMUM: v = a > b || a != a ? a : b; break;
+      case IB_OP_HYPOT: v = ib_lane0(ib_hypot(ib_splat(a), ib_splat(b))); break;
+      case IB_OP_LESS: v = ib_compared(a < b, a, b); break;
+      case IB_OP_LESS_EQUAL: v = ib_compared(a <= b, a, b); break;
+      case IB_OP_GREATER: v = ib_compared(a > b, a, b); break;
+      case IB_OP_GREATER_EQUAL: v = ib_compared(a >= b, a, b); break;
+      case IB_OP_AND: v = a * b; break;
+      case IB_OP_OR: v = a + b - a * b; break;
     }
     stack[n - 1] = v;
   }
-  return n > 0 && stack[0] != 0.0;
+  return stack[0] == 1.0;
 }
 
 /* One fixed step of the continuous states from time t. */
@@ -269,7 +291,7 @@ static void ib_run_block(const ib_run_args *r, int64_t block) {
       ib_model_log(t, x, xd, held, u, p, pre, tk, noise, all);
       for (const ib_event *e = first; e < last; ++e) {
         if (e->trigger < 0 || fired[e - first] >= 0) continue;
-        if (ib_predicate(r, e->trigger, (const double *)all, (int)e->lane)) {
+        if (ib_predicate(r, e->trigger, t, (const double *)all, (int)e->lane)) {
           fired[e - first] = tick + 1; /* parameters change from the next tick on */
           next_event = tick + 1;
           --waiting;
@@ -346,6 +368,37 @@ IB_API void ib_run(const ib_run_args *r) {
 
 /* What this library was built for, so that the host can check it. */
 IB_API int64_t ib_lanes(void) { return IB_W; }
-IB_API int64_t ib_args_size(void) { return (int64_t)(sizeof(ib_run_args) + 1000 * sizeof(ib_event)); }
+
+/* What the host mirrors of this file: offsets of fields, sizes, and the values of names; entry by entry until no name
+ * is left, so that the host can compare them with its own. */
+#define IB_FIELD(type, field) {#type "." #field, (int64_t)__builtin_offsetof(type, field)}
+#define IB_SIZE(type) {"sizeof(" #type ")", (int64_t)sizeof(type)}
+#define IB_VALUE(name) {#name, name}
+static const struct { const char *name; int64_t value; } ib_mirrored[] = {
+  IB_FIELD(ib_event, lane), IB_FIELD(ib_event, param), IB_FIELD(ib_event, effect), IB_FIELD(ib_event, shape),
+  IB_FIELD(ib_event, start), IB_FIELD(ib_event, end), IB_FIELD(ib_event, trigger), IB_FIELD(ib_event, rise),
+  IB_FIELD(ib_event, period), IB_FIELD(ib_event, on), IB_FIELD(ib_event, value), IB_SIZE(ib_event),
+  IB_FIELD(ib_run_args, first_block), IB_FIELD(ib_run_args, last_block), IB_FIELD(ib_run_args, tick),
+  IB_FIELD(ib_run_args, ticks), IB_FIELD(ib_run_args, x), IB_FIELD(ib_run_args, xd), IB_FIELD(ib_run_args, held),
+  IB_FIELD(ib_run_args, param), IB_FIELD(ib_run_args, input), IB_FIELD(ib_run_args, seed),
+  IB_FIELD(ib_run_args, stop_tick), IB_FIELD(ib_run_args, stop_reason), IB_FIELD(ib_run_args, stop_row),
+  IB_FIELD(ib_run_args, events), IB_FIELD(ib_run_args, event_first), IB_FIELD(ib_run_args, event_fired),
+  IB_FIELD(ib_run_args, code), IB_FIELD(ib_run_args, constants), IB_FIELD(ib_run_args, code_first),
+  IB_FIELD(ib_run_args, log_every), IB_FIELD(ib_run_args, log_rows), IB_FIELD(ib_run_args, log_first),
+  IB_FIELD(ib_run_args, log_count), IB_FIELD(ib_run_args, log_index), IB_FIELD(ib_run_args, log), IB_SIZE(ib_run_args),
+  IB_VALUE(IB_STACK), IB_VALUE(IB_TRIGGER_EVERY),
+  IB_VALUE(IB_REPLACE), IB_VALUE(IB_SCALE), IB_VALUE(IB_OFFSET),
+  IB_VALUE(IB_SHAPE_STEP), IB_VALUE(IB_SHAPE_RAMP), IB_VALUE(IB_SHAPE_INTERMITTENT),
+  IB_VALUE(IB_OP_PUSH_SIGNAL), IB_VALUE(IB_OP_PUSH_CONSTANT), IB_VALUE(IB_OP_PUSH_TIME), IB_VALUE(IB_OP_NEGATE),
+  IB_VALUE(IB_OP_ABS), IB_VALUE(IB_OP_SQUARE), IB_VALUE(IB_OP_SQRT), IB_VALUE(IB_OP_COS), IB_VALUE(IB_OP_SIN),
+  IB_VALUE(IB_OP_ACOS), IB_VALUE(IB_OP_NOT), IB_VALUE(IB_OP_ADD), IB_VALUE(IB_OP_SUBTRACT), IB_VALUE(IB_OP_MULTIPLY),
+  IB_VALUE(IB_OP_DIVIDE), IB_VALUE(IB_OP_MINIMUM), IB_VALUE(IB_OP_MAXIMUM), IB_VALUE(IB_OP_HYPOT),
+  IB_VALUE(IB_OP_LESS), IB_VALUE(IB_OP_LESS_EQUAL), IB_VALUE(IB_OP_GREATER), IB_VALUE(IB_OP_GREATER_EQUAL),
+  IB_VALUE(IB_OP_AND), IB_VALUE(IB_OP_OR),
+};
+IB_API const char *ib_mirrored_name(int64_t i) {
+  return i < (int64_t)(sizeof(ib_mirrored) / sizeof(ib_mirrored[0])) ? ib_mirrored[i].name : 0;
+}
+IB_API int64_t ib_mirrored_value(int64_t i) { return ib_mirrored[i].value; }
 
 #endif

@@ -1,4 +1,4 @@
-"""Units in the text of requirements: what they measure, and their size in SI."""
+"""Units in the text of conditions: what they measure, and their size in SI."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ironbird.errors import RequirementError, UnknownNameError
+from ironbird.errors import ConditionError, UnknownNameError
 from ironbird.units import FOOT_M, KNOT_MPS
 
 Dimension: TypeAlias = tuple[float, ...]  # exponents of m, kg, s, rad, A, K; halves occur in noise densities
@@ -50,7 +50,7 @@ def read_unit(text: str) -> Unit:
     while at < len(text):
         match = _FACTOR.match(text, at)
         if match is None or (match["sign"] == "") != (at == 0):
-            raise RequirementError(f"cannot read the unit '{text}'")
+            raise ConditionError(f"cannot read the unit '{text}'")
         symbol = match["root"] or match["symbol"]
         if symbol not in SYMBOLS:
             raise UnknownNameError("unit", symbol, SYMBOLS)

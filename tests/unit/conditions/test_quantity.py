@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from ironbird.errors import RequirementError, UnknownNameError
-from ironbird.requirements.quantity import read_unit, si_text
+from ironbird.conditions.quantity import read_unit, si_text
+from ironbird.errors import ConditionError, UnknownNameError
 from ironbird.units import UNITS
 
 
@@ -50,5 +50,5 @@ def test_si_text_reads_back(text: str) -> None:
 def test_wrong_units_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="unknown unit 'mtr'"):
         read_unit("mtr/s")
-    with pytest.raises(RequirementError, match="cannot read the unit 'm//s'"):
+    with pytest.raises(ConditionError, match="cannot read the unit 'm//s'"):
         read_unit("m//s")

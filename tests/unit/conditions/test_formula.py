@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from ironbird.errors import RequirementError
-from ironbird.requirements.formula import (
+from ironbird.conditions.formula import (
     Call,
     Compare,
     Edge,
@@ -22,6 +21,8 @@ from ironbird.requirements.formula import (
     Window,
     parse_formula,
 )
+from ironbird.conditions.names import Names
+from ironbird.errors import ConditionError
 
 UNITS = {
     "terrain.height_above_ground": "m", "navigator.mode": "1", "navigator.item": "1", "body.p_NB_N": "m",
@@ -36,7 +37,7 @@ WORDS = {"take-off": 1.0, "return": 4.0, "land": 5.0}
 
 
 def read(text: str) -> Formula:
-    return parse_formula(text, units=UNITS, aliases=ALIASES, words=WORDS)
+    return parse_formula(text, Names(UNITS, aliases=ALIASES, words=WORDS))
 
 
 def compare(text: str) -> Compare:
@@ -219,7 +220,7 @@ def test_a_number_before_a_keyword_needs_no_unit() -> None:
     ],
 )  # fmt: skip
 def test_mistakes_are_named_with_their_place(text: str, place: tuple[int, int], message: str) -> None:
-    with pytest.raises(RequirementError) as error:
+    with pytest.raises(ConditionError) as error:
         read(text)
 
     first, shown, caret = str(error.value).split("\n")

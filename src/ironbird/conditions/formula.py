@@ -1,4 +1,4 @@
-"""Requirements as text: signal temporal logic that people can read, [Maler2004].
+"""Conditions as text: signal temporal logic that people can read, [Maler2004].
 
     always[0, 30] (altitude < 60 m)
     always (fault_active == 1 implies eventually[0, 5 s] (mode == return))
@@ -10,7 +10,7 @@ Numbers
     altitude, body.p_NB_N[2], rotor/1/motor.speed: a signal by its path (one entry of a vector by index), or by an
     alias. Because of paths a division needs spaces: `altitude / 2`.
     land, "take-off": a word, such as the name of a mode; in quotes if it is no plain name.
-    + - * /, abs(x) sqrt(x) acos(x) min(x, y, ...) max(x, y, ...) hypot(x, y) norm(x, y, ...).
+    + - * /, abs(x) sqrt(x) cos(x) sin(x) acos(x) min(x, y, ...) max(x, y, ...) hypot(x, y) norm(x, y, ...).
 Conditions
     < <= > >=, also as a chain: `10 m < altitude < 60 m`. Equality is not told apart: < and <= have the same margin.
     x == 3 m within 0.1 m, x != 3 m within 0.1 m: equality with its tolerance.
@@ -27,6 +27,9 @@ Time
     eventually is the last 5 s of the run, as far as it lies ahead.
 How tightly they bind, from loose to tight: implies, or, and, until, then not and the operators of time, then
 comparisons, + -, * /, minus. So `always x < 3 m and y < 3 m` is `(always (x < 3 m)) and (y < 3 m)`: write brackets.
+
+A trigger is a condition about now (`trigger.py`): without time, rise and fall. Before it had units; its old texts are
+read as SI (`old_form`), and `Parser.new_text` says them in today's form.
 """
 
 from __future__ import annotations
@@ -34,12 +37,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NoReturn, TypeAlias
 
-from ironbird.errors import RequirementError, UnknownNameError
-from ironbird.requirements.quantity import NONE, SYMBOLS, Dimension, multiply, raise_to, read_unit, si_text
-from ironbird.requirements.trace import RUN_UNITS
+from ironbird.conditions.names import RUN_UNITS, Names
+from ironbird.conditions.quantity import NONE, SYMBOLS, Dimension, multiply, raise_to, read_unit, si_text
+from ironbird.errors import ConditionError, UnknownNameError
+
+DEEPEST = 100  # brackets in brackets, and operators in a row
+
+Span: TypeAlias = tuple[int, int]  # from where to where a part stands in the text
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,7 @@ class Number:
     text: str
     unit: str = ""
     is_word: bool = False
+    span: Span = field(default=(0, 0), compare=False)
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,7 @@ class Signal:
     dimension: Dimension
     text: str
     unit: str
+    span: Span = field(default=(0, 0), compare=False)
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,7 @@ class Call:
     arguments: tuple[Term, ...]
     dimension: Dimension
     text: str
+    span: Span = field(default=(0, 0), compare=False)
 
 
 Term: TypeAlias = Number | Signal | Call
@@ -149,7 +159,7 @@ Node: TypeAlias = Compare | Not | Join | Edge | Truth | Window | Until
 
 @dataclass(frozen=True)
 class Formula:
-    """A requirement that was read."""
+    """A condition that was read."""
 
     text: str
     root: Node
@@ -158,10 +168,11 @@ class Formula:
     words: Mapping[str, float]
 
 
-_NAME = re.compile(r"[A-Za-z_]\w*(?:[/.]\w+)*(?:\[\d+\])?")
+_NAME = re.compile(r"[A-Za-z_]\w*(?:[/.]\w+)*(?:\[\d+\])?", re.ASCII)
 _TOKEN = re.compile(
     r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<word>\"[^\"]*\"|'[^']*')"
-    rf"|(?P<name>{_NAME.pattern})|(?P<sign><=|>=|==|!=|[<>+\-*/()\[\],])"
+    rf"|(?P<name>{_NAME.pattern})|(?P<sign><=|>=|==|!=|[<>+\-*/()\[\],])",
+    re.ASCII,
 )
 _UNIT = re.compile(r" *([A-Za-z]\w*|%)")
 _POWER = re.compile(r"\^-?\d+")
@@ -175,8 +186,11 @@ _PREFIX, _SUM, _MINUS = 5, 7, 9
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 _WINDOWS = ("always", "eventually", "historically", "once")
 _KEYWORDS = ("and", "or", "implies", "until", "not", "within", "end", *_WINDOWS)
-_OF_NUMBERS = {"abs": 1, "sqrt": 1, "acos": 1, "min": 2, "max": 2, "hypot": 2, "norm": 2}  # least number of arguments
+_OF_NUMBERS = {  # least number of arguments
+    "abs": 1, "sqrt": 1, "cos": 1, "sin": 1, "acos": 1, "min": 2, "max": 2, "hypot": 2, "norm": 2,
+}  # fmt: skip
 _OF_CONDITIONS = ("rise", "fall", "truth")
+_ANGLE = read_unit("rad").dimension
 
 
 @dataclass(frozen=True)
@@ -193,15 +207,19 @@ class _Token:
         return self.at + len(self.text)
 
 
-class _Parser:
-    """Precedence climbing over the tokens of one requirement."""
+class Parser:
+    """Precedence climbing over the tokens of one text; `kind` says in messages what it is.
 
-    def __init__(
-        self, text: str, units: Mapping[str, str], aliases: Mapping[str, str], words: Mapping[str, float]
-    ) -> None:
-        self.text, self.aliases, self.words = text, aliases, words
-        self.units = {**RUN_UNITS, **units}
+    With `old_form`, what triggers were before they had units is understood too: a plain number beside one with a unit
+    is in SI, `==` without a tolerance is exact, a number as a condition means that it is not zero.
+    """
+
+    def __init__(self, text: str, names: Names, kind: str = "requirement", *, old_form: bool = False) -> None:
+        self.text, self.names, self.kind, self.old_form = text, names, kind, old_form
+        self.units = {**RUN_UNITS, **names.units}
         self.used: dict[str, None] = {}  # columns in the order of the text
+        self.level = 0
+        self.missing: list[tuple[int, str]] = []  # what today's form has, and where
         self.tokens = self._tokens()
         self.place = 0
 
@@ -209,8 +227,8 @@ class _Parser:
         before = self.text[:at]
         line, column = before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
         shown = self.text.splitlines()[line - 1] if self.text.strip() else ""
-        raise RequirementError(
-            f"requirement, line {line}, column {column}: {why}\n    {shown}\n    {' ' * (column - 1)}^"
+        raise ConditionError(
+            f"{self.kind}, line {line}, column {column}: {why}\n    {shown}\n    {' ' * (column - 1)}^"
         )
 
     # Tokens
@@ -263,23 +281,42 @@ class _Parser:
     def _instead(self, token: _Token) -> str:
         return f" before '{token.text}'" if token.text else ""
 
-    def _since(self, at: int) -> str:
-        """The text from a place to the last token taken."""
-        return " ".join(self.text[at : self.tokens[self.place - 1].end].split())
+    def _since(self, at: int) -> tuple[str, Span]:
+        """The text from a place to the last token taken, and its span."""
+        span = at, self.tokens[self.place - 1].end
+        return " ".join(self.text[slice(*span)].split()), span
 
     # Grammar
 
     def parse(self) -> Formula:
-        """The whole text."""
-        root = self._condition(self._expression(0), 0, "a requirement")
+        """The whole text as a condition."""
+        root = self._condition(self._whole(), 0, f"a {self.kind}")
+        return Formula(self.text, root, tuple(self.used), max(_horizon(root), 0.0), dict(self.names.words))
+
+    def parse_number(self) -> Term:
+        """The whole text as a number."""
+        return self._term(self._whole(), 0, self.kind)
+
+    @property
+    def new_text(self) -> str:
+        """The text that was read, in today's form."""
+        text = self.text
+        for at, more in reversed(sorted(self.missing, key=lambda part: part[0])):
+            text = text[:at] + more + text[at:]
+        return text
+
+    def _whole(self) -> Term | Node:
+        whole = self._expression(0)
         if self._next.text:
             self._fail(f"'{self._next.text}' is not expected here", self._next.at)
-        return Formula(self.text, root, tuple(self.used), max(_horizon(root), 0.0), dict(self.words))
+        return whole
 
     def _expression(self, lowest: int) -> Term | Node:
-        at = self._next.at
+        at, level = self._next.at, self.level
+        self._deeper()
         left = self._operand()
         while _STRENGTH.get(self._next.text, -1) >= lowest:
+            self._deeper()
             token = self._take()
             strength = _STRENGTH[token.text]
             if token.text in _COMPARISONS:
@@ -294,7 +331,13 @@ class _Parser:
             else:
                 conditions = (self._condition(left, at, token.text), self._condition(right, right_at, token.text))
                 left = Until(interval, *conditions) if token.text == "until" else Join(token.text, *conditions)
+        self.level = level
         return left
+
+    def _deeper(self) -> None:
+        self.level += 1
+        if self.level > DEEPEST:
+            self._fail(f"more than {DEEPEST} brackets in brackets or operators in a row", self._next.at)
 
     def _operand(self) -> Term | Node:
         token = self._take()
@@ -304,10 +347,10 @@ class _Parser:
             return inner
         if token.text == "-":
             term = self._term(self._expression(_MINUS), token.end, "-")
-            text = self._since(token.at)
+            text, span = self._since(token.at)
             if isinstance(term, Number):
-                return Number(-term.value, term.dimension, text, term.unit)
-            return Call("minus", (term,), term.dimension, text)
+                return Number(-term.value, term.dimension, text, term.unit, span=span)
+            return Call("minus", (term,), term.dimension, text, span)
         if token.text == "not":
             at = self._next.at
             return Not(self._condition(self._expression(_PREFIX), at, "not"))
@@ -319,9 +362,9 @@ class _Parser:
             return self._number(token)
         if token.kind == "word":
             word = token.text[1:-1]
-            if word not in self.words:
-                self._fail(str(UnknownNameError("word", word, self.words)), token.at)
-            return Number(self.words[word], NONE, word, is_word=True)
+            if word not in self.names.words:
+                self._fail(str(UnknownNameError("word", word, self.names.words)), token.at)
+            return Number(self.names.words[word], NONE, word, is_word=True)
         if token.kind == "name" and token.text not in _KEYWORDS:
             return self._call(token) if self._next.text == "(" else self._named(token)
         self._fail(f"'{token.text}' is not expected here", token.at)
@@ -329,7 +372,7 @@ class _Parser:
     def _number(self, token: _Token) -> Number:
         unit = read_unit(token.unit or "1")
         value = float(token.text.removesuffix(token.unit))
-        return Number(value * unit.size, unit.dimension, token.text, token.unit)
+        return Number(value * unit.size, unit.dimension, token.text, token.unit, span=(token.at, token.end))
 
     def _call(self, token: _Token) -> Term | Node:
         if token.text not in _OF_NUMBERS and token.text not in _OF_CONDITIONS:
@@ -354,17 +397,22 @@ class _Parser:
                 f"{token.text} takes {least} number{'s' if least > 1 else ''}{more}, here are {len(arguments)}",
                 token.at,
             )
-        terms = tuple(self._term(a, place, token.text) for a, place in zip(arguments, places, strict=True))
-        dimension = terms[0].dimension
-        for term, place in zip(terms[1:], places[1:], strict=True):
-            dimension = self._common(terms[0], term, f"{token.text} of", "and", place)
+        terms = [self._term(a, place, token.text) for a, place in zip(arguments, places, strict=True)]
+        for number in range(1, len(terms)):
+            verb = f"{token.text} of"
+            terms[0], terms[number] = self._common(terms[0], terms[number], verb, "and", places[number])
+        dimension = _dimension(*terms)
         if token.text == "sqrt":
             dimension = raise_to(dimension, 0.5)
         elif token.text == "acos":
             if dimension != NONE:
                 self._fail(f"acos takes a number without unit, '{terms[0].text}' has {_unit_of(terms[0])}", places[0])
-            dimension = read_unit("rad").dimension
-        return Call(token.text, terms, dimension, self._since(token.at))
+            dimension = _ANGLE
+        elif token.text in ("cos", "sin"):
+            if dimension not in (_ANGLE, NONE) or (dimension == NONE and not _is_zero(terms[0])):
+                self._fail(f"{token.text} takes an angle, '{terms[0].text}' has {_unit_of(terms[0])}", places[0])
+            dimension = NONE
+        return Call(token.text, tuple(terms), dimension, *self._since(token.at))
 
     def _comparison(self, first: Term | Node, token: _Token, at: int) -> Node:
         """One comparison, or a chain of them."""
@@ -373,7 +421,7 @@ class _Parser:
         while True:
             right_at = self._next.at
             right = self._term(self._expression(_SUM), right_at, token.text)
-            self._common(left, right, "cannot compare", "with", token.at)
+            left, right = self._common(left, right, "cannot compare", "with", token.at)
             parts.append(Compare(token.text, left, right, self._tolerance(token, left, right)))
             if self._next.text not in _COMPARISONS:
                 break
@@ -396,6 +444,9 @@ class _Parser:
             return tolerance.value
         if any(isinstance(t, Number) and t.dimension == NONE and t.value == round(t.value) for t in (left, right)):
             return None
+        if self.old_form:
+            self.missing.append((right.span[1], " within 0"))
+            return 0.0
         self._fail(
             f"'{token.text}' needs a tolerance, except for words and whole numbers: write "
             f"'{left.text} {token.text} {right.text} within ...'",
@@ -406,10 +457,11 @@ class _Parser:
         left, right = terms
         if token.text in "+-":
             verb, link = ("cannot add", "and") if token.text == "+" else ("cannot subtract from", "the number")
-            dimension = self._common(left, right, verb, link, token.at)
+            left, right = self._common(left, right, verb, link, token.at)
+            dimension = _dimension(left, right)
         else:
             dimension = multiply(left.dimension, raise_to(right.dimension, 1 if token.text == "*" else -1))
-        return Call(token.text, terms, dimension, self._since(at))
+        return Call(token.text, (left, right), dimension, *self._since(at))
 
     def _interval(self, operator: _Token) -> Interval:
         if self._next.text != "[":
@@ -461,27 +513,32 @@ class _Parser:
         """A signal, an alias or a word."""
         name = token.text
         base, bracket, index = name.partition("[")
-        path = self.aliases.get(name) or self.aliases.get(base, base) + bracket + index
+        aliases, words = self.names.aliases, self.names.words
+        path = aliases.get(name) or aliases.get(base, base) + bracket + index
         vector = path.partition("[")[0]
-        unit = self.units.get(path, self.units.get(vector) if "[" in path else None)
+        if path == f"{vector}[0]" and vector in self.names.rows:
+            path = vector  # the only entry
+        unit = self.units.get(path, self.units.get(vector) if "[" in path and not self.names.rows else None)
         if unit is not None:
             self.used[path] = None
-            return Signal(path, read_unit(unit).dimension, name, unit)
-        if name in self.words:
-            return Number(self.words[name], NONE, name, is_word=True)
+            return Signal(path, read_unit(unit).dimension, name, unit, (token.at, token.end))
+        if name in words:
+            return Number(words[name], NONE, name, is_word=True)
         if base in (*_WINDOWS, "until"):
             self._fail(f"'{base}' needs two bounds: [from, to]", token.at)
         entries = [known for known in self.units if re.fullmatch(rf"{re.escape(vector)}\[\d+\]", known)]
         size = max((int(entry[len(vector) + 1 : -1]) + 1 for entry in entries), default=0)
+        if vector in self.units:
+            self._fail(f"{vector} is a single number: write it without an index", token.at)
         if size:
             self._fail(f"{vector} has {size} entries: write {vector}[0] to {vector}[{size - 1}]", token.at)
         if "/" in name and self._is_known(name.rpartition("/")[0]):
             self._fail(f"unknown name '{name}'; a division needs spaces around '/'", token.at)
-        known = [*self.units, *self.aliases, *self.words]
+        known = [*self.units, *aliases, *words]
         self._fail(str(UnknownNameError("name", name, known)), token.at)
 
     def _is_known(self, name: str) -> bool:
-        return name in self.units or name in self.aliases
+        return name in self.units or name in self.names.aliases
 
     def _term(self, part: Term | Node, at: int, user: str) -> Term:
         if not isinstance(part, Number | Signal | Call):
@@ -490,24 +547,53 @@ class _Parser:
 
     def _condition(self, part: Term | Node, at: int, user: str) -> Node:
         if isinstance(part, Number | Signal | Call):
-            name = user if user == "a requirement" else f"'{user}'"
+            whole = user == f"a {self.kind}"
+            if self.old_form and not whole and not _is_word(part):
+                self.missing.append((part.span[1], " != 0 within 0"))
+                return Compare("!=", part, Number(0.0, part.dimension, "0"), 0.0)
+            name = user if whole else f"'{user}'"
             self._fail(f"{name} needs a condition, but '{part.text}' is a number: compare it with something", at)
         return part
 
-    def _common(self, left: Term, right: Term, verb: str, link: str, at: int) -> Dimension:
-        """The dimension that two numbers share."""
-        if left.dimension == right.dimension:
-            return left.dimension
+    def _common(self, left: Term, right: Term, verb: str, link: str, at: int) -> tuple[Term, Term]:
+        """Two numbers of one dimension, or of which one is a plain 0."""
+        if left.dimension == right.dimension or _is_zero(left) or _is_zero(right):
+            return left, right
+        if self.old_form and left.dimension == NONE and not _is_word(left):
+            return self._in_si(left, right), right
+        if self.old_form and right.dimension == NONE and not _is_word(right):
+            return left, self._in_si(right, left)
         for plain, other in ((left, right), (right, left)):
             if isinstance(plain, Number) and not plain.unit and not plain.is_word:
-                if plain.value == 0:
-                    return other.dimension
                 unit = _unit_of(other)
                 hint = " or deg" if unit == "rad" else " or deg/s" if unit == "rad/s" else ""
                 self._fail(f"{plain.text} has no unit, {other.text} has {unit}: write '{plain.text} {unit}'{hint}", at)
         self._fail(
             f"{verb} {left.text} [{_unit_of(left)}] {link} {right.text} [{_unit_of(right)}]: the units differ", at
         )
+
+    def _in_si(self, plain: Term, other: Term) -> Term:
+        """A number without unit, taken to be in the SI unit of another one."""
+        unit = si_text(other.dimension)
+        begin, end = plain.span
+        if isinstance(plain, Number):
+            self.missing.append((end, f" {unit}"))
+            return replace(plain, dimension=other.dimension, unit=unit, text=f"{plain.text} {unit}")
+        self.missing += [(begin, "("), (end, f") * 1 {unit}")]
+        return replace(plain, dimension=other.dimension)
+
+
+def _is_zero(term: Term) -> bool:
+    return isinstance(term, Number) and not term.unit and not term.is_word and term.value == 0
+
+
+def _is_word(term: Term) -> bool:
+    return isinstance(term, Number) and term.is_word
+
+
+def _dimension(*terms: Term) -> Dimension:
+    """What terms share of which some may be a plain 0."""
+    return next((term.dimension for term in terms if not _is_zero(term)), NONE)
 
 
 def _unit_of(term: Term) -> str:
@@ -529,11 +615,11 @@ def _horizon(node: Node) -> float:
     return _horizon(node.child)
 
 
-def parse_formula(
-    text: str, *, units: Mapping[str, str], aliases: Mapping[str, str] = {}, words: Mapping[str, float] = {}
-) -> Formula:
-    """Read a requirement. `units` has the unit of each known signal; `words` the number of each word.
+def parse_formula(text: str, names: Names) -> Formula:
+    """Read a requirement."""
+    return Parser(text, names).parse()
 
-    A vector may be given by its path (`body.p_NB_N`, any index is then taken) or entry by entry (`body.p_NB_N[2]`).
-    """
-    return _Parser(text, units, aliases, words).parse()
+
+def parse_number(text: str, names: Names) -> Term:
+    """Read a number, such as the definition of a derived signal."""
+    return Parser(text, names, "definition").parse_number()

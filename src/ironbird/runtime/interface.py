@@ -1,0 +1,74 @@
+"""The kernel's structures and constants as ctypes sees them, compared with the kernel's own when it is loaded."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+
+from ironbird.compiler.native import cache_folder
+from ironbird.errors import RunError
+from ironbird.runtime.predicate import STACK, Op
+
+EFFECTS: dict[str, int] = {"replace": 0, "scale": 1, "offset": 2}
+SHAPES: dict[str, int] = {"step": 0, "ramp": 1, "intermittent": 2}
+TRIGGER_EVERY = 10  # ticks between two looks at the triggers
+
+
+class EventRecord(ctypes.Structure):
+    """`ib_event` of c/ib_loop.h."""
+
+    _fields_ = [
+        (name, ctypes.c_int64)
+        for name in ("lane", "param", "effect", "shape", "start", "end", "trigger", "rise", "period", "on")
+    ] + [("value", ctypes.c_double)]
+
+
+class RunArgs(ctypes.Structure):
+    """`ib_run_args` of c/ib_loop.h."""
+
+    _fields_ = [
+        ("first_block", ctypes.c_int64), ("last_block", ctypes.c_int64),
+        ("tick", ctypes.c_int64), ("ticks", ctypes.c_int64),
+        ("x", ctypes.c_void_p), ("xd", ctypes.c_void_p), ("held", ctypes.c_void_p),
+        ("param", ctypes.c_void_p), ("input", ctypes.c_void_p), ("seed", ctypes.c_void_p),
+        ("stop_tick", ctypes.c_void_p), ("stop_reason", ctypes.c_void_p), ("stop_row", ctypes.c_void_p),
+        ("events", ctypes.c_void_p), ("event_first", ctypes.c_void_p),
+        ("event_fired", ctypes.c_void_p), ("code", ctypes.c_void_p), ("constants", ctypes.c_void_p),
+        ("code_first", ctypes.c_void_p),
+        ("log_every", ctypes.c_int64), ("log_rows", ctypes.c_int64), ("log_first", ctypes.c_int64),
+        ("log_count", ctypes.c_int64),
+        ("log_index", ctypes.c_void_p), ("log", ctypes.c_void_p),
+    ]  # fmt: skip
+
+
+STRUCTURES: dict[str, type[ctypes.Structure]] = {"ib_event": EventRecord, "ib_run_args": RunArgs}
+_checked: set[int] = set()  # handles of libraries that agree
+
+
+def check_interface(library: ctypes.CDLL) -> None:
+    """Raise unless a kernel lays out its structures and numbers its operations as this module does."""
+    if library._handle in _checked:
+        return
+    library.ib_mirrored_name.restype, library.ib_mirrored_name.argtypes = ctypes.c_char_p, [ctypes.c_int64]
+    library.ib_mirrored_value.restype, library.ib_mirrored_value.argtypes = ctypes.c_int64, [ctypes.c_int64]
+    names = itertools.takewhile(lambda name: name is not None, map(library.ib_mirrored_name, itertools.count()))
+    theirs: dict[str, int] = {name.decode(): library.ib_mirrored_value(i) for i, name in enumerate(names)}
+    ours = _ours()
+    for name in {**theirs, **ours}:
+        if theirs.get(name) != ours.get(name):
+            raise RunError(
+                f"the kernel and this version of Ironbird disagree about {name}: {theirs.get(name, 'unknown')} there, "
+                f"{ours.get(name, 'unknown')} here; empty the cache folder {cache_folder()}"
+            )
+    _checked.add(library._handle)
+
+
+def _ours() -> dict[str, int]:
+    """Offsets, sizes and constants by the names that the kernel gives them."""
+    found = {"IB_STACK": STACK, "IB_TRIGGER_EVERY": TRIGGER_EVERY}
+    for name, structure in STRUCTURES.items():
+        found |= {f"{name}.{field[0]}": getattr(structure, field[0]).offset for field in structure._fields_}
+        found[f"sizeof({name})"] = ctypes.sizeof(structure)
+    found |= {f"IB_{effect.upper()}": number for effect, number in EFFECTS.items()}
+    found |= {f"IB_SHAPE_{shape.upper()}": number for shape, number in SHAPES.items()}
+    return found | {f"IB_OP_{op.name}": op.value for op in Op}
