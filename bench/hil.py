@@ -28,13 +28,14 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as parquet
 
+from ironbird.flight.flight import fly
 from ironbird.flight.mission import Mission
-from ironbird.flight.outside import fly_external
-from ironbird.links import mavlink
 from ironbird.links.hardware.cable import Cable
 from ironbird.links.hardware.link import HardwareLink, with_sensor_rate
+from ironbird.links.mavlink import codec, dialect
 from ironbird.links.realtime import WallClock
-from ironbird.links.standin import Px4Side, ReferenceAutopilot
+from ironbird.links.standin.autopilot import ReferenceAutopilot
+from ironbird.links.standin.px4 import Px4Side
 from ironbird.vehicles.load import load_vehicle
 
 HOVER_FROM_S = 15.0
@@ -76,7 +77,7 @@ class Immediate(Cable):
 
     def __init__(self, side: Px4Side) -> None:
         self.side = side
-        self._parser, self._packer = mavlink.Parser(), mavlink.Packer()
+        self._parser, self._packer = codec.Parser(), codec.Packer()
         self._answer = b""
 
     def open(self) -> None:
@@ -86,7 +87,7 @@ class Immediate(Cable):
         for number, payload, _, _ in self._parser.feed(bytes(data)):
             self.side.take(number, payload)
         self.side.run()
-        self._packer.add(mavlink.HIL_ACTUATOR_CONTROLS, *self.side.controls())
+        self._packer.add(dialect.HIL_ACTUATOR_CONTROLS, *self.side.controls())
         self._answer = bytes(self._packer.take())
         return len(data)
 
@@ -143,13 +144,10 @@ def over_the_line(settings: dict[str, Any], options: argparse.Namespace, folder:
         board = start(*ironbird, "autopilot", "--serial", far, "--baud", str(options.baud), "--mission", str(mission))
         assert board.stderr is not None
         board.stderr.readline()  # it is ready
-        flown = subprocess.run(
-            [
-                *ironbird, "hil", "--port", near, "--baud", str(options.baud), "--until", str(options.seconds),
-                "--headless", "--out", str(folder), *(["--no-priority"] if options.no_priority else []), *sets,
-            ],
-            capture_output=True, text=True, timeout=options.seconds + 300, check=False,
-        )  # fmt: skip
+        cable = ["--port", near, "--baud", str(options.baud)]
+        rest = ["--until", str(options.seconds), "--headless", "--out", str(folder), *sets]
+        command = [*ironbird, "hil", *cable, *rest, *(["--no-priority"] if options.no_priority else [])]
+        flown = subprocess.run(command, capture_output=True, text=True, timeout=options.seconds + 300, check=False)
         if not (folder / "link.json").is_file():
             raise SystemExit(f"the flight failed: {flown.stderr}")
         line.stdin.close()
@@ -174,7 +172,7 @@ def without_a_line(settings: dict[str, Any], seconds: float) -> dict[str, Any]:
     pilot = ReferenceAutopilot(reference, params=mission.params(reference.diagram.param("navigator.table").columns))
     vehicle = with_sensor_rate(load_vehicle("quad_f450", control="external"), 500.0)
     link = HardwareLink(Immediate(Px4Side(pilot, alone=True)), priority=False, clock=NoWait())
-    flight = fly_external(vehicle, link, until_s=seconds, settings=settings, mission=mission)
+    flight = fly(vehicle, control=link, until_s=seconds, settings=settings, mission=mission)
     return errors(flight.log.time(), flight.log["body.p_NB_N"], flight.log["body.euler"][:, 2])
 
 
@@ -186,12 +184,8 @@ def compare(flight: dict[str, Any], ideal: dict[str, Any]) -> list[list[str]]:
     for name, (asked, theirs) in RATES.items():
         lost, their_loss = max(1 - ours[name] / asked, 0.0), 1 - theirs / asked
         held = "held" if lost <= MOST_LOST else "NOT HELD"
-        rows.append(
-            [
-                f"{name}, {asked:g} Hz", f"{theirs:.1f} Hz, {100 * their_loss:.1f} % lost",
-                f"{ours[name]:.2f} Hz, {100 * lost:.2f} % lost", f"at most {100 * MOST_LOST:g} %: {held}",
-            ]
-        )  # fmt: skip
+        rates = [f"{theirs:.1f} Hz, {100 * their_loss:.1f} % lost", f"{ours[name]:.2f} Hz, {100 * lost:.2f} % lost"]
+        rows.append([f"{name}, {asked:g} Hz", *rates, f"at most {100 * MOST_LOST:g} %: {held}"])
     for axis in AXES:
         unit = "rad" if axis == "yaw" else "m"
         error = flight["hover"]["rms"][axis]
@@ -208,7 +202,7 @@ def compare(flight: dict[str, Any], ideal: dict[str, Any]) -> list[list[str]]:
     rows.append(["frames lost", "not told", lost, "at most 0.5 %"])
     rows.append(["delay from sample to command", "not told", f"{link['delay_ms']:.1f} ms", "-"])
     sentence = f": {link['sentence']}" if link["sentence"] else ""
-    rows.append(["verdict", "-", f"{link['verdict']}{sentence}", "not void"])
+    rows.append(["verdict", "-", f"{link['verdict']}{sentence}", "not error"])
     return rows
 
 
@@ -222,8 +216,9 @@ def main() -> None:
     result: dict[str, Any] = {"seconds": options.seconds, "baud": options.baud}
     tables = []
     for name, title, settings in (
-        ("our_sensors", "Sensors of the catalogue", {}), ("their_sensors", "Sensors of the document", THEIR_SENSORS),
-    ):  # fmt: skip
+        ("our_sensors", "Sensors of the catalogue", {}),
+        ("their_sensors", "Sensors of the document", THEIR_SENSORS),
+    ):
         with tempfile.TemporaryDirectory(prefix="ironbird-hil-") as folder:
             flight = over_the_line(settings, options, Path(folder))
         ideal = without_a_line(settings, options.seconds)

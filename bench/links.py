@@ -28,8 +28,8 @@ from typing import Any
 
 from pymavlink.dialects.v20 import common
 
-from ironbird.links.ground import split_frames
-from ironbird.links.mavlink import HIL_ACTUATOR_CONTROLS, HIL_SENSOR, Packer, Parser
+from ironbird.links.mavlink.codec import Packer, Parser
+from ironbird.links.mavlink.dialect import HIL_ACTUATOR_CONTROLS, HIL_SENSOR, LOCAL_POSITION_NED
 from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.link import Px4
 from ironbird.links.px4.messages import Messages, Outputs, Wire
@@ -39,7 +39,6 @@ from ironbird.links.rig import make_rig
 EXCHANGES = 2000
 SENSOR = (123456, *[0.5] * 13, 0x1FFF, 1)
 LONGEST_S, FLIGHT_S, FLYING_M = 120.0, 40.0, 1.0
-LOCAL_POSITION = 32  # LOCAL_POSITION_NED
 ROUNDS = 5
 ONE_OF_EACH, USUAL = "quad_f450_rflysimsafe", "quad_f450"  # the first has one IMU, as PX4's own simulator
 
@@ -115,7 +114,7 @@ class Hover:
         self._socket.bind(("127.0.0.1", 14540 + instance))
         self._socket.setblocking(False)
         self._peer = ("127.0.0.1", 14580 + instance)
-        self._reader, self._sender = common.MAVLink(None), common.MAVLink(None, 255, 190)
+        self._reader, self._sender = Parser(), common.MAVLink(None, 255, 190)
         self._target = 1 + instance
         self._asked_at = 0.0
 
@@ -126,10 +125,11 @@ class Hover:
                 data = self._socket.recv(65536)
             except BlockingIOError:
                 break
-            for frame in split_frames(data, {LOCAL_POSITION})[0]:
-                message = self._reader.decode(bytearray(frame))
-                if self.seen or message.z < -FLYING_M:
-                    self.seen.append((message.time_boot_ms * 1e-3, time.perf_counter()))
+            for number, payload, _, _ in self._reader.feed(data):
+                if number == LOCAL_POSITION_NED.id:
+                    said = LOCAL_POSITION_NED.read(payload)
+                    if self.seen or said.z < -FLYING_M:
+                        self.seen.append((said.time_boot_ms * 1e-3, time.perf_counter()))
         if not self.seen and time.perf_counter() > self._asked_at + 0.5:
             self._asked_at = time.perf_counter()
             for command, params in ((22, [0, 0, 0, math.nan, math.nan, math.nan, math.nan]), (400, [1, *[0] * 6])):
@@ -156,9 +156,11 @@ def flight(rounds: int = ROUNDS) -> dict[str, float]:
     found = [(hovering(ONE_OF_EACH, like_sih=True), hovering(USUAL), sih()) for _ in range(rounds)]
     ours, usual, theirs = (statistics.median(column) for column in zip(*found, strict=True))
     return {
-        "real_time_factor": ours, "real_time_factor_three_imus": usual, "real_time_factor_sih": theirs,
+        "real_time_factor": ours,
+        "real_time_factor_three_imus": usual,
+        "real_time_factor_sih": theirs,
         "share_of_sih": statistics.median(one / own for one, _, own in found),
-    }  # fmt: skip
+    }
 
 
 def hovering(vehicle: str, *, like_sih: bool = False) -> float:
@@ -188,9 +190,14 @@ def sih() -> float:
     command = [str(program.binary), "-d", str(program.etc), "-w", str(folder), "-i", str(instance)]
     with (folder / "px4.txt").open("wb") as console:
         process = subprocess.Popen(
-            command, cwd=folder, env=os.environ | settings, stdin=subprocess.DEVNULL, stdout=console,
-            stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
+            command,
+            cwd=folder,
+            env=os.environ | settings,
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
     pilot = Hover(instance)
     try:
         until = time.perf_counter() + LONGEST_S

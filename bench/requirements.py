@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ironbird.requirements.formula import parse_formula
+from ironbird.conditions.formula import parse_formula
+from ironbird.conditions.names import Names
 from ironbird.requirements.robustness import robustness, robustness_over_time
 from ironbird.requirements.trace import Trace
 
@@ -61,7 +62,7 @@ def requirements_speed(lanes: int = 1000, rows: int = 3000) -> dict[str, Any]:
     data = {"time": list(range(rows)), "x": x[0].tolist(), "y": y[0].tolist()}
     found: dict[str, Any] = {"lanes": lanes, "rows": rows}
     for name, (ours, theirs) in FORMULAS.items():
-        formula, specification = parse_formula(ours, units={"x": "m", "y": "m"}), _specification(theirs)
+        formula, specification = parse_formula(ours, Names({"x": "m", "y": "m"})), _specification(theirs)
         expected = [margin for _, margin in specification.evaluate(data)]
         np.testing.assert_array_equal(robustness_over_time(formula, trace.lane(0))[0], expected)
         first_s = _best_of(3, lambda: robustness(formula, trace)) / lanes  # noqa: B023

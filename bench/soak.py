@@ -25,7 +25,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=float, default=1e8, help="steps of the long run, all lanes together")
     arguments = parser.parse_args()
-    model = compile_model(load_vehicle("quad_f450").diagram)
+    model = compile_model(load_vehicle("quad_f450", control="truth").diagram)
     ok = True
 
     lanes = 64

@@ -9,15 +9,18 @@ Not modelled: sampled blocks (controllers, estimators) stand still, so these are
 from __future__ import annotations
 
 import fnmatch
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import casadi as ca
 import numpy as np
 
-from ironbird.analysis.trim import OperatingPoint, linearize, operating_point, trim
+from ironbird.analysis.linear import linearize
+from ironbird.analysis.operating_point import OperatingPoint, operating_point
+from ironbird.analysis.trim import trim
 from ironbird.blocks.actuators.governed_engine import GovernedEngine
 from ironbird.blocks.actuators.wheel_drive import WheelDrive
 from ironbird.blocks.forces.catapult import Catapult
@@ -26,18 +29,25 @@ from ironbird.compiler.flatten import ARRAYS
 from ironbird.errors import ModelError
 from ironbird.model.block import Block
 from ironbird.model.signal import Number
+from ironbird.rotations import euler_of_matrix
+from ironbird.vehicles import places as at
 from ironbird.vehicles.load import TEMPLATES, Vehicle, load_vehicle
 
-LINKS = "*/command_fault.value"
-POSITION, VELOCITY = "body.p", "body.v_NB_N"  # of the vehicle, and of a trailer
+# All that this module knows of the parts of a vehicle, by path and by class
+LINKS = "*/command_fault.value"  # what actuators are told
+THRUST = "/propeller.force_B"  # of the actuator that a link commands
+DRIVES = ("rotor/", "wheel/", "drive/")  # their commands go from 0 to 1, those of others from -1 to 1
+POSITION, VELOCITY = "body.p", at.BODY.velocity  # of the vehicle, and of a trailer
 BODIES = ("body.", "trailer/body.")
-DRIVES = ("rotor/", "wheel/", "drive/")
-# What is not used to hold a steady motion: class, input, and its value then
-UNUSED: tuple[tuple[type[Block], str, float], ...] = (
-    (WheelDrive, "brake", 0.0), (Catapult, "launch", 0.0), (GovernedEngine, "throttle", 1.0),
-)  # fmt: skip
+CONTACT = "contact.force_B"  # only what flies has it
 FAR = ("contact.", "launcher/")  # states of what is left behind: ground and catapult
 LEFT_CATAPULT = "catapult.gone"
+UNUSED: tuple[tuple[type[Block], str, float], ...] = (  # in steady motion: class, input, and its value then
+    (WheelDrive, "brake", 0.0),
+    (Catapult, "launch", 0.0),
+    (GovernedEngine, "throttle", 1.0),
+)
+
 NOSE_UP = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
 HEIGHT_M = 100.0
 SETTLE_STEPS, SETTLE_STEP_S = 2000, 1e-3
@@ -58,14 +68,14 @@ class Trim:
     def rows(self) -> dict[str, str]:
         """The figures that people look for: attitude, and what each actuator gets."""
         signals = self.model.signals()
-        roll, pitch = attitude(self.R_NU.T @ self.point["body.R_NB"].reshape(3, 3, order="F"))
+        roll, pitch, _ = euler_of_matrix(self.R_NU.T @ self.point[at.BODY.attitude].reshape(3, 3, order="F"))
         rows = {"speed": f"{self.speed_mps:g} m/s to the north"}
         upright = " from nose up" if self.R_NU is NOSE_UP else ""
         rows[f"roll, pitch{upright}"] = f"{math.degrees(roll):.4f}°, {math.degrees(pitch):.4f}°"
         if "air.angle_of_attack" in signals:
             rows["angle of attack"] = f"{math.degrees(float(self.point['air.angle_of_attack'][0])):.4f}°"
         for link in self.links:
-            rows[link.removesuffix("/command_fault.value")] = f"{float(self.point[link][0]):.6g}"
+            rows[link.removesuffix(LINKS[1:])] = f"{float(self.point[link][0]):.6g}"
         for path in signals:
             if path.endswith((".thrust", ".deflection")) or fnmatch.fnmatch(path, "rotor/*/motor.speed"):
                 rows[path] = f"{float(self.point[path][0]):.6g} {signals[path].unit}"
@@ -90,7 +100,7 @@ class Mode:
         return -self.value.real / abs(self.value)
 
     def sentence(self) -> str:
-        """For people."""
+        """Eigenvalue, frequency, damping, and how fast it grows or decays."""
         rate = self.value.real
         grows = f"doubles in {math.log(2) / rate:.3g} s" if rate > 0 else f"halves in {-math.log(2) / rate:.3g} s"
         if abs(self.value.imag) < 1e-9 * abs(self.value):
@@ -99,11 +109,6 @@ class Mode:
             f"{rate:.5g} ± {self.value.imag:.5g}j 1/s, {self.frequency_radps:.4g} rad/s, "
             f"damping {self.damping:.3f}, {grows if rate else 'neither grows nor decays'}"
         )
-
-
-def attitude(R_NB: np.ndarray) -> tuple[float, float]:
-    """Roll and pitch of a rotation matrix."""
-    return math.atan2(R_NB[2, 1], R_NB[2, 2]), math.asin(max(-1.0, min(1.0, -R_NB[2, 0])))
 
 
 def level_trim(
@@ -119,36 +124,39 @@ def level_trim(
     model = compile_model(vehicle.diagram)
     if speed_mps is None:
         hovers = TEMPLATES[vehicle.spec.template].hovers
-        speed_mps = 0.0 if hovers else float(model.flat.values[model.param_rows("navigator.cruise_speed")][0])
+        speed_mps = 0.0 if hovers else float(model.flat.values[model.param_rows(at.NAVIGATOR.cruise_speed)][0])
     links = [path for path in model.flat.held.start if fnmatch.fnmatch(path, LINKS)]
     moving = [path for path in model.flat.x.start if path.endswith(POSITION)]
-    speeds: dict[str, Number] = {
-        path: [speed_mps, 0.0, 0.0] for path in model.signals() if path.endswith(VELOCITY)
-    }  # fmt: skip
+    speeds: dict[str, Number] = {path: [speed_mps, 0.0, 0.0] for path in model.signals() if path.endswith(VELOCITY)}
+    steady = functools.partial(trim, model, moving=moving, params=settings, least=True)
     problem = ModelError("it has no actuators")
+    for R_NU, resting, guess in _beginnings(model, links, speed_mps, settings):
+        free, hold = [link for link in links if link not in resting], _held(model, guess) | resting
+        for roll, pitch in ((0.0, 0.0), (0.0, math.nan), (math.nan, math.nan)):
+            wanted = {**speeds, at.BODY.attitude: _turned(R_NU, roll, pitch)}
+            try:
+                point = steady(inputs=free, hold=hold, guess=guess, require=wanted)
+                return Trim(vehicle, model, speed_mps, point, links, R_NU)
+            except ModelError as error:
+                problem = error
+    raise ModelError(f"{vehicle.id} has no steady level motion at {speed_mps:g} m/s: {problem}")
+
+
+def _beginnings(
+    model: CompiledModel, links: list[str], speed_mps: float, settings: Mapping[str, Number] | None
+) -> Iterator[tuple[np.ndarray, dict[str, Number], dict[str, Number]]]:
+    """Where to look for a trim, the likeliest first: upright axes, links that rest, guess."""
     for R_NU in _attitudes(model, speed_mps):
         near = _guess(model, links, speed_mps, R_NU, settings)
         for resting in _choices(model, links, near, speed_mps):
-            for better in (False, True):
-                guess = near | resting
-                if better:
-                    guess = _level(model, links, resting, guess, settings)
-                for roll, pitch in ((0.0, 0.0), (0.0, math.nan), (math.nan, math.nan)):
-                    try:
-                        point = trim(
-                            model, inputs=[link for link in links if link not in resting],
-                            hold=_held(model, guess) | resting, moving=moving, guess=guess, params=settings,
-                            require={**speeds, "body.R_NB": _turned(R_NU, roll, pitch)}, least=True,
-                        )  # fmt: skip
-                        return Trim(vehicle, model, speed_mps, point, links, R_NU)
-                    except ModelError as error:
-                        problem = error
-    raise ModelError(f"{vehicle.id} has no steady level motion at {speed_mps:g} m/s: {problem}")
+            guess = near | resting
+            yield R_NU, resting, guess
+            yield R_NU, resting, _level(model, links, resting, guess, settings)
 
 
 def _attitudes(model: CompiledModel, speed_mps: float) -> list[np.ndarray]:
     """What level means: level, or nose up for a vehicle that starts so; R_NU for upright axes U."""
-    if operating_point(model)["body.R_NB"][2] > -0.99:
+    if operating_point(model)[at.BODY.attitude][2] > -0.99:
         return [np.eye(3)]
     return [NOSE_UP, np.eye(3)] if speed_mps == 0 else [np.eye(3), NOSE_UP]
 
@@ -170,9 +178,9 @@ def _guess(
     """Where to begin: at the speed, in the air if it flies, actuators settled at half of what they can do."""
     point = operating_point(model, settings)
     flat = model.flat
-    if "contact.force_B" in model.signals():
+    if CONTACT in model.signals():
         point.set("body.p", [0.0, 0.0, -HEIGHT_M])
-    if point["body.R_NB"][2] <= -0.99 and R_NU is not NOSE_UP:
+    if point[at.BODY.attitude][2] <= -0.99 and R_NU is not NOSE_UP:
         point.set("body.q", [1.0, 0.0, 0.0, 0.0])
     for path in (path for path in flat.x.start if path.endswith("body.v")):
         point.set(path, (R_NU.T @ [speed_mps, 0.0, 0.0])[: flat.x.signals[path].size].tolist())
@@ -190,24 +198,25 @@ def _guess(
 
 
 def _level(
-    model: CompiledModel, links: list[str], resting: dict[str, Number], guess: dict[str, Number],
+    model: CompiledModel,
+    links: list[str],
+    resting: dict[str, Number],
+    guess: dict[str, Number],
     settings: Mapping[str, Number] | None,
-) -> dict[str, Number]:  # fmt: skip
+) -> dict[str, Number]:
     """A better guess: the body as it is, and actuators that come nearest to holding it there."""
     x = model.flat.x
     free = [link for link in links if link not in resting]
     hold = {path: guess[path] for path in x.start if path.startswith(BODIES)} | resting
     moving = [path for path in x.start if path.endswith(POSITION)]
-    point = trim(
-        model, inputs=free, hold=hold | _held(model, guess), moving=moving, guess=guess, params=settings,
-        tolerance=math.inf,
-    )  # fmt: skip
+    hold |= _held(model, guess)
+    point = trim(model, inputs=free, hold=hold, moving=moving, guess=guess, params=settings, tolerance=math.inf)
     return guess | {path: point[path].tolist() for path in (*x.start, *free)}
 
 
 def _held(model: CompiledModel, guess: Mapping[str, Number]) -> dict[str, Number]:
     """States that must not help: where the vehicle is in the air, and whether it left its catapult."""
-    flies = "contact.force_B" in model.signals()
+    flies = CONTACT in model.signals()
     names = [path for path in model.flat.x.start if path.endswith(LEFT_CATAPULT) or (flies and path == POSITION)]
     return {name: guess[name] for name in names}
 
@@ -235,9 +244,9 @@ def _choices(
     lifting: list[str] = []
     pushing: list[str] = []
     for link in links:
-        thrust = link.replace("/command_fault.value", "/propeller.force_B")
+        thrust = link.replace(LINKS[1:], THRUST)
         if thrust in model.signals() and link not in idle:
-            force = point["body.R_NB"].reshape(3, 3, order="F") @ point[thrust]
+            force = point[at.BODY.attitude].reshape(3, 3, order="F") @ point[thrust]
             (lifting if abs(force[2]) > abs(force[0]) else pushing).append(link)
     resting = pushing if speed_mps == 0 else lifting
     return [idle | dict.fromkeys(resting, 0.0), idle] if lifting and pushing else [idle]

@@ -1,167 +1,24 @@
-"""Trim and linear models from exact derivatives of the block equations.
-
-Both work on the continuous part of a model. What sampled blocks put out (commands, and slow things such as
-gravity) is an input there: chosen ones are inputs of the linear model or unknowns of the trim, the others are
-held at their values at the operating point.
-"""
+"""Trim: states and inputs at which a model stands still, from exact derivatives of the block equations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
-from ironbird.compiler.flatten import ARRAYS, Column, Flat
-from ironbird.errors import ModelError, UnknownNameError
-from ironbird.model.diagram import as_column
+from ironbird.analysis.operating_point import OperatingPoint, input_rows, operating_point, rows_in
+from ironbird.compiler.compiled import CompiledModel
+from ironbird.compiler.flatten import ARRAYS, Flat
+from ironbird.errors import ModelError
 from ironbird.model.signal import Number, Signal
 
-if TYPE_CHECKING:
-    from ironbird.compiler.compiled import CompiledModel
+Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # unknowns -> residuals and their derivatives
 
 REFRESHES = 3  # how often a trim brings slow sampled outputs up to date with its solution
 TOLERANCE = 1e-8  # largest residual of a trim, in SI units
 ITERATIONS = 200
 LEAST_STEPS, LEAST_STEP, LEAST_GAIN = 20, 1e-6, 1e-10  # towards the smallest inputs: how many, and how small
-
-
-@dataclass
-class OperatingPoint:
-    """Values of everything at one instant; read and changed by name."""
-
-    flat: Flat
-    t: float
-    x: np.ndarray
-    xd: np.ndarray
-    held: np.ndarray
-    u: np.ndarray
-    p: np.ndarray
-
-    def columns(self) -> list[np.ndarray | float]:
-        """Arguments of the flat functions, in their order."""
-        return [self.t, self.x, self.xd, self.held, self.u, self.p, np.zeros(self.flat.noise.size)]
-
-    def _place(self, path: str) -> tuple[np.ndarray, Column]:
-        flat = self.flat
-        pairs = (
-            (self.x, flat.x), (self.xd, flat.xd), (self.held, flat.held), (self.u, flat.u), (self.p, flat.p),
-        )  # fmt: skip
-        for array, column in pairs:
-            if path in column.start:
-                return array, column
-        known = [name for _, column in pairs for name in column.start]
-        raise UnknownNameError("state, input, output or parameter", path, [*known, *flat.log.start])
-
-    def __getitem__(self, path: str) -> np.ndarray:
-        """A state, input, parameter or any logged signal, as a column."""
-        if path in self.flat.log.start and path not in self.flat.held.start:
-            values = np.array(self.flat.outputs(*self.columns())).ravel()
-            return values[self.flat.log.rows(path)]
-        array, column = self._place(path)
-        return array[column.rows(path)].copy()
-
-    def set(self, path: str, value: Number | np.ndarray) -> None:
-        """Change a state, input, held output or parameter."""
-        array, column = self._place(path)
-        array[column.rows(path)] = as_column(value, column.signals[path], path)
-
-    def rates(self) -> np.ndarray:
-        """Derivatives of the continuous states."""
-        return np.array(self.flat.rates(*self.columns())).ravel()
-
-    def refresh(self, keep: Sequence[str] = ()) -> None:
-        """Bring the held outputs of sampled blocks up to date, except those of the outputs in `keep`."""
-        kept = {row for path in keep if path in self.flat.held.start for row in _range(self.flat.held.rows(path))}
-        for group in self.flat.groups:
-            values = np.array(group.function(*self.columns())).ravel()
-            for (array, row, _), value in zip(group.targets, values, strict=True):
-                if array == "held" and row not in kept:
-                    self.held[row] = value
-
-
-@dataclass(frozen=True)
-class LinearModel:
-    """dx/dt = A dx + B du, dy = C dx + D du around an operating point; names have one entry per row."""
-
-    A: np.ndarray
-    B: np.ndarray
-    C: np.ndarray
-    D: np.ndarray
-    states: list[str]
-    inputs: list[str]
-    outputs: list[str]
-    point: OperatingPoint
-
-    def modes(self) -> np.ndarray:
-        """Eigenvalues of A, slowest first."""
-        values = np.linalg.eigvals(self.A)
-        return np.asarray(values[np.argsort(np.abs(values))])
-
-
-def _range(rows: slice) -> range:
-    return range(rows.start, rows.stop)
-
-
-def operating_point(model: CompiledModel, params: Mapping[str, Number] | None = None) -> OperatingPoint:
-    """The point at time zero: initial states, parameters as set, sampled outputs up to date."""
-    flat = model.flat
-    point = OperatingPoint(
-        flat, 0.0, flat.initial_x.copy(), flat.initial_xd.copy(), np.zeros(flat.held.size), flat.inputs.copy(),
-        flat.values.copy(),
-    )  # fmt: skip
-    for path, value in (params or {}).items():
-        point.set(path, value)
-    point.refresh()
-    return point
-
-
-def _select(flat: Flat, paths: Sequence[str]) -> list[tuple[str, int, str]]:
-    """(array, row, label) of each scalar of inputs: external ones or outputs of sampled blocks."""
-    chosen: list[tuple[str, int, str]] = []
-    for path in paths:
-        for array, column in (("u", flat.u), ("held", flat.held)):
-            if path in column.start:
-                rows = column.rows(path)
-                labels = column.labels()
-                chosen += [(array, row, labels[row]) for row in _range(rows)]
-                break
-        else:
-            raise UnknownNameError("input", path, [*flat.u.start, *flat.held.start])
-    return chosen
-
-
-def linearize(
-    model: CompiledModel,
-    at: OperatingPoint | None = None,
-    *,
-    inputs: Sequence[str] | None = None,
-    outputs: Sequence[str] = (),
-) -> LinearModel:
-    """A, B, C, D of the continuous part at a point (default: time zero).
-
-    `inputs` are external inputs or outputs of sampled blocks (default: all external inputs); `outputs` are
-    signals by path (default: the states).
-    """
-    flat = model.flat
-    point = at or operating_point(model)
-    chosen = _select(flat, list(flat.u.start) if inputs is None else inputs)
-    symbols = flat.rates.sx_in()
-    x = symbols[ARRAYS.index("x")]
-    u = ca.vertcat(*[symbols[ARRAYS.index(array)][row] for array, row, _ in chosen]) if chosen else ca.SX(0, 1)
-    rates = flat.rates.call(symbols)[0]
-    if outputs:
-        everything = flat.outputs.call(symbols)[0]
-        rows = [row for path in outputs for row in _range(flat.log.rows(path))]
-        y, labels = everything[rows], [flat.log.labels()[row] for row in rows]
-    else:
-        y, labels = x, flat.x.labels()
-    jacobians = [ca.jacobian(a, b) for a in (rates, y) for b in (x, u)]
-    values = ca.Function("jacobians", symbols, [ca.densify(j) for j in jacobians])(*point.columns())
-    A, B, C, D = (np.array(v).reshape(j.shape) for v, j in zip(values, jacobians, strict=True))
-    return LinearModel(A, B, C, D, flat.x.labels(), [label for *_, label in chosen], labels, point)
 
 
 def trim(
@@ -188,24 +45,27 @@ def trim(
     point = operating_point(model, params)
     for path, value in {**(guess or {}), **(hold or {})}.items():
         point.set(path, value)
-    chosen = _select(flat, inputs)
-    free_rows = {row for path in moving for row in _range(flat.x.rows(path))}
-    held_rows = {row for path in (hold or {}) if path in flat.x.start for row in _range(flat.x.rows(path))}
+    chosen = input_rows(flat, inputs)
+    free_rows = {row for path in moving for row in rows_in(flat.x.rows(path))}
+    held_rows = {row for path in (hold or {}) if path in flat.x.start for row in rows_in(flat.x.rows(path))}
     symbols = flat.rates.sx_in()
     x = symbols[ARRAYS.index("x")]
     places = [("x", row) for row in range(flat.x.size) if row not in held_rows]
     places += [(array, row) for array, row, _ in chosen]
     unknown = ca.vertcat(*[symbols[ARRAYS.index(array)][row] for array, row in places])
-    residuals = [flat.rates.call(symbols)[0][[row for row in range(flat.x.size) if row not in free_rows]]]
+    still = [row for row in range(flat.x.size) if row not in free_rows]
+    states = flat.x.labels()
+    residuals = [flat.rates.call(symbols)[0][still]]
     residuals.append(flat.project.call(symbols)[0] - x)  # on the manifold: quaternions of unit length
+    names = [f"the rate of {states[row]}" for row in still] + [f"the length of what {state} is in" for state in states]
     everything = flat.outputs.call(symbols)[0]
     for path, value in (require or {}).items():
         rows = flat.log.rows(path)
         wanted = np.broadcast_to(np.asarray(value, float), (rows.stop - rows.start,))
-        residuals += [
-            everything[row] - float(target)
-            for row, target in zip(_range(rows), wanted, strict=True) if not np.isnan(target)
-        ]  # fmt: skip
+        for row, target in zip(rows_in(rows), wanted, strict=True):
+            if not np.isnan(target):
+                residuals.append(everything[row] - float(target))
+                names.append(f"{flat.log.labels()[row]} against the required {target:g}")
     g = ca.densify(ca.vertcat(*residuals))
     function = ca.Function("trim", symbols, [g, ca.densify(ca.jacobian(g, unknown))])
     low, high = _bounds(flat, places)
@@ -222,9 +82,10 @@ def trim(
         if least and worst < tolerance:
             z = _least(evaluate, z, low, high, len(places) - len(chosen))
         if not worst < tolerance:
+            left = np.nan_to_num(np.abs(evaluate(z)[0]), nan=np.inf)
             raise ModelError(
-                f"no trim found for model '{model.name}': the largest residual left is {worst:.3g}; "
-                "free more inputs or states, or give a better guess"
+                f"no trim found for model '{model.name}': the largest residual left is {worst:.3g}, "
+                f"{names[int(np.argmax(left))]}; free more inputs or states, or give a better guess"
             )
         evaluate(z)  # leaves the solution in the point
         point.refresh(keep=[*inputs, *(hold or {})])
@@ -237,7 +98,7 @@ def _bounds(flat: Flat, places: list[tuple[str, int]]) -> tuple[np.ndarray, np.n
     columns = {"x": flat.x, "u": flat.u, "held": flat.held}
     for array, row in places:
         column = columns[array]
-        path, signal = next((p, s) for p, s in column.signals.items() if row in _range(column.rows(p)))
+        path, signal = next((p, s) for p, s in column.signals.items() if row in rows_in(column.rows(p)))
         signals = [signal, *(_readers(flat, path) if array == "held" else [])]
         low.append(max(s.low for s in signals))
         high.append(min(s.high for s in signals))
@@ -251,7 +112,7 @@ def _readers(flat: Flat, output: str) -> list[Signal]:
 
 
 def _levenberg_marquardt(
-    evaluate: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], z: np.ndarray, low: np.ndarray, high: np.ndarray
+    evaluate: Evaluate, z: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> tuple[np.ndarray, float]:
     """Least squares within bounds; returns the best point and its largest residual."""
     residual, jacobian = evaluate(z)
@@ -282,10 +143,7 @@ def _levenberg_marquardt(
     return z, float(np.abs(residual).max())
 
 
-def _least(
-    evaluate: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], z: np.ndarray, low: np.ndarray, high: np.ndarray,
-    first: int,
-) -> np.ndarray:  # fmt: skip
+def _least(evaluate: Evaluate, z: np.ndarray, low: np.ndarray, high: np.ndarray, first: int) -> np.ndarray:
     """From a solution along all solutions to the one with the smallest inputs, which are z[first:].
 
     The measure is the sum of u^2 + 10 u^4: thrusts go with the square of a command, and are to be shared evenly.

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 Place = tuple[int, int]  # line and column, from 1
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -23,11 +23,11 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.places: dict[Path, Place] = {}
-        self.lengths: dict[Path, int] = {}  # arrays of tables so far
+        self.places: dict[KeyPath, Place] = {}
+        self.lengths: dict[KeyPath, int] = {}  # arrays of tables so far
 
-    def scan(self) -> dict[Path, Place]:
-        table: Path = ()
+    def scan(self) -> dict[KeyPath, Place]:
+        table: KeyPath = ()
         self._skip(_GAP)
         while self.at < len(self.text):
             if self.text[self.at] == "[":
@@ -42,18 +42,18 @@ class _Scanner:
         assert match is not None  # both patterns match nothing as well
         self.at = match.end()
 
-    def _note(self, path: Path, at: int) -> None:
+    def _note(self, path: KeyPath, at: int) -> None:
         line = self.text.count("\n", 0, at) + 1
         self.places.setdefault(path, (line, at - self.text.rfind("\n", 0, at)))
 
-    def _header(self) -> Path:
+    def _header(self) -> KeyPath:
         """`[a.b]` or `[[a.b]]`: the path of the table that begins here."""
         begin = self.at
         double = self.text.startswith("[[", self.at)
         self.at += 2 if double else 1
         keys = self._keys()
         self.at += 2 if double else 1
-        path: Path = ()
+        path: KeyPath = ()
         for number, (key, _) in enumerate(keys):
             path = (*path, key)
             last = number == len(keys) - 1
@@ -84,7 +84,7 @@ class _Scanner:
                 return parts
             self.at += 1
 
-    def _pair(self, table: Path) -> None:
+    def _pair(self, table: KeyPath) -> None:
         path = table
         for key, begin in self._keys():
             path = (*path, key)
@@ -92,7 +92,7 @@ class _Scanner:
         self.at += 1  # =
         self._value(path)
 
-    def _value(self, path: Path) -> None:
+    def _value(self, path: KeyPath) -> None:
         self._skip(_SPACE)
         sign = self.text[self.at]
         if sign in "\"'":
@@ -106,7 +106,7 @@ class _Scanner:
             assert match is not None
             self.at = match.end()
 
-    def _array(self, path: Path) -> None:
+    def _array(self, path: KeyPath) -> None:
         self.at += 1
         number = 0
         while True:
@@ -121,7 +121,7 @@ class _Scanner:
             number += 1
         self.at += 1
 
-    def _inline(self, path: Path) -> None:
+    def _inline(self, path: KeyPath) -> None:
         self.at += 1
         while True:
             self._skip(_GAP)
@@ -158,12 +158,12 @@ def _unescape(text: str) -> str:
     return str(json.loads(f'"{text}"', strict=False))
 
 
-def locate(text: str) -> dict[Path, Place]:
+def locate(text: str) -> dict[KeyPath, Place]:
     """Line and column of every key and array element of a valid TOML text, by path (`("case", 0, "fault", 1)`)."""
     return _Scanner(text.replace("\r\n", "\n")).scan()
 
 
-def place_of(places: Mapping[Path, Place], path: Path) -> Place:
+def place_of(places: Mapping[KeyPath, Place], path: KeyPath) -> Place:
     """The place of a path, or of the nearest table around it."""
     while path and path not in places:
         path = path[:-1]

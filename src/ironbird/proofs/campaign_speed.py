@@ -13,10 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ironbird.campaign.batch import fly_all, model_of
+from ironbird.campaign.batch import fly_all
 from ironbird.campaign.runner import Progress, run_campaign
 from ironbird.campaign.store import Store
 from ironbird.campaign.suite import load_suite
+from ironbird.flight.order import make_order
+from ironbird.flight.prepare import forget, model_of
 
 FLIGHTS = 10_000
 RERUNS = 10
@@ -63,8 +65,8 @@ def measure(
 ) -> dict[str, Any]:
     """Fly a campaign into a store that is thrown away; the clock runs from before its definition is read."""
     workers = workers or os.cpu_count() or 1
-    model_of(VEHICLE, CONTROL).build_all()  # what is measured is flying, not compiling
-    model_of.cache_clear()
+    model_of(make_order(VEHICLE, control=CONTROL)).build_all()  # what is measured is flying, not compiling
+    forget()
     with tempfile.TemporaryDirectory(prefix="ironbird-bench-") as folder:
         suite = Path(folder) / "suite.toml"
         suite.write_text(SUITE.format(vehicle=VEHICLE, control=CONTROL, flights=flights))

@@ -11,17 +11,19 @@ import multiprocessing
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.compiler.native import host_target
+from ironbird.flight.order import Order, Weather, make_order
+from ironbird.flight.prepare import prepare
 from ironbird.runtime.elsewhere import run_elsewhere
-from ironbird.runtime.events import ParamEvent
-from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
+from ironbird.vehicles import places as at
 from ironbird.vehicles.load import load_vehicle
 
-SIGNALS = ["body", "wind/turbulence.wind_N", "battery.voltage", "rotor*"]
+FAULT = "rotor.speed_loss@1:instance=1,severity=0.15,start=20,end=40,shape=ramp,rise=2"
+SIGNALS = ["body", "wind/turbulence.wind_N", at.BATTERY.voltage, "rotor*"]
 
 
 @dataclass(frozen=True)
@@ -34,39 +36,32 @@ class Result:
     skipped: str = ""
 
 
-def prepare(model: CompiledModel, lanes: int, place: int, seed: int) -> RunState:
-    """The flight at one place among lanes that fly something else."""
-    seeds = [seed + 1000 + i for i in range(lanes)]
-    seeds[place] = seed
-    state = start(model, lanes=lanes, seed=seeds)
-    for lane in range(lanes):
-        own = lane == place
-        state.set_param("wind/steady.velocity_N", [3.0, -4.0, 0.0] if own else [1.0 + lane, 2.0, 0.0], lane)
-        state.set_param("wind/turbulence.wind_20ft", 8.0, lane)
-        state.set_param("navigator.table[2]", -10.0, lane)
-        state.set_param("navigator.table[4]", 1000.0, lane)
-    state.add_event(
-        ParamEvent("rotor/1/motor.health", 0.85, start_s=20.0, end_s=40.0, effect="scale", shape="ramp", rise_s=2.0),
-        place,
-    )
-    return state
+def flights(vehicle: str, lanes: int, place: int, seed: int) -> list[Order]:
+    """The flight in one place among others: a hover in wind with turbulence and a motor that fades for a while."""
+    wind = Weather(5.0, 127.0, 8.0)
+    own = make_order(vehicle, control="truth", mission="hover", weather=wind, seed=seed, faults=[FAULT])
+    other = replace(own, faults=())
+    return [
+        own if lane == place else replace(other, weather=replace(wind, speed_mps=lane % 10), seed=seed + 1000 + lane)
+        for lane in range(lanes)
+    ]
 
 
 def _hash_in_process(job: tuple[str, int, int, int, float]) -> str:
     vehicle, lanes, place, seed, until_s = job
-    model = compile_model(load_vehicle(vehicle).diagram)
-    log = run(prepare(model, lanes, place, seed), until_s, log=SIGNALS)
+    model = compile_model(load_vehicle(vehicle, control="truth").diagram)
+    log = run(prepare(model, flights(vehicle, lanes, place, seed)), until_s, log=SIGNALS)
     return log.sha256(place)
 
 
 def verify(vehicle: str = "quad_f450", seed: int = 7, until_s: float = 60.0) -> Iterator[Result]:
     """Run the flight in all ways, one after the other."""
-    model = compile_model(load_vehicle(vehicle).diagram)
+    model = compile_model(load_vehicle(vehicle, control="truth").diagram)
     for lanes, place, threads in ((1, 0, 1), (4, 0, 1), (4, 3, 1), (64, 0, 1), (64, 37, 1), (64, 63, 2)):
-        log = run(prepare(model, lanes, place, seed), until_s, log=SIGNALS, threads=threads)
+        log = run(prepare(model, flights(vehicle, lanes, place, seed)), until_s, log=SIGNALS, threads=threads)
         way = f"{lanes} lane{'s' * (lanes > 1)}, place {place}, {threads} thread{'s' * (threads > 1)}"
         yield Result(way, until_s, log.sha256(place))
-    state = prepare(model, 4, 1, seed)
+    state = prepare(model, flights(vehicle, 4, 1, seed))
     first = run(state, until_s / 3, log=SIGNALS)
     branch = state.branch()
     rest = run(branch, until_s, log=SIGNALS)
@@ -81,15 +76,17 @@ def verify(vehicle: str = "quad_f450", seed: int = 7, until_s: float = 60.0) -> 
     for target in targets:
         other = model.built_for(target)
         for lanes, place in ((1, 0), (4, 2)):
-            log = run(prepare(other, lanes, place, seed), until_s, log=SIGNALS, threads=1)
+            log = run(prepare(other, flights(vehicle, lanes, place, seed)), until_s, log=SIGNALS, threads=1)
             yield Result(f"built for {target}, {lanes} lane{'s' * (lanes > 1)}", until_s, log.sha256(place))
     if shutil.which("qemu-aarch64"):
-        yield Result("aarch64 under qemu, 1 lane", until_s, _elsewhere(model, 1, 0, seed, until_s, "aarch64"))
+        yield Result("aarch64 under qemu, 1 lane", until_s, _elsewhere(model, flights(vehicle, 1, 0, seed), 0, until_s))
         # The emulator is slow with vectors: a shorter flight, compared with its own length.
         short_s = until_s / 10
-        log = run(prepare(model, 1, 0, seed), short_s, log=SIGNALS)
+        log = run(prepare(model, flights(vehicle, 1, 0, seed)), short_s, log=SIGNALS)
         yield Result("1 lane, short", short_s, log.sha256(0))
-        yield Result("aarch64 under qemu, 4 lanes", short_s, _elsewhere(model, 4, 3, seed, short_s, "aarch64"))
+        yield Result(
+            "aarch64 under qemu, 4 lanes", short_s, _elsewhere(model, flights(vehicle, 4, 3, seed), 3, short_s)
+        )
     else:
         reason = "qemu-aarch64 is not installed: apt-get install qemu-user"
         yield Result("aarch64 under qemu", until_s, "", reason)
@@ -104,6 +101,5 @@ def all_equal(results: list[Result]) -> bool:
     return all(len(found) == 1 for found in hashes.values())
 
 
-def _elsewhere(model: CompiledModel, lanes: int, place: int, seed: int, until_s: float, target: str) -> str:
-    state = prepare(model, lanes, place, seed)
-    return run_elsewhere(state, until_s, target=target, log=SIGNALS).sha256(place)
+def _elsewhere(model: CompiledModel, orders: list[Order], place: int, until_s: float) -> str:
+    return run_elsewhere(prepare(model, orders), until_s, target="aarch64", log=SIGNALS).sha256(place)

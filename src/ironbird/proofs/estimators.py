@@ -20,6 +20,7 @@ import numpy as np
 from ironbird.blocks.estimators.complementary import ComplementaryFilter
 from ironbird.blocks.estimators.ekf import ErrorStateEkf
 from ironbird.compiler.compiled import CompiledModel, compile_model
+from ironbird.constants import STANDARD_GRAVITY_MPS2 as GRAVITY
 from ironbird.model.block import Block, Values, View
 from ironbird.model.diagram import Diagram
 from ironbird.model.signal import Clock, In, Noise, Number, Out, Param, State
@@ -27,7 +28,6 @@ from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 
-GRAVITY = 9.80665
 IMU_S, MAG_S, BARO_S, GNSS_S = 0.004, 0.02, 0.04, 0.2
 FIELD_N = (2.1e-5, 1.5e-6, 4.3e-5)  # a place in Europe; example number
 
@@ -100,10 +100,9 @@ class KnownFlight(Block):
         now = [position, velocity, R, ca.vertcat(turn[2, 1], turn[0, 2], turn[1, 0]), R.T @ force]
         p_NB_N, v_NB_N, R_NB, w_NB_B, f_B = ca.substitute(now, [t], [u.time])
         p_past, v_past = ca.substitute([position, velocity], [t], [u.time - p.delay])
-        return {
-            "p_NB_N": p_NB_N, "v_NB_N": v_NB_N, "R_NB": R_NB, "w_NB_B": w_NB_B, "specific_force_B": f_B,
-            "p_past_N": p_past, "v_past_N": v_past, "standing": ca.if_else(u.time < p.climb_start, p.tells, 0),
-        }  # fmt: skip
+        motion = {"p_NB_N": p_NB_N, "v_NB_N": v_NB_N, "R_NB": R_NB, "w_NB_B": w_NB_B, "specific_force_B": f_B}
+        standing = ca.if_else(u.time < p.climb_start, p.tells, 0)
+        return {**motion, "p_past_N": p_past, "v_past_N": v_past, "standing": standing}
 
 
 def _smooth(s: ca.SX) -> ca.SX:
@@ -156,10 +155,8 @@ class SimpleImu(Block):
         bias = self._bias(x, u, p)
         truth = ca.vertcat(u.specific_force_B, u.w_NB_B)
         found = p.gain * (truth + bias + p.rough * _spread(p.noise) * u.white) + p.offset
-        return {
-            "accel_B": found[:3], "gyro_B": found[3:], "stamp": ca.if_else(p.alive > 0.5, u.time, 0),
-            "accel_bias_B": bias[:3], "gyro_bias_B": bias[3:],
-        }  # fmt: skip
+        biases = {"accel_bias_B": bias[:3], "gyro_bias_B": bias[3:]}
+        return {"accel_B": found[:3], "gyro_B": found[3:], "stamp": ca.if_else(p.alive > 0.5, u.time, 0), **biases}
 
 
 def _spread(pair: ca.SX) -> ca.SX:
@@ -240,9 +237,12 @@ class SimpleGnss(Block):
         return {
             "position_N": u.p_past_N + spread * u.white[:3] + p.jump,
             "velocity_N": u.v_past_N + p.spread[2] * u.white[3:] + p.kick,
-            "stamp": u.time, "fix": 3 * p.available, "eph": p.spread[0], "epv": p.spread[1],
+            "stamp": u.time,
+            "fix": 3 * p.available,
+            "eph": p.spread[0],
+            "epv": p.spread[1],
             "speed_accuracy": p.spread[2],
-        }  # fmt: skip
+        }
 
 
 SENSOR_PORTS = {  # estimator's input -> sensor's output
@@ -324,10 +324,7 @@ def attitude_error_table(*, lanes: int = 64, seed: int = 1, until_s: float = 60.
     """[Dai] Fig. 16 as numbers: the Kalman filter and the complementary filter in the same turning flight."""
     state = start(comparison_model(), lanes=lanes, seed=seed)
     log = run(state, until_s, log=["flight.R_NB", "ekf.R_NB", "mahony.R_NB"], log_s=0.1)
-    return [
-        _row(log, name, phase, window)
-        for phase, window in PHASES.items() for name in ("ekf", "mahony")
-    ]  # fmt: skip
+    return [_row(log, name, phase, window) for phase, window in PHASES.items() for name in ("ekf", "mahony")]
 
 
 def _row(log: Log, estimator: str, phase: str, window_s: tuple[float, float]) -> AttitudeErrorRow:
@@ -337,7 +334,5 @@ def _row(log: Log, estimator: str, phase: str, window_s: tuple[float, float]) ->
     R = found.reshape(*found.shape[:-1], 3, 3).swapaxes(-1, -2)
     error_N = (R @ error_B[..., None])[..., 0]
     tilt = np.hypot(error_N[..., 0], error_N[..., 1])
-    return AttitudeErrorRow(
-        estimator, phase, float(np.sqrt(np.mean(tilt**2))), float(np.sqrt(np.mean(error_N[..., 2] ** 2))),
-        float(tilt.max()),
-    )  # fmt: skip
+    tilt_rms, heading_rms = (float(np.sqrt(np.mean(angle**2))) for angle in (tilt, error_N[..., 2]))
+    return AttitudeErrorRow(estimator, phase, tilt_rms, heading_rms, float(tilt.max()))

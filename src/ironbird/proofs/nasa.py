@@ -2,7 +2,7 @@
 
 NASA had seven cases with an atmosphere flown by up to six of its simulation tools and published the time histories.
 This module builds the same cases from blocks, flies them and says how far Ironbird is from each tool, beside how far
-the tools are from each other.
+the tools are from each other. The time histories are not part of the package: the caller names their folder.
 
 What counts as agreement. For each quantity, over the whole run:
   residual to a tool   the largest distance of Ironbird from that tool
@@ -31,6 +31,7 @@ from ironbird.blocks.environment.gravity import GravityWgs84
 from ironbird.blocks.environment.wind_steady import WindSteady
 from ironbird.blocks.forces.airframe_drag import AirframeDrag
 from ironbird.compiler.compiled import compile_model
+from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.errors import RunError, UnknownNameError
 from ironbird.model.block import Block, Values, View
 from ironbird.model.diagram import Diagram
@@ -38,8 +39,9 @@ from ironbird.model.signal import In, Out, Param
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.units import FOOT_M, KNOT_MPS
+from ironbird.vehicles import places as at
 
-POUND_N = 0.45359237 * 9.80665
+POUND_N = 0.45359237 * STANDARD_GRAVITY_MPS2
 SLUG_KG = POUND_N / FOOT_M
 SLUG_FT2 = SLUG_KG * FOOT_M**2  # kg m^2
 SQUARE_FOOT = FOOT_M**2
@@ -117,28 +119,49 @@ CASES: dict[int, Case] = {
     for case in (
         Case(1, "dropped sphere without drag", "gravitation, motion over the rotating ellipsoid", "sphere"),
         Case(
-            2, "tumbling brick without damping", "rotation of a body with three inertias", "brick",
+            2,
+            "tumbling brick without damping",
+            "rotation of a body with three inertias",
+            "brick",
             w_IB_B_degps=(10.0, 20.0, 30.0),
         ),
         Case(
-            3, "tumbling brick with damping", "rotation with rate damping", "brick", damping=-1.0,
+            3,
+            "tumbling brick with damping",
+            "rotation with rate damping",
+            "brick",
+            damping=-1.0,
             w_IB_B_degps=(10.0, 20.0, 30.0),
         ),
         Case(6, "dropped sphere with drag", "atmosphere and drag", "sphere", drag=SPHERE_DRAG),
         Case(
-            7, "dropped sphere in steady wind", "steady wind from the west", "sphere", drag=SPHERE_DRAG,
+            7,
+            "dropped sphere in steady wind",
+            "steady wind from the west",
+            "sphere",
+            drag=SPHERE_DRAG,
             wind_east_ftps=(20.0, 20.0),
         ),
         Case(
-            8, "dropped sphere in sheared wind", "wind that changes with height", "sphere", drag=SPHERE_DRAG,
+            8,
+            "dropped sphere in sheared wind",
+            "wind that changes with height",
+            "sphere",
+            drag=SPHERE_DRAG,
             wind_east_ftps=(-20.0, 70.0),
         ),
         Case(
-            10, "sphere thrown northwards", "Coriolis acceleration, drag at Mach 1.3", "sphere", drag=SPHERE_DRAG,
-            height_ft=0.0, v_N_ftps=(1000.0, 0.0, -1000.0), w_IB_B_degps=None,
+            10,
+            "sphere thrown northwards",
+            "Coriolis acceleration, drag at Mach 1.3",
+            "sphere",
+            drag=SPHERE_DRAG,
+            height_ft=0.0,
+            v_N_ftps=(1000.0, 0.0, -1000.0),
+            w_IB_B_degps=None,
         ),
     )
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -161,10 +184,16 @@ LENGTH = -1  # index that stands for the size of a vector
 
 
 def _vector(
-    name: str, unit: str, columns: tuple[str, str, str], signal: str, column_scale: float = 1.0,
-    signal_scale: float = 1.0, is_angle: bool = False, first_row: int = 0,
+    name: str,
+    unit: str,
+    columns: tuple[str, str, str],
+    signal: str,
+    column_scale: float = 1.0,
+    signal_scale: float = 1.0,
+    is_angle: bool = False,
+    first_row: int = 0,
     axes: tuple[str, str, str] = ("x", "y", "z"),
-) -> list[Quantity]:  # fmt: skip
+) -> list[Quantity]:
     return [
         Quantity(f"{name} {axis}", unit, column, signal, i, column_scale, signal_scale, is_angle, first_row)
         for i, (axis, column) in enumerate(zip(axes, columns, strict=True))
@@ -176,11 +205,11 @@ QUANTITIES: tuple[Quantity, ...] = (
     Quantity("latitude", "deg", "latitude_deg", "body.latitude", signal_scale=_DEG),
     Quantity("longitude", "deg", "longitude_deg", "body.longitude", signal_scale=_DEG),
     *_vector(
-        "velocity", "m/s", ("feVelocity_ft_s_X", "feVelocity_ft_s_Y", "feVelocity_ft_s_Z"), "body.v_NB_N", FOOT_M,
+        "velocity", "m/s", ("feVelocity_ft_s_X", "feVelocity_ft_s_Y", "feVelocity_ft_s_Z"), at.BODY.velocity, FOOT_M,
         axes=("north", "east", "down"),
     ),
     *_vector(
-        "Euler angle", "deg", ("eulerAngle_deg_Roll", "eulerAngle_deg_Pitch", "eulerAngle_deg_Yaw"), "body.euler",
+        "Euler angle", "deg", ("eulerAngle_deg_Roll", "eulerAngle_deg_Pitch", "eulerAngle_deg_Yaw"), at.BODY.euler,
         signal_scale=_DEG, is_angle=True, axes=("roll", "pitch", "yaw"),
     ),
     *_vector(
@@ -193,7 +222,7 @@ QUANTITIES: tuple[Quantity, ...] = (
     Quantity("pressure", "Pa", "ambientPressure_lbf_ft2", "atmosphere.pressure", column_scale=POUND_N / SQUARE_FOOT),
     Quantity("temperature", "K", "ambientTemperature_dgR", "atmosphere.temperature", column_scale=RANKINE_K),
     Quantity("speed of sound", "m/s", "speedOfSound_ft_s", "atmosphere.speed_of_sound", column_scale=FOOT_M),
-    Quantity("airspeed", "m/s", "trueAirspeed_nmi_h", "air.airspeed", column_scale=KNOT_MPS, first_row=1),
+    Quantity("airspeed", "m/s", "trueAirspeed_nmi_h", at.AIR.airspeed, column_scale=KNOT_MPS, first_row=1),
     *_vector(
         "aerodynamic force", "N", ("aero_bodyForce_lbf_X", "aero_bodyForce_lbf_Y", "aero_bodyForce_lbf_Z"),
         "drag.force_B", POUND_N, first_row=1,
@@ -237,14 +266,10 @@ def build(case: Case) -> Diagram:
     sphere = case.vehicle == "sphere"
     diagram = Diagram(f"nasa_case_{case.number:02d}")
     rates = None if case.w_IB_B_degps is None else [math.radians(w) for w in case.w_IB_B_degps]
-    begin = RigidBodyWgs84.initial(
-        latitude=0.0, longitude=0.0, height=case.height_ft * FOOT_M, v_N=[v * FOOT_M for v in case.v_N_ftps],
-        w_IB_B=rates,
-    )  # fmt: skip
-    body = diagram.add(
-        "body", RigidBodyWgs84(), mass=SPHERE_MASS_KG if sphere else BRICK_MASS_KG,
-        inertia=np.diag(SPHERE_INERTIA if sphere else BRICK_INERTIA).tolist(), **begin,
-    )  # fmt: skip
+    height_m, v_N = case.height_ft * FOOT_M, [v * FOOT_M for v in case.v_N_ftps]
+    begin = RigidBodyWgs84.initial(latitude=0.0, longitude=0.0, height=height_m, v_N=v_N, w_IB_B=rates)
+    mass_kg, inertia = (SPHERE_MASS_KG, SPHERE_INERTIA) if sphere else (BRICK_MASS_KG, BRICK_INERTIA)
+    body = diagram.add("body", RigidBodyWgs84(), mass=mass_kg, inertia=np.diag(inertia).tolist(), **begin)
     gravity = diagram.add("gravity", GravityWgs84())
     atmosphere = diagram.add("atmosphere", AtmosphereIsa())
     air = diagram.add("air", AirData())
@@ -256,14 +281,10 @@ def build(case: Case) -> Diagram:
         wind = diagram.add("wind", WindLinear(), ground_N=[0.0, ground, 0.0], gradient_N=[0.0, gradient, 0.0])
         diagram.connect(body.height, wind.height)
     area = SPHERE_AREA_M2 if sphere else BRICK_AREA_M2
-    drag = diagram.add(
-        "drag", AirframeDrag(), drag=0.5 * REFERENCE_DENSITY * area * case.drag, damping=0.0,
-        reference_density=REFERENCE_DENSITY,
-    )  # fmt: skip
-    damping = diagram.add(
-        "damping", RateDamping(), area=area, length=[BRICK_SPAN_M, BRICK_CHORD_M, BRICK_SPAN_M],
-        coefficient=case.damping,
-    )  # fmt: skip
+    factor = 0.5 * REFERENCE_DENSITY * area * case.drag
+    drag = diagram.add("drag", AirframeDrag(), drag=factor, damping=0.0, reference_density=REFERENCE_DENSITY)
+    lengths = [BRICK_SPAN_M, BRICK_CHORD_M, BRICK_SPAN_M]
+    damping = diagram.add("damping", RateDamping(), area=area, length=lengths, coefficient=case.damping)
     diagram.connect(body.latitude, gravity.latitude)
     diagram.connect(body.height, gravity.height, atmosphere.height)
     diagram.connect(gravity.gravity_N, body.gravity_N)
@@ -319,8 +340,9 @@ def residuals(folder: Path, number: int) -> list[Residual]:
     for quantity in QUANTITIES:
         theirs = {
             tool: columns[quantity.column] * quantity.column_scale
-            for tool, columns in tools.items() if quantity.column in columns
-        }  # fmt: skip
+            for tool, columns in tools.items()
+            if quantity.column in columns
+        }
         if len(theirs) >= 2:
             found.append(_compare(number, quantity, own[quantity.name], theirs))
     return found
@@ -336,7 +358,5 @@ def _compare(number: int, quantity: Quantity, own: np.ndarray, theirs: Mapping[i
     tools = list(theirs)
     spread = max(distance(theirs[a], theirs[b]) for i, a in enumerate(tools) for b in tools[i + 1 :])
     largest = max(float(np.abs(values).max()) for values in theirs.values())
-    return Residual(
-        case=number, quantity=quantity, to_tool={tool: distance(own, values) for tool, values in theirs.items()},
-        spread=spread, floor=PRINTED * max(1.0, largest),
-    )  # fmt: skip
+    to_tool = {tool: distance(own, values) for tool, values in theirs.items()}
+    return Residual(number, quantity, to_tool, spread, floor=PRINTED * max(1.0, largest))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import platform
@@ -17,28 +18,30 @@ from typing import Any
 
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import IronbirdError
-from ironbird.flight.flight import Wind
-from ironbird.flight.mission import load_mission
-from ironbird.runtime.state import RunState, start
+from ironbird.flight.order import Weather, make_order
+from ironbird.flight.prepare import prepare
 from ironbird.runtime.step import run
+from ironbird.vehicles import places as at
 from ironbird.vehicles.load import load_vehicle
 
+VEHICLE = "quad_f450"
 STEP_S = 1e-3
 LANES = 64
 ROUNDS = 7
 HOVER_THROTTLE = 0.6  # of JSBSim's F450
-LOG = ["body.p_NB_N", "body.q_NB", "body.w_NB_B", "battery.voltage"]
-WIND = Wind(speed_mps=5.0, from_deg=240.0, turbulence_mps=8.0)
+LOG = [at.BODY.position, at.BODY.quaternion, at.BODY.rates, at.BATTERY.voltage]
+WIND = Weather(speed_mps=5.0, from_deg=240.0, turbulence_mps=8.0)
 
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Keep native code from writing to standard output, which is for our figures."""
+    """Keep JSBSim from writing to standard output, which is for our figures: natively, or through Python's."""
     sys.stdout.flush()
     saved, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
     try:
-        yield
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
     finally:
         os.dup2(saved, 1)
         os.close(saved)
@@ -72,20 +75,12 @@ def _jsbsim_loop(steps: int) -> Callable[[], float]:
     return once
 
 
-def _prepare(model: CompiledModel, lanes: int) -> RunState:
-    mission = load_mission("square")
-    state = start(model, lanes=lanes, seed=1)
-    places = model.flat.p.signals["navigator.table"].columns
-    for path, value in {**mission.params(places), **WIND.params()}.items():
-        state.set_param(path, value)
-    return state
-
-
 def _our_loop(model: CompiledModel, lanes: int, until_s: float) -> Callable[[], float]:
     """A closed loop with wind, contact, battery and a 50 Hz log; returns a call that gives seconds."""
+    orders = [make_order(VEHICLE, mission="square", weather=WIND, seed=1 + lane) for lane in range(lanes)]
 
     def once() -> float:
-        state = _prepare(model, lanes)
+        state = prepare(model, orders)
         begin = time.perf_counter()
         run(state, until_s, log=LOG, threads=1)
         return time.perf_counter() - begin
@@ -126,25 +121,24 @@ def operations_per_step(model: CompiledModel) -> float:
     """Arithmetic operations of one step, sampled blocks by their rate; guarded parts (contact) counted in full."""
     ops = model.source.operations
     total = 4.0 * ops["rates"] + ops["project"] + ops["tick"] / 4 + ops["stop"]
-    total += sum(
-        float(ops[key]) / float(key.split()[2]) for key in ops if key.startswith("samples every ")
-    )  # fmt: skip
+    total += sum(float(ops[key]) / float(key.split()[2]) for key in ops if key.startswith("samples every "))
     return total + 4 * 2 * model.flat.x.size
 
 
 def measure(*, quick: bool = False, progress: Callable[[str], None] | None = None) -> dict[str, Any]:
     """All figures; `quick` uses shorter runs (for tests of the tool itself, not for figures)."""
     say = progress or (lambda _text: None)
-    model = compile_model(load_vehicle("quad_f450").diagram, step_s=STEP_S)
+    steps = 2_000 if quick else 20_000
+    jsbsim = _jsbsim_loop(steps)  # first: it may be missing, and what follows takes a while
+    model = compile_model(load_vehicle("quad_f450", control="truth").diagram, step_s=STEP_S)
     say("compiling both kernels")
     model.build_all()
-    steps = 2_000 if quick else 20_000
     single_s, lanes_s = (2.0, 1.0) if quick else (30.0, 30.0)
     full = compile_model(load_vehicle("quad_f450", control="reference").diagram, step_s=STEP_S)
     say("compiling the reference autopilot")
     full.build_all()
     loops = {
-        "jsbsim": (_jsbsim_loop(steps), steps),
+        "jsbsim": (jsbsim, steps),
         "single": (_our_loop(model, 1, single_s), single_s / STEP_S),
         "lanes": (_our_loop(model, LANES, lanes_s), LANES * lanes_s / STEP_S),
         "full_single": (_our_loop(full, 1, single_s), single_s / STEP_S),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ironbird.analysis.trim import LinearModel
-from ironbird.blocks.controllers.surface_mixer import SurfaceMixer
+from ironbird.analysis.linear import LinearModel
+from ironbird.blocks.actuators.surface_mixer import SurfaceMixer
 from ironbird.blocks.environment.air_data import AirData
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.model.diagram import Diagram
@@ -20,10 +20,9 @@ def airframe(spec: FixedWingSpec) -> CompiledModel:
     `PANEL_density`, `propeller_density` where it counts, `gravity`.
     """
     diagram = Diagram(f"{spec.id}_airframe")
-    body = add_body(
-        diagram, spec.home, spec.environment, mass_kg=spec.body.mass_kg, inertia_kgm2=spec.body.inertia_kgm2,
-        height_above_home_m=spec.start.height_m,
-    )  # fmt: skip
+    mass_kg, inertia_kgm2, height_m = spec.body.mass_kg, spec.body.inertia_kgm2, spec.start.height_m
+    place = (diagram, spec.home, spec.environment)
+    body = add_body(*place, mass_kg=mass_kg, inertia_kgm2=inertia_kgm2, height_above_home_m=height_m)
     air = diagram.add("air", AirData())
     diagram.connect(body.v_NB_B, air.v_NB_B)
     diagram.connect(body.R_NB, air.R_NB)

@@ -1,4 +1,4 @@
-"""Checks that authors of blocks and vehicles run, and the proofs of the platform itself."""
+"""Checks that authors of blocks and vehicles run, and a block by itself."""
 
 from ironbird.testing.checks import check_block, check_vehicle
 

@@ -23,7 +23,7 @@ from ironbird.model.graph import equations_of
 from ironbird.model.signal import In, Noise, Number, Out, Param
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.vehicles.load import load_vehicle, own_tables
+from ironbird.vehicles.load import load_vehicle, read_layers
 
 _NAME = re.compile(r"^[a-zA-Z][A-Za-z0-9_]*$")
 _CITATION = re.compile(r"\[[A-Za-z0-9]+\]|of this project")
@@ -61,9 +61,13 @@ def declaration_findings(block: Block) -> list[str]:
 
 
 def check_block(
-    block: Block, *, params: Mapping[str, Number] | None = None, inputs: Mapping[str, Number] | None = None,
-    until_s: float = 0.05, step_s: float = 1e-3,
-) -> None:  # fmt: skip
+    block: Block,
+    *,
+    params: Mapping[str, Number] | None = None,
+    inputs: Mapping[str, Number] | None = None,
+    until_s: float = 0.05,
+    step_s: float = 1e-3,
+) -> None:
     """Declarations, equations and a short run of a block on its own.
 
     Checked: docs, citation, frames; shapes of all equations; finite outputs for the given (or middle-of-range) inputs;
@@ -112,7 +116,7 @@ def _middle(signal: In) -> Number:
 
 def _against_casadi(model: object, values: Mapping[str, Number], log: object) -> list[str]:
     """Outputs of the first row against CasADi's evaluation of the same expressions."""
-    from ironbird.analysis.trim import operating_point
+    from ironbird.analysis.operating_point import operating_point
     from ironbird.compiler.compiled import CompiledModel
     from ironbird.runtime.record import Log
 
@@ -139,22 +143,21 @@ def check_vehicle(name: str | Path, *, until_s: float = 2.0) -> None:
     """
     findings: list[str] = []
     try:
-        vehicle = load_vehicle(name)
+        vehicle = load_vehicle(name, control="truth")
         model = compile_model(vehicle.diagram)
     except IronbirdError as error:
         raise AssertionError(f"vehicle {name}: {error}") from error
     findings += _provenance_findings(
         vehicle.spec.model_dump(by_alias=True, exclude_unset=True), vehicle.spec.provenance
     )
-    own = own_tables(vehicle.path)
+    own = read_layers(vehicle.path).sources[0].data
     if "base" in own:  # what the file changes must not pass for what the base's sources say
         findings += _provenance_findings(own, own.get("provenance", {}))
     findings += [
         f"parameter {path} is outside its declared range"
         for path, signal in model.params().items()
-        if isinstance(signal, Param)
-        and not (model.flat.values[model.param_rows(path)] >= signal.low).all()
-    ]  # fmt: skip
+        if isinstance(signal, Param) and not (model.flat.values[model.param_rows(path)] >= signal.low).all()
+    ]
     logs = [run(start(model, lanes=lanes, seed=[3] * lanes), until_s, threads=1) for lanes in (1, 3)]
     if logs[0].stops[0] is not None:
         findings.append(f"the vehicle does not survive {until_s} s: {logs[0].stops[0].reason}")

@@ -9,11 +9,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironbird.files.toml_text import Path, locate, place_of, write_toml
+from ironbird.files.toml_text import KeyPath, locate, place_of, write_toml
 from ironbird.vehicles.load import CATALOG
 
 
-def paths(data: Any, path: Path = ()) -> Iterator[Path]:
+def paths(data: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
     """Every key and every element of what the standard library read."""
     entries = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     for key, value in entries:

@@ -1,0 +1,303 @@
+"""What is wrong in a file that people write: where it stands, what is wrong, and how to cure it."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from ironbird.errors import UnknownNameError
+from ironbird.files.toml_text import KeyPath, Place, locate, place_of
+
+Words = tuple[KeyPath, str, str]  # path of the key, message, cure
+
+_NEEDS = {
+    "float_type": "a number", "float_parsing": "a number", "finite_number": "a finite number",
+    "int_type": "a whole number", "int_parsing": "a whole number", "int_from_float": "a whole number",
+    "bool_type": "true or false", "bool_parsing": "true or false", "string_type": "a text in quotes",
+    "list_type": "a list such as [1, 2]", "dict_type": "a table", "model_type": "a table",
+}  # fmt: skip
+_BOUNDS = {
+    "greater_than": "greater than {gt:g}",
+    "greater_than_equal": "of at least {ge:g}",
+    "less_than": "less than {lt:g}",
+    "less_than_equal": "of at most {le:g}",
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong in a file: where, what, and how to cure it."""
+
+    file: str
+    line: int
+    column: int
+    key: str
+    message: str
+    cure: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}: {self.key}: {self.message}; {self.cure}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file's content, with the place of every key."""
+
+    path: Path
+    data: dict[str, Any]
+    places: dict[KeyPath, Place]
+
+    def problem(self, path: KeyPath, message: str, cure: str) -> Problem:
+        """A problem at a key of this file."""
+        line, column = place_of(self.places, path)
+        return Problem(str(self.path), line, column, self._name(path), message, cure)
+
+    def _name(self, path: KeyPath) -> str:
+        """`case.motor-loss.fault.1.severity`: a table of a list at the top by its id, others by number from 1."""
+        parts = [part + 1 if isinstance(part, int) else part for part in path]
+        if len(path) > 1 and isinstance(path[0], str) and isinstance(path[1], int):
+            tables = self.data.get(path[0])
+            table = tables[path[1]] if isinstance(tables, list) and path[1] < len(tables) else None
+            if isinstance(table, Mapping) and isinstance(table.get("id"), str):
+                parts[1] = table["id"]
+        return ".".join(str(part) for part in parts) or "file"
+
+
+@dataclass(frozen=True)
+class Layers:
+    """A file on top of others, the top one first: a lower one says what those above it do not.
+
+    Tables are merged key by key; a list replaces the list below.
+    """
+
+    sources: tuple[Source, ...]
+
+    @functools.cached_property
+    def data(self) -> dict[str, Any]:
+        """All of them together."""
+        return functools.reduce(_merged, (source.data for source in reversed(self.sources)))
+
+    def problem(self, path: KeyPath, message: str, cure: str) -> Problem:
+        """A problem at a key, in the file that says it."""
+        sayers: list[tuple[Source, Any]] = [(source, source.data) for source in self.sources]
+        for key in path:
+            below = [(source, value[key]) for source, value in sayers if _has(value, key)]
+            if not below:
+                break
+            tables = list(itertools.takewhile(lambda sayer: isinstance(sayer[1], dict), below))
+            sayers = tables or below[:1]
+        return sayers[0][0].problem(path, message, cure)
+
+
+def _merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    both = {key for key in over if isinstance(over[key], dict) and isinstance(under.get(key), dict)}
+    return under | over | {key: _merged(under[key], over[key]) for key in both}
+
+
+def _has(value: Any, key: str | int) -> bool:
+    if isinstance(value, list):
+        return isinstance(key, int) and key < len(value)
+    return isinstance(value, dict) and key in value
+
+
+# ---------------------------------------------------------------------- reading
+
+
+def unreadable(path: Path, why: str, cure: str, line: int = 1, column: int = 1) -> Problem:
+    """The problem of a file that cannot be read at all."""
+    return Problem(str(path), line, column, "file", why, cure)
+
+
+def read_source(path: Path, cure: str = "give the path of a TOML file") -> Source | Problem:
+    """The content of a TOML file, or why it cannot be read; `cure` is that of a missing file."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        return unreadable(path, f"cannot read it: {error.strerror}", cure)
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line, column = raw.count(b"\n", 0, error.start) + 1, error.start - raw.rfind(b"\n", 0, error.start)
+        why = f"cannot read it: byte 0x{raw[error.start]:02x} is not UTF-8 text"
+        return unreadable(path, why, "save the file as UTF-8", line, column)
+    try:
+        return Source(path, tomllib.loads(text), locate(text))
+    except tomllib.TOMLDecodeError as error:
+        message = str(error)
+        place = re.search(r"\(at line (\d+), column (\d+)\)", message)
+        line, column = (int(place[1]), int(place[2])) if place else (text.count("\n") + 1, 1)
+        return unreadable(path, f"not valid TOML: {message.partition(' (at')[0]}", "correct this line", line, column)
+
+
+def schema_problems(source: Source | Layers, version: int) -> list[Problem]:
+    """Whether a file is of the version that is read here."""
+    said = source.data.get("schema")
+    if said is None:
+        return [source.problem(("schema",), "the file does not say its schema", f"begin it with schema = {version}")]
+    if said != version or isinstance(said, bool):
+        cure = f"write schema = {version}, or use the version of Ironbird that the file was made for"
+        return [source.problem(("schema",), f"schema {said!r} is not known; this version reads {version}", cure)]
+    return []
+
+
+# ---------------------------------------------------------------------- grammar errors in words
+
+
+def grammar_words(
+    grammar: type[BaseModel],
+    data: Any,
+    error: ValidationError,
+    *,
+    number: str = "a number",
+    patterns: Mapping[str, tuple[str, str]] | None = None,
+) -> list[Words]:
+    """Pydantic's errors as path in the data, message and cure; one for each path.
+
+    `number` says what may stand in the place of a number; `patterns` say what a text is not that does not match, and
+    how to write it.
+    """
+    found: dict[KeyPath, tuple[str, list[str]]] = {}
+    for entry in error.errors():
+        path, value = _data_path(data, entry["loc"], entry["type"])
+        message, cure = _words(grammar, path, dict(entry), value, number, patterns or {})
+        key = entry.get("ctx", {}).get("key")
+        cures = found.setdefault((*path, key) if key else path, (message, []))[1]
+        cures += [cure] if cure not in cures else []
+    return [(path, message, ", or ".join(cures)) for path, (message, cures) in found.items()]
+
+
+def _data_path(data: Any, loc: tuple[int | str, ...], kind: str) -> tuple[KeyPath, Any]:
+    """The part of a pydantic location that is in the data: union tags are left out."""
+    path: KeyPath = ()
+    for number, key in enumerate(loc):
+        if _has(data, key):
+            path, data = (*path, key), data[key]
+        elif number == len(loc) - 1 and kind == "missing":
+            path = (*path, key)
+    return path, data
+
+
+def _words(
+    grammar: type[BaseModel],
+    path: KeyPath,
+    entry: dict[str, Any],
+    value: Any,
+    number: str,
+    patterns: Mapping[str, tuple[str, str]],
+) -> tuple[str, str]:
+    """What is wrong and how to cure it."""
+    kind, context = entry["type"], entry.get("ctx", {})
+    if kind == "ironbird":
+        return context["text"], context["cure"]
+    if kind == "extra_forbidden":
+        unknown = UnknownNameError("key", str(path[-1]), known_keys(grammar, path[:-1]))
+        homes = list(dict.fromkeys(_homes(grammar, str(path[-1]))))[:3]
+        cure = f"it belongs to {' or '.join(homes)}" if homes else near_words(unknown, "leave it out")
+        return str(unknown).partition(";")[0], cure
+    if kind == "missing":
+        return f"{path[-1]} is missing", _addition(grammar, path)
+    if kind == "literal_error":
+        words = re.findall(r"'([^']*)'", str(context.get("expected", "")))
+        unknown = UnknownNameError("word", str(value), words)
+        return f"'{value}' is not known here", near_words(unknown, f"one of {', '.join(words)}")
+    if kind == "string_pattern_mismatch":
+        pattern = str(context.get("pattern", ""))
+        what, cure = patterns.get(pattern, ("in the right form", f"write a text that matches {pattern}"))
+        return f"'{value}' is not {what}", cure
+    if kind in _NEEDS:
+        return f"{value!r} does not fit here", f"write {_NEEDS[kind] if _NEEDS[kind] != 'a number' else number}"
+    if kind in _BOUNDS:
+        return f"{value!r} is outside its bounds", "write a number " + _BOUNDS[kind].format(**context)
+    if kind in ("too_short", "too_long"):
+        how, limit = ("few", "min_length") if kind == "too_short" else ("many", "max_length")
+        return f"{len(value)} entries are too {how}", f"write {context[limit]}"
+    if kind == "value_error":
+        return _split(str(context["error"]))
+    return str(entry["msg"]), "correct the value"
+
+
+def _split(text: str) -> tuple[str, str]:
+    """A sentence of a grammar's own check as message and cure."""
+    message, _, cure = text.partition("; ")
+    if not cure and message.startswith("give "):
+        return "what is given does not fit together", message
+    return message, cure or "correct the value"
+
+
+def _addition(grammar: type[BaseModel], path: KeyPath) -> str:
+    """How to add what is missing."""
+    name = ".".join(str(part) for part in path if not isinstance(part, int))
+    kinds = _types_at(grammar, path)
+    if kinds and all(_is_table(kind) for kind in kinds):
+        return f"add a [{name}] table"
+    if any(get_origin(kind) is list and known_keys(grammar, (*path, 0)) for kind in kinds):
+        return f"add a [[{name}]] table"
+    return f"add {path[-1]} = …"
+
+
+def near_words(unknown: UnknownNameError, otherwise: str) -> str:
+    """A cure: the nearest known names, or something else."""
+    return f"did you mean {' or '.join(repr(name) for name in unknown.near)}?" if unknown.near else otherwise
+
+
+# ---------------------------------------------------------------------- what a grammar knows
+
+
+def known_keys(grammar: type[BaseModel], path: KeyPath) -> list[str]:
+    """Keys that the table at a path may have."""
+    return [key for kind in _types_at(grammar, path) if _is_table(kind) for key, _ in _fields(kind)]
+
+
+def _types_at(grammar: type[BaseModel], path: KeyPath) -> list[Any]:
+    """The types that a value at a path may have."""
+    kinds: list[Any] = [grammar]
+    for key in path:
+        kinds = [option for kind in kinds for inner in _below(kind, key) for option in _options(inner)]
+    return kinds
+
+
+def _below(kind: Any, key: str | int) -> Sequence[Any]:
+    """The types of an entry of a table or list."""
+    if _is_table(kind):
+        return [inner for name, inner in _fields(kind) if name == key]
+    return get_args(kind)[-1:] if get_origin(kind) in (list, dict) else []
+
+
+def _options(kind: Any) -> Iterator[Any]:
+    """The types of a union, without their annotations."""
+    if get_origin(kind) is Annotated:
+        yield from _options(get_args(kind)[0])
+    elif get_origin(kind) in (Union, UnionType):
+        for option in get_args(kind):
+            yield from _options(option)
+    elif kind is not type(None):
+        yield kind
+
+
+def _is_table(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def _fields(table: type[BaseModel]) -> list[tuple[str, Any]]:
+    return [(info.alias or name, info.annotation) for name, info in table.model_fields.items()]
+
+
+def _homes(kind: Any, key: str, name: str = "") -> Iterator[str]:
+    """The tables, by their headers, that do have a key."""
+    for option in _options(kind):
+        if _is_table(option):
+            for field, inner in _fields(option):
+                if field == key:
+                    yield f"[{name}]" if name else "the head of the file"
+                yield from _homes(inner, key, f"{name}.{field}" if name else field)
+        elif get_origin(option) in (list, dict):
+            yield from _homes(get_args(option)[-1], key, name if get_origin(option) is list else f"{name}.NAME")
