@@ -13,24 +13,24 @@ import numpy as np
 import pytest
 from pymavlink import DFReader
 
-from ironbird.campaign.sitl import Order, fly_sitl
 from ironbird.compiler.compiled import compile_model
 from ironbird.errors import LinkError
 from ironbird.faults.catalog import parse_fault
-from ironbird.flight.flight import Wind, inject
+from ironbird.flight import flight as flights
+from ironbird.flight.order import Weather, make_order
+from ironbird.flight.prepare import inject
 from ironbird.links.ardupilot.channels import wire
 from ironbird.links.ardupilot.link import ArduPilot
 from ironbird.links.ardupilot.process import ArduPilotProcess, find_program
-from ironbird.links.ground import Pilot
-from ironbird.links.plan_file import (
-    LAND,
-    RETURN,
-    TAKE_OFF,
-    VTOL_TAKE_OFF,
-    WAYPOINT,
-    Kind,
-    PlanItem,
+from ironbird.links.ground.pilot import Pilot
+from ironbird.links.mavlink.numbers import (
+    NAV_LAND,
+    NAV_RETURN_TO_LAUNCH,
+    NAV_TAKEOFF,
+    NAV_VTOL_TAKEOFF,
+    NAV_WAYPOINT,
 )
+from ironbird.links.plan_file import PlanItem, VehicleClass
 from ironbird.links.rig import attach
 from ironbird.links.system import Happening
 from ironbird.model.signal import Number
@@ -77,7 +77,7 @@ class Flight:
 
 
 def fly(
-    vehicle: str, kind: Kind, legs: Sequence[tuple[float, ...]], until_s: float, *, faults: Sequence[str] = (),
+    vehicle: str, kind: VehicleClass, legs: Sequence[tuple[float, ...]], until_s: float, *, faults: Sequence[str] = (),
     wind_mps: float = WIND_MPS, keep: Path | None = None, arm_after_s: float = 0.0,
 ) -> Flight:  # fmt: skip
     """Fly places (command, north, east, height) in wind from the west with turbulence."""
@@ -94,7 +94,7 @@ def fly(
     plan = []
     for command, north, east, height in legs:
         latitude, longitude, _ = rig.geodetic(np.array([north, east, 0.0]))
-        pitch = 12.0 if command == TAKE_OFF and kind == "plane" else 0.0
+        pitch = 12.0 if command == NAV_TAKEOFF and kind == "plane" else 0.0
         plan.append(PlanItem(int(command), params=(pitch, 0.0, 0.0, math.nan), latitude_deg=latitude,
                              longitude_deg=longitude, altitude_m=height))  # fmt: skip
     process = ArduPilotProcess(keep=keep)
@@ -114,8 +114,12 @@ def fly(
 
 
 SQUARE = [
-    (TAKE_OFF, 0, 0, 10), (WAYPOINT, 20, 0, 10), (WAYPOINT, 20, 20, 10), (WAYPOINT, 0, 20, 10), (RETURN, 0, 0, 0),
-]  # fmt: skip
+    (NAV_TAKEOFF, 0, 0, 10),
+    (NAV_WAYPOINT, 20, 0, 10),
+    (NAV_WAYPOINT, 20, 20, 10),
+    (NAV_WAYPOINT, 0, 20, 10),
+    (NAV_RETURN_TO_LAUNCH, 0, 0, 0),
+]
 
 
 def check_square(flight: Flight) -> None:
@@ -150,8 +154,9 @@ def test_other_multicopters_fly_with_their_own_parameters(vehicle: str) -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_the_f450_lands_and_disarms_ten_times_out_of_ten(seed: int) -> None:
     """Seed 4 touches down in a gust and leans so much that its land detector needs the pilot's help."""
-    wind = Wind(speed_mps=5.0, from_deg=270.0, turbulence_mps=5.0)
-    flight = fly_sitl(Order("ardupilot", "quad_f450", mission="square", wind=wind, seed=seed, until_s=200.0))
+    wind = Weather(speed_mps=5.0, from_deg=270.0, turbulence_mps=5.0)
+    order = make_order("quad_f450", control="ardupilot", mission="square", weather=wind, seed=seed, until_s=200.0)
+    flight = flights.fly(order)
     assert flight.happenings[-1].kind == "finished" and flight.stop is None, flight.happenings[-5:]
     assert np.linalg.norm(flight.log["body.p_NB_N"][-1, :2]) < 2.0
 
@@ -173,11 +178,11 @@ MISSIONS = {  # the vehicle's own, and wind where there is air
 def test_missions_of_the_catalogue_end_by_themselves(vehicle: str) -> None:
     if _missing(wire(load_spec(vehicle)).firmware):
         pytest.skip(_missing(wire(load_spec(vehicle)).firmware))
-    wind = Wind(speed_mps=MISSIONS[vehicle], from_deg=270.0, turbulence_mps=MISSIONS[vehicle])
-    flight = fly_sitl(Order("ardupilot", vehicle, wind=wind, until_s=400.0))
+    wind = Weather(speed_mps=MISSIONS[vehicle], from_deg=270.0, turbulence_mps=MISSIONS[vehicle])
+    flight = flights.fly(make_order(vehicle, control="ardupilot", weather=wind, until_s=400.0))
     assert flight.happenings[-1].kind == "finished" and flight.stop is None, flight.happenings[-5:]
     position = flight.log["body.p_NB_N"]
-    for item in flight.mission.item:
+    for item in flight.order.items():
         if item.kind == "waypoint":  # corners are cut by wings and wheels
             away = np.linalg.norm(position[:, :2] - [item.north_m, item.east_m], axis=1).min()
             assert away < 0.25 * np.ptp(position[:, :2], axis=0).max()
@@ -185,9 +190,13 @@ def test_missions_of_the_catalogue_end_by_themselves(vehicle: str) -> None:
 
 def test_the_aerosonde_takes_off_flies_round_and_lands() -> None:
     legs = [
-        (TAKE_OFF, 0, 0, 60), (WAYPOINT, 300, 0, 80), (WAYPOINT, 300, 300, 80), (WAYPOINT, -500, 300, 60),
-        (WAYPOINT, -500, 0, 40), (LAND, 0, 0, 0),
-    ]  # fmt: skip
+        (NAV_TAKEOFF, 0, 0, 60),
+        (NAV_WAYPOINT, 300, 0, 80),
+        (NAV_WAYPOINT, 300, 300, 80),
+        (NAV_WAYPOINT, -500, 300, 60),
+        (NAV_WAYPOINT, -500, 0, 40),
+        (NAV_LAND, 0, 0, 0),
+    ]
     flight = fly("aerosonde", "plane", legs, 300.0)
     assert flight.pilot.finished and flight.stop is None, flight.happenings[-5:]
     for place in ((300, 300), (-500, 300), (-500, 0)):
@@ -196,7 +205,12 @@ def test_the_aerosonde_takes_off_flies_round_and_lands() -> None:
 
 
 def test_the_quadplane_takes_off_upwards_flies_on_its_wing_and_lands_on_its_rotors() -> None:
-    legs = [(VTOL_TAKE_OFF, 0, 0, 30), (WAYPOINT, 300, 0, 50), (WAYPOINT, 300, 300, 50), (RETURN, 0, 0, 0)]
+    legs = [
+        (NAV_VTOL_TAKEOFF, 0, 0, 30),
+        (NAV_WAYPOINT, 300, 0, 50),
+        (NAV_WAYPOINT, 300, 300, 50),
+        (NAV_RETURN_TO_LAUNCH, 0, 0, 0),
+    ]
     flight = fly("vtol_standard", "vtol", legs, 300.0)
     assert flight.pilot.finished and flight.stop is None, flight.happenings[-5:]
     assert any("Transition done" in happening.text for happening in flight.happenings)
@@ -207,8 +221,13 @@ def test_the_quadplane_takes_off_upwards_flies_on_its_wing_and_lands_on_its_roto
     ("vehicle", "kind", "size", "near"),
     [("rover_differential", "rover", 3.0, 2.5), ("car_escort", "rover", 60.0, 12.0), ("boat_otter", "boat", 20.0, 4.0)],
 )
-def test_ground_and_water_vehicles_drive_a_square(vehicle: str, kind: Kind, size: float, near: float) -> None:
-    legs = [(WAYPOINT, size, 0, 0), (WAYPOINT, size, size, 0), (WAYPOINT, 0, size, 0), (WAYPOINT, 0, 0, 0)]
+def test_ground_and_water_vehicles_drive_a_square(vehicle: str, kind: VehicleClass, size: float, near: float) -> None:
+    legs = [
+        (NAV_WAYPOINT, size, 0, 0),
+        (NAV_WAYPOINT, size, size, 0),
+        (NAV_WAYPOINT, 0, size, 0),
+        (NAV_WAYPOINT, 0, 0, 0),
+    ]
     flight = fly(vehicle, kind, legs, 300.0, wind_mps=0.0)
     assert flight.pilot.finished and flight.stop is None, flight.happenings[-5:]
     for north, east in ((size, 0), (size, size), (0, size)):
@@ -216,7 +235,7 @@ def test_ground_and_water_vehicles_drive_a_square(vehicle: str, kind: Kind, size
 
 
 def test_the_bluerov_dives_and_goes_round() -> None:
-    legs = [(WAYPOINT, 5, 0, -3), (WAYPOINT, 5, 5, -3), (WAYPOINT, 0, 0, -3)]
+    legs = [(NAV_WAYPOINT, 5, 0, -3), (NAV_WAYPOINT, 5, 5, -3), (NAV_WAYPOINT, 0, 0, -3)]
     flight = fly("rov_bluerov2_heavy", "sub", legs, 200.0, wind_mps=0.0)
     assert flight.pilot.finished and flight.stop is None, flight.happenings[-5:]
     for north, east in ((5, 0), (5, 5), (0, 0)):
@@ -229,7 +248,7 @@ def test_the_bluerov_dives_and_goes_round() -> None:
 def test_faults_of_its_own_sensors_are_set_at_their_time_and_confirmed() -> None:
     faults = [
         "gnss.position_dropout@1:instance=1,start=55,end=60", "baro.bias@1:instance=1,severity=0.05,start=56,end=58",
-        "mag.dropout@1:instance=1,start=1,duration=3,when=body.height > 50",
+        "mag.dropout@1:instance=1,start=1,duration=3,when=body.height > 50 m",
     ]  # fmt: skip
     flight = fly("quad_f450", "copter", SQUARE, 200.0, faults=faults)
     check_square(flight)  # a second receiver and compass take over

@@ -8,8 +8,8 @@ import pytest
 
 from ironbird.campaign.batch import fly_batch
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.result import FlightResult
 from ironbird.campaign.suite import load_suite
-from ironbird.campaign.verdict import FlightResult
 
 VARIABLES = {"px4": "IRONBIRD_PX4", "ardupilot": "IRONBIRD_ARDUPILOT"}
 CASES = {f"{case.case_id}-{case.control}": case for case in load_suite("autopilots").flights()}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from ironbird.campaign.sitl import Order, fly_sitl
-from ironbird.flight.flight import Flight, Wind
+from ironbird.flight import flight as flights
+from ironbird.flight.flight import Flight
+from ironbird.flight.order import Weather, make_order
 from ironbird.links.px4.process import VARIABLE, free_instance, px4_runs
 
 pytestmark = [
@@ -19,10 +21,11 @@ pytestmark = [
 CORNERS = ((0.0, 0.0), (20.0, 0.0), (20.0, 20.0), (0.0, 20.0), (0.0, 0.0))  # north, east of the mission `square`
 
 
-def fly(vehicle: str, keep: Path, **order: object) -> Flight:
+def fly(vehicle: str, keep: Path, **ordered: Any) -> Flight:
     """A flight on a free instance; its port and lock are free afterwards."""
     instance = free_instance()
-    flight = fly_sitl(Order("px4", vehicle, instance=instance, keep=str(keep), until_s=240.0, **order))  # type: ignore[arg-type]
+    order = make_order(vehicle, control="px4", options={"instance": instance}, until_s=240.0, **ordered)
+    flight = flights.fly(order, folder=keep)
     assert not px4_runs(instance)
     return flight
 
@@ -38,7 +41,7 @@ def said(flight: Flight, kind: str) -> list[str]:
 
 
 def test_f450_flies_a_square_in_wind_and_lands(tmp_path: Path) -> None:
-    flight = fly("quad_f450", tmp_path, mission="square", wind=Wind(5.0, 270.0, 5.0), seed=1)
+    flight = fly("quad_f450", tmp_path, mission="square", weather=Weather(5.0, 270.0, 5.0), seed=1)
     assert flight.stop is None  # no crash
     assert said(flight, "finished") == ["landed and disarmed"]
     path = position(flight)

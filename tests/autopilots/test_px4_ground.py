@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from ironbird.campaign.sitl import Order, fly_sitl
-from ironbird.errors import LinkError
-from ironbird.flight.flight import Flight
+from ironbird.flight.flight import Flight, fly
+from ironbird.flight.order import make_order
 from ironbird.links.px4.process import VARIABLE, free_instance, px4_runs
 
 pytestmark = [
@@ -21,10 +22,11 @@ pytestmark = [
 ]
 
 
-def drive(vehicle: str, keep: Path, **order: object) -> Flight:
+def drive(vehicle: str, keep: Path, **ordered: Any) -> Flight:
     """The vehicle's own mission on a free instance; its lock is free afterwards."""
     instance = free_instance()
-    flight = fly_sitl(Order("px4", vehicle, instance=instance, keep=str(keep), until_s=400.0, **order))  # type: ignore[arg-type]
+    order = make_order(vehicle, control="px4", options={"instance": instance}, until_s=400.0, **ordered)
+    flight = fly(order, folder=keep)
     assert not px4_runs(instance)
     return flight
 
@@ -32,7 +34,7 @@ def drive(vehicle: str, keep: Path, **order: object) -> Flight:
 def distances(flight: Flight, axes: int) -> list[float]:
     """From each waypoint to the nearest place of the path."""
     path = flight.log["body.p_NB_N"][:, :axes]
-    targets = [np.array([item.north_m, item.east_m, -item.height_m])[:axes] for item in flight.mission.item]
+    targets = [np.array([item.north_m, item.east_m, -item.height_m])[:axes] for item in flight.order.items()]
     return [float(np.linalg.norm(path - target, axis=1).min()) for target in targets]
 
 
@@ -50,7 +52,7 @@ def test_the_vehicle_goes_through_its_mission_and_is_disarmed(vehicle: str, near
     assert flight.stop is None
     assert [h.text for h in flight.happenings if h.kind == "finished"] == ["disarmed"]
     reached = [h.text for h in flight.happenings if h.kind == "item" and "reached" in h.text]
-    assert reached == [f"item {n} reached" for n in range(len(flight.mission.item))]
+    assert reached == [f"item {n} reached" for n in range(len(flight.order.items()))]
     assert max(distances(flight, 3 if vehicle.startswith("rov_") else 2)) < nearest_m
     assert len(list(tmp_path.glob("*.ulg"))) == 1
     assert flight.ended_s / flight.wall_s > 1.5  # some seconds at the pace of the wall clock, then as PX4 answers
@@ -75,10 +77,11 @@ def test_a_stopped_rover_ends_the_run_within_its_deadline(tmp_path: Path) -> Non
             os.kill(mine[0], signal.SIGSTOP)
             stopped.append(time.monotonic())
 
-    order = Order("px4", "rover_differential", instance=instance, keep=str(tmp_path), until_s=400.0)
-    with pytest.raises(LinkError, match=r"PX4 gave no HIL_ACTUATOR_CONTROLS|no heartbeat"):
-        fly_sitl(order, stop)
+    order = make_order("rover_differential", control="px4", options={"instance": instance}, until_s=400.0)
+    flight = fly(order, folder=tmp_path, progress=stop)
     assert time.monotonic() - stopped[0] < 30.0
+    assert flight.verdict == "error" and flight.log.rows() > 0
+    assert re.search(r"PX4 gave no HIL_ACTUATOR_CONTROLS|no heartbeat", flight.judged.sentence)
     assert not px4_runs(instance)
 
 

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ironbird.campaign.sitl import Order, fly_sitl
 from ironbird.errors import LinkError
-from ironbird.flight.flight import Flight, Wind
+from ironbird.flight import flight as flights
+from ironbird.flight.flight import Flight
+from ironbird.flight.order import Weather, make_order
 from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.process import VARIABLE
 from ironbird.vehicles.load import load_vehicle, vehicle_ids
@@ -22,13 +23,13 @@ pytestmark = [
     pytest.mark.autopilot,
     pytest.mark.skipif(not os.environ.get(VARIABLE), reason=f"{VARIABLE} names no PX4"),
 ]
-CALM, WIND = Wind(), Wind(5.0, 270.0, 5.0)
+CALM, WIND = Weather(), Weather(5.0, 270.0, 5.0)
 SQUARE = ((400.0, 0.0), (400.0, 400.0), (0.0, 400.0))  # of the mission `vtol_circuit`
 
 
-def fly(vehicle: str, keep: Path, wind: Wind = CALM) -> Flight:
+def fly(vehicle: str, keep: Path, wind: Weather = CALM) -> Flight:
     """A vehicle's own mission."""
-    return fly_sitl(Order("px4", vehicle, wind=wind, keep=str(keep), until_s=400.0, seed=1))
+    return flights.fly(make_order(vehicle, control="px4", weather=wind, until_s=400.0, seed=1), folder=keep)
 
 
 def check(flight: Flight, corners: tuple[tuple[float, float], ...], near_m: float) -> np.ndarray:
@@ -52,7 +53,7 @@ def check(flight: Flight, corners: tuple[tuple[float, float], ...], near_m: floa
     ],
 )
 def test_wings_are_launched_fly_round_and_land_on_their_bellies(
-    vehicle: str, corners: tuple[tuple[float, float], ...], near_m: float, touch: tuple[float, float], wind: Wind,
+    vehicle: str, corners: tuple[tuple[float, float], ...], near_m: float, touch: tuple[float, float], wind: Weather,
     tmp_path: Path,
 ) -> None:  # fmt: skip
     flight = fly(vehicle, tmp_path, wind)
@@ -65,7 +66,7 @@ def test_wings_are_launched_fly_round_and_land_on_their_bellies(
 
 @pytest.mark.parametrize(("vehicle", "wind"), [("vtol_standard", WIND), ("vtol_tailsitter", CALM)])
 def test_vehicles_with_rotors_fly_the_square_on_wings_and_land_at_home(
-    vehicle: str, wind: Wind, tmp_path: Path
+    vehicle: str, wind: Weather, tmp_path: Path
 ) -> None:
     flight = fly(vehicle, tmp_path, wind)
     path = check(flight, SQUARE, 45.0)

@@ -1,6 +1,6 @@
 """The autopilot's own log, read into plain arrays: ULog of PX4, DataFlash (.BIN) of ArduPilot.
 
-Times are those of the autopilot's clock (`campaign/belief.py` brings them to ours). Values are in SI units, frames are
+Times are those of the autopilot's clock (`flight/belief.py` brings them to ours). Values are in SI units, frames are
 N (about the vehicle's home) and B; places that the autopilot counts from an origin of its own are moved to home. What
 a log does not hold is simply not there; a file that cannot be read at all is a `LinkError` that says why.
 """
@@ -19,7 +19,7 @@ import numpy as np
 from ironbird.errors import LinkError
 from ironbird.links.ardupilot.dataflash import Table, read_dataflash
 from ironbird.links.geodesy import Place, to_local
-from ironbird.links.ground import ARDUPILOT_MODES
+from ironbird.links.mavlink.numbers import ARDUPILOT_MODES
 
 # States of PX4's commander, message VehicleStatus of version 1.17 [PX4Sim], in the words that its heartbeat has.
 PX4_STATES = {
@@ -28,13 +28,21 @@ PX4_STATES = {
     17: "TAKEOFF", 18: "LAND", 19: "FOLLOWME", 20: "PRECLAND", 21: "ORBIT", 22: "VTOL_TAKEOFF",
 }  # fmt: skip
 PX4_TOPICS = (
-    "vehicle_local_position", "vehicle_attitude", "vehicle_status", "battery_status", "actuator_motors",
-    "actuator_servos", "estimator_status", "estimator_selector_status", "vehicle_gps_position", "vehicle_air_data",
-    "vehicle_local_position_groundtruth", "vehicle_attitude_groundtruth", "vehicle_angular_velocity_groundtruth",
-)  # fmt: skip
-ARDUPILOT_RECORDS = (
-    "XKF1", "XKQ", "XKF4", "ORGN", "MODE", "BAT", "RCOU", "GPS", "BARO", "SIM", "SIM2", "MSG", "VER",
-)  # fmt: skip
+    "vehicle_local_position",
+    "vehicle_attitude",
+    "vehicle_status",
+    "battery_status",
+    "actuator_motors",
+    "actuator_servos",
+    "estimator_status",
+    "estimator_selector_status",
+    "vehicle_gps_position",
+    "vehicle_air_data",
+    "vehicle_local_position_groundtruth",
+    "vehicle_attitude_groundtruth",
+    "vehicle_angular_velocity_groundtruth",
+)
+ARDUPILOT_RECORDS = ("XKF1", "XKQ", "XKF4", "ORGN", "MODE", "BAT", "RCOU", "GPS", "BARO", "SIM", "SIM2", "MSG", "VER")
 FIRMWARES = {"ArduCopter": "copter", "ArduPlane": "plane", "ArduRover": "rover", "Rover": "rover", "ArduSub": "sub"}
 RATIOS = ("velocity", "position", "height", "heading")  # of `test_ratio`: above 1 the estimator rejects
 FIX_3D = 3  # fix type from which on a position is worth showing
@@ -257,10 +265,12 @@ def _px4_parts(topics: _Topics, log: AutopilotLog, home: Place) -> Iterator[tupl
         for number in numbers:
             one = topics("estimator_status", number)
             assert one is not None
-            of_one = np.column_stack([
-                np.interp(time_s, _stamps(one), np.asarray(one[f"{name}_test_ratio"], float))
-                for name in ("vel", "pos", "hgt", "hdg")
-            ])  # fmt: skip
+            of_one = np.column_stack(
+                [
+                    np.interp(time_s, _stamps(one), np.asarray(one[f"{name}_test_ratio"], float))
+                    for name in ("vel", "pos", "hgt", "hdg")
+                ]
+            )
             ratios[wanted == number] = of_one[wanted == number]
         log.believed["test_ratio"] = _series(time_s, list(ratios.T), "1")
 

@@ -14,7 +14,10 @@ from typing import Any
 
 from ironbird.compiler import native
 from ironbird.errors import IronbirdError, LinkError
+from ironbird.links.ardupilot import process as ardupilot
 from ironbird.links.ardupilot.process import find_program
+from ironbird.links.process import GROUND_STATION_PORT
+from ironbird.links.px4 import process as px4
 from ironbird.links.px4.process import find_px4
 
 # From 1.10 on; PX4 carries texts of older versions for a test of itself
@@ -69,15 +72,17 @@ def ports() -> list[Port]:
     """All ports of the links, for the first instances."""
     found = []
     for i in range(INSTANCES):
+        step = ardupilot.PORT_STEP * i
+        stations = f"ground station of {'PX4 and ' if i == 0 else ''}ArduPilot {i}"
         found += [
-            Port(4560 + i, "tcp", f"PX4 {i}, simulator link"),
-            Port(14540 + i, "udp", f"PX4 {i}, our ground station, or MAVSDK with --pilot none"),
-            Port(13280 + i, "udp", f"PX4 {i}, our ground station with --pilot none"),
-            Port(14580 + i, "udp", f"PX4 {i} itself", ours=False),
-            Port(18570 + i, "udp", f"PX4 {i} itself, ground station link", ours=False),
-            Port(9002 + 10 * i, "udp", f"ArduPilot {i}, simulator link"),
-            Port(5760 + 10 * i, "tcp", f"ArduPilot {i} itself, for clients with --pilot none", ours=False),
-            Port(14550 + 10 * i, "udp", f"ground station of {'PX4 and ' if i == 0 else ''}ArduPilot {i}", client=True),
+            Port(px4.SIMULATOR_PORT + i, "tcp", f"PX4 {i}, simulator link"),
+            Port(px4.PILOT_PORT + i, "udp", f"PX4 {i}, our ground station, or MAVSDK with --pilot none"),
+            Port(px4.LISTENER_PORT + i, "udp", f"PX4 {i}, our ground station with --pilot none"),
+            Port(px4.COMMAND_PORT + i, "udp", f"PX4 {i} itself", ours=False),
+            Port(px4.GROUND_PORT + i, "udp", f"PX4 {i} itself, ground station link", ours=False),
+            Port(ardupilot.PHYSICS_PORT + step, "udp", f"ArduPilot {i}, simulator link"),
+            Port(ardupilot.TCP_PORT + step, "tcp", f"ArduPilot {i} itself, for clients with --pilot none", ours=False),
+            Port(GROUND_STATION_PORT + step, "udp", stations, client=True),
         ]
     return found
 
@@ -148,9 +153,11 @@ def _postgres() -> Finding:
     candidates = [Path(found)] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
     if not candidates:
         return Finding(
-            "PostgreSQL", False, "not found; campaigns can be stored there",
+            "PostgreSQL",
+            False,
+            "not found; campaigns can be stored there",
             "install postgresql for campaigns of several machines; a file of SQLite serves one",
-        )  # fmt: skip
+        )
     return Finding("PostgreSQL", True, f"{candidates[-1]}; campaigns can be stored there")
 
 

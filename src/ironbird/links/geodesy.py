@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-WGS84_A, WGS84_F = 6378137.0, 1 / 298.257223563
+from ironbird.constants import WGS84_FLATTENING, WGS84_SEMI_MAJOR_M
 
 
 class Place(Protocol):
@@ -32,9 +32,9 @@ class Place(Protocol):
 def metres_per_degree(latitude_deg: float) -> tuple[float, float]:
     """Length of a degree of latitude and of longitude on the ground."""
     latitude = math.radians(latitude_deg)
-    e2 = WGS84_F * (2 - WGS84_F)
+    e2 = WGS84_FLATTENING * (2 - WGS84_FLATTENING)
     w = math.sqrt(1 - e2 * math.sin(latitude) ** 2)
-    meridian, normal = WGS84_A * (1 - e2) / w**3, WGS84_A / w
+    meridian, normal = WGS84_SEMI_MAJOR_M * (1 - e2) / w**3, WGS84_SEMI_MAJOR_M / w
     return math.radians(meridian), math.radians(normal * math.cos(latitude))
 
 

@@ -14,14 +14,36 @@ from typing import Any, Literal, NamedTuple
 
 from ironbird.errors import MissionError
 from ironbird.links.geodesy import Place, to_geodetic
+from ironbird.links.mavlink.numbers import (
+    DO_CHANGE_SPEED,
+    DO_LAND_START,
+    FRAME_GLOBAL,
+    FRAME_GLOBAL_INT,
+    FRAME_GLOBAL_RELATIVE_ALT,
+    FRAME_GLOBAL_RELATIVE_ALT_INT,
+    FRAME_MISSION,
+    NAV_LAND,
+    NAV_LAST,
+    NAV_LOITER_TIME,
+    NAV_LOITER_TO_ALT,
+    NAV_LOITER_UNLIM,
+    NAV_RETURN_TO_LAUNCH,
+    NAV_TAKEOFF,
+    NAV_VTOL_LAND,
+    NAV_VTOL_TAKEOFF,
+    NAV_WAYPOINT,
+)
 
-Kind = Literal["copter", "plane", "vtol", "rover", "boat", "sub"]
-WAYPOINT, LOITER, LOITER_TIME, RETURN, LAND, TAKE_OFF = 16, 17, 19, 20, 21, 22  # MAV_CMD_NAV_... [MAVLinkMission]
-LOITER_TO_HEIGHT, VTOL_TAKE_OFF, VTOL_LAND, CHANGE_SPEED, LANDING_STARTS = 31, 84, 85, 178, 189
-ABSOLUTE, MISSION_FRAME, RELATIVE = 0, 2, 3  # MAV_FRAME_GLOBAL, MISSION, GLOBAL_RELATIVE_ALT
-SAME_FRAME = {0: ABSOLUTE, 2: MISSION_FRAME, 3: RELATIVE, 5: ABSOLUTE, 6: RELATIVE}  # the _INT frames say the same
-NEEDS_PLACE = (WAYPOINT, LOITER, LOITER_TIME)
-PLACE_COMMANDS = range(16, 96)  # MAV_CMD_NAV_*: their last three parameters are a place
+VehicleClass = Literal["copter", "plane", "vtol", "rover", "boat", "sub"]
+SAME_FRAME = {  # the _INT frames say the same
+    FRAME_GLOBAL: FRAME_GLOBAL,
+    FRAME_GLOBAL_INT: FRAME_GLOBAL,
+    FRAME_MISSION: FRAME_MISSION,
+    FRAME_GLOBAL_RELATIVE_ALT: FRAME_GLOBAL_RELATIVE_ALT,
+    FRAME_GLOBAL_RELATIVE_ALT_INT: FRAME_GLOBAL_RELATIVE_ALT,
+}
+NEEDS_PLACE = (NAV_WAYPOINT, NAV_LOITER_UNLIM, NAV_LOITER_TIME)
+PLACE_COMMANDS = range(NAV_WAYPOINT, NAV_LAST + 1)  # their last three parameters are a place
 HEIGHT_MOST_M = 100_000.0
 ITEMS_MOST = 5000
 HEADER = "QGC WPL 110"
@@ -42,7 +64,7 @@ class PlanItem:
     """One item of a mission as autopilots take it; NaN is 'as the autopilot likes'."""
 
     command: int  # MAV_CMD
-    frame: int = RELATIVE
+    frame: int = FRAME_GLOBAL_RELATIVE_ALT
     params: tuple[float, float, float, float] = (0.0, 0.0, 0.0, math.nan)
     latitude_deg: float = 0.0
     longitude_deg: float = 0.0
@@ -103,9 +125,13 @@ def parse_plan(text: str, where: str = "mission") -> Plan:
 
 
 def from_mission(
-    items: Iterable[LocalItem | tuple[float, float, float, float, str]], home: Place, *, kind: Kind = "copter",
-    speed_mps: float | None = None, approach: Approach | None = None,
-) -> list[PlanItem]:  # fmt: skip
+    items: Iterable[LocalItem | tuple[float, float, float, float, str]],
+    home: Place,
+    *,
+    kind: VehicleClass = "copter",
+    speed_mps: float | None = None,
+    approach: Approach | None = None,
+) -> list[PlanItem]:
     """One of our own missions as an autopilot takes it, with a take-off and a speed in front of it.
 
     A spiral becomes a stay at its place. A wing lands at the place and on the course of its item, by an `approach`; it
@@ -135,23 +161,25 @@ def from_mission(
             if floats:
                 continue
             pitch = 15.0 if wing else 0.0  # least climb angle of a wing's take-off, degrees
-            command = VTOL_TAKE_OFF if kind == "vtol" else TAKE_OFF
-            plan.append(PlanItem(command, RELATIVE, (pitch, 0.0, 0.0, math.nan), *place))
+            command = NAV_VTOL_TAKEOFF if kind == "vtol" else NAV_TAKEOFF
+            plan.append(PlanItem(command, FRAME_GLOBAL_RELATIVE_ALT, (pitch, 0.0, 0.0, math.nan), *place))
         elif row.kind == "land":
             if wing:
                 plan += _approach(row, before, home, approach)
-            command = VTOL_LAND if kind == "vtol" else LAND
-            plan.append(PlanItem(command, RELATIVE, (0.0, 0.0, 0.0, math.nan), latitude, longitude, 0.0))
+            command = NAV_VTOL_LAND if kind == "vtol" else NAV_LAND
+            plan.append(
+                PlanItem(command, FRAME_GLOBAL_RELATIVE_ALT, (0.0, 0.0, 0.0, math.nan), latitude, longitude, 0.0)
+            )
         elif row.kind == "loiter" or (wing and (row.hold_s > 0 or row.kind == "return")):
-            plan.append(PlanItem(LOITER_TIME, RELATIVE, (row.hold_s, 0.0, 0.0, math.nan), *place))
+            plan.append(PlanItem(NAV_LOITER_TIME, FRAME_GLOBAL_RELATIVE_ALT, (row.hold_s, 0.0, 0.0, math.nan), *place))
         elif row.kind == "return":
-            plan.append(PlanItem(RETURN, MISSION_FRAME, (0.0, 0.0, 0.0, 0.0)))
+            plan.append(PlanItem(NAV_RETURN_TO_LAUNCH, FRAME_MISSION, (0.0, 0.0, 0.0, 0.0)))
         elif row.kind in ("waypoint", "spiral"):
-            plan.append(PlanItem(WAYPOINT, RELATIVE, (row.hold_s, 0.0, 0.0, math.nan), *place))
+            plan.append(PlanItem(NAV_WAYPOINT, FRAME_GLOBAL_RELATIVE_ALT, (row.hold_s, 0.0, 0.0, math.nan), *place))
         else:
             raise MissionError(f"item {number}: kind '{row.kind}' cannot be given to an autopilot")
         if speed_mps is not None and (number == 0 or (floats and len(plan) == 1)):
-            plan.append(PlanItem(CHANGE_SPEED, MISSION_FRAME, (1.0, speed_mps, -1.0, 0.0)))  # 1: over ground
+            plan.append(PlanItem(DO_CHANGE_SPEED, FRAME_MISSION, (1.0, speed_mps, -1.0, 0.0)))  # 1: over ground
     return plan
 
 
@@ -168,9 +196,12 @@ def _approach(row: LocalItem, before: tuple[float, float], home: Place, approach
     radius = math.copysign(approach.radius_m, off_line)  # counted to the right, as the circle's sense is
     centre = (row.north_m - back * north - radius * east, row.east_m - back * east + radius * north)
     latitude, longitude, _ = to_geodetic(home, (*centre, 0.0))
-    marker = PlanItem(LANDING_STARTS, MISSION_FRAME, (0.0, 0.0, 0.0, 0.0), latitude, longitude, approach.height_m)
+    marker = PlanItem(DO_LAND_START, FRAME_MISSION, (0.0, 0.0, 0.0, 0.0), latitude, longitude, approach.height_m)
     circle = (1.0, radius, 0.0, 1.0)  # left towards the next item, and on the tangent
-    return [marker, PlanItem(LOITER_TO_HEIGHT, RELATIVE, circle, latitude, longitude, approach.height_m)]
+    return [
+        marker,
+        PlanItem(NAV_LOITER_TO_ALT, FRAME_GLOBAL_RELATIVE_ALT, circle, latitude, longitude, approach.height_m),
+    ]
 
 
 def plan_text(items: Sequence[PlanItem], home: Home) -> str:
@@ -181,16 +212,23 @@ def plan_text(items: Sequence[PlanItem], home: Home) -> str:
 
     rows = [
         {
-            "AMSLAltAboveTerrain": None, "Altitude": item.altitude_m, "AltitudeMode": 1, "autoContinue": True,
-            "command": item.command, "doJumpId": place, "frame": item.frame,
+            "AMSLAltAboveTerrain": None,
+            "Altitude": item.altitude_m,
+            "AltitudeMode": 1,
+            "autoContinue": True,
+            "command": item.command,
+            "doJumpId": place,
+            "frame": item.frame,
             "params": [
-                *map(number, item.params), number(item.latitude_deg), number(item.longitude_deg),
+                *map(number, item.params),
+                number(item.latitude_deg),
+                number(item.longitude_deg),
                 number(item.altitude_m),
             ],
             "type": "SimpleItem",
         }
         for place, item in enumerate(items, start=1)
-    ]  # fmt: skip
+    ]
     mission = {
         "cruiseSpeed": 15, "firmwareType": 12, "globalPlanAltitudeMode": 1, "hoverSpeed": 5, "items": rows,
         "plannedHomePosition": list(home), "vehicleType": 2, "version": 2,
@@ -301,7 +339,7 @@ def _item(command: int, frame: int, values: list[float], where: str) -> PlanItem
     for place, value in enumerate(params):
         if math.isinf(value):
             raise MissionError(f"{where}: parameter {place + 1} is infinite")
-    if command not in PLACE_COMMANDS or frame == MISSION_FRAME:
+    if command not in PLACE_COMMANDS or frame == FRAME_MISSION:
         for place, value in enumerate(values[4:], start=5):
             if math.isinf(value) or abs(value) > 1e9:
                 raise MissionError(f"{where}: parameter {place} is {value:g}, which cannot be sent")
@@ -351,7 +389,7 @@ def _parse_lines(text: str, where: str) -> Plan:
                 raise MissionError(f"{at}, column {column}: {part!r:.40} is no number") from None
         index, _, frame, command = (_column(numbers, column, at) for column in range(4))
         values = numbers[4:11]
-        if index == 0 and not items and home is None and frame == ABSOLUTE and command == WAYPOINT:
+        if index == 0 and not items and home is None and frame == FRAME_GLOBAL and command == NAV_WAYPOINT:
             home = Home(
                 *_place(values[4], values[5], values[6], at)
             )  # by custom the first row is home, not a place to fly to

@@ -26,6 +26,7 @@ from ironbird.links import guard
 
 PDEATHSIG = 1  # PR_SET_PDEATHSIG
 LAST_LINES = 5
+GROUND_STATION_PORT = 14550  # UDP where QGroundControl and others listen
 
 
 def places(where: str | Path | None, variable: str, program: str) -> Iterator[tuple[str, Path]]:
@@ -110,13 +111,19 @@ class AutopilotProcess(ABC):
 
     def _make_folder(self) -> Path:
         """A folder of its own, and the guard that removes it if we cannot."""
+        if self.keep is not None:
+            self.keep.mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix=self.prefix))
         atexit.register(self.stop)
         command = [sys.executable, "-I", "-S", guard.__file__, str(self.folder), *map(str, self._locked())]
         self._guard = subprocess.Popen(
-            command, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            command,
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             start_new_session=True,
-        )  # fmt: skip
+        )
         return self.folder
 
     def _launch(self, command: Sequence[str], *, cwd: Path, settings: Mapping[str, str] | None = None) -> None:
@@ -133,9 +140,15 @@ class AutopilotProcess(ABC):
         with (self.folder / self.console_name).open("wb") as console:
             try:
                 self._process = subprocess.Popen(
-                    command, cwd=cwd, env=settings, stdin=subprocess.DEVNULL, stdout=console,
-                    stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=die_with_parent,
-                )  # fmt: skip
+                    command,
+                    cwd=cwd,
+                    env=settings,
+                    stdin=subprocess.DEVNULL,
+                    stdout=console,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    preexec_fn=die_with_parent,
+                )
             except OSError as error:
                 self.stop()
                 raise LinkError(f"{command[0]} cannot be started: {error.strerror}") from None
@@ -181,7 +194,6 @@ class AutopilotProcess(ABC):
         folder = self.folder
         if folder is not None:
             if self.keep is not None:
-                self.keep.mkdir(parents=True, exist_ok=True)
                 copies = [shutil.copy2(path, self.keep / path.name) for path in self._to_keep(folder) if path.is_file()]
                 self.logs = [Path(copy) for copy in copies]
             shutil.rmtree(folder, ignore_errors=True)

@@ -18,6 +18,7 @@ from ironbird.model.signal import Number
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState, Stop, start
 from ironbird.runtime.stepper import Stepper
+from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle, load_vehicle
 
 
@@ -89,7 +90,7 @@ class Rig:
     def truth(self, name: str) -> np.ndarray:
         """A view of a true state of the body: `p`, `v` (body frame), `q`, `w`."""
         flat = self.state.model.flat
-        return self.state.x[0, flat.x.rows(f"body.{name}"), 0]
+        return self.state.x[0, flat.x.rows(at.BODY(name)), 0]
 
     def geodetic(self, position_N: np.ndarray | Sequence[float]) -> tuple[float, float, float]:
         """Latitude and longitude in degrees and height in m of a place given in metres from home (flat earth)."""
@@ -101,9 +102,14 @@ class Rig:
 
 
 def make_rig(
-    vehicle: Vehicle | str, *, until_s: float, seed: int = 0, params: Mapping[str, Number] | None = None,
-    log: Sequence[str] | None = None, log_s: float = 0.02,
-) -> Rig:  # fmt: skip
+    vehicle: Vehicle | str,
+    *,
+    until_s: float,
+    seed: int = 0,
+    params: Mapping[str, Number] | None = None,
+    log: Sequence[str] | None = None,
+    log_s: float = 0.02,
+) -> Rig:
     """Put a vehicle on the bench. Faults are ordered in the rig's `state` before the first step (`attach`)."""
     if not isinstance(vehicle, Vehicle):
         vehicle = load_vehicle(vehicle, control="external")
@@ -120,24 +126,19 @@ def attach(
     rig = Rig(vehicle, state, stepper)
     rig.actuators = {name: stepper.input_row(name) for name in flat.u.start}
 
-    def sensor(place: str) -> Sensor:
-        return Sensor(rig.held(f"{place}.value"), rig.held(f"{place}.stamp"))
+    def sensor(tap: at.Tap) -> Sensor:
+        return Sensor(rig.held(tap.value), rig.held(tap.stamp))
 
-    def count(pattern: str) -> range:
-        number = 0
-        while f"{pattern.format(number + 1)}.value" in flat.held.start:
-            number += 1
-        return range(1, number + 1)
-
-    rig.accels = [sensor(f"imu/{n}/accel_fault") for n in count("imu/{}/accel_fault")]
-    rig.gyros = [sensor(f"imu/{n}/gyro_fault") for n in count("imu/{}/gyro_fault")]
-    rig.magnetometers = [sensor(f"mag/{n}/fault") for n in count("mag/{}/fault")]
-    rig.barometers = [sensor(f"baro/{n}/fault") for n in count("baro/{}/fault")]
-    rig.airspeeds = [sensor(f"airspeed/{n}/fault") for n in count("airspeed/{}/fault")]
-    rig.rangefinders = [sensor(f"range/{n}/fault") for n in count("range/{}/fault")]
-    rig.flows = [sensor(f"flow/{n}/fault") for n in count("flow/{}/fault")]
-    for n in count("gnss/{}/position_fault"):
-        chip = f"gnss/{n}/chip."
-        details = {path.removeprefix(chip): rig.held(path) for path in flat.held.start if path.startswith(chip)}
-        rig.receivers.append(Receiver(sensor(f"gnss/{n}/position_fault"), sensor(f"gnss/{n}/velocity_fault"), details))
+    held = flat.held.start
+    rig.accels = [sensor(imu.accel) for imu in at.each(at.imu, held)]
+    rig.gyros = [sensor(imu.gyro) for imu in at.each(at.imu, held)]
+    rig.magnetometers = [sensor(mag.tap) for mag in at.each(at.magnetometer, held)]
+    rig.barometers = [sensor(baro.tap) for baro in at.each(at.barometer, held)]
+    rig.airspeeds = [sensor(tube.tap) for tube in at.each(at.airspeed, held)]
+    rig.rangefinders = [sensor(finder.tap) for finder in at.each(at.rangefinder, held)]
+    rig.flows = [sensor(camera.tap) for camera in at.each(at.optical_flow, held)]
+    for gnss in at.each(at.gnss, held):
+        chip = gnss.chip("")
+        details = {path.removeprefix(chip): rig.held(path) for path in held if path.startswith(chip)}
+        rig.receivers.append(Receiver(sensor(gnss.position), sensor(gnss.velocity), details))
     return rig

@@ -1,15 +1,29 @@
-"""The one interface of a control system under test: start it, exchange with it, watch it, stop it."""
+"""Control systems under test: one interface to start, exchange with, watch and stop one, and one to each kind of them.
+
+A `Kind` (PX4, ArduPilot, a flight controller on a cable) makes of a `Task` a `Seat`: a control system that is ready to
+be started, and the pilot who commands it. Whoever flies it needs to know no kind by name.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic import BaseModel, ConfigDict
 
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
+from ironbird.links.geodesy import Place
+from ironbird.links.plan_file import LocalItem
 from ironbird.links.process import AutopilotProcess
 from ironbird.links.rig import Rig
+from ironbird.vehicles.load import Vehicle
+
+if TYPE_CHECKING:
+    from ironbird.links.autopilot_log import AutopilotLog
 
 
 @dataclass(frozen=True)
@@ -49,6 +63,7 @@ class ControlSystem(ABC):
     name: str
     step_ticks: int = 4  # of 1 ms between two exchanges
     process: AutopilotProcess | None = None  # its own, if it was started here; its `logs` are there after `stop`
+    failure: str = ""  # why the rig failed after it had taken part: the flight ends there, its log is kept
 
     def __init__(self) -> None:
         self.traffic = Traffic()
@@ -69,6 +84,23 @@ class ControlSystem(ABC):
     def acted(self, injection: Injection) -> OwnWitness | None:
         """The witness of a fault that this control system makes itself; None if it acts in the vehicle, as most do."""
         return None
+
+    @property
+    def taking_part(self) -> bool:
+        """Whether it has answered yet: a link that fails before is no flight, one that fails later ends it."""
+        return True
+
+    def mistrust(self) -> str:
+        """Why the rig's own figures forbid any conclusion, such as rates that were not held; empty if they do not."""
+        return ""
+
+    def figures(self) -> dict[str, str]:
+        """Rows for the summary of a flight: how the exchange went."""
+        return {}
+
+    def measured(self) -> dict[str, Any]:
+        """The same for machines, as plain data."""
+        return {}
 
     def note(self, rig: Rig, kind: str, text: str) -> None:
         """Record something that it said or did."""
@@ -106,3 +138,79 @@ class FunctionSystem(ControlSystem):
 
     def stop(self) -> None:
         """Nothing to stop."""
+
+
+class Pilot(Protocol):
+    """Whoever tells the control system what to do: looked at between steps."""
+
+    happenings: list[Happening]
+
+    @property
+    def finished(self) -> bool:
+        """Whether the flight is over."""
+
+    def poll(self, rig: Rig) -> None:
+        """Take and send what is there; never waits."""
+
+    def close(self) -> None:
+        """Let go of its ports. May be called twice."""
+
+
+@dataclass
+class Seat:
+    """A control system, ready to be started, and who commands it; with no pilot it is told nothing."""
+
+    system: ControlSystem
+    pilot: Pilot | None = None
+
+    def close(self) -> None:
+        """Let go of all ports and end what was started. May be called twice."""
+        try:
+            if self.pilot is not None:
+                self.pilot.close()
+        finally:
+            self.system.stop()
+
+
+class Options(BaseModel):
+    """What can be chosen for one kind of control system: a subclass for each, all fields with defaults."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a control system is to do, in its vehicle."""
+
+    vehicle: Vehicle  # loaded with control="external", as `Kind.fitted` gave it back
+    items: Sequence[LocalItem]  # the mission in metres from home; empty: it is told nothing
+    options: Options
+    until_s: float
+    script: str = ""  # text of a QGroundControl .plan or waypoint file, flown in place of the mission
+    injections: Sequence[Injection] = ()
+    folder: Path | None = None  # where it may leave its own logs
+    announce: Callable[[str], None] | None = None  # is told the ports for ground stations and clients
+    show: Callable[[str], None] | None = None  # is told a line of figures about once a second
+    cruise_speed_mps: float | None = None  # of the mission; None: as the vehicle likes
+
+
+class Kind(ABC):
+    """A kind of control system: how it is named, what can be chosen, and how one of it comes into a vehicle."""
+
+    name: str  # "px4": in orders, in case files, on the command line
+    title: str  # "PX4": on pages
+    summary: str  # one line for the help of the command line
+    options: type[Options]
+    longest_s: float = 600.0  # its flights end then at the latest if nothing else is ordered
+
+    def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
+        """The vehicle as this kind needs it; `LinkError` if it cannot fly it."""
+        return vehicle
+
+    @abstractmethod
+    def seat(self, task: Task) -> Seat:
+        """A control system for the task, not started yet, and its pilot. `close` the seat in any case."""
+
+    def read_log(self, paths: Sequence[Path], home: Place) -> AutopilotLog | None:
+        """Its own log among the files that it left; None if this kind leaves none. `home` is where our N begins."""
+        return None

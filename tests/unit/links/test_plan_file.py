@@ -15,29 +15,22 @@ from hypothesis import strategies as st
 
 from ironbird.errors import MissionError
 from ironbird.links.geodesy import to_geodetic, to_local
-from ironbird.links.plan_file import (
-    ABSOLUTE,
-    CHANGE_SPEED,
-    LAND,
-    LANDING_STARTS,
-    LOITER_TIME,
-    LOITER_TO_HEIGHT,
-    MISSION_FRAME,
-    RELATIVE,
-    RETURN,
-    TAKE_OFF,
-    VTOL_LAND,
-    VTOL_TAKE_OFF,
-    WAYPOINT,
-    Approach,
-    Home,
-    LocalItem,
-    PlanItem,
-    from_mission,
-    load_plan,
-    parse_plan,
-    plan_text,
+from ironbird.links.mavlink.numbers import (
+    DO_CHANGE_SPEED,
+    DO_LAND_START,
+    FRAME_GLOBAL,
+    FRAME_GLOBAL_RELATIVE_ALT,
+    FRAME_MISSION,
+    NAV_LAND,
+    NAV_LOITER_TIME,
+    NAV_LOITER_TO_ALT,
+    NAV_RETURN_TO_LAUNCH,
+    NAV_TAKEOFF,
+    NAV_VTOL_LAND,
+    NAV_VTOL_TAKEOFF,
+    NAV_WAYPOINT,
 )
+from ironbird.links.plan_file import Approach, Home, LocalItem, PlanItem, from_mission, load_plan, parse_plan, plan_text
 
 HOME = Home(47.397742, 8.545594, 488.0)
 SQUARE = [(0, 0, 10, 1, "waypoint"), (20, 0, 10, 1, "waypoint"), (20, 20, 10, 1, "waypoint"), (0, 0, 0, 0, "land")]
@@ -64,11 +57,21 @@ def test_what_is_written_is_read_again() -> None:
     again = parse_plan(plan_text(items, HOME))
 
     assert again.home == HOME
-    assert [i.command for i in again.items] == [TAKE_OFF, CHANGE_SPEED, WAYPOINT, WAYPOINT, WAYPOINT, LAND]
+    assert [i.command for i in again.items] == [
+        NAV_TAKEOFF,
+        DO_CHANGE_SPEED,
+        NAV_WAYPOINT,
+        NAV_WAYPOINT,
+        NAV_WAYPOINT,
+        NAV_LAND,
+    ]
     for a, b in zip(items, again.items, strict=True):
         assert (a.frame, a.latitude_deg, a.longitude_deg, a.altitude_m) == (
-            b.frame, b.latitude_deg, b.longitude_deg, b.altitude_m,
-        )  # fmt: skip
+            b.frame,
+            b.latitude_deg,
+            b.longitude_deg,
+            b.altitude_m,
+        )
         assert all(x == y or (math.isnan(x) and math.isnan(y)) for x, y in zip(a.params, b.params, strict=True))
 
 
@@ -79,7 +82,7 @@ def test_a_waypoint_file_is_read_with_its_home(tmp_path: Path) -> None:
     read = load_plan(file)
 
     assert read.home == Home(8.548, 47.376, 550.0)
-    assert read.items == 2 * [PlanItem(WAYPOINT, ABSOLUTE, (0.15, 0.0, 0.0, 0.0), 8.548, 47.376, 550.0)]
+    assert read.items == 2 * [PlanItem(NAV_WAYPOINT, FRAME_GLOBAL, (0.15, 0.0, 0.0, 0.0), 8.548, 47.376, 550.0)]
 
 
 def test_a_survey_is_spread_out_and_a_fence_is_named_as_left_out() -> None:
@@ -89,8 +92,8 @@ def test_a_survey_is_spread_out_and_a_fence_is_named_as_left_out() -> None:
     }  # fmt: skip
     read = parse_plan(plan(simple(22), survey, geoFence={"circles": [1], "polygons": []}))
 
-    assert [i.command for i in read.items] == [TAKE_OFF, WAYPOINT, WAYPOINT]
-    assert read.items[2].frame == RELATIVE
+    assert [i.command for i in read.items] == [NAV_TAKEOFF, NAV_WAYPOINT, NAV_WAYPOINT]
+    assert read.items[2].frame == FRAME_GLOBAL_RELATIVE_ALT
     assert read.left_out == ["geoFence"]
     assert math.isnan(read.items[1].params[3])
 
@@ -123,7 +126,7 @@ def test_a_survey_is_spread_out_and_a_fence_is_named_as_left_out() -> None:
         ("{" * 100_000, "no valid JSON"),
         ('{"fileType":' + "[" * 200_000, "no valid JSON"),
     ],
-)  # fmt: skip
+)
 def test_an_error_names_the_place_and_what_is_wrong(text: str, says: str) -> None:
     with pytest.raises(MissionError, match=r"flight\.plan: ") as caught:
         parse_plan(text, "flight.plan")
@@ -145,16 +148,23 @@ values = st.recursive(
 )
 numbers = st.integers(-(10**400), 10**400) | st.floats() | st.none() | values
 items = st.fixed_dictionaries(
-    {"command": st.integers(0, 200) | values, "frame": st.sampled_from([0, 2, 3, 6]) | values,
-     "params": st.lists(numbers, min_size=7, max_size=7) | values},
+    {
+        "command": st.integers(0, 200) | values,
+        "frame": st.sampled_from([0, 2, 3, 6]) | values,
+        "params": st.lists(numbers, min_size=7, max_size=7) | values,
+    },
     optional={"type": st.sampled_from(["SimpleItem", "ComplexItem"]) | values, "TransectStyleComplexItem": values},
-)  # fmt: skip
+)
 plans = st.fixed_dictionaries(
-    {"fileType": st.just("Plan"), "mission": st.fixed_dictionaries(
-        {"items": st.lists(items | values, max_size=4) | values},
-        optional={"plannedHomePosition": st.lists(numbers, min_size=3, max_size=3) | values})},
+    {
+        "fileType": st.just("Plan"),
+        "mission": st.fixed_dictionaries(
+            {"items": st.lists(items | values, max_size=4) | values},
+            optional={"plannedHomePosition": st.lists(numbers, min_size=3, max_size=3) | values},
+        ),
+    },
     optional={"geoFence": values, "rallyPoints": values},
-)  # fmt: skip
+)
 rows = st.lists(st.integers(-5, 200).map(str) | st.floats().map(str) | st.text(max_size=6), min_size=11, max_size=13)
 line_files = st.lists(rows.map("\t".join), max_size=4).map(lambda lines: "\n".join(["QGC WPL 110", *lines]))
 
@@ -177,7 +187,13 @@ def test_no_text_raises_anything_but_the_projects_error(text: str) -> None:
 def test_our_square_becomes_take_off_places_and_landing() -> None:
     items = from_mission(SQUARE, HOME)
 
-    assert [i.command for i in items] == [TAKE_OFF, WAYPOINT, WAYPOINT, WAYPOINT, LAND]
+    assert [i.command for i in items] == [
+        NAV_TAKEOFF,
+        NAV_WAYPOINT,
+        NAV_WAYPOINT,
+        NAV_WAYPOINT,
+        NAV_LAND,
+    ]
     assert items[0].altitude_m == 10 and items[2].params[0] == 1
     corner = pymap3d.geodetic2ned(
         items[3].latitude_deg,
@@ -199,11 +215,18 @@ def test_wings_rovers_and_boats_get_their_own_commands() -> None:
     vtol = from_mission(circuit, HOME, kind="vtol")
     boat = from_mission([(40, 0, 0, 0, "waypoint"), (0, 0, 0, 0, "return")], HOME, kind="boat", speed_mps=1.0)
 
-    assert [i.command for i in wing] == [TAKE_OFF, WAYPOINT, LOITER_TIME, LANDING_STARTS, LOITER_TO_HEIGHT, LAND]
+    assert [i.command for i in wing] == [
+        NAV_TAKEOFF,
+        NAV_WAYPOINT,
+        NAV_LOITER_TIME,
+        DO_LAND_START,
+        NAV_LOITER_TO_ALT,
+        NAV_LAND,
+    ]
     assert to_local(HOME, wing[5].latitude_deg, wing[5].longitude_deg, 0.0)[:2] == pytest.approx((9, 40), abs=1e-6)
-    assert (vtol[0].command, vtol[-1].command) == (VTOL_TAKE_OFF, VTOL_LAND)
-    assert [i.command for i in boat] == [WAYPOINT, CHANGE_SPEED, RETURN]
-    assert boat[2].frame == MISSION_FRAME
+    assert (vtol[0].command, vtol[-1].command) == (NAV_VTOL_TAKEOFF, NAV_VTOL_LAND)
+    assert [i.command for i in boat] == [NAV_WAYPOINT, DO_CHANGE_SPEED, NAV_RETURN_TO_LAUNCH]
+    assert boat[2].frame == FRAME_MISSION
     with pytest.raises(MissionError, match="kind 'dance'"):
         from_mission([(0, 0, 1, 0, "dance")], HOME)
     with pytest.raises(MissionError, match="no items"):
@@ -223,7 +246,10 @@ def test_a_wings_approach_is_a_tangent_of_its_circle_down_the_slope(course_deg: 
         LocalItem(touch[0], touch[1], 0, 0, "land", course_deg),
     ]  # fmt: skip
     marker, circle, land = from_mission(rows, HOME, kind="plane", approach=Approach(40.0, 5.0, 90.0))[-3:]
-    assert (marker.command, marker.frame) == (LANDING_STARTS, MISSION_FRAME)  # PX4 takes it in this frame only
+    assert (marker.command, marker.frame) == (
+        DO_LAND_START,
+        FRAME_MISSION,
+    )  # PX4 takes it in this frame only
     assert circle.altitude_m == 40.0 and circle.params[1] == pytest.approx(90.0 * side)  # clockwise to the right
     centre = np.array(to_local(HOME, circle.latitude_deg, circle.longitude_deg, 0.0)[:2])
     entry = centre - 90.0 * side * right
@@ -236,7 +262,12 @@ def test_a_wings_approach_is_a_tangent_of_its_circle_down_the_slope(course_deg: 
 def test_a_wings_mission_that_ends_in_the_air_ends_on_the_ground_at_the_take_off_point() -> None:
     rows = [(0, 0, 30, 0, "takeoff"), (600, 350, 50, 0, "waypoint"), (0, 0, 60, 20, "return")]
     plan = from_mission(rows, HOME, kind="plane", approach=Approach(15.0, 5.0, 60.0))
-    assert [i.command for i in plan][2:] == [LOITER_TIME, LANDING_STARTS, LOITER_TO_HEIGHT, LAND]
+    assert [i.command for i in plan][2:] == [
+        NAV_LOITER_TIME,
+        DO_LAND_START,
+        NAV_LOITER_TO_ALT,
+        NAV_LAND,
+    ]
     assert (plan[2].params[0], plan[2].altitude_m) == (20.0, 60.0)
     assert (plan[-1].latitude_deg, plan[-1].longitude_deg) == pytest.approx((HOME.latitude_deg, HOME.longitude_deg))
     with pytest.raises(MissionError, match="needs an approach"):
@@ -253,7 +284,18 @@ def test_a_quadplane_flies_straight_to_its_landing() -> None:
     """ArduPilot refuses a waypoint over the landing: there is no room left to brake in."""
     rows = [(0, 0, 40, 1, "waypoint"), (400, 0, 40, 0, "waypoint"), (0, 0, 40, 1, "waypoint"), (0, 0, 0, 0, "land")]
     commands = {kind: [i.command for i in from_mission(rows, HOME, kind=kind)] for kind in ("vtol", "copter")}
-    assert commands["vtol"] == [VTOL_TAKE_OFF, WAYPOINT, WAYPOINT, VTOL_LAND]
-    assert commands["copter"] == [TAKE_OFF, WAYPOINT, WAYPOINT, WAYPOINT, LAND]
+    assert commands["vtol"] == [
+        NAV_VTOL_TAKEOFF,
+        NAV_WAYPOINT,
+        NAV_WAYPOINT,
+        NAV_VTOL_LAND,
+    ]
+    assert commands["copter"] == [
+        NAV_TAKEOFF,
+        NAV_WAYPOINT,
+        NAV_WAYPOINT,
+        NAV_WAYPOINT,
+        NAV_LAND,
+    ]
     landing = from_mission(rows, HOME, kind="vtol")[-1]
     assert (landing.latitude_deg, landing.longitude_deg) == pytest.approx((HOME.latitude_deg, HOME.longitude_deg))

@@ -5,7 +5,7 @@ import pymap3d
 import pytest
 
 from ironbird.faults.catalog import parse_fault
-from ironbird.flight.flight import inject
+from ironbird.flight.prepare import inject
 from ironbird.links.rig import attach, make_rig
 from ironbird.links.system import FunctionSystem
 from ironbird.vehicles.load import load_vehicle, vehicle_ids

@@ -73,10 +73,19 @@ TRICOPTER = (7, 0)
 TRICOPTER_BEARINGS = {1: 60.0, 2: -60.0, 4: 180.0}
 # Thrusters of [ArduPilotCode] AP_Motors6DOF, frame VECTORED_6DOF: share in forward, right, up, roll, pitch, yaw.
 VECTORED_6DOF = 2
-THRUSTERS = np.array([
-    [-1, 1, 0, 0, 0, 1], [-1, -1, 0, 0, 0, -1], [1, 1, 0, 0, 0, -1], [1, -1, 0, 0, 0, 1],
-    [0, 0, -1, 1, -1, 0], [0, 0, -1, -1, -1, 0], [0, 0, -1, 1, 1, 0], [0, 0, -1, -1, 1, 0],
-], float)  # fmt: skip
+THRUSTERS = np.array(
+    [
+        [-1, 1, 0, 0, 0, 1],
+        [-1, -1, 0, 0, 0, -1],
+        [1, 1, 0, 0, 0, -1],
+        [1, -1, 0, 0, 0, 1],
+        [0, 0, -1, 1, -1, 0],
+        [0, 0, -1, -1, -1, 0],
+        [0, 0, -1, 1, 1, 0],
+        [0, 0, -1, -1, 1, 0],
+    ],
+    float,
+)
 
 
 @dataclass(frozen=True)
@@ -154,9 +163,10 @@ def wire(spec: VehicleSpec) -> Wiring:
         return Wiring("ardurover", (left, right), frame_class=1)
     if isinstance(spec, CarSpec):
         channels = (
-            Channel(1, "steering", GROUND_STEERING, "both_ways"), Channel(3, "drive", THROTTLE, "forward"),
+            Channel(1, "steering", GROUND_STEERING, "both_ways"),
+            Channel(3, "drive", THROTTLE, "forward"),
             Channel(3, "brake", THROTTLE, "backward"),
-        )  # fmt: skip
+        )
         return Wiring("ardurover", channels, frame_class=1)
     if isinstance(spec, SurfaceVesselSpec):
         return _wire_boat(spec)

@@ -16,9 +16,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ironbird.errors import LinkError
-from ironbird.faults.spec import Injection
-from ironbird.links.mavlink import HEARTBEAT, Message, Packer, Parser
+from ironbird.faults.spec import Fault, Injection
+from ironbird.links.atmosphere import pressure_at_Pa, pressure_height_m
+from ironbird.links.mavlink.codec import Packer, Parser
+from ironbird.links.mavlink.dialect import HEARTBEAT, PARAM_SET, PARAM_VALUE
+from ironbird.links.mavlink.numbers import MAV_COMP_ID_AUTOPILOT1, MAV_COMP_ID_MISSIONPLANNER, MAV_PARAM_TYPE_REAL32
 from ironbird.links.rig import Rig
+from ironbird.links.system import OwnWitness
 
 POLL_TICKS = 10  # how often orders are looked at
 MOVING_S = 0.1  # how often a parameter that moves is set again
@@ -26,11 +30,10 @@ RAMP_STEPS = 50
 ANSWER_S, TRIES = 0.3, 20  # until a parameter is sent again, in wall and in simulation time
 METRES_PER_DEGREE = 111319.49  # of ArduPilot's earth: 0.011131884502145034 m per 1e-7 degrees [ArduPilotCode]
 MILLIGAUSS_PER_T = 1e7
+FIX_PERIOD_S, BARO_SAMPLE_S = 0.2, 0.02  # of ArduPilot's receivers and barometers, for delays in samples
 PASCAL_PER_METRE = 12.0  # density times gravity at sea level
 UNIFORM = math.sqrt(3.0)  # ArduPilot's noise is even between plus and minus the number: its deviation over this
-GROUND_SYSTEM, GROUND_COMPONENT, AUTOPILOT_COMPONENT, FLOAT = 254, 190, 1, 9
-PARAM_VALUE = Message("PARAM_VALUE", 22, "f2H16sB")
-PARAM_SET = Message("PARAM_SET", 23, "f2B16BB")
+GROUND_SYSTEM = 254  # of this link; our ground station is 255
 HARD_IRON_MGAUSS = {"X": 5.0, "Y": 13.0, "Z": -18.0}  # of ArduPilot's compasses
 Route = Literal["vehicle", "parameters", "none"]
 
@@ -39,6 +42,7 @@ Route = Literal["vehicle", "parameters", "none"]
 class Moment:
     """What a parameter's value may depend on."""
 
+    fault: Fault
     severity: float
     age_s: float  # since the fault's start
     position_N: Sequence[float]
@@ -47,6 +51,11 @@ class Moment:
     latitude_rad: float
     fix_period_s: float
     at_start: Sequence[float]  # position when the fault began
+
+    def amount(self, param: str) -> float:
+        """What the catalogue makes of a parameter at this severity: metres, pascals, teslas, samples, ..."""
+        changes = {change.target.rpartition(".")[2]: change for change in self.fault.changes}
+        return changes[param].value(self.severity)
 
 
 Value = Callable[[Moment], float]
@@ -109,93 +118,81 @@ def _velocity(offset: Callable[[Moment, int], float], moving: bool = False) -> P
 
 def _compass(offset: Callable[[Moment], float], moving: bool = False) -> Plan:
     """ArduPilot takes the offset away, so ours comes with a minus."""
-    return _set(
-        *(
-            Setting(
-                f"SIM_MAG{{n}}_OFS_{axis}", lambda m, h=hard: h - offset(m) * MILLIGAUSS_PER_T, hard, i, moving  # type: ignore[misc]
-            )
-            for i, (axis, hard) in enumerate(HARD_IRON_MGAUSS.items())
-        )
-    )  # fmt: skip
+
+    def setting(axis: int, letter: str, hard: float) -> Setting:
+        return Setting(f"SIM_MAG{{n}}_OFS_{letter}", lambda m: hard - offset(m) * MILLIGAUSS_PER_T, hard, axis, moving)
+
+    return _set(*(setting(axis, *iron) for axis, iron in enumerate(HARD_IRON_MGAUSS.items())))
 
 
 def _baro(name: str, value: Value, restore: float = 0.0, moving: bool = False) -> Plan:
     return _set(Setting(f"SIM_{{baro}}_{name}", value, restore, None, moving))
 
 
-def pressure_height_m(pressure_Pa: float) -> float:
-    """Height of a pressure in the standard atmosphere's first layer, [ICAO7488]."""
-    return 44330.77 * (1.0 - float(pressure_Pa / 101325.0) ** 0.1902632)
-
-
 def _height_error(m: Moment, factor: float) -> float:
-    pressure = 101325.0 * (1.0 - m.height_m / 44330.77) ** (1 / 0.1902632)
-    return pressure_height_m(pressure * factor) - m.height_m
+    return pressure_height_m(pressure_at_Pa(m.height_m) * factor) - m.height_m
 
 
 _OFF = _set(Setting("SIM_GPS{n}_ENABLE", _constant(0.0), 1.0))
-_LATE = _set(Setting("SIM_GPS{n}_LAG_MS", lambda m: 100.0 + 1000.0 * 8 * m.severity * m.fix_period_s, 100.0))
+_LATE = _set(Setting("SIM_GPS{n}_LAG_MS", lambda m: 100.0 + 1000.0 * m.amount("delay") * m.fix_period_s, 100.0))
 _NO_SPIKES = _none("ArduPilot has no parameter for single wrong samples")
 _ALL_COMPASSES = _none("ArduPilot's parameter for it acts on all compasses at once")
 _ONE_IMU = _none("the JSON interface carries one inertial unit, imu/1")
 _HELD = Plan("vehicle", reason="the last value goes on over the link: it looks stuck, not silent")
 
 PLANS: dict[str, Plan] = {
-    "gnss.position_bias@1": _glitch(lambda m, i: 30.0 * m.severity),
-    "gnss.position_drift@1": _glitch(lambda m, i: 3.0 * m.severity * m.age_s, moving=True),
-    "gnss.position_scale@1": _glitch(lambda m, i: m.severity * m.position_N[i], moving=True),
+    "gnss.position_bias@1": _glitch(lambda m, i: m.amount("offset")),
+    "gnss.position_drift@1": _glitch(lambda m, i: m.amount("drift_rate") * m.age_s, moving=True),
+    "gnss.position_scale@1": _glitch(lambda m, i: (m.amount("scale") - 1) * m.position_N[i], moving=True),
     "gnss.position_noise@1": _none("SIM_GPSn_NOISE is a slow wave of the height alone"),
     "gnss.position_spike@1": _NO_SPIKES,
     "gnss.position_stuck@1": _glitch(lambda m, i: m.at_start[i] - m.position_N[i], moving=True),
     "gnss.position_open@1": _glitch(lambda m, i: -m.position_N[i], moving=True),
-    "gnss.position_short@1": _glitch(lambda m, i: 1e5 - m.position_N[i], moving=True),
+    "gnss.position_short@1": _glitch(lambda m, i: m.amount("replacement") - m.position_N[i], moving=True),
     "gnss.position_delay@1": _LATE,
     "gnss.position_dropout@1": _OFF,
     "gnss.position_saturation@1": _none("ArduPilot has no parameter that limits a position"),
-    "gnss.velocity_bias@1": _velocity(lambda m, i: 5.0 * m.severity),
-    "gnss.velocity_drift@1": _velocity(lambda m, i: 0.5 * m.severity * m.age_s, moving=True),
-    "gnss.velocity_scale@1": _velocity(lambda m, i: m.severity * m.velocity_N[i], moving=True),
+    "gnss.velocity_bias@1": _velocity(lambda m, i: m.amount("offset")),
+    "gnss.velocity_drift@1": _velocity(lambda m, i: m.amount("drift_rate") * m.age_s, moving=True),
+    "gnss.velocity_scale@1": _velocity(lambda m, i: (m.amount("scale") - 1) * m.velocity_N[i], moving=True),
     "gnss.velocity_noise@1": _none("ArduPilot's receivers have no noise of velocity"),
     "gnss.velocity_spike@1": _NO_SPIKES,
     "gnss.velocity_stuck@1": _none("a velocity can be shifted (SIM_GPSn_VERR), not held"),
     "gnss.velocity_open@1": _velocity(lambda m, i: -m.velocity_N[i], moving=True),
-    "gnss.velocity_short@1": _velocity(lambda m, i: 500.0 - m.velocity_N[i], moving=True),
+    "gnss.velocity_short@1": _velocity(lambda m, i: m.amount("replacement") - m.velocity_N[i], moving=True),
     "gnss.velocity_delay@1": _LATE,
     "gnss.velocity_dropout@1": _OFF,
     "gnss.velocity_saturation@1": _none("ArduPilot has no parameter that limits a velocity"),
     "gnss.jamming@1": _set(
-        Setting("SIM_GPS{n}_NUMSATS", lambda m: round(10 * (1 - m.severity)), 10.0),
-        Setting("SIM_GPS{n}_ACC", lambda m: 0.3 / max(1 - m.severity, 0.01), 0.3),
-        Setting("SIM_GPS{n}_JAM", lambda m: float(m.severity > 0.9), 0.0),
+        Setting("SIM_GPS{n}_NUMSATS", lambda m: round(10 * (1 - m.amount("jamming"))), 10.0),
+        Setting("SIM_GPS{n}_ACC", lambda m: 0.3 / max(1 - m.amount("jamming"), 0.01), 0.3),
+        Setting("SIM_GPS{n}_JAM", lambda m: float(m.amount("jamming") > 0.9), 0.0),
     ),
     "gnss.spoofing@1": Plan(
         "parameters",
         (
-            *_glitch(lambda m, i: 2.0 * m.severity * m.age_s, moving=True).settings,
-            *_velocity(lambda m, i: 2.0 * m.severity).settings,
+            *_glitch(lambda m, i: m.amount("spoof_velocity_N") * m.age_s, moving=True).settings,
+            *_velocity(lambda m, i: m.amount("spoof_velocity_N")).settings,
         ),
     ),
     "environment.gnss_denied@1": Plan(
         "parameters",
         tuple(Setting(f"SIM_GPS{n}_JAM", lambda m: float(m.severity > 0.0), 0.0) for n in (1, 2)),
     ),
-    "baro.bias@1": _baro("GLITCH", lambda m: -500.0 * m.severity / PASCAL_PER_METRE),
-    "baro.drift@1": Plan(
-        "parameters",
-        (Setting("SIM_{baro}_GLITCH", lambda m: -50.0 * m.severity * m.age_s / PASCAL_PER_METRE, 0.0, None, True),),
-    ),
-    "baro.scale@1": _baro("GLITCH", lambda m: _height_error(m, 1 + m.severity), moving=True),
-    "baro.noise@1": _baro("RND", lambda m: UNIFORM * 500.0 * m.severity / PASCAL_PER_METRE, 0.2),
+    "baro.bias@1": _baro("GLITCH", lambda m: -m.amount("offset") / PASCAL_PER_METRE),
+    "baro.drift@1": _baro("GLITCH", lambda m: -m.amount("drift_rate") * m.age_s / PASCAL_PER_METRE, moving=True),
+    "baro.scale@1": _baro("GLITCH", lambda m: _height_error(m, m.amount("scale")), moving=True),
+    "baro.noise@1": _baro("RND", lambda m: UNIFORM * m.amount("noise") / PASCAL_PER_METRE, 0.2),
     "baro.spike@1": _NO_SPIKES,
     "baro.stuck@1": _baro("FREEZE", _constant(1.0)),
     "baro.open@1": _none("no height has zero pressure, and ArduPilot's barometer is told a height"),
-    "baro.short@1": _baro("GLITCH", lambda m: pressure_height_m(120000.0) - m.height_m, moving=True),
-    "baro.delay@1": _baro("DELAY", lambda m: round(8 * 20 * m.severity)),
+    "baro.short@1": _baro("GLITCH", lambda m: pressure_height_m(m.amount("replacement")) - m.height_m, moving=True),
+    "baro.delay@1": _baro("DELAY", lambda m: round(1000 * BARO_SAMPLE_S * m.amount("delay"))),
     "baro.dropout@1": _baro("DISABLE", _constant(1.0)),
     "baro.saturation@1": _none("ArduPilot has no parameter that limits a pressure"),
-    "mag.bias@1": _compass(lambda m: 5e-5 * m.severity),
-    "mag.drift@1": _compass(lambda m: 5e-6 * m.severity * m.age_s, moving=True),
-    "mag.scale@1": _set(Setting("SIM_MAG{n}_SCALING", lambda m: 1 + m.severity, 1.0)),
+    "mag.bias@1": _compass(lambda m: m.amount("offset")),
+    "mag.drift@1": _compass(lambda m: m.amount("drift_rate") * m.age_s, moving=True),
+    "mag.scale@1": _set(Setting("SIM_MAG{n}_SCALING", lambda m: m.amount("scale"), 1.0)),
     "mag.noise@1": _ALL_COMPASSES,
     "mag.spike@1": _NO_SPIKES,
     "mag.stuck@1": _set(Setting("SIM_MAG{n}_FAIL", _constant(2.0), 0.0)),
@@ -228,14 +225,11 @@ def plan_of(injection: Injection) -> Plan:
 
 def _anomaly(injection: Injection) -> Plan:
     """A field in N that is added to the earth's; ArduPilot's weakens with height, over a length that is made long."""
-    change = injection.fault.changes[0]
+    param = injection.fault.changes[0].target.rpartition(".")[2]
     axes = [i for i in range(3) if injection.axis in (None, i)]
     return _set(
         Setting("SIM_MAG_ALY_HGT", _constant(1e6), 1.0),
-        *(
-            Setting(f"SIM_MAG_ALY_{'XYZ'[i]}", lambda m: change.value(m.severity) * MILLIGAUSS_PER_T, 0.0, i)
-            for i in axes
-        ),
+        *(Setting(f"SIM_MAG_ALY_{'XYZ'[i]}", lambda m: m.amount(param) * MILLIGAUSS_PER_T, 0.0, i) for i in axes),
     )
 
 
@@ -309,7 +303,7 @@ class FaultDriver:
         self.port = int(self._socket.getsockname()[1])
         self._peer: tuple[str, int] | None = None
         self._target = (1, 1)
-        self._packer, self._parser = Packer(GROUND_SYSTEM, GROUND_COMPONENT), Parser()
+        self._packer, self._parser = Packer(GROUND_SYSTEM, MAV_COMP_ID_MISSIONPLANNER), Parser()
         self._orders: dict[str, _Order] = {}
         self._next_tick = 0
 
@@ -331,6 +325,19 @@ class FaultDriver:
     def settled(self) -> bool:
         """Whether ArduPilot has confirmed everything so far."""
         return not self._orders
+
+    def acted(self, injection: Injection) -> OwnWitness | None:
+        """The first parameter that ArduPilot confirmed for a fault; None if the fault acts in the vehicle."""
+        plan = plan_of(injection)
+        if plan.route == "vehicle":
+            return None
+        healthy = {parameter(setting, injection.instance): setting.restore for setting in plan.settings}
+        made = [echo for echo in self.echoes if echo.name in healthy and not _same(echo.value, healthy[echo.name])]
+        if not made:
+            return OwnWitness(next(iter(healthy), ""), "1", math.nan, 0.0)
+        first = made[0]
+        size = max(abs(echo.value - healthy[echo.name]) for echo in made if echo.name == first.name)
+        return OwnWitness(first.name, "1", first.time_s, size)
 
     def _follow(self, run: _Run) -> None:
         begin = self._begin_s(run)
@@ -367,9 +374,16 @@ class FaultDriver:
         receivers = self.rig.receivers
         velocity = receivers[0].velocity_N.values.tolist() if receivers else [0.0, 0.0, 0.0]
         return Moment(
-            severity, now - run.started_s, position, velocity, home.height_m - position[2], home.latitude_rad, 0.2,
-            run.at_start,
-        )  # fmt: skip
+            run.injection.fault,
+            severity,
+            age_s=now - run.started_s,
+            position_N=position,
+            velocity_N=velocity,
+            height_m=home.height_m - position[2],
+            latitude_rad=home.latitude_rad,
+            fix_period_s=FIX_PERIOD_S,
+            at_start=run.at_start,
+        )
 
     def _order(self, name: str, value: float, quiet: bool) -> None:
         value = float(struct.unpack("<f", struct.pack("<f", value))[0])
@@ -379,8 +393,7 @@ class FaultDriver:
     def _say(self, name: str, value: float) -> None:
         if self._peer is None:
             return
-        letters = name.encode().ljust(16, b"\0")
-        self._packer.add(PARAM_SET, value, *self._target, *letters, FLOAT)
+        self._packer.add(PARAM_SET, value, *self._target, name.encode(), MAV_PARAM_TYPE_REAL32)
         self._socket.sendto(self._packer.take(), self._peer)
 
     def _remind(self) -> None:
@@ -401,7 +414,7 @@ class FaultDriver:
                 return
             self._peer = peer
             for number, payload, system, component in self._parser.feed(data):
-                if number == HEARTBEAT.id and component == AUTOPILOT_COMPONENT:  # others are passed on to us as well
+                if number == HEARTBEAT.id and component == MAV_COMP_ID_AUTOPILOT1:  # others are passed on to us as well
                     self._target = (system, component)
                 elif number == PARAM_VALUE.id:
                     value, _, _, letters, _ = PARAM_VALUE.unpack(payload)
@@ -409,13 +422,17 @@ class FaultDriver:
 
     def _confirm(self, name: str, value: float) -> None:
         order = self._orders.get(name)
-        if order is None or not math.isclose(value, order.value, rel_tol=1e-6, abs_tol=1e-9):
+        if order is None or not _same(value, order.value):
             return
         del self._orders[name]
         echo = Echo(self.rig.time_s, name, value, self.rig.time_s - order.time_s)
         self.echoes.append(echo)
         if not order.quiet:
             self.note(self.rig, "fault", f"{name} = {value:g} confirmed after {echo.delay_s:.3f} s")
+
+
+def _same(value: float, other: float) -> bool:
+    return math.isclose(value, other, rel_tol=1e-6, abs_tol=1e-9)
 
 
 def parameter(setting: Setting, instance: int | str) -> str:
@@ -430,8 +447,7 @@ def _trigger(rig: Rig, injection: Injection) -> int | None:
         return None
     events = rig.state.events[0]
     for record, (_, number) in enumerate(rig.state.kernel_events.owners):
-        if events[number].when == injection.when:
+        when = events[number].when
+        if when is not None and when.text == injection.when:
             return record
-    raise LinkError(
-        f"{injection.describe()}: the run has no event with its trigger; order the fault in the rig's state"
-    )
+    raise LinkError(f"{injection.text()}: the run has no event with its trigger; order the fault in the rig's state")

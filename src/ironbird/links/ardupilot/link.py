@@ -2,7 +2,7 @@
 
 ArduPilot sends servo outputs as binary UDP packets and waits for the vehicle's state as text; its whole clock is our
 timestamp. Inertial unit, airspeed, rangefinder and battery are ours, with their faults. Satellites, barometer and
-compass ArduPilot makes itself from the true motion; their faults are set as its SIM_ parameters (`ardupilot_faults`).
+compass ArduPilot makes itself from the true motion; their faults are set as its SIM_ parameters (`faults.py`).
 """
 
 from __future__ import annotations
@@ -14,29 +14,27 @@ import socket
 import struct
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
-from ironbird.compiler import native
+from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
 from ironbird.links.ardupilot.channels import SCALES, Wiring, wire
 from ironbird.links.ardupilot.faults import FaultDriver
 from ironbird.links.ardupilot.params import params_for
-from ironbird.links.ardupilot.process import ArduPilotProcess
+from ironbird.links.ardupilot.process import PHYSICS_PORT, PORT_STEP, ArduPilotProcess
+from ironbird.links.native_text import load_native
 from ironbird.links.rig import Rig
-from ironbird.links.system import ControlSystem
+from ironbird.links.system import ControlSystem, OwnWitness
+from ironbird.vehicles import places as at
 
-SOURCE = Path(__file__).parents[1] / "c" / "ib_ardupilot.c"
-FIRST_PORT, PORT_STEP = 9002, 10
 HEAD = struct.Struct("<HHI")  # magic, frame rate, frame count
 PACKETS = {18458: struct.Struct("<16H"), 29569: struct.Struct("<32H")}
 RATE_HZ = 1000  # of the exchange: one tick of 1 ms; above the 720 Hz that its 400 Hz loop asks for
 RESEND_S = 0.9  # ArduPilot repeats its packet after 1.1 s
 PAUSE_S = 0.5  # after so long a pause of ours, repeats may be waiting in the socket
 SLICE_S = 0.05  # between two looks at the process and the deadline
-SEA_LEVEL_KGPM3 = 1.225
 WIND_TICKS = 20
 AHEAD = 1e-9  # of the time sent: ArduPilot cuts each difference of two times to whole microseconds, so just below 1 ms
 # would be 0.999 ms, and its clock would fall behind (by 0.3 ms a second, measured after the first minute)
@@ -60,10 +58,18 @@ class ArduPilot(ControlSystem):
     process: ArduPilotProcess | None
 
     def __init__(
-        self, process: ArduPilotProcess | None = None, *, wiring: Wiring | None = None, instance: int = 0,
-        step_ticks: int = 4, patience_s: float = 20.0, first_patience_s: float = 60.0, spin_s: float = 0.0,
-        rc: Sequence[int] = (), injections: Sequence[Injection] = (),
-    ) -> None:  # fmt: skip
+        self,
+        process: ArduPilotProcess | None = None,
+        *,
+        wiring: Wiring | None = None,
+        instance: int = 0,
+        step_ticks: int = 4,
+        patience_s: float = 20.0,
+        first_patience_s: float = 60.0,
+        spin_s: float = 0.0,
+        rc: Sequence[int] = (),
+        injections: Sequence[Injection] = (),
+    ) -> None:
         super().__init__()
         self.process = process
         self.wiring = wiring
@@ -103,7 +109,7 @@ class ArduPilot(ControlSystem):
         ]
         own = self.process
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        port = 0 if own is not None else FIRST_PORT + PORT_STEP * self.instance
+        port = 0 if own is not None else PHYSICS_PORT + PORT_STEP * self.instance
         try:
             self._socket.bind(("127.0.0.1", port))
         except OSError as error:
@@ -120,9 +126,13 @@ class ArduPilot(ControlSystem):
             # Its water begins at the height of the sea
             home = spec.home.model_copy(update={"height_m": 0.0}) if wiring.firmware == "ardusub" else spec.home
             own.start(
-                wiring.firmware, params_for(spec), home=home, physics_port=self._socket.getsockname()[1],
-                rate_hz=RATE_HZ, second_port=fault_port,
-            )  # fmt: skip
+                wiring.firmware,
+                params_for(spec),
+                home=home,
+                physics_port=self._socket.getsockname()[1],
+                rate_hz=RATE_HZ,
+                second_port=fault_port,
+            )
         self._wait(rig, self.first_patience_s)
         self._sent_at = time.perf_counter()  # no pause yet
         self._apply(rig)
@@ -155,6 +165,10 @@ class ArduPilot(ControlSystem):
                 _, source = self._receive(self._buffer)
             except OSError:
                 continue
+
+    def acted(self, injection: Injection) -> OwnWitness | None:
+        """Faults of the sensors that ArduPilot makes itself never pass through the vehicle's."""
+        return self.faults.acted(injection) if self.faults is not None else None
 
     # ------------------------------------------------------------------ exchange
 
@@ -288,9 +302,12 @@ class _TextArgs(ctypes.Structure):
     ]  # fmt: skip
 
 
+STRUCTURES: dict[str, type[ctypes.Structure]] = {"ib_text": _TextArgs}
+
+
 @functools.cache
 def _library() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(native.build(SOURCE.read_text(), 1)))
+    library = load_native("ib_ardupilot.c", structures=STRUCTURES)
     library.ib_state_text.restype = ctypes.c_int64
     library.ib_state_text.argtypes = [ctypes.c_void_p]
     return library
@@ -312,7 +329,7 @@ class StateText:
         self._own = np.zeros(18)  # time, wind, airspeed, then the motion
         self._clock, self._wind, airspeed, motion = self._own[:1], self._own[1:4], self._own[4:5], self._own[5:]
         motion[6] = 1.0
-        self._args = args = _TextArgs(density=SEA_LEVEL_KGPM3, motion=_address(motion))
+        self._args = args = _TextArgs(density=SEA_LEVEL_DENSITY_KGPM3, motion=_address(motion))
         self._planar: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
         self._before = (rig.state.tick, rig.truth("p").copy())
         if "body.q" in flat.x.start:
@@ -333,8 +350,8 @@ class StateText:
         self._winds = [
             rig.held(path) for path in flat.held.start if path.startswith("wind/") and path.endswith("wind_N")
         ]
-        if "wind/steady.velocity_N" in flat.p.start:
-            self._winds.append(rig.state.params[0, rig.state.model.param_rows("wind/steady.velocity_N"), 0])
+        if at.WIND_STEADY.velocity in flat.p.start:
+            self._winds.append(rig.state.params[0, rig.state.model.param_rows(at.WIND_STEADY.velocity), 0])
         self._wind_tick = 0
         end = "}\n"
         if "monitor/battery.voltage" in flat.held.start:

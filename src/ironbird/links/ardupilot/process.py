@@ -11,6 +11,8 @@ from ironbird.vehicles.spec import Home
 
 VARIABLE = "IRONBIRD_ARDUPILOT"  # a folder with the programs, or one of them
 SPEEDUP = 1000  # as fast as the exchange goes
+PHYSICS_PORT, TCP_PORT = 9002, 5760  # UDP of its simulator link; TCP where its clients connect to
+PORT_STEP = 10  # between the ports of its instances
 
 
 def find_program(name: str, where: str | Path | None = None) -> Path:
@@ -32,16 +34,21 @@ def find_program(name: str, where: str | Path | None = None) -> Path:
 class ArduPilotProcess(AutopilotProcess):
     """One ArduPilot, with its log (.BIN).
 
-    `ground_port` is where its first MAVLink link sends to: a ground station binds it (`links/ground.py`). With
+    `ground_port` is where its first MAVLink link sends to: a ground station binds it (`links/ground/`). With
     `ground_port` 0 a free port is taken. `extra` are more arguments, such as `--start-time`.
     """
 
     prefix = "ironbird-ardupilot-"
 
     def __init__(
-        self, where: str | Path | None = None, *, ground_port: int = 0, keep: Path | None = None,
-        params: str = "", extra: Sequence[str] = (),
-    ) -> None:  # fmt: skip
+        self,
+        where: str | Path | None = None,
+        *,
+        ground_port: int = 0,
+        keep: Path | None = None,
+        params: str = "",
+        extra: Sequence[str] = (),
+    ) -> None:
         super().__init__(where, keep=keep)
         self.ground_port = ground_port or free_udp_port()
         self.params = params  # text of a .parm file that comes on top

@@ -9,7 +9,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 typedef struct {
-    const char *template_;
+    const char *template;
     int64_t length;
     const double *const *sources; /* where each number stands */
     double *last;                 /* the last finite one of each */
@@ -69,7 +69,7 @@ EXPORT int64_t ib_state_text(const ib_text *a)
     char *out = a->out;
     int64_t number = 0;
     for (int64_t i = 0; i < a->length; i++) {
-        const unsigned char c = (unsigned char)a->template_[i];
+        const unsigned char c = (unsigned char)a->template[i];
         if (c >= 16 || c == '\n') {
             *out++ = (char)c;
             continue;
@@ -81,3 +81,7 @@ EXPORT int64_t ib_state_text(const ib_text *a)
     }
     return out - a->out;
 }
+
+LAYOUT(FIELD(ib_text, template), FIELD(ib_text, length), FIELD(ib_text, sources), FIELD(ib_text, last),
+       FIELD(ib_text, q), FIELD(ib_text, v), FIELD(ib_text, p), FIELD(ib_text, motion), FIELD(ib_text, pressure),
+       FIELD(ib_text, airspeed), FIELD(ib_text, density), FIELD(ib_text, ahead), FIELD(ib_text, out), SIZE(ib_text))

@@ -230,3 +230,16 @@ EXPORT int64_t ib_turn(ib_wire *a, int fd, const uint8_t *frames, int64_t length
     }
     return ANSWERED;
 }
+
+LAYOUT(FIELD(ib_sensor, value), FIELD(ib_sensor, stamp), FIELD(ib_sensor, seen), SIZE(ib_sensor),
+       FIELD(ib_imu, accel), FIELD(ib_imu, gyro), FIELD(ib_imu, mag), SIZE(ib_imu),
+       FIELD(ib_inertial, imus), FIELD(ib_inertial, imu), FIELD(ib_inertial, baro), FIELD(ib_inertial, airspeed),
+       FIELD(ib_inertial, turn), FIELD(ib_inertial, accel_limit), FIELD(ib_inertial, gyro_limit),
+       FIELD(ib_inertial, sea_level), FIELD(ib_inertial, exponent), FIELD(ib_inertial, slope),
+       FIELD(ib_inertial, celsius), FIELD(ib_inertial, lapse), FIELD(ib_inertial, silent), FIELD(ib_inertial, slow),
+       FIELD(ib_inertial, other), FIELD(ib_inertial, due), SIZE(ib_inertial),
+       FIELD(ib_wire, send), FIELD(ib_wire, recv), FIELD(ib_wire, poll), FIELD(ib_wire, clock), FIELD(ib_wire, ids),
+       FIELD(ib_wire, extras), FIELD(ib_wire, known), FIELD(ib_wire, buffer), FIELD(ib_wire, size),
+       FIELD(ib_wire, kept), FIELD(ib_wire, tally), FIELD(ib_wire, received), FIELD(ib_wire, last),
+       FIELD(ib_wire, answers), FIELD(ib_wire, answer_us), FIELD(ib_wire, flags), FIELD(ib_wire, mode),
+       FIELD(ib_wire, controls), SIZE(ib_wire))

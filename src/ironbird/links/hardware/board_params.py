@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ironbird.links.mavlink.numbers import MAV_PARAM_TYPE_INT32, MAV_PARAM_TYPE_REAL32
 from ironbird.links.px4.airframe import number
 from ironbird.links.px4.airframes import airframe_of
 from ironbird.vehicles.load import Vehicle
 
-INT32, REAL32 = 6, 9  # MAV_PARAM_TYPE
 # As in PX4's own airframes for this purpose, 1001 and 1002: no sensors of its own, no power module [PX4Hitl]
 BENCH: dict[str, float] = {"SYS_HITL": 1, "UAVCAN_ENABLE": 0, "CBRK_SUPPLY_CHK": 894281}
 
@@ -21,5 +21,6 @@ def board_params(vehicle: Vehicle) -> str:
     }
     lines = [f"# {vehicle.spec.title}, for hardware in the loop", "# Vehicle-Id Component-Id Name Value Type"]
     for name, value in sorted(params.items()):
-        lines.append(f"1\t1\t{name}\t{number(value)}\t{INT32 if isinstance(value, int) else REAL32}")
+        kind = MAV_PARAM_TYPE_INT32 if isinstance(value, int) else MAV_PARAM_TYPE_REAL32
+        lines.append(f"1\t1\t{name}\t{number(value)}\t{kind}")
     return "\n".join(lines) + "\n"

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ironbird.errors import LinkError
-from ironbird.links import mavlink
+from ironbird.links.mavlink import dialect
 
 FRAMING = 12  # bytes of a MAVLink 2 frame around its payload
 BITS_PER_BYTE = 10  # start bit, eight, stop bit
@@ -59,7 +59,7 @@ class Load:
         return f"{self.direction}: {self.bytes_per_s:.0f} of {self.room_per_s:.0f} bytes/s ({share:.0f} %: {parts})"
 
 
-def load_of(direction: str, rates_hz: Mapping[mavlink.Message, float], baud: int | None) -> Load:
+def load_of(direction: str, rates_hz: Mapping[dialect.Message, float], baud: int | None) -> Load:
     """Bytes per second of messages at their rates, all at full length, against what a serial line carries."""
     parts = {message.name: (rate, message.payload.size + FRAMING) for message, rate in rates_hz.items()}
     return Load(direction, parts, None if baud is None else baud / BITS_PER_BYTE)

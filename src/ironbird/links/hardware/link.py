@@ -2,8 +2,8 @@
 
 The board does not wait for us, so the figures of the link are part of the result: before the start all messages at
 their rates are summed up against what the cable carries; during the run late steps and lost frames are counted. If the
-figures do not hold, `broken` says why, and a verdict from that run is void. Rates and what they were on a comparable
-bench: [NguyenHa] tables 3 to 5.
+figures do not hold, `mistrust` says why, and nothing is concluded from that run. Rates, and what they were on a
+comparable bench: [NguyenHa] tables 3 to 5.
 Time. Simulation time is wall time from the first exchange on: a step that comes late, after a stall of this machine, is
 counted, and those behind it follow at once until they have caught up. Nothing is left out but what finds no room on the
 cable, and that is counted too.
@@ -16,18 +16,18 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from ironbird.blocks.sensors.gnss import Gnss
 from ironbird.errors import LinkError
-from ironbird.links import mavlink
 from ironbird.links.hardware.bridge import ALLOWED_PER_S, Bridge
 from ironbird.links.hardware.cable import Cable, Load, load_of
+from ironbird.links.mavlink import codec, dialect, numbers
 from ironbird.links.px4.airframes import airframe_of
-from ironbird.links.px4.messages import ARMED, Messages, Outputs
+from ironbird.links.px4.messages import Messages, Outputs
 from ironbird.links.realtime import WallClock, stolen_s, undisturbed
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem
@@ -37,22 +37,30 @@ SENSOR_HZ, CONTROL_HZ = 500.0, 400.0  # [NguyenHa] table 3
 MOST_LOST, MOST_LATE, LEAST_RATE = 0.005, 0.005, 0.995  # shares at which the figures no longer hold
 SETTLED_S = 1.0  # from the first answer, before rates are measured
 EDGES_MS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0)  # of the histogram of lateness
-SENDER = (1, 200)  # system and component of PX4's simulators
+SENDER = (1, numbers.MAV_COMP_ID_IMU)  # system and component of PX4's simulators
 HEARTBEAT_S = 1.0
-HEARTBEAT = (0, 0, 8, 0, 4, 3)  # MAV_TYPE_GENERIC, no autopilot, active, MAVLink 3
-SET_MESSAGE_INTERVAL, ASKED = 511, 2  # how often we ask for the rate of controls
+HEARTBEAT = dialect.HEARTBEAT.record(
+    type=numbers.MAV_TYPE_GENERIC,
+    autopilot=numbers.MAV_AUTOPILOT_INVALID,
+    system_status=numbers.MAV_STATE_ACTIVE,
+    mavlink_version=numbers.MAVLINK_VERSION,
+)
+ASKED = 2  # times that we ask for the rate of controls
 TOUCHED = 2**26  # numbers of the log for which memory is taken before the start
 OWN_CLOCK_S = 5.0  # stamps of controls that are further from ours are of a clock of the board's own
-# CRC_EXTRA of messages that PX4 boards send beyond the dialect of the links: events, modes, state of the link [PX4]
-BOARD_EXTRAS: Mapping[int, int] = {
-    8: 117, 80: 14, 290: 251, 291: 10, 300: 217, 334: 72, 336: 245, 371: 10, 372: 26, 380: 232, 395: 0, 396: 50,
-    397: 182, 400: 110, 401: 183, 410: 160, 411: 106, 412: 33, 413: 77, 435: 134, 436: 193, 437: 30, 440: 66,
-    441: 169,
-}  # fmt: skip
+
+
+def ticks_of(sensor_hz: float) -> int:
+    """Steps of 1 ms between two samples."""
+    ticks = round(1000.0 / sensor_hz)
+    if abs(ticks * sensor_hz - 1000.0) > 1e-6:
+        raise LinkError(f"sensors at {sensor_hz:g} Hz do not fit steps of 1 ms: give 1000, 500, 250, 200 or 100")
+    return ticks
 
 
 def with_sensor_rate(vehicle: Vehicle, rate_hz: float) -> Vehicle:
     """The same vehicle with inertial units that sample at this rate, chips and taps alike."""
+    ticks_of(rate_hz)
     diagram = copy.copy(vehicle.diagram)
     diagram.blocks = dict(diagram.blocks)
     for path, block in diagram.blocks.items():
@@ -86,7 +94,7 @@ class Figures:
     histogram: dict[str, int] = field(default_factory=dict)  # steps by lateness
 
     def rows(self) -> dict[str, str]:
-        """In words, for people."""
+        """Rows for a summary."""
         delay = "unknown: the board stamps by its own clock" if self.delay_ms is None else f"{self.delay_ms:.1f} ms"
         return {
             "link rates": (
@@ -117,17 +125,23 @@ class HardwareLink(ControlSystem):
     name = "flight controller"
 
     def __init__(
-        self, cable: Cable, *, sensor_hz: float = SENSOR_HZ, control_hz: float = CONTROL_HZ, patience_s: float = 5.0,
-        connect_s: float = 30.0, priority: bool = True, bridge: Bridge | None = None, clock: WallClock | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        cable: Cable,
+        *,
+        sensor_hz: float = SENSOR_HZ,
+        control_hz: float = CONTROL_HZ,
+        patience_s: float = 5.0,
+        connect_s: float = 30.0,
+        priority: bool = True,
+        bridge: Bridge | None = None,
+        clock: WallClock | None = None,
+    ) -> None:
         super().__init__()
         self.cable, self.bridge = cable, bridge
         self.clock = clock or WallClock()
         self.sensor_hz, self.control_hz = sensor_hz, control_hz
         self.patience_s, self.connect_s, self.priority = patience_s, connect_s, priority
-        self.step_ticks = round(1000.0 / sensor_hz)
-        if abs(self.step_ticks * sensor_hz - 1000.0) > 1e-6:
-            raise LinkError(f"sensors at {sensor_hz:g} Hz do not fit steps of 1 ms: give 1000, 500, 250, 200 or 100")
+        self.step_ticks = ticks_of(sensor_hz)
         self.armed = False
         self.answered = False
         self.unsent = 0
@@ -139,16 +153,16 @@ class HardwareLink(ControlSystem):
 
     # ------------------------------------------------------------------ start and stop
 
-    def loads(self, vehicle: Vehicle) -> list[Load]:
-        """What will go over the cable, each way."""
-        out = {mavlink.HIL_SENSOR: self.sensor_hz}
+    def loads(self, vehicle: Vehicle, *, shared: bool | None = None) -> list[Load]:
+        """What will go over the cable, each way; `shared`: with ground stations, by default if there is a bridge."""
+        out = {dialect.HIL_SENSOR: self.sensor_hz}
         chip = vehicle.diagram.blocks.get("gnss/1/chip")
         if isinstance(chip, Gnss):
-            out[mavlink.HIL_GPS] = 1.0 / chip.period_s
-        out[mavlink.HEARTBEAT] = 1.0 / HEARTBEAT_S
-        back = {mavlink.HIL_ACTUATOR_CONTROLS: self.control_hz, mavlink.HEARTBEAT: 1.0}
+            out[dialect.HIL_GPS] = 1.0 / chip.period_s
+        out[dialect.HEARTBEAT] = 1.0 / HEARTBEAT_S
+        back = {dialect.HIL_ACTUATOR_CONTROLS: self.control_hz, dialect.HEARTBEAT: 1.0}
         to_board = load_of("to the board", out, self.cable.baud)
-        if self.bridge is not None:
+        if shared if shared is not None else self.bridge is not None:
             parts = {**to_board.parts, "ground stations": (ALLOWED_PER_S, 1)}
             to_board = dataclasses.replace(to_board, parts=parts)
         return [to_board, load_of("from the board", back, self.cable.baud)]
@@ -170,11 +184,16 @@ class HardwareLink(ControlSystem):
         self.check(rig.vehicle)
         self._airframe = airframe_of(rig.vehicle)
         shown = dataclasses.replace(
-            rig, accels=rig.accels[:1], gyros=rig.gyros[:1], magnetometers=rig.magnetometers[:1],
-            receivers=rig.receivers[:1], rangefinders=[], flows=[],
-        )  # fmt: skip
-        self._packer = mavlink.Packer(*SENDER)
-        self._parser = mavlink.Parser(count_lost=True, extras=BOARD_EXTRAS)
+            rig,
+            accels=rig.accels[:1],
+            gyros=rig.gyros[:1],
+            magnetometers=rig.magnetometers[:1],
+            receivers=rig.receivers[:1],
+            rangefinders=[],
+            flows=[],
+        )
+        self._packer = codec.Packer(*SENDER)
+        self._parser = codec.Parser(count_lost=True, extras=dialect.BOARD_EXTRAS)
         self._messages = Messages(shown, self._airframe, self._packer, truth=False)
         self._outputs = Outputs(rig, self._airframe)
         self._fix = rig.receivers[0].position_N.stamp if rig.receivers else np.zeros(1)
@@ -199,10 +218,17 @@ class HardwareLink(ControlSystem):
         self.note(rig, "link", f"{self.cable.name}, {self.sensor_hz:g} Hz, {self.standing}")
 
     def stop(self) -> None:
-        """Close the cable."""
+        """Close the cable and the bridge."""
         self._running.close()
+        if self.bridge is not None:
+            self.bridge.close()
 
     # ------------------------------------------------------------------ exchange
+
+    @property
+    def taking_part(self) -> bool:
+        """Whether the board has answered."""
+        return self.answered
 
     def exchange(self, rig: Rig) -> None:
         """Wait for the moment of this step, send the sensors, take the newest controls."""
@@ -234,11 +260,11 @@ class HardwareLink(ControlSystem):
     def _beat(self, time_s: float) -> None:
         """Our heartbeat and, once the board gives controls, what rate of them we want."""
         self._beat_at = time_s
-        self._packer.add(mavlink.HEARTBEAT, *HEARTBEAT)
+        self._packer.add(dialect.HEARTBEAT, *HEARTBEAT)
         if self.answered and self._asked < ASKED:
             self._asked += 1
-            wanted = (float(mavlink.HIL_ACTUATOR_CONTROLS.id), 1e6 / self.control_hz, 0.0, 0.0, 0.0, 0.0, 0.0)
-            self._packer.add(mavlink.COMMAND_LONG, *wanted, SET_MESSAGE_INTERVAL, *self._board, 0)
+            wanted = (float(dialect.HIL_ACTUATOR_CONTROLS.id), 1e6 / self.control_hz, 0.0, 0.0, 0.0, 0.0, 0.0)
+            self._packer.add(dialect.COMMAND_LONG, *wanted, numbers.SET_MESSAGE_INTERVAL, *self._board, 0)
 
     def _put(self, frames: memoryview) -> None:
         """Send; what finds no room goes before the next step, and if that found none either, a step is left out."""
@@ -263,11 +289,11 @@ class HardwareLink(ControlSystem):
             self.bridge.to_ground(data, now)
         for number, payload, system, component in self._parser.feed(data) if data else ():
             self.traffic.received += 1
-            if number == mavlink.HIL_ACTUATOR_CONTROLS.id:
+            if number == dialect.HIL_ACTUATOR_CONTROLS.id:
                 self._board = (system, component)
                 self._take(rig, now, payload)
             elif not self.answered or self._mute:
-                known = mavlink.MESSAGES.get(number)
+                known = dialect.MESSAGES.get(number)
                 self.traffic.last_received = known.name if known else f"message {number}"
                 self._heard_at = now if self._mute else self._heard_at
         self.traffic.bad = self._parser.skipped
@@ -294,8 +320,8 @@ class HardwareLink(ControlSystem):
         return LinkError(f"{error}; {advice}")
 
     def _take(self, rig: Rig, now: float, payload: bytes) -> None:
-        time_us, _, *controls, mode = mavlink.HIL_ACTUATOR_CONTROLS.unpack(payload)
-        self.traffic.last_received = mavlink.HIL_ACTUATOR_CONTROLS.name
+        time_us, _, *controls, mode = dialect.HIL_ACTUATOR_CONTROLS.unpack(payload)
+        self.traffic.last_received = dialect.HIL_ACTUATOR_CONTROLS.name
         self._controls, self._heard_at = tuple(controls), now
         if not self.answered:
             self.answered, self._first_answer_s = True, rig.time_s
@@ -311,14 +337,14 @@ class HardwareLink(ControlSystem):
             if 0.0 <= delay_s < OWN_CLOCK_S:
                 self._delay_s += delay_s
                 self._stamped += 1
-        armed = bool(mode & ARMED)
+        armed = bool(mode & numbers.MAV_MODE_FLAG_SAFETY_ARMED)
         if armed != self.armed:
             self.armed, self._armed_at = armed, rig.time_s
             self.note(rig, "armed", "armed" if armed else "disarmed")
 
     # ------------------------------------------------------------------ figures
 
-    def figures(self) -> Figures:
+    def statistics(self) -> Figures:
         """Rates, losses and lateness so far."""
         if self._counted_from is None or self._steps < 2:
             return Figures()
@@ -331,14 +357,24 @@ class HardwareLink(ControlSystem):
         names = [f"below {edge:g} ms" for edge in EDGES_MS] + [f"above {EDGES_MS[-1]:g} ms"]
         median, most = np.percentile(late_ms, [50, 99])
         return Figures(
-            sensor_hz=(self._steps - 1) / passed, gnss_hz=self._fixes / passed, control_hz=self._answers / passed,
-            lost=missing / max(missing + came, 1), unsent=unsent / self._steps, late=late / self._steps,
+            sensor_hz=(self._steps - 1) / passed,
+            gnss_hz=self._fixes / passed,
+            control_hz=self._answers / passed,
+            lost=missing / max(missing + came, 1),
+            unsent=unsent / self._steps,
+            late=late / self._steps,
             delay_ms=1e3 * self._delay_s / self._stamped if 2 * self._stamped > self._answers else None,
-            steps=self._steps, lost_frames=missing, unsent_steps=unsent, late_steps=late, garbage=self._parser.skipped,
-            median_ms=float(median), most_99_ms=float(most), worst_ms=float(late_ms.max()),
+            steps=self._steps,
+            lost_frames=missing,
+            unsent_steps=unsent,
+            late_steps=late,
+            garbage=self._parser.skipped,
+            median_ms=float(median),
+            most_99_ms=float(most),
+            worst_ms=float(late_ms.max()),
             stolen_s=stolen_s() - self._stolen_s,
             histogram={name: int(count) for name, count in zip(names, counts, strict=True)},
-        )  # fmt: skip
+        )
 
     def live(self, time_s: float) -> str:
         """One line for a screen while it flies; cheap."""
@@ -349,15 +385,25 @@ class HardwareLink(ControlSystem):
             f"{'armed' if self.armed else 'disarmed' if self.answered else 'waiting for the board'}"
         )
 
-    @property
-    def broken(self) -> str:
-        """Why a verdict from this run is void; empty if the figures hold."""
-        figures = self.figures()
+    def figures(self) -> dict[str, str]:
+        """In words: the cable, and how the exchange went as far as it was measured."""
+        found = self.statistics()
+        baud = f"{self.cable.baud} baud" if self.cable.baud else "network"
+        return {"link": f"{self.cable.name}, {baud}, {self.standing}", **(found.rows() if found.steps else {})}
+
+    def measured(self) -> dict[str, Any]:
+        """The same as plain numbers."""
+        return dataclasses.asdict(self.statistics())
+
+    def mistrust(self) -> str:
+        """Why nothing can be concluded from this run; empty if the figures hold."""
+        figures = self.statistics()
         if not figures.sensor_hz:
             return "the board gave no controls" if not self.answered else "the run was too short to measure the link"
         for name, value, wanted in (
-            ("sensors", figures.sensor_hz, self.sensor_hz), ("controls", figures.control_hz, self.control_hz),
-        ):  # fmt: skip
+            ("sensors", figures.sensor_hz, self.sensor_hz),
+            ("controls", figures.control_hz, self.control_hz),
+        ):
             if value < LEAST_RATE * wanted:
                 return f"{name} came at {value:.1f} Hz instead of {wanted:g} Hz"
         for name, value, most in (

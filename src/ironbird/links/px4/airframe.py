@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 AUTOSTART = 22450  # free for own airframes
-GRAVITY = 9.80665
 MOTOR, SERVO = 101, 201  # first output functions
 # Set to defaults of their own by PX4's start-up after the airframe was read: these need `param set`
 LATE = ("IMU_INTEG_RATE", "EKF2_GPS_DELAY", "EKF2_MULTI_IMU", "SENS_IMU_MODE", "COM_MODE_ARM_CHK")

@@ -11,17 +11,17 @@ import contextlib
 import socket
 
 from ironbird.blocks.estimators.battery_gauge import EMPTY_CELL_V, SAFE_CELL_V
-from ironbird.links.mavlink import BATTERY_STATUS, Packer
+from ironbird.links.mavlink import numbers
+from ironbird.links.mavlink.codec import Packer
+from ironbird.links.mavlink.dialect import BATTERY_STATUS
+from ironbird.links.px4.process import PAYLOAD_PORT
 from ironbird.links.rig import Rig
 from ironbird.vehicles.load import Vehicle
 
-PAYLOAD_PORT = 14280  # UDP that PX4 binds for devices of its own vehicle, plus the instance
 MONITOR = "monitor/battery"
-COMPONENT = 180  # MAV_COMP_ID_BATTERY
 EVERY_S = 0.5
 SMOOTH = 0.2  # share of a new voltage: a time constant of 2 s
 MOST_CELLS, NO_CELL = 10, 65535
-LITHIUM, PROPULSION = 1, 2  # MAV_BATTERY_TYPE, MAV_BATTERY_FUNCTION
 UNKNOWN_C = 32767
 
 
@@ -42,7 +42,7 @@ class SmartBattery:
         )
         self._filtered_V: float | None = None
         self._due_s = 0.0
-        self._packer = Packer(1 + instance, COMPONENT, 256)  # PX4 hears its own system only
+        self._packer = Packer(1 + instance, numbers.MAV_COMP_ID_BATTERY, 256)  # PX4 hears its own system only
         self._peer = ("127.0.0.1", PAYLOAD_PORT + instance)
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
@@ -58,9 +58,19 @@ class SmartBattery:
         remaining = left(self._filtered_V / self.cells, charge / self.capacity_As)
         cells = [min(max(round(1000 * voltage / self.cells), 0), NO_CELL - 1)] * self.cells
         self._packer.add(
-            BATTERY_STATUS, round(charge / 3.6), -1, UNKNOWN_C, *cells, *[NO_CELL] * (MOST_CELLS - self.cells),
-            min(round(100 * current), 32767), 0, PROPULSION, LITHIUM, round(100 * remaining), *[0] * 8,
-        )  # fmt: skip
+            BATTERY_STATUS,
+            round(charge / 3.6),
+            -1,
+            UNKNOWN_C,
+            *cells,
+            *[NO_CELL] * (MOST_CELLS - self.cells),
+            min(round(100 * current), 32767),
+            0,
+            numbers.MAV_BATTERY_FUNCTION_PROPULSION,
+            numbers.MAV_BATTERY_TYPE_LIPO,
+            round(100 * remaining),
+            *[0] * 8,
+        )
         with contextlib.suppress(OSError):  # PX4 is not there yet, or no longer: the exchange tells
             self._socket.sendto(self._packer.take(), self._peer)
 

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from ironbird.blocks.environment.magnetic_wmm import local_field
+from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.errors import LinkError
-from ironbird.links.px4.airframe import GRAVITY, MOTOR, SERVO, Airframe, Governor, Params, outputs
+from ironbird.links.mavlink import numbers
+from ironbird.links.px4.airframe import MOTOR, SERVO, Airframe, Governor, Params, outputs
 from ironbird.links.px4.rotors import turning_scale
 from ironbird.vehicles.templates.car import CarSpec
 from ironbird.vehicles.templates.rover import RoverSpec
@@ -17,20 +19,30 @@ from ironbird.vehicles.templates.surface_vessel import SurfaceVesselSpec
 from ironbird.vehicles.templates.underwater import UnderwaterSpec
 
 ROVER_HZ = 100  # PX4's rovers control by the clock at this rate, not with each sample of a gyroscope
-# MAV_TYPE
-ROVER, BOAT, SUBMARINE = 10, 11, 12
 
 
 def _rover_params(
     *, cruise_mps: float, full_mps: float, accel_mps2: float, turn_radps: float, arrived_m: float
 ) -> Params:
     return {
-        "RO_MAX_THR_SPEED": full_mps, "RO_SPEED_LIM": cruise_mps, "RO_ACCEL_LIM": accel_mps2,
-        "RO_DECEL_LIM": accel_mps2, "RO_JERK_LIM": 10.0 * accel_mps2, "RO_YAW_RATE_LIM": math.degrees(turn_radps),
-        "RO_YAW_ACCEL_LIM": 400.0, "RO_YAW_DECEL_LIM": 800.0, "RO_YAW_P": 3.0, "RO_YAW_RATE_P": 0.25,
-        "RO_YAW_RATE_I": 0.01, "RO_SPEED_RED": 1.0, "NAV_ACC_RAD": max(arrived_m, 0.05), "NAV_DLL_ACT": 0,
-        "PP_LOOKAHD_GAIN": 1.0, "PP_LOOKAHD_MIN": max(cruise_mps, 0.2), "PP_LOOKAHD_MAX": max(5 * cruise_mps, 1.0),
-    }  # fmt: skip
+        "RO_MAX_THR_SPEED": full_mps,
+        "RO_SPEED_LIM": cruise_mps,
+        "RO_ACCEL_LIM": accel_mps2,
+        "RO_DECEL_LIM": accel_mps2,
+        "RO_JERK_LIM": 10.0 * accel_mps2,
+        "RO_YAW_RATE_LIM": math.degrees(turn_radps),
+        "RO_YAW_ACCEL_LIM": 400.0,
+        "RO_YAW_DECEL_LIM": 800.0,
+        "RO_YAW_P": 3.0,
+        "RO_YAW_RATE_P": 0.25,
+        "RO_YAW_RATE_I": 0.01,
+        "RO_SPEED_RED": 1.0,
+        "NAV_ACC_RAD": max(arrived_m, 0.05),
+        "NAV_DLL_ACT": 0,
+        "PP_LOOKAHD_GAIN": 1.0,
+        "PP_LOOKAHD_MIN": max(cruise_mps, 0.2),
+        "PP_LOOKAHD_MAX": max(5 * cruise_mps, 1.0),
+    }
 
 
 def _thrust_params(
@@ -45,10 +57,14 @@ def _thrust_params(
     full = cruise_mps * force_N / resistance_N
     gain = mass_kg / (force_N * lag_s)
     return {
-        "RO_MAX_THR_SPEED": full, "RO_ACCEL_LIM": full, "RO_DECEL_LIM": full,
-        "RO_JERK_LIM": 2 * full * braking_mps2 / cruise_mps, "RO_SPEED_P": gain, "RO_SPEED_I": 0.05 * gain,
+        "RO_MAX_THR_SPEED": full,
+        "RO_ACCEL_LIM": full,
+        "RO_DECEL_LIM": full,
+        "RO_JERK_LIM": 2 * full * braking_mps2 / cruise_mps,
+        "RO_SPEED_P": gain,
+        "RO_SPEED_I": 0.05 * gain,
         "RO_YAW_RATE_TH": 0.5,
-    }  # fmt: skip
+    }
 
 
 def car_airframe(spec: CarSpec) -> Airframe:
@@ -58,11 +74,14 @@ def car_airframe(spec: CarSpec) -> Airframe:
     tightest, full = base / math.tan(steering.max_angle_rad), 1.2 * cruise
     rate = table.max_lateral_mps2 / cruise
     params = _rover_params(
-        cruise_mps=cruise, full_mps=full, accel_mps2=table.cruise_acceleration_mps2, turn_radps=rate,
+        cruise_mps=cruise,
+        full_mps=full,
+        accel_mps2=table.cruise_acceleration_mps2,
+        turn_radps=rate,
         arrived_m=max(table.arrived_m, tightest),
-    )  # fmt: skip
+    )
     params |= {
-        "CA_AIRFRAME": 5, "CA_R_REV": 1, "MAV_TYPE": ROVER, "RA_WHEEL_BASE": base,
+        "CA_AIRFRAME": 5, "CA_R_REV": 1, "MAV_TYPE": numbers.MAV_TYPE_GROUND_ROVER, "RA_WHEEL_BASE": base,
         "RA_MAX_STR_ANG": steering.max_angle_rad, "RA_STR_RATE_LIM": math.degrees(steering.max_rate_radps),
         "RA_ACC_RAD_GAIN": 1.0, "RA_ACC_RAD_MAX": max(table.turn_radius_m, tightest),
         # So slow where the course is 90 degrees off that the turn is the tightest: it cannot circle round a place
@@ -74,23 +93,36 @@ def car_airframe(spec: CarSpec) -> Airframe:
         "PP_LOOKAHD_GAIN": 1.5, "PP_LOOKAHD_MIN": 1.5 * base,
     }  # fmt: skip
     return Airframe(
-        "rc.rover_ackermann_defaults", tuple(channels), params | outputs(channels), rate_hz=ROVER_HZ, mute=True,
-        parked=("brake",), governor=Governor(
-            "drive", "brake", full_mps=full, gain_1ps=2 * table.speed_gain_1ps, drive_mps2=wheels.drive_force_N / mass,
+        "rc.rover_ackermann_defaults",
+        tuple(channels),
+        params | outputs(channels),
+        rate_hz=ROVER_HZ,
+        mute=True,
+        parked=("brake",),
+        governor=Governor(
+            "drive",
+            "brake",
+            full_mps=full,
+            gain_1ps=2 * table.speed_gain_1ps,
+            drive_mps2=wheels.drive_force_N / mass,
             brake_mps2=wheels.brake_force_N / mass,
         ),
-    )  # fmt: skip
+    )
 
 
 def rover_airframe(spec: RoverSpec) -> Airframe:
     channels = {"wheel/right": MOTOR, "wheel/left": MOTOR + 1}
     full = spec.wheels.radius_m * spec.wheels.max_speed_radps
     params = _rover_params(
-        cruise_mps=spec.control.cruise_speed_mps, full_mps=full, accel_mps2=spec.control.cruise_acceleration_mps2,
-        turn_radps=spec.control.max_turn_radps, arrived_m=spec.control.arrived_m,
-    )  # fmt: skip
+        cruise_mps=spec.control.cruise_speed_mps,
+        full_mps=full,
+        accel_mps2=spec.control.cruise_acceleration_mps2,
+        turn_radps=spec.control.max_turn_radps,
+        arrived_m=spec.control.arrived_m,
+    )
     params |= {
-        "CA_AIRFRAME": 6, "CA_R_REV": 3, "MAV_TYPE": ROVER, "RD_WHEEL_TRACK": spec.wheels.separation_m,
+        "CA_AIRFRAME": 6, "CA_R_REV": 3, "MAV_TYPE": numbers.MAV_TYPE_GROUND_ROVER,
+        "RD_WHEEL_TRACK": spec.wheels.separation_m,
         "RD_TRANS_DRV_TRN": 0.785398, "RD_TRANS_TRN_DRV": 0.174533, "RO_SPEED_P": 0.01, "RO_SPEED_I": 0.01,
         "RO_YAW_RATE_CORR": 1.0,
     }  # fmt: skip
@@ -121,15 +153,19 @@ def boat_airframe(spec: SurfaceVesselSpec) -> Airframe:
         cruise_mps=speed, full_mps=speed, accel_mps2=speed, turn_radps=rate, arrived_m=table.arrived_m
     )
     params |= _thrust_params(
-        cruise_mps=speed, force_N=thrust, lag_s=1.0,
+        cruise_mps=speed,
+        force_N=thrust,
+        lag_s=1.0,
         resistance_N=damping.linear_Nspm[0] * speed + damping.quadratic_Ns2pm2[0] * speed**2,
-        mass_kg=body.mass_kg + body.added_mass_kg[0], braking_mps2=0.1 * speed,
-    )  # fmt: skip
+        mass_kg=body.mass_kg + body.added_mass_kg[0],
+        braking_mps2=0.1 * speed,
+    )
     inertia = float(body.inertia()[2, 2]) + body.added_inertia_kgm2[2]
     # Moment over rate at half the greatest rate; throttles differ by it over `moment`
     turning = damping.angular_linear_Nmsprad[2] + damping.angular_quadratic_Nms2prad2[2] * 0.5 * rate
     params |= {
-        "CA_AIRFRAME": 6, "CA_R_REV": 3, "MAV_TYPE": BOAT, "RD_WHEEL_TRACK": track, "THR_MDL_FAC": 1.0,
+        "CA_AIRFRAME": 6, "CA_R_REV": 3, "MAV_TYPE": numbers.MAV_TYPE_SURFACE_BOAT,
+        "RD_WHEEL_TRACK": track, "THR_MDL_FAC": 1.0,
         "RD_TRANS_DRV_TRN": math.pi, "RD_TRANS_TRN_DRV": math.pi / 2,  # it does not turn on the spot
         "RO_YAW_RATE_CORR": turning / moment * 2 * params["RO_MAX_THR_SPEED"] / track,
         "RO_YAW_RATE_P": 2.0 * inertia / moment, "RO_YAW_RATE_I": 0.1, "RO_YAW_P": table.heading_gain,
@@ -145,7 +181,8 @@ def underwater_airframe(spec: UnderwaterSpec) -> Airframe:
     assert table is not None
     channels = {f"rotor/{n + 1}": MOTOR + n for n in range(len(spec.thruster))}
     params: Params = {
-        "CA_AIRFRAME": 7, "MAV_TYPE": SUBMARINE, "CA_ROTOR_COUNT": len(spec.thruster), "NAV_DLL_ACT": 0,
+        "CA_AIRFRAME": 7, "MAV_TYPE": numbers.MAV_TYPE_SUBMARINE, "CA_ROTOR_COUNT": len(spec.thruster),
+        "NAV_DLL_ACT": 0,
         "CA_R_REV": 2 ** len(spec.thruster) - 1, "EKF2_EV_CTRL": 7,  # position and velocity; the compass gives yaw
         "EKF2_GPS_CTRL": 0, "EKF2_BARO_CTRL": 0, "SYS_HAS_BARO": 0, "SYS_HAS_GPS": 0, "EKF2_EV_DELAY": 0.0,
         "FD_FAIL_P": 0, "FD_FAIL_R": 0, "THR_MDL_FAC": 1.0, "UUV_THRUST_SAT": 1.0, "UUV_TORQUE_SAT": 1.0,
@@ -171,7 +208,7 @@ def underwater_airframe(spec: UnderwaterSpec) -> Airframe:
     for n, axis in enumerate("XYZ"):
         damping = table.velocity_gain * (body.mass_kg + body.added_mass_kg[n]) * unit[3 + n]
         params |= {f"UUV_GAIN_{axis}_P": float(table.position_gain * damping), f"UUV_GAIN_{axis}_D": float(damping)}
-    weight = spec.buoyancy.density_kgpm3 * GRAVITY
+    weight = spec.buoyancy.density_kgpm3 * STANDARD_GRAVITY_MPS2
     home = spec.home
     north, east, _ = local_field(home.latitude_rad, home.longitude_rad, home.height_m, home.year)["field_home"]
     params["EKF2_MAG_DECL"] = math.degrees(math.atan2(east, north))  # without satellites PX4 cannot look it up

@@ -1,14 +1,18 @@
 """PX4 as control system: its simulator link [PX4Sim] over TCP, in lockstep, one answer per step.
 
-We are the server; PX4 connects, and each HIL_SENSOR of id 0 sets its clock and makes one step, which it answers with
-one HIL_ACTUATOR_CONTROLS of the same time. An answer acts one step after its sensors were read, as on a board and as
-with the reference autopilot: PX4 works on a step while the vehicle takes the next.
-Time. Before the first answer, and while none is owed (PX4's rovers are mute until they are armed), steps are paced by
-the wall clock. Then a step waits for its answer, and goes on without it: the step counts as late. Time stands for
-`hold_s` as long as all gyroscopes give samples, so a stopped PX4 does not let the vehicle fall; with one silent, for
-`answer_s`. A PX4 that owes an answer and is silent for `patience_s` ends the run with an error, unless no gyroscope has
-given a sample: PX4 gives no outputs without one, and a fault must not stop the clock. Steps are as often as PX4
-answers: rovers control at 100 Hz, others with each sample of the gyroscope.
+We are the server; PX4 connects. Each HIL_SENSOR of id 0 sets its clock and makes one step, which it answers with one
+HIL_ACTUATOR_CONTROLS of the same time. An answer acts one step after its sensors were read, as on a board: PX4 works on
+a step while the vehicle takes the next. Steps are as often as PX4 answers (rovers: 100 Hz).
+
+How long a step waits:
+
+- before the first answer, and while none is owed (rovers are mute until armed): paced by the wall clock;
+- all gyroscopes gave samples: up to `hold_s`, so that a stopped PX4 does not let the vehicle fall;
+- a gyroscope is silent: up to `answer_s`, as PX4 may be waiting for the time after which it takes another;
+- no answer in that time: the step counts as late and the vehicle goes on;
+- silent for `patience_s` although an answer is owed: `LinkError`, unless no gyroscope gives samples (PX4 then gives
+  no outputs, and a fault must not stop the clock).
+
 The battery goes another way (`battery.py`). Not sent: the rotors' speeds, for which PX4 has no message.
 """
 
@@ -21,12 +25,13 @@ import time
 from collections.abc import Mapping, Sequence
 
 from ironbird.errors import LinkError
-from ironbird.links import mavlink
-from ironbird.links.mavlink import Packer
+from ironbird.links.mavlink import dialect
+from ironbird.links.mavlink.codec import Packer
+from ironbird.links.mavlink.numbers import MAV_MODE_FLAG_SAFETY_ARMED
 from ironbird.links.px4.airframe import Airframe
 from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.battery import SmartBattery, has_battery
-from ironbird.links.px4.messages import ARMED, Messages, Outputs, Wire
+from ironbird.links.px4.messages import Messages, Outputs, Wire
 from ironbird.links.px4.process import SIMULATOR_PORT, Px4Process, open_port
 from ironbird.links.realtime import real_time, real_time_of
 from ironbird.links.rig import Rig
@@ -49,10 +54,17 @@ class Px4(ControlSystem):
     step_ticks = 4  # until the airframe says how often PX4 answers
 
     def __init__(
-        self, process: Px4Process | None = None, *, airframe: Airframe | None = None,
-        params: Mapping[str, float] | None = None, instance: int | None = None, patience_s: float = 10.0,
-        connect_s: float = 60.0, answer_s: float = 0.05, hold_s: float = 1.0,
-    ) -> None:  # fmt: skip
+        self,
+        process: Px4Process | None = None,
+        *,
+        airframe: Airframe | None = None,
+        params: Mapping[str, float] | None = None,
+        instance: int | None = None,
+        patience_s: float = 10.0,
+        connect_s: float = 60.0,
+        answer_s: float = 0.05,
+        hold_s: float = 1.0,
+    ) -> None:
         super().__init__()
         self.process = process
         self.airframe = airframe
@@ -140,7 +152,7 @@ class Px4(ControlSystem):
         if self.sticks and rig.time_s >= self._sticks_at:
             self._sticks_at = rig.time_s + STICKS_S
             values = [*self.sticks, *[0] * (18 - len(self.sticks))]
-            self._packer.add(mavlink.RC_CHANNELS, now_us // 1000, *values, len(self.sticks), 255)
+            self._packer.add(dialect.RC_CHANNELS, now_us // 1000, *values, len(self.sticks), 255)
         frames, asked_us = self._packer.seal(), self._asked_us
         if asked_us < 0 or not self._collect(rig, frames, asked_us, silent):
             self._turn(rig, frames, -1, 0.0)
@@ -213,7 +225,7 @@ class Px4(ControlSystem):
         finally:
             traffic.received, traffic.bad = state.received, state.tally[0]
             if state.last != last:
-                known = mavlink.MESSAGES.get(state.last)
+                known = dialect.MESSAGES.get(state.last)
                 traffic.last_received = known.name if known else f"message {state.last}"
         if done:
             traffic.sent += 1
@@ -230,7 +242,7 @@ class Px4(ControlSystem):
                 raise LinkError("this PX4 was built without lockstep: build it with the default board config")
         self._heard_at = time.perf_counter()
         self.controls = state.controls
-        armed = bool(state.mode & ARMED)
+        armed = bool(state.mode & MAV_MODE_FLAG_SAFETY_ARMED)
         if armed != self.armed:
             self.armed = armed
             self._armed_at = rig.time_s

@@ -17,26 +17,26 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ironbird.compiler import native
+from ironbird.constants import SEA_LEVEL_PRESSURE_PA, STANDARD_GRAVITY_MPS2, TROPOSPHERE_LAPSE_KPM
 from ironbird.errors import LinkError
-from ironbird.links import mavlink
+from ironbird.links import atmosphere
 from ironbird.links.geodesy import to_geodetic
-from ironbird.links.mavlink import CRC_EXTRA, Packer
+from ironbird.links.mavlink import dialect
+from ironbird.links.mavlink.codec import Packer
+from ironbird.links.mavlink.dialect import CRC_EXTRA
+from ironbird.links.mavlink.numbers import MAV_DISTANCE_SENSOR_LASER, MAV_SENSOR_ROTATION_PITCH_270
+from ironbird.links.native_text import load_native
 from ironbird.links.px4.airframe import Airframe, Governor
 from ironbird.links.px4.odometry import Odometry
 from ironbird.links.rig import Receiver, Rig, Sensor
+from ironbird.rotations import from_matrix, multiply, rotate
 
-SOURCE = mavlink.SOURCE.with_name("ib_px4.c")
 # Id 0 goes through 16 bits in PX4: outside, the conversion wraps round
-ACCEL_LIMIT, GYRO_LIMIT = 9.80665 / 2048 * 32767, math.radians(2000) / 32768 * 32767
+ACCEL_LIMIT, GYRO_LIMIT = STANDARD_GRAVITY_MPS2 / 2048 * 32767, math.radians(2000) / 32768 * 32767
 MOST_IMUS, MOST_MAGNETOMETERS, MOST_RECEIVERS, MOST_SLOW = 3, 2, 3, 8
-ARMED = 0x80  # of HIL_ACTUATOR_CONTROLS.mode
 TRUTH_S = 0.04  # between messages of the true state
-SEA_LEVEL_PA, ISA_EXPONENT = 101325.0, 0.190263  # [ICAO7488]
-ISA_SLOPE_M, ISA_SEA_LEVEL_C, ISA_LAPSE_CPM = 44330.77, 15.0, 0.0065
 LIMITS = ("nearest", "farthest")  # of a rangefinder
 NO_COURSE, SLOWEST_COURSE_MPS = 65535, 0.1
-DOWN, LASER = 25, 0  # MAV_SENSOR_ORIENTATION, MAV_DISTANCE_SENSOR
 ANSWERED, CLOSED, NOT_SENT = 1, -1, -3  # of `ib_turn`; 0 is that the time is over, the rest are errors
 RECEIVED = 8192  # bytes of room for what comes
 
@@ -74,10 +74,17 @@ class _Wire(ctypes.Structure):
     ]  # fmt: skip
 
 
+STRUCTURES: dict[str, type[ctypes.Structure]] = {
+    "ib_sensor": _Sensor,
+    "ib_imu": _Imu,
+    "ib_inertial": _Inertial,
+    "ib_wire": _Wire,
+}
+
+
 @functools.cache
 def _library() -> ctypes.CDLL:
-    text = mavlink.SOURCE.read_text() + SOURCE.read_text()
-    library = ctypes.CDLL(str(native.build(text, 1)), use_errno=True)
+    library = load_native("ib_mavlink.c", "ib_px4.c", structures=STRUCTURES)
     library.ib_stage_inertial.restype = library.ib_turn.restype = ctypes.c_int64
     library.ib_stage_inertial.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p]
     library.ib_turn.argtypes = [
@@ -101,10 +108,17 @@ class Wire:
             return ctypes.cast(getattr(libc, name), ctypes.c_void_p).value
 
         self.state = _Wire(
-            send=entry("send"), recv=entry("recv"), poll=entry("poll"), clock=entry("clock_gettime"),
-            ids=ctypes.addressof(self._ids), extras=ctypes.addressof(self._extras), known=len(ids),
-            buffer=ctypes.addressof(self._buffer), size=RECEIVED, last=-1,
-        )  # fmt: skip
+            send=entry("send"),
+            recv=entry("recv"),
+            poll=entry("poll"),
+            clock=entry("clock_gettime"),
+            ids=ctypes.addressof(self._ids),
+            extras=ctypes.addressof(self._extras),
+            known=len(ids),
+            buffer=ctypes.addressof(self._buffer),
+            size=RECEIVED,
+            last=-1,
+        )
         self._turn, self._at = _library().ib_turn, ctypes.addressof(self.state)
 
     def turn(self, frames: tuple[int, int], asked_us: int, wait_s: float) -> bool:
@@ -170,7 +184,7 @@ class Messages:
         self.packer = packer
         self._home = rig.vehicle.spec.home
         self._turn = airframe.turn
-        self._hover = quaternion_of(np.eye(3) if airframe.turn is None else airframe.turn.T)  # q_BH
+        self._hover = from_matrix(np.eye(3) if airframe.turn is None else airframe.turn.T)  # q_BH
         self._odometry = odometry_of(rig, packer, airframe) if airframe.water_Papm else None
         self._imus = list(zip(rig.accels, rig.gyros, strict=True))[:MOST_IMUS]
         self._receivers = rig.receivers[:MOST_RECEIVERS] if self._odometry is None else []
@@ -207,13 +221,21 @@ class Messages:
             raise LinkError(f"PX4 takes {MOST_SLOW} receivers, rangefinders and flows together, not {len(slow)}")
         turn = None if airframe.turn is None else np.ascontiguousarray(airframe.turn, dtype=float)
         inertial = _Inertial(
-            imus=len(imus), imu=(_Imu * MOST_IMUS)(*imus),
+            imus=len(imus),
+            imu=(_Imu * MOST_IMUS)(*imus),
             baro=place(None if airframe.water_Papm or not rig.barometers else rig.barometers[0]),
             airspeed=place(rig.airspeeds[0] if rig.airspeeds else None),
-            turn=None if turn is None else turn.ctypes.data, accel_limit=ACCEL_LIMIT, gyro_limit=GYRO_LIMIT,
-            sea_level=SEA_LEVEL_PA, exponent=ISA_EXPONENT, slope=ISA_SLOPE_M, celsius=ISA_SEA_LEVEL_C,
-            lapse=ISA_LAPSE_CPM, slow=len(slow), other=(_Sensor * MOST_SLOW)(*map(place, slow)),
-        )  # fmt: skip
+            turn=None if turn is None else turn.ctypes.data,
+            accel_limit=ACCEL_LIMIT,
+            gyro_limit=GYRO_LIMIT,
+            sea_level=SEA_LEVEL_PRESSURE_PA,
+            exponent=atmosphere.EXPONENT,
+            slope=atmosphere.SCALE_M,
+            celsius=atmosphere.SEA_LEVEL_C,
+            lapse=TROPOSPHERE_LAPSE_KPM,
+            slow=len(slow),
+            other=(_Sensor * MOST_SLOW)(*map(place, slow)),
+        )
         return inertial, turn
 
     @property
@@ -245,9 +267,17 @@ class Messages:
             if sensor.fresh():
                 quality = 100 if valid[0] > 0.5 else 1  # 0 would be unknown
                 self.packer.add(
-                    mavlink.DISTANCE_SENSOR, now_us // 1000, *limits, _cm(float(sensor.values[0])), LASER, number,
-                    DOWN, 255, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, quality,
-                )  # fmt: skip
+                    dialect.DISTANCE_SENSOR,
+                    now_us // 1000,
+                    *limits,
+                    _cm(float(sensor.values[0])),
+                    MAV_DISTANCE_SENSOR_LASER,
+                    number,
+                    MAV_SENSOR_ROTATION_PITCH_270,
+                    255,
+                    *[0.0] * 6,
+                    quality,
+                )
         for number, (sensor, rotation, clear) in enumerate(self._flows):
             if sensor.fresh():
                 self._add_flow(now_us, number, sensor, rotation, float(clear[0]))
@@ -261,11 +291,23 @@ class Messages:
             course = round(100 * math.degrees(math.atan2(east, north))) % 36000
         details = receiver.details
         self.packer.add(
-            mavlink.HIL_GPS, now_us, _whole(1e7 * latitude, 32), _whole(1e7 * longitude, 32), _whole(1e3 * height, 32),
-            _cm(float(details["eph"][0])), _cm(float(details["epv"][0])), _cm(speed), _whole(100 * north, 16),
-            _whole(100 * east, 16), _whole(100 * down, 16), course, int(details["fix_type"][0]),
-            int(details["satellites_used"][0]), number, 0,
-        )  # fmt: skip
+            dialect.HIL_GPS,
+            now_us,
+            _whole(1e7 * latitude, 32),
+            _whole(1e7 * longitude, 32),
+            _whole(1e3 * height, 32),
+            _cm(float(details["eph"][0])),
+            _cm(float(details["epv"][0])),
+            _cm(speed),
+            _whole(100 * north, 16),
+            _whole(100 * east, 16),
+            _whole(100 * down, 16),
+            course,
+            int(details["fix_type"][0]),
+            int(details["satellites_used"][0]),
+            number,
+            0,
+        )
 
     def _add_flow(self, now_us: int, number: int, sensor: Sensor, rotation: np.ndarray, quality: float) -> None:
         passed_us = now_us - self._flow_us[number]
@@ -275,29 +317,47 @@ class Messages:
         turn_x, turn_y = (passed_s * value for value in rotation.tolist())
         turn_z = passed_s * float(self._imus[0][1].values[2])
         self.packer.add(
-            mavlink.HIL_OPTICAL_FLOW, now_us, passed_us, x, y, turn_x, turn_y, turn_z, 0, -1.0, 0, number,
+            dialect.HIL_OPTICAL_FLOW,
+            now_us,
+            passed_us,
+            x,
+            y,
+            turn_x,
+            turn_y,
+            turn_z,
+            0,
+            -1.0,
+            0,
+            number,
             round(255 * quality),
-        )  # fmt: skip
+        )
 
     def _add_truth(self, now_us: int) -> None:
         position, velocity, attitude, rates = self._motion()
         if self._turn is not None:
-            attitude, rates = times(attitude, self._hover), (self._turn @ rates).tolist()
+            attitude, rates = multiply(attitude, self._hover).tolist(), (self._turn @ rates).tolist()
         latitude, longitude, height = to_geodetic(self._home, position)
         passed_s = 1e-6 * max(now_us - self._last_us, 1)
         before = self._velocity or velocity
         self._velocity, self._last_us = velocity, now_us
         self.packer.add(
-            mavlink.HIL_STATE_QUATERNION, now_us, *attitude, *rates,
-            _whole(1e7 * latitude, 32), _whole(1e7 * longitude, 32), _whole(1e3 * height, 32),
-            *[_whole(100 * v, 16) for v in velocity], 0, 0,
+            dialect.HIL_STATE_QUATERNION,
+            now_us,
+            *attitude,
+            *rates,
+            _whole(1e7 * latitude, 32),
+            _whole(1e7 * longitude, 32),
+            _whole(1e3 * height, 32),
+            *[_whole(100 * v, 16) for v in velocity],
+            0,
+            0,
             *[_whole(1000 * (v - b) / passed_s, 16) for v, b in zip(velocity, before, strict=True)],
-        )  # fmt: skip
+        )
 
 
 def odometry_of(rig: Rig, packer: Packer, airframe: Airframe) -> Odometry:
     """The navigation unit of a vehicle under water; the air above is that of [ICAO7488]."""
-    surface = SEA_LEVEL_PA * (1 - rig.vehicle.spec.home.height_m / ISA_SLOPE_M) ** (1 / ISA_EXPONENT)
+    surface = atmosphere.pressure_at_Pa(rig.vehicle.spec.home.height_m)
     return Odometry(rig, packer, surface_Pa=surface, water_Papm=airframe.water_Papm)
 
 
@@ -314,7 +374,7 @@ def true_motion(rig: Rig) -> Motion:
 
         def moving() -> tuple[Numbers, Numbers, Numbers, Numbers]:
             attitude = q.tolist()
-            return p.tolist(), turned(attitude, v.tolist()), attitude, w.tolist()
+            return p.tolist(), rotate(attitude, v).tolist(), attitude, w.tolist()
 
         return moving
     if not {"p", "yaw"} <= names:
@@ -328,50 +388,13 @@ def true_motion(rig: Rig) -> Motion:
         half = 0.5 * float(yaw[0])
         attitude = (math.cos(half), 0.0, 0.0, math.sin(half))
         if ahead is not None:
-            velocity = turned(attitude, [*ahead.tolist(), 0.0])
+            velocity = rotate(attitude, [*ahead.tolist(), 0.0]).tolist()
         else:
             velocity = ((place - last) / TRUTH_S).tolist()
             last[:] = place
         return place.tolist(), velocity, attitude, (0.0, 0.0, float(turning[0]) if turning is not None else 0.0)
 
     return rolling
-
-
-def turned(q: Numbers, v: Numbers) -> Numbers:
-    """A vector turned by a quaternion w x y z of unit length."""
-    w, x, y, z = q
-    a, b, c = v
-    p, r, s = 2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)
-    return a + w * p + y * s - z * r, b + w * r + z * p - x * s, c + w * s + x * r - y * p
-
-
-def times(p: Numbers, q: Numbers) -> Numbers:
-    """The product of two quaternions."""
-    a, b, c, d = p
-    w, x, y, z = q
-    return (
-        a * w - b * x - c * y - d * z, a * x + b * w + c * z - d * y, a * y - b * z + c * w + d * x,
-        a * z + b * y - c * x + d * w,
-    )  # fmt: skip
-
-
-def quaternion_of(rotation: np.ndarray) -> tuple[float, float, float, float]:
-    """Quaternion w x y z of a rotation matrix, by its largest component."""
-    m = rotation.tolist()
-    trace = m[0][0] + m[1][1] + m[2][2]
-    squares = [trace, m[0][0], m[1][1], m[2][2]]
-    largest = squares.index(max(squares))
-    if largest == 0:
-        parts = [1 + trace, m[2][1] - m[1][2], m[0][2] - m[2][0], m[1][0] - m[0][1]]
-    else:
-        i = largest - 1
-        j, k = (i + 1) % 3, (i + 2) % 3
-        parts = [m[k][j] - m[j][k], 0.0, 0.0, 0.0]
-        parts[1 + i] = 1 + 2 * m[i][i] - trace
-        parts[1 + j], parts[1 + k] = m[j][i] + m[i][j], m[k][i] + m[i][k]
-    size = math.sqrt(sum(part * part for part in parts))
-    w, x, y, z = (part / size for part in parts)
-    return w, x, y, z
 
 
 def _whole(value: float, bits: int) -> int:

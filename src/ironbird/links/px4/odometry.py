@@ -14,8 +14,9 @@ import numpy as np
 
 from ironbird.blocks.sensors.gnss import Gnss
 from ironbird.errors import LinkError
-from ironbird.links import mavlink
-from ironbird.links.mavlink import Packer
+from ironbird.links.mavlink import dialect
+from ironbird.links.mavlink.codec import Packer
+from ironbird.links.mavlink.numbers import FRAME_LOCAL_NED, MAV_ESTIMATOR_TYPE_VISION
 from ironbird.links.rig import Rig
 
 EVERY_S = 0.1
@@ -23,7 +24,6 @@ PATIENCE = 1.5  # times the usual interval of fixes
 DEPTH_AGE_S = 0.5  # an older depth is none
 DEPTH_M = 0.05  # accuracy, mostly of waves above
 STRAYING_MPS2 = 0.05  # acceleration that the unit does not know of
-NED, VISION = 1, 2  # MAV_FRAME, MAV_ESTIMATOR_TYPE
 
 
 class Odometry:
@@ -35,7 +35,10 @@ class Odometry:
     def __init__(self, rig: Rig, packer: Packer, *, surface_Pa: float, water_Papm: float) -> None:
         chip = rig.vehicle.diagram.blocks.get("gnss/1/chip")
         if not isinstance(chip, Gnss) or not rig.receivers:
-            raise LinkError(f"PX4: vehicle '{rig.vehicle.id}' has no acoustic position; give it one, or none is known")
+            raise LinkError(
+                f"PX4: vehicle '{rig.vehicle.id}' has no acoustic position, which PX4 needs under water: give its file "
+                "sensors.position"
+            )
         self._receiver = rig.receivers[0]
         self._pressure = rig.barometers[0] if rig.barometers else None
         self._packer = packer
@@ -73,6 +76,24 @@ class Odometry:
         position[0], position[6], position[11] = eph, eph, epv
         motion[0], motion[6], motion[11] = speed, speed, speed
         self._packer.add(
-            mavlink.ODOMETRY, now_us, north, east, down, nan, nan, nan, nan, *self._velocity.tolist(), nan, nan, nan,
-            *position, *motion, NED, NED, 0, VISION, 100,
-        )  # fmt: skip
+            dialect.ODOMETRY,
+            now_us,
+            north,
+            east,
+            down,
+            nan,
+            nan,
+            nan,
+            nan,
+            *self._velocity.tolist(),
+            nan,
+            nan,
+            nan,
+            *position,
+            *motion,
+            FRAME_LOCAL_NED,
+            FRAME_LOCAL_NED,
+            0,
+            MAV_ESTIMATOR_TYPE_VISION,
+            100,
+        )

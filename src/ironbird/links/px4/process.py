@@ -18,7 +18,8 @@ VARIABLE = "IRONBIRD_PX4"  # PX4's build folder, or the program in its `bin`
 INSTANCES = range(10)  # beyond, PX4 sends to one port for all
 SIMULATOR_PORT, PILOT_PORT = 4560, 14540  # TCP that PX4 connects to; UDP that it sends to
 LISTENER_PORT = 13280  # UDP that it sends to as well: for a gimbal, which we do not have
-PX4_PORTS = (14580, 18570, 14280, 13030)  # UDP that PX4 binds, plus the instance
+# UDP that PX4 binds, plus the instance: for a pilot, ground stations, devices of its own vehicle, a gimbal
+COMMAND_PORT, GROUND_PORT, PAYLOAD_PORT, GIMBAL_PORT = PX4_PORTS = (14580, 18570, 14280, 13030)
 LOCKS = Path("/tmp")  # PX4 keeps a lock and a socket per instance here
 MAVLINK_FILE = "px4-rc.mavlink"  # of PX4's start-up: opens its links
 WATCHED_HZ = {  # what a passive ground station needs beside heartbeats
@@ -102,9 +103,7 @@ class Px4Process(AutopilotProcess):
     console_name = "px4.txt"
     goodbye_s = 3.0  # for writing its log
 
-    def __init__(
-        self, where: str | Path | None = None, *, keep: Path | None = None, watched: bool = False
-    ) -> None:  # fmt: skip
+    def __init__(self, where: str | Path | None = None, *, keep: Path | None = None, watched: bool = False) -> None:
         super().__init__(where, keep=keep)
         self.watched = watched
         self.program: Program | None = None
@@ -129,7 +128,8 @@ class Px4Process(AutopilotProcess):
         own.mkdir(parents=True)
         if self.watched:
             streams = [
-                f"mavlink stream -r {rate} -s {name} -u $((13030+px4_instance))" for name, rate in WATCHED_HZ.items()
+                f"mavlink stream -r {rate} -s {name} -u $(({GIMBAL_PORT}+px4_instance))"
+                for name, rate in WATCHED_HZ.items()
             ]
             text = (real / "init.d-posix" / MAVLINK_FILE).read_text()
             (etc / "init.d-posix" / MAVLINK_FILE).write_text("\n".join([text, *streams, ""]))

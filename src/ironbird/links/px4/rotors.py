@@ -9,12 +9,12 @@ import math
 
 import numpy as np
 
+from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.errors import LinkError
-from ironbird.links.px4.airframe import GRAVITY, MOTOR, Airframe, Params, outputs
+from ironbird.links.mavlink import numbers
+from ironbird.links.px4.airframe import MOTOR, Airframe, Params, outputs
 from ironbird.vehicles.templates.multicopter import MotorTable, MulticopterSpec, RotorTable
 
-# MAV_TYPE
-QUAD, HEXA, OCTO = 2, 13, 14
 # Ratios of PX4's default gains of rates: integral and derivative over proportional
 RATE_I, RATE_D, YAW_I = 0.2 / 0.15, 0.003 / 0.15, 0.1 / 0.2
 MOST_CT, MOST_YAW_GAIN = 100.0, 0.6  # that PX4 takes: CA_ROTORn_CT, of which only the ratios count, and MC_YAWRATE_P
@@ -86,7 +86,7 @@ def turning_scale(mix: np.ndarray) -> np.ndarray:
 
 def hover_thrust(spec: MulticopterSpec) -> float:
     """Weight over full thrust, upwards."""
-    return spec.body.mass_kg * GRAVITY / sum(_lift(spec, rotor) for rotor in spec.rotor)
+    return spec.body.mass_kg * STANDARD_GRAVITY_MPS2 / sum(_lift(spec, rotor) for rotor in spec.rotor)
 
 
 def hover_params(spec: MulticopterSpec) -> Params:
@@ -114,7 +114,9 @@ def multicopter_airframe(spec: MulticopterSpec) -> Airframe:
     if spec.tail is not None:
         raise LinkError(f"PX4: vehicle '{spec.id}' yaws with a tilted rotor; there is no airframe for that here")
     channels = {f"rotor/{n + 1}": MOTOR + n for n in range(len(spec.rotor))}
-    kind = {6: HEXA, 8: OCTO}.get(len(spec.rotor), QUAD)
+    kind = {6: numbers.MAV_TYPE_HEXAROTOR, 8: numbers.MAV_TYPE_OCTOROTOR}.get(
+        len(spec.rotor), numbers.MAV_TYPE_QUADROTOR
+    )
     params: Params = {"CA_AIRFRAME": 0, "MAV_TYPE": kind, "NAV_DLL_ACT": 0}
     params |= rotor_params(spec, spec.rotor) | hover_params(spec) | outputs(channels)
     return Airframe("rc.mc_defaults", tuple(channels), params)

@@ -14,11 +14,13 @@ from typing import Any
 
 from ironbird.errors import LinkError
 from ironbird.links.geodesy import to_local
-from ironbird.links.ground import ESTIMATOR, RATES_HZ, SET_INTERVAL, WANTED, Clock, Pilot, Script
-from ironbird.links.plan_file import ABSOLUTE, CHANGE_SPEED, NEEDS_PLACE, PlanItem
+from ironbird.links.ground.handshakes import Script
+from ironbird.links.ground.pilot import ESTIMATOR, ESTIMATOR_HZ, RATES_HZ, Clock, Pilot
+from ironbird.links.mavlink import dialect
+from ironbird.links.mavlink.numbers import DO_CHANGE_SPEED, FRAME_GLOBAL
+from ironbird.links.plan_file import NEEDS_PLACE, PlanItem
 from ironbird.vehicles.templates.underwater import UnderwaterSpec
 
-ATTITUDE, LOCAL_POSITION = 30, 32
 STICKS_S = 0.1  # between two messages; PX4 counts them as lost after 0.5 s
 LOOK_HZ = 10.0  # of place and heading
 GAIN_1PS, YAW_GAIN_1PS = 0.15, 0.3
@@ -36,18 +38,19 @@ class StickPilot(Pilot):
     def __init__(self, spec: UnderwaterSpec, plan: Sequence[PlanItem], *, port: int, peer_port: int) -> None:
         if spec.station is None:
             raise LinkError(f"vehicle '{spec.id}' does not hold its place: sticks do not steer it")
-        wrong = [item.command for item in plan if item.command not in (*NEEDS_PLACE, CHANGE_SPEED)]
+        wrong = [item.command for item in plan if item.command not in (*NEEDS_PLACE, DO_CHANGE_SPEED)]
         if wrong:
             raise LinkError(f"sticks go to waypoints only, and the plan has MAV_CMD {wrong[0]}: take it out")
         self._home = spec.home
-        self._waypoints = [item for item in plan if item.command != CHANGE_SPEED]
+        self._waypoints = [item for item in plan if item.command != DO_CHANGE_SPEED]
         self.full_mps, self.full_radps = spec.station.cruise_speed_mps, spec.station.yaw_rate_radps
         self.place: tuple[float, float, float] | None = None  # north, east, down as PX4 has it
         self.heading = 0.0
         self.sticks = (0.0, 0.0, 0.0, 0.0)  # north, east, down, yaw: -1 to 1
         self._sticks_s = -math.inf
         super().__init__("px4", kind="sub", port=port, peer_port=peer_port)
-        self._wanted = WANTED | {ATTITUDE, LOCAL_POSITION}
+        self._listen(dialect.LOCAL_POSITION_NED, self._take_place)
+        self._listen(dialect.ATTITUDE, self._take_heading)
 
     def poll(self, rig: Clock) -> None:
         """As any pilot, and keep the sticks alive."""
@@ -55,12 +58,12 @@ class StickPilot(Pilot):
         if self._system and not self.finished and self._now_s - self._sticks_s >= STICKS_S:
             self._sticks_s = self._now_s
             north, east, down, yaw = (round(1000 * value) for value in self.sticks)
-            self._mav.manual_control_send(self._system, north, east, 500 - down // 2, yaw, 0)
+            self._say(dialect.MANUAL_CONTROL, target=self._system, x=north, y=east, z=500 - down // 2, r=yaw)
 
     def _fly(self) -> Script:
         yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)
-        for message, rate in (RATES_HZ | {ATTITUDE: LOOK_HZ, LOCAL_POSITION: LOOK_HZ, ESTIMATOR: 5.0}).items():
-            self._command(SET_INTERVAL, message, 1e6 / rate)
+        looked_at = {dialect.ATTITUDE: LOOK_HZ, dialect.LOCAL_POSITION_NED: LOOK_HZ}
+        self._ask_for(RATES_HZ | looked_at | {ESTIMATOR["px4"]: ESTIMATOR_HZ})
         yield from self._wait("a position", lambda: self.place is not None, wall_s=240, sim_s=120)
         yield from self._set_mode("POSCTL")
         yield from self._wait("readiness", self._is_ready, wall_s=240, sim_s=150)
@@ -78,7 +81,7 @@ class StickPilot(Pilot):
     def _go(self, number: int, item: PlanItem) -> Script:
         """To a waypoint, and stay there."""
         assert self.place is not None
-        height = item.altitude_m + (0.0 if item.frame == ABSOLUTE else self._home.height_m)
+        height = item.altitude_m + (0.0 if item.frame == FRAME_GLOBAL else self._home.height_m)
         target = to_local(self._home, item.latitude_deg, item.longitude_deg, height)
         hold_s, yaw = item.params[0], math.radians(item.params[3])
         if math.isnan(yaw):
@@ -107,11 +110,8 @@ class StickPilot(Pilot):
         north, east, down = (value / size for value in speed)
         return north, east, down, max(-1.0, min(1.0, YAW_GAIN_1PS * turn / self.full_radps))
 
-    def _take(self, message: Any) -> None:
-        kind = message.get_msgId()
-        if kind == LOCAL_POSITION:
-            self.place = (message.x, message.y, message.z)
-        elif kind == ATTITUDE:
-            self.heading = message.yaw
-        else:
-            super()._take(message)
+    def _take_place(self, said: Any) -> None:
+        self.place = (said.x, said.y, said.z)
+
+    def _take_heading(self, said: Any) -> None:
+        self.heading = said.yaw

@@ -10,15 +10,14 @@ import math
 
 import numpy as np
 
-from ironbird.links.px4.airframe import GRAVITY, MOTOR, SERVO, Airframe, Params, outputs
+from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3, STANDARD_GRAVITY_MPS2
+from ironbird.links.mavlink import numbers
+from ironbird.links.px4.airframe import MOTOR, SERVO, Airframe, Params, outputs
 from ironbird.links.px4.rotors import full_thrust, hover_params, rotor_params
 from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
 from ironbird.vehicles.templates.vtol import VtolSpec, hover_spec
 from ironbird.vehicles.templates.vtol import allocation as wing_allocation
 
-DENSITY = 1.225
-# MAV_TYPE
-PLANE, TAIL_SITTER, QUADPLANE = 1, 20, 22
 WING_BANDWIDTH_RADPS = 8.0
 PITCH_LAG_S = 0.4  # of wings, PX4's default
 # Gains of PX4's simulated aircraft: airframes 1030, 1040, 1041 of [PX4]
@@ -80,7 +79,7 @@ def wing_gains(spec: FixedWingSpec) -> Params:
     if wing is None:
         return dict(PLANE_GAINS)
     speed, travel = spec.control.cruise_speed_mps, spec.servo.travel_rad
-    pressure = 0.5 * DENSITY * speed**2 * wing.area_m2
+    pressure = 0.5 * SEA_LEVEL_DENSITY_KGPM3 * speed**2 * wing.area_m2
     inertia = np.diag(np.array(spec.body.inertia_kgm2))
     params: Params = {}
     for axis, length, i, turning, damping in (
@@ -113,11 +112,16 @@ def _flare_params(spec: FixedWingSpec) -> Params:
     sink = speed * math.sin(math.radians(table.glide_slope_deg))
     lift_angle = spec.lift_angle_rad() * (spec.start.airspeed_mps / speed) ** 2
     level = spec.start.angle_of_attack_rad + lift_angle - spec.lift_angle_rad()
-    lost = time_s * (4 * sink + 2 * table.touch_sink_mps) / 3 + sink * (PITCH_LAG_S + speed * lift_angle / GRAVITY)
+    lost = time_s * (4 * sink + 2 * table.touch_sink_mps) / 3 + sink * (
+        PITCH_LAG_S + speed * lift_angle / STANDARD_GRAVITY_MPS2
+    )
     return {
-        "FW_LND_FL_TIME": time_s, "FW_LND_FL_SINK": table.touch_sink_mps, "FW_LND_FL_PMIN": math.degrees(level),
-        "FW_LND_FLALT": max(point[2] for point in spec.contact.points_B_m) + lost, "FW_P_TC": PITCH_LAG_S,
-    }  # fmt: skip
+        "FW_LND_FL_TIME": time_s,
+        "FW_LND_FL_SINK": table.touch_sink_mps,
+        "FW_LND_FL_PMIN": math.degrees(level),
+        "FW_LND_FLALT": max(point[2] for point in spec.contact.points_B_m) + lost,
+        "FW_P_TC": PITCH_LAG_S,
+    }
 
 
 def fixed_wing_airframe(spec: FixedWingSpec) -> Airframe:
@@ -126,7 +130,7 @@ def fixed_wing_airframe(spec: FixedWingSpec) -> Airframe:
     puller = spec.puller or spec.propeller or spec.simple_propeller
     assert puller is not None
     params: Params = {
-        "CA_AIRFRAME": 1, "MAV_TYPE": PLANE, "CA_ROTOR_COUNT": 1, "NAV_DLL_ACT": 0,
+        "CA_AIRFRAME": 1, "MAV_TYPE": numbers.MAV_TYPE_FIXED_WING, "CA_ROTOR_COUNT": 1, "NAV_DLL_ACT": 0,
         "CA_ROTOR0_PX": float(puller.position_B_m[0]), "CA_ROTOR0_AX": 1.0, "CA_ROTOR0_AZ": 0.0,
         "FW_AIRSPD_TRIM": table.cruise_speed_mps, "FW_AIRSPD_MAX": 1.4 * table.cruise_speed_mps,
         "FW_AIRSPD_MIN": max(table.min_speed_mps, 0.6 * table.cruise_speed_mps),
@@ -155,17 +159,21 @@ def _energy_params(spec: VtolSpec) -> Params:
 
     Of lifting surfaces drag over lift is the same at all angles before the stall [LiftDrag].
     """
-    wing, weight = spec.wing, spec.body.mass_kg * GRAVITY
+    wing, weight = spec.wing, spec.body.mass_kg * STANDARD_GRAVITY_MPS2
     rotors = spec.rotor if spec.pusher is None else [spec.pusher]
     full = sum(full_thrust(spec, rotor) * rotor.axis_B[0] for rotor in rotors)
     largest = spec.aero[max(spec.surface, key=lambda surface: surface.area_m2).aero]
     drag = weight * largest.cda_prad / largest.cla_prad + spec.airframe.drag_Ns2pm2[0] * wing.cruise_speed_mps**2
     sink = wing.cruise_speed_mps * drag / weight
     return {
-        "FW_THR_TRIM": drag / full, "FW_THR_MAX": wing.max_thrust_N / full, "FW_THR_MIN": 0.0,
-        "FW_T_CLMB_MAX": wing.cruise_speed_mps * (wing.max_thrust_N - drag) / weight, "FW_T_SINK_MIN": sink,
-        "FW_T_SINK_MAX": 1.5 * sink, "VT_F_TRANS_THR": wing.transition_thrust_N / full,
-    }  # fmt: skip
+        "FW_THR_TRIM": drag / full,
+        "FW_THR_MAX": wing.max_thrust_N / full,
+        "FW_THR_MIN": 0.0,
+        "FW_T_CLMB_MAX": wing.cruise_speed_mps * (wing.max_thrust_N - drag) / weight,
+        "FW_T_SINK_MIN": sink,
+        "FW_T_SINK_MAX": 1.5 * sink,
+        "VT_F_TRANS_THR": wing.transition_thrust_N / full,
+    }
 
 
 def vtol_airframe(spec: VtolSpec) -> Airframe:
@@ -177,8 +185,9 @@ def vtol_airframe(spec: VtolSpec) -> Airframe:
     channels |= {f"surface/{name}": SERVO + n for n, name in enumerate(moved)}
     effect = np.sign(wing_allocation(spec).T)  # about the axes of flight on wings
     wing = spec.wing
+    kind = numbers.MAV_TYPE_VTOL_QUADROTOR if sitter else numbers.MAV_TYPE_VTOL_FIXEDROTOR
     params: Params = {
-        "CA_AIRFRAME": 4 if sitter else 2, "MAV_TYPE": TAIL_SITTER if sitter else QUADPLANE,
+        "CA_AIRFRAME": 4 if sitter else 2, "MAV_TYPE": kind,
         "VT_TYPE": 0 if sitter else 2, "VT_ARSP_TRANS": wing.transition_speed_mps, "NAV_DLL_ACT": 0,
         "VT_ARSP_BLEND": wing.blend_speed_mps, "FW_AIRSPD_TRIM": wing.cruise_speed_mps,
         "FW_AIRSPD_MIN": 0.7 * wing.cruise_speed_mps, "FW_AIRSPD_MAX": 1.5 * wing.cruise_speed_mps,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from typing import Any
 
@@ -10,40 +11,45 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pymavlink.dialects.v10 import common as common1
-from pymavlink.dialects.v20 import common
+from pymavlink.dialects.v20 import ardupilotmega, common
 
-from ironbird.links import mavlink
-from ironbird.links.mavlink import CRC_EXTRA, MESSAGES, Message, Packer, Parser, checksum
+from ironbird.links.mavlink import dialect
+from ironbird.links.mavlink.codec import Packer, Parser, checksum
+from ironbird.links.mavlink.dialect import ARDUPILOT_EXTRAS, CRC_EXTRA, MESSAGES, Message
 
 WHOLE = {"B": (0, 255), "b": (-128, 127), "H": (0, 2**16 - 1), "h": (-(2**15), 2**15 - 1), "I": (0, 2**32 - 1)}
 WHOLE |= {"i": (-(2**31), 2**31 - 1), "Q": (0, 2**64 - 1)}
 
 
-def letters(layout: str) -> str:
-    """A struct format with its counts written out."""
-    text, count = "", ""
-    for letter in layout:
-        if letter.isdigit():
-            count += letter
-        else:
-            text += letter * int(count or 1)
-            count = ""
-    return text
+def parts(layout: str) -> list[str]:
+    """A struct format with its counts written out; a text is one part."""
+    found: list[str] = []
+    for count, letter in re.findall(r"(\d*)([a-zA-Z])", layout):
+        found += [count + letter] if letter == "s" else [letter] * int(count or 1)
+    return found
 
 
 def fields_of(message: Message) -> st.SearchStrategy[tuple[Any, ...]]:
     """Any content of a message, many zeros included."""
-    kinds = {letter: st.integers(*bounds) for letter, bounds in WHOLE.items()}
-    return st.tuples(
-        *(st.just(0) | (st.floats(width=32) if letter == "f" else kinds[letter]) for letter in letters(message.layout))
-    )
+    kinds: dict[str, st.SearchStrategy[Any]] = {letter: st.integers(*bounds) for letter, bounds in WHOLE.items()}
+    kinds["f"] = st.floats(width=32)
+
+    def field(part: str) -> st.SearchStrategy[Any]:
+        if part[-1] == "s":
+            size = int(part[:-1])
+            return st.text("aZ_9 ", max_size=size).map(lambda text: text.encode().ljust(size, b"\0"))
+        return st.just(0) | kinds[part]
+
+    return st.tuples(*map(field, parts(message.layout)))
 
 
 def content(message: Any) -> list[Any]:
     """pymavlink's fields in the order of the wire, arrays laid out."""
     values: list[Any] = []
-    for name in type(message).ordered_fieldnames:
+    for name, length in zip(type(message).ordered_fieldnames, type(message).array_lengths, strict=True):
         value = getattr(message, name)
+        if isinstance(value, str):
+            value = value.encode().ljust(length, b"\0")
         values += value if isinstance(value, list) else [value]
     return values
 
@@ -55,16 +61,45 @@ def same(ours: Any, theirs: Any) -> bool:
 
 def by_pymavlink(codec: Any, id_: int, values: Any) -> bytes:
     """A frame that pymavlink packs from fields in the order of the wire."""
-    kind = common.mavlink_map[id_]
+    kind = ardupilotmega.mavlink_map[id_]
     named, at = {}, 0
     for name, length in zip(kind.ordered_fieldnames, kind.array_lengths, strict=True):
-        named[name] = list(values[at : at + length]) if length else values[at]
-        at += length or 1
+        many = length and not isinstance(values[at], bytes)
+        named[name] = list(values[at : at + length]) if many else values[at]
+        at += length if many else 1
     return bytes(kind(**named).pack(codec))
 
 
 def test_checksum_of_the_catalogue() -> None:
     assert checksum(b"123456789") == 0x6F91  # check value of CRC-16/MCRF4XX
+
+
+@pytest.mark.parametrize("message", MESSAGES.values(), ids=lambda m: m.name)
+def test_fields_have_the_names_and_places_of_the_dialect(message: Message) -> None:
+    theirs = ardupilotmega.mavlink_map[message.id]
+    assert (theirs.msgname, theirs.crc_extra) == (message.name, message.head[2])
+    assert parts(theirs.unpacker.format[1:]) == parts(message.layout)
+    if message.names:
+        laid_out = [
+            [name] if not length or kind == "char" else [f"{name}{i}" for i in range(length)]
+            for name, length, kind in zip(
+                theirs.ordered_fieldnames, theirs.array_lengths, _kinds_in_order(theirs), strict=True
+            )
+        ]
+        assert message.names.split() == [name for names in laid_out for name in names]
+
+
+def _kinds_in_order(theirs: Any) -> list[str]:
+    kinds = dict(zip(theirs.fieldnames, theirs.fieldtypes, strict=True))
+    return [kinds[name] for name in theirs.ordered_fieldnames]
+
+
+def test_fields_that_are_not_given_are_zero_and_unknown_ones_are_refused() -> None:
+    beat = dialect.HEARTBEAT.record(type=6, mavlink_version=3)
+    assert tuple(beat) == (0, 6, 0, 0, 0, 3)
+    with pytest.raises(TypeError, match="kind"):
+        dialect.HEARTBEAT.record(kind=6)
+    assert dialect.STATUSTEXT.read(b"\x05hello").text.rstrip(b"\0") == b"hello"
 
 
 def test_seeds_are_those_of_the_dialect() -> None:
@@ -78,12 +113,12 @@ def test_what_we_pack_pymavlink_reads(message: Message, data: st.DataObject) -> 
     packer = Packer(7, 9)
     packer.add(message, *values)
     frame = bytes(packer.take())
-    read = common.MAVLink(None).parse_buffer(frame)
+    read = ardupilotmega.MAVLink(None).parse_buffer(frame)
     assert read is not None and len(read) == 1
     assert read[0].get_type() == message.name
     assert (read[0].get_srcSystem(), read[0].get_srcComponent()) == (7, 9)
     assert same(values, content(read[0]))
-    assert frame == by_pymavlink(common.MAVLink(None, 7, 9), message.id, values)  # to the last byte
+    assert frame == by_pymavlink(ardupilotmega.MAVLink(None, 7, 9), message.id, values)  # to the last byte
 
 
 @pytest.mark.parametrize("message", MESSAGES.values(), ids=lambda m: m.name)
@@ -91,8 +126,8 @@ def test_what_we_pack_pymavlink_reads(message: Message, data: st.DataObject) -> 
 def test_what_pymavlink_packs_we_read(message: Message, data: st.DataObject) -> None:
     values = data.draw(fields_of(message))
     cut = data.draw(st.integers(0, 30))
-    frame = by_pymavlink(common.MAVLink(None, 3, 4), message.id, values)
-    parser = Parser()
+    frame = by_pymavlink(ardupilotmega.MAVLink(None, 3, 4), message.id, values)
+    parser = Parser(extras=ARDUPILOT_EXTRAS)
     frames = parser.feed(frame[:cut]) + parser.feed(frame[cut:])
     assert [(f[0], f[2], f[3]) for f in frames] == [(message.id, 3, 4)]
     assert same(message.unpack(frames[0][1]), values)
@@ -103,7 +138,7 @@ def test_every_message_of_the_dialect_is_found() -> None:
     codec = common.MAVLink(None, 1, 1)
     stream, sent = b"", []
     for id_, kind in sorted(common.mavlink_map.items()):
-        count = len(letters(kind.unpacker.format[1:].replace("s", "")))
+        count = len(parts(kind.unpacker.format[1:]))
         if "s" in kind.unpacker.format:  # texts: pack the bytes themselves
             payload = bytes(range(1, kind.unpacker.size + 1 if kind.unpacker.size < 255 else 255))
             head = struct.pack("<BBBBBB", len(payload), 0, 0, 5, 1, 1) + id_.to_bytes(3, "little")
@@ -123,7 +158,7 @@ def test_frames_of_mavlink_1_are_read() -> None:
     assert frame[0] == 0xFE
     [(id_, payload, sysid, compid)] = Parser().feed(bytes(frame))
     assert (id_, sysid, compid) == (0, 5, 6)
-    assert mavlink.HEARTBEAT.unpack(payload) == (5, 2, 12, 81, 4, 3)
+    assert dialect.HEARTBEAT.unpack(payload) == (5, 2, 12, 81, 4, 3)
 
 
 def test_the_signature_of_a_frame_is_skipped() -> None:
@@ -140,7 +175,7 @@ def test_the_signature_of_a_frame_is_skipped() -> None:
 
 def test_a_wrong_checksum_is_no_frame() -> None:
     packer = Packer()
-    packer.add(mavlink.HEARTBEAT, 5, 2, 12, 81, 4, 3)
+    packer.add(dialect.HEARTBEAT, 5, 2, 12, 81, 4, 3)
     frame = bytes(packer.take())
     for place in range(1, len(frame)):
         broken = bytearray(frame)
@@ -153,11 +188,11 @@ def test_a_wrong_checksum_is_no_frame() -> None:
 @given(before=st.binary(max_size=60), after=st.binary(max_size=60))
 def test_a_frame_between_garbage_is_found(before: bytes, after: bytes) -> None:
     packer = Packer()
-    packer.add(mavlink.HIL_ACTUATOR_CONTROLS, 1234, 1, *[0.5] * 16, 129)
+    packer.add(dialect.HIL_ACTUATOR_CONTROLS, 1234, 1, *[0.5] * 16, 129)
     frame = bytes(packer.take())
     parser = Parser()
     frames = parser.feed(before + frame + after + bytes(600))  # a frame that only seems to begin ends in the zeros
-    assert mavlink.HIL_ACTUATOR_CONTROLS.id in [f[0] for f in frames]
+    assert dialect.HIL_ACTUATOR_CONTROLS.id in [f[0] for f in frames]
     assert parser.skipped >= len(before)
 
 
@@ -174,6 +209,22 @@ def test_anything_can_be_fed(parts: list[bytes]) -> None:
 def test_many_frames_in_one_read() -> None:
     packer = Packer()
     for number in range(100):
-        packer.add(mavlink.HEARTBEAT, number, 0, 0, 0, 0, 3)
+        packer.add(dialect.HEARTBEAT, number, 0, 0, 0, 0, 3)
     frames = Parser().feed(bytes(packer.take()))
-    assert [mavlink.HEARTBEAT.unpack(f[1])[0] for f in frames] == list(range(100))
+    assert [dialect.HEARTBEAT.unpack(f[1])[0] for f in frames] == list(range(100))
+
+
+@given(st.binary(max_size=80), st.lists(st.sampled_from([0, 1, 242, 253]), max_size=6), st.integers(1, 30))
+def test_frames_are_found_however_the_stream_is_cut(noise: bytes, ids: list[int], cut: int) -> None:
+    codec = common.MAVLink(None, srcSystem=1, srcComponent=1)
+    made = {
+        0: common.MAVLink_heartbeat_message(2, 12, 1, 0, 4, 3),
+        1: common.MAVLink_sys_status_message(0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+        242: common.MAVLink_home_position_message(1, 2, 3, 0, 0, 0, [1, 0, 0, 0], 0, 0, 0),
+        253: common.MAVLink_statustext_message(6, b"hello"),
+    }
+    noise = bytes(byte for byte in noise if byte not in (0xFD, 0xFE))
+    stream = noise + noise.join(bytes(made[number].pack(codec, force_mavlink1=number == 1)) for number in ids)
+    parser = Parser()
+    found = [f[0] for place in range(0, len(stream), cut) for f in parser.feed(stream[place : place + cut])]
+    assert found == ids

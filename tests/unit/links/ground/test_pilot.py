@@ -9,19 +9,24 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pymavlink.dialects.v20 import ardupilotmega, common
 
 from ironbird.errors import LinkError
-from ironbird.links import ground
-from ironbird.links.ground import PX4_AUTO, Pilot, split_frames
-from ironbird.links.plan_file import LAND, TAKE_OFF, WAYPOINT, PlanItem
+from ironbird.links.ground import handshakes, station
+from ironbird.links.ground.pilot import SEEN_S, Pilot
+from ironbird.links.mavlink.numbers import NAV_LAND, NAV_TAKEOFF, NAV_WAYPOINT, PX4_AUTO_MODES
+from ironbird.links.plan_file import PlanItem
 
 PLAN = [
-    PlanItem(TAKE_OFF, altitude_m=10.0, latitude_deg=47.4, longitude_deg=8.5),
-    PlanItem(WAYPOINT, params=(1.0, 0.0, 0.0, math.nan), latitude_deg=47.4001, longitude_deg=8.5001, altitude_m=10.0),
-    PlanItem(LAND, latitude_deg=47.4, longitude_deg=8.5),
+    PlanItem(NAV_TAKEOFF, altitude_m=10.0, latitude_deg=47.4, longitude_deg=8.5),
+    PlanItem(
+        NAV_WAYPOINT,
+        params=(1.0, 0.0, 0.0, math.nan),
+        latitude_deg=47.4001,
+        longitude_deg=8.5001,
+        altitude_m=10.0,
+    ),
+    PlanItem(NAV_LAND, latitude_deg=47.4, longitude_deg=8.5),
 ]
 INT32 = 6  # MAV_PARAM_TYPE
 
@@ -127,7 +132,7 @@ def clock() -> Clock:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ground, "ASK_WALL_S", 0.0)  # simulation time alone decides here
+    monkeypatch.setattr(handshakes, "ASK_WALL_S", 0.0)  # simulation time alone decides here
 
 
 def free_port() -> int:
@@ -167,7 +172,11 @@ def test_a_mission_is_flown_although_a_third_of_our_messages_is_lost(autopilot: 
 
         assert pilot.flying and played.armed and pilot.armed
         first = 0 if autopilot == "px4" else 1  # ArduPilot keeps home in place 0
-        assert [played.items[n + first].command for n in range(3)] == [TAKE_OFF, WAYPOINT, LAND]
+        assert [played.items[n + first].command for n in range(3)] == [
+            NAV_TAKEOFF,
+            NAV_WAYPOINT,
+            NAV_LAND,
+        ]
         assert (played.items[first + 1].x, played.items[first + 1].y) == (474001000, 85001000)
         stored = played.params["COM_X"][0]
         assert (struct.unpack("<i", struct.pack("<f", stored))[0] if autopilot == "px4" else stored) == 7
@@ -176,7 +185,7 @@ def test_a_mission_is_flown_although_a_third_of_our_messages_is_lost(autopilot: 
             assert math.isnan(played.items[1].param4)
         else:
             assert played.items[2].param4 == 0.0 and played.items[0].z == 488.0
-        assert played.beats > 0.5 * clock.time_s / ground.HEARTBEAT_S
+        assert played.beats > 0.5 * clock.time_s / station.HEARTBEAT_S
 
         played.codec.mission_item_reached_send(2 + first)
         played.landed, played.armed = 1, False
@@ -198,7 +207,7 @@ def test_without_a_plan_it_takes_off_and_obeys_orders(clock: Clock) -> None:
 
         pilot.order("return")
         fly(pilot, played, clock, 2.0)
-        assert pilot.mode == "RTL" and played.mode == 4 << 16 | PX4_AUTO["RTL"] << 24
+        assert pilot.mode == "RTL" and played.mode == 4 << 16 | PX4_AUTO_MODES["RTL"] << 24
         pilot.order("land")
         fly(pilot, played, clock, 2.0)
         assert pilot.mode == "LAND" and not pilot.finished
@@ -282,7 +291,7 @@ def test_a_rover_is_disarmed_at_the_end(clock: Clock) -> None:
 def test_an_error_names_the_step_and_the_last_words(
     trouble: str, says: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ground, "LOST_WALL_S", 0.0)
+    monkeypatch.setattr(handshakes, "LOST_WALL_S", 0.0)
     for pilot, played in pair("px4", plan=PLAN, params={"NO_SUCH": 1.0} if trouble == "param" else {}):
         played.alive = trouble != "dead"
         played.healthy = trouble != "unready"
@@ -328,26 +337,6 @@ def test_a_busy_port_is_named() -> None:
             Pilot("px4", port=port)
 
 
-@given(st.binary(max_size=80), st.lists(st.sampled_from([0, 1, 242, 253]), max_size=6), st.integers(1, 30))
-def test_frames_are_found_however_the_stream_is_cut(noise: bytes, ids: list[int], cut: int) -> None:
-    codec = common.MAVLink(None, srcSystem=1, srcComponent=1)
-    made = {
-        0: common.MAVLink_heartbeat_message(2, 12, 1, 0, 4, 3),
-        1: common.MAVLink_sys_status_message(0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-        242: common.MAVLink_home_position_message(1, 2, 3, 0, 0, 0, [1, 0, 0, 0], 0, 0, 0),
-        253: common.MAVLink_statustext_message(6, b"hello"),
-    }
-    noise = bytes(byte for byte in noise if byte not in (0xFD, 0xFE))
-    sent = [bytes(made[number].pack(codec, force_mavlink1=number == 1)) for number in ids]
-    stream = noise + noise.join(sent)
-    found: list[bytes] = []
-    rest = b""
-    for place in range(0, len(stream), cut):
-        frames, rest = split_frames(rest + stream[place : place + cut], {0, 1, 253})
-        found += frames
-    assert found == [frame for frame, number in zip(sent, ids, strict=True) if number != 242]
-
-
 def test_a_passive_one_says_nothing_and_sees_the_flight_of_another(clock: Clock) -> None:
     """Arming alone is no flight; the end comes some seconds after the landing, so that others hear of it."""
     for pilot, played in pair("px4", passive=True, peer_port=14580):
@@ -356,7 +345,7 @@ def test_a_passive_one_says_nothing_and_sees_the_flight_of_another(clock: Clock)
             fly(pilot, played, clock, seconds)
             assert not pilot.finished
         played.armed, played.landed = False, 1
-        fly(pilot, played, clock, ground.SEEN_S - 1.0)
+        fly(pilot, played, clock, SEEN_S - 1.0)
         assert not pilot.finished
         fly(pilot, played, clock, 2.0)
         assert pilot.finished and played.heard == 0

@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 from px4_like import Answer, Px4Like
 from pymavlink.dialects.v20 import common
-from scipy.spatial.transform import Rotation
 
 from ironbird.errors import LinkError
 from ironbird.links.px4 import process as px4_process
 from ironbird.links.px4.link import Px4
-from ironbird.links.px4.messages import ACCEL_LIMIT, quaternion_of, times, turned
+from ironbird.links.px4.messages import ACCEL_LIMIT
 from ironbird.links.px4.process import find_px4, open_port
 from ironbird.links.rig import Rig, make_rig
 
@@ -144,7 +143,8 @@ def test_garbage_between_frames_is_counted_and_skipped(free_instance: int) -> No
     fly(system, rig)
     assert rig.stepper.inputs[rig.actuators["rotor/1"]] == 0.25
     size = len(b"\x00\xfd\xfe garbage")
-    assert 99 * size <= system.traffic.bad <= 100 * size  # the last may still be on its way
+    # The first may have been answered before there was any garbage, the last may still be on its way
+    assert 98 * size <= system.traffic.bad <= 100 * size
     assert system.traffic.late == 0
 
 
@@ -237,18 +237,6 @@ def test_a_tail_sitter_stands_level_for_px4(free_instance: int) -> None:
     assert accel.zacc == pytest.approx(-9.8, abs=1.0) and abs(accel.xacc) < 1.0
     truth = [m for m in got if m.get_type() == "HIL_STATE_QUATERNION"][-1]
     assert abs(truth.attitude_quaternion[0]) == pytest.approx(1.0, abs=1e-2)
-
-
-def test_quaternions_turn_as_their_matrices_do() -> None:
-    generator = np.random.default_rng(1)
-    for q in [*generator.normal(size=(50, 4)), *np.eye(4)]:
-        q = q / np.linalg.norm(q)
-        matrix = np.column_stack([turned(q.tolist(), axis) for axis in np.eye(3).tolist()])
-        assert matrix == pytest.approx(Rotation.from_quat([*q[1:], q[0]]).as_matrix(), abs=1e-12)
-        assert abs(np.array(quaternion_of(matrix)) @ q) == pytest.approx(1.0, abs=1e-12)  # whatever its sign
-        other = generator.normal(size=3).tolist()
-        square = times(q.tolist(), q.tolist())
-        assert turned(square, other) == pytest.approx(turned(q.tolist(), turned(q.tolist(), other)), abs=1e-12)
 
 
 def test_a_missing_px4_says_what_to_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -12,18 +12,9 @@ from hypothesis import strategies as st
 
 from ironbird.errors import LinkError
 from ironbird.links.ardupilot.channels import wire
-from ironbird.links.ardupilot.params import (
-    NAME,
-    SPIN_MAX,
-    SPIN_MIN,
-    Param,
-    merge,
-    params_for,
-    parse_parm,
-    thrust_expo,
-    vehicle_params,
-    write_parm,
-)
+from ironbird.links.ardupilot.params import params_for, vehicle_params
+from ironbird.links.ardupilot.parm_file import NAME, Param, merge, parse_parm, write_parm
+from ironbird.links.ardupilot.rotors import SPIN_MAX, SPIN_MIN, thrust_expo
 from ironbird.vehicles.load import load_spec, vehicle_ids
 from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
 

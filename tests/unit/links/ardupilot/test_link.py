@@ -19,6 +19,7 @@ import pytest
 from ironbird.errors import LinkError
 from ironbird.links.ardupilot import link as ardupilot
 from ironbird.links.ardupilot.link import ArduPilot, StateText
+from ironbird.links.ardupilot.process import PHYSICS_PORT, PORT_STEP
 from ironbird.links.rig import Rig, attach, make_rig
 from ironbird.runtime.events import ParamEvent
 
@@ -70,7 +71,7 @@ def link(rig: Rig) -> Iterator[tuple[ArduPilot, Sitl]]:
     """A started link and its other side, which has sent frame 0."""
     instance = next(INSTANCES)
     system = ArduPilot(instance=instance, step_ticks=1, patience_s=1.0, first_patience_s=5.0)
-    sitl = Sitl(ardupilot.FIRST_PORT + ardupilot.PORT_STEP * instance)
+    sitl = Sitl(PHYSICS_PORT + PORT_STEP * instance)
     StateText(rig)  # compiled before the clock runs
     starter = threading.Timer(0.1, sitl.servos, [0])
     starter.start()
@@ -313,7 +314,7 @@ def test_nobody_there_at_the_start_is_an_error_and_the_port_is_free_again(rig: R
 
 def test_a_taken_port_is_named(rig: Rig) -> None:
     instance = next(INSTANCES)
-    port = ardupilot.FIRST_PORT + ardupilot.PORT_STEP * instance
+    port = PHYSICS_PORT + PORT_STEP * instance
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as holder:
         holder.bind(("127.0.0.1", port))
         system = ArduPilot(instance=instance)

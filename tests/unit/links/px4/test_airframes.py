@@ -147,7 +147,7 @@ def test_hover_thrust_is_that_of_the_trimmed_vehicle() -> None:
 
 
 def test_thrust_curve() -> None:
-    straight = MotorTable(slope_radps=1000.0, idle_speed_radps=0.0, time_constant_s=0.01)
+    straight = MotorTable.model_validate({"slope_radps": 1000.0, "idle_speed_radps": 0.0, "time_constant_s": 0.01})
     assert thrust_factor(straight) == pytest.approx(1.0)  # thrust is the square of the command
     idle = quad().motor["standard"]
     factor, u = thrust_factor(idle), np.linspace(0.2, 1, 9)

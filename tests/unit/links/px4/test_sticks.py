@@ -11,7 +11,8 @@ from pymavlink.dialects.v20 import common
 
 from ironbird.errors import LinkError
 from ironbird.links.geodesy import to_geodetic
-from ironbird.links.plan_file import CHANGE_SPEED, LAND, WAYPOINT, PlanItem
+from ironbird.links.mavlink.numbers import DO_CHANGE_SPEED, NAV_LAND, NAV_WAYPOINT
+from ironbird.links.plan_file import PlanItem
 from ironbird.links.px4.sticks import StickPilot
 from ironbird.vehicles.load import load_vehicle
 from ironbird.vehicles.templates.underwater import UnderwaterSpec
@@ -87,8 +88,13 @@ def waypoint(north: float, east: float, depth: float, hold_s: float = 0.0, yaw_d
     """Metres from home."""
     home = spec().home
     latitude, longitude, _ = to_geodetic(home, (north, east, 0.0))
-    return PlanItem(WAYPOINT, params=(hold_s, 0.0, 0.0, yaw_deg), latitude_deg=latitude, longitude_deg=longitude,
-                    altitude_m=-depth)  # fmt: skip
+    return PlanItem(
+        NAV_WAYPOINT,
+        params=(hold_s, 0.0, 0.0, yaw_deg),
+        latitude_deg=latitude,
+        longitude_deg=longitude,
+        altitude_m=-depth,
+    )
 
 
 def dive(plan: list[PlanItem], until_s: float, **settings: float) -> tuple[StickPilot, Submarine, list[list[float]]]:
@@ -111,7 +117,12 @@ def dive(plan: list[PlanItem], until_s: float, **settings: float) -> tuple[Stick
 
 
 def test_waypoints_are_reached_in_turn_and_the_vehicle_is_disarmed() -> None:
-    plan = [waypoint(0, 0, 3), PlanItem(CHANGE_SPEED), waypoint(2, -1, 3, hold_s=2.0, yaw_deg=90.0), waypoint(2, 1, 2)]
+    plan = [
+        waypoint(0, 0, 3),
+        PlanItem(DO_CHANGE_SPEED),
+        waypoint(2, -1, 3, hold_s=2.0, yaw_deg=90.0),
+        waypoint(2, 1, 2),
+    ]
     pilot, played, path = dive(plan, 200.0)
     assert pilot.finished and not played.armed
     assert [h.text for h in pilot.happenings if "reached" in h.text] == [f"item {n} reached" for n in range(3)]
@@ -134,4 +145,4 @@ def test_a_vehicle_that_cannot_get_there_ends_the_dive() -> None:
 
 def test_plans_with_more_than_waypoints_are_refused() -> None:
     with pytest.raises(LinkError, match="MAV_CMD 21"):
-        StickPilot(spec(), [waypoint(0, 0, 1), PlanItem(LAND)], port=0, peer_port=9)
+        StickPilot(spec(), [waypoint(0, 0, 1), PlanItem(NAV_LAND)], port=0, peer_port=9)

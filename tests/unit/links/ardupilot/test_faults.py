@@ -6,14 +6,17 @@ import math
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 
+from ironbird.conditions.trigger import compile_trigger
 from ironbird.errors import LinkError
 from ironbird.faults.catalog import FAULTS, parse_fault
 from ironbird.faults.sensor import SIGNALS
+from ironbird.flight.derived import names_of
 from ironbird.links.ardupilot import faults as ardupilot_faults
 from ironbird.links.ardupilot.faults import (
     PLANS,
@@ -22,8 +25,8 @@ from ironbird.links.ardupilot.faults import (
     level,
     parameter,
     plan_of,
-    pressure_height_m,
 )
+from ironbird.links.atmosphere import pressure_height_m
 from ironbird.links.rig import Rig, attach, make_rig
 from ironbird.runtime.events import ParamEvent
 
@@ -31,11 +34,13 @@ MADE_BY_ARDUPILOT = ("gnss.position", "gnss.velocity", "mag", "baro")
 
 
 def moment(severity: float = 1.0, age_s: float = 0.0, position: tuple[float, ...] = (0.0, 0.0, 0.0)) -> Moment:
-    return Moment(severity, age_s, position, (0.0, 0.0, 0.0), 100.0, math.radians(60.0), 0.2, (0.0, 0.0, 0.0))
+    fault = FAULTS["gnss.position_bias@1"]
+    return Moment(fault, severity, age_s, position, (0.0, 0.0, 0.0), 100.0, math.radians(60.0), 0.2, (0.0, 0.0, 0.0))
 
 
 def values(text: str, at: Moment) -> dict[str, float]:
     injection = parse_fault(text)
+    at = replace(at, fault=injection.fault)
     return {parameter(s, injection.instance): s.value(at) for s in plan_of(injection).settings}
 
 
@@ -49,11 +54,35 @@ def test_every_fault_of_a_sensor_that_ardupilot_makes_has_parameters_or_a_reason
     assert set(PLANS) <= set(FAULTS)
 
 
+@pytest.mark.parametrize(
+    ("signal", "name", "per_unit", "without"),
+    [
+        ("gnss.position", "SIM_GPS1_GLTCH_Z", -1.0, 0.0),
+        ("gnss.velocity", "SIM_GPS1_VERR_Y", 1.0, 0.0),
+        ("baro", "SIM_BARO_GLITCH", -1 / 12.0, 0.0),
+        ("mag", "SIM_MAG1_OFS_Y", -1e7, 13.0),
+    ],
+)
+def test_a_fault_is_as_large_as_the_catalogue_says(signal: str, name: str, per_unit: float, without: float) -> None:
+    """In the vehicle a tap adds the catalogue's number; ArduPilot is told the same in its unit."""
+    sign = "_" if "." in signal else "."
+    size = next(tapped.size for tapped in SIGNALS if tapped.id == signal)
+    at = moment(0.5, age_s=4.0)
+    bias, drift = (values(f"{signal}{sign}{kind}@1:instance=1", at)[name] for kind in ("bias", "drift"))
+    assert bias - without == pytest.approx(0.5 * size * per_unit)
+    assert drift - without == pytest.approx(0.5 * size / 10 * 4.0 * per_unit)
+    twice = FAULTS[f"{signal}{sign}bias@1"]
+    (change,) = twice.changes
+    twice = replace(twice, changes=(replace(change, effect=replace(change.effect, at_1=2 * change.effect.at_1)),))
+    setting = next(s for s in PLANS[twice.id].settings if parameter(s, 1) == name)
+    assert setting.value(replace(at, fault=twice)) - without == pytest.approx(size * per_unit)
+
+
 def test_parameters_of_the_table_fit_into_a_message_and_go_back() -> None:
     for name, plan in PLANS.items():
         for setting in plan.settings:
             assert setting.name.startswith("SIM_") and len(parameter(setting, 1)) <= 16, name
-            assert math.isfinite(setting.value(moment(0.5, 2.0)))
+            assert math.isfinite(setting.value(replace(moment(0.5, 2.0), fault=FAULTS[name])))
 
 
 def test_what_is_on_our_side_stays_there() -> None:
@@ -194,9 +223,27 @@ def test_a_fault_is_set_confirmed_and_taken_back(rig: Rig, notes: list[tuple[flo
         ]  # fmt: skip
 
 
+def test_what_ardupilot_confirmed_is_the_witness_and_nothing_else_is(rig: Rig, notes: list[tuple[float, str]]) -> None:
+    texts = (
+        "gnss.position_dropout@1:instance=1,start=1,end=2", "baro.stuck@1:instance=1,start=5",
+        "gnss.position_noise@1:instance=1", "imu.gyro_bias@1:instance=1",
+    )  # fmt: skip
+    lost, later, impossible, vehicle = (parse_fault(text) for text in texts)
+    for driver, autopilot in drive(rig, notes, *texts):
+        run(driver, autopilot, rig, 2.5)  # the end of the first is confirmed as well
+        acted = driver.acted(lost)
+        assert acted is not None and (acted.signal, acted.size) == ("SIM_GPS1_ENABLE", 1.0)
+        assert acted.first_s == pytest.approx(1.0, abs=0.05)
+        for injection, signal in ((later, "SIM_BARO_FREEZE"), (impossible, "")):
+            idle = driver.acted(injection)
+            assert idle is not None and idle.signal == signal and math.isnan(idle.first_s)
+        assert driver.acted(vehicle) is None  # its twin is the witness
+
+
 def test_a_trigger_starts_it(rig: Rig, notes: list[tuple[float, str]]) -> None:
-    when = "imu/1/accel_fault.stamp > 0.5"
-    rig.state.add_event(ParamEvent("mag/1/fault.lost", 1.0, start_s=0.25, when=when))
+    when = "imu/1/accel_fault.stamp > 0.5 s"
+    trigger = compile_trigger(when, names_of(rig.state.model))
+    rig.state.add_event(ParamEvent("mag/1/fault.lost", 1.0, start_s=0.25, when=trigger))
     waiting = attach(rig.vehicle, rig.state, until_s=20.0, log=[])
     for driver, autopilot in drive(waiting, notes, f"mag.dropout@1:instance=1,start=0.25,when={when}"):
         run(driver, autopilot, waiting, 0.7)
@@ -207,7 +254,7 @@ def test_a_trigger_starts_it(rig: Rig, notes: list[tuple[float, str]]) -> None:
 
 def test_a_trigger_that_the_run_does_not_know_is_refused(rig: Rig) -> None:
     with pytest.raises(LinkError, match="no event with its trigger"):
-        FaultDriver(rig, [parse_fault("mag.dropout@1:instance=1,when=body.height > 5")], lambda *_: None)
+        FaultDriver(rig, [parse_fault("mag.dropout@1:instance=1,when=body.height > 5 m")], lambda *_: None)
 
 
 def test_lost_orders_are_sent_again_and_silence_is_an_error(

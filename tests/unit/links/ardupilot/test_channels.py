@@ -24,7 +24,8 @@ from ironbird.links.ardupilot.channels import (
     motor_function,
     wire,
 )
-from ironbird.links.ardupilot.params import Params, vehicle_params
+from ironbird.links.ardupilot.params import vehicle_params
+from ironbird.links.ardupilot.parm_file import Params
 from ironbird.links.rig import Rig, make_rig
 from ironbird.vehicles.load import load_spec
 from ironbird.vehicles.templates.helicopter import HelicopterSpec
@@ -205,10 +206,17 @@ def test_outputs_of_a_submarine_do_what_its_frame_says() -> None:
 @pytest.mark.parametrize(
     ("vehicle", "frame"),
     [
-        ("quad_f450", (1, 1)), ("quad_plus", (1, 0)), ("hexa_x", (2, 1)), ("hexa_plus", (2, 0)), ("octo_x", (3, 1)),
-        ("octo_plus", (3, 0)), ("octo_coax", (4, 1)), ("hexa_coax", (5, 10)), ("tri_y", (7, 0)),
+        ("quad_f450", (1, 1)),
+        ("quad_plus", (1, 0)),
+        ("hexa_x", (2, 1)),
+        ("hexa_plus", (2, 0)),
+        ("octo_x", (3, 1)),
+        ("octo_plus", (3, 0)),
+        ("octo_coax", (4, 1)),
+        ("hexa_coax", (5, 10)),
+        ("tri_y", (7, 0)),
     ],
-)  # fmt: skip
+)
 def test_multicopters_of_the_catalogue_are_frames_of_ardupilot(vehicle: str, frame: tuple[int, int]) -> None:
     wiring = wire(load_spec(vehicle))
     assert (wiring.frame_class, wiring.frame_type) == frame
@@ -223,22 +231,23 @@ def test_quad_x_has_the_motor_order_of_the_manual() -> None:
     assert order == [1, 2, 3, 4]
 
 
+def rotor(number: int, spin: str, x_m: float, y_m: float) -> RotorTable:
+    return RotorTable.model_validate({"name": f"r{number}", "spin": spin, "position_B_m": [x_m, y_m, 0.0]})
+
+
 def test_rotors_in_any_order_are_found_at_their_places() -> None:
     generator = np.random.default_rng(3)
     for frame_class, frame_type, motors in FRAMES:
         order = generator.permutation(len(motors))
         rotors = [
-            RotorTable(
-                name=f"r{i}", spin=motors[i][1],
-                position_B_m=[0.3 * np.cos(np.radians(motors[i][0])), 0.3 * np.sin(np.radians(motors[i][0])), 0.0],
-            )
+            rotor(i, motors[i][1], 0.3 * np.cos(np.radians(motors[i][0])), 0.3 * np.sin(np.radians(motors[i][0])))
             for i in order
-        ]  # fmt: skip
+        ]
         assert find_frame(rotors) == (frame_class, frame_type, [int(i) + 1 for i in order])
 
 
 def test_rotors_that_no_frame_has_are_refused_with_their_places() -> None:
-    rotors = [RotorTable(name=f"r{i}", spin="cw", position_B_m=[0.2, 0.1 * i, 0.0]) for i in range(4)]
+    rotors = [rotor(i, "cw", 0.2, 0.1 * i) for i in range(4)]
     with pytest.raises(LinkError, match="no frame with rotors at 0 deg cw"):
         find_frame(rotors)
 
@@ -252,12 +261,22 @@ def test_vehicles_without_a_frame_say_so(vehicle: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "pwm", "command"),
     [
-        ("throttle", 1000, 0.0), ("throttle", 1750, 0.75), ("throttle", 2200, 1.0), ("throttle", 0, 0.0),
-        ("both_ways", 1500, 0.0), ("both_ways", 1000, -1.0), ("both_ways", 1900, 0.8), ("both_ways", 0, 0.0),
-        ("forward", 1250, 0.0), ("forward", 1750, 0.5), ("backward", 1250, 0.5), ("backward", 1750, 0.0),
-        ("launch", 1000, 0.0), ("launch", 1400, 1.0),
+        ("throttle", 1000, 0.0),
+        ("throttle", 1750, 0.75),
+        ("throttle", 2200, 1.0),
+        ("throttle", 0, 0.0),
+        ("both_ways", 1500, 0.0),
+        ("both_ways", 1000, -1.0),
+        ("both_ways", 1900, 0.8),
+        ("both_ways", 0, 0.0),
+        ("forward", 1250, 0.0),
+        ("forward", 1750, 0.5),
+        ("backward", 1250, 0.5),
+        ("backward", 1750, 0.0),
+        ("launch", 1000, 0.0),
+        ("launch", 1400, 1.0),
     ],
-)  # fmt: skip
+)
 def test_pulse_widths_become_commands(kind: str, pwm: int, command: float) -> None:
     assert Channel(1, "x", 1, kind).command(pwm) == pytest.approx(command)  # type: ignore[arg-type]
     assert Channel(1, "x", 1, kind, reverse=True).command(pwm) == pytest.approx(-command)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Hardware in the loop: the budget, what is counted, what makes a verdict void, and what ends a run."""
+"""Hardware in the loop: the budget, what is counted, what makes a verdict an error, and what ends a run."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ import pytest
 from hil_board import BoardCable, StillClock
 
 from ironbird.errors import LinkError
-from ironbird.links import mavlink
 from ironbird.links.hardware.bridge import Bridge
 from ironbird.links.hardware.cable import DatagramCable, SerialCable, load_of
 from ironbird.links.hardware.link import Figures, HardwareLink, with_sensor_rate
-from ironbird.links.mavlink import HIL_ACTUATOR_CONTROLS, HIL_GPS, HIL_SENSOR
+from ironbird.links.mavlink import codec, dialect
+from ironbird.links.mavlink.dialect import HIL_ACTUATOR_CONTROLS, HIL_GPS, HIL_SENSOR
 from ironbird.links.realtime import undisturbed
 from ironbird.links.rig import Rig, make_rig
 from ironbird.vehicles.load import Vehicle, load_vehicle
@@ -46,16 +46,20 @@ def terminals() -> Iterator[tuple[int, int, str]]:
 def run(link: HardwareLink, rig: Rig) -> None:
     try:
         link.start(rig)
-        while rig.step(link.step_ticks):
+        while rig.step(link.step_ticks) and not link.failure:
             link.exchange(rig)
     finally:
         link.stop()
 
 
 def flown(
-    vehicle: Vehicle, cable: BoardCable, *, until_s: float = 3.0, stalls: dict[int, float] | None = None,
+    vehicle: Vehicle,
+    cable: BoardCable,
+    *,
+    until_s: float = 3.0,
+    stalls: dict[int, float] | None = None,
     control_hz: float = 500.0,
-) -> tuple[HardwareLink, Rig]:  # fmt: skip
+) -> tuple[HardwareLink, Rig]:
     """A run with the board in memory: 500 controls a second, one for each step."""
     rig = make_rig(vehicle, until_s=until_s)
     link = HardwareLink(cable, control_hz=control_hz, priority=False, clock=StillClock(stalls))
@@ -88,7 +92,7 @@ def test_ground_stations_count_in_the_budget(vehicle: Vehicle) -> None:
 
 
 def test_the_budget_counts_whole_frames() -> None:
-    packer = mavlink.Packer()
+    packer = codec.Packer()
     packer.add(HIL_GPS, 2**60, *[2**30] * 3, *[2**15] * 3, *[2**14] * 3, 2**15, *[200] * 3, 2**15)
     longest = len(packer.take())
     assert load_of("x", {HIL_GPS: 10.0}, 9600).bytes_per_s == 10 * longest
@@ -113,11 +117,11 @@ def test_the_board_gets_sensors_fixes_heartbeats_and_no_true_state(vehicle: Vehi
     link, rig = flown(vehicle, cable)
     counts = {name: [n for n, _ in cable.got].count(m.id) for name, m in (("s", HIL_SENSOR), ("g", HIL_GPS))}
     assert counts == {"s": 1500, "g": 15}
-    assert [n for n, _ in cable.got].count(mavlink.HEARTBEAT.id) == 4  # each second, and one with the first question
+    assert [n for n, _ in cable.got].count(dialect.HEARTBEAT.id) == 4  # each second, and one with the first question
     # PX4 would take the true state for its own estimate
-    assert mavlink.HIL_STATE_QUATERNION.id not in {n for n, _ in cable.got}
+    assert dialect.HIL_STATE_QUATERNION.id not in {n for n, _ in cable.got}
     assert link.armed and rig.stepper.inputs[rig.actuators["rotor/1"]] == 0.25
-    assert link.broken == "" and link.figures().late_steps == 0
+    assert link.mistrust() == "" and link.statistics().late_steps == 0
     assert cable.closed and gc.isenabled()
 
 
@@ -125,37 +129,37 @@ def test_the_board_is_asked_for_the_rate_of_controls(vehicle: Vehicle) -> None:
     cable = BoardCable()
     cable.per_write = 0.4  # 200 a second
     link, _ = flown(vehicle, cable, control_hz=400.0)
-    asked = [mavlink.COMMAND_LONG.unpack(p) for n, p in cable.got if n == mavlink.COMMAND_LONG.id]
+    asked = [dialect.COMMAND_LONG.unpack(p) for n, p in cable.got if n == dialect.COMMAND_LONG.id]
     assert [(values[0], values[1], *values[7:10]) for values in asked] == [(93.0, 2500.0, 511, 1, 1)] * 2
-    assert re.search(r"controls came at 200\.\d Hz instead of 400 Hz", link.broken)
+    assert re.search(r"controls came at 200\.\d Hz instead of 400 Hz", link.mistrust())
 
 
 def test_stamps_of_the_boards_own_clock_give_no_delay(vehicle: Vehicle) -> None:
     link, _ = flown(vehicle, BoardCable())
-    assert link.figures().delay_ms == pytest.approx(0.0, abs=1e-6)
+    assert link.statistics().delay_ms == pytest.approx(0.0, abs=1e-6)
     cable = BoardCable()
     cable.own_clock_us = 3_600_000_000
     link, _ = flown(vehicle, cable)
-    assert link.figures().delay_ms is None and "own clock" in link.figures().rows()["link delay"]
+    assert link.statistics().delay_ms is None and "own clock" in link.statistics().rows()["link delay"]
 
 
 # ---------------------------------------------------------------------- what is counted
 
 
-def test_frames_that_are_lost_on_the_way_make_the_run_void(vehicle: Vehicle) -> None:
+def test_frames_that_are_lost_on_the_way_make_the_run_an_error(vehicle: Vehicle) -> None:
     link, _ = flown(vehicle, BoardCable(spoil=lambda n, frame: b"" if n % 100 == 0 else frame), control_hz=480.0)
-    figures = link.figures()
+    figures = link.statistics()
     assert figures.lost_frames == 9  # of 600, 700, … 1400; what is missing is seen by the next, which 1500 has not
     assert figures.lost == pytest.approx(9 / 999, rel=0.01)
-    assert re.search(r"0\.90 % of the frames from the board were lost; at most 0\.5 %", link.broken)
+    assert re.search(r"0\.90 % of the frames from the board were lost; at most 0\.5 %", link.mistrust())
 
 
 def test_frames_of_kinds_that_only_boards_send_are_not_lost(vehicle: Vehicle) -> None:
     # A board's event, id 410, between two controls: numbered as any other frame
     event = bytes.fromhex("fd 01 00 00 05 01 01 9a 01 00 07")
-    crc = mavlink.checksum(bytes([160]), mavlink.checksum(event[1:]))
+    crc = codec.checksum(bytes([160]), codec.checksum(event[1:]))
     event += crc.to_bytes(2, "little")
-    parser = mavlink.Parser(count_lost=True)
+    parser = codec.Parser(count_lost=True)
     assert parser.feed(event) == []  # unknown to the other links
     link = HardwareLink(BoardCable(spoil=lambda n, frame: event + frame if n == 1 else frame), priority=False)
     rig = make_rig(vehicle, until_s=0.01)
@@ -166,15 +170,15 @@ def test_frames_of_kinds_that_only_boards_send_are_not_lost(vehicle: Vehicle) ->
 
 def test_garbage_is_counted_and_harms_nothing(vehicle: Vehicle) -> None:
     link, rig = flown(vehicle, BoardCable(spoil=lambda n, frame: b"\x00\xff\xfd" + frame))
-    figures = link.figures()
-    assert figures.garbage >= 3 * 1400 and figures.lost_frames == 0 and link.broken == ""
+    figures = link.statistics()
+    assert figures.garbage >= 3 * 1400 and figures.lost_frames == 0 and link.mistrust() == ""
     assert rig.stepper.inputs[rig.actuators["rotor/1"]] == 0.25
 
 
 def test_steps_behind_a_stall_are_late_and_catch_up(vehicle: Vehicle) -> None:
     cable = BoardCable()
     link, _ = flown(vehicle, cable, stalls={1000: 0.05})
-    figures = link.figures()
+    figures = link.statistics()
     # 50 ms are 25 steps of 2 ms: all follow at once; the last one of them is one step late, which may be
     assert figures.late_steps == 24
     assert figures.worst_ms == pytest.approx(50.0, abs=0.01)
@@ -182,17 +186,17 @@ def test_steps_behind_a_stall_are_late_and_catch_up(vehicle: Vehicle) -> None:
     assert sum(figures.histogram.values()) == figures.steps
     assert figures.sensor_hz == pytest.approx(500.0, rel=1e-3)  # simulation time is wall time again
     assert [n for n, _ in cable.got].count(HIL_SENSOR.id) == 1500  # and none was left out
-    assert re.search(r"2\.\d+ % of the steps were late", link.broken)
+    assert re.search(r"2\.\d+ % of the steps were late", link.mistrust())
 
 
 def test_steps_that_find_no_room_are_left_out_and_counted(vehicle: Vehicle) -> None:
     cable = BoardCable()
     cable.room = 40  # bytes for each step; a step has 77
     link, _ = flown(vehicle, cable)
-    figures = link.figures()
+    figures = link.statistics()
     assert figures.unsent == pytest.approx(0.5, abs=0.1)
-    assert "found no room on the cable" in link.broken
-    assert {n for n, _ in cable.got} <= {HIL_SENSOR.id, HIL_GPS.id, 0, mavlink.COMMAND_LONG.id}  # no half frames
+    assert "found no room on the cable" in link.mistrust()
+    assert {n for n, _ in cable.got} <= {HIL_SENSOR.id, HIL_GPS.id, 0, dialect.COMMAND_LONG.id}  # no half frames
 
 
 @pytest.mark.parametrize(
@@ -206,12 +210,14 @@ def test_steps_that_find_no_room_are_left_out_and_counted(vehicle: Vehicle) -> N
         (Figures(500, 5, 400, late=0.02), r"2\.00 % of the steps were late"),
     ],
 )
-def test_figures_that_do_not_hold_void_the_run(figures: Figures, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_that_do_not_hold_make_the_run_an_error(
+    figures: Figures, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     link = HardwareLink(BoardCable())
-    monkeypatch.setattr(link, "figures", lambda: figures)
-    assert re.search(says, link.broken)
-    monkeypatch.setattr(link, "figures", lambda: Figures(499.9, 5, 399.9, 0.001, 0.0, 0.004))
-    assert link.broken == ""
+    monkeypatch.setattr(link, "statistics", lambda: figures)
+    assert re.search(says, link.mistrust())
+    monkeypatch.setattr(link, "statistics", lambda: Figures(499.9, 5, 399.9, 0.001, 0.0, 0.004))
+    assert link.mistrust() == ""
 
 
 # ---------------------------------------------------------------------- what ends a run
@@ -228,24 +234,22 @@ def test_figures_that_do_not_hold_void_the_run(figures: Figures, says: str, monk
 def test_a_board_that_gives_no_controls_is_told_with_what_may_be_wrong(
     vehicle: Vehicle, said: bytes, advice: str
 ) -> None:
-    packer = mavlink.Packer()
-    packer.add(mavlink.HEARTBEAT, 0, 2, 12, 0, 0, 3)
+    packer = codec.Packer()
+    packer.add(dialect.HEARTBEAT, 0, 2, 12, 0, 0, 3)
     spoilt = bytes(packer.take()) if said == b"heartbeat" else said
-    link = HardwareLink(
-        BoardCable(spoil=lambda n, frame: spoilt), connect_s=0.5, priority=False, clock=StillClock()
-    )  # fmt: skip
+    link = HardwareLink(BoardCable(spoil=lambda n, frame: spoilt), connect_s=0.5, priority=False, clock=StillClock())
     with pytest.raises(LinkError, match=rf"flight controller gave no HIL_ACTUATOR_CONTROLS for 0\.5 s.*{advice}"):
         run(link, make_rig(vehicle, until_s=5.0))
-    assert link.broken == "the board gave no controls"
+    assert link.mistrust() == "the board gave no controls"
 
 
 def test_a_board_that_falls_silent_ends_the_run(vehicle: Vehicle) -> None:
     link = HardwareLink(
         BoardCable(spoil=lambda n, frame: frame if n < 100 else b""), patience_s=0.4, priority=False, clock=StillClock()
-    )  # fmt: skip
-    rig = make_rig(vehicle, until_s=5.0)
+    )
     with pytest.raises(LinkError, match=r"gave no HIL_ACTUATOR_CONTROLS for 0\.4 s \(wall\) at 0\.(598|600) s"):
-        run(link, rig)
+        run(link, make_rig(vehicle, until_s=5.0))
+    assert link.taking_part  # whoever flies it keeps the flight
 
 
 def test_a_cut_cable_ends_the_run(vehicle: Vehicle) -> None:
@@ -277,7 +281,7 @@ def test_a_serial_port_that_nobody_reads_never_blocks() -> None:
 
 def test_the_same_exchange_goes_over_udp(vehicle: Vehicle) -> None:
     rig = make_rig(vehicle, until_s=0.5)
-    packer, parser = mavlink.Packer(), mavlink.Parser()
+    packer, parser = codec.Packer(), codec.Parser()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as board:
         board.bind(("127.0.0.1", 0))
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -303,8 +307,8 @@ def test_the_same_exchange_goes_over_udp(vehicle: Vehicle) -> None:
 
 def test_a_ground_station_shares_the_cable(vehicle: Vehicle) -> None:
     cable = BoardCable()
-    packer = mavlink.Packer(255, 190)
-    packer.add(mavlink.COMMAND_LONG, 1.0, *[0.0] * 6, 400, 1, 1, 0)  # arm
+    packer = codec.Packer(255, 190)
+    packer.add(dialect.COMMAND_LONG, 1.0, *[0.0] * 6, 400, 1, 1, 0)  # arm
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as station:
         station.bind(("127.0.0.1", 0))
         station.settimeout(5.0)
@@ -312,9 +316,9 @@ def test_a_ground_station_shares_the_cable(vehicle: Vehicle) -> None:
             station.sendto(packer.take(), ("127.0.0.1", bridge.port))
             link = HardwareLink(cable, control_hz=500.0, priority=False, bridge=bridge, clock=StillClock())
             run(link, make_rig(vehicle, until_s=0.1))
-            heard = mavlink.Parser().feed(station.recv(65536))
+            heard = codec.Parser().feed(station.recv(65536))
     assert {number for number, *_ in heard} == {HIL_ACTUATOR_CONTROLS.id}
-    orders = [mavlink.COMMAND_LONG.unpack(payload) for number, payload in cable.got if number == 76]
+    orders = [dialect.COMMAND_LONG.unpack(payload) for number, payload in cable.got if number == 76]
     assert 400 in {values[7] for values in orders}
 
 
@@ -333,4 +337,13 @@ def test_a_screen_line_tells_what_is_counted(vehicle: Vehicle) -> None:
     link, _ = flown(vehicle, BoardCable(), until_s=0.1)
     assert math.isclose(float(link.live(0.1).split()[0]), 0.1)
     assert "sent 50" in link.live(0.1) and "lost 0" in link.live(0.1) and "armed" in link.live(0.1)
-    assert link.broken == "the run was too short to measure the link"
+    assert link.mistrust() == "the run was too short to measure the link"
+
+
+def test_a_board_takes_part_once_it_has_answered(vehicle: Vehicle) -> None:
+    silent = HardwareLink(BoardCable(spoil=lambda n, frame: b""), connect_s=0.4, priority=False, clock=StillClock())
+    with pytest.raises(LinkError):
+        run(silent, make_rig(vehicle, until_s=2.0))
+    assert not silent.taking_part
+    link, _ = flown(vehicle, BoardCable(), until_s=0.5)
+    assert link.taking_part

@@ -11,8 +11,8 @@ from pymavlink.dialects.v20 import common
 from ironbird.compiler.compiled import compile_model
 from ironbird.errors import LinkError
 from ironbird.faults.catalog import parse_fault
-from ironbird.flight.flight import inject
-from ironbird.links.mavlink import Packer
+from ironbird.flight.prepare import inject
+from ironbird.links.mavlink.codec import Packer
 from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.messages import Messages
 from ironbird.links.rig import Rig, attach, make_rig

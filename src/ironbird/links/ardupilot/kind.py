@@ -1,0 +1,47 @@
+"""ArduPilot as a kind of control system: a program of its own, in lockstep."""
+
+from __future__ import annotations
+
+from ironbird.links.ardupilot.link import ArduPilot
+from ironbird.links.ardupilot.process import PORT_STEP, TCP_PORT, ArduPilotProcess
+from ironbird.links.autopilot_kind import AutopilotKind, announce, chosen, watches
+from ironbird.links.ground.pilot import Pilot
+from ironbird.links.mission_plan import class_of, plan_of
+from ironbird.links.process import GROUND_STATION_PORT, free_tcp_port
+from ironbird.links.system import Seat, Task
+
+# Parameters of an ArduPilot that we only listen to: MAVLink on its TCP port; what our own link is sent unasked, in Hz
+WATCHED = "SERIAL5_PROTOCOL 2\nMAV1_EXT_STAT 2\nMAV1_POSITION 5\nMAV1_EXTRA3 2\n"
+
+
+class ArduPilotKind(AutopilotKind):
+    """Faults of sensors that ArduPilot makes itself are ordered from it (`faults.py`)."""
+
+    name = "ardupilot"
+    title = "ArduPilot"
+    summary = "Fly a mission with ArduPilot in lockstep."
+    log_ending = ".bin"
+
+    def seat(self, task: Task) -> Seat:
+        """An ArduPilot and our ground station on its first link; others have its third link and its TCP port."""
+        options, watch = chosen(task), watches(task)
+        shift = PORT_STEP * (options.instance or 0)
+        ground = GROUND_STATION_PORT + shift
+        extra = ["--serial2", f"udpclient:127.0.0.1:{ground}"] if options.ground_station or watch else []
+        if watch:
+            tcp = free_tcp_port(TCP_PORT + shift, PORT_STEP)
+            extra += ["--serial5", f"tcp:{tcp}"]
+            announce(
+                task,
+                f"ArduPilot sends to UDP {ground} (QGroundControl, MAVProxy, pymavlink: udpin:127.0.0.1:{ground}) and "
+                f"listens on TCP {tcp} (tcp:127.0.0.1:{tcp})",
+            )
+        params = WATCHED if watch else ""
+        process = ArduPilotProcess(options.folder, keep=task.folder, params=params, extra=extra)
+        plan = [] if watch else plan_of(task)
+        kind = class_of(task.vehicle)
+        pilot = Pilot("ardupilot", kind=kind, port=process.ground_port, plan=plan, passive=watch)
+        return Seat(ArduPilot(process, injections=task.injections), pilot)
+
+
+ARDUPILOT = ArduPilotKind()

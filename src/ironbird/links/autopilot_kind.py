@@ -1,0 +1,78 @@
+"""What PX4 and ArduPilot share as kinds of control systems: a program on this computer, in lockstep, over MAVLink."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ironbird.errors import LinkError
+from ironbird.links.autopilot_log import AutopilotLog, read_autopilot_log
+from ironbird.links.geodesy import Place
+from ironbird.links.mission_plan import class_of
+from ironbird.links.system import Kind, Options, Task
+from ironbird.vehicles.load import Vehicle
+
+
+class AutopilotOptions(Options):
+    """Where the autopilot is and who commands it."""
+
+    folder: Annotated[
+        str | None, Field(description="Folder of the autopilot; by default from its variable, then the PATH.")
+    ] = None
+    pilot: Annotated[
+        Literal["ours", "none"],
+        Field(description="Our ground station flies the mission; or none of ours, so that another one may."),
+    ] = "ours"
+    instance: Annotated[
+        int | None, Field(description="Number that its ports follow; by default a free one.", ge=0, le=9)
+    ] = None
+    ground_station: Annotated[
+        bool, Field(description="Feed a ground station on UDP 14550 too (PX4 does so in any case).")
+    ] = False
+
+
+class AutopilotKind(Kind):
+    """An autopilot whose program we start; it flies all vehicles that a ground station has a word for."""
+
+    options: type[Options] = AutopilotOptions
+    log_ending: str  # of the names of its logs
+
+    def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
+        """Unchanged; `LinkError` if autopilots have no word for it."""
+        class_of(vehicle)
+        return vehicle
+
+    def read_log(self, paths: Sequence[Path], home: Place) -> AutopilotLog | None:
+        """The largest of its logs; `LinkError` if there is none that can be read."""
+        logs = [path for path in paths if path.suffix.lower() == self.log_ending]
+        if not logs:
+            left = ", ".join(path.name for path in paths) or "nothing"
+            raise LinkError(f"{self.title} left no log ({self.log_ending}); it left {left}")
+        largest = max(logs, key=lambda path: path.stat().st_size if path.is_file() else -1)
+        log = read_autopilot_log(largest, home)
+        if len(logs) > 1:
+            log.notes.append(f"it wrote {len(logs)} logs; this is the largest of them")
+        return log
+
+
+def chosen(task: Task) -> AutopilotOptions:
+    """The options of a task for an autopilot."""
+    assert isinstance(task.options, AutopilotOptions)
+    return task.options
+
+
+def watches(task: Task) -> bool:
+    """Whether our ground station only watches: another one commands, or there is nothing to fly."""
+    return chosen(task).pilot == "none" or not (task.items or task.script)
+
+
+def announce(task: Task, ports: str) -> None:
+    """Tell the ports to whoever is to command, and what ends the run."""
+    if task.announce is not None and watches(task):
+        task.announce(
+            f"{ports}; the run ends when the vehicle is down and disarmed after its flight, at {task.until_s:g} s of "
+            "simulation time, or with Ctrl-C"
+        )

@@ -1,0 +1,242 @@
+"""Handshakes of a ground station: commands, parameters and missions until they are accepted, each with its deadlines.
+
+A step has a deadline in wall time and one in simulation time; a `LinkError` names the step, the last heartbeat and the
+last text. Steps are generators: the pilot goes on with them at each poll, and none ever blocks. [MAVLinkMission]
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ironbird.errors import LinkError
+from ironbird.links.ground.station import Station
+from ironbird.links.ground.texts import MISSION_RESULTS, RESULTS, Autopilot, ardupilot_modes
+from ironbird.links.mavlink import dialect, numbers
+from ironbird.links.plan_file import PlanItem, VehicleClass
+
+Script = Generator[None, None, None]
+ASK_S, ASK_WALL_S = 1.0, 0.1  # a question is asked again after both
+LOST_S, LOST_WALL_S = 15.0, 15.0  # without a heartbeat of the autopilot; its link is to notice before
+REFUSED = (
+    numbers.MAV_MISSION_UNSUPPORTED_FRAME,
+    numbers.MAV_MISSION_UNSUPPORTED,
+    numbers.MAV_MISSION_NO_SPACE,
+    numbers.MAV_MISSION_DENIED,
+)
+
+
+@dataclass
+class Step:
+    """What the pilot waits for."""
+
+    name: str
+    wall_s: float
+    sim_s: float
+    wall_0: float
+    sim_0: float
+    note: str = ""  # the last refusal
+
+
+class Handshakes(Station):
+    """A station that asks until it is answered. `patience` is a factor on wall deadlines, for slow machines."""
+
+    def __init__(
+        self,
+        autopilot: Autopilot,
+        *,
+        kind: VehicleClass,
+        port: int,
+        peer_port: int | None,
+        host: str,
+        passive: bool,
+        plan: Sequence[PlanItem],
+        patience: float,
+    ) -> None:
+        self.plan = list(plan)
+        self.patience = patience
+        self.finished = False
+        self._step: Step | None = None
+        super().__init__(autopilot, kind=kind, port=port, peer_port=peer_port, host=host, passive=passive)
+
+    def _wait(self, name: str, done: Callable[[], bool], *, wall_s: float, sim_s: float) -> Script:
+        self._begin(name, wall_s, sim_s)
+        while not done():
+            yield
+
+    def _begin(self, name: str, wall_s: float, sim_s: float) -> Step:
+        self._step = Step(name, wall_s * self.patience, sim_s, time.monotonic(), self._now_s)
+        return self._step
+
+    def _repeat(self, send: Callable[[], None], heard: Callable[[], bool]) -> Script:
+        """Say something until there is an answer; ends with the answer, or with the step's deadline."""
+        while True:
+            send()
+            asked_s, asked_wall = self._now_s, time.monotonic()
+            while self._now_s - asked_s < ASK_S or time.monotonic() - asked_wall < ASK_WALL_S:
+                yield
+                if heard():
+                    return
+
+    def _ask(self, name: str, command: int, *params: float, wall_s: float = 60, sim_s: float = 30) -> Script:
+        """A command until it is accepted."""
+        step = self._begin(name, wall_s, sim_s)
+        while True:
+            self._acks.pop(command, None)
+            yield from self._repeat(lambda: self._command(command, *params), lambda: command in self._acks)
+            result = self._acks[command]
+            if result in (numbers.MAV_RESULT_ACCEPTED, numbers.MAV_RESULT_IN_PROGRESS):
+                return
+            step.note = f"answer: {RESULTS.get(result, str(result))}"
+            if result == numbers.MAV_RESULT_UNSUPPORTED:
+                raise self._failed(step, "was refused")
+            asked_s, asked_wall = self._now_s, time.monotonic()
+            while self._now_s - asked_s < ASK_S or time.monotonic() - asked_wall < ASK_WALL_S:
+                yield
+
+    def _set_param(self, name: str, value: float) -> Script:
+        step = self._begin(f"parameter {name}", 30, 10)
+        step.note = "no answer: is the name right for this version?"
+        self._values.pop(name, None)
+        target: dict[str, Any] = {"target_system": self._system, "target_component": self._component}
+        target["param_id"] = name.encode()
+        yield from self._repeat(
+            lambda: self._say(dialect.PARAM_REQUEST_READ, param_index=-1, **target), lambda: name in self._values
+        )
+        kind = self._values.pop(name)[1]
+        coded = _param_bits(value, kind) if self.autopilot == "px4" else float(value)
+        while True:
+            yield from self._repeat(
+                lambda: self._say(dialect.PARAM_SET, param_value=coded, param_type=kind, **target),
+                lambda: name in self._values,
+            )
+            stored, kind_now = self._values.pop(name)
+            if self.autopilot == "px4":
+                stored = _param_value(stored, kind_now)
+            if math.isclose(stored, value, rel_tol=1e-6, abs_tol=1e-9):
+                return
+            step.note = f"it is {stored:g}, not {value:g}"
+
+    def _upload(self) -> Script:
+        items = self._items()
+        step = self._begin(f"upload of {len(items)} mission items", 120, 60)
+        while True:
+            self._requests.clear()
+            self._mission_ack = None
+            yield from self._repeat(
+                lambda: self._say(
+                    dialect.MISSION_COUNT,
+                    count=len(items),
+                    target_system=self._system,
+                    target_component=self._component,
+                ),
+                lambda: bool(self._requests) or self._mission_ack is not None,
+            )
+            while self._mission_ack is None:
+                seq = self._requests[-1] if self._requests else -1
+                self._requests.clear()
+                if 0 <= seq < len(items):
+                    last = seq
+
+                    def send(number: int = last) -> None:
+                        self._send_item(number, items[number])
+
+                    yield from self._repeat(send, lambda: bool(self._requests) or self._mission_ack is not None)
+                else:
+                    yield
+            if self._mission_ack == numbers.MAV_MISSION_ACCEPTED:
+                self._note("mission", f"{len(items)} items accepted")
+                return
+            step.note = f"answer: {MISSION_RESULTS.get(self._mission_ack, str(self._mission_ack))}"
+            if self._mission_ack in REFUSED:
+                raise self._failed(step, "was refused")
+
+    def _items(self) -> list[PlanItem]:
+        if self.autopilot == "px4":
+            return self.plan
+        latitude, longitude, height = self.home or (0.0, 0.0, 0.0)  # ArduPilot keeps home in place 0
+        home = PlanItem(numbers.NAV_WAYPOINT, numbers.FRAME_GLOBAL, (0.0, 0.0, 0.0, 0.0), latitude, longitude, height)
+        return [home, *self.plan]
+
+    def _send_item(self, number: int, item: PlanItem) -> None:
+        params: tuple[float, ...] = item.params
+        if self.autopilot == "ardupilot":
+            params = tuple(0.0 if math.isnan(value) else value for value in params)
+        first, second, third, fourth = params
+        self._say(
+            dialect.MISSION_ITEM_INT,
+            target_system=self._system,
+            target_component=self._component,
+            seq=number,
+            frame=item.frame,
+            command=item.command,
+            current=int(number == 0),
+            autocontinue=1,
+            param1=first,
+            param2=second,
+            param3=third,
+            param4=fourth,
+            x=round(item.latitude_deg * 1e7),
+            y=round(item.longitude_deg * 1e7),
+            z=item.altitude_m,
+        )
+
+    def _set_mode(self, name: str) -> Script:
+        name = name.upper()
+        if self.autopilot == "px4":
+            if name in numbers.PX4_AUTO_MODES:
+                main, sub = numbers.PX4_AUTO_MAIN, numbers.PX4_AUTO_MODES[name]
+            elif name in numbers.PX4_MAIN_MODES:
+                main, sub = numbers.PX4_MAIN_MODES[name], 0
+            else:
+                known = [*numbers.PX4_MAIN_MODES, *numbers.PX4_AUTO_MODES]
+                raise LinkError(f"PX4 has no mode '{name}'; it has {', '.join(known)}")
+        else:
+            modes = {mode: number for number, mode in ardupilot_modes(self.kind).items()}
+            if name not in modes:
+                raise LinkError(f"ArduPilot's {self.kind} has no mode '{name}'; it has {', '.join(modes)}")
+            main, sub = modes[name], 0
+        yield from self._ask(f"mode {name}", numbers.DO_SET_MODE, 1, main, sub)
+        yield from self._wait(f"mode {name} in the heartbeat", lambda: self.mode == name, wall_s=30, sim_s=20)
+
+    def _check_deadlines(self) -> None:
+        wall = time.monotonic()
+        step = self._step
+        if step is not None:
+            wall_s, sim_s = wall - step.wall_0, self._now_s - step.sim_0
+            if wall_s > step.wall_s or sim_s > step.sim_s:
+                raise self._failed(
+                    step, f"not done after {wall_s:.1f} s of wall time, {sim_s:.1f} s of simulation time"
+                )
+        if self._system and not self.finished:
+            wall_s, sim_s = wall - self._heard_wall, self._now_s - self._heard_s
+            if wall_s > LOST_WALL_S * self.patience and sim_s > LOST_S:
+                name = step.name if step is not None else "flight"
+                raise self._failed(
+                    Step(name, 0, 0, 0, 0), f"lost: no heartbeat for {wall_s:.1f} s (wall), {sim_s:.1f} s (simulation)"
+                )
+
+    def _failed(self, step: Step, why: str) -> LinkError:
+        return LinkError(
+            f"{self.autopilot} at {self._now_s:.2f} s, step '{step.name}': {why}"
+            + (f"; {step.note}" if step.note else "")
+            + f"; last heartbeat: {self.last_heartbeat or 'none'}; last text: {self.last_text or 'none'}"
+        )
+
+
+def _param_bits(value: float, kind: int) -> float:
+    """PX4 sends whole numbers as the bits of a float [PX4]."""
+    form = numbers.PARAM_FORMS.get(kind, "<f")
+    number = value if form == "<f" else round(value)
+    try:
+        return float(struct.unpack("<f", struct.pack(form, number))[0])
+    except struct.error:
+        raise LinkError(f"the value {value:g} does not fit a parameter of MAVLink type {kind}") from None
+
+
+def _param_value(coded: float, kind: int) -> float:
+    return float(struct.unpack(numbers.PARAM_FORMS.get(kind, "<f"), struct.pack("<f", coded))[0])

@@ -1,0 +1,262 @@
+"""Pilot: a ground station that takes an autopilot through a mission over MAVLink, in simulation time.
+
+It is polled from the run loop and never blocks; what it does is written as a script of steps. Modes and readiness:
+[PX4], [ArduPilotDev].
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from ironbird.links.ground.handshakes import Handshakes, Script
+from ironbird.links.ground.texts import IN_AIR, LANDING, MODES, ON_GROUND, UNDEFINED, Autopilot
+from ironbird.links.mavlink import dialect, numbers
+from ironbird.links.plan_file import TOUCHES, PlanItem, VehicleClass
+
+SEEN_S = 3.0  # that other ground stations hear of the end too
+OFF_THE_GROUND_M = 1.0  # above home, if the autopilot does not say that it flies
+STANDS_S, STILL_MPS = 5.0, 0.15  # landing for so long without sinking: it stands and does not know it
+FIX_3D = 3
+EKF_NEEDED = (
+    numbers.ESTIMATOR_ATTITUDE
+    | numbers.ESTIMATOR_VELOCITY_HORIZ
+    | numbers.ESTIMATOR_VELOCITY_VERT
+    | numbers.ESTIMATOR_POS_HORIZ_ABS
+    | numbers.ESTIMATOR_POS_VERT_ABS
+)
+RATES_HZ = {  # asked for after the first heartbeat, in simulation time
+    dialect.SYS_STATUS: 2.0,
+    dialect.GPS_RAW_INT: 2.0,
+    dialect.GLOBAL_POSITION_INT: 5.0,
+    dialect.HOME_POSITION: 1.0,
+    dialect.EXTENDED_SYS_STATE: 5.0,
+    dialect.MISSION_CURRENT: 2.0,
+}
+ESTIMATOR = {"px4": dialect.ESTIMATOR_STATUS, "ardupilot": dialect.EKF_STATUS_REPORT}
+ESTIMATOR_HZ = 5.0
+ENDS = (numbers.NAV_LAND, numbers.NAV_RETURN_TO_LAUNCH, numbers.NAV_VTOL_LAND)
+
+
+class Clock(Protocol):
+    """What the pilot needs of a rig."""
+
+    @property
+    def time_s(self) -> float:
+        """Simulation time."""
+
+
+class Pilot(Handshakes):
+    """A ground station for one flight. `poll` it about every 20 ms of simulation time; `close` it in any case.
+
+    It waits for the autopilot, sets `params`, uploads `plan`, arms and starts it; without a plan it takes off to
+    `takeoff_m` and stays. `order` (`land`, `return`, `hold`, `takeoff`, or a mode's name) may come at any time.
+    PX4 is heard on 14540 + instance and spoken to on 14580 + instance (`peer_port`); ArduPilot on the port that its
+    --serial0 sends to.
+    A `passive` one sends nothing: it watches what another ground station does, and is finished when the vehicle has
+    been in the air (or driven) and is down and disarmed again.
+    Not done: geofences, rally points, offboard control.
+    """
+
+    def __init__(
+        self,
+        autopilot: Autopilot,
+        *,
+        kind: VehicleClass = "copter",
+        port: int,
+        peer_port: int | None = None,
+        host: str = "127.0.0.1",
+        plan: Sequence[PlanItem] = (),
+        takeoff_m: float = 10.0,
+        params: Mapping[str, float] | None = None,
+        arm_after_s: float = 0.0,
+        patience: float = 1.0,
+        passive: bool = False,
+    ) -> None:
+        self.takeoff_m = takeoff_m
+        self.params = dict(params or {})
+        self.arm_after_s = arm_after_s
+        self.ready = False
+        self._sank_s = 0.0  # when it last sank or did not try to land
+        self._orders: list[str] = []
+        super().__init__(
+            autopilot,
+            kind=kind,
+            port=port,
+            peer_port=peer_port,
+            host=host,
+            passive=passive,
+            plan=plan,
+            patience=patience,
+        )
+        self._script = self._watch() if passive else self._fly()
+
+    def __enter__(self) -> Pilot:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def order(self, what: str) -> None:
+        """Have `land`, `return`, `hold`, `takeoff`, `disarm` or a mode flown as soon as the script allows it."""
+        self._orders.append(what)
+
+    def poll(self, rig: Clock) -> None:
+        """Read what came, say what is due, go on with the script."""
+        self._now_s = rig.time_s
+        self._receive()
+        self._beat()
+        self._check_deadlines()
+        with contextlib.suppress(StopIteration):
+            next(self._script)
+
+    # ------------------------------------------------------------------------------------------ the flight
+
+    def _fly(self) -> Script:
+        yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)
+        self._ask_for(RATES_HZ | {ESTIMATOR[self.autopilot]: ESTIMATOR_HZ})
+        for name, value in self.params.items():
+            yield from self._set_param(name, value)
+        yield from self._wait("readiness", self._is_ready, wall_s=240, sim_s=150)
+        self.ready = True
+        self._note("ready", f"ready after {self._now_s:.1f} s")
+        if self.plan:
+            yield from self._upload()
+        yield from self._wait("the time to arm", lambda: self._now_s >= self.arm_after_s, wall_s=3600, sim_s=1e9)
+        if self.plan:
+            yield from self._start_mission()
+        elif self.kind in TOUCHES:
+            yield from self._arm()
+        else:
+            yield from self._take_off()
+        self.flying = True
+        yield from self._until_down()
+        self.finished = True
+        self._note("finished", "landed and disarmed" if self.kind not in TOUCHES else "disarmed")
+
+    def _watch(self) -> Script:
+        yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)
+        self._step = None
+        while not self.flying:
+            off = self.kind in TOUCHES or self.landed == IN_AIR or self.height_m > OFF_THE_GROUND_M
+            self.flying = self.armed and off
+            yield
+        yield from self._until_down()
+        down_s = self._now_s
+        while self._now_s - down_s < SEEN_S:
+            yield
+        self.finished = True
+        self._note("finished", "landed and disarmed" if self.kind not in TOUCHES else "disarmed")
+
+    def _ask_for(self, rates_hz: Mapping[dialect.Message, float]) -> None:
+        for message, rate in rates_hz.items():
+            self._command(numbers.SET_MESSAGE_INTERVAL, message.id, 1e6 / rate)
+
+    def _is_ready(self) -> bool:
+        healthy = bool(self._health & numbers.MAV_SYS_STATUS_PREARM_CHECK)
+        if self.autopilot == "px4":
+            return healthy and (self.home is not None or self.kind == "sub")
+        if self.kind == "sub" and not self.plan:  # depth and heading are enough without a place to go to
+            return healthy
+        sure = self.ekf_flags & EKF_NEEDED == EKF_NEEDED and not self.ekf_flags & numbers.ESTIMATOR_CONST_POS_MODE
+        return healthy and sure and self.gps_fix >= FIX_3D and self.home is not None
+
+    def _start_mission(self) -> Script:
+        if self.autopilot == "px4":
+            yield from self._set_mode("MISSION")
+            yield from self._arm()
+        elif self.kind in ("plane", "vtol"):
+            yield from self._set_mode("AUTO")
+            yield from self._arm()
+        else:  # a copter refuses to arm in AUTO, and starts the mission on this command only
+            yield from self._set_mode("ALT_HOLD" if self.kind == "sub" else "GUIDED")
+            yield from self._arm()
+            yield from self._ask("start of the mission", numbers.MISSION_START)  # from item to item is refused
+
+    def _take_off(self) -> Script:
+        home_m = self.home[2] if self.home is not None else 0.0
+        if self.autopilot == "px4":  # its height is above the sea, and it waits for the motors
+            yield from self._ask(
+                "take-off", numbers.NAV_TAKEOFF, 0, 0, 0, math.nan, math.nan, math.nan, home_m + self.takeoff_m
+            )
+            yield from self._arm()
+        elif self.kind == "plane":
+            yield from self._set_mode("TAKEOFF")
+            yield from self._arm()
+        else:
+            yield from self._set_mode("GUIDED")
+            yield from self._arm()
+            yield from self._ask("take-off", numbers.NAV_TAKEOFF, 0, 0, 0, 0, 0, 0, self.takeoff_m)
+
+    def _until_down(self) -> Script:
+        self._step = None
+        ends_itself = bool(self.plan) and self.plan[-1].command in ENDS
+        told_to_end = not self.plan
+        while True:
+            while self._orders:
+                yield from self._obey(self._orders.pop(0))
+                self._step = None
+            if self.mission_done and not ends_itself and not told_to_end and self.armed:
+                told_to_end = True
+                self._orders.append("disarm" if self.kind in TOUCHES else "land")
+            if not self.armed and self.landed in ("", UNDEFINED, ON_GROUND):
+                return
+            if self._stands_unaware():
+                self._note(
+                    "pilot", f"landing, but has not sunk for {STANDS_S:g} s: sticks to the middle, throttle down"
+                )
+                self._orders += ["settle", "land"]
+            yield
+
+    def _stands_unaware(self) -> bool:
+        """Whether ArduPilot stands on the ground and cannot tell.
+
+        Its land detector wants a lean of less than 15 degrees to be asked for. After a touch-down in a gust the
+        position loop asks for more, and more with time, as nothing moves [ArduPilotCode] land_detector.cpp.
+        """
+        ours = self.autopilot == "ardupilot" and self.kind == "copter" and not self._passive
+        if not ours or self.landed != LANDING or abs(self.sink_mps) > STILL_MPS:
+            self._sank_s = self._now_s
+        unaware = self._now_s - self._sank_s > STANDS_S
+        if unaware:
+            self._sank_s = self._now_s
+        return unaware
+
+    def _settle(self) -> Script:
+        """Sticks decide the lean in ALT_HOLD, and no remote control means level and down: the detector works again."""
+        yield from self._set_mode("ALT_HOLD")
+        begin_s = self._now_s
+        while self.landed != ON_GROUND and self._now_s - begin_s < STANDS_S:
+            yield
+
+    def _obey(self, what: str) -> Script:
+        if what == "takeoff":
+            yield from self._take_off()
+        elif what == "disarm":
+            yield from self._ask("disarming", numbers.COMPONENT_ARM_DISARM, 0)
+            yield from self._wait("disarmed", lambda: not self.armed, wall_s=30, sim_s=20)
+        elif what == "settle":
+            yield from self._settle()
+        elif what == "land" and self.autopilot == "ardupilot" and self.kind == "plane":
+            yield from self._set_mode("RTL")
+        elif what == "land" and self.autopilot == "ardupilot" and self.kind == "vtol":
+            yield from self._set_mode("QLAND")
+        else:
+            yield from self._set_mode(MODES[self.autopilot].get(what, what))
+
+    def _arm(self) -> Script:
+        yield from self._ask("arming", numbers.COMPONENT_ARM_DISARM, 1, wall_s=120, sim_s=60)
+        yield from self._wait("armed", lambda: self.armed, wall_s=30, sim_s=20)
+        if self.autopilot == "ardupilot" and self._vehicle_type == numbers.MAV_TYPE_HELICOPTER:
+            self._rotor_at_speed = False
+            yield from self._ask(
+                "rotor switched on", numbers.DO_AUX_FUNCTION, numbers.MOTOR_INTERLOCK, numbers.SWITCH_HIGH
+            )
+            yield from self._wait("rotor at speed", lambda: self._rotor_at_speed, wall_s=120, sim_s=90)
+
+    def _take_reached(self, said: Any) -> None:
+        super()._take_reached(said)
+        if said.seq >= len(self._items()) - 1:
+            self.mission_done = True

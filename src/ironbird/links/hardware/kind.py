@@ -1,0 +1,141 @@
+"""A flight controller on a cable as a kind of control system: in real time, with the figures of the link."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Annotated
+
+from pydantic import Field
+
+from ironbird.errors import LinkError
+from ironbird.links.ground.pilot import Pilot
+from ironbird.links.hardware.bridge import Bridge
+from ironbird.links.hardware.cable import Cable, DatagramCable, Load, SerialCable, ports
+from ironbird.links.hardware.link import CONTROL_HZ, SENSOR_HZ, HardwareLink, with_sensor_rate
+from ironbird.links.mission_plan import class_of, plan_of
+from ironbird.links.process import GROUND_STATION_PORT, free_udp_port
+from ironbird.links.realtime import WallClock
+from ironbird.links.rig import Rig
+from ironbird.links.system import Happening, Kind, Options, Seat, Task
+from ironbird.vehicles.load import Vehicle
+
+SHOW_S = 1.0  # between two lines of figures
+
+
+class HardwareOptions(Options):
+    """Which cable, what goes over it, and how much is asked of this computer."""
+
+    port: Annotated[str | None, Field(description="Serial port of the board, for example /dev/ttyACM0.")] = None
+    baud: Annotated[int, Field(description="Of the serial port; USB ignores it.", ge=1200, le=12_000_000)] = 921_600
+    udp: Annotated[int | None, Field(description="Or a UDP port to which the board sends.", ge=1, le=65535)] = None
+    host: Annotated[str, Field(description="Address of this computer that the board sends to, with a UDP port.")] = (
+        "127.0.0.1"
+    )
+    sensor_hz: Annotated[
+        float, Field(description="Inertial samples a second: 1000, 500, 250, 200 or 100.", ge=10, le=1000)
+    ] = SENSOR_HZ
+    control_hz: Annotated[float, Field(description="Controls a second that the board is asked for.", ge=1, le=1000)] = (
+        CONTROL_HZ
+    )
+    connect_s: Annotated[float, Field(description="Seconds to wait for the first controls.", gt=0)] = 30.0
+    priority: Annotated[bool, Field(description="Ask the system for real-time priority.")] = True
+    ground_station: Annotated[bool, Field(description="Feed a ground station on UDP 14550 (QGroundControl).")] = True
+
+
+def cable_of(options: HardwareOptions) -> Cable:
+    """The cable, not opened yet."""
+    if (options.port is None) == (options.udp is None):
+        there = ", ".join(ports()) or "no serial port that looks like a board"
+        raise LinkError(f"give --port DEVICE or --udp PORT, one of the two; this computer has {there}")
+    if options.port is not None:
+        return SerialCable(options.port, options.baud)
+    assert options.udp is not None
+    return DatagramCable(options.udp, options.host)
+
+
+class HardwareKind(Kind):
+    """A board that flies the mission it is given, or is told nothing and flies what it has, or by its own pilot.
+
+    `cable` and `clock` make the two ends of the real world.
+    """
+
+    name = "hardware"
+    title = "flight controller"
+    summary = "Hardware in the loop: a flight controller on a cable flies a vehicle in real time."
+    options = HardwareOptions
+    longest_s = 60.0
+
+    def __init__(
+        self,
+        cable: Callable[[HardwareOptions], Cable] = cable_of,
+        clock: Callable[[], WallClock] = WallClock,
+    ) -> None:
+        self._cable, self._clock = cable, clock
+
+    def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
+        """With inertial units that sample as often as they are sent."""
+        assert isinstance(options, HardwareOptions)
+        class_of(vehicle, "flight controller")
+        return with_sensor_rate(vehicle, options.sensor_hz)
+
+    def loads(self, vehicle: Vehicle, options: HardwareOptions, *, told: bool = False) -> list[Load]:
+        """What will go over the cable, each way; `told` is whether it gets a mission from our ground station."""
+        return self._link(options).loads(vehicle, shared=options.ground_station or told)
+
+    def seat(self, task: Task) -> Seat:
+        """The board's link, and on its cable our ground station if there is something to fly."""
+        options = task.options
+        assert isinstance(options, HardwareOptions)
+        link, plan = self._link(options), plan_of(task)
+        stations = [GROUND_STATION_PORT] if options.ground_station else []
+        pilot: Pilot | None = None
+        if plan:
+            stations.append(free_udp_port())
+            pilot = Pilot("px4", kind=class_of(task.vehicle), port=stations[-1], plan=plan)
+        link.bridge = Bridge(stations) if stations else None
+        return Seat(link, pilot if task.show is None else _Display(link, pilot, task.show))
+
+    def _link(self, options: HardwareOptions) -> HardwareLink:
+        return HardwareLink(
+            self._cable(options),
+            sensor_hz=options.sensor_hz,
+            control_hz=options.control_hz,
+            connect_s=options.connect_s,
+            priority=options.priority,
+            clock=self._clock(),
+        )
+
+
+@dataclasses.dataclass
+class _Display:
+    """A pilot, or none, and a line of figures about once a second."""
+
+    link: HardwareLink
+    pilot: Pilot | None
+    show: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        self.happenings: list[Happening] = self.pilot.happenings if self.pilot is not None else []
+        self._next_s = 0.0
+
+    @property
+    def finished(self) -> bool:
+        """Whether the pilot has flown its mission."""
+        return self.pilot is not None and self.pilot.finished
+
+    def poll(self, rig: Rig) -> None:
+        """Have the pilot go on; show a line when it is time."""
+        if self.pilot is not None:
+            self.pilot.poll(rig)
+        if rig.time_s >= self._next_s:
+            self._next_s = rig.time_s + SHOW_S
+            self.show(self.link.live(rig.time_s))
+
+    def close(self) -> None:
+        """Let go of the pilot's port."""
+        if self.pilot is not None:
+            self.pilot.close()
+
+
+HARDWARE = HardwareKind()

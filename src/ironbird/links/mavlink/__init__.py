@@ -1,0 +1,1 @@
+"""MAVLink 2: layouts of messages, the numbers in them, and the codec."""

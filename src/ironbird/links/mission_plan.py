@@ -1,0 +1,42 @@
+"""The plan of a task: what an autopilot is told to fly, in its own words."""
+
+from __future__ import annotations
+
+from ironbird.errors import LinkError
+from ironbird.links.plan_file import Approach, PlanItem, VehicleClass, from_mission, parse_plan
+from ironbird.links.system import Task
+from ironbird.vehicles.load import Vehicle
+from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
+
+CLASSES: dict[str, VehicleClass] = {  # of our templates
+    "multicopter": "copter",
+    "helicopter": "copter",
+    "fixed_wing": "plane",
+    "vtol": "vtol",
+    "car": "rover",
+    "rover": "rover",
+    "surface_vessel": "boat",
+    "underwater": "sub",
+}
+
+
+def class_of(vehicle: Vehicle, who: str = "autopilot") -> VehicleClass:
+    """What a vehicle is to autopilots; `LinkError` if it is nothing to them."""
+    found = CLASSES.get(vehicle.spec.template)
+    if found is None:
+        raise LinkError(f"no {who} flies a vehicle of kind '{vehicle.spec.template}' yet")
+    return found
+
+
+def plan_of(task: Task) -> list[PlanItem]:
+    """The task's script, or else its mission; empty if it has neither."""
+    if task.script:
+        return parse_plan(task.script).items
+    if not task.items:
+        return []
+    spec, approach = task.vehicle.spec, None
+    if isinstance(spec, FixedWingSpec):
+        table = spec.control
+        approach = Approach(table.approach_height_m, table.glide_slope_deg, table.loiter_radius_m)
+    kind = class_of(task.vehicle)
+    return from_mission(task.items, spec.home, kind=kind, speed_mps=task.cruise_speed_mps, approach=approach)

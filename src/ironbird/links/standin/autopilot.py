@@ -1,0 +1,115 @@
+"""The reference autopilot without its vehicle, for a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ironbird.compiler.compiled import compile_model
+from ironbird.errors import LinkError
+from ironbird.model.signal import Number
+from ironbird.runtime.state import start
+from ironbird.runtime.stepper import Stepper
+from ironbird.vehicles import places as at
+from ironbird.vehicles.external import cut_vehicle
+from ironbird.vehicles.load import Vehicle, load_vehicle
+
+LONGEST_S = 24 * 3600.0
+CONNECT_EVERY_S = 0.01  # between two attempts to reach a simulator
+FULL_CELL_V = 4.1
+CARRIED = ("imu/", "mag/", "baro/", "gnss/", "airspeed/", "range/", "log/", "monitor/battery.")  # what links can carry
+EPH_M, EPV_M, SPEED_ACCURACY_MPS, FIXED = 1.0, 1.5, 0.25, 3.0
+
+
+class ReferenceAutopilot:
+    """The control system of a vehicle without the vehicle: values of sensors in, commands of actuators out."""
+
+    def __init__(
+        self, vehicle: Vehicle | str, *, params: Mapping[str, Number] | None = None, arm_after_s: float | None = None
+    ) -> None:
+        if not isinstance(vehicle, Vehicle):
+            vehicle = load_vehicle(vehicle, control="reference")
+        self.vehicle = vehicle
+        diagram, feeds, driven = cut_vehicle(self.vehicle.diagram)
+        read = {source.rpartition(".")[0] for sources in diagram.links.values() for source in sources}
+        read |= {path.rpartition(".")[0] for path in driven.values()}  # what is in no way read is no control system
+        strange = [
+            path
+            for path, targets in feeds.items()
+            if not path.startswith(CARRIED) and any(target.rpartition(".")[0] in read for target in targets)
+        ]
+        if strange:
+            raise LinkError(
+                f"vehicle '{vehicle.id}': its control system reads {strange[0]}, for which the links have no message"
+            )
+        settings: dict[str, Number] = dict(params or {})
+        if arm_after_s is not None:
+            if at.NAVIGATOR.arm_time not in diagram.param_paths():
+                raise LinkError(f"vehicle '{vehicle.id}' knows no arming, so it cannot wait for {arm_after_s:g} s")
+            settings[at.NAVIGATOR.arm_time] = arm_after_s
+        model = compile_model(diagram)
+        self.stepper = Stepper(start(model, params=settings), until_s=LONGEST_S, log=[], log_s=60.0)
+        self._rows = {path: [model.flat.u.rows(name) for name in names] for path, names in feeds.items()}
+        self.commands = {place: self.view(path) for place, path in driven.items()}
+        names = model.flat.held.start
+        self._armed = self.view(at.NAVIGATOR.armed) if at.NAVIGATOR.armed in names else None
+        self._disarmed = self.view("navigator.disarmed") if "navigator.disarmed" in names else None
+        self._tick = 0
+        for path in feeds:
+            if path.endswith(".stamp"):
+                self.feed(path, -1.0)
+        self._has_log = "log/1/fault.value" in feeds
+        if "monitor/battery.voltage" in feeds:  # until a link says another; PX4's has no message for it
+            self.feed("monitor/battery.voltage", FULL_CELL_V * float(diagram.value("vote/battery.cells")[0]))
+
+    def view(self, path: str) -> np.ndarray:
+        """A view of an output of the control system."""
+        return self.stepper.held[self.stepper.held_rows(path)]
+
+    @property
+    def armed(self) -> bool:
+        """Whether the motors may turn; vehicles that know no arming always are."""
+        if self._armed is not None:
+            return bool(self._armed[0] > 0.5)
+        return self._disarmed is None or bool(self._disarmed[0] < 0.5)
+
+    def feed(self, path: str, value: Number | np.ndarray | Sequence[float]) -> None:
+        """Set what a sensor's output says; one that this autopilot does not read is passed over."""
+        for rows in self._rows.get(path, ()):
+            self.stepper.inputs[rows] = value
+
+    def sample(self, place: str, value: Number | np.ndarray | Sequence[float], time_s: float) -> None:
+        """A new sample of a sensor behind its tap."""
+        self.feed(f"{place}.value", value)
+        self.feed(f"{place}.stamp", time_s)
+
+    def fix(
+        self,
+        number: int,
+        position_N: np.ndarray | Sequence[float],
+        velocity_N: np.ndarray | Sequence[float],
+        time_s: float,
+        *,
+        kind: float = FIXED,
+        eph_m: float = EPH_M,
+        epv_m: float = EPV_M,
+    ) -> None:
+        """A fix of a satellite receiver."""
+        self.sample(f"gnss/{number}/position_fault", position_N, time_s)
+        self.sample(f"gnss/{number}/velocity_fault", velocity_N, time_s)
+        chip = f"gnss/{number}/chip"
+        for name, value in (("fix_type", kind), ("eph", eph_m), ("epv", epv_m), ("speed_accuracy", SPEED_ACCURACY_MPS)):
+            self.feed(f"{chip}.{name}", value)
+
+    def advance(self, time_s: float) -> None:
+        """Run up to this time and, at the first call, one step more."""
+        model = self.stepper.state.model
+        tick = round(time_s / model.step_s) + 1
+        if tick > self._tick:
+            if self._has_log:  # the links have no message for a speed log: speed over ground stands in for it
+                attitude = self.view("estimator.R_NB").reshape(3, 3, order="F")
+                over_ground = attitude.T @ self.view(at.ESTIMATOR.velocity)
+                self.feed("log/1/fault.value", over_ground)
+            self.stepper.step(tick - self._tick)
+            self._tick = tick

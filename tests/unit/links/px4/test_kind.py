@@ -1,0 +1,91 @@
+"""PX4 as a kind of control system: what a task becomes."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from ironbird.errors import LinkError
+from ironbird.links.autopilot_kind import AutopilotOptions
+from ironbird.links.ground.pilot import Pilot
+from ironbird.links.mavlink.numbers import NAV_LAND, NAV_TAKEOFF, NAV_WAYPOINT
+from ironbird.links.plan_file import Home, LocalItem, PlanItem, plan_text
+from ironbird.links.px4.kind import PX4
+from ironbird.links.px4.link import Px4
+from ironbird.links.px4.process import PILOT_PORT, free_instance
+from ironbird.links.px4.sticks import StickPilot
+from ironbird.links.system import Task
+from ironbird.vehicles.load import load_vehicle
+
+ITEMS = [LocalItem(10.0, 0.0, 5.0, 0.0, "waypoint"), LocalItem(0.0, 0.0, 0.0, 0.0, "land")]
+QUAD = load_vehicle("quad_f450", control="external")
+
+
+def test_a_mission_becomes_the_plan_of_our_ground_station(tmp_path: Path) -> None:
+    options = AutopilotOptions(folder="/some/where", instance=free_instance())
+    task = Task(QUAD, ITEMS, options, until_s=60.0, folder=tmp_path, cruise_speed_mps=3.0)
+    with contextlib.closing(PX4.seat(task)) as seat:
+        system, pilot = seat.system, seat.pilot
+        assert isinstance(system, Px4) and isinstance(pilot, Pilot)
+        assert system.process is not None and system.process.pid is None  # not started yet
+        assert (system.process.where, system.process.keep, system.process.watched) == ("/some/where", tmp_path, False)
+        assert system.instance == options.instance
+        assert [item.command for item in pilot.plan] == [
+            NAV_TAKEOFF,
+            178,
+            NAV_WAYPOINT,
+            NAV_LAND,
+        ]
+        assert pilot.plan[1].params[1] == 3.0
+        with pytest.raises(LinkError, match=rf"UDP port {PILOT_PORT + (options.instance or 0)}"):
+            PX4.seat(task)
+    seat.close()
+    PX4.seat(task).close()  # its ports are free again
+
+
+def test_a_script_is_flown_in_place_of_the_mission() -> None:
+    text = plan_text([PlanItem(NAV_WAYPOINT, latitude_deg=47.1, longitude_deg=8.2)], Home(47.0, 8.0, 400.0))
+    with contextlib.closing(PX4.seat(Task(QUAD, ITEMS, AutopilotOptions(), until_s=60.0, script=text))) as seat:
+        assert isinstance(seat.pilot, Pilot)
+        assert [item.latitude_deg for item in seat.pilot.plan] == [47.1]
+
+
+@pytest.mark.parametrize(
+    ("items", "options"), [(ITEMS, AutopilotOptions(pilot="none")), ([], AutopilotOptions())], ids=["none", "no items"]
+)
+def test_ours_only_watches_when_another_commands_or_there_is_nothing_to_fly(
+    items: list[LocalItem], options: AutopilotOptions
+) -> None:
+    told: list[str] = []
+    with contextlib.closing(PX4.seat(Task(QUAD, items, options, until_s=90.0, announce=told.append))) as seat:
+        assert isinstance(seat.system, Px4) and isinstance(seat.pilot, Pilot) and seat.system.process is not None
+        assert seat.system.process.watched and seat.pilot.plan == []
+    (said,) = told
+    assert "udpin:127.0.0.1:14550" in said and f"UDP {PILOT_PORT + (seat.system.instance or 0)}" in said
+    assert "at 90 s of simulation time" in said
+
+
+def test_ports_are_not_announced_when_ours_commands() -> None:
+    told: list[str] = []
+    PX4.seat(Task(QUAD, ITEMS, AutopilotOptions(), until_s=9.0, announce=told.append)).close()
+    assert told == []
+
+
+def test_a_submarine_is_flown_by_sticks() -> None:
+    rov = load_vehicle("rov_bluerov2_heavy", control="external")
+    items = [LocalItem(3.0, 0.0, -2.0, 0.0, "waypoint")]
+    with contextlib.closing(PX4.seat(Task(rov, items, AutopilotOptions(), until_s=60.0))) as seat:
+        assert isinstance(seat.pilot, StickPilot)
+
+
+def test_a_vehicle_that_no_autopilot_knows_is_refused() -> None:
+    assert PX4.fitted(QUAD, AutopilotOptions()) is QUAD
+    with pytest.raises(LinkError, match=r"no autopilot flies a vehicle of kind 'tilt_rotor' yet"):
+        PX4.fitted(load_vehicle("tiltrotor_provant", control="external"), AutopilotOptions())
+
+
+def test_a_missing_log_is_told_with_what_was_left() -> None:
+    with pytest.raises(LinkError, match=r"PX4 left no log \(\.ulg\); it left px4\.txt"):
+        PX4.read_log([Path("kept/px4.txt")], QUAD.spec.home)
