@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ironbird.campaign.case import FlightCase, Requirement
-from ironbird.campaign.verdict import FAIL, FlightResult, Judgement
+from ironbird.campaign.case import FlightCase
+from ironbird.campaign.result import FlightResult
 from ironbird.faults.catalog import parse_fault
-from ironbird.flight.flight import Wind
+from ironbird.flight.judge import FAIL, Judgement
 from ironbird.flight.mission import load_mission
+from ironbird.flight.order import Requirement, Weather
 
 
 def flight_case(number: int = 1, **changes: Any) -> FlightCase:
     """A hover flight with a fault and one requirement."""
     case = FlightCase(
         id=f"hover/{number:04d}/s{number}", case_id="hover", title="Hover", vehicle="quad_f450", control="truth",
-        mission=load_mission("hover"), mission_name="hover", wind=Wind(speed_mps=2.0), settings={"body.mass": 1.5},
-        faults=(parse_fault("rotor.speed_loss@1:severity=0.1,start=2"),),
+        mission=load_mission("hover"), mission_name="hover", weather=Weather(speed_mps=2.0),
+        settings={"body.mass": 1.5}, faults=(parse_fault("rotor.speed_loss@1:severity=0.1,start=2"),),
         requirements=(Requirement("upright", "always (tilt < 30 deg)", "major"),), seed=number, until_s=5.0, log_s=0.02,
         expect=None, tags=("REQ-1",), values={"wind.speed_mps": 2.0},
     )  # fmt: skip
@@ -40,7 +41,7 @@ def result_of(case: FlightCase, verdict: str = "pass", margin: float = 0.25, **c
         outcome="flown to the end at 5.00 s", crashed=False, ended_s=5.0, impact_mps=0.0, margin=margin, score=0.9,
         level="slight", sha256="ab" * 32, model_hash="cd" * 32,
         judgements=[Judgement(name, "major", margin, 2.5 if said else float("nan"), said)],
-        witnesses=[{"fault": i.describe(), "first_s": 2.0} for i in case.faults], modes=[[0.0, 0.0], [1.0, 2.0]],
+        witnesses=[{"fault": i.text(), "first_s": 2.0} for i in case.faults], modes=[[0.0, 0.0], [1.0, 2.0]],
         fault_modes=[2 for _ in case.faults], expect=case.expect,
     )  # fmt: skip
     return replace(result, **changes)

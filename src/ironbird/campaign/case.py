@@ -7,8 +7,6 @@ are left. `suite.py` reads files and makes flights of them.
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import json
 import math
 import statistics
@@ -30,19 +28,32 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from ironbird.faults.catalog import FAULTS
-from ironbird.faults.spec import SHAPES, Injection
+from ironbird.errors import OrderError
 from ironbird.files.toml_text import write_toml
-from ironbird.flight.flight import Wind
 from ironbird.flight.mission import Mission
-from ironbird.model.signal import Number
-from ironbird.vehicles.load import read_tables, vehicle_path
+from ironbird.flight.order import Order, Requirement, Weather, plain
 
 SCHEMA = 1
 SCHEMA_FILE = Path(__file__).parent / "case.schema.json"
-TABLES = ("suite", "defaults", "case", "wind", "set", "vary", "mission", "item", "fault", "require", "plan")
+TABLES = (
+    "suite",
+    "defaults",
+    "case",
+    "wind",
+    "place",
+    "options",
+    "set",
+    "vary",
+    "mission",
+    "item",
+    "fault",
+    "require",
+    "plan",
+)
 SPREADS = ("grid", "set", "range", "uniform", "normal", "log_uniform", "choice")
 SIGMAS = 6.0  # a normal distribution is cut here, if not elsewhere: all of its values can be checked beforehand
+ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+REFERENCE_PATTERN = r"^\$[a-z][a-z0-9_]*$"
 LONGEST_GRID = 1_000_000
 
 Real: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -174,7 +185,7 @@ def _kind_of(value: Any) -> str:
 
 
 _SpreadTag: TypeAlias = Annotated[Spread, Tag("table")]
-Reference: TypeAlias = Annotated[str, Field(pattern=r"^\$[a-z][a-z0-9_]*$")]
+Reference: TypeAlias = Annotated[str, Field(pattern=REFERENCE_PATTERN)]
 Quantity: TypeAlias = Annotated[
     Annotated[Real, Tag("value")] | Annotated[Reference, Tag("word")] | _SpreadTag, Discriminator(_kind_of)
 ]
@@ -265,6 +276,19 @@ class WindTable(_Table):
     speed_mps: Speed = 0.0
     from_deg: Degrees = 0.0
     turbulence_mps: Annotated[Speed, Field(description="mean wind at 20 ft; 7.7 light, 15 moderate, 23 severe")] = 0.0
+    gust_mps: Annotated[Speed, Field(description="top of a 1-cosine gust, from where the wind comes from")] = 0.0
+    gust_start_s: Annotated[Seconds, Field(description="when the gust begins to rise")] = 0.0
+    gust_rise_s: PositiveSeconds = 1.0
+    gust_hold_s: Seconds = 0.0
+
+
+class PlaceTable(_Table):
+    """Take-off point and year, in place of the vehicle's own."""
+
+    latitude_deg: Annotated[Quantity, Limits(-89.9, 89.9)]
+    longitude_deg: Annotated[Quantity, Limits(-180, 180)]
+    height_m: Annotated[Quantity, Limits(-1000, 100_000)] = 0.0
+    year: Annotated[Quantity, Limits(2025, 2030)] = 2026.0
 
 
 class FaultTable(_Table):
@@ -380,7 +404,10 @@ class Defaults(_Table):
 
     vehicle: Annotated[Word, Field(description="catalogue id, or a TOML file relative to this one")] | None = None
     control: (
-        Annotated[Word, Field(description="reference, truth, px4, ardupilot; without it what the vehicle usually has")]
+        Annotated[
+            Word,
+            Field(description="reference, truth, or a control system outside: px4, ardupilot, …; else the usual one"),
+        ]
         | None
     ) = None
     mission: (
@@ -399,6 +426,8 @@ class Defaults(_Table):
     expect: Annotated[Literal["pass", "fail"], Field(description="known outcome")] | None = None
     tags: list[Text] = []
     wind: WindTable = WindTable()
+    place: PlaceTable | None = None
+    options: Annotated[dict[str, str | bool | int | float], Field(description="of a control system outside")] = {}
     set: Annotated[dict[str, Setting], Field(description="parameters by path, for example body.mass")] = {}
     vary: Annotated[dict[str, Variable], Field(description='shared parameters, used elsewhere as "$name"')] = {}
     fault: list[FaultTable] = []
@@ -409,7 +438,7 @@ class Defaults(_Table):
 class Case(Defaults):
     """One test case."""
 
-    id: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="unique in the suite")]
+    id: Annotated[str, Field(strict=True, pattern=ID_PATTERN, description="unique in the suite")]
     title: Text = ""
     note: Annotated[Text, Field(description="remarks, for people")] = ""
     source: Annotated[Text, Field(description="where the case comes from, for people")] = ""
@@ -418,7 +447,7 @@ class Case(Defaults):
 class SuiteTable(_Table):
     """The head of a suite."""
 
-    id: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    id: Annotated[str, Field(strict=True, pattern=ID_PATTERN)]
     title: Text = ""
     include: Annotated[list[Text], Field(description="case files, relative to this one; * stands for any name")] = []
     defaults: Annotated[Defaults, Field(description="for every case; a case's own keys go first")] = Defaults()
@@ -455,69 +484,30 @@ def _without_null(value: Any) -> Any:
 # ---------------------------------------------------------------------- one concrete flight
 
 
-@dataclass(frozen=True)
-class Requirement:
-    """A requirement as a flight carries it: text. `use` and `params` say which of the library it was, if any."""
-
-    name: str
-    formula: str
-    severity: str
-    use: str = ""
-    params: dict[str, float | str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class FlightCase:
-    """One concrete flight: no ranges are left."""
+@dataclass(frozen=True, kw_only=True)
+class FlightCase(Order):
+    """One concrete flight of a case: an order, and the labels under which a suite keeps it."""
 
     id: str  # case, number of the point, seed: 'motor-loss/0007/s3'; unique in its suite and stable
     case_id: str
-    title: str
-    vehicle: str  # catalogue id, or an absolute path
-    control: str
-    mission: Mission
-    mission_name: str  # built-in name; empty if the mission came from a file or stood in the case
-    wind: Wind
-    settings: dict[str, Number]
-    faults: tuple[Injection, ...]
-    requirements: tuple[Requirement, ...]
-    seed: int
-    until_s: float | None
-    log_s: float
-    expect: str | None
-    tags: tuple[str, ...]
-    values: dict[str, float | str]  # the varied parameters, for statistics and maps
-
-    def digest(self) -> str:
-        """Hash of all that influences the result; names, tags and notes do not."""
-        data = {
-            "schema": SCHEMA,
-            "vehicle": vehicle_digest(self.vehicle),
-            "control": self.control,
-            "mission": self.mission.model_dump(mode="json", by_alias=True),
-            "wind": [float(self.wind.speed_mps), float(self.wind.from_deg), float(self.wind.turbulence_mps)],
-            "settings": {path: _plain(value) for path, value in self.settings.items()},
-            "faults": [fault_table(fault) for fault in self.faults],
-            "requirements": [[r.name, r.formula, r.severity] for r in self.requirements],
-            "seed": self.seed,
-            "until_s": None if self.until_s is None else float(self.until_s),
-            "log_s": float(self.log_s),
-        }
-        text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+    title: str = ""
+    expect: str | None = None
+    tags: tuple[str, ...] = ()
+    values: dict[str, float | str] = field(default_factory=dict)  # the varied parameters, for statistics and maps
 
     def to_toml(self) -> str:
         """A case file that flies exactly this one."""
+        if self.script or self.tunings:
+            raise OrderError(f"flight {self.id}: a case file holds no plan of another program and no live tunings")
+        usual = asdict(Weather())
+        wind = {key: float(value) for key, value in asdict(self.weather).items() if value != usual[key]}
         case: dict[str, Any] = {
             "id": self.case_id, "title": self.title, "vehicle": self.vehicle, "control": self.control,
-            "mission": self.mission_name or _mission_table(self.mission), "until_s": self.until_s, "seeds": self.seed,
-            "log_s": float(self.log_s), "expect": self.expect, "tags": list(self.tags),
-            "wind": {
-                "speed_mps": float(self.wind.speed_mps), "from_deg": float(self.wind.from_deg),
-                "turbulence_mps": float(self.wind.turbulence_mps),
-            },
-            "set": {path: _plain(value) for path, value in self.settings.items()},
-            "fault": [fault_table(fault) for fault in self.faults],
+            "mission": self.mission_name or (_mission_table(self.mission) if self.mission else None),
+            "until_s": self.until_s, "seeds": self.seed, "log_s": float(self.log_s), "expect": self.expect,
+            "tags": list(self.tags), "wind": wind, "place": self.place.model_dump() if self.place else None,
+            "options": dict(self.options), "set": {path: plain(value) for path, value in self.settings.items()},
+            "fault": [fault.table() for fault in self.faults],
             "require": [_require_table(requirement) for requirement in self.requirements],
         }  # fmt: skip
         case = {key: value for key, value in case.items() if value not in (None, "", [], {})}
@@ -525,33 +515,16 @@ class FlightCase:
 
     def record(self) -> dict[str, Any]:
         """Plain data for the store."""
-        return {
-            **{key: getattr(self, key) for key in _PLAIN},
-            "mission": self.mission.model_dump(mode="json", by_alias=True),
-            "wind": asdict(self.wind),
-            "settings": {path: _plain(value) for path, value in self.settings.items()},
-            "faults": [fault_table(fault) for fault in self.faults],
-            "requirements": [asdict(requirement) for requirement in self.requirements],
-            "tags": list(self.tags),
-        }
+        return {**{key: getattr(self, key) for key in _LABELS}, **super().record(), "tags": list(self.tags)}
 
     @staticmethod
     def from_record(record: Mapping[str, Any]) -> FlightCase:
         """The inverse of `record`."""
-        return FlightCase(
-            **{key: record[key] for key in _PLAIN},
-            mission=Mission.model_validate(record["mission"]),
-            wind=Wind(**record["wind"]),
-            settings=dict(record["settings"]),
-            faults=tuple(injection(table) for table in record["faults"]),
-            requirements=tuple(Requirement(**table) for table in record["requirements"]),
-            tags=tuple(record["tags"]),
-        )
+        labels = {key: record[key] for key in _LABELS}
+        return FlightCase(**labels, **Order.fields_of(record), tags=tuple(record["tags"]))
 
 
-_PLAIN = (
-    "id", "case_id", "title", "vehicle", "control", "mission_name", "seed", "until_s", "log_s", "expect", "values",
-)  # fmt: skip
+_LABELS = ("id", "case_id", "title", "expect", "values")
 
 
 @dataclass(frozen=True)
@@ -577,30 +550,6 @@ def case_file(cases: Sequence[Imported], head: Mapping[str, Any] | None = None) 
     return write_toml({"schema": SCHEMA, **(head or {}), "case": tables}, TABLES)
 
 
-def _plain(value: Any) -> Any:
-    """Numbers as floats, sequences as lists."""
-    return float(value) if isinstance(value, int | float) else [_plain(entry) for entry in value]
-
-
-def fault_table(injection: Injection) -> dict[str, Any]:
-    """A fault as a case file says it, without what is usual."""
-    table: dict[str, Any] = {"id": injection.fault.id}
-    if injection.fault.counts_instances:
-        table["instance"] = injection.instance
-    if injection.axis is not None:
-        table["axis"] = injection.axis
-    table |= {"severity": float(injection.severity), "start_s": float(injection.start_s)}
-    if math.isfinite(injection.end_s):
-        table["end_s"] = float(injection.end_s)
-    if injection.shape == "ramp":
-        table |= {"shape": "ramp", "rise_s": float(injection.rise_s)}
-    elif injection.shape == "intermittent":
-        table |= {"shape": "intermittent", "period_s": float(injection.period_s), "duty": float(injection.duty)}
-    if injection.when:
-        table["when"] = injection.when
-    return table
-
-
 def _mission_table(mission: Mission) -> dict[str, Any]:
     table = mission.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
     table.pop("schema_version", None)
@@ -617,32 +566,3 @@ def _require_table(requirement: Requirement) -> dict[str, Any]:
         table = {"name": requirement.name, "formula": requirement.formula}
     table["severity"] = requirement.severity
     return {key: value for key, value in table.items() if value not in ("", {})}
-
-
-def vehicle_digest(vehicle: str) -> str:
-    """Hash of what a vehicle file and those it is based on say; comments do not count."""
-    path = vehicle_path(vehicle)
-    return _file_digest(path, path.stat().st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=256)
-def _file_digest(path: Path, changed_ns: int) -> str:
-    data = read_tables(path)
-    return hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def injection(table: Mapping[str, Any]) -> Injection:
-    """A fault table without ranges as an order."""
-    values: dict[str, Any] = {
-        key: float(table[key]) for key in ("severity", "start_s", "end_s", "duty") if key in table
-    }
-    values |= {key: float(table[key]) for key in ("rise_s", "period_s") if key in table}
-    values |= {key: table[key] for key in ("instance", "shape", "when") if key in table}
-    if "axis" in table:
-        values["axis"] = int(table["axis"])
-    if isinstance(values.get("instance"), float):
-        values["instance"] = int(values["instance"])
-    if "duration_s" in table:
-        values["end_s"] = values.get("start_s", 0.0) + float(table["duration_s"])
-    assert values.get("shape", "step") in SHAPES
-    return Injection(FAULTS[table["id"]], **values)

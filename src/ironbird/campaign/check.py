@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from ironbird.blocks.controllers.navigator import MODES
-from ironbird.campaign.case import LONGEST_GRID, Case, Spread, injection, is_spread
+from ironbird.campaign.case import LONGEST_GRID, Case, Spread, is_spread
 from ironbird.campaign.sampling import SAMPLED
-from ironbird.campaign.sitl import AUTOPILOTS
-from ironbird.campaign.suite import SEVERITY, Planned, Problem, grammar_words, near_words, requirement, variable_name
-from ironbird.compiler.compiled import CompiledModel
+from ironbird.campaign.suite import Planned, case_words, requirement, variable_name
 from ironbird.compiler.flatten import Column
-from ironbird.errors import FaultError, IronbirdError, UnknownNameError
-from ironbird.faults.catalog import FAULTS
-from ironbird.files.toml_text import Path as KeyPath
-from ironbird.flight.derived import known_aliases, known_units
-from ironbird.flight.flight import ALIASES, targets_in
+from ironbird.conditions.formula import parse_formula
+from ironbird.conditions.names import Names
+from ironbird.conditions.trigger import compile_trigger, unit_advice
+from ironbird.errors import FaultError, IronbirdError, MissionError, UnitsWarning, UnknownNameError, VehicleError
+from ironbird.faults.catalog import FAULTS, read_fault
+from ironbird.files.problems import Problem, near_words
+from ironbird.files.toml_text import KeyPath
+from ironbird.flight.derived import names_of
 from ironbird.flight.mission import Mission, load_mission, mission_names
+from ironbird.flight.order import SEVERITY
+from ironbird.flight.prepare import targets_in
+from ironbird.flight.systems import is_outside, kind_of, outside_homes, read_options
 from ironbird.model.diagram import Diagram, as_column
+from ironbird.model.signal import Signal
 from ironbird.requirements import library
-from ironbird.requirements.formula import parse_formula
-from ironbird.runtime.predicate import parse_predicate
-from ironbird.vehicles.load import TEMPLATES, load_spec, load_vehicle, vehicle_ids, vehicle_path
+from ironbird.vehicles import places
+from ironbird.vehicles.load import TEMPLATES, Stamp, file_stamp, load_spec, load_vehicle, vehicle_ids, vehicle_path
 
 SEVERITIES: tuple[str, ...] = get_args(library.Severity)
-WORDS = {name: float(number) for number, name in enumerate(MODES)}
 
 
 class Outline:
@@ -45,21 +46,27 @@ class Outline:
             for name, param in block.params.items():
                 self.p.append(f"{path}.{name}", param)
 
-    def model(self) -> CompiledModel:
-        """In the place of a compiled model, for code that reads names alone."""
-        flat = SimpleNamespace(log=self.log, p=self.p)
-        names = {"params": lambda: dict(self.p.signals), "signals": lambda: dict(self.log.signals)}
-        return cast(CompiledModel, SimpleNamespace(name=self.name, flat=flat, **names))
+    def params(self) -> dict[str, Signal]:
+        """All parameters by path."""
+        return dict(self.p.signals)
+
+    def signals(self) -> dict[str, Signal]:
+        """All signals by path."""
+        return dict(self.log.signals)
+
+    @functools.cached_property
+    def names(self) -> Names:
+        """What conditions may name."""
+        return names_of(self)
 
 
 def outline(vehicle: str, control: str) -> Outline:
     """The outline of a vehicle; kept until its file changes."""
-    path = vehicle_path(vehicle)
-    return _outline(str(vehicle), control, path, path.stat().st_mtime_ns)
+    return _outline(str(vehicle), control, file_stamp(vehicle_path(vehicle)))
 
 
 @functools.lru_cache(maxsize=64)
-def _outline(vehicle: str, control: str, path: Path, changed_ns: int) -> Outline:
+def _outline(vehicle: str, control: str, stamp: Stamp) -> Outline:
     return Outline(load_vehicle(vehicle, control=control).diagram)
 
 
@@ -73,6 +80,7 @@ def problems_of(case: Planned) -> list[Problem]:
     if found:
         return found
     names, found = _vehicles(plain)
+    found += _option_problems(plain)
     outlines = [outline(vehicle, control) for vehicle, control in names]
     found += _mission_problems(plain, outlines)
     found += _setting_problems(plain, outlines)
@@ -128,7 +136,7 @@ def _grammar_again(case: Planned) -> list[Problem]:
     try:
         Case.model_validate(case.data)
     except ValidationError as error:
-        return [case.problem(path, message, cure) for path, message, cure in grammar_words(case.data, error, ("case",))]
+        return [case.problem(path, message, cure) for path, message, cure in case_words(Case, case.data, error)]
     return []
 
 
@@ -178,6 +186,8 @@ def _unknown(case: Planned, path: KeyPath, error: UnknownNameError, otherwise: s
 def _refused(case: Planned, path: KeyPath, error: IronbirdError, cure: str) -> Problem:
     if isinstance(error, UnknownNameError):
         return _unknown(case, path, error, cure)
+    if isinstance(error, VehicleError | MissionError):
+        cure = "correct that file, or name another"
     return case.problem(path, " ".join(str(error).split()), cure)
 
 
@@ -194,14 +204,33 @@ def _vehicles(case: Planned) -> tuple[list[tuple[str, str]], list[Problem]]:
             found.append(_refused(case, ("vehicle",), error, cure))
             continue
         for control in _options(case.data.get("control", offered[0])):
-            if control in AUTOPILOTS:  # the binary is looked for when it flies
+            if control in outside_homes():  # whether it can be had is seen when it flies
                 names.append((vehicle, "external"))
             elif control not in offered:
-                unknown = UnknownNameError("kind of control", control, offered, f"vehicle '{vehicle}'")
-                found.append(_unknown(case, ("control",), unknown, f"one of {', '.join(offered)}"))
+                known = [*(name for name in offered if name != "external"), *outside_homes()]
+                unknown = UnknownNameError("control system", control, known, f"vehicle '{vehicle}'")
+                found.append(_unknown(case, ("control",), unknown, f"one of {', '.join(known)}"))
             else:
                 names.append((vehicle, control))
     return names, found
+
+
+def _option_problems(case: Planned) -> list[Problem]:
+    """Options that one of the case's control systems does not take."""
+    found = []
+    for control in _options(case.data.get("control", "")):
+        for key, value in case.data.get("options", {}).items():
+            if control in outside_homes():
+                try:
+                    read_options(kind_of(control), {key: value})
+                except IronbirdError as error:
+                    message, _, cure = " ".join(str(error).split()).partition("; ")
+                    found.append(case.problem(("options", key), message, cure or "see 'ironbird systems'"))
+            elif not control or not is_outside(control):
+                who = f"control '{control}'" if control else "the vehicle's own control"
+                message = f"{who} takes no options"
+                found.append(case.problem(("options", key), message, "leave it out, or name a control system outside"))
+    return found
 
 
 def _mission_problems(case: Planned, outlines: Sequence[Outline]) -> list[Problem]:
@@ -212,7 +241,7 @@ def _mission_problems(case: Planned, outlines: Sequence[Outline]) -> list[Proble
         try:
             missions.append(Mission.model_validate({"schema": 1, **_nominal(text)}))
         except ValidationError as error:
-            found = grammar_words(_nominal(text), error, ("case", "mission"))
+            found = case_words(Mission, _nominal(text), error)
             return [case.problem((*path, *place), message, cure) for place, message, cure in found]
     else:
         for name in _options(text) if text is not None else []:
@@ -222,8 +251,8 @@ def _mission_problems(case: Planned, outlines: Sequence[Outline]) -> list[Proble
                 cure = f"one of {', '.join(mission_names())}; or a TOML file"
                 return [_refused(case, path, error, cure)]
     for known in outlines:
-        table = known.p.signals.get("navigator.table")
-        if table is None and set(_options(case.data.get("control"))) & set(AUTOPILOTS):
+        table = known.p.signals.get(places.NAVIGATOR.table)
+        if table is None and any(control and is_outside(control) for control in _options(case.data.get("control"))):
             continue  # the autopilot has a navigator of its own
         if table is None:
             cure = "choose a vehicle with a navigator"
@@ -314,11 +343,11 @@ def _one_fault(
 def _fault_on(case: Planned, path: KeyPath, table: Mapping[str, Any], known: Outline) -> Problem | None:
     """The first problem of a fault on a vehicle."""
     try:
-        order = injection(table)
+        order = read_fault(table)
     except FaultError as error:
         return case.problem(path, str(error), "see 'ironbird faults'")
     try:
-        targets = targets_in(known.model(), order)
+        targets = targets_in(known, order)
     except FaultError:
         pattern = next(t for t in order.targets if "*" in t or t not in known.p.signals)
         unknown = UnknownNameError("parameter", pattern, known.p.signals, f"vehicle '{known.name}'")
@@ -332,11 +361,16 @@ def _fault_on(case: Planned, path: KeyPath, table: Mapping[str, Any], known: Out
             return case.problem((*path, "axis"), f"{name} has {size} entries", f"write 0 to {size - 1}")
     if order.when:
         try:
-            parse_predicate(order.when, known.model(), WORDS, ALIASES)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnitsWarning)  # told below, with its place
+                compile_trigger(order.when, known.names)
+            if advice := unit_advice(order.when, known.names):
+                said = case.problem((*path, "when"), f"'{order.when}' is read in SI units", f"write '{advice}'")
+                warnings.warn(str(said), UnitsWarning, stacklevel=2)
         except IronbirdError as error:
-            message, _, cure = str(error).partition("; ")
+            message, _, cure = str(error).partition("\n")[0].partition("; ")
             return case.problem(
-                (*path, "when"), message, cure or 'write, for example, altitude > 5 and mode == "mission"'
+                (*path, "when"), message, cure or 'write, for example, altitude > 5 m and mode == "mission"'
             )
     return None
 
@@ -353,8 +387,7 @@ def _requirement_problems(case: Planned, outlines: Sequence[Outline]) -> list[Pr
         try:
             known = requirement(_nominal(table))
             for vehicle in outlines:
-                model = vehicle.model()
-                parse_formula(known.formula, units=known_units(model), aliases=known_aliases(model), words=WORDS)
+                parse_formula(known.formula, vehicle.names)
         except IronbirdError as error:
             message, _, cure = str(error).partition("\n")[0].partition("; ")
             at = "params" if isinstance(error, UnknownNameError) and error.kind == "parameter" else "use"

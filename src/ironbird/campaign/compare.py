@@ -1,7 +1,7 @@
-"""One case on several control systems: PX4, ArduPilot, the reference autopilot.
+"""One case under several control systems: the reference autopilot, PX4, ArduPilot, any other.
 
 Autopilots are ready after different times, so times are compared from the moment on at which each set off; faults of
-such a case should wait for something that all reach (`when = "altitude > 8"`), not for a second of the clock.
+such a case should wait for something that all reach (`when = "altitude > 8 m"`), not for a second of the clock.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from ironbird.campaign.case import FlightCase
-from ironbird.campaign.sitl import fly_sitl, order_of
 from ironbird.campaign.suite import load_suite
 from ironbird.errors import CaseError, IronbirdError, LinkError, UnknownNameError
 from ironbird.flight.belief import Belief, beside
 from ironbird.flight.flight import Flight, fly
-from ironbird.flight.outside import reactions
+from ironbird.flight.order import Option
+from ironbird.flight.systems import is_outside
+from ironbird.vehicles import places as at
 
 SET_OFF_M = 1.0  # from where it stood
 
@@ -37,7 +38,7 @@ class Flown:
         """When it set off, into the air or over the ground; zero if it never did."""
         if self.flight is None:
             return 0.0
-        place = self.flight.log["body.p_NB_N"]
+        place = self.flight.log[at.BODY.position]
         gone = np.flatnonzero(np.linalg.norm(place - place[0], axis=1) > SET_OFF_M)
         return float(self.flight.log.time()[gone[0]]) if gone.size else 0.0
 
@@ -46,10 +47,10 @@ class Flown:
         if self.flight is None:
             return f"error: {self.error}"
         acted = "".join(f"; {witness.sentence()}" for witness in self.flight.witnesses)
-        first = next(iter(reactions(self.flight)), None)
+        first = next(iter(self.flight.reactions()), None)
         said = f"; first reaction {first.happening.text} after {first.after_s:.2f} s" if first else ""
         off = f"set off at {self.off_s:.1f} s" if self.off_s else "never set off"
-        return f"{self.flight.outcome}, {off}{acted}{said}"
+        return f"{self.flight.verdict}: {self.flight.outcome}, {off}{acted}{said}"
 
 
 def first_flight(text: str) -> FlightCase:
@@ -64,24 +65,29 @@ def first_flight(text: str) -> FlightCase:
 
 
 def compare(
-    case: FlightCase, places: Mapping[str, str | None], out: Path, progress: Callable[[str], None] | None = None
+    case: FlightCase,
+    systems: Mapping[str, Mapping[str, Option]],
+    out: Path,
+    progress: Callable[[str], None] | None = None,
 ) -> list[Flown]:
-    """Fly it on the reference autopilot and on each autopilot; one that cannot be had is reported, not left out."""
+    """Fly it under each control system with its options; one that cannot be had is reported, not left out."""
     flown = []
-    for name in ("reference", *places):
+    for name, options in systems.items():
         if progress is not None:
             progress(name)
         try:
-            if name == "reference":
-                flight = fly(
-                    case.vehicle, mission=case.mission, wind=case.wind, control="reference", seed=case.seed,
-                    settings=case.settings, faults=case.faults, until_s=case.until_s,
-                )  # fmt: skip
-            else:
-                flight = fly_sitl(order_of(replace(case, control=name), where=places[name], keep=str(out / name)))
+            own = case.options if name == case.control else {}
+            order = replace(case, control=name, options={**own, **options})
+            if is_outside(name):  # settings of our own navigator mean nothing to it
+                ours = f"{at.NAVIGATOR.path}."
+                kept = {path: value for path, value in case.settings.items() if not path.startswith(ours)}
+                order = replace(order, settings=kept)
+            flight = fly(order, folder=out / name)
+            if flight.log.interrupted:
+                raise KeyboardInterrupt
             flown.append(Flown(name, flight, belief=beside(flight)))
         except IronbirdError as error:
-            if name == "reference":  # the case itself is wrong
+            if not is_outside(name):  # the case itself is wrong
                 raise
             flown.append(Flown(name, None, str(error)))
     return flown

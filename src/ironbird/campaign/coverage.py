@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ironbird.blocks.controllers.navigator import MODES
+from ironbird.blocks.controllers.mission_table import MODES
 from ironbird.campaign.case import FlightCase
-from ironbird.campaign.verdict import ERROR, FAIL, PASS, VOID, FlightResult
+from ironbird.campaign.result import FlightResult
 from ironbird.errors import IronbirdError
+from ironbird.flight.judge import ERROR, FAIL, PASS, VOID
 
 BINS = 4  # into which a continuous parameter is divided
 

@@ -9,28 +9,28 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
-from ironbird.campaign.batch import BatchResult, TracePolicy, fly_batch, model_of
-from ironbird.campaign.case import FlightCase, Requirement
-from ironbird.campaign.verdict import ERROR
 from ironbird.compiler.compiled import LANES
-from ironbird.flight.flight import COMPLETED, STATISTICS_AFTER_S, Wind
-from ironbird.flight.mission import load_mission
+from ironbird.flight.derived import derived
+from ironbird.flight.flight import STATISTICS_AFTER_S, flying
+from ironbird.flight.inside import Lanes, fly_lanes
+from ironbird.flight.judge import ERROR
+from ironbird.flight.order import Order, Weather, make_order
+from ironbird.flight.prepare import fit
+from ironbird.flight.words import COMPLETED
 from ironbird.model.signal import Number
-from ironbird.requirements import library
-from ironbird.vehicles.load import load_spec, usual_control, vehicle_ids
+from ironbird.vehicles import places as at
+from ironbird.vehicles.load import load_spec, vehicle_ids
+from ironbird.vehicles.spec import VehicleSpec
 
 SEEDS = 20
-WIND = Wind(5.0, 270.0, 7.7)  # turbulence: light, [MIL8785C]
-CURRENT: dict[str, Number] = {"current.speed": 0.3, "current.direction": math.pi / 2}
+WIND = Weather(5.0, 270.0, 7.7)  # turbulence: light, [MIL8785C]
+CURRENT: dict[str, Number] = {at.CURRENT.speed: 0.3, at.CURRENT.direction: math.pi / 2}
 LOG_S = 0.1
 REQUIRED = ("no_crash", "mission_completed")
 
@@ -59,6 +59,11 @@ class FleetRow:
         """All flights together, against the wall clock."""
         return self.simulated_s / max(self.wall_s, 1e-9)
 
+    @property
+    def good(self) -> bool:
+        """Whether every flight completed."""
+        return self.completed == self.seeds
+
     def outcome(self) -> str:
         """For people."""
         return f"{self.completed} of {self.seeds} completed" + (f", {self.lost} lost" if self.lost else "")
@@ -69,61 +74,44 @@ class FleetRow:
         return f"{self.outcome()}, {error}, {self.times_real_time:.0f} times real time"
 
 
-def weather(vehicle: str, control: str) -> dict[str, Number]:
-    """Settings for the water that a vehicle meets, besides the wind."""
-    return CURRENT if "current.speed" in model_of(vehicle, control).params() else {}
+def order_of(vehicle: str) -> Order:
+    """A vehicle's own mission in wind and, where it meets water, in a current."""
+    order = make_order(vehicle, weather=WIND, requirements=REQUIRED, log_s=LOG_S)
+    return replace(order, settings=CURRENT) if at.CURRENT.speed in fit(order).model.params() else order
 
 
 def fly_vehicle(vehicle: str, seeds: int = SEEDS) -> FleetRow:
     """Fly one vehicle's own mission with as many seeds, side by side."""
-    spec, control = load_spec(vehicle), usual_control(vehicle)
-    model_of(vehicle, control).library(1 if seeds == 1 else LANES)  # compiling is not part of the time
-    settings = weather(vehicle, control)
-    known = [library.get(name) for name in REQUIRED]
-    cases = [
-        FlightCase(
-            id=f"{spec.id}/s{seed}", case_id=spec.id, title=spec.title, vehicle=vehicle, control=control,
-            mission=load_mission(spec.mission), mission_name=spec.mission, wind=WIND, settings=settings, faults=(),
-            requirements=tuple(Requirement(r.name, r.formula_text, r.severity, r.name) for r in known), seed=seed,
-            until_s=None, log_s=LOG_S, expect=None, tags=(), values={},
-        )
-        for seed in range(seeds)
-    ]  # fmt: skip
-    with tempfile.TemporaryDirectory(prefix="ironbird-fleet-") as folder:
-        batch = fly_batch(
-            cases, TracePolicy(folder, share_of_passing=1.0, most_per_case=seeds), threads=os.cpu_count() or 1
-        )
-        errors = [tracking_error(Path(folder) / flight.trace) for flight in batch.flights if flight.trace]
-    return _row(spec.id, spec.title, spec.template, control, spec.mission, bool(settings), batch, errors)
+    order = order_of(vehicle)
+    model = fit(order).model
+    model.library(1 if seeds == 1 else LANES)  # compiling is not part of the time
+    lanes = fly_lanes([replace(order, seed=seed) for seed in range(seeds)], model, threads=os.cpu_count() or 1)
+    if lanes.log.interrupted:
+        raise KeyboardInterrupt
+    return _row(load_spec(vehicle), order, lanes)
 
 
-def tracking_error(trace: Path) -> np.ndarray:
-    """Distance between a vehicle and its navigator's set-point over a flight, without the start."""
-    table = pq.read_table(trace)
-    names = [f"{path}[{i}]" for path in ("body.p_NB_N", "navigator.position_set") for i in range(3)]
-    here_and_there = np.array([table[name].to_numpy() for name in names])
-    time_s = table["time_s"].to_numpy()
-    error = np.linalg.norm(here_and_there[:3] - here_and_there[3:], axis=0)
-    return np.asarray(error[time_s >= min(STATISTICS_AFTER_S, time_s[-1] / 2)])
-
-
-def _row(
-    vehicle: str, title: str, template: str, control: str, mission: str, current: bool, batch: BatchResult,
-    errors: Sequence[np.ndarray],
-) -> FleetRow:  # fmt: skip
-    flights = batch.flights
-    values = np.concatenate([*errors, np.zeros(0)])
-    completed = [flight for flight in flights if flight.outcome.startswith(COMPLETED)]
-    others = [flight for flight in flights if flight not in completed]
+def _row(spec: VehicleSpec, order: Order, lanes: Lanes) -> FleetRow:
+    log, flights = lanes.log, lanes.judged
+    errors = [flying(log.time(lane), derived(log, "position_error", lane)) for lane in range(log.lanes)]
+    values = np.concatenate(errors)
+    others = [(seed, flight) for seed, flight in enumerate(flights) if not flight.outcome.startswith(COMPLETED)]
     return FleetRow(
-        vehicle=vehicle, title=title, template=template, control=control, mission=mission, current=current,
-        seeds=len(flights), completed=len(completed),
+        vehicle=spec.id,
+        title=spec.title,
+        template=spec.template,
+        control=order.control,
+        mission=order.mission_name,
+        current=bool(order.settings),
+        seeds=len(flights),
+        completed=len(flights) - len(others),
         lost=sum(flight.crashed or flight.verdict == ERROR for flight in flights),
-        rms_m=float(np.sqrt(np.mean(values**2))) if len(values) else math.nan,
-        worst_m=float(values.max()) if len(values) else math.nan,
-        simulated_s=batch.simulated_s, wall_s=batch.kernel_s,
-        endings=[f"seed {f.seed}: {f.sentence if f.verdict == ERROR else f.outcome}" for f in others],
-    )  # fmt: skip
+        rms_m=float(np.sqrt(np.mean(values**2))),
+        worst_m=float(values.max()),
+        simulated_s=sum(flight.ended_s for flight in flights),
+        wall_s=lanes.kernel_s,
+        endings=[f"seed {seed}: {flight.outcome}" for seed, flight in others],
+    )
 
 
 def fly_fleet(

@@ -19,11 +19,12 @@ from typing import Any
 
 from ironbird.campaign.batch import LANES_PER_BATCH, BatchResult, TracePolicy, fly_batch, group_key, lanes_that_fit
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.result import FlightResult
 from ironbird.campaign.store import Campaign, Store
-from ironbird.campaign.verdict import VERDICTS, error_result
 from ironbird.campaign.worker import begin_worker
 from ironbird.compiler.compiled import LANES
 from ironbird.errors import IronbirdError, RunError
+from ironbird.flight.judge import VERDICTS, not_flown
 
 MOST_DEATHS = 3  # of workers over one batch, after which it is divided; over one flight alone, an error
 QUEUE_PER_WORKER = 2
@@ -39,7 +40,6 @@ class Progress:
     flown: int = 0  # in this session
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(VERDICTS, 0))
     kernel_s: float = 0.0
-    worker_s: float = 0.0
     simulated_s: float = 0.0
     began: float = field(default_factory=time.perf_counter)
 
@@ -96,7 +96,6 @@ def run_campaign(
         for flight in result.flights:
             state.counts[flight.verdict] += 1
         state.kernel_s += result.kernel_s
-        state.worker_s += result.wall_s
         state.simulated_s += result.simulated_s
         if progress:
             progress(state)
@@ -117,7 +116,7 @@ def _batches(
         try:
             key = group_key(case)
         except IronbirdError as error:
-            failed = error_result(case.id, case.case_id, case.digest(), case.seed, case.values, case.expect, str(error))
+            failed = FlightResult.of(case, not_flown(case, str(error)))
             finished(_Batch([number], [case]), BatchResult([failed], 0.0, 0.0, 0.0))
             continue
         group = groups.setdefault(key, _Batch([], []))
@@ -204,7 +203,7 @@ def _alone(batch: _Batch, place: _Place, policy: TracePolicy) -> BatchResult:
             place.close(executor)
     case = batch.cases[0]
     why = f"the worker died {MOST_DEATHS} times over this flight alone"
-    failed = error_result(case.id, case.case_id, case.digest(), case.seed, case.values, case.expect, why)
+    failed = FlightResult.of(case, not_flown(case, why))
     return BatchResult([failed], 0.0, 0.0, 0.0)
 
 

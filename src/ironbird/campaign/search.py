@@ -5,6 +5,7 @@ All searches fly many candidates side by side and are repeatable: equal cases an
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -14,11 +15,12 @@ import numpy as np
 
 from ironbird.campaign.batch import fly_all
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.result import FlightResult
 from ironbird.campaign.suite import Planned
-from ironbird.campaign.verdict import FAIL, PASS, FlightResult
 from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.faults.spec import Injection
-from ironbird.flight.flight import Wind
+from ironbird.flight.judge import FAIL, PASS
+from ironbird.flight.order import Weather
 
 ROUND = 32  # candidates flown at once
 SCORE_WEIGHT = 1e-3  # of the graded score beside the margin: tells near from far where the margin is only yes or no
@@ -146,15 +148,20 @@ def boundary(
         points = [low + (high - low) * i / sections for i in range(sections + 1)]
         found = _fly_values(planned, [{**others, name: value} for value in points])
         flown += found
-        fails = [c.result.verdict != PASS for c in found]
-        changes = [i for i in range(sections) if fails[i] != fails[i + 1]]
+        judged = [  # void and error say nothing of the line
+            (value, c.result.verdict == FAIL)
+            for value, c in zip(points, found, strict=True)
+            if c.result.verdict in (PASS, FAIL)
+        ]
+        changes = [pair for pair in itertools.pairwise(judged) if pair[0][1] != pair[1][1]]
         if not changes:
             return None
         monotone &= len(changes) == 1
-        low, high = points[changes[0]], points[changes[0] + 1]
-        if high - low <= tolerance * span:
-            survived, lost = (low, high) if fails[changes[0] + 1] else (high, low)
+        (left, fails_left), (right, _) = changes[0]
+        if right - left <= tolerance * span or (left, right) == (low, high):
+            survived, lost = (right, left) if fails_left else (left, right)
             return Boundary(name, survived, lost, flown, monotone)
+        low, high = left, right
 
 
 def _fly_values(planned: Planned, values: Sequence[dict[str, float | str]]) -> list[Candidate]:
@@ -176,9 +183,14 @@ class Map:
 
 
 def boundary_map(
-    planned: Planned, across: str, along: str, *, points: int = 12, tolerance: float = 0.02,
+    planned: Planned,
+    across: str,
+    along: str,
+    *,
+    points: int = 12,
+    tolerance: float = 0.02,
     progress: Callable[[float], None] | None = None,
-) -> Map:  # fmt: skip
+) -> Map:
     """Fly a grid over two parameters and refine the line between pass and fail along the second one."""
     for name in (across, along):
         if name not in planned.variables:
@@ -192,7 +204,7 @@ def boundary_map(
     for column, value in enumerate(x):
         turn = (
             boundary(planned, along, {across: value}, tolerance=tolerance)
-            if len(set(verdicts[:, column])) > 1
+            if {PASS, FAIL} <= set(verdicts[:, column])
             else None
         )
         if turn is not None:
@@ -225,7 +237,7 @@ class Shrunk:
         """For people."""
         case = self.case
         faults = " and ".join(_fault_words(injection) for injection in case.faults) or "no fault at all"
-        where = f"in {case.wind.describe()}" if case.wind != Wind() else "in calm air"
+        where = f"in {case.weather.describe()}" if case.weather != Weather() else "in calm air"
         changed = ", ".join(f"{path} = {value}" for path, value in case.settings.items())
         more = f", with {changed}" if changed else ""
         return f"{faults} {where}{more} is enough: {self.result.sentence}"
@@ -289,21 +301,27 @@ def _without(case: FlightCase) -> list[FlightCase]:
 def _calmer(case: FlightCase) -> list[FlightCase]:
     """Without all that is unusual, then without one thing at a time."""
     simpler: list[FlightCase] = []
-    plain = replace(case, wind=Wind(), settings={})
+    plain = replace(case, weather=Weather(), settings={})
     if plain != case:
         simpler.append(plain)
-    if case.wind.speed_mps:
-        simpler.append(replace(case, wind=replace(case.wind, speed_mps=0.0)))
-    if case.wind.turbulence_mps:
-        simpler.append(replace(case, wind=replace(case.wind, turbulence_mps=0.0)))
+    if case.weather.speed_mps:
+        simpler.append(replace(case, weather=replace(case.weather, speed_mps=0.0)))
+    if case.weather.gust_mps:
+        simpler.append(replace(case, weather=replace(case.weather, gust_mps=0.0)))
+    if case.weather.turbulence_mps:
+        simpler.append(replace(case, weather=replace(case.weather, turbulence_mps=0.0)))
     simpler += [replace(case, settings={p: v for p, v in case.settings.items() if p != path}) for path in case.settings]
     return simpler
 
 
 def _cut(
-    case: FlightCase, result: FlightResult, number: int, key: str, tolerance: float,
+    case: FlightCase,
+    result: FlightResult,
+    number: int,
+    key: str,
+    tolerance: float,
     fails: Callable[[Sequence[FlightCase]], list[FlightResult | None]],
-) -> tuple[FlightCase, FlightResult]:  # fmt: skip
+) -> tuple[FlightCase, FlightResult]:
     """The smallest severity or duration of one fault that still fails, by sections flown side by side."""
     injection = case.faults[number]
     if key == "end_s" and not math.isfinite(injection.end_s):

@@ -23,8 +23,9 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from ironbird.campaign.case import FlightCase
-from ironbird.campaign.verdict import VERDICTS, FlightResult
+from ironbird.campaign.result import FlightResult
 from ironbird.errors import StoreError, UnknownNameError
+from ironbird.flight.judge import VERDICTS
 
 DEFAULT_FOLDER = Path("out") / "campaigns"
 PATIENCE_S = 60.0  # how long a lost database is waited for
@@ -33,7 +34,8 @@ Result = TypeVar("Result")
 
 metadata = sa.MetaData()
 campaigns = sa.Table(
-    "campaign", metadata,
+    "campaign",
+    metadata,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", sa.String(200), nullable=False, unique=True),
     sa.Column("title", sa.Text, nullable=False),
@@ -41,9 +43,10 @@ campaigns = sa.Table(
     sa.Column("ironbird", sa.String(40), nullable=False),
     sa.Column("source", sa.Text, nullable=False),  # text of the suite's files, as JSON {name: text}
     sa.Column("digest", sa.String(64), nullable=False),  # of all flights' definitions
-)  # fmt: skip
+)
 flights = sa.Table(
-    "flight", metadata,
+    "flight",
+    metadata,
     sa.Column("campaign_id", sa.Integer, sa.ForeignKey("campaign.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("flight_id", sa.String(300), nullable=False),
@@ -57,7 +60,7 @@ flights = sa.Table(
     sa.Column("result", sa.Text),
     sa.UniqueConstraint("campaign_id", "flight_id"),
     sa.Index("flight_by_verdict", "campaign_id", "verdict"),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -170,12 +173,16 @@ class Store:
                 flights.insert(),
                 [
                     {
-                        "campaign_id": number, "number": i, "flight_id": case.id, "case_id": case.case_id,
-                        "digest": digests[i], "definition": json.dumps(case.record()),
+                        "campaign_id": number,
+                        "number": i,
+                        "flight_id": case.id,
+                        "case_id": case.case_id,
+                        "digest": digests[i],
+                        "definition": json.dumps(case.record()),
                     }
                     for i, case in enumerate(cases)
                 ],
-            )  # fmt: skip
+            )
             return Campaign(number, name, title, row["created"], row["ironbird"], source, digest)
 
         return self.patiently(work)
@@ -256,10 +263,14 @@ class Store:
             record = result.record()
             rows.append(
                 {
-                    "the_number": number, "verdict": result.verdict, "margin": _plain(result.margin),
-                    "score": _plain(result.score), "sha256": result.sha256, "result": json.dumps(record),
+                    "the_number": number,
+                    "verdict": result.verdict,
+                    "margin": _plain(result.margin),
+                    "score": _plain(result.score),
+                    "sha256": result.sha256,
+                    "result": json.dumps(record),
                 }
-            )  # fmt: skip
+            )
         change = (
             flights.update()
             .where(
@@ -268,10 +279,13 @@ class Store:
                 flights.c.verdict.is_(None),
             )
             .values(
-                verdict=sa.bindparam("verdict"), margin=sa.bindparam("margin"), score=sa.bindparam("score"),
-                sha256=sa.bindparam("sha256"), result=sa.bindparam("result"),
+                verdict=sa.bindparam("verdict"),
+                margin=sa.bindparam("margin"),
+                score=sa.bindparam("score"),
+                sha256=sa.bindparam("sha256"),
+                result=sa.bindparam("result"),
             )
-        )  # fmt: skip
+        )
         return self.patiently(lambda connection: connection.execute(change, rows).rowcount) if rows else 0
 
     def results(self, campaign: Campaign) -> list[FlightResult]:

@@ -4,99 +4,48 @@ from __future__ import annotations
 
 import functools
 import os
-import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from ironbird.campaign import sampling
 from ironbird.campaign.case import (
+    ID_PATTERN,
+    REFERENCE_PATTERN,
     SCHEMA,
-    SPREADS,
-    Case,
     CaseFile,
-    Defaults,
-    FaultTable,
     FlightCase,
     PlanTable,
-    Requirement,
-    RequireTable,
     SeedRange,
     Spread,
-    SuiteTable,
-    WindTable,
-    injection,
     is_spread,
 )
 from ironbird.errors import CaseError, FaultError, UnknownNameError
-from ironbird.files.toml_text import Path as KeyPath
-from ironbird.files.toml_text import Place, locate, place_of
-from ironbird.flight.flight import Wind
-from ironbird.flight.mission import Item, Mission, load_mission
+from ironbird.faults.catalog import read_fault
+from ironbird.files.problems import Problem, Source, grammar_words, near_words, read_source, schema_problems
+from ironbird.files.toml_text import KeyPath
+from ironbird.flight.mission import Mission, load_mission
+from ironbird.flight.order import LOG_S, SEVERITY, Requirement, Weather
 from ironbird.requirements import library
 from ironbird.vehicles.load import load_spec, usual_control
+from ironbird.vehicles.spec import Home
 
 BUILT_IN = Path(__file__).parent / "suites"
-LOG_S = 0.02
-SEVERITY = "major"  # of a formula that says nothing
-MERGED = ("wind", "set", "vary")  # tables of the defaults that a case's own complete
+MERGED = ("wind", "place", "options", "set", "vary")  # tables of the defaults that a case's own complete
 JOINED = ("fault", "require", "tags")  # lists of the defaults that a case's own follow
 _FIXED = ("id", "title", "note", "source", "seeds", "log_s", "expect", "tags", "vary", "plan")  # no references inside
-_TABLES: dict[str, type[BaseModel]] = {
-    "": CaseFile, "case": Case, "case.mission": Mission, "case.mission.item": Item,
-    "suite": SuiteTable, "suite.defaults": Defaults,
-    **{
-        f"{head}.{key}": table
-        for head in ("case", "suite.defaults")
-        for key, table in (
-            ("wind", WindTable), ("fault", FaultTable), ("require", RequireTable), ("plan", PlanTable),
-            ("seeds", SeedRange),
-        )
+# Grammar errors of case files in words: a number may vary, a text in its place names a shared parameter
+case_words = functools.partial(
+    grammar_words,
+    number="a number, or a table such as { grid = [0.1, 0.2] }",
+    patterns={
+        REFERENCE_PATTERN: ("a number", 'write a number, a table such as { grid = [0.1, 0.2] }, or "$name"'),
+        ID_PATTERN: ("an id", "use letters, digits, dot, hyphen and underscore; begin with a letter or digit"),
     },
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One thing that is wrong in a file: where, what, and how to cure it."""
-
-    file: str
-    line: int
-    column: int
-    key: str
-    message: str
-    cure: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}: {self.key}: {self.message}; {self.cure}"
-
-
-@dataclass(frozen=True)
-class Source:
-    """A file's content, with the place of every key."""
-
-    path: Path
-    data: dict[str, Any]
-    places: dict[KeyPath, Place]
-
-    def problem(self, path: KeyPath, message: str, cure: str) -> Problem:
-        """A problem at a key of this file."""
-        line, column = place_of(self.places, path)
-        return Problem(str(self.path), line, column, self._name(path), message, cure)
-
-    def _name(self, path: KeyPath) -> str:
-        """`case.motor-loss.fault.1.severity`: a case by its id, other elements by number from 1."""
-        parts = [part + 1 if isinstance(part, int) else part for part in path]
-        if len(path) > 1 and path[0] == "case" and isinstance(path[1], int):
-            cases = self.data.get("case")
-            case = cases[path[1]] if isinstance(cases, list) and path[1] < len(cases) else None
-            if isinstance(case, Mapping) and isinstance(case.get("id"), str):
-                parts[1] = case["id"]
-        return ".".join(str(part) for part in parts) or "file"
+)
 
 
 @dataclass(frozen=True)
@@ -290,19 +239,30 @@ def _flight(
     wind = data.get("wind", {})
     id = f"{data['id']}/{number:04d}/s{seed}"
     try:
-        faults = tuple(injection(table) for table in data.get("fault", []))
+        faults = tuple(read_fault(table) for table in data.get("fault", []))
     except FaultError as error:
         raise FaultError(f"flight {id}: {error}") from None
     return FlightCase(
-        id=id, case_id=data["id"], title=data.get("title", ""), vehicle=vehicle,
-        control=data.get("control") or read.usual(vehicle), mission=mission, mission_name=mission_name,
-        wind=Wind(**{key: float(value) for key, value in wind.items()}),
-        settings=dict(data.get("set", {})), faults=faults,
+        id=id,
+        case_id=data["id"],
+        title=data.get("title", ""),
+        vehicle=vehicle,
+        control=data.get("control") or read.usual(vehicle),
+        mission=mission,
+        mission_name=mission_name,
+        weather=Weather(**{key: float(value) for key, value in wind.items()}),
+        place=Home(**data["place"]) if "place" in data else None,
+        options=dict(data.get("options", {})),
+        settings=dict(data.get("set", {})),
+        faults=faults,
         requirements=tuple(requirement(table) for table in data.get("require", [])),
-        seed=seed, until_s=float(data["until_s"]) if "until_s" in data else None,
-        log_s=float(data.get("log_s", LOG_S)), expect=data.get("expect"),
-        tags=tuple(dict.fromkeys(data.get("tags", []))), values=dict(values),
-    )  # fmt: skip
+        seed=seed,
+        until_s=float(data["until_s"]) if "until_s" in data else None,
+        log_s=float(data.get("log_s", LOG_S)),
+        expect=data.get("expect"),
+        tags=tuple(dict.fromkeys(data.get("tags", []))),
+        values=dict(values),
+    )
 
 
 def requirement(table: Mapping[str, Any]) -> Requirement:
@@ -350,7 +310,7 @@ def read_suite(path: Path) -> tuple[Suite | None, list[Problem]]:
     """A suite and its problems; with problems there may be no suite."""
     from ironbird.campaign.check import problems_of  # it reads vehicles and formulas, and needs this module
 
-    source, problems = read_source(path)
+    source, problems = read_cases(path)
     if source is None or problems:
         return None, problems
     head = source.data.get("suite")
@@ -390,7 +350,7 @@ def _included(suite: Source, pattern: str, at: KeyPath) -> tuple[list[Source], l
         ]
     sources, problems = [], []
     for file in files:
-        source, more = read_source(file)
+        source, more = read_cases(file)
         problems += more
         if source is None or more:
             continue
@@ -402,39 +362,17 @@ def _included(suite: Source, pattern: str, at: KeyPath) -> tuple[list[Source], l
     return sources, problems
 
 
-def read_source(path: Path) -> tuple[Source | None, list[Problem]]:
+def read_cases(path: Path) -> tuple[Source | None, list[Problem]]:
     """A file that keeps to the grammar, or its problems."""
-
-    def refuse(line: int, column: int, key: str, message: str, cure: str) -> tuple[None, list[Problem]]:
-        return None, [Problem(str(path), line, column, key, message, cure)]
-
+    source = read_source(path)
+    if isinstance(source, Problem):
+        return None, [source]
+    if problems := schema_problems(source, SCHEMA):
+        return None, problems
     try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        return refuse(1, 1, "file", f"cannot read it: {why}", "give the path of a TOML file")
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        message = str(error)
-        place = re.search(r"\(at line (\d+), column (\d+)\)", message)
-        line, column = (int(place[1]), int(place[2])) if place else (text.count("\n") + 1, 1)
-        return refuse(line, column, "file", f"not valid TOML: {message.partition(' (at')[0]}", "correct this line")
-    source = Source(path, data, locate(text))
-    version = data.get("schema")
-    if version is None:
-        return None, [
-            source.problem(("schema",), "the file does not say its schema", f"begin it with schema = {SCHEMA}")
-        ]
-    if version != SCHEMA or isinstance(version, bool):
-        cure = f"write schema = {SCHEMA}, or use the version of Ironbird that the file was made for"
-        return None, [
-            source.problem(("schema",), f"schema {version!r} is not known; this version reads {SCHEMA}", cure)
-        ]
-    try:
-        CaseFile.model_validate(data)
+        CaseFile.model_validate(source.data)
     except ValidationError as error:
-        return source, [source.problem(*words) for words in grammar_words(data, error)]
+        return source, [source.problem(*words) for words in case_words(CaseFile, source.data, error)]
     return source, []
 
 
@@ -478,90 +416,3 @@ def _with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     if "vary" in result:
         result["vary"] = {name: absolute(value) for name, value in result["vary"].items()}
     return result
-
-
-# ---------------------------------------------------------------------- grammar errors in words
-
-
-def grammar_words(data: Any, error: ValidationError, head: KeyPath = ()) -> list[tuple[KeyPath, str, str]]:
-    """Pydantic's errors as path in the data, message and cure; `head` is the path of the data in its file."""
-    found = []
-    for entry in error.errors():
-        path, value = _data_path(data, entry["loc"], entry["type"])
-        message, cure = _words((*head, *path), dict(entry), value)
-        key = entry.get("ctx", {}).get("key")
-        found.append(((*path, key) if key else path, message, cure))
-    return found
-
-
-def _data_path(data: Any, loc: tuple[int | str, ...], kind: str) -> tuple[KeyPath, Any]:
-    """The part of a pydantic location that is in the data: union tags are left out."""
-    path: KeyPath = ()
-    for number, key in enumerate(loc):
-        inside = (isinstance(data, Mapping) and key in data) or (
-            isinstance(data, list) and isinstance(key, int) and key < len(data)
-        )
-        if inside:
-            path, data = (*path, key), data[key]
-        elif number == len(loc) - 1 and kind == "missing":
-            path = (*path, key)
-    return path, data
-
-
-def _words(path: KeyPath, entry: dict[str, Any], value: Any) -> tuple[str, str]:
-    """What is wrong and how to cure it."""
-    kind, context = entry["type"], entry.get("ctx", {})
-    if kind == "ironbird":
-        return context["text"], context["cure"]
-    if kind == "extra_forbidden":
-        unknown = UnknownNameError("key", str(path[-1]), known_keys(path[:-1]))
-        return str(unknown).partition(";")[0], near_words(unknown, "leave it out")
-    if kind == "missing":
-        return f"{path[-1]} is missing", f"add {path[-1]} = …"
-    if kind == "literal_error":
-        words = re.findall(r"'([^']*)'", str(context.get("expected", "")))
-        return f"'{value}' is not known here", near_words(
-            UnknownNameError("word", str(value), words), f"one of {', '.join(words)}"
-        )
-    if kind == "string_pattern_mismatch" and str(context.get("pattern", "")).startswith("^\\$"):
-        return f"'{value}' is not a number", 'write a number, a table such as { grid = [0.1, 0.2] }, or "$name"'
-    if kind == "string_pattern_mismatch":
-        return (
-            f"'{value}' is not an id",
-            "use letters, digits, dot, hyphen and underscore; begin with a letter or digit",
-        )
-    needs = {
-        "float_type": "a number, or a table such as { grid = [0.1, 0.2] }", "int_type": "a whole number",
-        "string_type": "a text in quotes", "list_type": "a list such as [1, 2]", "dict_type": "a table",
-        "model_type": "a table", "finite_number": "a finite number", "int_from_float": "a whole number",
-    }  # fmt: skip
-    if kind in needs:
-        return f"{value!r} does not fit here", f"write {needs[kind]}"
-    bounds = {
-        "greater_than": "greater than {gt}",
-        "greater_than_equal": "of at least {ge}",
-        "less_than_equal": "of at most {le}",
-    }
-    if kind in bounds:
-        return f"{value!r} is outside its bounds", "write a number " + bounds[kind].format(**context)
-    if kind in ("too_short", "too_long"):
-        least = context.get("min_length", context.get("max_length"))
-        return (
-            f"{len(value)} entries are {kind.replace('_', ' ').replace('short', 'few').replace('long', 'many')}",
-            f"write {least}",
-        )
-    return str(entry["msg"]), "correct the value"
-
-
-def near_words(unknown: UnknownNameError, otherwise: str) -> str:
-    """A cure: the nearest known names, or something else."""
-    return f"did you mean {' or '.join(repr(name) for name in unknown.near)}?" if unknown.near else otherwise
-
-
-def known_keys(path: KeyPath) -> list[str]:
-    """Keys that the table at a path may have."""
-    name = ".".join(str(part) for part in path if not isinstance(part, int))
-    table = _TABLES.get(name)
-    if table is None:
-        return [*SPREADS, "steps", "within"]
-    return [info.alias or key for key, info in table.model_fields.items()]

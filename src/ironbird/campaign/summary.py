@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ironbird.campaign.result import FlightResult
 from ironbird.campaign.statistics import Probability, failure_probability
-from ironbird.campaign.verdict import FAIL, PASS, VERDICTS, FlightResult
+from ironbird.flight.judge import FAIL, PASS, VERDICTS
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,14 @@ def by_case(results: Sequence[FlightResult], confidence: float = 0.95) -> list[C
         judged = counts[PASS] + counts[FAIL]
         found.append(
             CaseSummary(
-                case_id, {v: counts[v] for v in VERDICTS}, sum(f.as_expected for f in flights), len(flights),
-                min(flights, key=_margin), failure_probability(counts[FAIL], judged, confidence),
+                case_id,
+                {v: counts[v] for v in VERDICTS},
+                sum(f.as_expected for f in flights),
+                len(flights),
+                min(flights, key=_margin),
+                failure_probability(counts[FAIL], judged, confidence),
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -88,9 +93,11 @@ class Difference:
         return {
             "verdicts": [[c.flight_id, c.before.verdict, c.after.verdict] for c in self.verdicts],
             "margins": [[c.flight_id, _text(c.before.margin), _text(c.after.margin)] for c in self.margins],
-            "redefined": self.redefined, "only_before": self.only_before, "only_after": self.only_after,
+            "redefined": self.redefined,
+            "only_before": self.only_before,
+            "only_after": self.only_after,
             "same": self.same,
-        }  # fmt: skip
+        }
 
 
 def _text(value: float) -> float | str:
@@ -107,6 +114,7 @@ def compare(before: Sequence[FlightResult], after: Sequence[FlightResult]) -> Di
         verdicts=[c for c in changes if c.before.verdict != c.after.verdict],
         margins=sorted(moved, key=lambda c: -abs(c.margin) if not math.isnan(c.margin) else 0.0),
         redefined=[id for id in both if old[id].digest != new[id].digest],
-        only_before=[id for id in old if id not in new], only_after=[id for id in new if id not in old],
+        only_before=[id for id in old if id not in new],
+        only_after=[id for id in new if id not in old],
         same=sum(c.before.sha256 == c.after.sha256 for c in changes),
-    )  # fmt: skip
+    )

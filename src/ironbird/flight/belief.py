@@ -18,7 +18,12 @@ import numpy as np
 
 from ironbird.errors import LinkError
 from ironbird.flight.flight import Flight
-from ironbird.links.autopilot_log import RATIOS, AutopilotLog, Series, read_autopilot_log
+from ironbird.flight.prepare import OBJECT
+from ironbird.flight.systems import is_outside, kind_of
+from ironbird.links.autopilot_log import RATIOS as RATIOS
+from ironbird.links.autopilot_log import AutopilotLog, Series
+from ironbird.rotations import conjugate, euler, multiply
+from ironbird.vehicles import places as at
 
 COARSE_S = 0.1  # grid of the first search for the offset
 STRETCHES = 8  # pieces of the flight that are fitted apart
@@ -26,8 +31,12 @@ LEAST_DRIFT_S = 1e-3  # over the log: a smaller one is left out
 LEAST_CHANGE = {"velocity": 0.1, "rates": 0.1}  # rms of the derivative from which on a fit says something: m/s², rad/s²
 WORST_FIT = 0.3  # of the signal's own spread: a worse fit is none
 STALE_S = 1.0  # over longer gaps nothing is known of what the autopilot believed
-LOGGING = ("PX4", "ArduPilot")  # control systems that write a log where we find it
-TRUTH = {"position": "body.p_NB_N", "velocity": "body.v_NB_N", "attitude": "body.q_NB", "rates": "body.w_NB_B"}
+TRUTH = {
+    "position": at.BODY.position,
+    "velocity": at.BODY.velocity,
+    "attitude": at.BODY.quaternion,
+    "rates": at.BODY.rates,
+}
 COLUMNS = {  # in autopilot.parquet: name, frame, what it is
     "position": ("p_NB_N", "N", "estimated position about home"),
     "velocity": ("v_NB_N", "N", "estimated velocity"),
@@ -231,8 +240,9 @@ def error_figures(
     begin_s, time_s = min(_begins_s(flight), default=math.inf), flight.log.time()
     return [
         ErrorFigure.of(name, unit, time_s, np.abs(values), begin_s)
-        for name, unit, values in made if np.isfinite(values).any()
-    ]  # fmt: skip
+        for name, unit, values in made
+        if np.isfinite(values).any()
+    ]
 
 
 def own_figures(flight: Flight) -> list[ErrorFigure]:
@@ -285,7 +295,7 @@ class Belief:
     def _to_our_axes(self, attitude: np.ndarray) -> np.ndarray:
         attitude = attitude / np.linalg.norm(attitude, axis=1, keepdims=True)
         if self.turn is not None:
-            attitude = _times(attitude, self.turn * [1, -1, -1, -1])
+            attitude = multiply(attitude, conjugate(self.turn))
         flips = np.cumprod(np.where((attitude[1:] * attitude[:-1]).sum(axis=1) < 0, -1.0, 1.0))
         return attitude * np.concatenate([[1.0], flips])[:, None]  # q and -q are one attitude
 
@@ -368,25 +378,20 @@ class Belief:
 def beside(flight: Flight) -> Belief | LinkError | None:
     """The autopilot's log beside its flight, or why there is none: the flight counts all the same.
 
-    Nothing of a control system that leaves no log with us, such as a flight controller on a cable.
+    None of a control system that leaves no log, such as a flight controller on a cable.
     """
-    if not flight.logs and flight.control not in LOGGING:
+    control = flight.order.control
+    if not is_outside(control) or control.startswith(OBJECT):
         return None
     try:
-        return believe(flight, flight.logs)
+        log = kind_of(control).read_log(flight.logs, flight.vehicle.spec.home)
+        return believe(flight, log) if log is not None else None
     except LinkError as error:
         return error
 
 
-def believe(flight: Flight, paths: Sequence[Path]) -> Belief:
-    """The longest of the autopilot's logs beside the flight; `LinkError` if there is none that can be read."""
-    logs = [path for path in paths if path.suffix.lower() in (".ulg", ".bin")]
-    if not logs:
-        raise LinkError("the autopilot left no log")
-    largest = max(logs, key=lambda path: path.stat().st_size if path.is_file() else -1)
-    log = read_autopilot_log(largest, flight.vehicle.spec.home)
-    if len(logs) > 1:
-        log.notes.append(f"it wrote {len(logs)} logs; this is the largest of them")
+def believe(flight: Flight, log: AutopilotLog) -> Belief:
+    """An autopilot's log beside the flight; `LinkError` if there is nothing to compare."""
     ours = flight.log
     if any(path not in ours for path in TRUTH.values()) or ours.rows() < 2:
         raise LinkError("our own log lacks the true motion, so there is nothing to compare with")
@@ -400,7 +405,7 @@ def _turn(log: AutopilotLog, clock: Clock, time_s: np.ndarray, attitude: np.ndar
     if sent is None or not len(sent):
         return None
     row = np.clip(np.searchsorted(time_s, clock.ours(sent.time_s)), 0, len(time_s) - 1)
-    between = _times(attitude[row] * [1, -1, -1, -1], sent.values)
+    between = multiply(conjugate(attitude[row]), sent.values)
     between *= np.where((between * between[0]).sum(axis=1) < 0, -1.0, 1.0)[:, None]
     mean = between.mean(axis=0)
     mean /= np.linalg.norm(mean)
@@ -422,27 +427,3 @@ def _resampled(time_s: np.ndarray, values: np.ndarray, asked_s: np.ndarray, hold
         known &= asked_s <= time_s[-1]
     found[~known | (last < 0)] = np.nan
     return found
-
-
-def _times(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Products of quaternions w x y z, row by row."""
-    w, x, y, z = np.broadcast_arrays(*p.T) if p.ndim > 1 else p
-    a, b, c, d = q.T if q.ndim > 1 else q
-    return np.column_stack(
-        [w * a - x * b - y * c - z * d, w * b + x * a + y * d - z * c, w * c - x * d + y * a + z * b,
-         w * d + x * c - y * b + z * a]
-    )  # fmt: skip
-
-
-def euler(q: np.ndarray) -> np.ndarray:
-    """Roll, pitch, yaw of quaternions w x y z, row by row."""
-    w, x, y, z = q.T
-    with np.errstate(invalid="ignore"):
-        pitch = np.arcsin(np.clip(2 * (w * y - z * x), -1.0, 1.0))
-    return np.column_stack(
-        [
-            np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)),
-            pitch,
-            np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
-        ]
-    )

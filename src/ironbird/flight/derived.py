@@ -1,98 +1,88 @@
-"""Signals that requirements speak of: those of the model, and those derived from a flight as a whole.
+"""Signals that conditions speak of: those of the model, and those derived from them.
 
-Derived signals exist for every vehicle: `height`, `depth`, `distance` (horizontal, from the start), `speed`, `climb`,
-`tilt`, `rate`, `position_error` (to the navigator's set-point, if it has one), `time`, and what became of the flight:
-`crashed` and `completed` (1 in the last row of a flight that ended so), `fault_active` (1 from the first fault's start
-on). Angles are in rad.
+Derived signals exist for every vehicle whose model has their sources: `height`, `depth`, `distance` (horizontal, from
+the start), `speed`, `climb`, `tilt` (between the body's down axis and the vertical), `rate`, `position_error` (to the
+navigator's set-point). Requirements know moreover `time` and what became of the flight: `crashed` and `completed` (1 in
+the last row of a flight that ended so), `fault_active` (1 from the first fault's start on). Angles are in rad.
 """
 
 from __future__ import annotations
 
-import re
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from ironbird.compiler.compiled import CompiledModel
-from ironbird.flight.flight import ALIASES, COMPLETED, HARMLESS
-from ironbird.requirements.trace import RUN_UNITS, Trace
+from ironbird.conditions import evaluate
+from ironbird.conditions.formula import Term, parse_number
+from ironbird.conditions.names import RUN_UNITS, Derived, HasSignals, Names
+from ironbird.errors import UnknownNameError
+from ironbird.flight.words import ALIASES, COMPLETED, HARMLESS, WORDS
+from ironbird.requirements.trace import Trace
 from ironbird.runtime.record import Log
+from ironbird.vehicles import places as at
 
-Arrays = Mapping[str, np.ndarray]
 ALWAYS = (
-    "body.p_NB_N", "body.v_NB_N", "body.euler", "body.w_NB_B", "navigator.mode", "navigator.position_set",
-    "navigator.velocity_set",
-)  # fmt: skip
-
-
-def _length(vector: np.ndarray) -> np.ndarray:
-    """Of vectors [lane, row, 3]; entry by entry, which is several times faster than a sum over three."""
-    x, y, z = (vector[:, :, i] for i in range(3))
-    return np.sqrt(x * x + y * y + z * z)
-
-
-def _position_error(signals: Arrays) -> np.ndarray:
-    return _length(signals["body.p_NB_N"] - signals["navigator.position_set"])
-
-
-def _tilt(signals: Arrays) -> np.ndarray:
-    """Angle between the body's down axis and the vertical."""
-    euler = signals["body.euler"]
-    return np.arccos(np.clip(np.cos(euler[:, :, 0]) * np.cos(euler[:, :, 1]), -1.0, 1.0))
-
-
-@dataclass(frozen=True)
-class Derived:
-    """A signal computed from logged ones, for all lanes at once."""
-
-    unit: str
-    sources: tuple[str, ...]
-    make: Callable[[Arrays], np.ndarray]
-
-
-DERIVED: dict[str, Derived] = {
-    "height": Derived("m", ("body.p_NB_N",), lambda s: -s["body.p_NB_N"][:, :, 2]),
-    "depth": Derived("m", ("body.p_NB_N",), lambda s: s["body.p_NB_N"][:, :, 2]),
-    "distance": Derived(
-        "m", ("body.p_NB_N",), lambda s: np.hypot(s["body.p_NB_N"][:, :, 0], s["body.p_NB_N"][:, :, 1])
+    at.BODY.position,
+    at.BODY.velocity,
+    at.BODY.euler,
+    at.BODY.rates,
+    at.NAVIGATOR.mode,
+    at.NAVIGATOR.position_set,
+    at.NAVIGATOR.velocity_set,
+)
+SOURCES = {  # units of the signals from which others are derived
+    at.BODY.position: "m",
+    at.BODY.velocity: "m/s",
+    at.BODY.euler: "rad",
+    at.BODY.rates: "rad/s",
+    at.NAVIGATOR.position_set: "m",
+}
+DERIVED = {
+    "height": Derived("m", "-body.p_NB_N[2]"),
+    "depth": Derived("m", "body.p_NB_N[2]"),
+    "distance": Derived("m", "hypot(body.p_NB_N[0], body.p_NB_N[1])"),
+    "speed": Derived("m/s", "norm(body.v_NB_N[0], body.v_NB_N[1], body.v_NB_N[2])"),
+    "climb": Derived("m/s", "-body.v_NB_N[2]"),
+    "tilt": Derived("rad", "acos(cos(body.euler[0]) * cos(body.euler[1]))"),
+    "rate": Derived("rad/s", "norm(body.w_NB_B[0], body.w_NB_B[1], body.w_NB_B[2])"),
+    "position_error": Derived(
+        "m",
+        "norm(body.p_NB_N[0] - navigator.position_set[0], body.p_NB_N[1] - navigator.position_set[1],"
+        " body.p_NB_N[2] - navigator.position_set[2])",
     ),
-    "speed": Derived("m/s", ("body.v_NB_N",), lambda s: _length(s["body.v_NB_N"])),
-    "climb": Derived("m/s", ("body.v_NB_N",), lambda s: -s["body.v_NB_N"][:, :, 2]),
-    "tilt": Derived("rad", ("body.euler",), _tilt),
-    "rate": Derived("rad/s", ("body.w_NB_B",), lambda s: _length(s["body.w_NB_B"])),
-    "position_error": Derived("m", ("body.p_NB_N", "navigator.position_set"), _position_error),
 }
 
 
-def known_units(model: CompiledModel) -> dict[str, str]:
-    """Every name that a requirement may use on this model, with its unit; entries of vectors as `path[i]`."""
-    units: dict[str, str] = {}
-    for path, signal in model.signals().items():
-        if signal.size == 1:
-            units[path] = signal.unit
-        else:
-            units |= {f"{path}[{i}]": signal.unit for i in range(signal.size)}
-    units |= {name: d.unit for name, d in DERIVED.items() if all(source in model.signals() for source in d.sources)}
-    return units | RUN_UNITS
+def names_of(model: HasSignals) -> Names:
+    """All that conditions may name on a model; without terrain, `altitude` is the height above the start."""
+    aliases = ALIASES if ALIASES["altitude"] in model.signals() else {**ALIASES, "altitude": "height"}
+    return Names.of(model, aliases=aliases, words=WORDS, derived=DERIVED)
 
 
-def known_aliases(model: CompiledModel) -> dict[str, str]:
-    """Short names that hold on this model."""
-    found = {short: path for short, path in ALIASES.items() if path in model.signals()}
-    return found if "altitude" in found else found | {"altitude": "height"}
+def derived(log: Log, name: str, lane: int = 0) -> np.ndarray:
+    """A derived signal of one lane of a log over time, [row]."""
+    if name not in DERIVED:
+        raise UnknownNameError("derived signal", name, DERIVED)
+    return _derived(name, lambda path: log.lane(path, lane))
 
 
-def paths_to_log(names: Iterable[str], model: CompiledModel) -> list[str]:
+def derived_from(columns: Mapping[str, np.ndarray], name: str) -> np.ndarray | None:
+    """A derived signal from the columns of a trace's file (`body.euler[0]`); None if they lack a source."""
+    if any(source not in columns for source in DERIVED[name].sources):
+        return None
+    return evaluate.values(_term(name), lambda entry: columns[entry])
+
+
+def paths_to_log(names: Iterable[str], model: HasSignals) -> list[str]:
     """Signal paths from which all the named signals can be had, with those that every flight keeps."""
-    paths = [path for path in ALWAYS if path in model.signals()]
+    signals = model.signals()
+    entries: list[str] = []
     for name in names:
-        if name in DERIVED:
-            paths += DERIVED[name].sources
-        elif name not in RUN_UNITS:
-            paths.append(re.sub(r"\[\d+\]$", "", name))
-    order = {path: i for i, path in enumerate(model.signals())}
-    return sorted(set(paths), key=order.__getitem__)
+        entries += DERIVED[name].sources if name in DERIVED else [name] if name not in RUN_UNITS else []
+    paths = {path for path in ALWAYS if path in signals} | {entry.partition("[")[0] for entry in entries}
+    order = {path: i for i, path in enumerate(signals)}
+    return sorted(paths, key=order.__getitem__)
 
 
 def make_trace(log: Log, names: Iterable[str], fault_starts_s: Sequence[float]) -> Trace:
@@ -108,15 +98,27 @@ def make_trace(log: Log, names: Iterable[str], fault_starts_s: Sequence[float]) 
     values: dict[str, np.ndarray] = {}
     for name in names:
         if name in DERIVED:
-            values[name] = DERIVED[name].make({path: logged(path) for path in DERIVED[name].sources})
+            values[name] = _derived(name, logged)
         elif name in RUN_UNITS:
             values[name] = _fate(name, log, rows, fault_starts_s)
-        elif name in log:
-            values[name] = logged(name)
         else:
-            path, _, index = name.partition("[")
-            values[name] = logged(path)[:, :, int(index.rstrip("]"))]
+            values[name] = _entry(name, logged)
     return Trace(log.time_s, values, rows)
+
+
+@functools.cache
+def _term(name: str) -> Term:
+    return parse_number(DERIVED[name].text, Names(SOURCES))
+
+
+def _derived(name: str, whole: Callable[[str], np.ndarray]) -> np.ndarray:
+    return evaluate.values(_term(name), lambda entry: _entry(entry, whole))
+
+
+def _entry(name: str, whole: Callable[[str], np.ndarray]) -> np.ndarray:
+    """A scalar signal, or one entry of a vector (its last axis)."""
+    path, bracket, index = name.partition("[")
+    return whole(path)[..., int(index[:-1])] if bracket else whole(path)
 
 
 def _fate(name: str, log: Log, rows: np.ndarray, fault_starts_s: Sequence[float]) -> np.ndarray:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ironbird.blocks.controllers.navigator import FLY, LAND, LOITER_ITEM, RETURN_ITEM, ROWS, SPIRAL, TAKE_OFF_ITEM
+from ironbird.blocks.controllers.mission_table import FLY, LAND, LOITER_ITEM, RETURN_ITEM, ROWS, SPIRAL, TAKE_OFF_ITEM
 from ironbird.errors import MissionError, UnknownNameError
+from ironbird.files.problems import Problem, grammar_words, read_source, schema_problems
+from ironbird.vehicles import places as at
 
 BUILT_IN = Path(__file__).parent / "missions"
+SCHEMA = 1  # of mission files
 KINDS = {
     "waypoint": FLY, "land": LAND, "spiral": SPIRAL, "takeoff": TAKE_OFF_ITEM, "loiter": LOITER_ITEM,
     "return": RETURN_ITEM,
@@ -61,9 +63,9 @@ class Mission(_Table):
         table = np.zeros((ROWS, places))
         for number, item in enumerate(self.item):
             table[:, number] = item.column()
-        values: dict[str, Any] = {"navigator.table": table, "navigator.count": float(len(self.item))}
+        values: dict[str, Any] = {at.NAVIGATOR.table: table, at.NAVIGATOR.count: float(len(self.item))}
         if self.cruise_speed_mps is not None:
-            values["navigator.cruise_speed"] = self.cruise_speed_mps
+            values[at.NAVIGATOR.cruise_speed] = self.cruise_speed_mps
         return values
 
     def longest_s(self, cruise_speed_mps: float) -> float:
@@ -80,10 +82,6 @@ class Mission(_Table):
         return total
 
 
-# Of a board that flies what it has: we do not know it
-ON_BOARD = Mission.model_validate({"schema": 1, "title": "as the board has it", "item": [{"kind": "waypoint"}]})
-
-
 def mission_names() -> list[str]:
     """Built-in missions."""
     return sorted(path.stem for path in BUILT_IN.glob("*.toml"))
@@ -96,12 +94,13 @@ def load_mission(name: str | Path) -> Mission:
         if str(name) not in mission_names():
             raise UnknownNameError("mission", str(name), mission_names())
         path = BUILT_IN / f"{name}.toml"
-    if not path.is_file():
-        raise MissionError(f"mission file {path} does not exist")
+    source = read_source(path, f"give one of {', '.join(mission_names())}, or the path of a TOML file")
+    if isinstance(source, Problem):
+        raise MissionError(source)
+    if problems := schema_problems(source, SCHEMA):
+        raise MissionError(*problems)
     try:
-        return Mission.model_validate(tomllib.loads(path.read_text()))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise MissionError(f"{path} is not valid TOML: {error}") from None
+        return Mission.model_validate(source.data)
     except ValidationError as error:
-        lines = [f"  - {'.'.join(map(str, e['loc']))}: {e['msg']} (got {e['input']!r})" for e in error.errors()]
-        raise MissionError(f"{path}:\n" + "\n".join(lines)) from None
+        found = grammar_words(Mission, source.data, error)
+        raise MissionError(*(source.problem(*words) for words in found)) from None

@@ -1,53 +1,33 @@
 """Flights under a control system outside the kernel: PX4, ArduPilot, a cable, a function.
 
-The vehicle, wind and faults are those of any other flight. A witness of a fault is a twin without it that is given the
-very commands that the control system gave, so its difference is the fault's own doing: the control system itself does
-not repeat to the bit.
+The vehicle, weather and faults are those of any other flight; the control system is exchanged with every few ticks.
 """
 
 from __future__ import annotations
 
-import json
-import math
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ironbird.compiler.compiled import CompiledModel, compile_model
-from ironbird.errors import FaultError, LinkError
-from ironbird.faults.catalog import parse_fault
+from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
-from ironbird.flight.flight import ALIASES, Flight, Wind, inject, targets_in
-from ironbird.flight.mission import Mission, load_mission
-from ironbird.flight.witness import Witness, observe
-from ironbird.links.rig import Rig, attach
-from ironbird.links.system import ControlSystem, Happening
-from ironbird.model.signal import Number
+from ironbird.flight.judge import Flown, Judged, judge
+from ironbird.flight.order import Order
+from ironbird.flight.prepare import Fitted, end_s, prepare
+from ironbird.flight.twins import Twins
+from ironbird.flight.witness import Witness
+from ironbird.links.rig import attach
+from ironbird.links.system import ControlSystem, Happening, Seat
 from ironbird.runtime.clock import Pace
-from ironbird.runtime.state import RunState, start
+from ironbird.runtime.record import Log
+from ironbird.runtime.state import RunState, Stop
+from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.runtime.stepper import Stepper
-from ironbird.vehicles.load import Vehicle, load_vehicle
 
 REACTIONS = ("failsafe", "mode", "estimator", "text", "armed")  # kinds of happenings that answer a fault
 PILOT_S = 0.02  # of simulation time between two looks of the pilot
-TWIN_S = 5.0  # a twin is given the commands of this long after the start of a fault
-
-
-class Pilot(Protocol):
-    """Whoever tells the control system what to do: looked at between steps."""
-
-    happenings: list[Happening]
-
-    @property
-    def finished(self) -> bool:
-        """Whether the flight is over."""
-
-    def poll(self, rig: Rig) -> None:
-        """Take and send what is there; never waits."""
+PROGRESS_EXCHANGES = 250  # between two reports of progress
 
 
 @dataclass(frozen=True)
@@ -64,134 +44,142 @@ class Reaction:
         return self.happening.time_s - self.begin_s
 
     def sentence(self) -> str:
-        """For people."""
+        """What it did, and how long after which fault."""
         said = self.happening
         return f"{said.kind}: {said.text}, {self.after_s:.2f} s after {self.injection.fault.id}"
 
 
-def fly_external(
-    vehicle: Vehicle | str | Path, system: ControlSystem, *, until_s: float, pilot: Pilot | None = None,
-    mission: Mission | str | None = None, wind: Wind | None = None, seed: int = 0,
-    settings: Mapping[str, Number] | None = None, faults: Sequence[Injection | str] = (), log_s: float = 0.02,
-    speed: float | None = None, progress: Callable[[float], None] | None = None, keep_interrupted: bool = False,
-) -> Flight:  # fmt: skip
-    """Fly a vehicle under a control system outside; `LinkError` if that fails, with nothing left behind.
-
-    With `speed` the flight keeps to the wall clock; without, it runs as fast as the control system answers.
-    With `keep_interrupted` Ctrl-C ends the flight as its time does; `log.interrupted` says so.
-    """
-    if not isinstance(vehicle, Vehicle):
-        vehicle = load_vehicle(vehicle, control="external")
-    mission = mission if isinstance(mission, Mission) else load_mission(mission or vehicle.spec.mission)
-    model = compile_model(vehicle.diagram)
-    injections = [f if isinstance(f, Injection) else parse_fault(f) for f in faults]
-    wind = wind or Wind()
-    params = {**wind.params(), **(settings or {})}
-    state = _prepared(model, seed, params, injections)
-    rig = attach(vehicle, state, until_s=until_s, log=_everything(model), log_s=log_s)
-    commands = np.zeros((round(until_s / model.step_s) // system.step_ticks + 2, len(rig.stepper.inputs)))
-    begin = time.perf_counter()
-    exchanges = 0
-    every = max(1, round(PILOT_S / (system.step_ticks * model.step_s)))
-    pace = Pace(speed) if speed else None
-    interrupted = False
-    try:
-        system.start(rig)
-        while rig.step(system.step_ticks):
-            system.exchange(rig)
-            commands[exchanges] = rig.stepper.inputs
-            exchanges += 1
-            if pilot is not None and exchanges % every == 0:
-                pilot.poll(rig)
-                if pilot.finished:
-                    break
-            if progress is not None and exchanges % 250 == 0:
-                progress(rig.time_s / until_s)
-            if pace is not None:
-                pace.wait(rig.time_s)
-    except KeyboardInterrupt:
-        if not (keep_interrupted and exchanges):
-            raise
-        interrupted = True
-    finally:
-        system.stop()
-    log, stop = rig.finish()
-    log.interrupted = interrupted
-    witnesses = _witnesses(model, seed, params, injections, state, commands[:exchanges], system, rig)
-    log.meta = {
-        "ironbird.vehicle": vehicle.id, "ironbird.seed": str(seed), "ironbird.model": model.model_hash,
-        "ironbird.control": system.name, "ironbird.faults": "; ".join(i.describe() for i in injections),
-        "ironbird.witnesses": json.dumps([witness.record() for witness in witnesses]),
-    }  # fmt: skip
-    return Flight(
-        vehicle=vehicle, mission=mission, wind=wind, seed=seed, control=system.name, settings=dict(settings or {}),
-        injections=injections, model=model, log=log, stop=stop, ended_s=stop.time_s if stop else rig.time_s,
-        wall_s=time.perf_counter() - begin, witnesses=witnesses,
-        happenings=sorted([*system.happenings, *(pilot.happenings if pilot else [])], key=lambda h: h.time_s),
-        logs=list(system.process.logs) if system.process else [],
-    )  # fmt: skip
-
-
-def reactions(flight: Flight) -> list[Reaction]:
+def reactions_of(
+    faults: Sequence[Injection],
+    witnesses: Sequence[Witness],
+    triggered_s: Sequence[float],
+    happenings: Sequence[Happening],
+) -> list[Reaction]:
     """The first thing of each kind of `REACTIONS` that the control system did after each fault began.
 
     It came after the fault; that it came because of the fault is for a flight without the fault to tell.
     """
     found = []
-    for injection, witness in zip(flight.injections, flight.witnesses, strict=True):
-        begin = witness.first_s if witness.effective else injection.start_s
+    for injection, witness, fired_s in zip(faults, witnesses, triggered_s, strict=True):
+        begin = witness.first_s if witness.effective else injection.start_s + fired_s
         seen: set[str] = set()
-        for happening in flight.happenings:
+        for happening in happenings:
             if happening.time_s >= begin and happening.kind in REACTIONS and happening.kind not in seen:
                 seen.add(happening.kind)
                 found.append(Reaction(injection, begin, happening))
     return found
 
 
-def _everything(model: CompiledModel) -> list[str]:
-    return list(model.signals())
+@dataclass
+class FlownOutside:
+    """What came of a flight under a control system outside."""
+
+    log: Log
+    stop: Stop | None
+    ended_s: float
+    judged: Judged
+    witnesses: list[Witness]
+    triggered_s: list[float]
+    happenings: list[Happening] = field(default_factory=list)
 
 
-def _prepared(
-    model: CompiledModel, seed: int, params: Mapping[str, Number], injections: Sequence[Injection]
-) -> RunState:
-    known = model.params()
-    state = start(model, seed=seed, params={path: value for path, value in params.items() if path in known})
-    unknown = [path for path in params if path not in known and not path.startswith("wind/")]
-    if unknown:
-        raise LinkError(f"vehicle '{model.name}' has no parameter {unknown[0]} when flown from outside")
-    state.aliases = {name: path for name, path in ALIASES.items() if path in model.signals()}
-    for injection in injections:
-        inject(state, injection)
-    return state
+def fly_outside(
+    order: Order,
+    fitted: Fitted,
+    seat: Seat,
+    *,
+    speed: float | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> FlownOutside:
+    """Fly an order; `LinkError` if the control system never takes part, with nothing left behind.
 
-
-def _witnesses(
-    model: CompiledModel, seed: int, params: Mapping[str, Number], injections: Sequence[Injection], flown: RunState,
-    commands: np.ndarray, system: ControlSystem, rig: Rig,
-) -> list[Witness]:  # fmt: skip
-    found = []
-    first = 0
-    for number, injection in enumerate(injections):
-        own = system.acted(injection)
-        if own is not None:  # the control system makes this sensor itself, and said when the fault began to act
-            found.append(Witness(injection, own.signal, own.unit, own.first_s, own.size, own.size, rig.time_s))
-            first += len(targets_in(model, injection))
-            continue
-        fired = flown.fired[0][first] if injection.when else 0
-        first += len(targets_in(model, injection))
-        triggered_s = math.inf if fired < 0 else fired * model.step_s
-        until_s = min(rig.time_s, injection.start_s + triggered_s + injection.rise_s + TWIN_S)
-        if injection.witness not in rig.stepper.log or not math.isfinite(until_s):
-            raise FaultError(f"{injection.describe()}: the vehicle has no signal {injection.witness}")
-        others = [i for n, i in enumerate(injections) if n != number]
-        twin = Stepper(
-            _prepared(model, seed, params, others), until_s=max(until_s, 0.1), log=[injection.witness],
-            log_s=rig.stepper.plan.every * model.step_s,
-        )  # fmt: skip
-        for row in commands:
-            if not twin.step(system.step_ticks):
+    A link that fails later ends the flight, whose log is kept; its verdict is error.
+    With `speed` the flight keeps to the wall clock; without, it runs as fast as the control system answers. Ctrl-C
+    after the first exchange ends the flight as its time does; `log.interrupted` says so.
+    """
+    model, system, pilot = fitted.model, seat.system, seat.pilot
+    exchanges, next_watch = 0, CHUNK_TICKS
+    pace = Pace(speed) if speed else None
+    interrupted = False
+    try:  # the seat is taken: it is given back whatever comes
+        until_s = end_s(order, model)
+        state = prepare(model, [order])
+        twins = Twins(state, [order], apart=True)
+        rig = attach(fitted.vehicle, state, until_s=until_s, log=list(model.signals()), log_s=order.log_s)
+        system.start(rig)
+        if not 0 < system.step_ticks <= CHUNK_TICKS:
+            raise LinkError(f"{system.name}: an exchange every {system.step_ticks} ticks; give 1 to {CHUNK_TICKS}")
+        commands = np.zeros((round(until_s / model.step_s) // system.step_ticks + 2, len(rig.stepper.inputs)))
+        every = max(1, round(PILOT_S / (system.step_ticks * model.step_s)))
+        twins.watch(state)  # after the start, which may command: a twin has the same commands
+        while rig.step(system.step_ticks):
+            system.exchange(rig)
+            commands[exchanges] = rig.stepper.inputs
+            exchanges += 1
+            if state.tick + system.step_ticks > next_watch:  # the next step would leave the piece
+                rig.stepper.note_fired()
+                twins.watch(state)
+                next_watch = state.tick + CHUNK_TICKS
+            if pilot is not None and exchanges % every == 0:
+                pilot.poll(rig)
+                if pilot.finished:
+                    break
+            if system.failure:
                 break
-            twin.inputs[:] = row
-        found.append(observe(injection, rig.stepper.log, 0, twin.finish(), 0, triggered_s, until_s))
-    return found
+            if progress is not None and exchanges % PROGRESS_EXCHANGES == 0:
+                progress(rig.time_s / until_s)
+            if pace is not None:
+                pace.wait(rig.time_s)
+    except KeyboardInterrupt:
+        if not exchanges:
+            raise
+        interrupted = True
+    except LinkError as error:
+        if not exchanges or not system.taking_part:  # there is no flight
+            raise
+        system.failure = str(error)
+        system.note(rig, "link", system.failure)
+    finally:
+        seat.close()
+    log, stop = rig.finish()
+    log.interrupted = interrupted
+    ended_s = stop.time_s if stop else rig.time_s
+
+    def replay(twin: RunState, twin_end_s: float, wanted: list[str] | None) -> Log:
+        return _replay(twin, twin_end_s, wanted, order.log_s, commands[:exchanges], system.step_ticks)
+
+    witnesses = twins.observe(state, log, rig.time_s, replay)[0]
+    witnesses = [_own(system, witness, ended_s) or witness for witness in witnesses]
+    triggered_s = twins.triggers_s(state)[0]
+    happenings = sorted([*system.happenings, *(pilot.happenings if pilot else [])], key=lambda h: h.time_s)
+    told = Flown(
+        witnesses=witnesses,
+        triggered_s=triggered_s,
+        ended_s=ended_s,
+        rig_failure=system.failure or system.mistrust(),
+        reactions=[r.sentence() for r in reactions_of(order.faults, witnesses, triggered_s, happenings)],
+    )
+    judged = judge([order], [told], log, model)[0]
+    return FlownOutside(log, stop, ended_s, judged, witnesses, triggered_s, happenings)
+
+
+def _own(system: ControlSystem, witness: Witness, ended_s: float) -> Witness | None:
+    """The witness of a fault that the control system made itself, at a sensor of its own."""
+    own = system.acted(witness.injection)
+    if own is None:
+        return None
+    return Witness(witness.injection, own.signal, own.unit, own.first_s, own.size, own.size, ended_s)
+
+
+def _replay(
+    twin: RunState, until_s: float, wanted: list[str] | None, log_s: float, commands: np.ndarray, step_ticks: int
+) -> Log:
+    """A twin that is given the very commands that the flight got from its tick on."""
+    stepper = Stepper(twin, until_s=until_s, log=wanted, log_s=log_s)
+    for row in commands[twin.tick // step_ticks :]:
+        if not stepper.step(step_ticks):
+            break
+        stepper.inputs[:] = row
+    else:
+        stepper.step(step_ticks)  # the flight's last step, after which nothing was exchanged
+    return stepper.finish()

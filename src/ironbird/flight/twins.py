@@ -1,131 +1,169 @@
-"""Twins of a batch: each fault's witness is the same flight without this fault, flown from where the fault begins.
+"""Twins: each fault's witness is the same flight without this fault, flown from where the fault begins.
 
-Up to there both are equal to the last bit, so the twin starts from a copy of the faulted flight's state.
+Up to there both are equal to the last bit, so a twin starts from a copy of the faulted flight's state. In the kernel it
+flies on under its own control system; under a control system outside it is given the very commands that the faulted
+flight got, so that the difference is the fault's own doing: such a control system need not repeat to the bit.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ironbird.campaign.case import FlightCase
 from ironbird.faults.spec import Injection
-from ironbird.flight.flight import targets_in
+from ironbird.flight.order import Order
+from ironbird.flight.prepare import targets_in
 from ironbird.flight.witness import Witness, observe
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState
-from ironbird.runtime.step import CHUNK_TICKS, run
-from ironbird.runtime.tuning import Tuning
+from ironbird.runtime.step import CHUNK_TICKS
+from ironbird.vehicles import places as at
 
-TWIN_S = 5.0  # a twin flies this long beyond the start of the fault (and its rise): enough to see that it acted
+WITNESS_S = 5.0  # a fault is compared with its twin for this long after its start (and rise): enough to see it act
+Advance = Callable[[RunState, float, list[str] | None], Log]  # flies a twin on until a time and logs these signals
 
 
 @dataclass
-class _Order:
-    """One fault of one flight, and its place in the flight's list of events."""
+class _Fault:
+    """One fault of one flight, its place in the flight's list of events, and its twin."""
 
     lane: int
     injection: Injection
     first: int
     last: int
-    twin: tuple[int, int] | None = None  # group and lane of the twin
+    twin: tuple[int, int] | None = None  # group and lane
 
     def triggered_s(self, state: RunState) -> float:
         """When its trigger fired: 0 without one, infinite if it has not."""
-        tick = state.fired[self.lane][self.first] if self.injection.when else 0
+        tick = self._fired(state)
         return math.inf if tick < 0 else tick * state.model.step_s
 
     def begin(self, state: RunState) -> float:
         """Tick at which it acts for the first time; infinite if its trigger has not fired."""
-        tick = state.fired[self.lane][self.first] if self.injection.when else 0
+        tick = self._fired(state)
         return math.inf if tick < 0 else tick + round(self.injection.start_s / state.model.step_s)
+
+    def _fired(self, state: RunState) -> int:
+        return state.fired[self.lane][self.first] if self.injection.when else 0
 
 
 class Twins:
-    """Watches a run that goes forward in pieces of CHUNK_TICKS from tick 0 (`watch`), and flies the twins later."""
+    """Watches a run that goes forward in pieces of at most CHUNK_TICKS from tick 0, and flies the twins later.
 
-    def __init__(self, state: RunState, cases: Sequence[FlightCase]) -> None:
-        self.orders: list[_Order] = []
-        for lane, case in enumerate(cases):
+    With `healthy`, the flight of lane 0 also has a twin without any fault at all, which flies to the end. With `apart`
+    every twin is a run of its own.
+    """
+
+    def __init__(self, state: RunState, orders: Sequence[Order], *, healthy: bool = False, apart: bool = False) -> None:
+        self.faults: list[_Fault] = []
+        for lane, order in enumerate(orders):
             first = 0
-            for injection in case.faults:
+            for injection in order.faults:
                 last = first + len(targets_in(state.model, injection))
-                self.orders.append(_Order(lane, injection, first, last))
+                self.faults.append(_Fault(lane, injection, first, last))
                 first = last
-        self.waiting = list(self.orders)
+        self.healthy, self.apart = healthy and bool(self.faults), apart
+        self.waiting = list(self.faults)
         self.groups: list[RunState] = []  # twins that begin at the same tick
         self.ticks: list[int] = []  # at which they begin
         self.before: RunState | None = None  # the state one piece ago, while triggers are waited for
+        self.kernel_s = 0.0
+        self._whole: RunState | None = None  # the twin without any fault, where the first fault begins
+        self._whole_tick = 0
+        self._whole_log: Log | None = None
 
-    def watch(self, state: RunState) -> list[Tuning]:
+    # ------------------------------------------------------------------ while the flights fly
+
+    def watch(self, state: RunState) -> None:
         """Copy the flights whose fault begins within the next piece, or (by its trigger) began within the last one."""
-        now: list[_Order] = []
-        late: list[_Order] = []
-        later: list[_Order] = []
-        for order in self.waiting:
-            begin = order.begin(state)
-            (late if begin < state.tick else now if begin < state.tick + CHUNK_TICKS else later).append(order)
+        now: list[_Fault] = []
+        late: list[_Fault] = []
+        later: list[_Fault] = []
+        for fault in self.waiting:
+            begin = fault.begin(state)
+            (late if begin < state.tick else now if begin < state.tick + CHUNK_TICKS else later).append(fault)
         if self.before is not None:
             self._copy(self.before, late)
         self._copy(state, now)
         self.waiting = later
-        self.before = state.branch() if any(order.injection.when for order in later) else None
-        return []
+        self.before = state.branch() if any(fault.injection.when for fault in later) else None
 
-    def _copy(self, state: RunState, orders: list[_Order]) -> None:
+    def _copy(self, state: RunState, faults: list[_Fault]) -> None:
         """Twins from a state; flights that are equal but for their fault share one."""
+        if self.apart and len(faults) > 1:
+            for fault in faults:
+                self._copy(state, [fault])
+            return
         places: dict[object, int] = {}
         lanes: list[int] = []
         events = []
-        for order in orders:
-            rest = slice(0, order.first), slice(order.last, None)
-            others = [event for part in rest for event in state.events[order.lane][part]]
-            fired = [tick for part in rest for tick in state.fired[order.lane][part]]
-            key = (state.content(order.lane), *others, *fired)
+        for fault in faults:
+            rest = slice(0, fault.first), slice(fault.last, None)
+            others = [event for part in rest for event in state.events[fault.lane][part]]
+            fired = [tick for part in rest for tick in state.fired[fault.lane][part]]
+            key = (state.content(fault.lane), *others, *fired)
             if key not in places:
                 places[key] = len(lanes)
-                lanes.append(order.lane)
+                lanes.append(fault.lane)
                 events.append((others, fired))
-            order.twin = len(self.groups), places[key]
+            fault.twin = len(self.groups), places[key]
         if lanes:
             group = state.pick(lanes)
             group.events, group.fired = [e for e, _ in events], [f for _, f in events]
             self.groups.append(group)
             self.ticks.append(group.tick)
+            if self.healthy and self._whole is None:  # the first fault: until here all is well
+                self._whole, self._whole_tick = state.pick([0]), state.tick
+                self._whole.events, self._whole.fired = [[]], [[]]
 
-    def observe(self, state: RunState, log: Log, until_s: float, log_s: float) -> tuple[list[list[Witness]], float]:
-        """Fly the twins; the witness of every fault by flight, and the time spent in native code."""
+    # ------------------------------------------------------------------ afterwards
+
+    def observe(self, state: RunState, log: Log, until_s: float, advance: Advance) -> list[list[Witness]]:
+        """Fly the twins; the witness of every fault by flight."""
         if self.before is not None:
-            self._copy(self.before, [order for order in self.waiting if order.begin(state) < state.tick])
+            self._copy(self.before, [fault for fault in self.waiting if fault.begin(state) < state.tick])
+        log_s = log.plan.every * log.plan.step_s
+        watched_s = max(WITNESS_S, 2 * log_s)
         needs = [
-            min(until_s, o.injection.start_s + o.triggered_s(state) + o.injection.rise_s + TWIN_S) for o in self.orders
+            min(until_s, f.injection.start_s + f.triggered_s(state) + f.injection.rise_s + watched_s)
+            for f in self.faults
         ]
-        paths = sorted({o.injection.witness for o in self.orders if o.injection.witness in log})
+        wanted = {at.NAVIGATOR.mode, *(fault.injection.witness for fault in self.faults)}
+        paths = sorted(path for path in wanted if path in log)
         longest = [0.0] * len(self.groups)
-        for order, need in zip(self.orders, needs, strict=True):
-            if order.twin is not None:
-                longest[order.twin[0]] = max(longest[order.twin[0]], need)
+        for fault, need in zip(self.faults, needs, strict=True):
+            if fault.twin is not None:
+                longest[fault.twin[0]] = max(longest[fault.twin[0]], need)
         logs = []
         for group, need in zip(self.groups, longest, strict=True):
             end_s = (math.floor(need / log_s) + 2) * log_s  # all rows that are looked at, however times are rounded
-            logs.append(run(group, max(min(until_s, end_s), group.time_s), log=paths, log_s=log_s, threads=1))
+            logs.append(advance(group, max(min(until_s, end_s), group.time_s), paths))
+        if self._whole is not None:
+            self._whole_log = advance(self._whole, until_s, None)
+        self.kernel_s = sum(group.kernel_s for group in self.groups)
         starts = [log.plan.rows_between(0, tick) for tick in self.ticks]
         found: list[list[Witness]] = [[] for _ in range(state.lanes)]
-        for order, need in zip(self.orders, needs, strict=True):
-            triggered_s = order.triggered_s(state)
-            if order.twin is None:  # it never began: both are one
-                witness = observe(order.injection, log, order.lane, log, order.lane, triggered_s, need)
+        for fault, need in zip(self.faults, needs, strict=True):
+            triggered_s = fault.triggered_s(state)
+            if fault.twin is None:  # it never began: both are one
+                witness = observe(fault.injection, log, fault.lane, log, fault.lane, triggered_s, need)
             else:
-                number, lane = order.twin
+                number, lane = fault.twin
                 twin, first_row = logs[number], starts[number]
-                witness = observe(order.injection, log, order.lane, twin, lane, triggered_s, need, first_row)
-            found[order.lane].append(witness)
-        return found, sum(group.kernel_s for group in self.groups)
+                witness = observe(fault.injection, log, fault.lane, twin, lane, triggered_s, need, first_row)
+            found[fault.lane].append(witness)
+        return found
 
     def triggers_s(self, state: RunState) -> list[list[float]]:
         """When the trigger of each fault fired, by flight: 0 without one, infinite if it did not."""
         found: list[list[float]] = [[] for _ in range(state.lanes)]
-        for order in self.orders:
-            found[order.lane].append(order.triggered_s(state))
+        for fault in self.faults:
+            found[fault.lane].append(fault.triggered_s(state))
         return found
+
+    def whole_twin(self, log: Log) -> Log | None:
+        """The whole flight of lane 0 without any fault; None without faults, or if none of them ever began."""
+        if self._whole_log is None:
+            return None
+        return log.between(0, log.plan.rows_between(0, self._whole_tick)).followed_by(self._whole_log)

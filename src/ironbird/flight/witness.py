@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ironbird.blocks.controllers.mission_table import DISARMED
 from ironbird.faults.spec import Injection
 from ironbird.runtime.record import Log
+from ironbird.vehicles import places as at
 
 
 @dataclass(frozen=True)
@@ -19,9 +21,9 @@ class Witness:
     signal: str
     unit: str
     first_s: float  # first logged sample that differs; NaN if none does
-    largest: float  # largest difference while the fault was ordered
-    mean: float  # mean size of the difference while the fault was ordered
-    ended_s: float  # end of the fault, or of the run
+    largest: float  # largest difference while the fault was ordered and compared
+    mean: float  # mean size of the difference in that time
+    ended_s: float  # end of the fault or of the comparison, whichever came first
 
     @property
     def effective(self) -> bool:
@@ -32,7 +34,7 @@ class Witness:
         """For files: what was ordered, on what, and what came of it."""
         orders = zip(self.injection.targets, self.injection.fault.changes, strict=True)
         return {
-            "fault": self.injection.describe(),
+            "fault": self.injection.text(),
             "ordered": {t: [c.effect.effect, c.value(self.injection.severity)] for t, c in orders},
             "signal": self.signal,
             "unit": self.unit,
@@ -43,33 +45,42 @@ class Witness:
             "ended_s": self.ended_s if math.isfinite(self.ended_s) else None,
         }
 
-    def sentence(self) -> str:
-        """For people."""
-        what = self.injection.describe()
+    def effect(self) -> str:
+        """What the fault did."""
         if not self.signal:
-            return f"{what}: ineffective; the vehicle has no such part"
+            return "ineffective; the vehicle has no such signal"
         if not self.effective:
-            return f"{what}: ineffective; {self.signal} did not differ from the healthy twin"
+            return f"ineffective; {self.signal} did not differ from the healthy twin"
         unit = "" if self.unit == "1" else f" {self.unit}"
         return (
-            f"{what}: acted on {self.signal} from {self.first_s:.3f} s, "
-            f"largest difference {self.largest:.4g}{unit}, mean {self.mean:.4g}{unit}, until {self.ended_s:.3f} s"
+            f"acted on {self.signal} from {self.first_s:.3f} s; largest difference {self.largest:.4g}{unit}, "
+            f"mean {self.mean:.4g}{unit}, compared until {self.ended_s:.3f} s"
         )
+
+    def sentence(self) -> str:
+        """The fault as ordered, and what it did."""
+        return f"{self.injection.text()}: {self.effect()}"
 
 
 def observe(
-    injection: Injection, log: Log, faulted: int, twin: Log, healthy: int, triggered_s: float = 0.0,
-    until_s: float = math.inf, first_row: int = 0,
-) -> Witness:  # fmt: skip
+    injection: Injection,
+    log: Log,
+    faulted: int,
+    twin: Log,
+    healthy: int,
+    triggered_s: float = 0.0,
+    until_s: float = math.inf,
+    first_row: int = 0,
+) -> Witness:
     """Compare the fault's witness signal in two lanes that differ by the fault alone.
 
-    The lanes may be of two logs with the same distance between rows; they are compared before `until_s`. The twin's
-    log may begin at a later row (`first_row`), before which both are equal.
+    The lanes may be of two logs with the same distance between rows; they are compared before `until_s`, and only
+    until the twin has landed. The twin's log may begin at a later row (`first_row`), before which both are equal.
     """
     signal = injection.witness
     if signal not in log:
         return Witness(injection, "", "", math.nan, 0.0, 0.0, math.nan)
-    rows = min(log.rows(faulted), first_row + twin.rows(healthy), int(np.searchsorted(log.time_s, until_s)))
+    rows = min(log.rows(faulted), first_row + _flying_rows(twin, healthy), int(np.searchsorted(log.time_s, until_s)))
     time, difference = log.time_s[:rows], np.zeros(rows)
     if rows > first_row:
         a, b = log.lane(signal, faulted)[first_row:rows], twin.lane(signal, healthy)[: rows - first_row]
@@ -87,3 +98,12 @@ def observe(
         mean=float(difference[during].mean()) if during.any() else 0.0,
         ended_s=end,
     )
+
+
+def _flying_rows(twin: Log, lane: int) -> int:
+    """Rows until the twin has landed and disarmed: what differs later is that one of the two still flies."""
+    rows = twin.rows(lane)
+    if at.NAVIGATOR.mode not in twin:
+        return rows
+    flying = np.flatnonzero(twin.lane(at.NAVIGATOR.mode, lane) != DISARMED)
+    return int(flying[-1]) + 1 if flying.size else rows

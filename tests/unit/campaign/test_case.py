@@ -14,19 +14,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ironbird.campaign.case import SCHEMA_FILE, FlightCase, Requirement, Spread, schema_text
+from ironbird.campaign.case import SCHEMA_FILE, FlightCase, Spread, schema_text
 from ironbird.campaign.suite import load_suite, requirement
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection
-from ironbird.flight.flight import Wind
 from ironbird.flight.mission import Mission, load_mission
+from ironbird.flight.order import Requirement, Weather
 from ironbird.vehicles.load import CATALOG
+from ironbird.vehicles.spec import Home
 
 
 def flight(**changes: Any) -> FlightCase:
     plain: dict[str, Any] = {
         "id": "a/0001/s1", "case_id": "a", "title": "", "vehicle": "quad_f450", "control": "reference",
-        "mission": load_mission("hover"), "mission_name": "hover", "wind": Wind(5.0, 270.0), "settings": {},
+        "mission": load_mission("hover"), "mission_name": "hover", "weather": Weather(5.0, 270.0), "settings": {},
         "faults": (), "requirements": (), "seed": 1, "until_s": 60.0, "log_s": 0.02, "expect": None, "tags": (),
         "values": {},
     }  # fmt: skip
@@ -47,6 +48,15 @@ def again(case: FlightCase, folder: Path) -> FlightCase:
 
 TIMES = st.floats(0.0, 100.0)
 WORDS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
+SPEEDS = st.floats(0, 50)
+WEATHER = st.builds(Weather, SPEEDS, st.floats(-360, 360), SPEEDS, SPEEDS, TIMES, st.floats(0.001, 9), TIMES)
+PLACES = st.builds(
+    Home,
+    latitude_deg=st.floats(-89.9, 89.9),
+    longitude_deg=st.floats(-180, 180),
+    height_m=st.floats(-500, 9000),
+    year=st.floats(2025, 2030),
+)
 ON_THE_F450 = ["rotor.speed_loss@1", "imu.gyro_bias@1", "battery.power_off@1", "wind.gust@1"]
 
 
@@ -61,7 +71,7 @@ def injections(draw: st.DrawFn) -> Injection:
         fault, instance=draw(st.integers(1, 3)) if fault.counts_instances else 1,
         axis=draw(st.sampled_from([None, 0, 2])) if "gyro" in fault.id or "gust" in fault.id else None,
         severity=draw(st.floats(0.0, 1.0)), start_s=start, end_s=draw(st.sampled_from([math.inf, start + 1.5])),
-        when=draw(st.sampled_from(["", "altitude > 5 and mode == 'mission'"])), **shape,
+        when=draw(st.sampled_from(["", "altitude > 5 m and mode == 'mission'"])), **shape,
     )  # fmt: skip
 
 
@@ -84,8 +94,8 @@ def missions(draw: st.DrawFn) -> tuple[Mission, str]:
 def flights(draw: st.DrawFn) -> FlightCase:
     mission, name = draw(missions())
     return flight(
-        title=draw(WORDS), mission=mission, mission_name=name, 
-        wind=Wind(draw(st.floats(0, 50)), draw(st.floats(-360, 360)), draw(st.floats(0, 50))),
+        title=draw(WORDS), mission=mission, mission_name=name,
+        weather=draw(WEATHER), place=draw(st.none() | PLACES),
         settings=draw(st.dictionaries(st.sampled_from(["body.mass", "body.inertia[0]"]), st.floats(0.01, 5.0))),
         faults=tuple(draw(st.lists(injections(), max_size=3))),
         requirements=draw(
@@ -113,8 +123,9 @@ def test_a_flight_written_and_read_again_is_the_same_flight(case: FlightCase, tm
 @pytest.mark.parametrize(
     "change",
     [
-        {"vehicle": "quad_h250"}, {"control": "truth"}, {"mission": load_mission("square")}, {"wind": Wind(5.0, 271.0)},
-        {"settings": {"body.mass": 1.5}}, {"faults": (Injection(FAULTS["battery.power_off@1"]),)}, {"seed": 2},
+        {"vehicle": "quad_h250"}, {"control": "truth"}, {"mission": load_mission("square")},
+        {"weather": Weather(5.0, 271.0)}, {"settings": {"body.mass": 1.5}},
+        {"faults": (Injection(FAULTS["battery.power_off@1"]),)}, {"seed": 2},
         {"requirements": (Requirement("low", "always (altitude < 60 m)", "minor"),)}, {"until_s": None},
         {"log_s": 0.01},
     ],
@@ -128,7 +139,7 @@ def test_the_digest_sees_nothing_else() -> None:
     other = flight(id="b/0009/s1", case_id="b", title="x", tags=("y",), expect="fail", values={"z": 1.0})
 
     assert other.digest() == flight().digest()
-    assert flight(wind=Wind(5, 270)).digest() == flight().digest()  # whole numbers are numbers
+    assert flight(weather=Weather(5, 270)).digest() == flight().digest()  # whole numbers are numbers
 
 
 def test_the_digest_follows_the_content_of_a_vehicle_file_not_its_place(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ironbird.campaign.suite import Problem, check, load_suite
+from ironbird.campaign.suite import check, load_suite
 from ironbird.errors import CaseError
+from ironbird.files.problems import Problem
 
 GOOD = """schema = 1
 [[case]]
@@ -41,7 +42,7 @@ BROKEN = [
     ('id = "a"\n', "", 2, "case.1.id", "add id ="),
     ('id = "a"', 'id = "a/b"', 3, "case.a/b.id", "use letters, digits"),
     ('"quad_f450"', '"quad_f45"', 4, "case.a.vehicle", "did you mean 'quad_f450'"),
-    ('"quad_f450"', '"quad.toml"', 4, "case.a.vehicle", "quad.toml does not exist"),
+    ('"quad_f450"', '"quad.toml"', 4, "case.a.vehicle", "quad.toml:1:1: file: it does not exist"),
     ('vehicle = "quad_f450"\n', "", 2, "case.a", 'add vehicle = "quad_f450"'),
     ('mission = "hover"', 'control = "magic"', 5, "case.a.control", "one of reference, truth"),
     ('"hover"', '"hovver"', 5, "case.a.mission", "did you mean 'hover'"),

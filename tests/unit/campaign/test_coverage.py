@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from campaign_data import flight_case, result_of
 
-from ironbird.blocks.controllers.navigator import MODES
+from ironbird.blocks.controllers.mission_table import MODES
 from ironbird.campaign.coverage import combinations, coverage, mode_name, read_table, trace_table
-from ironbird.campaign.verdict import FlightResult
+from ironbird.campaign.result import FlightResult
 from ironbird.errors import IronbirdError
 from ironbird.faults.catalog import parse_fault
 

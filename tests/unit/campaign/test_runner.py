@@ -15,9 +15,9 @@ from campaign_data import flight_case, flight_cases, result_of
 from ironbird.campaign import runner
 from ironbird.campaign.batch import BatchResult, TracePolicy
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.result import FlightResult
 from ironbird.campaign.runner import Progress, run_campaign
 from ironbird.campaign.store import Store
-from ironbird.campaign.verdict import FlightResult
 from ironbird.errors import RunError
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from campaign_data import result_of
 
+from ironbird.campaign import search
+from ironbird.campaign.case import FlightCase
+from ironbird.campaign.result import FlightResult
 from ironbird.campaign.search import boundary, boundary_map, falsify, shrink
 from ironbird.campaign.suite import Planned, load_suite
 from ironbird.errors import IronbirdError, UnknownNameError
@@ -58,7 +63,7 @@ def test_boundary_is_the_closed_form(tmp_path: Path) -> None:
     assert found is not None and found.monotone
     assert found.survived < found.lost <= found.survived + 0.002 * 10
     assert found.value == pytest.approx(leaning_wind(), rel=0.02)
-    assert all((c.result.verdict == "fail") == (c.case.wind.speed_mps >= found.lost) for c in found.flown)
+    assert all((c.result.verdict == "fail") == (c.case.weather.speed_mps >= found.lost) for c in found.flown)
 
 
 def test_no_boundary_where_all_pass(tmp_path: Path) -> None:
@@ -72,7 +77,7 @@ def test_falsify_finds_failing_flights_and_repeats(tmp_path: Path) -> None:
     found = falsify(case, trials=64, seed=3, progress=seen.append)
     assert len(found.flown) == 64 and seen == [0.5, 1.0]
     assert found.failing and found.worst.result.verdict == "fail"
-    assert all(c.case.wind.speed_mps > 0.98 * leaning_wind() for c in found.failing)
+    assert all(c.case.weather.speed_mps > 0.98 * leaning_wind() for c in found.failing)
     # the second round has learned from the first
     share = [sum(c.result.verdict == "fail" for c in part) for part in (found.flown[:32], found.flown[32:])]
     assert share[1] > share[0]
@@ -90,7 +95,7 @@ def test_shrink_reaches_the_smallest_severity(tmp_path: Path) -> None:
     small = shrink(case)
     (left,) = small.case.faults  # the other fault, turbulence and the setting are not needed
     assert left.fault.id == "wind.steady@1"
-    assert small.case.wind.turbulence_mps == 0.0 and small.case.settings == {}
+    assert small.case.weather.turbulence_mps == 0.0 and small.case.settings == {}
     assert left.severity * WIND_FAULT_MPS == pytest.approx(leaning_wind(), rel=0.02)
     assert small.result.verdict == "fail"
     assert left.end_s == pytest.approx(
@@ -103,7 +108,7 @@ def test_shrink_reaches_the_smallest_severity(tmp_path: Path) -> None:
 def test_shrink_needs_a_failing_flight(tmp_path: Path) -> None:
     case = next(planned(tmp_path, WIND).flights())
     with pytest.raises(IronbirdError, match=r"does not fail .pass.: there is nothing to shrink"):
-        shrink(replace(case, wind=replace(case.wind, speed_mps=1.0)))
+        shrink(replace(case, weather=replace(case.weather, speed_mps=1.0)))
 
 
 def test_map_draws_the_closed_form_line(tmp_path: Path) -> None:
@@ -126,3 +131,61 @@ def test_mistakes(tmp_path: Path) -> None:
         boundary_map(case, "mass", "wind.speed_mps")
     with pytest.raises(IronbirdError, match="has nothing that varies"):
         falsify(planned(tmp_path, ""), trials=1)
+
+
+SEVERITY = """[[case.fault]]
+id = "wind.steady@1"
+severity = { uniform = [0, 1] }
+start_s = { uniform = [0, 2] }
+"""
+Judge = Callable[[float], str]
+
+
+def judged_by(monkeypatch: pytest.MonkeyPatch, verdict_at: Judge) -> list[int]:
+    """Nothing flies: the verdict follows from the severity of the fault. The sizes of the rounds."""
+    rounds: list[int] = []
+
+    def verdicts(cases: Sequence[FlightCase]) -> list[FlightResult]:
+        rounds.append(len(cases))
+        assert len(rounds) < 100, "the search does not end"
+        return [result_of(case, verdict_at(case.faults[0].severity)) for case in cases]
+
+    monkeypatch.setattr(search, "fly_all", verdicts)
+    return rounds
+
+
+def void_below(void: float, fail: float) -> Judge:
+    return lambda severity: "void" if severity <= void else "fail" if severity > fail else "pass"
+
+
+@pytest.mark.parametrize("void", [0.0, 0.3])
+def test_a_fault_that_does_not_act_says_nothing_of_the_boundary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, void: float
+) -> None:
+    judged_by(monkeypatch, void_below(void, 0.62))
+    case = planned(tmp_path, SEVERITY)
+    found = boundary(case, "fault.1.severity", tolerance=0.005)
+    assert found is not None and found.monotone
+    assert found.survived <= 0.62 < found.lost <= found.survived + 0.005
+
+    judged_by(monkeypatch, void_below(void, 2.0))
+    assert boundary(case, "fault.1.severity") is None  # void and pass: no line
+
+
+def test_the_map_has_no_line_where_flights_are_void_or_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = judged_by(monkeypatch, void_below(0.0, 2.0))
+    case = planned(tmp_path, SEVERITY)
+    assert boundary_map(case, "fault.1.start_s", "fault.1.severity", points=3).line == []
+    assert rounds == [9]  # nothing is refined
+
+    judged_by(monkeypatch, void_below(0.0, 0.62))
+    line = boundary_map(case, "fault.1.start_s", "fault.1.severity", points=3).line
+    assert [x for x, _ in line] == [0.0, 1.0, 2.0]
+    assert [y for _, y in line] == pytest.approx([0.62] * 3, abs=0.02)
+
+
+def test_a_search_between_points_that_are_all_void_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged_by(monkeypatch, lambda severity: "pass" if severity < 0.2 else "fail" if severity > 0.8 else "void")
+    found = boundary(planned(tmp_path, SEVERITY), "fault.1.severity", tolerance=0.005)
+    assert found is not None
+    assert 0.1 < found.survived < 0.2 and 0.8 < found.lost < 0.9  # as near as flights tell

@@ -61,9 +61,13 @@ def test_a_grid_flies_every_combination_with_every_seed(tmp_path: Path) -> None:
 
 def test_a_shared_parameter_moves_all_its_places_together(tmp_path: Path) -> None:
     for flight in load_suite(write(tmp_path, "case.toml", CASE)).flights():
-        assert flight.faults[0].severity == flight.wind.turbulence_mps == flight.values["much"]
+        assert flight.faults[0].severity == flight.weather.turbulence_mps == flight.values["much"]
         assert flight.settings == {"body.mass": flight.values["body.mass"]}
-        assert flight.control == "reference" and flight.mission.title == "hover at 10 m height"
+        assert (
+            flight.control == "reference"
+            and flight.mission is not None
+            and flight.mission.title == "hover at 10 m height"
+        )
         assert (
             flight.requirements[0].formula == "always (crashed == 0)" and flight.requirements[0].severity == "critical"
         )
@@ -157,8 +161,8 @@ def test_a_suite_gathers_cases_and_gives_them_its_defaults(tmp_path: Path) -> No
     first, motor, inline = suite.flights()[0], suite.flights()[1], suite.flights()[-1]
     assert [first.case_id, motor.case_id, inline.case_id] == ["first", "motor-loss", "inline"]
     assert first.vehicle == str(tmp_path / "my_quad.toml") and motor.vehicle == "quad_f450"
-    assert (first.wind.speed_mps, first.wind.from_deg, first.log_s) == (1.0, 90.0, 0.1)
-    assert (motor.wind.speed_mps, motor.wind.from_deg) == (0.0, 90.0)  # its own grid, not the default
+    assert (first.weather.speed_mps, first.weather.from_deg, first.log_s) == (1.0, 90.0, 0.1)
+    assert (motor.weather.speed_mps, motor.weather.from_deg) == (0.0, 90.0)  # its own grid, not the default
     assert [fault.fault.id for fault in motor.faults] == ["battery.low_voltage@1", "rotor.speed_loss@1"]
     assert motor.tags == ("all", "motor")
     assert [r.name for r in motor.requirements] == ["no_crash"]  # its own instead of the default of the same name

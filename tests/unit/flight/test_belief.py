@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from autopilot_files import write_px4_log
 
-from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import LinkError
-from ironbird.flight.belief import Belief, _turn, align, believe, euler
+from ironbird.flight.belief import Belief, _turn, align, believe, beside
 from ironbird.flight.flight import Flight, fly
-from ironbird.links.autopilot_log import AutopilotLog, Series
+from ironbird.links.autopilot_log import AutopilotLog, Series, read_autopilot_log
+from ironbird.rotations import euler
 
 TIME_S = np.arange(0.0, 60.0, 0.02)
 VELOCITY = np.column_stack([np.sin(0.7 * TIME_S), np.cos(0.31 * TIME_S), 0.5 * np.sin(1.3 * TIME_S + 1)])
@@ -92,14 +93,19 @@ def test_another_flights_log_verifies_no_clock() -> None:
 
 
 @pytest.fixture(scope="module")
-def flight(f450: CompiledModel) -> Flight:
+def flight() -> Flight:
     return fly(
-        "quad_f450", model=f450, seed=3, until_s=8.0, faults=["rotor.speed_loss@1:instance=1,severity=0.1,start=5"]
+        "quad_f450", control="truth", seed=3, until_s=8.0, faults=["rotor.speed_loss@1:instance=1,severity=0.1,start=5"]
     )
 
 
+def believed(flight: Flight, path: Path) -> Belief:
+    """A log as PX4 would have written it, beside the flight."""
+    return believe(flight, read_autopilot_log(write_px4_log(flight, path), flight.vehicle.spec.home))
+
+
 def test_errors_of_the_estimates_are_what_they_are(flight: Flight, tmp_path: Path) -> None:
-    belief = believe(flight, [write_px4_log(flight, tmp_path / "a.ulg"), tmp_path / "px4.txt"])
+    belief = believed(flight, tmp_path / "a.ulg")
 
     assert belief.clock.offset_s == pytest.approx(0.02, abs=2e-4)
     found = {error.name: error for error in belief.errors()}
@@ -115,7 +121,7 @@ def test_errors_of_the_estimates_are_what_they_are(flight: Flight, tmp_path: Pat
 
 
 def test_the_table_has_both_on_our_time_base(flight: Flight, tmp_path: Path) -> None:
-    belief = believe(flight, [write_px4_log(flight, tmp_path / "a.ulg")])
+    belief = believed(flight, tmp_path / "a.ulg")
     belief.write(tmp_path / "autopilot.parquet")
 
     table = pq.read_table(tmp_path / "autopilot.parquet")
@@ -132,8 +138,7 @@ def test_the_table_has_both_on_our_time_base(flight: Flight, tmp_path: Path) -> 
 def test_body_axes_that_stand_level_in_hover_are_turned_back(flight: Flight, tmp_path: Path) -> None:
     """A tail-sitter's autopilot has other body axes: pitched by 90 degrees."""
     c = math.sqrt(0.5)
-    path = write_px4_log(flight, tmp_path / "a.ulg")
-    belief = believe(flight, [path])
+    belief = believed(flight, tmp_path / "a.ulg")
     for series in (belief.log.believed["attitude"], belief.log.received["attitude"]):
         w, x, y, z = series.values.T
         series.values[:] = np.column_stack([c * (w - y), c * (x - z), c * (y + w), c * (z + x)])
@@ -144,16 +149,29 @@ def test_body_axes_that_stand_level_in_hover_are_turned_back(flight: Flight, tmp
     assert {e.name: e.rms for e in turned.errors()}["heading"] == pytest.approx(2.0, abs=0.05)
 
 
+def left(flight: Flight, control: str, *logs: Path) -> Flight:
+    """The same flight as if it had been flown under this control system, which left these files."""
+    return replace(flight, order=replace(flight.order, control=control), logs=list(logs))
+
+
 def test_of_several_logs_the_largest_counts_and_without_any_there_is_a_reason(flight: Flight, tmp_path: Path) -> None:
     large = write_px4_log(flight, tmp_path / "b.ulg")
     small = tmp_path / "a.ulg"
     small.write_bytes(b"")
 
-    belief = believe(flight, [small, large])
+    belief = beside(left(flight, "px4", small, large))
 
+    assert isinstance(belief, Belief)
     assert belief.log.path == large and belief.log.notes == ["it wrote 2 logs; this is the largest of them"]
-    with pytest.raises(LinkError, match="the autopilot left no log"):
-        believe(flight, [tmp_path / "px4.txt"])
+    none = beside(left(flight, "px4", tmp_path / "px4.txt"))
+    assert isinstance(none, LinkError) and str(none) == "PX4 left no log (.ulg); it left px4.txt"
+    none = beside(left(flight, "ardupilot"))
+    assert isinstance(none, LinkError) and str(none) == "ArduPilot left no log (.bin); it left nothing"
+
+
+@pytest.mark.parametrize("control", ["truth", "reference", "hardware", "python:my own"])
+def test_a_control_system_that_keeps_no_log_is_not_asked_for_one(flight: Flight, control: str) -> None:
+    assert beside(left(flight, control)) is None
 
 
 def test_euler_angles_are_roll_pitch_yaw(flight: Flight) -> None:

@@ -1,17 +1,34 @@
-"""Twins that start where the fault begins show the same as twins that fly from the start beside the flight."""
+"""Twins that start where the fault begins show the same as flights without the fault that fly from the start."""
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 from ironbird.campaign.batch import fly_all, fly_batch
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.result import FlightResult
+from ironbird.campaign.store import Store
 from ironbird.campaign.suite import load_suite
-from ironbird.campaign.verdict import FlightResult
-from ironbird.flight.flight import fly
-from ironbird.flight.twins import TWIN_S
+from ironbird.cli.main import app
+from ironbird.faults.spec import Injection
+from ironbird.flight.flight import Flight, fly
+from ironbird.flight.mission import Mission
+from ironbird.flight.order import Order, Weather
+from ironbird.flight.twins import WITNESS_S
+from ironbird.links.rig import Rig
+from ironbird.links.system import FunctionSystem
+from ironbird.runtime.record import Log
+from ironbird.vehicles.templates.multicopter import MulticopterSpec
 
 UNTIL_S = 11.0
 SUITE = """schema = 1
@@ -31,7 +48,7 @@ id = "rotor.blade_damage@1"
 instance = 2
 severity = 0.2
 start_s = 0.5
-when = "altitude > 5"
+when = "altitude > 5 m"
 [[case.require]]
 use = "no_crash"
 [[case]]
@@ -42,15 +59,20 @@ mission = "hover"
 until_s = 11.0
 [[case.fault]]
 id = "rotor.speed_loss@1"
-when = "altitude > 500"
+when = "altitude > 500 m"
 """
 
 
 @pytest.fixture(scope="module")
-def flights(tmp_path_factory: pytest.TempPathFactory) -> list[FlightCase]:
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("suite") / "two.toml"
     path.write_text(SUITE)
-    return load_suite(path).flights()
+    return path
+
+
+@pytest.fixture(scope="module")
+def flights(suite: Path) -> list[FlightCase]:
+    return load_suite(suite).flights()
 
 
 @pytest.fixture(scope="module")
@@ -58,21 +80,79 @@ def results(flights: list[FlightCase]) -> list[FlightResult]:
     return fly_all(flights)
 
 
-def test_witnesses_are_those_of_whole_twins(flights: list[FlightCase], results: list[FlightResult]) -> None:
+@pytest.fixture(scope="module")
+def whole(flights: list[FlightCase]) -> list[Flight]:
+    return [fly(case) for case in flights]
+
+
+def compared(injection: Injection, log: Log, twin: Log, triggered_s: float, until_s: float) -> dict[str, Any]:
+    """What a witness should say of two whole flights, worked out again."""
+    begin_s = injection.start_s + triggered_s
+    last_s = min(until_s, begin_s + injection.rise_s + WITNESS_S)
+    rows = min(log.rows(), twin.rows())
+    time_s = log.time_s[:rows]
+    rows = int((time_s < last_s).sum())
+    time_s, size = time_s[:rows], np.abs(log[injection.witness][:rows] - twin[injection.witness][:rows])
+    end_s = min(injection.end_s + triggered_s, time_s[-1])
+    during = size[(time_s >= begin_s) & (time_s <= end_s)]
+    return {
+        "effective": bool(size.any()),
+        "first_s": float(time_s[np.argmax(size > 0)]) if size.any() else None,
+        "largest": float(during.max()) if during.size else 0.0,
+        "mean": float(during.mean()) if during.size else 0.0,
+        "ended_s": float(end_s),
+    }
+
+
+def without(order: Order, number: int) -> Order:
+    """The order without one of its faults."""
+    return replace(order, faults=tuple(f for i, f in enumerate(order.faults) if i != number))
+
+
+def test_a_witness_is_the_difference_to_the_whole_flight_without_its_fault(
+    flights: list[FlightCase], whole: list[Flight]
+) -> None:
     effective = 0
-    for case, result in zip(flights, results, strict=True):
-        whole = fly(
-            case.vehicle, mission=case.mission, wind=case.wind, control=case.control, seed=case.seed,
-            faults=case.faults, until_s=case.until_s,
-        )  # fmt: skip
-        for ours, theirs, injection in zip(result.witnesses, whole.witnesses, case.faults, strict=True):
-            reference = theirs.record()
-            for key in ("fault", "ordered", "signal", "unit", "effective", "first_s"):
-                assert ours[key] == reference[key], (case.id, key)
-            effective += theirs.effective
-            if injection.start_s + TWIN_S >= UNTIL_S and not injection.when:  # observed to the end, as there
-                assert ours == reference
+    for case, flight in zip(flights, whole, strict=True):
+        for number, (injection, witness) in enumerate(zip(case.faults, flight.witnesses, strict=True)):
+            twin = fly(without(case, number))
+            expected = compared(injection, flight.log, twin.log, flight.triggered_s[number], UNTIL_S)
+            found = witness.record()
+            assert {key: found[key] for key in expected} == expected, (case.id, injection.text())
+            effective += witness.effective
     assert 15 < effective < 2 * len(flights)
+
+
+def test_a_witness_is_the_same_alone_and_in_a_batch(
+    flights: list[FlightCase], results: list[FlightResult], whole: list[Flight]
+) -> None:
+    assert len(flights) == len(results) > 16  # more than one row of lanes
+    for result, flight in zip(results, whole, strict=True):
+        assert result.witnesses == [witness.record() for witness in flight.witnesses], result.id
+        assert (result.verdict, result.sentence, result.sha256) == (
+            flight.verdict, flight.judged.sentence, flight.judged.sha256,
+        )  # fmt: skip
+
+
+def test_a_witness_is_the_same_when_a_flight_of_a_campaign_is_flown_again(
+    suite: Path, results: list[FlightResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stored = f"sqlite:///{tmp_path}/store.db"
+    run = CliRunner().invoke(
+        app, ["campaign", "run", str(suite), "--name", "twins", "--workers", "1", "--store", stored, "--out", "out"]
+    )
+    assert run.exit_code in (0, 1), run.output
+    database = Store(stored)
+    kept = {result.id: result.witnesses for result in database.results(database.campaign("twins"))}
+    assert kept == {result.id: json.loads(json.dumps(result.witnesses)) for result in results}
+    for chosen in (results[9], results[14]):
+        again = CliRunner().invoke(
+            app, ["campaign", "rerun", "twins", chosen.id, "--store", stored, "--out", str(tmp_path / "again")]
+        )
+        assert "equal to the stored flight, bit for bit" in again.output
+        meta = pq.read_schema(tmp_path / "again" / "flight.parquet").metadata
+        assert json.loads(meta[b"ironbird.witnesses"]) == kept[chosen.id]
 
 
 def test_a_result_is_the_same_alone_and_in_company(flights: list[FlightCase], results: list[FlightResult]) -> None:
@@ -84,3 +164,137 @@ def test_time_in_native_code_counts_the_twins(flights: list[FlightCase]) -> None
     batch = fly_batch(flights[:18])
     assert 0.0 < batch.kernel_s < batch.wall_s
     assert math.isclose(batch.simulated_s, sum(result.ended_s for result in batch.flights))
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        ["rotor.speed_loss@1:instance=1,severity=0.2,start=3.1,end=5", "battery.low_voltage@1:severity=0.1,start=4"],
+        ["rotor.speed_loss@1:instance=1,start=1,when=altitude > 4 m", "rotor.blade_damage@1:instance=3,start=2"],
+        [
+            "rotor.speed_loss@1:instance=1,severity=0.1,when=altitude > 4 m",
+            "battery.low_voltage@1:severity=0.1,start=0",
+        ],
+        [
+            "rotor.speed_loss@1:severity=0.1,start=2",
+            "wind.gust@1:axis=0,severity=0.2,start=6",
+            "load.drop@2:severity=0.1,start=3",
+        ],
+    ],
+    ids=["timed", "a crash", "a trigger", "three"],
+)
+def test_the_whole_twin_is_the_flight_without_any_fault_bit_for_bit(faults: list[str]) -> None:
+    known: dict[str, Any] = {
+        "control": "truth",
+        "mission": "hover",
+        "until_s": 9.0,
+        "seed": 4,
+        "weather": Weather(3.0, 50.0, 6.0),
+    }
+    flight = fly("quad_f450", faults=faults, **known)
+    alone = fly("quad_f450", **known)
+
+    assert flight.twin is not None and all(witness.effective for witness in flight.witnesses)
+    assert flight.twin.sha256(0) == alone.sha256 != flight.sha256
+    assert flight.twin.stops == alone.log.stops and flight.twin.rows() == alone.log.rows()
+
+
+def test_a_flight_whose_fault_never_begins_has_no_twin() -> None:
+    flight = fly("quad_f450", control="truth", mission="hover", until_s=3.0, faults=["rotor.speed_loss@1:start=20"])
+    assert flight.twin is None and not flight.witnesses[0].effective and flight.verdict == "void"
+
+
+# ---------------------------------------------------------------------- landing
+
+
+@pytest.mark.parametrize("start_s", [0.0, 1.0, 2.5])
+def test_the_comparison_ends_when_the_twin_has_landed(start_s: float) -> None:
+    mission = Mission.model_validate({"schema": 1, "item": [{"kind": "waypoint", "height_m": 3.0}, {"kind": "land"}]})
+    fault = f"load.drop@2:severity=0.3,start={start_s:g},shape=ramp,rise=30"  # lighter, it comes down later
+    flight = fly("quad_f450", control="truth", mission=mission, faults=[fault], until_s=30.0)
+    assert flight.twin is not None
+    stop = flight.twin.stops[0]
+    assert stop is not None and stop.reason == "mission completed" and flight.ended_s > stop.time_s + 0.05
+    flying = flight.twin["navigator.mode"] != 0.0
+    landed_s = flight.twin.time()[np.flatnonzero(flying)[-1]]  # the last row before it is disarmed
+    assert flight.witnesses[0].ended_s == landed_s < stop.time_s
+
+
+# ---------------------------------------------------------------------- under a control system outside
+
+BOTH = (  # begin within the same piece of 2 s; the second by a trigger
+    "rotor.speed_loss@1:instance=1,severity=0.1,start=2.4,end=4.1",
+    "rotor.blade_damage@1:instance=2,severity=0.1,start=0.1,when=altitude > 3.2 m",
+)
+
+
+class Kept(FunctionSystem):
+    """Keeps the commands of every exchange; may command before the first."""
+
+    def __init__(self, function: Any, step_ticks: int, first: float | None = None) -> None:
+        super().__init__(function, step_ticks=step_ticks)
+        self.first = first
+        self.commands: list[np.ndarray] = []
+
+    def start(self, rig: Rig) -> None:
+        if self.first is not None:
+            rig.stepper.inputs[:] = self.first
+
+    def exchange(self, rig: Rig) -> None:
+        self.function(rig)
+        self.commands.append(rig.stepper.inputs.copy())
+
+
+def climb(rig: Rig) -> None:
+    """Holds 6 m of height, level, by feedback: what it commands depends on what the faults do."""
+    (_, roll, pitch, _), rates = 2.0 * rig.truth("q"), rig.truth("w")
+    height = 0.58 + 0.08 * (rig.truth("p")[2] + 6.0) + 0.15 * rig.truth("v")[2]
+    about_x, about_y = -(roll + 0.25 * rates[0]), -(pitch + 0.25 * rates[1])
+    spec = rig.vehicle.spec
+    assert isinstance(spec, MulticopterSpec)
+    for place, rotor in zip(rig.actuators, spec.rotor, strict=True):
+        x, y, _ = rotor.position_B_m
+        rig.command(place, float(np.clip(height + x * about_y - y * about_x, 0.05, 0.95)))
+
+
+def replaying(commands: Sequence[np.ndarray]) -> Any:
+    left = iter(commands)
+
+    def function(rig: Rig) -> None:
+        rig.stepper.inputs[:] = next(left)
+
+    return function
+
+
+@pytest.mark.parametrize("step_ticks", [4, 3, 7])  # 2000 ticks of a piece are no multiple of 3 and 7
+@pytest.mark.parametrize("first", [None, 0.4])
+def test_twins_are_given_the_very_commands_of_the_flight(step_ticks: int, first: float | None) -> None:
+    known: dict[str, Any] = {"until_s": 6.0, "seed": 2, "weather": Weather(1.0, 20.0, 3.0)}
+    system = Kept(climb, step_ticks, first)
+    flight = fly("quad_f450", control=system, faults=BOTH, **known)
+    assert flight.triggered_s[0] == 0.0 and 2.0 < flight.triggered_s[1] + 0.1 < 4.0
+    assert all(witness.effective for witness in flight.witnesses)
+
+    ended_s = len(system.commands) * step_ticks * flight.model.step_s
+    for number, (injection, witness) in enumerate(zip(flight.order.faults, flight.witnesses, strict=True)):
+        others = tuple(fault for i, fault in enumerate(BOTH) if i != number)
+        twin = fly("quad_f450", control=Kept(replaying(system.commands), step_ticks, first), faults=others, **known)
+        expected = compared(injection, flight.log, twin.log, flight.triggered_s[number], min(ended_s, 6.0))
+        found = witness.record()
+        assert {key: found[key] for key in expected} == expected, injection.text()
+
+
+@pytest.mark.parametrize("start_s", [0.0, 0.5, 2.5])
+def test_what_the_control_system_commands_at_the_start_is_no_effect_of_a_fault(start_s: float) -> None:
+    idle = f"rotor.speed_loss@1:instance=1,severity=0,start={start_s:g}"
+    flight = fly("quad_f450", control=Kept(climb, 4, first=0.4), faults=[idle], until_s=4.0)
+    assert not flight.witnesses[0].effective and flight.verdict == "void"
+
+
+@pytest.mark.parametrize("log_s", [5.0, 8.0])
+@pytest.mark.parametrize("start_s", [0.0, 1.0])
+def test_a_fault_between_rows_that_are_far_apart_has_a_witness(log_s: float, start_s: float) -> None:
+    fault = f"rotor.speed_loss@1:instance=1,severity=0.1,start={start_s:g}"
+    flight = fly("quad_f450", control="truth", mission="hover", until_s=20.0, log_s=log_s, faults=[fault])
+    assert flight.witnesses[0].effective and flight.verdict == "pass"
+    assert flight.witnesses[0].first_s == log_s  # the first row after the start

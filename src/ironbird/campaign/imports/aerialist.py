@@ -10,7 +10,6 @@ What has no counterpart is listed, not guessed: avoidance, stick commands, recor
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,13 +18,21 @@ from typing import Any
 import yaml
 
 from ironbird.campaign.case import Imported
-from ironbird.errors import CaseError
-from ironbird.symbolic.earth import ECCENTRICITY_SQ, SEMI_MAJOR_M
+from ironbird.errors import CaseError, MissionError
+from ironbird.links.geodesy import Place, to_local
+from ironbird.links.mavlink.numbers import (
+    DO_CHANGE_SPEED,
+    FRAME_GLOBAL_RELATIVE_ALT,
+    NAV_LAND,
+    NAV_RETURN_TO_LAUNCH,
+    NAV_TAKEOFF,
+    NAV_WAYPOINT,
+)
+from ironbird.links.plan_file import Home, PlanItem, load_plan
 
 VEHICLE = "quad_f450"
 MISSION_MODE = 3  # their command that starts the mission
-TAKE_OFF, WAYPOINT, LAND, RETURN, CHANGE_SPEED = 22, 16, 21, 20, 178  # MAVLink's numbers of commands
-RELATIVE = (3, 6, 10, 11)  # MAVLink's frames in which height counts from home
+PLACES = (NAV_TAKEOFF, NAV_WAYPOINT, NAV_LAND)  # commands that fly to a place
 # PX4 parameters with a counterpart: ours, and whether zero switches the function off
 PARAMETERS: dict[str, tuple[str, bool]] = {
     "MPC_XY_CRUISE": ("navigator.cruise_speed", False), "MIS_TAKEOFF_ALT": ("navigator.take_off_height", False),
@@ -131,48 +138,58 @@ def _waypoint(north: float, east: float, height: float, **more: float) -> dict[s
 
 
 def read_plan(
-    path: Path, home: Sequence[float] | None, missing: list[str]
+    path: Path, home_position: Sequence[float] | None, missing: list[str]
 ) -> tuple[list[dict[str, Any]], dict[str, float]]:
-    """A plan of QGroundControl as mission items; without a home position the first place of the plan is home."""
+    """A plan of a ground station as mission items; without a home position the first place of the plan is home."""
     try:
-        plan = json.loads(path.read_text())["mission"]
-        steps = [step for step in plan["items"] if isinstance(step, dict)]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise CaseError(str(path), ["not a plan of QGroundControl"]) from None
-    places = [step["params"] for step in steps if step.get("command") in (TAKE_OFF, WAYPOINT, LAND)]
-    if home is None and places:
-        home = [places[0][4], places[0][5], (plan.get("plannedHomePosition") or [0, 0, 0])[2]]
+        plan = load_plan(path)
+    except MissionError as error:
+        raise CaseError(str(path), [f"its plan cannot be read: {error}"]) from None
+    missing += [f"the plan's {part}" for part in plan.left_out]
+    first = next((item for item in plan.items if item.command in PLACES and _has_place(item)), None)
+    if home_position is not None:
+        home = Home(*map(float, home_position))
+    elif first is not None:
+        home = Home(first.latitude_deg, first.longitude_deg, plan.home.height_m if plan.home else 0.0)
+    else:
+        raise CaseError(str(path), ["it has neither a home position nor a plan with a place"])
     items: list[dict[str, Any]] = []
     cruise: dict[str, float] = {}
     height = 0.0
-    for step in steps:
-        command, params = step.get("command"), step.get("params", [])
-        if command in (TAKE_OFF, WAYPOINT, LAND):
-            assert home is not None
-            north, east = _from_home(params[4], params[5], home)
-            if command != LAND:
-                height = float(params[6]) - (0.0 if step.get("frame", 3) in RELATIVE else float(home[2]))
-            hold = float(params[0] or 0) if command == WAYPOINT else 0.0
-            yaw = float(params[3] or 0) if command == WAYPOINT else 0.0
-            items.append(_waypoint(north, east, height, hold_s=hold, yaw_deg=yaw))
-            if command == LAND:
+    for item in plan.items:
+        if item.command in PLACES:
+            if item.command != NAV_LAND:
+                height = item.altitude_m - (0.0 if item.frame == FRAME_GLOBAL_RELATIVE_ALT else home.height_m)
+            stays = item.command == NAV_WAYPOINT
+            hold, yaw = (_given(item.params[0]), _given(item.params[3])) if stays else (0.0, 0.0)
+            if item.command != NAV_LAND or _has_place(item):
+                items.append(_waypoint(*_from_home(item, home), height, hold_s=hold, yaw_deg=yaw))
+            if item.command == NAV_LAND:
                 items.append({"kind": "land"})
-        elif command == RETURN:
+        elif item.command == NAV_RETURN_TO_LAUNCH:
             items += [_waypoint(0.0, 0.0, height), {"kind": "land"}]
-        elif command == CHANGE_SPEED and not cruise and params[1] and params[1] > 0:
-            cruise["cruise_speed_mps"] = float(params[1])
+        elif item.command == DO_CHANGE_SPEED and not cruise and item.params[1] > 0:
+            cruise["cruise_speed_mps"] = item.params[1]
         else:
-            missing.append(f"plan item {command if command is not None else step.get('complexItemType', step)}")
+            missing.append(f"plan item {item.command}")
     return items, cruise
 
 
-def _from_home(latitude_deg: float, longitude_deg: float, home: Sequence[float]) -> tuple[float, float]:
-    """North and east of home on the ellipsoid's tangent plane, [NIMA8350]; good to centimetres over a kilometre."""
-    latitude = math.radians(home[0])
-    w2 = 1 - ECCENTRICITY_SQ * math.sin(latitude) ** 2
-    prime = SEMI_MAJOR_M / math.sqrt(w2)
-    north = math.radians(latitude_deg - home[0]) * prime * (1 - ECCENTRICITY_SQ) / w2
-    return north, math.radians(longitude_deg - home[1]) * prime * math.cos(latitude)
+def _given(value: float) -> float:
+    return 0.0 if math.isnan(value) else value
+
+
+def _has_place(item: PlanItem) -> bool:
+    """Whether it has a place of its own; without, it means where the vehicle is: at home, or below itself."""
+    return (item.latitude_deg, item.longitude_deg) != (0.0, 0.0)
+
+
+def _from_home(item: PlanItem, home: Place) -> tuple[float, float]:
+    """North and east of home."""
+    if not _has_place(item):
+        return 0.0, 0.0
+    north, east, _ = to_local(home, item.latitude_deg, item.longitude_deg, 0.0)
+    return north, east
 
 
 # ---------------------------------------------------------------------- weather, settings, obstacles
@@ -198,10 +215,8 @@ def _wind(wind: Mapping[str, Any], missing: list[str]) -> tuple[dict[str, float]
                 missing.append(f"a gust against axis {axis}: severity has no sign")
             elif part > 0:
                 severity = min(1.0, float(f"{gust * part / 20:.6g}"))  # 1 is 20 m/s
-                faults.append(
-                    {"id": "wind.gust@1", "axis": axis, "severity": severity,
-                     "start_s": float(wind.get("gust_start", 0)), "duration_s": lasts_s}
-                )  # fmt: skip
+                order = {"id": "wind.gust@1", "axis": axis, "severity": severity}
+                faults.append(order | {"start_s": float(wind.get("gust_start", 0)), "duration_s": lasts_s})
     return table, faults
 
 
@@ -232,11 +247,8 @@ def _obstacles(obstacles: Sequence[Any], where: str) -> list[str]:
         if len(obstacles) % 7:
             raise CaseError(where, [f"obstacles have 7 numbers each (l, w, h, x, y, z, r); there are {len(obstacles)}"])
         numbers = [float(number) for number in obstacles]
-        obstacles = [
-            {"size": dict(zip("lwh", numbers[i : i + 3], strict=True)),
-             "position": dict(zip("xyzr", numbers[i + 3 : i + 7], strict=True))}
-            for i in range(0, len(numbers), 7)
-        ]  # fmt: skip
+        rows = [dict(zip("lwhxyzr", numbers[i : i + 7], strict=True)) for i in range(0, len(numbers), 7)]
+        obstacles = [{"size": row, "position": row} for row in rows]
     return [_obstacle(obstacle) for obstacle in obstacles]
 
 

@@ -18,13 +18,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ironbird.blocks.controllers.navigator import MISSION, SCRIPT, TAKE_OFF
+from ironbird.blocks.controllers.mission_table import MISSION, SCRIPT, TAKE_OFF
 from ironbird.campaign.case import Imported, case_file
+from ironbird.campaign.imports.rflysimsafe_published import PUBLISHED
 from ironbird.errors import CaseError, UnknownNameError
 from ironbird.faults.rflysimsafe import CASES, IMUS, MAGNETOMETERS, MAP_A, MAP_B, MAP_C, RECEIVERS
+from ironbird.vehicles import places as at
 
 VEHICLE = "quad_f450_rflysimsafe"
-SUITE_FILE = Path(__file__).parent / "suites" / "rflysimsafe.toml"
+SUITE_FILE = Path(__file__).parents[1] / "suites" / "rflysimsafe.toml"
 MAPS = ("A", "B", "C")
 FIRST_ID = 123450  # numbers from here on are fault ids
 SLOTS, FLOATS = 8, 20  # of their packet: slot i owns floats 2i and 2i + 1
@@ -33,8 +35,6 @@ SETTLED_S = 3.0  # our estimator needs this long before arming
 ARM_M = 0.225  # of their vehicle
 SATELLITES, THEIR_SATELLITES = 14, 10  # a receiver's; from theirs on no jamming: assumed, as in the table of cases
 COMMON_START = "2,1;1,1,5;2,3,0,0,-15;1,1,15"  # of the published cases
-CRASHED = ("ST002", "ST003", "ST004", "ST005", "ST006", "ST007", "ST008", "ST010")  # published, both loops
-UNCLEAR = ("ST016", "ST018", "ST027")  # the two loops differ, or the vehicle was lost without a crash
 
 Order = dict[str, Any]  # a fault table without times
 Orders = tuple[list[Order], list[str]]  # and what has no counterpart
@@ -229,7 +229,7 @@ class _Timeline:
 
 def _near(signal: str, value: float) -> str:
     sign = "-" if value >= 0 else "+"
-    return f"abs({signal} {sign} {abs(value):g}) < 1"
+    return f"abs({signal} {sign} {abs(value):g} m) < 1 m"
 
 
 def import_sequence(
@@ -250,10 +250,9 @@ def import_sequence(
     if not line.moves:
         raise CaseError(f"sequence of case '{id}'", ["it has no move (2,3,x,y,z)"])
     mission, settings = _mission(line)
-    case: dict[str, Any] = {
-        "id": id, "title": title, "note": note, "source": f"RFlySimSafe, map {map_name}: {sequence}",
-        "vehicle": vehicle, "mission": mission,
-    }  # fmt: skip
+    source = f"RFlySimSafe, map {map_name}: {sequence}"
+    case: dict[str, Any] = {"id": id, "title": title, "note": note, "source": source, "vehicle": vehicle}
+    case["mission"] = mission
     if not (line.since or line.lands):
         case["until_s"] = line.time_s
     case |= {"tags": ["rflysimsafe", f"map-{map_name}"], "set": settings, "fault": line.faults}
@@ -265,7 +264,7 @@ def _mission(line: _Timeline) -> tuple[dict[str, Any], dict[str, Any]]:
     """The moves as mission items, and the settings that time the first two."""
     begin, _, (_, _, height) = line.moves[0]
     settings: dict[str, Any] = {
-        "navigator.arm_time": max(begin, SETTLED_S),
+        at.NAVIGATOR.arm_time: max(begin, SETTLED_S),
         "navigator.take_off_height": max(height, 0.5),
     }
     moves, waited = line.moves, line.waited
@@ -297,13 +296,9 @@ def import_rows(rows: Sequence[Mapping[str, Any]], *, map_name: str, vehicle: st
     """Rows of their table of cases: `CaseID` and `ControlSequence`, with what else is told for the title."""
     cases = []
     for row in rows:
-        told = [str(row[key]) for key in ("Component", "FaultMode") if row.get(key)]
-        cases.append(
-            import_sequence(
-                str(row["ControlSequence"]), id=f"case-{row['CaseID']}", map_name=map_name, vehicle=vehicle,
-                title=": ".join(told),
-            )
-        )  # fmt: skip
+        sequence, id = str(row["ControlSequence"]), f"case-{row['CaseID']}"
+        title = ": ".join(str(row[key]) for key in ("Component", "FaultMode") if row.get(key))
+        cases.append(import_sequence(sequence, id=id, map_name=map_name, vehicle=vehicle, title=title))
     return cases
 
 
@@ -344,10 +339,11 @@ def published() -> list[Imported]:
     for id, known in CASES.items():
         wait_s = 10 if id <= "ST010" else 15
         sequence = f"{COMMON_START};{known.injected};1,1,{wait_s}"
-        outcome = "crashed" if id in CRASHED else "no crash" if id not in UNCLEAR else "the two loops differ or lost it"
+        found = PUBLISHED[id]
+        outcome = "the two loops differ or lost it" if found.unclear else "crashed" if found.crashed else "no crash"
         note = f"{known.remark} Published outcome, software and hardware in the loop: {outcome}.".strip()
         imported = import_sequence(sequence, id=id, title=known.name, note=note)
-        expect = {} if id in UNCLEAR else {"expect": "fail" if id in CRASHED else "pass"}
+        expect = {} if found.unclear else {"expect": "fail" if found.crashed else "pass"}
         cases.append(Imported(imported.case | expect, imported.missing))
     return cases
 

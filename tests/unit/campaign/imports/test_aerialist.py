@@ -13,8 +13,9 @@ import pytest
 
 from ironbird.campaign.imports.aerialist import import_aerialist
 from ironbird.campaign.suite import check
+from ironbird.conditions.formula import parse_formula
+from ironbird.conditions.names import Names
 from ironbird.errors import CaseError
-from ironbird.requirements.formula import parse_formula
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.trace import Trace
 
@@ -68,7 +69,7 @@ def write(folder: Path, test: str = TEST) -> Path:
         item(16, 0, 0, 0, None, 47.3970, 8.5460, 500.0, frame=0),  # above sea level
         item(21, 0, 0, 0, None, 47.3972, 8.5450, 0),
     ]
-    plan = {"mission": {"items": items, "plannedHomePosition": HOME}}
+    plan = {"fileType": "Plan", "mission": {"items": items, "plannedHomePosition": HOME}}
     (flights / "way.plan").write_text(json.dumps(plan))
     (folder / "tests").mkdir(exist_ok=True)
     (folder / "tests" / "avoid 1.yaml").write_text(test)
@@ -108,7 +109,7 @@ def test_wind_blows_where_gazebo_says(tmp_path: Path) -> None:
 
 def margin(formula: str, north: float, east: float, height: float) -> float:
     columns = {f"body.p_NB_N[{i}]": np.full((1, 2), value) for i, value in enumerate((north, east, -height))}
-    read = parse_formula(formula, units={"body.p_NB_N": "m"})
+    read = parse_formula(formula, Names({"body.p_NB_N": "m"}))
     return float(robustness(read, Trace(np.array([0.0, 0.1]), columns, np.array([2])))[0])
 
 
@@ -140,9 +141,12 @@ def test_parameters_have_counterparts_or_are_listed(tmp_path: Path) -> None:
 
     assert imported.case["set"] == {"navigator.cruise_speed": 3.0, "navigator.take_off_height": 2.5}
     assert imported.missing == (
-        "plan item 530", "PX4 parameter NAV_ACC_RAD", "PX4 parameter SDLOG_PROFILE", "avoidance of obstacles",
+        "plan item 530",
+        "PX4 parameter NAV_ACC_RAD",
+        "PX4 parameter SDLOG_PROFILE",
+        "avoidance of obstacles",
         "the recorded flight flights/way.ulg as the expected outcome",
-    )  # fmt: skip
+    )
 
 
 def test_stick_commands_and_lost_files_are_listed(tmp_path: Path) -> None:
@@ -158,7 +162,7 @@ def test_stick_commands_and_lost_files_are_listed(tmp_path: Path) -> None:
     [
         ("robot: [", "not valid YAML"),
         ("- 1", "a test has tables robot, simulation and mission"),
-        (TEST.replace("way.plan", "params.csv"), "not a plan of QGroundControl"),
+        (TEST.replace("way.plan", "params.csv"), "neither a QGroundControl plan"),
         (TEST.replace("way.plan", "lost.plan"), "it has no mission"),
     ],
 )
@@ -167,3 +171,22 @@ def test_wrong_tests_are_refused(tmp_path: Path, test: str, words: str) -> None:
         import_aerialist(write(tmp_path, test))
     with pytest.raises(CaseError, match="cannot read it"):
         import_aerialist(tmp_path / "nowhere.yaml")
+
+
+def test_a_plan_is_read_as_strictly_as_one_that_is_flown(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    plan = tmp_path / "flights" / "way.plan"
+    data = json.loads(plan.read_text())
+    over_terrain = {**data, "mission": {"items": [item(16, 0, 0, 0, 0, *HOME[:2], 10, frame=10)]}}
+    plan.write_text(json.dumps(over_terrain))
+    with pytest.raises(CaseError, match=r"items\[0\]\.frame is 10; heights must be above sea"):
+        import_aerialist(path)
+    plan.write_text(json.dumps({**data, "rallyPoints": {"points": [HOME]}}))
+    assert "the plan's rallyPoints" in import_aerialist(path).missing
+
+
+def test_a_landing_without_a_place_is_where_the_vehicle_is(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    rows = [item(16, 0, 0, 0, None, 47.3987, 8.5471, 10), item(21, 0, 0, 0, None, None, None, None)]
+    (tmp_path / "flights" / "way.plan").write_text(json.dumps({"fileType": "Plan", "mission": {"items": rows}}))
+    assert [step["kind"] for step in import_aerialist(path).case["mission"]["item"]] == ["waypoint", "land"]

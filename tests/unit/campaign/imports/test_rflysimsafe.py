@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from ironbird.campaign.case import injection
 from ironbird.campaign.imports.rflysimsafe import (
     B_AS_A,
     SUITE_FILE,
@@ -20,9 +19,10 @@ from ironbird.campaign.imports.rflysimsafe import (
     read_rows,
     translate,
 )
+from ironbird.campaign.imports.rflysimsafe_published import CRASHES, HOLDS, LOST, PUBLISHED
 from ironbird.campaign.suite import check, load_suite
 from ironbird.errors import CaseError, UnknownNameError
-from ironbird.faults.catalog import parse_fault
+from ironbird.faults.catalog import parse_fault, read_fault
 from ironbird.faults.rflysimsafe import CASES, MAP_A, MAP_B
 
 
@@ -40,7 +40,7 @@ def test_translated_faults_are_those_of_the_table_made_by_hand() -> None:
     """The table's severities were written down case by case; the importer computes them from the sequence."""
     for imported in published():
         case = CASES[imported.case["id"]]
-        ours = [injection(table) for table in imported.case["fault"]]
+        ours = [read_fault(table) for table in imported.case["fault"]]
         theirs = [parse_fault(f"{order},start=20") for order in case.orders]
         assert len(ours) == len(theirs) and not imported.missing, imported.case["id"]
         for a, b in zip(ours, theirs, strict=True):
@@ -107,7 +107,7 @@ def test_a_wait_for_a_place_moves_the_clock_there(tmp_path: Path) -> None:
     imported = import_sequence(sequence, id="x")
     (fault,) = imported.case["fault"]
 
-    near = "abs(body.p_NB_N[0] - 50) < 1 and abs(body.p_NB_N[1] + 30) < 1 and abs(body.p_NB_N[2] + 15) < 1"
+    near = "abs(body.p_NB_N[0] - 50 m) < 1 m and abs(body.p_NB_N[1] + 30 m) < 1 m and abs(body.p_NB_N[2] + 15 m) < 1 m"
     assert fault["when"] == f"item == 0 and {near}" and fault["start_s"] == 0.0
     assert [item.get("hold_s", 0.0) for item in imported.case["mission"]["item"]] == [4.0, 0.0]
     assert "until_s" not in imported.case  # it ends with the mission
@@ -144,8 +144,10 @@ def test_rows_are_read_from_both_kinds_of_json_and_from_a_database(tmp_path: Pat
     two.write_text(json.dumps({"7": ROW}))
     with sqlite3.connect(three) as connection:
         connection.execute("create table Quadrotorfaultcase (CaseID, Component, FaultMode, ControlSequence)")
-        connection.execute("insert into Quadrotorfaultcase values (?, ?, ?, ?)", [ROW[key] for key in (
-            "CaseID", "Component", "FaultMode", "ControlSequence")])  # fmt: skip
+        connection.execute(
+            "insert into Quadrotorfaultcase values (?, ?, ?, ?)",
+            [ROW[key] for key in ("CaseID", "Component", "FaultMode", "ControlSequence")],
+        )
     connection.close()
 
     assert read_rows(one) == read_rows(two) == read_rows(three) == [ROW]
@@ -155,3 +157,13 @@ def test_rows_are_read_from_both_kinds_of_json_and_from_a_database(tmp_path: Pat
     one.write_text('{"FAULT_CASE": [{"CaseID": 1}]}')
     with pytest.raises(CaseError, match="rows with CaseID and ControlSequence are needed"):
         read_rows(one)
+
+
+def test_published_outcomes_are_told_once_for_every_case() -> None:
+    assert list(PUBLISHED) == list(CASES)
+    for id, outcome in PUBLISHED.items():
+        assert {outcome.software, outcome.hardware} <= {HOLDS, CRASHES, LOST}, id
+        assert (outcome.impact_software_mps is not None) == (outcome.software == CRASHES), id
+        assert (outcome.impact_hardware_mps is not None) == (outcome.hardware == CRASHES), id
+    expected = {flight.case_id: flight.expect for flight in load_suite(SUITE_FILE).flights()}
+    assert (expected["ST002"], expected["ST001"]) == ("fail", "pass") and expected["ST018"] not in ("pass", "fail")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,66 +14,93 @@ from hil_board import BoardCable, StillClock
 from pymavlink.dialects.v20 import common
 from typer.testing import CliRunner
 
-from ironbird.campaign.hil import Bench, HilFlight, HilOrder
 from ironbird.cli.main import app
 from ironbird.errors import LinkError
+from ironbird.flight.flight import Flight, fly
 from ironbird.flight.mission import load_mission
-from ironbird.links import ground
-from ironbird.report.flight_page import write_flight_page
+from ironbird.flight.order import Order, make_order
+from ironbird.links.ground import handshakes
+from ironbird.links.hardware.kind import HARDWARE
+from ironbird.report.flight.page import write_flight_page
+from ironbird.report.folder import write_flight_folder
 
 RUNNER = CliRunner()
+OPTIONS: dict[str, str | int | float | bool] = {
+    "udp": 1, "control_hz": 500.0, "priority": False, "ground_station": False,
+}  # fmt: skip
+
+Plug = Callable[..., None]
 
 
-def flown(cable: BoardCable, *, until_s: float = 2.5, stalls: dict[int, float] | None = None) -> HilFlight:
-    order = HilOrder(
-        cable, "quad_f450", until_s=until_s, control_hz=500.0, priority=False, ground_station=False, options=" --udp 1"
-    )
-    return Bench(order, clock=StillClock(stalls)).fly()
+@pytest.fixture
+def plug(monkeypatch: pytest.MonkeyPatch) -> Plug:
+    """Puts a cable and a clock in place of the real ones."""
+
+    def put(cable: BoardCable, stalls: dict[int, float] | None = None) -> None:
+        monkeypatch.setattr(HARDWARE, "_cable", lambda options: cable)
+        monkeypatch.setattr(HARDWARE, "_clock", lambda: StillClock(stalls))
+
+    return put
 
 
-def test_a_flight_whose_link_holds_passes(tmp_path: Path) -> None:
+def untold(**changes: Any) -> Order:
+    """An order to a board that is told nothing and flies what it has."""
+    order = make_order("quad_f450", control="hardware", options=OPTIONS, until_s=2.5)
+    return replace(order, mission=None, mission_name="", **changes)
+
+
+def test_a_flight_whose_link_holds_passes(plug: Plug, tmp_path: Path) -> None:
     lines: list[str] = []
-    order = HilOrder(BoardCable(), "quad_f450", until_s=2.5, control_hz=500.0, priority=False, options=" --udp 1")
-    found = Bench(order, clock=StillClock()).fly(lines.append)
-    assert (found.verdict, found.sentence) == ("pass", "")
-    rows = found.flight.summary()
-    assert rows["verdict"] == "pass" and rows["mission"] == "as the board has it"
+    plug(BoardCable())
+    flight = fly(untold(), show=lines.append)
+    assert (flight.verdict, flight.judged.sentence) == ("pass", "flown to the end at 2.50 s")
+    rows = write_flight_folder(flight, tmp_path)
+    assert rows["verdict"] == "pass" and rows["control"] == "flight controller"
+    assert rows["mission"] == "as the control system has it"
     assert rows["link rates"].startswith("sensors 500.0 Hz, GNSS 5.")
     assert len(lines) == 3 and "late 0" in lines[-1]
-    assert found.data()["verdict"] == "pass" and found.data()["late_steps"] == 0
-    write_flight_page(found.flight, tmp_path / "page.html")
+    assert flight.measured["late_steps"] == 0
+    page = (tmp_path / "flight.html").read_text()
+    assert "ironbird fly quad_f450 \\\n    --control hardware" in page and "--option udp=1" in page
+    assert "Link lateness" in page and "mission.toml" not in page
+
+
+def test_a_late_run_is_an_error_and_its_page_says_so(plug: Plug, tmp_path: Path) -> None:
+    plug(BoardCable(), {900: 0.1})
+    flight = fly(untold())
+    assert flight.verdict == "error" and flight.survived
+    assert "of the steps were late" in flight.judged.sentence
+    write_flight_page(flight, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    assert "ironbird hil --udp 1 \\\n    --vehicle quad_f450" in page and "Link lateness" in page
-    assert "mission.toml" not in page
+    assert '<span class="badge error">error</span>' in page and "of the steps were late" in page
 
 
-def test_a_late_run_is_void_and_its_page_says_so(tmp_path: Path) -> None:
-    found = flown(BoardCable(), stalls={900: 0.1})
-    assert found.verdict == "void" and "of the steps were late" in found.sentence
-    assert found.flight.survived and found.flight.void == found.sentence
-    write_flight_page(found.flight, tmp_path / "page.html")
-    assert '<span class="badge interrupted">void</span>' in (tmp_path / "page.html").read_text()
-
-
-def test_a_link_that_breaks_in_flight_is_an_error_with_the_log_until_then() -> None:
+def test_a_link_that_breaks_in_flight_is_an_error_with_the_log_until_then(plug: Plug) -> None:
     def cut(number: int, frame: bytes) -> bytes:
         if number == 1000:
             raise OSError(5, "Input/output error")
         return frame
 
-    found = flown(BoardCable(spoil=cut), until_s=5.0)
-    assert found.verdict == "error" and "the cable is gone" in found.sentence
-    assert found.flight.ended_s == pytest.approx(2.0, abs=0.05)
-    assert [h.text for h in found.flight.happenings if h.kind == "link"][-1] == found.sentence
+    cable = BoardCable(spoil=cut)
+    plug(cable)
+    flight = fly(untold(until_s=5.0))
+    assert flight.verdict == "error" and "the cable is gone" in flight.judged.sentence
+    assert flight.ended_s == pytest.approx(2.0, abs=0.05)
+    assert flight.log.time()[-1] == pytest.approx(2.0, abs=0.05)
+    said = [h.text for h in flight.happenings if h.kind == "link"][-1]
+    assert flight.judged.sentence == f"{said} (flown to the end at {flight.ended_s:.2f} s)"
+    assert cable.closed
 
 
-def test_a_board_that_never_answers_gives_no_flight() -> None:
-    order = HilOrder(BoardCable(spoil=lambda n, frame: b""), "quad_f450", connect_s=0.2, priority=False)
+def test_a_board_that_never_answers_gives_no_flight(plug: Plug) -> None:
+    cable = BoardCable(spoil=lambda n, frame: b"")
+    plug(cable)
     with pytest.raises(LinkError, match="nothing came at all"):
-        Bench(order, clock=StillClock()).fly()
+        fly(untold(options={**OPTIONS, "connect_s": 0.2}))
+    assert cable.closed
 
 
-def test_ctrl_c_ends_the_flight_and_keeps_it() -> None:
+def test_ctrl_c_ends_the_flight_and_keeps_it(plug: Plug) -> None:
     def interrupt(number: int, frame: bytes) -> bytes:
         if number == 800:
             os.kill(os.getpid(), signal.SIGINT)
@@ -79,24 +108,34 @@ def test_ctrl_c_ends_the_flight_and_keeps_it() -> None:
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background ignores it
     try:
-        found = flown(BoardCable(spoil=interrupt), until_s=5.0)
+        plug(BoardCable(spoil=interrupt))
+        flight = fly(untold(until_s=5.0))
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
-    assert found.flight.log.interrupted and found.flight.outcome == "interrupted at 1.60 s"
-    assert len(found.flight.log.time()) == 80
+    assert flight.log.interrupted and flight.outcome == "interrupted at 1.60 s"
+    assert (flight.verdict, flight.judged.sentence) == ("error", "interrupted at 1.60 s")
+    assert len(flight.log.time()) == 80
 
 
-def test_a_crash_is_a_fail() -> None:
+def flown_high(plug: Plug, fault: str) -> Flight:
     cable = BoardCable()
-    order = HilOrder(
-        cable, "quad_f450", until_s=8.0, control_hz=500.0, priority=False, ground_station=False,
-        faults=("rotor.speed_loss@1:instance=1,severity=1,start=2",),
-    )  # fmt: skip
     cable.throttle = 0.9
-    found = Bench(order, clock=StillClock()).fly()
-    assert found.verdict == "fail" and found.sentence == found.flight.outcome
-    assert found.flight.witnesses[0].effective
+    plug(cable)
+    return fly(untold(until_s=8.0), faults=make_order("quad_f450", faults=[fault]).faults)
+
+
+def test_a_crash_is_a_fail(plug: Plug) -> None:
+    flight = flown_high(plug, "rotor.speed_loss@1:instance=1,severity=1,start=2")
+    assert flight.verdict == "fail" and not flight.survived
+    assert flight.judged.sentence.startswith("no_crash: ") and flight.outcome in flight.judged.sentence
+    assert flight.witnesses[0].effective
+
+
+def test_a_fault_that_does_not_act_is_void(plug: Plug) -> None:
+    flight = flown_high(plug, "rotor.speed_loss@1:instance=1,severity=0,start=2")
+    assert flight.verdict == "void" and flight.survived
+    assert flight.judged.sentence.startswith("the fault did not act: rotor.speed_loss@1:instance=1,severity=0,start=2")
 
 
 @pytest.mark.parametrize(
@@ -184,17 +223,15 @@ class SpokenBoard(BoardCable):
                 self.mode = int(message.param2) << 16 | int(message.param3) << 24
 
 
-def test_a_mission_is_uploaded_and_flown_over_the_same_cable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ground, "ASK_WALL_S", 0.0)  # simulation time alone decides here
+def test_a_mission_is_uploaded_and_flown_over_the_same_cable(plug: Plug, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handshakes, "ASK_WALL_S", 0.0)  # simulation time alone decides here
     board = SpokenBoard()
-    order = HilOrder(
-        board, "quad_f450", mission="square", until_s=60.0, control_hz=500.0, priority=False, ground_station=False
-    )  # fmt: skip
-    found = Bench(order, clock=StillClock()).fly()
+    plug(board)
+    flight = fly("quad_f450", control="hardware", mission="square", until_s=60.0, options=OPTIONS)
     assert board.items == board.expected > 4 and board.mode == 4 << 16 | 4 << 24  # AUTO, MISSION
-    kinds = [h.kind for h in found.flight.happenings]
+    kinds = [h.kind for h in flight.happenings]
     assert {"ready", "armed", "mode", "finished"} <= set(kinds)
-    assert found.flight.ended_s < 30.0 and found.flight.mission.title == load_mission("square").title
+    assert flight.ended_s < 30.0 and flight.mission_title == load_mission("square").title
 
 
 def test_parameters_for_a_board_are_those_of_the_vehicle(tmp_path: Path) -> None:
@@ -206,4 +243,4 @@ def test_parameters_for_a_board_are_those_of_the_vehicle(tmp_path: Path) -> None
     assert params["CA_ROTOR0_PX"] == ("0.159099", "9")
     assert not [name for name in params if name.startswith(("PWM_", "SIM_"))]
     ended = RUNNER.invoke(app, ["hil", "--write-params", str(tmp_path / "no" / "x"), "--vehicle", "quad_f450"])
-    assert ended.exit_code == 2 and "cannot write" in ended.stderr
+    assert ended.exit_code == 2 and "cannot read or write: " in ended.stderr

@@ -1,4 +1,4 @@
-"""Verdicts and results: what is stored comes back, also where numbers are missing or infinite."""
+"""Results: what is stored comes back, also where numbers are missing or infinite."""
 
 import json
 import math
@@ -6,7 +6,8 @@ import math
 import pytest
 from campaign_data import flight_case, result_of
 
-from ironbird.campaign.verdict import ERROR, FlightResult, Judgement, error_result
+from ironbird.campaign.result import FlightResult
+from ironbird.flight.judge import ERROR, not_flown
 
 
 @pytest.mark.parametrize("margin", [0.0, -0.0, 1.5, -1e-300, math.inf, -math.inf, math.nan])
@@ -17,12 +18,6 @@ def test_result_survives_json(margin: float) -> None:
     assert back.record() == result.record()
     assert back.judgements[0].margin == margin or math.isnan(margin)
     assert isinstance(back.margin, float) and isinstance(back.judgements[0].time_s, float)
-
-
-def test_a_margin_of_zero_holds_and_one_that_is_no_number_does_not() -> None:
-    assert Judgement("a", "major", 0.0, math.nan, "").holds
-    assert not Judgement("a", "major", -1e-12, 1.0, "").holds
-    assert not Judgement("a", "major", math.nan, 1.0, "").holds
 
 
 @pytest.mark.parametrize(
@@ -37,7 +32,16 @@ def test_expectation(verdict: str, expect: str | None, as_expected: bool) -> Non
 
 
 def test_a_flight_that_the_rig_could_not_fly() -> None:
-    result = error_result("a/1", "a", "0" * 64, 3, {"x": 1.0}, None, "no such part")
+    case = flight_case(3)
+    result = FlightResult.of(case, not_flown(case, "no such part"))
     assert (result.verdict, result.sentence, result.sha256, result.judgements) == (ERROR, "no such part", "", [])
+    assert (result.id, result.case_id, result.seed, result.values) == (case.id, "hover", 3, case.values)
+    assert result.digest == case.digest()
     assert math.isnan(result.margin) and not result.as_expected
     assert FlightResult.from_record(json.loads(json.dumps(result.record()))).record() == result.record()
+
+
+@pytest.mark.parametrize(("acted", "as_expected"), [((False,), False), ((True,), True), ((False, True), True)])
+def test_a_failure_is_as_expected_only_if_a_fault_acted(acted: tuple[bool, ...], as_expected: bool) -> None:
+    result = result_of(flight_case(expect="fail"), "fail", witnesses=[{"effective": effective} for effective in acted])
+    assert result.as_expected is as_expected

@@ -1,0 +1,49 @@
+"""Results of a campaign's flights: what the judge said of each, with the labels of its case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from ironbird.campaign.case import FlightCase
+from ironbird.flight.judge import FAIL, PASS, Judged, Judgement
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlightResult(Judged):
+    """All that is kept of one flight."""
+
+    id: str
+    case_id: str
+    seed: int
+    values: dict[str, float | str] = field(default_factory=dict)
+    expect: str | None = None
+    trace: str | None = None  # file name of the trace, if one was kept
+
+    @staticmethod
+    def of(case: FlightCase, judged: Judged) -> FlightResult:
+        """What the judge said of a case's flight."""
+        said = {entry.name: getattr(judged, entry.name) for entry in fields(Judged)}
+        return FlightResult(
+            **said, id=case.id, case_id=case.case_id, seed=case.seed, values=dict(case.values), expect=case.expect
+        )
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether it came out as its case says; a case that says nothing expects a pass.
+
+        A failure is as expected only if a fault acted, where the case has one.
+        """
+        idle = bool(self.witnesses) and not any(witness.get("effective", True) for witness in self.witnesses)
+        return self.verdict == (self.expect or PASS) and not (self.verdict == FAIL and idle)
+
+    @staticmethod
+    def from_record(record: dict[str, Any]) -> FlightResult:
+        """The inverse of `record`."""
+        data = dict(record)
+        data["judgements"] = [Judgement(**_numbers(entry, ("margin", "time_s"))) for entry in data["judgements"]]
+        return FlightResult(**_numbers(data, ("margin", "score", "ended_s", "impact_mps")))
+
+
+def _numbers(data: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    return {key: float(value) if key in keys else value for key, value in data.items()}

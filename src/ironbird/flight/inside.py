@@ -1,0 +1,103 @@
+"""Flights whose control system is part of the vehicle's diagram: lanes of one run of the kernel.
+
+A flight's result depends on its order alone: not on its lane, the other lanes, the number of threads or the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ironbird.compiler.compiled import CompiledModel
+from ironbird.errors import OrderError
+from ironbird.flight.derived import paths_to_log
+from ironbird.flight.judge import Flown, Judged, judge, log_paths
+from ironbird.flight.order import Order
+from ironbird.flight.prepare import end_s, prepare
+from ironbird.flight.twins import Twins
+from ironbird.flight.witness import Witness
+from ironbird.runtime.clock import Pace
+from ironbird.runtime.record import Log
+from ironbird.runtime.state import RunState
+from ironbird.runtime.step import run
+from ironbird.runtime.tuning import Tuning
+
+if TYPE_CHECKING:
+    from ironbird.flight.live import LiveControl
+
+
+@dataclass
+class Lanes:
+    """What came of flights side by side; lane i flew the i-th order."""
+
+    log: Log
+    judged: list[Judged]
+    witnesses: list[list[Witness]]
+    triggered_s: list[list[float]]
+    twin: Log | None  # of lane 0 without any fault, if it was asked for
+    tunings: list[Tuning]  # ordered, and made while it flew
+    ended_s: float
+    kernel_s: float  # wall time in native code
+
+
+def fly_lanes(
+    orders: Sequence[Order],
+    model: CompiledModel,
+    *,
+    everything: bool = False,
+    threads: int | None = None,
+    speed: float | None = None,
+    live: LiveControl | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Lanes:
+    """Fly orders of one vehicle that end at the same time and log at the same rate, and judge them.
+
+    With `everything` all signals are logged and the first flight's healthy twin flies to the end; else only what the
+    verdict needs. With `speed` the run keeps to the wall clock, and `live` takes new parameter values.
+    """
+    first = orders[0]
+    until_s = end_s(first, model)
+    if any(order.log_s != first.log_s or end_s(order, model) != until_s for order in orders):
+        raise OrderError("flights side by side need one end and one distance between rows")
+    if len(orders) > 1 and (live or any(order.tunings for order in orders)):
+        raise OrderError("a flight whose parameters change on the way flies alone")
+    state = prepare(model, orders)
+    twins = Twins(state, orders, healthy=everything)
+    tunings = list(first.tunings)
+
+    def between(running: RunState) -> None:
+        if live is not None:
+            tunings.extend(live.poll(running))
+        twins.watch(running)
+
+    paths = None if everything else paths_to_log((path for order in orders for path in log_paths(order)), model)
+    log = run(
+        state,
+        until_s,
+        log=paths,
+        log_s=first.log_s,
+        threads=threads,
+        progress=progress,
+        tunings=first.tunings,
+        pace=Pace(speed) if speed else None,
+        poll=between,
+    )
+
+    def advance(twin: RunState, twin_end_s: float, wanted: list[str] | None) -> Log:
+        flown = run(twin, twin_end_s, log=wanted, log_s=first.log_s, threads=1, tunings=tunings)
+        log.interrupted |= flown.interrupted  # without its twin a flight shows nothing
+        return flown
+
+    ended_s = state.time_s
+    witnesses = twins.observe(state, log, max(ended_s, state.model.step_s) if log.interrupted else until_s, advance)
+    triggered_s = twins.triggers_s(state)
+    flown = [
+        Flown(witnesses=w, triggered_s=t, ended_s=ended_s if log.interrupted else until_s)
+        for w, t in zip(witnesses, triggered_s, strict=True)
+    ]
+    orders = [replace(first, tunings=tuple(tunings)), *orders[1:]]
+    judged = judge(orders, flown, log, model)
+    return Lanes(
+        log, judged, witnesses, triggered_s, twins.whole_twin(log), tunings, ended_s, state.kernel_s + twins.kernel_s
+    )

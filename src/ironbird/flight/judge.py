@@ -1,0 +1,283 @@
+"""The judge: what a flight comes to. Nothing else in Ironbird says pass, fail, void or error.
+
+In this order: `error` (the rig failed: a link was lost, deadlines were missed, the numbers diverged, somebody ended the
+flight by hand), `fail` (a requirement was violated, before or after a fault acted), `void` (all requirements held, but
+a fault did not act, so that nothing is shown), `pass`. Where no requirement speaks of a crash, the vehicle must not
+crash.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ironbird.compiler.compiled import CompiledModel
+from ironbird.conditions.formula import Formula, parse_formula
+from ironbird.flight.derived import make_trace, paths_to_log
+from ironbird.flight.order import Order, Requirement
+from ironbird.flight.prepare import fit, names_in
+from ironbird.flight.witness import Witness
+from ironbird.flight.words import HARMLESS
+from ironbird.requirements.explain import explain
+from ironbird.requirements.robustness import robustness
+from ironbird.requirements.score import CHANNELS, LEVELS, VELOCITIES, Channel, assess
+from ironbird.runtime.record import Log
+from ironbird.runtime.state import Stop
+from ironbird.vehicles import places as at
+
+PASS, FAIL, VOID, ERROR = "pass", "fail", "void", "error"
+VERDICTS = (PASS, FAIL, VOID, ERROR)
+DEFAULT = (Requirement.of("no_crash"),)  # of an order whose requirements do not speak of a crash
+IMPACT_S = 1.0  # the speed of an impact is the largest in this last part of a flight
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One requirement on one flight."""
+
+    name: str
+    severity: str
+    margin: float  # robustness: negative is violated
+    time_s: float  # of the worst margin; NaN if it is not tied to a time
+    sentence: str  # what broke, when, by how much; empty if it holds
+    formula: str = ""
+    unit: str = ""  # of the margin, as far as it is known
+
+    @property
+    def holds(self) -> bool:
+        """Whether the flight meets it."""
+        return self.margin >= 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """What a flight came to, as it is stored and reported."""
+
+    digest: str  # of the order
+    verdict: str
+    sentence: str  # why
+    outcome: str  # how the flight ended
+    crashed: bool
+    ended_s: float
+    impact_mps: float  # largest downward speed in the second before the end of a crashed flight, else 0
+    margin: float  # smallest over all requirements
+    score: float  # 1 safe, 0 lost
+    level: str
+    sha256: str  # of the signals that `log_paths` names
+    model_hash: str
+    judgements: list[Judgement] = field(default_factory=list)
+    witnesses: list[dict[str, Any]] = field(default_factory=list)
+    modes: list[list[float]] = field(default_factory=list)  # [time, mode] at every change
+    fault_modes: list[int] = field(default_factory=list)  # mode in which each fault began; -1 if it did not
+    reactions: list[str] = field(default_factory=list)  # what a control system outside did after each fault
+
+    def record(self) -> dict[str, Any]:
+        """Plain data for files and databases: no infinities, which JSON lacks."""
+        return _finite(asdict(self))
+
+
+@dataclass(frozen=True)
+class Flown:
+    """What a judge is told of one flight, besides its log."""
+
+    witnesses: Sequence[Witness] = ()
+    triggered_s: Sequence[float] = ()  # when each fault's trigger fired: 0 without one, infinite if it did not
+    ended_s: float = 0.0  # if nothing stopped the vehicle
+    rig_failure: str = ""  # why nothing can be concluded
+    reactions: Sequence[str] = ()
+
+
+def not_flown(order: Order, why: str) -> Judged:
+    """A flight that the rig could not fly."""
+    nothing: dict[str, Any] = {
+        "crashed": False,
+        "ended_s": 0.0,
+        "impact_mps": 0.0,
+        "level": "",
+        "sha256": "",
+        "model_hash": "",
+    }
+    return Judged(
+        digest=order.digest(),
+        verdict=ERROR,
+        sentence=why,
+        outcome="not flown",
+        margin=math.nan,
+        score=math.nan,
+        **nothing,
+    )
+
+
+def outcome(stop: Stop | None, ended_s: float, interrupted: bool = False) -> str:
+    """How a flight ended, in words."""
+    if interrupted:
+        return f"interrupted at {ended_s:.2f} s"
+    return f"{stop.reason} at {stop.time_s:.2f} s" if stop is not None else f"flown to the end at {ended_s:.2f} s"
+
+
+def survived(stop: Stop | None) -> bool:
+    """Whether the vehicle was whole at the end."""
+    return stop is None or stop.reason in HARMLESS
+
+
+# ---------------------------------------------------------------------- formulas on a model
+
+
+@functools.lru_cache(maxsize=4096)
+def _formula(text: str, model: CompiledModel) -> Formula:
+    return parse_formula(text, names_in(model))
+
+
+def log_paths(order: Order, model: CompiledModel | None = None) -> tuple[str, ...]:
+    """The signals of a flight that its hash covers, whatever else is logged."""
+    formulas = tuple(requirement.formula for requirement in requirements_of(order))
+    return _paths(model or fit(order).model, formulas, tuple(injection.witness for injection in order.faults))
+
+
+@functools.lru_cache(maxsize=4096)
+def _paths(model: CompiledModel, formulas: tuple[str, ...], witnesses: tuple[str, ...]) -> tuple[str, ...]:
+    names = [name for text in formulas for name in _formula(text, model).signals]
+    names += [witness for witness in witnesses if witness in model.signals()]
+    return tuple(paths_to_log(names, model))
+
+
+def requirements_of(order: Order) -> tuple[Requirement, ...]:
+    """What is judged: where no requirement speaks of a crash, the vehicle must not crash."""
+    told = any("crashed" in requirement.formula for requirement in order.requirements)
+    return order.requirements if told else (*order.requirements, *DEFAULT)
+
+
+def channels_of(model: CompiledModel) -> list[Channel]:
+    """What of the graded score can be judged on a model."""
+    known = names_in(model).units
+    return [c for c in CHANNELS if c.value in known and (c.command is None or c.command in known)]
+
+
+# ---------------------------------------------------------------------- judging
+
+
+def judge(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: CompiledModel) -> list[Judged]:
+    """Judge the flights of a log, one order in each lane."""
+    starts = [
+        min((i.start_s + fired_s for i, fired_s in zip(order.faults, told.triggered_s, strict=True)), default=math.inf)
+        for order, told in zip(orders, flown, strict=True)
+    ]
+    texts = dict.fromkeys(requirement.formula for order in orders for requirement in requirements_of(order))
+    formulas = {text: _formula(text, model) for text in texts}
+    channels = channels_of(model)
+    names = [name for formula in formulas.values() for name in formula.signals]
+    names += [name for c in channels for name in (c.value, c.command) if name]
+    names += [*VELOCITIES, "crashed", "fault_active"]
+    if not len(log.time_s):  # ended before the first row
+        return [
+            not_flown(order, told.rig_failure or "it ended before its first row was logged")
+            for order, told in zip(orders, flown, strict=True)
+        ]
+    trace = make_trace(log, dict.fromkeys(names), starts)
+    margins = {text: robustness(formula, trace) for text, formula in formulas.items()}
+    mass = model.flat.values[model.param_rows(at.BODY.mass)][0] if at.BODY.mass in model.params() else 1.0
+    graded = assess(trace, mass_kg=float(mass), channels=channels)
+    results = []
+    for lane, (order, told) in enumerate(zip(orders, flown, strict=True)):
+        judgements = []
+        for requirement in requirements_of(order):
+            margin = float(margins[requirement.formula][lane])
+            time_s, sentence, unit = math.nan, "", ""
+            if margin < 0.0:
+                finding = explain(formulas[requirement.formula], trace, lane)
+                time_s, sentence, unit = finding.time_s, finding.sentence, finding.unit
+            judgements.append(
+                Judgement(requirement.name, requirement.severity, margin, time_s, sentence, requirement.formula, unit)
+            )
+        score, level = float(graded.score[lane]), LEVELS[int(graded.level[lane])]
+        results.append(_judged(order, told, log, lane, judgements, score, level, model))
+    return results
+
+
+def _judged(
+    order: Order,
+    told: Flown,
+    log: Log,
+    lane: int,
+    judgements: list[Judgement],
+    score: float,
+    level: str,
+    model: CompiledModel,
+) -> Judged:
+    stop = log.stops[lane]
+    crashed = not survived(stop)
+    rows = log.rows(lane)
+    ended_s = stop.time_s if stop is not None else told.ended_s
+    ending = outcome(stop, ended_s, log.interrupted)
+    verdict, sentence = _verdict(stop, ending, judgements, told, log.interrupted)
+    down = log.lane(at.BODY.velocity, lane)[:, 2] if rows else np.zeros(0)
+    last = max(1, round(IMPACT_S / order.log_s))
+    begins_s = [i.start_s + fired_s for i, fired_s in zip(order.faults, told.triggered_s, strict=True)]
+    return Judged(
+        digest=order.digest(),
+        verdict=verdict,
+        sentence=sentence,
+        outcome=ending,
+        crashed=crashed,
+        ended_s=ended_s,
+        impact_mps=float(down[-last:].max()) if crashed and rows else 0.0,
+        margin=min((j.margin for j in judgements), default=math.inf),
+        score=score,
+        level=level,
+        sha256=log.sha256(lane, log_paths(order, model)),
+        model_hash=model.model_hash,
+        judgements=judgements,
+        witnesses=[witness.record() for witness in told.witnesses],
+        modes=_modes(log, lane),
+        fault_modes=[_mode_at(log, lane, begin_s) for begin_s in begins_s],
+        reactions=list(told.reactions),
+    )
+
+
+def _verdict(
+    stop: Stop | None, ending: str, judgements: Sequence[Judgement], told: Flown, interrupted: bool
+) -> tuple[str, str]:
+    if told.rig_failure:
+        return ERROR, f"{told.rig_failure} ({ending})"
+    if interrupted or (stop is not None and stop.reason.startswith("diverged")):
+        return ERROR, ending
+    broken = sorted((j for j in judgements if not j.holds), key=lambda j: (math.isnan(j.time_s), j.time_s))
+    idle = [witness for witness in told.witnesses if not witness.effective]
+    proof = "".join(f"; {witness.sentence()}" for witness in told.witnesses)
+    if broken:
+        acted_s = min((witness.first_s for witness in told.witnesses if witness.effective), default=math.inf)
+        early = " (before any fault acted)" if told.witnesses and broken[0].time_s < acted_s else ""
+        return FAIL, "; ".join(f"{j.name}: {j.sentence}" for j in broken) + f"{early} ({ending}){proof}"
+    if idle:
+        return VOID, f"the fault did not act: {idle[0].sentence()} ({ending})"
+    return PASS, f"{ending}{proof}"
+
+
+def _modes(log: Log, lane: int) -> list[list[float]]:
+    if at.NAVIGATOR.mode not in log or not log.rows(lane):
+        return []
+    mode, when = log.lane(at.NAVIGATOR.mode, lane), log.time(lane)
+    changes = [0, *(np.flatnonzero(np.diff(mode)) + 1).tolist()]
+    return [[round(float(when[i]), 6), float(mode[i])] for i in changes]
+
+
+def _mode_at(log: Log, lane: int, begin_s: float) -> int:
+    row = int(np.searchsorted(log.time_s, begin_s)) if math.isfinite(begin_s) else log.rows(lane)
+    if at.NAVIGATOR.mode not in log or row >= log.rows(lane):
+        return -1
+    return int(log.lane(at.NAVIGATOR.mode, lane)[row])
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value

@@ -1,0 +1,369 @@
+"""The order of a flight: everything that defines it, with a digest and a text that reads back exactly.
+
+Equal orders give equal flights, whoever flies them and wherever, as far as the control system repeats at all.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from pydantic import ValidationError
+
+from ironbird.errors import IronbirdError, OrderError, UnknownNameError
+from ironbird.faults.catalog import FAULTS, parse_fault, read_fault
+from ironbird.faults.spec import Injection
+from ironbird.files.toml_text import write_toml
+from ironbird.flight.mission import Item, Mission, load_mission
+from ironbird.model.signal import Number
+from ironbird.requirements import library
+from ironbird.runtime.tuning import Tuning
+from ironbird.vehicles import places as at
+from ironbird.vehicles.load import Stamp, file_stamp, load_spec, read_tables, usual_control, vehicle_path
+from ironbird.vehicles.spec import Home
+
+SCHEMA = 1
+LOG_S = 0.02  # between rows of a log, if nothing else is ordered
+SEVERITY = "major"  # of a requirement that does not say how bad its violation is
+Option: TypeAlias = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class Weather:
+    """Wind, turbulence and one discrete gust."""
+
+    speed_mps: float = 0.0
+    from_deg: float = 0.0
+    turbulence_mps: float = 0.0  # mean wind at 20 ft that sets the strength of turbulence
+    gust_mps: float = 0.0  # top of a 1-cosine gust that comes from where the wind comes from
+    gust_start_s: float = 0.0
+    gust_rise_s: float = 1.0
+    gust_hold_s: float = 0.0
+
+    def describe(self) -> str:
+        """One line, as pages and tables show it."""
+        text = f"{self.speed_mps:g} m/s from {self.from_deg:g}°" if self.speed_mps else "calm"
+        if self.turbulence_mps:
+            text += f", turbulence {self.turbulence_mps:g} m/s at 20 ft"
+        return text + (f", gust of {self.gust_mps:g} m/s at {self.gust_start_s:g} s" if self.gust_mps else "")
+
+    def params(self) -> dict[str, Number]:
+        """Parameters of the wind parts."""
+        towards = math.radians(self.from_deg) + math.pi
+        values: dict[str, Number] = {
+            at.WIND_STEADY.velocity: _along(towards, self.speed_mps),
+            at.WIND_TURBULENCE.wind_20ft: self.turbulence_mps,
+            at.WIND_TURBULENCE("direction"): towards,
+        }
+        if self.gust_mps:
+            values |= {
+                at.WIND_GUST("amplitude_N"): _along(towards, self.gust_mps),
+                at.WIND_GUST("start_time"): self.gust_start_s,
+                at.WIND_GUST("rise_time"): self.gust_rise_s,
+                at.WIND_GUST("hold_time"): self.gust_hold_s,
+            }
+        return values
+
+    def digest_data(self) -> list[float]:
+        """What a digest covers; a flight without a gust has the digest that it had before gusts could be ordered."""
+        values = [float(value) for value in asdict(self).values()]
+        return values if self.gust_mps else values[:3]
+
+
+def _along(direction_rad: float, speed_mps: float) -> list[float]:
+    return [speed_mps * math.cos(direction_rad), speed_mps * math.sin(direction_rad), 0.0]
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What must hold, as text. `use` and `params` say which of the library it was, if any."""
+
+    name: str
+    formula: str
+    severity: str = SEVERITY
+    use: str = ""
+    params: dict[str, float | str] = field(default_factory=dict)
+
+    @staticmethod
+    def of(text: Requirement | str, **params: float | str) -> Requirement:
+        """A requirement of the library by its name (`no_crash`), or a formula (`always (altitude < 60 m)`)."""
+        if isinstance(text, Requirement):
+            return text
+        if text.strip() in library.TEMPLATES or text.isidentifier():
+            known = library.get(text.strip(), **params)
+            return Requirement(known.name, known.formula_text, known.severity, text.strip(), dict(params))
+        return Requirement(text, text)
+
+    def text(self) -> str:
+        """As the command line takes it: the library's name if it has no parameters of its own, else the formula."""
+        return self.use if self.use and not self.params else self.formula
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """One flight: what is flown, by whom, where, in what weather, what breaks, what must hold, until when."""
+
+    vehicle: str  # catalogue id, or the path of a TOML file
+    control: str  # reference, truth, or a control system outside: px4, ardupilot, hardware, ...
+    mission: Mission | None = None  # None: the control system is told nothing
+    mission_name: str = ""  # built-in name; empty if the mission came from elsewhere
+    script: str = ""  # text of a QGroundControl plan or waypoint file that a control system outside flies instead
+    weather: Weather = Weather()
+    place: Home | None = None  # take-off point and year, in place of the vehicle's own
+    settings: Mapping[str, Number] = field(default_factory=dict)  # parameters by path
+    faults: tuple[Injection, ...] = ()
+    requirements: tuple[Requirement, ...] = ()  # none: the vehicle must not crash
+    seed: int = 0
+    until_s: float | None = None  # None: the mission's own end
+    log_s: float = LOG_S
+    tunings: tuple[Tuning, ...] = ()  # parameters changed during the flight
+    options: Mapping[str, Option] = field(default_factory=dict)  # of the control system, as its kind declares them
+
+    def __post_init__(self) -> None:
+        for path, value in self.settings.items():
+            if not _is_number(value):
+                raise OrderError(f"setting {path} = {value!r} is not a number or a list of numbers")
+        for key, chosen in self.options.items():
+            if not isinstance(chosen, str | bool | int | float):
+                raise OrderError(f"option {key} = {chosen!r} is not a text, a number, or true or false")
+        object.__setattr__(self, "settings", {path: plain(value) for path, value in self.settings.items()})
+        if self.seed < 0 or self.seed >= 2**64:
+            raise OrderError(f"seed {self.seed} is not from 0 to 2^64 - 1")
+        for name in ("until_s", "log_s"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise OrderError(f"{name} = {value:g}: give a time greater than 0")
+
+    def items(self) -> list[Item]:
+        """What the mission has it do; nothing if the control system is told nothing."""
+        return list(self.mission.item) if self.mission is not None else []
+
+    # ------------------------------------------------------------------ identity
+
+    def digest(self) -> str:
+        """Hash of all that influences the result; names, tags and notes do not."""
+        data: dict[str, Any] = {
+            "schema": SCHEMA,
+            "vehicle": vehicle_digest(self.vehicle),
+            "control": self.control,
+            "mission": self.mission.model_dump(mode="json", by_alias=True) if self.mission else None,
+            "wind": self.weather.digest_data(),
+            "settings": {path: plain(value) for path, value in self.settings.items()},
+            "faults": [fault.table() for fault in self.faults],
+            "requirements": [[r.name, r.formula, r.severity] for r in self.requirements],
+            "seed": self.seed,
+            "until_s": None if self.until_s is None else float(self.until_s),
+            "log_s": float(self.log_s),
+        }
+        if self.script:
+            data["script"] = self.script
+        if self.place is not None:
+            data["place"] = self.place.model_dump()
+        if self.tunings:
+            data["tunings"] = [asdict(tuning) for tuning in self.tunings]
+        if self.options:
+            data["options"] = dict(self.options)
+        text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    # ------------------------------------------------------------------ plain data and text
+
+    def record(self) -> dict[str, Any]:
+        """Plain data for files and stores; `from_record` reads it back to an equal order."""
+        return {
+            "vehicle": self.vehicle,
+            "control": self.control,
+            "mission": self.mission.model_dump(mode="json", by_alias=True) if self.mission else None,
+            "mission_name": self.mission_name,
+            "script": self.script,
+            "wind": asdict(self.weather),
+            "place": self.place.model_dump() if self.place else None,
+            "settings": {path: plain(value) for path, value in self.settings.items()},
+            "faults": [fault.table() for fault in self.faults],
+            "requirements": [asdict(requirement) for requirement in self.requirements],
+            "seed": self.seed,
+            "until_s": self.until_s,
+            "log_s": self.log_s,
+            "tunings": [asdict(tuning) for tuning in self.tunings],
+            "options": dict(self.options),
+        }
+
+    @staticmethod
+    def fields_of(record: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments of an order from its record; what an older version did not write is as usual."""
+        mission, place = record.get("mission"), record.get("place")
+        return {
+            **{key: record[key] for key in ("vehicle", "control")},
+            **{key: record[key] for key in ("mission_name", "script", "seed", "until_s", "log_s") if key in record},
+            "mission": Mission.model_validate(mission) if mission is not None else None,
+            "weather": Weather(**record.get("wind", {})),
+            "place": Home(**place) if place is not None else None,
+            "settings": dict(record.get("settings", {})),
+            "faults": tuple(read_fault(table) for table in record.get("faults", [])),
+            "requirements": tuple(Requirement(**table) for table in record.get("requirements", [])),
+            "tunings": tuple(Tuning(**table) for table in record.get("tunings", [])),
+            "options": dict(record.get("options", {})),
+        }
+
+    def text(self) -> str:
+        """The order as TOML; `parse_order` reads it back to an equal order, bit for bit."""
+        return "# An order; fly it with 'ironbird repeat'\n" + write_toml(
+            {
+                "schema": SCHEMA,
+                "order": {k: _without_null(v) for k, v in Order.record(self).items() if v not in NOTHING},
+            },
+            ("order", "mission", "item", "wind", "place", "settings", "faults", "requirements", "tunings", "options"),
+        )
+
+
+def parse_order(text: str, where: str = "order") -> Order:
+    """Read the text of an order."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise OrderError(f"{where}: not valid TOML: {error}; give the order.toml of a flight") from None
+    if data.get("schema") != SCHEMA or not isinstance(data.get("order"), dict):
+        raise OrderError(f"{where}: there is no [order] of schema {SCHEMA}; give the order.toml of a flight")
+    try:
+        _check_keys(data["order"])
+        return Order(**Order.fields_of(data["order"]))
+    except IronbirdError as error:
+        raise OrderError(f"{where}: {error}") from None
+    except KeyError as error:
+        raise OrderError(f"{where}: [order] lacks {error}; give the order.toml of a flight") from None
+    except ValidationError as error:  # of the mission or the place
+        first = error.errors()[0]
+        key = ".".join([error.title.lower(), *(str(part) for part in first["loc"])])
+        raise OrderError(f"{where}: {key}: {first['msg']} (got {first['input']!r})") from None
+    except (TypeError, ValueError) as error:
+        raise OrderError(f"{where}: this is not an order as 'ironbird fly' writes it: {error}") from None
+
+
+def load_order(path: str | Path) -> Order:
+    """The order of a flight from its folder or its order.toml."""
+    path = Path(path)
+    path = path / "order.toml" if path.is_dir() else path
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OrderError(f"cannot read {path}: {error}; give the folder of a flight, or its order.toml") from None
+    return parse_order(text, str(path))
+
+
+def make_order(
+    vehicle: str | Path,
+    *,
+    control: str | None = None,
+    mission: Mission | str | Path | None = None,
+    faults: Sequence[Injection | str] = (),
+    requirements: Sequence[Requirement | str] = (),
+    weather: Weather | None = None,
+    settings: Mapping[str, Number] | None = None,
+    tunings: Sequence[Tuning] = (),
+    options: Mapping[str, Option] | None = None,
+    script: str = "",
+    seed: int = 0,
+    until_s: float | None = None,
+    log_s: float = LOG_S,
+    place: Home | None = None,
+) -> Order:
+    """An order in short: what is not said is what the vehicle usually has, its own mission, calm air."""
+    named = load_spec(vehicle).mission if mission is None else mission
+    name = named if isinstance(named, str) and not named.endswith(".toml") else ""
+    return Order(
+        vehicle=str(vehicle),
+        control=control or usual_control(vehicle),
+        mission=named if isinstance(named, Mission) else load_mission(named),
+        mission_name=name,
+        faults=read_faults(faults),
+        requirements=read_requirements(requirements),
+        weather=weather or Weather(),
+        settings=dict(settings or {}),
+        tunings=tuple(tunings),
+        options=dict(options or {}),
+        script=script,
+        seed=seed,
+        until_s=until_s,
+        log_s=log_s,
+        place=place,
+    )
+
+
+def read_faults(faults: Sequence[Injection | str]) -> tuple[Injection, ...]:
+    """Faults as objects or texts."""
+    return tuple(fault if isinstance(fault, Injection) else parse_fault(fault) for fault in faults)
+
+
+def read_requirements(requirements: Sequence[Requirement | str]) -> tuple[Requirement, ...]:
+    """Requirements as objects, names of the library or formulas."""
+    return tuple(Requirement.of(requirement) for requirement in requirements)
+
+
+def plain(value: Any) -> Any:
+    """Numbers as floats, sequences as lists."""
+    return float(value) if isinstance(value, int | float | np.number) else [plain(entry) for entry in value]
+
+
+def _without_null(value: Any) -> Any:
+    """TOML has no null: a key is there or not."""
+    if isinstance(value, dict):
+        return {key: _without_null(entry) for key, entry in value.items() if entry is not None}
+    return [_without_null(entry) for entry in value] if isinstance(value, list) else value
+
+
+def _check_keys(order: Mapping[str, Any]) -> None:
+    """Refuse what nobody reads and what is no number: a flight is what its order says."""
+    _known("[order]", order, _KEYS)
+    numbers = {name: order[name] for name in ("seed", "until_s", "log_s") if name in order}
+    for name, value in numbers.items():
+        if not _is_number(value) or (name == "seed" and not isinstance(value, int)):
+            raise OrderError(f"{name} = {value!r} is no {'whole ' * (name == 'seed')}number")
+    for name, kind in (("wind", Weather), ("requirements", Requirement), ("tunings", Tuning)):
+        entry = order.get(name, {})
+        for table in entry if isinstance(entry, list) else [entry]:
+            _known(f"[order.{name}]", table, [entry.name for entry in fields(kind)])
+    for table in order.get("faults", []):
+        _known("[order.faults]", table, _FAULT_KEYS)
+        if table.get("id") not in FAULTS:
+            raise UnknownNameError("fault", str(table.get("id")), FAULTS)
+
+
+def _is_number(value: Any) -> bool:
+    """Or a list of them."""
+    if isinstance(value, list | tuple | np.ndarray):
+        return all(map(_is_number, value))
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _known(where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
+    for key in table:
+        if key not in known:
+            raise UnknownNameError("key", key, known, where)
+
+
+NOTHING: tuple[Any, ...] = (None, [], {}, "")  # what the text of an order leaves out
+_KEYS = (
+    "vehicle", "control", "mission", "mission_name", "script", "wind", "place", "settings", "faults", "requirements",
+    "seed", "until_s", "log_s", "tunings", "options",
+)  # fmt: skip
+_FAULT_KEYS = ("id", *(entry.name for entry in fields(Injection) if entry.name != "fault"))
+
+
+def vehicle_digest(vehicle: str) -> str:
+    """Hash of what a vehicle file and those it is based on say; comments do not count."""
+    path = vehicle_path(vehicle)
+    return _file_digest(path, file_stamp(path))
+
+
+@functools.lru_cache(maxsize=256)
+def _file_digest(path: Path, stamp: Stamp) -> str:
+    data = read_tables(path)
+    return hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,0 +1,202 @@
+"""From orders to a run that is ready: model, parameters, faults. The one place where a run is prepared."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ironbird.compiler.compiled import CompiledModel, compile_model
+from ironbird.conditions.names import Names
+from ironbird.conditions.trigger import compile_trigger
+from ironbird.errors import FaultError, ModelError, OrderError, RunError, UnknownNameError
+from ironbird.faults.spec import Change, Injection
+from ironbird.flight.derived import names_of
+from ironbird.flight.mission import Mission
+from ironbird.flight.order import Option, Order
+from ironbird.flight.systems import is_outside, kind_of, read_options
+from ironbird.model.signal import Signal
+from ironbird.runtime.events import ParamEvent
+from ironbird.runtime.predicate import Predicate
+from ironbird.runtime.state import RunState, start
+from ironbird.vehicles import places as at
+from ironbird.vehicles.load import Stamp, Vehicle, file_stamp, load_vehicle, vehicle_path
+from ironbird.vehicles.spec import Home
+
+LONGEST_S = 600.0  # of a flight under an object that says nothing of its end
+CRUISE_SPEED = at.NAVIGATOR.cruise_speed
+OBJECT = "python:"  # a control system that was handed over as an object: `python:NAME`
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A vehicle with the control system's place filled or open, and its compiled model."""
+
+    vehicle: Vehicle
+    model: CompiledModel
+
+
+def fit(order: Order) -> Fitted:
+    """The vehicle and model of an order, kept for the life of the process or until the vehicle's file changes."""
+    return _fit(*fit_key(order))
+
+
+def fit_key(order: Order) -> tuple[Any, ...]:
+    """Orders with equal keys share a vehicle and a model."""
+    options = tuple(sorted(order.options.items()))
+    return order.vehicle, order.control, order.place, options, file_stamp(vehicle_path(order.vehicle))
+
+
+@functools.lru_cache(maxsize=32)
+def _fit(name: str, control: str, place: Home | None, options: tuple[tuple[str, Option], ...], stamp: Stamp) -> Fitted:
+    vehicle = load_vehicle(name, control="external" if is_outside(control) else control, home=place)
+    return fit_vehicle(vehicle, control, dict(options))
+
+
+def fit_vehicle(vehicle: Vehicle, control: str, options: Mapping[str, Option]) -> Fitted:
+    """A vehicle that was loaded for this control, as its kind needs it, and compiled."""
+    if vehicle.control != ("external" if is_outside(control) else control):
+        raise OrderError(f"vehicle '{vehicle.id}' was loaded with control '{vehicle.control}', not for '{control}'")
+    if is_outside(control) and not control.startswith(OBJECT):
+        kind = kind_of(control)
+        vehicle = kind.fitted(vehicle, read_options(kind, options))
+    elif options:
+        raise OrderError(f"control '{control}' takes no options; it was given {', '.join(options)}")
+    return Fitted(vehicle, compile_model(vehicle.diagram))
+
+
+def forget() -> None:
+    """Forget all vehicles and models that were kept: the blocks themselves have changed."""
+    _fit.cache_clear()
+
+
+def model_of(order: Order) -> CompiledModel:
+    """The compiled model of an order."""
+    return fit(order).model
+
+
+@functools.lru_cache(maxsize=32)
+def names_in(model: CompiledModel) -> Names:
+    """All that conditions may name on a model, kept with it."""
+    return names_of(model)
+
+
+def end_s(order: Order, model: CompiledModel) -> float:
+    """When the flight ends at the latest: as ordered, else by the mission, else by the control system's own limit."""
+    if order.until_s is not None:
+        return order.until_s
+    if is_outside(order.control):
+        return LONGEST_S if order.control.startswith(OBJECT) else kind_of(order.control).longest_s
+    mission = mission_of(order)
+    if mission.duration_s is not None:
+        return mission.duration_s
+    cruise = order.settings.get(CRUISE_SPEED, mission.cruise_speed_mps)
+    if cruise is None:
+        cruise = float(model.flat.values[model.param_rows(CRUISE_SPEED)][0])
+    return mission.longest_s(float(np.asarray(cruise)))
+
+
+def mission_of(order: Order) -> Mission:
+    """The mission of an order; raises if it has none, or a plan of another program in its place."""
+    if order.script:
+        raise OrderError(f"control '{order.control}' flies no plan of another program: give a mission")
+    if order.mission is None:
+        raise OrderError(f"control '{order.control}' needs a mission: give one, for example 'hover'")
+    return order.mission
+
+
+# ---------------------------------------------------------------------- runs
+
+
+def prepare(model: CompiledModel, orders: Sequence[Order]) -> RunState:
+    """A run state at time zero with an order in each lane: parameters set, faults scheduled."""
+    state = start(model, lanes=len(orders), seed=[order.seed for order in orders])
+    for path, value, lanes in _shared([_params_of(order, model) for order in orders]):
+        for lane in [None] if len(lanes) == len(orders) else lanes:
+            try:
+                state.set_param(path, value, lane)
+            except UnknownNameError as error:
+                raise ModelError(f"vehicle '{model.name}': {error}") from None
+    for lane, order in enumerate(orders):
+        for injection in order.faults:
+            inject(state, injection, lane)
+    return state
+
+
+def _params_of(order: Order, model: CompiledModel) -> dict[str, Any]:
+    """Values that differ from the vehicle file's: of the mission, the weather and the order's settings."""
+    if is_outside(order.control):  # it has a navigator of its own, and ours is not there
+        if order.tunings:
+            raise OrderError(f"under control '{order.control}' no parameter can be changed in flight")
+        return {**order.weather.params(), **order.settings}
+    table = model.flat.p.signals.get(at.NAVIGATOR.table)
+    if table is None:
+        raise RunError(f"vehicle '{model.name}' has no navigator: it cannot fly a mission")
+    return {**mission_of(order).params(table.columns), **order.weather.params(), **order.settings}
+
+
+def _shared(params: Sequence[dict[str, Any]]) -> list[tuple[str, Any, list[int]]]:
+    """Parameter values with the lanes that have them, so that equal ones are set once; entries come after the whole."""
+    found: dict[tuple[str, bytes], tuple[Any, list[int]]] = {}
+    for lane, values in enumerate(params):
+        for path, value in values.items():
+            key = (path, np.asarray(value, float).tobytes())
+            found.setdefault(key, (value, []))[1].append(lane)
+    rows = [(path, value, lanes) for (path, _), (value, lanes) in found.items()]
+    return sorted(rows, key=lambda row: "[" in row[0])
+
+
+# ---------------------------------------------------------------------- faults
+
+
+class HasParams(Protocol):
+    """A compiled model, or anything else that can list its parameters."""
+
+    @property
+    def name(self) -> str:
+        """The name of the vehicle."""
+
+    def params(self) -> Mapping[str, Signal]:
+        """All parameters by path."""
+
+
+def targets_in(model: HasParams, injection: Injection) -> list[tuple[str, Change]]:
+    """The parameters of a model that a fault changes; raises if the vehicle lacks one."""
+    known = model.params()
+    found: list[tuple[str, Change]] = []
+    for pattern, change in zip(injection.targets, injection.fault.changes, strict=True):
+        hits = fnmatch.filter(known, pattern) if "*" in pattern else [pattern] * (pattern in known)
+        if not hits:
+            unknown = UnknownNameError("parameter", pattern, known, f"vehicle '{model.name}'")
+            raise FaultError(f"{injection.text()}: {unknown}")
+        suffix = f"[{injection.axis}]" if injection.axis is not None and known[hits[0]].size > 1 else ""
+        found += [(path + suffix, change) for path in hits]
+    return found
+
+
+def inject(state: RunState, injection: Injection, lane: int | None = None) -> None:
+    """Schedule a fault in a run; its targets must exist in the vehicle and be tunable."""
+    when = _trigger(injection.when, state.model) if injection.when else None
+    for path, change in targets_in(state.model, injection):
+        event = ParamEvent(
+            param=path,
+            value=change.value(injection.severity),
+            start_s=injection.start_s,
+            end_s=injection.end_s,
+            effect=change.effect.effect,
+            shape=injection.shape,
+            rise_s=injection.rise_s,
+            period_s=injection.period_s,
+            duty=injection.duty,
+            when=when,
+        )
+        state.add_event(event, lane)
+
+
+@functools.lru_cache(maxsize=4096)
+def _trigger(text: str, model: CompiledModel) -> Predicate:
+    return compile_trigger(text, names_in(model))

@@ -1,0 +1,107 @@
+"""Control systems by name: who may fly an order.
+
+`reference` and `truth` are parts of the vehicle's own diagram and fly in the kernel. All others are outside, each a
+`Kind` in a folder of its own and one line here. More of them come from installed packages (entry points of the group
+`ironbird.systems`) or from the variable IRONBIRD_SYSTEMS (`toy=toy_system.py:TOY,other=package.module:KIND`).
+A case file only names a control system; it never says where its code is.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ironbird.errors import LinkError, OrderError, UnknownNameError
+from ironbird.links.system import Kind, Options
+
+INSIDE = {"reference": "reference autopilot", "truth": "on the true state"}  # name -> title
+OUTSIDE = {  # name -> module and object of its kind
+    "px4": "ironbird.links.px4.kind:PX4",
+    "ardupilot": "ironbird.links.ardupilot.kind:ARDUPILOT",
+    "hardware": "ironbird.links.hardware.kind:HARDWARE",
+}
+GROUP = "ironbird.systems"
+VARIABLE = "IRONBIRD_SYSTEMS"
+
+
+def outside_homes() -> dict[str, str]:
+    """Every known control system outside and where its kind is: `module:OBJECT` or `file.py:OBJECT`."""
+    installed = {entry.name: entry.value for entry in entry_points(group=GROUP)}
+    named = {}
+    for part in filter(None, (text.strip() for text in os.environ.get(VARIABLE, "").split(","))):
+        name, equals, home = part.partition("=")
+        if not equals or ":" not in home:
+            raise OrderError(f"{VARIABLE}: '{part}' is not NAME=FILE.py:OBJECT or NAME=MODULE:OBJECT")
+        named[name.strip()] = home.strip()
+    return {**installed, **named, **OUTSIDE}
+
+
+def system_names() -> list[str]:
+    """All control systems that an order may name."""
+    return [*INSIDE, *outside_homes()]
+
+
+def is_outside(control: str) -> bool:
+    """Whether a control system is no part of the vehicle's own diagram."""
+    return control not in INSIDE
+
+
+def kind_of(control: str) -> Kind:
+    """The kind of a control system outside."""
+    homes = outside_homes()
+    if control not in homes:
+        raise UnknownNameError("control system", control, [*INSIDE, *homes])
+    kind = _load(homes[control])
+    if not isinstance(kind, Kind):
+        raise OrderError(f"control system '{control}': {homes[control]} is no Kind but a {type(kind).__name__}")
+    return kind
+
+
+def title_of(control: str) -> str:
+    """Its name on pages."""
+    if control in INSIDE:
+        return INSIDE[control]
+    return kind_of(control).title if control in outside_homes() else control
+
+
+def read_options(kind: Kind, given: Mapping[str, Any]) -> Options:
+    """The options of a control system as its kind declares them."""
+    try:
+        return kind.options.model_validate(dict(given))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            unknown = UnknownNameError("option", key, kind.options.model_fields, f"control '{kind.name}'")
+            raise OrderError(str(unknown)) from None
+        raise OrderError(f"option {key} of control '{kind.name}': {first['msg']} (got {first['input']!r})") from None
+
+
+@functools.cache
+def _load(home: str) -> Any:
+    place, _, name = home.rpartition(":")
+    try:
+        if place.endswith(".py"):
+            path = Path(place).resolve()
+            spec = importlib.util.spec_from_file_location(f"ironbird_system_{path.stem}", path)
+            if spec is None or spec.loader is None:
+                raise ImportError(f"{path} cannot be loaded")
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[spec.name] = module
+            spec.loader.exec_module(module)
+        else:
+            module = importlib.import_module(place)
+        return getattr(module, name)
+    except Exception as error:  # it is somebody else's file: anything may be wrong with it
+        raise LinkError(
+            f"control system at {home} cannot be loaded: {type(error).__name__}: {error}; see {VARIABLE}"
+        ) from error

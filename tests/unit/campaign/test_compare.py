@@ -1,0 +1,68 @@
+"""One case under several control systems: what is handed to each, and that Ctrl-C ends all of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from campaign_data import flight_case
+
+from ironbird.campaign import compare as comparing
+from ironbird.campaign import fleet
+from ironbird.flight.flight import Flight, fly
+from ironbird.flight.inside import Lanes, fly_lanes
+from ironbird.flight.order import Order
+
+
+@pytest.fixture(scope="module")
+def hover() -> Flight:
+    return fly("quad_f450", control="truth", mission="hover", until_s=0.5)
+
+
+def test_settings_of_our_navigator_go_to_our_control_systems_alone(
+    hover: Flight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders: dict[str, Order] = {}
+
+    def taken(order: Order, **how: Any) -> Flight:
+        orders[order.control] = order
+        return hover
+
+    monkeypatch.setattr(comparing, "fly", taken)
+    settings = {"navigator.cruise_speed": 2.0, "body.mass": 1.5}
+    flown = comparing.compare(flight_case(settings=settings), {"truth": {}, "px4": {}}, tmp_path)
+
+    assert [one.name for one in flown] == ["truth", "px4"]
+    assert orders["truth"].settings == settings and orders["px4"].settings == {"body.mass": 1.5}
+
+
+def test_ctrl_c_ends_the_comparison_and_not_one_flight_of_it(
+    hover: Flight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def interrupted(order: Order, **how: Any) -> Flight:
+        asked.append(order.control)
+        return replace(hover, log=replace(hover.log, interrupted=True))
+
+    monkeypatch.setattr(comparing, "fly", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        comparing.compare(flight_case(), {"truth": {}, "px4": {}}, tmp_path)
+    assert asked == ["truth"]
+
+
+def test_ctrl_c_ends_the_whole_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def interrupted(orders: list[Order], *model: Any, **how: Any) -> Lanes:
+        asked.append(orders[0].vehicle)
+        lanes = fly_lanes([replace(order, until_s=0.5) for order in orders], *model, **how)
+        lanes.log.interrupted = True
+        return lanes
+
+    monkeypatch.setattr(fleet, "fly_lanes", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fleet.fly_fleet(["quad_f450", "quad_h250"], 1)
+    assert asked == ["quad_f450"]

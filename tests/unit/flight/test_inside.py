@@ -1,0 +1,72 @@
+"""Flights in the kernel: an interrupted twin interrupts its flight, and what changes on the way flies alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from ironbird.errors import OrderError
+from ironbird.flight import inside
+from ironbird.flight.flight import fly
+from ironbird.flight.inside import fly_lanes
+from ironbird.flight.live import LiveControl
+from ironbird.flight.order import make_order
+from ironbird.flight.prepare import model_of
+from ironbird.runtime.record import Log
+from ironbird.runtime.state import RunState
+from ironbird.runtime.step import run
+from ironbird.runtime.tuning import Tuning, apply_tuning
+
+HOVER = make_order("quad_f450", control="truth", mission="hover", until_s=2.0)
+LOSS = "rotor.speed_loss@1:instance=1,severity=0.1,start=0.5"
+
+
+def test_ctrl_c_while_a_twin_flies_interrupts_the_flight(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[float] = []
+
+    def interrupted(state: RunState, until_s: float, **how: Any) -> Log:
+        runs.append(state.time_s)
+        if len(runs) == 1:  # the flight itself
+            return run(state, until_s, **how)
+        log = run(state, state.time_s + 0.1, **how)  # ends before the fault shows
+        log.interrupted = True
+        return log
+
+    monkeypatch.setattr(inside, "run", interrupted)
+    flight = fly(HOVER, faults=[LOSS])
+
+    assert len(runs) > 1 and flight.log.interrupted
+    assert flight.verdict == "error" and flight.judged.sentence.startswith("interrupted at")
+
+
+@pytest.mark.parametrize("lane", [0, 1, 2])
+def test_a_flight_that_changes_on_the_way_flies_alone_in_whatever_lane_it_was_put(lane: int) -> None:
+    orders = [HOVER] * 3
+    orders[lane] = replace(HOVER, tunings=(Tuning(500, "body.mass", 1.5),))
+    with pytest.raises(OrderError, match="flies alone"):
+        fly_lanes(orders, model_of(HOVER))
+
+
+class OneChange:
+    """Somebody who changes one parameter while it flies."""
+
+    done = False
+
+    def poll(self, state: RunState) -> list[Tuning]:
+        if self.done or not state.tick:
+            return []
+        self.done = True
+        tuning = Tuning(state.tick, "rotor/1/motor.health", 0.9)
+        apply_tuning(state, tuning)
+        return [tuning]
+
+
+def test_the_verdict_on_a_flight_that_was_tuned_names_the_order_with_its_tunings() -> None:
+    order = replace(HOVER, until_s=5.0)
+    flight = fly(order, live=cast(LiveControl, OneChange()))
+
+    assert len(flight.order.tunings) == 1
+    assert flight.judged.digest == flight.order.digest() != order.digest()
+    assert fly(flight.order).judged.digest == flight.judged.digest

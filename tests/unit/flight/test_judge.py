@@ -1,0 +1,258 @@
+"""The judge: error before fail before void before pass, and sentences that say why."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ironbird.faults.catalog import parse_fault
+from ironbird.flight.flight import Flight, fly
+from ironbird.flight.judge import Flown, Judged, Judgement, judge, not_flown
+from ironbird.flight.order import Requirement
+from ironbird.flight.witness import Witness
+from ironbird.links.rig import Rig
+from ironbird.links.system import FunctionSystem
+from ironbird.runtime.state import Stop
+
+LOW = Requirement("low", "always (altitude < 60 m)", "minor")  # holds
+GROUNDED = Requirement("grounded", "always (altitude < 1 m)", "major")  # the hover breaks it
+LOSS = "rotor.speed_loss@1:instance=1,severity=0.1,start=2"
+SAG = "battery.low_voltage@1:severity=0.05,start=2"
+
+
+@pytest.fixture(scope="module")
+def hover() -> Flight:
+    return fly("quad_f450", control="truth", mission="hover", until_s=4.0, seed=1)
+
+
+def witness(fault: str, first_s: float) -> Witness:
+    """Of a fault that acted from then on, or never (NaN)."""
+    size = 0.0 if math.isnan(first_s) else 1.5
+    injection = parse_fault(fault)
+    return Witness(injection, injection.witness, "rad/s", first_s, size, size / 2, 4.0)
+
+
+def judged(
+    flight: Flight, requirement: Requirement | None = None, *witnesses: Witness, stop: Stop | None = None,
+    interrupted: bool = False, rig: str = "",
+) -> Judged:  # fmt: skip
+    """The judge's word on the flight as if all this had been so."""
+    order = replace(
+        flight.order,
+        requirements=() if requirement is None else (requirement,),
+        faults=tuple(w.injection for w in witnesses),
+    )
+    log = replace(flight.log, stops=[stop], interrupted=interrupted)
+    told = Flown(witnesses, [0.0] * len(witnesses), ended_s=4.0, rig_failure=rig)
+    return judge([order], [told], log, flight.model)[0]
+
+
+TROUBLES: dict[str, dict[str, Any]] = {
+    "none": {},
+    "rig": {"rig": "the cable is gone"},
+    "diverged": {"stop": Stop(4.0, "diverged: state body.p is not a number or beyond 1e12")},
+    "interrupted": {"interrupted": True},
+}
+ACTED, IDLE = witness(LOSS, 2.02), witness(SAG, math.nan)
+WITNESSES = {"no fault": (), "acted": (ACTED,), "idle": (IDLE,), "one of two idle": (ACTED, IDLE)}
+
+
+@pytest.mark.parametrize(
+    ("trouble", "requirement", "witnesses"), list(itertools.product(TROUBLES, (LOW, GROUNDED), WITNESSES))
+)
+def test_error_comes_before_fail_before_void_before_pass(
+    hover: Flight, trouble: str, requirement: Requirement, witnesses: str
+) -> None:
+    found = judged(hover, requirement, *WITNESSES[witnesses], **TROUBLES[trouble])
+
+    if trouble != "none":
+        assert found.verdict == "error"
+    elif requirement is GROUNDED:
+        assert found.verdict == "fail"
+    else:
+        assert found.verdict == ("void" if "idle" in witnesses else "pass")
+
+
+@pytest.mark.parametrize(
+    ("trouble", "sentence"),
+    [
+        ("rig", "the cable is gone (flown to the end at 4.00 s)"),
+        ("diverged", "diverged: state body.p is not a number or beyond 1e12 at 4.00 s"),
+        ("interrupted", "interrupted at 4.00 s"),
+    ],
+)
+def test_an_error_says_what_ended_the_flight(hover: Flight, trouble: str, sentence: str) -> None:
+    assert judged(hover, GROUNDED, IDLE, **TROUBLES[trouble]).sentence == sentence
+
+
+def test_a_violated_requirement_is_a_fail_although_the_fault_did_not_act(hover: Flight) -> None:
+    found = judged(hover, GROUNDED, IDLE)
+
+    assert found.verdict == "fail"
+    top = hover.log["terrain.height_above_ground"].max()
+    assert found.sentence == (
+        f"grounded: altitude was {top:.3f} m at 3.98 s; the requirement asks for less than 1 m "
+        f"({top - 1:.3f} m beyond) (before any fault acted) (flown to the end at 4.00 s); "
+        "battery.low_voltage@1:severity=0.05,start=2: "
+        "ineffective; battery.voltage did not differ from the healthy twin"
+    )
+
+
+def test_whether_the_violation_came_before_the_fault_acted_is_told_by_the_moment_of_the_violation(
+    hover: Flight,
+) -> None:
+    altitude = hover.log["terrain.height_above_ground"]
+    worst_s = float(hover.log.time()[altitude.argmax()])
+
+    for first_s, early in ((worst_s - 0.02, False), (worst_s, False), (worst_s + 0.02, True)):
+        found = judged(hover, GROUNDED, witness(LOSS, first_s))
+        assert found.judgements[0].time_s == worst_s
+        assert ("(before any fault acted)" in found.sentence) is early, first_s
+    two = judged(hover, GROUNDED, witness(LOSS, worst_s + 1), witness(SAG, worst_s - 1))
+    assert "before any fault acted" not in two.sentence  # the earlier of the two counts
+    assert "before any fault acted" not in judged(hover, GROUNDED).sentence  # there was none
+
+
+def test_one_fault_that_acts_does_not_excuse_one_that_does_not(hover: Flight) -> None:
+    found = judged(hover, LOW, ACTED, IDLE)
+
+    assert (found.verdict, found.sentence) == (
+        "void",
+        "the fault did not act: battery.low_voltage@1:severity=0.05,start=2: ineffective; battery.voltage did not "
+        "differ from the healthy twin (flown to the end at 4.00 s)",
+    )
+    assert [record["effective"] for record in found.witnesses] == [True, False]
+
+
+def test_a_pass_shows_that_its_fault_acted(hover: Flight) -> None:
+    found = judged(hover, LOW, ACTED)
+
+    assert (found.verdict, found.sentence) == (
+        "pass",
+        "flown to the end at 4.00 s; rotor.speed_loss@1:instance=1,severity=0.1,start=2: acted on rotor/1/motor.speed "
+        "from 2.020 s; largest difference 1.5 rad/s, mean 0.75 rad/s, compared until 4.000 s",
+    )
+
+
+@pytest.mark.parametrize(
+    ("reason", "verdict"),
+    [
+        ("hard landing", "fail"),
+        ("rollover", "fail"),
+        ("mission completed", "pass"),
+        ("landed before the end of the mission", "pass"),
+    ],
+)
+def test_without_requirements_a_crash_is_a_fail_and_a_landing_is_not(hover: Flight, reason: str, verdict: str) -> None:
+    found = judged(hover, None, ACTED, stop=Stop(4.0, reason))
+
+    assert (found.verdict, found.crashed) == (verdict, verdict == "fail")
+    assert [judgement.name for judgement in found.judgements] == ["no_crash"]
+    if verdict == "fail":
+        assert found.sentence.startswith("no_crash: ") and f"({reason} at 4.00 s)" in found.sentence
+
+
+def test_a_crash_fails_unless_a_requirement_speaks_of_crashes(hover: Flight) -> None:
+    found = judged(hover, LOW, stop=Stop(4.0, "hard landing"))
+    assert (found.verdict, [j.name for j in found.judgements if not j.holds]) == ("fail", ["no_crash"])
+
+    wanted = Requirement("comes down", "eventually (crashed == 1)", "major")
+    found = judged(hover, wanted, stop=Stop(4.0, "hard landing"))
+    assert (found.verdict, found.crashed) == ("pass", True)
+
+
+def test_the_margin_is_the_smallest_and_the_first_to_break_is_named_first(hover: Flight) -> None:
+    slow = Requirement("slow", "always[0 s, 2 s] (climb < 0.1 m/s)", "critical")
+    order = replace(hover.order, requirements=(GROUNDED, LOW, slow))
+
+    found = judge([order], [Flown(ended_s=4.0)], hover.log, hover.model)[0]
+
+    altitude = hover.log["terrain.height_above_ground"].max()
+    assert found.margin == min(j.margin for j in found.judgements) == pytest.approx(1.0 - altitude, rel=1e-12)
+    grounded, low, climb, _ = found.judgements
+    assert climb.time_s <= 2.0 < grounded.time_s and low.holds
+    assert found.sentence.startswith(f"slow: {climb.sentence}; grounded: {grounded.sentence} (flown to the end")
+
+
+def test_a_margin_of_zero_holds_and_one_that_is_no_number_does_not() -> None:
+    assert Judgement("a", "major", 0.0, math.nan, "").holds
+    assert not Judgement("a", "major", -1e-12, 1.0, "").holds
+    assert not Judgement("a", "major", math.nan, 1.0, "").holds
+
+
+def test_a_flight_that_ended_before_its_first_row_is_an_error(hover: Flight) -> None:
+    empty = replace(hover.log, time_s=hover.log.time_s[:0], data=hover.log.data[:, :0])
+
+    for rig, sentence in (("", "it ended before its first row was logged"), ("the link was lost", "the link was lost")):
+        found = judge([hover.order], [Flown(rig_failure=rig)], empty, hover.model)[0]
+        assert (found.verdict, found.sentence, found.outcome) == ("error", sentence, "not flown")
+    assert not_flown(hover.order, "why").digest == hover.order.digest()
+
+
+# ---------------------------------------------------------------------- whole flights
+
+
+def test_numbers_that_diverge_are_an_error(hover: Flight) -> None:
+    flight = fly(hover.order, settings={"body.inertia": (1e-9 * np.eye(3)).tolist()})
+
+    assert flight.stop is not None and flight.stop.reason.startswith("diverged: state ")
+    assert flight.verdict == "error" and flight.judged.sentence == flight.outcome
+
+
+def test_a_fault_that_comes_too_late_makes_the_flight_void(hover: Flight) -> None:
+    flight = fly(hover.order, faults=(parse_fault(LOSS), parse_fault("rotor.speed_loss@1:instance=2,start=50")))
+
+    assert flight.verdict == "void"
+    assert "the fault did not act: rotor.speed_loss@1:instance=2,severity=1,start=50" in flight.judged.sentence
+
+
+class Broken(FunctionSystem):
+    """A control system whose rig fails: at a time, or by its figures."""
+
+    doubt = ""
+
+    def mistrust(self) -> str:
+        return self.doubt
+
+
+def throttled(rig: Rig) -> None:
+    for place in rig.actuators:
+        rig.command(place, 0.25)
+
+
+def test_a_rig_that_fails_ends_the_flight_with_an_error_and_its_log_is_kept() -> None:
+    system = Broken(lambda rig: None)
+
+    def function(rig: Rig) -> None:
+        throttled(rig)
+        if rig.time_s >= 0.5:
+            system.failure = "the board fell off the table"
+
+    system.function = function
+    flight = fly("quad_f450", control=system, until_s=2.0, requirements=[GROUNDED])
+
+    assert flight.verdict == "error"
+    assert flight.judged.sentence == "the board fell off the table (flown to the end at 0.50 s)"
+    assert flight.log.time()[-1] == pytest.approx(0.5, abs=0.021)  # rows are 20 ms apart
+
+
+def test_figures_that_are_not_trusted_are_an_error_whatever_the_flight_was_like() -> None:
+    system = Broken(throttled)
+    system.doubt = "3 % of the steps were late"
+    flight = fly("quad_f450", control=system, until_s=1.0)
+
+    assert flight.verdict == "error" and flight.survived
+    assert flight.judged.sentence == "3 % of the steps were late (flown to the end at 1.00 s)"
+
+
+@pytest.mark.parametrize(("severity", "verdict"), [(0.0, "void"), (0.5, "pass")])
+def test_a_fault_that_does_not_act_is_void_under_a_control_system_outside_too(severity: float, verdict: str) -> None:
+    fault = f"rotor.speed_loss@1:instance=1,severity={severity:g},start=0.5"
+    flight = fly("quad_f450", control=FunctionSystem(throttled), until_s=1.5, faults=[fault])
+
+    assert flight.verdict == verdict and flight.witnesses[0].effective is (verdict == "pass")

@@ -1,0 +1,174 @@
+"""Flights under a control system outside: what counts as its reaction, and what is kept of an interrupted one."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from ironbird.errors import LinkError
+from ironbird.faults.catalog import parse_fault
+from ironbird.flight.flight import fly
+from ironbird.flight.outside import Reaction, reactions_of
+from ironbird.flight.witness import Witness
+from ironbird.links.rig import Rig
+from ironbird.links.system import FunctionSystem, Happening
+
+SAID = [
+    Happening(4.0, "mode", "MISSION"), Happening(7.0, "item", "item 2 reached"), Happening(8.0, "mode", "LAND"),
+    Happening(8.5, "text", "Low battery"), Happening(9.0, "mode", "RTL"),
+]  # fmt: skip
+
+
+def reactions(first_s: float) -> list[Reaction]:
+    """To a fault, ordered at 5 s, that acted from `first_s` on, or never (NaN)."""
+    fault = parse_fault("battery.low_voltage@1:severity=0.2,start=5")
+    return reactions_of([fault], [Witness(fault, "battery.voltage", "V", first_s, 1.0, 1.0, 10.0)], [0.0], SAID)
+
+
+def test_the_first_of_each_kind_after_the_fault_acted_counts_from_when_it_acted() -> None:
+    found = reactions(6.0)
+    assert [(r.happening.kind, r.happening.text) for r in found] == [("mode", "LAND"), ("text", "Low battery")]
+    assert [r.after_s for r in found] == pytest.approx([2.0, 2.5])
+    assert found[0].sentence() == "mode: LAND, 2.00 s after battery.low_voltage@1"
+
+
+def test_a_fault_without_effect_counts_from_its_order_and_what_came_before_does_not() -> None:
+    assert reactions(math.nan)[0].after_s == pytest.approx(3.0)
+    assert [r.happening.text for r in reactions(8.2)] == ["Low battery", "RTL"]
+
+
+class Watched(FunctionSystem):
+    """Counts its ends."""
+
+    ended = 0
+
+    def stop(self) -> None:
+        self.ended += 1
+
+
+def interrupt_at(time_s: float) -> Watched:
+    def function(rig: Rig) -> None:
+        if rig.time_s >= time_s:
+            raise KeyboardInterrupt
+
+    return Watched(function)
+
+
+def test_what_was_flown_until_the_interruption_is_kept() -> None:
+    system = interrupt_at(0.5)
+    flight = fly("quad_f450", control=system, until_s=2.0)
+    assert flight.log.interrupted and flight.outcome == "interrupted at 0.50 s"
+    assert (flight.verdict, flight.judged.sentence) == ("error", "interrupted at 0.50 s")
+    assert flight.log.time()[-1] == pytest.approx(0.5, abs=0.03)  # one row of the log
+    assert system.ended == 1
+
+
+def test_before_the_first_exchange_the_interruption_goes_on() -> None:
+    system = interrupt_at(0.0)
+    with pytest.raises(KeyboardInterrupt):
+        fly("quad_f450", control=system, until_s=2.0)
+    assert system.ended == 1
+
+
+def test_a_link_that_is_lost_is_an_error_and_nothing_is_left_behind() -> None:
+    def function(rig: Rig) -> None:
+        raise LinkError("no answer")
+
+    system = Watched(function)
+    with pytest.raises(LinkError, match="no answer"):
+        fly("quad_f450", control=system, until_s=2.0)
+    assert system.ended == 1
+
+
+def test_what_it_said_after_a_fault_is_in_the_result() -> None:
+    system = Watched(lambda rig: system.note(rig, "failsafe", "battery") if rig.time_s == 0.8 else None)
+    flight = fly("quad_f450", control=system, until_s=1.0, faults=["battery.low_voltage@1:severity=0.2,start=0.5"])
+    (reaction,) = flight.reactions()
+    assert flight.judged.reactions == [reaction.sentence()]
+    assert reaction.sentence() == f"failsafe: battery, {reaction.after_s:.2f} s after battery.low_voltage@1"
+    assert reaction.after_s == pytest.approx(0.3, abs=0.03)  # it acts at the next row
+
+
+def test_a_link_that_fails_in_flight_ends_the_flight_and_its_log_is_kept() -> None:
+    def function(rig: Rig) -> None:
+        if rig.time_s >= 0.5:
+            raise LinkError("the cable is gone")
+
+    system = Watched(function)
+    flight = fly("quad_f450", control=system, until_s=2.0)
+
+    assert (flight.verdict, system.ended) == ("error", 1)
+    assert flight.judged.sentence == "the cable is gone (flown to the end at 0.50 s)"
+    assert flight.log.time()[-1] == pytest.approx(0.5, abs=0.03)  # one row of the log
+    assert [(h.kind, h.text) for h in flight.happenings] == [("link", "the cable is gone")]
+
+
+class Absent(Watched):
+    """Is never there, although exchanges are made."""
+
+    taking_part = False
+
+
+def test_a_link_that_fails_before_the_control_system_takes_part_is_no_flight() -> None:
+    def function(rig: Rig) -> None:
+        if rig.time_s >= 0.5:
+            raise LinkError("nobody answered")
+
+    system = Absent(function)
+    with pytest.raises(LinkError, match="nobody answered"):
+        fly("quad_f450", control=system, until_s=2.0)
+    assert system.ended == 1
+
+
+class Faster(Watched):
+    """Knows only at its start how often it exchanges."""
+
+    exchanges = 0
+
+    def start(self, rig: Rig) -> None:
+        self.step_ticks = 2
+
+    def exchange(self, rig: Rig) -> None:
+        self.exchanges += 1
+
+
+def test_a_control_system_may_choose_its_rate_when_it_starts() -> None:
+    system = Faster(lambda rig: None)
+    flight = fly("quad_f450", control=system, until_s=1.0, faults=["battery.low_voltage@1:severity=0.2,start=0.5"])
+    assert system.exchanges == pytest.approx(500, abs=1)  # none after the last step
+    assert flight.witnesses[0].effective and flight.ended_s == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("step_ticks", [0, 2001])
+def test_a_rate_that_twins_cannot_follow_is_refused(step_ticks: int) -> None:
+    system = Watched(lambda rig: None, step_ticks=step_ticks)
+    with pytest.raises(LinkError, match=rf"function: an exchange every {step_ticks} ticks; give 1 to 2000"):
+        fly("quad_f450", control=system, until_s=4.0)
+    assert system.ended == 1
+
+
+def hop(rig: Rig) -> None:
+    """Up for three seconds, then down."""
+    for rotor in range(1, 5):
+        rig.command(f"rotor/{rotor}", 0.8 if rig.time_s < 3.0 else 0.0)
+
+
+def test_a_fault_shortly_before_the_crash_shows_although_no_exchange_came_after_it() -> None:
+    crash_s = fly("quad_f450", control=Watched(hop, step_ticks=1000), until_s=20.0).ended_s
+    begin_s = math.floor(crash_s) + 0.05
+    assert crash_s > begin_s + 0.1  # else choose another throttle: it must act within the last step
+    fault = f"battery.low_voltage@1:severity=0.2,start={begin_s:g}"
+
+    flight = fly("quad_f450", control=Watched(hop, step_ticks=1000), until_s=20.0, faults=[fault])
+
+    assert flight.judged.crashed and flight.witnesses[0].effective
+    assert flight.witnesses[0].first_s == pytest.approx(begin_s, abs=0.03)  # one row of the log
+
+
+def test_nothing_is_a_reaction_to_a_fault_whose_trigger_never_fired() -> None:
+    system = Watched(lambda rig: system.note(rig, "failsafe", "battery") if rig.time_s == 0.8 else None)
+    fault = "battery.low_voltage@1:severity=0.2,start=0.5,when=altitude > 500 m"
+    flight = fly("quad_f450", control=system, until_s=1.0, faults=[fault])
+    assert [h.text for h in flight.happenings] == ["battery"]
+    assert flight.reactions() == flight.judged.reactions == [] and flight.verdict == "void"

@@ -1,0 +1,62 @@
+"""Preparation: what an order sets is set in its lane, whatever the other lanes order, and models follow their files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ironbird.errors import ModelError
+from ironbird.flight.flight import fly
+from ironbird.flight.order import Weather, make_order
+from ironbird.flight.prepare import fit, model_of, prepare
+from ironbird.links.system import FunctionSystem
+from ironbird.vehicles.load import CATALOG, file_stamp
+from ironbird.vehicles.templates.multicopter import MulticopterSpec
+
+WIND = "wind/steady.velocity_N"
+UPDRAFT = f"{WIND}[2]"
+
+
+@pytest.mark.parametrize("speeds", [(0.0, 5.0), (5.0, 0.0), (0.0, 0.0), (5.0, 5.0, 0.0)])
+def test_a_setting_of_one_entry_is_there_in_every_lane_whatever_the_others_order(speeds: tuple[float, ...]) -> None:
+    order = make_order("quad_f450", control="truth", mission="hover", settings={UPDRAFT: -1.5})
+    model = model_of(order)
+
+    state = prepare(model, [replace(order, weather=Weather(speed, 180.0)) for speed in speeds])
+
+    rows = model.param_rows(WIND)
+    for lane, speed in enumerate(speeds):
+        block, place = divmod(lane, state.width)
+        assert state.params[block, rows, place] == pytest.approx(
+            [speed, 0.0, -1.5], abs=1e-12
+        )  # of the sine of 180 degrees
+
+
+def test_orders_follow_a_file_that_their_vehicle_is_based_on(tmp_path: Path) -> None:
+    base, own = tmp_path / "base.toml", tmp_path / "own.toml"
+    shutil.copy(CATALOG / "quad_f450.toml", base)
+    own.write_text('schema = 1\nbase = "base.toml"\nid = "own"\ntitle = "Own"\n')
+    order = make_order(own, control="truth", mission="hover")
+    digest, light, stamp = order.digest(), fit(order), file_stamp(own)
+    assert fit(order) is light and [Path(name).name for name, _ in stamp] == ["own.toml", "base.toml"]
+
+    base.write_text(base.read_text().replace("mass_kg = 1.4", "mass_kg = 1.41"))
+    os.utime(base, ns=(0, dict(stamp)[str(base)] + 10**9))  # whatever the clock of the file system counts in
+
+    heavy = fit(order).vehicle.spec
+    assert order.digest() != digest and file_stamp(own) != stamp
+    assert isinstance(heavy, MulticopterSpec) and heavy.body.mass_kg == 1.41
+
+
+def test_a_setting_of_our_navigator_is_refused_under_a_control_system_outside() -> None:
+    with pytest.raises(ModelError, match=r"vehicle 'quad_f450': unknown parameter 'navigator.cruise_speed'; did you"):
+        fly(
+            "quad_f450",
+            control=FunctionSystem(lambda rig: None),
+            settings={"navigator.cruise_speed": 2.0},
+            until_s=0.1,
+        )
