@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import shlex
 from collections.abc import Sequence
@@ -9,20 +10,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.coverage import TraceRow, combinations, coverage
+from ironbird.campaign.result import FlightResult
 from ironbird.campaign.search import Map
 from ironbird.campaign.store import Campaign, Store
 from ironbird.campaign.summary import by_case, exit_code
-from ironbird.campaign.verdict import FAIL, PASS, VERDICTS, FlightResult
+from ironbird.flight.derived import derived_from
+from ironbird.flight.judge import FAIL, PASS, VERDICTS
+from ironbird.report.page import write_page
 from ironbird.report.svg_plot import line_plot, map_plot
 
-TEMPLATES = Path(__file__).parent / "templates"
 MOST_FAILING = 40  # flights drawn on the page; the store has all
 MOST_REACTIONS = 200
 Json = dict[str, Any]
+SHOWN = (  # derived signal, title, unit and factor of the plots of a flight
+    ("height", "height", "m", 1.0),
+    ("position_error", "distance from the set-point", "m", 1.0),
+    ("speed", "speed", "m/s", 1.0),
+    ("tilt", "tilt", "°", float(np.degrees(1.0))),
+)
 
 
 def write_campaign_page(
@@ -34,13 +42,7 @@ def write_campaign_page(
     trace: Sequence[TraceRow] = (),
 ) -> None:
     """Write the page of a campaign as far as it is flown."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    content = _content(store, campaign, maps, trace)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(environment.get_template("campaign.html.j2").render(**content), encoding="utf-8")
+    write_page(path, "campaign.html.j2", _content(store, campaign, maps, trace))
 
 
 def _content(store: Store, campaign: Campaign, maps: Sequence[tuple[str, Map]], trace: Sequence[TraceRow]) -> Json:
@@ -51,43 +53,51 @@ def _content(store: Store, campaign: Campaign, maps: Sequence[tuple[str, Map]], 
     notable = [r for r in results if r.verdict != PASS or not r.as_expected]
     notable.sort(key=lambda r: (r.as_expected, r.trace is None, _number(r.margin)))
     shown = notable[:MOST_FAILING]
+    reacting = [{"id": r.id, "verdict": r.verdict, "texts": r.reactions} for r in results if r.reactions]
     anchors = {result.id: f"flight-{number}" for number, result in enumerate(shown)}
     judged = counts[PASS] + counts[FAIL]
     first = results[0].id if results else "FLIGHT"
     where = [] if store.url.startswith("sqlite") and "ironbird.db" in store.url else ["--store", store.url]
     return {
-        "name": campaign.name, "title": campaign.title, "ok": counts["open"] == 0 and exit_code(results) == 0,
+        "name": campaign.name,
+        "title": campaign.title,
+        "ok": counts["open"] == 0 and exit_code(results) == 0,
         "headline": ", ".join(f"{counts[v]} {v}" for v in (*VERDICTS, "open") if counts[v]) or "nothing flown",
-        "counts": counts, "version": campaign.ironbird,
+        "counts": counts,
+        "version": campaign.ironbird,
         "lead": [
             f"{sum(counts.values())} flights of {len({c.case_id for c in cases.values()})} cases",
-            f"{sum(r.ended_s for r in results) / 3600:.2f} h in the air", f"{judged} judged on their requirements",
+            f"{sum(r.ended_s for r in results) / 3600:.2f} h in the air",
+            f"{judged} judged on their requirements",
             f"begun {campaign.created}",
         ],
         "cases": [
             {
-                "id": s.case_id, "verdicts": s.verdicts, "ok": s.as_expected, "margin": _show(s.worst.margin),
-                "probability": s.probability.sentence(), "sentence": s.worst.sentence,
+                "id": s.case_id,
+                "verdicts": s.verdicts,
+                "ok": s.as_expected,
+                "margin": _show(s.worst.margin),
+                "probability": s.probability.sentence(),
+                "sentence": s.worst.sentence,
             }
             for s in by_case(results)
         ],
-        "requirements": _requirements(results), "matrix": _matrix(results, anchors), "trace": trace,
+        "requirements": _requirements(results),
+        "matrix": _matrix(results, anchors),
+        "trace": trace,
         "failing": [_flight(store, campaign, cases[r.id], r, anchors[r.id], where) for r in shown],
-        "reactions": [
-            {"id": r.id, "verdict": r.verdict, "texts": r.reactions} for r in results if r.reactions
-        ][:MOST_REACTIONS],
-        "hidden": len(notable) - len(shown), "show_command": f"ironbird campaign show {campaign.name}",
+        "reactions": reacting[:MOST_REACTIONS],
+        "hidden": len(notable) - len(shown),
+        "show_command": f"ironbird campaign show {campaign.name}",
         "maps": [{"title": title, "svg": map_plot(found)} for title, found in maps],
         **_coverage(pairs),
         "repeat": shlex.join(["ironbird", "campaign", "rerun", campaign.name, first, *where]),
         "hashes": {"definition of all flights": campaign.digest, "results": _digest(results)},
-    }  # fmt: skip
+    }
 
 
 def _digest(results: Sequence[FlightResult]) -> str:
     """Of all logs and verdicts: equal campaigns have equal ones."""
-    import hashlib
-
     text = "\n".join(f"{r.id} {r.verdict} {r.sha256}" for r in results)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -96,11 +106,8 @@ def _requirements(results: Sequence[FlightResult]) -> list[Json]:
     rows: dict[str, Json] = {}
     for result in results:
         for judgement in result.judgements:
-            row = rows.setdefault(
-                judgement.name,
-                {"name": judgement.name, "severity": judgement.severity, "held": 0, "broken": 0, "worst": math.inf,
-                 "flight": ""},
-            )  # fmt: skip
+            new = {"name": judgement.name, "severity": judgement.severity, "held": 0, "broken": 0}
+            row = rows.setdefault(judgement.name, new | {"worst": math.inf, "flight": ""})
             row["held" if judgement.holds else "broken"] += 1
             if judgement.margin < row["worst"]:
                 row["worst"], row["flight"] = judgement.margin, result.id
@@ -122,11 +129,18 @@ def _flight(
 ) -> Json:
     values = ", ".join(f"{k} = {v:.5g}" if isinstance(v, float) else f"{k} = {v}" for k, v in result.values.items())
     return {
-        "anchor": anchor, "id": result.id, "verdict": result.verdict, "outcome": result.outcome,
-        "score": _show(result.score), "level": result.level, "sentence": result.sentence, "values": values,
-        "plots": _plots(store.trace_folder(campaign.name), case, result), "sha256": result.sha256,
+        "anchor": anchor,
+        "id": result.id,
+        "verdict": result.verdict,
+        "outcome": result.outcome,
+        "score": _show(result.score),
+        "level": result.level,
+        "sentence": result.sentence,
+        "values": values,
+        "plots": _plots(store.trace_folder(campaign.name), case, result),
+        "sha256": result.sha256,
         "command": shlex.join(["ironbird", "campaign", "rerun", campaign.name, result.id, *where]),
-    }  # fmt: skip
+    }
 
 
 def _plots(folder: Path, case: FlightCase, result: FlightResult) -> list[str]:
@@ -139,30 +153,14 @@ def _plots(folder: Path, case: FlightCase, result: FlightResult) -> list[str]:
         table = pq.read_table(folder / result.trace)
     except (OSError, ValueError):  # a damaged file costs its plots, not the report
         return []
-    names = set(table.column_names)
-
-    def column(name: str) -> np.ndarray:
-        return np.asarray(table[name])
-
-    def vector(path: str) -> np.ndarray | None:
-        return np.stack([column(f"{path}[{i}]") for i in range(3)]) if f"{path}[0]" in names else None
-
-    time_s = column("time_s")
+    columns = {name: np.asarray(table[name]) for name in table.column_names}
     events = [w["first_s"] for w in result.witnesses if w["first_s"] is not None]
     events = events or [injection.start_s for injection in case.faults if not injection.when]
-    position, velocity, euler = vector("body.p_NB_N"), vector("body.v_NB_N"), vector("body.euler")
-    asked = vector("navigator.position_set")
     plots = []
-    if position is not None:
-        plots.append(line_plot("height", "m", time_s, -position[2], events))
-        if asked is not None:
-            error = np.linalg.norm(position - asked, axis=0)
-            plots.append(line_plot("distance from the set-point", "m", time_s, error, events))
-    if velocity is not None:
-        plots.append(line_plot("speed", "m/s", time_s, np.linalg.norm(velocity, axis=0), events))
-    if euler is not None:
-        tilt = np.degrees(np.arccos(np.clip(np.cos(euler[0]) * np.cos(euler[1]), -1, 1)))
-        plots.append(line_plot("tilt", "°", time_s, tilt, events))
+    for name, title, unit, factor in SHOWN:
+        values = derived_from(columns, name)
+        if values is not None:
+            plots.append(line_plot(title, unit, columns["time_s"], factor * values, events))
     return [plot for plot in plots if plot]
 
 

@@ -7,17 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ironbird.campaign.compare import Flown
 from ironbird.errors import LinkError
 from ironbird.flight.belief import Belief, own_figures
+from ironbird.flight.derived import derived
 from ironbird.flight.flight import Flight
-from ironbird.flight.outside import reactions
+from ironbird.flight.judge import ERROR
+from ironbird.flight.systems import is_outside
 from ironbird.flight.witness import Witness
+from ironbird.report.page import write_page
 from ironbird.report.svg_plot import Curve, lines_plot, track_plot
+from ironbird.vehicles import places as at
 
-TEMPLATES = Path(__file__).parent / "templates"
 MOST_SAID = 60
 LEAD_S = 5.0  # shown before setting off
 INKS = ("var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)")  # of the control systems, in their order
@@ -25,33 +27,26 @@ INKS = ("var(--c0)", "var(--c1)", "var(--c2)", "var(--c3)")  # of the control sy
 
 def write_compare_page(flown: Sequence[Flown], path: Path) -> None:
     """Outcomes side by side, the flights on the same axes from setting off on, then each system by itself."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
     first = next((f.flight for f in flown if f.flight is not None), None)
     systems = [_system(f, INKS[i % len(INKS)], path.parent) for i, f in enumerate(flown)]
     content = {
-        "title": f"{first.vehicle.spec.title}: {first.mission.title}" if first else "no flight",
-        "faults": [injection.describe() for injection in first.injections] if first else [],
-        "wind": first.wind.describe() if first else "",
+        "title": f"{first.vehicle.spec.title}: {first.mission_title}" if first else "no flight",
+        "faults": [injection.text() for injection in first.order.faults] if first else [],
+        "wind": first.order.weather.describe() if first else "",
         "together": _together(flown),
         "systems": systems,
         "estimates": list(dict.fromkeys(name for system in systems for name in system["errors"])),
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(environment.get_template("compare.html.j2").render(**content), encoding="utf-8")
+    write_page(path, "compare.html.j2", content)
 
 
 def _signals(flight: Flight) -> list[tuple[str, str, np.ndarray]]:
     """What is compared over time: name, unit, values."""
     log = flight.log
-    euler = log["body.euler"]
-    tilt = np.degrees(np.arccos(np.clip(np.cos(euler[:, 0]) * np.cos(euler[:, 1]), -1, 1)))
     return [
-        ("height", "m", -log["body.p_NB_N"][:, 2]),
-        ("speed", "m/s", np.linalg.norm(log["body.v_NB_N"], axis=1)),
-        ("tilt", "°", tilt),
+        ("height", "m", -log[at.BODY.position][:, 2]),
+        ("speed", "m/s", np.linalg.norm(log[at.BODY.velocity], axis=1)),
+        ("tilt", "°", np.degrees(derived(log, "tilt"))),
     ]
 
 
@@ -60,7 +55,8 @@ def _together(flown: Sequence[Flown]) -> list[str]:
     there = [(f, f.flight, INKS[i % len(INKS)]) for i, f in enumerate(flown) if f.flight is not None]
     events = [(witness.first_s - f.off_s, ink) for f, flight, ink in there for witness in _effective(flight)]
     tracks = [
-        Curve(f.name, flight.log["body.p_NB_N"][:, 1], flight.log["body.p_NB_N"][:, 0], ink) for f, flight, ink in there
+        Curve(f.name, flight.log[at.BODY.position][:, 1], flight.log[at.BODY.position][:, 0], ink)
+        for f, flight, ink in there
     ]
     plots = [track_plot("from above, east and north (m)", tracks)]
     for rows in zip(*(_signals(flight) for _, flight, _ in there), strict=True):
@@ -81,25 +77,24 @@ def _system(flown: Flown, ink: str, folder: Path) -> dict[str, Any]:
     """One column of the table, and what the system said and did."""
     flight = flown.flight
     page = f"{flown.name}/flight.html"
-    content: dict[str, Any] = {
-        "name": flown.name, "ink": ink, "ok": False, "page": page if (folder / page).is_file() else "",
-    }  # fmt: skip
+    there = (folder / page).is_file()
+    content: dict[str, Any] = {"name": flown.name, "ink": ink, "verdict": ERROR, "page": page if there else ""}
     if flight is None:
-        error = {"outcome": f"error: {flown.error}", "off": "-", "errors": {}, "clock": "-"}
+        error = {"outcome": flown.error, "off": "-", "errors": {}, "clock": "-"}
         return content | error | {"witnesses": [], "reactions": [], "said": []}
     off_s = flown.off_s
-    numbers = {id(injection): number for number, injection in enumerate(flight.injections, start=1)}
+    numbers = {id(injection): number for number, injection in enumerate(flight.order.faults, start=1)}
     errors, clock = _estimates(flight, flown.belief)
     return content | {
-        "ok": flight.survived,
+        "verdict": flight.verdict,
         "outcome": flight.outcome,
         "off": f"{off_s:.1f} s" if off_s else "never",
-        "witnesses": [witness.sentence().partition(": ")[2] for witness in flight.witnesses],
+        "witnesses": [witness.effect() for witness in flight.witnesses],
         "errors": errors,
         "clock": clock,
         "reactions": [
             (numbers[id(r.injection)], f"{r.after_s:.2f} s", r.happening.kind, r.happening.text)
-            for r in reactions(flight)
+            for r in flight.reactions()
         ],
         "said": [(f"{h.time_s - off_s:.2f}", h.kind, h.text) for h in flight.happenings[-MOST_SAID:]],
     }
@@ -109,6 +104,8 @@ def _estimates(flight: Flight, belief: Belief | LinkError | None) -> tuple[dict[
     """How far off its estimates were by its own log, and how the clocks stand; or why there is no such log."""
     if isinstance(belief, LinkError):
         return {}, f"no log: {belief}"
+    if belief is None and is_outside(flight.order.control):
+        return {}, "none"
     errors, clock = (
         (own_figures(flight), "part of ours") if belief is None else (belief.errors(), belief.clock.sentence())
     )

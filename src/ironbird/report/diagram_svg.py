@@ -443,8 +443,10 @@ class _Drawing:
             length = sum(abs(a.middle - b.middle) for a, b in pieces)
             crossings = sum(
                 (a.middle - c.middle) * (b.middle - d.middle) < 0
-                for lines in gaps.values() for i, (a, b) in enumerate(lines) for c, d in lines[:i]
-            )  # fmt: skip
+                for lines in gaps.values()
+                for i, (a, b) in enumerate(lines)
+                for c, d in lines[:i]
+            )
             apart = sum(abs(b.y - a.y) + (400.0 if b.y < a.y else 0.0) for a, b in siblings)
             return length + 60.0 * crossings + 0.5 * apart
 
@@ -662,10 +664,8 @@ class _Drawing:
         if link.is_back:
             y, bus = self._leave(source, back=True), self.bus[source]
             first, second = down[source].x, up[source, target.layer].x
-            return [
-                (source.x + source.width, y), (first, y), (first, bus), (second, bus), (second, link.slot),
-                (target.x, link.slot),
-            ]  # fmt: skip
+            along = [(first, y), (first, bus), (second, bus), (second, link.slot)]
+            return [(source.x + source.width, y), *along, (target.x, link.slot)]
         y = self._leave(source, back=False)
         points = [(source.x + source.width, y)]
         for here, there in itertools.pairwise(link.chain):
@@ -826,10 +826,8 @@ def _branches(diagram: Diagram, tree: dict[str, dict], path: str, indent: str) -
 
 
 def _ports(block: Block, indent: str) -> list[str]:
-    kinds: list[tuple[str, dict]] = [
-        ("input", block.inputs), ("output", block.outputs), ("state", block.states), ("parameter", block.params),
-        ("noise stream", block.noises),
-    ]  # fmt: skip
+    kinds: list[tuple[str, dict]] = [("input", block.inputs), ("output", block.outputs), ("state", block.states)]
+    kinds += [("parameter", block.params), ("noise stream", block.noises)]
     lines: list[str] = []
     for kind, signals in kinds:
         if signals:

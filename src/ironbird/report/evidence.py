@@ -53,8 +53,9 @@ def write_evidence(
     files["results.jsonl"] = _lines(result.record() for result in results)
     rows = [
         [j.name, j.severity, r.case_id, r.id, r.verdict, "holds" if j.holds else "broken", repr(j.margin), r.sha256]
-        for r in results for j in r.judgements
-    ]  # fmt: skip
+        for r in results
+        for j in r.judgements
+    ]
     head = ["requirement", "severity", "case", "flight", "verdict", "requirement_status", "margin", "sha256"]
     files["trace.csv"] = _csv([head, *rows])
     tables = ""
@@ -66,13 +67,17 @@ def write_evidence(
     files["models.json"] = _json({r.case_id: r.model_hash for r in results})
     files["versions.json"] = _json(
         {
-            "ironbird": campaign.ironbird, "python": sys.version, "machine": platform.machine(),
+            "ironbird": campaign.ironbird,
+            "python": sys.version,
+            "machine": platform.machine(),
             "system": platform.platform(),
             "packages": {d.metadata["Name"]: d.version for d in sorted(distributions(), key=lambda d: d.name)},
-            "campaign": campaign.name, "created": campaign.created, "definition_sha256": campaign.digest,
+            "campaign": campaign.name,
+            "created": campaign.created,
+            "definition_sha256": campaign.digest,
             "cases": {s.case_id: s.verdicts for s in by_case(results)},
         }
-    )  # fmt: skip
+    )
     scratch = path.with_suffix(".part")
     scratch.parent.mkdir(parents=True, exist_ok=True)
     write_campaign_page(store, campaign, scratch, trace=requirements)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from ironbird.campaign.verdict import ERROR, FAIL, VOID, FlightResult
+from ironbird.campaign.result import FlightResult
+from ironbird.flight.judge import ERROR, FAIL, VOID
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, production 2
 
@@ -15,16 +16,13 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]") 
 def write_junit(path: Path, name: str, results: Sequence[FlightResult]) -> None:
     """Failures are `fail` and `void` (or a `pass` where a failure is expected), errors are `error`."""
     wrong = [r for r in results if not r.as_expected]
-    suite = ElementTree.Element(
-        "testsuite", name=_clean(name), tests=str(len(results)),
-        failures=str(sum(r.verdict != ERROR for r in wrong)), errors=str(sum(r.verdict == ERROR for r in wrong)),
-        time=f"{sum(r.ended_s for r in results):.3f}",
-    )  # fmt: skip
+    errors = sum(r.verdict == ERROR for r in wrong)
+    counts = {"tests": str(len(results)), "failures": str(len(wrong) - errors), "errors": str(errors)}
+    time_s = sum(r.ended_s for r in results)
+    suite = ElementTree.Element("testsuite", {"name": _clean(name), **counts, "time": f"{time_s:.3f}"})
     for result in results:
-        case = ElementTree.SubElement(
-            suite, "testcase", classname=_clean(f"{name}.{result.case_id}"), name=_clean(result.id),
-            time=f"{result.ended_s:.3f}",
-        )  # fmt: skip
+        about = {"classname": _clean(f"{name}.{result.case_id}"), "name": _clean(result.id)}
+        case = ElementTree.SubElement(suite, "testcase", {**about, "time": f"{result.ended_s:.3f}"})
         if not result.as_expected:
             kind = "error" if result.verdict == ERROR else "failure"
             said = {FAIL: "fail", VOID: "void", ERROR: "error"}.get(result.verdict, "pass where a failure is expected")

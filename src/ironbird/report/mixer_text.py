@@ -42,15 +42,22 @@ def mixer_data(file: MixerFile) -> dict[str, Any]:
         if isinstance(mixer, MultirotorMixer):
             geometry = mixer.geometry
             data |= {
-                "kind": "multirotor", "geometry": geometry.key, "title": geometry.title, "idle": mixer.idle,
-                "controls": list(CONTROLS), "matrix": mixer.matrix.round(6).tolist(),
-                "rotors": [asdict(rotor) for rotor in geometry.rotors], "vehicles": geometry.vehicles(),
-            }  # fmt: skip
+                "kind": "multirotor",
+                "geometry": geometry.key,
+                "title": geometry.title,
+                "idle": mixer.idle,
+                "controls": list(CONTROLS),
+                "matrix": mixer.matrix.round(6).tolist(),
+                "rotors": [asdict(rotor) for rotor in geometry.rotors],
+                "vehicles": geometry.vehicles(),
+            }
         elif isinstance(mixer, HelicopterMixer):
             data |= {
-                "kind": "helicopter", "throttle_curve": list(mixer.throttle), "pitch_curve": list(mixer.pitch),
+                "kind": "helicopter",
+                "throttle_curve": list(mixer.throttle),
+                "pitch_curve": list(mixer.pitch),
                 "servos": [asdict(servo) for servo in mixer.servos],
-            }  # fmt: skip
+            }
         elif isinstance(mixer, SumMixer):
             inputs = [asdict(i) for i in mixer.inputs]
             data |= {"kind": "sum", "inputs": inputs, "output": asdict(mixer.output), "travel_s": mixer.travel_s}

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ironbird.runtime.record import Log
+from ironbird.vehicles import places as at
 
 MAGIC = b"ULog\x01\x12\x35"
 VERSION = 1
@@ -89,15 +90,15 @@ def _block_topics(log: Log, lane: int) -> list[Topic]:
 
 def _px4_topics(log: Log, lane: int) -> list[Topic]:
     topics = []
-    if "body.p_NB_N" in log and "body.v_NB_N" in log:
-        position, velocity = _columns(log, "body.p_NB_N", lane), _columns(log, "body.v_NB_N", lane)
+    if at.BODY.position in log and at.BODY.velocity in log:
+        position, velocity = _columns(log, at.BODY.position, lane), _columns(log, at.BODY.velocity, lane)
         fields = {name: position[:, [i]] for i, name in enumerate("xyz")}
         fields |= {f"v{name}": velocity[:, [i]] for i, name in enumerate("xyz")}
         topics.append(Topic("vehicle_local_position", "float", fields))
-    if "body.q_NB" in log:
-        topics.append(Topic("vehicle_attitude", "float", {"q": _columns(log, "body.q_NB", lane)}))
-    if "body.w_NB_B" in log:
-        topics.append(Topic("vehicle_angular_velocity", "float", {"xyz": _columns(log, "body.w_NB_B", lane)}))
+    if at.BODY.quaternion in log:
+        topics.append(Topic("vehicle_attitude", "float", {"q": _columns(log, at.BODY.quaternion, lane)}))
+    if at.BODY.rates in log:
+        topics.append(Topic("vehicle_angular_velocity", "float", {"xyz": _columns(log, at.BODY.rates, lane)}))
     control = np.full((log.rows(lane), MOTORS), np.nan)
     for number in range(MOTORS):
         signal = f"control.throttle_{number + 1}"

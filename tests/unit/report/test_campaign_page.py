@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 from campaign_data import flight_case, flight_cases, result_of
 
-from ironbird.campaign.case import Requirement
 from ironbird.campaign.coverage import TraceRow
 from ironbird.campaign.search import Map
 from ironbird.campaign.store import Store
+from ironbird.flight.order import Requirement
 from ironbird.report.campaign_page import MOST_FAILING, write_campaign_page
 
 HOSTILE = "<script>alert('1')</script>\"><img src=x onerror=alert(2)>"

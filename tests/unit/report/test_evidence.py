@@ -60,9 +60,8 @@ def test_content_and_hashes(flown: tuple[Store, Campaign], tmp_path: Path) -> No
     assert [d["digest"] for d in definitions] == [case.digest() for case in store.cases(campaign)]
     assert [json.loads(line)["verdict"] for line in files["results.jsonl"].splitlines()] == ["pass", "fail", "void"]
     table = list(csv.DictReader(io.StringIO(files["trace.csv"].decode())))
-    assert [(r["requirement"], r["flight"], r["requirement_status"]) for r in table][1] == (
-        "upright", "hover/0002/s2", "broken",
-    )  # fmt: skip
+    second = [table[1][key] for key in ("requirement", "flight", "requirement_status")]
+    assert second == ["upright", "hover/0002/s2", "broken"]
     assert json.loads(files["versions.json"])["definition_sha256"] == campaign.digest
     assert "REQ-1,stay upright,hover" in files["requirements.csv"].decode()
     assert not list((tmp_path / "deep").glob("*.part"))

@@ -31,9 +31,8 @@ def test_data_has_the_matrix_the_rotors_and_the_vehicles(tmp_path: Path) -> None
     assert data["outputs"] == 8 and [m["kind"] for m in data["mixers"]] == ["multirotor", "sum", "null"]
     rotor = data["mixers"][0]
     assert rotor["matrix"][0] == [-1.0, 0.0, -0.8, 1.0] and rotor["vehicles"] == ["hexa_x"]
-    assert rotor["rotors"][4] | {"axis": None} == {
-        "name": "front_right", "x": 0.866025, "y": 0.5, "z": 0.0, "spin": "ccw", "axis": None,
-    }  # fmt: skip
+    expected = {"name": "front_right", "x": 0.866025, "y": 0.5, "z": 0.0, "spin": "ccw", "axis": None}
+    assert rotor["rotors"][4] | {"axis": None} == expected
     assert data["mixers"][1]["first_output"] == 7 and data["mixers"][1]["travel_s"] == 2.0
     assert data["warnings"] == ["line 6 is indented: PX4 takes 'M: 1' for a comment"]
 

@@ -10,19 +10,18 @@ import pytest
 from pyulog import ULog
 from pyulog.px4 import PX4ULog
 
-from ironbird.compiler.compiled import CompiledModel
-from ironbird.flight.flight import Flight, Wind, fly
+from ironbird.flight.flight import Flight, fly
+from ironbird.flight.inside import fly_lanes
+from ironbird.flight.order import Weather
 from ironbird.report.ulog import MOTORS, Topic, _unique, topic_name, write_ulog
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import Stop
 
 
 @pytest.fixture(scope="module")
-def flight(f450: CompiledModel) -> Flight:
-    return fly(
-        "quad_f450", model=f450, wind=Wind(3.0, 200.0, 5.0), seed=3, until_s=4.0,
-        faults=["rotor.speed_loss@1:instance=1,severity=0.1,start=2"],
-    )  # fmt: skip
+def flight() -> Flight:
+    faults = ["rotor.speed_loss@1:instance=1,severity=0.1,start=2"]
+    return fly("quad_f450", control="truth", weather=Weather(3.0, 200.0, 5.0), seed=3, until_s=4.0, faults=faults)
 
 
 def read(log: Log, path: Path, lane: int = 0, **more: dict[str, float]) -> ULog:
@@ -66,7 +65,7 @@ def test_px4_topics_hold_the_flight_in_single_precision(flight: Flight, tmp_path
 
 
 def test_information_parameters_and_the_stop_are_written(flight: Flight, tmp_path: Path) -> None:
-    log = replace(flight.log, stops=[Stop(1.5, "hard landing"), None], meta={"ironbird.vehicle": "quäd", "empty": ""})
+    log = replace(flight.log, stops=[Stop(1.5, "hard landing")], meta={"ironbird.vehicle": "quäd", "empty": ""})
 
     ulog = read(log, tmp_path / "flight.ulg", params={"MAV_TYPE": 2, "MASS": 1.5})
 
@@ -77,10 +76,13 @@ def test_information_parameters_and_the_stop_are_written(flight: Flight, tmp_pat
 
 
 def test_a_lane_is_chosen(flight: Flight, tmp_path: Path) -> None:
-    twin = read(flight.log, tmp_path / "twin.ulg", lane=1).get_dataset("rotor_1_motor").data["speed"]
+    orders = [replace(flight.order, seed=seed, until_s=1.0) for seed in (3, 4)]
+    log = fly_lanes(orders, flight.model, everything=True).log
 
-    np.testing.assert_array_equal(twin, flight.log.lane("rotor/1/motor.speed", 1))
-    assert (twin != flight.log["rotor/1/motor.speed"]).any()
+    second = read(log, tmp_path / "second.ulg", lane=1).get_dataset("rotor_1_motor").data["speed"]
+
+    np.testing.assert_array_equal(second, log.lane("rotor/1/motor.speed", 1))
+    assert (second != log["rotor/1/motor.speed"]).any()
 
 
 @pytest.mark.parametrize("rows", [0, 1])

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from autopilot_files import dataflash_bytes, write_px4_log
 
-from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import LinkError
 from ironbird.flight.belief import Belief, believe
 from ironbird.flight.flight import Flight, fly
-from ironbird.report.flight_page import write_flight_page
+from ironbird.links.autopilot_log import Series, read_autopilot_log
+from ironbird.report.flight.page import write_flight_page
 
 
 @pytest.fixture(scope="module")
-def flight(f450: CompiledModel) -> Flight:
+def flight() -> Flight:
     return fly(
-        "quad_f450", model=f450, seed=3, until_s=8.0, faults=["rotor.speed_loss@1:instance=1,severity=0.1,start=5"]
+        "quad_f450", control="truth", seed=3, until_s=8.0, faults=["rotor.speed_loss@1:instance=1,severity=0.1,start=5"]
     )
+
+
+def believed(flight: Flight, path: Path) -> Belief:
+    return believe(flight, read_autopilot_log(path, flight.vehicle.spec.home))
 
 
 def page_of(flight: Flight, belief: Belief | LinkError | None, path: Path) -> tuple[str, dict[str, Any]]:
@@ -34,7 +40,7 @@ def page_of(flight: Flight, belief: Belief | LinkError | None, path: Path) -> tu
 
 
 def test_the_page_sets_the_autopilots_log_beside_the_truth(flight: Flight, tmp_path: Path) -> None:
-    belief = believe(flight, [write_px4_log(flight, tmp_path / "a.ulg")])
+    belief = believed(flight, write_px4_log(flight, tmp_path / "a.ulg"))
 
     text, figures = page_of(flight, belief, tmp_path / "flight.html")
 
@@ -69,7 +75,20 @@ def test_a_log_that_holds_little_gives_what_it_has_and_an_unverified_clock(fligh
     path = tmp_path / "a.BIN"
     path.write_bytes(dataflash_bytes([("BAT", (1e6 * t, 0, 12.0)) for t in range(1, 8)]))
 
-    text, figures = page_of(flight, believe(flight, [path]), tmp_path / "flight.html")
+    text, figures = page_of(flight, believed(flight, path), tmp_path / "flight.html")
 
     assert "ArduPilot, a.BIN: clock offset not verified: its log holds no motion" in text
     assert [key for key in figures if key.startswith("belief")] == ["belief-battery"]
+
+
+def test_a_log_of_a_kind_that_nobody_here_knows_has_a_page(flight: Flight, tmp_path: Path) -> None:
+    belief = believed(flight, write_px4_log(flight, tmp_path / "a.ulg"))
+    values = np.full((len(flight.log.time()), 2), 0.25)
+    outputs = Series(flight.log.time(), values, "1")
+    other = replace(
+        belief.log, kind="kestrel", outputs=["left", "right"], believed={**belief.log.believed, "output": outputs}
+    )
+
+    text, figures = page_of(flight, believe(flight, other), tmp_path / "flight.html")
+
+    assert "kestrel, a.ulg: clock offset" in text and "share of full range" in text and "belief-outputs" in figures

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from ironbird.errors import LinkError
-from ironbird.flight.belief import Belief, euler
-from ironbird.links.autopilot_log import RATIOS
+from ironbird.flight.belief import RATIOS, Belief
+from ironbird.flight.systems import title_of
+from ironbird.report.flight.curves import Json
+from ironbird.report.flight.plots import Plots, Span, ink, panels_of
+from ironbird.rotations import euler
+from ironbird.vehicles import places as at
 
-if TYPE_CHECKING:
-    from ironbird.report.flight_page import Plots
-
-Json = dict[str, Any]
-INKS = 8  # colours of curves, as in the page
 AXES_N = ("north", "east", "down")
 ANGLES = ("roll", "pitch", "yaw")
-ERROR_INKS = ("var(--c0)", "var(--c2)", "var(--c3)")
-NAMES = {"px4": "PX4", "ardupilot": "ArduPilot"}
+ERROR_INKS = (ink(0), ink(2), ink(3))
 
 
 def autopilot_section(belief: Belief | LinkError | None, plots: Plots) -> Json | None:
@@ -43,12 +39,12 @@ def autopilot_section(belief: Belief | LinkError | None, plots: Plots) -> Json |
     ]
     return {
         "problem": "",
-        "clock": f"{NAMES[belief.log.kind]}, {belief.log.path.name}: {belief.clock.sentence()}",
+        "clock": f"{title_of(belief.log.kind)}, {belief.log.path.name}: {belief.clock.sentence()}",
         "verified": belief.clock.verified,
         "notes": [note[:1].upper() + note[1:] for note in belief.log.notes],
         "errors": _error_rows(belief),
         "faults": bool(belief.begins_s),
-        "panels": [{"title": title, "unit": unit, "figure": key} for title, unit, key in made if key],
+        "panels": panels_of(made),
     }
 
 
@@ -72,11 +68,9 @@ class _Drawn:
 
     def __init__(self, belief: Belief, plots: Plots) -> None:
         self.belief, self.plots = belief, plots
-        self.output_unit = "share of full range" if belief.log.kind == "px4" else "pulse width, ms"
-
-    def _measured(self, values: np.ndarray, name: str, ink: str, unit: str) -> Json:
-        curve = self.plots.curve(values, name, ink, unit)
-        return {**curve, "opacity": 0.7, "zorder": 0, "legendrank": 3, "line": {"color": ink, "width": 1.1}}
+        outputs = belief.log.believed.get("output")
+        self.pulses = outputs is not None and outputs.unit == "s"
+        self.output_unit = "pulse width, ms" if self.pulses else "share of full range"
 
     def modes(self) -> str:
         """Bands of the modes and of the estimator in charge, above the faults."""
@@ -86,16 +80,16 @@ class _Drawn:
             rows.append(("Estimator in charge", self._spans(leaders)))
         return self.plots.bands("belief-modes", [*rows, *self.plots.fault_rows()]) if rows else ""
 
-    def _spans(self, changes: list[tuple[float, str]]) -> list[tuple[float, float, str, str]]:
+    def _spans(self, changes: list[tuple[float, str]]) -> list[Span]:
         """From each change to the next, one colour for each name."""
         inks: dict[str, str] = {}
         spans = []
         ends = [*(time_s for time_s, _ in changes[1:]), self.plots.end]
         for (begin, name), end in zip(changes, ends, strict=True):
-            ink = inks.setdefault(name, f"var(--c{len(inks) % INKS})")
+            colour = inks.setdefault(name, ink(len(inks)))
             begin, end = max(begin, self.plots.range[0]), min(end, self.plots.end)
             if end > begin:
-                spans.append((begin, end, name, ink))
+                spans.append((begin, end, name, colour))
         return spans
 
     def height(self) -> str:
@@ -103,14 +97,13 @@ class _Drawn:
         found = self.belief.believed("position")
         if found is None:
             return ""
-        curves = [
-            self.plots.truth(-self.belief.truth("position")[:, 2], "m"), self.plots.estimate(-found[:, 2], "m"),
-        ]  # fmt: skip
+        true = self.belief.truth("position")
+        curves = [self.plots.truth(-true[:, 2], "m"), self.plots.estimate(-found[:, 2], "m")]
         gnss, baro = self.belief.believed("gnss"), self.belief.believed("baro")
         if gnss is not None:
-            curves.append(self._measured(-gnss[:, 2], "GNSS", "var(--c0)", "m"))
+            curves.append(self.plots.measured(-gnss[:, 2], "GNSS", ink(0), "m"))
         if baro is not None:
-            curves.append(self._measured(baro[:, 0], "barometer", "var(--c3)", "m"))
+            curves.append(self.plots.measured(baro[:, 0], "barometer", ink(3), "m"))
         return self.plots.figure("belief-height", curves)
 
     def horizontal(self) -> str:
@@ -118,14 +111,12 @@ class _Drawn:
         found = self.belief.believed("position")
         if found is None:
             return ""
-        gnss = self.belief.believed("gnss")
+        true, gnss = self.belief.truth("position"), self.belief.believed("gnss")
         rows = []
         for i, name in enumerate(AXES_N[:2]):
-            curves = [
-                self.plots.truth(self.belief.truth("position")[:, i], "m"), self.plots.estimate(found[:, i], "m"),
-            ]  # fmt: skip
+            curves = [self.plots.truth(true[:, i], "m"), self.plots.estimate(found[:, i], "m")]
             if gnss is not None:
-                curves.append(self._measured(gnss[:, i], "GNSS", "var(--c0)", "m"))
+                curves.append(self.plots.measured(gnss[:, i], "GNSS", ink(0), "m"))
             rows.append((name, curves))
         return self.plots.stack("belief-horizontal", rows)
 
@@ -160,16 +151,10 @@ class _Drawn:
         if found is None:
             return ""
         truth, estimate = np.degrees(euler(self.belief.truth("attitude"))), np.degrees(euler(found))
-        rows = [
-            (
-                name,
-                [
-                    self.plots.truth(truth[:, i], "°", turns=True),
-                    self.plots.estimate(estimate[:, i], "°", turns=True),
-                ],
-            )
-            for i, name in enumerate(ANGLES)
-        ]
+        rows = []
+        for i, name in enumerate(ANGLES):
+            own = self.plots.estimate(estimate[:, i], "°", turns=True)
+            rows.append((name, [self.plots.truth(truth[:, i], "°", turns=True), own]))
         errors = self._errors("attitude", ANGLES, "°", float(np.degrees(1)))
         return self.plots.stack("belief-attitude", [*rows, ("error", errors)])
 
@@ -178,7 +163,7 @@ class _Drawn:
         found = self.belief.believed("test_ratio")
         if found is None:
             return ""
-        curves = [self.plots.curve(found[:, i], name, f"var(--c{i})", "") for i, name in enumerate(RATIOS)]
+        curves = [self.plots.curve(found[:, i], name, ink(i), "") for i, name in enumerate(RATIOS)]
         return self.plots.figure("belief-ratios", curves)
 
     def outputs(self) -> str:
@@ -186,10 +171,9 @@ class _Drawn:
         found = self.belief.believed("output")
         if found is None:
             return ""
-        factor, unit = (1.0, "") if self.belief.log.kind == "px4" else (1e3, "ms")
+        factor, unit = (1e3, "ms") if self.pulses else (1.0, "")
         curves = [
-            self.plots.curve(factor * found[:, i], name, f"var(--c{i % INKS})", unit)
-            for i, name in enumerate(self.belief.log.outputs)
+            self.plots.curve(factor * found[:, i], name, ink(i), unit) for i, name in enumerate(self.belief.log.outputs)
         ]
         return self.plots.figure("belief-outputs", curves)
 
@@ -199,6 +183,6 @@ class _Drawn:
         if found is None:
             return ""
         curves = [self.plots.estimate(found[:, 0], "V")]
-        if "battery.voltage" in self.plots.log:
-            curves.insert(0, self.plots.truth(self.plots.log["battery.voltage"], "V"))
+        if at.BATTERY.voltage in self.plots.log:
+            curves.insert(0, self.plots.truth(self.plots.log[at.BATTERY.voltage], "V"))
         return self.plots.figure("belief-battery", curves)

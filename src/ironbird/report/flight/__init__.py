@@ -1,0 +1,1 @@
+"""The page of one flight, and the pieces it is made of."""

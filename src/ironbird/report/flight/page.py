@@ -1,0 +1,166 @@
+"""A flight as one HTML page that opens from disk, without a network, and shows what happened and how to repeat it.
+
+Values are shown in SI units; angles in degrees, which exist only here. Curves are thinned for the screen, with their
+peaks kept; the log files hold every row.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+import ironbird
+from ironbird.errors import LinkError, UnknownNameError
+from ironbird.faults.spec import Injection
+from ironbird.flight.belief import Belief
+from ironbird.flight.flight import Flight
+from ironbird.flight.judge import Judgement
+from ironbird.report.flight.autopilot import autopilot_section
+from ironbird.report.flight.curves import Json
+from ironbird.report.flight.estimates import estimate_panels
+from ironbird.report.flight.parameters import overrides, parameter_groups
+from ironbird.report.flight.paths import path_figures
+from ironbird.report.flight.plots import Plots
+from ironbird.report.flight.repeat import command, mission_text, notes
+from ironbird.report.flight.signals import signal_panels, witness_figure
+from ironbird.report.flight.timeline import timeline
+from ironbird.report.page import write_page
+
+
+def write_flight_page(flight: Flight, path: Path, belief: Belief | LinkError | None = None) -> None:
+    """Write the page of a flight as one self-contained HTML file.
+
+    `belief` is the autopilot's own log beside the truth, or why there is none although there should be.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # a diverged run may hold any number
+        content = _content(flight, belief)
+    write_page(Path(path), "flight.html.j2", content)
+
+
+def _content(flight: Flight, belief: Belief | LinkError | None) -> Json:
+    """Everything that the template shows."""
+    plots = Plots(flight)
+    spec = flight.vehicle.spec
+    groups = parameter_groups(spec)
+    rows = [row for _, rows in groups for row in rows]
+    return {
+        "title": spec.title or spec.id,
+        "about": spec.summary,
+        "badge": {"kind": flight.verdict, "text": flight.verdict},
+        "outcome": flight.outcome,
+        "lead": _lead(flight),
+        "summary": _summary(flight),
+        "requirements": [_requirement(judgement) for judgement in flight.judged.judgements],
+        "why": flight.judged.sentence,
+        "faults": [_fault(plots, number, fault) for number, fault in enumerate(plots.faults, start=1)],
+        "twin": _twin_sentence(flight),
+        "path_figures": path_figures(plots),
+        "timeline": timeline(plots),
+        "panels": signal_panels(plots),
+        "estimates": estimate_panels(plots),
+        "belief": autopilot_section(belief, plots),
+        "rows": flight.log.rows(),
+        "command": command(flight.order),
+        "notes": notes(flight),
+        "said": [(f"{h.time_s:.2f}", h.kind, h.text) for h in flight.happenings],
+        "repeats": flight.repeats,
+        "mission_text": mission_text(flight.order),
+        "sha256": flight.sha256,
+        "model_hash": flight.model.model_hash,
+        "groups": groups,
+        "count": len(rows),
+        "assumed": sum(row["kind"] == "assumed" for row in rows),
+        "overrides": overrides(flight),
+        "figures": plots.figures,
+        "time_range": plots.range,
+        "version": ironbird.__version__,
+        "plotly": Markup(_plotly_js()),
+    }
+
+
+@functools.cache
+def _plotly_js() -> str:
+    return str(get_plotlyjs())
+
+
+def _lead(flight: Flight) -> list[str]:
+    """The conditions, in short pieces."""
+    wind = flight.order.weather
+    pieces = [flight.mission_title or "mission without a title"]
+    pieces.append(f"wind {wind.speed_mps:g} m/s from {wind.from_deg:g}°" if wind.speed_mps else "no steady wind")
+    if wind.turbulence_mps:
+        pieces.append(f"turbulence of {wind.turbulence_mps:g} m/s at 20 ft")
+    if wind.gust_mps:
+        pieces.append(f"gust of {wind.gust_mps:g} m/s at {wind.gust_start_s:g} s")
+    count = len(flight.order.faults)
+    pieces.append(f"{count} fault{'s' if count > 1 else ''}" if count else "no faults")
+    return [*pieces, f"seed {flight.order.seed}"]
+
+
+def _summary(flight: Flight) -> list[tuple[str, str]]:
+    """The summary without what the page shows elsewhere."""
+    try:
+        rows = flight.summary()
+    except UnknownNameError:  # a log that lacks the signals of the figures
+        rows = {"vehicle": flight.vehicle.id, "mission": flight.mission_title, "outcome": flight.outcome}
+        rows["seed"] = str(flight.order.seed)
+    hidden = re.compile(r"(fault|witness) \d+|sha256|verdict")
+    return [(key[:1].upper() + key[1:], text) for key, text in rows.items() if not hidden.fullmatch(key)]
+
+
+def _requirement(judgement: Judgement) -> Json:
+    """A row of the table of requirements; what is not known is left empty."""
+    margin = f"{judgement.margin:.4g} {judgement.unit}".strip() if math.isfinite(judgement.margin) else ""
+    return {
+        "name": judgement.name,
+        "formula": judgement.formula,
+        "severity": judgement.severity,
+        "margin": margin,
+        "holds": judgement.holds,
+        "moment": f"{judgement.time_s:.2f} s" if math.isfinite(judgement.time_s) else "",
+        "sentence": judgement.sentence[:1].upper() + judgement.sentence[1:],
+    }
+
+
+def _fault(plots: Plots, number: int, injection: Injection) -> Json:
+    """An ordered fault with what its witness says."""
+    witnesses = plots.flight.witnesses
+    witness = witnesses[number - 1] if number <= len(witnesses) else None
+    sentence = witness.effect() if witness else "no witness was taken"
+    return {
+        "number": number,
+        "order": injection.text(),
+        "about": injection.fault.summary,
+        "severity": f"severity {injection.severity:g}: {injection.fault.severity}",
+        "trigger": _trigger_sentence(injection, plots.triggered[number - 1]),
+        "sentence": sentence[:1].upper() + sentence[1:],
+        "effective": witness is not None and witness.effective,
+        "figure": witness_figure(plots, number, injection),
+    }
+
+
+def _trigger_sentence(injection: Injection, triggered_s: float) -> str:
+    """When the condition of a fault first held; nothing without a condition."""
+    if not injection.when:
+        return ""
+    if math.isinf(triggered_s):
+        return f"Its condition, {injection.when}, never held: the fault was not triggered"
+    begin = f"; the fault began {injection.start_s:g} s later" if injection.start_s else ""
+    return f"Triggered at {triggered_s:.2f} s, when {injection.when} first held{begin}"
+
+
+def _twin_sentence(flight: Flight) -> str:
+    if flight.twin is None:
+        return ""
+    stop = flight.twin.stops[0]
+    end = ", to the end" if stop is None else f": {stop.reason} at {stop.time_s:.2f} s"
+    text = f"The healthy twin flew the same mission in the same wind{end}. A witness is the difference between the two."
+    if len(flight.order.faults) > 1:
+        text += " With several faults, each witness is the difference to a twin that lacks that fault alone."
+    return text

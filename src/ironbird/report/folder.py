@@ -1,0 +1,74 @@
+"""The folder of a flight: its log, its page, its summary and what a control system outside left."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ironbird.errors import IronbirdError
+from ironbird.flight.belief import Belief, beside
+from ironbird.flight.flight import Flight
+from ironbird.report.flight.page import write_flight_page
+from ironbird.report.page import replacing, write_text
+from ironbird.report.ulog import write_ulog
+from ironbird.runtime.tuning import write_tunings
+
+
+def write_flight_folder(flight: Flight, folder: Path, *, ulog: bool = False, csv: bool = False) -> dict[str, str]:
+    """Write all files of a flight and return its summary. Each file appears whole or not at all."""
+    optional = {
+        "tunings.json": bool(flight.order.tunings),
+        "happenings.json": bool(flight.happenings),
+        "link.json": bool(flight.measured),
+        "flight.ulg": ulog,
+        "flight.csv": csv,
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing(folder / "flight.parquet") as part:
+            flight.log.to_parquet(part)
+        belief = beside(flight)
+        optional["autopilot.parquet"] = isinstance(belief, Belief)
+        if isinstance(belief, Belief):
+            with replacing(folder / "autopilot.parquet") as part:
+                belief.write(part)
+        write_text(folder / "order.toml", flight.order.text())
+        if flight.order.tunings:
+            with replacing(folder / "tunings.json") as part:
+                write_tunings(part, flight.order.tunings)
+        if flight.happenings:
+            said = [{"time_s": h.time_s, "kind": h.kind, "text": h.text} for h in flight.happenings]
+            _write_json(folder / "happenings.json", said)
+        if flight.measured:
+            _write_json(
+                folder / "link.json", {"verdict": flight.verdict, "sentence": flight.judged.sentence, **flight.measured}
+            )
+        if ulog:
+            with replacing(folder / "flight.ulg") as part:
+                write_ulog(flight.log, part)
+        if csv:
+            with replacing(folder / "flight.csv") as part:
+                flight.log.to_csv(part)
+        write_flight_page(flight, folder / "flight.html", belief)
+        rows = _summary(flight, belief)
+        _write_json(folder / "summary.json", rows)
+        for name, written in optional.items():  # of an earlier flight in this folder
+            if not written:
+                (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise IronbirdError(f"cannot write results to {folder}: {error}") from error
+    return rows
+
+
+def _summary(flight: Flight, belief: Belief | Exception | None) -> dict[str, str]:
+    """The flight's figures, and what a control system outside did and left."""
+    rows = flight.summary()
+    if belief is not None:
+        rows["autopilot's log"] = str(belief)
+    if flight.log.interrupted:
+        rows["interrupted"] = "by a signal; these are the results so far"
+    return rows
+
+
+def _write_json(path: Path, data: object) -> None:
+    write_text(path, json.dumps(data, indent=2, ensure_ascii=False) + "\n")

@@ -1,0 +1,223 @@
+"""The page of a flight: complete, harmless, readable by a browser."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flight_pages import ESTIMATES, FAULT, PLOTS, TIME_PLOTS, Page, judged_as, numbers, page_of
+
+from ironbird.flight.flight import Flight, fly
+from ironbird.flight.judge import ERROR, FAIL, PASS, VERDICTS, Judgement, not_flown
+from ironbird.report.flight.page import write_flight_page
+from ironbird.runtime.state import Stop, start
+from ironbird.runtime.step import run
+
+
+def test_the_page_says_what_happened_and_how_to_repeat_it(flight: Flight, page: Page) -> None:
+    assert not flight.survived
+    assert '<span class="badge fail">fail</span>' in page.text
+    assert '<span class="badge acted">effective</span>' in page.text
+    for text in (
+        flight.outcome,
+        flight.sha256,
+        flight.model.model_hash,
+        flight.witnesses[0].sentence()[len(FAULT) + 3 :],
+    ):
+        assert text in page.words, text
+    for text in ("F450 quadcopter (Dai et al., Fig. 14)", "body.mass", "assumed", "rubber on concrete"):
+        assert text in page.words, text
+
+
+def test_nothing_is_loaded_from_elsewhere(page: Page) -> None:
+    assert all(link.startswith("#") for link in page.links), page.links
+    assert not {"link", "iframe", "img", "object", "embed", "base"} & set(page.tags)
+    assert "url(" not in page.styles and "@import" not in page.styles
+    assert "default-src 'none'" in page.text  # the browser refuses what we overlook
+    assert len(page.scripts) == 3 and page.text.count("plotly.js v") == 1
+    assert len(page.text) < 8e6
+
+
+def test_hostile_names_are_shown_as_text(healthy: Flight, tmp_path: Path) -> None:
+    hostile = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
+    spec = healthy.vehicle.spec.model_copy(
+        update={"title": hostile, "summary": hostile, "provenance": {"body.*": f"assumed: {hostile}"}}
+    )
+    assert healthy.order.mission is not None
+    mission = healthy.order.mission.model_copy(update={"title": f"{hostile}'''"})
+    vehicle = replace(healthy.vehicle, spec=spec, path=Path(f"{hostile}.toml"))
+    order = replace(healthy.order, mission=mission, vehicle=f"{hostile}.toml", options={"port": hostile})
+
+    page = page_of(replace(healthy, vehicle=vehicle, order=order), tmp_path)
+
+    assert len(page.scripts) == 3 and "img" not in page.tags
+    assert not any("alert(1)" in script for script in page.scripts)
+    assert page.words.count(hostile) >= 5  # title, heading, summary, provenance, mission
+
+
+def test_a_log_without_any_shown_signal_has_a_page(healthy: Flight, tmp_path: Path) -> None:
+    log = run(start(healthy.model, seed=1), 0.5, log=["gravity"])
+
+    page = page_of(replace(healthy, log=log), tmp_path)
+
+    assert page.figures == {}
+    assert "none of the signals" in page.words
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_tiny_logs_have_a_page(flight: Flight, tmp_path: Path, rows: int) -> None:
+    log = replace(flight.log, time_s=flight.log.time_s[:rows], data=flight.log.data[:, :rows])
+
+    page = page_of(replace(flight, log=log), tmp_path)
+
+    assert set(page.figures) == (PLOTS if rows else set())
+    assert ("no rows" in page.words) == (rows == 0)
+
+
+def test_a_diverged_log_has_a_page(flight: Flight, tmp_path: Path) -> None:
+    data = flight.log.data.copy()
+    data[:, 100:] = [[[np.inf], [-np.inf], [np.nan], [1e300]][i % 4] for i in range(data.shape[2])]
+
+    page = page_of(replace(flight, log=replace(flight.log, data=data)), tmp_path)
+
+    shown = numbers(page.figures["height"]["data"][0]["y"])
+    assert np.isfinite(shown[:100]).all() and np.isnan(shown[100:]).all()
+
+
+def test_a_fault_that_did_nothing_is_marked(tmp_path: Path) -> None:
+    idle = fly("quad_f450", control="truth", until_s=1.0, faults=["rotor.speed_loss@1:instance=1,severity=0,start=0.5"])
+
+    page = page_of(idle, tmp_path)
+
+    assert '<span class="badge idle">ineffective</span>' in page.text
+    assert "proves nothing" in page.words
+
+
+def test_the_page_of_an_interrupted_flight_says_error_and_that_the_command_flies_on(
+    healthy: Flight, tmp_path: Path
+) -> None:
+    cut = replace(judged_as(healthy, ERROR), log=replace(healthy.log, interrupted=True))
+
+    page = page_of(cut, tmp_path)
+
+    assert '<span class="badge error">error</span> <span>interrupted at 3.00 s</span>' in page.text
+    assert "The flight was interrupted by hand: the command flies it to its end." in page.words
+
+
+JUDGED = [
+    Judgement("upright", "critical", -5.0, 8.73, "tilt reached 35 deg", "always (tilt < 30 deg)", "deg"),
+    Judgement("no_crash", "major", 1.0, math.nan, "", "always (crashed == 0)"),
+    Judgement("<b>own</b>", "minor", math.inf, math.nan, "", "a < b"),
+]
+
+
+def test_requirements_are_shown_with_formula_margin_and_moment(healthy: Flight, tmp_path: Path) -> None:
+    page = page_of(judged_as(healthy, FAIL, JUDGED), tmp_path)
+
+    assert '<span class="badge fail">fail</span>' in page.text and "survived</span>" not in page.text
+    assert "#requirements" in page.links and "requirements" in page.ids
+    rows = re.findall(r"<tr>(<td>(?:upright|no_crash|&lt;b&gt;own).*?)</tr>", page.text)
+    upright, crash, own = (re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows)
+    assert upright == [
+        "upright<br><code>always (tilt &lt; 30 deg)</code>",
+        "critical",
+        '<span class="badge fail">broken</span>',
+        "-5 deg",
+        "8.73 s",
+        "Tilt reached 35 deg",
+    ]
+    assert crash[2:] == ['<span class="badge pass">holds</span>', "1", "", ""]
+    assert own[0] == "&lt;b&gt;own&lt;/b&gt;<br><code>a &lt; b</code>" and own[3] == ""  # no number decides it
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_the_badge_shows_the_verdict(healthy: Flight, tmp_path: Path, verdict: str) -> None:
+    page = page_of(judged_as(healthy, verdict), tmp_path)
+
+    assert f'<span class="badge {verdict}">{verdict}</span>' in page.text
+    assert f".badge.{verdict} " in page.styles or f".badge.{verdict}," in page.styles
+    why = f'<p class="why">{healthy.judged.sentence}</p>'
+    assert (why in page.text) is (verdict != PASS)  # of a pass, the faults below say what they did
+
+
+def test_a_flight_that_could_not_be_judged_has_no_table_of_requirements(healthy: Flight, tmp_path: Path) -> None:
+    page = page_of(replace(healthy, judged=not_flown(healthy.order, "the link was lost")), tmp_path)
+
+    assert "requirements" not in page.ids and "#requirements" not in page.links
+    assert '<p class="why">the link was lost</p>' in page.text
+
+
+def rows_of_requirements(page: Page) -> list[list[str]]:
+    """The cells of the table of requirements as text."""
+    table = page.text.partition('<table class="requirements">')[2].partition("</table>")[0]
+    rows = re.findall(r"<tr>(<td>.*?)</tr>", table)
+    return [[re.sub("<[^>]*>", " ", cell).strip() for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)] for row in rows]
+
+
+def test_the_page_of_a_failed_flight_names_the_requirement_with_its_margin_and_moment(tmp_path: Path) -> None:
+    flight = fly(
+        "quad_f450",
+        control="truth",
+        mission="hover",
+        until_s=8.0,
+        seed=2,
+        requirements=["always (altitude < 9 m)", "no_crash"],
+    )
+    assert flight.verdict == "fail"
+
+    page = page_of(flight, tmp_path)
+
+    altitude = flight.log["terrain.height_above_ground"]
+    top, moment = altitude.max(), flight.log.time()[altitude.argmax()]
+    low, crash = rows_of_requirements(page)
+    assert low[:3] == ["always (altitude &lt; 9 m)  always (altitude &lt; 9 m)", "major", "broken"]
+    assert low[3:5] == [f"{9.0 - top:.4g} m", f"{moment:.2f} s"]
+    assert crash[0].startswith("no_crash") and crash[2] == "holds"
+    assert '<span class="badge fail">fail</span>' in page.text
+    (why,) = re.findall('<p class="why">(.*)</p>', page.text)
+    assert why.startswith("always (altitude &lt; 9 m): altitude was ") and f" m at {moment:.2f} s; " in why
+
+
+def test_a_flight_without_requirements_must_not_crash_and_its_page_says_so(flight: Flight, page: Page) -> None:
+    assert flight.stop is not None
+    (crash,) = rows_of_requirements(page)
+    assert crash[0].startswith("no_crash") and crash[1:3] == ["critical", "broken"]
+    assert crash[4] == f"{flight.log.time()[-1]:.2f} s"  # the last row
+
+
+def test_a_browser_draws_the_plots(sensed: Flight, tmp_path: Path) -> None:
+    browser = shutil.which("chromium")
+    if browser is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("chromium is missing; in CI the page must be opened")
+        pytest.skip("chromium is not on PATH")
+    write_flight_page(sensed, tmp_path / "flight.html")
+
+    flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+    flags += " --disable-component-update --disable-sync --enable-logging=stderr --virtual-time-budget=10000 --dump-dom"
+    words = [browser, *flags.split(), f"--user-data-dir={tmp_path / 'profile'}", (tmp_path / "flight.html").as_uri()]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
+
+    rendered = Page(done.stdout)
+    assert rendered.text.count('class="main-svg"') >= len(TIME_PLOTS)
+    assert (
+        rendered.text.count('class="js-plotly-plot"') + rendered.text.count("plot js-plotly-plot")
+        == len(PLOTS | ESTIMATES) + 1  # two faults, two witnesses
+    )
+    assert "cannot be drawn" not in rendered.words
+    assert "Content Security Policy" not in done.stderr and "Uncaught" not in done.stderr
+
+
+def test_a_flight_that_outlasts_its_twin_has_a_page(flight: Flight, tmp_path: Path) -> None:
+    middle = float(flight.log.time_s[len(flight.log.time_s) // 2])
+    assert flight.twin is not None
+    short = replace(flight.twin, stops=[Stop(middle, "mission completed")])
+    write_flight_page(replace(flight, twin=short), tmp_path / "page.html")
+    assert f"mission completed at {middle:.2f} s" in (tmp_path / "page.html").read_text()

@@ -1,0 +1,60 @@
+"""The results of a campaign as a table."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from campaign_data import flight_case, result_of
+
+from ironbird.campaign.result import FlightResult
+from ironbird.errors import StoreError
+from ironbird.report.table import write_table
+
+FIXED = ["flight", "case", "seed", "verdict", "margin", "score", "level", "ended_s", "impact_mps", "sha256"]
+
+
+@pytest.fixture
+def results() -> list[FlightResult]:
+    """Two flights; the second varies another parameter too, and one parameter holds a number or a word."""
+    first = result_of(flight_case(1, values={"wind.speed_mps": 2.0, "mission": 3.0}))
+    second = result_of(flight_case(2, values={"mission": "hover", "seed": 7.0}), "fail", 0.5)
+    return [first, second]
+
+
+def test_a_table_has_a_column_for_each_varied_parameter_and_requirement(
+    results: list[FlightResult], tmp_path: Path
+) -> None:
+    write_table(results, tmp_path / "t.parquet")
+
+    table = pq.read_table(tmp_path / "t.parquet")
+    values = ["value:wind.speed_mps", "value:mission", "margin:upright", "sentence", "value:seed"]
+    assert table.column_names == [*FIXED, *values]
+    columns = table.to_pydict()
+    assert columns["case"] == ["hover", "hover"] and columns["margin:upright"] == [0.25, -0.5]
+    assert columns["value:wind.speed_mps"] == [2.0, None] and columns["value:mission"] == ["3.0", "hover"]
+
+
+def test_csv_holds_the_same_rows(results: list[FlightResult], tmp_path: Path) -> None:
+    write_table(results, tmp_path / "t.csv")
+
+    with (tmp_path / "t.csv").open() as handle:
+        rows = list(csv.DictReader(handle))
+    assert [row["flight"] for row in rows] == ["hover/0001/s1", "hover/0002/s2"]
+    assert [float(row["margin:upright"]) for row in rows] == [0.25, -0.5]
+
+
+def test_json_holds_the_whole_records(results: list[FlightResult], tmp_path: Path) -> None:
+    write_table(results, tmp_path / "t.json")
+
+    assert [FlightResult.from_record(row) for row in json.loads((tmp_path / "t.json").read_text())][1] == results[1]
+
+
+def test_another_ending_is_refused(results: list[FlightResult], tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"\.csv, \.json or \.parquet"):
+        write_table(results, tmp_path / "t.doc")
+
+    assert list(tmp_path.iterdir()) == []
