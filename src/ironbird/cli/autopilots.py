@@ -1,177 +1,148 @@
-"""The verbs `ironbird sitl` and `ironbird compare-autopilots`: real autopilots fly the vehicles of the catalogue."""
+"""Verbs about autopilots: real ones fly the vehicles of the catalogue, and ours runs behind their protocols."""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing import active_children, get_context
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ironbird.cli.output import fail, print_table, progress_bar, settings_of, wind_of
-from ironbird.errors import IronbirdError, LinkError
+from ironbird.cli.options import (
+    ControlArgument,
+    FaultOption,
+    PlanMissionOption,
+    RequireOption,
+    SeedOption,
+    SetOption,
+    TurbulenceOption,
+    VehicleOption,
+    WindOption,
+    order_from,
+    settings_of,
+    weather_of,
+)
+from ironbird.cli.output import (
+    ENDS,
+    WRONG,
+    code_of,
+    code_of_all,
+    ending_in_order,
+    errors,
+    on_signals,
+    print_table,
+    progress_bar,
+)
+from ironbird.errors import IronbirdError, LinkError, UnknownNameError
+from ironbird.vehicles import places as at
 
 if TYPE_CHECKING:
-    from ironbird.campaign.sitl import Order
-    from ironbird.flight.flight import Flight
-
-INTERRUPTED = 128 + signal.SIGINT  # exit code
-ENDS = (signal.SIGTERM, signal.SIGHUP)  # end us as Ctrl-C does
-Handler = Callable[[int, FrameType | None], Any] | int | None
-
-sitl_app = typer.Typer(
-    no_args_is_help=True,
-    help="Fly with PX4 or ArduPilot in lockstep: started, armed, flown, landed, ended; nothing is left behind.",
-)
-
-VehicleOption = Annotated[
-    str, typer.Option(help="A vehicle of the catalogue (see 'ironbird vehicles') or a TOML file.")
-]
-MissionOption = Annotated[
-    str | None,
-    typer.Option(help="A QGroundControl .plan, a waypoint file (WPL 110), or a mission of ours; the vehicle's own."),
-]
-SpeedOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="max|FACTOR", help="As fast as it goes, or times real time; by default max, with '--pilot none' 1."
-    ),
-]
-PilotOption = Annotated[
-    Literal["ours", "none"],
-    typer.Option(
-        help="Who commands: our ground station flies the mission; or none of ours, so that QGroundControl, MAVSDK, "
-        "MAVProxy or a script may: their ports are printed, the run ends after landing and disarming."
-    ),
-]
-CountOption = Annotated[int, typer.Option("-n", "--count", help="Vehicles at the same time.", min=1, max=10)]
-HeadlessOption = Annotated[
-    bool, typer.Option("--headless", help="Do not feed a ground station on UDP 14550 (QGroundControl) beside ours.")
-]
-WindOption = Annotated[str | None, typer.Option(metavar="SPEED[,FROM_DEG]", help="Steady wind in m/s.")]
-TurbulenceOption = Annotated[float, typer.Option(help="Dryden turbulence: mean wind at 20 ft in m/s.", min=0, max=60)]
-FaultOption = Annotated[
-    list[str] | None, typer.Option(metavar="ID:key=value,…", help="A fault, as for 'ironbird fly'; may be repeated.")
-]
-SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="A parameter of the vehicle.")]
-SeedOption = Annotated[int, typer.Option(help="Seed of wind and sensors.", min=0)]
-UntilOption = Annotated[float, typer.Option(help="End after this many seconds of simulation time.", min=1)]
-OutOption = Annotated[Path | None, typer.Option(help="Folder for the results; out/AUTOPILOT-VEHICLE by default.")]
+    from ironbird.flight.order import Order
 
 
-@sitl_app.command("px4")
-def px4(
-    vehicle: VehicleOption = "quad_f450",
-    folder: Annotated[
-        str | None, typer.Option("--px4", help="PX4's build folder; by default IRONBIRD_PX4, then the PATH.")
-    ] = None,
-    mission: MissionOption = None,
-    pilot: PilotOption = "ours",
-    speed: SpeedOption = None,
-    count: CountOption = 1,
-    headless: HeadlessOption = False,
-    wind: WindOption = None,
-    turbulence: TurbulenceOption = 0.0,
-    fault: FaultOption = None,
-    set_: SetOption = None,
-    seed: SeedOption = 0,
-    until: UntilOption = 600.0,
-    out: OutOption = None,
-) -> None:
-    """Fly a mission with PX4. PX4 itself sends to QGroundControl on UDP 14550; our own ground station flies it."""
-    orders = _orders(
-        "px4", vehicle, folder, mission, pilot, speed, count, headless, wind, turbulence, fault, set_, seed, until, out
-    )
-    _fly(orders, out or Path("out") / f"px4-{Path(vehicle).stem}")
-
-
-@sitl_app.command("ardupilot")
-def ardupilot(
+def sitl(
+    autopilot: ControlArgument,
     vehicle: VehicleOption = "quad_f450",
     folder: Annotated[
         str | None,
-        typer.Option("--ardupilot", help="Folder with arducopter, …; by default IRONBIRD_ARDUPILOT, then the PATH."),
+        typer.Option(
+            "--folder",
+            "--px4",
+            "--ardupilot",
+            help="Where the autopilot is: PX4's build folder, the folder with arducopter; by default IRONBIRD_PX4 or "
+            "IRONBIRD_ARDUPILOT, then the PATH.",
+        ),
     ] = None,
-    mission: MissionOption = None,
-    pilot: PilotOption = "ours",
-    speed: SpeedOption = None,
-    count: CountOption = 1,
-    headless: HeadlessOption = False,
+    mission: PlanMissionOption = None,
+    pilot: Annotated[
+        Literal["ours", "none"],
+        typer.Option(
+            help="Who commands: our ground station flies the mission; or none of ours, so that QGroundControl, MAVSDK, "
+            "MAVProxy or a script may: their ports are printed, the run ends after landing and disarming."
+        ),
+    ] = "ours",
+    speed: Annotated[
+        str | None,
+        typer.Option(
+            metavar="max|FACTOR", help="As fast as it goes, or times real time; by default max, with '--pilot none' 1."
+        ),
+    ] = None,
+    count: Annotated[int, typer.Option("-n", "--count", help="Vehicles at the same time.", min=1, max=10)] = 1,
+    headless: Annotated[
+        bool, typer.Option("--headless", help="Do not feed a ground station on UDP 14550 (QGroundControl) beside ours.")
+    ] = False,
     wind: WindOption = None,
     turbulence: TurbulenceOption = 0.0,
     fault: FaultOption = None,
+    require: RequireOption = None,
     set_: SetOption = None,
     seed: SeedOption = 0,
-    until: UntilOption = 600.0,
-    out: OutOption = None,
+    until: Annotated[float, typer.Option(help="End after this many seconds of simulation time.", min=1)] = 600.0,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results; out/AUTOPILOT-VEHICLE by default.")] = None,
 ) -> None:
-    """Fly a mission with ArduPilot."""
-    orders = _orders(
-        "ardupilot", vehicle, folder, mission, pilot, speed, count, headless, wind, turbulence, fault, set_, seed,
-        until, out,
-    )  # fmt: skip
-    _fly(orders, out or Path("out") / f"ardupilot-{Path(vehicle).stem}")
+    """Fly with PX4 or ArduPilot in lockstep: started, armed, flown, landed, ended; nothing is left behind.
+
+    Exit code: 0 pass, 1 fail, 2 error (the autopilot is missing or does not answer), 3 void, 130 interrupted.
+
+    Example: ironbird sitl px4 --vehicle quad_f450 --mission square --wind 5,270 --turbulence 7.7
+    """
+    from ironbird.flight.systems import kind_of, outside_homes
+    from ironbird.links.autopilot_kind import AutopilotKind
+
+    with errors():
+        known = [name for name in outside_homes() if isinstance(kind_of(name), AutopilotKind)]
+        if autopilot not in known:
+            raise UnknownNameError("autopilot", autopilot, known)
+        order = order_from(
+            vehicle,
+            mission=mission,
+            control=autopilot,
+            weather=weather_of(wind, turbulence),
+            settings=settings_of(set_),
+            faults=fault or [],
+            requirements=require or [],
+            until_s=until,
+        )
+        base = out or Path("out") / f"{autopilot}-{Path(vehicle).stem}"
+        orders = []
+        for number in range(count):
+            options: dict[str, Any] = {"pilot": pilot, "ground_station": not headless and number == 0}
+            options |= {"folder": folder} if folder else {}
+            options |= {"instance": number} if count > 1 else {}
+            orders.append(replace(order, seed=seed + number, options=options))
+        folders = [base if count == 1 else base / str(number) for number in range(count)]
+        code = _fly(orders, folders, _factor(speed or ("max" if pilot == "ours" else "1")))
+    raise typer.Exit(code)
 
 
-def _orders(
-    autopilot: str, vehicle: str, folder: str | None, mission: str | None, pilot: str, speed: str | None, count: int,
-    headless: bool, wind: str | None, turbulence: float, faults: list[str] | None, settings: list[str] | None,
-    seed: int, until: float, out: Path | None,
-) -> list[Order]:  # fmt: skip
-    from ironbird.campaign.sitl import Order
-
-    speed = speed or ("max" if pilot == "ours" else "1")
+def _factor(speed: str) -> float | None:
     try:
         factor = None if speed == "max" else float(speed)
         if factor is not None and not 0.01 <= factor <= 100:
             raise ValueError
     except ValueError:
-        fail(IronbirdError(f"--speed '{speed}': give 'max' or a factor from 0.01 to 100"))
-    base = out or Path("out") / f"{autopilot}-{Path(vehicle).stem}"
-    try:
-        return [
-            Order(
-                autopilot, vehicle, mission=mission, where=folder, wind=wind_of(wind, turbulence),
-                faults=tuple(faults or ()), settings=settings_of(settings or []), seed=seed + number, until_s=until,
-                speed=factor, instance=number if count > 1 else None, keep=str(_place(base, number, count)),
-                feed_ground_station=not headless and number == 0, pilot=pilot,
-            )
-            for number in range(count)
-        ]  # fmt: skip
-    except IronbirdError as error:
-        fail(error)
+        raise IronbirdError(f"--speed '{speed}': give 'max' or a factor from 0.01 to 100") from None
+    return factor
 
 
-def _place(base: Path, number: int, count: int) -> Path:
-    return base if count == 1 else base / str(number)
+def fly_one(
+    order: Order, folder: Path, speed: float | None, progress: Callable[[float], None] | None = None
+) -> tuple[dict[str, str], int]:
+    """Fly one order and write its results; returns the summary and the exit code."""
+    from ironbird.flight.flight import fly
+    from ironbird.report.folder import write_flight_folder
 
-
-def fly_one(order: Order, progress: Callable[[float], None] | None = None) -> dict[str, str]:
-    """Fly one order and write its results; returns the summary."""
-    from ironbird.campaign.sitl import fly_sitl
-
-    with _on_signals(signal.default_int_handler, ENDS):  # as on Ctrl-C: in order
-        flight = fly_sitl(order, progress, announce=typer.echo)
-    assert order.keep is not None
-    with _on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
-        return write_results(flight, Path(order.keep))
-
-
-@contextmanager
-def _on_signals(handler: Handler, numbers: Sequence[signal.Signals]) -> Iterator[None]:
-    before = {number: signal.signal(number, handler) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with ending_in_order():
+        flight = fly(order, folder=folder, speed=speed, progress=progress, announce=typer.echo)
+    with on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
+        rows = write_flight_folder(flight, folder)
+    return rows, code_of(flight)
 
 
 def _begin_worker(parent: int) -> None:
@@ -182,12 +153,15 @@ def _begin_worker(parent: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
-def _fly_all(orders: Sequence[Order]) -> list[dict[str, str]]:
+def _fly_all(orders: Sequence[Order], folders: Sequence[Path], speed: float | None) -> list[tuple[dict[str, str], int]]:
     """Each in a process of its own; when we are interrupted, they are, and write their results."""
-    with ProcessPoolExecutor(
-        len(orders), mp_context=get_context("spawn"), initializer=_begin_worker, initargs=(os.getpid(),)
-    ) as pool, _on_signals(signal.default_int_handler, ENDS):  # fmt: skip
-        flights = [pool.submit(fly_one, order) for order in orders]
+    with (
+        ProcessPoolExecutor(
+            len(orders), mp_context=get_context("spawn"), initializer=_begin_worker, initargs=(os.getpid(),)
+        ) as pool,
+        ending_in_order(),
+    ):
+        flights = [pool.submit(fly_one, order, folder, speed) for order, folder in zip(orders, folders, strict=True)]
         try:
             return [flight.result() for flight in flights]
         except KeyboardInterrupt:
@@ -196,68 +170,97 @@ def _fly_all(orders: Sequence[Order]) -> list[dict[str, str]]:
             return [flight.result() for flight in flights]
 
 
-def write_results(flight: Flight, folder: Path) -> dict[str, str]:
-    """The log, the page, the summary and what the control system said; returns the summary."""
-    from ironbird.flight.belief import Belief, beside
-    from ironbird.flight.outside import reactions
-    from ironbird.report.flight_page import write_flight_page
-
-    folder.mkdir(parents=True, exist_ok=True)
-    flight.log.to_parquet(folder / "flight.parquet")
-    belief = beside(flight)
-    if isinstance(belief, Belief):
-        belief.write(folder / "autopilot.parquet")
-    write_flight_page(flight, folder / "flight.html", belief)
-    said = [{"time_s": h.time_s, "kind": h.kind, "text": h.text} for h in flight.happenings]
-    (folder / "happenings.json").write_text(json.dumps(said, indent=1) + "\n")
-    rows = flight.summary()
-    for number, reaction in enumerate(reactions(flight), start=1):
-        rows[f"reaction {number}"] = reaction.sentence()
-    if belief is not None:
-        rows["autopilot's log"] = str(belief)
-    if flight.log.interrupted:
-        rows["interrupted"] = "by a signal; these are the results so far"
-    (folder / "summary.json").write_text(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
-    return rows
-
-
-def _fly(orders: Sequence[Order], base: Path) -> None:
+def _fly(orders: Sequence[Order], folders: Sequence[Path], speed: float | None) -> int:
+    control, vehicle = orders[0].control, orders[0].vehicle
     try:
         if len(orders) == 1:
-            with progress_bar(f"{orders[0].autopilot} flies {orders[0].vehicle}") as update:
-                found = [fly_one(orders[0], update)]
+            with progress_bar(f"{control} flies {vehicle}") as update:
+                found = [fly_one(orders[0], folders[0], speed, update)]
         else:
-            found = _fly_all(orders)
+            found = _fly_all(orders, folders, speed)
     except LinkError as error:
-        typer.secho(f"error: {error}", fg="red", err=True)
-        typer.echo(f"what the autopilot left: {base}", err=True)
-        raise typer.Exit(2) from None
-    except IronbirdError as error:
-        fail(error)
-    for order, rows in zip(orders, found, strict=True):
-        print_table(rows, f"{order.autopilot}, {order.vehicle}" + (f", {order.instance}" if len(orders) > 1 else ""))
-        typer.echo(f"report: {Path(str(order.keep)) / 'flight.html'}")
-    if any("interrupted" in rows for rows in found):
-        raise typer.Exit(INTERRUPTED)
+        left = [str(folder) for folder in folders if folder.is_dir() and any(folder.iterdir())]
+        raise LinkError(f"{error}" + (f"\nwhat the autopilot left: {', '.join(left)}" if left else "")) from None
+    for number, ((rows, _), folder) in enumerate(zip(found, folders, strict=True)):
+        print_table(rows, f"{control}, {vehicle}" + (f", {number}" if len(orders) > 1 else ""))
+        typer.echo(f"report: {folder / 'flight.html'}")
+    codes = [code for _, code in found]
+    return codes[0] if len(codes) == 1 else code_of_all(codes)
 
 
 def compare_autopilots(
     case: Annotated[str, typer.Argument(help="A case file with one case, or FILE:CASE.")],
+    control: Annotated[
+        list[str] | None,
+        typer.Option(help="A control system; may be repeated. By default reference, px4 and ardupilot."),
+    ] = None,
     px4: Annotated[str | None, typer.Option(help="PX4's build folder.")] = None,
     ardupilot: Annotated[str | None, typer.Option(help="ArduPilot's folder.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("out/compare-autopilots"),
 ) -> None:
-    """Fly one case on PX4, ArduPilot and the reference autopilot, and put them on one page."""
+    """Fly one case under several control systems and put them on one page. Exit code 1 if any did not pass."""
     from ironbird.campaign.compare import compare, first_flight
     from ironbird.report.compare_page import write_compare_page
+    from ironbird.report.folder import write_flight_folder
 
-    try:
-        flown = compare(first_flight(case), {"px4": px4, "ardupilot": ardupilot}, out)
+    with errors():
+        folders = {"px4": px4, "ardupilot": ardupilot}
+        systems: dict[str, dict[str, Any]] = {}
+        for name in control or ("reference", "px4", "ardupilot"):
+            folder = folders.get(name)
+            systems[name] = {"folder": folder} if folder else {}
+        flown = compare(first_flight(case), systems, out)
         for one in flown:
             if one.flight is not None:
-                write_results(one.flight, out / one.name)
+                write_flight_folder(one.flight, out / one.name)
         write_compare_page(flown, out / "comparison.html")
-    except IronbirdError as error:
-        fail(error)
-    print_table({f.name: f.sentence() for f in flown}, case)
+    print_table({one.name: one.sentence() for one in flown}, case)
     typer.echo(f"report: {out / 'comparison.html'}")
+    raise typer.Exit(code_of_all([code_of(one.flight) if one.flight is not None else WRONG for one in flown]))
+
+
+def autopilot(
+    vehicle: Annotated[str, typer.Option(help="Whose control system it is.")] = "quad_f450",
+    px4: Annotated[bool, typer.Option("--px4-protocol", help="Connect to a simulator as PX4 does.")] = False,
+    ardupilot: Annotated[
+        bool, typer.Option("--ardupilot-protocol", help="Speak to a simulator as ArduPilot does.")
+    ] = False,
+    port: Annotated[int | None, typer.Option(help="4560 (TCP) or 9002 (UDP) by default.", min=1, max=65535)] = None,
+    serial: Annotated[
+        str | None, typer.Option(help="As a PX4 board on this serial port, for 'ironbird hil --port'.")
+    ] = None,
+    udp: Annotated[
+        int | None, typer.Option(help="As a PX4 board on UDP, for 'ironbird hil --udp'.", min=1, max=65535)
+    ] = None,
+    baud: Annotated[int, typer.Option(help="Of the serial port.", min=1200, max=12_000_000)] = 921_600,
+    host: Annotated[str, typer.Option(help="Where the simulator runs.")] = "127.0.0.1",
+    mission: Annotated[str | None, typer.Option(help="By default the vehicle's own.")] = None,
+    arm_after: Annotated[float | None, typer.Option(help="Simulation time of the first arming, s.", min=0.0)] = None,
+) -> None:
+    """Run the reference autopilot in a process of its own behind the protocol of PX4 or ArduPilot.
+
+    For trying a simulator's link without their binaries: it flies the mission by itself, from what comes over the link.
+    As a board it prints at the end what it heard.
+    """
+    from ironbird.flight.mission import load_mission
+    from ironbird.links.hardware.cable import DatagramCable, SerialCable
+    from ironbird.links.standin.ardupilot import run_ardupilot
+    from ironbird.links.standin.autopilot import ReferenceAutopilot
+    from ironbird.links.standin.board import run_px4_board
+    from ironbird.links.standin.px4 import run_px4
+    from ironbird.vehicles.load import load_vehicle
+
+    with errors():
+        if [px4, ardupilot, serial is not None, udp is not None].count(True) != 1:
+            raise IronbirdError("give one of --px4-protocol and --ardupilot-protocol, --serial and --udp")
+        loaded = load_vehicle(vehicle, control="reference")
+        params = load_mission(mission or loaded.spec.mission).params(loaded.diagram.param(at.NAVIGATOR.table).columns)
+        pilot = ReferenceAutopilot(loaded, params=params, arm_after_s=arm_after)
+        typer.echo(f"{loaded.id}: ready", err=True)
+        if px4:
+            run_px4(pilot, host=host, port=port or 4560)
+        elif serial is not None or udp is not None:
+            cable = SerialCable(serial, baud) if serial else DatagramCable(0, host, peer=(host, udp or 0))
+            typer.echo(json.dumps(run_px4_board(pilot, cable).data()))
+        else:
+            run_ardupilot(pilot, host=host, port=port or 9002)

@@ -1,9 +1,8 @@
-"""The verbs `ironbird case` and `ironbird campaign`: cases in, verdicts, reports and evidence out."""
+"""The verb `ironbird campaign`: many cases flown, judged, stored, reported, searched."""
 
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -12,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ironbird.cli.output import JsonOption, fail, print_table, progress_bar
-from ironbird.errors import IronbirdError, StoreError, UnknownNameError
+from ironbird.cli.options import JsonOption
+from ironbird.cli.output import INTERRUPTED, code_of, ending_in_order, errors, print_table, progress_bar
+from ironbird.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from ironbird.campaign.runner import Progress
     from ironbird.campaign.store import Campaign, Store
     from ironbird.campaign.suite import Planned
 
-case_app = typer.Typer(no_args_is_help=True, help="Test cases as text: check, count, import.")
 campaign_app = typer.Typer(
     no_args_is_help=True, help="Fly many cases, judge them, keep the results, look for what breaks the vehicle."
 )
@@ -38,113 +37,6 @@ DaskOption = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Fly on a Dask cluster, for example tcp://host:8786.")
 ]
 OutOption = Annotated[Path | None, typer.Option(help="Where to write; beside the store by default.")]
-
-
-@contextmanager
-def _errors() -> Iterator[None]:
-    try:
-        yield
-    except IronbirdError as error:
-        fail(error)
-    except OSError as error:
-        fail(IronbirdError(f"cannot read or write: {error}"))
-
-
-# ---------------------------------------------------------------------- cases
-
-
-@case_app.command("check")
-def check_cases(
-    files: Annotated[list[str], typer.Argument(help="Case or suite files.")], as_json: JsonOption = False
-) -> None:
-    """Check files: each problem with its line, key, and how to cure it. Exit code 2 if there is any."""
-    from ironbird.campaign.suite import check, load_suite
-
-    with _errors():
-        problems = {name: check(name) for name in files}
-        if as_json:
-            typer.echo(json.dumps({name: [vars(p) for p in found] for name, found in problems.items()}, indent=2))
-        else:
-            for name, found in problems.items():
-                for problem in found:
-                    typer.secho(str(problem), fg="red", err=True)
-                if not found:
-                    suite = load_suite(name)
-                    typer.echo(f"{name}: {len(suite.cases)} cases, {suite.count()} flights, no problems")
-    if any(problems.values()):
-        raise typer.Exit(2)
-
-
-@case_app.command("list")
-def list_cases(suite: SuiteArgument, as_json: JsonOption = False) -> None:
-    """List the cases of a suite and how many flights each makes."""
-    from ironbird.campaign.suite import load_suite
-
-    with _errors():
-        loaded = load_suite(suite)
-        if as_json:
-            rows = [
-                {"id": c.id, "title": c.data.get("title", ""), "flights": c.count(), "varies": list(c.variables)}
-                for c in loaded.cases
-            ]
-            typer.echo(json.dumps(rows, indent=2))
-            return
-        print_table(
-            {
-                c.id: f"{c.data.get('title', '')}\n{c.count()} flights"
-                + (f", varies {', '.join(c.variables)}" if c.variables else "")
-                for c in loaded.cases
-            },
-            f"{loaded.title or loaded.id}: {loaded.count()} flights",
-        )
-
-
-@case_app.command("import")
-def import_cases(
-    files: Annotated[list[Path], typer.Argument(help="Aerialist's YAML, or RFlySimSafe's db.json or fault.db.")],
-    out: Annotated[Path, typer.Option(help="The case file to write.")],
-    map_name: Annotated[
-        str, typer.Option("--map", help="Which of RFlySimSafe's three maps of fault ids the file uses: A, B or C.")
-    ] = "A",
-) -> None:
-    """Import test cases of other tools; what has no counterpart is named, never dropped in silence."""
-    from ironbird.campaign.case import case_file
-    from ironbird.campaign.imports.aerialist import import_aerialist
-    from ironbird.campaign.imports.rflysimsafe import import_rows, read_rows
-
-    with _errors():
-        found = []
-        for path in files:
-            if path.suffix in (".yaml", ".yml"):
-                found.append(import_aerialist(path))
-            else:
-                found += import_rows(read_rows(path), map_name=map_name)
-        for imported in found:
-            for text in imported.missing:
-                typer.secho(f"{imported.case['id']}: no counterpart: {text}", fg="yellow", err=True)
-        out.write_text(case_file(found))
-    typer.echo(f"{len(found)} cases: {out}; check them with 'ironbird case check {out}'")
-
-
-@case_app.command("schema")
-def schema() -> None:
-    """Print the JSON Schema of case files, for editors."""
-    from ironbird.campaign.case import schema_text
-
-    typer.echo(schema_text(), nl=False)
-
-
-@case_app.command("suites")
-def suites() -> None:
-    """List the built-in suites."""
-    from ironbird.campaign.suite import load_suite, suite_names
-
-    with _errors():
-        rows = {}
-        for name in suite_names():
-            suite = load_suite(name)
-            rows[name] = f"{suite.title}\n{len(suite.cases)} cases, {suite.count()} flights"
-        print_table(rows, "Suites")
 
 
 # ---------------------------------------------------------------------- flying
@@ -165,10 +57,11 @@ def run(
 
     Ctrl-C keeps what is flown; 'ironbird campaign resume NAME' goes on.
     """
+    from ironbird.campaign.batch import draw_over_cases
     from ironbird.campaign.store import Store
     from ironbird.campaign.suite import load_suite
 
-    with _errors():
+    with errors():
         loaded = load_suite(suite)
         flights = loaded.flights()
         if tag:
@@ -178,7 +71,7 @@ def run(
                     raise UnknownNameError("tag", name_of_tag, known, suite)
             flights = [flight for flight in flights if {*flight.tags, flight.case_id} & set(tag)]
         if sample is not None and sample < len(flights):
-            flights = _sampled(flights, sample)
+            flights = draw_over_cases(flights, sample)
         database = Store(store)
         if name is None:
             name = f"{loaded.id}-{datetime.now():%Y%m%d-%H%M%S}"
@@ -186,33 +79,18 @@ def run(
         _fly(database, campaign, workers, dask, out)
 
 
-def _sampled(flights: list, count: int) -> list:
-    """A draw over all cases in turn, so that few flights still see every case; the same for the same suite."""
-    draw = random.Random(0)
-    groups: dict[str, list] = {}
-    for flight in flights:
-        groups.setdefault(flight.case_id, []).append(flight)
-    for group in groups.values():
-        draw.shuffle(group)
-    order = list(groups.values())
-    draw.shuffle(order)
-    chosen: set[str] = set()
-    while len(chosen) < count:
-        for group in order:
-            if group and len(chosen) < count:
-                chosen.add(group.pop().id)
-    return [flight for flight in flights if flight.id in chosen]
-
-
 @campaign_app.command("resume")
 def resume(
-    name: NameArgument, store: StoreOption = None, workers: WorkersOption = None, dask: DaskOption = None,
+    name: NameArgument,
+    store: StoreOption = None,
+    workers: WorkersOption = None,
+    dask: DaskOption = None,
     out: OutOption = None,
-) -> None:  # fmt: skip
+) -> None:
     """Go on with a campaign that was interrupted: only what is not judged yet is flown."""
     from ironbird.campaign.store import Store
 
-    with _errors():
+    with errors():
         database = Store(store)
         _fly(database, database.campaign(name), workers, dask, out)
 
@@ -240,7 +118,7 @@ def _fly(database: Store, campaign: Campaign, workers: int | None, dask: str | N
     print_table(rows, campaign.name)
     if interrupted:
         typer.secho(f"interrupted: go on with 'ironbird campaign resume {campaign.name}'", fg="yellow", err=True)
-        code = 130
+        code = INTERRUPTED
     typer.echo(f"report: {folder / 'report.html'}")
     raise typer.Exit(code)
 
@@ -290,7 +168,7 @@ def list_campaigns(store: StoreOption = None, as_json: JsonOption = False) -> No
     """List the campaigns of the store with their verdicts."""
     from ironbird.campaign.store import Store
 
-    with _errors():
+    with errors():
         database = Store(store)
         found = [(campaign, database.counts(campaign)) for campaign in map(database.campaign, database.names())]
         if as_json:
@@ -314,7 +192,7 @@ def show(
     from ironbird.campaign.store import Store
     from ironbird.campaign.summary import by_case
 
-    with _errors():
+    with errors():
         database = Store(store)
         campaign = database.campaign(name)
         if flight is None:
@@ -353,7 +231,7 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
     from ironbird.campaign.store import Store
     from ironbird.campaign.summary import compare
 
-    with _errors():
+    with errors():
         database = Store(store)
         found = compare(*(database.results(database.campaign(name)) for name in (before, after)))
         if as_json:
@@ -367,12 +245,15 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
                 typer.echo(f"{change.flight_id}: margin {change.before.margin:.5g} -> {change.after.margin:.5g}")
             print_table(
                 {
-                    "changed verdicts": str(len(found.verdicts)), "moved margins": str(len(found.margins)),
-                    "equal to the last bit": str(found.same), "redefined": str(len(found.redefined)),
-                    f"only in {before}": str(len(found.only_before)), f"only in {after}": str(len(found.only_after)),
+                    "changed verdicts": str(len(found.verdicts)),
+                    "moved margins": str(len(found.margins)),
+                    "equal to the last bit": str(found.same),
+                    "redefined": str(len(found.redefined)),
+                    f"only in {before}": str(len(found.only_before)),
+                    f"only in {after}": str(len(found.only_after)),
                 },
                 "Difference",
-            )  # fmt: skip
+            )
     if found.verdicts:
         raise typer.Exit(1)
 
@@ -385,38 +266,13 @@ def export(
 ) -> None:
     """Write all results as a table: one row per flight, one column per varied parameter and requirement."""
     from ironbird.campaign.store import Store
+    from ironbird.report.table import write_table
 
-    with _errors():
+    with errors():
         database = Store(store)
         results = database.results(database.campaign(name))
-        rows = [
-            {
-                "flight": r.id, "case": r.case_id, "seed": r.seed, "verdict": r.verdict, "margin": r.margin,
-                "score": r.score, "level": r.level, "ended_s": r.ended_s, "impact_mps": r.impact_mps,
-                "sha256": r.sha256, **{f"value:{k}": v for k, v in r.values.items()},
-                **{f"margin:{j.name}": j.margin for j in r.judgements}, "sentence": r.sentence,
-            }
-            for r in results
-        ]  # fmt: skip
-        if to.suffix == ".json":
-            to.write_text(json.dumps([r.record() for r in results], indent=1) + "\n")
-        elif to.suffix in (".csv", ".parquet"):
-            import pyarrow as pa
-            import pyarrow.csv as pa_csv
-            import pyarrow.parquet as pq
-
-            columns = list(dict.fromkeys(key for row in rows for key in row))
-            words = {c for c in columns if any(isinstance(row.get(c), str) for row in rows)}
-            table = pa.table(
-                {
-                    c: [None if (v := row.get(c)) is None else str(v) if c in words else v for row in rows]
-                    for c in columns
-                }
-            )
-            (pa_csv.write_csv if to.suffix == ".csv" else pq.write_table)(table, to)
-        else:
-            raise StoreError(f"'{to}': give a file that ends in .csv, .json or .parquet")
-    typer.echo(f"{len(rows)} flights: {to}")
+        write_table(results, to)
+    typer.echo(f"{len(results)} flights: {to}")
 
 
 @campaign_app.command("report")
@@ -433,7 +289,7 @@ def report(
     from ironbird.campaign.store import Store
     from ironbird.report.campaign_page import write_campaign_page
 
-    with _errors():
+    with errors():
         database = Store(store)
         campaign = database.campaign(name)
         folder = out or database.folder / name
@@ -459,7 +315,7 @@ def evidence(
     from ironbird.campaign.store import Store
     from ironbird.report.evidence import write_evidence
 
-    with _errors():
+    with errors():
         database = Store(store)
         campaign = database.campaign(name)
         cases, results = list(database.cases(campaign)), database.results(campaign)
@@ -488,41 +344,33 @@ def rerun(
 
     An autopilot outside does not repeat to the bit: there the verdict is compared, and --times tells stable from flaky.
     """
-    from ironbird.campaign.batch import fly_all
-    from ironbird.campaign.sitl import AUTOPILOTS, fly_sitl, order_of
     from ironbird.campaign.statistics import flakiness
     from ironbird.campaign.store import Store
     from ironbird.flight.flight import fly
-    from ironbird.report.flight_page import write_flight_page
+    from ironbird.flight.systems import is_outside
+    from ironbird.report.folder import write_flight_folder
 
-    with _errors():
+    with errors():
         database = Store(store)
         campaign = database.campaign(name)
         case = database.case(campaign, flight)
         stored = next((r for r in database.results(campaign) if r.id == flight), None)
-        runs = [fly_all([case])[0] for _ in range(times)]
         folder = out or database.folder / name / "flights" / flight.replace("/", "_")
-        folder.mkdir(parents=True, exist_ok=True)
-        outside = case.control in AUTOPILOTS
-        if outside:
-            whole = fly_sitl(order_of(case, keep=str(folder)))
-        else:
-            whole = fly(
-                case.vehicle, mission=case.mission, wind=case.wind, control=case.control, seed=case.seed,
-                settings=case.settings, faults=case.faults, until_s=case.until_s, log_s=case.log_s, allow_missing=True,
-            )  # fmt: skip
-        whole.log.to_parquet(folder / "flight.parquet")
+        with ending_in_order():
+            again = fly(case, folder=folder)
+        verdicts = [again.verdict, *(fly(case, folder=folder).verdict for _ in range(times - 1))]
+        write_flight_folder(again, folder)
         (folder / "case.toml").write_text(case.to_toml())
-        write_flight_page(whole, folder / "flight.html")
-    again = runs[0]
-    print_table({"verdict": again.verdict, "why": again.sentence, "sha256": again.sha256}, flight)
+        outside, judged = is_outside(case.control), again.judged
+    print_table({"verdict": judged.verdict, "why": judged.sentence, "sha256": judged.sha256}, flight)
     if times > 1:
-        typer.echo(flakiness([run.verdict for run in runs]).sentence())
+        typer.echo(flakiness(verdicts).sentence())
     typer.echo(f"report: {folder / 'flight.html'}")
     if stored is None:
         typer.echo("the campaign has not flown it yet")
-        return
-    same = stored.verdict == again.verdict and (outside or stored.sha256 == again.sha256)
+    if stored is None or again.log.interrupted:
+        raise typer.Exit(code_of(again))
+    same = stored.verdict == judged.verdict and (outside or stored.sha256 == judged.sha256)
     if not same:
         typer.echo(f"NOT equal to the stored flight: {stored.verdict}, {stored.sha256}")
         raise typer.Exit(1)
@@ -559,7 +407,7 @@ def search(
     from ironbird.campaign.search import falsify
     from ironbird.campaign.search import shrink as make_small
 
-    with _errors():
+    with errors():
         planned = _case_of(suite, case)
         with progress_bar(f"searching {planned.id}") as update:
             found = falsify(planned, trials=trials, seed=seed, progress=update)
@@ -588,7 +436,7 @@ def boundary_map(
     from ironbird.campaign import search as searching
     from ironbird.report.svg_plot import write_map
 
-    with _errors():
+    with errors():
         planned = _case_of(suite, case)
         with progress_bar(f"mapping {planned.id}") as update:
             found = searching.boundary_map(planned, across, along, points=points, progress=update)
@@ -609,7 +457,7 @@ def shrink_flight(
     from ironbird.campaign.search import shrink
     from ironbird.campaign.store import Store
 
-    with _errors():
+    with errors():
         database = Store(store)
         small = shrink(database.case(database.campaign(name), flight))
         typer.echo(small.sentence())
@@ -627,7 +475,7 @@ def plan(
     """Say how many random flights are needed to show a failure probability."""
     from ironbird.campaign.statistics import flights_needed
 
-    with _errors():
+    with errors():
         count = flights_needed(probability, confidence, failures)
     typer.echo(
         f"{count} flights with at most {failures} failures show a failure probability below {probability:g} "

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ironbird.cli.autopilots import (
+from ironbird.cli.options import (
     FaultOption,
+    RequireOption,
     SeedOption,
     SetOption,
     TurbulenceOption,
     VehicleOption,
     WindOption,
-    write_results,
+    order_from,
+    settings_of,
+    weather_of,
 )
-from ironbird.cli.output import fail, print_table, settings_of, wind_of
-from ironbird.errors import IronbirdError
+from ironbird.cli.output import ending_in_order, errors, print_table, write_and_print
 
 if TYPE_CHECKING:
     from ironbird.links.hardware.cable import Cable, Load
 
-EXIT_CODES = {"pass": 0, "fail": 1, "error": 2, "void": 3}
-INTERRUPTED = 130
 CLEAR_LINE = "\r\x1b[K"
 
 
@@ -48,6 +46,7 @@ def hil(
     wind: WindOption = None,
     turbulence: TurbulenceOption = 0.0,
     fault: FaultOption = None,
+    require: RequireOption = None,
     set_: SetOption = None,
     seed: SeedOption = 0,
     sensor_hz: Annotated[
@@ -71,73 +70,63 @@ def hil(
 
     The board gets HIL_SENSOR and HIL_GPS and gives HIL_ACTUATOR_CONTROLS (PX4: SYS_HITL 1, airframe 1001). Before the
     start the messages are added up against what the cable carries. While it flies, late steps and lost frames are
-    counted; if rates do not hold, or more than 0.5 % is late or lost, the verdict is void. Ctrl-C ends the flight and
-    keeps its results.
+    counted; if rates do not hold, or more than 0.5 % is late or lost, the verdict is error: the rig failed. Ctrl-C ends
+    the flight and keeps its results.
 
-    Exit code: 0 flown, 1 vehicle lost, 2 link failed, 3 void, 130 interrupted.
+    Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act), 130 interrupted.
 
     Example: ironbird hil --port /dev/ttyACM0 --vehicle quad_f450 --wind 5,270 --until 120
 
     Without a board: 'python -m ironbird.links.hardware.serial_wire' makes a serial line with two ends, 'ironbird
     autopilot --serial END' is a board on the one end, 'ironbird hil --port END' the bench on the other.
     """
-    from ironbird.campaign.hil import Bench, HilOrder
+    from ironbird.flight.flight import fly
+    from ironbird.flight.prepare import fit
+    from ironbird.flight.systems import read_options
+    from ironbird.links.hardware.kind import HARDWARE, HardwareOptions, cable_of
 
     if write_params is not None:
         _write_params(vehicle, write_params)
         return
     folder = out or Path("out") / f"hil-{Path(vehicle).stem}"
-    try:
-        cable, options = _cable(port, baud, udp, host)
-        bench = Bench(
-            HilOrder(
-                cable, vehicle, mission=mission, wind=wind_of(wind, turbulence), faults=tuple(fault or ()),
-                settings=settings_of(set_ or []), seed=seed, until_s=until, sensor_hz=sensor_hz, control_hz=control_hz,
-                connect_s=wait, priority=priority, ground_station=not headless, options=options,
-            )
-        )  # fmt: skip
-        _print_budget(bench.link.loads(bench.vehicle), cable)
-        flown = bench.fly(_show if sys.stderr.isatty() else None)
-        rows = write_results(flown.flight, folder)
-        (folder / "link.json").write_text(json.dumps(flown.data(), indent=2, ensure_ascii=False) + "\n")
-    except OSError as error:
-        fail(IronbirdError(f"cannot write results to {folder}: {error}"))
-    except IronbirdError as error:
-        fail(error)
-    finally:
-        if sys.stderr.isatty():
-            sys.stderr.write(CLEAR_LINE)
-    print_table(rows, f"{flown.flight.vehicle.spec.title} on {cable.name}")
-    typer.echo(f"report: {folder / 'flight.html'}")
-    if flown.verdict in ("void", "error"):
-        typer.secho(f"{flown.verdict}: {flown.sentence}", fg="red", err=True)
-    raise typer.Exit(INTERRUPTED if flown.flight.log.interrupted else EXIT_CODES[flown.verdict])
+    with errors():
+        given: dict[str, Any] = {"port": port, "udp": udp, "host": host if udp is not None else None}
+        given |= {"baud": baud, "sensor_hz": sensor_hz, "control_hz": control_hz, "connect_s": wait}
+        given |= {"priority": priority, "ground_station": not headless}
+        said = {key: value for key, value in given.items() if value is not None}
+        order = order_from(
+            vehicle,
+            mission=mission or "none",  # told nothing, the board flies what it has, or by its pilot
+            control="hardware",
+            options=said,
+            weather=weather_of(wind, turbulence),
+            faults=fault or [],
+            requirements=require or [],
+            settings=settings_of(set_),
+            seed=seed,
+            until_s=until,
+        )
+        options = read_options(HARDWARE, order.options)
+        assert isinstance(options, HardwareOptions)
+        cable = cable_of(options)
+        _print_budget(HARDWARE.loads(fit(order).vehicle, options, told=mission is not None), cable)
+        try:
+            with ending_in_order():
+                flight = fly(order, folder=folder, show=_show if sys.stderr.isatty() else None)
+        finally:
+            if sys.stderr.isatty():
+                sys.stderr.write(CLEAR_LINE)
+        code = write_and_print(flight, folder, title=f"{flight.vehicle.spec.title} on {cable.name}")
+    raise typer.Exit(code)
 
 
 def _write_params(vehicle: str, path: Path) -> None:
     from ironbird.links.hardware.board_params import board_params
     from ironbird.vehicles.load import load_vehicle
 
-    try:
+    with errors():
         path.write_text(board_params(load_vehicle(vehicle, control="external")))
-    except OSError as error:
-        fail(IronbirdError(f"cannot write {path}: {error.strerror}"))
-    except IronbirdError as error:
-        fail(error)
     typer.echo(f"parameters: {path}")
-
-
-def _cable(port: str | None, baud: int, udp: int | None, host: str) -> tuple[Cable, str]:
-    """The cable, and how it was asked for."""
-    from ironbird.links.hardware.cable import DatagramCable, SerialCable, ports
-
-    if (port is None) == (udp is None):
-        there = ", ".join(ports()) or "no serial port that looks like a board"
-        raise IronbirdError(f"give --port DEVICE or --udp PORT, one of the two; this computer has {there}")
-    if port is not None:
-        return SerialCable(port, baud), f" --port {shlex.quote(port)} --baud {baud}"
-    assert udp is not None
-    return DatagramCable(udp, host), f" --udp {udp} --host {host}"
 
 
 def _print_budget(loads: list[Load], cable: Cable) -> None:
@@ -145,10 +134,14 @@ def _print_budget(loads: list[Load], cable: Cable) -> None:
     for load in loads:
         for name, (rate, size) in load.parts.items():
             rows[f"{load.direction}: {name}"] = f"{rate:g} a second of {size} bytes: {rate * size:.0f} bytes/s"
-        room = "" if load.room_per_s is None else (
-            f" of {load.room_per_s:.0f}, {100 * load.bytes_per_s / load.room_per_s:.0f} %"
-            f"{'' if load.fits else ': TOO MUCH'}"
-        )  # fmt: skip
+        room = (
+            ""
+            if load.room_per_s is None
+            else (
+                f" of {load.room_per_s:.0f}, {100 * load.bytes_per_s / load.room_per_s:.0f} %"
+                f"{'' if load.fits else ': TOO MUCH'}"
+            )
+        )
         rows[load.direction] = f"{load.bytes_per_s:.0f} bytes/s{room}"
     print_table(rows, f"Budget of {cable.name}" + (f" at {cable.baud} baud" if cable.baud else ""))
 

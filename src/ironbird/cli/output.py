@@ -1,27 +1,96 @@
-"""What all verbs of the command share: errors, tables, progress bars."""
+"""What all verbs print and return: errors, exit codes, tables, progress bars, the folder of a flight."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, NoReturn
+import io
+import os
+import signal
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import typer
 
-from ironbird.errors import IronbirdError
+from ironbird.errors import IronbirdError, UnitsWarning
 
 if TYPE_CHECKING:
-    from ironbird.flight.flight import Wind
-    from ironbird.model.signal import Number
+    from ironbird.flight.flight import Flight
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable.")]
+# One table for all verbs. A flight: what its verdict is. Several flights: 0 if each came out as it should, else 1.
+EXIT_CODES = {"pass": 0, "fail": 1, "error": 2, "void": 3}
+ENDS = (signal.SIGTERM, signal.SIGHUP)  # end a flight as Ctrl-C does
+Handler = Callable[[int, FrameType | None], Any] | int | None
+WRONG = 2  # bad input, a missing program, a rig that failed
+INTERRUPTED = 128 + signal.SIGINT
+NOBODY_READS = 141  # of a program that SIGPIPE ends, as shells tell it
+_SHOWN: set[str] = set()  # warnings, each once
 
 
 def fail(error: IronbirdError) -> NoReturn:
     """Say what is wrong and end with exit code 2."""
     typer.secho(f"error: {error}", fg="red", err=True)
-    raise typer.Exit(2)
+    raise typer.Exit(WRONG)
+
+
+@contextmanager
+def errors() -> Iterator[None]:
+    """Every verb's body: what a user can cause and cure ends with a sentence, never with a traceback."""
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            yield
+    except IronbirdError as error:
+        fail(error)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        fail(IronbirdError(f"cannot read or write: {error}"))
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    if not issubclass(category, UnitsWarning):
+        typer.echo(warnings.formatwarning(message, category, filename, lineno, line), err=True, nl=False)
+    elif str(message) not in _SHOWN:
+        _SHOWN.add(str(message))
+        typer.secho(f"warning: {message}", fg="yellow", err=True)
+
+
+class Output(io.TextIOWrapper):
+    """Standard output that ends the command without a word when its reader is gone (`ironbird faults | head -1`)."""
+
+    @classmethod
+    def instead_of(cls, stream: io.TextIOWrapper) -> Output:
+        """The same stream."""
+        return cls(stream.buffer, stream.encoding, stream.errors, line_buffering=stream.line_buffering)
+
+    def write(self, text: str, /) -> int:
+        """Write, or leave."""
+        with _leaving():
+            return super().write(text)
+
+    def flush(self) -> None:
+        """Flush, or leave."""
+        with _leaving():
+            super().flush()
+
+
+@contextmanager
+def _leaving() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is still in buffers
+        raise SystemExit(NOBODY_READS) from None
 
 
 @contextmanager
@@ -54,31 +123,41 @@ def print_table(rows: dict[str, str], title: str) -> None:
     Console().print(table)
 
 
-def wind_of(text: str | None, turbulence: float) -> Wind:
-    """`SPEED` or `SPEED,FROM_DEG` of the command line."""
-    from ironbird.flight.flight import Wind
-
-    if not text:
-        return Wind(turbulence_mps=turbulence)
-    parts = text.split(",")
+@contextmanager
+def on_signals(handler: Handler, numbers: Sequence[signal.Signals]) -> Iterator[None]:
+    """Another handler for these signals."""
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
-        numbers = [float(part) for part in parts]
-    except ValueError:
-        raise IronbirdError(f"--wind '{text}': give SPEED or SPEED,FROM_DEG, for example 5,270") from None
-    if len(numbers) > 2 or not 0 <= numbers[0] <= 100:
-        raise IronbirdError(f"--wind '{text}': give SPEED (0 to 100 m/s) or SPEED,FROM_DEG, for example 5,270")
-    return Wind(numbers[0], numbers[1] if len(numbers) == 2 else 0.0, turbulence)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def settings_of(texts: list[str]) -> dict[str, Number]:
-    """`PATH=VALUE` of the command line."""
-    values: dict[str, Number] = {}
-    for text in texts:
-        path, equals, value = text.partition("=")
-        if not equals:
-            raise IronbirdError(f"--set '{text}': give PATH=VALUE, for example body.mass=1.6")
-        try:
-            values[path.strip()] = json.loads(value)
-        except json.JSONDecodeError:
-            raise IronbirdError(f"--set '{text}': '{value}' is not a number or a list of numbers") from None
-    return values
+def ending_in_order() -> AbstractContextManager[None]:
+    """While something flies: SIGTERM and SIGHUP end it as Ctrl-C does, with its results."""
+    return on_signals(signal.default_int_handler, ENDS)
+
+
+def code_of(flight: Flight) -> int:
+    """The exit code of a verb that flies once."""
+    return INTERRUPTED if flight.log.interrupted else EXIT_CODES[flight.verdict]
+
+
+def code_of_all(codes: Sequence[int]) -> int:
+    """The exit code of a verb that flies several times."""
+    return INTERRUPTED if INTERRUPTED in codes else int(any(codes))
+
+
+def write_and_print(flight: Flight, folder: Path, *, title: str = "", ulog: bool = False, csv: bool = False) -> int:
+    """Write the flight's folder, print its summary and where the files are; returns the exit code."""
+    from ironbird.report.folder import write_flight_folder
+
+    with on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
+        rows = write_flight_folder(flight, folder, ulog=ulog, csv=csv)
+    print_table(rows, title or flight.vehicle.spec.title)
+    if flight.verdict != "pass":
+        typer.secho(f"{flight.verdict}: {flight.judged.sentence}", fg="red", err=True)
+    typer.echo(f"log:    {folder / 'flight.parquet'}")
+    typer.echo(f"report: {folder / 'flight.html'}")
+    return code_of(flight)

@@ -1,0 +1,178 @@
+"""The verbs that fly one order: `fly`, `repeat`, `tune`, and `systems`, which lists who may fly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ironbird.cli.options import (
+    ControlOption,
+    FaultOption,
+    GustOption,
+    HomeOption,
+    JsonOption,
+    MissionOption,
+    OptionOption,
+    OutOption,
+    RequireOption,
+    SeedOption,
+    SetOption,
+    TurbulenceOption,
+    UntilOption,
+    VehicleArgument,
+    WindOption,
+    home_of,
+    options_of,
+    order_from,
+    settings_of,
+    weather_of,
+)
+from ironbird.cli.output import ending_in_order, errors, print_table, progress_bar, write_and_print
+
+UlogOption = Annotated[bool, typer.Option("--ulog", help="Also write a PX4 ULog file.")]
+CsvOption = Annotated[bool, typer.Option("--csv", help="Also write a CSV file.")]
+
+
+def fly(
+    vehicle: VehicleArgument,
+    mission: MissionOption = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(help="A QGroundControl .plan or waypoint file that a control system outside flies instead."),
+    ] = None,
+    control: ControlOption = None,
+    option: OptionOption = None,
+    wind: WindOption = None,
+    turbulence: TurbulenceOption = 0.0,
+    gust: GustOption = None,
+    home: HomeOption = None,
+    seed: SeedOption = 0,
+    set_: SetOption = None,
+    fault: FaultOption = None,
+    require: RequireOption = None,
+    until: UntilOption = None,
+    log_step: Annotated[float, typer.Option(help="Seconds between two rows of the log.", min=0.001)] = 0.02,
+    out: OutOption = None,
+    speed: Annotated[
+        float | None,
+        typer.Option(help="Keep to the wall clock at this factor and listen to 'ironbird tune'.", min=0.01, max=100),
+    ] = None,
+    replay: Annotated[
+        Path | None, typer.Option(help="A tunings.json of an earlier flight: the same changes at the same ticks.")
+    ] = None,
+    ulog: UlogOption = False,
+    csv: CsvOption = False,
+) -> None:
+    """Fly a mission, judge it, and write a log (Parquet) and a page with plots.
+
+    With faults, a twin without them flies in the same wind, and the difference is each fault's witness. Ctrl-C ends the
+    flight early; what was flown until then is kept. 'ironbird repeat FOLDER' flies the same order again.
+
+    Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act), 130 interrupted.
+
+    Example: ironbird fly quad_f450 --wind 5,270 --fault 'rotor.speed_loss@1:instance=1,severity=0.2,start=5'
+    """
+    from ironbird.flight.flight import fly as fly_order
+    from ironbird.flight.live import LiveControl
+    from ironbird.flight.systems import is_outside
+    from ironbird.runtime.tuning import read_tunings
+
+    live = None
+    with errors():
+        order = order_from(
+            vehicle,
+            mission=str(plan) if plan is not None else mission,
+            control=control,
+            options=options_of(option),
+            weather=weather_of(wind, turbulence, gust),
+            place=home_of(home),
+            seed=seed,
+            settings=settings_of(set_),
+            faults=fault or [],
+            requirements=require or [],
+            until_s=until,
+            log_s=log_step,
+            tunings=read_tunings(replay) if replay else (),
+        )
+        folder = out or Path("out") / Path(vehicle).stem
+        if speed is not None and not is_outside(order.control):
+            live = LiveControl(folder)
+            typer.echo(f"listening: ironbird tune {folder} PATH=VALUE", err=True)
+        try:
+            with progress_bar(f"flying {vehicle}") as update, ending_in_order():
+                flight = fly_order(order, progress=update, speed=speed, live=live, folder=folder, announce=typer.echo)
+        finally:
+            if live is not None:
+                live.close()
+        code = write_and_print(flight, folder, ulog=ulog, csv=csv)
+    raise typer.Exit(code)
+
+
+def repeat(
+    flight: Annotated[Path, typer.Argument(help="The folder of a flight, or its order.toml.")],
+    out: Annotated[Path | None, typer.Option(help="Folder for the results; FOLDER/again by default.")] = None,
+) -> None:
+    """Fly the order of an earlier flight again and compare the hashes of the two logs. Exit code 1 if they differ."""
+    import json
+
+    from ironbird.flight.flight import fly as fly_order
+    from ironbird.flight.order import load_order
+
+    with errors():
+        source = flight if flight.is_dir() else flight.parent
+        order = load_order(flight)
+        with progress_bar(f"flying {order.vehicle}") as update, ending_in_order():
+            again = fly_order(order, progress=update, folder=out or source / "again", announce=typer.echo)
+        code = write_and_print(again, out or source / "again")
+        summary = source / "summary.json"
+        said = json.loads(summary.read_text()) if summary.is_file() else {}
+        before = "" if "interrupted" in said else said.get("sha256", "")
+    if not again.repeats:
+        typer.echo("this control system does not repeat to the bit: compare the verdicts")
+    elif before and before != again.sha256:
+        typer.secho(f"NOT equal: the earlier log has the hash {before}", fg="red", err=True)
+        code = 1
+    elif before:
+        typer.echo("equal to the earlier flight, bit for bit")
+    raise typer.Exit(code)
+
+
+def tune(
+    folder: Annotated[Path, typer.Argument(help="Folder of a flight started with 'fly … --speed'.")],
+    values: Annotated[list[str], typer.Argument(metavar="PATH=VALUE…", help="Tunable parameters and their values.")],
+) -> None:
+    """Change parameters of a flight while it flies; the changes are recorded and can be replayed."""
+    from ironbird.flight.live import tune as tune_flight
+
+    with errors():
+        time_s = tune_flight(folder, dict(settings_of(values)))
+    typer.echo(f"changed at {time_s:.3f} s of simulation time")
+
+
+def systems(as_json: JsonOption = False) -> None:
+    """List the control systems that may fly an order, with the options of those outside."""
+    import json
+
+    from ironbird.flight.systems import INSIDE, kind_of, outside_homes
+
+    with errors():
+        data: list[dict[str, Any]] = [
+            {"name": name, "title": title, "outside": False} for name, title in INSIDE.items()
+        ]
+        for name in outside_homes():
+            kind = kind_of(name)
+            options = {key: info.description or "" for key, info in kind.options.model_fields.items()}
+            data.append(
+                {"name": name, "title": kind.title, "outside": True, "summary": kind.summary, "options": options}
+            )
+    if as_json:
+        typer.echo(json.dumps(data, indent=2))
+        return
+    rows = {}
+    for entry in data:
+        lines = [entry.get("summary") or f"{entry['title']}; part of the vehicle's own diagram"]
+        lines += [f"  --option {key}=…  {text}" for key, text in entry.get("options", {}).items()]
+        rows[entry["name"]] = "\n".join(lines)
+    print_table(rows, "Control systems")

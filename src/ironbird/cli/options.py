@@ -1,0 +1,184 @@
+"""Options that several verbs take, each written once, and what they say as parts of an order."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ironbird.errors import IronbirdError, OrderError
+
+if TYPE_CHECKING:
+    from ironbird.flight.order import Order, Weather
+    from ironbird.model.signal import Number
+    from ironbird.vehicles.spec import Home
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable.")]
+VehicleArgument = Annotated[
+    str, typer.Argument(help="A vehicle of the catalogue (see 'ironbird vehicles') or a TOML file.")
+]
+VehicleOption = Annotated[
+    str, typer.Option(help="A vehicle of the catalogue (see 'ironbird vehicles') or a TOML file.")
+]
+MissionOption = Annotated[
+    str | None,
+    typer.Option(
+        help="square, hover, …, or a TOML file with waypoints; by default the vehicle's own. "
+        "'none': the control system is told nothing."
+    ),
+]
+PlanMissionOption = Annotated[
+    str | None,
+    typer.Option(help="A QGroundControl .plan, a waypoint file (WPL 110), or a mission of ours; the vehicle's own."),
+]
+WindOption = Annotated[
+    str | None, typer.Option(metavar="SPEED[,FROM_DEG]", help="Steady wind in m/s and where it comes from.")
+]
+TurbulenceOption = Annotated[
+    float,
+    typer.Option(
+        help="Dryden turbulence: mean wind at 20 ft in m/s; 7.7 light, 15 moderate, 23 severe.", min=0, max=60
+    ),
+]
+GustOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SPEED,START[,RISE[,HOLD]]",
+        help="One 1-cosine gust from where the wind comes from: m/s at its top, and seconds.",
+    ),
+]
+HomeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LAT,LON[,HEIGHT[,YEAR]]", help="Take-off point in degrees and m, and year; else the vehicle's own."
+    ),
+]
+SeedOption = Annotated[int, typer.Option(help="Seed of all random numbers; equal seeds give equal bytes.", min=0)]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="A parameter, for example body.mass=1.6; may be repeated."),
+]
+FaultOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ID:key=value,…",
+        help="A fault, for example 'rotor.speed_loss@1:instance=1,severity=0.2,start=5'; may be repeated.",
+    ),
+]
+RequireOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME|FORMULA",
+        help="What must hold: a requirement of the library (no_crash, mission_completed) or a formula such as "
+        "'always (altitude < 60 m)'; may be repeated. Without any, the vehicle must not crash.",
+    ),
+]
+ControlOption = Annotated[
+    str | None,
+    typer.Option(
+        help="reference: sensors, estimator and failsafes; truth: a controller that sees all; or a control system "
+        "outside: px4, ardupilot, hardware, … (see 'ironbird systems')."
+    ),
+]
+ControlArgument = Annotated[str, typer.Argument(help="px4, ardupilot (see 'ironbird systems').")]
+OptionOption = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="KEY=VALUE", help="Of a control system outside; see 'ironbird systems'."),
+]
+UntilOption = Annotated[
+    float | None, typer.Option(help="End after this many seconds, whatever the mission says.", min=0.001)
+]
+OutOption = Annotated[Path | None, typer.Option(help="Folder for the results; out/VEHICLE by default.")]
+
+
+def weather_of(wind: str | None, turbulence: float, gust: str | None = None) -> Weather:
+    """`--wind`, `--turbulence` and `--gust` of the command line."""
+    from ironbird.flight.order import Weather
+
+    steady = _numbers("--wind", wind, 1, 2, "SPEED or SPEED,FROM_DEG, for example 5,270") if wind else [0.0]
+    top = _numbers("--gust", gust, 2, 4, "SPEED,START[,RISE[,HOLD]], for example 8,20,2") if gust else []
+    for name, values in (("--wind", steady), ("--gust", top)):
+        if values and not 0 <= values[0] <= 100:
+            raise IronbirdError(f"{name}: {values[0]:g} m/s is outside 0 to 100 m/s")
+    if any(value < 0 for value in top) or (len(top) > 2 and top[2] <= 0):
+        raise IronbirdError(f"--gust '{gust}': times are not negative, and the rise is greater than 0")
+    names = ("gust_mps", "gust_start_s", "gust_rise_s", "gust_hold_s")
+    return Weather(
+        steady[0],
+        steady[1] if len(steady) == 2 else 0.0,
+        turbulence,
+        **dict(zip(names, top, strict=False)),
+    )
+
+
+def home_of(text: str | None) -> Home | None:
+    """`--home` of the command line."""
+    from pydantic import ValidationError
+
+    from ironbird.vehicles.spec import Home
+
+    if text is None:
+        return None
+    values = _numbers("--home", text, 2, 4, "LAT,LON[,HEIGHT[,YEAR]], for example 47.4,8.55,488")
+    try:
+        return Home(**dict(zip(("latitude_deg", "longitude_deg", "height_m", "year"), values, strict=False)))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise IronbirdError(f"--home '{text}': {first['loc'][0]}: {first['msg']}") from None
+
+
+def _numbers(name: str, text: str, least: int, most: int, form: str) -> list[float]:
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not least <= len(numbers) <= most:
+        raise IronbirdError(f"{name} '{text}': give {form}")
+    return numbers
+
+
+def settings_of(texts: list[str] | None) -> dict[str, Number]:
+    """`--set PATH=VALUE` of the command line."""
+    values: dict[str, Number] = {}
+    for text in texts or []:
+        path, equals, value = text.partition("=")
+        if not equals:
+            raise IronbirdError(f"--set '{text}': give PATH=VALUE, for example body.mass=1.6")
+        try:
+            values[path.strip()] = json.loads(value)
+        except ValueError:
+            raise IronbirdError(f"--set '{text}': '{value}' is not a number or a list of numbers") from None
+    return values
+
+
+def options_of(texts: list[str] | None) -> dict[str, Any]:
+    """`--option KEY=VALUE` of the command line; a number or true and false are read as such, else it is a text."""
+    values: dict[str, Any] = {}
+    for text in texts or []:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise IronbirdError(f"--option '{text}': give KEY=VALUE, for example folder=build/px4_sitl_default")
+        try:
+            read = json.loads(value)
+        except json.JSONDecodeError:
+            read = value
+        values[key.strip()] = read if isinstance(read, bool | int | float) else value
+    return values
+
+
+def order_from(vehicle: str, *, mission: str | None = None, **said: Any) -> Order:
+    """An order from what the command line says; a mission may be a plan of another program."""
+    from ironbird.flight.order import make_order
+
+    if mission == "none":
+        return replace(make_order(vehicle, **said), mission=None, mission_name="")
+    if mission is not None and Path(mission).suffix not in ("", ".toml"):
+        try:
+            said["script"] = Path(mission).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise OrderError(f"cannot read the plan {mission}: {error}") from None
+        mission = None
+    return make_order(vehicle, mission=mission, **said)

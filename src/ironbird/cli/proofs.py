@@ -1,0 +1,106 @@
+"""Verbs by which Ironbird shows something about itself: speed, determinism, estimators, what is installed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ironbird.cli.options import JsonOption
+from ironbird.cli.output import errors, print_table
+from ironbird.errors import UnknownNameError
+
+
+def compare_estimators(
+    lanes: Annotated[int, typer.Option(help="Flights, each with its own seed.", min=1, max=4096)] = 64,
+) -> None:
+    """Attitude errors of the Kalman filter and the complementary filter on the same flights, hovering and turning."""
+    from ironbird.proofs.estimators import attitude_error_table
+
+    with errors():
+        rows = attitude_error_table(lanes=lanes)
+    print_table({f"{r.estimator}, {r.phase}": r.sentence() for r in rows}, "Attitude error")
+
+
+def doctor(
+    as_json: JsonOption = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 if anything is missing or busy.")] = False,
+) -> None:
+    """Say what is installed for links to autopilots, which ports are busy and by whom, and what to do."""
+    from ironbird.links.doctor import examine
+
+    with errors():
+        findings = examine()
+    if as_json:
+        typer.echo(json.dumps([finding.data() for finding in findings], indent=2))
+    else:
+        print_table({finding.name: finding.sentence() for finding in findings}, "Doctor")
+    if strict and not all(finding.good for finding in findings):
+        raise typer.Exit(1)
+
+
+def bench(
+    what: Annotated[str, typer.Argument(help="kernel: steps against JSBSim; campaign: whole flights.")] = "kernel",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Also write the JSON to this file.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="kernel: short runs; tries the tool, the figures mean little.")
+    ] = False,
+    flights: Annotated[int, typer.Option(help="campaign: number of flights.", min=1)] = 10_000,
+    workers: Annotated[int | None, typer.Option(help="campaign: processes; one per core by default.", min=1)] = None,
+) -> None:
+    """Measure speed: of a step against JSBSim's F450 on one core (a minute), or of a campaign of faulted flights."""
+    from ironbird.proofs import campaign_speed as bench_campaign
+    from ironbird.proofs import speed as benchmark
+
+    with errors():
+        if what == "kernel":
+            result = benchmark.measure(quick=quick, progress=lambda text: typer.echo(text, err=True))
+        elif what == "campaign":
+            result = bench_campaign.measure(flights=flights, workers=workers)
+        else:
+            raise UnknownNameError("benchmark", what, ["kernel", "campaign"])
+        if out:
+            out.write_text(benchmark.as_json(result) + "\n")
+    if as_json:
+        typer.echo(benchmark.as_json(result))
+        return
+    if what == "campaign":
+        print_table({key.replace("_", " "): str(value) for key, value in result.items()}, "Speed of a campaign")
+        return
+    one, many = result["single_lane"], result["lanes"]
+    rows = {
+        "one vehicle": f"{one['us_per_step']} µs a step, {one['ratio_to_jsbsim']} times JSBSim",
+        f"{many['lanes']} lanes": f"{many['us_per_step']} µs a step each, {many['ratio_to_jsbsim']} times JSBSim",
+        "JSBSim F450": f"{result['jsbsim']['us_per_step']} µs a step",
+    }
+    for key, name in (("single_lane", "reference autopilot, one"), ("lanes", f"the same, {many['lanes']} lanes")):
+        full = result["reference_autopilot"][key]
+        rows[name] = f"{full['us_per_step']} µs a step each, {full['ratio_to_jsbsim']} times JSBSim"
+    names = {
+        "cold_start_s": "hover flight of 10 s, empty cache",
+        "warm_start_s": "hover flight of 10 s, warm",
+        "help_s": "fly --help",
+    }
+    rows.update({name: f"{result[key]} s" for key, name in names.items() if key in result})
+    print_table(rows, "Speed")
+
+
+def verify_determinism(
+    vehicle: Annotated[str, typer.Argument(help="A vehicle of the catalogue.")] = "quad_f450",
+    until: Annotated[float, typer.Option(help="Length of the flight in seconds.", min=0.1)] = 60.0,
+) -> None:
+    """Run one flight in every way that must not matter and compare the hashes of its log."""
+    from ironbird.proofs.determinism import all_equal, verify
+
+    results = []
+    with errors():
+        for result in verify(vehicle, until_s=until):
+            results.append(result)
+            typer.echo(f"{result.sha256 or 'skipped: ' + result.skipped}  {result.until_s:g} s, {result.way}")
+    if not all_equal(results):
+        typer.secho("NOT deterministic: hashes differ", fg="red", err=True)
+        raise typer.Exit(1)
+    typer.echo(f"deterministic: {sum(not r.skipped for r in results)} ways, equal hashes")

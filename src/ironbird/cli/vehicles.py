@@ -1,0 +1,123 @@
+"""Verbs about vehicles: the catalogue, diagrams, trim, modes, mixers, the whole fleet."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ironbird.cli.options import ControlOption, JsonOption, SetOption, VehicleArgument, settings_of
+from ironbird.cli.output import errors, print_table
+
+SpeedOption = Annotated[
+    float | None, typer.Option(help="In m/s to the north; hovering if the vehicle can, else its cruise speed.", min=0)
+]
+
+
+def vehicles(as_json: JsonOption = False) -> None:
+    """List the vehicles of the catalogue."""
+    from ironbird.vehicles.load import load_spec, vehicle_ids
+
+    specs = [load_spec(name) for name in vehicle_ids()]
+    if as_json:
+        data = [
+            {"id": s.id, "title": s.title, "template": s.template, "summary": s.summary, "assumed": s.assumed()}
+            for s in specs
+        ]
+        typer.echo(json.dumps(data, indent=2))
+        return
+    for template in dict.fromkeys(s.template for s in sorted(specs, key=lambda s: s.template)):
+        rows = {s.id: f"{s.title}\n{s.summary}" for s in specs if s.template == template}
+        print_table(rows, template.replace("_", " ").capitalize())
+
+
+def show(
+    vehicle: VehicleArgument,
+    control: ControlOption = None,
+    svg: Annotated[Path | None, typer.Option(help="Where to draw the diagram; VEHICLE.svg by default.")] = None,
+    source: Annotated[Path | None, typer.Option(help="Also write the generated C source here.")] = None,
+) -> None:
+    """Print a vehicle's diagram as a tree and draw it as an SVG picture."""
+    from ironbird.report.diagram_svg import diagram_tree, write_diagram_svg
+    from ironbird.vehicles.load import load_vehicle
+
+    with errors():
+        loaded = load_vehicle(vehicle, control=control)
+        path = svg or Path(f"{loaded.id}.svg")
+        typer.echo(diagram_tree(loaded.diagram))
+        write_diagram_svg(loaded.diagram, path)
+        if source:
+            from ironbird.compiler.compiled import compile_model
+
+            source.write_text(compile_model(loaded.diagram).source.text)
+            typer.echo(f"source:  {source}")
+    typer.echo(f"picture: {path}")
+
+
+def trim_vehicle(vehicle: VehicleArgument, speed: SpeedOption = None, set_: SetOption = None) -> None:
+    """Find steady level motion: attitude, actuator commands, thrusts."""
+    from ironbird.analysis.level import level_trim
+
+    with errors():
+        found = level_trim(vehicle, speed, settings=settings_of(set_))
+    print_table(found.rows(), f"{found.vehicle.spec.title}: trim")
+
+
+def modes_of_vehicle(
+    vehicle: VehicleArgument, speed: SpeedOption = None, set_: SetOption = None, as_json: JsonOption = False
+) -> None:
+    """Linear modes of the bare vehicle at its trim: eigenvalues, frequency, damping, and the states that take part."""
+    from ironbird.analysis.level import level_trim, modes_at
+
+    with errors():
+        found = modes_at(level_trim(vehicle, speed, settings=settings_of(set_)))
+    if as_json:
+        rows = [{"real": m.value.real, "imaginary": m.value.imag, "states": m.states} for m in found]
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    print_table({f"{n}": f"{m.sentence()}\n{', '.join(m.states)}" for n, m in enumerate(found, 1)}, f"{vehicle}: modes")
+
+
+def fleet_table(
+    seeds: Annotated[int, typer.Option(help="Flights of each vehicle, side by side.", min=1, max=4096)] = 20,
+    vehicle: Annotated[list[str] | None, typer.Option(help="A vehicle; may be repeated. All by default.")] = None,
+    as_json: JsonOption = False,
+    markdown: Annotated[Path | None, typer.Option(help="Also write the table as a page.")] = None,
+) -> None:
+    """Fly every vehicle's own mission in wind, or current, with many seeds: outcome, tracking error, speed.
+
+    Ends with exit code 1 if any flight did not complete its mission.
+    """
+    from ironbird.campaign import fleet
+
+    with errors():
+        rows = fleet.fly_fleet(vehicle or [], seeds, lambda text: typer.echo(text, err=True))
+        if markdown:
+            markdown.write_text(fleet.page(rows), encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps([fleet.as_data(row) for row in rows], indent=2))
+    else:
+        print_table({row.vehicle: row.sentence() for row in rows}, f"Fleet, {seeds} seeds each")
+    if not all(row.good for row in rows):
+        raise typer.Exit(1)
+
+
+def mixer(
+    file: Annotated[Path, typer.Argument(help="A PX4 mixer file, for example quad_x.main.mix.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Explain a PX4 mixer file: which control goes to which output; for rotors the matrix and a drawing."""
+    from ironbird.report.mixer_text import mixer_data, mixer_rows
+    from ironbird.vehicles.mixer import load_mixer
+
+    with errors():
+        loaded = load_mixer(file)
+    if as_json:
+        typer.echo(json.dumps(mixer_data(loaded), indent=2))
+        return
+    for warning in loaded.warnings:
+        typer.secho(f"warning: {warning}", fg="yellow", err=True)
+    for title, rows in mixer_rows(loaded):
+        print_table(rows, title)

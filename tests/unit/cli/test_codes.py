@@ -1,0 +1,140 @@
+"""Exit codes: one table for all verbs, of one flight and of several."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from campaign_data import flight_case, result_of
+from flight_pages import judged_as
+from typer.testing import CliRunner, Result
+
+from ironbird.campaign.case import FlightCase
+from ironbird.campaign.compare import Flown
+from ironbird.campaign.store import Store
+from ironbird.cli import autopilots
+from ironbird.cli.main import app
+from ironbird.cli.output import INTERRUPTED, code_of, code_of_all
+from ironbird.flight.flight import Flight, fly
+from ironbird.flight.order import Requirement
+from ironbird.report.folder import write_flight_folder
+
+
+@pytest.fixture(scope="module")
+def hover() -> Flight:
+    return fly("quad_f450", control="truth", mission="hover", until_s=0.5)
+
+
+def ironbird(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words), env={"COLUMNS": "220", "NO_COLOR": "1", "TERM": "dumb"})
+
+
+def test_one_flight_ends_with_the_code_of_its_verdict(hover: Flight) -> None:
+    codes = {verdict: code_of(judged_as(hover, verdict)) for verdict in ("pass", "fail", "error", "void")}
+    assert codes == {"pass": 0, "fail": 1, "error": 2, "void": 3}
+    assert code_of(replace(judged_as(hover, "error"), log=replace(hover.log, interrupted=True))) == 130
+
+
+@pytest.mark.parametrize(
+    ("codes", "code"), [([0, 0], 0), ([0, 1], 1), ([3, 0], 1), ([0, 2], 1), ([3, INTERRUPTED, 0], 130), ([], 0)]
+)
+def test_several_flights_end_with_1_if_any_is_not_good(codes: Sequence[int], code: int) -> None:
+    assert code_of_all(codes) == code
+
+
+@pytest.mark.parametrize(("verdicts", "code"), [(["void"], 3), (["pass", "void"], 1), (["pass", "pass"], 0)])
+def test_sitl_ends_with_its_verdict_or_that_of_all(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdicts: list[str], code: int
+) -> None:
+    codes = iter([{"pass": 0, "void": 3}[verdict] for verdict in verdicts])
+    monkeypatch.setattr(autopilots, "fly_one", lambda *given, **more: ({"verdict": "x"}, next(codes)))
+    monkeypatch.setattr(autopilots, "_fly_all", lambda orders, *more: [({"verdict": "x"}, next(codes)) for _ in orders])
+    count = str(len(verdicts))
+    assert ironbird("sitl", "px4", "-n", count, "--mission", "hover", "--out", str(tmp_path)).exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"), [(["pass", "pass"], 0), (["pass", "fail"], 1), (["void", "pass"], 1), (["pass", None], 1)]
+)
+def test_a_comparison_ends_with_1_if_a_flight_did_not_pass(
+    hover: Flight, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdicts: list[str | None], code: int
+) -> None:
+    flown = [
+        Flown(f"system {number}", judged_as(hover, verdict) if verdict else None, "" if verdict else "not there")
+        for number, verdict in enumerate(verdicts)
+    ]
+    monkeypatch.setattr("ironbird.campaign.compare.first_flight", lambda text: hover.order)
+    monkeypatch.setattr("ironbird.campaign.compare.compare", lambda *given, **more: flown)
+    monkeypatch.setattr("ironbird.report.compare_page.write_compare_page", lambda *given: None)
+    done = ironbird("compare-autopilots", "case.toml", "--out", str(tmp_path))
+    assert done.exit_code == code, done.output
+
+
+# ---------------------------------------------------------------------- mistakes
+
+
+def test_a_text_is_no_setting() -> None:
+    done = ironbird("fly", "quad_f450", "--set", 'body.mass="x"', "--until", "1")
+    assert done.exit_code == 2 and "setting body.mass = 'x' is not a number" in done.stderr
+
+
+def test_a_change_between_ticks_cannot_be_replayed(tmp_path: Path) -> None:
+    record = tmp_path / "tunings.json"
+    record.write_text('[{"tick": 1000.5, "path": "body.mass", "value": 1.5}]')
+    done = ironbird("fly", "quad_f450", "--replay", str(record), "--until", "2", "--out", str(tmp_path / "o"))
+    assert done.exit_code == 2 and "tuning of body.mass: tick 1000.5 is not a whole number" in done.stderr
+
+
+def test_figures_that_cannot_be_written_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ironbird.proofs.speed.measure", lambda **how: {})
+    done = ironbird("bench", "--out", "/nonexistent/x")
+    assert done.exit_code == 2 and "cannot read or write: " in done.stderr and "/nonexistent/x" in done.stderr
+
+
+# ---------------------------------------------------------------------- repeating
+
+
+def test_an_interrupted_flight_is_repeated_without_a_word_of_equal_hashes(hover: Flight, tmp_path: Path) -> None:
+    longer = replace(hover.order, until_s=0.8)
+    write_flight_folder(replace(hover, order=longer, log=replace(hover.log, interrupted=True)), tmp_path)
+    done = ironbird("repeat", str(tmp_path))
+    assert done.exit_code == 0, done.output
+    assert not re.search("equal", done.output, re.I)
+
+    write_flight_folder(hover, tmp_path)
+    assert "equal to the earlier flight, bit for bit" in ironbird("repeat", str(tmp_path)).output
+    write_flight_folder(replace(hover, order=longer), tmp_path)
+    done = ironbird("repeat", str(tmp_path))
+    assert done.exit_code == 1 and "NOT equal" in done.output
+
+
+def test_a_rerun_ends_with_the_verdict_if_there_is_nothing_to_compare_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = flight_case(1, until_s=3.0)
+    bad = flight_case(2, until_s=3.0, requirements=(Requirement("grounded", "always (altitude < 0.5 m)"),))
+    place = f"sqlite:///{tmp_path}/store.db"
+    store = Store(place)
+    store.create("c", "c", {}, [good, bad])
+
+    def rerun(case: FlightCase) -> Result:
+        return ironbird("campaign", "rerun", "c", case.id, "--store", place, "--out", str(tmp_path / "out"))
+
+    assert [rerun(case).exit_code for case in (good, bad)] == [0, 1]
+    done = rerun(bad)
+    assert "the campaign has not flown it yet" in done.output and "verdict │ fail" in done.output
+
+    def interrupted(case: FlightCase, **how: Any) -> Flight:
+        flight = fly(case, **how)
+        return replace(flight, log=replace(flight.log, interrupted=True))
+
+    monkeypatch.setattr("ironbird.flight.flight.fly", interrupted)
+    campaign = store.campaign("c")
+    number = next(number for number, case in store.open_cases(campaign) if case == good)
+    store.write(campaign, [(number, result_of(good))])  # of another hash
+    done = rerun(good)
+    assert done.exit_code == 130 and "equal" not in done.output
