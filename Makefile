@@ -64,11 +64,14 @@ docs: setup
 	@echo "== docs: pages made by commands"
 	$(BIN)/python tools/write_verification.py
 	$(BIN)/python tools/write_block_reference.py
+	$(BIN)/python tools/write_api_reference.py
+	$(BIN)/python tools/write_command_reference.py
 	$(BIN)/python tools/write_fault_page.py
 	$(BIN)/python tools/write_vehicle_pages.py
 	$(BIN)/ironbird fleet --markdown docs/fleet.md
 	$(BIN)/python tools/write_case_files.py
 	$(BIN)/python tools/write_rflysimsafe_page.py
+	$(BIN)/python tools/write_sources_page.py
 
 lock:
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra dev \

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import ironbird as ib
-from ironbird.flight.flight import Wind
-from ironbird.report.flight_page import write_flight_page
+from ironbird.flight.order import Weather
+from ironbird.report.flight.page import write_flight_page
 from ironbird.vehicles.load import CATALOG
 
 PAGE = Path("out") / "chip_level_fig10_accel_faults.html"
@@ -62,12 +62,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for imus in (1, 3):
             vehicle = ib.load_vehicle(vehicle_file(imus, Path(folder)), control="reference")
-            model = ib.compile_model(vehicle.diagram)
             for case, faults in CASES.items():
                 flight = ib.fly(
-                    vehicle, control="reference", mission="square", wind=Wind(3.0, 240.0, 4.6), seed=1, faults=faults,
-                    until_s=90.0, model=model,
-                )  # fmt: skip
+                    vehicle,
+                    control="reference",
+                    mission="square",
+                    weather=Weather(3.0, 240.0, 4.6),
+                    seed=1,
+                    faults=faults,
+                    until_s=90.0,
+                )
                 print(row(case, imus, flight))
                 if imus == 1 and GYRO in faults:
                     PAGE.parent.mkdir(exist_ok=True)

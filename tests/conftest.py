@@ -15,4 +15,4 @@ settings.load_profile("ironbird")
 @pytest.fixture(scope="session")
 def f450() -> CompiledModel:
     """The F450 quadcopter, compiled."""
-    return compile_model(load_vehicle("quad_f450").diagram)
+    return compile_model(load_vehicle("quad_f450", control="truth").diagram)

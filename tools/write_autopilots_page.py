@@ -20,17 +20,17 @@ from typing import Any
 import numpy as np
 
 from ironbird.campaign.batch import fly_batch
-from ironbird.campaign.sitl import Order, fly_sitl
 from ironbird.campaign.suite import load_suite
 from ironbird.errors import IronbirdError
-from ironbird.flight.flight import Flight, Wind
+from ironbird.flight.flight import Flight, fly
+from ironbird.flight.order import Weather, make_order
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "autopilots.md"
 FIGURES = ROOT / "docs" / "measured" / "autopilots.json"
 AUTOPILOTS = ("px4", "ardupilot")
 SEEDS = range(10)
-WINDY = Wind(5.0, 270.0, 5.0)
+WINDY = Weather(5.0, 270.0, 5.0)
 FLYERS = (
     "quad_f450", "quad_h250", "quad_plus", "hexa_x", "hexa_coax", "octo_x", "octo_coax", "tri_y", "heli_xcell60",
     "aerosonde", "px4_plane", "zagi", "vtol_standard", "vtol_tailsitter",
@@ -43,7 +43,8 @@ Figures = dict[str, Any]
 def square() -> list[Figures]:
     """The F450 flies a square in wind with turbulence, ten seeds on each autopilot."""
     return [
-        {"autopilot": autopilot, "seed": seed} | flown(autopilot, "quad_f450", mission="square", wind=WINDY, seed=seed)
+        {"autopilot": autopilot, "seed": seed}
+        | flown(autopilot, "quad_f450", mission="square", weather=WINDY, seed=seed)
         for autopilot in AUTOPILOTS
         for seed in SEEDS
     ]
@@ -53,22 +54,22 @@ def vehicles() -> list[Figures]:
     """Every vehicle flies its own mission once on each autopilot: in wind what flies, in calm what does not."""
     return [
         {"autopilot": autopilot, "vehicle": vehicle}
-        | flown(autopilot, vehicle, wind=WINDY if vehicle in FLYERS else Wind())
+        | flown(autopilot, vehicle, weather=WINDY if vehicle in FLYERS else Weather())
         for vehicle in (*FLYERS, *DRIVERS)
         for autopilot in AUTOPILOTS
     ]
 
 
-def flown(autopilot: str, vehicle: str, **order: Any) -> Figures:
+def flown(autopilot: str, vehicle: str, **ordered: Any) -> Figures:
     """How a flight ended."""
     with tempfile.TemporaryDirectory() as keep:
         try:
-            flight = fly_sitl(Order(autopilot, vehicle, until_s=UNTIL_S, keep=keep, **order))
+            flight = fly(make_order(vehicle, control=autopilot, until_s=UNTIL_S, **ordered), folder=Path(keep))
         except IronbirdError as error:
             found: Figures = {"outcome": str(error).partition(";")[0], "complete": False}
         else:
             found = ending(flight)
-    print(autopilot, vehicle, order.get("seed", 0), found, flush=True)
+    print(autopilot, vehicle, ordered.get("seed", 0), found, flush=True)
     return found
 
 
@@ -90,11 +91,18 @@ def faults() -> list[Figures]:
     rows = []
     for case in load_suite("autopilots").flights():
         result = fly_batch([case]).flights[0]
-        rows.append({
-            "case": case.case_id, "vehicle": case.vehicle, "autopilot": case.control, "verdict": result.verdict,
-            "outcome": result.outcome, "began_s": [round(w["first_s"], 2) for w in result.witnesses],
-            "broken": [j.name for j in result.judgements if not j.holds], "reactions": result.reactions,
-        })  # fmt: skip
+        rows.append(
+            {
+                "case": case.case_id,
+                "vehicle": case.vehicle,
+                "autopilot": case.control,
+                "verdict": result.verdict,
+                "outcome": result.outcome,
+                "began_s": [round(w["first_s"], 2) for w in result.witnesses],
+                "broken": [j.name for j in result.judgements if not j.holds],
+                "reactions": result.reactions,
+            }
+        )
         print(rows[-1], flush=True)
     return rows
 

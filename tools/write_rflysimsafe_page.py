@@ -24,7 +24,7 @@ def page(rows: list[Comparison]) -> str:
     ]
     for row in rows:
         p = row.published
-        speeds = [f"{v:.1f}" if v is not None else "-" for v in (p.impact_software, p.impact_hardware)]
+        speeds = [f"{v:.1f}" if v is not None else "-" for v in (p.impact_software_mps, p.impact_hardware_mps)]
         speeds.append(f"{row.ours.impact_mps:.1f}" if row.ours.crashed else "-")
         lines.append(
             f"| {row.case} | {row.title} | {p.software}, {p.hardware} | {row.outcome} | {', '.join(speeds)} | "

@@ -13,16 +13,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ironbird.campaign.batch import fly_all, model_of
+from ironbird.campaign.batch import fly_all
 from ironbird.campaign.case import TABLES
 from ironbird.campaign.suite import BUILT_IN, load_suite
-from ironbird.campaign.verdict import VOID
 from ironbird.errors import FaultError
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection
 from ironbird.files.toml_text import write_toml
-from ironbird.flight.flight import targets_in
-from ironbird.vehicles.load import usual_control
+from ironbird.flight.judge import VOID
+from ironbird.flight.order import make_order
+from ironbird.flight.prepare import model_of, targets_in
 
 FOLDER = BUILT_IN / "safety"
 SUITE = BUILT_IN / "safety.toml"
@@ -64,7 +64,7 @@ FAILSAFES: tuple[tuple[str, str, float, str, str, float], ...] = (
     ("battery-low-returns", "battery.low_capacity", 0.97, MISSION, "return", 45.0),
     ("battery-empty-lands", "battery.low_capacity", 0.97, MISSION, "land", 45.0),
 )
-PHASES = {"take-off": 'mode == "take-off"', "mission": MISSION, "landing": "item >= 5 and altitude < 8"}
+PHASES = {"take-off": 'mode == "take-off"', "mission": MISSION, "landing": "item >= 5 and altitude < 8 m"}
 PHASE_FAULTS = {
     "rotor.speed_loss": 0.3, "rotor.floating": 1.0, "imu.accel_open": 1.0, "imu.gyro_bias": 0.3, "gnss.jamming": 1.0,
     "baro.drift": 0.5, "mag.dropout": 1.0, "wind.gust": 0.6, "battery.cell_loss": 1.0,
@@ -175,7 +175,7 @@ def _cases(vehicle: str, family: str, when: tuple[str, float]) -> Iterator[dict[
 def _instances(vehicle: str, name: str) -> list[int | str | None]:
     """Parts on which a fault is tried: the first of equal ones, every control surface; none if it lacks the part."""
     fault = FAULTS[f"{name}@1"]
-    model = model_of(vehicle, usual_control(vehicle))
+    model = model_of(make_order(vehicle))
     if not fault.counts_instances:
         candidates: list[int | str] = [1]
     elif "surface/" in fault.changes[0].target:
@@ -207,9 +207,12 @@ def _case(
         fault["when"] = trigger
     part = f"-{instance}" if isinstance(instance, str) else ""
     return {
-        "id": f"{vehicle}-{name}{part}", "title": FAULTS[f"{name}@1"].summary, "vehicle": vehicle,
-        "tags": [family, vehicle, name.partition(".")[0]], "fault": [fault],
-    }  # fmt: skip
+        "id": f"{vehicle}-{name}{part}",
+        "title": FAULTS[f"{name}@1"].summary,
+        "vehicle": vehicle,
+        "tags": [family, vehicle, name.partition(".")[0]],
+        "fault": [fault],
+    }
 
 
 if __name__ == "__main__":

@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from ironbird.analysis.trim import OperatingPoint, linearize, operating_point, trim
+from ironbird.analysis.linear import linearize
+from ironbird.analysis.operating_point import OperatingPoint, operating_point
+from ironbird.analysis.trim import trim
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import ModelError
-from ironbird.flight.flight import COMPLETED, Wind, fly
+from ironbird.flight.flight import fly
 from ironbird.flight.mission import Mission, load_mission
+from ironbird.flight.order import Weather
+from ironbird.flight.words import COMPLETED
 from ironbird.model.signal import Number
 from ironbird.proofs import wings
 from ironbird.runtime.record import Log
@@ -145,7 +149,7 @@ def test_derivatives_and_linear_model_have_the_printed_digits() -> None:
 
 
 def test_vehicle_starts_in_the_trim_of_its_file() -> None:
-    model = compile_model(load_vehicle("aerosonde").diagram)
+    model = compile_model(load_vehicle("aerosonde", control="truth").diagram)
     commands = [f"surface/{name}/command_fault.value" for name in SURFACES]
     point = trim(
         model, inputs=[*commands, "rotor/1/command_fault.value"], hold={"body.p": [0.0, 0.0, -100.0]},
@@ -168,12 +172,12 @@ def test_vehicle_starts_in_the_trim_of_its_file() -> None:
 
 @functools.cache
 def flown() -> Log:
-    model = compile_model(load_vehicle("aerosonde").diagram)
+    model = compile_model(load_vehicle("aerosonde", control="truth").diagram)
     mission = load_mission("circuit")
     state = start(model, lanes=LANES, seed=100)
     settings = {
         **mission.params(model.flat.p.signals["navigator.table"].columns),
-        **Wind(speed_mps=5.0, from_deg=240.0, turbulence_mps=7.7).params(),  # light turbulence of [MIL8785C]
+        **Weather(speed_mps=5.0, from_deg=240.0, turbulence_mps=7.7).params(),  # light turbulence of [MIL8785C]
     }
     for path, value in settings.items():
         state.set_param(path, value)
@@ -220,7 +224,9 @@ def test_every_seed_stays_near_path_height_and_airspeed() -> None:
 
 
 def test_equal_seeds_give_equal_flights_and_the_summary_speaks_of_the_path() -> None:
-    flights = [fly("aerosonde", control="truth", wind=Wind(5.0, 240.0, 7.7), seed=3, until_s=20.0) for _ in range(2)]
+    flights = [
+        fly("aerosonde", control="truth", weather=Weather(5.0, 240.0, 7.7), seed=3, until_s=20.0) for _ in range(2)
+    ]
 
     assert flights[0].sha256 == flights[1].sha256
     assert flights[0].survived and flights[0].outcome == "flown to the end at 20.00 s"
@@ -244,7 +250,7 @@ def test_descent_and_climb_end_at_the_height_asked_for() -> None:
 
 def test_without_its_propeller_it_glides_above_the_stall_to_the_ground() -> None:
     flight = fly(
-        "aerosonde", control="truth", mission="circuit", wind=Wind(5.0, 240.0, 7.7),
+        "aerosonde", control="truth", mission="circuit", weather=Weather(5.0, 240.0, 7.7),
         faults=["rotor.blade_damage@1:severity=1,start=10"],
     )  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
+import re
 import sqlite3
 import zipfile
 from collections.abc import Iterator
@@ -241,7 +242,10 @@ def test_report_and_evidence_with_tables(place: Path) -> None:
 def test_rerun_is_equal(place: Path) -> None:
     done = ironbird("campaign", "rerun", "base", "loss/0002/s0", "--out", "one")
     assert "equal to the stored flight, bit for bit" in done.output
-    assert {path.name for path in (place / "one").iterdir()} == {"flight.parquet", "flight.html", "case.toml"}
+    names = {path.name for path in (place / "one").iterdir()}
+    assert names == {"flight.parquet", "flight.html", "summary.json", "case.toml", "order.toml"}
+    page = (place / "one" / "flight.html").read_text()
+    assert re.search(r'<span class="badge (pass|fail)">(pass|fail)</span>', page) and 'id="requirements"' in page
     (case,) = load_suite(place / "one" / "case.toml").flights()
     assert case.digest() == json.loads((place / "out/campaigns/base/results.json").read_text())["flights"][5]["digest"]
 

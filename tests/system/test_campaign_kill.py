@@ -19,9 +19,9 @@ from postgres_server import Postgres
 
 from ironbird.campaign.batch import fly_all
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.result import FlightResult
 from ironbird.campaign.store import Campaign, Store
 from ironbird.campaign.suite import load_suite
-from ironbird.campaign.verdict import FlightResult
 
 SUITE = """schema = 1
 title = "Short flights"

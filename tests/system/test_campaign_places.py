@@ -57,7 +57,7 @@ start_s = { uniform = [0.5, 3.0] }
 id = "rotor.blade_damage@1"
 instance = 2
 severity = 0.1
-when = "altitude > 1"
+when = "altitude > 1 m"
 [[case.require]]
 use = "no_crash"
 [[case.require]]

@@ -17,8 +17,10 @@ import pytest
 
 from ironbird.compiler.compiled import compile_model
 from ironbird.faults.catalog import parse_fault
-from ironbird.flight.flight import COMPLETED, Wind, inject
 from ironbird.flight.mission import load_mission
+from ironbird.flight.order import Weather
+from ironbird.flight.prepare import inject
+from ironbird.flight.words import COMPLETED
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
@@ -41,7 +43,7 @@ def flown(imus: int) -> Log:
         path.write_text(text.replace("[provenance]", f"[sensors]\nimus = {imus}\n\n[provenance]"))
         model = compile_model(load_vehicle(path, control="reference").diagram)
     state = start(model, lanes=SEEDS * len(CASES), seed=list(range(1, SEEDS + 1)) * len(CASES))
-    wind = Wind(speed_mps=3.0, from_deg=240.0, turbulence_mps=4.6)
+    wind = Weather(speed_mps=3.0, from_deg=240.0, turbulence_mps=4.6)
     for name, value in {**load_mission("square").params(16), **wind.params()}.items():
         state.set_param(name, value)
     for case, faults in enumerate(CASES.values()):

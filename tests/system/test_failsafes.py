@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ironbird as ib
-from ironbird.blocks.controllers.navigator import (
+from ironbird.blocks.controllers.mission_table import (
     DESCEND,
     DISARMED,
     HOLD,
@@ -17,8 +17,9 @@ from ironbird.blocks.controllers.navigator import (
     TERMINATED,
 )
 from ironbird.faults.catalog import parse_fault
-from ironbird.flight.flight import Wind, inject
 from ironbird.flight.mission import Mission, load_mission
+from ironbird.flight.order import Weather
+from ironbird.flight.prepare import inject
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState
 
@@ -37,7 +38,7 @@ def model() -> ib.CompiledModel:
 
 def prepared(model: ib.CompiledModel, mission: Mission = FAR, lanes: int = 2) -> RunState:
     state = ib.start(model, lanes=lanes, seed=5)
-    for path, value in {**mission.params(16), **Wind(3.0, 250.0, 4.0).params()}.items():
+    for path, value in {**mission.params(16), **Weather(3.0, 250.0, 4.0).params()}.items():
         state.set_param(path, value)
     return state
 

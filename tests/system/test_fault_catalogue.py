@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 import ironbird as ib
+from ironbird.errors import FaultError
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection
-from ironbird.flight.flight import Wind, fly, inject, targets_in
+from ironbird.flight.flight import fly
 from ironbird.flight.mission import load_mission
+from ironbird.flight.order import Weather
+from ironbird.flight.prepare import inject, targets_in
 from ironbird.flight.witness import observe
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState
@@ -58,7 +61,7 @@ def reference() -> ib.CompiledModel:
 def prepared(model: ib.CompiledModel, lanes: int) -> RunState:
     """All lanes fly the same square in the same wind with the same noise."""
     state = ib.start(model, lanes=lanes, seed=[3] * lanes)
-    values = {**load_mission("square").params(16), **Wind(4.0, 200.0, 6.0).params()}
+    values = {**load_mission("square").params(16), **Weather(4.0, 200.0, 6.0).params()}
     for path, value in values.items():
         state.set_param(path, value)
     return state
@@ -91,9 +94,9 @@ def shown(vehicle: str) -> tuple[list[Injection], Log]:
         Injection(FAULTS[name], instance=other.instance, start_s=START_S, end_s=other.end_s)
         for name in ELSEWHERE if shown_on(name) is other
     ]  # fmt: skip
-    loaded = ib.load_vehicle(vehicle)
+    loaded = ib.load_vehicle(vehicle, control="truth")
     state = ib.start(ib.compile_model(loaded.diagram), lanes=len(orders) + 1, seed=[3] * (len(orders) + 1))
-    values = {**load_mission(loaded.spec.mission).params(16), **Wind(4.0, 200.0, 6.0).params(), **other.settings}
+    values = {**load_mission(loaded.spec.mission).params(16), **Weather(4.0, 200.0, 6.0).params(), **other.settings}
     for path, value in values.items():
         state.set_param(path, value)
     for lane, order in enumerate(orders):
@@ -116,7 +119,7 @@ def test_a_fault_of_another_kind_of_vehicle_acts_there(name: str) -> None:
 @pytest.mark.parametrize("vehicle", ["boat_otter", "rov_bluerov2_heavy", "boat_cybership2"])
 def test_faults_of_motors_find_thrusters(vehicle: str) -> None:
     """Every fault of a motor has its targets; a ship of which only forces are known shows them by its thrust."""
-    model = ib.compile_model(ib.load_vehicle(vehicle).diagram)
+    model = ib.compile_model(ib.load_vehicle(vehicle, control="truth").diagram)
     names = ["rotor.speed_loss@1", "rotor.slow_response@1", "rotor.stuck@1", "rotor.hard_over@1", "thruster.loss@1"]
     for name in names:
         assert targets_in(model, Injection(FAULTS[name]))
@@ -137,12 +140,9 @@ def test_clearing_a_sensor_fault_restores_the_healthy_signal(reference: ib.Compi
 
 
 @pytest.mark.parametrize("name", ["imu.bias@1", "gnss.jamming@1", "rotor.imbalance@1"])
-def test_a_fault_without_a_target_is_reported_as_ineffective(f450: ib.CompiledModel, name: str) -> None:
-    flight = fly(
-        "quad_f450", mission="hover", control="truth", faults=[name], until_s=1.0, model=f450, allow_missing=True
-    )
-    assert not flight.witnesses[0].effective
-    assert "ineffective; the vehicle has no such part" in flight.witnesses[0].sentence()
+def test_a_fault_without_a_target_is_refused_before_take_off(name: str) -> None:
+    with pytest.raises(FaultError, match=rf"{name}.*: unknown parameter .*vehicle 'quad_f450'"):
+        fly("quad_f450", mission="hover", control="truth", faults=[name], until_s=1.0)
 
 
 def test_the_same_seed_gives_the_same_bytes_with_faults_and_without(reference: ib.CompiledModel) -> None:
@@ -157,12 +157,12 @@ def test_the_same_seed_gives_the_same_bytes_with_faults_and_without(reference: i
     assert hashes[0] == hashes[2] and hashes[1] == hashes[3] and hashes[0] != hashes[1]
 
 
-def test_a_fault_can_wait_for_a_predicate_and_follow_another(reference: ib.CompiledModel) -> None:
+def test_a_fault_can_wait_for_a_predicate_and_follow_another() -> None:
     orders = [
-        "imu.gyro_bias@1:instance=1,severity=0.05,start=0,when=altitude > 5 and mode == 'take-off'",
-        "imu.gyro_noise@1:instance=1,severity=0.05,start=2,when=altitude > 5 and mode == 'take-off'",  # 2 s after it
+        "imu.gyro_bias@1:instance=1,severity=0.05,start=0,when=altitude > 5 m and mode == 'take-off'",
+        "imu.gyro_noise@1:instance=1,severity=0.05,start=2,when=altitude > 5 m and mode == 'take-off'",  # 2 s after it
     ]
-    flight = fly("quad_f450", faults=orders, seed=1, until_s=20.0, model=reference)
+    flight = fly("quad_f450", faults=orders, seed=1, until_s=20.0)
     first, second = flight.witnesses
     height = flight.log["terrain.height_above_ground"]
     crossing = flight.log.time_s[np.flatnonzero(height > 5.0)[0]]

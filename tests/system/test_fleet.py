@@ -37,7 +37,7 @@ def test_every_flight_completes_in_weather(rows: dict[str, fleet.FleetRow]) -> N
 def test_the_figures_are_those_of_single_flights(rows: dict[str, fleet.FleetRow]) -> None:
     squares: list[np.ndarray] = []
     for seed in range(SEEDS):
-        log = fly("rover_differential", wind=fleet.WIND, seed=seed, log_s=fleet.LOG_S).log
+        log = fly("rover_differential", weather=fleet.WIND, seed=seed, log_s=fleet.LOG_S).log
         error = np.linalg.norm(log["body.p_NB_N"] - log["navigator.position_set"], axis=1)
         squares.append(error[log.time() >= 5.0] ** 2)
     together = np.concatenate(squares)
@@ -59,7 +59,7 @@ def test_the_page_has_one_row_per_vehicle_and_names_lost_flights(rows: dict[str,
     assert "- quad_f450, seed 1: ground hit at 9.00 s" in text
 
 
-def test_the_command_prints_writes_and_ends_with_1_if_a_flight_is_lost(
+def test_the_command_prints_writes_and_ends_with_1_if_a_flight_is_not_completed(
     rows: dict[str, fleet.FleetRow], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = rows["rover_differential"]
@@ -68,6 +68,10 @@ def test_the_command_prints_writes_and_ends_with_1_if_a_flight_is_lost(
     assert run.exit_code == 0
     (data,) = json.loads(run.stdout)
     assert (data["vehicle"], data["completed"], data["rms_m"]) == ("rover_differential", 2, good.rms_m)
+
+    late = dataclasses.replace(good, completed=1, lost=0)  # whole, but somewhere else
+    monkeypatch.setattr(fleet, "fly_fleet", lambda vehicles, seeds, progress: [good, late])
+    assert good.good and not late.good and CliRunner().invoke(app, ["fleet"]).exit_code == 1
 
     bad = dataclasses.replace(good, completed=1, lost=1, rms_m=math.nan)
     monkeypatch.setattr(fleet, "fly_fleet", lambda vehicles, seeds, progress: [good, bad])

@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ironbird.analysis.trim import operating_point
+from ironbird.analysis.operating_point import operating_point
 from ironbird.blocks.bodies.planar_car import PlanarCar
 from ironbird.blocks.forces.tyre import Tyre
 from ironbird.compiler.compiled import CompiledModel, compile_model
-from ironbird.flight.flight import COMPLETED, Wind, fly
+from ironbird.flight.flight import fly
 from ironbird.flight.mission import load_mission
+from ironbird.flight.order import Weather
+from ironbird.flight.words import COMPLETED
 from ironbird.model.signal import Number
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 from ironbird.vehicles.load import load_spec, load_vehicle
 from ironbird.vehicles.templates.car import CarSpec
 from ironbird.vehicles.templates.rover import RoverSpec
@@ -39,7 +41,7 @@ def escort() -> CarSpec:
 
 @functools.cache
 def car() -> CompiledModel:
-    return compile_model(load_vehicle("car_escort").diagram)
+    return compile_model(load_vehicle("car_escort", control="truth").diagram)
 
 
 # ---------------------------------------------------------------------------------------- tyre
@@ -352,7 +354,7 @@ def test_top_speed_uphill_is_where_the_power_goes_into_grade_drag_and_rolling() 
 def test_a_rover_climbs_as_fast_as_its_motors_curve_lets_it() -> None:
     spec = load_spec("rover_differential")
     assert isinstance(spec, RoverSpec)
-    model = compile_model(load_vehicle("rover_differential").diagram, step_s=0.005)
+    model = compile_model(load_vehicle("rover_differential", control="truth").diagram, step_s=0.005)
     grade, stall = 0.3, 0.1  # N m: a weak motor, so that the load is felt
     far = np.zeros((6, 16))
     far[0, 0] = 1e3
@@ -469,7 +471,7 @@ def test_twenty_cars_drive_the_parcours_whatever_mass_and_road() -> None:
 
 
 def test_twenty_rovers_drive_through_the_room_whatever_their_wheels() -> None:
-    model = compile_model(load_vehicle("rover_differential").diagram, step_s=0.005)
+    model = compile_model(load_vehicle("rover_differential", control="truth").diagram, step_s=0.005)
     mission = load_mission("room")
     state = start(model, lanes=LANES, seed=1)
     for path, value in mission.params(16).items():
@@ -494,7 +496,7 @@ def test_twenty_vehicles_drive_on_what_their_sensors_say(vehicle: str, error_m: 
     loaded = load_vehicle(vehicle, control="reference")
     model = compile_model(loaded.diagram, step_s=0.001 if vehicle == "car_escort" else 0.002)
     state = start(model, lanes=LANES, seed=50)
-    weather = Wind(5.0, 270.0, 7.7).params()
+    weather = Weather(5.0, 270.0, 7.7).params()
     for path, value in {**load_mission(loaded.spec.mission).params(16), **weather}.items():
         state.set_param(path, value)
     log = run(state, 20.0, log=["body", "navigator.position_set", "estimator"], log_s=0.1)

@@ -20,8 +20,10 @@ from scipy.optimize import fsolve
 
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.faults.catalog import parse_fault
-from ironbird.flight.flight import COMPLETED, Wind, inject
 from ironbird.flight.mission import load_mission
+from ironbird.flight.order import Weather
+from ironbird.flight.prepare import inject
+from ironbird.flight.words import COMPLETED
 from ironbird.runtime.state import start
 from ironbird.runtime.step import advance, run
 from ironbird.vehicles.load import load_spec, load_vehicle
@@ -64,7 +66,7 @@ def test_the_h250_flies_the_square_in_wind(control: str) -> None:
     compiled = compile_model(load_vehicle("quad_h250", control=control).diagram)
     mission = load_mission("square")
     state = start(compiled, lanes=SEEDS, seed=100)
-    wind = Wind(speed_mps=3.0, from_deg=240.0, turbulence_mps=4.6)
+    wind = Weather(speed_mps=3.0, from_deg=240.0, turbulence_mps=4.6)
     for path, value in {**mission.params(16), **wind.params()}.items():
         state.set_param(path, value)
     log = run(state, mission.longest_s(5.0), log=["body.p_NB_N", "navigator"], log_s=0.05)
@@ -98,8 +100,8 @@ def test_hover_speed_and_throttle_follow_from_the_bent_motor_curve() -> None:
 
 def test_full_throttle_is_the_top_of_the_curve() -> None:
     h250_motor = h250().motor["standard"]
-    early = MotorTable(slope_radps=3000.0, idle_speed_radps=-100.0, quadratic_radps=-2000.0, time_constant_s=0.02)
-    straight = MotorTable(slope_radps=691.33, idle_speed_radps=162.59, time_constant_s=0.02)
+    straight = MotorTable.model_validate({"slope_radps": 691.33, "idle_speed_radps": 162.59, "time_constant_s": 0.02})
+    early = straight.model_copy(update={"slope_radps": 3000.0, "idle_speed_radps": -100.0, "quadratic_radps": -2000.0})
 
     assert abs(h250_motor.top_speed_radps() - (5113 - 2143 - 458.4)) < 1e-9  # its top would be at 1.19
     assert abs(early.top_speed_radps() - (3000 * 0.75 - 100 - 2000 * 0.75**2)) < 1e-9  # -b / 2a = 0.75

@@ -8,11 +8,15 @@ import math
 import numpy as np
 import pytest
 
-from ironbird.analysis.trim import OperatingPoint, linearize, trim
-from ironbird.blocks.controllers.navigator import MISSION
+from ironbird.analysis.linear import linearize
+from ironbird.analysis.operating_point import OperatingPoint
+from ironbird.analysis.trim import trim
+from ironbird.blocks.controllers.mission_table import MISSION
 from ironbird.compiler.compiled import CompiledModel, compile_model
-from ironbird.flight.flight import COMPLETED, Wind, fly
+from ironbird.flight.flight import fly
 from ironbird.flight.mission import load_mission
+from ironbird.flight.order import Weather
+from ironbird.flight.words import COMPLETED
 from ironbird.model.signal import Number
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
@@ -35,7 +39,7 @@ BARE: dict[str, Number] = {
 
 @functools.cache
 def model() -> CompiledModel:
-    return compile_model(load_vehicle("heli_xcell60").diagram)
+    return compile_model(load_vehicle("heli_xcell60", control="truth").diagram)
 
 
 def trimmed(
@@ -148,7 +152,7 @@ def flown(control: str) -> Log:
     state = start(compiled, lanes=LANES, seed=100)
     settings = {
         **mission.params(compiled.flat.p.signals["navigator.table"].columns),
-        **Wind(speed_mps=5.0, from_deg=270.0, turbulence_mps=7.7).params(),  # light turbulence of [MIL8785C]
+        **Weather(speed_mps=5.0, from_deg=270.0, turbulence_mps=7.7).params(),  # light turbulence of [MIL8785C]
     }
     for path, number in settings.items():
         state.set_param(path, number)
@@ -189,9 +193,13 @@ def test_inertial_sensors_feel_the_main_rotor() -> None:
 
 
 def test_dead_engine_or_hard_over_tail_ends_the_flight_and_equal_seeds_do_not_differ() -> None:
-    wind = Wind(3.0, 0.0)
+    wind = Weather(3.0, 0.0)
     dead = fly(
-        "heli_xcell60", control="truth", mission="hover", wind=wind, faults=["rotor.speed_loss@1:severity=1,start=12"]
+        "heli_xcell60",
+        control="truth",
+        mission="hover",
+        weather=wind,
+        faults=["rotor.speed_loss@1:severity=1,start=12"],
     )
     assert not dead.survived and dead.witnesses[0].effective  # autorotation is not modelled
     assert dead.stop is not None and 12.5 < dead.stop.time_s < 17.0

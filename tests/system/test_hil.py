@@ -38,9 +38,9 @@ def test_the_board_takes_off_over_a_serial_line(tmp_path: Path) -> None:
             line.stdin.close()
             assert line.wait(30) == 0
             heard = json.loads(board.communicate(timeout=60)[0])  # it ends when the line does
-    assert flown.returncode in (0, 3), flown.stderr  # void if this machine is too busy
+    assert flown.returncode in (0, 2), flown.stderr  # an error of the rig if this machine is too busy
     link = json.loads((tmp_path / "link.json").read_text())
-    assert (link["verdict"] == "void") == (flown.returncode == 3)
+    assert link["verdict"] == {0: "pass", 2: "error"}[flown.returncode], link["sentence"]
     # [NguyenHa] table 4 asks for 500, 5 and 400 Hz and got 14 to 17 % less
     assert heard["sensors"] == 6000 and heard["fixes"] == 60 and heard["lost"] == 0
     assert link["sensor_hz"] == pytest.approx(500.0, rel=0.02) and link["control_hz"] == pytest.approx(400.0, rel=0.02)

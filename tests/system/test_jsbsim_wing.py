@@ -9,7 +9,8 @@ import jsbsim
 import numpy as np
 import pytest
 
-from ironbird.analysis.trim import OperatingPoint, trim
+from ironbird.analysis.operating_point import OperatingPoint
+from ironbird.analysis.trim import trim
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.model.diagram import Diagram
 from ironbird.runtime.state import start

@@ -14,8 +14,10 @@ import pytest
 
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.faults.catalog import parse_fault
-from ironbird.flight.flight import COMPLETED, Wind, inject
 from ironbird.flight.mission import load_mission
+from ironbird.flight.order import Weather
+from ironbird.flight.prepare import inject
+from ironbird.flight.words import COMPLETED
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
@@ -106,7 +108,7 @@ def test_four_rotors_cannot_make_up_for_each_other() -> None:
 def test_every_seed_flies_the_square_in_wind(name: str) -> None:
     mission = load_mission("square")
     state = start(model_of(name), lanes=LANES, seed=40)
-    for path, value in {**mission.params(16), **Wind(5.0, 240.0, 7.7).params()}.items():
+    for path, value in {**mission.params(16), **Weather(5.0, 240.0, 7.7).params()}.items():
         state.set_param(path, value)
     log = run(state, mission.longest_s(5.0), log=["body.p_NB_N", "body.R_NB", "crash", "navigator"], log_s=0.05)
 
@@ -154,7 +156,7 @@ def lost(name: str, share: float = 1.0) -> Log:
     state = start(model_of(name), lanes=rotors, seed=[7] * rotors)
     mass = share * spec_of(name).body.mass_kg
     masses = {"body.mass": mass, "control.mass": mass, "load.mass": mass}
-    for path, value in {**load_mission("hover").params(16), **Wind(3.0, 240.0, 4.6).params(), **masses}.items():
+    for path, value in {**load_mission("hover").params(16), **Weather(3.0, 240.0, 4.6).params(), **masses}.items():
         state.set_param(path, value)
     for lane in range(rotors):
         inject(state, parse_fault(f"rotor.speed_loss@1:instance={lane + 1},severity=1,start={LOST_S}"), lane)

@@ -16,8 +16,10 @@ from scipy.optimize import brentq
 from ironbird.blocks.actuators.thruster import ForceActuator
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import VehicleError
-from ironbird.flight.flight import COMPLETED, Wind, fly
+from ironbird.flight.flight import fly
 from ironbird.flight.mission import load_mission
+from ironbird.flight.order import Weather
+from ironbird.flight.words import COMPLETED
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
@@ -35,7 +37,7 @@ STEP_S = 0.005  # the fastest part is a thruster with 0.1 s
 @functools.cache
 def pushed(vehicle: str) -> CompiledModel:
     """A vehicle whose thrusters are dead and which is pushed at its origin instead."""
-    diagram = load_vehicle(vehicle).diagram
+    diagram = load_vehicle(vehicle, control="truth").diagram
     push = diagram.add("push", ForceActuator(), limit=0.0, time_constant=0.1, override=1.0, override_throttle=1.0)
     diagram.export(push.command)
     diagram.connect(push.force_B, diagram.port("body.force_B"))
@@ -125,7 +127,7 @@ def remus(rpm: float, rudder_deg: float) -> dict[str, object]:
 def test_open_loop_runs_agree_with_fossens_program(
     vehicle: str, file: str, settings: dict[str, object], until_s: float
 ) -> None:
-    model = compile_model(load_vehicle(vehicle).diagram, step_s=STEP_S)
+    model = compile_model(load_vehicle(vehicle, control="truth").diagram, step_s=STEP_S)
     state = start(model, params=settings)  # type: ignore[arg-type]
     log = run(state, until_s, log=["body"], log_s=0.1)
     assert log.stops[0] is None
@@ -155,7 +157,7 @@ def test_open_loop_runs_agree_with_fossens_program(
 def test_speeds_at_other_revolutions_agree_with_fossens_program(
     vehicle: str, settings: dict[str, object], until_s: float, speed: float
 ) -> None:
-    model = compile_model(load_vehicle(vehicle).diagram, step_s=STEP_S)
+    model = compile_model(load_vehicle(vehicle, control="truth").diagram, step_s=STEP_S)
     log = run(start(model, params=settings), until_s, log=["body"], log_s=0.1)  # type: ignore[arg-type]
 
     assert abs(log["body.v_NB_B"][-1, 0] - speed) < 0.0006  # m/s: three decimals printed
@@ -167,7 +169,7 @@ def test_speeds_at_other_revolutions_agree_with_fossens_program(
 @functools.cache
 def sailed(vehicle: str) -> Log:
     """The vehicle's own mission in 0.3 m/s of current from twenty directions."""
-    loaded = load_vehicle(vehicle)
+    loaded = load_vehicle(vehicle, control="truth")
     model = compile_model(loaded.diagram, step_s=STEP_S)
     mission = load_mission(loaded.spec.mission)
     state = start(model, lanes=LANES, seed=100)
@@ -233,8 +235,8 @@ def test_beam_wind_drifts_the_model_ship_at_the_speed_of_the_balance() -> None:
     params: dict[str, object] = {f"manoeuvring.{name}": 0.0 for name in ("N_v", "N_vv", "N_rv", "N_vr")}
     params |= {f"rotor/{number}/motor.health": 0.0 for number in (1, 2, 3)}
     params |= {"body.centre_of_mass": [0.0, 0.0, 0.0], "crash.max_distance": 1e4}
-    params |= Wind(wind_mps, 270.0).params()  # from the west: a boat that points north drifts to its right
-    model = compile_model(load_vehicle("boat_cybership2").diagram, step_s=STEP_S)
+    params |= Weather(wind_mps, 270.0).params()  # from the west: a boat that points north drifts to its right
+    model = compile_model(load_vehicle("boat_cybership2", control="truth").diagram, step_s=STEP_S)
     state = start(model, params=params)  # type: ignore[arg-type]
     log = run(state, 200.0, log=["body.v_NB_B", "body.euler", "atmosphere.density"], log_s=1.0)
 
@@ -250,7 +252,7 @@ def test_beam_wind_drifts_the_model_ship_at_the_speed_of_the_balance() -> None:
 
 def test_waves_lift_the_otter_by_their_height_and_drift_it_along() -> None:
     """Long waves carry a small boat: it heaves as the surface does, and rolls and pitches little."""
-    model = compile_model(load_vehicle("boat_otter").diagram, step_s=STEP_S)
+    model = compile_model(load_vehicle("boat_otter", control="truth").diagram, step_s=STEP_S)
     sea: dict[str, object] = {
         "waves.significant_height": 0.4, "waves.peak_frequency": 1.0, "waves.damping": 0.05,
         "waves.direction": math.pi / 2,
@@ -272,7 +274,7 @@ def test_waves_lift_the_otter_by_their_height_and_drift_it_along() -> None:
 def test_a_calm_sea_and_still_air_change_nothing() -> None:
     """Bit for bit: neither part of the weather does anything by default."""
     hashes: list[str] = []
-    for loaded in (load_vehicle("boat_otter"), load_vehicle("boat_otter")):
+    for loaded in (load_vehicle("boat_otter", control="truth"), load_vehicle("boat_otter", control="truth")):
         if hashes:
             for path in ("wind_loads.lateral_area", "wave_loads.mass", "wave_loads.heave_stiffness"):
                 loaded.diagram.set(path, 0.0)
@@ -289,7 +291,7 @@ def sensed(vehicle: str) -> Log:
     state = start(model, lanes=LANES, seed=100)
     values: dict[str, object] = {**load_mission(loaded.spec.mission).params(16), "current.speed": 0.3}
     if vehicle == "boat_otter":
-        values |= {**Wind(5.0, 270.0, 7.7).params(), "waves.significant_height": 0.2, "waves.peak_frequency": 3.0}
+        values |= {**Weather(5.0, 270.0, 7.7).params(), "waves.significant_height": 0.2, "waves.peak_frequency": 3.0}
     for path, value in values.items():
         state.set_param(path, value)  # type: ignore[arg-type]
     for lane in range(LANES):
@@ -328,7 +330,7 @@ def test_fly_takes_the_vehicles_own_mission_and_a_dead_thruster_is_survived() ->
         settings={"current.speed": 0.1},
     )
 
-    assert flight.mission.title == "6 m box at 3 m depth"
+    assert flight.mission_title == "6 m box at 3 m depth"
     assert flight.outcome.startswith("mission completed")
     assert flight.witnesses[0].sentence()
 
@@ -359,4 +361,4 @@ def test_mistakes_in_a_file_are_named(tmp_path: Path, vehicle: str, old: str, ne
     path = tmp_path / "mine.toml"
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(VehicleError, match=message):
-        load_vehicle(path)
+        load_vehicle(path, control="truth")

@@ -10,19 +10,21 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_discrete_are
 
-from ironbird.analysis.trim import operating_point
+from ironbird.analysis.operating_point import operating_point
 from ironbird.blocks.bodies.tilt_rotor_body import TiltRotorBody
 from ironbird.blocks.controllers.tilt_rotor_lqr import TiltRotorLqr
 from ironbird.blocks.environment.gravity import GravityUniform
 from ironbird.compiler.compiled import CompiledModel, compile_model
-from ironbird.flight.flight import COMPLETED, Flight, Wind, fly
+from ironbird.flight.flight import Flight, fly
 from ironbird.flight.mission import load_mission
+from ironbird.flight.order import Weather
+from ironbird.flight.words import COMPLETED
 from ironbird.model.block import Block, Values, View
 from ironbird.model.diagram import Diagram
 from ironbird.model.signal import In, Number, Out
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
-from ironbird.testing.rig import alone
+from ironbird.testing.alone import alone
 from ironbird.vehicles.load import load_spec, load_vehicle
 from ironbird.vehicles.riccati import regulator
 from ironbird.vehicles.templates.tilt_rotor import (
@@ -280,7 +282,7 @@ def reference() -> CompiledModel:
 
 
 def test_twenty_seeds_fly_the_square_in_wind_on_their_sensors() -> None:
-    values = {**load_mission("square").params(16), **Wind(5.0, 270.0, 5.0).params()}
+    values = {**load_mission("square").params(16), **Weather(5.0, 270.0, 5.0).params()}
     state = start(reference(), lanes=LANES, seed=list(range(LANES)))
     for path, value in values.items():
         state.set_param(path, value)

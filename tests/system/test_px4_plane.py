@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ironbird.analysis.trim import operating_point, trim
+from ironbird.analysis.operating_point import operating_point
+from ironbird.analysis.trim import trim
 from ironbird.compiler.compiled import compile_model
-from ironbird.flight.flight import COMPLETED, Wind, fly
+from ironbird.flight.flight import fly
 from ironbird.flight.mission import load_mission
+from ironbird.flight.order import Weather
+from ironbird.flight.words import COMPLETED
 from ironbird.proofs import wings
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
@@ -22,7 +25,7 @@ def test_file_starts_in_the_trim_that_its_panels_give() -> None:
     check_vehicle("px4_plane")
     spec = load_spec("px4_plane")
     assert isinstance(spec, FixedWingSpec)
-    begin = operating_point(compile_model(load_vehicle("px4_plane").diagram))
+    begin = operating_point(compile_model(load_vehicle("px4_plane", control="truth").diagram))
     density, gravity = float(begin["atmosphere.density"][0]), [float(g) for g in begin["gravity.gravity_N"]]
     point = trim(
         wings.airframe(spec), inputs=("aileron", "elevator", "rudder", "speed"), hold={"body.p": [0.0, 0.0, -50.0]},
@@ -54,7 +57,7 @@ def test_every_seed_flies_out_and_returns_in_wind() -> None:
     model = compile_model(load_vehicle("px4_plane", control="reference").diagram)
     mission = load_mission("return")
     state = start(model, lanes=LANES, seed=100)
-    wind = Wind(speed_mps=5.0, from_deg=270.0, turbulence_mps=7.7)
+    wind = Weather(speed_mps=5.0, from_deg=270.0, turbulence_mps=7.7)
     for path, value in {**mission.params(16), **wind.params()}.items():
         state.set_param(path, value)
     log = run(state, 300.0, log=["body.p_NB_N", "navigator.mode", "navigator.height_set"], log_s=0.1)

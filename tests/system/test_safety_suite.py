@@ -1,13 +1,14 @@
 """The shipped suites: they cover every kind of vehicle, come out as they say, and catch a planted defect."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from ironbird.blocks.controllers.navigator import Navigator
-from ironbird.campaign import batch
-from ironbird.campaign.batch import fly_all, model_of
+from ironbird.campaign.batch import fly_all
 from ironbird.campaign.suite import load_suite
+from ironbird.flight import prepare
 from ironbird.model.block import Values, View
 from ironbird.vehicles.load import Vehicle, load_vehicle
 
@@ -39,20 +40,20 @@ class FlippedBattery(Navigator):
 
 
 def test_a_planted_defect_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def with_defect(name: str, *, control: str) -> Vehicle:
-        vehicle = load_vehicle(name, control=control)
+    def with_defect(name: str, **said: Any) -> Vehicle:
+        vehicle = load_vehicle(name, **said)
         healthy = vehicle.diagram.blocks["navigator"]
         assert isinstance(healthy, Navigator) and healthy.sample_s is not None
         vehicle.diagram.blocks["navigator"] = FlippedBattery(healthy.items, sample_s=healthy.sample_s)
         return vehicle
 
     flights = [f for f in load_suite("safety").flights() if "failsafe" in f.tags]
-    monkeypatch.setattr(batch, "load_vehicle", with_defect)
-    model_of.cache_clear()
+    monkeypatch.setattr(prepare, "load_vehicle", with_defect)
+    prepare.forget()
     try:
         results = fly_all([replace(flight, id=f"defect/{flight.id}") for flight in flights])
     finally:
-        model_of.cache_clear()
+        prepare.forget()
     caught = [result for result in results if not result.as_expected]
     assert caught, "no case of the shipped suite noticed that the battery failsafe is the wrong way round"
     assert any("battery" in result.id for result in caught)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from ironbird.compiler.compiled import compile_model
-from ironbird.flight.flight import COMPLETED, Wind
 from ironbird.flight.mission import load_mission
+from ironbird.flight.order import Weather
+from ironbird.flight.words import COMPLETED
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
@@ -22,12 +23,12 @@ CORNERS = np.array([[0, 0, -10], [20, 0, -10], [20, 20, -10], [0, 20, -10], [0, 
 
 @functools.cache
 def flown(vehicle: str) -> Log:
-    model = compile_model(load_vehicle(vehicle).diagram)
+    model = compile_model(load_vehicle(vehicle, control="truth").diagram)
     mission = load_mission("square")
     state = start(model, lanes=LANES, seed=100)
     settings = {
         **mission.params(model.flat.p.signals["navigator.table"].columns),
-        **Wind(speed_mps=5.0, from_deg=240.0, turbulence_mps=7.7).params(),  # light turbulence of [MIL8785C]
+        **Weather(speed_mps=5.0, from_deg=240.0, turbulence_mps=7.7).params(),  # light turbulence of [MIL8785C]
     }
     for path, value in settings.items():
         state.set_param(path, value)

@@ -21,21 +21,16 @@ from ironbird.cli.main import app
 from ironbird.errors import LinkError
 from ironbird.flight.flight import fly
 from ironbird.flight.mission import load_mission
-from ironbird.flight.outside import fly_external
-from ironbird.links import mavlink
-from ironbird.links import standin as module
 from ironbird.links.ardupilot.link import ArduPilot
 from ironbird.links.hardware.link import HardwareLink
+from ironbird.links.mavlink import codec, dialect
 from ironbird.links.px4.link import Px4
 from ironbird.links.rig import Rig, make_rig
-from ironbird.links.standin import (
-    ArduPilotSide,
-    Px4Side,
-    ReferenceAutopilot,
-    run_ardupilot,
-    run_px4,
-    run_px4_board,
-)
+from ironbird.links.standin import ardupilot as module
+from ironbird.links.standin.ardupilot import ArduPilotSide, run_ardupilot
+from ironbird.links.standin.autopilot import ReferenceAutopilot
+from ironbird.links.standin.board import run_px4_board
+from ironbird.links.standin.px4 import Px4Side, run_px4
 from ironbird.links.system import ControlSystem
 from ironbird.vehicles.external import cut_control, cut_vehicle
 from ironbird.vehicles.load import load_vehicle
@@ -181,7 +176,7 @@ def test_vehicles_with_parts_that_the_link_lacks_fly_as_without_a_link(
     link = HardwareLink(
         StandInCable(Px4Side(pilot, alone=True)), sensor_hz=250.0, control_hz=250.0, priority=False, clock=StillClock()
     )  # fmt: skip
-    flight = fly_external(vehicle, link, until_s=until_s)
+    flight = fly(vehicle, control=link, until_s=until_s)
     inside = fly(vehicle, control="reference", until_s=until_s)
     assert flight.survived
     away = np.abs(flight.log["body.p_NB_N"] - inside.log["body.p_NB_N"][: len(flight.log.time())])
@@ -200,14 +195,14 @@ def test_ardupilots_battery_reaches_the_control_system() -> None:
 
 
 def test_a_board_gives_controls_by_its_own_clock_until_it_is_asked_for_more() -> None:
-    clock, packer, parser = StillClock(), mavlink.Packer(), mavlink.Parser(count_lost=True)
+    clock, packer, parser = StillClock(), codec.Packer(), codec.Parser(count_lost=True)
     cable = PlayedCable(clock, packer)
     heard = run_px4_board(ReferenceAutopilot("quad_f450"), cable, clock=clock, priority=False)
     frames = parser.feed(bytes(cable.bytes))
-    controls = [number for number, *_ in frames].count(mavlink.HIL_ACTUATOR_CONTROLS.id)
+    controls = [number for number, *_ in frames].count(dialect.HIL_ACTUATOR_CONTROLS.id)
     assert heard.sensors == 1000 and heard.lost == 0 and heard.data()["sensor_hz"] == pytest.approx(500.0, rel=0.01)
     assert controls == pytest.approx(200 + 400, abs=4)  # the first second unasked, the second as asked
-    assert parser.lost == 0 and [number for number, *_ in frames].count(mavlink.HEARTBEAT.id) >= 2
+    assert parser.lost == 0 and [number for number, *_ in frames].count(dialect.HEARTBEAT.id) >= 2
 
 
 class StandInCable(BoardCable):
@@ -216,13 +211,13 @@ class StandInCable(BoardCable):
     def __init__(self, side: Px4Side) -> None:
         super().__init__()
         self.side = side
-        self._frames, self._controls = mavlink.Parser(), mavlink.Packer()
+        self._frames, self._controls = codec.Parser(), codec.Packer()
 
     def write(self, data: memoryview) -> int:
         for number, payload, _, _ in self._frames.feed(bytes(data)):
             self.side.take(number, payload)
         self.side.run()
-        self._controls.add(mavlink.HIL_ACTUATOR_CONTROLS, *self.side.controls())
+        self._controls.add(dialect.HIL_ACTUATOR_CONTROLS, *self.side.controls())
         self._waiting = bytes(self._controls.take())
         return len(data)
 
@@ -230,7 +225,7 @@ class StandInCable(BoardCable):
 class PlayedCable(BoardCable):
     """A bench with a standing vehicle: two seconds of sensors, a question in the middle, then it hangs up."""
 
-    def __init__(self, clock: StillClock, packer: mavlink.Packer) -> None:
+    def __init__(self, clock: StillClock, packer: codec.Packer) -> None:
         super().__init__()
         self.clock, self.packer = clock, packer
         self.sent = 0
@@ -241,9 +236,9 @@ class PlayedCable(BoardCable):
             raise OSError(5, "hung up")
         self.sent += 1
         self.clock.moment = 100.0 + 0.002 * self.sent
-        self.packer.add(mavlink.HIL_SENSOR, 2000 * self.sent, 0.0, 0.0, -9.81, *[0.0] * 10, 0x3F, 0)
+        self.packer.add(dialect.HIL_SENSOR, 2000 * self.sent, 0.0, 0.0, -9.81, *[0.0] * 10, 0x3F, 0)
         if self.sent == 500:
-            self.packer.add(mavlink.COMMAND_LONG, 93.0, 2500.0, *[0.0] * 5, 511, 1, 1, 0)
+            self.packer.add(dialect.COMMAND_LONG, 93.0, 2500.0, *[0.0] * 5, 511, 1, 1, 0)
         return bytes(self.packer.take())
 
     def write(self, data: memoryview) -> int:
@@ -256,7 +251,7 @@ def test_px4s_clock_is_the_first_inertial_unit_alone() -> None:
     still = (0.0, 0.0, -9.81, *[0.0] * 10)
 
     def sensor(time_us: int, unit: int) -> bool:
-        return side.take(mavlink.HIL_SENSOR.id, mavlink.HIL_SENSOR.payload.pack(time_us, *still, 0x3F, unit))
+        return side.take(dialect.HIL_SENSOR.id, dialect.HIL_SENSOR.payload.pack(time_us, *still, 0x3F, unit))
 
     assert not sensor(5_000_000_000, 1)  # before the clock is set
     assert sensor(5_000_000_000, 0)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ironbird.compiler.compiled import CompiledModel, compile_model
-from ironbird.flight.flight import COMPLETED
 from ironbird.flight.mission import load_mission
+from ironbird.flight.words import COMPLETED
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
@@ -37,7 +37,7 @@ def trailer() -> TrailerTable:
 
 @functools.cache
 def model() -> CompiledModel:
-    return compile_model(load_vehicle("car_escort_trailer").diagram)
+    return compile_model(load_vehicle("car_escort_trailer", control="truth").diagram)
 
 
 def rolling(speed_mps: float, angle_rad: float, until_s: float, *, steer_rad: float = 0.0, drives: bool = True) -> Log:

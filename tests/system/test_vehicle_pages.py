@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from ironbird.report.flight_page import parameter_groups
+from ironbird.report.flight.parameters import parameter_groups
 from ironbird.vehicles.load import load_spec, vehicle_ids
 
 ROOT = Path(__file__).parents[2]
@@ -42,8 +42,9 @@ def test_every_value_has_its_provenance_and_unit_on_the_page(tool: ModuleType) -
                 (line,) = [text for text in lines if text.startswith(f"| `{row['key']}` |")]
                 assert f"| {row['kind']} |" in line
     assert "| `body.mass_kg` | 1.4 | kg | published | [Dai] Fig. 14, flyeval F450 |" in tool.static_part("quad_f450")
-    units = {key: tool.unit_of(key) for key in ("a.position_B_m", "a.b.stiffness_Npm", "a.CL_0", "a.gain", "a.axis_B")}
-    assert list(units.values()) == ["m", "N/m", "-", "-", "-"]
+    keys = ("rotor.1.position_B_m", "contact.stiffness_Npm", "control.position_gain", "rotor.2.axis_B")
+    units = [tool.unit_cell(load_spec("quad_f450"), key) for key in keys]
+    assert units == ["m", "N/m", "1/s", "-"]
 
 
 def test_equations_and_gaps_come_from_the_blocks(tool: ModuleType) -> None:

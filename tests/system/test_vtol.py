@@ -8,12 +8,14 @@ import math
 import numpy as np
 import pytest
 
-from ironbird.blocks.controllers.navigator import MODES
+from ironbird.blocks.controllers.mission_table import MODES
 from ironbird.blocks.controllers.vtol_navigator import ACCELERATES, BRAKES, FLIES, HOVERS
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import VehicleError
-from ironbird.flight.flight import COMPLETED, LANDED, Flight, Wind, fly
+from ironbird.flight.flight import Flight, fly
 from ironbird.flight.mission import load_mission
+from ironbird.flight.order import Weather
+from ironbird.flight.words import COMPLETED, LANDED
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
@@ -33,17 +35,17 @@ def model(vehicle: str, control: str) -> CompiledModel:
 
 @functools.cache
 def calm(vehicle: str) -> Flight:
-    return fly(vehicle, control="truth", model=model(vehicle, "truth"))
+    return fly(vehicle, control="truth")
 
 
 @functools.cache
 def windy(vehicle: str) -> Log:
     """Twenty seeds on sensors, in 5 m/s of wind from twenty directions with light turbulence of [MIL8785C]."""
     state = start(model(vehicle, "reference"), lanes=LANES, seed=40)
-    for path, value in {**load_mission("vtol_circuit").params(16), **Wind(5.0, 0.0, 7.7).params()}.items():
+    for path, value in {**load_mission("vtol_circuit").params(16), **Weather(5.0, 0.0, 7.7).params()}.items():
         state.set_param(path, value)
     for lane in range(LANES):
-        for path, value in Wind(5.0, 360.0 * lane / LANES, 7.7).params().items():
+        for path, value in Weather(5.0, 360.0 * lane / LANES, 7.7).params().items():
             state.set_param(path, value, lane)
     return run(state, 400.0, log=["body.p_NB_N", "body.v_NB_N", "navigator", "air.airspeed"], log_s=0.1)
 
@@ -62,7 +64,7 @@ def test_file_and_diagram_pass_the_public_check(vehicle: str) -> None:
     [("vtol_standard", 2e-5, 1.0), ("vtol_tailsitter", 1.54858e-5, math.cos(0.17) ** 2)],  # rotors tilted twice by 0.17
 )
 def test_hover_takes_the_rotor_speed_of_the_closed_form(vehicle: str, c_T: float, upward: float) -> None:
-    flight = fly(vehicle, control="truth", mission="hover", model=model(vehicle, "truth"), until_s=30.0)
+    flight = fly(vehicle, control="truth", mission="hover", until_s=30.0)
 
     log = flight.log
     weight = MASS[vehicle] * log["gravity.gravity_N"][-1, 2]
@@ -156,7 +158,7 @@ def test_transitions_in_wind_are_short_and_keep_their_height(
 
 def test_loss_of_the_pusher_in_cruise_opens_the_quad_chute_and_the_rotors_bring_it_home() -> None:
     flight = fly(
-        "vtol_standard", control="truth", model=model("vtol_standard", "truth"), wind=Wind(5.0, 270.0, 7.7), seed=2,
+        "vtol_standard", control="truth", weather=Weather(5.0, 270.0, 7.7), seed=2,
         faults=["rotor.floating@1:instance=5,start=15,when=mode == 'cruise'"],
     )  # fmt: skip
 
@@ -174,7 +176,7 @@ def test_loss_of_the_pusher_in_cruise_opens_the_quad_chute_and_the_rotors_bring_
 
 def test_transition_without_pusher_is_given_up_in_time() -> None:
     flight = fly(
-        "vtol_standard", control="truth", model=model("vtol_standard", "truth"),
+        "vtol_standard", control="truth",
         faults=["rotor.blade_damage@1:instance=5,severity=1,start=0"],
     )  # fmt: skip
 
@@ -192,7 +194,7 @@ def test_tail_sitter_turns_about_its_upright_nose_through_every_heading(control:
     half = math.sqrt(0.5)
     upright = [half * math.cos(yaw / 2), -half * math.sin(yaw / 2), half * math.cos(yaw / 2), half * math.sin(yaw / 2)]
     flight = fly(
-        "vtol_tailsitter", control=control, mission="hover", model=model("vtol_tailsitter", control), until_s=20.0,
+        "vtol_tailsitter", control=control, mission="hover", until_s=20.0,
         settings={"body.q_0": upright},
     )  # fmt: skip
 
@@ -213,7 +215,7 @@ def test_tail_sitter_turns_about_its_upright_nose_through_every_heading(control:
     [
         ("vtol_standard", "hover_pitch_deg = 0", "hover_pitch_deg = 90", "give either a .pusher."),
         ("vtol_tailsitter", 'aero = "fin"', 'aero = "keel"', "surface 'fin' names aero 'keel'; known: wing, fin"),
-        ("vtol_standard", 'spin = "cw"\nmotor = "pusher"', 'spin = "cw"\nmotor = "x"', "the pusher names a motor"),
+        ("vtol_standard", 'spin = "cw"\nmotor = "pusher"', 'spin = "cw"\nmotor = "x"', "the pusher names motor 'x'"),
         ("vtol_tailsitter", "[body]", '[environment]\nearth = "wgs84"\n[body]', "written for environment.earth"),
         ("vtol_tailsitter", 'axes = ["roll", "pitch"]', 'axes = ["rol"]', "axes"),
     ],

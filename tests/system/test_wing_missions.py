@@ -7,10 +7,12 @@ import functools
 import numpy as np
 import pytest
 
-from ironbird.blocks.controllers.navigator import HOLD, LANDING, MISSION, RETURN, TAKE_OFF
+from ironbird.blocks.controllers.mission_table import HOLD, LANDING, MISSION, RETURN, TAKE_OFF
 from ironbird.compiler.compiled import CompiledModel, compile_model
-from ironbird.flight.flight import COMPLETED, Wind, fly
+from ironbird.flight.flight import fly
 from ironbird.flight.mission import load_mission
+from ironbird.flight.order import Weather
+from ironbird.flight.words import COMPLETED
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
@@ -29,7 +31,7 @@ def model() -> CompiledModel:
 def flown(name: str, lanes: int) -> Log:
     mission = load_mission(name)
     state = start(model(), lanes=lanes, seed=100)
-    wind = Wind(speed_mps=5.0, from_deg=240.0, turbulence_mps=7.7)  # light turbulence of [MIL8785C]
+    wind = Weather(speed_mps=5.0, from_deg=240.0, turbulence_mps=7.7)  # light turbulence of [MIL8785C]
     for path, value in {**mission.params(16), **wind.params()}.items():
         state.set_param(path, value)
     return run(state, 400.0, log=SIGNALS, log_s=0.1)
@@ -92,7 +94,7 @@ def test_return_ends_circling_above_the_launcher() -> None:
 
 def test_faults_can_wait_for_the_landing() -> None:
     flight = fly(
-        "aerosonde", mission="landing", seed=3, model=model(),
+        "aerosonde", mission="landing", seed=3,
         faults=["rotor.blade_damage@1:severity=1,start=0,when=mode == 'land'"],
     )  # fmt: skip
 
@@ -103,7 +105,7 @@ def test_faults_can_wait_for_the_landing() -> None:
 
 def test_without_gnss_it_circles_level_and_goes_on_when_it_is_back() -> None:
     flight = fly(
-        "aerosonde", mission="airfield", seed=2, wind=Wind(5.0, 240.0, 0.0), model=model(),
+        "aerosonde", mission="airfield", seed=2, weather=Weather(5.0, 240.0, 0.0),
         faults=["environment.gnss_denied@1:start=40,end=70"],
     )  # fmt: skip
 
@@ -118,7 +120,7 @@ def test_without_gnss_it_circles_level_and_goes_on_when_it_is_back() -> None:
 
 def test_airspeed_that_is_measured_too_high_is_flown_too_low() -> None:
     flight = fly(
-        "aerosonde", mission="loiter", seed=2, model=model(), faults=["airspeed.scale@1:severity=0.2,start=40"]
+        "aerosonde", mission="loiter", seed=2, faults=["airspeed.scale@1:severity=0.2,start=40"]
     )  # fmt: skip
 
     speed = flight.log["air.airspeed"].ravel()[(flight.log.time() > 60.0)]

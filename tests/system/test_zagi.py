@@ -7,10 +7,14 @@ import functools
 import numpy as np
 import pytest
 
-from ironbird.analysis.trim import LinearModel, OperatingPoint, linearize, operating_point, trim
+from ironbird.analysis.linear import LinearModel, linearize
+from ironbird.analysis.operating_point import OperatingPoint, operating_point
+from ironbird.analysis.trim import trim
 from ironbird.compiler.compiled import CompiledModel, compile_model
-from ironbird.flight.flight import COMPLETED, Wind, fly
+from ironbird.flight.flight import fly
 from ironbird.flight.mission import load_mission
+from ironbird.flight.order import Weather
+from ironbird.flight.words import COMPLETED
 from ironbird.proofs import wings
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
@@ -100,7 +104,7 @@ def test_printed_yaw_stability_diverges_under_bank_control_and_that_of_the_file_
 
 def test_file_starts_in_trim_and_is_complete() -> None:
     check_vehicle("zagi")
-    model = compile_model(load_vehicle("zagi").diagram)
+    model = compile_model(load_vehicle("zagi", control="truth").diagram)
     commands = [f"surface/elevon_{side}/command_fault.value" for side in ("left", "right")]
     point = trim(
         model, inputs=[*commands, "rotor/1/command_fault.value"], hold={"body.p": [0.0, 0.0, -40.0]}, moving=["body.p"],
@@ -121,7 +125,7 @@ def test_every_seed_takes_off_flies_around_the_meadow_and_lands_beside_the_launc
     model = compile_model(load_vehicle("zagi", control="reference").diagram)
     mission = load_mission("meadow")
     state = start(model, lanes=LANES, seed=100)
-    wind = Wind(speed_mps=5.0, from_deg=270.0, turbulence_mps=7.7)
+    wind = Weather(speed_mps=5.0, from_deg=270.0, turbulence_mps=7.7)
     for path, value in {**mission.params(16), **wind.params()}.items():
         state.set_param(path, value)
     log = run(state, 300.0, log=["body.p_NB_N", "navigator.mode", "crash.impact_speed", "wing.alpha"], log_s=0.1)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ironbird.links import mavlink
 from ironbird.links.hardware.cable import Cable
-from ironbird.links.mavlink import HIL_ACTUATOR_CONTROLS, Packer, Parser
+from ironbird.links.mavlink import dialect
+from ironbird.links.mavlink.codec import Packer, Parser
+from ironbird.links.mavlink.dialect import HIL_ACTUATOR_CONTROLS
 from ironbird.links.realtime import WallClock
 
 
@@ -55,8 +56,8 @@ class BoardCable(Cable):
         taken = len(data) if self.room is None else min(self.room, len(data))
         for number, payload, _, _ in self._parser.feed(bytes(data[:taken])):
             self.got.append((number, payload))
-            if number == mavlink.HIL_SENSOR.id:
-                self._time_us = mavlink.HIL_SENSOR.unpack(payload)[0]
+            if number == dialect.HIL_SENSOR.id:
+                self._time_us = dialect.HIL_SENSOR.unpack(payload)[0]
         self._owed += self.per_write
         while self._owed >= 1.0:
             self._owed -= 1.0

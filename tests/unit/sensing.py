@@ -14,8 +14,8 @@ from ironbird.runtime.events import ParamEvent
 from ironbird.runtime.record import Log, LogPlan
 from ironbird.runtime.state import start
 from ironbird.runtime.step import advance, run
-from ironbird.testing import rig
-from ironbird.testing.rig import PLACE, alone
+from ironbird.testing import alone as by_itself
+from ironbird.testing.alone import PLACE, alone
 
 
 @functools.cache
@@ -64,5 +64,5 @@ def event(param: str, value: float, start_s: float, end_s: float = float("inf"))
 def outputs_at(
     model: CompiledModel, inputs: Mapping[str, Any], params: Mapping[str, Any] | None = None
 ) -> dict[str, np.ndarray]:
-    """All outputs at the first sample, one row per row of the inputs; see `ironbird.testing.rig`."""
-    return rig.outputs_at(model, inputs, params)
+    """All outputs at the first sample, one row per row of the inputs; see `ironbird.testing.alone`."""
+    return by_itself.outputs_at(model, inputs, params)

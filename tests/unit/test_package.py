@@ -20,8 +20,7 @@ from ironbird.vehicles import templates
 from ironbird.vehicles.load import TEMPLATES
 
 # template modules that are no template
-SHARED = {"surroundings", "sensors", "reference_autopilot", "common", "rotorcraft"}
-ABSTRACT = {"RigidBodyPorts", "MotorCurve"}  # bases without equations
+SHARED = {"surroundings", "sensors", "reference_autopilot", "rotorcraft", "wiring", "mission", "ground_water"}
 
 # Blocks that need more than their defaults to run on their own.
 PARAMS: dict[str, dict[str, object]] = {
@@ -154,6 +153,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "Waves": {"sample_s": 0.02},
     "GroundContact": {"points": 4},
     "WindDryden": {"sample_s": 0.01},
+    "WindGust": {"sample_s": 0.01},
     "Battery": {"sample_s": 0.01},
     "CommandLatch": {"sample_s": 0.004},
     "BatteryGauge": {"sample_s": 0.05},
@@ -183,7 +183,7 @@ def block_classes() -> list[type[Block]]:
         found += [
             value for value in vars(loaded).values()
             if inspect.isclass(value) and issubclass(value, Block) and value.__module__ == module.name
-            and value.__name__ not in ABSTRACT
+            and value.output is not Block.output  # no bare ports that other blocks share
         ]  # fmt: skip
     return found
 
@@ -217,6 +217,13 @@ def test_every_block_says_what_is_not_modelled_and_has_a_test_file(kind: type[Bl
     )
 
 
+@pytest.mark.parametrize("kind", block_classes(), ids=lambda kind: kind.__name__)
+def test_controllers_and_estimators_are_those_of_their_folders(kind: type[Block]) -> None:
+    folder = Path(inspect.getfile(kind)).parent.name
+    expected = {"controllers": ("controller",), "estimators": ("estimator",)}.get(folder, ("plant", "transform"))
+    assert kind.role in expected
+
+
 def test_check_block_finds_what_is_missing() -> None:
     from ironbird import Out
     from ironbird.model.block import Values, View
@@ -236,9 +243,14 @@ def test_check_block_finds_what_is_missing() -> None:
 
 def test_public_names_are_these_and_load() -> None:
     assert sorted(ironbird.__all__) == [
-        "Block", "Clock", "CompiledModel", "Diagram", "Flight", "In", "IronbirdError", "Log", "Noise", "Out", "Param",
-        "ParamEvent", "RunState", "State", "Vehicle", "advance", "compile_model", "fly", "linearize", "load_vehicle",
-        "restore", "run", "start", "trim",
+        "Block", "Clock", "CompiledModel", "ControlSystem", "Diagram", "FAULTS", "Fault", "Flight", "FlightCase",
+        "FlightResult", "FunctionSystem", "Home", "In", "Injection", "IronbirdError", "Judged", "Judgement", "Kind",
+        "Log", "Mission", "Noise", "Options", "Order", "Out", "Param", "ParamEvent", "Rates", "Requirement", "Rig",
+        "RunState", "Seat", "State", "Store", "Task", "Tuning", "Values", "Vehicle", "View", "Weather", "Witness",
+        "advance", "compile_model", "falsify", "fly", "fly_all", "level_trim", "linearize", "load_mission",
+        "load_order", "load_suite", "load_vehicle", "make_order", "modes_at", "parse_fault", "parse_order",
+        "restore", "run", "run_campaign", "shrink", "start", "system_names", "trim", "vehicle_ids",
+        "write_flight_folder",
     ]  # fmt: skip
     for name in ironbird.__all__:
         assert getattr(ironbird, name) is not None

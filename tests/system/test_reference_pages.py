@@ -1,0 +1,20 @@
+"""The pages on the Python names and on the verbs of the command are those of this version."""
+
+from __future__ import annotations
+
+import write_api_reference
+import write_command_reference
+
+
+def test_the_python_reference_is_up_to_date() -> None:
+    assert write_api_reference.PAGE.read_text(encoding="utf-8") == write_api_reference.page(), "run make docs"
+
+
+def test_the_command_reference_is_up_to_date() -> None:
+    assert write_command_reference.PAGE.read_text(encoding="utf-8") == write_command_reference.page(), "run make docs"
+
+
+def test_every_verb_and_option_has_a_help_text() -> None:
+    for line in write_command_reference.page().splitlines():
+        if line.startswith("| `"):
+            assert line.split(" | ")[1].strip(), line
