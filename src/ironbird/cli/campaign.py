@@ -357,14 +357,16 @@ def rerun(
         stored = next((r for r in database.results(campaign) if r.id == flight), None)
         folder = out or database.folder / name / "flights" / flight.replace("/", "_")
         with ending_in_order():
-            again = fly(case, folder=folder)
-        verdicts = [again.verdict, *(fly(case, folder=folder).verdict for _ in range(times - 1))]
+            runs = [fly(case, folder=folder)]
+            while len(runs) < times and not runs[-1].log.interrupted:
+                runs.append(fly(case, folder=folder))
+        again = next((run for run in runs if run.log.interrupted), runs[0])
         write_flight_folder(again, folder)
         (folder / "case.toml").write_text(case.to_toml())
         outside, judged = is_outside(case.control), again.judged
     print_table({"verdict": judged.verdict, "why": judged.sentence, "sha256": judged.sha256}, flight)
     if times > 1:
-        typer.echo(flakiness(verdicts).sentence())
+        typer.echo(flakiness([run.verdict for run in runs]).sentence())
     typer.echo(f"report: {folder / 'flight.html'}")
     if stored is None:
         typer.echo("the campaign has not flown it yet")
