@@ -9,7 +9,8 @@ import numpy as np
 
 from ironbird.blocks.estimators.complementary import ComplementaryFilter
 from ironbird.compiler.compiled import CompiledModel
-from ironbird.proofs.estimators import FIELD_N, GRAVITY, IMU_S, attitude_error_table, comparison_model
+from ironbird.constants import STANDARD_GRAVITY_MPS2 as GRAVITY
+from ironbird.proofs.estimators import FIELD_N, IMU_S, attitude_error_table, comparison_model
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
 from ironbird.testing import check_block

@@ -11,11 +11,11 @@ from scipy.stats import chi2
 
 from ironbird.blocks.estimators.ekf import BA, BG, ERRORS, TH, ErrorStateEkf, P, V
 from ironbird.compiler.compiled import CompiledModel
+from ironbird.constants import STANDARD_GRAVITY_MPS2 as GRAVITY
 from ironbird.proofs.estimators import (
     BARO_S,
     FIELD_N,
     GNSS_S,
-    GRAVITY,
     IMU_S,
     MAG_S,
     attitude_error_B,
