@@ -48,7 +48,7 @@ class Witness:
     def effect(self) -> str:
         """What the fault did."""
         if not self.signal:
-            return "ineffective; the vehicle has no such signal"
+            return "ineffective; no signal of the vehicle or its control system shows it"
         if not self.effective:
             return f"ineffective; {self.signal} did not differ from the healthy twin"
         unit = "" if self.unit == "1" else f" {self.unit}"
