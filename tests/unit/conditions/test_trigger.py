@@ -227,10 +227,11 @@ def test_altitude_is_the_height_where_there_is_no_terrain(f450: CompiledModel, l
     assert compile_trigger("altitude > 2 m", names).code[:2] == ((Op.PUSH_SIGNAL, 2), (Op.NEGATE, 0))
 
 
-def test_a_fault_waits_for_a_derived_signal(f450: CompiledModel) -> None:
+def test_a_fault_waits_for_a_derived_signal() -> None:
     order = "rotor.blade_damage@1:instance=1,severity=0.2,when=speed > 1 m/s and tilt < 30 deg and altitude > 100 cm"
-    flight = fly("quad_f450", mission="hover", model=f450, until_s=8.0, faults=[order], log_s=0.01)
-    speed, tilt = derived(flight.log, "speed", 1), derived(flight.log, "tilt", 1)
-    altitude = flight.log.lane("terrain.height_above_ground", 1)
-    begins = flight.log.time()[np.flatnonzero((speed > 1.0) & (tilt < math.pi / 6) & (altitude > 1.0))[0]]
+    flight = fly("quad_f450", mission="hover", control="truth", until_s=8.0, faults=[order], log_s=0.01)
+    assert flight.twin is not None
+    speed, tilt = derived(flight.twin, "speed"), derived(flight.twin, "tilt")
+    altitude = flight.twin["terrain.height_above_ground"]
+    begins = flight.twin.time()[np.flatnonzero((speed > 1.0) & (tilt < math.pi / 6) & (altitude > 1.0))[0]]
     assert flight.witnesses[0].first_s == pytest.approx(begins, abs=0.05)  # the blades show it some steps later
