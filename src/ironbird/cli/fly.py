@@ -30,6 +30,7 @@ from ironbird.cli.options import (
     weather_of,
 )
 from ironbird.cli.output import ending_in_order, errors, print_table, progress_bar, write_and_print
+from ironbird.errors import IronbirdError
 
 UlogOption = Annotated[bool, typer.Option("--ulog", help="Also write a PX4 ULog file.")]
 CsvOption = Annotated[bool, typer.Option("--csv", help="Also write a CSV file.")]
@@ -162,7 +163,11 @@ def systems(as_json: JsonOption = False) -> None:
             {"name": name, "title": title, "outside": False} for name, title in INSIDE.items()
         ]
         for name in outside_homes():
-            kind = kind_of(name)
+            try:
+                kind = kind_of(name)
+            except IronbirdError as error:  # the others are listed all the same
+                data.append({"name": name, "title": name, "outside": True, "summary": str(error), "options": {}})
+                continue
             options = {key: info.description or "" for key, info in kind.options.model_fields.items()}
             data.append(
                 {"name": name, "title": kind.title, "outside": True, "summary": kind.summary, "options": options}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -138,3 +139,14 @@ def test_a_rerun_ends_with_the_verdict_if_there_is_nothing_to_compare_with(
     store.write(campaign, [(number, result_of(good))])  # of another hash
     done = rerun(good)
     assert done.exit_code == 130 and "equal" not in done.output
+
+
+def test_a_control_system_that_cannot_be_loaded_does_not_hide_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken.py").write_text("this is no Python\n")
+    monkeypatch.setenv("IRONBIRD_SYSTEMS", f"broken={tmp_path / 'broken.py'}:KIND")
+    found = CliRunner().invoke(app, ["systems", "--json"])
+    told = {entry["name"]: entry for entry in json.loads(found.stdout)}
+    assert found.exit_code == 0 and {"reference", "px4", "broken"} <= set(told)
+    assert "cannot be loaded: SyntaxError" in told["broken"]["summary"]
