@@ -1,1 +1,1 @@
-"""Missions and flights."""
+"""Many flights: case files and suites, batches and workers, the store, search, statistics."""

@@ -146,7 +146,9 @@ def fly_outside(
     ended_s = stop.time_s if stop else rig.time_s
 
     def replay(twin: RunState, twin_end_s: float, wanted: list[str] | None) -> Log:
-        return _replay(twin, twin_end_s, wanted, order.log_s, commands[:exchanges], system.step_ticks)
+        flown = _replay(twin, twin_end_s, wanted, order.log_s, commands[:exchanges], system.step_ticks)
+        log.interrupted |= flown.interrupted  # without its twin a flight shows nothing
+        return flown
 
     witnesses = twins.observe(state, log, rig.time_s, replay)[0]
     witnesses = [_own(system, witness, ended_s) or witness for witness in witnesses]
@@ -174,12 +176,18 @@ def _own(system: ControlSystem, witness: Witness, ended_s: float) -> Witness | N
 def _replay(
     twin: RunState, until_s: float, wanted: list[str] | None, log_s: float, commands: np.ndarray, step_ticks: int
 ) -> Log:
-    """A twin that is given the very commands that the flight got from its tick on."""
+    """A twin that is given the very commands that the flight got from its tick on; Ctrl-C ends it."""
     stepper = Stepper(twin, until_s=until_s, log=wanted, log_s=log_s)
-    for row in commands[twin.tick // step_ticks :]:
-        if not stepper.step(step_ticks):
-            break
-        stepper.inputs[:] = row
-    else:
-        stepper.step(step_ticks)  # the flight's last step, after which nothing was exchanged
-    return stepper.finish()
+    interrupted = False
+    try:
+        for row in commands[twin.tick // step_ticks :]:
+            if not stepper.step(step_ticks):
+                break
+            stepper.inputs[:] = row
+        else:
+            stepper.step(step_ticks)  # the flight's last step, after which nothing was exchanged
+    except KeyboardInterrupt:
+        interrupted = True
+    log = stepper.finish()
+    log.interrupted = interrupted
+    return log

@@ -8,6 +8,7 @@ import pytest
 
 from ironbird.errors import LinkError
 from ironbird.faults.catalog import parse_fault
+from ironbird.flight import outside
 from ironbird.flight.flight import fly
 from ironbird.flight.outside import Reaction, reactions_of
 from ironbird.flight.witness import Witness
@@ -172,3 +173,14 @@ def test_nothing_is_a_reaction_to_a_fault_whose_trigger_never_fired() -> None:
     flight = fly("quad_f450", control=system, until_s=1.0, faults=[fault])
     assert [h.text for h in flight.happenings] == ["battery"]
     assert flight.reactions() == flight.judged.reactions == [] and flight.verdict == "void"
+
+
+def test_an_interruption_while_the_twin_flies_is_an_error_and_keeps_the_flight(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(outside.Stepper):
+        def step(self, ticks: int) -> bool:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(outside, "Stepper", Interrupted)  # of twins alone: the rig has its own
+    order = "rotor.speed_loss@1:instance=1,severity=0.5,start=0.2"
+    flight = fly("quad_f450", control=FunctionSystem(lambda rig: None), until_s=0.5, faults=[order])
+    assert flight.verdict == "error" and flight.log.interrupted and flight.log.rows() > 20
