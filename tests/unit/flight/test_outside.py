@@ -14,6 +14,7 @@ from ironbird.flight.outside import Reaction, reactions_of
 from ironbird.flight.witness import Witness
 from ironbird.links.rig import Rig
 from ironbird.links.system import FunctionSystem, Happening
+from ironbird.runtime.stepper import Stepper
 
 SAID = [
     Happening(4.0, "mode", "MISSION"), Happening(7.0, "item", "item 2 reached"), Happening(8.0, "mode", "LAND"),
@@ -176,7 +177,7 @@ def test_nothing_is_a_reaction_to_a_fault_whose_trigger_never_fired() -> None:
 
 
 def test_an_interruption_while_the_twin_flies_is_an_error_and_keeps_the_flight(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Interrupted(outside.Stepper):
+    class Interrupted(Stepper):
         def step(self, ticks: int) -> bool:
             raise KeyboardInterrupt
 
