@@ -208,8 +208,10 @@ def test_sample_diff_and_exit_codes(place: Path) -> None:
     stricter = SUITE.replace('use = "no_crash"', 'name = "no_crash"\nformula = "always (height < 1 m)"')
     (place / "stricter.toml").write_text(stricter.replace("until_s = 4.0", "until_s = 4.5"))
     ironbird("campaign", "run", "stricter.toml", "--name", "stricter", "--workers", "1", code=1)
-    found = json.loads(ironbird("campaign", "diff", "base", "stricter", "--json").output)
-    assert len(found["redefined"]) == 4  # another definition is not compared
+    found = json.loads(ironbird("campaign", "diff", "base", "stricter", "--json", code=1).output)
+    assert len(found["redefined"]) == 4 and len(found["verdicts"]) >= 2  # another definition is compared all the same
+    said = ironbird("campaign", "diff", "base", "stricter", code=1).output
+    assert "redefined in" in said and "requirements" in said and "until_s" in said and "pass -> fail" in said
 
 
 def test_export(place: Path) -> None:

@@ -515,16 +515,16 @@ class FlightCase(Order):
 
     def record(self) -> dict[str, Any]:
         """Plain data for the store."""
-        return {**{key: getattr(self, key) for key in _LABELS}, **super().record(), "tags": list(self.tags)}
+        return {**{key: getattr(self, key) for key in LABELS}, **super().record(), "tags": list(self.tags)}
 
     @staticmethod
     def from_record(record: Mapping[str, Any]) -> FlightCase:
         """The inverse of `record`."""
-        labels = {key: record[key] for key in _LABELS}
+        labels = {key: record[key] for key in LABELS}
         return FlightCase(**labels, **Order.fields_of(record), tags=tuple(record["tags"]))
 
 
-_LABELS = ("id", "case_id", "title", "expect", "values")
+LABELS = ("id", "case_id", "title", "expect", "values")  # of a flight, besides its order and tags
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from ironbird.campaign.result import FlightResult
 from ironbird.errors import IronbirdError
 from ironbird.flight.judge import ERROR, FAIL, PASS, VOID
 
+VACUOUS = "vacuous"  # of a flight that passed without putting a requirement to the test
 BINS = 4  # into which a continuous parameter is divided
 
 
@@ -104,8 +105,8 @@ class TraceRow:
 
     @property
     def status(self) -> str:
-        """`open` without a judged case; else the worst verdict."""
-        for verdict in (ERROR, FAIL, VOID, PASS):
+        """`open` without a judged case; else the worst verdict; `vacuous` if no flight put it to the test."""
+        for verdict in (ERROR, FAIL, VOID, PASS, VACUOUS):
             if self.verdicts.get(verdict):
                 return verdict
         return "open"
@@ -129,9 +130,9 @@ def trace_table(
     table: Sequence[Mapping[str, str]], cases: Iterable[FlightCase], results: Iterable[FlightResult]
 ) -> list[TraceRow]:
     """Rows of a requirement or FMEA table, with the cases that carry one of their tags, or have it as a name."""
-    verdicts: dict[str, Counter[str]] = defaultdict(Counter)
+    flown: dict[str, list[FlightResult]] = defaultdict(list)
     for result in results:
-        verdicts[result.case_id][result.verdict] += 1
+        flown[result.case_id].append(result)
     labels: dict[str, set[str]] = defaultdict(set)
     for case in cases:
         labels[case.case_id] |= {case.case_id, *case.tags, *(r.name for r in case.requirements)}
@@ -142,7 +143,13 @@ def trace_table(
         hits = sorted(case_id for case_id, known in labels.items() if tags & known)
         total: Counter[str] = Counter()
         for case_id in hits:
-            total.update(verdicts[case_id])
+            total.update(_verdict(result, tags) for result in flown[case_id])
         text = entry.get("text") or entry.get("title") or entry.get("description") or ""
         rows.append(TraceRow(entry["id"], text, hits, dict(total)))
     return rows
+
+
+def _verdict(result: FlightResult, tags: set[str]) -> str:
+    """A flight's verdict on the requirements that a row names, or on all of its own."""
+    asked = [j for j in result.judgements if j.name in tags] or result.judgements
+    return VACUOUS if result.verdict == PASS and asked and all(j.untested for j in asked) else result.verdict

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from ironbird.campaign.case import LABELS, FlightCase
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.statistics import Probability, failure_probability
+from ironbird.errors import StoreError
 from ironbird.flight.judge import FAIL, PASS, VERDICTS
 
 
@@ -83,10 +86,14 @@ class Difference:
 
     verdicts: list[Change]  # changed verdicts
     margins: list[Change]  # same verdict, another margin; largest movement first
-    redefined: list[str]  # same id, another definition: not comparable
+    redefined: dict[str, list[str]]  # what of a flight's definition is not the same, by flight
     only_before: list[str]
     only_after: list[str]
     same: int  # flights with equal hashes of their logs
+
+    def redefinitions(self) -> dict[str, int]:
+        """In how many flights what was redefined."""
+        return dict(Counter(", ".join(what) for what in self.redefined.values()))
 
     def record(self) -> dict[str, Any]:
         """Plain data."""
@@ -104,17 +111,35 @@ def _text(value: float) -> float | str:
     return value if math.isfinite(value) else str(value)
 
 
-def compare(before: Sequence[FlightResult], after: Sequence[FlightResult]) -> Difference:
-    """Which verdicts changed, and by how much the margins moved."""
+def compare(
+    before: Sequence[FlightResult], after: Sequence[FlightResult], cases: Sequence[Mapping[str, FlightCase]] = ()
+) -> Difference:
+    """Which verdicts changed, and by how much the margins moved; flights are paired by case, point and seed.
+
+    A changed vehicle, parameter or requirement does not part them: that is what a comparison is for. With the two
+    campaigns' `cases` by id it is told what was redefined. Campaigns without a common flight cannot be compared.
+    """
     old, new = {r.id: r for r in before}, {r.id: r for r in after}
     both = [id for id in old if id in new]
-    changes = [Change(id, old[id], new[id]) for id in both if old[id].digest == new[id].digest]
+    if not both:
+        raise StoreError("the two campaigns have no flight in common: there is nothing to compare")
+    changes = [Change(id, old[id], new[id]) for id in both]
+    redefined = [id for id in both if old[id].digest != new[id].digest]
     moved = [c for c in changes if c.before.verdict == c.after.verdict and c.margin != 0.0]
     return Difference(
         verdicts=[c for c in changes if c.before.verdict != c.after.verdict],
         margins=sorted(moved, key=lambda c: -abs(c.margin) if not math.isnan(c.margin) else 0.0),
-        redefined=[id for id in both if old[id].digest != new[id].digest],
+        redefined={id: _redefined(*(known[id] for known in cases)) if cases else [] for id in redefined},
         only_before=[id for id in old if id not in new],
         only_after=[id for id in new if id not in old],
-        same=sum(c.before.sha256 == c.after.sha256 for c in changes),
+        same=sum(c.before.sha256 == c.after.sha256 != "" for c in changes),
     )
+
+
+def _redefined(before: FlightCase, after: FlightCase) -> list[str]:
+    """What of a definition changed: the tables of its order that differ, else the vehicle's file."""
+    old, new = before.record(), after.record()
+    found = [key for key in old if key not in (*LABELS, "tags", "vehicle") and old[key] != new.get(key)]
+    if Path(before.vehicle).stem != Path(after.vehicle).stem:
+        return [f"vehicle {Path(before.vehicle).stem} -> {Path(after.vehicle).stem}", *found]
+    return found or [f"vehicle file {Path(after.vehicle).stem}"]

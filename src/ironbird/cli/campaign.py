@@ -219,7 +219,8 @@ def show(
             return
         rows = {"verdict": result.verdict, "why": result.sentence, "score": f"{result.score:.3f} ({result.level})"}
         rows |= {
-            j.name: f"margin {j.margin:.4g}" + (f"\n{j.sentence}" if j.sentence else "") for j in result.judgements
+            j.name: "\n".join(filter(None, [f"{j.status}, margin {j.margin:.4g}", j.sentence, j.untested]))
+            for j in result.judgements
         }
         rows["sha256"] = result.sha256
         print_table(rows, flight)
@@ -227,13 +228,19 @@ def show(
 
 @campaign_app.command("diff")
 def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Compare two campaigns flight by flight: changed verdicts, moved margins. Exit code 1 if a verdict changed."""
+    """Compare two campaigns flight by flight: changed verdicts, moved margins. Exit code 1 if a verdict changed.
+
+    Flights are paired by case, point and seed, also if the vehicle, a parameter or a requirement was changed between
+    the two; what was redefined is listed.
+    """
     from ironbird.campaign.store import Store
     from ironbird.campaign.summary import compare
 
     with errors():
         database = Store(store)
-        found = compare(*(database.results(database.campaign(name)) for name in (before, after)))
+        both = [database.campaign(name) for name in (before, after)]
+        cases = [{case.id: case for case in database.cases(campaign)} for campaign in both]
+        found = compare(database.results(both[0]), database.results(both[1]), cases)
         if as_json:
             typer.echo(json.dumps(found.record(), indent=2))
         else:
@@ -243,6 +250,8 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
                 )
             for change in found.margins[:20]:
                 typer.echo(f"{change.flight_id}: margin {change.before.margin:.5g} -> {change.after.margin:.5g}")
+            for what, count in found.redefinitions().items():
+                typer.echo(f"redefined in {count} flight{'s' * (count > 1)}: {what}")
             print_table(
                 {
                     "changed verdicts": str(len(found.verdicts)),

@@ -30,7 +30,7 @@ from ironbird.cli.options import (
     weather_of,
 )
 from ironbird.cli.output import ending_in_order, errors, print_table, progress_bar, write_and_print
-from ironbird.errors import IronbirdError
+from ironbird.errors import IronbirdError, OrderError
 
 UlogOption = Annotated[bool, typer.Option("--ulog", help="Also write a PX4 ULog file.")]
 CsvOption = Annotated[bool, typer.Option("--csv", help="Also write a CSV file.")]
@@ -116,20 +116,16 @@ def repeat(
     out: Annotated[Path | None, typer.Option(help="Folder for the results; FOLDER/again by default.")] = None,
 ) -> None:
     """Fly the order of an earlier flight again and compare the hashes of the two logs. Exit code 1 if they differ."""
-    import json
-
     from ironbird.flight.flight import fly as fly_order
     from ironbird.flight.order import load_order
 
     with errors():
         source = flight if flight.is_dir() else flight.parent
         order = load_order(flight)
+        before = _stored_hash(source / "summary.json")
         with progress_bar(f"flying {order.vehicle}") as update, ending_in_order():
             again = fly_order(order, progress=update, folder=out or source / "again", announce=typer.echo)
         code = write_and_print(again, out or source / "again")
-        summary = source / "summary.json"
-        said = json.loads(summary.read_text()) if summary.is_file() else {}
-        before = "" if "interrupted" in said else said.get("sha256", "")
     if not again.repeats:
         typer.echo("this control system does not repeat to the bit: compare the verdicts")
     elif before and before != again.sha256:
@@ -181,3 +177,16 @@ def systems(as_json: JsonOption = False) -> None:
         lines += [f"  --option {key}=…  {text}" for key, text in entry.get("options", {}).items()]
         rows[entry["name"]] = "\n".join(lines)
     print_table(rows, "Control systems")
+
+
+def _stored_hash(summary: Path) -> str:
+    """The hash of an earlier flight from its summary; empty if there is none, or the flight was interrupted."""
+    import json
+
+    if not summary.is_file():
+        return ""
+    try:
+        said = json.loads(summary.read_text(encoding="utf-8"))
+        return "" if "interrupted" in said else str(said.get("sha256", ""))
+    except (ValueError, AttributeError, TypeError):
+        raise OrderError(f"{summary} is damaged: repeat the order.toml beside it in a folder of its own") from None

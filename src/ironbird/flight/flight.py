@@ -75,8 +75,8 @@ class Flight:
 
     @property
     def sha256(self) -> str:
-        """Hash of the whole log: equal flights have equal hashes."""
-        return self.log.sha256(0)
+        """Hash of the flight, the same wherever its order is flown: alone, repeated, or in a campaign."""
+        return self.judged.sha256
 
     @property
     def mission_title(self) -> str:

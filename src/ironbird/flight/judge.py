@@ -26,6 +26,7 @@ from ironbird.flight.words import HARMLESS
 from ironbird.requirements.explain import explain
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.score import CHANNELS, LEVELS, VELOCITIES, Channel, assess
+from ironbird.requirements.vacuity import untested
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import Stop
 from ironbird.vehicles import places as at
@@ -47,11 +48,17 @@ class Judgement:
     sentence: str  # what broke, when, by how much; empty if it holds
     formula: str = ""
     unit: str = ""  # of the margin, as far as it is known
+    untested: str = ""  # what of it the flight never put to the test; empty if all of it was
 
     @property
     def holds(self) -> bool:
         """Whether the flight meets it."""
         return self.margin >= 0.0
+
+    @property
+    def status(self) -> str:
+        """broken, vacuous (it holds, but was not put to the test) or holds."""
+        return "broken" if not self.holds else "vacuous" if self.untested else "holds"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +75,7 @@ class Judged:
     margin: float  # smallest over all requirements
     score: float  # 1 safe, 0 lost
     level: str
-    sha256: str  # of the signals that `log_paths` names
+    sha256: str  # of the flight: time, and the signals that `log_paths` names
     model_hash: str
     judgements: list[Judgement] = field(default_factory=list)
     witnesses: list[dict[str, Any]] = field(default_factory=list)
@@ -180,6 +187,7 @@ def judge(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: Comp
         ]
     trace = make_trace(log, dict.fromkeys(names), starts)
     margins = {text: robustness(formula, trace) for text, formula in formulas.items()}
+    gaps = {text: untested(formula, trace) for text, formula in formulas.items()}
     mass = model.flat.values[model.param_rows(at.BODY.mass)][0] if at.BODY.mass in model.params() else 1.0
     graded = assess(trace, mass_kg=float(mass), channels=channels)
     results = []
@@ -192,7 +200,16 @@ def judge(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: Comp
                 finding = explain(formulas[requirement.formula], trace, lane)
                 time_s, sentence, unit = finding.time_s, finding.sentence, finding.unit
             judgements.append(
-                Judgement(requirement.name, requirement.severity, margin, time_s, sentence, requirement.formula, unit)
+                Judgement(
+                    requirement.name,
+                    requirement.severity,
+                    margin,
+                    time_s,
+                    sentence,
+                    requirement.formula,
+                    unit,
+                    gaps[requirement.formula][lane] if margin >= 0.0 else "",
+                )
             )
         score, level = float(graded.score[lane]), LEVELS[int(graded.level[lane])]
         results.append(_judged(order, told, log, lane, judgements, score, level, model))
@@ -255,7 +272,8 @@ def _verdict(
         return FAIL, "; ".join(f"{j.name}: {j.sentence}" for j in broken) + f"{early} ({ending}){proof}"
     if idle:
         return VOID, f"the fault did not act: {idle[0].sentence()} ({ending})"
-    return PASS, f"{ending}{proof}"
+    vacuous = "".join(f"; {j.name} was not put to the test: {j.untested}" for j in judgements if j.untested)
+    return PASS, f"{ending}{vacuous}{proof}"
 
 
 def _modes(log: Log, lane: int) -> list[list[float]]:

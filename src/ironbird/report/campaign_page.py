@@ -106,9 +106,9 @@ def _requirements(results: Sequence[FlightResult]) -> list[Json]:
     rows: dict[str, Json] = {}
     for result in results:
         for judgement in result.judgements:
-            new = {"name": judgement.name, "severity": judgement.severity, "held": 0, "broken": 0}
+            new = {"name": judgement.name, "severity": judgement.severity, "holds": 0, "vacuous": 0, "broken": 0}
             row = rows.setdefault(judgement.name, new | {"worst": math.inf, "flight": ""})
-            row["held" if judgement.holds else "broken"] += 1
+            row[judgement.status] += 1
             if judgement.margin < row["worst"]:
                 row["worst"], row["flight"] = judgement.margin, result.id
     return [row | {"margin": _show(row["worst"])} for row in rows.values()]

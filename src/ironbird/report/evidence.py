@@ -52,7 +52,7 @@ def write_evidence(
     files["flights.jsonl"] = _lines(case.record() | {"digest": case.digest()} for case in store.cases(campaign))
     files["results.jsonl"] = _lines(result.record() for result in results)
     rows = [
-        [j.name, j.severity, r.case_id, r.id, r.verdict, "holds" if j.holds else "broken", repr(j.margin), r.sha256]
+        [j.name, j.severity, r.case_id, r.id, r.verdict, j.status, repr(j.margin), r.sha256]
         for r in results
         for j in r.judgements
     ]

@@ -3,9 +3,11 @@
 import json
 import math
 
+import pytest
 from campaign_data import flight_case, flight_cases, result_of
 
 from ironbird.campaign.summary import by_case, compare, exit_code
+from ironbird.errors import StoreError
 
 
 def test_by_case_counts_and_finds_the_worst() -> None:
@@ -47,9 +49,9 @@ def test_compare() -> None:
     found = compare(before, after)
     assert [(c.flight_id, c.before.verdict, c.after.verdict) for c in found.verdicts] == [(cases[1].id, "pass", "fail")]
     assert [(c.flight_id, round(c.margin, 6)) for c in found.margins] == [(cases[2].id, -0.15)]
-    assert found.redefined == [cases[3].id]
+    assert found.redefined == {cases[3].id: []}
     assert found.only_before == [cases[4].id] and found.only_after == ["new/1", cases[5].id]
-    assert found.same == 2
+    assert found.same == 3  # the redefined one came out the same
     record = json.loads(json.dumps(found.record(), allow_nan=False))
     assert record["margins"] == [[cases[2].id, 0.25, 0.1]]
 
@@ -67,3 +69,18 @@ def test_largest_movement_comes_first() -> None:
     before = [result_of(case, margin=1.0) for case in cases]
     after = [result_of(case, margin=margin) for case, margin in zip(cases, (1.1, 3.0, 0.5), strict=True)]
     assert [change.flight_id for change in compare(before, after).margins] == [cases[1].id, cases[2].id, cases[0].id]
+
+
+def test_a_changed_vehicle_does_not_part_two_flights() -> None:
+    """The use of a comparison: the same cases before and after a change. A verdict that changed is red."""
+    case, other = flight_case(), flight_case(settings={"body.mass": 3.9})
+    before, after = result_of(case), result_of(other, "fail", margin=-2.0)
+    assert before.digest != after.digest
+    found = compare([before], [after], [{case.id: case}, {other.id: other}])
+    assert [change.flight_id for change in found.verdicts] == [case.id]
+    assert found.redefined == {case.id: ["settings"]} and found.redefinitions() == {"settings": 1}
+
+
+def test_campaigns_without_a_common_flight_are_not_equal() -> None:
+    with pytest.raises(StoreError, match="no flight in common"):
+        compare([result_of(flight_case(id="a/1"))], [result_of(flight_case(id="b/1"))])

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from ironbird.campaign.batch import TracePolicy, fly_batch
+from ironbird.campaign.case import FlightCase
 from ironbird.faults.catalog import parse_fault
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.judge import Flown, Judged, Judgement, judge, not_flown
-from ironbird.flight.order import Requirement
+from ironbird.flight.order import Order, Requirement
 from ironbird.flight.witness import Witness
 from ironbird.links.rig import Rig
 from ironbird.links.system import FunctionSystem
@@ -256,3 +258,19 @@ def test_a_fault_that_does_not_act_is_void_under_a_control_system_outside_too(se
     flight = fly("quad_f450", control=FunctionSystem(throttled), until_s=1.5, faults=[fault])
 
     assert flight.verdict == verdict and flight.witnesses[0].effective is (verdict == "pass")
+
+
+def test_a_pass_without_a_test_says_so(hover: Flight) -> None:
+    never = Requirement("soft", "always (truth(altitude < -5 m) implies climb > -1 m/s)")
+    result = judged(hover, never)
+    soft = result.judgements[0]
+    assert (result.verdict, soft.status) == ("pass", "vacuous")
+    assert "soft was not put to the test: its condition never held: altitude < -5 m" in result.sentence
+    assert [j.status for j in result.judgements[1:]] == ["holds"]
+    assert judged(hover, GROUNDED).judgements[0].status == "broken"
+
+
+def test_one_flight_has_one_hash(hover: Flight) -> None:
+    """The order alone decides what the hash covers: not whether a campaign or a single flight logged more."""
+    case = FlightCase(**{entry.name: getattr(hover.order, entry.name) for entry in fields(Order)}, id="a", case_id="a")
+    assert fly_batch([case], TracePolicy(None)).flights[0].sha256 == hover.sha256 == fly(hover.order).sha256

@@ -130,7 +130,7 @@ def test_a_witness_is_the_same_alone_and_in_a_batch(
     for result, flight in zip(results, whole, strict=True):
         assert result.witnesses == [witness.record() for witness in flight.witnesses], result.id
         assert (result.verdict, result.sentence, result.sha256) == (
-            flight.verdict, flight.judged.sentence, flight.judged.sha256,
+            flight.verdict, flight.judged.sentence, flight.sha256,
         )  # fmt: skip
 
 
@@ -195,7 +195,7 @@ def test_the_whole_twin_is_the_flight_without_any_fault_bit_for_bit(faults: list
     alone = fly("quad_f450", **known)
 
     assert flight.twin is not None and all(witness.effective for witness in flight.witnesses)
-    assert flight.twin.sha256(0) == alone.sha256 != flight.sha256
+    assert flight.twin.sha256(0) == alone.log.sha256(0) != flight.log.sha256(0)
     assert flight.twin.stops == alone.log.stops and flight.twin.rows() == alone.log.rows()
 
 

@@ -117,14 +117,15 @@ def _summary(flight: Flight) -> list[tuple[str, str]]:
 def _requirement(judgement: Judgement) -> Json:
     """A row of the table of requirements; what is not known is left empty."""
     margin = f"{judgement.margin:.4g} {judgement.unit}".strip() if math.isfinite(judgement.margin) else ""
+    said = judgement.sentence or (f"not put to the test: {judgement.untested}" if judgement.untested else "")
     return {
         "name": judgement.name,
         "formula": judgement.formula,
         "severity": judgement.severity,
         "margin": margin,
-        "holds": judgement.holds,
+        "status": judgement.status,
         "moment": f"{judgement.time_s:.2f} s" if math.isfinite(judgement.time_s) else "",
-        "sentence": judgement.sentence[:1].upper() + judgement.sentence[1:],
+        "sentence": said[:1].upper() + said[1:],
     }
 
 
