@@ -234,11 +234,16 @@ def test_report_and_evidence_with_tables(place: Path) -> None:
     done = ironbird(
         "campaign", "evidence", "base", "--requirements", "needs.csv", "--fmea", "fmea.csv", "--out", "e.zip"
     )
-    assert "requirements: 1 of 2 shown; without a case: R2" in done.output
+    assert "requirements: 1 of 2 met; without a case: R2" in done.output
     with zipfile.ZipFile(place / "e.zip") as pack:
         names = set(pack.namelist())
         assert {"suite/small.toml", "requirements.csv", "fmea.csv", "SHA256SUMS"} <= names
         assert sum(name.startswith("traces/") for name in names) >= 2
+    (place / "elsewhere").mkdir()
+    done = ironbird(
+        "campaign", "repeat", str((place / "e.zip").rename(place / "elsewhere" / "e.zip")), "--workers", "1"
+    )
+    assert re.search(r"flown again\s+│ 6 ", done.output) and re.search(r"equal, bit for bit │ 6 ", done.output)
 
 
 def test_rerun_is_equal(place: Path) -> None:

@@ -108,7 +108,7 @@ def test_published_feed_forward_is_near_hover_but_not_its_exact_thrusts() -> Non
     # The published gain itself belongs to our hover: its two thrusts answer a height error in the ratio of our thrusts.
     right, left = designed().inputs[:2]
     np.testing.assert_allclose([right, left], FEED_FORWARD, rtol=5e-4)  # found: 3.9e-4 and 0.5e-4
-    weight = spec().mass_kg() * DESIGN_GRAVITY_MPS2
+    weight = spec().total_mass_kg() * DESIGN_GRAVITY_MPS2
     assert abs((right + left) * np.cos(np.radians(5)) / weight - 1) < 1e-6
     assert 1.6e-4 < sum(FEED_FORWARD) * np.cos(np.radians(5)) / weight - 1 < 1.8e-4
     assert abs(FIRMWARE[1, 2] / FIRMWARE[0, 2] - left / right) < 2e-5

@@ -23,6 +23,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.flown_files import vehicle_texts
 from ironbird.campaign.result import FlightResult
 from ironbird.errors import StoreError, UnknownNameError
 from ironbird.flight.judge import VERDICTS
@@ -72,7 +73,7 @@ class Campaign:
     title: str
     created: str
     ironbird: str
-    source: dict[str, str]
+    source: dict[str, str]  # the suite's files by name, and each vehicle as it was flown (`flown_files.VEHICLE`)
     digest: str
 
 
@@ -159,6 +160,7 @@ class Store:
         if not cases:
             raise StoreError("a campaign needs at least one flight; the suite gives none")
         digests = [case.digest() for case in cases]
+        source = {**source, **vehicle_texts(cases)}
         digest = hashlib.sha256("".join(digests).encode()).hexdigest()
         row = {
             "name": name, "title": title, "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -249,6 +251,11 @@ class Store:
             known = self.patiently(lambda connection: list(connection.execute(ids).scalars()))
             raise UnknownNameError("flight", flight_id, known, f"campaign '{campaign.name}'")
         return FlightCase.from_record(json.loads(text))
+
+    def digests(self, campaign: Campaign) -> dict[str, str]:
+        """The digest of each flight's definition as it was when the campaign was made, by flight."""
+        query = sa.select(flights.c.flight_id, flights.c.digest).where(flights.c.campaign_id == campaign.id)
+        return {flight_id: digest for flight_id, digest in self.patiently(lambda c: c.execute(query).all())}
 
     def cases(self, campaign: Campaign) -> Iterator[FlightCase]:
         """Definitions of all flights, in order."""

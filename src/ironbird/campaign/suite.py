@@ -30,7 +30,7 @@ from ironbird.files.toml_text import KeyPath
 from ironbird.flight.mission import Mission, load_mission
 from ironbird.flight.order import LOG_S, SEVERITY, Requirement, Weather
 from ironbird.requirements import library
-from ironbird.vehicles.load import load_spec, usual_control
+from ironbird.vehicles.load import CATALOG, load_spec, read_layers, usual_control
 from ironbird.vehicles.spec import Home
 
 BUILT_IN = Path(__file__).parent / "suites"
@@ -77,6 +77,14 @@ class Planned:
         if self.defaults and own not in self.source.places and ("suite", "defaults", *path) in self.defaults.places:
             return self.defaults.problem(("suite", "defaults", *path), message, cure)
         return self.source.problem(own, message, cure)
+
+    def files(self, key: str) -> list[Path]:
+        """The files that its `vehicle` or `mission` may be."""
+        value = self.data.get(key)
+        if isinstance(value, str) and value.startswith("$"):
+            value = self.data.get("vary", {}).get(value[1:])
+        words = value.get("choice") or [] if isinstance(value, Mapping) else [value]
+        return [Path(word) for word in words if isinstance(word, str) and word.endswith(".toml")]
 
     # ------------------------------------------------------------------ what varies
 
@@ -180,9 +188,16 @@ class Suite:
     cases: tuple[Planned, ...]
 
     def sources(self) -> dict[str, str]:
-        """The text of all files, by their place relative to the suite's, which comes first."""
-        paths = dict.fromkeys([self.path, *(case.source.path for case in self.cases)])
-        return {os.path.relpath(path, self.path.parent): path.read_text() for path in paths}
+        """The text of all files, by their place relative to the suite's, which comes first.
+
+        Vehicles and missions of the project are among them, with what they are based on; the catalogue's are not.
+        """
+        paths = dict.fromkeys([self.path.resolve(), *(case.source.path.resolve() for case in self.cases)])
+        for case in self.cases:
+            layers = [layer.path for file in case.files("vehicle") for layer in read_layers(file).sources]
+            paths.update(dict.fromkeys(layer.resolve() for layer in layers if layer.parent != CATALOG))
+            paths.update(dict.fromkeys(file.resolve() for file in case.files("mission")))
+        return {os.path.relpath(path, self.path.resolve().parent): path.read_text(encoding="utf-8") for path in paths}
 
     def flights(self) -> list[FlightCase]:
         """Every flight, in the order of the files; equal files give equal lists."""

@@ -8,13 +8,14 @@ import os
 import signal
 import warnings
 
-from ironbird.errors import UnitsWarning
+from ironbird.errors import PlausibilityWarning, UnitsWarning
 
 
 def begin_worker(parent: int) -> None:
     """A worker ends with its parent, however that ends, and leaves Ctrl-C to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    warnings.simplefilter("ignore", UnitsWarning)  # whoever read the suite has shown it
+    for shown in (UnitsWarning, PlausibilityWarning):  # by whoever read the suite
+        warnings.simplefilter("ignore", shown)
     with contextlib.suppress(OSError, AttributeError):  # Linux only
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
     if os.getppid() != parent:  # it died before we asked

@@ -316,10 +316,16 @@ def evidence(
         Path | None, typer.Option(help="CSV with id, text, tags: the project's requirements.")
     ] = None,
     fmea: Annotated[Path | None, typer.Option(help="CSV with id, text, tags: failure modes of an FMEA.")] = None,
+    sign: Annotated[
+        Path | None, typer.Option(metavar="KEY", help="Sign the pack with this private SSH key, by ssh-keygen.")
+    ] = None,
     store: StoreOption = None,
     out: OutOption = None,
 ) -> None:
-    """Pack inputs, versions, hashes, results and the requirement-to-case-to-result trace into one zip file."""
+    """Pack inputs, versions, hashes, results and the requirement-to-case-to-result trace into one zip file.
+
+    The pack holds every file that was flown and repeats on any machine: 'ironbird campaign repeat evidence.zip'.
+    """
     from ironbird.campaign.coverage import read_table, trace_table
     from ironbird.campaign.store import Store
     from ironbird.report.evidence import write_evidence
@@ -330,15 +336,55 @@ def evidence(
         cases, results = list(database.cases(campaign)), database.results(campaign)
         tables = [trace_table(read_table(path), cases, results) if path else [] for path in (requirements, fmea)]
         path = out or database.folder / name / "evidence.zip"
-        sums = write_evidence(database, campaign, path, requirements=tables[0], fmea=tables[1])
+        sums = write_evidence(database, campaign, path, requirements=tables[0], fmea=tables[1], key=sign)
         for title, table in zip(("requirements", "failure modes"), tables, strict=True):
             if table:
                 met = sum(row.status == "pass" for row in table)
-                gaps = [row.id for row in table if row.status == "open"]
-                typer.echo(
-                    f"{title}: {met} of {len(table)} shown" + (f"; without a case: {', '.join(gaps)}" if gaps else "")
-                )
-    typer.echo(f"{len(sums)} files: {path}")
+                others: dict[str, list[str]] = {}
+                for row in table:
+                    if row.status != "pass":
+                        others.setdefault("without a case" if row.status == "open" else row.status, []).append(row.id)
+                rest = "".join(f"; {status}: {', '.join(ids)}" for status, ids in others.items())
+                typer.echo(f"{title}: {met} of {len(table)} met{rest}")
+    typer.echo(f"{len(sums)} files{', signed' if sign else ''}: {path}")
+
+
+@campaign_app.command("repeat")
+def repeat_pack(
+    pack: Annotated[Path, typer.Argument(help="An evidence.zip, or the folder into which it was unpacked.")],
+    signer: Annotated[
+        Path | None, typer.Option(metavar="KEY.pub", help="Refuse the pack unless the owner of this SSH key signed it.")
+    ] = None,
+    sample: Annotated[int | None, typer.Option(help="Fly only this many, drawn over all cases.", min=1)] = None,
+    workers: WorkersOption = None,
+    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("out") / "repeated",
+) -> None:
+    """Check an evidence pack and fly it again from its own files. Exit code 1 if a flight comes out otherwise.
+
+    Every file is held against its hash, and the list of hashes against the signature if a signer is named. Flights
+    under an autopilot outside do not repeat to the bit and are left out.
+    """
+    from ironbird.campaign.pack import repeat, this_version
+
+    with errors(), _flight_bar(pack.name) as update:
+        found = repeat(pack, out, signer=signer, sample=sample, workers=workers, progress=update)
+    for text in found.differing:
+        typer.secho(f"NOT equal: {text}", fg="red")
+    rows = {
+        "files": "all as they were" + (f", signed by {signer}" if found.signed else "; the signature was not checked"),
+        "flown again": str(found.flown),
+        "equal, bit for bit": str(found.same),
+    }
+    if found.outside:
+        rows["left out"] = f"{found.outside} under a control system that does not repeat to the bit"
+    if found.not_flown:
+        rows["not flown"] = str(found.not_flown)
+    if found.version != this_version():
+        rows["version"] = f"the pack is of {found.version}, this is {this_version()}"
+    print_table(rows, f"Repeated from {pack.name}")
+    if not found.flown:
+        typer.secho("nothing was flown: nothing is shown", fg="red", err=True)
+    raise typer.Exit(0 if found.flown and not found.differing else 1)
 
 
 @campaign_app.command("rerun")

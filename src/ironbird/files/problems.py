@@ -84,7 +84,7 @@ class Layers:
     @functools.cached_property
     def data(self) -> dict[str, Any]:
         """All of them together."""
-        return functools.reduce(_merged, (source.data for source in reversed(self.sources)))
+        return functools.reduce(merged, (source.data for source in reversed(self.sources)))
 
     def problem(self, path: KeyPath, message: str, cure: str) -> Problem:
         """A problem at a key, in the file that says it."""
@@ -98,9 +98,10 @@ class Layers:
         return sayers[0][0].problem(path, message, cure)
 
 
-def _merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+def merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """Tables on top of others, key by key."""
     both = {key for key in over if isinstance(over[key], dict) and isinstance(under.get(key), dict)}
-    return under | over | {key: _merged(under[key], over[key]) for key in both}
+    return under | over | {key: merged(under[key], over[key]) for key in both}
 
 
 def _has(value: Any, key: str | int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,7 +14,7 @@ import numpy as np
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.conditions.names import Names
 from ironbird.conditions.trigger import compile_trigger
-from ironbird.errors import FaultError, ModelError, OrderError, RunError, UnknownNameError
+from ironbird.errors import FaultError, ModelError, OrderError, PlausibilityWarning, RunError, UnknownNameError
 from ironbird.faults.spec import Change, Injection
 from ironbird.flight.derived import names_of
 from ironbird.flight.mission import Mission
@@ -27,6 +28,7 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Stamp, Vehicle, file_stamp, load_vehicle, vehicle_path
 from ironbird.vehicles.spec import Home
 
+FAR = 100.0  # times the usual value of a parameter, or its part: somebody should look again
 LONGEST_S = 600.0  # of a flight under an object that says nothing of its end
 CRUISE_SPEED = at.NAVIGATOR.cruise_speed
 OBJECT = "python:"  # a control system that was handed over as an object: `python:NAME`
@@ -133,10 +135,26 @@ def _params_of(order: Order, model: CompiledModel) -> dict[str, Any]:
         if order.tunings:
             raise OrderError(f"under control '{order.control}' no parameter can be changed in flight")
         return {**order.weather.params(), **order.settings}
+    _look_at(order, model)
     table = model.flat.p.signals.get(at.NAVIGATOR.table)
     if table is None:
         raise RunError(f"vehicle '{model.name}' has no navigator: it cannot fly a mission")
     return {**mission_of(order).params(table.columns), **order.weather.params(), **order.settings}
+
+
+def _look_at(order: Order, model: CompiledModel) -> None:
+    """Refuse one number for several values; warn of settings far from what the vehicle's file says."""
+    known = model.params()
+    for path, value in order.settings.items():
+        if path not in known:
+            continue
+        usual = model.flat.values[model.param_rows(path)]
+        if np.ndim(value) == 0 and usual.size > 1:
+            values = ", ".join(f"{v:g}" for v in usual[:4]) + (", …" if usual.size > 4 else "")
+            raise OrderError(f"{path} has {usual.size} values, [{values}]: give all of them, or one as {path}[0]")
+        if usual.size == 1 and usual[0] and not 1 / FAR < abs(float(np.ravel(value)[0]) / usual[0]) < FAR and value:
+            said = f"{path} = {float(np.ravel(value)[0]):g} is far from {usual[0]:g}, the value of '{model.name}'"
+            warnings.warn(said, PlausibilityWarning, stacklevel=2)
 
 
 def _shared(params: Sequence[dict[str, Any]]) -> list[tuple[str, Any, list[int]]]:

@@ -9,32 +9,43 @@ import json
 import platform
 import sys
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import distributions
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from ironbird.campaign.case import FlightCase
 from ironbird.campaign.coverage import TraceRow
+from ironbird.campaign.flown_files import VEHICLE, same_definition, write_vehicles
+from ironbird.campaign.pack import SIGNATURE, SUMS, VEHICLES
+from ironbird.campaign.signature import sign
 from ironbird.campaign.store import Campaign, Store
 from ironbird.campaign.summary import by_case
+from ironbird.flight.prepare import model_of
 from ironbird.report.campaign_page import write_campaign_page
 from ironbird.report.junit import write_junit
+from ironbird.report.page import replacing
 
 README = """Evidence of the campaign '{name}'.
 
-suite/            the files that were flown, as they were
+suite/            the files of the project as they were: suite, cases, missions, vehicles and their bases
+vehicles/         every vehicle as it was flown, one file each, with all that it takes from others
+parameters/       values of all parameters of every model, with their hash and that of the model's equations
 flights.jsonl     every flight's definition, one JSON object a line, in the order of the plan
-results.jsonl     every flight's verdict, margins, witnesses and the sha256 of its log
-trace.csv         requirement -> case -> flight -> verdict and margin
+results.jsonl     every flight's verdict, margins, witnesses and hash
+trace.csv         requirement -> case -> flight -> verdict and margin; vacuous: it holds, but was not put to the test
 {tables}report.html       for people
 junit.xml         for continuous integration
 versions.json     program, packages, machine
-models.json       hash of the generated source of each vehicle model
 traces/           logs of failing and sampled flights (Parquet), if any were kept
 SHA256SUMS        of all of these: check with 'sha256sum -c SHA256SUMS'
-
-To repeat: install Ironbird {version}, then 'ironbird campaign run suite/{first} --name check' and compare with
-'ironbird campaign diff {name} check', or look at the column sha256 of results.jsonl: equal flights have equal hashes.
+{signed}
+To repeat on any machine: install Ironbird {version}, then 'ironbird campaign repeat evidence.zip' (or the folder). It
+checks all hashes, flies every flight again from this pack alone, and compares verdicts, margins and hashes.
+"""
+SIGNED = """SHA256SUMS.sig    its signature by an SSH key: 'ironbird campaign repeat evidence.zip --signer KEY.pub'
 """
 
 
@@ -45,11 +56,16 @@ def write_evidence(
     *,
     requirements: Sequence[TraceRow] = (),
     fmea: Sequence[TraceRow] = (),
+    key: Path | None = None,
 ) -> dict[str, str]:
-    """Write the pack; returns the hashes by file name."""
-    results = store.results(campaign)
-    files: dict[str, bytes] = {f"suite/{_inside(name)}": text.encode() for name, text in campaign.source.items()}
-    files["flights.jsonl"] = _lines(case.record() | {"digest": case.digest()} for case in store.cases(campaign))
+    """Write the pack, signed if a `key` is given; returns the hashes by file name."""
+    results, cases = store.results(campaign), list(store.cases(campaign))
+    files = _suite_files({name: text for name, text in campaign.source.items() if not name.startswith(VEHICLE)})
+    with TemporaryDirectory(prefix="ironbird-") as scratch:
+        files |= _flown(store, campaign, cases, Path(scratch))
+        write_campaign_page(store, campaign, Path(scratch) / "report.html", trace=requirements)
+        write_junit(Path(scratch) / "junit.xml", campaign.name, results)
+        files |= {name: (Path(scratch) / name).read_bytes() for name in ("report.html", "junit.xml")}
     files["results.jsonl"] = _lines(result.record() for result in results)
     rows = [
         [j.name, j.severity, r.case_id, r.id, r.verdict, j.status, repr(j.margin), r.sha256]
@@ -64,7 +80,6 @@ def write_evidence(
             body = [[t.id, t.text, " ".join(t.cases), json.dumps(t.verdicts), t.status] for t in table]
             files[f"{name}.csv"] = _csv([["id", "text", "cases", "verdicts", "status"], *body])
             tables += f"{name + '.csv':18}the project's table with cases and status\n"
-    files["models.json"] = _json({r.case_id: r.model_hash for r in results})
     files["versions.json"] = _json(
         {
             "ironbird": campaign.ironbird,
@@ -78,31 +93,72 @@ def write_evidence(
             "cases": {s.case_id: s.verdicts for s in by_case(results)},
         }
     )
-    scratch = path.with_suffix(".part")
-    scratch.parent.mkdir(parents=True, exist_ok=True)
-    write_campaign_page(store, campaign, scratch, trace=requirements)
-    files["report.html"] = scratch.read_bytes()
-    write_junit(scratch, campaign.name, results)
-    files["junit.xml"] = scratch.read_bytes()
-    scratch.unlink()
     for result in results:
         if result.trace is not None and (store.trace_folder(campaign.name) / result.trace).is_file():
             files[f"traces/{result.trace}"] = (store.trace_folder(campaign.name) / result.trace).read_bytes()
-    first = Path(next(iter(campaign.source))).name if campaign.source else "SUITE"
-    text = README.format(name=campaign.name, version=campaign.ironbird, tables=tables, first=first)
+    text = README.format(
+        name=campaign.name, version=campaign.ironbird, tables=tables, signed=SIGNED if key is not None else ""
+    )
     files["README.txt"] = text.encode()
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    files["SHA256SUMS"] = "".join(f"{digest}  {name}\n" for name, digest in sums.items()).encode()
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as pack:
+    files[SUMS] = "".join(f"{digest}  {name}\n" for name, digest in sums.items()).encode()
+    if key is not None:
+        files[SIGNATURE] = sign(files[SUMS], key)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as pack:
         for name, data in files.items():
             pack.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
     return sums
 
 
-def _inside(name: str) -> str:
-    """A place below the pack's folder, another one for every name."""
-    parts = [part for part in name.split("/") if part not in ("", ".")]
-    return "/".join("up" if part == ".." else part for part in parts)
+def _suite_files(source: Mapping[str, str]) -> dict[str, bytes]:
+    """The project's files so that what one says of another's place stays true: as many folders deep as any goes up."""
+    plain = {name: [part for part in name.split("/") if part not in ("", ".")] for name in source}
+    deep = max((len(parts) - len([p for p in parts if p != ".."]) for parts in plain.values()), default=0)
+    files: dict[str, bytes] = {}
+    for name, parts in plain.items():
+        at = [f"level{number + 1}" for number in range(deep)]
+        for part in parts:
+            at = at[:-1] if part == ".." else [*at, part]
+        files["/".join(["suite", *at])] = source[name].encode()
+    return files
+
+
+def _flown(store: Store, campaign: Campaign, cases: Sequence[FlightCase], scratch: Path) -> dict[str, bytes]:
+    """Vehicles, definitions that name these files, and the values of all parameters."""
+    vehicles = write_vehicles(campaign.source, cases, scratch / VEHICLES)
+    digests = store.digests(campaign)
+    files = {f"{VEHICLES}/{file.name}": file.read_bytes() for file in vehicles.values()}
+    lines = []
+    for case in cases:
+        packed = replace(case, vehicle=str(vehicles[case.vehicle]))
+        same_definition(packed, digests[case.id])
+        lines.append(
+            packed.record() | {"vehicle": f"{VEHICLES}/{vehicles[case.vehicle].name}", "digest": digests[case.id]}
+        )
+        files |= _parameters(packed, files)
+    files["flights.jsonl"] = _lines(lines)
+    return files
+
+
+def _parameters(case: FlightCase, known: Mapping[str, bytes]) -> dict[str, bytes]:
+    """All values of a flight's model before its own settings, mission and weather, which are in its definition."""
+    others = json.dumps([case.place.model_dump() if case.place else None, sorted(case.options.items())])
+    more = f"-{hashlib.sha256(others.encode()).hexdigest()[:8]}" if case.place or case.options else ""
+    name = f"parameters/{Path(case.vehicle).stem}-{case.control.replace('/', '_').replace(':', '_')}{more}.json"
+    if name in known:
+        return {}
+    model = model_of(case)
+    values = {path: model.flat.values[model.param_rows(path)].tolist() for path in model.params()}
+    text = json.dumps(values, sort_keys=True)
+    content = {
+        "vehicle": f"{VEHICLES}/{Path(case.vehicle).name}",
+        "control": case.control,
+        "model_sha256": model.model_hash,
+        "parameters_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "parameters": values,
+    }
+    return {name: _json(content)}
 
 
 def _lines(rows: Iterable[dict[str, Any]]) -> bytes:

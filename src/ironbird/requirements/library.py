@@ -92,9 +92,9 @@ TEMPLATES: dict[str, Template] = {
         },
     ),
     "landing_speed": Template(
-        "always (truth(altitude < {below}) implies body.v_NB_N[2] <= {limit})",
+        "always (truth(altitude < {below}) and once truth(altitude >= {below}) implies body.v_NB_N[2] <= {limit})",
         "major",
-        "Below {below} above ground the vehicle sinks no faster than {limit}.",
+        "Coming down below {below} above ground, the vehicle sinks no faster than {limit}.",
         {
             "limit": Parameter("greatest rate of descent", "m/s", 1.0),
             "below": Parameter("height above ground from which it counts", "m", 0.5),

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ironbird.errors import UnknownNameError, VehicleError
-from ironbird.files.problems import Layers, Problem, Source, near_words, read_source, schema_problems, unreadable
+from ironbird.errors import PlausibilityWarning, UnknownNameError, VehicleError
+from ironbird.files.problems import (
+    Layers,
+    Problem,
+    Source,
+    merged,
+    near_words,
+    read_source,
+    schema_problems,
+    unreadable,
+)
 from ironbird.model.diagram import Diagram
 from ironbird.vehicles.external import cut_control
-from ironbird.vehicles.spec import Home, VehicleSpec, parse
+from ironbird.vehicles.plausible import impossible, odd
+from ironbird.vehicles.spec import Home, VehicleSpec, leaves, parse, source_in
 from ironbird.vehicles.templates import (
     car,
     fixed_wing,
@@ -87,7 +98,44 @@ def vehicle_path(name: str | Path) -> Path:
     return path
 
 
-def read_layers(path: Path) -> Layers:
+class VehicleFile(Layers):
+    """A vehicle file on top of those it is based on.
+
+    Numbers are inherited, words about them are not: without a title and a summary of its own the file is described by
+    what it changes, and a base's source does not speak for a value that the file gives itself.
+    """
+
+    @functools.cached_property
+    def data(self) -> dict[str, Any]:
+        """All of them together."""
+        below = VehicleFile(self.sources[1:]).data if len(self.sources) > 1 else None
+        own = self.sources[0].data
+        if below is None:
+            return own
+        head = ("schema", "id", "base", "title", "summary", "template", "provenance")
+        own_keys = [key for key, _ in leaves({key: value for key, value in own.items() if key not in head})]
+        data = merged(below, own)
+        name, tables = below.get("id"), ", ".join(dict.fromkeys(key.partition(".")[0] for key in own_keys))
+        data["title"] = own.get("title", f"{own.get('id')}, based on {name}")
+        data["summary"] = own.get("summary", f"As {name}" + (f", with other values of: {tables}." if tables else "."))
+        if isinstance(data.get("provenance"), dict):
+            data["provenance"] = _own_sources(data["provenance"], own.get("provenance", {}), own_keys, self.sources[0])
+        return data
+
+
+def _own_sources(together: dict[str, Any], own: dict[str, Any], keys: list[str], source: Source) -> dict[str, Any]:
+    """The sources of a file and its base, so that each value has the source that the file itself gives."""
+    if not all(isinstance(text, str) for text in together.values()):
+        return together  # the grammar refuses it
+    changed = {}
+    for key in keys:
+        said = source_in(own, key) or f"assumed: {source.path.name} gives no source"
+        if source_in(together, key) not in ("", said):
+            changed[key] = said
+    return together | changed
+
+
+def read_layers(path: Path) -> VehicleFile:
     """A vehicle file on top of the one it names as its `base`, and that on its own."""
     sources: list[Source] = []
     while True:
@@ -96,7 +144,7 @@ def read_layers(path: Path) -> Layers:
             raise VehicleError(source)
         sources.append(source)
         if "base" not in source.data:
-            return Layers(tuple(sources))
+            return VehicleFile(tuple(sources))
         path = _base(source)
         known = [other.path.resolve() for other in sources]
         if path.resolve() in known:
@@ -123,8 +171,8 @@ def _base(source: Source) -> Path:
 
 
 def read_tables(path: Path) -> dict[str, Any]:
-    """A vehicle file's content, on top of that of its base."""
-    return read_layers(path).data
+    """A vehicle file's content on top of that of its base, as one file without a base would say it."""
+    return {key: value for key, value in read_layers(path).data.items() if key != "base"}
 
 
 def load_spec(name: str | Path) -> VehicleSpec:
@@ -140,7 +188,12 @@ def load_spec(name: str | Path) -> VehicleSpec:
         unknown = UnknownNameError("template", str(template), TEMPLATES)
         cure = near_words(unknown, f"one of {', '.join(TEMPLATES)}")
         raise VehicleError(file.problem(("template",), str(unknown).partition(";")[0], cure))
-    return parse(TEMPLATES[template].spec, file)
+    spec = parse(TEMPLATES[template].spec, file)
+    if found := impossible(spec):
+        raise VehicleError(*(file.problem(*words) for words in found))
+    for text in odd(spec):
+        warnings.warn(f"vehicle '{spec.id}': {text}", PlausibilityWarning, stacklevel=2)
+    return spec
 
 
 Stamp = tuple[tuple[str, int], ...]  # files and when each was last changed

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fnmatch
 import math
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -67,9 +69,41 @@ class VehicleSpec(Table):
     environment: Environment = Environment()
     provenance: dict[str, str] = {}
 
+    def total_mass_kg(self) -> float:
+        """Of the whole vehicle."""
+        return float(getattr(getattr(self, "body", None), "mass_kg", math.nan))
+
+    def hover_lift_N(self) -> float | None:
+        """What its rotors lift at full throttle at rest; None of a vehicle that does not hover on them."""
+        return None
+
+    def source_of(self, key: str) -> str:
+        """What [provenance] says of a value by its dotted key; empty if nothing."""
+        return source_in(self.provenance, key)
+
     def assumed(self) -> list[str]:
         """Values that nobody measured or published."""
         return [key for key, source in self.provenance.items() if source.startswith("assumed")]
+
+
+def source_in(provenance: Mapping[str, str], key: str) -> str:
+    """What a table of sources says of a value: by its own key first, else by the first pattern that fits."""
+    exact = provenance.get(key)
+    if exact is not None:
+        return exact
+    return next((source for pattern, source in provenance.items() if fnmatch.fnmatchcase(key, pattern)), "")
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted keys of all values of a file; equal parts in a list are numbered from 1."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and any(isinstance(inner, dict) for inner in value):
+        for number, inner in enumerate(value, start=1):
+            yield from leaves(inner, f"{path}.{number}")
+    elif value is not None:
+        yield path, value
 
 
 def parse(kind: type[VehicleSpec], file: Layers) -> VehicleSpec:

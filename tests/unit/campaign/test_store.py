@@ -65,7 +65,7 @@ def test_names(store: Store) -> None:
 def test_flights_come_back_as_they_were(store: Store) -> None:
     cases = flight_cases(3)
     campaign = store.create("a", "title", {"a.toml": "text"}, cases)
-    assert store.campaign("a") == campaign and campaign.source == {"a.toml": "text"}
+    assert store.campaign("a") == campaign and campaign.source["a.toml"] == "text"
     assert [case for _, case in store.open_cases(campaign)] == cases == list(store.cases(campaign))
     assert store.case(campaign, cases[1].id) == cases[1]
     assert store.counts(campaign) == {"pass": 0, "fail": 0, "void": 0, "error": 0, "open": 3}

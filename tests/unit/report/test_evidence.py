@@ -47,10 +47,14 @@ def test_content_and_hashes(flown: tuple[Store, Campaign], tmp_path: Path) -> No
     with zipfile.ZipFile(tmp_path / "deep" / "pack.zip") as pack:
         files = {name: pack.read(name) for name in pack.namelist()}
     assert {
-        "suite/suite.toml", "flights.jsonl", "results.jsonl", "trace.csv", "requirements.csv", "models.json",
+        "suite/level1/level2/suite.toml", "flights.jsonl", "results.jsonl", "trace.csv", "requirements.csv",
         "versions.json", "report.html", "junit.xml", "README.txt", "SHA256SUMS", "traces/one.parquet",
-        "suite/up/up/etc/passwd", "suite/abs.toml", "suite/a/up/up/b.toml",
+        "suite/etc/passwd", "suite/level1/level2/abs.toml", "suite/level1/b.toml",
     } <= set(files)  # fmt: skip
+    (vehicle,) = [name for name in files if name.startswith("vehicles/")]
+    (values,) = [json.loads(files[name]) for name in files if name.startswith("parameters/")]
+    assert values["vehicle"] == vehicle and values["parameters"]["body.mass"] == [1.4]
+    assert b"mass_kg = 1.4" in files[vehicle]
     assert not any(".." in name or name.startswith("/") for name in files)
     assert set(files) == {*sums, "SHA256SUMS"}
     for line in files["SHA256SUMS"].decode().splitlines():

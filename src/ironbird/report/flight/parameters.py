@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,16 +9,16 @@ import numpy as np
 from ironbird.flight.flight import Flight
 from ironbird.report.flight.curves import Json
 from ironbird.units import exact
-from ironbird.vehicles.spec import VehicleSpec
+from ironbird.vehicles.spec import VehicleSpec, leaves
 
 
 def parameter_groups(spec: VehicleSpec) -> list[tuple[str, list[Json]]]:
     """The vehicle file's values by table, each with where it comes from."""
     head = {"schema_version", "id", "title", "template", "summary", "provenance"}
-    written = {key for key, _ in _leaves(spec.model_dump(exclude=head, exclude_unset=True))}
+    written = {key for key, _ in leaves(spec.model_dump(exclude=head, exclude_unset=True))}
     groups: dict[str, list[Json]] = {}
-    for key, value in _leaves(spec.model_dump(exclude=head)):
-        kind, detail = _provenance(spec.provenance, key)
+    for key, value in leaves(spec.model_dump(exclude=head)):
+        kind, detail = (part.strip() for part in spec.source_of(key).partition(":")[::2])
         if key not in written and key not in spec.provenance:  # a pattern speaks for what is in the file
             kind, detail = "default", "not in the vehicle file"
         elif not kind and isinstance(value, str):
@@ -28,26 +26,6 @@ def parameter_groups(spec: VehicleSpec) -> list[tuple[str, list[Json]]]:
         row = {"key": key, "value": _show(value), "kind": kind or "not stated", "detail": detail}
         groups.setdefault(key.partition(".")[0], []).append(row)
     return sorted(groups.items(), key=lambda group: group[0] in ("home", "environment"))  # the surroundings last
-
-
-def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted keys of all values; equal parts in a list are numbered from 1."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _leaves(inner, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list) and any(isinstance(inner, dict) for inner in value):
-        for number, inner in enumerate(value, start=1):
-            yield from _leaves(inner, f"{path}.{number}")
-    elif value is not None:
-        yield path, value
-
-
-def _provenance(provenance: dict[str, str], key: str) -> tuple[str, str]:
-    text = provenance.get(key)
-    if text is None:
-        text = next((source for pattern, source in provenance.items() if fnmatch.fnmatchcase(key, pattern)), "")
-    kind, _, detail = text.partition(":")
-    return kind.strip(), detail.strip()
 
 
 def _show(value: Any) -> str:

@@ -152,6 +152,11 @@ class MulticopterSpec(VehicleSpec):
             raise ValueError("three rotors cannot hold the yaw: give a [tail] whose servo tilts one of them")
         return self
 
+    def hover_lift_N(self) -> float:
+        """What its rotors lift at full throttle at rest, in air of the density of their coefficients."""
+        parts = [(self.motor[rotor.motor], self.propeller[rotor.propeller], rotor) for rotor in self.rotor]
+        return float(sum(-r.axis_B[2] * p.thrust_coefficient_Ns2 * m.top_speed_radps() ** 2 for m, p, r in parts))
+
     def tail_number(self) -> int | None:
         """Which rotor the tail servo tilts, from 0."""
         return [rotor.name for rotor in self.rotor].index(self.tail.rotor) if self.tail else None

@@ -134,7 +134,13 @@ class TiltRotorSpec(VehicleSpec):
         """In the order of the rotors."""
         return self.right, self.left
 
-    def mass_kg(self) -> float:
+    def hover_lift_N(self) -> float:
+        """What its rotors lift at full throttle, tilted upright; each leans by its cant."""
+        speed = self.motor.slope_radps + self.motor.idle_speed_radps
+        thrust = self.propeller.thrust_coefficient_Ns2 * speed * speed
+        return float(sum(thrust * math.cos(math.radians(arm.cant_deg)) for arm in self.arms()))
+
+    def total_mass_kg(self) -> float:
         """Of the whole vehicle."""
         return self.body.mass_kg + sum(arm.mass_kg for arm in self.arms())
 
@@ -275,7 +281,7 @@ def build(spec: TiltRotorSpec, control_kind: str = "truth") -> Diagram:
         add_failsafes(diagram, seen, navigator)
     connect_ports(diagram, seen, control, *STATE)
     connect_ports(diagram, seen, navigator, *(port for port in STATE if port in navigator))
-    add_airframe(diagram, spec.airframe, spec.mass_kg(), body, parts)
+    add_airframe(diagram, spec.airframe, spec.total_mass_kg(), body, parts)
     contact = add_contact(diagram, spec.contact, body, parts["terrain"])
     add_crash(diagram, spec.limits, body, contact)
     return diagram

@@ -121,6 +121,11 @@ class VtolSpec(MulticopterSpec):
             )
         return self
 
+    def hover_lift_N(self) -> float:
+        """What its rotors lift at full throttle in the attitude of the hover."""
+        upright = self.model_copy(update={"rotor": hover_spec(self).rotor})
+        return MulticopterSpec.hover_lift_N(upright)
+
     def rotation_HB(self) -> np.ndarray:
         """From body to hover axes: the pitch at which the vehicle hovers."""
         angle = math.radians(self.wing.hover_pitch_deg)

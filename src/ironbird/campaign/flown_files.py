@@ -1,0 +1,54 @@
+"""What a campaign's vehicles said when it was made, kept with it: files may change, evidence must not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ironbird.campaign.case import FlightCase
+from ironbird.errors import StoreError
+from ironbird.files.toml_text import write_toml
+from ironbird.flight.order import vehicle_digest
+from ironbird.vehicles.load import read_tables, vehicle_path
+
+VEHICLE = "vehicle:"  # begins the name of a kept vehicle among a campaign's files; the rest is its name in the orders
+_PLAIN = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def vehicle_texts(cases: Iterable[FlightCase]) -> dict[str, str]:
+    """Each vehicle of some flights as one file without a base, by its name in the orders."""
+    names = dict.fromkeys(case.vehicle for case in cases)
+    return {f"{VEHICLE}{name}": _text(name) for name in names}
+
+
+def _text(name: str) -> str:
+    data = read_tables(vehicle_path(name))
+    return write_toml(data, [key for key, value in data.items() if isinstance(value, dict | list)])
+
+
+def write_vehicles(source: Mapping[str, str], cases: Iterable[FlightCase], folder: Path) -> dict[str, Path]:
+    """Write the kept vehicles of a campaign; returns the file of each by its name in the orders.
+
+    A campaign of an older version kept none: then the file of today must be the one that was flown.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    files: dict[str, Path] = {}
+    for name in dict.fromkeys(case.vehicle for case in cases):
+        text = source.get(f"{VEHICLE}{name}")
+        if text is None:
+            text = _text(name)
+        part = folder / "part.toml"
+        part.write_text(text, encoding="utf-8")
+        digest = vehicle_digest(str(part))
+        files[name] = part.rename(folder / f"{_PLAIN.sub('_', Path(name).stem)}-{digest[:8]}.toml")
+    return files
+
+
+def same_definition(case: FlightCase, digest: str) -> None:
+    """Raise if a flight would not be the one that was ordered."""
+    if case.digest() != digest:
+        raise StoreError(
+            f"flight {case.id} cannot be packed: its vehicle file was changed since, and the campaign was made by a "
+            "version that did not keep it; fly it again in a new campaign"
+        )

@@ -1,0 +1,181 @@
+"""Evidence packs of others, or of long ago: checked file by file, and flown again from what they hold."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ironbird.campaign import signature
+from ironbird.campaign.batch import TracePolicy, draw_over_cases
+from ironbird.campaign.case import FlightCase
+from ironbird.campaign.result import FlightResult
+from ironbird.campaign.runner import Progress, run_campaign
+from ironbird.campaign.store import Store
+from ironbird.errors import IronbirdError, StoreError
+from ironbird.flight.systems import is_outside
+
+SUMS, SIGNATURE = "SHA256SUMS", "SHA256SUMS.sig"
+LARGEST_B = 8 * 2**30  # of a pack that is taken out of its zip file
+VEHICLES = "vehicles"
+
+
+@dataclass(frozen=True)
+class Pack:
+    """An evidence pack whose files are those that its list of hashes names."""
+
+    folder: Path
+    signed: bool
+    versions: dict[str, Any]
+    cases: list[FlightCase]
+    results: list[FlightResult]
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """What came of flying a pack again."""
+
+    flown: int
+    same: int
+    outside: int  # flights under a control system that does not repeat to the bit: not flown
+    not_flown: int  # left out of a sample, or never judged
+    differing: list[str]  # a sentence each
+    version: str  # with which the pack was made
+    signed: bool
+
+
+@contextlib.contextmanager
+def open_pack(path: Path, signer: Path | None = None) -> Iterator[Pack]:
+    """A pack from its zip file or folder; raises if a file is missing, changed or added, or `signer` did not sign."""
+    with contextlib.ExitStack() as stack:
+        folder = path
+        if not path.is_dir():
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="ironbird-pack-")))
+            _unpack(path, folder)
+        sums = _read(folder, SUMS)
+        _check(folder, sums)
+        if signer is not None:
+            if not (folder / SIGNATURE).is_file():
+                raise StoreError(f"{path} is not signed")
+            signature.check(sums, _read(folder, SIGNATURE), signer)
+        yield _content(path, folder, signer is not None)
+
+
+def repeat(
+    path: Path,
+    out: Path,
+    *,
+    signer: Path | None = None,
+    sample: int | None = None,
+    workers: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Repeated:
+    """Fly the flights of a pack again, with its own vehicles, and compare verdicts, margins and hashes."""
+    with open_pack(path, signer) as pack, contextlib.closing(Store(f"sqlite:///{out}/ironbird.db")) as store:
+        told = {result.id: result for result in pack.results}
+        judged = [case for case in pack.cases if case.id in told]
+        inside = [case for case in judged if not is_outside(case.control)]
+        chosen = inside if sample is None else draw_over_cases(inside, min(sample, len(inside)))
+        differing = []
+        if chosen:
+            campaign = store.create(f"repeat-{len(store.names()) + 1}", "repeated from an evidence pack", {}, chosen)
+            run_campaign(store, campaign, workers=workers, policy=TracePolicy(None), progress=progress)
+            differing = [text for result in store.results(campaign) if (text := _difference(told[result.id], result))]
+        return Repeated(
+            flown=len(chosen),
+            same=len(chosen) - len(differing),
+            outside=len(judged) - len(inside),
+            not_flown=len(pack.cases) - len(judged) + len(inside) - len(chosen),
+            differing=differing,
+            version=str(pack.versions.get("ironbird", "")),
+            signed=pack.signed,
+        )
+
+
+def this_version() -> str:
+    """The version that flies here."""
+    return version("ironbird")
+
+
+def _difference(before: FlightResult, after: FlightResult) -> str:
+    """In what a flight came out otherwise; empty if in nothing."""
+    old, new = before.record(), after.record()
+    keys = [key for key in ("verdict", "sha256", "margin", "score", "ended_s", "witnesses") if old[key] != new[key]]
+    if not keys:
+        return ""
+    was, now = f"{before.verdict}, margin {before.margin:.6g}", f"{after.verdict}, margin {after.margin:.6g}"
+    model = "" if before.model_hash == after.model_hash else "; the model is another one"
+    return f"{before.id}: {', '.join(keys)} not the same: was {was}, is {now}{model}: {after.sentence}"
+
+
+# ---------------------------------------------------------------------- reading
+
+
+def _unpack(path: Path, folder: Path) -> None:
+    try:
+        with zipfile.ZipFile(path) as pack:
+            if sum(entry.file_size for entry in pack.infolist()) > LARGEST_B:
+                raise StoreError(
+                    f"{path} holds more than {LARGEST_B >> 30} GiB: unpack it yourself and give the folder"
+                )
+            for name in pack.namelist():
+                if not _inside(name):
+                    raise StoreError(f"{path} is no evidence pack: it holds '{name}'")
+            pack.extractall(folder)
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
+        raise StoreError(f"cannot read {path}: {error}; give the zip file of 'ironbird campaign evidence'") from None
+
+
+def _inside(name: str) -> bool:
+    return not name.startswith("/") and "\\" not in name and ".." not in name.split("/")
+
+
+def _read(folder: Path, name: str) -> bytes:
+    try:
+        return (folder / name).read_bytes()
+    except OSError as error:
+        raise StoreError(f"the evidence pack has no {name}: {error.strerror}") from None
+
+
+def _check(folder: Path, sums: bytes) -> None:
+    """Every file is listed and as it was."""
+    listed: dict[str, str] = {}
+    for line in sums.decode(errors="replace").splitlines():
+        digest, _, name = line.partition("  ")
+        if not name or not _inside(name):
+            raise StoreError(f"{SUMS} of the evidence pack is damaged at '{line[:80]}'")
+        listed[name] = digest
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} - {SUMS, SIGNATURE}
+    for name in sorted(found ^ set(listed)):
+        raise StoreError(f"the evidence pack {'lacks' if name in listed else 'holds an unlisted file'} {name}")
+    for name, digest in listed.items():
+        if (folder / name).is_symlink() or hashlib.sha256(_read(folder, name)).hexdigest() != digest:
+            raise StoreError(f"{name} of the evidence pack was changed: its hash is not the one in {SUMS}")
+
+
+def _content(path: Path, folder: Path, signed: bool) -> Pack:
+    try:
+        versions = json.loads(_read(folder, "versions.json"))
+        records = [json.loads(line) for line in _read(folder, "flights.jsonl").splitlines()]
+        results = [FlightResult.from_record(json.loads(line)) for line in _read(folder, "results.jsonl").splitlines()]
+        cases = []
+        for record in records:
+            name = str(record["vehicle"])
+            if not _inside(name) or not name.startswith(f"{VEHICLES}/"):
+                raise StoreError(f"{path} was made by a version that did not pack vehicles: it cannot be repeated")
+            case = FlightCase.from_record(record)
+            cases.append(replace(case, vehicle=str((folder / name).resolve())))
+            if cases[-1].digest() != record["digest"]:
+                raise StoreError(f"flight {case.id} of {path} is not the one that was flown: another definition")
+        return Pack(folder, signed, versions, cases, results)
+    except IronbirdError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreError(f"{path} is damaged: {type(error).__name__}: {error}") from None

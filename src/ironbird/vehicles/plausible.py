@@ -1,0 +1,98 @@
+"""Whether the numbers of a vehicle file can belong to a vehicle at all, before anything is flown.
+
+Impossible is refused: an inertia that no body has, rotors that cannot lift the weight. Odd is a warning: it flies, and
+whoever wrote it should look again. Not looked at: lift of wings, helicopters' rotors, buoyancy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ironbird.constants import STANDARD_GRAVITY_MPS2
+from ironbird.files.problems import Words
+from ironbird.files.toml_text import KeyPath
+from ironbird.vehicles.spec import Table, VehicleSpec
+
+SYMMETRY = 1e-6  # of the largest entry
+TRIANGLE = 1e-3  # share by which rounded figures may break it; a flat plate meets it with equality
+MOST_LIFT = 20.0  # times the weight; racing multicopters reach about 15
+GYRATION = (0.02, 1.5)  # radius of gyration over the distance of the outermost rotor
+LEAST_DAMPING = 0.2  # of the attitude loop
+
+
+def impossible(spec: VehicleSpec) -> list[Words]:
+    """What no vehicle can be: where, what is wrong, and the cure."""
+    found: list[Words] = []
+    for path, inertia in _inertias(spec):
+        if why := _wrong_inertia(inertia):
+            found.append((path, why, "check the figures: unit kg m^2, about the centre of mass, axes x, y, z"))
+    lift, weight_N = spec.hover_lift_N(), spec.total_mass_kg() * STANDARD_GRAVITY_MPS2
+    if lift is not None and lift < weight_N:
+        why = f"it cannot take off: it weighs {weight_N:.4g} N and its rotors lift {lift:.4g} N at full throttle"
+        found.append((("body", "mass_kg"), why, "check mass, motors, propellers and the number of rotors"))
+    return found
+
+
+def odd(spec: VehicleSpec) -> list[str]:
+    """What is unlikely, a sentence each."""
+    said = []
+    mass_kg = spec.total_mass_kg()
+    lift, weight_N = spec.hover_lift_N(), mass_kg * STANDARD_GRAVITY_MPS2
+    if lift is not None and lift > MOST_LIFT * weight_N:
+        said.append(f"its rotors lift {lift / weight_N:.3g} times its weight at full throttle: is the mass in kg?")
+    reach_m = max((math.hypot(*rotor.position_B_m) for rotor in getattr(spec, "rotor", [])), default=0.0)
+    for path, inertia in _inertias(spec) if reach_m else ():
+        for axis, moment in zip("xyz", np.diag(inertia), strict=True):
+            radius = math.sqrt(max(moment, 0.0) / mass_kg) / reach_m
+            if not GYRATION[0] <= radius <= GYRATION[1]:
+                said.append(
+                    f"{'.'.join(map(str, path))}: {moment:.4g} kg m^2 about {axis} is that of {mass_kg:g} kg at "
+                    f"{radius * reach_m:.3g} m, and the outermost rotor is at {reach_m:.3g} m"
+                )
+                break
+    control: Any = getattr(spec, "control", None)
+    attitude, rate = (getattr(control, name, None) for name in ("attitude_gain", "rate_gain"))
+    if attitude is not None and rate is not None:
+        for axis, outer, inner in zip(("roll", "pitch", "yaw"), attitude, rate, strict=True):
+            # s^2 + k_rate s + k_rate k_attitude: an attitude loop around a rate loop, motors without lag
+            damping = 0.5 * math.sqrt(inner / outer) if outer > 0 else math.inf
+            if damping < LEAST_DAMPING:
+                said.append(
+                    f"control: rate_gain {inner:g} with attitude_gain {outer:g} damps {axis} by {damping:.2g} of the "
+                    "critical damping: it will oscillate"
+                )
+                break
+    return said
+
+
+def _inertias(spec: VehicleSpec) -> Iterator[tuple[KeyPath, np.ndarray]]:
+    """Every inertia of the file's tables."""
+    for name in type(spec).model_fields:
+        table = getattr(spec, name)
+        if not isinstance(table, Table):
+            continue
+        for key in ("inertia_kgm2", "inertia_diag_kgm2"):
+            value = getattr(table, key, None) if key in type(table).model_fields else None
+            if isinstance(value, list):
+                matrix = np.asarray(value, float)
+                yield (name, key), np.diag(matrix) if matrix.ndim == 1 else matrix
+
+
+def _wrong_inertia(inertia: np.ndarray) -> str:
+    """Why a matrix is the inertia of no body; empty if it may be one."""
+    scale = float(np.abs(inertia).max())
+    if not np.allclose(inertia, inertia.T, rtol=0.0, atol=SYMMETRY * scale):
+        return "an inertia is symmetric, this matrix is not"
+    least, middle, most = np.linalg.eigvalsh(inertia)
+    if least <= 0.0:
+        return f"an inertia has three positive principal moments, this one has {least:.4g} kg m^2"
+    if most > (least + middle) * (1.0 + TRIANGLE):  # y^2 + z^2 <= (x^2 + y^2) + (x^2 + z^2), summed over the mass
+        return (
+            f"no body has such an inertia: its largest principal moment {most:.4g} kg m^2 is more than the sum of the "
+            f"other two, {least + middle:.4g}"
+        )
+    return ""

@@ -1,0 +1,199 @@
+"""Evidence packs read back: what is false in one is found, and a pack repeats from its own files."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from campaign_data import flight_case, result_of
+
+from ironbird.campaign import signature
+from ironbird.campaign.batch import TracePolicy, fly_batch
+from ironbird.campaign.pack import open_pack, repeat
+from ironbird.campaign.store import Campaign, Store
+from ironbird.errors import StoreError
+from ironbird.report.evidence import write_evidence
+
+MINE = 'schema = 1\nbase = "quad_f450"\nid = "mine"\n[body]\nmass_kg = 1.1\n'
+
+
+@pytest.fixture(scope="module")
+def pack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Two real flights of an own vehicle whose file is gone since; one of them fails."""
+    folder = tmp_path_factory.mktemp("made")
+    mine = folder / "mine.toml"
+    mine.write_text(MINE)
+    cases = [flight_case(number, vehicle=str(mine), until_s=2.5) for number in (1, 2)]
+    cases[1] = replace(cases[1], requirements=(replace(cases[1].requirements[0], formula="always (height < 1 m)"),))
+    with contextlib.closing(Store(f"sqlite:///{folder}/store.db")) as store:
+        campaign = store.create("night", "", {"x.toml": "schema = 1\n"}, cases)
+        store.write(campaign, list(enumerate(fly_batch(cases, TracePolicy(None)).flights)))
+        mine.unlink()
+        write_evidence(store, campaign, folder / "evidence.zip")
+    yield folder / "evidence.zip"
+
+
+@pytest.fixture
+def unpacked(pack: Path, tmp_path: Path) -> Path:
+    with zipfile.ZipFile(pack) as file:
+        file.extractall(tmp_path / "pack")
+    return tmp_path / "pack"
+
+
+def relist(folder: Path) -> None:
+    """The list of hashes made anew, as somebody would who changed a file on purpose."""
+    files = [p for p in sorted(folder.rglob("*")) if p.is_file() and not p.name.startswith("SHA256SUMS")]
+    lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(folder)}\n" for p in files]
+    (folder / "SHA256SUMS").write_text("".join(lines))
+
+
+def test_a_pack_repeats_bit_for_bit_without_the_files_it_was_made_from(pack: Path, tmp_path: Path) -> None:
+    found = repeat(pack, tmp_path, workers=1)
+    assert (found.flown, found.same, found.differing, found.signed) == (2, 2, [], False)
+
+
+def test_a_result_that_is_not_true_is_found(unpacked: Path, tmp_path: Path) -> None:
+    """Hashes alone do not help against somebody who makes them anew: flying does."""
+    text = (unpacked / "results.jsonl").read_text()
+    assert '"verdict": "fail"' in text
+    (unpacked / "results.jsonl").write_text(text.replace('"verdict": "fail"', '"verdict": "pass"'))
+    relist(unpacked)
+    found = repeat(unpacked, tmp_path, workers=1)
+    assert found.same == 1 and "hover/0002/s2: verdict not the same" in found.differing[0]
+
+
+def test_another_vehicle_is_not_the_one_that_was_flown(unpacked: Path, tmp_path: Path) -> None:
+    (vehicle,) = (unpacked / "vehicles").iterdir()
+    vehicle.write_text(vehicle.read_text().replace("mass_kg = 1.1", "mass_kg = 1.2"))
+    with pytest.raises(StoreError, match=r"vehicles/mine-\w+.toml of the evidence pack was changed"):
+        repeat(unpacked, tmp_path)
+    relist(unpacked)
+    with pytest.raises(StoreError, match="not the one that was flown"):
+        repeat(unpacked, tmp_path)
+
+
+def remove(folder: Path) -> None:
+    (folder / "trace.csv").unlink()
+
+
+def add(folder: Path) -> None:
+    (folder / "more.txt").write_text("hello")
+
+
+def no_list(folder: Path) -> None:
+    (folder / "SHA256SUMS").unlink()
+
+
+def go_out(folder: Path) -> None:
+    (folder / "SHA256SUMS").write_text("0" * 64 + "  ../../etc/passwd\n")
+
+
+def half(folder: Path) -> None:
+    (folder / "flights.jsonl").write_bytes((folder / "flights.jsonl").read_bytes()[:100])
+    relist(folder)
+
+
+def vehicle_elsewhere(folder: Path) -> None:
+    lines = [json.loads(line) for line in (folder / "flights.jsonl").read_text().splitlines()]
+    text = "".join(json.dumps(line | {"vehicle": "vehicles/../../../etc/x.toml"}) + "\n" for line in lines)
+    (folder / "flights.jsonl").write_text(text)
+    relist(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (remove, "lacks trace.csv"),
+        (add, "unlisted file more.txt"),
+        (no_list, "has no SHA256SUMS"),
+        (go_out, "SHA256SUMS of the evidence pack is damaged"),
+        (half, "is damaged: JSONDecodeError"),
+        (vehicle_elsewhere, "did not pack vehicles"),
+    ],
+)
+def test_damage_is_named(unpacked: Path, change: Callable[[Path], None], said: str) -> None:
+    change(unpacked)
+    with pytest.raises(StoreError, match=said), open_pack(unpacked):
+        pass
+
+
+def test_what_is_no_pack_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_text("no zip")
+    with pytest.raises(StoreError, match="cannot read"), open_pack(tmp_path / "a.zip"):
+        pass
+    with zipfile.ZipFile(tmp_path / "b.zip", "w") as file:
+        file.writestr("../evil", "x")
+    with pytest.raises(StoreError, match=r"it holds '\.\./evil'"), open_pack(tmp_path / "b.zip"):
+        pass
+    assert not (tmp_path.parent / "evil").exists()
+
+
+def test_a_campaign_that_kept_no_vehicle_is_packed_only_while_the_file_is_the_same(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text(MINE)
+    case = flight_case(vehicle=str(mine))
+    with contextlib.closing(Store(f"sqlite:///{tmp_path}/store.db")) as store:
+        campaign = store.create("old", "", {}, [case])
+        store.write(campaign, [(0, result_of(case))])
+        old: Campaign = replace(campaign, source={})  # as versions before made it
+        write_evidence(store, old, tmp_path / "a.zip")
+        mine.write_text(MINE.replace("1.1", "1.3"))
+        with pytest.raises(StoreError, match="its vehicle file was changed since"):
+            write_evidence(store, old, tmp_path / "b.zip")
+        assert not (tmp_path / "b.zip").exists()
+        write_evidence(store, campaign, tmp_path / "c.zip")  # this one kept it
+        with open_pack(tmp_path / "c.zip") as found:
+            assert found.cases[0].digest() == store.digests(campaign)[case.id]
+
+
+# ---------------------------------------------------------------------- signatures
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    if shutil.which("ssh-keygen") is None:
+        pytest.fail("ssh-keygen is missing: tools/install_system_packages.sh installs openssh-client")
+    folder = tmp_path_factory.mktemp("keys")
+    for name in ("mine", "other"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True)
+    return folder / "mine", folder / "other"
+
+
+def test_a_signature_is_of_these_bytes_and_of_this_key(keys: tuple[Path, Path]) -> None:
+    mine, other = keys
+    made = signature.sign(b"list of hashes", mine)
+    signature.check(b"list of hashes", made, mine.with_suffix(".pub"))
+    for data, signer in ((b"list of hashes!", mine), (b"list of hashes", other)):
+        with pytest.raises(StoreError, match="the signature is not that of"):
+            signature.check(data, made, signer.with_suffix(".pub"))
+
+
+def test_a_signature_for_something_else_does_not_count(keys: tuple[Path, Path], tmp_path: Path) -> None:
+    mine = keys[0]
+    command = ["ssh-keygen", "-Y", "sign", "-q", "-f", str(mine), "-n", "git"]
+    made = subprocess.run(command, input=b"x", capture_output=True, check=True).stdout
+    with pytest.raises(StoreError, match="the signature is not that of"):
+        signature.check(b"x", made, mine.with_suffix(".pub"))
+
+
+def test_an_unsigned_pack_is_refused_where_a_signer_is_named(pack: Path, keys: tuple[Path, Path]) -> None:
+    with pytest.raises(StoreError, match="is not signed"), open_pack(pack, keys[0].with_suffix(".pub")):
+        pass
+
+
+def test_keys_that_are_none(tmp_path: Path, keys: tuple[Path, Path]) -> None:
+    with pytest.raises(StoreError, match="there is no key"):
+        signature.sign(b"x", tmp_path / "nothing")
+    (tmp_path / "text").write_text("hello")
+    with pytest.raises(StoreError, match="cannot sign with"):
+        signature.sign(b"x", tmp_path / "text")
+    with pytest.raises(StoreError, match="no public SSH key"):
+        signature.check(b"x", b"", keys[0])  # the private one
