@@ -41,7 +41,9 @@ class FlightResult(Judged):
     def from_record(record: dict[str, Any]) -> FlightResult:
         """The inverse of `record`."""
         data = dict(record)
-        data["judgements"] = [Judgement(**_numbers(entry, ("margin", "time_s"))) for entry in data["judgements"]]
+        data["judgements"] = [
+            Judgement(**_numbers(entry, ("margin", "time_s", "broken_s"))) for entry in data["judgements"]
+        ]
         return FlightResult(**_numbers(data, ("margin", "score", "ended_s", "impact_mps")))
 
 

@@ -23,7 +23,7 @@ from ironbird.flight.order import Order, Requirement
 from ironbird.flight.prepare import fit, names_in
 from ironbird.flight.witness import Witness
 from ironbird.flight.words import HARMLESS
-from ironbird.requirements.explain import explain
+from ironbird.requirements.explain import broken_from_s, explain
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.score import CHANNELS, LEVELS, VELOCITIES, Channel, assess
 from ironbird.requirements.vacuity import untested
@@ -48,6 +48,7 @@ class Judgement:
     sentence: str  # what broke, when, by how much; empty if it holds
     formula: str = ""
     unit: str = ""  # of the margin, as far as it is known
+    broken_s: float = math.nan  # when it was first broken; NaN if it holds
     untested: str = ""  # what of it the flight never put to the test; empty if all of it was
 
     @property
@@ -195,10 +196,11 @@ def judge(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: Comp
         judgements = []
         for requirement in requirements_of(order):
             margin = float(margins[requirement.formula][lane])
-            time_s, sentence, unit = math.nan, "", ""
+            time_s, sentence, unit, broken_s = math.nan, "", "", math.nan
             if margin < 0.0:
                 finding = explain(formulas[requirement.formula], trace, lane)
                 time_s, sentence, unit = finding.time_s, finding.sentence, finding.unit
+                broken_s = broken_from_s(formulas[requirement.formula], trace, lane)
             judgements.append(
                 Judgement(
                     requirement.name,
@@ -208,6 +210,7 @@ def judge(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: Comp
                     sentence,
                     requirement.formula,
                     unit,
+                    broken_s,
                     gaps[requirement.formula][lane] if margin >= 0.0 else "",
                 )
             )
@@ -263,12 +266,12 @@ def _verdict(
         return ERROR, f"{told.rig_failure} ({ending})"
     if interrupted or (stop is not None and stop.reason.startswith("diverged")):
         return ERROR, ending
-    broken = sorted((j for j in judgements if not j.holds), key=lambda j: (math.isnan(j.time_s), j.time_s))
+    broken = sorted((j for j in judgements if not j.holds), key=lambda j: (math.isnan(j.broken_s), j.broken_s))
     idle = [witness for witness in told.witnesses if not witness.effective]
     proof = "".join(f"; {witness.sentence()}" for witness in told.witnesses)
     if broken:
         acted_s = min((witness.first_s for witness in told.witnesses if witness.effective), default=math.inf)
-        early = " (before any fault acted)" if told.witnesses and broken[0].time_s < acted_s else ""
+        early = " (before any fault acted)" if told.witnesses and broken[0].broken_s < acted_s else ""
         return FAIL, "; ".join(f"{j.name}: {j.sentence}" for j in broken) + f"{early} ({ending}){proof}"
     if idle:
         return VOID, f"the fault did not act: {idle[0].sentence()} ({ending})"

@@ -61,6 +61,15 @@ def explain(formula: Formula, trace: Trace, lane: int) -> Finding:
     return _Search(formula, flight, evaluation).find()
 
 
+def broken_from_s(formula: Formula, trace: Trace, lane: int) -> float:
+    """When a lane first broke a requirement: an `always` at its first bad sample, not at its worst."""
+    flight = trace.lane(lane)
+    evaluation = Evaluation(flight, slice(0, 1))
+    search = _Search(formula, flight, evaluation)
+    moment = search.first_bad(formula.root, 0)
+    return search.find().time_s if moment is None else moment
+
+
 class _Search:
     """Descends from the whole requirement to the comparison that decides."""
 
@@ -80,6 +89,20 @@ class _Search:
         return Finding(
             float(self.flight.time_s[place.row]), margin, _si_unit(place.node.left, place.node.right), sentence
         )
+
+    def first_bad(self, node: Node, row: int) -> float | None:
+        """The time of the first sample at which an `always`, or one of several joined by `and`, does not hold."""
+        if isinstance(node, Join) and node.operator == "and":
+            moments = [self.first_bad(part, row) for part in (node.left, node.right)]
+            return min((moment for moment in moments if moment is not None), default=None)
+        if not (isinstance(node, Window) and node.operator == "always"):
+            return None
+        first = row + self.flight.steps(node.interval.low_s)
+        last = min(row + self.flight.steps(node.interval.high_s), self.count - 1)
+        if node.interval.last_s is not None:
+            first = max(first, self.count - 1 - self.flight.steps(node.interval.last_s))
+        bad = np.flatnonzero(self._margins(node.child, first, last + 1) < 0.0) if first <= last else np.zeros(0, int)
+        return float(self.flight.time_s[first + bad[0]]) if bad.size else None
 
     def _margins(self, node: Node, first: int, last: int) -> np.ndarray:
         margins = self.evaluation.margins(node, first, last)[0]

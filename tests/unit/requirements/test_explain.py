@@ -9,7 +9,7 @@ import pytest
 
 from ironbird.conditions.formula import parse_formula
 from ironbird.conditions.names import Names
-from ironbird.requirements.explain import Finding, explain
+from ironbird.requirements.explain import Finding, broken_from_s, explain
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.trace import Trace
 
@@ -131,3 +131,19 @@ def test_the_deciding_sample_has_the_margin_of_the_whole() -> None:
             assert finding.margin == margin
             value = trace.values["limit"][lane, round(finding.time_s / 0.5)]
             assert min(abs(abs(value - edge) - abs(margin)) for edge in (-1.0, 0.0, 1.0, 2.0)) < 1e-12  # rounding
+
+
+@pytest.mark.parametrize(
+    ("text", "worst_s", "first_s"),
+    [
+        ("always (altitude < 25 m)", 1.0, 1.0),  # 63.2 m is both the first and the worst
+        ("always (altitude > 25 m)", 0.0, 0.0),
+        ("always[0.6, 3] (altitude > 45 m)", 3.0, 2.0),  # 40 m at 2.0 s, 20 m at 3.0 s
+        ("always[end - 1 s, end] (altitude > 45 m)", 3.0, 2.0),
+        ("always (altitude < 70 m) and always[1, 3] (altitude > 45 m)", 3.0, 2.0),
+        ("eventually (altitude > 90 m)", 1.0, 1.0),  # never: where it came nearest
+    ],
+)
+def test_when_a_requirement_was_first_broken(text: str, worst_s: float, first_s: float) -> None:
+    formula = parse_formula(text, Names(UNITS, aliases=ALIASES, words=WORDS))
+    assert (say(text).time_s, broken_from_s(formula, TRACE, 0)) == (worst_s, first_s)
