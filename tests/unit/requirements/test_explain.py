@@ -138,7 +138,7 @@ def test_the_deciding_sample_has_the_margin_of_the_whole() -> None:
     [
         ("always (altitude < 25 m)", 1.0, 1.0),  # 63.2 m is both the first and the worst
         ("always (altitude > 25 m)", 0.0, 0.0),
-        ("always[0.6, 3] (altitude > 45 m)", 3.0, 2.0),  # 40 m at 2.0 s, 20 m at 3.0 s
+        ("always[1, 3] (altitude > 45 m)", 3.0, 2.0),  # 40 m at 2.0 s, 20 m at 3.0 s
         ("always[end - 1 s, end] (altitude > 45 m)", 3.0, 2.0),
         ("always (altitude < 70 m) and always[1, 3] (altitude > 45 m)", 3.0, 2.0),
         ("eventually (altitude > 90 m)", 1.0, 1.0),  # never: where it came nearest
