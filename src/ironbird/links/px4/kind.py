@@ -41,7 +41,8 @@ class Px4Kind(AutopilotKind):
             f"MAVProxy, pymavlink: udpin:127.0.0.1:{GROUND_STATION_PORT}) and UDP {pilot_port} "
             f"(MAVSDK: udpin://127.0.0.1:{pilot_port})",
         )
-        return Seat(Px4(Px4Process(options.folder, keep=task.folder, watched=watch), instance=instance), pilot)
+        pilot.process = process = Px4Process(options.folder, keep=task.folder, watched=watch)
+        return Seat(Px4(process, instance=instance), pilot)
 
 
 PX4 = Px4Kind()
