@@ -22,6 +22,7 @@ IronbirdError
 A message says what is wrong, where (the full path), both values, and the likely cure.
 
 Beside them UnitsWarning: a trigger is written without units, which is read as SI; it shows the new text.
+And SecurityWarning: a connection to another computer can be read or forged.
 """
 
 from __future__ import annotations
@@ -153,6 +154,10 @@ class UnknownNameError(IronbirdError):
         self.kind = kind
         self.name = name
         self.near = near
+
+
+class SecurityWarning(UserWarning):
+    """A connection to another computer that others can read or forge."""
 
 
 class UnitsWarning(UserWarning):

@@ -34,7 +34,10 @@ StoreOption = Annotated[
 ]
 WorkersOption = Annotated[int | None, typer.Option(help="Processes; by default one per core.", min=1, max=256)]
 DaskOption = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Fly on a Dask cluster, for example tcp://host:8786.")
+    str | None,
+    typer.Option(
+        metavar="ADDRESS", help="Fly on a Dask cluster: tcp://HOST:PORT or tls://HOST:PORT?ca=…&cert=…&key=…."
+    ),
 ]
 OutOption = Annotated[Path | None, typer.Option(help="Where to write; beside the store by default.")]
 
