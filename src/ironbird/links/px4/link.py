@@ -114,7 +114,7 @@ class Px4(ControlSystem):
     def _accept(self, rig: Rig) -> socket.socket:
         assert self._server is not None
         self._server.settimeout(SLICE_S)
-        port = SIMULATOR_PORT + (self.instance or 0)
+        port = int(self._server.getsockname()[1])
         door = Doorkeeper("tcp", port, self.process.pid if self.process is not None else None)
         begin = time.perf_counter()
         while True:
