@@ -56,7 +56,7 @@ def dask_client(address: str, timeout: str) -> Any:
             SecurityWarning,
             stacklevel=2,
         )
-    wanted = Security(require_encryption=True, **named) if scheme == "tls" else None  # type: ignore[no-untyped-call]
+    wanted: Any = Security(require_encryption=True, **named) if scheme == "tls" else None  # type: ignore[no-untyped-call]
     if wanted is not None and not (wanted.tls_ca_file and wanted.tls_client_cert):
         raise RunError(
             f"{place} needs certificates: give tls://HOST:PORT?ca=FILE&cert=FILE&key=FILE, or set "
