@@ -89,7 +89,7 @@ def of_environment() -> list[str]:
             continue
         if installed.version != package.version:
             problems.append(f"{package.name} is {installed.version}, locked is {package.version}; run `make setup`")
-        python = installed.metadata["Requires-Python"] if "Requires-Python" in installed.metadata else ""
+        python = (installed.metadata.get_all("Requires-Python") or [""])[0]
         if python and not SpecifierSet(python).contains(".".join(map(str, sys.version_info[:3]))):
             problems.append(f"{package.name} {installed.version} is not for this Python ({python})")
     return problems

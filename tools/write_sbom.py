@@ -55,7 +55,7 @@ def licences_of(name: str) -> list[Json]:
     ]
     if classified:
         return [{"license": {"name": text}} for text in classified]
-    short = (told["License"] if "License" in told else "").strip().splitlines()
+    short = (told.get_all("License") or [""])[0].strip().splitlines()
     return [{"license": {"name": short[0][:100]}}] if short and short[0] != "UNKNOWN" else []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import json
+from email.message import Message
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -59,7 +60,7 @@ def test_a_line_that_is_not_pinned_is_told(audit: ModuleType, tmp_path: Path, li
 
 def test_old_versions_are_told(audit: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        audit.metadata, "distribution", lambda name: type("D", (), {"version": "0.1", "metadata": {}})()
+        audit.metadata, "distribution", lambda name: type("D", (), {"version": "0.1", "metadata": Message()})()
     )
     assert any(problem.startswith("pip is 0.1, locked is ") for problem in audit.of_environment())
 

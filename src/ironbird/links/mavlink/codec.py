@@ -109,7 +109,7 @@ class Parser:
         if self._rest:
             data = self._rest + data
         ids, extras, found, tally, used = self._pointers
-        place, done = ctypes.cast(data, ctypes.c_void_p).value or 0, 0
+        place, done = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0, 0
         while True:
             left = len(data) - done
             count = self._scan(place + done, left, ids, extras, len(self._ids), found, self.MOST, tally, used)

@@ -265,7 +265,7 @@ def one_by_one(stream: bytes) -> tuple[list[tuple[int, bytes, int, int]], int, i
 def flood(random: Random, size: int) -> bytes:
     """Junk in which almost every byte may begin a frame, with a few that are frames."""
     packer = Packer()
-    parts = []
+    parts: list[bytes] = []
     while sum(map(len, parts)) < size:
         kind = random.randrange(4)
         if kind == 0:
