@@ -26,7 +26,7 @@ from ironbird.links.rig import Rig
 from ironbird.links.system import OwnWitness
 
 POLL_TICKS = 10  # how often orders are looked at
-MOST_PACKETS = 500  # taken at once
+MOST_PACKETS = 100  # taken at once
 MOVING_S = 0.1  # how often a parameter that moves is set again
 RAMP_STEPS = 50
 ANSWER_S, TRIES = 0.3, 20  # until a parameter is sent again, in wall and in simulation time

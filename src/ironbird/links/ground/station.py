@@ -22,6 +22,7 @@ from ironbird.links.system import Happening
 GROUND_SYSTEM = 255
 HEARTBEAT_S = 0.5  # of simulation time between ours
 MOST_PACKETS = 2000  # taken at once: who sends faster than we read may not hold up the flight
+MOST_BYTES = 1 << 20
 MOST_SENDERS = 32
 
 
@@ -152,11 +153,15 @@ class Station:
         """Take what came."""
         if self.process is not None:
             self._door.pid = self.process.pid
+        taken = 0
         for _ in range(MOST_PACKETS):
+            if taken > MOST_BYTES:
+                return
             try:
                 data, peer = self._socket.recvfrom(65536)
             except OSError:  # nothing there, or the other side's port is closed; the deadlines tell
                 return
+            taken += len(data)
             if not self._door.lets_in(peer):
                 continue
             if peer not in self._parsers:

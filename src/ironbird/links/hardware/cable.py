@@ -193,6 +193,8 @@ class DatagramCable(Cable):
         now = time.monotonic()
         with contextlib.suppress(BlockingIOError, ConnectionRefusedError):
             for _ in range(MOST_PACKETS):
+                if sum(map(len, parts)) > MOST_BYTES:
+                    break
                 data, source = self._socket.recvfrom(MOST_BYTES)
                 if source != self._peer and now - self._heard_at < SILENT_S:
                     self.strangers += 1
