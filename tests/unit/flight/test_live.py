@@ -190,7 +190,7 @@ def test_silent_clients_do_not_stop_a_flight_and_keep_nobody_out(
         peer.close()
 
     assert [t.value for t in changed] == [1.7] and answers[0]["ok"]
-    assert longest < 0.25  # it was 2 s for each of them
+    assert longest < 1.0  # it was the whole timeout for each of them: 7 s here
     assert said and not any(said)
 
 
