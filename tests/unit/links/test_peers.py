@@ -148,6 +148,7 @@ def test_px4s_port_takes_px4_and_sends_others_away() -> None:
         noted: list[str] = []
         link.note = lambda rig, kind, text: noted.append(text)  # type: ignore[method-assign]
         with link._accept(cast(Rig, Room())) as accepted:
+            accepted.settimeout(10.0)
             assert accepted.recv(100) == b"hello"
         stranger.settimeout(5.0)
         assert stranger.recv(100) == b""  # sent away
