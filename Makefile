@@ -4,12 +4,14 @@
 # make bench   measure speed against JSBSim and the reference loop
 # make safety  the whole safety suite; make soak  long runs; make test-autopilots  tests with real PX4 and ArduPilot
 # make docs    write the generated pages of docs/ anew
+# make audit   look at the packages that are used: pinned, hashed, as locked; known weaknesses if pip-audit is there
+# make sbom    write sbom.json, the software bill of materials (CycloneDX)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint bench docs lock soak clean system safety test-autopilots
+.PHONY: setup demo test lint bench docs lock soak clean system safety test-autopilots audit sbom
 
 setup: $(STAMP)
 
@@ -17,6 +19,8 @@ $(STAMP): requirements.lock pyproject.toml
 	@echo "== setup: Python packages into $(VENV)"
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + sys.version)'
 	$(PYTHON) -m venv $(VENV)
+	@awk '/^pip==/ {on = 1} on {print} on && /# via/ {exit}' requirements.lock > $(VENV)/pip.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(VENV)/pip.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(STAMP)
@@ -78,6 +82,14 @@ lock:
 	    --python-version 3.11 pyproject.toml tools/build-requirements.in -o requirements.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra clients \
 	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-clients.lock
+
+sbom: setup
+	@echo "== sbom: software bill of materials from requirements.lock and the installed packages"
+	$(BIN)/python tools/write_sbom.py
+
+audit: setup
+	@echo "== audit: packages pinned, hashed, consistent, as locked; weaknesses by pip-audit where it is installed"
+	$(BIN)/python tools/audit_dependencies.py
 
 clean:
 	rm -rf $(VENV) out

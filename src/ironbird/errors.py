@@ -21,8 +21,9 @@ IronbirdError
 
 A message says what is wrong, where (the full path), both values, and the likely cure.
 
-Beside them two warnings. UnitsWarning: a trigger is written without units, which is read as SI; it shows the new text.
-PlausibilityWarning: a number is possible, but so unlikely that somebody should look again.
+Beside them the warnings of IronbirdWarning. UnitsWarning: a trigger is written without units, which is read as SI; it
+shows the new text. PlausibilityWarning: a number is possible, but so unlikely that somebody should look again.
+SecurityWarning: a connection to another computer can be read or forged.
 """
 
 from __future__ import annotations
@@ -156,9 +157,17 @@ class UnknownNameError(IronbirdError):
         self.near = near
 
 
-class UnitsWarning(UserWarning):
+class IronbirdWarning(UserWarning):
+    """Base of what people should know although the work goes on."""
+
+
+class SecurityWarning(IronbirdWarning):
+    """A connection to another computer that others can read or forge."""
+
+
+class UnitsWarning(IronbirdWarning):
     """A trigger's text without units, read as SI; the message shows the text with units."""
 
 
-class PlausibilityWarning(UserWarning):
+class PlausibilityWarning(IronbirdWarning):
     """A number of a vehicle or an order is possible, but so unlikely that somebody should look again."""

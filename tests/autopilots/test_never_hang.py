@@ -20,6 +20,7 @@ import pytest
 from belongings import Belongings, wait_for
 
 from ironbird.flight.flight import Flight, fly
+from ironbird.links import peers
 from ironbird.links.ardupilot.link import ArduPilot
 from ironbird.links.ardupilot.process import ArduPilotProcess
 from ironbird.links.ground.pilot import Pilot
@@ -202,6 +203,7 @@ class Link:
             if relayed:
                 self.relay = Relay(px4_process.SIMULATOR_PORT + instance, 24560 + instance)
                 monkeypatch.setattr(px4_process, "SIMULATOR_PORT", 24560)
+                monkeypatch.setattr(peers, "is_of", lambda *_: True)  # the relay is not PX4, and would be sent away
             self.system = Px4(Px4Process(), instance=instance, patience_s=PATIENCE_S)
             self.port = PILOT_PORT + instance
             self.pilot = Pilot("px4", port=self.port, peer_port=14580 + instance)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from xml.etree import ElementTree
 
 import pytest
 
 from ironbird.report.flight.parameters import parameter_groups
-from ironbird.vehicles.load import load_spec, vehicle_ids
+from ironbird.vehicles.load import load_spec, load_vehicle, vehicle_ids
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "vehicles"
@@ -53,3 +55,12 @@ def test_equations_and_gaps_come_from_the_blocks(tool: ModuleType) -> None:
     assert "(4 times, `wheel/*/tyre`): Magic Formula of [Pacejka1989]" in text
     assert "- Tyre: overturning moment, spin of the contact patch, temperature" in text
     assert "Not modelled:" not in text.partition("## What is not modelled")[0]
+
+
+def test_hostile_names_in_pictures_stay_text(tool: ModuleType) -> None:
+    hostile = "</title><script>alert('1')</script>"
+    vehicle = load_vehicle("quad_f450", control="truth")
+    named = replace(vehicle, spec=vehicle.spec.model_copy(update={"id": hostile}))
+    picture = tool.top_view(named)
+    assert "<script" not in picture
+    assert ElementTree.fromstring(picture)[0].text == f"{hostile} from above"

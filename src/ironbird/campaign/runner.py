@@ -20,6 +20,7 @@ from typing import Any
 from ironbird.campaign.batch import LANES_PER_BATCH, BatchResult, TracePolicy, fly_batch, group_key, lanes_that_fit
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.result import FlightResult
+from ironbird.campaign.secure import dask_client
 from ironbird.campaign.store import Campaign, Store
 from ironbird.campaign.worker import begin_worker
 from ironbird.compiler.compiled import LANES
@@ -274,12 +275,7 @@ def _place(workers: int | None, dask: str | None) -> Iterator[_Place]:
     if dask is None:
         yield _Place(workers or os.cpu_count() or 1)
         return
-    from distributed import Client
-
-    try:
-        client: Any = Client(dask, timeout=CLUSTER_TIMEOUT)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError, TimeoutError) as error:
-        raise RunError(f"no Dask scheduler answers at {dask}: {error}") from error
+    client: Any = dask_client(dask, CLUSTER_TIMEOUT)
     try:
         yield _Cluster(client)
     finally:

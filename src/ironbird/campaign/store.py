@@ -25,6 +25,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.flown_files import vehicle_texts
 from ironbird.campaign.result import FlightResult
+from ironbird.campaign.secure import is_tls_trouble, look_at_store
 from ironbird.errors import StoreError, UnknownNameError
 from ironbird.flight.judge import VERDICTS
 
@@ -98,6 +99,7 @@ class Store:
         if parsed.get_backend_name() not in ("sqlite", "postgresql"):
             raise StoreError(f"'{parsed.get_backend_name()}' is no kind of store; use sqlite or postgresql")
         self.sqlite = parsed.get_backend_name() == "sqlite"
+        look_at_store(parsed)
         if self.sqlite and parsed.database:
             try:
                 Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
@@ -149,6 +151,7 @@ class Store:
         if self.sqlite:
             return "locked" in text
         refused = "FATAL" in text and "the database system" not in text and "terminating connection" not in text
+        refused |= is_tls_trouble(text)
         return (isinstance(error, OperationalError) or error.connection_invalidated) and not refused
 
     # ------------------------------------------------------------------ campaigns

@@ -8,14 +8,13 @@ import os
 import signal
 import warnings
 
-from ironbird.errors import PlausibilityWarning, UnitsWarning
+from ironbird.errors import IronbirdWarning
 
 
 def begin_worker(parent: int) -> None:
     """A worker ends with its parent, however that ends, and leaves Ctrl-C to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for shown in (UnitsWarning, PlausibilityWarning):  # by whoever read the suite
-        warnings.simplefilter("ignore", shown)
+    warnings.simplefilter("ignore", IronbirdWarning)  # whoever read the suite has shown it
     with contextlib.suppress(OSError, AttributeError):  # Linux only
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
     if os.getppid() != parent:  # it died before we asked

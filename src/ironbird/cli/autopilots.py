@@ -40,6 +40,7 @@ from ironbird.cli.output import (
     progress_bar,
 )
 from ironbird.errors import IronbirdError, LinkError, UnknownNameError
+from ironbird.links.process import trust
 from ironbird.vehicles import places as at
 
 if TYPE_CHECKING:
@@ -113,7 +114,9 @@ def sitl(
         orders = []
         for number in range(count):
             options: dict[str, Any] = {"pilot": pilot, "ground_station": not headless and number == 0}
-            options |= {"folder": folder} if folder else {}
+            if folder:
+                trust(folder)
+                options["folder"] = folder
             options |= {"instance": number} if count > 1 else {}
             orders.append(replace(order, seed=seed + number, options=options))
         folders = [base if count == 1 else base / str(number) for number in range(count)]
@@ -209,6 +212,8 @@ def compare_autopilots(
         for name in control or ("reference", "px4", "ardupilot"):
             folder = folders.get(name)
             systems[name] = {"folder": folder} if folder else {}
+            if folder:
+                trust(folder)
         flown = compare(first_flight(case), systems, out)
         for one in flown:
             if one.flight is not None:

@@ -14,6 +14,7 @@ import typer
 from ironbird.cli.options import JsonOption
 from ironbird.cli.output import INTERRUPTED, code_of, ending_in_order, errors, print_table, progress_bar
 from ironbird.errors import UnknownNameError
+from ironbird.files.whole import write_text
 
 if TYPE_CHECKING:
     from ironbird.campaign.runner import Progress
@@ -34,7 +35,10 @@ StoreOption = Annotated[
 ]
 WorkersOption = Annotated[int | None, typer.Option(help="Processes; by default one per core.", min=1, max=256)]
 DaskOption = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Fly on a Dask cluster, for example tcp://host:8786.")
+    str | None,
+    typer.Option(
+        metavar="ADDRESS", help="Fly on a Dask cluster: tcp://HOST:PORT or tls://HOST:PORT?ca=…&cert=…&key=…."
+    ),
 ]
 OutOption = Annotated[Path | None, typer.Option(help="Where to write; beside the store by default.")]
 
@@ -132,7 +136,7 @@ def _write_reports(database: Store, campaign: Campaign, folder: Path) -> None:
     write_campaign_page(database, campaign, folder / "report.html")
     write_junit(folder / "junit.xml", campaign.name, results)
     text = json.dumps({"campaign": campaign.name, "flights": [r.record() for r in results]}, indent=1)
-    (folder / "results.json").write_text(text + "\n")
+    write_text(folder / "results.json", text + "\n")
 
 
 @contextmanager

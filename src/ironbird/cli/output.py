@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import typer
 
-from ironbird.errors import IronbirdError, PlausibilityWarning, UnitsWarning
+from ironbird.errors import IronbirdError, IronbirdWarning
 
 if TYPE_CHECKING:
     from ironbird.flight.flight import Flight
@@ -58,7 +58,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    if not issubclass(category, (UnitsWarning, PlausibilityWarning)):
+    if not issubclass(category, IronbirdWarning):
         typer.echo(warnings.formatwarning(message, category, filename, lineno, line), err=True, nl=False)
     elif str(message) not in _SHOWN:
         _SHOWN.add(str(message))

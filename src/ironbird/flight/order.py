@@ -276,6 +276,10 @@ def make_order(
     place: Home | None = None,
 ) -> Order:
     """An order in short: what is not said is what the vehicle usually has, its own mission, calm air."""
+    if options and isinstance(options.get("folder"), str):
+        from ironbird.links.process import trust
+
+        trust(str(options["folder"]))  # named by hand, not by a file
     named = load_spec(vehicle).mission if mission is None else mission
     name = named if isinstance(named, str) and not named.endswith(".toml") else ""
     return Order(

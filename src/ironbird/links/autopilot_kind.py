@@ -12,6 +12,7 @@ from ironbird.errors import LinkError
 from ironbird.links.autopilot_log import AutopilotLog, read_autopilot_log
 from ironbird.links.geodesy import Place
 from ironbird.links.mission_plan import class_of
+from ironbird.links.process import check_trusted
 from ironbird.links.system import Kind, Options, Task
 from ironbird.vehicles.load import Vehicle
 
@@ -62,6 +63,14 @@ def chosen(task: Task) -> AutopilotOptions:
     """The options of a task for an autopilot."""
     assert isinstance(task.options, AutopilotOptions)
     return task.options
+
+
+def trusted(task: Task, variable: str) -> AutopilotOptions:
+    """The same; `LinkError` if they name a program that nobody but a file names."""
+    options = chosen(task)
+    if options.folder is not None:
+        check_trusted(options.folder, variable)
+    return options
 
 
 def watches(task: Task) -> bool:

@@ -25,7 +25,17 @@ from ironbird.errors import LinkError
 from ironbird.links import guard
 
 PDEATHSIG = 1  # PR_SET_PDEATHSIG
+NO_NEW_PRIVS = 38  # PR_SET_NO_NEW_PRIVS: neither it nor what it starts gets more rights than we have
 LAST_LINES = 5
+LAST_BYTES = 65536
+# What an autopilot gets of our environment: no tokens, passwords and keys that may be in it. Variables that begin with
+# IRONBIRD_ or LC_ go along, and those that IRONBIRD_PASS names.
+PASSED = (
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH",
+    "ASAN_OPTIONS", "UBSAN_OPTIONS",
+)  # fmt: skip
+PASS_VARIABLE = "IRONBIRD_PASS"
+TRUSTED_VARIABLE = "IRONBIRD_TRUSTED"  # folders whose programs may be started
 GROUND_STATION_PORT = 14550  # UDP where QGroundControl and others listen
 
 
@@ -34,6 +44,32 @@ def places(where: str | Path | None, variable: str, program: str) -> Iterator[tu
     for source, place in (("argument", where), (variable, os.environ.get(variable)), ("PATH", shutil.which(program))):
         if place:
             yield source, Path(place).expanduser()
+
+
+def passed_on() -> dict[str, str]:
+    """The variables that programs which we start get of ours."""
+    more = {name.strip() for name in os.environ.get(PASS_VARIABLE, "").split(",")}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in PASSED or name in more or name.startswith(("IRONBIRD_", "LC_"))
+    }
+
+
+def trust(folder: str | Path) -> None:
+    """Say that programs of a folder may be started although only a file names it; holds for workers of ours too."""
+    known = os.environ.get(TRUSTED_VARIABLE, "")
+    os.environ[TRUSTED_VARIABLE] = os.pathsep.join(filter(None, (known, str(Path(folder).expanduser().resolve()))))
+
+
+def check_trusted(folder: str, variable: str) -> None:
+    """`LinkError` if nobody but a case, an order or a store says that programs are in a folder: those are data."""
+    named = [os.environ.get(variable, ""), *os.environ.get(TRUSTED_VARIABLE, "").split(os.pathsep)]
+    if Path(folder).expanduser().resolve() not in {Path(place).expanduser().resolve() for place in named if place}:
+        raise LinkError(
+            f"a program in '{folder}' is named by a file alone, and files of others may name any: if you trust it, set "
+            f"{variable}={folder}"
+        )
 
 
 def is_program(path: Path) -> bool:
@@ -123,17 +159,22 @@ class AutopilotProcess(ABC):
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            env=passed_on(),
         )
         return self.folder
 
     def _launch(self, command: Sequence[str], *, cwd: Path, settings: Mapping[str, str] | None = None) -> None:
-        """Start it in its folder, with these variables in the place of ours if there are any."""
+        """Start it in its folder, without a shell, with few variables of ours (`passed_on`) and these.
+
+        It is the head of a session and a process group, gets no more rights than we have, and dies with us.
+        """
         assert self.folder is not None
         parent, libc = os.getpid(), ctypes.CDLL(None)
 
         def die_with_parent() -> None:
             with contextlib.suppress(AttributeError):  # Linux only
                 libc.prctl(PDEATHSIG, signal.SIGKILL)
+                libc.prctl(NO_NEW_PRIVS, *(ctypes.c_ulong(argument) for argument in (1, 0, 0, 0)))
             if os.getppid() != parent:
                 os._exit(1)
 
@@ -142,7 +183,7 @@ class AutopilotProcess(ABC):
                 self._process = subprocess.Popen(
                     command,
                     cwd=cwd,
-                    env=settings,
+                    env=passed_on() | dict(settings or {}),
                     stdin=subprocess.DEVNULL,
                     stdout=console,
                     stderr=subprocess.STDOUT,
@@ -172,7 +213,11 @@ class AutopilotProcess(ABC):
 
     def said(self) -> str:
         """Its last lines."""
-        lines = self.console().splitlines()
+        if self.folder is None or not (self.folder / self.console_name).is_file():
+            return ""
+        with (self.folder / self.console_name).open("rb") as console:
+            console.seek(max(0, os.fstat(console.fileno()).st_size - LAST_BYTES))
+            lines = console.read(LAST_BYTES).decode(errors="replace").splitlines()
         return " / ".join(line.strip() for line in lines[-LAST_LINES:] if line.strip())
 
     def console(self) -> str:

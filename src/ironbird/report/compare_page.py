@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -78,7 +79,7 @@ def _system(flown: Flown, ink: str, folder: Path) -> dict[str, Any]:
     flight = flown.flight
     page = f"{flown.name}/flight.html"
     there = (folder / page).is_file()
-    content: dict[str, Any] = {"name": flown.name, "ink": ink, "verdict": ERROR, "page": page if there else ""}
+    content: dict[str, Any] = {"name": flown.name, "ink": ink, "verdict": ERROR, "page": quote(page) if there else ""}
     if flight is None:
         error = {"outcome": flown.error, "off": "-", "errors": {}, "clock": "-"}
         return content | error | {"witnesses": [], "reactions": [], "said": []}

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
+from ironbird.files.whole import write_text
 from ironbird.model.block import Block
 from ironbird.model.diagram import Diagram
 from ironbird.model.signal import In, Signal
@@ -63,7 +64,7 @@ text { font-family: 'Segoe UI', 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans
 
 def write_diagram_svg(diagram: Diagram, path: Path) -> None:
     """Draw a diagram as an SVG file: one box per block, one arrow per pair of connected blocks."""
-    Path(path).write_text(_Drawing(diagram).svg(), encoding="utf-8")
+    write_text(Path(path), _Drawing(diagram).svg())
 
 
 # ---------------------------------------------------------------------- what is drawn

@@ -23,10 +23,11 @@ from ironbird.campaign.pack import SIGNATURE, SUMS, VEHICLES
 from ironbird.campaign.signature import sign
 from ironbird.campaign.store import Campaign, Store
 from ironbird.campaign.summary import by_case
+from ironbird.files.csv_text import harmless
+from ironbird.files.whole import replacing
 from ironbird.flight.prepare import model_of
 from ironbird.report.campaign_page import write_campaign_page
 from ironbird.report.junit import write_junit
-from ironbird.report.page import replacing
 
 README = """Evidence of the campaign '{name}'.
 
@@ -171,5 +172,5 @@ def _json(data: object) -> bytes:
 
 def _csv(rows: Sequence[Sequence[str]]) -> bytes:
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    csv.writer(text, lineterminator="\n").writerows([harmless(cell) for cell in row] for row in rows)
     return text.getvalue().encode()

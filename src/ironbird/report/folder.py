@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 from ironbird.errors import IronbirdError
+from ironbird.files.whole import replacing, write_text
 from ironbird.flight.belief import Belief, beside
 from ironbird.flight.flight import Flight
 from ironbird.report.flight.page import write_flight_page
-from ironbird.report.page import replacing, write_text
 from ironbird.report.ulog import write_ulog
 from ironbird.runtime.tuning import write_tunings
 
@@ -25,8 +25,7 @@ def write_flight_folder(flight: Flight, folder: Path, *, ulog: bool = False, csv
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with replacing(folder / "flight.parquet") as part:
-            flight.log.to_parquet(part)
+        flight.log.to_parquet(folder / "flight.parquet")
         belief = beside(flight)
         optional["autopilot.parquet"] = isinstance(belief, Belief)
         if isinstance(belief, Belief):
@@ -44,11 +43,9 @@ def write_flight_folder(flight: Flight, folder: Path, *, ulog: bool = False, csv
                 folder / "link.json", {"verdict": flight.verdict, "sentence": flight.judged.sentence, **flight.measured}
             )
         if ulog:
-            with replacing(folder / "flight.ulg") as part:
-                write_ulog(flight.log, part)
+            write_ulog(flight.log, folder / "flight.ulg")
         if csv:
-            with replacing(folder / "flight.csv") as part:
-                flight.log.to_csv(part)
+            flight.log.to_csv(folder / "flight.csv")
         write_flight_page(flight, folder / "flight.html", belief)
         rows = _summary(flight, belief)
         _write_json(folder / "summary.json", rows)

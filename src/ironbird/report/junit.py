@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from ironbird.campaign.result import FlightResult
+from ironbird.files.whole import replacing
 from ironbird.flight.judge import ERROR, FAIL, VOID
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, production 2
@@ -29,7 +30,8 @@ def write_junit(path: Path, name: str, results: Sequence[FlightResult]) -> None:
             ElementTree.SubElement(case, kind, type=said, message=_clean(result.sentence))
         ElementTree.SubElement(case, "system-out").text = _clean(f"sha256 {result.sha256}\n{result.sentence}")
     ElementTree.indent(suite)
-    ElementTree.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)
+    with replacing(path) as part:
+        ElementTree.ElementTree(suite).write(part, encoding="utf-8", xml_declaration=True)
 
 
 def _clean(text: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ironbird.campaign.search import Map
+from ironbird.files.whole import write_text
 
 WIDTH, HEIGHT = 300, 150
 LEFT, RIGHT, TOP, BOTTOM = 46, 8, 20, 22
@@ -169,7 +170,7 @@ def write_map(found: Map, path: Path) -> None:
     for name, ink in inks.items():
         text = text.replace(f"var({name})", ink)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text.replace("<text ", '<text font-size="11" ') + "\n")
+    write_text(path, text.replace("<text ", '<text font-size="11" ') + "\n")
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start") -> str:

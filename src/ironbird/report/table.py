@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 
 from ironbird.campaign.result import FlightResult
 from ironbird.errors import StoreError
-from ironbird.report.page import replacing, write_text
+from ironbird.files.csv_text import harmless
+from ironbird.files.whole import replacing, write_text
 
 COLUMNS = ("case_id", "seed", "verdict", "margin", "score", "level", "ended_s", "impact_mps", "sha256")
 NAMES = {"case_id": "case"}  # in the table
@@ -24,8 +25,9 @@ def write_table(results: Sequence[FlightResult], path: Path) -> None:
     if path.suffix == ".json":
         write_text(path, json.dumps([result.record() for result in results], indent=1) + "\n")
     elif path.suffix in (".csv", ".parquet"):
+        table = _table(results)
         with replacing(path) as part:
-            (pa_csv.write_csv if path.suffix == ".csv" else pq.write_table)(_table(results), part)
+            pa_csv.write_csv(_harmless(table), part) if path.suffix == ".csv" else pq.write_table(table, part)
     else:
         raise StoreError(f"'{path}': give a file that ends in .csv, .json or .parquet")
 
@@ -40,6 +42,17 @@ def _table(results: Sequence[FlightResult]) -> pa.Table:
         return str(value) if name in words and value is not None else value
 
     return pa.table({name: [cell(row.get(name), name) for row in rows] for name in columns})
+
+
+def _harmless(table: pa.Table) -> pa.Table:
+    """The same without anything that a spreadsheet would run."""
+    columns = [
+        pa.array([None if cell is None else harmless(cell) for cell in column.to_pylist()], pa.string())
+        if pa.types.is_string(column.type)
+        else column
+        for column in table.columns
+    ]
+    return pa.table(columns, names=[harmless(name) for name in table.column_names])
 
 
 def _row(result: FlightResult) -> dict[str, Any]:

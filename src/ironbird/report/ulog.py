@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ironbird.files.whole import replacing
 from ironbird.runtime.record import Log
 from ironbird.vehicles import places as at
 
@@ -52,7 +53,7 @@ def write_ulog(log: Log, path: Path, lane: int = 0, params: Mapping[str, float] 
     topics = _unique([*_px4_topics(log, lane), *_block_topics(log, lane)])
     time_us = np.round(log.time(lane) * 1e6).astype("<u8")
     first_us = int(time_us[0]) if len(time_us) else 0
-    with Path(path).open("wb") as file:
+    with replacing(Path(path)) as part, part.open("wb") as file:
         file.write(MAGIC + struct.pack("<BQ", VERSION, first_us))
         file.write(_message("B", bytes(40)))
         for topic in topics:

@@ -12,6 +12,8 @@ import numpy as np
 
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import RunError, UnknownNameError
+from ironbird.files.csv_text import harmless
+from ironbird.files.whole import replacing
 from ironbird.model.signal import Signal
 
 if TYPE_CHECKING:
@@ -168,12 +170,13 @@ class Log:
             signal = self.plan.signals[name.partition("[")[0]]
             fields.append(pa.field(name, pa.float64(), metadata={"unit": signal.unit, "frame": signal.frame or ""}))
         schema = pa.schema(fields, metadata=dict(self.meta))
-        pq.write_table(pa.table([pa.array(v) for v in columns.values()], schema=schema), path)
+        with replacing(Path(path)) as part:
+            pq.write_table(pa.table([pa.array(v) for v in columns.values()], schema=schema), part)
 
     def to_csv(self, path: str | Path, lane: int = 0) -> None:
         """Write one lane as CSV with a header line; numbers read back to the same bits."""
         columns = self.columns(lane)
-        with Path(path).open("w") as handle:
-            handle.write(",".join(columns) + "\n")
+        with replacing(Path(path)) as part, part.open("w") as handle:
+            handle.write(",".join(harmless(name) for name in columns) + "\n")
             for row in zip(*columns.values(), strict=True):
                 handle.write(",".join(repr(float(v)) for v in row) + "\n")

@@ -111,7 +111,7 @@ def test_a_flight_that_cannot_be_written_leaves_the_files_of_the_one_before(
     def full(source: Path, target: Path) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr("ironbird.report.page.os.replace", full)
+    monkeypatch.setattr("ironbird.files.whole.os.replace", full)
     with pytest.raises(IronbirdError, match="no space left"):
         write_flight_folder(replace(flight, order=replace(flight.order, seed=9)), tmp_path)
 

@@ -1,35 +1,14 @@
-"""Pages and files that appear whole or not at all."""
+"""What all pages share."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from jinja2 import UndefinedError
 
-from ironbird.report.page import replacing, write_page, write_text
-
-
-def test_a_write_that_breaks_leaves_what_was_there(tmp_path: Path) -> None:
-    path = tmp_path / "page.html"
-    write_text(path, "before")
-
-    with pytest.raises(RuntimeError), replacing(path) as part:
-        part.write_text("half a pa")
-        assert path.read_text() == "before" and part.parent == tmp_path
-        raise RuntimeError("killed")
-
-    assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
-
-
-def test_a_write_takes_the_place_of_the_file_at_the_end(tmp_path: Path) -> None:
-    path = tmp_path / "page.html"
-    write_text(path, "before")
-
-    with replacing(path) as part:
-        part.write_text("after")
-
-    assert path.read_text() == "after" and list(tmp_path.iterdir()) == [path]
+from ironbird.report.page import TEMPLATES, _environment, write_page
 
 
 def test_a_page_makes_its_folder_and_escapes_what_it_shows(tmp_path: Path) -> None:
@@ -45,3 +24,18 @@ def test_a_name_that_nobody_gives_is_an_error_and_writes_nothing(tmp_path: Path)
         write_page(tmp_path / "page.html", "compare.html.j2", {"title": "a"})
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_all_templates_escape_and_tell_the_browser_to_load_nothing() -> None:
+    assert _environment().autoescape is True
+    trusted = {"plot | safe", "map.svg | safe"}  # pictures of svg_plot.py, which escapes their texts
+    for path in TEMPLATES.glob("*.j2"):
+        text = path.read_text()
+        assert "autoescape" not in text
+        assert set(re.findall(r"\{\{ ([^}]*\| *safe) \}\}", text)) <= trusted, path.name
+        if path.name.endswith(".html.j2"):
+            policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+            assert policy is not None, path.name
+            rules = {rule.split()[0]: rule.split()[1:] for rule in policy[1].split("; ")}
+            assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == ["'none'"]
+            assert "'unsafe-inline'" not in rules.get("script-src", []) and "'unsafe-eval'" not in policy[1]

@@ -58,3 +58,22 @@ def test_another_ending_is_refused(results: list[FlightResult], tmp_path: Path) 
         write_table(results, tmp_path / "t.doc")
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_csv_holds_no_formulas_and_its_numbers_stay_numbers(tmp_path: Path) -> None:
+    case = flight_case(1, values={"=2+3": "=cmd|' /C calc'!A0", "offset": -1.5, "mixed": "@x"})
+    other = flight_case(2, values={"mixed": -2.5, "offset": -2.0, "=2+3": "x"})
+    results = [result_of(case, sentence="-1+cmd"), result_of(other, "fail", -0.25, sentence="+x")]
+
+    write_table(results, tmp_path / "t.csv")
+    write_table(results, tmp_path / "t.parquet")
+
+    rows = list(csv.DictReader((tmp_path / "t.csv").read_text().splitlines()))
+    texts = [cell for row in rows for cell in (*row, *row.values())]
+    assert not [
+        cell for cell in texts if cell.startswith(("=", "@", "+", "\t")) or (cell.startswith("-") and "cmd" in cell)
+    ]
+    assert [float(row["value:offset"]) for row in rows] == [-1.5, -2.0]
+    assert float(rows[1]["value:mixed"]) == -2.5 and rows[0]["value:mixed"] == "'@x"
+    assert rows[0]["sentence"] == "'-1+cmd"
+    assert "-1+cmd" in pq.read_table(tmp_path / "t.parquet")["sentence"].to_pylist()

@@ -21,10 +21,12 @@ from ironbird.links.atmosphere import pressure_at_Pa, pressure_height_m
 from ironbird.links.mavlink.codec import Packer, Parser
 from ironbird.links.mavlink.dialect import HEARTBEAT, PARAM_SET, PARAM_VALUE
 from ironbird.links.mavlink.numbers import MAV_COMP_ID_AUTOPILOT1, MAV_COMP_ID_MISSIONPLANNER, MAV_PARAM_TYPE_REAL32
+from ironbird.links.peers import Doorkeeper
 from ironbird.links.rig import Rig
 from ironbird.links.system import OwnWitness
 
 POLL_TICKS = 10  # how often orders are looked at
+MOST_PACKETS = 100  # taken at once
 MOVING_S = 0.1  # how often a parameter that moves is set again
 RAMP_STEPS = 50
 ANSWER_S, TRIES = 0.3, 20  # until a parameter is sent again, in wall and in simulation time
@@ -301,6 +303,7 @@ class FaultDriver:
         self._socket.bind(("127.0.0.1", 0))
         self._socket.setblocking(False)
         self.port = int(self._socket.getsockname()[1])
+        self.door = Doorkeeper("udp", self.port, None)
         self._peer: tuple[str, int] | None = None
         self._target = (1, 1)
         self._packer, self._parser = Packer(GROUND_SYSTEM, MAV_COMP_ID_MISSIONPLANNER), Parser()
@@ -407,11 +410,13 @@ class FaultDriver:
                 self._say(name, order.value)
 
     def _listen(self) -> None:
-        while True:
+        for _ in range(MOST_PACKETS):
             try:
                 data, peer = self._socket.recvfrom(4096)
             except OSError:  # nothing there, or the other side is gone: reminders end that
                 return
+            if not self.door.lets_in(peer):
+                continue
             self._peer = peer
             for number, payload, system, component in self._parser.feed(data):
                 if number == HEARTBEAT.id and component == MAV_COMP_ID_AUTOPILOT1:  # others are passed on to us as well

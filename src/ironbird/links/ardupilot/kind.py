@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ironbird.links.ardupilot.link import ArduPilot
-from ironbird.links.ardupilot.process import PORT_STEP, TCP_PORT, ArduPilotProcess
-from ironbird.links.autopilot_kind import AutopilotKind, announce, chosen, watches
+from ironbird.links.ardupilot.process import PORT_STEP, TCP_PORT, VARIABLE, ArduPilotProcess
+from ironbird.links.autopilot_kind import AutopilotKind, announce, trusted, watches
 from ironbird.links.ground.pilot import Pilot
 from ironbird.links.mission_plan import class_of, plan_of
 from ironbird.links.process import GROUND_STATION_PORT, free_tcp_port
@@ -24,7 +24,7 @@ class ArduPilotKind(AutopilotKind):
 
     def seat(self, task: Task) -> Seat:
         """An ArduPilot and our ground station on its first link; others have its third link and its TCP port."""
-        options, watch = chosen(task), watches(task)
+        options, watch = trusted(task, VARIABLE), watches(task)
         shift = PORT_STEP * (options.instance or 0)
         ground = GROUND_STATION_PORT + shift
         extra = ["--serial2", f"udpclient:127.0.0.1:{ground}"] if options.ground_station or watch else []
@@ -41,6 +41,7 @@ class ArduPilotKind(AutopilotKind):
         plan = [] if watch else plan_of(task)
         kind = class_of(task.vehicle)
         pilot = Pilot("ardupilot", kind=kind, port=process.ground_port, plan=plan, passive=watch)
+        pilot.process = process
         return Seat(ArduPilot(process, injections=task.injections), pilot)
 
 

@@ -3,6 +3,7 @@
 ArduPilot sends servo outputs as binary UDP packets and waits for the vehicle's state as text; its whole clock is our
 timestamp. Inertial unit, airspeed, rangefinder and battery are ours, with their faults. Satellites, barometer and
 compass ArduPilot makes itself from the true motion; their faults are set as its SIM_ parameters (`faults.py`).
+Packets of strangers are counted and left alone (`links/peers.py`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ironbird.links.ardupilot.faults import FaultDriver
 from ironbird.links.ardupilot.params import params_for
 from ironbird.links.ardupilot.process import PHYSICS_PORT, PORT_STEP, ArduPilotProcess
 from ironbird.links.native_text import load_native
+from ironbird.links.peers import Doorkeeper
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem, OwnWitness
 from ironbird.vehicles import places as at
@@ -39,6 +41,7 @@ WIND_TICKS = 20
 AHEAD = 1e-9  # of the time sent: ArduPilot cuts each difference of two times to whole microseconds, so just below 1 ms
 # would be 0.999 ms, and its clock would fall behind (by 0.3 ms a second, measured after the first minute)
 GOODBYE_S = 2.0  # for writing its log
+MOST_REPEATS = 4096  # taken at once after a pause
 
 Source = tuple[str, int]
 
@@ -85,6 +88,7 @@ class ArduPilot(ControlSystem):
         self._socket: socket.socket | None = None
         self._buffer = bytearray(2048)
         self._peer: Source | None = None
+        self._door = Doorkeeper("udp", 0, None)
         self._known: list[Source] = []
         self._frame = -1
         self._refused = ""
@@ -133,6 +137,9 @@ class ArduPilot(ControlSystem):
                 rate_hz=RATE_HZ,
                 second_port=fault_port,
             )
+            self._door.pid = own.pid
+            if self.faults is not None:
+                self.faults.door.pid = own.pid
         self._wait(rig, self.first_patience_s)
         self._sent_at = time.perf_counter()  # no pause yet
         self._apply(rig)
@@ -162,7 +169,8 @@ class ArduPilot(ControlSystem):
             try:
                 self._time_s += 1.0 / RATE_HZ
                 self._socket.sendto(b'\n{"timestamp":%.6f,' % self._time_s + rest, source)
-                _, source = self._receive(self._buffer)
+                _, sender = self._receive(self._buffer)
+                source = sender if sender in self._known else source
             except OSError:
                 continue
 
@@ -265,6 +273,11 @@ class ArduPilot(ControlSystem):
                 return False
             if frame < self._frame:
                 self.note(rig, "restart", f"ArduPilot counts from {frame} again after {self._frame}")
+        elif not self._door.lets_in(source):
+            self.traffic.bad += 1
+            if self._door.refused == 1:
+                self.note(rig, "link", f"a program that is not ArduPilot sent from port {source[1]}: left alone")
+            return False
         elif self._peer is None:
             self._join(source)
         else:
@@ -283,7 +296,7 @@ class ArduPilot(ControlSystem):
 
     def _drain(self, rig: Rig) -> None:
         """After a pause: throw away repeats, so that each is not answered for itself and stays queued as delay."""
-        while True:
+        for _ in range(MOST_REPEATS):
             try:
                 size, source = self._receive(self._buffer, 0, socket.MSG_DONTWAIT)
             except OSError:

@@ -65,6 +65,47 @@ static int extra_of(uint32_t id, const uint32_t *ids, const uint8_t *extras, int
     return -1;
 }
 
+/* Checksums of pieces that overlap, each byte read once. What a byte does to a checksum is linear, so the checksum of
+ * bytes a to b follows from the ones after a and after b of a single pass, by a product of polynomials [CRCCombine].
+ * Junk that looks like the beginning of a frame at each byte costs a product for each, not a pass over a frame. */
+#define PIECE 264 /* bytes under the checksum of the longest frame */
+#define RING 512  /* more than a piece, a power of 2 */
+
+typedef struct {
+    const uint8_t *data;
+    int64_t first, end;   /* `sums` holds the checksums after the bytes before these places */
+    uint16_t sums[RING];
+    uint16_t powers[PIECE + 1]; /* x^(8 n), made as they are needed */
+    int64_t made;
+} ib_sums;
+
+/* Product of two polynomials modulo that of the checksum; x^0 is the highest bit */
+static uint16_t product(uint16_t a, uint16_t b)
+{
+    uint16_t sum = 0;
+    for (int bit = 15; bit >= 0; bit--) {
+        sum ^= (uint16_t)(-(a >> bit & 1) & b);
+        b = (uint16_t)(b >> 1 ^ (-(b & 1) & 0x8408));
+    }
+    return sum;
+}
+
+/* Checksum of `count` bytes, at most PIECE, from a place on that is not before the one of the last call */
+static uint16_t sum_of(ib_sums *s, int64_t from, int64_t count)
+{
+    if (from >= s->end || from < s->first) {
+        s->first = s->end = from;
+        s->sums[from & (RING - 1)] = 0xFFFF;
+    }
+    for (; s->end < from + count; s->end++)
+        s->sums[(s->end + 1) & (RING - 1)] = crc_byte(s->sums[s->end & (RING - 1)], s->data[s->end]);
+    uint16_t whole = s->sums[(from + count) & (RING - 1)];
+    if (from == s->first) return whole;
+    if (!s->made) s->powers[s->made++] = 0x8000;
+    for (; s->made <= count; s->made++) s->powers[s->made] = crc_byte(s->powers[s->made - 1], 0);
+    return whole ^ product(s->powers[count], s->sums[from & (RING - 1)] ^ 0xFFFF);
+}
+
 /* Find frames. `found` takes rows of: start of the payload, its length, id, sysid, compid; `tally` counts bytes that
  * were skipped and frames that had a wrong checksum or an unknown id. Returns the number of frames; `*used` bytes are
  * done with, the rest may be the beginning of a frame. */
@@ -72,6 +113,9 @@ EXPORT int64_t ib_scan(const uint8_t *data, int64_t count, const uint32_t *ids, 
                        int32_t *found, int64_t most, int64_t *tally, int64_t *used)
 {
     int64_t at = 0, number = 0;
+    ib_sums sums;
+    sums.data = data;
+    sums.first = sums.end = sums.made = 0;
     while (at < count && number < most) {
         const uint8_t *p = data + at;
         int64_t left = count - at;
@@ -94,7 +138,7 @@ EXPORT int64_t ib_scan(const uint8_t *data, int64_t count, const uint32_t *ids, 
         uint32_t id = header == 10 ? p[7] | (uint32_t)p[8] << 8 | (uint32_t)p[9] << 16 : p[5];
         int extra = extra_of(id, ids, extras, known);
         if (extra >= 0 && left < whole) break;
-        uint16_t crc = extra < 0 ? 0 : crc_byte(ib_crc(p + 1, body - 3, 0xFFFF), (uint8_t)extra);
+        uint16_t crc = extra < 0 ? 0 : crc_byte(sum_of(&sums, at + 1, body - 3), (uint8_t)extra);
         if (extra < 0 || p[body - 2] != (uint8_t)crc || p[body - 1] != (uint8_t)(crc >> 8)) {
             at++;
             tally[0]++;

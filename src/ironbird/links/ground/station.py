@@ -14,17 +14,23 @@ from ironbird.links.ground.texts import LANDED, Autopilot, estimator_changes, mo
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.mavlink.codec import Packer, Parser
 from ironbird.links.mavlink.dialect import Message
+from ironbird.links.peers import Doorkeeper
 from ironbird.links.plan_file import VehicleClass
+from ironbird.links.process import AutopilotProcess
 from ironbird.links.system import Happening
 
 GROUND_SYSTEM = 255
 HEARTBEAT_S = 0.5  # of simulation time between ours
+MOST_PACKETS = 2000  # taken at once: who sends faster than we read may not hold up the flight
+MOST_BYTES = 1 << 20
+MOST_SENDERS = 32
 
 
 class Station:
     """What a ground station knows of one autopilot, from its messages; `passive` ones say nothing.
 
     The autopilot is the first that says a heartbeat. Others may send to the port too: they are heard, never answered.
+    Of an autopilot that we started (`process`), nobody else is heard.
     """
 
     def __init__(
@@ -91,6 +97,7 @@ class Station:
         self._packer = Packer(GROUND_SYSTEM, numbers.MAV_COMP_ID_MISSIONPLANNER, 512)
         self._parsers: dict[tuple[str, int], Parser] = {}  # one for each sender
         self._heard_from: tuple[str, int] | None = None  # the autopilot
+        self.process: AutopilotProcess | None = None
         self._passive = passive
         self._peer: tuple[str, int] | None = (host, peer_port) if peer_port is not None and not passive else None
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -104,6 +111,7 @@ class Station:
             ) from None
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        self._door = Doorkeeper("udp", port, None)
 
     def close(self) -> None:
         """Let go of the port. May be called twice."""
@@ -142,13 +150,23 @@ class Station:
             )
 
     def _receive(self) -> None:
-        """Take all that came."""
-        while True:
+        """Take what came."""
+        if self.process is not None:
+            self._door.pid = self.process.pid
+        taken = 0
+        for _ in range(MOST_PACKETS):
+            if taken > MOST_BYTES:
+                return
             try:
                 data, peer = self._socket.recvfrom(65536)
             except OSError:  # nothing there, or the other side's port is closed; the deadlines tell
                 return
+            taken += len(data)
+            if not self._door.lets_in(peer):
+                continue
             if peer not in self._parsers:
+                if len(self._parsers) >= MOST_SENDERS:
+                    continue
                 self._parsers[peer] = Parser(extras=dialect.ARDUPILOT_EXTRAS)
             for number, payload, system, component in self._parsers[peer].feed(data):
                 self.received += 1

@@ -22,6 +22,8 @@ from ironbird.links.mavlink import dialect
 FRAMING = 12  # bytes of a MAVLink 2 frame around its payload
 BITS_PER_BYTE = 10  # start bit, eight, stop bit
 MOST_BYTES = 65536  # of one read
+MOST_PACKETS = 256  # of one read: who sends faster than we read may not hold up a step
+SILENT_S = 2.0  # after which another sender is taken for the board
 LOOK_S = 2e-4  # between two looks at a serial port
 USUAL_BAUDS = (57_600, 115_200, 230_400, 460_800, 921_600, 1_500_000, 2_000_000, 3_000_000)
 
@@ -159,15 +161,19 @@ def ports() -> list[str]:
 
 
 class DatagramCable(Cable):
-    """UDP, for boards with a network port: heard on `port`, answered where the last packet came from.
+    """UDP, for boards with a network port: heard on `port`, answered where the first packet came from.
 
-    A board's side knows the other (`peer`) and takes any port.
+    Packets from elsewhere are left out (`strangers` counts them) while the board speaks; after `SILENT_S` of silence
+    the next sender is the board, as one that was restarted may send from another port. A board's side knows the other
+    (`peer`) and takes any port of our own. The protocol has no authentication: a sender can be forged.
     """
 
     def __init__(self, port: int, host: str = "127.0.0.1", *, peer: tuple[str, int] | None = None) -> None:
         self.name = f"udp {host}:{port}" if peer is None else f"udp {peer[0]}:{peer[1]}"
         self._own = (host, port)
         self._peer = peer
+        self._heard_at = -SILENT_S
+        self.strangers = 0  # packets
         self._socket: socket.socket | None = None
 
     def open(self) -> None:
@@ -184,9 +190,16 @@ class DatagramCable(Cable):
     def read(self) -> bytes:
         assert self._socket is not None
         parts: list[bytes] = []
+        now = time.monotonic()
         with contextlib.suppress(BlockingIOError, ConnectionRefusedError):
-            while True:
-                data, self._peer = self._socket.recvfrom(MOST_BYTES)
+            for _ in range(MOST_PACKETS):
+                if sum(map(len, parts)) > MOST_BYTES:
+                    break
+                data, source = self._socket.recvfrom(MOST_BYTES)
+                if source != self._peer and now - self._heard_at < SILENT_S:
+                    self.strangers += 1
+                    continue
+                self._peer, self._heard_at = source, now
                 parts.append(data)
         return b"".join(parts)
 

@@ -45,6 +45,7 @@ HEARTBEAT = dialect.HEARTBEAT.record(
     system_status=numbers.MAV_STATE_ACTIVE,
     mavlink_version=numbers.MAVLINK_VERSION,
 )
+MOST_WAITING = 65536  # bytes for the board, beyond which ground stations are not heard
 ASKED = 2  # times that we ask for the rate of controls
 TOUCHED = 2**26  # numbers of the log for which memory is taken before the start
 OWN_CLOCK_S = 5.0  # stamps of controls that are further from ours are of a clock of the board's own
@@ -273,7 +274,9 @@ class HardwareLink(ControlSystem):
         else:
             self._rest += frames
         if self.bridge is not None:
-            self._rest += self.bridge.from_ground()
+            said = self.bridge.from_ground()
+            if len(self._rest) < MOST_WAITING:  # ground stations that say more than the cable carries are not heard
+                self._rest += said
         try:
             sent = self.cable.write(memoryview(self._rest))
         except OSError as error:

@@ -109,17 +109,20 @@ class Parser:
         if self._rest:
             data = self._rest + data
         ids, extras, found, tally, used = self._pointers
+        place, done = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0, 0
         while True:
-            count = self._scan(data, len(data), ids, extras, len(self._ids), found, self.MOST, tally, used)
+            left = len(data) - done
+            count = self._scan(place + done, left, ids, extras, len(self._ids), found, self.MOST, tally, used)
             for number in range(count):
                 start, length, id_, sysid, compid = self._found[ROW * number : ROW * (number + 1)]
+                start += done
                 frames.append((id_, data[start : start + length], sysid, compid))
                 if self._last is not None:
                     self._count(data, start, length, (sysid, compid))
-            data = data[self._used.value :]
+            done += self._used.value
             if count < self.MOST:
                 break
-        self._rest = data
+        self._rest = data[done:]
         self.skipped, self.broken = self._tally
         return frames
 

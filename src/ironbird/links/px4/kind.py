@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ironbird.links.autopilot_kind import AutopilotKind, announce, chosen, watches
+from ironbird.links.autopilot_kind import AutopilotKind, announce, trusted, watches
 from ironbird.links.ground.pilot import Pilot
 from ironbird.links.mission_plan import class_of, plan_of
 from ironbird.links.process import GROUND_STATION_PORT
 from ironbird.links.px4.link import Px4
-from ironbird.links.px4.process import COMMAND_PORT, LISTENER_PORT, PILOT_PORT, Px4Process, free_instance
+from ironbird.links.px4.process import COMMAND_PORT, LISTENER_PORT, PILOT_PORT, VARIABLE, Px4Process, free_instance
 from ironbird.links.px4.sticks import StickPilot
 from ironbird.links.system import Seat, Task
 from ironbird.vehicles.templates.underwater import UnderwaterSpec
@@ -23,7 +23,7 @@ class Px4Kind(AutopilotKind):
 
     def seat(self, task: Task) -> Seat:
         """A PX4 of an instance that is free, and our ground station on its ports."""
-        options, watch, spec = chosen(task), watches(task), task.vehicle.spec
+        options, watch, spec = trusted(task, VARIABLE), watches(task), task.vehicle.spec
         instance = options.instance if options.instance is not None else free_instance(0 if watch else None)
         peer_port, pilot_port = COMMAND_PORT + instance, PILOT_PORT + instance
         pilot: Pilot
@@ -41,7 +41,8 @@ class Px4Kind(AutopilotKind):
             f"MAVProxy, pymavlink: udpin:127.0.0.1:{GROUND_STATION_PORT}) and UDP {pilot_port} "
             f"(MAVSDK: udpin://127.0.0.1:{pilot_port})",
         )
-        return Seat(Px4(Px4Process(options.folder, keep=task.folder, watched=watch), instance=instance), pilot)
+        pilot.process = process = Px4Process(options.folder, keep=task.folder, watched=watch)
+        return Seat(Px4(process, instance=instance), pilot)
 
 
 PX4 = Px4Kind()

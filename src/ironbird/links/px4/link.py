@@ -1,8 +1,9 @@
 """PX4 as control system: its simulator link [PX4Sim] over TCP, in lockstep, one answer per step.
 
-We are the server; PX4 connects. Each HIL_SENSOR of id 0 sets its clock and makes one step, which it answers with one
-HIL_ACTUATOR_CONTROLS of the same time. An answer acts one step after its sensors were read, as on a board: PX4 works on
-a step while the vehicle takes the next. Steps are as often as PX4 answers (rovers: 100 Hz).
+We are the server; PX4 connects, and whoever else does is sent away (`links/peers.py`). Each HIL_SENSOR of id 0 sets its
+clock and makes one step, which it answers with one HIL_ACTUATOR_CONTROLS of the same time. An answer acts one step
+after its sensors were read, as on a board: PX4 works on a step while the vehicle takes the next. Steps are as often as
+PX4 answers (rovers: 100 Hz).
 
 How long a step waits:
 
@@ -28,6 +29,7 @@ from ironbird.errors import LinkError
 from ironbird.links.mavlink import dialect
 from ironbird.links.mavlink.codec import Packer
 from ironbird.links.mavlink.numbers import MAV_MODE_FLAG_SAFETY_ARMED
+from ironbird.links.peers import Doorkeeper
 from ironbird.links.px4.airframe import Airframe
 from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.battery import SmartBattery, has_battery
@@ -112,22 +114,25 @@ class Px4(ControlSystem):
     def _accept(self, rig: Rig) -> socket.socket:
         assert self._server is not None
         self._server.settimeout(SLICE_S)
+        port = int(self._server.getsockname()[1])
+        door = Doorkeeper("tcp", port, self.process.pid if self.process is not None else None)
         begin = time.perf_counter()
         while True:
-            try:
-                accepted = self._server.accept()[0]
-                accepted.setblocking(True)
-                return accepted
-            except TimeoutError:
-                if self.process is not None:
-                    self.process.check()
-                waited = time.perf_counter() - begin
-                if waited > self.connect_s:
-                    said = f"; it said: {self.process.said()}" if self.process is not None else ""
-                    raise LinkError(
-                        f"PX4 did not connect to TCP port {SIMULATOR_PORT + (self.instance or 0)} "
-                        f"within {waited:.1f} s{said}"
-                    ) from None
+            with contextlib.suppress(TimeoutError):
+                accepted, source = self._server.accept()
+                if door.lets_in(source):
+                    accepted.setblocking(True)
+                    return accepted
+                accepted.close()
+                if door.refused == 1:
+                    self.note(rig, "link", f"a program that is not PX4 connected to TCP port {port} and was sent away")
+            if self.process is not None:
+                self.process.check()
+            waited = time.perf_counter() - begin
+            if waited > self.connect_s:
+                said = f"; it said: {self.process.said()}" if self.process is not None else ""
+                others = f"; {door.refused} connections of others were refused" if door.refused else ""
+                raise LinkError(f"PX4 did not connect to TCP port {port} within {waited:.1f} s{others}{said}")
 
     def stop(self) -> None:
         """End it and close the port."""

@@ -119,8 +119,7 @@ class Px4Process(AutopilotProcess):
         etc = self._write_etc(folder / "etc", self.program.etc, airframe.script(title))
         command = [str(self.program.binary), "-d", str(etc), "-w", str(work), "-i", str(instance)]
         settings = {"PX4_SYS_AUTOSTART": str(AUTOSTART), "PX4_SIM_HOST_ADDR": "127.0.0.1", "PX4_SIMULATOR": "ironbird"}
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PX4_")}
-        self._launch(command, cwd=work, settings=inherited | settings)
+        self._launch(command, cwd=work, settings=settings)
 
     def _write_etc(self, etc: Path, real: Path, script: str) -> Path:
         """PX4's start-up files as links, with our airframe as the only one."""

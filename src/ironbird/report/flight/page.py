@@ -6,7 +6,9 @@ peaks kept; the log files hold every row.
 
 from __future__ import annotations
 
+import base64
 import functools
+import hashlib
 import math
 import re
 from pathlib import Path
@@ -30,7 +32,7 @@ from ironbird.report.flight.plots import Plots
 from ironbird.report.flight.repeat import command, mission_text, notes
 from ironbird.report.flight.signals import signal_panels, witness_figure
 from ironbird.report.flight.timeline import timeline
-from ironbird.report.page import write_page
+from ironbird.report.page import TEMPLATES, write_page
 
 
 def write_flight_page(flight: Flight, path: Path, belief: Belief | LinkError | None = None) -> None:
@@ -81,12 +83,27 @@ def _content(flight: Flight, belief: Belief | LinkError | None) -> Json:
         "time_range": plots.range,
         "version": ironbird.__version__,
         "plotly": Markup(_plotly_js()),
+        "script": Markup(_own_js()),
+        "script_hashes": Markup(" ".join(_hash_source(text) for text in (_plotly_js(), _own_js()))),
     }
 
 
 @functools.cache
 def _plotly_js() -> str:
     return str(get_plotlyjs())
+
+
+@functools.cache
+def _own_js() -> str:
+    """What draws the plots; without any value of a flight, so that its hash is known beforehand."""
+    return (TEMPLATES / "flight.js").read_text(encoding="utf-8")
+
+
+@functools.cache
+def _hash_source(script: str) -> str:
+    """As a browser wants to have it told which scripts a page may run, and no other [CSP3]."""
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def _lead(flight: Flight) -> list[str]:

@@ -8,6 +8,7 @@ import math
 import random
 import socket
 import struct
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from ironbird.errors import LinkError
 from ironbird.links.ardupilot import link as ardupilot
 from ironbird.links.ardupilot.link import ArduPilot, StateText
 from ironbird.links.ardupilot.process import PHYSICS_PORT, PORT_STEP
+from ironbird.links.peers import Doorkeeper
 from ironbird.links.rig import Rig, attach, make_rig
 from ironbird.runtime.events import ParamEvent
 
@@ -387,3 +389,31 @@ def test_ardupilots_clock_keeps_our_pace(rig: Rig) -> None:
             clock_us = int(clock_us + (now - before) * 1.0e6)  # as `time_now_us += deltat * 1.0e6` does
         assert clock_us == (first + 999) * 1000
         assert times[-1] == pytest.approx((first + 999) * 1e-3, abs=1e-6)
+
+
+def test_packets_of_a_stranger_are_left_alone_beside_an_ardupilot_that_we_started(
+    link: tuple[ArduPilot, Sitl], rig: Rig
+) -> None:
+    system, sitl = link
+    started = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    system._door = Doorkeeper("udp", 0, started.pid)  # what we started is another process: this one is a stranger
+    stranger = Sitl(sitl.to[1])
+    got: list[dict[str, Any]] = []
+
+    def act() -> None:
+        got.append(sitl.reply())
+        for number in range(50):
+            stranger.servos(2000, frame=number)
+        sitl.servos(1400)
+
+    rig.step(1)
+    meanwhile(system, rig, act)
+    rig.step(1)
+    meanwhile(system, rig, answer(sitl, 1500, got))
+
+    assert system.pwm[0] == 1500 and system.traffic.bad == 50
+    assert [h.kind for h in system.happenings] == ["link"] and "is not ArduPilot" in system.happenings[0].text
+    assert stranger.replies_waiting() == 0
+    stranger.socket.close()
+    started.kill()
+    started.wait()

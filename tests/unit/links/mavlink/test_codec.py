@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 import re
 import struct
+import time
+from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -228,3 +231,81 @@ def test_frames_are_found_however_the_stream_is_cut(noise: bytes, ids: list[int]
     parser = Parser()
     found = [f[0] for place in range(0, len(stream), cut) for f in parser.feed(stream[place : place + cut])]
     assert found == ids
+
+
+def one_by_one(stream: bytes) -> tuple[list[tuple[int, bytes, int, int]], int, int, int]:
+    """Frames, bytes skipped, beginnings that were none, and bytes left over, each checksum from its own first byte."""
+    frames, skipped, broken, at = [], 0, 0, 0
+    while at < len(stream):
+        p = stream[at:]
+        header = {0xFD: 10, 0xFE: 6}.get(p[0], 0)
+        if header and len(p) < 3:
+            break
+        if not header or (header == 10 and p[2] & ~1):
+            at, skipped = at + 1, skipped + 1
+            continue
+        if len(p) < header:
+            break
+        body = header + p[1] + 2
+        whole = body + (13 if header == 10 and p[2] & 1 else 0)
+        number = int.from_bytes(p[7:10], "little") if header == 10 else p[5]
+        extra = CRC_EXTRA.get(number)
+        if extra is not None and len(p) < whole:
+            break
+        if extra is None or checksum(bytes([extra]), checksum(p[1 : body - 2])) != int.from_bytes(
+            p[body - 2 : body], "little"
+        ):
+            at, skipped, broken = at + 1, skipped + 1, broken + 1
+            continue
+        frames.append((number, p[header : body - 2], p[5 if header == 10 else 3], p[6 if header == 10 else 4]))
+        at += whole
+    return frames, skipped, broken, len(stream) - at
+
+
+def flood(random: Random, size: int) -> bytes:
+    """Junk in which almost every byte may begin a frame, with a few that are frames."""
+    packer = Packer()
+    parts: list[bytes] = []
+    while sum(map(len, parts)) < size:
+        kind = random.randrange(4)
+        if kind == 0:
+            packer.add(dialect.HEARTBEAT, random.getrandbits(32), 2, 12, 81, 4, 3)
+            parts.append(bytes(packer.take()))
+        elif kind == 1:
+            packer.add(dialect.STATUSTEXT, 6, random.randbytes(50), 1, 1)
+            parts.append(bytes(packer.take())[: random.choice([None, 5, 30])])
+        else:
+            letters = (0xFE, 0xFD, 0, 1, 9, 255) if kind == 2 else (0xFE,)
+            parts.append(bytes(random.choices(letters, k=random.randrange(600))))
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_in_a_flood_of_beginnings_the_same_frames_are_found_as_one_by_one(seed: int) -> None:
+    random = Random(seed)
+    stream = flood(random, 6000)
+    expected, skipped, broken, left = one_by_one(stream)
+    parser, found, at = Parser(), [], 0
+    while at < len(stream):
+        step = random.choice([1, 7, 300, 2000])
+        found += parser.feed(stream[at : at + step])
+        at += step
+
+    assert len(expected) > 5 and broken > 500
+    assert found == expected
+    assert (parser.skipped, parser.broken, len(parser._rest)) == (skipped, broken, left)
+
+
+def test_a_flood_of_beginnings_costs_little_more_than_one_pass() -> None:
+    """Each byte 0xFE may begin a frame of 254 bytes: with a pass over each, this took 260 times as long as one pass."""
+    stream = bytes([0xFE]) * 200_000
+
+    def least(work: Callable[[], object]) -> float:
+        times = []
+        for _ in range(5):
+            begin = time.perf_counter()
+            work()
+            times.append(time.perf_counter() - begin)
+        return min(times)
+
+    assert least(lambda: Parser().feed(stream)) < 80 * least(lambda: checksum(stream))

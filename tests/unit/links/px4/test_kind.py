@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from ironbird.errors import LinkError
-from ironbird.links.autopilot_kind import AutopilotOptions
+from ironbird.flight.flight import fly
+from ironbird.flight.order import make_order, parse_order
+from ironbird.links.ardupilot.kind import ARDUPILOT
+from ironbird.links.autopilot_kind import AutopilotKind, AutopilotOptions
 from ironbird.links.ground.pilot import Pilot
 from ironbird.links.mavlink.numbers import NAV_LAND, NAV_TAKEOFF, NAV_WAYPOINT
 from ironbird.links.plan_file import Home, LocalItem, PlanItem, plan_text
@@ -23,7 +26,8 @@ ITEMS = [LocalItem(10.0, 0.0, 5.0, 0.0, "waypoint"), LocalItem(0.0, 0.0, 0.0, 0.
 QUAD = load_vehicle("quad_f450", control="external")
 
 
-def test_a_mission_becomes_the_plan_of_our_ground_station(tmp_path: Path) -> None:
+def test_a_mission_becomes_the_plan_of_our_ground_station(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRONBIRD_PX4", "/some/where")
     options = AutopilotOptions(folder="/some/where", instance=free_instance())
     task = Task(QUAD, ITEMS, options, until_s=60.0, folder=tmp_path, cruise_speed_mps=3.0)
     with contextlib.closing(PX4.seat(task)) as seat:
@@ -89,3 +93,31 @@ def test_a_vehicle_that_no_autopilot_knows_is_refused() -> None:
 def test_a_missing_log_is_told_with_what_was_left() -> None:
     with pytest.raises(LinkError, match=r"PX4 left no log \(\.ulg\); it left px4\.txt"):
         PX4.read_log([Path("kept/px4.txt")], QUAD.spec.home)
+
+
+def test_a_program_that_only_a_file_names_is_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A case, an order or a store of somebody else may name any folder."""
+    monkeypatch.setenv("IRONBIRD_TRUSTED", "")
+    monkeypatch.delenv("IRONBIRD_PX4", raising=False)
+    evil = tmp_path / "evil"
+    by_hand = make_order("quad_f450", control="px4", options={"folder": str(evil)})
+    monkeypatch.setenv("IRONBIRD_TRUSTED", "")  # another day, another person
+    order = parse_order(by_hand.text())
+    assert order.options == {"folder": str(evil)}
+
+    with pytest.raises(LinkError, match=f"is named by a file alone.*set IRONBIRD_PX4={evil}"):
+        fly(order)
+
+
+@pytest.mark.parametrize("kind", [PX4, ARDUPILOT])
+def test_a_folder_that_the_user_names_is_trusted(
+    kind: AutopilotKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IRONBIRD_TRUSTED", "")
+    monkeypatch.delenv("IRONBIRD_PX4", raising=False)
+    monkeypatch.delenv("IRONBIRD_ARDUPILOT", raising=False)
+    task = Task(QUAD, ITEMS, AutopilotOptions(folder=str(tmp_path)), until_s=60.0)
+    with pytest.raises(LinkError, match="is named by a file alone"):
+        kind.seat(task)
+    make_order("quad_f450", control="px4", options={"folder": str(tmp_path / "x" / "..")})
+    kind.seat(task).close()

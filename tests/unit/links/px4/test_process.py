@@ -154,3 +154,27 @@ def test_an_instance_that_runs_elsewhere_is_left_alone(tmp_path: Path, monkeypat
         finally:
             other.kill()
     assert not px4_runs(number)  # the lock went with its holder
+
+
+def test_it_gets_no_secrets_of_ours_and_no_more_rights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLOUD_TOKEN", "secret-of-ours")
+    monkeypatch.setenv("PGPASSWORD", "secret-of-ours")
+    monkeypatch.setenv("PX4_HOME_LAT", "12")  # of another run by hand
+    monkeypatch.setenv("WANTED", "yes")
+    monkeypatch.setenv("IRONBIRD_PASS", "OTHER, WANTED")
+    build = make_px4(tmp_path / "build", f"env; grep NoNewPrivs /proc/self/status\n{SLEEPER}")
+    process = Px4Process(build)
+    process.start(airframe_of(load_vehicle("quad_f450", control="external")), "F450", 7)
+    try:
+        child_of(process)
+        lines = process.console().splitlines()
+        assert process._guard is not None
+        guards = Path(f"/proc/{process._guard.pid}/environ").read_text()
+    finally:
+        process.stop()
+
+    assert "secret-of-ours" not in "\n".join(lines) + guards
+    assert "WANTED=yes" in lines and "PX4_SIM_HOST_ADDR=127.0.0.1" in lines
+    assert not any(line.startswith("PX4_HOME_LAT") for line in lines)
+    assert any(line.split() == ["NoNewPrivs:", "1"] for line in lines)
+    assert any(line.startswith("PATH=") for line in lines)

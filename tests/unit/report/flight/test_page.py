@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
 import os
 import re
@@ -60,6 +62,14 @@ def test_hostile_names_are_shown_as_text(healthy: Flight, tmp_path: Path) -> Non
     assert len(page.scripts) == 3 and "img" not in page.tags
     assert not any("alert(1)" in script for script in page.scripts)
     assert page.words.count(hostile) >= 5  # title, heading, summary, provenance, mission
+
+
+def test_the_browser_is_told_the_hashes_of_our_scripts_and_runs_no_other(page: Page) -> None:
+    policy = re.search(r"script-src ([^;]*);", page.text)
+    assert policy is not None
+    runs = [script for script in page.scripts if not script.lstrip().startswith("{")]  # the rest is data
+    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in runs]
+    assert len(hashes) == 2 and policy[1].split() == [f"'sha256-{digest}'" for digest in hashes]
 
 
 def test_a_log_without_any_shown_signal_has_a_page(healthy: Flight, tmp_path: Path) -> None:

@@ -1,0 +1,106 @@
+"""Who is at the other end of a connection on this computer: the system knows which process holds a port.
+
+Ports on loopback are open to every program of this computer, and the protocols of the autopilots know no passwords.
+But Linux tells for each port the user and the socket behind it (`/proc/net` [ProcPid]), and for each process that we
+may look at the sockets that it holds. So a stranger is told from the autopilot that we started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+from typing import Literal
+
+Kind = Literal["tcp", "udp"]
+ASK_AGAIN_S = 0.5  # a port that was a stranger's may be another's by then
+MOST_STRANGERS = 256  # remembered
+
+LOCAL, REMOTE, USER, INODE = 1, 2, 7, 9  # columns of /proc/net/tcp and udp
+
+
+class Doorkeeper:
+    """Lets in what the process `pid` and those of its session send, or root; without a `pid`, what our user sends.
+
+    Where the system cannot tell (not Linux), everybody is let in.
+    """
+
+    def __init__(self, kind: Kind, own_port: int, pid: int | None) -> None:
+        self.kind: Kind = kind
+        self.own_port = own_port
+        self.pid = pid
+        self.refused = 0  # packets or connections
+        self._known: set[tuple[str, int]] = set()
+        self._strangers: dict[tuple[str, int], float] = {}
+
+    def lets_in(self, source: tuple[str, int]) -> bool:
+        """Whether an address is one of those; asked of the system once for each of ours, seldom for a stranger's."""
+        if source in self._known:
+            return True
+        now = time.monotonic()
+        if now < self._strangers.get(source, 0.0):
+            self.refused += 1
+            return False
+        if is_of(self.pid, self.kind, source, self.own_port):
+            self._known.add(source)
+            return True
+        if len(self._strangers) >= MOST_STRANGERS:
+            self._strangers.clear()
+        self._strangers[source] = now + ASK_AGAIN_S
+        self.refused += 1
+        return False
+
+
+def is_of(pid: int | None, kind: Kind, source: tuple[str, int], own_port: int) -> bool:
+    """Whether a port on loopback is held by a process or its session; with None, by a process of our user.
+
+    What root holds passes if we are not root: root may do as it likes, and programs in containers come by it.
+    """
+    if not source[0].startswith("127."):
+        return pid is None  # another computer: nobody here can tell
+    if not os.path.exists("/proc/net/udp"):
+        return True
+    ours = os.geteuid()
+    found = list(_sockets(kind, source[1], own_port))
+    if any(user == 0 != ours for user, _ in found):
+        return True
+    held = {inode for user, inode in found if user == ours}
+    if pid is None or not held:
+        return bool(held)
+    return any(not held.isdisjoint(_held_by(process)) for process in _session(pid))
+
+
+def _sockets(kind: Kind, port: int, own_port: int) -> Iterator[tuple[int, int]]:
+    """User and socket of each that has a port; of TCP only those that are connected to ours."""
+    for name in (kind, f"{kind}6"):
+        with contextlib.suppress(OSError), open(f"/proc/net/{name}", encoding="ascii") as table:
+            next(table)
+            for line in table:
+                cells = line.split()
+                if int(cells[LOCAL].rpartition(":")[2], 16) == port and (
+                    kind == "udp" or int(cells[REMOTE].rpartition(":")[2], 16) == own_port
+                ):
+                    yield int(cells[USER]), int(cells[INODE])
+
+
+def _session(pid: int) -> Iterator[int]:
+    """A process, and those that it started which are still in its session."""
+    yield pid
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) != pid:
+            with contextlib.suppress(OSError):
+                if os.getsid(int(name)) == pid:
+                    yield int(name)
+
+
+def _held_by(pid: int) -> set[int]:
+    """Sockets of a process."""
+    found: set[int] = set()
+    with contextlib.suppress(OSError):
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                target = os.readlink(f"/proc/{pid}/fd/{name}")
+                if target.startswith("socket:["):
+                    found.add(int(target[8:-1]))
+    return found
