@@ -35,12 +35,13 @@ def result_of(case: FlightCase, verdict: str = "pass", margin: float = 0.25, **c
     margin = -abs(margin) if verdict == FAIL else margin
     name = case.requirements[0].name if case.requirements else "upright"
     said = "tilt reached 35 deg" if verdict == FAIL else ""
+    when_s = 2.5 if said else float("nan")
     result = FlightResult(
         id=case.id, case_id=case.case_id, digest=case.digest(), seed=case.seed, values=dict(case.values),
         verdict=verdict, sentence=f"{name}: {said}" if said else "flown to the end at 5.00 s",
         outcome="flown to the end at 5.00 s", crashed=False, ended_s=5.0, impact_mps=0.0, margin=margin, score=0.9,
         level="slight", sha256="ab" * 32, model_hash="cd" * 32,
-        judgements=[Judgement(name, "major", margin, 2.5 if said else float("nan"), said)],
+        judgements=[Judgement(name, "major", margin, when_s, said, broken_s=when_s)],
         witnesses=[{"fault": i.text(), "first_s": 2.0} for i in case.faults], modes=[[0.0, 0.0], [1.0, 2.0]],
         fault_modes=[2 for _ in case.faults], expect=case.expect,
     )  # fmt: skip

@@ -34,7 +34,7 @@ def page_of(flight: Flight, belief: Belief | LinkError | None, path: Path) -> tu
     """The page without the plotting library, and its figures."""
     write_flight_page(flight, path, belief)
     text = path.read_text(encoding="utf-8")
-    figures = re.search(r'<script type="application/json" id="figures">(.*?)</script>', text, re.S)
+    figures = re.search(r'<script type="application/json" id="figures"[^>]*>(.*?)</script>', text, re.S)
     assert figures
     return text[: text.index("<script>")], json.loads(figures.group(1))
 
