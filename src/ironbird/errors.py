@@ -21,7 +21,8 @@ IronbirdError
 
 A message says what is wrong, where (the full path), both values, and the likely cure.
 
-Beside them UnitsWarning: a trigger is written without units, which is read as SI; it shows the new text.
+Beside them UnitsWarning: a trigger is written without units, which is read as SI; it shows the new text. And
+CacheWarning: something in the cache of native code is not used, and built anew.
 """
 
 from __future__ import annotations
@@ -157,3 +158,7 @@ class UnknownNameError(IronbirdError):
 
 class UnitsWarning(UserWarning):
     """A trigger's text without units, read as SI; the message shows the text with units."""
+
+
+class CacheWarning(UserWarning):
+    """Something in the cache of native code is damaged or another user's; it is built anew."""

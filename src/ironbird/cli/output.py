@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import typer
 
-from ironbird.errors import IronbirdError, UnitsWarning
+from ironbird.errors import CacheWarning, IronbirdError, UnitsWarning
 
 if TYPE_CHECKING:
     from ironbird.flight.flight import Flight
@@ -48,6 +48,8 @@ def errors() -> Iterator[None]:
         raise
     except OSError as error:
         fail(IronbirdError(f"cannot read or write: {error}"))
+    except MemoryError:
+        fail(IronbirdError("there is too little memory: log fewer signals, fly fewer lanes or workers at once"))
 
 
 def _show_warning(
@@ -58,7 +60,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    if not issubclass(category, UnitsWarning):
+    if not issubclass(category, UnitsWarning | CacheWarning):
         typer.echo(warnings.formatwarning(message, category, filename, lineno, line), err=True, nl=False)
     elif str(message) not in _SHOWN:
         _SHOWN.add(str(message))
