@@ -87,7 +87,7 @@ def test_a_lane_that_is_none_is_refused(lag: CompiledModel, lane: Any) -> None:
         lambda: state.pick([lane]),
     ):
         with pytest.raises(RunError, match="lane"):
-            call()  # type: ignore[no-untyped-call]
+            call()
     with pytest.raises(RunError, match="at least one"):
         state.pick([])
 
