@@ -24,6 +24,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ironbird.links.system import ControlSystem
 
 QUICK = ["kernel:rover_differential:1,9", "kernel:boat_otter:2", "kernel:quad_f450:1", "codec", "px4", "ardupilot"]
 KERNEL_S = 0.3  # of each flight
@@ -132,8 +136,8 @@ def px4() -> str:
     from ironbird.links.px4.link import Px4
 
     number = free_instance(socket.SOCK_STREAM, 4560, 1)
-    with standin("--px4-protocol", "--vehicle", "quad_f450", "--port", str(4560 + number)):
-        return _flown(Px4(instance=number, patience_s=60.0))
+    options = ("--px4-protocol", "--vehicle", "quad_f450", "--port", str(4560 + number))
+    return _flown(Px4(instance=number, patience_s=120.0, connect_s=300.0), options)
 
 
 def ardupilot() -> str:
@@ -141,23 +145,23 @@ def ardupilot() -> str:
     from ironbird.links.ardupilot.link import ArduPilot
 
     number = free_instance(socket.SOCK_DGRAM, 9002, 10)
-    with standin("--ardupilot-protocol", "--port", str(9002 + 10 * number), "--arm-after", "0.2"):
-        return _flown(ArduPilot(instance=number, patience_s=60.0))
+    options = ("--ardupilot-protocol", "--port", str(9002 + 10 * number), "--arm-after", "0.2")
+    return _flown(ArduPilot(instance=number, patience_s=120.0), options)
 
 
-def _flown(link: object) -> str:
+def _flown(link: ControlSystem, options: tuple[str, ...]) -> str:
     from ironbird.links.rig import make_rig
-    from ironbird.links.system import ControlSystem
 
-    assert isinstance(link, ControlSystem)
-    rig = make_rig("quad_f450", until_s=LINK_S, seed=1)
-    try:
-        link.start(rig)
-        while rig.step(link.step_ticks):
-            link.exchange(rig)
-    finally:
-        link.stop()
-    assert link.traffic.received > 20, link.traffic
+    rig = make_rig("quad_f450", until_s=LINK_S, seed=1)  # compiled before anybody waits for it
+    with standin(*options):
+        try:
+            link.start(rig)
+            while rig.step(link.step_ticks):
+                link.exchange(rig)
+        finally:
+            link.stop()
+    if link.traffic.received < 20:
+        raise SystemExit(f"the stand-in said little: {link.traffic}")
     return rig.finish()[0].sha256()
 
 

@@ -46,7 +46,7 @@ CURES = {  # of what compilers say, zig's words and those of the C library
         "diskquota",
         "filetoobig",
         "file too large",
-    ): "the disk is full: make room, or set IRONBIRD_CACHE and ZIG_GLOBAL_CACHE_DIR to folders on another disk",
+    ): "the disk is full: make room, or set IRONBIRD_CACHE to a folder on another disk",
     (
         "outofmemory",
         "out of memory",
@@ -57,7 +57,7 @@ CURES = {  # of what compilers say, zig's words and those of the C library
         "killed",
     ): NO_MEMORY,
     ("readonlyfilesystem", "read-only file", "accessdenied", "permission denied"): "it cannot write where it must: set "
-    "ZIG_GLOBAL_CACHE_DIR and IRONBIRD_CACHE to folders of your own",
+    "IRONBIRD_CACHE to a folder of your own",
     ("no module named ziglang",): NO_COMPILER,
 }
 COMPILER_TIMEOUT_S = 600
@@ -221,16 +221,23 @@ def _compile(text: str, lanes: int, target: str, library: Path) -> bytes:
         result = Path(temporary) / "model.so"
         source.write_text(text)
         flags = [*common_flags(), *target_flags(target), *width_flags(lanes), f"-DIB_W={lanes}", "-I", str(HEADERS)]
-        run_compiler([*compiler_command(), *flags, str(source), "-o", str(result)])
+        run_compiler([*compiler_command(), *flags, str(source), "-o", str(result)], Path(temporary))
         content = result.read_bytes()
     cache.write_entry(library, content)
     return content
 
 
-def run_compiler(command: Sequence[str]) -> None:
-    """Run the C compiler; on failure say what it said, and the cure where it is known."""
+def run_compiler(command: Sequence[str], folder: Path) -> None:
+    """Run the C compiler, which may use a folder; on failure say what it said, and the cure where it is known."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=COMPILER_TIMEOUT_S)
+        done = subprocess.run(
+            command,
+            env=_compiler_environment(folder),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=COMPILER_TIMEOUT_S,
+        )
     except FileNotFoundError as error:
         raise CompileError(f"C compiler '{command[0]}' not found; {NO_COMPILER}") from error
     except subprocess.TimeoutExpired as error:
@@ -242,6 +249,14 @@ def run_compiler(command: Sequence[str]) -> None:
         raise CompileError(
             f"the C compiler failed with code {done.returncode}:\n  {shlex.join(command)}\n{said}{_cure(done, said)}"
         )
+
+
+def _compiler_environment(folder: Path) -> dict[str, str]:
+    """Variables for the compiler: zig keeps nothing, wherever home is, and no sanitizer watches the compiler."""
+    variables = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD" or not sanitized()}
+    for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"):
+        variables.setdefault(name, str(folder / "zig"))
+    return variables
 
 
 def _cure(done: subprocess.CompletedProcess[str], said: str) -> str:

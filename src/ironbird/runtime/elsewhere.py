@@ -40,7 +40,8 @@ def build_program(text: str, width: int, target: str, folder: Path) -> Path:
             str(native.HEADERS / "ib_main.c"),
             "-o",
             str(program),
-        ]
+        ],
+        folder,
     )
     return program
 
