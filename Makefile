@@ -2,6 +2,7 @@
 # make demo    fly the F450 in wind with a motor fault, then 48 faulted flights; ends with the path of a report
 # make test    format, lint, types, import contracts, tests
 # make bench   measure speed against JSBSim and the reference loop
+# make sanitize  every vehicle and all native code of the links under the address and undefined-behaviour sanitizers
 # make safety  the whole safety suite; make soak  long runs; make test-autopilots  tests with real PX4 and ArduPilot
 # make docs    write the generated pages of docs/ anew
 # make audit   look at the packages that are used: pinned, hashed, as locked; known weaknesses if pip-audit is there
@@ -11,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint bench docs lock soak clean system safety test-autopilots audit sbom
+.PHONY: setup demo test lint bench docs lock soak clean system safety sanitize test-autopilots audit sbom
 
 setup: $(STAMP)
 
@@ -54,6 +55,10 @@ bench: setup
 soak: setup
 	@echo "== soak: 10^8 steps with flat memory, 4,096 lanes"
 	$(BIN)/python bench/soak.py
+
+sanitize: setup system
+	@echo "== sanitize: native code of all vehicles and links under AddressSanitizer and UndefinedBehaviorSanitizer"
+	$(BIN)/python tools/sanitize.py
 
 safety: setup
 	@echo "== safety: the whole safety suite, several hundred faulted flights on every kind of vehicle"

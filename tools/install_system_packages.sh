@@ -2,7 +2,7 @@
 # Installs the system packages that the tests use, if they are missing and this machine lets us:
 #   qemu-user   runs the kernel that was cross-compiled to aarch64 (bit-exactness across machines)
 #   chromium    opens the report page as a browser does
-#   gcc         a second compiler, which must give the same bytes
+#   gcc         a second compiler, which must give the same bytes, and the sanitizers; these need libc6-dev too
 #   postgresql  the store of campaigns on a server
 # A test whose package is missing is skipped with the reason; in CI (CI=true) that is a failure.
 set -u
@@ -10,9 +10,10 @@ packages=()
 command -v qemu-aarch64 >/dev/null || packages+=(qemu-user)
 command -v chromium >/dev/null || packages+=(chromium)
 command -v gcc >/dev/null || packages+=(gcc)
+[ -e /usr/include/stdint.h ] || packages+=(libc6-dev)
 command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || packages+=(postgresql)
 if [ ${#packages[@]} -eq 0 ]; then
-    echo "   all there: qemu-aarch64, chromium, gcc, postgresql"
+    echo "   all there: qemu-aarch64, chromium, gcc, libc6-dev, postgresql"
     exit 0
 fi
 echo "   missing: ${packages[*]}"

@@ -24,6 +24,7 @@ A message says what is wrong, where (the full path), both values, and the likely
 Beside them the warnings of IronbirdWarning. UnitsWarning: a trigger is written without units, which is read as SI; it
 shows the new text. PlausibilityWarning: a number is possible, but so unlikely that somebody should look again.
 SecurityWarning: a connection to another computer can be read or forged.
+CacheWarning: something in the cache of native code is not used, and built anew.
 """
 
 from __future__ import annotations
@@ -171,3 +172,7 @@ class UnitsWarning(IronbirdWarning):
 
 class PlausibilityWarning(IronbirdWarning):
     """A number of a vehicle or an order is possible, but so unlikely that somebody should look again."""
+
+
+class CacheWarning(IronbirdWarning):
+    """Something in the cache of native code is damaged or another user's; it is built anew."""

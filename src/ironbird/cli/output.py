@@ -48,6 +48,8 @@ def errors() -> Iterator[None]:
         raise
     except OSError as error:
         fail(IronbirdError(f"cannot read or write: {error}"))
+    except MemoryError:
+        fail(IronbirdError("there is too little memory: log fewer signals, fly fewer lanes or workers at once"))
 
 
 def _show_warning(

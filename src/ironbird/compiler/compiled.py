@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -12,12 +13,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ironbird.compiler import model_cache, native
-from ironbird.compiler.flatten import Flat, flatten
+from ironbird.compiler.flatten import Flat, flatten, lay_out
 from ironbird.compiler.generate import METHODS, Source, generate
 from ironbird.errors import ModelError, UnknownNameError
 from ironbird.model.diagram import Diagram, as_column
 from ironbird.model.signal import Number, Signal
 
+INDEX = re.compile(r"[0-9]{1,9}\]")  # of an entry, behind the bracket
 LANES = 8  # lanes per block of the wide kernel: one AVX-512 register, two of AVX2, four of NEON
 
 
@@ -51,7 +53,9 @@ class CompiledModel:
         """The native code for 1 lane or for LANES lanes per block, compiled at first use."""
         with self._lock:
             if width not in self._libraries:
-                self._libraries[width] = native.load(native.build(self.source.text, width, self.target or None), width)
+                loaded = native.load(self.source.text, width, self.target or None)
+                native.check_kernel(loaded, width, self.flat.sizes)
+                self._libraries[width] = loaded
             return self._libraries[width]
 
     def built_for(self, target: str) -> CompiledModel:
@@ -83,10 +87,12 @@ class CompiledModel:
 
     def param_rows(self, path: str) -> slice:
         """Rows of a parameter, or of one entry of it (`path[i]`)."""
-        name, _, index = path.partition("[")
+        name, bracket, index = path.partition("[")
         rows = self.flat.p.rows(name)
-        if index:
-            i = int(index.rstrip("]"))
+        if bracket:
+            if not INDEX.fullmatch(index):
+                raise ModelError(f"{path}: '{index.removesuffix(']')}' is no index; write {name}[0]")
+            i = int(index[:-1])
             if not 0 <= i < rows.stop - rows.start:
                 raise ModelError(f"{path}: index {i} is outside 0..{rows.stop - rows.start - 1}")
             return slice(rows.start + i, rows.start + i + 1)
@@ -116,7 +122,12 @@ class CompiledModel:
         if rows.stop - rows.start == signal.size:
             column = as_column(value, signal, path)
         else:
-            column = np.array([float(np.asarray(value))])
+            try:
+                column = np.array([float(np.asarray(value, dtype=float))])
+            except (TypeError, ValueError, OverflowError) as error:
+                raise ModelError(f"{path} needs one number, got {str(value)[:40]}") from error
+        if not np.isfinite(column).all():
+            raise ModelError(f"{path} = {column.tolist()} [{signal.unit}] is not finite")
         if not (column.min() >= signal.low and column.max() <= signal.high):
             worst = column.min() if column.min() < signal.low else column.max()
             raise ModelError(f"{path} = {worst:g} {signal.unit} is outside its range {signal.low:g} .. {signal.high:g}")
@@ -127,11 +138,13 @@ def compile_model(diagram: Diagram, *, step_s: float = 1e-3, method: str = "rk4"
     """Validate, flatten and translate a diagram; the result and (at first use) the native code are kept on disk."""
     if method not in METHODS:
         raise UnknownNameError("integration method", method, METHODS)
-    key = model_cache.key_of(diagram, step_s, method)
-    kept = model_cache.read(key) if key else None
-    if kept is None:
-        flat = flatten(diagram, step_s)
-        kept = flat, generate(flat, method)
-        if key:
-            model_cache.keep(key, *kept)
-    return CompiledModel(kept[0], method, kept[1])
+    described = model_cache.description(diagram)
+    key = model_cache.key_of(described, step_s, method) if described else ""
+    source = model_cache.read(key) if key else None
+    if source is not None:  # such a diagram was validated before
+        return CompiledModel(lay_out(diagram, step_s, described), method, source)
+    flat = flatten(diagram, step_s)
+    source = generate(flat, method)
+    if key:
+        model_cache.keep(key, source)
+    return CompiledModel(flat, method, source)

@@ -13,6 +13,11 @@ GUARD_OPERATIONS = 12  # a branch pays from this many operations on
 ABSORB_SELECTIONS = 4  # and moving selections into it from this many on
 
 
+def remark(text: str) -> str:
+    """A name as the inside of a C comment, whatever it holds."""
+    return text.replace("*/", "* /").replace("\\", "/").replace("\n", " ")
+
+
 @dataclass
 class Store:
     """Where one result goes: `array[row] = node`, with the signal's name for the reader."""
@@ -101,7 +106,7 @@ class _Body:
             else:
                 self._guarded(*item)
         for store in self.stores:
-            note = f" /* {store.name} */" if store.name else ""
+            note = f" /* {remark(store.name)} */" if store.name else ""
             self.lines.append(f"  {store.array}[{store.row}] = {self._number(store.node)};{note}")
         return "".join(line + "\n" for line in self.lines)
 
@@ -281,7 +286,7 @@ class _Body:
             self._draw(number, indent)
         elif node.op == "leaf":
             label = self.names.get(node.array, [])
-            note = f" /* {label[node.index]} */" if node.index < len(label) else ""
+            note = f" /* {remark(label[node.index])} */" if node.index < len(label) else ""
             self.lines.append(f"{indent}const ib_f v{number} = {node.array}[{node.index}];{note}")
             self.expr[number] = f"v{number}"
         elif number in self.pairs and self._same_part(*self.pairs[number]):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import casadi as ca
 import numpy as np
 
+from ironbird.compiler.describe import description_of
 from ironbird.errors import ModelError, UnknownNameError
 from ironbird.model.block import Expr
 from ironbird.model.diagram import Diagram, as_column
@@ -17,6 +19,7 @@ from ironbird.model.signal import In, Noise, Signal
 
 # Inputs of every function, in this order; the names are those of the run loop's arrays.
 ARRAYS = ["t", "x", "xd", "held", "u", "p", "noise"]
+SHORTEST_STEP_S, LONGEST_STEP_S = 1e-6, 60.0
 
 
 @dataclass
@@ -59,8 +62,19 @@ class SampleGroup:
 
 
 @dataclass
+class Functions:
+    """The equations of a diagram as CasADi functions of the columns in ARRAYS."""
+
+    rates: ca.Function  # derivatives of x
+    project: ca.Function  # x after a step
+    outputs: ca.Function  # all loggable signals
+    stops: ca.Function
+    groups: list[SampleGroup]
+
+
+@dataclass
 class Flat:
-    """Everything about a diagram that the compiler and the analyses need."""
+    """Everything about a diagram that the compiler and the analyses need; equations are put together when asked for."""
 
     diagram: Diagram
     step_s: float
@@ -71,67 +85,106 @@ class Flat:
     p: Column
     noise: Column
     log: Column
-    rates: ca.Function  # derivatives of x
-    project: ca.Function  # x after a step
-    outputs: ca.Function  # all loggable signals
-    stops: ca.Function
     stop_names: list[str]
-    groups: list[SampleGroup]
     tick_noises: list[str]  # noise of continuous blocks
     initial_x: np.ndarray
     initial_xd: np.ndarray
     values: np.ndarray  # parameters as set in the diagram
     inputs: np.ndarray  # defaults of the external inputs
     initial_of: dict[str, str] = field(default_factory=dict)  # state path -> parameter that starts it
+    description: str | None = None  # hash of the diagram when it was laid out
+
+    @functools.cached_property
+    def functions(self) -> Functions:
+        """The equations; a model that was kept on disk has them made at first use."""
+        if self.description is not None and description_of(self.diagram) != self.description:
+            raise ModelError(
+                f"a block of '{self.diagram.name}' was changed after the diagram was compiled; compile it anew"
+            )
+        return assemble(self)
+
+    @property
+    def rates(self) -> ca.Function:
+        """Derivatives of the continuous states."""
+        return self.functions.rates
+
+    @property
+    def project(self) -> ca.Function:
+        """Continuous states after a step, back on their manifold."""
+        return self.functions.project
+
+    @property
+    def outputs(self) -> ca.Function:
+        """All loggable signals."""
+        return self.functions.outputs
+
+    @property
+    def stops(self) -> ca.Function:
+        """Stop conditions."""
+        return self.functions.stops
+
+    @property
+    def groups(self) -> list[SampleGroup]:
+        """Sampled blocks in the order in which they run."""
+        return self.functions.groups
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many rows the kernel's arrays have, by the names in its source."""
+        return {
+            "IB_NX": self.x.size, "IB_NXD": self.xd.size, "IB_NHELD": self.held.size, "IB_NU": self.u.size,
+            "IB_NP": self.p.size, "IB_NLOG": self.log.size, "IB_NSTOP": len(self.stop_names),
+        }  # fmt: skip
 
 
 def flatten(diagram: Diagram, step_s: float) -> Flat:
     """Validate a diagram and put its equations on flat columns."""
-    if not step_s > 0:
-        raise ModelError(f"step {step_s} s must be positive")
+    _check_step(step_s)
     diagram.validate()
-    assembly = Assembly(diagram)
+    return lay_out(diagram, step_s)
+
+
+def _check_step(step_s: float) -> None:
+    if not (isinstance(step_s, int | float) and SHORTEST_STEP_S <= step_s <= LONGEST_STEP_S):
+        raise ModelError(f"step {step_s} s is outside {SHORTEST_STEP_S:g} s .. {LONGEST_STEP_S:g} s")
+
+
+def lay_out(diagram: Diagram, step_s: float, description: str | None = None) -> Flat:
+    """The columns of a diagram that was validated, and the values at the start."""
+    _check_step(step_s)
+    diagram = diagram.subset(diagram.blocks)  # what is done to the description later does not reach the model
     x, xd, held, u, p, noise, log = (
         Column(k) for k in ("state", "state", "held output", "input", "parameter", "noise stream", "signal")
     )
-    symbols: dict[str, list[Expr]] = {name: [] for name in ARRAYS}
-    symbols["t"] = [assembly.time]
     initial: dict[str, list[np.ndarray]] = {"x": [], "xd": [], "p": []}
     initial_of: dict[str, str] = {}
+    tick_noises: list[str] = []
     for path, block in diagram.blocks.items():
-        equations = assembly.equations[path]
         column, array = (xd, "xd") if block.is_sampled else (x, "x")
         for name, state in block.states.items():
             column.append(f"{path}.{name}", state)
-            symbols[array].append(equations.x[name])
             initial[array].append(diagram.initial(path, name))
             if isinstance(state.init, str):
                 initial_of[f"{path}.{name}"] = f"{path}.{state.init}"
         for name, param in block.params.items():
             p.append(f"{path}.{name}", param)
-            symbols["p"].append(equations.p[name])
-            initial["p"].append(diagram.value(f"{path}.{name}"))
+            value = diagram.value(f"{path}.{name}")
+            if not np.isfinite(value).all():
+                raise ModelError(f"parameter {path}.{name} = {value.tolist()} [{param.unit}] is not finite")
+            initial["p"].append(value)
         for name, stream in block.noises.items():
             noise.append(f"{path}.{name}", stream)
-            symbols["noise"].append(equations.noise[name])
+            if not block.is_sampled:
+                tick_noises.append(f"{path}.{name}")
         for name, signal in block.outputs.items():
             log.append(f"{path}.{name}", signal)
             if block.is_sampled:
                 held.append(f"{path}.{name}", signal)
-                symbols["held"].append(assembly.held[f"{path}.{name}"])
     defaults: list[np.ndarray] = []
     for name, port in diagram.external_inputs().items():
         u.append(name, port.signal)
-        symbols["u"].append(assembly.external[name])
         assert isinstance(port.signal, In)
         defaults.append(as_column(0.0 if port.signal.default is None else port.signal.default, port.signal, name))
-    columns = [stack(symbols[name]) for name in ARRAYS]
-
-    def function(name: str, results: Iterable[Expr]) -> ca.Function:
-        return ca.Function(name, columns, [ca.densify(stack(list(results)))], {"allow_free": False})
-
-    continuous = [path for path, block in diagram.blocks.items() if not block.is_sampled]
-    eqs = assembly.equations
     return Flat(
         diagram=diagram,
         step_s=step_s,
@@ -142,18 +195,52 @@ def flatten(diagram: Diagram, step_s: float) -> Flat:
         p=p,
         noise=noise,
         log=log,
-        rates=function("rates", (assembly.resolve(eqs[b], eqs[b].rates[n]) for b in continuous for n in eqs[b].x)),
-        project=function("project", (eqs[b].projected.get(n, eqs[b].x[n]) for b in continuous for n in eqs[b].x)),
-        outputs=function("outputs", (assembly.source_value(path) for path in log.signals)),
-        stops=function("stops", (assembly.source_value(path) for path in diagram.stops.values())),
         stop_names=list(diagram.stops),
-        groups=[_sample_group(assembly, group, xd, held, function) for group in schedule(diagram, step_s)],
-        tick_noises=[f"{path}.{name}" for path in continuous for name in diagram.blocks[path].noises],
+        tick_noises=tick_noises,
         initial_x=join(initial["x"]),
         initial_xd=join(initial["xd"]),
         values=join(initial["p"]),
         inputs=join(defaults),
         initial_of=initial_of,
+        description=description,
+    )
+
+
+def assemble(flat: Flat) -> Functions:
+    """The equations of a diagram on the columns that it was laid out in."""
+    diagram = flat.diagram
+    assembly = Assembly(diagram)
+    eqs = assembly.equations
+
+    def symbols(kind: str, column: Column) -> list[Expr]:
+        places = (path.rpartition(".") for path in column.signals)
+        return [getattr(eqs[block], kind)[name] for block, _, name in places]
+
+    columns = [
+        stack(parts)
+        for parts in (
+            [assembly.time],
+            symbols("x", flat.x),
+            symbols("x", flat.xd),
+            [assembly.held[path] for path in flat.held.signals],
+            [assembly.external[name] for name in flat.u.signals],
+            symbols("p", flat.p),
+            symbols("noise", flat.noise),
+        )
+    ]
+
+    def function(name: str, results: Iterable[Expr]) -> ca.Function:
+        return ca.Function(name, columns, [ca.densify(stack(list(results)))], {"allow_free": False})
+
+    continuous = [path for path, block in diagram.blocks.items() if not block.is_sampled]
+    return Functions(
+        rates=function("rates", (assembly.resolve(eqs[b], eqs[b].rates[n]) for b in continuous for n in eqs[b].x)),
+        project=function("project", (eqs[b].projected.get(n, eqs[b].x[n]) for b in continuous for n in eqs[b].x)),
+        outputs=function("outputs", (assembly.source_value(path) for path in flat.log.signals)),
+        stops=function("stops", (assembly.source_value(path) for path in diagram.stops.values())),
+        groups=[
+            _sample_group(assembly, group, flat.xd, flat.held, function) for group in schedule(diagram, flat.step_s)
+        ],
     )
 
 

@@ -1,7 +1,9 @@
-"""Flattened models kept on disk: a diagram that was translated before is read back instead.
+"""Translated models kept on disk: the C source of a diagram that was translated before is read back.
 
-The key covers the whole description and the source of this package, so that any change of either makes a new entry.
-Models with blocks from outside the package are not kept, because their source may change unseen.
+An entry is plain data, one line of JSON and the source, sealed as all entries of the cache are; everything else about a
+model is made from the diagram, which is at hand. The key covers the whole description and the source of this package,
+so that any change of either makes a new entry. Models with blocks from outside the package are not kept, because
+their source may change unseen.
 """
 
 from __future__ import annotations
@@ -9,16 +11,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import os
-import pickle
-import tempfile
+import json
 from importlib import metadata
 from pathlib import Path
 
-from ironbird.compiler.flatten import Flat
+from ironbird.compiler import cache
+from ironbird.compiler.describe import description_of
 from ironbird.compiler.generate import Source
-from ironbird.compiler.native import cache_folder
+from ironbird.errors import IronbirdError
 from ironbird.model.diagram import Diagram
+
+FORMAT = 1
 
 
 @functools.cache
@@ -32,33 +35,44 @@ def package_hash() -> str:
     return digest.hexdigest()
 
 
-def key_of(diagram: Diagram, step_s: float, method: str) -> str | None:
-    """The entry of a diagram, or None if it must not be kept."""
+def description(diagram: Diagram) -> str | None:
+    """Hash of a diagram's content, or None if models of it must not be kept."""
     if any(not type(block).__module__.startswith("ironbird.") for block in diagram.blocks.values()):
         return None
-    description = pickle.dumps((diagram, step_s, method))
-    return hashlib.sha256(description + package_hash().encode()).hexdigest()
+    return description_of(diagram)
 
 
-def read(key: str) -> tuple[Flat, Source] | None:
-    """A kept model, or None; a damaged entry counts as none."""
-    with contextlib.suppress(Exception):
-        flat, source = pickle.loads((_folder() / f"{key}.pickle").read_bytes())
-        if isinstance(flat, Flat) and isinstance(source, Source):
-            return flat, source
-    return None
+def key_of(described: str, step_s: float, method: str) -> str:
+    """The entry of a diagram by the hash of its content."""
+    return hashlib.sha256(f"{FORMAT} {described} {step_s!r} {method} {package_hash()}".encode()).hexdigest()
 
 
-def keep(key: str, flat: Flat, source: Source) -> None:
+def read(key: str) -> Source | None:
+    """A kept model, or None; what is damaged, foreign or of another format counts as none."""
+    data = cache.read_entry(_path(cache.checked_folder(), key))
+    if data is None:
+        return None
+    head, _, text = data.partition(b"\n")
+    try:
+        content = json.loads(head)
+        operations = content["operations"]
+        if content["format"] != FORMAT or not all(isinstance(count, int) for count in operations.values()):
+            return None
+        return Source(text.decode(), {str(name): count for name, count in operations.items()})
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def keep(key: str, source: Source) -> None:
     """Keep a model; not being able to is no error."""
-    with contextlib.suppress(OSError):
-        folder = _folder()
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=folder)
-        with os.fdopen(handle, "wb") as file:
-            file.write(pickle.dumps((flat, source)))
-        os.replace(name, folder / f"{key}.pickle")
+    head = json.dumps({"format": FORMAT, "operations": source.operations})
+    with contextlib.suppress(OSError, IronbirdError):
+        path = _path(cache.cache_folder(), key)
+        cache.make_folder("models")
+        cache.write_entry(path, head.encode() + b"\n" + source.text.encode())
+        for old in path.parent.glob("*.pickle"):  # of earlier versions; never read
+            old.unlink()
 
 
-def _folder() -> Path:
-    return cache_folder() / "models"
+def _path(folder: Path, key: str) -> Path:
+    return folder / "models" / f"{key}.model"

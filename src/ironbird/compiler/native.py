@@ -2,51 +2,129 @@
 
 The compiler is `ziglang` from PyPI unless IRONBIRD_CC names another one (a gcc or clang command). No fast
 math, no contraction to FMA: the same bytes come out for any lane count, processor and machine.
+
+With IRONBIRD_SANITIZE=1 gcc builds code that watches its own memory accesses and arithmetic (AddressSanitizer and
+UndefinedBehaviorSanitizer). Python has to be started with their libraries: `sanitizer_environment` says how.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import fcntl
 import functools
 import hashlib
 import os
 import platform
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import threading
+import warnings
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from ironbird.errors import CompileError
+from ironbird.compiler import cache
+from ironbird.compiler.cache import cache_folder
+from ironbird.errors import CacheWarning, CompileError
+
+__all__ = ["build", "cache_folder", "load"]
 
 HEADERS = Path(__file__).parent / "c"
 FLAGS = [
     "-std=gnu11", "-O2", "-ffp-contract=off", "-fno-fast-math", "-fno-math-errno", "-fno-strict-aliasing",
     "-ffreestanding", "-nostdlib", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-stack-protector", "-w",
 ]  # fmt: skip
+NO_COMPILER = "install the package ziglang ('pip install ziglang'), or set IRONBIRD_CC to a gcc or clang"
+NO_MEMORY = "there may be too little memory (compiling takes up to 1 GB): free some or raise the limit, and try again"
+CURES = {  # of what compilers say, zig's words and those of the C library
+    (
+        "nospaceleft",
+        "no space left",
+        "diskquota",
+        "filetoobig",
+        "file too large",
+    ): "the disk is full: make room, or set IRONBIRD_CACHE to a folder on another disk",
+    (
+        "outofmemory",
+        "out of memory",
+        "bad_alloc",
+        "cannot allocate",
+        "systemresources",
+        "terminated",
+        "killed",
+    ): NO_MEMORY,
+    ("readonlyfilesystem", "read-only file", "accessdenied", "permission denied"): "it cannot write where it must: set "
+    "IRONBIRD_CACHE to a folder of your own",
+    ("no module named ziglang",): NO_COMPILER,
+}
+COMPILER_TIMEOUT_S = 600
 _ZIG_FLAGS = ["-fno-sanitize=all", "-g0", "-s"]
+
+
+SANITIZER_FLAGS = [
+    "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g1",
+]  # fmt: skip
+SANITIZER_OPTIONS = {  # leaks are Python's own; CasADi and NumPy mix allocators and are not what is looked at
+    "ASAN_OPTIONS": "detect_leaks=0:alloc_dealloc_mismatch=0:detect_odr_violation=0:detect_stack_use_after_return=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+}
+
+
+def sanitized() -> bool:
+    """Whether native code is built to watch itself."""
+    return os.environ.get("IRONBIRD_SANITIZE", "0") not in ("", "0")
+
+
+def sanitizer_environment(compiler: str = "gcc") -> dict[str, str]:
+    """Variables for a Python process that runs sanitized native code; raises if the compiler has no sanitizers."""
+    libraries = []
+    for name in ("libasan.so", "libubsan.so"):
+        try:
+            said = subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True, timeout=60)
+        except OSError as error:
+            raise CompileError(f"sanitizers need {compiler}: {error}") from error
+        if not os.path.isabs(said.stdout.strip()):  # it repeats a name that it does not find
+            raise CompileError(f"{compiler} has no {name}: 'apt-get install libgcc-12-dev' (of its version) brings it")
+        libraries.append(os.path.realpath(said.stdout.strip()))
+    return {"IRONBIRD_SANITIZE": "1", "LD_PRELOAD": ":".join(libraries), **SANITIZER_OPTIONS}
+
+
+def _other_compiler() -> str:
+    """A compiler that is not ziglang's; empty if that one is in use."""
+    return os.environ.get("IRONBIRD_CC") or ("gcc" if sanitized() else "")
 
 
 def compiler_command() -> list[str]:
     """The C compiler in use."""
-    chosen = os.environ.get("IRONBIRD_CC")
+    chosen = _other_compiler()
     return shlex.split(chosen) if chosen else [sys.executable, "-m", "ziglang", "cc"]
+
+
+def common_flags() -> list[str]:
+    """Compiler flags for every lane count and target."""
+    if not sanitized():
+        return FLAGS
+    # -O0 compiles in a third of the time, and nothing is optimised away that would be looked at
+    dropped = {"-O2", "-ffreestanding", "-nostdlib"}
+    return [*(flag for flag in FLAGS if flag not in dropped), "-O0", *SANITIZER_FLAGS]
 
 
 @functools.cache
 def compiler_version() -> str:
     """A text that changes when the compiler does."""
-    if not os.environ.get("IRONBIRD_CC"):
-        return "ziglang " + metadata.version("ziglang")
+    if not _other_compiler():
+        try:
+            return "ziglang " + metadata.version("ziglang")
+        except metadata.PackageNotFoundError as error:
+            raise CompileError(f"there is no C compiler: {NO_COMPILER}") from error
     command = [*compiler_command(), "--version"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     except (OSError, subprocess.SubprocessError) as error:
-        raise CompileError(f"IRONBIRD_CC: '{shlex.join(command)}' does not run: {error}") from error
+        raise CompileError(f"the C compiler '{shlex.join(command)}' does not run: {error}; {NO_COMPILER}") from error
 
 
 @functools.cache
@@ -70,12 +148,12 @@ def host_target() -> str:
 
 def width_flags(lanes: int) -> list[str]:
     """Flags for one lane: gathering scalars into vectors takes four times as long to compile and gains nothing."""
-    return ["-fno-slp-vectorize"] if lanes == 1 and not os.environ.get("IRONBIRD_CC") else []
+    return ["-fno-slp-vectorize"] if lanes == 1 and not _other_compiler() else []
 
 
 def target_flags(target: str) -> list[str]:
     """Compiler flags for a target: x86_64_v2/v3/v4 or aarch64."""
-    if os.environ.get("IRONBIRD_CC"):
+    if _other_compiler():
         return [f"-march={target.replace('_v', '-v').replace('x86_64', 'x86-64')}"] if "x86" in target else []
     if target == "aarch64":
         return [*_ZIG_FLAGS, "-target", "aarch64-linux-musl"]
@@ -83,14 +161,6 @@ def target_flags(target: str) -> list[str]:
         wide = ["-mprefer-vector-width=512"] if target == "x86_64_v4" else []
         return [*_ZIG_FLAGS, "-target", "x86_64-linux-musl", f"-mcpu={target}", *wide]
     return _ZIG_FLAGS
-
-
-def cache_folder() -> Path:
-    """Where libraries are kept: IRONBIRD_CACHE, or the user's cache folder."""
-    chosen = os.environ.get("IRONBIRD_CACHE")
-    if chosen:
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "ironbird"
 
 
 @functools.cache
@@ -104,7 +174,7 @@ def code_hash(text: str, lanes: int, target: str) -> str:
         text,
         _headers_text(),
         compiler_version(),
-        *FLAGS,
+        *common_flags(),
         *target_flags(target),
         *width_flags(lanes),
         str(lanes),
@@ -113,66 +183,144 @@ def code_hash(text: str, lanes: int, target: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
+def library_path(text: str, lanes: int, target: str | None = None) -> Path:
+    """Where the library of a text is kept."""
+    key = code_hash(text, lanes, target or host_target())
+    return cache.checked_folder() / key[:2] / f"{key}.so"
+
+
 def build(text: str, lanes: int, target: str | None = None) -> Path:
     """Compile (or find in the cache) the library for a lane count; safe when several processes do it at once."""
-    target = target or host_target()
-    key = code_hash(text, lanes, target)
-    folder = cache_folder() / key[:2]
-    library = folder / f"{key}.so"
-    if library.exists():
-        return library
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CompileError(f"cannot make the cache folder {folder}: {error}; set IRONBIRD_CACHE") from error
-    with _lock(folder / f"{key}.lock"):
-        if not library.exists():
-            _compile(text, lanes, target, library)
-    return library
+    path = library_path(text, lanes, target)
+    _content(path, text, lanes, target or host_target())
+    return path
 
 
-@contextlib.contextmanager
-def _lock(path: Path) -> Iterator[None]:
-    with path.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(handle, fcntl.LOCK_UN)
+def _content(path: Path, text: str, lanes: int, target: str) -> bytes:
+    """A library as its compiler wrote it, from the cache if it is there and whole."""
+    found = cache.read_entry(path)
+    if found is not None:
+        return found
+    folder = cache.make_folder(path.parent.name)
+    with cache.locked(folder / f"{path.stem}.lock"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", CacheWarning)  # it was said above
+        found = cache.read_entry(path)  # another process may have built it
+        if found is None:
+            for left in folder.glob(f"build-{path.stem}-*"):  # by a process that was killed
+                shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+            try:
+                found = _compile(text, lanes, target, path)
+            except OSError as error:
+                raise cache.cannot_write(path, error) from error
+    return found
 
 
-def _compile(text: str, lanes: int, target: str, library: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=library.parent, prefix="build-") as temporary:
+def _compile(text: str, lanes: int, target: str, library: Path) -> bytes:
+    with tempfile.TemporaryDirectory(dir=library.parent, prefix=f"build-{library.stem}-") as temporary:
         source = Path(temporary) / "model.c"
         result = Path(temporary) / "model.so"
         source.write_text(text)
-        flags = [*FLAGS, *target_flags(target), *width_flags(lanes), f"-DIB_W={lanes}", "-I", str(HEADERS)]
-        command = [*compiler_command(), *flags]
-        run_compiler([*command, str(source), "-o", str(result)])
-        os.replace(result, library)  # whole or not at all
+        flags = [*common_flags(), *target_flags(target), *width_flags(lanes), f"-DIB_W={lanes}", "-I", str(HEADERS)]
+        run_compiler([*compiler_command(), *flags, str(source), "-o", str(result)], Path(temporary))
+        content = result.read_bytes()
+    cache.write_entry(library, content)
+    return content
 
 
-def run_compiler(command: Sequence[str]) -> None:
-    """Run the C compiler; on failure say what it said."""
+def run_compiler(command: Sequence[str], folder: Path) -> None:
+    """Run the C compiler, which may use a folder; on failure say what it said, and the cure where it is known."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        done = subprocess.run(
+            command,
+            env=_compiler_environment(folder),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=COMPILER_TIMEOUT_S,
+        )
     except FileNotFoundError as error:
-        raise CompileError(f"C compiler '{command[0]}' not found; install ziglang or set IRONBIRD_CC") from error
+        raise CompileError(f"C compiler '{command[0]}' not found; {NO_COMPILER}") from error
     except subprocess.TimeoutExpired as error:
-        raise CompileError(f"the C compiler took longer than {error.timeout} s: {shlex.join(command)}") from error
+        raise CompileError(f"the C compiler took longer than {error.timeout:g} s: {shlex.join(command)}") from error
+    except OSError as error:
+        raise CompileError(f"C compiler '{command[0]}' cannot be started: {error}; {NO_COMPILER}") from error
     if done.returncode != 0:
-        tail = "\n".join(done.stderr.strip().splitlines()[-15:])
-        raise CompileError(f"the C compiler failed with code {done.returncode}:\n  {shlex.join(command)}\n{tail}")
+        said = "\n".join(done.stderr.strip().splitlines()[-15:])
+        raise CompileError(
+            f"the C compiler failed with code {done.returncode}:\n  {shlex.join(command)}\n{said}{_cure(done, said)}"
+        )
 
 
-def load(library: Path, lanes: int) -> ctypes.CDLL:
-    """Load a library and check that it is what it claims to be."""
+def _compiler_environment(folder: Path) -> dict[str, str]:
+    """Variables for the compiler: zig keeps nothing, wherever home is, and no sanitizer watches the compiler."""
+    variables = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD" or not sanitized()}
+    for name in ("ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"):
+        variables.setdefault(name, str(folder / "zig"))
+    return variables
+
+
+def _cure(done: subprocess.CompletedProcess[str], said: str) -> str:
+    """What helps against some ways in which a compiler fails."""
+    low = said.lower()
+    for words, cure in CURES.items():
+        if any(word in low for word in words):
+            return f"\n{cure}"
+    if done.returncode < 0 or done.returncode > 128 or not said:
+        return f"\nit was killed: {NO_MEMORY}"
+    return ""
+
+
+# ---------------------------------------------------------------------------------------------- loading
+
+
+def load(text: str, lanes: int, target: str | None = None) -> ctypes.CDLL:
+    """Native code of a text, compiled or from the cache; what is loaded are the very bytes that were checked."""
+    path = library_path(text, lanes, target)
+    content = _content(path, text, lanes, target or host_target())
+    digest = hashlib.sha256(content).digest()
+    with _loading:
+        if digest not in _loaded:
+            _loaded[digest] = _load(path, content)
+        return _loaded[digest]
+
+
+_loaded: dict[bytes, ctypes.CDLL] = {}  # by content
+_loading = threading.Lock()
+
+
+def _load(path: Path, content: bytes) -> ctypes.CDLL:
+    """Load from memory: what happens to the file afterwards does not matter, nor whether its disk allows programs."""
+    if not sanitized():  # its reports name functions only if the file has a name
+        with contextlib.suppress(OSError, AttributeError):
+            handle = os.memfd_create(path.name, os.MFD_CLOEXEC)
+            # The handle stays open: the loader knows libraries by their names, and this is the name.
+            with os.fdopen(handle, "wb", closefd=False) as file:
+                file.write(content)
+            try:
+                return ctypes.CDLL(f"/proc/self/fd/{handle}", use_errno=True)
+            except OSError:
+                os.close(handle)
     try:
-        loaded = ctypes.CDLL(str(library))
-        loaded.ib_lanes.restype = ctypes.c_int64
-        found = int(loaded.ib_lanes())
-    except (OSError, AttributeError) as error:
-        raise CompileError(f"{library} cannot be loaded ({error}); delete it and try again") from error
+        return ctypes.CDLL(str(path), use_errno=True)
+    except OSError as error:
+        raise CompileError(
+            f"{path} cannot be loaded ({error}); if its disk does not allow programs (noexec), {cache.ELSEWHERE} "
+            "on another disk"
+        ) from error
+
+
+def check_kernel(library: ctypes.CDLL, lanes: int, sizes: Mapping[str, int]) -> None:
+    """Raise unless a kernel is built for so many lanes and rows: its arrays are ours."""
+    cure = f"empty the cache folder {cache.cache_folder()}"
+    try:
+        library.ib_lanes.restype = library.ib_rows.restype = ctypes.c_int64
+        library.ib_rows.argtypes = [ctypes.c_int64]
+        found = int(library.ib_lanes())
+        rows = [int(library.ib_rows(place)) for place in range(len(sizes))]
+    except AttributeError as error:
+        raise CompileError(f"this is no kernel ({error}); {cure}") from error
     if found != lanes:
-        raise CompileError(f"{library} was built for {found} lanes, not {lanes}; delete it and try again")
-    return loaded
+        raise CompileError(f"the kernel was built for {found} lanes, not {lanes}; {cure}")
+    if rows != list(sizes.values()):
+        ours = list(sizes.values())
+        raise CompileError(f"the kernel has {rows} rows of {', '.join(sizes)}, the model {ours}; {cure}")

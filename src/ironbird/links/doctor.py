@@ -6,13 +6,14 @@ import contextlib
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ironbird.compiler import native
+from ironbird.compiler import cache, native
 from ironbird.errors import IronbirdError, LinkError
 from ironbird.links.ardupilot import process as ardupilot
 from ironbird.links.ardupilot.process import find_program
@@ -24,6 +25,7 @@ from ironbird.links.px4.process import find_px4
 PX4_VERSION = re.compile(rb"(?<=\0)(v1\.\d{2}\.\d{1,2}(?:-[0-9A-Za-z.\-]{1,40})?)\0")
 ARDUPILOT_VERSION = re.compile(rb"Ardu(?:Copter|Plane|Rover|Sub) (V\d\.\d\.\d[0-9A-Za-z.\-]{0,20})\0")
 FIRMWARES = ("arducopter", "arducopter-heli", "arduplane", "ardurover", "ardusub")
+ROOM = 4 << 20  # bytes that the cache should take: two models
 INSTANCES = 4  # of autopilots whose ports are looked at
 LISTENING = "0A"  # state of a TCP socket in /proc/net/tcp
 
@@ -97,6 +99,7 @@ def examine(proc: Path = Path("/proc")) -> list[Finding]:
             for name in FIRMWARES
         ),
         _compiler(),
+        _cache(),
         _browser(browsers),
         _postgres(),
     ]
@@ -136,6 +139,22 @@ def _compiler() -> Finding:
         return Finding("compiler", True, native.compiler_version())
     except (IronbirdError, OSError) as error:
         return Finding("compiler", False, str(error), "install the package ziglang, or set IRONBIRD_CC")
+
+
+def _cache() -> Finding:
+    """The cache of native code: whose it is, who can write there, whether we can."""
+    try:
+        folder = cache.checked_folder()
+        cache.make_folder()
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(ROOM))
+    except IronbirdError as error:
+        text, _, cure = str(error).rpartition("; ")
+        return Finding("cache", False, text, cure)
+    except OSError as error:
+        text, _, cure = str(cache.cannot_write(folder, error)).rpartition("; ")
+        return Finding("cache", False, text, cure)
+    return Finding("cache", True, str(folder))
 
 
 def _browser(programs: tuple[str, ...]) -> Finding:

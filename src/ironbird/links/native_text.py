@@ -19,7 +19,7 @@ def load_native(*names: str, structures: Structures | None = None) -> ctypes.CDL
     if structures is not None:
         names = ("ib_layout.h", *names)
     text = "".join((FOLDER / name).read_text() for name in names)
-    library = ctypes.CDLL(str(native.build(text, 1)), use_errno=True)
+    library = native.load(text, 1)
     if structures is not None:
         check_layout(library, structures)
     return library

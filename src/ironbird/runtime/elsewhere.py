@@ -13,6 +13,7 @@ import numpy as np
 
 from ironbird.compiler import native
 from ironbird.errors import RunError
+from ironbird.runtime.border import check_plan, check_state, ticks_of, whole
 from ironbird.runtime.record import Log, LogPlan
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import kernel_events
@@ -39,7 +40,8 @@ def build_program(text: str, width: int, target: str, folder: Path) -> Path:
             str(native.HEADERS / "ib_main.c"),
             "-o",
             str(program),
-        ]
+        ],
+        folder,
     )
     return program
 
@@ -52,7 +54,9 @@ def run_elsewhere(
     if emulator and not shutil.which(emulator):
         raise RunError(f"{emulator} is not installed: 'apt-get install qemu-user' brings it")
     plan = LogPlan.make(state.model, log, log_s)
-    ticks = round(until_s / state.model.step_s) - state.tick
+    ticks = whole(ticks_of(until_s, state.model.step_s, "until_s") - state.tick, "ticks to run")
+    check_state(state)
+    check_plan(plan, state)
     rows = plan.rows_between(state.tick, state.tick + ticks)
     events = kernel_events(state)
     records, first = events.records, events.first

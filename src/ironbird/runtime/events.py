@@ -10,6 +10,7 @@ import numpy as np
 
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import RunError
+from ironbird.runtime.border import real, ticks_of
 from ironbird.runtime.interface import EFFECTS, SHAPES, EventRecord
 from ironbird.runtime.predicate import Predicate
 
@@ -49,7 +50,12 @@ class ParamEvent:
             raise RunError(f"parameter {self.param} is not tunable: it cannot change during a run")
         if self.effect not in EFFECTS or self.shape not in SHAPES:
             raise RunError(f"event on {self.param}: unknown effect '{self.effect}' or shape '{self.shape}'")
-        if not (math.isfinite(self.value) and math.isfinite(self.start_s) and self.end_s > self.start_s):
+        value, start = real(self.value, f"event on {self.param}: value"), self._ticks(model, "start_s")
+        if math.isinf(self.end_s) and self.end_s > 0:
+            end = NEVER
+        elif self.end_s > self.start_s:
+            end = self._ticks(model, "end_s")
+        else:
             raise RunError(
                 f"event on {self.param}: value {self.value}, window {self.start_s} .. {self.end_s} s; "
                 "the value must be finite and the window must not be empty"
@@ -62,21 +68,25 @@ class ParamEvent:
             raise RunError(f"event on {self.param}: a ramp needs rise_s > 0")
         if self.when is not None:
             self.when.check_rows(model.flat.log.size)
-        h = model.step_s
-        period = round(self.period_s / h)
+        rise = self._ticks(model, "rise_s") if self.shape == "ramp" else 1
+        period = self._ticks(model, "period_s") if self.shape == "intermittent" else 2
+        duty = self.duty if self.shape == "intermittent" else 0.5
         return [
             EventRecord(
                 lane=lane,
                 param=row,
                 effect=EFFECTS[self.effect],
                 shape=SHAPES[self.shape],
-                start=round(self.start_s / h),
-                end=NEVER if math.isinf(self.end_s) else round(self.end_s / h),
+                start=start,
+                end=end,
                 trigger=trigger,
-                rise=max(1, round(self.rise_s / h)),
+                rise=max(1, rise),
                 period=max(2, period),
-                on=min(max(1, round(self.duty * period)), max(1, period - 1)),
-                value=self.value,
+                on=min(max(1, round(duty * period)), max(1, period - 1)),
+                value=value,
             )
             for row in range(rows.start, rows.stop)
         ]
+
+    def _ticks(self, model: CompiledModel, name: str) -> int:
+        return ticks_of(getattr(self, name), model.step_s, f"event on {self.param}: {name}")

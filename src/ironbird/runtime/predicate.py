@@ -14,6 +14,7 @@ from ironbird.errors import RunError
 
 STACK = 32  # values on the kernel's stack
 LONGEST = 500  # operations of one predicate: it is run every 10 ticks for each event that waits
+MOST_ARGUMENT = 2**31  # of an operation
 
 
 class Op(IntEnum):
@@ -62,6 +63,9 @@ class Predicate:
     constants: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        odd = [entry for entry in self.code if not isinstance(entry[0], Op) or not 0 <= entry[1] < MOST_ARGUMENT]
+        if odd:
+            raise RunError(f"trigger '{self.text}' has an operation that the kernel does not know: {odd[0]}")
         if len(self.code) > LONGEST:
             raise RunError(f"trigger '{self.text}' takes {len(self.code)} steps, the kernel allows {LONGEST}")
         if self.depth > STACK:

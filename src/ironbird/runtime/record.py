@@ -15,6 +15,7 @@ from ironbird.errors import RunError, UnknownNameError
 from ironbird.files.csv_text import harmless
 from ironbird.files.whole import replacing
 from ironbird.model.signal import Signal
+from ironbird.runtime.border import ticks_of
 
 if TYPE_CHECKING:
     from ironbird.runtime.state import RunState, Stop
@@ -36,7 +37,7 @@ class LogPlan:
     @staticmethod
     def make(model: CompiledModel, patterns: list[str] | None, log_s: float) -> LogPlan:
         """Choose signals by path and a distance between rows."""
-        every = round(log_s / model.step_s)
+        every = ticks_of(log_s, model.step_s, "log_s")
         if every < 1 or abs(every * model.step_s - log_s) > 1e-9:
             raise RunError(f"log_s = {log_s} s is not a whole number of steps of {model.step_s} s")
         start: dict[str, int] = {}
@@ -70,14 +71,19 @@ class Log:
     def empty(plan: LogPlan, state: RunState, first: int, last: int) -> Log:
         """Room for the rows of ticks [first, last); the kernel fills it."""
         rows = plan.rows_between(first, last)
-        size = 8 * state.x.shape[0] * rows * len(plan.index) * state.width
+        if rows < 0:
+            raise RunError(f"a log cannot go back from tick {first} to {last}")
+        size = 8 * rows * (1 + state.x.shape[0] * len(plan.index) * state.width)
         if size > MOST_BYTES:
             raise RunError(
                 f"the log would take {size / 1e9:.1f} GB: log fewer signals or less often, "
                 "or use keep=False with a sink"
             )
         time_s = (-(-first // plan.every) + np.arange(rows)) * plan.every * plan.step_s
-        data = np.empty((state.x.shape[0], rows, len(plan.index), state.width))
+        try:
+            data = np.empty((state.x.shape[0], rows, len(plan.index), state.width))
+        except MemoryError:
+            raise RunError(f"no memory for a log of {size / 1e9:.1f} GB: log fewer signals or less often") from None
         return Log(plan, state.lanes, time_s, data, [])
 
     def finish(self, state: RunState, rows: int) -> None:

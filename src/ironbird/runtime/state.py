@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import operator
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -14,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from ironbird.compiler.compiled import LANES, CompiledModel
-from ironbird.errors import RunError, UnknownNameError
+from ironbird.errors import IronbirdError, RunError, UnknownNameError
 from ironbird.model.diagram import as_column
 from ironbird.model.signal import Number
+from ironbird.runtime.border import MOST_LANES, MOST_SEED, MOST_TICKS, whole
 from ironbird.runtime.events import ParamEvent
 from ironbird.runtime.predicate import Predicate
 
@@ -113,7 +115,8 @@ class RunState:
     def add_event(self, event: ParamEvent, lane: int | None = None) -> None:
         """Schedule a parameter event, in one lane or in all."""
         event.record(self.model, 0)  # raises if it does not fit
-        for number in range(self.lanes) if lane is None else [self._checked(lane)]:
+        lane = lane if lane is None else self._checked(lane)
+        for number in range(self.lanes) if lane is None else [lane]:
             self.events[number].append(event)
             self.fired[number].append(-1)
         self.kernel_events = None
@@ -145,9 +148,13 @@ class RunState:
     # ------------------------------------------------------------------ lanes
 
     def _checked(self, lane: int) -> int:
-        if not 0 <= lane < self.lanes:
+        try:
+            number = operator.index(lane)
+        except TypeError:
+            raise RunError(f"lane {lane!r} is not a whole number") from None
+        if not 0 <= number < self.lanes:
             raise RunError(f"lane {lane} does not exist; there are {self.lanes}")
-        return lane
+        return number
 
     def _lane(self, lane: int) -> tuple[int, int]:
         return divmod(self._checked(lane), self.width)
@@ -173,6 +180,8 @@ class RunState:
 
     def pick(self, lanes: Sequence[int]) -> RunState:
         """An independent copy of some lanes, in the order given, that goes on from here; the model is shared."""
+        if not lanes:
+            raise RunError("pick at least one lane")
         other = copy.copy(self)
         blocks = -(-len(lanes) // self.width)
         chosen = np.zeros(blocks * self.width, np.int64)
@@ -226,14 +235,13 @@ def restore(model: CompiledModel, path: str | Path) -> RunState:
     if saved_by != model.model_hash:
         raise RunError(f"{path} was saved by another model ({str(saved_by)[:12]}, not {model.model_hash[:12]})")
     try:
-        state = start(model, lanes=head["lanes"], seed=[0] * head["lanes"])
+        state = start(model, lanes=_whole(head["lanes"], 1, arrays["seeds"].size))
         for name, values in arrays.items():
             own = getattr(state, name)
             if values.shape != own.shape or values.dtype != own.dtype:
                 raise RunError(f"{name} is {values.dtype} {values.shape}, the model has {own.dtype} {own.shape}")
             setattr(state, name, values)
-        if any(not DIVERGED <= reason < len(model.flat.stop_names) for reason in state.stop_reasons()):
-            raise RunError("a reason to stop that the model does not have")
+        _check_stops(state)
         state.tick = _whole(head["tick"])
         if len(head["events"]) != state.lanes or len(head["fired"]) != state.lanes:
             raise RunError(f"events of {len(head['events'])} lanes, not of {state.lanes}")
@@ -242,15 +250,39 @@ def restore(model: CompiledModel, path: str | Path) -> RunState:
                 when = table.pop("when")
                 state.add_event(ParamEvent(**table, when=Predicate.read(when) if when is not None else None), lane)
                 state.fired[lane][-1] = _whole(tick, -1)
-    except (KeyError, TypeError, ValueError, RunError, UnknownNameError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IronbirdError) as error:
         raise RunError(f"{path} is a damaged snapshot: {error}") from error
     return state
 
 
-def _whole(value: object, low: int = 0) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < low:
-        raise RunError(f"{value!r} is not a whole number from {low} on")
+def _whole(value: object, low: int = 0, high: int = MOST_TICKS) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise RunError(f"{value!r} is not a whole number from {low} to {high}")
     return value
+
+
+def _check_stops(state: RunState) -> None:
+    """Raise unless the lanes of a snapshot have stopped at times and for reasons that the model has."""
+    flat = state.model.flat
+    ticks, reasons, rows = (a.reshape(-1) for a in (state.stop_tick, state.stop_reason, state.stop_row))
+    if (ticks < RUNNING).any() or (ticks > MOST_TICKS).any() or (ticks[state.lanes :] == RUNNING).any():
+        raise RunError("a lane stopped at a time that does not exist")
+    stopped = np.flatnonzero(ticks[: state.lanes] != RUNNING)
+    if (reasons[stopped] < DIVERGED).any() or (reasons[stopped] >= len(flat.stop_names)).any():
+        raise RunError("a reason to stop that the model does not have")
+    if (rows < 0).any() or (rows[stopped] >= max(1, flat.x.size + flat.xd.size)).any():
+        raise RunError("a lane diverged in a state that the model does not have")
+
+
+def _seeds(seed: int | Sequence[int], lanes: int) -> np.ndarray:
+    """One seed per lane, each a number of 64 bits."""
+    if isinstance(seed, Sequence | np.ndarray) and not isinstance(seed, str | bytes):
+        if len(seed) != lanes:
+            raise RunError(f"{len(seed)} seeds for {lanes} lanes")
+        return np.array([whole(one, "seed", 0, MOST_SEED) for one in seed], np.uint64)
+    first = whole(seed, "seed", 0, MOST_SEED)
+    whole(first + lanes - 1, "seed of the last lane", 0, MOST_SEED)
+    return np.arange(lanes, dtype=np.uint64) + np.uint64(first)
 
 
 def start(
@@ -265,16 +297,12 @@ def start(
     `seed` is one number (lane i gets seed + i) or one per lane. A lane's results depend on its seed,
     parameters and events alone, never on its place or on the other lanes.
     """
-    if lanes < 1:
-        raise RunError(f"lanes = {lanes}: at least one is needed")
+    lanes = whole(lanes, "lanes", 1, MOST_LANES)
     width = 1 if lanes == 1 else LANES
     blocks = -(-lanes // width)
     flat = model.flat
-    given = np.arange(lanes, dtype=np.uint64) + np.uint64(seed) if isinstance(seed, int) else np.array(seed, np.uint64)
-    if given.shape != (lanes,):
-        raise RunError(f"{len(given)} seeds for {lanes} lanes")
     seeds = np.zeros(blocks * width, np.uint64)
-    seeds[:lanes] = given
+    seeds[:lanes] = _seeds(seed, lanes)
     stop_tick = np.full(blocks * width, RUNNING, np.int64)
     stop_tick[lanes:] = 0  # lanes that only fill the last block never run
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ironbird.errors import RunError
 from ironbird.model.signal import Number
+from ironbird.runtime.border import MOST_TICKS, check_log, check_state, ticks_of, whole
 from ironbird.runtime.clock import Pace
 from ironbird.runtime.interface import EventRecord, RunArgs, check_interface
 from ironbird.runtime.predicate import Op, Predicate
@@ -36,8 +37,7 @@ def advance(
 
     `inputs` are held for the whole call. Stopped lanes stay where they stopped.
     """
-    if ticks < 0:
-        raise RunError(f"cannot advance by {ticks} ticks")
+    ticks = whole(ticks, "ticks to advance by")
     for name, value in (inputs or {}).items():
         state.set_input(name, value)
     log = None if plan is None else Log.empty(plan, state, state.tick, state.tick + ticks)
@@ -48,12 +48,12 @@ def advance(
 def _advance(state: RunState, ticks: int, log: Log | None, first_row: int, threads: int) -> None:
     """Run the kernel; rows of the log are written from `first_row` on."""
     library = kernel(state)
-    blocks = state.x.shape[0]
     if state.kernel_events is None:
         state.kernel_events = kernel_events(state)
     events = state.kernel_events
     args = run_args(state, events, ticks, log, first_row)
-    parts = min(threads, blocks)
+    blocks = int(args.last_block)
+    parts = min(whole(threads, "threads", -MOST_TICKS), blocks)
     begin = time.perf_counter()
     if parts <= 1:
         library.ib_run(ctypes.byref(args))
@@ -84,6 +84,11 @@ def run_args(state: RunState, events: KernelEvents, ticks: int, log: Log | None,
 
     They hold addresses of the arrays: these must stay alive and in place.
     """
+    check_state(state)
+    whole(state.tick, "tick of a run state")
+    whole(state.tick + whole(ticks, "ticks"), "tick at the end of a run")
+    if log is not None:
+        check_log(log, state, first_row)
     args = RunArgs(
         first_block=0,
         last_block=state.x.shape[0],
@@ -147,7 +152,7 @@ def kernel_events(state: RunState) -> KernelEvents:
             records = event.record(state.model, lane % state.width, trigger)
             found += records
             owners += [(lane, number)] * len(records)
-    counts = np.bincount([lane // state.width for lane, _ in owners], minlength=state.x.shape[0])
+    counts = np.bincount([lane // state.width for lane, _ in owners], minlength=-(-state.lanes // state.width))
     first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     code: list[int] = []
     constants: list[float] = []
@@ -158,7 +163,7 @@ def kernel_events(state: RunState) -> KernelEvents:
             code += [op, argument + shift if op == Op.PUSH_CONSTANT else argument]
         constants += predicate.constants
         code_first.append(len(code) // 2)
-    fired = [state.fired[lane][number] for lane, number in owners]
+    fired = [whole(state.fired[lane][number], "tick at which a trigger fired", -1) for lane, number in owners]
     return KernelEvents(
         records=(EventRecord * max(1, len(found)))(*found),
         first=first,
@@ -194,7 +199,7 @@ def run(
     the state before each piece (CHUNK_TICKS long, 20 ms with a pace); it may change the state.
     """
     model = state.model
-    end = round(until_s / model.step_s)
+    end = ticks_of(until_s, model.step_s, "until_s")
     if end < state.tick:
         raise RunError(f"the run is at {state.time_s:g} s already; it cannot go back to {until_s:g} s")
     plan = LogPlan.make(model, log, log_s)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 
 from ironbird.errors import RunError, UnknownNameError
+from ironbird.runtime.border import ticks_of
 from ironbird.runtime.record import Log, LogPlan
 from ironbird.runtime.state import RUNNING, RunState, Stop
 from ironbird.runtime.step import kernel, kernel_events, run_args
@@ -22,14 +23,21 @@ class Stepper:
             raise RunError(f"a stepper takes one vehicle, not {state.lanes}")
         self.state = state
         self.plan = LogPlan.make(state.model, log, log_s)
-        self.until_tick = round(until_s / state.model.step_s)
+        self.until_tick = max(ticks_of(until_s, state.model.step_s, "until_s"), state.tick)
         self.log = Log.empty(self.plan, state, state.tick, self.until_tick)
         self.first_tick = state.tick
         self.inputs = state.inputs[0, :, 0]  # a view: write commands here
         self.held = state.held[0, :, 0]  # a view: outputs of sampled blocks, after each step
         self._run = kernel(state).ib_run
-        state.kernel_events = kernel_events(state)
-        self._args = run_args(state, state.kernel_events, 0, self.log, 0)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Arguments for the kernel; they hold addresses, so whatever these belong to is held here."""
+        state = self.state
+        state.kernel_events = self._events = kernel_events(state)
+        self._args = run_args(state, self._events, 0, self.log, 0)
+        self._held = (state.x, state.xd, state.held, state.params, state.inputs, state.seeds, self.log.data, self.plan)
+        self._held_too = (state.stop_tick, state.stop_reason, state.stop_row)
         self._pointer = ctypes.byref(self._args)
 
     def input_row(self, name: str) -> int:
@@ -52,6 +60,10 @@ class Stepper:
         ticks = min(ticks, self.until_tick - state.tick)
         if ticks <= 0:
             return False
+        if state.kernel_events is not self._events:  # events were added
+            self._prepare()
+        if state.tick < self.first_tick:
+            raise RunError(f"the stepper began at tick {self.first_tick}; it cannot go on from {state.tick}")
         args = self._args
         args.tick, args.ticks = state.tick, ticks
         args.log_first = -(-state.tick // self.plan.every) - (-(-self.first_tick // self.plan.every))
@@ -61,7 +73,7 @@ class Stepper:
 
     def note_fired(self) -> None:
         """Take over into the state which triggers have fired."""
-        self.state.kernel_events.note_fired(self.state)
+        self._events.note_fired(self.state)
 
     def finish(self) -> Log:
         """The log up to here."""

@@ -267,7 +267,7 @@ def test_wrong_values_and_names_are_refused(lag: CompiledModel) -> None:
         state.set_param("lag.time_constant", 0.0)
     with pytest.raises(RunError, match=r"lane 3 does not exist; there are 1"):
         state.set_input("u", 1.0, 3)
-    with pytest.raises(RunError, match=r"at least one"):
+    with pytest.raises(RunError, match=r"lanes = 0 is outside"):
         start(lag, lanes=0)
     with pytest.raises(RunError, match=r"2 seeds for 3 lanes"):
         start(lag, lanes=3, seed=[1, 2])
@@ -307,18 +307,9 @@ def test_a_compiler_that_fails_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_pa
         native.build("int f(void) { return oops; }", 1)
     monkeypatch.setenv("IRONBIRD_CC", "no-such-compiler")
     native.compiler_version.cache_clear()
-    with pytest.raises(CompileError, match=r"'no-such-compiler --version' does not run"):
+    with pytest.raises(CompileError, match=r"'no-such-compiler --version' does not run.*install the package ziglang"):
         native.build("int f(void) { return 1; }", 1)
     native.compiler_version.cache_clear()
-
-
-def test_a_broken_library_in_the_cache_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("IRONBIRD_CACHE", str(tmp_path))
-    model = lag_model()
-    path = native.build(model.source.text, 1)
-    path.write_bytes(b"not a library")
-    with pytest.raises(CompileError, match=r"cannot be loaded .*; delete it and try again"):
-        advance(start(model))
 
 
 def _compile_and_run(folder: str) -> str:

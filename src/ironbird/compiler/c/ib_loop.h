@@ -368,6 +368,10 @@ IB_API void ib_run(const ib_run_args *r) {
 
 /* What this library was built for, so that the host can check it. */
 IB_API int64_t ib_lanes(void) { return IB_W; }
+IB_API int64_t ib_rows(int64_t i) {
+  static const int64_t rows[] = {IB_NX, IB_NXD, IB_NHELD, IB_NU, IB_NP, IB_NLOG, IB_NSTOP};
+  return i >= 0 && i < (int64_t)(sizeof(rows) / sizeof(rows[0])) ? rows[i] : -1;
+}
 
 /* What the host mirrors of this file: offsets of fields, sizes, and the values of names; entry by entry until no name
  * is left, so that the host can compare them with its own. */
@@ -397,8 +401,10 @@ static const struct { const char *name; int64_t value; } ib_mirrored[] = {
   IB_VALUE(IB_OP_AND), IB_VALUE(IB_OP_OR),
 };
 IB_API const char *ib_mirrored_name(int64_t i) {
-  return i < (int64_t)(sizeof(ib_mirrored) / sizeof(ib_mirrored[0])) ? ib_mirrored[i].name : 0;
+  return i >= 0 && i < (int64_t)(sizeof(ib_mirrored) / sizeof(ib_mirrored[0])) ? ib_mirrored[i].name : 0;
 }
-IB_API int64_t ib_mirrored_value(int64_t i) { return ib_mirrored[i].value; }
+IB_API int64_t ib_mirrored_value(int64_t i) {
+  return i >= 0 && i < (int64_t)(sizeof(ib_mirrored) / sizeof(ib_mirrored[0])) ? ib_mirrored[i].value : -1;
+}
 
 #endif

@@ -382,7 +382,8 @@ class StateText:
         self._template = (text + end).encode()
         self._sources = (ctypes.c_void_p * len(addresses))(*addresses)
         self._last = np.zeros(len(addresses))
-        self._out = ctypes.create_string_buffer(4096)
+        # A number takes at most a sign, 19 digits and a point
+        self._out = ctypes.create_string_buffer(len(self._template) + 21 * len(addresses))
         self._view = memoryview(self._out).cast("B")
         args.template, args.length = self._template, len(self._template)
         args.sources, args.last = ctypes.addressof(self._sources), _address(self._last)

@@ -44,8 +44,9 @@ static char *put(char *out, double value, int decimals)
     static const double tens[16] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
     char digits[32];
     int count = 0;
-    if (value > 1e8) value = 1e8;
-    if (value < -1e8) value = -1e8;
+    const double fits = 9e18 / tens[decimals], most = fits < 1e8 ? fits : 1e8; /* in 64 bits */
+    if (value > most) value = most;
+    if (value < -most) value = -most;
     if (value < 0) {
         *out++ = '-';
         value = -value;

@@ -11,6 +11,9 @@
     } ib_layout[] = {__VA_ARGS__};                                                                         \
     __attribute__((visibility("default"))) const char *ib_layout_name(int64_t i)                           \
     {                                                                                                      \
-        return i < (int64_t)(sizeof(ib_layout) / sizeof(ib_layout[0])) ? ib_layout[i].name : 0;            \
+        return i >= 0 && i < (int64_t)(sizeof(ib_layout) / sizeof(ib_layout[0])) ? ib_layout[i].name : 0;  \
     }                                                                                                      \
-    __attribute__((visibility("default"))) int64_t ib_layout_value(int64_t i) { return ib_layout[i].value; }
+    __attribute__((visibility("default"))) int64_t ib_layout_value(int64_t i)                              \
+    {                                                                                                      \
+        return i >= 0 && i < (int64_t)(sizeof(ib_layout) / sizeof(ib_layout[0])) ? ib_layout[i].value : -1; \
+    }

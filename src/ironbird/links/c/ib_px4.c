@@ -200,7 +200,7 @@ static int64_t receive(ib_wire *a, int fd, uint64_t asked_us, double wait_s)
         if (count < 0) { /* nothing there yet, or an error, which poll hands on to the next recv */
             struct ib_poll ask = {fd, POLLIN, 0};
             const double left = until - now_of(a);
-            const int ready = a->poll(&ask, 1, left > 0 ? (int)(1e3 * left + 0.999) : 0);
+            const int ready = a->poll(&ask, 1, left > 1e6 ? 1000000000 : left > 0 ? (int)(1e3 * left + 0.999) : 0);
             if (ready == 0) return TIME_OVER;
             if (ready < 0) { /* a signal */
                 if (left <= 0) return TIME_OVER;

@@ -11,10 +11,12 @@ import functools
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from ironbird.errors import LinkError
 from ironbird.links.mavlink.dialect import CRC_EXTRA, Message
 from ironbird.links.native_text import load_native
 
 LONGEST = 10 + 255 + 2 + 13  # bytes of a frame
+NATIVE = 3 * (8 + 255)  # bytes that native code stages at once: three inertial units
 ROW = 5  # numbers that describe a frame that was found
 
 
@@ -61,7 +63,9 @@ class Packer:
 
     @property
     def place(self) -> int:
-        """Address at which native code may stage a message; `grow` by its length then."""
+        """Address at which native code may stage messages of up to NATIVE bytes; `grow` by their length then."""
+        if self._end + NATIVE > len(self._stage):
+            raise LinkError(f"{self._end} bytes of messages wait to be sent; there is no room for more")
         return self._pointers[0] + self._end
 
     def grow(self, length: int) -> None:

@@ -1,0 +1,199 @@
+"""The cache folder: where it is, whom it may belong to, and files in it that are whole or not there.
+
+What is in it becomes native code of this process, so whoever can write there can run code as its user. A folder of
+another user or one that others can write to is refused, and so is each file of another user.
+
+A file is its content, then a seal: MAGIC and the SHA-256 of name and content. What is damaged, cut off or put under
+another name does not fit its seal and counts as not there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import shlex
+import stat
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from ironbird.errors import CacheWarning, CompileError
+
+MAGIC = b"\nironbird cache 1\n"
+SEAL = len(MAGIC) + hashlib.sha256().digest_size
+LARGEST = 1 << 28  # bytes of an entry
+ELSEWHERE = "set IRONBIRD_CACHE to a folder of your own"
+SAY_AFTER_S, GIVE_UP_S = 20.0, 1200.0  # waiting for another process that builds the same
+
+
+def cache_folder() -> Path:
+    """Where libraries and models are kept: IRONBIRD_CACHE, or the user's cache folder."""
+    chosen = os.environ.get("IRONBIRD_CACHE")
+    if chosen:
+        return Path(chosen)
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ironbird"
+    except RuntimeError as error:  # no HOME and no entry of this user
+        raise CompileError(f"this user has no home folder for the cache; {ELSEWHERE}") from error
+
+
+def trusted_users(folder: Path) -> set[int]:
+    """Who may own the cache and what is in it: we and root; for root also the owner of the folder that was named.
+
+    A container runs as root on a folder of the user who started it; IRONBIRD_CACHE says that this is meant.
+    """
+    users = {0, os.geteuid()}
+    if os.geteuid() == 0 and os.environ.get("IRONBIRD_CACHE"):
+        with contextlib.suppress(OSError):
+            users.add(folder.stat().st_uid)
+    return users
+
+
+def problem_of(folder: Path) -> str:
+    """Why a cache folder must not be used, with the cure; empty if there is nothing against it or it does not exist."""
+    try:
+        found = folder.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        return f"the cache folder {folder} cannot be looked at ({error.strerror}); {ELSEWHERE}"
+    name = shlex.quote(str(folder))
+    if not stat.S_ISDIR(found.st_mode):
+        return f"the cache folder {folder} is a file; remove it, or {ELSEWHERE}"
+    if found.st_uid not in trusted_users(folder):
+        return (
+            f"the cache folder {folder} belongs to another user (number {found.st_uid}), who could run code as you; "
+            f"{ELSEWHERE}"
+        )
+    private_group = found.st_gid == found.st_uid  # each user has a group of his own
+    writers = found.st_mode & (stat.S_IWOTH | (0 if private_group else stat.S_IWGRP))
+    if writers and not found.st_mode & stat.S_ISVTX:
+        return (
+            f"others can write to the cache folder {folder} (mode {stat.S_IMODE(found.st_mode):o}) and so run code as "
+            f"you; say 'chmod go-w {name}', or {ELSEWHERE}"
+        )
+    return ""
+
+
+def checked_folder() -> Path:
+    """The cache folder, after a look at who can write there."""
+    folder = cache_folder()
+    problem = problem_of(folder)
+    if problem:
+        raise CompileError(problem)
+    return folder
+
+
+def make_folder(*names: str) -> Path:
+    """A folder in the cache, which is made with access for its user alone; raises with the cure."""
+    root = checked_folder()
+    folder = root.joinpath(*names)
+    if folder.is_dir():
+        return folder
+    try:
+        root.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            root.mkdir(mode=0o700)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    return folder
+
+
+def cannot_write(path: Path, error: OSError) -> CompileError:
+    """A sentence about a file or folder of the cache that cannot be written, with the cure."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        cure = f"make room, or {ELSEWHERE} on another disk"
+    elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        cure = f"{ELSEWHERE} that you can write to"
+    else:
+        cure = ELSEWHERE
+    return CompileError(f"cannot write to the cache, {path}: {error.strerror or error}; {cure}")
+
+
+def _seal(path: Path, content: bytes) -> bytes:
+    return MAGIC + hashlib.sha256(path.name.encode() + b"\0" + content).digest()
+
+
+def read_entry(path: Path) -> bytes | None:
+    """The content of an entry, or None if there is none that is whole and ours; says so if there is another."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _say(path, f"cannot be read ({error.strerror})")
+        return None
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+            _say(path, "is no file of the cache")
+            return None
+        if found.st_uid not in trusted_users(cache_folder()):
+            _say(path, f"belongs to another user (number {found.st_uid})")
+            return None
+        try:
+            data = file.read()
+        except OSError as error:
+            _say(path, f"cannot be read ({error.strerror})")
+            return None
+    content = data[:-SEAL]
+    if data[-SEAL:] != _seal(path, content):
+        _say(path, "is damaged or was not made by this version")
+        return None
+    return content
+
+
+def _say(path: Path, what: str) -> None:
+    warnings.warn(f"{path} in the cache {what}; it is not used and built anew", CacheWarning, stacklevel=4)
+
+
+def write_entry(path: Path, content: bytes) -> None:
+    """Write an entry, whole or not at all; `OSError` if that cannot be."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"build-{path.stem}-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.write(_seal(path, content))
+        os.chmod(name, 0o644)  # a shared cache is read by others
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock against other processes that build the same entry; it ends with the process, however that ends."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    try:
+        begin, said = time.monotonic(), False
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                waited = time.monotonic() - begin
+                if waited > GIVE_UP_S:
+                    raise CompileError(
+                        f"another process has been building {path.stem} for {waited:.0f} s; end it "
+                        f"('fuser {shlex.quote(str(path))}' names it) and try again"
+                    ) from None
+                if waited > SAY_AFTER_S and not said:
+                    said = True
+                    warnings.warn(f"waiting for another process that builds {path.stem}", CacheWarning, stacklevel=3)
+                time.sleep(min(0.2, 0.005 + waited / 10))
+            except OSError:  # a file system without locks: entries are still whole, only work may be done twice
+                break
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,239 @@
+"""Native code built with AddressSanitizer and UndefinedBehaviorSanitizer, run and compared with the usual build.
+
+    python tools/sanitize.py            every vehicle of the catalogue and all native code of the links (an hour or so)
+    python tools/sanitize.py --quick    a few of each kind (half a minute), as `make test` does
+
+Each unit is computed by a process of the usual build and by one of the sanitized build. Their hashes must be equal;
+a report of a sanitizer ends its process. The exit code is 0 if all is well, else 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import random
+import resource
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ironbird.links.system import ControlSystem
+
+QUICK = ["kernel:rover_differential:1,9", "kernel:boat_otter:2", "kernel:quad_f450:1", "codec", "px4", "ardupilot"]
+KERNEL_S = 0.3  # of each flight
+LINK_S = 1.0
+STREAM = 200_000  # bytes of noise with frames among them
+SKIPPED = ("IRONBIRD_SANITIZE", "LD_PRELOAD")  # variables that the usual build does without
+
+
+# ---------------------------------------------------------------------------------------------- units
+
+
+def kernel(vehicle: str, lanes: list[int]) -> str:
+    """A vehicle in several lane counts: noise, events of every shape, triggers, branches, snapshots, steps."""
+    import ironbird as ib
+    from ironbird.conditions.names import Names
+    from ironbird.conditions.trigger import compile_trigger
+    from ironbird.model.signal import Param
+    from ironbird.runtime.stepper import Stepper
+
+    model = ib.compile_model(ib.load_vehicle(vehicle, control="truth").diagram)
+    digest = hashlib.sha256()
+    tunable = [path for path, signal in model.params().items() if isinstance(signal, Param) and signal.tunable]
+    deep = "1 s + (" * 29 + "time" + ")" * 29 + " > 0.05 s"  # 30 numbers on the stack of 32
+    when = compile_trigger(deep, Names.of(model))
+    for count in lanes:
+        state = ib.start(model, lanes=count, seed=7)
+        for number, path in enumerate(tunable):
+            lane, half = number % count, 0.25 * KERNEL_S
+            value = float(model.flat.values[model.param_rows(path)][0])
+            shapes = [
+                ib.ParamEvent(path, value, start_s=half),
+                ib.ParamEvent(path, 1.01, effect="scale", shape="ramp", start_s=half, rise_s=0.1),
+                ib.ParamEvent(path, 0.01, effect="offset", shape="intermittent", period_s=0.02, end_s=0.9 * KERNEL_S),
+                ib.ParamEvent(path, 1.001, effect="scale", when=when),
+            ]
+            state.add_event(shapes[number % 4], lane)
+        digest.update(ib.run(state, 0.5 * KERNEL_S, log_s=0.005, threads=2).sha256(count - 1).encode())
+        with tempfile.TemporaryDirectory() as folder:
+            state.save(Path(folder) / "s.npz")
+            again = ib.restore(model, Path(folder) / "s.npz")
+        picked, branch = state.pick([count - 1, 0]), state.branch()
+        for one in (state, again, picked, branch):
+            digest.update(ib.run(one, KERNEL_S, log_s=0.003).sha256().encode())
+        ib.advance(branch, 37)
+        digest.update(branch.x.tobytes() + branch.xd.tobytes() + repr(branch.fired).encode())
+        if count == 1:
+            stepper = Stepper(ib.start(model, seed=2), until_s=0.1)
+            while stepper.step(7):
+                stepper.inputs[:] = 1e300  # an autopilot may say anything
+            digest.update(stepper.finish().sha256().encode())
+    return digest.hexdigest()
+
+
+def codec() -> str:
+    """Frames packed, and found in a stream of noise, broken frames and whole ones that is cut anywhere."""
+    from ironbird.links.mavlink import codec, dialect
+
+    source = random.Random(12)
+    messages = [value for value in vars(dialect).values() if isinstance(value, dialect.Message)]
+    packer, parser, digest = codec.Packer(), codec.Parser(), hashlib.sha256()
+    stream = bytearray()
+    while len(stream) < STREAM:
+        message = source.choice(messages)
+        packer.add(message, *message.payload.unpack(source.randbytes(message.payload.size)))
+        packer.add(dialect.HEARTBEAT, *[source.randrange(200) for _ in range(6)])
+        frame = bytearray(packer.take())
+        if source.random() < 0.3:
+            frame[source.randrange(len(frame))] ^= 1 << source.randrange(8)
+        if source.random() < 0.2:
+            del frame[source.randrange(len(frame)) :]
+        noise = (source.choice((0xFD, 0xFE, 0, 255, source.randrange(256))) for _ in range(source.randrange(30)))
+        stream += frame + bytes(noise)
+    at = 0
+    while at < len(stream):
+        size = source.choice((1, 2, 11, 300, 5000))
+        for number, payload, *_ in parser.feed(bytes(stream[at : at + size])):
+            digest.update(number.to_bytes(4, "little") + payload)
+        at += size
+    digest.update(f"{parser.skipped} {parser.broken} {codec.checksum(bytes(stream))}".encode())
+    return digest.hexdigest()
+
+
+@contextlib.contextmanager
+def standin(*options: str) -> Iterator[None]:
+    """The reference autopilot in a process of the usual build."""
+    command = [sys.executable, "-c", "from ironbird.cli.main import main; main()", "autopilot", *options]
+    variables = {name: value for name, value in os.environ.items() if name not in SKIPPED}
+    with subprocess.Popen(command, env=variables, stderr=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+def free_instance(kind: int, first: int, step: int) -> int:
+    """A number of an autopilot whose port is free."""
+    for number in range(20, 60):
+        with socket.socket(socket.AF_INET, kind) as tried, contextlib.suppress(OSError):
+            tried.bind(("127.0.0.1", first + step * number))
+            return number
+    raise SystemExit("no free port for the stand-in")
+
+
+def px4() -> str:
+    """PX4's link against the stand-in: HIL_SENSOR staged, frames sealed, answers taken."""
+    from ironbird.links.px4.link import Px4
+
+    number = free_instance(socket.SOCK_STREAM, 4560, 1)
+    options = ("--px4-protocol", "--vehicle", "quad_f450", "--port", str(4560 + number))
+    return _flown(Px4(instance=number, patience_s=120.0, connect_s=300.0), options)
+
+
+def ardupilot() -> str:
+    """ArduPilot's link against the stand-in: the state as text."""
+    from ironbird.links.ardupilot.link import ArduPilot
+
+    number = free_instance(socket.SOCK_DGRAM, 9002, 10)
+    options = ("--ardupilot-protocol", "--port", str(9002 + 10 * number), "--arm-after", "0.2")
+    return _flown(ArduPilot(instance=number, patience_s=120.0), options)
+
+
+def _flown(link: ControlSystem, options: tuple[str, ...]) -> str:
+    from ironbird.links.rig import make_rig
+
+    rig = make_rig("quad_f450", until_s=LINK_S, seed=1)  # compiled before anybody waits for it
+    with standin(*options):
+        try:
+            link.start(rig)
+            while rig.step(link.step_ticks):
+                link.exchange(rig)
+        finally:
+            link.stop()
+    if link.traffic.received < 20:
+        raise SystemExit(f"the stand-in said little: {link.traffic}")
+    return rig.finish()[0].sha256()
+
+
+UNITS: dict[str, Callable[[], str]] = {"codec": codec, "px4": px4, "ardupilot": ardupilot}
+
+
+def compute(unit: str) -> str:
+    """The hash of a unit in this process."""
+    name, _, rest = unit.partition(":")
+    if name != "kernel":
+        return UNITS[name]()
+    vehicle, _, lanes = rest.partition(":")
+    return kernel(vehicle, [int(count) for count in lanes.split(",")])
+
+
+# ---------------------------------------------------------------------------------------------- both builds
+
+
+def computed(units: list[str], sanitized: bool) -> dict[str, tuple[str, float]]:
+    """Hashes and seconds of units in a process of one build; a report of a sanitizer is printed and raises."""
+    from ironbird.compiler.native import sanitizer_environment
+
+    variables = {name: value for name, value in os.environ.items() if name not in SKIPPED}
+    if sanitized:
+        variables |= sanitizer_environment()
+    command = [sys.executable, __file__, "--compute", *units]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, errors="replace")
+    if done.returncode != 0:
+        build = "sanitized" if sanitized else "usual"
+        raise SystemExit(f"{build} build, {', '.join(units)}: code {done.returncode}\n{done.stderr[-8000:]}")
+    return {name: (found, seconds) for name, found, seconds in json.loads(done.stdout.splitlines()[-1])}
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a few units only")
+    parser.add_argument("--compute", nargs="+", metavar="UNIT", help="print the hashes of units in this process")
+    parser.add_argument("units", nargs="*", help="these only, for example kernel:zagi:1,9 or codec")
+    options = parser.parse_args()
+    if options.compute:
+        # Frames of unoptimised code for several lanes are large, and larger with their red zones
+        resource.setrlimit(resource.RLIMIT_STACK, (1 << 28, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+        threading.stack_size(1 << 27)
+        found = []
+        for unit in options.compute:
+            begin = time.perf_counter()
+            found.append((unit, compute(unit), round(time.perf_counter() - begin, 1)))
+        print(json.dumps(found))
+        return
+    if options.units:
+        groups = [[unit] for unit in options.units]
+    elif options.quick:
+        groups = [QUICK]
+    else:
+        from ironbird.vehicles.load import CATALOG
+
+        vehicles = sorted(path.stem for path in Path(CATALOG).glob("*.toml"))
+        groups = [[f"kernel:{vehicle}:1,9"] for vehicle in vehicles] + [["codec"], ["px4"], ["ardupilot"]]
+    wrong, begin = 0, time.perf_counter()
+    for group in groups:
+        usual = computed(group, sanitized=False)
+        watched = computed(group, sanitized=True)
+        for unit in group:
+            same = usual[unit][0] == watched[unit][0]
+            wrong += not same
+            times = f"{usual[unit][1]:7.1f} s usual {watched[unit][1]:7.1f} s sanitized"
+            print(f"{'same' if same else 'DIFFERENT':10} {usual[unit][0][:16]} {times}  {unit}", flush=True)
+    units = sum(map(len, groups))
+    print(f"{units} units, {wrong} different, no report of a sanitizer, {time.perf_counter() - begin:.0f} s")
+    raise SystemExit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
