@@ -22,6 +22,7 @@ IronbirdError
 A message says what is wrong, where (the full path), both values, and the likely cure.
 
 Beside them UnitsWarning: a trigger is written without units, which is read as SI; it shows the new text.
+And StoreWarning: others can change a store of campaigns.
 """
 
 from __future__ import annotations
@@ -157,3 +158,7 @@ class UnknownNameError(IronbirdError):
 
 class UnitsWarning(UserWarning):
     """A trigger's text without units, read as SI; the message shows the text with units."""
+
+
+class StoreWarning(UserWarning):
+    """Others can change a store of campaigns."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import typer
 
-from ironbird.errors import IronbirdError, UnitsWarning
+from ironbird.errors import IronbirdError, StoreWarning, UnitsWarning
 
 if TYPE_CHECKING:
     from ironbird.flight.flight import Flight
@@ -58,7 +58,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    if not issubclass(category, UnitsWarning):
+    if not issubclass(category, UnitsWarning | StoreWarning):
         typer.echo(warnings.formatwarning(message, category, filename, lineno, line), err=True, nl=False)
     elif str(message) not in _SHOWN:
         _SHOWN.add(str(message))
