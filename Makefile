@@ -3,13 +3,14 @@
 # make test    format, lint, types, import contracts, tests
 # make bench   measure speed against JSBSim and the reference loop
 # make safety  the whole safety suite; make soak  long runs; make test-autopilots  tests with real PX4 and ArduPilot
+# make power-cuts  1,000 power cuts and failing disks under a campaign, 50 kills of PostgreSQL
 # make docs    write the generated pages of docs/ anew
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint bench docs lock soak clean system safety test-autopilots
+.PHONY: setup demo test lint bench docs lock soak power-cuts clean system safety test-autopilots
 
 setup: $(STAMP)
 
@@ -50,6 +51,12 @@ bench: setup
 soak: setup
 	@echo "== soak: 10^8 steps with flat memory, 4,096 lanes"
 	$(BIN)/python bench/soak.py
+
+power-cuts: setup system
+	@echo "== power-cuts: 1,000 power cuts and every failing operation of the disk under a campaign on SQLite"
+	$(BIN)/python bench/power_cuts.py
+	@echo "== power-cuts: PostgreSQL killed 50 times during a campaign"
+	$(BIN)/python bench/database_kills.py
 
 safety: setup
 	@echo "== safety: the whole safety suite, several hundred faulted flights on every kind of vehicle"

@@ -77,6 +77,7 @@ def record(order: dict[str, Any]) -> None:
 
 def record_flights(store: Store, order: dict[str, Any]) -> None:
     """The same with flights that are flown."""
+    from ironbird.campaign.batch import TracePolicy
     from ironbird.campaign.runner import run_campaign
     from ironbird.campaign.suite import load_suite
 
@@ -104,10 +105,10 @@ def record_flights(store: Store, order: dict[str, Any]) -> None:
             raise KeyboardInterrupt
 
     with contextlib.suppress(KeyboardInterrupt):
-        run_campaign(store, campaign, workers=2, lanes=BATCH, progress=leave_at_half)
+        run_campaign(store, campaign, workers=2, lanes=BATCH, policy=TracePolicy(None), progress=leave_at_half)
     store.close()
     store = open_store(Path(order["folder"]) / "store.db", order.get("pragmas", ()))
-    run_campaign(store, store.campaign("cut"), workers=2, lanes=BATCH)
+    run_campaign(store, store.campaign("cut"), workers=2, lanes=BATCH, policy=TracePolicy(None))
     store.close()
 
 
