@@ -86,8 +86,8 @@ def record_flights(store: Store, order: dict[str, Any]) -> None:
 
     write, left = Store.write, [order["flights"] // 2]
 
-    def marked(self: Store, campaign: Campaign, batch: Iterable[tuple[int, FlightResult]]) -> int:
-        rows = list(batch)
+    def marked(self: Store, campaign: Campaign, judged: Iterable[tuple[int, FlightResult]]) -> int:
+        rows = list(judged)
         count = write(self, campaign, rows)
         mark(numbers=[number for number, _ in rows])
         left[0] -= len(rows)
