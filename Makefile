@@ -4,6 +4,7 @@
 # make bench   measure speed against JSBSim and the reference loop
 # make sanitize  every vehicle and all native code of the links under the address and undefined-behaviour sanitizers
 # make safety  the whole safety suite; make soak  long runs; make test-autopilots  tests with real PX4 and ArduPilot
+# make power-cuts  1,000 power cuts and failing disks under a campaign, 50 kills of PostgreSQL
 # make docs    write the generated pages of docs/ anew
 # make audit   look at the packages that are used: pinned, hashed, as locked; known weaknesses if pip-audit is there
 # make sbom    write sbom.json, the software bill of materials (CycloneDX)
@@ -12,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint bench docs lock soak clean system safety sanitize test-autopilots audit sbom
+.PHONY: setup demo test lint bench docs lock soak power-cuts clean system safety sanitize test-autopilots audit sbom
 
 setup: $(STAMP)
 
@@ -59,6 +60,12 @@ soak: setup
 sanitize: setup system
 	@echo "== sanitize: native code of all vehicles and links under AddressSanitizer and UndefinedBehaviorSanitizer"
 	$(BIN)/python tools/sanitize.py
+
+power-cuts: setup system
+	@echo "== power-cuts: 1,000 power cuts and every failing operation of the disk under a campaign on SQLite"
+	$(BIN)/python bench/power_cuts.py
+	@echo "== power-cuts: PostgreSQL killed 50 times during a campaign"
+	$(BIN)/python bench/database_kills.py
 
 safety: setup
 	@echo "== safety: the whole safety suite, several hundred faulted flights on every kind of vehicle"

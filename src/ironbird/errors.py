@@ -25,6 +25,7 @@ Beside them the warnings of IronbirdWarning. UnitsWarning: a trigger is written 
 shows the new text. PlausibilityWarning: a number is possible, but so unlikely that somebody should look again.
 SecurityWarning: a connection to another computer can be read or forged.
 CacheWarning: something in the cache of native code is not used, and built anew.
+StoreWarning: others can change a store of campaigns.
 """
 
 from __future__ import annotations
@@ -176,3 +177,7 @@ class PlausibilityWarning(IronbirdWarning):
 
 class CacheWarning(IronbirdWarning):
     """Something in the cache of native code is damaged or another user's; it is built anew."""
+
+
+class StoreWarning(IronbirdWarning):
+    """Others can change a store of campaigns."""

@@ -16,12 +16,14 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from postgres_server import Postgres
+from typer.testing import CliRunner
 
 from ironbird.campaign.batch import fly_all
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.store import Campaign, Store
 from ironbird.campaign.suite import load_suite
+from ironbird.cli.main import app
 
 SUITE = """schema = 1
 title = "Short flights"
@@ -45,12 +47,15 @@ samples = 192
 """
 RUNNER = """import sys
 if __name__ == "__main__":
+    from ironbird.campaign import runner
     from ironbird.campaign.runner import run_campaign
     from ironbird.campaign.store import Store
 
+    runner.BATCH_S = BATCH_S_HERE
     store = Store(sys.argv[1])
     say = lambda state: print(state.done, flush=True)
-    run_campaign(store, store.campaign("killed"), workers=int(sys.argv[2]), lanes=8, progress=say)
+    options = {"lanes": int(sys.argv[3])} if len(sys.argv) > 3 else {}
+    run_campaign(store, store.campaign("killed"), workers=int(sys.argv[2]), progress=say, **options)
 """
 RUNNER_KILLS, WORKER_KILLS, DATABASE_KILLS = 5, 7, 8
 MISSED_KILLS = 4  # that a quick campaign may be over before: a kill waits for a batch to end
@@ -71,9 +76,10 @@ def undisturbed(flights: list[FlightCase]) -> list[FlightResult]:
 class Runner:
     """A campaign in a process of its own, which says how many flights are judged."""
 
-    def __init__(self, folder: Path, url: str, workers: int) -> None:
-        (folder / "runner.py").write_text(RUNNER)
+    def __init__(self, folder: Path, url: str, workers: int, lanes: int | None = 8, batch_s: float = 4.0) -> None:
+        (folder / "runner.py").write_text(RUNNER.replace("BATCH_S_HERE", str(batch_s)))
         command = [sys.executable, str(folder / "runner.py"), url, str(workers)]
+        command += [] if lanes is None else [str(lanes)]
         self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
 
     def __enter__(self) -> Runner:
@@ -173,6 +179,31 @@ def test_runner_killed(tmp_path: Path, flights: list[FlightCase], undisturbed: l
     store.close()
 
 
+def test_a_kill_loses_seconds_whatever_the_lanes(
+    tmp_path: Path, flights: list[FlightCase], undisturbed: list[FlightResult]
+) -> None:
+    """With the usual lanes all 192 flights fit into one batch; cut by time they are stored again and again."""
+    url = f"sqlite:///{tmp_path}/store.db"
+    store = Store(url)
+    campaign = store.create("killed", "", {}, flights)
+    count_judgements(store)
+    with Runner(tmp_path, url, workers=1, lanes=None, batch_s=0.05) as runner:
+        stored = 0
+        for number, done in enumerate(runner.lines()):
+            stored = done
+            if number == 3:
+                break
+        runner.process.send_signal(signal.SIGKILL)
+        runner.process.wait()
+    kept = len(flights) - store.counts(campaign)["open"]
+    assert 0 < stored <= kept < len(flights)  # only what was in the air is lost
+    with Runner(tmp_path, url, workers=1, lanes=None) as runner:
+        assert list(runner.lines())[-1] == len(flights)
+        assert runner.process.wait() == 0
+    assert_judged_once(store, campaign, undisturbed)
+    store.close()
+
+
 def test_workers_and_database_killed(
     tmp_path: Path, postgres: Postgres, flights: list[FlightCase], undisturbed: list[FlightResult]
 ) -> None:
@@ -245,3 +276,42 @@ def test_interrupt_writes_reports_and_resume_goes_on(tmp_path: Path) -> None:
     assert counts["open"] == 0 and counts["error"] == 0 and sum(counts.values()) == 96
     assert "open" not in (tmp_path / "long" / "report.html").read_text().partition("<main>")[0].partition("</style>")[2]
     store.close()
+
+
+def test_a_campaign_never_mixes_two_vehicles(tmp_path: Path) -> None:
+    vehicle = tmp_path / "mine.toml"
+    vehicle.write_text('schema = 1\nid = "mine"\nbase = "quad_f450"\n')
+    (tmp_path / "short.toml").write_text(
+        SUITE.replace("quad_f450", "mine.toml").replace("samples = 192", "samples = 16").replace("= 3.0", "= 1.0")
+    )
+    flights = load_suite(tmp_path / "short.toml").flights()
+    url = f"sqlite:///{tmp_path}/store.db"
+    with contextlib.closing(Store(url)) as store:
+        campaign = store.create("mixed", "", {}, flights)
+        store.write(campaign, enumerate(fly_all(flights[:8])))
+
+        def campaign_verb(*words: str, code: int) -> str:
+            done = CliRunner().invoke(
+                app, ["campaign", *words, "--store", url], env={"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200"}
+            )
+            assert done.exit_code == code, done.output
+            return done.output
+
+        before = vehicle.read_text()
+        vehicle.write_text(before + "[body]\nmass_kg = 3.9\n")
+        said = campaign_verb("resume", "mixed", "--workers", "1", code=2)
+        assert "8 of its 8 open flights are no longer what was defined" in said
+        assert "mine.toml changed (8 flights: " in said
+        assert store.counts(campaign)["open"] == 8
+        said = campaign_verb("rerun", "mixed", flights[0].id, code=1)
+        assert "not the flight that was stored: " in said and "NOT equal" in said
+
+        vehicle.write_text(before)
+        with store.engine.begin() as connection:
+            connection.execute(sa.text("UPDATE flight SET result = '{}' WHERE number = 3"))
+        said = campaign_verb("show", "mixed", code=2)
+        assert "its stored result is damaged: 'judgements' is missing" in said
+        campaign_verb("resume", "mixed", "--damaged", "--workers", "1", code=1)
+        stored = [replace(result, trace=None).record() for result in store.results(campaign)]
+        assert stored == [result.record() for result in fly_all(flights)]
+        assert store.versions(campaign) == {(campaign.ironbird, campaign.software): 16}

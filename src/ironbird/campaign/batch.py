@@ -6,12 +6,13 @@ import hashlib
 import itertools
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.identity import software
 from ironbird.campaign.result import FlightResult
 from ironbird.compiler.compiled import LANES
 from ironbird.errors import IronbirdError
@@ -33,11 +34,12 @@ class TracePolicy:
     folder: str | None = None
     failing: bool = True
     share_of_passing: float = 0.01
-    most_per_case: int = 20  # in a batch
+    most_per_case: int = 20  # in LANES_PER_BATCH flights
+    left: Mapping[str, int] = field(default_factory=dict)  # in this batch, of cases that have had some already
 
     def wants(self, result: FlightResult, kept: int) -> bool:
         """Whether the trace of this flight is to be kept, after `kept` of its case."""
-        if self.folder is None or kept >= self.most_per_case:
+        if self.folder is None or kept >= self.left.get(result.case_id, self.most_per_case):
             return False
         if result.verdict != PASS:
             return self.failing
@@ -53,6 +55,7 @@ class BatchResult:
     kernel_s: float  # wall time in native code
     wall_s: float
     simulated_s: float
+    software: str = ""  # hash of the code that flew it, if a worker says so
 
 
 def group_key(case: FlightCase) -> tuple[Any, ...]:
@@ -98,6 +101,11 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
     results = [FlightResult.of(case, said) for case, said in zip(cases, judged, strict=True)]
     results = _keep_traces(results, log, policy)
     return BatchResult(results, kernel_s, time.perf_counter() - begin, sum(result.ended_s for result in results))
+
+
+def fly_for_runner(cases: Sequence[FlightCase], policy: TracePolicy) -> BatchResult:
+    """What a worker does: `fly_batch`, with the identity of the code that does it."""
+    return replace(fly_batch(cases, policy), software=software())
 
 
 def fly_all(cases: Sequence[FlightCase], threads: int | None = None) -> list[FlightResult]:

@@ -1,8 +1,8 @@
 """Runs campaigns: batches to workers, results to the store, until no flight is left.
 
 This process alone writes to the store. A worker that dies takes at most its batch with it, which is flown again; if
-this process dies, what was in flight is flown at the next `resume`. The number of workers and the size of batches
-change the speed, never a result.
+this process dies, what was in flight is flown at the next `resume`. Batches are cut so that each takes a few seconds:
+that is what a kill can lose. The number of workers and the size of batches change the speed, never a result.
 """
 
 from __future__ import annotations
@@ -10,26 +10,43 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import random
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ironbird.campaign.batch import LANES_PER_BATCH, BatchResult, TracePolicy, fly_batch, group_key, lanes_that_fit
+from ironbird.campaign.batch import (
+    LANES_PER_BATCH,
+    BatchResult,
+    TracePolicy,
+    fly_for_runner,
+    group_key,
+    lanes_that_fit,
+)
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.identity import definition_changed, software, software_changed
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.secure import dask_client
-from ironbird.campaign.store import Campaign, Store
+from ironbird.campaign.store import Campaign, OpenFlight, Store
 from ironbird.campaign.worker import begin_worker
 from ironbird.compiler.compiled import LANES
 from ironbird.errors import IronbirdError, RunError
-from ironbird.flight.judge import VERDICTS, not_flown
+from ironbird.flight.judge import ERROR, VERDICTS, not_flown
 
 MOST_DEATHS = 3  # of workers over one batch, after which it is divided; over one flight alone, an error
+PROBES = 5  # flights that must all kill their worker, after so many deaths in a row, until nothing more is tried
 QUEUE_PER_WORKER = 2
+BATCH_S = 4.0  # wall time of a batch at which is aimed: a kill loses no more of each worker's work
+FIRST_LANES = 32  # of a group whose speed is not known yet
 CLUSTER_TIMEOUT = "15s"
+WORKERLESS_S = 60.0  # how long a cluster without any worker is waited for
+DEATH_S = 2.0  # how long the exit codes of a broken pool are waited for
+LOOK_S = 5.0  # between two looks at a cluster that finishes nothing
+SHOWN = 3  # flights that are named in a sentence
 
 
 @dataclass
@@ -43,6 +60,7 @@ class Progress:
     kernel_s: float = 0.0
     simulated_s: float = 0.0
     began: float = field(default_factory=time.perf_counter)
+    said: list[str] = field(default_factory=list)  # what happened to workers, in order
 
     @property
     def wall_s(self) -> float:
@@ -65,6 +83,84 @@ class _Batch:
     numbers: list[int]
     cases: list[FlightCase]
     deaths: int = 0
+    group: _Group | None = None
+
+
+@dataclass
+class _Group:
+    """Flights that may share a batch, as far as they are not handed out."""
+
+    numbers: list[int]
+    cases: list[FlightCase]
+    length_s: float  # of each flight
+    most: int = LANES_PER_BATCH
+    rate: float = 0.0  # flights a second that a worker flies; 0 until one has said so
+
+    def cut(self, lanes: int, workers: int) -> _Batch:
+        """The next batch: a few seconds of work, and no more than the share of each worker."""
+        size = int(self.rate * BATCH_S) if self.rate else FIRST_LANES
+        share = -(-len(self.cases) // workers)
+        size = min(size, -(-share // LANES) * LANES) // LANES * LANES
+        size = min(lanes, self.most, max(LANES, size))
+        batch = _Batch(self.numbers[:size], self.cases[:size], group=self)
+        del self.numbers[:size], self.cases[:size]
+        return batch
+
+
+class _Plan:
+    """What is left to fly."""
+
+    def __init__(self, groups: Sequence[_Group], lanes: int, workers: int, policy: TracePolicy) -> None:
+        self.groups = sorted(groups, key=lambda group: -len(group.cases) * group.length_s)  # long work first
+        self.again: list[_Batch] = []  # after deaths; last, so that the others are not kept waiting
+        self.lanes, self.workers, self.policy = lanes, workers, policy
+        self.handed_out: dict[str, int] = {}  # flights by case
+        self.traces: dict[str, int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.again or self.groups)
+
+    def next(self) -> _Batch:
+        """The next batch; whoever cannot fly it puts it back."""
+        if not self.groups:
+            return self.again.pop(0)
+        batch = self.groups[0].cut(self.lanes, self.workers)
+        self.groups = [group for group in self.groups if group.cases]
+        return batch
+
+    def put_back(self, batches: Sequence[_Batch]) -> None:
+        """Batches that were not flown."""
+        self.again += batches
+
+    def one(self, draw: random.Random) -> _Batch | None:
+        """Any one flight, alone; none if nothing is left."""
+        places: list[_Batch | _Group] = [*self.groups, *self.again]
+        if not places:
+            return None
+        place = draw.choice(places)
+        at = draw.randrange(len(place.cases))
+        found = _Batch([place.numbers.pop(at)], [place.cases.pop(at)])
+        self.groups = [group for group in self.groups if group.cases]
+        self.again = [batch for batch in self.again if batch.cases]
+        return found
+
+    def policy_for(self, batch: _Batch) -> TracePolicy:
+        """How many traces a batch may keep: over a campaign as many as if it flew in the largest batches."""
+        left = {}
+        for case in batch.cases:
+            self.handed_out[case.case_id] = self.handed_out.get(case.case_id, 0) + 1
+        for name in {case.case_id for case in batch.cases}:
+            due = self.policy.most_per_case * (1 + (self.handed_out[name] - 1) // LANES_PER_BATCH)
+            left[name] = max(0, due - self.traces.get(name, 0))
+        return replace(self.policy, left=left)
+
+    def learn(self, batch: _Batch, result: BatchResult) -> None:
+        """The speed of a group, and the traces that were kept."""
+        if batch.group is not None and result.wall_s > 0:
+            batch.group.rate = len(batch.cases) / result.wall_s
+        for flight in result.flights:
+            if flight.trace is not None:
+                self.traces[flight.case_id] = self.traces.get(flight.case_id, 0) + 1
 
 
 def run_campaign(
@@ -75,14 +171,23 @@ def run_campaign(
     dask: str | None = None,
     policy: TracePolicy | None = None,
     lanes: int = LANES_PER_BATCH,
+    redefined: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Progress:
-    """Fly all flights of a campaign that are not judged yet. Ctrl-C ends it; what is stored stays, `resume` goes on."""
+    """Fly all flights of a campaign that are not judged yet. Ctrl-C ends it; what is stored stays, `resume` goes on.
+
+    Flights whose definition, or whose Ironbird, is no longer that of the campaign are refused; with `redefined` they
+    are judged errors, unflown.
+    """
     state = Progress(total=0)
     counts = store.counts(campaign)
     state.counts.update({verdict: counts[verdict] for verdict in VERDICTS})
     state.done = sum(state.counts.values())
     state.total = state.done + counts["open"]
+    flights = store.open_flights(campaign)
+    changed = _changed(campaign, flights)
+    if changed and not redefined:
+        raise RunError(_refusal(campaign, flights, changed))
     if policy is None:
         policy = TracePolicy(str(store.trace_folder(campaign.name).absolute()))
     if policy.folder is not None:
@@ -91,6 +196,11 @@ def run_campaign(
         progress(state)
 
     def finished(batch: _Batch, result: BatchResult) -> None:
+        if result.software and result.software != software():
+            raise RunError(
+                "a worker has other code of Ironbird than this process: install the same version on all machines, then "
+                f"go on with 'ironbird campaign resume {campaign.name}'"
+            )
         store.write(campaign, zip(batch.numbers, result.flights, strict=True))
         state.done += len(result.flights)
         state.flown += len(result.flights)
@@ -101,81 +211,175 @@ def run_campaign(
         if progress:
             progress(state)
 
-    cases = store.open_cases(campaign)
-    if cases:
+    def say(text: str) -> None:
+        state.said.append(text)
+        if progress:
+            progress(state)
+
+    if changed:
+        gone = [flight for flight in flights if flight.number in changed]
+        results = [_unflown(flight.case, flight.digest, f"redefined: {changed[flight.number]}") for flight in gone]
+        finished(
+            _Batch([flight.number for flight in gone], [flight.case for flight in gone]),
+            BatchResult(results, 0.0, 0.0, 0.0),
+        )
+        flights = [flight for flight in flights if flight.number not in changed]
+    if flights:
         with _place(workers, dask) as place:
-            _work_off(_batches(cases, lanes, place.workers, finished), place, policy, finished)
+            groups = _groups(flights, finished)
+            _work_off(_Plan(groups, lanes, place.workers, policy), place, finished, say)
     return state
 
 
-def _batches(
-    cases: Sequence[tuple[int, FlightCase]], lanes: int, workers: int, finished: Callable[[_Batch, BatchResult], None]
-) -> list[_Batch]:
-    """Flights that fit together, large batches first; a flight that cannot be prepared is judged an error at once."""
-    groups: dict[object, _Batch] = {}
-    for number, case in cases:
+def _changed(campaign: Campaign, flights: Sequence[OpenFlight]) -> dict[int, str]:
+    """Why flights are no longer those of the campaign, by number."""
+    other = software_changed(campaign.ironbird, campaign.software)
+    if other:
+        return dict.fromkeys((flight.number for flight in flights), other)
+    said = {flight.number: definition_changed(flight.case, flight.digest, campaign.files) for flight in flights}
+    return {number: why for number, why in said.items() if why}
+
+
+def _refusal(campaign: Campaign, flights: Sequence[OpenFlight], changed: dict[int, str]) -> str:
+    reasons: dict[str, list[str]] = {}
+    for flight in flights:
+        if flight.number in changed:
+            reasons.setdefault(changed[flight.number], []).append(flight.case.id)
+    lines = [f"  - {why} ({_some(ids)})" for why, ids in reasons.items()]
+    return (
+        f"campaign '{campaign.name}' cannot go on: {len(changed)} of its {len(flights)} open flights are no longer "
+        "what was defined\n"
+        + "\n".join(lines)
+        + "\nA campaign holds one definition flown by one version. Undo the change "
+        "and resume; or fly the suite anew under another name; or resume with --redefined, which judges these flights "
+        "as errors, unflown"
+    )
+
+
+def _some(ids: Sequence[str]) -> str:
+    count = f"{len(ids)} flight" + ("s" if len(ids) != 1 else "")
+    return f"{count}: {', '.join(ids[:SHOWN])}" + (", …" if len(ids) > SHOWN else "")
+
+
+def _unflown(case: FlightCase, digest: str, why: str) -> FlightResult:
+    """The result of a flight that is not flown, though its vehicle may not even be there."""
+    nothing = float("nan")
+    return FlightResult(
+        digest=digest, verdict=ERROR, sentence=why, outcome="not flown", crashed=False, ended_s=0.0, impact_mps=0.0,
+        margin=nothing, score=nothing, level="", sha256="", model_hash="", id=case.id, case_id=case.case_id,
+        seed=case.seed, values=dict(case.values), expect=case.expect,
+    )  # fmt: skip
+
+
+def _groups(flights: Sequence[OpenFlight], finished: Callable[[_Batch, BatchResult], None]) -> list[_Group]:
+    """Flights that fit together; a flight that cannot be prepared is judged an error at once."""
+    groups: dict[object, _Group] = {}
+    for flight in flights:
         try:
-            key = group_key(case)
+            key = group_key(flight.case)
         except IronbirdError as error:
-            failed = FlightResult.of(case, not_flown(case, str(error)))
-            finished(_Batch([number], [case]), BatchResult([failed], 0.0, 0.0, 0.0))
+            failed = FlightResult.of(flight.case, not_flown(flight.case, str(error)))
+            finished(_Batch([flight.number], [flight.case]), BatchResult([failed], 0.0, 0.0, 0.0))
             continue
-        group = groups.setdefault(key, _Batch([], []))
-        group.numbers.append(number)
-        group.cases.append(case)
-    batches = []
+        group = groups.setdefault(key, _Group([], [], key[3]))
+        group.numbers.append(flight.number)
+        group.cases.append(flight.case)
     for group in groups.values():
-        share = -(-len(group.cases) // workers)  # small groups are split among the workers
-        size = min(lanes, lanes_that_fit(group.cases), max(LANES, -(-share // LANES) * LANES))
-        for first in range(0, len(group.cases), size):
-            batches.append(_Batch(group.numbers[first : first + size], group.cases[first : first + size]))
-    return sorted(batches, key=lambda batch: -len(batch.cases) * group_key(batch.cases[0])[3])
+        group.most = lanes_that_fit(group.cases)
+    return list(groups.values())
 
 
 def _work_off(
-    batches: list[_Batch], place: _Place, policy: TracePolicy, finished: Callable[[_Batch, BatchResult], None]
+    plan: _Plan, place: _Place, finished: Callable[[_Batch, BatchResult], None], say: Callable[[str], None]
 ) -> None:
-    waiting = list(reversed(batches))
     suspects: list[_Batch] = []
     flying: dict[Future[BatchResult], _Batch] = {}
-    executor, refused = place.open(), 0
+    executor, refused, in_a_row = place.open(), 0, 0
     try:
-        while waiting or flying:
-            died = False
+        while plan or flying:
+            died: Exception | None = None
+            batch: _Batch | None = None
             try:
-                while waiting and len(flying) < QUEUE_PER_WORKER * place.workers:
-                    flying[executor.submit(fly_batch, waiting[-1].cases, policy)] = waiting[-1]
-                    waiting.pop()
+                while plan and len(flying) < QUEUE_PER_WORKER * place.workers:
+                    batch = plan.next()
+                    flying[executor.submit(fly_for_runner, batch.cases, plan.policy_for(batch))] = batch
+                    batch = None
                 refused = 0
-            except place.deaths:  # a worker died since we last looked
-                died = True
-            except OSError:  # one died while another was started; or none can be started at all
-                died, refused = True, refused + 1
+            except place.deaths as error:  # a worker died since we last looked
+                died = error
+            except OSError as error:  # one died while another was started; or none can be started at all
+                died, refused = error, refused + 1
                 if refused > MOST_DEATHS:
                     raise
-            done, _ = wait(flying, return_when=FIRST_COMPLETED)
+            if batch is not None:
+                plan.put_back([batch])
+            done, _ = wait(flying, timeout=place.look_s, return_when=FIRST_COMPLETED)
+            if flying and not done:
+                place.check()
             for future in done:
                 batch = flying.pop(future)
                 try:
                     result = future.result()
-                except place.deaths:
-                    died = True
+                except place.deaths as error:
+                    died = error
                     again = _again(batch)
-                    waiting[:0] = again  # last, so that the others are not kept waiting
+                    plan.put_back(again)
                     suspects += [] if again else [batch]
                 else:
+                    in_a_row = 0
                     finished(batch, result)
-            if died:  # all that was in flight here is lost with the pool: fly it again in a new one
-                executor, lost = place.open_again(executor, flying)
-                waiting[:0] = lost
+                    plan.learn(batch, result)
+            if died is None:
+                continue
+            in_a_row += 1
+            how = place.how(executor, died)
+            say(f"a worker died: {how}; its flights are flown again")
+            # all that was in flight here is lost with the pool: fly it again in a new one
+            executor, lost = place.open_again(executor, flying)
+            plan.put_back(lost)
+            if in_a_row >= MOST_DEATHS and _probe(plan, place, finished, how):
+                in_a_row = 0
         place.close(executor)
         for batch in suspects:
-            finished(batch, _alone(batch, place, policy))
+            finished(batch, _alone(batch, place, plan.policy_for(batch)))
     except BaseException as error:
         place.close(executor)
         if isinstance(error, IronbirdError) or not isinstance(error, Exception):
             raise
         raise RunError(f"the workers cannot go on: {type(error).__name__}: {error}") from error
+
+
+def _probe(plan: _Plan, place: _Place, finished: Callable[[_Batch, BatchResult], None], how: str) -> bool:
+    """Whether a worker can fly anything at all: any few flights, each with a worker of its own.
+
+    If all of them die, it is not the flights: the session ends, and they stay open.
+    """
+    draw, tried = random.Random(), []
+    try:
+        for _ in range(PROBES):
+            batch = plan.one(draw)
+            if batch is None:
+                return False  # too few to tell: they are found out one by one
+            executor = place.open(1)
+            try:
+                result = executor.submit(fly_for_runner, batch.cases, plan.policy_for(batch)).result()
+            except place.deaths as error:
+                how = place.how(executor, error)
+                tried.append(batch)
+                continue
+            except BaseException:
+                tried.append(batch)
+                raise
+            finally:
+                place.close(executor)
+            finished(batch, result)
+            return True
+    finally:
+        plan.put_back(tried)
+    raise RunError(
+        f"every worker dies, {MOST_DEATHS} in a row and then {PROBES} over one flight each; the last one: {how}. "
+        "The flights stay open: cure the cause ('ironbird doctor' looks for some), then resume"
+    )
 
 
 def _again(batch: _Batch) -> list[_Batch]:
@@ -194,18 +398,38 @@ def _again(batch: _Batch) -> list[_Batch]:
 
 def _alone(batch: _Batch, place: _Place, policy: TracePolicy) -> BatchResult:
     """A flight suspected of killing its worker, with a worker of its own: an error if that dies each time as well."""
+    how = ""
     for _ in range(MOST_DEATHS):
         executor = place.open(1)
         try:
-            return executor.submit(fly_batch, batch.cases, policy).result()
-        except place.deaths:
-            continue
+            return executor.submit(fly_for_runner, batch.cases, policy).result()
+        except place.deaths as error:
+            how = place.how(executor, error)
         finally:
             place.close(executor)
     case = batch.cases[0]
-    why = f"the worker died {MOST_DEATHS} times over this flight alone"
+    why = f"the worker died {MOST_DEATHS} times over this flight alone: {how}"
     failed = FlightResult.of(case, not_flown(case, why))
     return BatchResult([failed], 0.0, 0.0, 0.0)
+
+
+def death(code: int | None) -> str:
+    """How a process ended, in words, by its exit code."""
+    if code is None:
+        return "it did not say how"
+    if code >= 0:
+        return f"it ended with exit code {code}; what it said stands above"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    hints = {
+        "SIGKILL": " (by hand, or by the kernel because memory ran out: see 'dmesg', take fewer --workers)",
+        "SIGBUS": " (a damaged or cut-off file in the cache of compiled models: delete the cache)",
+        "SIGSEGV": " (native code went wrong: delete the cache of compiled models)",
+        "SIGILL": " (native code for another processor: delete the cache of compiled models)",
+    }
+    return f"killed by {name}{hints.get(name, '')}"
 
 
 # ---------------------------------------------------------------------- places
@@ -215,6 +439,7 @@ class _Place:
     """Processes on this machine."""
 
     deaths: tuple[type[Exception], ...] = (BrokenProcessPool,)  # what a future says if its worker died
+    look_s: float | None = None  # a pool says by itself if a worker dies
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
@@ -235,6 +460,20 @@ class _Place:
         self.close(executor)
         return self.open(), lost
 
+    def check(self) -> None:
+        """Whether there still is somebody who flies."""
+
+    def how(self, executor: Executor, error: Exception) -> str:
+        """How a worker died: the pool itself ends the others with SIGTERM then."""
+        if isinstance(error, OSError):
+            return str(error)
+        processes = list((getattr(executor, "_processes", None) or {}).values())
+        deadline = time.monotonic() + DEATH_S
+        while any(process.exitcode is None for process in processes) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        codes = [process.exitcode for process in processes if process.exitcode]
+        return death(next((code for code in codes if code != -signal.SIGTERM), codes[0] if codes else None))
+
     def close(self, executor: Executor) -> None:
         """End a pool at once: nobody waits for what is still in flight."""
         processes = list((getattr(executor, "_processes", None) or {}).values())
@@ -250,6 +489,7 @@ class _Cluster(_Place):
         from distributed.scheduler import KilledWorker
 
         self.client = client
+        self.look_s, self.seen_s = LOOK_S, time.monotonic()
         self.workers = max(1, sum(client.nthreads().values()))
         self.deaths = (KilledWorker,)
 
@@ -263,6 +503,20 @@ class _Cluster(_Place):
     ) -> tuple[Executor, list[_Batch]]:
         """The same one: a death there touches one batch."""
         return executor, []
+
+    def check(self) -> None:
+        """A cluster whose last worker is gone is waited for a while."""
+        if self.client.nthreads():
+            self.seen_s = time.monotonic()
+        elif time.monotonic() - self.seen_s > WORKERLESS_S:
+            raise RunError(
+                f"the Dask cluster has had no worker for {WORKERLESS_S:.0f} s: start workers there, then resume"
+            )
+
+    def how(self, executor: Executor, error: Exception) -> str:
+        """The cluster's own words."""
+        last = getattr(error, "last_worker", None)
+        return f"several workers of the cluster, the last one {getattr(last, 'address', last)}; its log says why"
 
     def close(self, executor: Executor) -> None:
         """Take back what is not flown."""

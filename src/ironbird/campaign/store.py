@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import shutil
+import stat
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
@@ -24,14 +28,19 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.flown_files import vehicle_texts
+from ironbird.campaign.identity import ironbird_version, software, vehicle_files
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.secure import is_tls_trouble, look_at_store
-from ironbird.errors import StoreError, UnknownNameError
+from ironbird.campaign.stored import NAME, is_trace_name, read_campaign, read_case, read_result
+from ironbird.errors import StoreError, StoreWarning, UnknownNameError
 from ironbird.flight.judge import VERDICTS
 
 DEFAULT_FOLDER = Path("out") / "campaigns"
 PATIENCE_S = 60.0  # how long a lost database is waited for
 OPENING_S = 5.0  # the same when it is opened: it may be about to start
+FULL_BYTES = 1_000_000  # a disk with less is full
+HEAD = "0002"  # the newest migration
+MANY = 500  # numbers in one question
 Result = TypeVar("Result")
 
 metadata = sa.MetaData()
@@ -45,6 +54,8 @@ campaigns = sa.Table(
     sa.Column("ironbird", sa.String(40), nullable=False),
     sa.Column("source", sa.Text, nullable=False),  # text of the suite's files, as JSON {name: text}
     sa.Column("digest", sa.String(64), nullable=False),  # of all flights' definitions
+    sa.Column("software", sa.String(64)),  # hash of the code it was begun with; NULL if that was not noted
+    sa.Column("files", sa.Text),  # vehicle files with hashes, as JSON {vehicle: {file: hash}}
 )
 flights = sa.Table(
     "flight",
@@ -60,6 +71,8 @@ flights = sa.Table(
     sa.Column("score", sa.Float),
     sa.Column("sha256", sa.String(64)),
     sa.Column("result", sa.Text),
+    sa.Column("ironbird", sa.String(40)),  # version that flew it; NULL if it was not noted
+    sa.Column("software", sa.String(64)),  # hash of its code
     sa.UniqueConstraint("campaign_id", "flight_id"),
     sa.Index("flight_by_verdict", "campaign_id", "verdict"),
 )
@@ -76,6 +89,28 @@ class Campaign:
     ironbird: str
     source: dict[str, str]  # the suite's files by name, and each vehicle as it was flown (`flown_files.VEHICLE`)
     digest: str
+    software: str | None = None  # hash of the code it was begun with; None if that was not noted
+    files: dict[str, dict[str, str]] = field(default_factory=dict)  # of each vehicle, with hashes
+
+
+@dataclass(frozen=True)
+class OpenFlight:
+    """A flight that is not judged yet."""
+
+    number: int
+    case: FlightCase
+    digest: str  # of its definition when the campaign was made
+
+
+@dataclass(frozen=True)
+class StoredFlight:
+    """A flight as stored."""
+
+    case: FlightCase
+    digest: str  # of its definition when the campaign was made
+    result: FlightResult | None  # None until judged
+    ironbird: str | None  # version that flew it, if it was noted
+    software: str | None
 
 
 def default_url() -> str:
@@ -100,28 +135,69 @@ class Store:
             raise StoreError(f"'{parsed.get_backend_name()}' is no kind of store; use sqlite or postgresql")
         self.sqlite = parsed.get_backend_name() == "sqlite"
         look_at_store(parsed)
-        if self.sqlite and parsed.database:
-            try:
-                Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StoreError(f"cannot make a folder for the store {parsed.database}: {error}") from None
+        self.file = Path(parsed.database) if self.sqlite and parsed.database else None
+        self.read_only = ""  # why nothing can be written, if so
+        if self.file is not None:
+            _make_file(self.file)
+            _warn_of_others(self.file)
         self.engine: Engine = sa.create_engine(parsed, pool_pre_ping=True)
         if self.sqlite:
             sa.event.listen(self.engine, "connect", _careful_sqlite)
             sa.event.listen(self.engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
-        self.patiently(_migrate, OPENING_S)
+        try:
+            self.patiently(_migrate, OPENING_S)
+        except StoreError as error:
+            if not self._open_read_only(str(error)):
+                raise
+
+    def _open_read_only(self, why: str) -> bool:
+        """A disk that takes nothing more, or a file that may not be written, can still be read: no file is made."""
+        if self.file is None or not self.file.is_file() or not self.file.stat().st_size:
+            return False
+        log = Path(f"{self.file}-wal")
+        ways = ["mode=rw"]  # alone, with the index of the log in memory: no file is made
+        if not log.exists() or not log.stat().st_size:
+            ways.append("mode=ro&immutable=1")
+        before = self.engine
+        before.dispose()
+        for way in ways:
+            place = f"file:{quote(str(self.file.absolute()))}?{way}"
+            self.engine = sa.create_engine(f"sqlite:///{place}&uri=true", poolclass=sa.pool.StaticPool)
+            sa.event.listen(self.engine, "connect", _reading_sqlite)
+            try:
+                with self.engine.connect() as connection:
+                    found = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
+            except DBAPIError:
+                found = None
+            if found == HEAD:
+                self.read_only = why
+                return True
+            self.engine.dispose()
+        self.engine = before
+        return False
 
     @property
     def folder(self) -> Path:
         """Where traces and reports of this store go."""
-        parsed = sa.make_url(self.url)
-        if parsed.get_backend_name() == "sqlite" and parsed.database:
-            return Path(parsed.database).parent
-        return DEFAULT_FOLDER
+        return self.file.parent if self.file is not None else DEFAULT_FOLDER
 
     def trace_folder(self, name: str) -> Path:
         """Where a campaign's traces are."""
+        if not re.fullmatch(NAME, name):
+            raise StoreError(f"{name!r} is no name of a campaign")
         return self.folder / name / "traces"
+
+    def trace_path(self, campaign: Campaign, result: FlightResult) -> Path | None:
+        """The file of a flight's trace, if one was kept and is there; a name that leads elsewhere is refused."""
+        if result.trace is None:
+            return None
+        if not is_trace_name(result.trace):
+            raise StoreError(
+                f"campaign '{campaign.name}', flight '{result.id}': {result.trace!r} is no name of a trace; "
+                "somebody changed the store: restore it from a backup"
+            )
+        path = self.trace_folder(campaign.name) / result.trace
+        return path if path.is_file() else None
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -137,13 +213,48 @@ class Store:
             except DBAPIError as error:
                 lost = self._lost(error)
                 if not lost or time.monotonic() > deadline:
-                    place = sa.make_url(self.url).render_as_string(hide_password=True)
-                    reason = str(error.orig).strip().splitlines()[0]
-                    raise StoreError(
-                        f"the store {place} {'does not answer' if lost else 'refuses'}: {reason}"
-                    ) from error
+                    raise StoreError(self._words(error, lost)) from error
                 self.engine.dispose()
                 time.sleep(0.2)
+            except MemoryError:
+                raise StoreError(
+                    f"out of memory while the store {self._place()} was used; nothing of this step is stored: close "
+                    "other programs or take fewer workers, then go on with 'ironbird campaign resume'"
+                ) from None
+
+    def _place(self) -> str:
+        return sa.make_url(self.url).render_as_string(hide_password=True)
+
+    def _words(self, error: DBAPIError, lost: bool) -> str:
+        """What a database said, and what to do."""
+        reason = str(error.orig).strip().splitlines()[0]
+        said = f"the store {self._place()} {'does not answer' if lost else 'refuses'}: {reason}"
+        if not self.sqlite:
+            full = "No space left" in str(error.orig)
+            return said + ("; free space on the server, then 'ironbird campaign resume'" if full else "")
+        if self.read_only and "readonly" in reason:
+            return f"the store {self._place()} can only be read: {self.read_only}"
+        if "is full" in reason or ("disk I/O error" in reason and self._disk_is_full()):
+            return (
+                f"{said}: the disk is full. Nothing of this step is stored; free some space, then go on with "
+                "'ironbird campaign resume'"
+            )
+        if "disk I/O error" in reason:
+            return (
+                f"{said}: the disk cannot be written or read. Nothing of this step is stored; look into the "
+                "system's log, mend the disk or copy the store to another, then go on with 'ironbird campaign resume'"
+            )
+        if "readonly" in reason or "unable to open" in reason:
+            return f"{said}; see to the rights of the file and its folder, or give another place with --store"
+        if "malformed" in reason or "not a database" in reason:
+            return f"{said}; restore it from a backup, or give another file with --store"
+        return said
+
+    def _disk_is_full(self) -> bool:
+        try:
+            return shutil.disk_usage(self.folder).free < FULL_BYTES
+        except OSError:
+            return False
 
     def _lost(self, error: DBAPIError) -> bool:
         """Whether it may be otherwise in a moment: another one writes, or the server is away or starting."""
@@ -158,16 +269,18 @@ class Store:
 
     def create(self, name: str, title: str, source: dict[str, str], cases: Sequence[FlightCase]) -> Campaign:
         """A new campaign with all its flights, none of them flown."""
-        if not re.fullmatch(r"[\w][\w.\-]{0,150}", name):
+        if not re.fullmatch(NAME, name):
             raise StoreError(f"'{name}' is no name for a campaign: use letters, digits, '-', '_' and '.'")
         if not cases:
             raise StoreError("a campaign needs at least one flight; the suite gives none")
         digests = [case.digest() for case in cases]
         source = {**source, **vehicle_texts(cases)}
         digest = hashlib.sha256("".join(digests).encode()).hexdigest()
+        files = {vehicle: vehicle_files(vehicle) for vehicle in dict.fromkeys(case.vehicle for case in cases)}
         row = {
             "name": name, "title": title, "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "ironbird": version("ironbird"), "source": json.dumps(source), "digest": digest,
+            "ironbird": ironbird_version(), "source": json.dumps(source), "digest": digest, "software": software(),
+            "files": json.dumps(files),
         }  # fmt: skip
 
         def work(connection: Connection) -> Campaign:
@@ -188,7 +301,9 @@ class Store:
                     for i, case in enumerate(cases)
                 ],
             )
-            return Campaign(number, name, title, row["created"], row["ironbird"], source, digest)
+            return Campaign(
+                number, name, title, row["created"], row["ironbird"], source, digest, row["software"], files
+            )
 
         return self.patiently(work)
 
@@ -199,7 +314,7 @@ class Store:
             row = connection.execute(sa.select(campaigns).where(campaigns.c.name == name)).mappings().first()
             if row is None:
                 return list(connection.execute(sa.select(campaigns.c.name)).scalars())
-            return Campaign(**{**row, "source": json.loads(row["source"])})
+            return Campaign(**read_campaign(dict(row)))
 
         found = self.patiently(work)
         if isinstance(found, list):
@@ -233,27 +348,42 @@ class Store:
         found = {verdict or "open": count for verdict, count in self.patiently(lambda c: c.execute(query).all())}
         return {name: found.get(name, 0) for name in (*VERDICTS, "open")}
 
-    def open_cases(self, campaign: Campaign) -> list[tuple[int, FlightCase]]:
-        """Flights that are not judged yet, with their numbers."""
+    def open_flights(self, campaign: Campaign) -> list[OpenFlight]:
+        """Flights that are not judged yet."""
         query = (
-            sa.select(flights.c.number, flights.c.definition)
+            sa.select(flights.c.number, flights.c.flight_id, flights.c.digest, flights.c.definition)
             .where(flights.c.campaign_id == campaign.id, flights.c.verdict.is_(None))
             .order_by(flights.c.number)
         )
         rows = self.patiently(lambda connection: connection.execute(query).all())
-        return [(number, FlightCase.from_record(json.loads(text))) for number, text in rows]
+        return [
+            OpenFlight(number, read_case(campaign.name, flight_id, text), digest)
+            for number, flight_id, digest, text in rows
+        ]
+
+    def open_cases(self, campaign: Campaign) -> list[tuple[int, FlightCase]]:
+        """Flights that are not judged yet, with their numbers."""
+        return [(flight.number, flight.case) for flight in self.open_flights(campaign)]
 
     def case(self, campaign: Campaign, flight_id: str) -> FlightCase:
         """The definition of one flight."""
-        query = sa.select(flights.c.definition).where(
-            flights.c.campaign_id == campaign.id, flights.c.flight_id == flight_id
-        )
-        text = self.patiently(lambda connection: connection.execute(query).scalar())
-        if text is None:
+        return self.flight(campaign, flight_id).case
+
+    def flight(self, campaign: Campaign, flight_id: str) -> StoredFlight:
+        """One flight: its definition, and what came of it."""
+        query = sa.select(flights).where(flights.c.campaign_id == campaign.id, flights.c.flight_id == flight_id)
+        row = self.patiently(lambda connection: connection.execute(query).mappings().first())
+        if row is None:
             ids = sa.select(flights.c.flight_id).where(flights.c.campaign_id == campaign.id)
             known = self.patiently(lambda connection: list(connection.execute(ids).scalars()))
             raise UnknownNameError("flight", flight_id, known, f"campaign '{campaign.name}'")
-        return FlightCase.from_record(json.loads(text))
+        return StoredFlight(
+            read_case(campaign.name, flight_id, row["definition"]),
+            row["digest"],
+            None if row["verdict"] is None else read_result(campaign.name, dict(row)),
+            row["ironbird"],
+            row["software"],
+        )
 
     def digests(self, campaign: Campaign) -> dict[str, str]:
         """The digest of each flight's definition as it was when the campaign was made, by flight."""
@@ -262,18 +392,26 @@ class Store:
 
     def cases(self, campaign: Campaign) -> Iterator[FlightCase]:
         """Definitions of all flights, in order."""
-        query = sa.select(flights.c.definition).where(flights.c.campaign_id == campaign.id).order_by(flights.c.number)
-        rows = self.patiently(lambda connection: connection.execute(query).scalars().all())
-        return (FlightCase.from_record(json.loads(text)) for text in rows)
+        query = (
+            sa.select(flights.c.flight_id, flights.c.definition)
+            .where(flights.c.campaign_id == campaign.id)
+            .order_by(flights.c.number)
+        )
+        rows = self.patiently(lambda connection: connection.execute(query).all())
+        return (read_case(campaign.name, flight_id, text) for flight_id, text in rows)
 
     def write(self, campaign: Campaign, judged: Iterable[tuple[int, FlightResult]]) -> int:
-        """Store the results of a batch in one transaction; flights judged before are left as they are."""
+        """Store the results of a batch in one transaction; flights judged before are left as they are.
+
+        A result of another definition than the campaign's is refused, and the whole batch with it.
+        """
         rows = []
         for number, result in judged:
             record = result.record()
             rows.append(
                 {
                     "the_number": number,
+                    "the_digest": result.digest,
                     "verdict": result.verdict,
                     "margin": _plain(result.margin),
                     "score": _plain(result.score),
@@ -281,11 +419,14 @@ class Store:
                     "result": json.dumps(record),
                 }
             )
+        if not rows:
+            return 0
         change = (
             flights.update()
             .where(
                 flights.c.campaign_id == campaign.id,
                 flights.c.number == sa.bindparam("the_number"),
+                flights.c.digest == sa.bindparam("the_digest"),
                 flights.c.verdict.is_(None),
             )
             .values(
@@ -294,19 +435,76 @@ class Store:
                 score=sa.bindparam("score"),
                 sha256=sa.bindparam("sha256"),
                 result=sa.bindparam("result"),
+                ironbird=ironbird_version(),
+                software=software(),
             )
         )
-        return self.patiently(lambda connection: connection.execute(change, rows).rowcount) if rows else 0
+
+        def work(connection: Connection) -> int:
+            count = connection.execute(change, rows).rowcount
+            if count == len(rows):
+                return count
+            numbers = [row["the_number"] for row in rows]
+            refused: list[str] = []
+            for first in range(0, len(numbers), MANY):
+                query = sa.select(flights.c.flight_id).where(
+                    flights.c.campaign_id == campaign.id,
+                    flights.c.number.in_(numbers[first : first + MANY]),
+                    flights.c.verdict.is_(None),
+                )
+                refused += connection.execute(query).scalars()
+            if refused:
+                raise StoreError(
+                    f"campaign '{campaign.name}': {len(refused)} flights were flown from another definition than was "
+                    f"stored ({', '.join(refused[:3])}, …): a file of theirs changed meanwhile. Nothing of this batch "
+                    "is stored; undo the change, then go on with 'ironbird campaign resume'"
+                )
+            return count
+
+        return self.patiently(work)
 
     def results(self, campaign: Campaign) -> list[FlightResult]:
         """All judged flights in the order of the plan."""
+        return [read_result(campaign.name, row) for row in self._judged(campaign)]
+
+    def _judged(self, campaign: Campaign) -> Sequence[Any]:
+        wanted = ("number", "flight_id", "digest", "verdict", "sha256", "result")
         query = (
-            sa.select(flights.c.result)
+            sa.select(*(flights.c[name] for name in wanted))
             .where(flights.c.campaign_id == campaign.id, flights.c.verdict.is_not(None))
             .order_by(flights.c.number)
         )
-        rows = self.patiently(lambda connection: connection.execute(query).scalars().all())
-        return [FlightResult.from_record(json.loads(text)) for text in rows]
+        return self.patiently(lambda connection: connection.execute(query).mappings().all())
+
+    def versions(self, campaign: Campaign) -> dict[tuple[str | None, str | None], int]:
+        """Version and code of Ironbird that flew the judged flights, with the number of flights; None is unknown."""
+        query = (
+            sa.select(flights.c.ironbird, flights.c.software, sa.func.count())
+            .where(flights.c.campaign_id == campaign.id, flights.c.verdict.is_not(None))
+            .group_by(flights.c.ironbird, flights.c.software)
+        )
+        rows = self.patiently(lambda connection: connection.execute(query).all())
+        return {(version, code): count for version, code, count in rows}
+
+    def reopen_damaged(self, campaign: Campaign) -> list[str]:
+        """Open the flights again whose stored result cannot be read; returns their ids."""
+        damaged: dict[int, str] = {}
+        for row in self._judged(campaign):
+            try:
+                read_result(campaign.name, row)
+            except StoreError:
+                damaged[row["number"]] = row["flight_id"]
+
+        def work(connection: Connection) -> None:
+            change = flights.update().where(
+                flights.c.campaign_id == campaign.id, flights.c.number == sa.bindparam("the_number")
+            )
+            nothing = dict.fromkeys(("verdict", "margin", "score", "sha256", "result", "ironbird", "software"))
+            connection.execute(change.values(**nothing), [{"the_number": number} for number in damaged])
+
+        if damaged:
+            self.patiently(work)
+        return list(damaged.values())
 
 
 def _plain(value: float) -> float | None:
@@ -326,6 +524,60 @@ def _careful_sqlite(connection: Any, _record: Any) -> None:
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.execute("PRAGMA busy_timeout=30000")
     cursor.close()
+
+
+def _reading_sqlite(connection: Any, _record: Any) -> None:
+    """Without a file for the index of the log, which a full disk cannot hold."""
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA locking_mode=EXCLUSIVE")
+    cursor.execute("PRAGMA query_only=ON")
+    cursor.close()
+
+
+def _make_file(file: Path) -> None:
+    """A new store: its folders are on the disk for good, and nobody but owner and group may write it."""
+    try:
+        new = [folder for folder in (file.parent, *file.parent.parents) if not folder.exists()]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        for folder in new:
+            _sync_folder(folder.parent)
+    except OSError as error:
+        raise StoreError(f"cannot make a folder for the store {file}: {error}") from None
+    try:
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o664))
+        _sync_folder(file.parent)
+    except OSError:
+        return  # it is there; or it cannot be made, which the database says
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _warn_of_others(file: Path) -> None:
+    """Whoever can write a store can change verdicts: say so if that is more than its owner and group."""
+    for path in (file, file.parent):
+        try:
+            found = path.stat()
+        except OSError:
+            continue
+        sticky = path is not file and found.st_mode & stat.S_ISVTX
+        if found.st_mode & stat.S_IWOTH and not sticky:
+            warnings.warn(
+                f"anybody on this machine can change {path}, and with it verdicts: chmod o-w {path}",
+                StoreWarning,
+                stacklevel=4,
+            )
+        if path is file and found.st_uid not in (os.geteuid(), 0):
+            warnings.warn(
+                f"the store {path} belongs to another user (number {found.st_uid}), who can change its verdicts",
+                StoreWarning,
+                stacklevel=4,
+            )
 
 
 def _migrate(connection: Connection) -> None:

@@ -90,16 +90,37 @@ def resume(
     workers: WorkersOption = None,
     dask: DaskOption = None,
     out: OutOption = None,
+    redefined: Annotated[
+        bool, typer.Option("--redefined", help="Judge flights that are no longer what was defined as errors, unflown.")
+    ] = False,
+    damaged: Annotated[
+        bool, typer.Option("--damaged", help="Fly flights again whose stored result cannot be read.")
+    ] = False,
 ) -> None:
-    """Go on with a campaign that was interrupted: only what is not judged yet is flown."""
+    """Go on with a campaign that was interrupted: only what is not judged yet is flown.
+
+    If a vehicle's file or Ironbird itself has changed since the campaign was begun, it is refused and says what
+    changed: a campaign holds one definition, flown by one version.
+    """
     from ironbird.campaign.store import Store
 
     with errors():
         database = Store(store)
-        _fly(database, database.campaign(name), workers, dask, out)
+        campaign = database.campaign(name)
+        if damaged:
+            again = database.reopen_damaged(campaign)
+            typer.echo(f"{len(again)} flights to be flown again, whose results cannot be read", err=True)
+        _fly(database, campaign, workers, dask, out, redefined)
 
 
-def _fly(database: Store, campaign: Campaign, workers: int | None, dask: str | None, out: Path | None) -> None:
+def _fly(
+    database: Store,
+    campaign: Campaign,
+    workers: int | None,
+    dask: str | None,
+    out: Path | None,
+    redefined: bool = False,
+) -> None:
     from ironbird.campaign.runner import run_campaign
     from ironbird.campaign.summary import exit_code
 
@@ -107,7 +128,7 @@ def _fly(database: Store, campaign: Campaign, workers: int | None, dask: str | N
     interrupted = False
     with _flight_bar(campaign.name) as update:
         try:
-            state = run_campaign(database, campaign, workers=workers, dask=dask, progress=update)
+            state = run_campaign(database, campaign, workers=workers, dask=dask, redefined=redefined, progress=update)
         except KeyboardInterrupt:
             interrupted = True
     folder = out or database.folder / campaign.name
@@ -150,10 +171,13 @@ def _flight_bar(name: str) -> Iterator[Callable[[Progress], None]]:
     console = Console(stderr=True)
     with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task(name, total=None, said="")
-        shown = 0.0
+        shown, told = 0.0, 0
 
         def update(state: Progress) -> None:
-            nonlocal shown
+            nonlocal shown, told
+            for text in state.said[told:]:
+                typer.secho(text, fg="yellow", err=True)
+            told = len(state.said)
             verdicts = ", ".join(f"{count} {verdict}" for verdict, count in state.counts.items() if count)
             said = f"{state.done}/{state.total}  {state.rate:.1f}/s  {verdicts}"
             bar.update(task, total=state.total, completed=state.done, said=said)
@@ -403,6 +427,7 @@ def rerun(
 
     An autopilot outside does not repeat to the bit: there the verdict is compared, and --times tells stable from flaky.
     """
+    from ironbird.campaign.identity import definition_changed, software_changed
     from ironbird.campaign.statistics import flakiness
     from ironbird.campaign.store import Store
     from ironbird.flight.flight import fly
@@ -412,8 +437,11 @@ def rerun(
     with errors():
         database = Store(store)
         campaign = database.campaign(name)
-        case = database.case(campaign, flight)
-        stored = next((r for r in database.results(campaign) if r.id == flight), None)
+        kept = database.flight(campaign, flight)
+        case, stored = kept.case, kept.result
+        other = software_changed(kept.ironbird or campaign.ironbird, kept.software or campaign.software)
+        for change in filter(None, (definition_changed(case, kept.digest, campaign.files), other)):
+            typer.secho(f"not the flight that was stored: {change}", fg="yellow", err=True)
         folder = out or database.folder / name / "flights" / flight.replace("/", "_")
         with ending_in_order():
             runs = [fly(case, folder=folder)]

@@ -95,8 +95,9 @@ def write_evidence(
         }
     )
     for result in results:
-        if result.trace is not None and (store.trace_folder(campaign.name) / result.trace).is_file():
-            files[f"traces/{result.trace}"] = (store.trace_folder(campaign.name) / result.trace).read_bytes()
+        trace = store.trace_path(campaign, result)
+        if trace is not None and trace.is_file():
+            files[f"traces/{trace.name}"] = trace.read_bytes()
     text = README.format(
         name=campaign.name, version=campaign.ironbird, tables=tables, signed=SIGNED if key is not None else ""
     )

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import deadly_worker
 import pytest
+import sqlalchemy as sa
 from campaign_data import flight_case, flight_cases, result_of
 
 from ironbird.campaign import runner
@@ -18,6 +22,7 @@ from ironbird.campaign.case import FlightCase
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.runner import Progress, run_campaign
 from ironbird.campaign.store import Store
+from ironbird.compiler.compiled import LANES
 from ironbird.errors import RunError
 
 
@@ -79,12 +84,12 @@ def test_a_deadly_flight_is_found(store: Store, monkeypatch: pytest.MonkeyPatch)
     results, state, opened = fly(store, monkeypatch, {bad})
     assert {r.id for r in results if r.verdict != "pass"} == {bad}
     (error,) = [r for r in results if r.id == bad]
-    assert error.verdict == "error" and error.sentence == "the worker died 3 times over this flight alone"
+    assert error.verdict == "error" and error.sentence.startswith("the worker died 3 times over this flight alone: ")
     assert state.counts == {"pass": 39, "fail": 0, "void": 0, "error": 1}
     assert opened < 30
 
 
-@pytest.mark.parametrize("deaths", [1, 5, 20])
+@pytest.mark.parametrize("deaths", [1, 5, 7])
 def test_kills_from_outside_make_no_errors(store: Store, monkeypatch: pytest.MonkeyPatch, deaths: int) -> None:
     results, _, _ = fly(store, monkeypatch, set(), deaths)
     assert [r.verdict for r in results] == ["pass"] * 40
@@ -112,3 +117,180 @@ def test_other_troubles_end_the_session_with_a_sentence(store: Store, monkeypatc
     with pytest.raises(RunError, match="the workers cannot go on: ValueError: no space left on device"):
         run_campaign(store, campaign, workers=1)
     assert store.counts(campaign)["open"] == 1
+
+
+# ---------------------------------------------------------------------- how workers die
+
+
+def test_if_every_worker_dies_it_ends_soon_and_the_flights_stay_open(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = 0
+
+    def open_(place: Any, workers: int | None = None) -> Executor:
+        nonlocal opened
+        opened += 1
+        return Pool({case.id for case in flight_cases(40)}, [0])
+
+    monkeypatch.setattr(runner._Place, "open", open_)
+    campaign = store.create("a", "", {}, flight_cases(40))
+    with pytest.raises(RunError, match="every worker dies, 3 in a row and then 5 over one flight each"):
+        run_campaign(store, campaign, workers=2, lanes=16)
+    assert store.counts(campaign)["open"] == 40 and opened < 12
+
+
+def test_real_workers_say_how_they_died(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "fly_for_runner", deadly_worker.always_killed)
+    monkeypatch.setattr(runner, "PROBES", 1)
+    monkeypatch.setattr(runner, "MOST_DEATHS", 1)
+    campaign = store.create("a", "", {}, flight_cases(20))
+    said: list[str] = []
+    with pytest.raises(RunError, match=r"killed by SIGKILL \(by hand, or by the kernel because memory ran out"):
+        run_campaign(store, campaign, workers=2, progress=lambda state: said.extend(state.said))
+    assert store.counts(campaign)["open"] == 20
+    assert said[0].startswith("a worker died: killed by SIGKILL ")  # not SIGTERM, with which the pool ends the other
+
+
+def test_a_real_deadly_flight_is_judged_with_its_signal(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "fly_for_runner", deadly_worker.one_flight_is_deadly)
+    monkeypatch.setattr(runner, "MOST_DEATHS", 1)
+    campaign = store.create("a", "", {}, flight_cases(2))
+    run_campaign(store, campaign, workers=1)
+    good, bad = store.results(campaign)
+    assert good.verdict == "pass" and bad.verdict == "error"
+    assert "died 1 times over this flight alone: killed by SIGSEGV" in bad.sentence
+
+
+def test_a_worker_with_other_code_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "fly_for_runner", deadly_worker.other_code)
+    campaign = store.create("a", "", {}, flight_cases(3))
+    with pytest.raises(RunError, match="a worker has other code of Ironbird than this process"):
+        run_campaign(store, campaign, workers=1)
+    assert store.counts(campaign)["open"] == 3
+
+
+def test_words_for_ends_of_processes() -> None:
+    assert runner.death(None) == "it did not say how"
+    assert runner.death(-9).startswith("killed by SIGKILL") and "memory" in runner.death(-9)
+    assert runner.death(-7).startswith("killed by SIGBUS") and "cache" in runner.death(-7)
+    assert runner.death(-15) == "killed by SIGTERM"
+    assert runner.death(-40).startswith("killed by ") and runner.death(1).startswith("it ended with exit code 1;")
+
+
+# ---------------------------------------------------------------------- sizes of batches
+
+
+@pytest.mark.parametrize(("rate", "most"), [(20.0, 80), (0.5, LANES), (1e6, 512)])
+def test_batches_take_seconds_whatever_the_lanes(rate: float, most: int) -> None:
+    """A worker that flies 20 flights a second gets some 80 of them, one that is slow the smallest batch."""
+    cases = [flight_case()] * 2000
+    plan = runner._Plan([runner._Group(list(range(2000)), cases, 5.0)], 512, 2, TracePolicy())
+    sizes = []
+    while plan:
+        batch = plan.next()
+        sizes.append(len(batch.cases))
+        plan.learn(batch, BatchResult([], 0.0, len(batch.cases) / rate, 0.0))
+    assert sum(sizes) == 2000
+    assert sizes[0] == runner.FIRST_LANES and max(sizes[1:]) == most
+    assert max(sizes) == most or rate < 1  # at the end no more than each worker's share
+    assert sizes[-1] <= LANES
+
+
+def test_small_batches_keep_no_more_traces() -> None:
+    """2,000 failing flights keep as many traces in batches of 16 as in four batches of 512."""
+    cases = [flight_case()] * 2000
+    failing = result_of(flight_case(), "fail")
+    plan = runner._Plan([runner._Group(list(range(2000)), cases, 5.0)], 16, 1, TracePolicy("somewhere"))
+    kept = 0
+    while plan:
+        batch = plan.next()
+        policy = plan.policy_for(batch)
+        count = 0
+        while count < len(batch.cases) and policy.wants(failing, count):
+            count += 1
+        plan.learn(batch, BatchResult([replace(failing, trace="x.parquet")] * count, 0.0, 1.0, 0.0))
+        kept += count
+    assert kept == 4 * TracePolicy().most_per_case
+
+
+# ---------------------------------------------------------------------- one definition, one version
+
+
+@pytest.fixture
+def vehicle(tmp_path: Path) -> Path:
+    (tmp_path / "under.toml").write_text('schema = 1\nid = "under"\nbase = "quad_f450"\n')
+    path = tmp_path / "mine.toml"
+    path.write_text('schema = 1\nid = "mine"\nbase = "under.toml"\n')
+    return path
+
+
+def half_flown(store: Store, vehicle: Path) -> Any:
+    cases = [flight_case(n, vehicle=str(vehicle) if n % 2 else "quad_f450") for n in range(1, 9)]
+    campaign = store.create("a", "", {}, cases)
+    store.write(campaign, [(n, result_of(cases[n])) for n in range(4)])
+    return campaign
+
+
+@pytest.fixture
+def flown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner._Place, "open", lambda place, workers=None: Pool(set(), [0]))
+
+
+@pytest.mark.usefixtures("flown")
+def test_a_changed_base_of_a_vehicle_is_refused_and_named(store: Store, vehicle: Path) -> None:
+    campaign = half_flown(store, vehicle)
+    base = vehicle.parent / "under.toml"
+    base.write_text(base.read_text() + "mass_kg = 3.9\n")
+    with pytest.raises(RunError) as caught:
+        run_campaign(store, store.campaign("a"), workers=1)
+    text = str(caught.value)
+    assert "campaign 'a' cannot go on: 2 of its 4 open flights are no longer what was defined" in text
+    assert f"{base} changed (2 flights: hover/0005/s5, hover/0007/s7)" in text and "mine.toml changed" not in text
+    assert "under another name" in text and "--redefined" in text
+    assert store.counts(campaign)["open"] == 4  # nothing was flown, nothing judged
+
+    base.write_text('schema = 1\nid = "under"\nbase = "quad_f450"\n# a remark is no change\n')
+    assert run_campaign(store, campaign, workers=1).counts["pass"] == 8
+
+
+@pytest.mark.usefixtures("flown")
+def test_redefined_flights_can_be_closed_as_errors(store: Store, vehicle: Path) -> None:
+    campaign = half_flown(store, vehicle)
+    shutil.move(vehicle, vehicle.with_suffix(".old"))  # not even there any more
+    with pytest.raises(RunError, match=r"mine.toml cannot be read"):
+        run_campaign(store, campaign, workers=1)
+    state = run_campaign(store, campaign, workers=1, redefined=True)
+    assert state.counts == {"pass": 6, "fail": 0, "void": 0, "error": 2}
+    gone = [result for result in store.results(campaign) if result.verdict == "error"]
+    assert [r.id for r in gone] == ["hover/0005/s5", "hover/0007/s7"]
+    assert all(r.sentence.startswith("redefined: vehicle ") and r.outcome == "not flown" for r in gone)
+
+
+@pytest.mark.usefixtures("flown")
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("ironbird", "0.0.1", "begun with Ironbird 0.0.1, this is Ironbird "),
+        ("software", "ab" * 32, "begun with other code of Ironbird "),
+    ],
+)
+def test_another_version_is_refused(store: Store, vehicle: Path, column: str, value: str, words: str) -> None:
+    half_flown(store, vehicle)
+    with store.engine.begin() as connection:
+        connection.execute(sa.text(f"UPDATE campaign SET {column} = '{value}'"))
+    with pytest.raises(RunError, match=f"4 of its 4 open flights.*\n.*{words}"):
+        run_campaign(store, store.campaign("a"), workers=1)
+    state = run_campaign(store, store.campaign("a"), workers=1, redefined=True)
+    assert state.counts["error"] == 4
+
+
+@pytest.mark.usefixtures("flown")
+def test_of_an_old_store_the_code_is_unknown_and_the_version_counts(store: Store, vehicle: Path) -> None:
+    half_flown(store, vehicle)
+    with store.engine.begin() as connection:
+        connection.execute(sa.text("UPDATE campaign SET software = NULL, files = NULL"))
+    vehicle.write_text(vehicle.read_text() + "mass_kg = 3.9\n")
+    with pytest.raises(RunError, match="what defines the flight changed"):
+        run_campaign(store, store.campaign("a"), workers=1)
+    vehicle.write_text(vehicle.read_text().replace("mass_kg = 3.9\n", ""))
+    assert run_campaign(store, store.campaign("a"), workers=1).counts["pass"] == 8

@@ -1,0 +1,73 @@
+"""What a campaign is made of: this version of Ironbird, its code, and the files of its vehicles.
+
+A campaign whose flights were flown by two versions or from two definitions proves nothing. So a store keeps with each
+campaign what it was begun with, and whoever goes on with it compares.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+
+from ironbird.campaign.case import FlightCase
+from ironbird.errors import IronbirdError
+from ironbird.vehicles.load import CATALOG, read_layers, vehicle_path
+
+ROOT = Path(__file__).parents[1]
+OTHERS = ("cli", "report", "proofs", "testing")  # packages that change no flight and no verdict
+ARITHMETIC = ("casadi", "numpy")  # packages of others that make and judge the numbers
+
+
+def ironbird_version() -> str:
+    """The version of this installation."""
+    return metadata.version("ironbird")
+
+
+@functools.cache
+def software() -> str:
+    """Hash of all code that flies and judges: a development version changes without changing its number."""
+    digest = hashlib.sha256()
+    for name in ARITHMETIC:
+        digest.update(f"{name} {metadata.version(name)}\n".encode())
+    for path in sorted(ROOT.rglob("*")):
+        inside = path.relative_to(ROOT)
+        if path.suffix in (".py", ".c", ".h") and inside.parts[0] not in OTHERS:
+            digest.update(f"{inside.as_posix()}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def vehicle_files(vehicle: str) -> dict[str, str]:
+    """The file of a vehicle and those that it is based on, each with a hash of what it says; comments do not count."""
+    found = {}
+    for source in read_layers(vehicle_path(vehicle)).sources:
+        name = f"catalogue/{source.path.name}" if source.path.parent == CATALOG else str(source.path)
+        text = json.dumps(source.data, sort_keys=True, default=str)
+        found[name] = hashlib.sha256(text.encode()).hexdigest()
+    return found
+
+
+def software_changed(version: str, code: str | None) -> str:
+    """What differs between the Ironbird of a campaign and this one; nothing is said of code that was not noted."""
+    here = ironbird_version()
+    if version != here:
+        return f"begun with Ironbird {version}, this is Ironbird {here}"
+    if code is not None and code != software():
+        return f"begun with other code of Ironbird {version} ({code[:12]}, this is {software()[:12]})"
+    return ""
+
+
+def definition_changed(case: FlightCase, digest: str, files: Mapping[str, Mapping[str, str]]) -> str:
+    """What differs between the definition of a flight when it was stored and now, in words; empty if nothing."""
+    try:
+        if case.digest() == digest:
+            return ""
+        now = vehicle_files(case.vehicle)
+    except (IronbirdError, OSError) as error:
+        return f"vehicle {case.vehicle} cannot be read: {error}"
+    before = files.get(case.vehicle, {})
+    changed = [name for name in {**before, **now} if before.get(name) != now.get(name)] if before else []
+    return f"{', '.join(changed)} changed" if changed else f"what defines the flight changed (vehicle {case.vehicle})"
