@@ -14,7 +14,7 @@ import numpy as np
 from ironbird.compiler import model_cache, native
 from ironbird.compiler.flatten import Flat, flatten
 from ironbird.compiler.generate import METHODS, Source, generate
-from ironbird.errors import ModelError, UnknownNameError
+from ironbird.errors import ModelError, UnknownNameError, shortened
 from ironbird.model.diagram import Diagram, as_column
 from ironbird.model.signal import Number, Signal
 
@@ -85,10 +85,11 @@ class CompiledModel:
         """Rows of a parameter, or of one entry of it (`path[i]`)."""
         name, _, index = path.partition("[")
         rows = self.flat.p.rows(name)
-        if index:
-            i = int(index.rstrip("]"))
-            if not 0 <= i < rows.stop - rows.start:
-                raise ModelError(f"{path}: index {i} is outside 0..{rows.stop - rows.start - 1}")
+        if "[" in path:
+            count = rows.stop - rows.start
+            if not index.endswith("]") or index[:-1] not in map(str, range(count)):
+                raise ModelError(f"{path}: index {index.rstrip(']')} is outside 0..{count - 1}")
+            i = int(index[:-1])
             return slice(rows.start + i, rows.start + i + 1)
         return rows
 
@@ -116,7 +117,10 @@ class CompiledModel:
         if rows.stop - rows.start == signal.size:
             column = as_column(value, signal, path)
         else:
-            column = np.array([float(np.asarray(value))])
+            try:
+                column = np.array([float(np.asarray(value, dtype=float))])
+            except (TypeError, ValueError, OverflowError):
+                raise ModelError(f"{path} needs one number, got {shortened(repr(value))}") from None
         if not (column.min() >= signal.low and column.max() <= signal.high):
             worst = column.min() if column.min() < signal.low else column.max()
             raise ModelError(f"{path} = {worst:g} {signal.unit} is outside its range {signal.low:g} .. {signal.high:g}")

@@ -271,7 +271,7 @@ def as_column(value: Number | np.ndarray, signal: Signal, what: str) -> np.ndarr
     """A value as a flat column of the declared size (matrices column by column); scalars fill vectors."""
     try:
         array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(f"{what} needs {signal.describe()}, got {value!r}") from error
     if array.ndim == 0:
         array = np.full(signal.size, float(array))

@@ -34,7 +34,7 @@ class LogPlan:
     @staticmethod
     def make(model: CompiledModel, patterns: list[str] | None, log_s: float) -> LogPlan:
         """Choose signals by path and a distance between rows."""
-        every = round(log_s / model.step_s)
+        every = round(log_s / model.step_s) if 0 < log_s < 1e9 else 0
         if every < 1 or abs(every * model.step_s - log_s) > 1e-9:
             raise RunError(f"log_s = {log_s} s is not a whole number of steps of {model.step_s} s")
         start: dict[str, int] = {}
@@ -71,8 +71,8 @@ class Log:
         size = 8 * state.x.shape[0] * rows * len(plan.index) * state.width
         if size > MOST_BYTES:
             raise RunError(
-                f"the log would take {size / 1e9:.1f} GB: log fewer signals or less often, "
-                "or use keep=False with a sink"
+                f"the log would take {size / 1e9:.1f} GB: make the run shorter (--until), or log less often "
+                "(--log-step) or fewer signals; in Python, keep=False with a sink keeps nothing in memory"
             )
         time_s = (-(-first // plan.every) + np.arange(rows)) * plan.every * plan.step_s
         data = np.empty((state.x.shape[0], rows, len(plan.index), state.width))

@@ -270,6 +270,9 @@ def start(
     width = 1 if lanes == 1 else LANES
     blocks = -(-lanes // width)
     flat = model.flat
+    wrong = [s for s in ([seed] if isinstance(seed, int) else seed) if not 0 <= s < 2**64]
+    if wrong:
+        raise RunError(f"seed {wrong[0]} is not from 0 to 2^64 - 1")
     given = np.arange(lanes, dtype=np.uint64) + np.uint64(seed) if isinstance(seed, int) else np.array(seed, np.uint64)
     if given.shape != (lanes,):
         raise RunError(f"{len(given)} seeds for {lanes} lanes")

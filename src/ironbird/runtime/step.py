@@ -21,6 +21,7 @@ from ironbird.runtime.state import RunState
 from ironbird.runtime.tuning import Tuning, apply_tuning
 
 CHUNK_TICKS = 2000  # between two looks at progress and interruption
+LONGEST_S = 1e9  # of a run
 PACED_S = 0.02  # the same when a run keeps to the wall clock
 
 
@@ -194,6 +195,8 @@ def run(
     the state before each piece (CHUNK_TICKS long, 20 ms with a pace); it may change the state.
     """
     model = state.model
+    if not abs(until_s) <= LONGEST_S:
+        raise RunError(f"until_s = {until_s}: give a time up to {LONGEST_S:g} s")
     end = round(until_s / model.step_s)
     if end < state.tick:
         raise RunError(f"the run is at {state.time_s:g} s already; it cannot go back to {until_s:g} s")
