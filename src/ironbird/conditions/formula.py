@@ -45,7 +45,7 @@ from ironbird.conditions.quantity import NONE, SYMBOLS, Dimension, multiply, rai
 from ironbird.errors import ConditionError, UnknownNameError, shortened
 
 DEEPEST = 100  # brackets in brackets, and operators in a row
-LONGEST = 20_000  # signs of one text
+LONGEST = 100_000  # signs of one text
 WIDEST = 160  # signs of a line that a message shows
 
 Span: TypeAlias = tuple[int, int]  # from where to where a part stands in the text
@@ -257,7 +257,7 @@ class Parser:
             match = _TOKEN.match(self.text, at)
             if match is None or match.lastgroup is None:
                 if self.text[at] in _SLIPS:
-                    self._fail(f"'{self.text[at]}' is not read here; write {_SLIPS[self.text[at]]}", at)
+                    self._fail(f"cannot read '{self.text[at]}'; write {_SLIPS[self.text[at]]}", at)
                 self._fail(f"cannot read '{shortened(self.text[at:].split()[0])}'", at)
             at = match.end()
             unit = ""
@@ -605,7 +605,7 @@ class Parser:
         """A number without unit, taken to be in the SI unit of another one."""
         unit = si_text(other.dimension)
         begin, end = plain.span
-        if isinstance(plain, Number):
+        if isinstance(plain, Number) and not plain.unit:
             self.missing.append((end, f" {unit}"))
             return replace(plain, dimension=other.dimension, unit=unit, text=f"{plain.text} {unit}")
         self.missing += [(begin, "("), (end, f") * 1 {unit}")]

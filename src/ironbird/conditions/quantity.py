@@ -43,7 +43,7 @@ SYMBOLS: dict[str, Unit] = {
 _FACTOR = re.compile(
     r"(?P<sign>[*/]?)(?:sqrt\((?P<root>\w+)\)|(?P<symbol>[A-Za-z]+|%|1)(?:\^(?P<power>-?\d+))?)", re.ASCII
 )
-HIGHEST_POWER = 9
+HIGHEST_POWER = 99
 MOST_FACTORS = 16
 
 
@@ -61,14 +61,17 @@ def read_unit(text: str) -> Unit:
         count += 1
         if count > MOST_FACTORS:
             raise ConditionError(f"the unit '{shortened(text)}' has more than {MOST_FACTORS} factors")
-        if len(match["power"] or "") > 2 or abs(int(match["power"] or 1)) > HIGHEST_POWER:
+        if len(match["power"] or "") > 3 or abs(int(match["power"] or 1)) > HIGHEST_POWER:
             raise ConditionError(
                 f"the power {shortened(match['power'])} in the unit '{shortened(text)}' is not from "
                 f"-{HIGHEST_POWER} to {HIGHEST_POWER}"
             )
         power = 0.5 if match["root"] else float(match["power"] or 1)
         power = -power if match["sign"] == "/" else power
-        size *= SYMBOLS[symbol].size ** power
+        try:
+            size *= SYMBOLS[symbol].size ** power
+        except OverflowError:
+            size = math.inf
         dimension = multiply(dimension, raise_to(SYMBOLS[symbol].dimension, power))
         at = match.end()
     if not 0.0 < size < math.inf:

@@ -58,8 +58,11 @@ def _value(text: str, key: str, value: str) -> float | str:
     return number
 
 
-def read_fault(table: Mapping[str, Any]) -> Injection:
-    """An order from a table of a case file without ranges; the inverse of `Injection.table`."""
+def read_fault(table: Mapping[str, Any], *, old: bool = False) -> Injection:
+    """An order from a table of a case file without ranges; the inverse of `Injection.table`.
+
+    With `old`, a severity is passed over where it has no meaning: earlier versions took and recorded any.
+    """
     values: dict[str, Any] = {key: v if key in WORDS else float(v) for key, v in table.items() if key != "id"}
     if isinstance(values.get("instance"), float):
         values["instance"] = int(values["instance"])
@@ -69,4 +72,7 @@ def read_fault(table: Mapping[str, Any]) -> Injection:
         raise FaultError(f"{table['id']}: both end and duration are given; keep one")
     if "duration_s" in values:
         values["end_s"] = values.get("start_s", 0.0) + values.pop("duration_s")
-    return Injection(FAULTS[table["id"]], **values)
+    fault = FAULTS[table["id"]]
+    if old and not fault.has_severity:
+        values.pop("severity", None)
+    return Injection(fault, **values)

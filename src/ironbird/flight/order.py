@@ -217,7 +217,7 @@ class Order:
             "weather": Weather(**record.get("wind", {})),
             "place": Home(**place) if place is not None else None,
             "settings": dict(record.get("settings", {})),
-            "faults": tuple(read_fault(table) for table in record.get("faults", [])),
+            "faults": tuple(read_fault(table, old=True) for table in record.get("faults", [])),
             "requirements": tuple(Requirement(**table) for table in record.get("requirements", [])),
             "tunings": tuple(Tuning(**table) for table in record.get("tunings", [])),
             "options": dict(record.get("options", {})),

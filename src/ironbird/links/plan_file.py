@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ironbird.errors import MissionError
+from ironbird.files.problems import read_bytes
 from ironbird.links.geodesy import Place, to_geodetic
 from ironbird.links.mavlink.numbers import (
     DO_CHANGE_SPEED,
@@ -103,7 +104,7 @@ def load_plan(path: Path | str) -> Plan:
     """A .plan or .waypoints file."""
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_bytes(path).decode("utf-8-sig")
     except FileNotFoundError:
         raise MissionError(f"mission file {path} does not exist") from None
     except (OSError, UnicodeDecodeError) as error:
