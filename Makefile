@@ -3,13 +3,16 @@
 # make test    format, lint, types, import contracts, tests
 # make bench   measure speed against JSBSim and the reference loop
 # make safety  the whole safety suite; make soak  long runs; make test-autopilots  tests with real PX4 and ArduPilot
+# make fuzz    attack every reader of files, texts and packets for TIME seconds (3600)
 # make docs    write the generated pages of docs/ anew
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint bench docs lock soak clean system safety test-autopilots
+TIME ?= 3600
+
+.PHONY: fuzz setup demo test lint bench docs lock soak clean system safety test-autopilots
 
 setup: $(STAMP)
 
@@ -55,6 +58,12 @@ safety: setup
 	@echo "== safety: the whole safety suite, several hundred faulted flights on every kind of vehicle"
 	$(BIN)/ironbird campaign run safety
 
+fuzz: setup
+	@echo "== fuzz: $(TIME) s over all readers; ends with exit code 1 and the path of the input after a find"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-fuzz.lock \
+	    || echo "atheris cannot be had here: plain mutations, without guidance by coverage"
+	$(BIN)/python -m fuzz --time $(TIME) --work out/fuzz
+
 test-autopilots: setup
 	@echo "== test-autopilots: tests with real PX4 and ArduPilot (IRONBIRD_PX4, IRONBIRD_ARDUPILOT)"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-clients.lock
@@ -78,6 +87,8 @@ lock:
 	    --python-version 3.11 pyproject.toml tools/build-requirements.in -o requirements.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra clients \
 	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-clients.lock
+	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra fuzz \
+	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-fuzz.lock
 
 clean:
 	rm -rf $(VENV) out

@@ -4,7 +4,6 @@
     python -m fuzz formula mavlink --time 60   some of them
     python -m fuzz --replay                    only the kept inputs
     python -m fuzz formula FILE                one input
-    python -m fuzz --minimise DIR              the smallest corpus of a run's work folder that reaches as much
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import argparse
 import importlib.util
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -31,6 +31,7 @@ def main() -> int:
     parser.add_argument("--engine", choices=("auto", "atheris", "plain"), default="auto", help="atheris where it is")
     parser.add_argument("--seed", type=int, default=None, help="of the mutations; by default the time")
     parser.add_argument("--work", type=Path, default=None, help="folder for growing corpora and finds")
+    parser.add_argument("--round", type=float, default=ROUND_S, help="seconds of a target before the next has its turn")
     parser.add_argument("--replay", action="store_true", help="only the kept inputs")
     parser.add_argument("--no-tally", action="store_true", help="leave fuzz/tally.json as it is")
     asked = parser.parse_args()
@@ -50,10 +51,10 @@ def main() -> int:
     if asked.replay:
         return 0
     hasten()
-    work = asked.work or Path(tempfile.mkdtemp(prefix="ironbird-fuzz-"))
+    work = asked.work or Path(tempfile.mkdtemp(prefix="ironbird-fuzz-work-"))
     seed = asked.seed if asked.seed is not None else int(time.time())
     tally = {} if asked.no_tally or not TALLY.exists() else json.loads(TALLY.read_text())
-    finds, share, end = set(), min(ROUND_S, asked.time / len(targets)), time.monotonic() + asked.time
+    finds, share, end = set(), min(asked.round, asked.time / len(targets)), time.monotonic() + asked.time
     while time.monotonic() < end - 0.5 * share and len(finds) < len(targets):
         seed += 1
         for target in [t for t in targets if t.name not in finds]:
@@ -64,6 +65,8 @@ def main() -> int:
                 print(f"FIND in {target.name}: {outcome.find}\n{outcome.told}", file=sys.stderr, flush=True)
             if not asked.no_tally:
                 _add(tally, outcome)
+    if asked.work is None and not finds:
+        shutil.rmtree(work)
     if finds:
         print(f"finds in {', '.join(sorted(finds))}; mend them, and keep each input in fuzz/regressions/TARGET", file=sys.stderr)
     return 1 if finds else 0

@@ -177,8 +177,12 @@ def guided(target: Target, seconds: float, seed: int, finds: Path, corpus: Path)
     ]  # fmt: skip
 
     def one(data: bytes) -> None:
-        with limited(5 * LIMIT_S):  # instrumented code is slower
-            target.check(data)
+        try:
+            with limited(5 * LIMIT_S):  # instrumented code is slower
+                target.check(data)
+        except BaseException:
+            keep(data, target, finds)
+            raise
 
     atheris.Setup(flags, one)
     atheris.Fuzz()

@@ -146,7 +146,7 @@ class Order:
                 raise OrderError(
                     f"{name} = {shortened(value)}: give a time "
                     + (f"from {least:g} s" if least else "greater than 0")
-                    + f" to {LONGEST_S:g} s"
+                    + f"{'' if least else ' and up'} to {LONGEST_S:g} s"
                 )
         for name, value in asdict(self.weather).items():
             if _no_number(value):
