@@ -1,9 +1,9 @@
 """`python -m fuzz`: all targets one after another, for a time; exit code 1 with the path of each find.
 
-    python -m fuzz --time 3600                 an hour over all targets (`make fuzz TIME=3600`)
-    python -m fuzz formula mavlink --time 60   some of them
-    python -m fuzz --replay                    only the kept inputs
-    python -m fuzz formula FILE                one input
+python -m fuzz --time 3600                 an hour over all targets (`make fuzz TIME=3600`)
+python -m fuzz formula mavlink --time 60   some of them
+python -m fuzz --replay                    only the kept inputs
+python -m fuzz formula FILE                one input
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ INSTRUMENTED = ["ironbird", "tomllib", "pyulog"]
 def main() -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("names", nargs="*", help="targets; all by default. A path is one input of the target before it.")
+    parser.add_argument(
+        "names", nargs="*", help="targets; all by default. A path is one input of the target before it."
+    )
     parser.add_argument("--time", type=float, default=3600.0, help="seconds in all")
     parser.add_argument("--engine", choices=("auto", "atheris", "plain"), default="auto", help="atheris where it is")
     parser.add_argument("--seed", type=int, default=None, help="of the mutations; by default the time")
@@ -42,6 +44,7 @@ def main() -> int:
     targets = _load([n for n in asked.names if not Path(n).is_file()], guided=chosen == "atheris")
     from fuzz import engine
     from fuzz.target import hasten
+
     if inputs:
         for path in inputs:
             targets[0].check(path.read_bytes())
@@ -68,7 +71,10 @@ def main() -> int:
     if asked.work is None and not finds:
         shutil.rmtree(work)
     if finds:
-        print(f"finds in {', '.join(sorted(finds))}; mend them, and keep each input in fuzz/regressions/TARGET", file=sys.stderr)
+        print(
+            f"finds in {', '.join(sorted(finds))}; mend them, and keep each input in fuzz/regressions/TARGET",
+            file=sys.stderr,
+        )
     return 1 if finds else 0
 
 

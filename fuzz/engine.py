@@ -195,9 +195,7 @@ def _escaped(word: bytes) -> str:
 # ---------------------------------------------------------------------- in a process of its own
 
 
-def run(
-    target: Target, engine: str, seconds: float, seed: int, work: Path, *, inputs: int | None = None
-) -> Outcome:
+def run(target: Target, engine: str, seconds: float, seed: int, work: Path, *, inputs: int | None = None) -> Outcome:
     """Run in a child, which native code may end; the child shares what is loaded here."""
     finds, told = work / "finds", work / f"{target.name}.out"
     work.mkdir(parents=True, exist_ok=True)
@@ -226,9 +224,7 @@ def run(
     return outcome
 
 
-def _child(
-    target: Target, engine: str, seconds: float, seed: int, work: Path, told: Path, inputs: int | None
-) -> None:
+def _child(target: Target, engine: str, seconds: float, seed: int, work: Path, told: Path, inputs: int | None) -> None:
     status = 1
     try:
         if engine == "atheris":

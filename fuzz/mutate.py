@@ -10,7 +10,25 @@ NUMBERS = (
     b"9223372036854775808", b"0x10", b"1_000", b"\xc2\xb2", b"\xd9\xa3", b"true", b"null", b"[]", b"{}", b"''",
     b'"' + b"a" * 300 + b'"',
 )  # fmt: skip
-SIGNS = (b"(", b")", b"[", b"]", b"{", b"}", b",", b"=", b".", b":", b"\n", b" ", b"\0", b"\xff", b"\xef\xbb\xbf", b"'", b'"')
+SIGNS = (
+    b"(",
+    b")",
+    b"[",
+    b"]",
+    b"{",
+    b"}",
+    b",",
+    b"=",
+    b".",
+    b":",
+    b"\n",
+    b" ",
+    b"\0",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b"'",
+    b'"',
+)
 NEST = ((b"(", b")"), (b"[", b"]"), (b"{\"a\":", b"}"), (b"not ", b""), (b"-", b""), (b"a.", b""))  # fmt: skip
 DEEPEST = 3000
 

@@ -6,7 +6,16 @@ from fuzz.target import Refused, attempt, file_of
 from fuzz.targets.ulog import HOME, look
 from ironbird.links.autopilot_log import ARDUPILOT_RECORDS, read_autopilot_log
 
-WORDS = (b"\xa3\x95", b"\xa3\x95\x80", *(name.encode() for name in ARDUPILOT_RECORDS), b"TimeUS", b"QBffff", b"a", b"Z", b"\0")
+WORDS = (
+    b"\xa3\x95",
+    b"\xa3\x95\x80",
+    *(name.encode() for name in ARDUPILOT_RECORDS),
+    b"TimeUS",
+    b"QBffff",
+    b"a",
+    b"Z",
+    b"\0",
+)
 MOST = 4096
 
 

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from fuzz.target import Refused, argument_of, attempt
 from ironbird.faults.catalog import FAULTS, KEYS, parse_fault
-from ironbird.faults.spec import Injection, SHAPES
+from ironbird.faults.spec import SHAPES, Injection
 
-WORDS = (*FAULTS, *(f",{key}=" for key in KEYS), *SHAPES, ",when=", ":", "=", ",", "altitude > 5 m", "1e308", "-0.0", "*")
+WORDS = (
+    *FAULTS,
+    *(f",{key}=" for key in KEYS),
+    *SHAPES,
+    ",when=",
+    ":",
+    "=",
+    ",",
+    "altitude > 5 m",
+    "1e308",
+    "-0.0",
+    "*",
+)
 MOST = 400
 
 

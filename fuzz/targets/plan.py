@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 
 from fuzz.target import Refused, attempt, text_of
 from ironbird.links.plan_file import Plan, parse_plan
@@ -15,7 +16,7 @@ WORDS = (
 
 
 def check(data: bytes) -> None:
-    """What is accepted has places on the earth."""
+    """What is accepted can be sent to an autopilot."""
     plan = attempt(parse_plan, text_of(data))
     if isinstance(plan, Refused):
         return
@@ -26,6 +27,6 @@ def look(plan: Plan) -> None:
     """Refuse items that no autopilot can be given."""
     for item in plan.items:
         assert isinstance(item.command, int) and 0 <= item.command < 2**16
-        assert -90 <= item.latitude_deg <= 90 and -180 <= item.longitude_deg <= 180
+        struct.pack("<ii", round(item.latitude_deg * 1e7), round(item.longitude_deg * 1e7))
+        struct.pack("<4ff", *item.params, item.altitude_m)
         assert math.isfinite(item.altitude_m)
-        assert len(item.params) == 4 and not any(math.isinf(value) for value in item.params)

@@ -11,7 +11,21 @@ from fuzz.target import Refused, argument_of, attempt
 from ironbird.cli.options import home_of, options_of, settings_of, weather_of
 from ironbird.flight.order import Order, Requirement, Weather, parse_order
 
-WORDS = ("body.mass=", "[1,2,3]", "[[1,2],[3,4]]", "[", "]", ",", "=", "1e308", "NaN", "Infinity", "true", "47.4,8.55", "-")
+WORDS = (
+    "body.mass=",
+    "[1,2,3]",
+    "[[1,2],[3,4]]",
+    "[",
+    "]",
+    ",",
+    "=",
+    "1e308",
+    "NaN",
+    "Infinity",
+    "true",
+    "47.4,8.55",
+    "-",
+)
 MOST = 300
 
 

@@ -6,7 +6,16 @@ from fuzz.target import Refused, attempt, file_of
 from ironbird.links.autopilot_log import AutopilotLog, read_autopilot_log
 from ironbird.vehicles.spec import Home
 
-WORDS = (b"ULog\x01\x12\x35", b"vehicle_attitude", b"vehicle_local_position", b"double[4] q;", b"uint64_t timestamp;", b"F", b"A", b"D")
+WORDS = (
+    b"ULog\x01\x12\x35",
+    b"vehicle_attitude",
+    b"vehicle_local_position",
+    b"double[4] q;",
+    b"uint64_t timestamp;",
+    b"F",
+    b"A",
+    b"D",
+)
 MOST = 8192
 HOME = Home()
 

@@ -11,7 +11,7 @@ MOST = 1000
 
 
 def check(data: bytes) -> None:
-    """What is accepted has places on the earth."""
+    """What is accepted can be sent to an autopilot."""
     plan = attempt(parse_plan, text_of(data))
     if not isinstance(plan, Refused):
         look(plan)

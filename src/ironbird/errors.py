@@ -29,7 +29,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
-
 SHOWN = 80  # signs of a wrong value that a message shows
 LONGEST_NAME = 200  # of what near names are looked for
 

@@ -24,13 +24,17 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 PATHS = st.sampled_from(["body.mass", "wind/gust.amplitude_N", "rotor/1/motor.health", "navigator.table", "a b.c\"d'"])
 VECTORS = st.lists(REALS, min_size=1, max_size=4)
-MATRICES = st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(REALS, min_size=n, max_size=n), min_size=1, max_size=2))
+MATRICES = st.integers(1, 3).flatmap(
+    lambda n: st.lists(st.lists(REALS, min_size=n, max_size=n), min_size=1, max_size=2)
+)
 METRES = st.floats(-FARTHEST_M, FARTHEST_M)
 TIMES = st.floats(LEAST, LONGEST_S)
 WEATHER = st.builds(Weather, *[REALS] * 7)
 MISSIONS = st.builds(
     lambda head, items: Mission.model_validate({"schema": 1, **head, "item": items}),
-    st.fixed_dictionaries({"title": TEXT}, optional={"duration_s": TIMES, "cruise_speed_mps": st.floats(LEAST, FASTEST_MPS)}),
+    st.fixed_dictionaries(
+        {"title": TEXT}, optional={"duration_s": TIMES, "cruise_speed_mps": st.floats(LEAST, FASTEST_MPS)}
+    ),
     st.lists(
         st.fixed_dictionaries(
             {"kind": st.sampled_from(sorted(KINDS))},
@@ -78,7 +82,7 @@ def injections(draw: st.DrawFn) -> Injection:
         fault,
         instance=draw(st.integers(1, 64) | st.sampled_from(["left", "rear_2"])) if fault.counts_instances else 1,
         axis=draw(st.sampled_from([None, 0, 2])),
-        severity=draw(st.floats(0.0, 1.0)),
+        severity=draw(st.floats(0.0, 1.0)) if fault.has_severity else 1.0,
         start_s=start_s,
         end_s=draw(st.just(math.inf) | st.floats(math.nextafter(start_s, math.inf), MOST)),
         when=draw(TEXT),

@@ -88,7 +88,8 @@ class Spread(_Table):
     log_uniform: Annotated[Pair, Field(description="least, greatest, both positive")] | None = None
     choice: Annotated[list[Text], Field(min_length=1, description="words, each of them")] | None = None
     steps: (
-        Annotated[int, Field(strict=True, ge=2, le=MOST_STEPS, description="levels of a range or a distribution")] | None
+        Annotated[int, Field(strict=True, ge=2, le=MOST_STEPS, description="levels of a range or a distribution")]
+        | None
     ) = None
     within: Annotated[Pair, Field(description="a normal distribution is cut to these limits")] | None = None
 

@@ -316,7 +316,10 @@ def check(path: str | Path) -> list[Problem]:
 
 def read_suite(path: Path) -> tuple[Suite | None, list[Problem]]:
     """A suite and its problems; with problems there may be no suite."""
-    from ironbird.campaign.check import condition_problems, problems_of  # it reads vehicles and formulas, and needs this module
+    from ironbird.campaign.check import (
+        condition_problems,
+        problems_of,
+    )  # it reads vehicles and formulas, and needs this module
 
     source, problems = read_cases(path)
     if source is None:

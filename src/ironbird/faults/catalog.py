@@ -33,7 +33,9 @@ def parse_fault(text: str) -> Injection:
     for part in filter(None, (p.strip() for p in rest.split(","))):
         key, equals, value = (s.strip() for s in part.partition("="))
         if not equals:
-            raise FaultError(f"fault '{shortened(text)}': '{shortened(part)}' is not key=value; the grammar is {GRAMMAR}")
+            raise FaultError(
+                f"fault '{shortened(text)}': '{shortened(part)}' is not key=value; the grammar is {GRAMMAR}"
+            )
         if key not in KEYS:
             raise FaultError(f"fault '{shortened(text)}': " + str(UnknownNameError("key", key, KEYS)))
         table[f"{key}_s" if key in ("start", "end", "rise", "period", "duration") else key] = _value(text, key, value)

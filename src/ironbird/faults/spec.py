@@ -148,7 +148,9 @@ class Injection:
             before, found, after = change.target.partition("{instance}")
             if found:
                 ends = [path for path in known if path.startswith(before) and path.endswith(after)]
-                names = sorted({path[len(before) : len(path) - len(after)] for path in ends if len(path) > len(before + after)})
+                names = sorted(
+                    {path[len(before) : len(path) - len(after)] for path in ends if len(path) > len(before + after)}
+                )
                 names = [name for name in names if "/" not in name]
                 part = before.rstrip("/").rpartition("/")[2]
                 if names == [str(number) for number in range(1, len(names) + 1)]:

@@ -215,7 +215,11 @@ def schema_problems(source: Source | Layers, version: int) -> list[Problem]:
         return [source.problem(("schema",), "the file does not say its schema", f"begin it with schema = {version}")]
     if isinstance(said, bool) or not isinstance(said, int) or said != version:
         cure = f"write schema = {version}, or use the version of Ironbird that the file was made for"
-        return [source.problem(("schema",), f"schema {shortened(repr(said))} is not known; this version reads {version}", cure)]
+        return [
+            source.problem(
+                ("schema",), f"schema {shortened(repr(said))} is not known; this version reads {version}", cure
+            )
+        ]
     return []
 
 
@@ -284,7 +288,10 @@ def _words(
         what, cure = patterns.get(pattern, ("in the right form", f"write a text that matches {pattern}"))
         return f"'{shortened(value)}' is not {what}", cure
     if kind in _NEEDS:
-        return f"{shortened(repr(value))} does not fit here", f"write {_NEEDS[kind] if _NEEDS[kind] != 'a number' else number}"
+        return (
+            f"{shortened(repr(value))} does not fit here",
+            f"write {_NEEDS[kind] if _NEEDS[kind] != 'a number' else number}",
+        )
     if kind in _BOUNDS:
         return f"{shortened(repr(value))} is outside its bounds", "write a number " + _BOUNDS[kind].format(**context)
     if kind in ("too_short", "too_long"):

@@ -124,7 +124,13 @@ BROKEN = [
         "case.a.fault.1.severity.steps",
         "write a number of at most 10000",
     ),
-    ('"body.mass" = 1.4', f'"body.mass" = {"9" * 400}', 11, "case.a.set.body.mass", "9… does not fit here; write a number"),
+    (
+        '"body.mass" = 1.4',
+        f'"body.mass" = {"9" * 400}',
+        11,
+        "case.a.set.body.mass",
+        "9… does not fit here; write a number",
+    ),
     ('"body.mass" = 1.4', '"body.inertia[²]" = 1.4', 11, "case.a.set.body.inertia[²]", "write body.inertia[0] to"),
     (
         '"body.mass" = 1.4',
@@ -304,7 +310,9 @@ def test_severity_is_refused_where_it_has_no_meaning(tmp_path: Path) -> None:
 
     (found,) = problems(tmp_path, text)
 
-    assert found.key == "case.a.fault.1.severity" and "lost or not" in found.message and found.cure == "leave the key out"
+    assert (
+        found.key == "case.a.fault.1.severity" and "lost or not" in found.message and found.cure == "leave the key out"
+    )
     assert problems(tmp_path, text.replace("severity = 0.2\n", "")) == []
     assert problems(tmp_path, text.replace("severity = 0.2\n", "severity = 1.0\n")) == []
 
@@ -319,7 +327,9 @@ def test_severity_is_refused_where_it_has_no_meaning(tmp_path: Path) -> None:
 )
 def test_a_plan_without_end_is_refused_at_once(tmp_path: Path, plan: str, says: str) -> None:
     text = GOOD.replace("seeds = [1, 2]", "seeds = { first = 1, count = 100 }")
-    text = text.replace("speed_mps = 5.0", "speed_mps = { range = [0, 9], steps = 9000 }\nfrom_deg = { range = [0, 9], steps = 300 }")
+    text = text.replace(
+        "speed_mps = 5.0", "speed_mps = { range = [0, 9], steps = 9000 }\nfrom_deg = { range = [0, 9], steps = 300 }"
+    )
     text = text.replace("severity = 0.2", "severity = { range = [0, 1], steps = 300 }").replace(
         "start_s = 5.0", "start_s = { range = [1, 5], steps = 300 }"
     )

@@ -30,10 +30,19 @@ def test_a_seed_that_the_kernel_cannot_hold_is_refused(f450: CompiledModel, seed
         start(f450, seed=seed)
 
 
-@pytest.mark.parametrize("path", ["body.inertia[x]", "body.inertia[²]", "body.inertia[9]", "body.inertia[-1]", "body.inertia[", "body.inertia[0"])
+@pytest.mark.parametrize(
+    "path",
+    ["body.inertia[x]", "body.inertia[²]", "body.inertia[9]", "body.inertia[-1]", "body.inertia[", "body.inertia[0"],
+)
 def test_an_index_that_is_none_is_refused(f450: CompiledModel, path: str) -> None:
     with pytest.raises(ModelError, match="index"):
         start(f450).set_param(path, 1.0)
+
+
+@pytest.mark.parametrize("path", ["body.mass", "body.inertia[0]", "wind/steady.velocity_N"])
+def test_a_parameter_does_not_become_infinite(f450: CompiledModel, path: str) -> None:
+    with pytest.raises(ModelError, match="is not finite"):
+        start(f450).set_param(path, math.inf)
 
 
 @pytest.mark.parametrize("value", [[1.0, 2.0], "x", 10**400, None])
