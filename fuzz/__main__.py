@@ -57,7 +57,8 @@ def main() -> int:
     work = asked.work or Path(tempfile.mkdtemp(prefix="ironbird-fuzz-work-"))
     seed = asked.seed if asked.seed is not None else int(time.time())
     tally = {} if asked.no_tally or not TALLY.exists() else json.loads(TALLY.read_text())
-    finds, share, end = set(), min(asked.round, asked.time / len(targets)), time.monotonic() + asked.time
+    finds: set[str] = set()
+    share, end = min(asked.round, asked.time / len(targets)), time.monotonic() + asked.time
     while time.monotonic() < end - 0.5 * share and len(finds) < len(targets):
         seed += 1
         for target in [t for t in targets if t.name not in finds]:

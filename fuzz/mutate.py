@@ -1,4 +1,4 @@
-"""Mutations of inputs by plain means, from a seed: for machines without atheris, and for speed where coverage is met."""
+"""Mutations of inputs by plain means, from a seed: for machines without atheris, and for speed."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def check(data: bytes) -> None:
         return
     assert isinstance(suite, Suite)
     for case in suite.cases:
-        flights = attempt(lambda case=case: list(itertools.islice(case.flights(), 3)))  # type: ignore[misc]
+        flights = attempt(lambda case=case: list(itertools.islice(case.flights(), 3)))
         if isinstance(flights, Refused):
             continue
         for flight in flights:

@@ -30,7 +30,7 @@ def _arrays() -> dict[str, np.ndarray]:
 def packed(head: bytes) -> bytes:
     """A snapshot with a head of any kind and arrays that fit."""
     buffer = io.BytesIO()
-    np.savez(buffer, head=np.frombuffer(head, np.uint8), **_arrays())
+    np.savez(buffer, head=np.frombuffer(head, np.uint8), **_arrays())  # type: ignore[arg-type]
     return buffer.getvalue()
 
 

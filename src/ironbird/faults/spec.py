@@ -143,7 +143,7 @@ class Injection:
         return self.fault.witness.replace("{instance}", str(self.instance))
 
     def parts_among(self, known: Iterable[str]) -> str:
-        """What a vehicle with these parameters has of the part whose instance is ordered: `rotor 1 to 4`; or nothing."""
+        """What of the part a vehicle with these parameters has: `rotor 1 to 4`; nothing if it has none."""
         for change in self.fault.changes:
             before, found, after = change.target.partition("{instance}")
             if found:

@@ -31,7 +31,7 @@ def test_settings_that_cannot_be_read_say_how(text: str, says: str) -> None:
 
 
 def test_the_verb_tune_does_not_speak_of_an_option() -> None:
-    with pytest.raises(IronbirdError, match="^'body.mass': give"):
+    with pytest.raises(IronbirdError, match=r"^'body\.mass': give"):
         settings_of(["body.mass"], option="")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ironbird.errors import MissionError, VehicleError
+from ironbird.errors import IronbirdError, MissionError, VehicleError
 from ironbird.files import problems
 from ironbird.files.problems import DEEPEST, Problem, Source, read_source
 from ironbird.flight.mission import load_mission
@@ -71,7 +71,7 @@ def test_a_file_beyond_the_limit_is_not_read(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "x" * 5000 + ".toml"])
 def test_a_name_that_no_file_can_have_is_no_vehicle(name: str) -> None:
-    with pytest.raises(Exception, match="unknown vehicle|does not exist"):
+    with pytest.raises(IronbirdError, match=r"unknown vehicle|does not exist"):
         load_spec(name)
 
 
@@ -81,12 +81,12 @@ def test_a_vehicle_of_absurd_numbers_is_refused_in_words(tmp_path: Path) -> None
     with pytest.raises(VehicleError, match="no vehicle can be built with these numbers"):
         load_vehicle(absurd)
     for value in ("inf", "nan", "9" * 400):
-        with pytest.raises(VehicleError, match="write a finite number|9… does not fit here; write a number"):
+        with pytest.raises(VehicleError, match=r"write a finite number|9… does not fit here; write a number"):
             load_spec(written(tmp_path, f"{head}[body]\nmass_kg = {value}\n".encode()))
 
 
 def test_a_mission_beyond_the_earth_is_refused(tmp_path: Path) -> None:
     text = 'schema = 1\n[[item]]\nkind = "waypoint"\nnorth_m = 1e308\n'
 
-    with pytest.raises(MissionError, match="north_m: 1e.308 is outside its bounds; write a number of at most 1e.08"):
+    with pytest.raises(MissionError, match=r"north_m: 1e.308 is outside its bounds; write a number of at most 1e.08"):
         load_mission(written(tmp_path, text.encode()))
