@@ -36,7 +36,7 @@ def _seldom(search: Callable[..., list[str]]) -> Callable[..., list[str]]:
 
 def hasten() -> None:
     """Let errors name near names seldom, for this process and its children."""
-    errors.difflib = SimpleNamespace(get_close_matches=_seldom(difflib.get_close_matches))  # type: ignore[assignment]
+    errors.difflib = SimpleNamespace(get_close_matches=_seldom(difflib.get_close_matches))  # type: ignore[assignment, attr-defined]
 
 
 @dataclass(frozen=True)
