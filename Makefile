@@ -5,6 +5,7 @@
 # make sanitize  every vehicle and all native code of the links under the address and undefined-behaviour sanitizers
 # make safety  the whole safety suite; make soak  long runs; make test-autopilots  tests with real PX4 and ArduPilot
 # make power-cuts  1,000 power cuts and failing disks under a campaign, 50 kills of PostgreSQL
+# make fuzz    attack every reader of files, texts and packets for TIME seconds (3600)
 # make docs    write the generated pages of docs/ anew
 # make audit   look at the packages that are used: pinned, hashed, as locked; known weaknesses if pip-audit is there
 # make sbom    write sbom.json, the software bill of materials (CycloneDX)
@@ -13,7 +14,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint bench docs lock soak power-cuts clean system safety sanitize test-autopilots audit sbom
+TIME ?= 3600
+
+.PHONY: setup demo test lint bench docs lock soak fuzz power-cuts clean system safety sanitize test-autopilots audit sbom
 
 setup: $(STAMP)
 
@@ -71,6 +74,12 @@ safety: setup
 	@echo "== safety: the whole safety suite, several hundred faulted flights on every kind of vehicle"
 	$(BIN)/ironbird campaign run safety
 
+fuzz: setup
+	@echo "== fuzz: $(TIME) s over all readers; ends with exit code 1 and the path of the input after a find"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-fuzz.lock \
+	    || echo "atheris cannot be had here: plain mutations, without guidance by coverage"
+	$(BIN)/python -m fuzz --time $(TIME) --work out/fuzz
+
 test-autopilots: setup
 	@echo "== test-autopilots: tests with real PX4 and ArduPilot (IRONBIRD_PX4, IRONBIRD_ARDUPILOT)"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-clients.lock
@@ -94,6 +103,8 @@ lock:
 	    --python-version 3.11 pyproject.toml tools/build-requirements.in -o requirements.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra clients \
 	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-clients.lock
+	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra fuzz \
+	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-fuzz.lock
 
 sbom: setup
 	@echo "== sbom: software bill of materials from requirements.lock and the installed packages"

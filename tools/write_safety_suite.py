@@ -202,7 +202,7 @@ def _case(
     fault: dict[str, Any] = {"id": f"{name}@1"}
     if instance is not None:
         fault["instance"] = instance
-    fault |= {"severity": severity, "start_s": start_s}
+    fault |= {"severity": severity, "start_s": start_s} if FAULTS[f"{name}@1"].has_severity else {"start_s": start_s}
     if trigger:
         fault["when"] = trigger
     part = f"-{instance}" if isinstance(instance, str) else ""

@@ -33,6 +33,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+SHOWN = 80  # signs of a wrong value that a message shows
+LONGEST_NAME = 200  # of what near names are looked for
+
+
+def shortened(value: object, most: int = SHOWN) -> str:
+    """A wrong value for a message: its beginning, if it is long."""
+    text = str(value)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
 
 class IronbirdError(Exception):
     """Base of all errors that a user can cause and cure."""
@@ -142,18 +151,20 @@ class StoreError(IronbirdError):
 
 
 class UnknownNameError(IronbirdError):
-    """A name that is not known, with the nearest known ones as a hint."""
+    """A name that is not known, with the nearest known ones as a hint, or else the command that lists them."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], where: str = "") -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], where: str = "", listed_by: str = "") -> None:
         names = sorted(known)
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) if len(name) <= LONGEST_NAME else []
         if not near:
             near = [n for n in names if name and name.lower() in n.lower()][:3]
         hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
         if not near and len(names) <= 12:
             hint = f"; known: {', '.join(names)}" if names else ""
+        elif not near and listed_by:
+            hint = f"; '{listed_by}' lists them"
         place = f" in {where}" if where else ""
-        super().__init__(f"unknown {kind} '{name}'{place}{hint}")
+        super().__init__(f"unknown {kind} '{shortened(name)}'{place}{hint}")
         self.kind = kind
         self.name = name
         self.near = near

@@ -29,7 +29,7 @@ def injections(draw: st.DrawFn) -> Injection:
         fault,
         instance=draw(PARTS) if fault.counts_instances else 1,
         axis=draw(st.none() | st.integers(0, 8)),
-        severity=draw(st.floats(0, 1)),
+        severity=draw(st.floats(0, 1)) if fault.has_severity else 1.0,
         start_s=start_s,
         end_s=draw(st.just(math.inf) | later),
         shape=shape,

@@ -13,28 +13,35 @@ from hypothesis import strategies as st
 from ironbird.campaign.case import FlightCase
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection
-from ironbird.flight.mission import KINDS, Mission
-from ironbird.flight.order import Order, Requirement, Weather, parse_order
+from ironbird.flight.mission import FARTHEST_M, FASTEST_MPS, KINDS, LONGEST_HOLD_S, LONGEST_S, Mission
+from ironbird.flight.order import MOST_SEED, SHORTEST_LOG_S, Order, Requirement, Weather, parse_order
 from ironbird.runtime.tuning import Tuning
 from ironbird.vehicles.spec import Home
 
 LEAST, MOST = 5e-324, sys.float_info.max
 REALS = st.floats(allow_nan=False, allow_infinity=False)
-POSITIVE = st.floats(LEAST, MOST)
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 PATHS = st.sampled_from(["body.mass", "wind/gust.amplitude_N", "rotor/1/motor.health", "navigator.table", "a b.c\"d'"])
 VECTORS = st.lists(REALS, min_size=1, max_size=4)
+MATRICES = st.integers(1, 3).flatmap(
+    lambda n: st.lists(st.lists(REALS, min_size=n, max_size=n), min_size=1, max_size=2)
+)
+METRES = st.floats(-FARTHEST_M, FARTHEST_M)
+TIMES = st.floats(LEAST, LONGEST_S)
 WEATHER = st.builds(Weather, *[REALS] * 7)
 MISSIONS = st.builds(
     lambda head, items: Mission.model_validate({"schema": 1, **head, "item": items}),
-    st.fixed_dictionaries({"title": TEXT}, optional={"duration_s": POSITIVE, "cruise_speed_mps": POSITIVE}),
+    st.fixed_dictionaries(
+        {"title": TEXT}, optional={"duration_s": TIMES, "cruise_speed_mps": st.floats(LEAST, FASTEST_MPS)}
+    ),
     st.lists(
         st.fixed_dictionaries(
             {"kind": st.sampled_from(sorted(KINDS))},
             optional={
-                **dict.fromkeys(("north_m", "east_m", "height_m", "yaw_deg"), REALS),
-                "hold_s": st.floats(0.0, MOST),
+                **dict.fromkeys(("north_m", "east_m", "height_m"), METRES),
+                "yaw_deg": REALS,
+                "hold_s": st.floats(0.0, LONGEST_HOLD_S),
             },
         ),
         min_size=1,
@@ -75,7 +82,7 @@ def injections(draw: st.DrawFn) -> Injection:
         fault,
         instance=draw(st.integers(1, 64) | st.sampled_from(["left", "rear_2"])) if fault.counts_instances else 1,
         axis=draw(st.sampled_from([None, 0, 2])),
-        severity=draw(st.floats(0.0, 1.0)),
+        severity=draw(st.floats(0.0, 1.0)) if fault.has_severity else 1.0,
         start_s=start_s,
         end_s=draw(st.just(math.inf) | st.floats(math.nextafter(start_s, math.inf), MOST)),
         when=draw(TEXT),
@@ -93,12 +100,12 @@ def fields(draw: st.DrawFn) -> dict[str, Any]:
         "script": draw(TEXT),
         "weather": draw(WEATHER),
         "place": draw(st.none() | PLACES),
-        "settings": draw(st.dictionaries(PATHS, REALS | VECTORS | st.lists(VECTORS, min_size=1, max_size=2))),
+        "settings": draw(st.dictionaries(PATHS, REALS | VECTORS | MATRICES)),
         "faults": tuple(draw(st.lists(injections(), max_size=2))),
         "requirements": tuple(draw(st.lists(REQUIREMENTS, max_size=2))),
-        "seed": draw(st.integers(0, 2**64 - 1)),
-        "until_s": draw(st.none() | POSITIVE),
-        "log_s": draw(POSITIVE),
+        "seed": draw(st.integers(0, MOST_SEED)),
+        "until_s": draw(st.none() | TIMES),
+        "log_s": draw(st.floats(SHORTEST_LOG_S, LONGEST_S)),
         "tunings": tuple(draw(st.lists(TUNINGS, max_size=2))),
         "options": draw(OPTIONS),
     }
@@ -111,9 +118,9 @@ LIMITS = {
     "script": AWKWARD,
     "weather": Weather(*[MOST, -MOST, LEAST, -LEAST, -0.0, 0.1 + 0.2, 1e16]),
     "settings": {"body.mass": math.nextafter(1.0, 2.0), "a.b": [-0.0, MOST], "c.d": [[LEAST], [1e22]]},
-    "seed": 2**64 - 1,
-    "until_s": MOST,
-    "log_s": LEAST,
+    "seed": MOST_SEED,
+    "until_s": LEAST,
+    "log_s": LONGEST_S,
     "options": {"port": "", "udp": 0, "priority": False, "rate": 1.0, "text": AWKWARD},
     "requirements": (Requirement("a", "b", "minor", "", {"to": "", "by": 1.0}),),
     "tunings": (Tuning(0, "body.mass", [1.0, -0.0], None), Tuning(1, "body.mass", 2.0, 0)),

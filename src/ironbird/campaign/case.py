@@ -7,6 +7,7 @@ are left. `suite.py` reads files and makes flights of them.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import statistics
@@ -30,8 +31,8 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from ironbird.errors import OrderError
 from ironbird.files.toml_text import write_toml
-from ironbird.flight.mission import Mission
-from ironbird.flight.order import Order, Requirement, Weather, plain
+from ironbird.flight.mission import LONGEST_S, Mission
+from ironbird.flight.order import MOST_SEED, SHORTEST_LOG_S, Order, Requirement, Weather, plain
 
 SCHEMA = 1
 SCHEMA_FILE = Path(__file__).parent / "case.schema.json"
@@ -55,10 +56,12 @@ SIGMAS = 6.0  # a normal distribution is cut here, if not elsewhere: all of its 
 ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 REFERENCE_PATTERN = r"^\$[a-z][a-z0-9_]*$"
 LONGEST_GRID = 1_000_000
+MOST_FLIGHTS = 10_000_000  # of one case
+MOST_STEPS = 10_000  # levels of one range
 
 Real: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Text: TypeAlias = Annotated[str, Field(strict=True)]
-Seed: TypeAlias = Annotated[int, Field(strict=True, ge=0)]
+Seed: TypeAlias = Annotated[int, Field(strict=True, ge=0, le=MOST_SEED)]
 Pair: TypeAlias = Annotated[list[Real], Field(min_length=2, max_length=2)]
 
 
@@ -84,7 +87,10 @@ class Spread(_Table):
     normal: Annotated[Pair, Field(description="mean, standard deviation")] | None = None
     log_uniform: Annotated[Pair, Field(description="least, greatest, both positive")] | None = None
     choice: Annotated[list[Text], Field(min_length=1, description="words, each of them")] | None = None
-    steps: Annotated[int, Field(strict=True, ge=2, description="levels of a range or a distribution")] | None = None
+    steps: (
+        Annotated[int, Field(strict=True, ge=2, le=MOST_STEPS, description="levels of a range or a distribution")]
+        | None
+    ) = None
     within: Annotated[Pair, Field(description="a normal distribution is cut to these limits")] | None = None
 
     @property
@@ -111,6 +117,12 @@ class Spread(_Table):
             raise problem(f"standard deviation {self.normal[1]:g} is not positive", "write { normal = [mean, sd] }")
         if self.log_uniform is not None and not self.log_uniform[0] > 0:
             raise problem(f"log_uniform from {self.log_uniform[0]:g} has no logarithm", "begin above zero")
+        for low, high in filter(None, (self.range_, self.uniform, self.normal and self._cut())):
+            if not math.isfinite(high - low):
+                raise problem(f"{low:g} .. {high:g} is too wide for a number", "write bounds that are nearer")
+        if self.log_uniform is not None and not math.isfinite(self.log_uniform[1] / self.log_uniform[0]):
+            low, high = self.log_uniform
+            raise problem(f"{low:g} .. {high:g} is too wide for a number", "write bounds that are nearer")
         if self.within is not None and self.normal is None:
             raise problem("within has a meaning with normal alone", "leave it out")
         values = self.listed()
@@ -126,6 +138,10 @@ class Spread(_Table):
 
     def levels(self) -> list[float] | list[str] | None:
         """Its values, if there are finitely many."""
+        return self._levels
+
+    @functools.cached_property
+    def _levels(self) -> list[float] | list[str] | None:
         if (values := self.listed()) is not None:
             return values
         if self.steps is None:
@@ -260,8 +276,8 @@ class Limits:
         return text
 
 
-Seconds: TypeAlias = Annotated[Quantity, Limits(0)]
-PositiveSeconds: TypeAlias = Annotated[Quantity, Limits(0, above=True)]
+Seconds: TypeAlias = Annotated[Quantity, Limits(0, LONGEST_S)]
+PositiveSeconds: TypeAlias = Annotated[Quantity, Limits(0, LONGEST_S, above=True)]
 Degrees: TypeAlias = Annotated[Quantity, Limits(-360, 360)]
 Speed: TypeAlias = Annotated[Quantity, Limits(0, 100)]
 Share: TypeAlias = Annotated[Quantity, Limits(0, 1)]
@@ -362,7 +378,7 @@ class PlanTable(_Table):
 
     kind: Literal["one_by_one", "grid", "latin_hypercube", "pairwise", "monte_carlo"]
     samples: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] | None = None
-    seed: Annotated[int, Field(strict=True, ge=0, description="of the plan's own random numbers")] = 1
+    seed: Annotated[Seed, Field(description="of the plan's own random numbers")] = 1
     strength: Annotated[int, Field(strict=True, ge=2, le=6, description="pairwise: values covered together")] = 2
 
     @model_validator(mode="after")
@@ -384,11 +400,23 @@ class SeedRange(_Table):
     first: Seed = 1
     count: Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 
+    @model_validator(mode="after")
+    def _fits(self) -> SeedRange:
+        if self.first + self.count - 1 > MOST_SEED:
+            raise problem(f"the last seed would be {self.first + self.count - 1}", f"the greatest is {MOST_SEED}")
+        return self
+
 
 def _once(seeds: list[int]) -> list[int]:
     if len(set(seeds)) != len(seeds):
         raise problem("a seed appears twice", "write each seed once")
     return seeds
+
+
+def _whole_steps(log_s: float) -> float:
+    if abs(round(log_s / SHORTEST_LOG_S) * SHORTEST_LOG_S - log_s) > 1e-9:
+        raise problem(f"{log_s:g} s is no whole number of steps of {SHORTEST_LOG_S:g} s", "write 0.02, for example")
+    return log_s
 
 
 Seeds: TypeAlias = Annotated[
@@ -422,7 +450,14 @@ class Defaults(_Table):
         ]
         | None
     ) = None
-    log_s: Annotated[float, Field(strict=True, gt=0, description="time between rows of the log")] | None = None
+    log_s: (
+        Annotated[
+            float,
+            Field(strict=True, ge=SHORTEST_LOG_S, le=LONGEST_S, description="time between rows of the log"),
+            AfterValidator(_whole_steps),
+        ]
+        | None
+    ) = None
     expect: Annotated[Literal["pass", "fail"], Field(description="known outcome")] | None = None
     tags: list[Text] = []
     wind: WindTable = WindTable()
@@ -519,9 +554,14 @@ class FlightCase(Order):
 
     @staticmethod
     def from_record(record: Mapping[str, Any]) -> FlightCase:
-        """The inverse of `record`."""
-        labels = {key: record[key] for key in LABELS}
-        return FlightCase(**labels, **Order.fields_of(record), tags=tuple(record["tags"]))
+        """The inverse of `record`; raises `OrderError` if it is none."""
+        try:
+            labels = {key: record[key] for key in LABELS}
+            return FlightCase(**labels, **Order.fields_of(record), tags=tuple(record["tags"]))
+        except KeyError as error:
+            raise OrderError(f"this is no record of a flight: it lacks {error}") from None
+        except (TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise OrderError(f"this is no record of a flight: {' '.join(str(error).split())}") from None
 
 
 LABELS = ("id", "case_id", "title", "expect", "values")  # of a flight, besides its order and tags

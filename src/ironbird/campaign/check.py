@@ -9,8 +9,8 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from ironbird.campaign.case import LONGEST_GRID, Case, Spread, is_spread
-from ironbird.campaign.sampling import SAMPLED
+from ironbird.campaign.case import LONGEST_GRID, MOST_FLIGHTS, Case, Spread, is_spread
+from ironbird.campaign.sampling import MOST_EFFORT, SAMPLED, effort
 from ironbird.campaign.suite import Planned, case_words, requirement, variable_name
 from ironbird.compiler.flatten import Column
 from ironbird.conditions.formula import parse_formula
@@ -18,7 +18,7 @@ from ironbird.conditions.names import Names
 from ironbird.conditions.trigger import compile_trigger, unit_advice
 from ironbird.errors import FaultError, IronbirdError, MissionError, UnitsWarning, UnknownNameError, VehicleError
 from ironbird.faults.catalog import FAULTS, read_fault
-from ironbird.files.problems import Problem, near_words
+from ironbird.files.problems import Problem, Source, near_words
 from ironbird.files.toml_text import KeyPath
 from ironbird.flight.derived import names_of
 from ironbird.flight.mission import Mission, load_mission, mission_names
@@ -89,6 +89,51 @@ def problems_of(case: Planned) -> list[Problem]:
     return found
 
 
+def condition_problems(source: Source) -> list[Problem]:
+    """What is wrong in the conditions of a file that does not keep to the grammar: as far as they can be read."""
+    suite = source.data.get("suite")
+    defaults = suite.get("defaults", {}) if isinstance(suite, Mapping) else {}
+    places: list[tuple[KeyPath, Any]] = [(("suite", "defaults"), defaults)]
+    cases = source.data.get("case")
+    places += [(("case", number), case) for number, case in enumerate(cases)] if isinstance(cases, list) else []
+    found: list[Problem] = []
+    for path, table in places:
+        if isinstance(table, Mapping):
+            found += _conditions_in(source, path, table, defaults if isinstance(defaults, Mapping) else {})
+    return found
+
+
+def _conditions_in(
+    source: Source, path: KeyPath, table: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> Iterator[Problem]:
+    vehicle = table.get("vehicle", defaults.get("vehicle"))
+    if not isinstance(vehicle, str):
+        return
+    if vehicle.endswith(".toml"):
+        vehicle = str(source.path.parent / vehicle)
+    try:
+        names = outline(vehicle, TEMPLATES[load_spec(vehicle).template].controls[0]).names
+    except IronbirdError:
+        return
+    for list_, key, usual in (
+        ("require", "formula", "correct the formula"),
+        ("fault", "when", "correct the condition"),
+    ):
+        entries = table.get(list_)
+        for number, entry in enumerate(entries if isinstance(entries, list) else []):
+            text = entry.get(key) if isinstance(entry, Mapping) else None
+            if not isinstance(text, str) or not text:
+                continue
+            try:
+                if key == "formula":
+                    parse_formula(text, names)
+                else:
+                    unit_advice(text, names)
+            except IronbirdError as error:
+                message, _, cure = str(error).partition("\n")[0].partition("; ")
+                yield source.problem((*path, list_, number, key), message, cure or usual)
+
+
 # ---------------------------------------------------------------------- shared parameters and plans
 
 
@@ -142,10 +187,11 @@ def _grammar_again(case: Planned) -> list[Problem]:
 
 def _plan_problems(case: Planned) -> list[Problem]:
     plan, found = case.plan, []
+    seeds = len(case.seeds_at(1))
     if plan.kind in SAMPLED:
-        if case.variables or "seeds" not in case.data:
-            return []
-        return [case.problem(("plan",), "nothing varies", "leave seeds out: each sample then has its own")]
+        if not case.variables and "seeds" in case.data:
+            return [case.problem(("plan",), "nothing varies", "leave seeds out: each sample then has its own")]
+        return _too_many(case, (plan.samples or 0) * seeds)
     size = 1
     for name, spread in case.variables.items():
         levels = spread.levels()
@@ -154,10 +200,23 @@ def _plan_problems(case: Planned) -> list[Problem]:
             message = f"{spread.kind} has no levels for a plan of kind {plan.kind}"
             found.append(case.problem(_place_of(case, name), message, cure))
         size *= len(levels or [0])
-    if not found and plan.kind == "grid" and size > LONGEST_GRID:
-        cure = 'choose kind = "pairwise" or "latin_hypercube"'
-        found.append(case.problem(("plan", "kind"), f"the grid has {size} points", cure))
-    return found
+    if found:
+        return found
+    if plan.kind == "grid" and size > LONGEST_GRID:
+        cure = f'choose kind = "pairwise" or "latin_hypercube"; a grid has at most {LONGEST_GRID} points'
+        return [case.problem(("plan", "kind"), f"the grid has {size} points", cure)]
+    sizes = [len(spread.levels() or [0]) for spread in case.variables.values()]
+    if plan.kind == "pairwise" and effort(sizes, plan.strength) > MOST_EFFORT:
+        cure = 'vary fewer values or in fewer steps, or choose kind = "latin_hypercube"'
+        return [case.problem(("plan", "kind"), f"{len(sizes)} values of {max(sizes)} levels are too many", cure)]
+    return _too_many(case, size * seeds) if plan.kind == "grid" else []
+
+
+def _too_many(case: Planned, flights: int) -> list[Problem]:
+    if flights <= MOST_FLIGHTS:
+        return []
+    cure = f"take fewer points or seeds; the most is {MOST_FLIGHTS}"
+    return [case.problem((), f"the case makes {flights} flights", cure)]
 
 
 def _place_of(case: Planned, name: str) -> KeyPath:
@@ -292,7 +351,7 @@ def _setting_problem(name: str, text: Any, known: Outline) -> tuple[str, str] | 
     if signal is None:
         unknown = UnknownNameError("parameter", path, known.p.signals, f"vehicle '{known.name}'")
         return str(unknown).partition(";")[0], near_words(unknown, "see 'ironbird show' for the vehicle's parts")
-    if index and not (index[:-1].isdigit() and index.endswith("]") and int(index[:-1]) < signal.size):
+    if index and not (index.endswith("]") and index[:-1] in map(str, range(signal.size))):
         return f"{path} has {signal.size} entries", f"write {path}[0] to {path}[{signal.size - 1}]"
     for value in _options(text):
         if isinstance(value, str):
@@ -328,6 +387,10 @@ def _one_fault(
         if "instance" in table and not FAULTS[id].counts_instances:
             yield case.problem((*path, "instance"), f"{id} has no instances", "leave the key out")
             return
+        if not FAULTS[id].has_severity and _options(table.get("severity", 1.0)) != [1.0]:
+            message = f"{id} has no severity ({FAULTS[id].severity})"
+            yield case.problem((*path, "severity"), message, "leave the key out")
+            return
         for instance in _options(table.get("instance", 1)):
             for axis in _options(table.get("axis")):
                 concrete = _nominal({**table, "id": id})
@@ -352,6 +415,9 @@ def _fault_on(case: Planned, path: KeyPath, table: Mapping[str, Any], known: Out
         pattern = next(t for t in order.targets if "*" in t or t not in known.p.signals)
         unknown = UnknownNameError("parameter", pattern, known.p.signals, f"vehicle '{known.name}'")
         key = "instance" if order.fault.counts_instances and "instance" in table else "id"
+        if parts := order.parts_among(known.p.signals):
+            message = f"vehicle '{known.name}' has {parts}, not {order.instance}"
+            return case.problem((*path, key), message, f"write instance = {parts.split()[1].rstrip(',')}, for example")
         where = f"{order.fault.id} needs {pattern}, which vehicle '{known.name}' does not have"
         return case.problem((*path, key), where, near_words(unknown, "choose another vehicle, control or fault"))
     for target, _ in targets:

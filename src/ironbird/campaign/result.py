@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ironbird.campaign.case import FlightCase
+from ironbird.errors import StoreError
 from ironbird.flight.judge import FAIL, PASS, Judged, Judgement
 
 
@@ -39,12 +40,16 @@ class FlightResult(Judged):
 
     @staticmethod
     def from_record(record: dict[str, Any]) -> FlightResult:
-        """The inverse of `record`."""
-        data = dict(record)
-        data["judgements"] = [
-            Judgement(**_numbers(entry, ("margin", "time_s", "broken_s"))) for entry in data["judgements"]
-        ]
-        return FlightResult(**_numbers(data, ("margin", "score", "ended_s", "impact_mps")))
+        """The inverse of `record`; raises `StoreError` if it is none."""
+        try:
+            data = dict(record)
+            data["judgements"] = [
+                Judgement(**_numbers(entry, ("margin", "time_s", "broken_s"))) for entry in data["judgements"]
+            ]
+            return FlightResult(**_numbers(data, ("margin", "score", "ended_s", "impact_mps")))
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            why = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+            raise StoreError(f"a stored result cannot be read: {why}; was it written by another version?") from None
 
 
 def _numbers(data: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:

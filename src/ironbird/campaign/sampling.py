@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 from collections.abc import Sequence
 
 KINDS = ("one_by_one", "grid", "latin_hypercube", "pairwise", "monte_carlo")
+MOST_EFFORT = 1e6  # of a covering array: some seconds
 SAMPLED = ("latin_hypercube", "monte_carlo")  # need `samples`; the others need levels
 
 Row = tuple[int, ...]  # the number of one level of each parameter
@@ -57,6 +59,14 @@ def latin_hypercube(samples: int, names: Sequence[str], seed: int, label: str) -
         )
         for i in range(samples)
     ]
+
+
+def effort(sizes: Sequence[int], strength: int) -> float:
+    """About how many steps a covering array takes: rows, times levels and groups of each parameter that is added."""
+    ordered = sorted(sizes, reverse=True)
+    rows = math.prod(ordered[: min(strength, len(sizes))])
+    added = sum(size * math.comb(place, strength - 1) for place, size in enumerate(ordered) if place >= strength)
+    return float(rows) * max(1, added)
 
 
 def covering_array(sizes: Sequence[int], strength: int) -> list[Row]:

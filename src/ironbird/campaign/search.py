@@ -278,7 +278,7 @@ def shrink(case: FlightCase, *, tolerance: float = 0.01, progress: Callable[[int
                     best, kept = candidate, hit
                     break
         for number in range(len(best.faults)):
-            for key in ("severity", "end_s"):
+            for key in ("severity", "end_s") if best.faults[number].fault.has_severity else ("end_s",):
                 best, kept = _cut(best, kept, number, key, tolerance, fails)
         if best == before:
             return Shrunk(case, best, kept, flown)

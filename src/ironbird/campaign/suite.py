@@ -25,7 +25,15 @@ from ironbird.campaign.case import (
 )
 from ironbird.errors import CaseError, FaultError, UnknownNameError
 from ironbird.faults.catalog import read_fault
-from ironbird.files.problems import Problem, Source, grammar_words, near_words, read_source, schema_problems
+from ironbird.files.problems import (
+    Problem,
+    Source,
+    grammar_words,
+    near_words,
+    other_kind,
+    read_source,
+    schema_problems,
+)
 from ironbird.files.toml_text import KeyPath
 from ironbird.flight.mission import Mission, load_mission
 from ironbird.flight.order import LOG_S, SEVERITY, Requirement, Weather
@@ -303,7 +311,7 @@ def suite_path(name: str | Path) -> Path:
     if str(name).endswith(".toml"):
         return Path(name)
     if str(name) not in suite_names():
-        raise UnknownNameError("suite", str(name), suite_names())
+        raise UnknownNameError("suite", str(name), suite_names(), listed_by="ironbird case suites")
     return BUILT_IN / f"{name}.toml"
 
 
@@ -323,11 +331,16 @@ def check(path: str | Path) -> list[Problem]:
 
 def read_suite(path: Path) -> tuple[Suite | None, list[Problem]]:
     """A suite and its problems; with problems there may be no suite."""
-    from ironbird.campaign.check import problems_of  # it reads vehicles and formulas, and needs this module
+    from ironbird.campaign.check import (
+        condition_problems,
+        problems_of,
+    )  # it reads vehicles and formulas, and needs this module
 
     source, problems = read_cases(path)
-    if source is None or problems:
+    if source is None:
         return None, problems
+    if problems:
+        return None, list(dict.fromkeys(problems + condition_problems(source)))
     head = source.data.get("suite")
     sources: list[Source] = []
     for number, pattern in enumerate((head or {}).get("include", [])):
@@ -351,11 +364,15 @@ def read_suite(path: Path) -> tuple[Suite | None, list[Problem]]:
         ids.setdefault(case.id, case)
         problems += problems_of(case)
     title = (head or {}).get("title") or source.data.get("title", "")
+    problems = list(dict.fromkeys(problems))  # a wrong default is wrong once
     return Suite((head or {}).get("id", path.stem), title, path, tuple(planned)), problems
 
 
 def _included(suite: Source, pattern: str, at: KeyPath) -> tuple[list[Source], list[Problem]]:
-    files = sorted(suite.path.parent.glob(pattern)) if not Path(pattern).is_absolute() else [Path(pattern)]
+    try:
+        files = sorted(suite.path.parent.glob(pattern)) if not Path(pattern).is_absolute() else [Path(pattern)]
+    except (ValueError, NotImplementedError, IndexError):  # an empty pattern, or one with ** in a name
+        files = []
     files = [file for file in files if file.resolve() != suite.path.resolve()]
     if not files or not all(file.is_file() for file in files):
         known = [str(p.relative_to(suite.path.parent)) for p in suite.path.parent.rglob("*.toml")]
@@ -382,7 +399,7 @@ def read_cases(path: Path) -> tuple[Source | None, list[Problem]]:
     source = read_source(path)
     if isinstance(source, Problem):
         return None, [source]
-    if problems := schema_problems(source, SCHEMA):
+    if problems := other_kind(source, "case", "suite") or schema_problems(source, SCHEMA):
         return None, problems
     try:
         CaseFile.model_validate(source.data)

@@ -144,7 +144,7 @@ def tune(
     from ironbird.flight.live import tune as tune_flight
 
     with errors():
-        time_s = tune_flight(folder, dict(settings_of(values)))
+        time_s = tune_flight(folder, dict(settings_of(values, option="")))
     typer.echo(f"changed at {time_s:.3f} s of simulation time")
 
 

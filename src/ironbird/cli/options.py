@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ironbird.errors import IronbirdError, OrderError
+from ironbird.errors import IronbirdError, OrderError, shortened
 
 if TYPE_CHECKING:
     from ironbird.flight.order import Order, Weather
@@ -56,7 +57,9 @@ HomeOption = Annotated[
         metavar="LAT,LON[,HEIGHT[,YEAR]]", help="Take-off point in degrees and m, and year; else the vehicle's own."
     ),
 ]
-SeedOption = Annotated[int, typer.Option(help="Seed of all random numbers; equal seeds give equal bytes.", min=0)]
+SeedOption = Annotated[
+    int, typer.Option(help="Seed of all random numbers; equal seeds give equal bytes.", min=0, max=2**63 - 1)
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="A parameter, for example body.mass=1.6; may be repeated."),
@@ -89,7 +92,7 @@ OptionOption = Annotated[
     typer.Option("--option", metavar="KEY=VALUE", help="Of a control system outside; see 'ironbird systems'."),
 ]
 UntilOption = Annotated[
-    float | None, typer.Option(help="End after this many seconds, whatever the mission says.", min=0.001)
+    float | None, typer.Option(help="End after this many seconds, whatever the mission says.", min=0.001, max=1e7)
 ]
 OutOption = Annotated[Path | None, typer.Option(help="Folder for the results; out/VEHICLE by default.")]
 
@@ -118,16 +121,18 @@ def home_of(text: str | None) -> Home | None:
     """`--home` of the command line."""
     from pydantic import ValidationError
 
+    from ironbird.files.problems import grammar_words
     from ironbird.vehicles.spec import Home
 
     if text is None:
         return None
     values = _numbers("--home", text, 2, 4, "LAT,LON[,HEIGHT[,YEAR]], for example 47.4,8.55,488")
+    said = dict(zip(("latitude_deg", "longitude_deg", "height_m", "year"), values, strict=False))
     try:
-        return Home(**dict(zip(("latitude_deg", "longitude_deg", "height_m", "year"), values, strict=False)))
+        return Home(**said)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise IronbirdError(f"--home '{text}': {first['loc'][0]}: {first['msg']}") from None
+        (key, *_), message, cure = grammar_words(Home, said, error)[0]
+        raise IronbirdError(f"--home '{text}': {key}: {message}; {cure}") from None
 
 
 def _numbers(name: str, text: str, least: int, most: int, form: str) -> list[float]:
@@ -135,23 +140,34 @@ def _numbers(name: str, text: str, least: int, most: int, form: str) -> list[flo
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
         numbers = []
-    if not least <= len(numbers) <= most:
-        raise IronbirdError(f"{name} '{text}': give {form}")
+    if not least <= len(numbers) <= most or not all(map(math.isfinite, numbers)):
+        raise IronbirdError(f"{name} '{shortened(text)}': give {form}")
     return numbers
 
 
-def settings_of(texts: list[str] | None) -> dict[str, Number]:
-    """`--set PATH=VALUE` of the command line."""
+def settings_of(texts: list[str] | None, option: str = "--set ") -> dict[str, Number]:
+    """`--set PATH=VALUE` of the command line; `option` is what stands before it in messages."""
     values: dict[str, Number] = {}
     for text in texts or []:
         path, equals, value = text.partition("=")
-        if not equals:
-            raise IronbirdError(f"--set '{text}': give PATH=VALUE, for example body.mass=1.6")
+        if not equals or not path.strip():
+            raise IronbirdError(f"{option}'{shortened(text)}': give PATH=VALUE, for example body.mass=1.6")
         try:
             values[path.strip()] = json.loads(value)
-        except ValueError:
-            raise IronbirdError(f"--set '{text}': '{value}' is not a number or a list of numbers") from None
+        except (ValueError, RecursionError):
+            hint = f"; write a list in brackets: [{value}]" if _is_list(value) else ""
+            raise IronbirdError(
+                f"{option}'{shortened(text)}': '{shortened(value)}' is not a number or a list of numbers{hint}"
+            ) from None
     return values
+
+
+def _is_list(text: str) -> bool:
+    """Whether brackets around it would make it a list of numbers."""
+    try:
+        return "," in text and all(math.isfinite(float(part)) for part in text.split(","))
+    except ValueError:
+        return False
 
 
 def options_of(texts: list[str] | None) -> dict[str, Any]:
@@ -163,7 +179,7 @@ def options_of(texts: list[str] | None) -> dict[str, Any]:
             raise IronbirdError(f"--option '{text}': give KEY=VALUE, for example folder=build/px4_sitl_default")
         try:
             read = json.loads(value)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             read = value
         values[key.strip()] = read if isinstance(read, bool | int | float) else value
     return values
@@ -171,14 +187,15 @@ def options_of(texts: list[str] | None) -> dict[str, Any]:
 
 def order_from(vehicle: str, *, mission: str | None = None, **said: Any) -> Order:
     """An order from what the command line says; a mission may be a plan of another program."""
+    from ironbird.files.problems import read_bytes
     from ironbird.flight.order import make_order
 
     if mission == "none":
         return replace(make_order(vehicle, **said), mission=None, mission_name="")
     if mission is not None and Path(mission).suffix not in ("", ".toml"):
         try:
-            said["script"] = Path(mission).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise OrderError(f"cannot read the plan {mission}: {error}") from None
+            said["script"] = read_bytes(Path(mission)).decode("utf-8-sig")
+        except (OSError, ValueError) as error:
+            raise OrderError(f"cannot read the plan {shortened(mission)}: {error}") from None
         mission = None
     return make_order(vehicle, mission=mission, **said)

@@ -15,7 +15,7 @@ import numpy as np
 from ironbird.compiler import model_cache, native
 from ironbird.compiler.flatten import Flat, flatten, lay_out
 from ironbird.compiler.generate import METHODS, Source, generate
-from ironbird.errors import ModelError, UnknownNameError
+from ironbird.errors import ModelError, UnknownNameError, shortened
 from ironbird.model.diagram import Diagram, as_column
 from ironbird.model.signal import Number, Signal
 
@@ -124,13 +124,15 @@ class CompiledModel:
         else:
             try:
                 column = np.array([float(np.asarray(value, dtype=float))])
-            except (TypeError, ValueError, OverflowError) as error:
-                raise ModelError(f"{path} needs one number, got {str(value)[:40]}") from error
+            except (TypeError, ValueError, OverflowError):
+                raise ModelError(f"{path} needs one number, got {shortened(repr(value))}") from None
         if not np.isfinite(column).all():
             raise ModelError(f"{path} = {column.tolist()} [{signal.unit}] is not finite")
         if not (column.min() >= signal.low and column.max() <= signal.high):
             worst = column.min() if column.min() < signal.low else column.max()
             raise ModelError(f"{path} = {worst:g} {signal.unit} is outside its range {signal.low:g} .. {signal.high:g}")
+        if np.isinf(column).any() and np.isfinite(self.flat.values[rows]).all():
+            raise ModelError(f"{path} = {column[np.isinf(column)][0]:g} {signal.unit} is not finite")
         return column
 
 

@@ -42,9 +42,11 @@ from typing import NoReturn, TypeAlias
 
 from ironbird.conditions.names import RUN_UNITS, Names
 from ironbird.conditions.quantity import NONE, SYMBOLS, Dimension, multiply, raise_to, read_unit, si_text
-from ironbird.errors import ConditionError, UnknownNameError
+from ironbird.errors import ConditionError, UnknownNameError, shortened
 
 DEEPEST = 100  # brackets in brackets, and operators in a row
+LONGEST = 100_000  # signs of one text
+WIDEST = 160  # signs of a line that a message shows
 
 Span: TypeAlias = tuple[int, int]  # from where to where a part stands in the text
 
@@ -185,6 +187,10 @@ _STRENGTH = {
 _PREFIX, _SUM, _MINUS = 5, 7, 9
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 _WINDOWS = ("always", "eventually", "historically", "once")
+_SLIPS = {  # signs that people write by habit
+    "=": "'==' to compare", "&": "'and'", "|": "'or'", "!": "'not', or '!=' to compare", "²": "'^2' in a unit",
+    "°": "'deg'", "≤": "'<='", "≥": "'>='", "≠": "'!='", "^": "x * x: a power stands in a unit alone",
+}  # fmt: skip
 _KEYWORDS = ("and", "or", "implies", "until", "not", "within", "end", *_WINDOWS)
 _OF_NUMBERS = {  # least number of arguments
     "abs": 1, "sqrt": 1, "cos": 1, "sin": 1, "acos": 1, "min": 2, "max": 2, "hypot": 2, "norm": 2,
@@ -219,6 +225,8 @@ class Parser:
         self.units = {**RUN_UNITS, **names.units}
         self.used: dict[str, None] = {}  # columns in the order of the text
         self.level = 0
+        if len(text) > LONGEST:
+            raise ConditionError(f"a {kind} of {len(text)} signs is too long; the most is {LONGEST}")
         self.missing: list[tuple[int, str]] = []  # what today's form has, and where
         self.tokens = self._tokens()
         self.place = 0
@@ -226,9 +234,15 @@ class Parser:
     def _fail(self, why: str, at: int) -> NoReturn:
         before = self.text[:at]
         line, column = before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
-        shown = self.text.splitlines()[line - 1] if self.text.strip() else ""
+        lines = self.text.split("\n")
+        shown = lines[line - 1] if self.text.strip() else ""
+        if len(shown) > WIDEST:  # the part around the place
+            begin = max(0, min(column - WIDEST // 2, len(shown) - WIDEST))
+            shown, column_shown = f"…{shown[begin : begin + WIDEST]}…", column - begin + 1
+        else:
+            column_shown = column
         raise ConditionError(
-            f"{self.kind}, line {line}, column {column}: {why}\n    {shown}\n    {' ' * (column - 1)}^"
+            f"{self.kind}, line {line}, column {column}: {why}\n    {shown}\n    {' ' * (column_shown - 1)}^"
         )
 
     # Tokens
@@ -242,7 +256,9 @@ class Parser:
                 continue
             match = _TOKEN.match(self.text, at)
             if match is None or match.lastgroup is None:
-                self._fail(f"cannot read '{self.text[at:].split()[0]}'", at)
+                if self.text[at] in _SLIPS:
+                    self._fail(f"cannot read '{self.text[at]}'; write {_SLIPS[self.text[at]]}", at)
+                self._fail(f"cannot read '{shortened(self.text[at:].split()[0])}'", at)
             at = match.end()
             unit = ""
             if match.lastgroup == "number":
@@ -302,7 +318,9 @@ class Parser:
         """The text that was read, in today's form."""
         text = self.text
         for at, more in reversed(sorted(self.missing, key=lambda part: part[0])):
-            text = text[:at] + more + text[at:]
+            after = text[at:]
+            blank = " " if after and more[-1].isalnum() and (after[0].isalnum() or after[0] in "_*/^%") else ""
+            text = text[:at] + more + blank + after
         return text
 
     def _whole(self) -> Term | Node:
@@ -370,9 +388,19 @@ class Parser:
         self._fail(f"'{token.text}' is not expected here", token.at)
 
     def _number(self, token: _Token) -> Number:
-        unit = read_unit(token.unit or "1")
-        value = float(token.text.removesuffix(token.unit))
-        return Number(value * unit.size, unit.dimension, token.text, token.unit, span=(token.at, token.end))
+        value, dimension = self._quantity(token, "1")
+        return Number(value, dimension, token.text, token.unit, span=(token.at, token.end))
+
+    def _quantity(self, token: _Token, usual: str) -> tuple[float, Dimension]:
+        """Value in SI and dimension of a number; `usual` is the unit of one without."""
+        try:
+            unit = read_unit(token.unit or usual)
+        except ConditionError as error:
+            self._fail(str(error), token.at)
+        value = float(token.text.removesuffix(token.unit)) * unit.size
+        if math.isinf(value):
+            self._fail(f"'{shortened(token.text)}' is too large a number", token.at)
+        return value, unit.dimension
 
     def _call(self, token: _Token) -> Term | Node:
         if token.text not in _OF_NUMBERS and token.text not in _OF_CONDITIONS:
@@ -425,6 +453,7 @@ class Parser:
             parts.append(Compare(token.text, left, right, self._tolerance(token, left, right)))
             if self._next.text not in _COMPARISONS:
                 break
+            self._deeper()
             left, token = right, self._take()
         joined = parts[0]
         for part in parts[1:]:
@@ -502,10 +531,10 @@ class Parser:
         token = self._take()
         if token.kind != "number":
             self._fail(f"a bound of '{operator.text}' is a time such as '20 s', or 'end'; not '{token.text}'", token.at)
-        unit = read_unit(token.unit or "s")
-        if unit.dimension != read_unit("s").dimension:
+        seconds, dimension = self._quantity(token, "s")
+        if dimension != read_unit("s").dimension:
             self._fail(f"a bound of '{operator.text}' is a time; '{token.text}' is not", token.at)
-        return float(token.text.removesuffix(token.unit)) * unit.size
+        return seconds
 
     # Names and kinds
 
@@ -576,7 +605,7 @@ class Parser:
         """A number without unit, taken to be in the SI unit of another one."""
         unit = si_text(other.dimension)
         begin, end = plain.span
-        if isinstance(plain, Number):
+        if isinstance(plain, Number) and not plain.unit:
             self.missing.append((end, f" {unit}"))
             return replace(plain, dimension=other.dimension, unit=unit, text=f"{plain.text} {unit}")
         self.missing += [(begin, "("), (end, f") * 1 {unit}")]

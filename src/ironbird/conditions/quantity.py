@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ironbird.errors import ConditionError, UnknownNameError
+from ironbird.errors import ConditionError, UnknownNameError, shortened
 from ironbird.units import FOOT_M, KNOT_MPS
 
 Dimension: TypeAlias = tuple[float, ...]  # exponents of m, kg, s, rad, A, K; halves occur in noise densities
@@ -40,25 +40,42 @@ SYMBOLS: dict[str, Unit] = {
     "J": _unit(1, m=2, kg=1, s=-2), "W": _unit(1, m=2, kg=1, s=-3), "A": _unit(1, A=1),
     "V": _unit(1, m=2, kg=1, s=-3, A=-1), "ohm": _unit(1, m=2, kg=1, s=-3, A=-2), "T": _unit(1, kg=1, s=-2, A=-1),
 }  # fmt: skip
-_FACTOR = re.compile(r"(?P<sign>[*/]?)(?:sqrt\((?P<root>\w+)\)|(?P<symbol>[A-Za-z]+|%|1)(?:\^(?P<power>-?\d+))?)")
+_FACTOR = re.compile(
+    r"(?P<sign>[*/]?)(?:sqrt\((?P<root>\w+)\)|(?P<symbol>[A-Za-z]+|%|1)(?:\^(?P<power>-?\d+))?)", re.ASCII
+)
+HIGHEST_POWER = 99
+MOST_FACTORS = 16
 
 
 @functools.cache
 def read_unit(text: str) -> Unit:
     """A unit such as `m/s^2`, `deg/s` or `rad/s/sqrt(Hz)`."""
-    size, dimension, at = 1.0, NONE, 0
+    size, dimension, at, count = 1.0, NONE, 0, 0
     while at < len(text):
         match = _FACTOR.match(text, at)
         if match is None or (match["sign"] == "") != (at == 0):
-            raise ConditionError(f"cannot read the unit '{text}'")
+            raise ConditionError(f"cannot read the unit '{shortened(text)}'")
         symbol = match["root"] or match["symbol"]
         if symbol not in SYMBOLS:
             raise UnknownNameError("unit", symbol, SYMBOLS)
+        count += 1
+        if count > MOST_FACTORS:
+            raise ConditionError(f"the unit '{shortened(text)}' has more than {MOST_FACTORS} factors")
+        if len(match["power"] or "") > 3 or abs(int(match["power"] or 1)) > HIGHEST_POWER:
+            raise ConditionError(
+                f"the power {shortened(match['power'])} in the unit '{shortened(text)}' is not from "
+                f"-{HIGHEST_POWER} to {HIGHEST_POWER}"
+            )
         power = 0.5 if match["root"] else float(match["power"] or 1)
         power = -power if match["sign"] == "/" else power
-        size *= SYMBOLS[symbol].size ** power
+        try:
+            size *= SYMBOLS[symbol].size ** power
+        except OverflowError:
+            size = math.inf
         dimension = multiply(dimension, raise_to(SYMBOLS[symbol].dimension, power))
         at = match.end()
+    if not 0.0 < size < math.inf:
+        raise ConditionError(f"the unit '{shortened(text)}' is too large or too small for a number")
     return Unit(size, dimension)
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ironbird.errors import FaultError, UnknownNameError
+from ironbird.errors import FaultError, UnknownNameError, shortened
 from ironbird.faults import battery, link, load, rotor, sensor, steering, surface, surroundings, water, wheel
 from ironbird.faults.spec import Fault, Injection
 
@@ -27,39 +27,44 @@ def parse_fault(text: str) -> Injection:
     name, _, rest = text.partition(":")
     name = name.strip()
     if name not in FAULTS:
-        raise UnknownNameError("fault", name, FAULTS)
+        raise UnknownNameError("fault", name, FAULTS, listed_by="ironbird faults")
     table: dict[str, Any] = {"id": name}
     rest, when, predicate = rest.partition("when=")
     for part in filter(None, (p.strip() for p in rest.split(","))):
         key, equals, value = (s.strip() for s in part.partition("="))
         if not equals:
-            raise FaultError(f"fault '{text}': '{part}' is not key=value; the grammar is {GRAMMAR}")
+            raise FaultError(
+                f"fault '{shortened(text)}': '{shortened(part)}' is not key=value; the grammar is {GRAMMAR}"
+            )
         if key not in KEYS:
-            raise FaultError(f"fault '{text}': " + str(UnknownNameError("key", key, KEYS)))
+            raise FaultError(f"fault '{shortened(text)}': " + str(UnknownNameError("key", key, KEYS)))
         table[f"{key}_s" if key in ("start", "end", "rise", "period", "duration") else key] = _value(text, key, value)
     if when:
         table["when"] = predicate
     if "instance" in table and not FAULTS[name].counts_instances:
-        raise FaultError(f"fault '{text}': {name} has no instances; leave the key out")
+        raise FaultError(f"fault '{shortened(text)}': {name} has no instances; leave the key out")
     return read_fault(table)
 
 
 def _value(text: str, key: str, value: str) -> float | str:
     if key == "instance":
-        return int(value) if value.isdecimal() else value
+        return int(value) if value.isascii() and value.isdecimal() and len(value) <= 9 else value
     if key in WORDS:
         return value
     try:
-        number = int(value) if key == "axis" else float(value)
+        number = int(value) if key == "axis" and len(value) <= 9 else float(value)
     except ValueError:
-        raise FaultError(f"fault '{text}': {key} needs a number, got '{value}'") from None
-    if not math.isfinite(number):
-        raise FaultError(f"fault '{text}': {key} must be finite, got '{value}'")
+        raise FaultError(f"fault '{shortened(text)}': {key} needs a number, got '{shortened(value)}'") from None
+    if not math.isfinite(number) or (key == "axis" and not isinstance(number, int)):
+        raise FaultError(f"fault '{shortened(text)}': {key} must be finite, got '{shortened(value)}'")
     return number
 
 
-def read_fault(table: Mapping[str, Any]) -> Injection:
-    """An order from a table of a case file without ranges; the inverse of `Injection.table`."""
+def read_fault(table: Mapping[str, Any], *, old: bool = False) -> Injection:
+    """An order from a table of a case file without ranges; the inverse of `Injection.table`.
+
+    With `old`, a severity is passed over where it has no meaning: earlier versions took and recorded any.
+    """
     values: dict[str, Any] = {key: v if key in WORDS else float(v) for key, v in table.items() if key != "id"}
     if isinstance(values.get("instance"), float):
         values["instance"] = int(values["instance"])
@@ -69,4 +74,7 @@ def read_fault(table: Mapping[str, Any]) -> Injection:
         raise FaultError(f"{table['id']}: both end and duration are given; keep one")
     if "duration_s" in values:
         values["end_s"] = values.get("start_s", 0.0) + values.pop("duration_s")
-    return Injection(FAULTS[table["id"]], **values)
+    fault = FAULTS[table["id"]]
+    if old and not fault.has_severity:
+        values.pop("severity", None)
+    return Injection(fault, **values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -76,6 +77,11 @@ class Fault:
         object.__setattr__(self, "severity", self.severity.format(*sizes))
 
     @property
+    def has_severity(self) -> bool:
+        """Whether it can be there more or less; others are there or not."""
+        return any(change.effect.at_0 != change.effect.at_1 for change in self.changes)
+
+    @property
     def counts_instances(self) -> bool:
         """Whether the target is one of several equal parts."""
         return any("{instance}" in change.target for change in self.changes)
@@ -106,6 +112,8 @@ class Injection:
                 raise FaultError(f"{name}: {key} must be finite, got {getattr(self, key)}")
         if not 0.0 <= self.severity <= 1.0:
             raise FaultError(f"{name}: severity {self.severity:g} is outside 0 .. 1 ({self.fault.severity})")
+        if not self.fault.has_severity and self.severity != 1.0:
+            raise FaultError(f"{name} has no severity ({self.fault.severity}); leave the key out")
         if not self.end_s > self.start_s:
             raise FaultError(f"{name}: it ends at {self.end_s:g} s, not after its start {self.start_s:g} s")
         if self.shape not in SHAPES:
@@ -133,6 +141,22 @@ class Injection:
     def witness(self) -> str:
         """Path of the signal that shows it."""
         return self.fault.witness.replace("{instance}", str(self.instance))
+
+    def parts_among(self, known: Iterable[str]) -> str:
+        """What of the part a vehicle with these parameters has: `rotor 1 to 4`; nothing if it has none."""
+        for change in self.fault.changes:
+            before, found, after = change.target.partition("{instance}")
+            if found:
+                ends = [path for path in known if path.startswith(before) and path.endswith(after)]
+                names = sorted(
+                    {path[len(before) : len(path) - len(after)] for path in ends if len(path) > len(before + after)}
+                )
+                names = [name for name in names if "/" not in name]
+                part = before.rstrip("/").rpartition("/")[2]
+                if names == [str(number) for number in range(1, len(names) + 1)]:
+                    return f"{part} 1" + (f" to {len(names)}" if len(names) > 1 else "") if names else ""
+                return f"{part} {', '.join(names)}" if names else ""
+        return ""
 
     def table(self) -> dict[str, Any]:
         """As a case file says it, without what is usual; `read_fault` is the inverse."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import itertools
+import os
 import re
+import stat
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +17,13 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from ironbird.errors import UnknownNameError
+from ironbird.errors import UnknownNameError, shortened
 from ironbird.files.toml_text import KeyPath, Place, locate, place_of
 
 Words = tuple[KeyPath, str, str]  # path of the key, message, cure
+
+MOST_BYTES = 16 * 2**20  # of a file that people write
+DEEPEST = 32  # tables and lists in one another
 
 _NEEDS = {
     "float_type": "a number", "float_parsing": "a number", "finite_number": "a finite number",
@@ -118,25 +124,89 @@ def unreadable(path: Path, why: str, cure: str, line: int = 1, column: int = 1) 
     return Problem(str(path), line, column, "file", why, cure)
 
 
+def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
+    """All bytes of a regular file; `OSError` in plain words for anything else, and for one that is too large."""
+    with open(path, "rb", opener=_without_waiting) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        raw = file.read(most + 1)
+    if len(raw) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most / 2**20:g} MB", str(path))
+    return raw
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe would wait for a writer
+
+
 def read_source(path: Path, cure: str = "give the path of a TOML file") -> Source | Problem:
     """The content of a TOML file, or why it cannot be read; `cure` is that of a missing file."""
     try:
-        raw = path.read_bytes()
+        raw = read_bytes(path)
     except OSError as error:
         return unreadable(path, f"cannot read it: {error.strerror}", cure)
+    except ValueError:  # a name with a zero byte
+        return unreadable(path, "cannot read it: no file has such a name", cure)
     try:
-        text = raw.decode("utf-8")
+        text = raw.decode("utf-8-sig")  # some editors of Windows put a mark in front
     except UnicodeDecodeError as error:
         line, column = raw.count(b"\n", 0, error.start) + 1, error.start - raw.rfind(b"\n", 0, error.start)
         why = f"cannot read it: byte 0x{raw[error.start]:02x} is not UTF-8 text"
         return unreadable(path, why, "save the file as UTF-8", line, column)
     try:
-        return Source(path, tomllib.loads(text), locate(text))
+        data = read_toml(text)
+        return Source(path, data, locate(text))
     except tomllib.TOMLDecodeError as error:
         message = str(error)
         place = re.search(r"\(at line (\d+), column (\d+)\)", message)
         line, column = (int(place[1]), int(place[2])) if place else (text.count("\n") + 1, 1)
-        return unreadable(path, f"not valid TOML: {message.partition(' (at')[0]}", "correct this line", line, column)
+        why = shortened(message.partition(" (at")[0], 200)
+        return unreadable(path, f"not valid TOML: {why}", "correct this line", line, column)
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """The content of a TOML text; `TOMLDecodeError` also for what the reader of the library stumbles over."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except RecursionError:
+        raise tomllib.TOMLDecodeError(f"it is nested too deeply; the most is {DEEPEST}") from None
+    except ValueError as error:  # a whole number of thousands of digits
+        raise tomllib.TOMLDecodeError(str(error).partition(";")[0]) from None
+    inside: list[Any] = [data]
+    for _ in range(DEEPEST + 1):
+        inside = [
+            entry
+            for value in inside
+            for entry in (value.values() if isinstance(value, dict) else value)
+            if isinstance(entry, dict | list)
+        ]
+        if not inside:
+            return data
+    raise tomllib.TOMLDecodeError(f"it is nested too deeply; the most is {DEEPEST}")
+
+
+KINDS = {  # keys at the top of a file of ours: what it is then, and which command takes it
+    "case": ("a case file", "'ironbird case check' and 'ironbird campaign run' take it"),
+    "suite": ("a suite of cases", "'ironbird case check' and 'ironbird campaign run' take it"),
+    "order": ("the order of a flight", "'ironbird repeat' takes it"),
+    "item": ("a mission file", "'ironbird fly VEHICLE --mission FILE' takes it"),
+    "template": ("a vehicle file", "'ironbird fly' and 'ironbird show' take it"),
+    "base": ("a vehicle file", "'ironbird fly' and 'ironbird show' take it"),
+}
+
+
+def other_kind(source: Source | Layers, *own: str) -> list[Problem]:
+    """Whether a file is one of ours, but of another kind than that with these keys at its top."""
+    if any(key in source.data for key in own):
+        return []
+    for key, (what, cure) in KINDS.items():
+        if key in source.data:
+            return [source.problem((), f"this is {what}", cure)]
+    if not source.data:
+        return [source.problem((), "the file is empty", "begin it with schema = 1, or give another")]
+    return []
 
 
 def schema_problems(source: Source | Layers, version: int) -> list[Problem]:
@@ -144,9 +214,13 @@ def schema_problems(source: Source | Layers, version: int) -> list[Problem]:
     said = source.data.get("schema")
     if said is None:
         return [source.problem(("schema",), "the file does not say its schema", f"begin it with schema = {version}")]
-    if said != version or isinstance(said, bool):
+    if isinstance(said, bool) or not isinstance(said, int) or said != version:
         cure = f"write schema = {version}, or use the version of Ironbird that the file was made for"
-        return [source.problem(("schema",), f"schema {said!r} is not known; this version reads {version}", cure)]
+        return [
+            source.problem(
+                ("schema",), f"schema {shortened(repr(said))} is not known; this version reads {version}", cure
+            )
+        ]
     return []
 
 
@@ -209,21 +283,26 @@ def _words(
     if kind == "literal_error":
         words = re.findall(r"'([^']*)'", str(context.get("expected", "")))
         unknown = UnknownNameError("word", str(value), words)
-        return f"'{value}' is not known here", near_words(unknown, f"one of {', '.join(words)}")
+        return f"'{shortened(value)}' is not known here", near_words(unknown, f"one of {', '.join(words)}")
     if kind == "string_pattern_mismatch":
         pattern = str(context.get("pattern", ""))
         what, cure = patterns.get(pattern, ("in the right form", f"write a text that matches {pattern}"))
-        return f"'{value}' is not {what}", cure
+        return f"'{shortened(value)}' is not {what}", cure
     if kind in _NEEDS:
-        return f"{value!r} does not fit here", f"write {_NEEDS[kind] if _NEEDS[kind] != 'a number' else number}"
+        return (
+            f"{shortened(repr(value))} does not fit here",
+            f"write {_NEEDS[kind] if _NEEDS[kind] != 'a number' else number}",
+        )
     if kind in _BOUNDS:
-        return f"{value!r} is outside its bounds", "write a number " + _BOUNDS[kind].format(**context)
+        return f"{shortened(repr(value))} is outside its bounds", "write a number " + _BOUNDS[kind].format(**context)
     if kind in ("too_short", "too_long"):
         how, limit = ("few", "min_length") if kind == "too_short" else ("many", "max_length")
         return f"{len(value)} entries are too {how}", f"write {context[limit]}"
     if kind == "value_error":
         return _split(str(context["error"]))
-    return str(entry["msg"]), "correct the value"
+    return f"{shortened(repr(value))} does not fit here: {str(entry['msg'])[:1].lower()}{entry['msg'][1:]}", (
+        "correct the value"
+    )
 
 
 def _split(text: str) -> tuple[str, str]:

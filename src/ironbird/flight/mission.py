@@ -11,11 +11,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ironbird.blocks.controllers.mission_table import FLY, LAND, LOITER_ITEM, RETURN_ITEM, ROWS, SPIRAL, TAKE_OFF_ITEM
 from ironbird.errors import MissionError, UnknownNameError
-from ironbird.files.problems import Problem, grammar_words, read_source, schema_problems
+from ironbird.files.problems import Problem, grammar_words, other_kind, read_source, schema_problems
 from ironbird.vehicles import places as at
 
 BUILT_IN = Path(__file__).parent / "missions"
 SCHEMA = 1  # of mission files
+LONGEST_S = 1e7  # of a flight: 116 days
+LONGEST_HOLD_S = 1e9  # of a stay: for ever
+FARTHEST_M = 1e8  # from the take-off point: farther than any place on the earth
+FASTEST_MPS = 1e5
+Metres = Annotated[float, Field(ge=-FARTHEST_M, le=FARTHEST_M)]
 KINDS = {
     "waypoint": FLY, "land": LAND, "spiral": SPIRAL, "takeoff": TAKE_OFF_ITEM, "loiter": LOITER_ITEM,
     "return": RETURN_ITEM,
@@ -23,7 +28,7 @@ KINDS = {
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Item(_Table):
@@ -35,11 +40,11 @@ class Item(_Table):
     """
 
     kind: Literal["waypoint", "land", "spiral", "takeoff", "loiter", "return"]
-    north_m: float = 0.0
-    east_m: float = 0.0
-    height_m: float = 0.0
+    north_m: Metres = 0.0
+    east_m: Metres = 0.0
+    height_m: Metres = 0.0
     yaw_deg: float = 0.0
-    hold_s: Annotated[float, Field(ge=0)] = 0.0
+    hold_s: Annotated[float, Field(ge=0, le=LONGEST_HOLD_S)] = 0.0
 
     def column(self) -> list[float]:
         """The navigator's form: north, east, down, yaw, hold, kind."""
@@ -52,8 +57,8 @@ class Mission(_Table):
 
     schema_version: Annotated[Literal[1], Field(alias="schema")]
     title: str = ""
-    duration_s: Annotated[float, Field(gt=0)] | None = None
-    cruise_speed_mps: Annotated[float, Field(gt=0)] | None = None
+    duration_s: Annotated[float, Field(gt=0, le=LONGEST_S)] | None = None
+    cruise_speed_mps: Annotated[float, Field(gt=0, le=FASTEST_MPS)] | None = None
     item: Annotated[list[Item], Field(min_length=1)]
 
     def params(self, places: int) -> dict[str, Any]:
@@ -79,7 +84,7 @@ class Mission(_Table):
                 total += 3.0 * abs(here[2]) / 0.5
             total += 3.0 * float(np.linalg.norm(there - here)) / cruise_speed_mps + item.hold_s
             here = there
-        return total
+        return min(total, LONGEST_S)
 
 
 def mission_names() -> list[str]:
@@ -97,7 +102,7 @@ def load_mission(name: str | Path) -> Mission:
     source = read_source(path, f"give one of {', '.join(mission_names())}, or the path of a TOML file")
     if isinstance(source, Problem):
         raise MissionError(source)
-    if problems := schema_problems(source, SCHEMA):
+    if problems := other_kind(source, "item") or schema_problems(source, SCHEMA):
         raise MissionError(*problems)
     try:
         return Mission.model_validate(source.data)

@@ -18,11 +18,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from pydantic import ValidationError
 
-from ironbird.errors import IronbirdError, OrderError, UnknownNameError
+from ironbird.errors import IronbirdError, OrderError, UnknownNameError, shortened
 from ironbird.faults.catalog import FAULTS, parse_fault, read_fault
 from ironbird.faults.spec import Injection
+from ironbird.files.problems import grammar_words, read_bytes, read_toml
 from ironbird.files.toml_text import write_toml
-from ironbird.flight.mission import Item, Mission, load_mission
+from ironbird.flight.mission import LONGEST_S, Item, Mission, load_mission
 from ironbird.model.signal import Number
 from ironbird.requirements import library
 from ironbird.runtime.tuning import Tuning
@@ -32,6 +33,8 @@ from ironbird.vehicles.spec import Home
 
 SCHEMA = 1
 LOG_S = 0.02  # between rows of a log, if nothing else is ordered
+SHORTEST_LOG_S = 1e-3  # the kernel's step
+MOST_SEED = 2**63 - 1  # what a store holds
 SEVERITY = "major"  # of a requirement that does not say how bad its violation is
 Option: TypeAlias = str | int | float | bool
 
@@ -129,18 +132,25 @@ class Order:
 
     def __post_init__(self) -> None:
         for path, value in self.settings.items():
-            if not _is_number(value):
-                raise OrderError(f"setting {path} = {value!r} is not a number or a list of numbers")
+            if why := _no_setting(value):
+                raise OrderError(f"setting {path} = {shortened(repr(value))} {why}")
         for key, chosen in self.options.items():
-            if not isinstance(chosen, str | bool | int | float):
-                raise OrderError(f"option {key} = {chosen!r} is not a text, a number, or true or false")
+            if not isinstance(chosen, str | bool | int | float) or _is_infinite(chosen):
+                raise OrderError(f"option {key} = {shortened(repr(chosen))} is not a text, a number, or true or false")
         object.__setattr__(self, "settings", {path: plain(value) for path, value in self.settings.items()})
-        if self.seed < 0 or self.seed >= 2**64:
-            raise OrderError(f"seed {self.seed} is not from 0 to 2^64 - 1")
-        for name in ("until_s", "log_s"):
+        if not isinstance(self.seed, int) or not 0 <= self.seed <= MOST_SEED:
+            raise OrderError(f"seed {shortened(self.seed)} is not a whole number from 0 to 2^63 - 1")
+        for name, least in (("until_s", 0.0), ("log_s", SHORTEST_LOG_S)):
             value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value > 0):
-                raise OrderError(f"{name} = {value:g}: give a time greater than 0")
+            if value is not None and not (least <= value <= LONGEST_S and value > 0):
+                raise OrderError(
+                    f"{name} = {shortened(value)}: give a time "
+                    + (f"from {least:g} s" if least else "greater than 0")
+                    + f"{'' if least else ' and up'} to {LONGEST_S:g} s"
+                )
+        for name, value in asdict(self.weather).items():
+            if _no_number(value):
+                raise OrderError(f"{name} of the weather = {shortened(repr(value))} is no finite number")
 
     def items(self) -> list[Item]:
         """What the mission has it do; nothing if the control system is told nothing."""
@@ -207,7 +217,7 @@ class Order:
             "weather": Weather(**record.get("wind", {})),
             "place": Home(**place) if place is not None else None,
             "settings": dict(record.get("settings", {})),
-            "faults": tuple(read_fault(table) for table in record.get("faults", [])),
+            "faults": tuple(read_fault(table, old=True) for table in record.get("faults", [])),
             "requirements": tuple(Requirement(**table) for table in record.get("requirements", [])),
             "tunings": tuple(Tuning(**table) for table in record.get("tunings", [])),
             "options": dict(record.get("options", {})),
@@ -227,7 +237,7 @@ class Order:
 def parse_order(text: str, where: str = "order") -> Order:
     """Read the text of an order."""
     try:
-        data = tomllib.loads(text)
+        data = read_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise OrderError(f"{where}: not valid TOML: {error}; give the order.toml of a flight") from None
     if data.get("schema") != SCHEMA or not isinstance(data.get("order"), dict):
@@ -240,10 +250,10 @@ def parse_order(text: str, where: str = "order") -> Order:
     except KeyError as error:
         raise OrderError(f"{where}: [order] lacks {error}; give the order.toml of a flight") from None
     except ValidationError as error:  # of the mission or the place
-        first = error.errors()[0]
-        key = ".".join([error.title.lower(), *(str(part) for part in first["loc"])])
-        raise OrderError(f"{where}: {key}: {first['msg']} (got {first['input']!r})") from None
-    except (TypeError, ValueError) as error:
+        grammar, table = (Home, "place") if error.title == "Home" else (Mission, "mission")
+        path, message, cure = grammar_words(grammar, data["order"].get(table), error)[0]
+        raise OrderError(f"{where}: {'.'.join(str(part) for part in (table, *path))}: {message}; {cure}") from None
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
         raise OrderError(f"{where}: this is not an order as 'ironbird fly' writes it: {error}") from None
 
 
@@ -252,7 +262,7 @@ def load_order(path: str | Path) -> Order:
     path = Path(path)
     path = path / "order.toml" if path.is_dir() else path
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bytes(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise OrderError(f"cannot read {path}: {error}; give the folder of a flight, or its order.toml") from None
     return parse_order(text, str(path))
@@ -341,10 +351,32 @@ def _check_keys(order: Mapping[str, Any]) -> None:
 
 
 def _is_number(value: Any) -> bool:
-    """Or a list of them."""
-    if isinstance(value, list | tuple | np.ndarray):
-        return all(map(_is_number, value))
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _is_infinite(value: Any) -> bool:
+    """Also of a whole number that no float can hold."""
+    try:
+        return not isinstance(value, str) and not math.isfinite(value)
+    except OverflowError:
+        return True
+
+
+def _no_number(value: Any) -> bool:
+    return not _is_number(value) or _is_infinite(value)
+
+
+def _no_setting(value: Any) -> str:
+    """Why a value cannot be that of a parameter: a number, a list of numbers, or equally long lists of numbers."""
+    rows = value if isinstance(value, list | tuple | np.ndarray) else [value]
+    inner = [row if isinstance(row, list | tuple | np.ndarray) else [row] for row in rows]
+    entries = [entry for row in inner for entry in row]
+    if not entries or not all(map(_is_number, entries)):
+        return "is not a number or a list of numbers"
+    if any(map(_is_infinite, entries)):
+        return "is not finite"
+    mixed = len({isinstance(row, list | tuple | np.ndarray) for row in rows}) > 1
+    return "has rows of different lengths" if mixed or len({len(row) for row in inner}) > 1 else ""
 
 
 def _known(where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:

@@ -188,6 +188,8 @@ def targets_in(model: HasParams, injection: Injection) -> list[tuple[str, Change
     found: list[tuple[str, Change]] = []
     for pattern, change in zip(injection.targets, injection.fault.changes, strict=True):
         hits = fnmatch.filter(known, pattern) if "*" in pattern else [pattern] * (pattern in known)
+        if not hits and (parts := injection.parts_among(known)):
+            raise FaultError(f"{injection.text()}: vehicle '{model.name}' has {parts}, not {injection.instance}")
         if not hits:
             unknown = UnknownNameError("parameter", pattern, known, f"vehicle '{model.name}'")
             raise FaultError(f"{injection.text()}: {unknown}")

@@ -141,11 +141,26 @@ def _moved(home: Place, latitude_deg: np.ndarray, longitude_deg: np.ndarray, hei
 # ---------------------------------------------------------------------- PX4
 
 
+class _Patient(io.BufferedReader):
+    """A file that refuses to be read over and over: pyulog goes round in a circle on some damaged ones."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(io.FileIO(path))
+        self._left = 1000 + 2 * path.stat().st_size  # a message has three bytes at least and takes two reads
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read, and count."""
+        self._left -= 1
+        if self._left < 0:
+            raise ValueError("its parts lead round in a circle")
+        return super().read(size)
+
+
 def _read_ulog(path: Path, home: Place) -> AutopilotLog:
     from pyulog import ULog
 
     try:
-        with contextlib.redirect_stdout(io.StringIO()), path.open("rb") as file:  # it prints, and leaves files open
+        with contextlib.redirect_stdout(io.StringIO()), _Patient(path) as file:  # it prints, and leaves files open
             ulog = ULog(file, list(PX4_TOPICS), disable_str_exceptions=True)
     except OSError:
         raise

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ironbird.errors import MissionError
+from ironbird.files.problems import read_bytes
 from ironbird.links.geodesy import Place, to_geodetic
 from ironbird.links.mavlink.numbers import (
     DO_CHANGE_SPEED,
@@ -46,6 +47,7 @@ NEEDS_PLACE = (NAV_WAYPOINT, NAV_LOITER_UNLIM, NAV_LOITER_TIME)
 PLACE_COMMANDS = range(NAV_WAYPOINT, NAV_LAST + 1)  # their last three parameters are a place
 HEIGHT_MOST_M = 100_000.0
 ITEMS_MOST = 5000
+MOST_FLOAT = 3.4e38  # parameters are sent in 32 bits
 HEADER = "QGC WPL 110"
 COLUMNS = 12
 TOUCHES = ("rover", "boat", "sub")  # have no take-off
@@ -103,7 +105,7 @@ def load_plan(path: Path | str) -> Plan:
     """A .plan or .waypoints file."""
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_bytes(path).decode("utf-8-sig")
     except FileNotFoundError:
         raise MissionError(f"mission file {path} does not exist") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -337,8 +339,8 @@ def _frame(value: Any, where: str) -> int:
 def _item(command: int, frame: int, values: list[float], where: str) -> PlanItem:
     params = (values[0], values[1], values[2], values[3])
     for place, value in enumerate(params):
-        if math.isinf(value):
-            raise MissionError(f"{where}: parameter {place + 1} is infinite")
+        if abs(value) > MOST_FLOAT:
+            raise MissionError(f"{where}: parameter {place + 1} is {value:g}, which cannot be sent")
     if command not in PLACE_COMMANDS or frame == FRAME_MISSION:
         for place, value in enumerate(values[4:], start=5):
             if math.isinf(value) or abs(value) > 1e9:

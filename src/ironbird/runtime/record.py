@@ -76,8 +76,8 @@ class Log:
         size = 8 * rows * (1 + state.x.shape[0] * len(plan.index) * state.width)
         if size > MOST_BYTES:
             raise RunError(
-                f"the log would take {size / 1e9:.1f} GB: log fewer signals or less often, "
-                "or use keep=False with a sink"
+                f"the log would take {size / 1e9:.1f} GB: make the run shorter (--until), or log less often "
+                "(--log-step) or fewer signals; in Python, keep=False with a sink keeps nothing in memory"
             )
         time_s = (-(-first // plan.every) + np.arange(rows)) * plan.every * plan.step_s
         try:

@@ -39,5 +39,5 @@ def read_tunings(path: Path) -> list[Tuning]:
     """A record written by `write_tunings`."""
     try:
         return [Tuning(**entry) for entry in json.loads(path.read_text())]
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise RunError(f"{path} is not a record of tunings: {error}") from None

@@ -16,6 +16,7 @@ from ironbird.files.problems import (
     Source,
     merged,
     near_words,
+    other_kind,
     read_source,
     schema_problems,
     unreadable,
@@ -89,13 +90,20 @@ def vehicle_path(name: str | Path) -> Path:
     """The file of a vehicle: a catalogue name, or a path to a TOML file."""
     if str(name).endswith(".toml"):
         path = Path(name)
-        if not path.is_file():
+        if not _is_file(path):
             raise VehicleError(unreadable(path, "it does not exist", MISSING))
         return path
     path = CATALOG / f"{name}.toml"
-    if path.parent != CATALOG or not path.is_file():
-        raise UnknownNameError("vehicle", str(name), vehicle_ids())
+    if path.parent != CATALOG or not _is_file(path):
+        raise UnknownNameError("vehicle", str(name), vehicle_ids(), listed_by="ironbird vehicles")
     return path
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 class VehicleFile(Layers):
@@ -178,7 +186,7 @@ def read_tables(path: Path) -> dict[str, Any]:
 def load_spec(name: str | Path) -> VehicleSpec:
     """Read and check a vehicle file."""
     file = read_layers(vehicle_path(name))
-    if problems := schema_problems(file, SCHEMA):
+    if problems := other_kind(file, "template", "base") or schema_problems(file, SCHEMA):
         raise VehicleError(*problems)
     template = file.data.get("template")
     if template is None:
@@ -238,5 +246,11 @@ def load_vehicle(name: str | Path, *, control: str | None = None, home: Home | N
     if control not in offered:
         raise VehicleError(f"vehicle '{spec.id}' has no control of kind '{control}'; it offers {', '.join(offered)}")
     build = TEMPLATES[spec.template].build
-    diagram = cut_control(build(spec, "reference")) if control == "external" else build(spec, control)
+    try:
+        diagram = cut_control(build(spec, "reference")) if control == "external" else build(spec, control)
+    except (ArithmeticError, ValueError) as error:  # numbers within their bounds that make no vehicle together
+        raise VehicleError(
+            f"{vehicle_path(name)}: no vehicle can be built with these numbers ({error}); look for one that is out of "
+            "all proportion: a mass, a length, a thrust, a gain"
+        ) from error
     return Vehicle(spec, diagram, vehicle_path(name), control)

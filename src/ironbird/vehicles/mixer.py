@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from ironbird.errors import MixerError, UnknownNameError
+from ironbird.files.problems import read_bytes
 from ironbird.vehicles.geometry import GEOMETRIES, Geometry
 
 Controls = Mapping[tuple[int, int], float]  # (group, index) -> value; what is not given is zero
@@ -333,7 +334,7 @@ def parse_mixer(text: str) -> MixerFile:
 def load_mixer(path: str | Path) -> MixerFile:
     """Read a mixer file."""
     try:
-        return parse_mixer(Path(path).read_text())
+        return parse_mixer(read_bytes(Path(path)).decode("utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise MixerError(f"cannot read it: {error}", where=str(path)) from None
     except MixerError as error:

@@ -70,7 +70,8 @@ def injections(draw: st.DrawFn) -> Injection:
     return Injection(
         fault, instance=draw(st.integers(1, 3)) if fault.counts_instances else 1,
         axis=draw(st.sampled_from([None, 0, 2])) if "gyro" in fault.id or "gust" in fault.id else None,
-        severity=draw(st.floats(0.0, 1.0)), start_s=start, end_s=draw(st.sampled_from([math.inf, start + 1.5])),
+        severity=draw(st.floats(0.0, 1.0)) if fault.has_severity else 1.0,
+        start_s=start, end_s=draw(st.sampled_from([math.inf, start + 1.5])),
         when=draw(st.sampled_from(["", "altitude > 5 m and mode == 'mission'"])), **shape,
     )  # fmt: skip
 
@@ -105,7 +106,7 @@ def flights(draw: st.DrawFn) -> FlightCase:
             )
         ),
         seed=draw(st.integers(0, 2**31)), until_s=draw(st.none() | st.floats(0.1, 1e4)),
-        log_s=draw(st.floats(0.001, 1)), expect=draw(st.sampled_from([None, "pass", "fail"])),
+        log_s=draw(st.integers(1, 1000)) / 1000, expect=draw(st.sampled_from([None, "pass", "fail"])),
         tags=tuple(draw(st.lists(WORDS, max_size=2, unique=True))),
     )  # fmt: skip
 

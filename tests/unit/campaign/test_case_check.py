@@ -46,11 +46,11 @@ BROKEN = [
     ('vehicle = "quad_f450"\n', "", 2, "case.a", 'add vehicle = "quad_f450"'),
     ('mission = "hover"', 'control = "magic"', 5, "case.a.control", "one of reference, truth"),
     ('"hover"', '"hovver"', 5, "case.a.mission", "did you mean 'hover'"),
-    ("until_s = 10.0", "until_s = -1", 6, "case.a.until_s", "write a number greater than 0"),
+    ("until_s = 10.0", "until_s = -1", 6, "case.a.until_s", "write a number from 0 to 1e+07, 0 excluded"),
     ("until_s", "untill_s", 6, "case.a.untill_s", "did you mean 'until_s'?"),
     ("until_s = 10.0", 'expect = "maybe"', 6, "case.a.expect", "one of pass, fail"),
     ("until_s = 10.0", 'tags = "x"', 6, "case.a.tags", "write a list"),
-    ("until_s = 10.0", "log_s = 0", 6, "case.a.log_s", "write a number greater than 0"),
+    ("until_s = 10.0", "log_s = 0", 6, "case.a.log_s", "write a number of at least 0.001"),
     ("seeds = [1, 2]", "seeds = [1, 1]", 7, "case.a.seeds", "write each seed once"),
     ("seeds = [1, 2]", "seeds = { cuont = 2 }", 7, "case.a.seeds.cuont", "did you mean 'count'?"),
     ("seeds = [1, 2]", "seeds = 1.5", 7, "case.a.seeds", "write a whole number"),
@@ -97,7 +97,7 @@ BROKEN = [
     ),
     ('"body.mass" = 1.4', '"body.inertia[9]" = 1.4', 11, "case.a.set.body.inertia[9]", "write body.inertia[0] to"),
     ("rotor.speed_loss@1", "rotor.speed_los@1", 13, "case.a.fault.1.id", "did you mean 'rotor.speed_loss@1'"),
-    ("instance = 1", "instance = 7", 14, "case.a.fault.1.instance", "vehicle 'quad_f450' does not have"),
+    ("instance = 1", "instance = 7", 14, "case.a.fault.1.instance", "vehicle 'quad_f450' has rotor 1 to 4, not 7"),
     ("instance = 1", "instance = 1.5", 14, "case.a.fault.1.instance", "write a whole number from 1 to 64"),
     ("instance = 1", "instance = { uniform = [1, 4] }", 14, "case.a.fault.1.instance", "write { grid = [1, 2, 3] }"),
     ('id = "rotor.speed_loss@1"', 'id = "battery.power_off@1"', 14, "case.a.fault.1.instance", "leave the key out"),
@@ -110,6 +110,36 @@ BROKEN = [
     ("start_s = 5.0", 'shape = "stepp"', 16, "case.a.fault.1.shape", "did you mean 'step'?"),
     ("start_s = 5.0", 'when = "altitud > 5"', 16, "case.a.fault.1.when", "did you mean 'altitude'"),
     ("start_s = 5.0", 'when = "altitude >"', 16, "case.a.fault.1.when", "it ends too early"),
+    ("start_s = 5.0", 'when = "mode = mission"', 16, "case.a.fault.1.when", "write '==' to compare"),
+    ("start_s = 5.0", "start_s = 1e300", 16, "case.a.fault.1.start_s", "write a number from 0 to 1e+07"),
+    ("seeds = [1, 2]", f"seeds = {2**70}", 7, "case.a.seeds", "write a number of at most 9.22337e+18"),
+    ("seeds = [1, 2]", f"seeds = {{ first = {2**63 - 2}, count = 9 }}", 7, "case.a.seeds", "the greatest is"),
+    ("until_s = 10.0", "until_s = 1e308", 6, "case.a.until_s", "write a number from 0 to 1e+07"),
+    ("until_s = 10.0", "log_s = 1e-300", 6, "case.a.log_s", "write a number of at least 0.001"),
+    ("until_s = 10.0", "log_s = 0.0015", 6, "case.a.log_s", "no whole number of steps of 0.001 s"),
+    (
+        "severity = 0.2",
+        "severity = { range = [0, 1], steps = 99999999 }",
+        15,
+        "case.a.fault.1.severity.steps",
+        "write a number of at most 10000",
+    ),
+    (
+        '"body.mass" = 1.4',
+        f'"body.mass" = {"9" * 400}',
+        11,
+        "case.a.set.body.mass",
+        "9… does not fit here; write a number",
+    ),
+    ('"body.mass" = 1.4', '"body.inertia[²]" = 1.4', 11, "case.a.set.body.inertia[²]", "write body.inertia[0] to"),
+    (
+        '"body.mass" = 1.4',
+        '"body.mass" = { uniform = [-1e308, 1e308] }',
+        11,
+        "case.a.set.body.mass",
+        "write bounds that are nearer",
+    ),
+    ("until_s = 10.0", f"until_s = {'[' * 3000}", 22, "file", "nested too deeply"),
     ('"no_crash"', '"no_crsh"', 18, "case.a.require.1.use", "did you mean 'no_crash'?"),
     ('"no_crash"', '"geofence"', 18, "case.a.require.1.use", "needs radius"),
     ('"no_crash"', '"geofence"\nparams = { radios = 3 }', 19, "case.a.require.1.params", "did you mean 'radius'?"),
@@ -243,6 +273,7 @@ def test_every_vehicle_and_fault_of_a_choice_is_checked(tmp_path: Path) -> None:
 
 def test_parts_have_numbers_or_names(tmp_path: Path) -> None:
     text = GOOD.replace("rotor.speed_loss@1", "servo.stuck@1").replace('"quad_f450"', '"aerosonde"')
+    text = text.replace("severity = 0.2\n", "")
     text = text.replace('mission = "hover"\n', "").replace(
         "instance = 1", 'instance = { choice = ["elevator", "rudder"] }'
     )
@@ -252,4 +283,73 @@ def test_parts_have_numbers_or_names(tmp_path: Path) -> None:
         "rudder"
     ] * 2
     found = problems(tmp_path, text.replace("rudder", "ruder"))
-    assert [(p.line, p.key) for p in found] == [(13, "case.a.fault.1.instance")] and "surface/rudder/" in found[0].cure
+    assert [(p.line, p.key) for p in found] == [(13, "case.a.fault.1.instance")]
+    assert "rudder" in found[0].message
+
+
+def test_a_mistake_of_the_structure_does_not_hide_those_of_conditions(tmp_path: Path) -> None:
+    text = GOOD.replace('name = "low"\n', "").replace("altitude < 60 m", "altitude < 60 s")
+    text = text.replace("start_s = 5.0", 'when = "altitud > 5 m"')
+
+    found = problems(tmp_path, text)
+
+    assert [p.key for p in found] == ["case.a.require.2", "case.a.require.2.formula", "case.a.fault.1.when"]
+    assert "the units differ" in found[1].message and found[1].line == 20
+
+
+def test_a_wrong_default_is_told_once(tmp_path: Path) -> None:
+    cases = "".join(f'[[case]]\nid = "{name}"\n' for name in "abc")
+
+    found = problems(tmp_path, f'schema = 1\n[suite]\nid = "s"\n[suite.defaults]\nvehicle = "quad_f45"\n{cases}')
+
+    assert [(p.line, p.key) for p in found] == [(5, "suite.defaults.vehicle")]
+
+
+def test_severity_is_refused_where_it_has_no_meaning(tmp_path: Path) -> None:
+    text = GOOD.replace("rotor.speed_loss@1", "link.loss@1").replace("instance = 1\n", "")
+
+    (found,) = problems(tmp_path, text)
+
+    assert (
+        found.key == "case.a.fault.1.severity" and "lost or not" in found.message and found.cure == "leave the key out"
+    )
+    assert problems(tmp_path, text.replace("severity = 0.2\n", "")) == []
+    assert problems(tmp_path, text.replace("severity = 0.2\n", "severity = 1.0\n")) == []
+
+
+@pytest.mark.parametrize(
+    ("plan", "says"),
+    [
+        ('kind = "monte_carlo"\nsamples = 1000000\n', "flights"),
+        ('kind = "pairwise"\nstrength = 3\n', "are too many"),
+        ('kind = "grid"\n', "the grid has"),
+    ],
+)
+def test_a_plan_without_end_is_refused_at_once(tmp_path: Path, plan: str, says: str) -> None:
+    text = GOOD.replace("seeds = [1, 2]", "seeds = { first = 1, count = 100 }")
+    text = text.replace(
+        "speed_mps = 5.0", "speed_mps = { range = [0, 9], steps = 9000 }\nfrom_deg = { range = [0, 9], steps = 300 }"
+    )
+    text = text.replace("severity = 0.2", "severity = { range = [0, 1], steps = 300 }").replace(
+        "start_s = 5.0", "start_s = { range = [1, 5], steps = 300 }"
+    )
+
+    (found,) = problems(tmp_path, text + f"[case.plan]\n{plan}")
+
+    assert says in found.message
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('schema = 1\nid = "q"\ntitle = "q"\nbase = "quad_f450"\n', "this is a vehicle file"),
+        ('schema = 1\n[order]\nvehicle = "quad_f450"\n', "this is the order of a flight"),
+        ('schema = 1\n[[item]]\nkind = "land"\n', "this is a mission file"),
+        ("", "the file is empty"),
+        ("# nothing\n", "the file is empty"),
+    ],
+)
+def test_files_of_other_kinds_are_called_by_their_name(tmp_path: Path, text: str, says: str) -> None:
+    (found,) = problems(tmp_path, text)
+
+    assert found.message == says

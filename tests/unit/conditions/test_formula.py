@@ -228,3 +228,26 @@ def test_mistakes_are_named_with_their_place(text: str, place: tuple[int, int], 
     assert first == f"requirement, line {line}, column {column}: {message}"
     assert shown == "    " + (text.splitlines() or [""])[line - 1]
     assert caret == "    " + " " * (column - 1) + "^"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("mode == 1e9991", "'1e9991' is too large a number"),
+        ("altitude < 1e308 km", "'1e308 km' is too large a number"),
+        ("always[0, 1e999 s] altitude < 3 m", "'1e999 s' is too large a number"),
+        ("altitude < 0 mm^-999999", "the power -999999"),
+        ("(" * 2000 + "altitude", "more than 100 brackets"),
+        (" < ".join(["altitude"] * 2000), "more than 100 brackets in brackets or operators in a row"),
+        ("mode = land", "cannot read '='; write '==' to compare"),
+        ("altitude < 3 m & mode == land", "cannot read '&'; write 'and'"),
+        ("altitude < " + "3" * 200_000, "is too long"),
+        ("altitude\r<\x0b3", "3 has no unit"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_texts_beyond_all_measure_are_refused_in_a_few_lines(text: str, says: str) -> None:
+    with pytest.raises(ConditionError) as error:
+        read(text)
+
+    assert says in str(error.value) and len(str(error.value)) < 800

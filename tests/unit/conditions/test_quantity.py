@@ -52,3 +52,18 @@ def test_wrong_units_are_refused() -> None:
         read_unit("mtr/s")
     with pytest.raises(ConditionError, match="cannot read the unit 'm//s'"):
         read_unit("m//s")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("mm^-999999", "the power -999999 in the unit"),
+        ("h^99", "too large or too small"),
+        ("mm^99*mm^99", "too large or too small"),
+        ("*".join(["m"] * 17), "more than 16 factors"),
+        ("m^٣", "cannot read the unit"),
+    ],
+)
+def test_units_beyond_all_measure_are_refused(text: str, says: str) -> None:
+    with pytest.raises(ConditionError, match=says):
+        read_unit(text)

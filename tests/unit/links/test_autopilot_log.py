@@ -241,3 +241,14 @@ def test_a_time_that_is_none_is_left_out(tmp_path: Path) -> None:
     path.write_bytes(dataflash_bytes([*rows, ("SIM2", (2**63, 1, 1, 1, 1, 1, 1)), ("SIM2", (9e12, 1, 1, 1, 1, 1, 1))]))
 
     assert read_autopilot_log(path, HOME).span_s == pytest.approx((1.0, 2.9))
+
+
+def test_a_damaged_ulog_that_leads_round_in_a_circle_is_refused(tmp_path: Path) -> None:
+    found = (
+        Path(__file__).parents[3] / "fuzz" / "regressions" / "ulog" / "circle"
+    )  # by fuzzing: pyulog never ends on it
+    path = tmp_path / "log.ulg"
+    path.write_bytes(found.read_bytes())
+
+    with pytest.raises(LinkError, match="round in a circle"):
+        read_autopilot_log(path, Home())

@@ -18,7 +18,8 @@ from typing import Any
 import yaml
 
 from ironbird.campaign.case import Imported
-from ironbird.errors import CaseError, MissionError
+from ironbird.errors import CaseError, MissionError, shortened
+from ironbird.files.problems import read_bytes
 from ironbird.links.geodesy import Place, to_local
 from ironbird.links.mavlink.numbers import (
     DO_CHANGE_SPEED,
@@ -46,13 +47,21 @@ def import_aerialist(path: str | Path, *, vehicle: str = VEHICLE) -> Imported:
     """A test file as a case; files that it names are looked for beside it and in the folders above."""
     path = Path(path)
     try:
-        data = yaml.safe_load(path.read_text())
+        data = yaml.safe_load(read_bytes(path))
     except OSError as error:
         raise CaseError(str(path), [f"cannot read it: {error.strerror}"]) from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise CaseError(str(path), [f"not valid YAML: {' '.join(str(error).split())}"]) from None
     if not isinstance(data, dict):
         raise CaseError(str(path), ["a test has tables robot, simulation and mission"])
+    try:
+        return _import(path, data, vehicle)
+    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, OSError) as error:
+        why = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())
+        raise CaseError(str(path), [f"a value is not as Aerialist writes it: {shortened(why, 200)}"]) from None
+
+
+def _import(path: Path, data: dict[str, Any], vehicle: str) -> Imported:
     missing: list[str] = []
     robot = _table(data, "robot", "drone")
     simulation = _table(data, "simulation")
@@ -128,8 +137,8 @@ def _modes(name: str, folder: Path) -> list[int | None]:
     file = _find(name, folder) if name.endswith(".csv") else None
     if file is None:
         return [None]
-    rows = list(csv.DictReader(file.read_text().splitlines(), skipinitialspace=True))
-    return [int(row["mode"]) if row.get("mode", "").isdigit() else None for row in rows]
+    rows = list(csv.DictReader(read_bytes(file).decode("utf-8", "replace").splitlines(), skipinitialspace=True))
+    return [int(row["mode"]) if str(row.get("mode", "")).isdecimal() else None for row in rows]
 
 
 def _waypoint(north: float, east: float, height: float, **more: float) -> dict[str, Any]:
@@ -227,7 +236,7 @@ def _settings(robot: Mapping[str, Any], folder: Path, missing: list[str]) -> dic
         if file is None:
             missing.append(f"the parameters of {robot['params_file']}: it was not found")
         else:
-            for line in file.read_text().splitlines():
+            for line in read_bytes(file).decode("utf-8", "replace").splitlines():
                 name, _, value = line.partition(",")
                 params.setdefault(name.strip(), value.strip())
     settings = {}

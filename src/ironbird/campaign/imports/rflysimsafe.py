@@ -23,6 +23,7 @@ from ironbird.campaign.case import Imported, case_file
 from ironbird.campaign.imports.rflysimsafe_published import PUBLISHED
 from ironbird.errors import CaseError, UnknownNameError
 from ironbird.faults.rflysimsafe import CASES, IMUS, MAGNETOMETERS, MAP_A, MAP_B, MAP_C, RECEIVERS
+from ironbird.files.problems import read_bytes
 from ironbird.vehicles import places as at
 
 VEHICLE = "quad_f450_rflysimsafe"
@@ -240,6 +241,8 @@ def import_sequence(
     for text in filter(None, (part.strip() for part in sequence.split(";"))):
         try:
             numbers = [float(number) for number in text.split(",")]
+            if not all(map(math.isfinite, numbers)):
+                raise ValueError
         except ValueError:
             raise CaseError(f"sequence of case '{id}'", [f"'{text}' is not a list of numbers"]) from None
         code = (int(numbers[0]), int(numbers[1]) if len(numbers) > 1 else 0)
@@ -309,8 +312,8 @@ def read_rows(path: str | Path) -> list[dict[str, Any]]:
         raise CaseError(str(path), ["the file does not exist"])
     if path.suffix == ".json":
         try:
-            data = json.loads(path.read_text())
-        except json.JSONDecodeError as error:
+            data = json.loads(read_bytes(path))
+        except (OSError, ValueError, RecursionError) as error:
             raise CaseError(str(path), [f"not valid JSON: {error}"]) from None
         rows = data.get("FAULT_CASE", data) if isinstance(data, dict) else data
         found = [dict(row) for row in (rows.values() if isinstance(rows, dict) else rows) if isinstance(row, dict)]
@@ -324,13 +327,18 @@ def read_rows(path: str | Path) -> list[dict[str, Any]]:
 
 def _read_database(path: Path) -> list[dict[str, Any]]:
     try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             connection.row_factory = sqlite3.Row
+            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             tables = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
             wanted = [name for name in tables if name.lower().endswith("faultcase")]
-            return [dict(row) for name in wanted for row in connection.execute(f'select * from "{name}"')]
-    except sqlite3.Error as error:
+            return [dict(row) for name in wanted for row in connection.execute(f"select * from {_quoted(name)}")]
+    except (sqlite3.Error, ValueError, OverflowError) as error:
         raise CaseError(str(path), [f"not a database that can be read: {error}"]) from None
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def published() -> list[Imported]:

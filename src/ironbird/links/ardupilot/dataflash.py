@@ -55,7 +55,8 @@ def _form_of(body: bytes) -> tuple[int, _Form] | None:
     try:
         name, kinds, columns = (text.split(b"\0")[0].decode("ascii") for text in texts)
         form = _Form(name, size, kinds, columns.split(",") if columns else [])
-        return (number, form) if form.dtype.itemsize + len(HEAD) + 1 == size else None
+        named = form.dtype.names == tuple(form.columns)  # a column without a name gets another
+        return (number, form) if named and form.dtype.itemsize + len(HEAD) + 1 == size else None
     except (UnicodeDecodeError, KeyError, ValueError):
         return None
 

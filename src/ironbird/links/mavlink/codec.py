@@ -39,6 +39,13 @@ def checksum(data: bytes, seed: int = 0xFFFF) -> int:
     return int(_library().ib_crc(data, len(data), seed))
 
 
+@functools.cache
+def _known(extras: frozenset[tuple[int, int]]) -> tuple[ctypes.Array[ctypes.c_uint32], ctypes.Array[ctypes.c_uint8]]:
+    """Numbers of all messages in order, and their CRC_EXTRA; `extras` are those beyond the dialect."""
+    known = dict(sorted((CRC_EXTRA | dict(extras)).items()))
+    return (ctypes.c_uint32 * len(known))(*known), (ctypes.c_uint8 * len(known))(*known.values())
+
+
 class Packer:
     """Messages to be sent in one write: `add` them, then `take` the frames."""
 
@@ -90,15 +97,12 @@ class Parser:
     MOST = 64  # frames found in one go
 
     def __init__(self, *, count_lost: bool = False, extras: Mapping[int, int] = MappingProxyType({})) -> None:
-        known = CRC_EXTRA | dict(extras)  # `extras`: CRC_EXTRA of messages beyond the dialect
         self.lost = 0  # frames that are missing by their numbers, if they are counted
         self._last: dict[tuple[int, int], int] | None = {} if count_lost else None  # number by sender
         self.skipped = 0  # bytes that belong to no frame
         self.broken = 0  # what began like a frame, with a wrong checksum or an unknown id
         self._rest = b""
-        ids = sorted(known)
-        self._ids = (ctypes.c_uint32 * len(ids))(*ids)
-        self._extras = (ctypes.c_uint8 * len(ids))(*(known[i] for i in ids))
+        self._ids, self._extras = _known(frozenset(extras.items()))
         self._found = (ctypes.c_int32 * (ROW * self.MOST))()
         self._tally = (ctypes.c_int64 * 2)()
         self._used = ctypes.c_int64(0)

@@ -1,0 +1,249 @@
+"""Runs one target: on given inputs, by seeded mutations, or guided by coverage with atheris."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import mmap
+import os
+import shutil
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import FrameType
+
+from fuzz.mutate import Mutator
+from fuzz.target import Target, refusals, scratch_of
+
+LIMIT_S = 2.0  # of one input; whatever takes longer hangs
+SLOWER = 10.0  # the limit's factor on a machine that is busy with other things, for the corpus
+POOL = 4000  # inputs that mutations begin with
+
+
+class Hang(BaseException):
+    """An input took too long; no `except Exception` of a reader may swallow it."""
+
+
+@dataclass
+class Outcome:
+    """What came of a run."""
+
+    target: str
+    engine: str
+    inputs: int = 0
+    seconds: float = 0.0
+    find: str = ""  # path of the input that must not have done what it did
+    told: str = ""  # the end of the traceback
+
+    @property
+    def rate(self) -> float:
+        """Inputs a second."""
+        return self.inputs / self.seconds if self.seconds else 0.0
+
+
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise `Hang` after this many seconds of processor time."""
+
+    def over(number: int, frame: FrameType | None) -> None:
+        raise Hang(f"took longer than {seconds:g} s")
+
+    before = signal.signal(signal.SIGVTALRM, over)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def replay(target: Target) -> int:
+    """Every kept input once; raises with the name of the file that is a find."""
+    for path in target.kept():
+        try:
+            with limited(SLOWER * LIMIT_S):
+                target.check(path.read_bytes())
+        except BaseException as error:
+            error.add_note(f"{target.name}: input {path}")
+            raise
+    return len(target.kept())
+
+
+def keep(data: bytes, target: Target, folder: Path) -> Path:
+    """An input that is a find, as a file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{target.name}-{hashlib.sha256(data).hexdigest()[:16]}"
+    path.write_bytes(data)
+    return path
+
+
+# ---------------------------------------------------------------------- plain mutations
+
+
+def plain(target: Target, seconds: float, seed: int, finds: Path, *, inputs: int | None = None) -> Outcome:
+    """Mutate for some seconds, or a number of inputs; what ends in a way that was not seen before is mutated on."""
+    outcome = Outcome(target.name, "plain")
+    pool = [path.read_bytes() for path in target.kept()] or [b""]
+    mutator, seen, latest = Mutator(seed, target.words, target.most), set(), _Latest(finds, target)
+    begin = time.perf_counter()
+    now = begin
+    while now < begin + seconds and (inputs is None or outcome.inputs < inputs):
+        data = mutator.make(pool)
+        latest.note(data)
+        try:
+            with limited(LIMIT_S):
+                way: object = _way(target.check, data)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            outcome.find, outcome.told = str(keep(data, target, finds)), _told(error)
+            break
+        outcome.inputs += 1
+        now = time.perf_counter()
+        if way not in seen:
+            seen.add(way)
+            pool.append(data)
+            del pool[POOL:]
+    outcome.seconds = time.perf_counter() - begin
+    latest.forget()
+    return outcome
+
+
+def _way(check: Callable[[bytes], None], data: bytes) -> object:
+    """Where the target went, as far as that costs nothing: the lines from which errors of ours were raised."""
+    refusals.clear()
+    check(data)
+    return tuple(refusals)
+
+
+def _told(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error))[-3000:]
+
+
+class _Latest:
+    """The input under way, where it outlives a process that native code ends."""
+
+    def __init__(self, finds: Path, target: Target) -> None:
+        finds.mkdir(parents=True, exist_ok=True)
+        self.path = finds / f"{target.name}-latest"
+        with self.path.open("wb") as file:
+            file.truncate(8 + target.most)
+        with self.path.open("r+b") as file:
+            self.map = mmap.mmap(file.fileno(), 0)
+
+    def note(self, data: bytes) -> None:
+        self.map[: 8 + len(data)] = len(data).to_bytes(8, "little") + data
+
+    def forget(self) -> None:
+        self.map.close()
+        self.path.unlink()
+
+
+def _last_words(finds: Path, target: Target, status: int) -> tuple[str, str]:
+    """The input that ended a process, if it was by plain mutations."""
+    path = finds / f"{target.name}-latest"
+    if not path.exists():
+        return "", f"the process ended with status {status}"
+    raw = path.read_bytes()
+    path.unlink()
+    data = raw[8 : 8 + int.from_bytes(raw[:8], "little")]
+    return str(keep(data, target, finds)), f"the process ended with status {status}"
+
+
+# ---------------------------------------------------------------------- atheris
+
+
+def guided(target: Target, seconds: float, seed: int, finds: Path, corpus: Path) -> None:
+    """Hand this process over to libFuzzer; it never returns."""
+    import atheris  # type: ignore[import-not-found, unused-ignore]
+
+    corpus.mkdir(parents=True, exist_ok=True)
+    finds.mkdir(parents=True, exist_ok=True)
+    words = corpus.parent / f"{target.name}.dict"
+    words.write_text("".join(f'"{_escaped(word)}"\n' for word in target.words if 0 < len(word) <= 64))
+    first = corpus.parent / f"{target.name}-kept"
+    first.mkdir(exist_ok=True)
+    for path in target.kept():
+        shutil.copyfile(path, first / path.name)
+    flags = [
+        "fuzz", str(corpus), str(first), f"-max_total_time={max(1, round(seconds))}", f"-seed={seed + 1}",
+        f"-max_len={target.most}", "-timeout=10", "-rss_limit_mb=4096", f"-artifact_prefix={finds}/{target.name}-",
+        "-print_final_stats=1", f"-dict={words}", "-verbosity=1",
+    ]  # fmt: skip
+
+    def one(data: bytes) -> None:
+        try:
+            with limited(5 * LIMIT_S):  # instrumented code is slower
+                target.check(data)
+        except BaseException:
+            keep(data, target, finds)
+            raise
+
+    atheris.Setup(flags, one)
+    atheris.Fuzz()
+
+
+def _escaped(word: bytes) -> str:
+    return "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\x{b:02x}" for b in word)
+
+
+# ---------------------------------------------------------------------- in a process of its own
+
+
+def run(target: Target, engine: str, seconds: float, seed: int, work: Path, *, inputs: int | None = None) -> Outcome:
+    """Run in a child, which native code may end; the child shares what is loaded here."""
+    finds, told = work / "finds", work / f"{target.name}.out"
+    work.mkdir(parents=True, exist_ok=True)
+    before = set(finds.iterdir()) if finds.is_dir() else set()
+    begin = time.perf_counter()
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        _child(target, engine, seconds, seed, work, told, inputs)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    shutil.rmtree(scratch_of(child), ignore_errors=True)
+    if engine == "plain":
+        answer = work / f"{target.name}.json"
+        if answer.exists():
+            outcome = Outcome(**json.loads(answer.read_text()))
+            answer.unlink()
+            return outcome
+        find, text = _last_words(finds, target, status)
+        return Outcome(target.name, engine, 0, time.perf_counter() - begin, find, text)
+    said = told.read_text(errors="replace") if told.exists() else ""
+    outcome = Outcome(target.name, engine, _executed(said), time.perf_counter() - begin)
+    if status != 0:
+        new = sorted(set(finds.iterdir()) - before) if finds.is_dir() else []
+        outcome.find, outcome.told = str(new[0]) if new else "", said[-3000:]
+        outcome.told = outcome.told or f"the process ended with status {status}"
+    return outcome
+
+
+def _child(target: Target, engine: str, seconds: float, seed: int, work: Path, told: Path, inputs: int | None) -> None:
+    status = 1
+    try:
+        if engine == "atheris":
+            output = os.open(told, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(output, 1)
+            os.dup2(output, 2)
+            guided(target, seconds, seed, work / "finds", work / target.name)
+        else:
+            outcome = plain(target, seconds, seed, work / "finds", inputs=inputs)
+            (work / f"{target.name}.json").write_text(json.dumps(asdict(outcome)))
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(status)
+
+
+def _executed(said: str) -> int:
+    """libFuzzer's own count."""
+    counts = [line.split()[-1] for line in said.splitlines() if line.startswith("stat::number_of_executed_units")]
+    return int(counts[-1]) if counts else 0

@@ -1,0 +1,26 @@
+"""ArduPilot's logs."""
+
+from __future__ import annotations
+
+from fuzz.target import Refused, attempt, file_of
+from fuzz.targets.ulog import HOME, look
+from ironbird.links.autopilot_log import ARDUPILOT_RECORDS, read_autopilot_log
+
+WORDS = (
+    b"\xa3\x95",
+    b"\xa3\x95\x80",
+    *(name.encode() for name in ARDUPILOT_RECORDS),
+    b"TimeUS",
+    b"QBffff",
+    b"a",
+    b"Z",
+    b"\0",
+)
+MOST = 4096
+
+
+def check(data: bytes) -> None:
+    """What is accepted has series in the order of time."""
+    log = attempt(read_autopilot_log, file_of(data, "log.BIN"), HOME)
+    if not isinstance(log, Refused):
+        look(log)
