@@ -122,6 +122,7 @@ class Nursery:
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # none is needed here, and they take a second
             "IRONBIRD_CACHE": str(cache),
+            "IRONBIRD_MUTANTS": "1",  # tests/conftest.py: examples that fail are not made smaller
         }
         told = subprocess.run(
             [sys.executable, "-c", "import ironbird; print(ironbird.__file__)"],

@@ -20,9 +20,9 @@ FAULT = "wind.steady@1:axis=1,severity=0.5,start=2,end=4"
 
 def log_of(values: list[list[float]], modes: list[float] | None = None, first: int = 0) -> Log:
     """One lane with a row every half second, from row `first` on."""
-    signals: dict[str, Signal] = {SIGNAL: Out(unit="m/s", shape=3, frame="N")} | (
-        {MODE: Out(unit="1")} if modes else {}
-    )
+    signals: dict[str, Signal] = {SIGNAL: Out(unit="m/s", shape=3, frame="N")}
+    if modes:
+        signals[MODE] = Out(unit="1")
     columns = np.array(values, float) if not modes else np.column_stack([values, modes])
     plan = LogPlan(1, np.arange(columns.shape[1]), {SIGNAL: 0, MODE: 3} if modes else {SIGNAL: 0}, signals, STEP_S)
     time_s = (first + np.arange(len(columns))) * STEP_S
