@@ -87,8 +87,9 @@ def test_a_worker_that_is_killed_leaves_no_half_trace_under_its_name(
 def test_a_draw_of_few_flights_sees_every_case() -> None:
     flights = [flight_case(n, id=f"{case}/{n:04d}/s1", case_id=case) for case in ("a", "b", "c") for n in range(20)]
 
+    for each in (1, 2, 3, 5):
+        few = draw_over_cases(flights, 3 * each)
+        assert sorted(flight.case_id for flight in few) == ["a"] * each + ["b"] * each + ["c"] * each
     drawn = draw_over_cases(flights, 6)
-
-    assert sorted(flight.case_id for flight in drawn) == ["a", "a", "b", "b", "c", "c"]
     assert drawn == draw_over_cases(flights, 6) and [f for f in flights if f in drawn] == drawn
     assert drawn == [f for f in draw_over_cases(flights, 9) if f in drawn]  # more flights are these and others

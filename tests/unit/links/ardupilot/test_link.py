@@ -245,6 +245,22 @@ def test_a_restart_is_noticed_and_the_run_goes_on(link: tuple[ArduPilot, Sitl], 
     fresh.socket.close()
 
 
+def test_a_frame_count_that_begins_again_is_told_as_a_restart(link: tuple[ArduPilot, Sitl], rig: Rig) -> None:
+    system, sitl = link
+    got: list[dict[str, Any]] = []
+    for _ in range(3):
+        rig.step(1)
+        meanwhile(system, rig, answer(sitl, 1400, got))
+    assert system.happenings == []
+
+    sitl.frame = 1  # the same port, as after a reboot of its firmware: 3 was the last
+    rig.step(1)
+    meanwhile(system, rig, lambda: sitl.servos(1700))
+
+    assert [(h.kind, h.text) for h in system.happenings] == [("restart", "ArduPilot counts from 1 again after 3")]
+    assert system.pwm[0] == 1700  # and its outputs count
+
+
 def test_two_ardupilots_on_one_port_are_an_error(link: tuple[ArduPilot, Sitl], rig: Rig) -> None:
     system, sitl = link
     other = Sitl(sitl.to[1])
