@@ -18,6 +18,7 @@ import pytest
 
 from ironbird.errors import LinkError
 from ironbird.links.ardupilot import link as ardupilot
+from ironbird.links.ardupilot.channels import SCALES
 from ironbird.links.ardupilot.link import ArduPilot, StateText
 from ironbird.links.ardupilot.process import PHYSICS_PORT, PORT_STEP
 from ironbird.links.rig import Rig, attach, make_rig
@@ -364,6 +365,23 @@ def test_outputs_not_in_use_command_nothing(link: tuple[ArduPilot, Sitl], rig: R
     rig.step(1)
     meanwhile(system, rig, answer(sitl, 0, got))
     assert not np.any(rig.stepper.inputs[:4])
+
+
+def test_an_output_of_both_ways_that_is_not_in_use_is_no_full_reverse(rig: Rig) -> None:
+    system = ArduPilot()
+    system._rows = [(row, row, *SCALES["both_ways"], sign) for row, sign in enumerate((1.0, 1.0, -1.0))]
+    system.pwm = (0, 1750, 1750)
+
+    system._apply(rig)
+
+    np.testing.assert_allclose(rig.stepper.inputs[:3], [0.0, 0.5, -0.5])
+
+
+def test_the_airspeed_is_that_of_the_pressure_in_the_tube(rig: Rig) -> None:
+    text = StateText(rig)
+    for pressure, speed in ((0.5 * 1.225 * 20.0**2, 20.0), (-30.0, 0.0)):
+        rig.airspeeds[0].values[:] = pressure
+        assert json.loads(text.text())["airspeed"] == pytest.approx(speed, abs=2e-5)
 
 
 def test_replies_between_two_steps_repeat_the_samples_and_move_the_position(
