@@ -59,7 +59,10 @@ MEANINGS: dict[str, tuple[dict[str, tuple[str, float, float, float]], str]] = {
         "imu/1/accel_fault.value",
     ),
     "imu.accel_short@1": (  # 16 g
-        {"imu/1/accel_fault.replace": ("replace", 1, 1, 1), "imu/1/accel_fault.replacement": ("replace", *[156.9] * 3)},
+        {
+            "imu/1/accel_fault.replace": ("replace", 1, 1, 1),
+            "imu/1/accel_fault.replacement": ("replace", 156.9, 156.9, 156.9),
+        },
         "imu/1/accel_fault.value",
     ),
     "range.saturation@1": (
