@@ -1,6 +1,7 @@
 # make setup   a virtual environment in .venv with the command `ironbird`
 # make demo    fly the F450 in wind with a motor fault, then 48 faulted flights; ends with the path of a report
 # make test    format, lint, types, import contracts, tests
+# make mutants plant wrong things in a copy of the source, one at a time; a test must see each
 # make bench   measure speed against JSBSim and the reference loop
 # make sanitize  every vehicle and all native code of the links under the address and undefined-behaviour sanitizers
 # make safety  the whole safety suite; make soak  long runs; make test-autopilots  tests with real PX4 and ArduPilot
@@ -16,7 +17,7 @@ STAMP := $(VENV)/.installed
 
 TIME ?= 3600
 
-.PHONY: setup demo test lint bench docs lock soak fuzz power-cuts clean system safety sanitize test-autopilots audit sbom
+.PHONY: setup demo test lint bench docs lock soak fuzz power-cuts clean system safety sanitize test-autopilots audit sbom mutants
 
 setup: $(STAMP)
 
@@ -51,6 +52,10 @@ lint: setup
 test: setup system lint
 	@echo "== tests"
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+mutants: setup
+	@echo "== mutants: each wrong thing of mutants/*.toml must be seen by its test"
+	$(BIN)/python tools/mutants.py $(if $(ONLY),--only $(ONLY)) --jobs $(or $(JOBS),1)
 
 bench: setup
 	@echo "== bench: speed as a ratio to JSBSim in the same run"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.vehicles.load import load_vehicle
 
 settings.register_profile("ironbird", deadline=None, max_examples=25, derandomize=True)
-settings.load_profile("ironbird")
+# A mutant must be seen, and nobody reads by which smallest example (tools/mutants.py)
+settings.register_profile("mutants", settings.get_profile("ironbird"), phases=(Phase.explicit, Phase.generate))
+settings.load_profile("mutants" if "IRONBIRD_MUTANTS" in os.environ else "ironbird")
 
 
 @pytest.fixture(scope="session")

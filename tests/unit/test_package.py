@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 from pathlib import Path
 
+import casadi as ca
 import pytest
 
 import ironbird
@@ -239,6 +240,25 @@ def test_check_block_finds_what_is_missing() -> None:
     assert "v_N names a frame but does not declare it" in findings
     with pytest.raises(AssertionError, match=r"declared 3x1 but its equation gives 2x1"):
         check_block(Bad())
+
+
+def test_check_block_refuses_outputs_that_are_no_numbers() -> None:
+    from ironbird import In, Out
+    from ironbird.model.block import Values, View
+
+    class Root(Block):
+        """The root of a number, which a negative one does not have."""
+
+        source = "closed form of this project"
+        given = In(unit="1", doc="a number")
+        root = Out(unit="1", doc="its root")
+
+        def output(self, x: View, u: View, p: View) -> Values:
+            return {"root": ca.sqrt(u.given)}
+
+    check_block(Root(), inputs={"given": 4.0})
+    with pytest.raises(AssertionError, match=r"output part.root is not finite for inputs \{'given': -4.0\}"):
+        check_block(Root(), inputs={"given": -4.0})
 
 
 def test_public_names_are_these_and_load() -> None:

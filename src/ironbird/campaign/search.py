@@ -272,7 +272,8 @@ def shrink(case: FlightCase, *, tolerance: float = 0.01, progress: Callable[[int
     best, kept = case, result
     while True:
         before = best
-        for candidates in (_without(best), _calmer(best)):
+        for smaller in (_without, _calmer):
+            candidates = smaller(best)
             for candidate, hit in zip(candidates, fails(candidates) if candidates else [], strict=True):
                 if hit is not None:
                     best, kept = candidate, hit
@@ -290,8 +291,6 @@ def _same(result: FlightResult, broken: set[str]) -> bool:
 
 def _without(case: FlightCase) -> list[FlightCase]:
     """The flight without one of its faults."""
-    if len(case.faults) < 2:
-        return []
     return [
         replace(case, faults=tuple(f for n, f in enumerate(case.faults) if n != number))
         for number in range(len(case.faults))

@@ -133,3 +133,21 @@ def test_a_trim_that_does_not_exist_is_an_error(f450: CompiledModel) -> None:
         trim(f450, inputs=THROTTLES, hold=HOLD, guess=SPEEDS, params={"body.mass": 10.0})  # too heavy to hover
     with pytest.raises(UnknownNameError, match=r"unknown input 'rotor/9/command_fault.value'"):
         trim(f450, inputs=["rotor/9/command_fault.value"])
+
+
+def test_without_outputs_the_states_are_looked_at_and_modes_come_slowest_first() -> None:
+    linear = linearize(two_lags())
+
+    np.testing.assert_array_equal(linear.C, np.eye(2))
+    np.testing.assert_array_equal(linear.D, np.zeros((2, 1)))
+    assert linear.outputs == linear.states
+    np.testing.assert_allclose(linear.modes(), [-2, -4])
+
+
+def test_a_trim_that_needs_more_than_a_command_can_give_does_not_exist() -> None:
+    model = shares()  # a + b + 2 c is 2.4 at most
+
+    point = trim(model, inputs=COMMANDS, require={"lag.y": 2.4}, guess=dict.fromkeys(COMMANDS, 0.0))
+    np.testing.assert_allclose([point[name][0] for name in COMMANDS], [1.0, 1.0, 0.2], atol=1e-6)
+    with pytest.raises(ModelError, match="no trim found"):
+        trim(model, inputs=COMMANDS, require={"lag.y": 2.5}, guess=dict.fromkeys(COMMANDS, 0.0))

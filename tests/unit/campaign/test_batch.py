@@ -1,8 +1,21 @@
-"""Batches: which flights may share one."""
+"""Batches: which flights may share one, and which traces are kept of them."""
 
-from campaign_data import flight_case
+from dataclasses import replace
+from pathlib import Path
 
-from ironbird.campaign.batch import fly_all, group_key, lanes_that_fit
+import pytest
+from campaign_data import flight_case, result_of
+
+from ironbird.campaign.batch import (
+    TracePolicy,
+    draw_over_cases,
+    fly_all,
+    fly_batch,
+    group_key,
+    lanes_that_fit,
+    trace_name,
+)
+from ironbird.runtime.record import Log
 from ironbird.runtime.tuning import Tuning
 
 
@@ -17,3 +30,66 @@ def test_flights_that_change_on_the_way_share_no_batch() -> None:
     results = fly_all([plain, tuned, other])
     assert [result.verdict for result in results] == ["pass"] * 3, [result.sentence for result in results]
     assert [result.digest for result in results] == [plain.digest(), tuned.digest(), other.digest()]
+
+
+def test_flights_of_another_length_or_with_other_rows_share_no_batch() -> None:
+    cases = [
+        flight_case(1),
+        flight_case(2, log_s=0.04),
+        flight_case(3, until_s=6.0),
+        flight_case(4, vehicle="quad_h250"),
+    ]
+    assert len({group_key(case) for case in cases}) == 4
+
+
+@pytest.mark.parametrize(
+    ("verdict", "failing", "kept"),
+    [
+        ("fail", True, True), ("void", True, True), ("error", True, True), ("fail", False, False),
+        ("pass", True, False), ("pass", False, False),
+    ],
+)  # fmt: skip
+def test_traces_of_flights_that_did_not_pass_are_kept(verdict: str, failing: bool, kept: bool) -> None:
+    policy = TracePolicy("folder", failing=failing, share_of_passing=0.0, most_per_case=3)
+    result = result_of(flight_case(), verdict)
+
+    assert policy.wants(result, 2) is kept
+    assert not policy.wants(result, 3)  # enough of this case
+    assert not TracePolicy(None, failing=failing).wants(result, 0)  # nowhere to put them
+
+
+def test_the_share_of_passing_flights_is_drawn_by_their_digests() -> None:
+    half = TracePolicy("folder", share_of_passing=0.5)
+    passed = result_of(flight_case())
+
+    assert half.wants(replace(passed, digest="7fffffff" + "0" * 56), 0)
+    assert not half.wants(replace(passed, digest="80000000" + "0" * 56), 0)
+
+
+def test_a_worker_that_is_killed_leaves_no_half_trace_under_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(log: Log, path: Path, lane: int = 0) -> None:
+        Path(path).write_bytes(b"PAR1 and a half")
+        raise KeyboardInterrupt
+
+    case = flight_case(until_s=0.5, faults=())
+    policy = TracePolicy(str(tmp_path), share_of_passing=1.0)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Log, "to_parquet", killed)
+        fly_batch([case], policy)
+    assert not (tmp_path / trace_name(case.id)).exists()
+
+    result = fly_batch([case], policy).flights[0]
+    assert result.trace == trace_name(case.id) and (tmp_path / result.trace).is_file()
+
+
+def test_a_draw_of_few_flights_sees_every_case() -> None:
+    flights = [flight_case(n, id=f"{case}/{n:04d}/s1", case_id=case) for case in ("a", "b", "c") for n in range(20)]
+
+    for each in (1, 2, 3, 5):
+        few = draw_over_cases(flights, 3 * each)
+        assert sorted(flight.case_id for flight in few) == ["a"] * each + ["b"] * each + ["c"] * each
+    drawn = draw_over_cases(flights, 6)
+    assert drawn == draw_over_cases(flights, 6) and [f for f in flights if f in drawn] == drawn
+    assert drawn == [f for f in draw_over_cases(flights, 9) if f in drawn]  # more flights are these and others

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from pydantic_core import PydanticCustomError
 
-from ironbird.campaign.case import SCHEMA_FILE, FlightCase, Spread, schema_text
+from ironbird.campaign.case import SCHEMA_FILE, FlightCase, Limits, Spread, schema_text
 from ironbird.campaign.suite import load_suite, requirement
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection
@@ -185,3 +186,23 @@ def test_the_schema_for_editors_is_up_to_date() -> None:
     fault = schema["$defs"]["FaultTable"]["properties"]
     assert fault["severity"]["oneOf"][0] == {"type": "number", "minimum": 0, "maximum": 1}
     assert '"null"' not in schema_text()  # TOML has none
+
+
+def test_what_must_be_greater_than_its_bound_refuses_the_bound() -> None:
+    positive, share = Limits(0, above=True), Limits(0, 1)
+
+    assert positive.check(1e-9) == 1e-9 and share.check(0.0) == 0.0 and share.check(1.0) == 1.0
+    for limits, value in ((positive, 0.0), (positive, -1.0), (share, 1.0000001), (share, -0.0000001)):
+        with pytest.raises(PydanticCustomError, match="is outside its bounds"):
+            limits.check(value)
+    with pytest.raises(PydanticCustomError, match="0 is outside its bounds"):
+        positive.check(spread(grid=[1.0, 0.0]))
+
+
+@pytest.mark.parametrize("expect", [None, "pass", "fail"])
+def test_the_record_of_a_flight_gives_back_all_of_it(expect: str | None) -> None:
+    case = flight(expect=expect, values={"wind.speed_mps": 2.0, "mission": "hover"}, title="Hover", tags=("a", "b"))
+
+    back = FlightCase.from_record(json.loads(json.dumps(case.record())))
+
+    assert back == case and back.expect == expect

@@ -66,3 +66,16 @@ def test_ctrl_c_ends_the_whole_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KeyboardInterrupt):
         fleet.fly_fleet(["quad_f450", "quad_h250"], 1)
     assert asked == ["quad_f450"]
+
+
+def test_times_count_from_when_a_vehicle_has_left_the_place_where_it_stood(hover: Flight) -> None:
+    log, data = hover.log, hover.log.data.copy()
+    column = log.plan.start["body.p_NB_N"]
+    data[0, :, column : column + 3, 0] = [50.0, -20.0, 0.0]  # it stands far from home
+    flight = replace(hover, log=replace(log, data=data))
+    assert comparing.Flown("standing", flight).off_s == 0.0
+
+    data[0, 10:, column, 0] += 0.9
+    data[0, 15:, column + 2, 0] -= 0.5  # now more than a metre from there, in space
+    assert comparing.Flown("moving", flight).off_s == pytest.approx(log.time_s[15])
+    assert comparing.Flown("absent", None).off_s == 0.0

@@ -107,3 +107,16 @@ def test_one_by_one_changes_one_parameter_at_a_time() -> None:
 def test_a_grid_has_every_combination_once() -> None:
     assert full_grid([2, 3]) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
     assert full_grid([]) == [()]
+
+
+def test_another_seed_orders_the_strata_of_a_latin_hypercube_otherwise() -> None:
+    def strata(seed: int, label: str) -> list[list[int]]:
+        shares = latin_hypercube(20, ["wind", "mass"], seed, label)
+        return [[int(20 * share) for share in column] for column in zip(*shares, strict=True)]
+
+    plans = [strata(1, "a"), strata(2, "a"), strata(1, "b")]
+
+    # Two random orders of 20 are equal once in 20! times; all columns of all plans differ
+    columns = [tuple(column) for plan in plans for column in plan]
+    assert len(set(columns)) == len(columns) == 6
+    assert all(sorted(column) == list(range(20)) for column in columns)

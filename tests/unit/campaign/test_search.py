@@ -9,14 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from campaign_data import result_of
+from campaign_data import flight_case, result_of
 
 from ironbird.campaign import search
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.result import FlightResult
-from ironbird.campaign.search import boundary, boundary_map, falsify, shrink
+from ironbird.campaign.search import Candidate, Falsification, boundary, boundary_map, falsify, shrink
 from ironbird.campaign.suite import Planned, load_suite
 from ironbird.errors import IronbirdError, UnknownNameError
+from ironbird.faults.catalog import parse_fault
+from ironbird.flight.judge import Judgement
+from ironbird.flight.order import Weather
 from ironbird.vehicles.load import load_spec
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
 
@@ -189,3 +192,65 @@ def test_a_search_between_points_that_are_all_void_ends(tmp_path: Path, monkeypa
     found = boundary(planned(tmp_path, SEVERITY), "fault.1.severity", tolerance=0.005)
     assert found is not None
     assert 0.1 < found.survived < 0.2 and 0.8 < found.lost < 0.9  # as near as flights tell
+
+
+def test_which_side_of_the_line_is_safe_is_told_by_the_flights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged_by(monkeypatch, lambda severity: "fail" if severity < 0.62 else "pass")  # less of it is worse
+    found = boundary(planned(tmp_path, SEVERITY), "fault.1.severity", tolerance=0.005)
+
+    assert found is not None and found.lost < 0.62 <= found.survived <= found.lost + 0.005
+
+
+def test_the_worst_flight_has_the_smallest_margin_of_those_that_show_something() -> None:
+    def candidate(verdict: str, margin: float) -> Candidate:
+        case = flight_case()
+        return Candidate(case, replace(result_of(case, verdict), margin=margin))
+
+    near, far = candidate("pass", 0.2), candidate("fail", -0.3)
+    hopeless, void, error = candidate("fail", -math.inf), candidate("void", -9.0), candidate("error", math.nan)
+
+    assert Falsification([near, void, far, error]).worst is far
+    assert Falsification([near, far, hopeless]).worst is hopeless
+    assert Falsification([candidate("pass", math.inf), near]).worst is near
+    assert Falsification([void, far, near, hopeless]).failing == [far, hopeless]
+    with pytest.raises(IronbirdError, match="no flight of the search could be judged"):
+        _ = Falsification([void, error]).worst
+
+
+def test_a_flight_is_made_smaller_only_as_long_as_it_fails_by_the_same_requirement(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both faults together turn it over; the first alone only flies too high, the wind plays no part."""
+    first, second = parse_fault("rotor.speed_loss@1:instance=1"), parse_fault("rotor.speed_loss@1:instance=2")
+
+    def verdicts(cases: Sequence[FlightCase]) -> list[FlightResult]:
+        found = []
+        for case in cases:
+            strong = all(fault.severity >= 0.5 and fault.end_s >= 2.0 for fault in case.faults)
+            together = len(case.faults) == 2 and strong
+            broken = "upright" if together else "low" if case.faults[0].instance == 1 else ""
+            judged = [Judgement(name, "major", -1.0 if name == broken else 1.0, 1.0, "") for name in ("upright", "low")]
+            found.append(replace(result_of(case, "fail" if broken else "pass"), judgements=judged, ended_s=5.0))
+        return found
+
+    monkeypatch.setattr(search, "fly_all", verdicts)
+    case = flight_case(faults=(first, second), weather=Weather(3.0), settings={"body.mass": 1.5})
+
+    found = shrink(case).case
+
+    assert [fault.instance for fault in found.faults] == [1, 2]  # neither can be left out
+    assert all(0.5 <= fault.severity <= 0.51 and 2.0 <= fault.end_s <= 2.05 for fault in found.faults)
+    assert found.weather == Weather() and found.settings == {}
+
+
+@pytest.mark.parametrize("faults", [1, 2])
+def test_a_flight_that_fails_whatever_its_faults_do_needs_none_of_them(
+    faults: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    injections = tuple(parse_fault(f"rotor.speed_loss@1:instance={n},start=2") for n in range(1, faults + 1))
+    monkeypatch.setattr(search, "fly_all", lambda cases: [result_of(case, "fail") for case in cases])
+
+    found = shrink(flight_case(faults=injections))
+
+    assert found.case.faults == () and found.flown < 200
+    assert found.sentence().startswith("no fault at all in calm air is enough: upright: ")

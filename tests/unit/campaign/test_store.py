@@ -350,3 +350,27 @@ def test_a_file_that_cannot_be_written_can_be_read(tmp_path: Path, monkeypatch: 
         with pytest.raises(StoreError, match=r"can only be read: the store .* refuses: unable to open database file"):
             store.create("b", "", {}, flight_cases(1))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["store.db"]
+
+
+def test_sqlite_waits_for_the_disk_and_keeps_flights_and_campaigns_together(store: Store) -> None:
+    def pragma(name: str) -> object:
+        return store.patiently(lambda connection: connection.exec_driver_sql(f"PRAGMA {name}").scalar())
+
+    assert pragma("journal_mode") == "wal"
+    assert pragma("synchronous") == 2  # FULL: what was reported as stored is there after a power cut
+    assert pragma("foreign_keys") == 1
+    assert pragma("busy_timeout") == 30_000
+
+
+def test_a_column_has_no_infinities_and_the_result_has_them(store: Store) -> None:
+    cases = flight_cases(3)
+    campaign = store.create("numbers", "", {}, cases)
+    margins = [math.inf, -math.inf, 0.5]
+
+    store.write(
+        campaign, [(n, replace(result_of(c), margin=m)) for n, (c, m) in enumerate(zip(cases, margins, strict=True))]
+    )
+
+    query = "SELECT margin FROM flight ORDER BY number"
+    assert store.patiently(lambda connection: connection.exec_driver_sql(query).scalars().all()) == [None, None, 0.5]
+    assert [result.margin for result in store.results(campaign)] == margins

@@ -77,6 +77,16 @@ def test_the_kernel_computes_every_operator(lag: CompiledModel, text: str, reach
     assert first_tick(lag, text) == first_tick(lag, text, lanes=11) == looked
 
 
+def test_at_its_tolerance_a_value_is_equal(lag: CompiledModel) -> None:
+    assert first_tick(lag, "lag.y == 0.25 within 0.25") == 0  # y is 0 there: exactly at the tolerance
+    assert first_tick(lag, "lag.y != 0.25 within 0.25 and lag.y < 0.1") == -1
+
+
+def test_or_holds_when_both_of_its_sides_do(lag: CompiledModel) -> None:
+    assert first_tick(lag, "lag.y >= 0 or lag.y < 5") == 0
+    assert first_tick(lag, "not (lag.y >= 0 or lag.y < 5)") == -1
+
+
 def test_time_counts_from_the_start_of_the_run(lag: CompiledModel) -> None:
     assert first_tick(lag, "time >= 120 ms") == 120
     assert first_tick(lag, "time > 1 h") == -1

@@ -48,6 +48,47 @@ def test_what_severity_1_means_is_what_it_does() -> None:
     assert FAULTS["imu.bias@1"].severity == "1 is 5 m/s^2 and 1 rad/s on each axis"
 
 
+# What each does to which parameter at severity 0, a half and 1; and the signal in which that must show
+MEANINGS: dict[str, tuple[dict[str, tuple[str, float, float, float]], str]] = {
+    "rotor.speed_loss@1": ({"rotor/1/motor.health": ("scale", 1.0, 0.5, 0.0)}, "rotor/1/motor.speed"),
+    # A propeller that lost its blades turns as before: only its thrust tells
+    "rotor.blade_damage@1": ({"rotor/1/propeller.blade_health": ("scale", 1.0, 0.5, 0.0)}, "rotor/1/propeller.thrust"),
+    "imu.gyro_bias@1": ({"imu/1/gyro_fault.offset": ("offset", 0.0, 0.5, 1.0)}, "imu/1/gyro_fault.value"),
+    "imu.accel_open@1": (
+        {"imu/1/accel_fault.replace": ("replace", 1, 1, 1), "imu/1/accel_fault.replacement": ("replace", 0, 0, 0)},
+        "imu/1/accel_fault.value",
+    ),
+    "imu.accel_short@1": (  # 16 g
+        {
+            "imu/1/accel_fault.replace": ("replace", 1, 1, 1),
+            "imu/1/accel_fault.replacement": ("replace", 156.9, 156.9, 156.9),
+        },
+        "imu/1/accel_fault.value",
+    ),
+    "range.saturation@1": (
+        {"range/1/fault.high": ("replace", 12.0, 6.0, 0.0), "range/1/fault.low": ("replace", -12.0, -6.0, 0.0)},
+        "range/1/fault.value",
+    ),
+    "wheel.seized@1": ({"wheel/1/drive.seized": ("replace", 0.0, 0.5, 1.0)}, "wheel/1/drive.brake_torque"),
+    "gnss.jamming@1": ({"gnss/1/chip.jamming": ("replace", 0.0, 0.5, 1.0)}, "gnss/1/chip.satellites_used"),
+}
+
+
+@pytest.mark.parametrize("name", MEANINGS)
+def test_a_fault_does_what_its_name_says_and_shows_where_it_must(name: str) -> None:
+    changes, witness = MEANINGS[name]
+    order = parse_fault(name)
+
+    does = zip(order.targets, order.fault.changes, strict=True)
+    found = {path: (change.effect.effect, *(change.value(s) for s in (0.0, 0.5, 1.0))) for path, change in does}
+    assert found == changes and order.witness == witness
+
+
+def test_a_gust_without_an_axis_is_horizontal_and_an_order_may_name_another() -> None:
+    assert parse_fault("wind.gust@2").axis == 0 and parse_fault("wind.gust@2:axis=2").axis == 2
+    assert parse_fault("wind.steady@1").axis is None  # all three, as old reports have it
+
+
 @pytest.mark.parametrize(
     "order",
     [
@@ -68,6 +109,7 @@ def test_the_text_of_an_order_is_its_shortest_exact_form(order: str) -> None:
         ({"rise_s": math.inf, "shape": "ramp"}, "rise_s must be finite"),
         ({"duty": math.nan}, "duty must be finite"),
         ({"end_s": math.nan}, "it ends at nan s"),
+        ({"start_s": 3.0, "end_s": 3.0}, "it ends at 3 s, not after its start 3 s"),
         ({"instance": "*"}, "instance is a number or a name"),
         ({"instance": "3"}, "instance is a number or a name"),  # a word that would be read as a number
         ({"instance": -1}, "instance is a number or a name"),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ironbird import CompiledModel
+from ironbird.conditions import evaluate
+from ironbird.conditions.formula import parse_number
+from ironbird.conditions.names import Names
 from ironbird.errors import UnknownNameError
 from ironbird.flight.derived import DERIVED, derived, make_trace, paths_to_log
 from ironbird.flight.flight import Flight, fly
@@ -13,6 +18,7 @@ from ironbird.flight.inside import fly_lanes
 from ironbird.flight.order import Weather, make_order
 from ironbird.flight.prepare import model_of
 from ironbird.runtime.record import Log
+from ironbird.runtime.state import Stop
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +64,27 @@ def test_a_trace_has_the_same_values_for_all_lanes(lanes: Log) -> None:
             np.testing.assert_array_equal(trace.values[name][lane], derived(lanes, name, lane), err_msg=name)
     np.testing.assert_array_equal(trace.values["body.euler[1]"][1], lanes.lane("body.euler", 1)[:, 1])
     assert (derived(lanes, "tilt") != derived(lanes, "tilt", 1)).any()
+
+
+def test_a_level_vehicle_has_no_tilt_although_its_cosines_are_rounded_above_one() -> None:
+    beyond = np.nextafter(1.0, 2.0)
+    turned = evaluate.values(parse_number("acos(y)", Names({"y": "1"})), lambda name: np.array([beyond, -beyond]))
+
+    np.testing.assert_array_equal(turned, [0.0, np.pi])
+
+
+def test_a_trace_tells_fault_crash_and_completion_in_the_row_in_which_they_came(lanes: Log) -> None:
+    def fate(name: str, *stops: Stop | None) -> np.ndarray:
+        return make_trace(replace(lanes, stops=list(stops)), [name], [3.0, np.inf]).values[name]
+
+    active = fate("fault_active", None, None)
+    np.testing.assert_array_equal(active[0], [0.0] * 150 + [1.0] * 150)  # rows 20 ms apart: the 151st is at 3 s
+    assert not active[1].any()  # it has no fault
+    crash, landing = Stop(2.0, "hard landing"), Stop(2.01, "landed before the end of the mission")
+    np.testing.assert_array_equal(np.argwhere(fate("crashed", crash, landing)), [[0, 100]])  # its last row, at 2 s
+    done = Stop(5.9999, "mission completed")
+    np.testing.assert_array_equal(np.argwhere(fate("completed", crash, done)), [[1, 299]])
+    assert not fate("crashed", done, landing).any()
 
 
 def test_their_sources_are_logged(f450: CompiledModel) -> None:

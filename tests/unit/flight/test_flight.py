@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from ironbird.errors import FaultError, IronbirdError, MissionError, ModelError, OrderError, UnknownNameError
-from ironbird.flight.flight import fly
+from ironbird.flight.flight import fly, flying
 from ironbird.flight.mission import Mission, load_mission
 from ironbird.flight.order import Weather, make_order
+from ironbird.links.system import FunctionSystem
 from ironbird.vehicles.load import load_vehicle
 from ironbird.vehicles.spec import Home
 
@@ -130,3 +131,17 @@ def test_an_order_is_flown_with_faults_and_requirements_as_texts() -> None:
     assert flight.verdict == "pass" and flight.witnesses[0].effective
     with pytest.raises(UnknownNameError, match=r"unknown fault 'rotor.speedloss@1'; did you mean"):
         fly(order, faults=["rotor.speedloss@1"])
+
+
+def test_tracking_is_judged_without_the_start() -> None:
+    time_s = np.arange(0.0, 20.0, 0.5)
+    np.testing.assert_array_equal(flying(time_s, time_s), time_s[time_s >= 5.0])
+    np.testing.assert_array_equal(flying(time_s[:9], time_s[:9]), [2.0, 2.5, 3.0, 3.5, 4.0])  # half of a short one
+
+
+def test_only_flights_in_the_kernel_of_a_vehicle_from_its_file_promise_the_same_bytes() -> None:
+    order = make_order("quad_f450", control="truth", mission="hover", until_s=0.2)
+
+    assert fly(order).repeats
+    assert not fly("quad_f450", control=FunctionSystem(lambda rig: None), until_s=0.2).repeats
+    assert not fly(load_vehicle("quad_f450", control="truth"), mission="hover", until_s=0.2).repeats

@@ -49,6 +49,12 @@ def test_a_flight_that_changes_on_the_way_flies_alone_in_whatever_lane_it_was_pu
         fly_lanes(orders, model_of(HOVER))
 
 
+@pytest.mark.parametrize("change", [{"log_s": 0.04}, {"until_s": 2.5}])
+def test_flights_side_by_side_have_one_end_and_one_distance_between_rows(change: dict[str, float]) -> None:
+    with pytest.raises(OrderError, match="one end and one distance between rows"):
+        fly_lanes([HOVER, replace(HOVER, **change)], model_of(HOVER))  # type: ignore[arg-type]
+
+
 class OneChange:
     """Somebody who changes one parameter while it flies."""
 

@@ -187,6 +187,36 @@ def test_a_margin_of_zero_holds_and_one_that_is_no_number_does_not() -> None:
     assert not Judgement("a", "major", math.nan, 1.0, "").holds
 
 
+def rewritten(flight: Flight, path: str, values: np.ndarray) -> Flight:
+    """The flight as if a signal had been so."""
+    log, data = flight.log, flight.log.data.copy()
+    start = log.plan.start[path]
+    data[0, :, start : start + log.signals[path].size, 0] = np.asarray(values, float).reshape(len(log.time_s), -1)
+    return replace(flight, log=replace(log, data=data))
+
+
+def test_the_impact_is_the_greatest_speed_downwards_in_the_last_second_of_a_crash(hover: Flight) -> None:
+    velocity = np.zeros((len(hover.log.time_s), 3))
+    time_s = hover.log.time_s
+    velocity[(time_s > 1.0) & (time_s < 2.9), 2] = 9.0  # falls, and is caught
+    velocity[(time_s > 3.2) & (time_s < 3.4), 2] = 4.0
+    velocity[time_s > 3.4, 2] = -6.0  # bounces
+    flight = rewritten(hover, "body.v_NB_N", velocity)
+
+    assert judged(flight, stop=Stop(4.0, "hard landing")).impact_mps == 4.0
+    assert judged(flight, stop=Stop(4.0, "mission completed")).impact_mps == 0.0
+
+
+def test_the_mode_of_a_fault_is_that_of_the_row_in_which_it_begins(hover: Flight) -> None:
+    flight = rewritten(hover, "navigator.mode", np.where(hover.log.time_s < 2.0, 1.0, 2.0))
+    faults = [witness(f"rotor.speed_loss@1:instance=1,start={s:g}", s) for s in (1.96, 1.99, 2.0, 9.0)]
+
+    found = judged(flight, None, *faults)
+
+    assert found.modes == [[0.0, 1.0], [2.0, 2.0]]
+    assert found.fault_modes == [1, 2, 2, -1]  # rows come every 20 ms; the last begins after the end
+
+
 def test_a_flight_that_ended_before_its_first_row_is_an_error(hover: Flight) -> None:
     empty = replace(hover.log, time_s=hover.log.time_s[:0], data=hover.log.data[:, :0])
 

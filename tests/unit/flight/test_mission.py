@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ironbird.errors import MissionError
-from ironbird.flight.mission import load_mission
+from ironbird.flight.mission import Mission, load_mission
 
 GOOD = """schema = 1
 title = "There and back"
@@ -86,3 +88,36 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, monkeypatch: pytest
         MissionError, match=r"^latin\.toml:2:11: file: cannot read it: byte 0xfc is not UTF-8 text; save"
     ):
         load_mission("latin.toml")
+
+
+def test_the_navigator_is_told_metres_down_and_radians() -> None:
+    items = [
+        {"kind": "waypoint", "north_m": 1.0, "east_m": 2.0, "height_m": 3.0, "yaw_deg": 90.0, "hold_s": 4.0},
+        {"kind": "land"},
+    ]
+    mission = Mission.model_validate({"schema": 1, "item": items, "cruise_speed_mps": 2.5})
+
+    params = mission.params(3)
+
+    # Rows: north, east, down, yaw, hold, kind; a column for each place of the table
+    np.testing.assert_allclose(params["navigator.table"][:5, 0], [1.0, 2.0, -3.0, math.pi / 2, 4.0], rtol=1e-15)
+    assert (
+        not params["navigator.table"][:5, 1:].any()
+        and params["navigator.table"][5, 0] != params["navigator.table"][5, 1]
+    )
+    assert (params["navigator.count"], params["navigator.cruise_speed"]) == (2.0, 2.5)
+    assert mission.params(2)["navigator.table"].shape[1] == 2
+    with pytest.raises(MissionError, match=r"the mission has 2 items; this vehicle's navigator takes 1"):
+        mission.params(1)
+
+
+def test_a_mission_is_given_three_times_its_way_and_its_holds() -> None:
+    items = [
+        {"kind": "waypoint", "north_m": 3.0, "east_m": 4.0, "hold_s": 7.0},
+        {"kind": "waypoint", "north_m": 3.0, "east_m": 4.0, "height_m": 10.0},
+        {"kind": "land"},
+    ]
+    mission = Mission.model_validate({"schema": 1, "item": items})
+
+    # 30 s, three times 5 + 10 + 10 m at 2 m/s, the hold, and three times 10 m of landing at half a metre a second
+    assert mission.longest_s(2.0) == pytest.approx(30.0 + 3 * 25.0 / 2.0 + 7.0 + 3 * 10.0 / 0.5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -270,3 +271,10 @@ def test_settings_read_back_equal_however_they_were_given(value: Any) -> None:
 def test_a_setting_that_is_no_number_is_refused(value: Any) -> None:
     with pytest.raises(OrderError, match=r"setting body\.mass = .* is not a number or a list of numbers"):
         another(ORDER, settings={"body.mass": value})
+
+
+@pytest.mark.parametrize("key", ["until_s", "log_s"])
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
+def test_times_are_finite_and_greater_than_zero(key: str, value: float) -> None:
+    with pytest.raises(OrderError, match=f"{key} = {value:g}: give a time greater than 0"):
+        make_order("quad_f450", control="truth", mission="hover", **{key: value})  # type: ignore[arg-type]

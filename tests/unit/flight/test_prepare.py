@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ironbird.errors import ModelError
@@ -60,3 +61,28 @@ def test_a_setting_of_our_navigator_is_refused_under_a_control_system_outside() 
             settings={"navigator.cruise_speed": 2.0},
             until_s=0.1,
         )
+
+
+def test_each_lane_has_its_own_seed_and_its_own_faults() -> None:
+    order = make_order(
+        "quad_f450", control="truth", mission="hover", faults=["wind.steady@1:axis=1,severity=0.5,start=3"]
+    )
+    model = model_of(order)
+
+    state = prepare(model, [replace(order, seed=5), replace(order, seed=2**64 - 1, faults=())])
+
+    assert [int(seed) for seed in state.seeds.reshape(-1)[:2]] == [5, 2**64 - 1]
+    (event,), rest = state.events
+    assert rest == [] and (event.param, event.value, event.start_s) == (f"{WIND}[1]", 10.0, 3.0)  # half of 20 m/s
+
+
+def test_a_fault_of_one_axis_leaves_the_others_as_they_were() -> None:
+    order = make_order(
+        "quad_f450", control="truth", mission="hover", until_s=0.5, log_s=0.1,
+        faults=["wind.steady@1:axis=1,severity=0.5,start=0.2", "wind.steady@1:severity=0.1,start=0.3"],
+    )  # fmt: skip
+
+    wind = fly(order).log["air.wind_sum_N"]
+
+    # East alone, then 2 m/s on every axis more
+    np.testing.assert_allclose(wind, [[0, 0, 0], [0, 0, 0], [0, 10, 0], [2, 12, 2], [2, 12, 2]], atol=1e-12)

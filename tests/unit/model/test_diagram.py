@@ -196,6 +196,19 @@ def test_sampled_blocks_run_after_those_they_read() -> None:
     assert order == ["first", "last"]
 
 
+def test_a_sampled_block_puts_out_before_it_goes_on_although_it_waits_for_a_slower_one() -> None:
+    diagram = Diagram("d")
+    fast = diagram.add("fast", Counter(sample_s=0.005))  # its count needs nobody, what it has seen needs the slow one
+    slow = diagram.add("slow", Counter(sample_s=0.01))
+    diagram.connect(slow.count, fast.u)
+
+    groups = schedule(diagram, 1e-3)
+
+    outputs = next(place for place, group in enumerate(groups) if "fast" in group.outputs)
+    updates = next(place for place, group in enumerate(groups) if "fast" in group.updates)
+    assert outputs <= updates  # else it would show the count of the next sample
+
+
 @pytest.mark.parametrize("name", ["body[0]-x!", "a b", "a.b", "", "a//b", "/a", "a/", "mass=", "größe", "a\n"])
 def test_names_that_paths_cannot_carry_are_refused(name: str) -> None:
     with pytest.raises(ModelError, match=r"is no name for a part of 'd': letters, digits, _ and / only"):

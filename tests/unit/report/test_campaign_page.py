@@ -20,6 +20,7 @@ from ironbird.campaign.coverage import TraceRow
 from ironbird.campaign.search import Map
 from ironbird.campaign.store import Store
 from ironbird.flight.order import Requirement
+from ironbird.report import campaign_page
 from ironbird.report.campaign_page import MOST_FAILING, write_campaign_page
 
 HOSTILE = "<script>alert('1')</script>\"><img src=x onerror=alert(2)>"
@@ -135,3 +136,37 @@ def test_expected_failures_are_as_expected(store: Store, tmp_path: Path) -> None
     store.write(campaign, [(0, result_of(case, "fail"))])
     write_campaign_page(store, campaign, tmp_path / "page.html")
     assert "not as expected" not in (tmp_path / "page.html").read_text()
+
+
+def test_a_campaign_that_is_not_flown_to_its_end_is_not_as_expected(store: Store, tmp_path: Path) -> None:
+    cases = flight_cases(2)
+    campaign = store.create("night", "", {}, cases)
+
+    def badge() -> str:
+        write_campaign_page(store, campaign, tmp_path / "page.html")
+        return (tmp_path / "page.html").read_text().partition('<p class="outcome">')[2].partition("</span>")[0]
+
+    store.write(campaign, [(0, result_of(cases[0]))])
+    assert badge() == '<span class="badge fail">not as expected'  # all that was flown passed, one is open
+    store.write(campaign, [(1, result_of(cases[1]))])
+    assert badge() == '<span class="badge pass">as expected'
+
+
+def test_the_digest_of_results_covers_verdicts_hashes_and_ids() -> None:
+    results = [result_of(case) for case in flight_cases(2)]
+    digest = campaign_page._digest(results)
+
+    for changed in (
+        replace(results[1], verdict="void"), replace(results[1], sha256="ef" * 32), replace(results[1], id="other"),
+    ):  # fmt: skip
+        assert campaign_page._digest([results[0], changed]) != digest
+    assert campaign_page._digest([results[0], replace(results[1], sentence="in other words")]) == digest
+
+
+def test_each_requirement_names_its_worst_flight() -> None:
+    results = [result_of(case, "fail", margin) for case, margin in zip(flight_cases(3), (0.5, 2.0, 1.0), strict=True)]
+
+    (row,) = campaign_page._requirements([*results, result_of(flight_case(4), margin=3.0)])
+
+    assert (row["name"], row["held"], row["broken"]) == ("upright", 1, 3)
+    assert (row["flight"], row["margin"]) == (results[1].id, "-2")

@@ -42,6 +42,14 @@ def test_each_lane_has_its_own_margin() -> None:
     assert margins("not always (x < 6 m)", trace) == [-1, 3, -6]
 
 
+def test_joined_conditions_take_the_least_or_the_greatest_margin() -> None:
+    trace = flights(x=[[2.0], [2.0], [-1.0]], y=[[5.0], [-3.0], [-4.0]])
+
+    assert margins("x > 0 m and y > 0", trace) == [2, -3, -4]
+    assert margins("x > 0 m or y > 0", trace) == [5, 2, -1]
+    assert margins("x > 0 m implies y > 0", trace) == [5, -2, 1]
+
+
 def test_windows_are_closed_and_rounded_to_samples() -> None:
     trace = flights(0.02, x=[[0, 1, 2, 3, 4, 5]])
 

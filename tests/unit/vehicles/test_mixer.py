@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ironbird.errors import MixerError
+from ironbird.errors import MixerError, VehicleError
 from ironbird.vehicles.geometry import GEOMETRIES
-from ironbird.vehicles.load import load_spec
+from ironbird.vehicles.load import CATALOG, load_spec
 from ironbird.vehicles.mixer import MixerFile, MultirotorMixer, SumMixer, load_mixer, parse_mixer
-from ironbird.vehicles.templates.multicopter import MulticopterSpec, allocation
+from ironbird.vehicles.templates.multicopter import MulticopterSpec, allocation, effectiveness
 
 EXAMPLES = settings(deadline=None, max_examples=300, derandomize=True)
 A, B, C = 0.707107, 0.382683, 0.923880
@@ -281,3 +281,42 @@ def test_any_text_is_read_or_refused_in_words(text: str) -> None:
     assert isinstance(mixer, MixerFile)
     outputs = mixer.apply({(0, i): 0.3 for i in range(4)})
     assert len(outputs) == mixer.count and np.isfinite(outputs).all()
+
+
+def test_a_vehicle_whose_rotors_turn_the_other_way_has_another_geometry() -> None:
+    spec = load_spec("quad_f450")
+    assert isinstance(spec, MulticopterSpec)
+    turned = [r.model_copy(update={"spin": "cw" if r.spin == "ccw" else "ccw"}) for r in spec.rotor]
+    swapped = [spec.rotor[1], spec.rotor[0], *spec.rotor[2:]]
+
+    assert GEOMETRIES["4x"].fits(spec) and not GEOMETRIES["4h"].fits(spec)
+    other = spec.model_copy(update={"rotor": turned})
+    assert GEOMETRIES["4h"].fits(other) and not GEOMETRIES["4x"].fits(other)
+    assert not GEOMETRIES["4+"].fits(spec)
+    assert not GEOMETRIES["4x"].fits(spec.model_copy(update={"rotor": swapped}))  # motor order counts
+
+
+def test_the_effect_of_rotors_is_thrust_lever_and_reaction() -> None:
+    """A rotor at x, y pushes with -y about roll, x about pitch, and turns the body against its own spin."""
+    spec = load_spec("quad_f450")
+    assert isinstance(spec, MulticopterSpec)
+    effect = effectiveness(spec)
+
+    for column, rotor in zip(effect.T, spec.rotor, strict=True):
+        propeller = spec.propeller[rotor.propeller]
+        reach = propeller.torque_coefficient_Nms2 / propeller.thrust_coefficient_Ns2  # moment over force, some cm
+        x, y, _ = rotor.position_B_m
+        # Spin is seen from above: a rotor that turns counter-clockwise drives the body clockwise, nose to the right
+        assert column == pytest.approx([1.0, -y, x, reach if rotor.spin == "ccw" else -reach], rel=1e-12)
+        assert 0.005 < reach < 0.05
+
+
+def test_three_rotors_need_a_tail(tmp_path: Path) -> None:
+    text = (CATALOG / "quad_f450.toml").read_text()
+    before, *rotors = text.split("[[rotor]]")
+    (tmp_path / "three.toml").write_text("[[rotor]]".join([before, *rotors[:2], rotors[3]]))
+
+    with pytest.raises(
+        VehicleError, match=r"three rotors cannot hold the yaw: give a \[tail\] whose servo tilts one of"
+    ):
+        load_spec(tmp_path / "three.toml")

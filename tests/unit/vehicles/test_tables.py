@@ -125,3 +125,10 @@ def test_what_a_file_says_arrives_at_the_block() -> None:
 def test_a_block_without_parameters_gives_no_keys() -> None:
     with pytest.raises(ModelError, match="unknown parameter 'speed' in AirData"):
         params_of(AirData, "speed_mps")
+
+
+def test_a_battery_of_so_many_ampere_hours_has_so_much_charge() -> None:
+    class Pack(BlockTable):
+        params = params_of(Battery, "capacity_Ah")
+
+    assert Pack.model_validate({"capacity_Ah": 5.0}).params == {"capacity": 18_000.0}  # ampere seconds

@@ -105,3 +105,13 @@ def test_initial_speed_is_kept_at_its_own_throttle() -> None:
     log = step(first_order(), 0.3, omega_0=SLOPE * 0.3 + IDLE)
 
     np.testing.assert_allclose(log["block.speed"], SLOPE * 0.3 + IDLE, rtol=1e-15)
+
+
+@pytest.mark.parametrize("model", [first_order, second_order])
+def test_a_stuck_motor_keeps_its_speed_and_does_not_accelerate(
+    model: functools._lru_cache_wrapper[CompiledModel],
+) -> None:
+    log = step(model(), 0.9, omega_0=123.0, stuck=1.0)
+
+    np.testing.assert_array_equal(log["block.speed"], 123.0)
+    np.testing.assert_array_equal(log["block.acceleration"], 0.0)

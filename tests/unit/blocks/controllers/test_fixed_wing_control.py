@@ -247,6 +247,17 @@ def test_throttle_integral_stops_at_full_throttle() -> None:
     assert MOST_THROTTLE > 0.3  # so that it was the limit of the throttle that stopped it
 
 
+@pytest.mark.parametrize(("airspeed", "full"), [(17.0, False), (15.2, True)])
+def test_near_the_stall_the_throttle_is_full_although_the_aircraft_is_far_too_high(airspeed: float, full: bool) -> None:
+    state = flying(-100.0, airspeed=airspeed, v_NB_N=[airspeed, 0.0, 0.0])  # it asks to sink as fast as it may
+    state.set_state("block.slow_speed", airspeed)  # and has been so slow for a while
+
+    throttle = run(state, 0.004, log_s=0.004)["block.throttle"].ravel()[0]
+
+    # 17 m/s is the smallest speed that it may fly; more than a tenth below all goes into speed
+    assert throttle == 1.0 if full else throttle < 0.8
+
+
 def test_integrals_wait_while_pitch_and_throttle_are_prescribed() -> None:
     state = flying(3.0, throttle_limits=[1.0, 1.0], pitch_limits=[0.2, 0.2])
     run(state, 10.0)

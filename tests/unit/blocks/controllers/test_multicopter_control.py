@@ -119,6 +119,13 @@ def test_speed_climb_and_descent_are_limited() -> None:
     assert abs(down["thrust_total"] - MASS * GRAVITY) < 1e-12
 
 
+def test_a_vehicle_that_rises_too_fast_keeps_some_lift_and_stays_upright() -> None:
+    found = at(velocity_set=[0.0, 0.0, 2.0], v_NB_N=[0.0, 0.0, -8.0])  # asks for 32 m/s^2 downwards
+
+    assert abs(found["thrust_total"] - 0.3 * MASS * GRAVITY) < 1e-12
+    np.testing.assert_allclose(found["rate_set_B"], 0.0, rtol=0, atol=1e-14)  # level is what is asked for
+
+
 def test_tilt_is_limited_with_the_height_kept() -> None:
     limit = math.radians(35)
     tilted = Rotation.from_euler("Y", -limit).as_matrix().flatten(order="F")  # nose down: accelerates forward

@@ -246,6 +246,17 @@ def test_stronger_failsafe_goes_before_a_gentler_one() -> None:
     assert state.get("block.now")[0] == DESCEND
 
 
+def test_a_battery_that_was_low_stays_so_when_its_voltage_recovers_and_a_fix_that_came_back_is_good() -> None:
+    state = mission([[50.0, 0.0, -10.0, 0.0, 1e6, FLY]])
+    follow(state, 20.0)
+    low = follow(state, 21.0, battery_remaining=0.15, gnss_age=5.0)["failsafe"][-1]
+    np.testing.assert_array_equal(low[:2], [1.0, 1.0])
+
+    after = follow(state, 22.0, battery_remaining=0.5, gnss_age=0.0)["failsafe"][-1]  # the load fell, the fix came back
+
+    np.testing.assert_array_equal(after[:2], [1.0, 0.0])
+
+
 def test_descent_without_position_brakes_and_then_sinks_level_at_its_speed() -> None:
     state = mission(HERE, descent_speed=0.8)
     follow(state, 1.0)

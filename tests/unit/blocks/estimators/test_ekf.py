@@ -204,6 +204,16 @@ def test_alignment_finds_the_attitude_of_a_standing_vehicle(attitude: tuple[floa
     assert log["block.aligned"][-1] == 1.0
 
 
+def test_the_rates_that_are_put_out_have_their_bias_taken_off() -> None:
+    state = start(alone(), lanes=2)
+    state.set_input("gyro_B", [0.11, -0.22, 0.33])
+    state.set_state("block.gyro_bias", [0.01, -0.02, 0.03])
+
+    log = run(state, IMU_S, log_s=IMU_S)
+
+    np.testing.assert_allclose(log["block.w_NB_B"][0], [0.10, -0.20, 0.30], rtol=1e-14)
+
+
 @functools.cache
 def alone() -> CompiledModel:
     return alone_in_a_model(ErrorStateEkf(), step_s=IMU_S, field_0=FIELD_N)

@@ -201,3 +201,29 @@ def test_force_and_moment_on_the_body_follow_from_place_and_steering() -> None:
     np.testing.assert_allclose(log["block.force_B"][0], force, rtol=1e-12, atol=1e-9)
     moment = np.cross([1.2, 0.7, 0.5], force)[2] + mz
     np.testing.assert_allclose(log["block.moment_B"][0], [0, 0, moment], rtol=1e-12)
+
+
+def settled(**inputs: Any) -> Log:
+    """After two seconds, many times the relaxation: the contact patch stands."""
+    state = start(model())
+    for name, value in {"load": 3000.0, **inputs}.items():
+        state.set_input(name, value)
+    return run(state, 2.0, log_s=0.1)
+
+
+@pytest.mark.parametrize("steer", [0.05, -0.05])
+def test_a_wheel_that_is_steered_slips_by_its_own_angle_and_pushes_to_that_side(steer: float) -> None:
+    log = settled(v_NB_B=[10.0, 0.0, 0.0], speed=10.0 * np.cos(steer) / RADIUS, steer=steer)
+
+    assert log["block.slip_angle"][-1] == pytest.approx(steer, rel=1e-6)  # steered right (positive): slips to the right
+    assert log["block.slip"][-1] == pytest.approx(0.0, abs=1e-9)  # it rolls with the speed along itself
+    assert np.sign(log["block.force_B"][-1, 1]) == np.sign(steer)
+
+
+def test_in_a_turn_the_wheels_go_at_their_own_speeds() -> None:
+    turn, ahead, right = 0.5, 1.2, 0.7  # rad/s to the right; the wheel's place in front of and beside the origin
+    log = settled(v_NB_B=[10.0, 0.0, 0.0], w_NB_B=[0.0, 0.0, turn], speed=10.0 / RADIUS)
+
+    along, across = 10.0 - turn * right, turn * ahead  # the inner wheel is slower, the front goes to the right
+    assert log["block.slip"][-1] == pytest.approx((10.0 - along) / along, rel=1e-6)  # turns too fast for its place
+    assert log["block.slip_angle"][-1] == pytest.approx(-np.arctan(across / along), rel=1e-6)

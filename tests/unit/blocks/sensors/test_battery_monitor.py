@@ -54,3 +54,10 @@ def test_noise_has_its_deviation() -> None:
     )
     assert log["block.voltage"].std() == pytest.approx(0.02, rel=0.03)
     assert log["block.current"].std() == pytest.approx(0.3, rel=0.03)
+
+
+def test_the_charge_carries_the_errors_of_the_shunt() -> None:
+    log = sample(monitor(), 41, {"current_battery": 10.0}, {"current_scale": 1.1, "current_offset": 0.5})
+
+    # 40 samples of 50 ms at 1.1 * 10 A + 0.5 A, not at 10 A
+    assert log["block.charge"][-1] == pytest.approx(40 * 0.05 * 11.5, rel=1e-12)

@@ -72,3 +72,25 @@ def test_scales_of_the_chips_are_those_of_the_data_sheets() -> None:
     assert imu["accel_resolution"] == pytest.approx(1 / 208.8379, rel=1e-6)  # [MPSoC] 4: LSB per m/s^2
     assert imu["gyro_resolution"] == pytest.approx(1 / 938.734, rel=1e-6)  # [MPSoC] 4: exact value
     assert mag["resolution"] == pytest.approx(1e-6 / 13.2, rel=1e-12)
+
+
+def test_noise_range_and_rate_are_those_of_the_data_sheets_in_si() -> None:
+    deg, micro_g = math.pi / 180, 9.80665e-6
+    densities = {"icm20602": (0.004, 100), "mpu6000": (0.005, 400), "bmi055": (0.014, 150)}  # deg/s and ug per sqrt(Hz)
+    for name, (gyro, accel) in densities.items():
+        imu = products.imu_params(name)
+        assert imu["gyro_noise"] == pytest.approx(gyro * deg) and imu["accel_noise"] == pytest.approx(accel * micro_g)
+    compass, baro = products.magnetometer_params("ist8310"), products.barometer_params("ms5611")
+    assert compass["range"] == pytest.approx([1.6e-3, 1.6e-3, 2.5e-3])  # +-1600 uT in x and y, +-2500 uT in z
+    assert baro["noise"] == pytest.approx(0.027 * 100)  # 0.027 mbar in Pa
+    assert (baro["low"], baro["high"]) == (10 * 100, 1200 * 100)  # 10 to 1200 mbar
+    assert products.depth_gauge_params("ms5837_30ba")["high"] == pytest.approx(30 * 1e5)  # 30 bar
+    assert products.airspeed_params("ms4525do")["range"] == pytest.approx(4.4482216 / 0.0254**2, rel=1e-6)  # 1 psi
+
+
+@pytest.mark.parametrize(
+    ("name", "rate_hz"), [("ublox_m8n", 5), ("ublox_f9p", 10), ("motion_capture", 50), ("usbl_dvl", 1)]
+)
+def test_receivers_give_their_number_of_fixes_a_second(name: str, rate_hz: float) -> None:
+    timing = products.GNSS_TIMING[name]
+    assert 1.0 / (timing["sample_s"] * timing["period_samples"]) == pytest.approx(rate_hz)

@@ -19,6 +19,7 @@ import pytest
 
 from ironbird.errors import LinkError
 from ironbird.links.ardupilot import link as ardupilot
+from ironbird.links.ardupilot.channels import SCALES
 from ironbird.links.ardupilot.link import ArduPilot, StateText
 from ironbird.links.ardupilot.process import PHYSICS_PORT, PORT_STEP
 from ironbird.links.peers import Doorkeeper
@@ -247,6 +248,22 @@ def test_a_restart_is_noticed_and_the_run_goes_on(link: tuple[ArduPilot, Sitl], 
     fresh.socket.close()
 
 
+def test_a_frame_count_that_begins_again_is_told_as_a_restart(link: tuple[ArduPilot, Sitl], rig: Rig) -> None:
+    system, sitl = link
+    got: list[dict[str, Any]] = []
+    for _ in range(3):
+        rig.step(1)
+        meanwhile(system, rig, answer(sitl, 1400, got))
+    assert system.happenings == []
+
+    sitl.frame = 1  # the same port, as after a reboot of its firmware: 3 was the last
+    rig.step(1)
+    meanwhile(system, rig, lambda: sitl.servos(1700))
+
+    assert [(h.kind, h.text) for h in system.happenings] == [("restart", "ArduPilot counts from 1 again after 3")]
+    assert system.pwm[0] == 1700  # and its outputs count
+
+
 def test_two_ardupilots_on_one_port_are_an_error(link: tuple[ArduPilot, Sitl], rig: Rig) -> None:
     system, sitl = link
     other = Sitl(sitl.to[1])
@@ -350,6 +367,23 @@ def test_outputs_not_in_use_command_nothing(link: tuple[ArduPilot, Sitl], rig: R
     rig.step(1)
     meanwhile(system, rig, answer(sitl, 0, got))
     assert not np.any(rig.stepper.inputs[:4])
+
+
+def test_an_output_of_both_ways_that_is_not_in_use_is_no_full_reverse(rig: Rig) -> None:
+    system = ArduPilot()
+    system._rows = [(row, row, *SCALES["both_ways"], sign) for row, sign in enumerate((1.0, 1.0, -1.0))]
+    system.pwm = (0, 1750, 1750)
+
+    system._apply(rig)
+
+    np.testing.assert_allclose(rig.stepper.inputs[:3], [0.0, 0.5, -0.5])
+
+
+def test_the_airspeed_is_that_of_the_pressure_in_the_tube(rig: Rig) -> None:
+    text = StateText(rig)
+    for pressure, speed in ((0.5 * 1.225 * 20.0**2, 20.0), (-30.0, 0.0)):
+        rig.airspeeds[0].values[:] = pressure
+        assert json.loads(text.text())["airspeed"] == pytest.approx(speed, abs=2e-5)
 
 
 def test_replies_between_two_steps_repeat_the_samples_and_move_the_position(

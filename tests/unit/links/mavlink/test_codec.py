@@ -217,6 +217,50 @@ def test_many_frames_in_one_read() -> None:
     assert [dialect.HEARTBEAT.unpack(f[1])[0] for f in frames] == list(range(100))
 
 
+def beats(count: int, sysid: int = 1, compid: int = 1) -> list[bytes]:
+    """Frames of one sender in a row."""
+    packer = Packer(sysid, compid)
+    frames = []
+    for _ in range(count):
+        packer.add(dialect.HEARTBEAT, 0, 0, 0, 0, 0, 3)
+        frames.append(bytes(packer.take()))
+    return frames
+
+
+def test_frames_are_numbered_and_the_number_goes_round() -> None:
+    assert [frame[4] for frame in beats(300)] == [number % 256 for number in range(300)]
+    packer = Packer()
+    packer.add(dialect.HEARTBEAT, 0, 0, 0, 0, 0, 3)
+    packer.add(dialect.HEARTBEAT, 0, 0, 0, 0, 0, 3)
+    two = bytes(packer.take())
+    assert (two[4], two[len(two) // 2 + 4]) == (0, 1)  # in one write too
+
+
+def test_frames_that_are_missing_are_counted_by_their_numbers() -> None:
+    frames = beats(300)
+    parser = Parser(count_lost=True)
+
+    parser.feed(b"".join(frames[:250]))
+    assert parser.lost == 0
+    parser.feed(frames[253])  # 250, 251 and 252 are gone
+    assert parser.lost == 3
+    parser.feed(frames[258])  # 254, 255, and two of the next round: 256 is number 0
+    assert parser.lost == 7
+    assert Parser().feed(frames[7]) and Parser().lost == 0  # they are counted where that is asked for
+
+
+def test_senders_count_for_themselves() -> None:
+    parser = Parser(count_lost=True)
+    one, other, gimbal = beats(10), beats(10, sysid=2), beats(10, compid=154)
+
+    for frames in zip(one[:5], other[2:7], gimbal[4:9], strict=True):
+        parser.feed(b"".join(frames))
+
+    assert parser.lost == 0
+    parser.feed(other[9])  # 7 and 8
+    assert parser.lost == 2
+
+
 @given(st.binary(max_size=80), st.lists(st.sampled_from([0, 1, 242, 253]), max_size=6), st.integers(1, 30))
 def test_frames_are_found_however_the_stream_is_cut(noise: bytes, ids: list[int], cut: int) -> None:
     codec = common.MAVLink(None, srcSystem=1, srcComponent=1)

@@ -100,3 +100,16 @@ def test_a_vehicle_with_one_inertial_unit_runs_one_estimator() -> None:
     airframe = airframe_of(load_vehicle("quad_f450_rflysimsafe", control="external"))
     assert (airframe.late["EKF2_MULTI_IMU"], airframe.late["SENS_IMU_MODE"]) == (0, 1)
     assert "EKF2_MULTI_IMU" not in airframe_of(load_vehicle("quad_f450", control="external")).late
+
+
+def test_charge_and_current_are_told_in_milliampere_hours_and_centiamperes(payload: socket.socket) -> None:
+    rig = make_rig("quad_f450", until_s=1.0)
+    battery = SmartBattery(rig, INSTANCE)
+    rig.held("monitor/battery.charge")[:] = 3600.0
+    rig.held("monitor/battery.current")[:] = 12.34
+    rig.held("monitor/battery.voltage")[:] = 12.0
+    battery.poll(0.0)
+    message = told(payload)
+    battery.close()
+    assert message.current_consumed == 1000  # an ampere hour is 3,600 A s
+    assert message.current_battery == 1234 and message.voltages[0] == 4000

@@ -15,6 +15,7 @@ from ironbird.flight.prepare import inject
 from ironbird.links.mavlink.codec import Packer
 from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.messages import Messages
+from ironbird.links.px4.odometry import Odometry
 from ironbird.links.rig import Rig, attach, make_rig
 from ironbird.runtime.state import start
 from ironbird.vehicles.load import load_vehicle
@@ -80,3 +81,22 @@ def test_a_vehicle_without_an_acoustic_position_is_told_so() -> None:
     rig.receivers.clear()
     with pytest.raises(LinkError, match="no acoustic position"):
         Messages(rig, airframe, Packer())
+
+
+def test_a_fix_is_carried_on_by_its_own_latency_from_the_start() -> None:
+    rig = make_rig("rov_bluerov2_heavy", until_s=1.0)
+    rig.barometers.clear()
+    receiver, packer, reader = rig.receivers[0], Packer(), common.MAVLink(None)
+    odometry = Odometry(rig, packer, surface_Pa=101_325.0, water_Papm=10_000.0)
+    receiver.position_N.values[:] = [1.0, 2.0, 3.0]
+    receiver.velocity_N.values[:] = [10.0, -20.0, 30.0]
+    receiver.position_N.stamp[:] = 0.5
+    receiver.details["fix_type"][:] = 3.0
+
+    odometry.add(600_000)
+    odometry.add(700_000)
+
+    # A fix shows where it was three samples of 0.1 s before; the second message is 0.1 s later
+    first, second = reader.parse_buffer(packer.take())
+    assert (first.x, first.y, first.z) == pytest.approx((1.0 + 3.0, 2.0 - 6.0, 3.0 + 9.0), rel=1e-6)
+    assert (second.x, second.y, second.z) == pytest.approx((1.0 + 4.0, 2.0 - 8.0, 3.0 + 12.0), rel=1e-6)

@@ -146,3 +146,14 @@ def test_a_vehicle_that_cannot_get_there_ends_the_dive() -> None:
 def test_plans_with_more_than_waypoints_are_refused() -> None:
     with pytest.raises(LinkError, match="MAV_CMD 21"):
         StickPilot(spec(), [waypoint(0, 0, 1), PlanItem(NAV_LAND)], port=0, peer_port=9)
+
+
+def test_it_turns_the_short_way_round() -> None:
+    pilot, _, path = dive(
+        [waypoint(0, 0, 1, yaw_deg=-170.0)], 200.0, yaw=math.radians(170.0), yaw_goal=math.radians(170.0)
+    )
+
+    assert pilot.finished
+    # From 170 to 190 degrees, not back by 340
+    assert min(place[3] for place in path) > math.radians(165.0)
+    assert path[-1][3] == pytest.approx(math.radians(190.0), abs=0.2)

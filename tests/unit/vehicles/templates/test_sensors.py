@@ -153,3 +153,21 @@ def test_fault_at_one_tap_touches_that_sensor_alone_and_ends() -> None:
     for path in log.signals:
         if not path.startswith("imu/2/accel_fault"):
             np.testing.assert_array_equal(log[path], healthy[path])
+
+
+def test_products_stand_at_their_places_in_turn_and_taps_are_behind_what_chips_measure() -> None:
+    diagram, _ = vehicle(imus=4)
+
+    def noise(n: int) -> float:
+        return float(diagram.value(f"imu/{n}/chip.gyro_noise")[0])
+
+    # ICM-20689, BMI055, ICM-20602, and from the beginning again: 0.007, 0.014, 0.004 deg/s per root of Hz
+    np.testing.assert_allclose([noise(n) for n in (1, 2, 3, 4)], np.radians([0.007, 0.014, 0.004, 0.007]), rtol=1e-9)
+    for n in (1, 2, 3, 4):
+        assert diagram.links[f"imu/{n}/gyro_fault.value_in"] == [f"imu/{n}/chip.gyro_B"]
+        assert diagram.links[f"imu/{n}/accel_fault.value_in"] == [f"imu/{n}/chip.accel_B"]
+    for n in (1, 2):
+        assert diagram.links[f"gnss/{n}/position_fault.value_in"] == [f"gnss/{n}/chip.position_N"]
+        assert diagram.links[f"gnss/{n}/velocity_fault.value_in"] == [f"gnss/{n}/chip.velocity_N"]
+        for port in ("p_NB_N", "v_NB_N", "R_NB", "w_NB_B"):  # an antenna on an arm moves when the body turns
+            assert diagram.links[f"gnss/{n}/chip.{port}"] == [f"body.{port}"]
