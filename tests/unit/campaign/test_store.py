@@ -134,7 +134,7 @@ def changed_result(store: Store, key: str, value: Any) -> str:
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        (None, "{}", "'judgements' is missing"),
+        (None, "{}", "it lacks 'judgements'"),
         (None, "[]", "it is no table"),
         (None, '{"id": "hov', "Unterminated string"),
         (None, "[" * 100_000, "recursion"),
@@ -143,7 +143,7 @@ def changed_result(store: Store, key: str, value: Any) -> str:
         ("sha256", "00", "it says sha256 '00'"),
         ("judgements", [{"name": "x"}], "missing 4 required positional arguments"),
         ("judgements", 5, "not iterable"),
-        ("margin", "wide", "could not convert"),
+        ("margin", "wide", "is no finite number"),
         ("ended_s", None, "must be a string or a real number"),
         ("crashed", "no", "crashed is 'no'"),
         ("id", "hover/0003/s3", "it is that of flight 'hover/0003/s3'"),
@@ -179,13 +179,13 @@ def test_a_damaged_result_is_an_error_that_names_the_flight_and_the_cure(
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ("{}", "'id' is missing"),
+        ("{}", "it lacks 'id'"),
         ("nothing", "Expecting value"),
         ({"seed": "one"}, ""),
         ({"vehicle": 5}, "vehicle is 5"),
         ({"faults": [{"id": "no.such@1"}]}, ""),
         ({"mission": {"item": "fly"}}, ""),
-        ({"wind": {"speed_mps": "strong"}}, "could not convert"),
+        ({"wind": {"speed_mps": "strong"}}, "is no finite number"),
         ({"expect": "green"}, "it expects 'green'"),
         ({"id": "hover/0009/s9"}, "it is that of flight 'hover/0009/s9'"),
     ],
