@@ -143,7 +143,7 @@ def changed_result(store: Store, key: str, value: Any) -> str:
         ("sha256", "00", "it says sha256 '00'"),
         ("judgements", [{"name": "x"}], "missing 4 required positional arguments"),
         ("judgements", 5, "not iterable"),
-        ("margin", "wide", "is no finite number"),
+        ("margin", "wide", "could not convert"),
         ("ended_s", None, "must be a string or a real number"),
         ("crashed", "no", "crashed is 'no'"),
         ("id", "hover/0003/s3", "it is that of flight 'hover/0003/s3'"),
