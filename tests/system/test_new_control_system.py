@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
+from ironbird.campaign.case import FlightCase
+from ironbird.campaign.identity import definition_changed, files_of
 from ironbird.cli.main import app
 from ironbird.errors import IronbirdError, OrderError
 from ironbird.flight.flight import fly
-from ironbird.flight.order import load_order
+from ironbird.flight.order import Order, load_order, make_order
 from ironbird.links.system import FunctionSystem
 from ironbird.runtime.tuning import Tuning
 from ironbird.vehicles.load import load_vehicle
@@ -241,6 +244,24 @@ def test_fly_takes_off_hovers_and_leaves_the_folder_of_any_flight(tmp_path: Path
     assert json.loads((folder / "happenings.json").read_text()) == [{"time_s": 0.0, "kind": "text", "text": "ready"}]
     order = load_order(folder)
     assert (order.control, order.options) == ("toy", {"height_m": 2.5})
+
+
+def test_a_campaign_notes_the_control_systems_own_code(tmp_path: Path) -> None:
+    """Two programs under one name in one campaign would prove nothing."""
+    case = FlightCase(
+        **{entry.name: getattr(make_order("quad_f450", control="toy"), entry.name) for entry in fields(Order)},
+        id="a/0001/s0",
+        case_id="a",
+    )
+    noted = files_of([case])
+    home = next(Path(name) for key in noted if key.startswith("control toy") for name in noted[key])
+    assert home.is_file() and definition_changed(case, case.digest(), noted) == ""
+    text = home.read_text()
+    home.write_text(text.replace("HOVER = 0.64", "HOVER = 0.95"))
+    try:
+        assert definition_changed(case, case.digest(), noted) == f"the control system toy changed: {home}"
+    finally:
+        home.write_text(text)
 
 
 def test_repeat_flies_the_order_again(tmp_path: Path) -> None:

@@ -356,6 +356,8 @@ def _setting_problem(name: str, text: Any, known: Outline) -> tuple[str, str] | 
     for value in _options(text):
         if isinstance(value, str):
             return "a number is needed, not words", "write { grid = [1.2, 1.6] } with numbers"
+        if signal.size > 1 and not index and not isinstance(value, list):
+            return f"{path} has {signal.size} values", f"write all of them as a list, or one as {path}[0]"
         try:
             column = (
                 [float(value)] if index and not isinstance(value, list) else as_column(value, signal, name).tolist()

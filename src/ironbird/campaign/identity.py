@@ -9,12 +9,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 
 from ironbird.campaign.case import FlightCase
 from ironbird.errors import IronbirdError
+from ironbird.flight.systems import code_of, is_outside
 from ironbird.vehicles.load import CATALOG, read_layers, vehicle_path
 
 ROOT = Path(__file__).parents[1]
@@ -50,12 +51,38 @@ def vehicle_files(vehicle: str) -> dict[str, str]:
     return found
 
 
+def control_files(case: FlightCase) -> dict[str, str]:
+    """Files of the control system of a flight, if it is one outside, with their hashes."""
+    try:
+        return code_of(case.control, case.options)
+    except (IronbirdError, OSError):  # it is not there: the flight will say so
+        return {}
+
+
+def files_of(cases: Iterable[FlightCase]) -> dict[str, dict[str, str]]:
+    """All files that the flights of a campaign depend on, by vehicle and by control system."""
+    found: dict[str, dict[str, str]] = {}
+    for case in cases:
+        if case.vehicle not in found:
+            found[case.vehicle] = vehicle_files(case.vehicle)
+        if is_outside(case.control) and _control(case) not in found:
+            found[_control(case)] = control_files(case)
+    return found
+
+
+def _control(case: FlightCase) -> str:
+    """A key of `files_of` that no vehicle has."""
+    return f"control {case.control} {json.dumps(dict(case.options), sort_keys=True)}"
+
+
 def software_changed(version: str, code: str | None) -> str:
-    """What differs between the Ironbird of a campaign and this one; nothing is said of code that was not noted."""
+    """What differs between the Ironbird of a campaign and this one."""
     here = ironbird_version()
     if version != here:
         return f"begun with Ironbird {version}, this is Ironbird {here}"
-    if code is not None and code != software():
+    if code is None:
+        return f"begun with an Ironbird {version} that did not note its code"
+    if code != software():
         return f"begun with other code of Ironbird {version} ({code[:12]}, this is {software()[:12]})"
     return ""
 
@@ -63,11 +90,16 @@ def software_changed(version: str, code: str | None) -> str:
 def definition_changed(case: FlightCase, digest: str, files: Mapping[str, Mapping[str, str]]) -> str:
     """What differs between the definition of a flight when it was stored and now, in words; empty if nothing."""
     try:
+        noted = files.get(_control(case))
         if case.digest() == digest:
-            return ""
+            own = control_files(case) if noted is not None else {}
+            other = [name for name in {**(noted or {}), **own} if (noted or {}).get(name) != own.get(name)]
+            return f"the control system {case.control} changed: {', '.join(other)}" if other else ""
         now = vehicle_files(case.vehicle)
     except (IronbirdError, OSError) as error:
         return f"vehicle {case.vehicle} cannot be read: {error}"
     before = files.get(case.vehicle, {})
     changed = [name for name in {**before, **now} if before.get(name) != now.get(name)] if before else []
-    return f"{', '.join(changed)} changed" if changed else f"what defines the flight changed (vehicle {case.vehicle})"
+    if changed:
+        return f"{', '.join(changed)} changed"
+    return f"another version of Ironbird defined the flight (vehicle {case.vehicle})"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,9 +17,11 @@ from typing import Any
 from ironbird.campaign import signature
 from ironbird.campaign.batch import TracePolicy, draw_over_cases
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.identity import software
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.runner import Progress, run_campaign
 from ironbird.campaign.store import Store
+from ironbird.campaign.stored import read_result
 from ironbird.errors import IronbirdError, StoreError
 from ironbird.flight.systems import is_outside
 
@@ -45,9 +48,11 @@ class Repeated:
     flown: int
     same: int
     outside: int  # flights under a control system that does not repeat to the bit: not flown
-    not_flown: int  # left out of a sample, or never judged
+    unjudged: int  # flights of the pack without a result: it is not complete
+    left_out: int  # of a sample
     differing: list[str]  # a sentence each
-    version: str  # with which the pack was made
+    version: str  # that flew the pack
+    other_code: bool  # whether this installation's code is another one, as far as the pack says
     signed: bool
 
 
@@ -83,25 +88,23 @@ def repeat(
         judged = [case for case in pack.cases if case.id in told]
         inside = [case for case in judged if not is_outside(case.control)]
         chosen = inside if sample is None else draw_over_cases(inside, min(sample, len(inside)))
-        differing = []
+        differing, known = [], store.names()
         if chosen:
-            campaign = store.create(f"repeat-{len(store.names()) + 1}", "repeated from an evidence pack", {}, chosen)
+            number = next(i for i in itertools.count(1) if f"repeat-{i}" not in known)
+            campaign = store.create(f"repeat-{number}", "repeated from an evidence pack", {}, chosen)
             run_campaign(store, campaign, workers=workers, policy=TracePolicy(None), progress=progress)
             differing = [text for result in store.results(campaign) if (text := _difference(told[result.id], result))]
         return Repeated(
             flown=len(chosen),
             same=len(chosen) - len(differing),
             outside=len(judged) - len(inside),
-            not_flown=len(pack.cases) - len(judged) + len(inside) - len(chosen),
+            unjudged=len(pack.cases) - len(judged),
+            left_out=len(inside) - len(chosen),
             differing=differing,
             version=str(pack.versions.get("ironbird", "")),
+            other_code=pack.versions.get("software") not in (None, software()),
             signed=pack.signed,
         )
-
-
-def this_version() -> str:
-    """The version that flies here."""
-    return version("ironbird")
 
 
 def _difference(before: FlightResult, after: FlightResult) -> str:
@@ -129,7 +132,7 @@ def _unpack(path: Path, folder: Path) -> None:
                 if not _inside(name):
                     raise StoreError(f"{path} is no evidence pack: it holds '{name}'")
             pack.extractall(folder)
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError) as error:
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         raise StoreError(f"cannot read {path}: {error}; give the zip file of 'ironbird campaign evidence'") from None
 
 
@@ -156,7 +159,9 @@ def _check(folder: Path, sums: bytes) -> None:
     for name in sorted(found ^ set(listed)):
         raise StoreError(f"the evidence pack {'lacks' if name in listed else 'holds an unlisted file'} {name}")
     for name, digest in listed.items():
-        if (folder / name).is_symlink() or hashlib.sha256(_read(folder, name)).hexdigest() != digest:
+        with (folder / name).open("rb") as file:
+            found_digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if (folder / name).is_symlink() or found_digest != digest:
             raise StoreError(f"{name} of the evidence pack was changed: its hash is not the one in {SUMS}")
 
 
@@ -164,8 +169,12 @@ def _content(path: Path, folder: Path, signed: bool) -> Pack:
     try:
         versions = json.loads(_read(folder, "versions.json"))
         records = [json.loads(line) for line in _read(folder, "flights.jsonl").splitlines()]
-        results = [FlightResult.from_record(json.loads(line)) for line in _read(folder, "results.jsonl").splitlines()]
-        cases = []
+        if not isinstance(versions, dict):
+            raise StoreError(f"{path} is damaged: versions.json is no table")
+        texts = [line.decode() for line in _read(folder, "results.jsonl").splitlines()]
+        rows = [{**json.loads(text), "result": text} for text in texts]
+        results = [read_result("evidence", {**row, "flight_id": str(row["id"])}) for row in rows]
+        cases: list[FlightCase] = []
         for record in records:
             name = str(record["vehicle"])
             if not _inside(name) or not name.startswith(f"{VEHICLES}/"):
@@ -174,8 +183,12 @@ def _content(path: Path, folder: Path, signed: bool) -> Pack:
             cases.append(replace(case, vehicle=str((folder / name).resolve())))
             if cases[-1].digest() != record["digest"]:
                 raise StoreError(f"flight {case.id} of {path} is not the one that was flown: another definition")
+        digests = {case.id: case.digest() for case in cases}
+        twice = len(digests) != len(cases) or len({result.id for result in results}) != len(results)
+        if twice or any(digests.get(result.id) != result.digest for result in results):
+            raise StoreError(f"{path} is damaged: its results are not those of its flights")
         return Pack(folder, signed, versions, cases, results)
     except IronbirdError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreError(f"{path} is damaged: {type(error).__name__}: {error}") from None

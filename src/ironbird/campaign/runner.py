@@ -231,6 +231,15 @@ def run_campaign(
     return state
 
 
+def check_unchanged(store: Store, campaign: Campaign) -> None:
+    """Raise if the open flights of a campaign, or Ironbird, are no longer what it was begun with."""
+    flights = store.open_flights(campaign)
+    if changed := _changed(campaign, flights):
+        raise RunError(_refusal(campaign, flights, changed))
+    if other := software_changed(campaign.ironbird, campaign.software):
+        raise RunError(f"campaign '{campaign.name}' cannot go on: {other}")
+
+
 def _changed(campaign: Campaign, flights: Sequence[OpenFlight]) -> dict[int, str]:
     """Why flights are no longer those of the campaign, by number."""
     other = software_changed(campaign.ironbird, campaign.software)

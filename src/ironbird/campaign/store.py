@@ -28,7 +28,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.flown_files import vehicle_texts
-from ironbird.campaign.identity import ironbird_version, software, vehicle_files
+from ironbird.campaign.identity import files_of, ironbird_version, software
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.secure import is_tls_trouble, look_at_store
 from ironbird.campaign.stored import NAME, is_trace_name, read_campaign, read_case, read_result
@@ -276,7 +276,7 @@ class Store:
         digests = [case.digest() for case in cases]
         source = {**source, **vehicle_texts(cases)}
         digest = hashlib.sha256("".join(digests).encode()).hexdigest()
-        files = {vehicle: vehicle_files(vehicle) for vehicle in dict.fromkeys(case.vehicle for case in cases)}
+        files = files_of(cases)
         row = {
             "name": name, "title": title, "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "ironbird": ironbird_version(), "source": json.dumps(source), "digest": digest, "software": software(),

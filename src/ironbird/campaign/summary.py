@@ -75,7 +75,9 @@ class Change:
     @property
     def margin(self) -> float:
         """By how much the margin moved; negative is worse."""
-        if self.before.margin == self.after.margin:
+        if self.before.margin == self.after.margin or (
+            math.isnan(self.before.margin) and math.isnan(self.after.margin)
+        ):
             return 0.0
         return self.after.margin - self.before.margin
 
@@ -114,12 +116,13 @@ def _text(value: float) -> float | str:
 def compare(
     before: Sequence[FlightResult], after: Sequence[FlightResult], cases: Sequence[Mapping[str, FlightCase]] = ()
 ) -> Difference:
-    """Which verdicts changed, and by how much the margins moved; flights are paired by case, point and seed.
+    """Which verdicts changed, and by how much the margins moved; flights are paired by case, values and seed.
 
     A changed vehicle, parameter or requirement does not part them: that is what a comparison is for. With the two
     campaigns' `cases` by id it is told what was redefined. Campaigns without a common flight cannot be compared.
     """
-    old, new = {r.id: r for r in before}, {r.id: r for r in after}
+    old, new = {r.id: r for r in before}, _partners(before, after)
+    repeated = {partner.id for partner in new.values()}
     both = [id for id in old if id in new]
     if not both:
         raise StoreError("the two campaigns have no flight in common: there is nothing to compare")
@@ -129,11 +132,36 @@ def compare(
     return Difference(
         verdicts=[c for c in changes if c.before.verdict != c.after.verdict],
         margins=sorted(moved, key=lambda c: -abs(c.margin) if not math.isnan(c.margin) else 0.0),
-        redefined={id: _redefined(*(known[id] for known in cases)) if cases else [] for id in redefined},
+        redefined={id: _redefined(cases[0][id], cases[1][new[id].id]) if cases else [] for id in redefined},
         only_before=[id for id in old if id not in new],
-        only_after=[id for id in new if id not in old],
+        only_after=[r.id for r in after if r.id not in repeated],
         same=sum(c.before.sha256 == c.after.sha256 != "" for c in changes),
     )
+
+
+def _partners(before: Sequence[FlightResult], after: Sequence[FlightResult]) -> dict[str, FlightResult]:
+    """The later flight that repeats each earlier one: by case, varied values and seed, else by id.
+
+    A range with more steps gives its points other numbers; a point is what its values are.
+    """
+    places: dict[object, list[FlightResult]] = {}
+    for result in after:
+        places.setdefault(_point(result), []).append(result)
+    ids = {result.id: result for result in after}
+    found: dict[str, FlightResult] = {}
+    taken: set[str] = set()
+    for by_values in (True, False):
+        for result in before:
+            same = places.get(_point(result), []) if by_values else []
+            partner = same[0] if len(same) == 1 else None if by_values else ids.get(result.id)
+            if result.id not in found and partner is not None and partner.id not in taken:
+                found[result.id] = partner
+                taken.add(partner.id)
+    return found
+
+
+def _point(result: FlightResult) -> object:
+    return result.case_id, result.seed, tuple(sorted(result.values.items(), key=lambda item: item[0]))
 
 
 def _redefined(before: FlightCase, after: FlightCase) -> list[str]:

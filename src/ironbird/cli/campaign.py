@@ -102,12 +102,14 @@ def resume(
     If a vehicle's file or Ironbird itself has changed since the campaign was begun, it is refused and says what
     changed: a campaign holds one definition, flown by one version.
     """
+    from ironbird.campaign.runner import check_unchanged
     from ironbird.campaign.store import Store
 
     with errors():
         database = Store(store)
         campaign = database.campaign(name)
         if damaged:
+            check_unchanged(database, campaign)
             again = database.reopen_damaged(campaign)
             typer.echo(f"{len(again)} flights to be flown again, whose results cannot be read", err=True)
         _fly(database, campaign, workers, dask, out, redefined)
@@ -256,10 +258,10 @@ def show(
 
 @campaign_app.command("diff")
 def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Compare two campaigns flight by flight: changed verdicts, moved margins. Exit code 1 if a verdict changed.
+    """Compare two campaigns flight by flight: changed verdicts, moved margins.
 
-    Flights are paired by case, point and seed, also if the vehicle, a parameter or a requirement was changed between
-    the two; what was redefined is listed.
+    Exit code 1 if a verdict changed or a flight is missing. Flights are paired by case, varied values and seed, also if
+    the vehicle, a parameter or a requirement was changed between the two; what was redefined is listed.
     """
     from ironbird.campaign.store import Store
     from ironbird.campaign.summary import compare
@@ -291,7 +293,9 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
                 },
                 "Difference",
             )
-    if found.verdicts:
+    if found.only_before:
+        typer.secho(f"{len(found.only_before)} flights of {before} are not in {after}", fg="red", err=True)
+    if found.verdicts or found.only_before:
         raise typer.Exit(1)
 
 
@@ -364,6 +368,9 @@ def evidence(
         cases, results = list(database.cases(campaign)), database.results(campaign)
         tables = [trace_table(read_table(path), cases, results) if path else [] for path in (requirements, fmea)]
         path = out or database.folder / name / "evidence.zip"
+        if missing := len(cases) - len(results):
+            said = f"{missing} of {len(cases)} flights are not flown yet: this evidence is not complete"
+            typer.secho(f"warning: {said}", fg="red", err=True)
         sums = write_evidence(database, campaign, path, requirements=tables[0], fmea=tables[1], key=sign)
         for title, table in zip(("requirements", "failure modes"), tables, strict=True):
             if table:
@@ -389,10 +396,12 @@ def repeat_pack(
 ) -> None:
     """Check an evidence pack and fly it again from its own files. Exit code 1 if a flight comes out otherwise.
 
-    Every file is held against its hash, and the list of hashes against the signature if a signer is named. Flights
-    under an autopilot outside do not repeat to the bit and are left out.
+    The same if flights of the pack have no result. Every file is held against its hash, and the list of hashes
+    against the signature if a signer is named. Flights under an autopilot outside do not repeat to the bit and are
+    left out.
     """
-    from ironbird.campaign.pack import repeat, this_version
+    from ironbird.campaign.identity import ironbird_version
+    from ironbird.campaign.pack import repeat
 
     with errors(), _flight_bar(pack.name) as update:
         found = repeat(pack, out, signer=signer, sample=sample, workers=workers, progress=update)
@@ -405,14 +414,17 @@ def repeat_pack(
     }
     if found.outside:
         rows["left out"] = f"{found.outside} under a control system that does not repeat to the bit"
-    if found.not_flown:
-        rows["not flown"] = str(found.not_flown)
-    if found.version != this_version():
-        rows["version"] = f"the pack is of {found.version}, this is {this_version()}"
+    if found.left_out:
+        rows["left out of the sample"] = str(found.left_out)
+    if found.unjudged:
+        rows["without a result"] = f"{found.unjudged}: the campaign was not flown to its end"
+    if found.version != ironbird_version() or found.other_code:
+        same = " with other code" if found.version == ironbird_version() else ""
+        rows["version"] = f"the pack was flown by {found.version}, this is {ironbird_version()}{same}"
     print_table(rows, f"Repeated from {pack.name}")
     if not found.flown:
         typer.secho("nothing was flown: nothing is shown", fg="red", err=True)
-    raise typer.Exit(0 if found.flown and not found.differing else 1)
+    raise typer.Exit(0 if found.flown and not found.differing and not found.unjudged else 1)
 
 
 @campaign_app.command("rerun")

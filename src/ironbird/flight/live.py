@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ironbird.errors import IronbirdError, RunError
+from ironbird.flight.prepare import one_for_many
 from ironbird.runtime.state import RunState
 from ironbird.runtime.tuning import Tuning, apply_tuning
 
@@ -137,6 +138,7 @@ class LiveControl:
             tunings = [Tuning(state.tick, path, value) for path, value in _wanted(request).items()]
             for tuning in tunings:
                 state.model.check_value(tuning.path, tuning.value)
+                one_for_many(state.model, tuning.path, tuning.value)
             _apply(state, tunings)
             changed += tunings
         except IronbirdError as error:

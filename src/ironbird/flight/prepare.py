@@ -131,11 +131,11 @@ def prepare(model: CompiledModel, orders: Sequence[Order]) -> RunState:
 
 def _params_of(order: Order, model: CompiledModel) -> dict[str, Any]:
     """Values that differ from the vehicle file's: of the mission, the weather and the order's settings."""
+    _look_at(order, model)
     if is_outside(order.control):  # it has a navigator of its own, and ours is not there
         if order.tunings:
             raise OrderError(f"under control '{order.control}' no parameter can be changed in flight")
         return {**order.weather.params(), **order.settings}
-    _look_at(order, model)
     table = model.flat.p.signals.get(at.NAVIGATOR.table)
     if table is None:
         raise RunError(f"vehicle '{model.name}' has no navigator: it cannot fly a mission")
@@ -148,13 +148,19 @@ def _look_at(order: Order, model: CompiledModel) -> None:
     for path, value in order.settings.items():
         if path not in known:
             continue
+        one_for_many(model, path, value)
         usual = model.flat.values[model.param_rows(path)]
-        if np.ndim(value) == 0 and usual.size > 1:
-            values = ", ".join(f"{v:g}" for v in usual[:4]) + (", …" if usual.size > 4 else "")
-            raise OrderError(f"{path} has {usual.size} values, [{values}]: give all of them, or one as {path}[0]")
         if usual.size == 1 and usual[0] and not 1 / FAR < abs(float(np.ravel(value)[0]) / usual[0]) < FAR and value:
             said = f"{path} = {float(np.ravel(value)[0]):g} is far from {usual[0]:g}, the value of '{model.name}'"
             warnings.warn(said, PlausibilityWarning, stacklevel=2)
+
+
+def one_for_many(model: CompiledModel, path: str, value: Any) -> None:
+    """Raise if one number is given for a parameter of several: whoever means roll and pitch would set yaw too."""
+    usual = model.flat.values[model.param_rows(path)]
+    if np.ndim(value) == 0 and usual.size > 1:
+        values = ", ".join(f"{v:g}" for v in usual[:4]) + (", …" if usual.size > 4 else "")
+        raise OrderError(f"{path} has {usual.size} values, [{values}]: give all of them, or one as {path}[0]")
 
 
 def _shared(params: Sequence[dict[str, Any]]) -> list[tuple[str, Any, list[int]]]:

@@ -9,6 +9,7 @@ A case file only names a control system; it never says where its code is.
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib
 import importlib.util
 import os
@@ -64,6 +65,25 @@ def kind_of(control: str) -> Kind:
     if not isinstance(kind, Kind):
         raise OrderError(f"control system '{control}': {homes[control]} is no Kind but a {type(kind).__name__}")
     return kind
+
+
+def code_of(control: str, options: Mapping[str, Any]) -> dict[str, str]:
+    """Files outside Ironbird that make a control system what it is, each with its hash: its kind, its programs."""
+    if not is_outside(control):
+        return {}
+    home = outside_homes().get(control, "").rpartition(":")[0]
+    kind = kind_of(control)
+    files = [Path(file) for file in kind.programs(read_options(kind, options))]
+    if home and not home.startswith("ironbird."):
+        source = home if home.endswith(".py") else getattr(sys.modules.get(home), "__file__", None)
+        files += [Path(source).resolve()] if source else []
+    return {str(file): _hash(file, file.stat().st_mtime_ns) for file in files if file.is_file()}
+
+
+@functools.lru_cache(maxsize=64)
+def _hash(file: Path, changed_ns: int) -> str:
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def title_of(control: str) -> str:

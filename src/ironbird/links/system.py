@@ -207,6 +207,10 @@ class Kind(ABC):
         """The vehicle as this kind needs it; `LinkError` if it cannot fly it."""
         return vehicle
 
+    def programs(self, options: Options) -> Sequence[Path]:
+        """Files of the control system itself, as far as they are there: a campaign notes what it was flown with."""
+        return ()
+
     @abstractmethod
     def seat(self, task: Task) -> Seat:
         """A control system for the task, not started yet, and its pilot. `close` the seat in any case."""

@@ -42,7 +42,7 @@ junit.xml         for continuous integration
 versions.json     program, packages, machine
 traces/           logs of failing and sampled flights (Parquet), if any were kept
 SHA256SUMS        of all of these: check with 'sha256sum -c SHA256SUMS'
-{signed}
+{signed}{missing}
 To repeat on any machine: install Ironbird {version}, then 'ironbird campaign repeat evidence.zip' (or the folder). It
 checks all hashes, flies every flight again from this pack alone, and compares verdicts, margins and hashes.
 """
@@ -84,6 +84,9 @@ def write_evidence(
     files["versions.json"] = _json(
         {
             "ironbird": campaign.ironbird,
+            "software": campaign.software,
+            "flown_by": [[*who, count] for who, count in store.versions(campaign).items()],
+            "complete": len(results) == len(cases),
             "python": sys.version,
             "machine": platform.machine(),
             "system": platform.platform(),
@@ -98,8 +101,13 @@ def write_evidence(
         trace = store.trace_path(campaign, result)
         if trace is not None and trace.is_file():
             files[f"traces/{trace.name}"] = trace.read_bytes()
+    open_flights = len(cases) - len(results)
     text = README.format(
-        name=campaign.name, version=campaign.ironbird, tables=tables, signed=SIGNED if key is not None else ""
+        name=campaign.name,
+        version=campaign.ironbird,
+        tables=tables,
+        signed=SIGNED if key is not None else "",
+        missing=f"\nNOT COMPLETE: {open_flights} flights are not flown.\n" if open_flights else "",
     )
     files["README.txt"] = text.encode()
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}

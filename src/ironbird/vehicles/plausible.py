@@ -30,7 +30,7 @@ def impossible(spec: VehicleSpec) -> list[Words]:
     for path, inertia in _inertias(spec):
         if why := _wrong_inertia(inertia):
             found.append((path, why, "check the figures: unit kg m^2, about the centre of mass, axes x, y, z"))
-    lift, weight_N = spec.hover_lift_N(), spec.total_mass_kg() * STANDARD_GRAVITY_MPS2
+    lift, weight_N = spec.hover_lift_N(), spec.total_mass_kg() * _gravity(spec)
     if lift is not None and lift < weight_N:
         why = f"it cannot take off: it weighs {weight_N:.4g} N and its rotors lift {lift:.4g} N at full throttle"
         found.append((("body", "mass_kg"), why, "check mass, motors, propellers and the number of rotors"))
@@ -41,7 +41,7 @@ def odd(spec: VehicleSpec) -> list[str]:
     """What is unlikely, a sentence each."""
     said = []
     mass_kg = spec.total_mass_kg()
-    lift, weight_N = spec.hover_lift_N(), mass_kg * STANDARD_GRAVITY_MPS2
+    lift, weight_N = spec.hover_lift_N(), mass_kg * _gravity(spec)
     if lift is not None and lift > MOST_LIFT * weight_N:
         said.append(f"its rotors lift {lift / weight_N:.3g} times its weight at full throttle: is the mass in kg?")
     reach_m = max((math.hypot(*rotor.position_B_m) for rotor in getattr(spec, "rotor", [])), default=0.0)
@@ -67,6 +67,11 @@ def odd(spec: VehicleSpec) -> list[str]:
                 )
                 break
     return said
+
+
+def _gravity(spec: VehicleSpec) -> float:
+    chosen = spec.environment.gravity
+    return STANDARD_GRAVITY_MPS2 if isinstance(chosen, str) else chosen
 
 
 def _inertias(spec: VehicleSpec) -> Iterator[tuple[KeyPath, np.ndarray]]:

@@ -125,6 +125,52 @@ def test_damage_is_named(unpacked: Path, change: Callable[[Path], None], said: s
         pass
 
 
+def deep(folder: Path) -> None:
+    (folder / "versions.json").write_text("[" * 200_000)
+    relist(folder)
+
+
+def no_table(folder: Path) -> None:
+    (folder / "versions.json").write_text("[]")
+    relist(folder)
+
+
+def strange_result(folder: Path) -> None:
+    lines = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+    (folder / "results.jsonl").write_text("".join(json.dumps(line | {"id": [1]}) + "\n" for line in lines))
+    relist(folder)
+
+
+def of_others(folder: Path) -> None:
+    lines = (folder / "results.jsonl").read_text().splitlines()
+    (folder / "results.jsonl").write_text(lines[0] + "\n" + lines[0] + "\n")
+    relist(folder)
+
+
+@pytest.mark.parametrize("change", [deep, no_table, strange_result, of_others])
+def test_a_hostile_pack_ends_with_a_sentence(unpacked: Path, change: Callable[[Path], None]) -> None:
+    change(unpacked)
+    with pytest.raises(StoreError, match="damaged"), open_pack(unpacked):
+        pass
+
+
+def test_a_damaged_zip_ends_with_a_sentence(pack: Path, tmp_path: Path) -> None:
+    data = bytearray(pack.read_bytes())
+    at = len(data) // 3
+    data[at : at + 400] = bytes(b ^ 0x5A for b in data[at : at + 400])
+    (tmp_path / "a.zip").write_bytes(data)
+    with pytest.raises(StoreError), open_pack(tmp_path / "a.zip"):
+        pass
+
+
+def test_a_pack_without_all_results_is_not_complete(unpacked: Path, tmp_path: Path) -> None:
+    lines = (unpacked / "results.jsonl").read_text().splitlines()
+    (unpacked / "results.jsonl").write_text(lines[0] + "\n")
+    relist(unpacked)
+    found = repeat(unpacked, tmp_path, workers=1)
+    assert (found.flown, found.same, found.unjudged) == (1, 1, 1)
+
+
 def test_what_is_no_pack_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_text("no zip")
     with pytest.raises(StoreError, match="cannot read"), open_pack(tmp_path / "a.zip"):

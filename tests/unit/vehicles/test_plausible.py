@@ -49,6 +49,12 @@ def test_the_possible_is_not_refused(tmp_path: Path) -> None:
     load_spec(own(tmp_path, "[body]\nmass_kg = 2.76\ninertia_diag_kgm2 = [0.01, 0.01, 0.02]\n"))  # a flat plate
 
 
+def test_the_weight_is_that_of_the_vehicles_own_gravity(tmp_path: Path) -> None:
+    load_spec(own(tmp_path, "[body]\nmass_kg = 3.2\n[environment]\ngravity = 3.71\n"))  # 11.9 N on Mars
+    with pytest.raises(VehicleError, match="it weighs 35 N"):
+        load_spec(own(tmp_path, "[environment]\ngravity = 25.0\n"))
+
+
 def test_an_inertia_with_products_is_judged_by_its_principal_moments(tmp_path: Path) -> None:
     text = (CATALOG / "aerosonde.toml").read_text()
     rows = "inertia_kgm2 = [[0.8244, 0.0, -0.1204], [0.0, 1.135, 0.0], [-0.1204, 0.0, 1.759]]"

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
+from ironbird.errors import LinkError
 from ironbird.links.autopilot_kind import AutopilotKind, announce, trusted, watches
 from ironbird.links.ground.pilot import Pilot
 from ironbird.links.mission_plan import class_of, plan_of
 from ironbird.links.process import GROUND_STATION_PORT
 from ironbird.links.px4.link import Px4
-from ironbird.links.px4.process import COMMAND_PORT, LISTENER_PORT, PILOT_PORT, VARIABLE, Px4Process, free_instance
+from ironbird.links.px4.process import (
+    COMMAND_PORT,
+    LISTENER_PORT,
+    PILOT_PORT,
+    VARIABLE,
+    Px4Process,
+    find_px4,
+    free_instance,
+)
 from ironbird.links.px4.sticks import StickPilot
-from ironbird.links.system import Seat, Task
+from ironbird.links.system import Options, Seat, Task
 from ironbird.vehicles.templates.underwater import UnderwaterSpec
 
 
@@ -20,6 +32,13 @@ class Px4Kind(AutopilotKind):
     title = "PX4"
     summary = "Fly a mission with PX4 in lockstep; PX4 itself sends to QGroundControl on UDP 14550."
     log_ending = ".ulg"
+
+    def programs(self, options: Options) -> Sequence[Path]:
+        """Its binary, if there is one."""
+        try:
+            return (find_px4(getattr(options, "folder", None)).binary,)
+        except LinkError:
+            return ()
 
     def seat(self, task: Task) -> Seat:
         """A PX4 of an instance that is free, and our ground station on its ports."""
