@@ -199,7 +199,8 @@ def test_sample_diff_and_exit_codes(place: Path) -> None:
     assert "equal to the last bit" in ironbird("campaign", "diff", "again", "base").output
     with contextlib.closing(sqlite3.connect("out/campaigns/ironbird.db")) as database:  # what if it came out otherwise
         (name,) = database.execute("SELECT flight_id FROM flight WHERE campaign_id = 2 AND verdict = 'fail'").fetchone()
-        change = 'UPDATE flight SET verdict = \'pass\', result = replace(result, \'"verdict": "fail"\', \'"verdict": "pass"\')'
+        result = 'replace(result, \'"verdict": "fail"\', \'"verdict": "pass"\')'
+        change = f"UPDATE flight SET verdict = 'pass', result = {result}"
         database.execute(f"{change} WHERE campaign_id = 2 AND flight_id = ?", [name])
         database.commit()
     assert f"{name}: fail -> pass" in ironbird("campaign", "diff", "base", "again", code=1).output

@@ -83,16 +83,15 @@ def test_a_changed_vehicle_does_not_part_two_flights() -> None:
 
 def test_campaigns_without_a_common_flight_are_not_equal() -> None:
     with pytest.raises(StoreError, match="no flight in common"):
-        compare([result_of(flight_case(id="a/1"))], [result_of(flight_case(id="b/1"))])
+        compare([result_of(flight_case(id="a/1", case_id="a"))], [result_of(flight_case(id="b/1", case_id="b"))])
 
 
 def test_points_are_paired_by_their_values() -> None:
     """A finer range gives its points other numbers."""
     coarse = [flight_case(1, id=f"a/000{i + 1}/s1", case_id="a", values={"x": x}) for i, x in enumerate((0.1, 0.3))]
     fine = [flight_case(1, id=f"a/000{i + 1}/s1", case_id="a", values={"x": x}) for i, x in enumerate((0.1, 0.2, 0.3))]
-    found = compare(
-        [result_of(case) for case in coarse], [result_of(fine[0]), result_of(fine[1], "fail"), result_of(fine[2])]
-    )
+    later = [result_of(case, verdict) for case, verdict in zip(fine, ("pass", "fail", "pass"), strict=True)]
+    found = compare([result_of(case) for case in coarse], later)
     assert found.verdicts == [] and found.only_before == [] and found.only_after == ["a/0002/s1"]
 
 
