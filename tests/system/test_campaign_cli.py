@@ -192,7 +192,7 @@ def test_resume_of_a_finished_campaign_flies_nothing(place: Path) -> None:
 def test_sample_diff_and_exit_codes(place: Path) -> None:
     # the same flights again, two of them; and a suite that expects otherwise
     ironbird("campaign", "run", "small.toml", "--name", "again", "--sample", "3", "--workers", "1")
-    found = json.loads(ironbird("campaign", "diff", "base", "again", "--json", code=1).output)
+    found = json.loads(ironbird("campaign", "diff", "base", "again", "--json", code=1).stdout)
     assert (found["same"], found["verdicts"], found["margins"], len(found["only_before"])) == (3, [], [], 3)
     said = ironbird("campaign", "diff", "base", "again", code=1).output  # flights that are missing are no equal ones
     assert "equal to the last bit" in said and "3 flights of base are not in again" in said
@@ -211,7 +211,7 @@ def test_sample_diff_and_exit_codes(place: Path) -> None:
     stricter = SUITE.replace('use = "no_crash"', 'name = "no_crash"\nformula = "always (height < 1 m)"')
     (place / "stricter.toml").write_text(stricter.replace("until_s = 4.0", "until_s = 4.5"))
     ironbird("campaign", "run", "stricter.toml", "--name", "stricter", "--workers", "1", code=1)
-    found = json.loads(ironbird("campaign", "diff", "base", "stricter", "--json", code=1).output)
+    found = json.loads(ironbird("campaign", "diff", "base", "stricter", "--json", code=1).stdout)
     assert len(found["redefined"]) == 4 and len(found["verdicts"]) >= 2  # another definition is compared all the same
     said = ironbird("campaign", "diff", "base", "stricter", code=1).output
     assert "redefined in" in said and "requirements" in said and "until_s" in said and "pass -> fail" in said

@@ -15,7 +15,7 @@ from disk_child import judged
 from power_cut import WAYS, Cut, build_layer, child, cuts, read_notes
 
 from ironbird.campaign.store import Store
-from ironbird.errors import StoreError
+from ironbird.errors import StoreError, UnknownNameError
 
 FLIGHTS = 40
 CUTS = 60
@@ -62,7 +62,7 @@ def wrongs(cut: Cut, folder: Path) -> list[str]:
                 found.append("another campaign in the end")
             if sum(store.counts(campaign).values()) != FLIGHTS:
                 found.append("flights twice")
-    except StoreError as error:
+    except (StoreError, UnknownNameError) as error:
         found.append(str(error))
     return found
 

@@ -131,8 +131,6 @@ class CompiledModel:
         if not (column.min() >= signal.low and column.max() <= signal.high):
             worst = column.min() if column.min() < signal.low else column.max()
             raise ModelError(f"{path} = {worst:g} {signal.unit} is outside its range {signal.low:g} .. {signal.high:g}")
-        if np.isinf(column).any() and np.isfinite(self.flat.values[rows]).all():
-            raise ModelError(f"{path} = {column[np.isinf(column)][0]:g} {signal.unit} is not finite")
         return column
 
 

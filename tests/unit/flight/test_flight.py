@@ -86,7 +86,7 @@ def test_settings_change_the_flight_and_wrong_ones_are_named() -> None:
 
 
 def test_a_fault_on_a_part_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(FaultError, match=r"rotor/7/motor.health.*did you mean 'rotor/\d/motor.health'"):
+    with pytest.raises(FaultError, match="has rotor 1 to 4, not 7"):
         fly("quad_f450", faults=["rotor.speed_loss@1:instance=7"], control="truth")
 
 

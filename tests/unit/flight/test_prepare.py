@@ -69,9 +69,9 @@ def test_each_lane_has_its_own_seed_and_its_own_faults() -> None:
     )
     model = model_of(order)
 
-    state = prepare(model, [replace(order, seed=5), replace(order, seed=2**64 - 1, faults=())])
+    state = prepare(model, [replace(order, seed=5), replace(order, seed=2**63 - 1, faults=())])
 
-    assert [int(seed) for seed in state.seeds.reshape(-1)[:2]] == [5, 2**64 - 1]
+    assert [int(seed) for seed in state.seeds.reshape(-1)[:2]] == [5, 2**63 - 1]
     (event,), rest = state.events
     assert rest == [] and (event.param, event.value, event.start_s) == (f"{WIND}[1]", 10.0, 3.0)  # half of 20 m/s
 

@@ -168,5 +168,5 @@ def test_each_requirement_names_its_worst_flight() -> None:
 
     (row,) = campaign_page._requirements([*results, result_of(flight_case(4), margin=3.0)])
 
-    assert (row["name"], row["held"], row["broken"]) == ("upright", 1, 3)
+    assert (row["name"], row["holds"], row["broken"]) == ("upright", 1, 3)
     assert (row["flight"], row["margin"]) == (results[1].id, "-2")

@@ -297,7 +297,7 @@ def test_a_sink_takes_the_pieces_and_nothing_is_kept(f450: CompiledModel) -> Non
 
 
 def test_a_log_that_cannot_fit_is_refused_with_its_size(f450: CompiledModel) -> None:
-    with pytest.raises(RunError, match=r"the log would take [\d.]+ GB: log fewer signals or less often"):
+    with pytest.raises(RunError, match=r"the log would take [\d.]+ GB: make the run shorter"):
         run(start(f450, lanes=1000), 1e5)
 
 

@@ -20,13 +20,13 @@ def test_a_time_without_end_is_refused(f450: CompiledModel, until_s: float) -> N
 
 @pytest.mark.parametrize("log_s", [math.nan, math.inf, 0.0, -1.0, 1e-300, 1e300])
 def test_a_log_of_impossible_steps_is_refused(f450: CompiledModel, log_s: float) -> None:
-    with pytest.raises(RunError, match="is not a whole number of steps"):
+    with pytest.raises(RunError, match=r"log_s = .*(is not a whole number of steps|is not finite|is too long|is not)"):
         run(start(f450), 1.0, log_s=log_s)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, [2**70], [-1]])
 def test_a_seed_that_the_kernel_cannot_hold_is_refused(f450: CompiledModel, seed: int | list[int]) -> None:
-    with pytest.raises(RunError, match="is not from 0 to"):
+    with pytest.raises(RunError, match=r"seed = .* is outside 0"):
         start(f450, seed=seed)
 
 

@@ -79,7 +79,7 @@ class Selector(Block):
         self.declare("used_last", State(unit="1", init=1.0, doc="source in use at the sample before"))
         self.declare(
             "threshold",
-            Param(unit=first.unit, default=float("inf"), low=0.0, tunable=True, doc="distance from the median"),
+            Param(unit=first.unit, default=1e30, low=0.0, tunable=True, doc="distance from the median"),
         )
         if quality is not None:
             self.declare(

@@ -183,7 +183,7 @@ class _Timeline:
         """One instruction."""
         if code == (1, 1):
             self.time_s += numbers[0]
-        elif code == (1, 2) and self.moves:
+        elif code == (1, 2) and self.moves and len(numbers) == 3:
             north, east, down = numbers
             self.waited[-1] = True
             item = len(self.moves) - 1 - self.hovers_first
