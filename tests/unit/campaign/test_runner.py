@@ -290,6 +290,6 @@ def test_an_old_store_that_did_not_note_its_code_is_not_gone_on_with(store: Stor
     half_flown(store, vehicle)
     with store.engine.begin() as connection:
         connection.execute(sa.text("UPDATE campaign SET software = NULL, files = NULL"))
-    with pytest.raises(RunError, match="begun with an Ironbird .* that did not note its code"):
+    with pytest.raises(RunError, match=r"begun with an Ironbird .* that did not note its code"):
         run_campaign(store, store.campaign("a"), workers=1)
     assert run_campaign(store, store.campaign("a"), workers=1, redefined=True).counts["error"] == 4
