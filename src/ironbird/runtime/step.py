@@ -22,7 +22,6 @@ from ironbird.runtime.state import RunState
 from ironbird.runtime.tuning import Tuning, apply_tuning
 
 CHUNK_TICKS = 2000  # between two looks at progress and interruption
-LONGEST_S = 1e9  # of a run
 PACED_S = 0.02  # the same when a run keeps to the wall clock
 
 
