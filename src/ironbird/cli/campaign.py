@@ -157,7 +157,7 @@ def _write_reports(database: Store, campaign: Campaign, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     results = database.results(campaign)
     write_campaign_page(database, campaign, folder / "report.html")
-    write_junit(folder / "junit.xml", campaign.name, results)
+    write_junit(folder / "junit.xml", campaign.name, results, list(database.cases(campaign)))
     text = json.dumps({"campaign": campaign.name, "flights": [r.record() for r in results]}, indent=1)
     write_text(folder / "results.json", text + "\n")
 
@@ -280,6 +280,8 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
                 )
             for change in found.margins[:20]:
                 typer.echo(f"{change.flight_id}: margin {change.before.margin:.5g} -> {change.after.margin:.5g}")
+            if len({(campaign.ironbird, campaign.software) for campaign in both}) > 1:
+                typer.echo("the two were flown by different versions or code of Ironbird")
             for what, count in found.redefinitions().items():
                 typer.echo(f"redefined in {count} flight{'s' * (count > 1)}: {what}")
             print_table(

@@ -65,7 +65,7 @@ def write_evidence(
     with TemporaryDirectory(prefix="ironbird-") as scratch:
         files |= _flown(store, campaign, cases, Path(scratch))
         write_campaign_page(store, campaign, Path(scratch) / "report.html", trace=requirements)
-        write_junit(Path(scratch) / "junit.xml", campaign.name, results)
+        write_junit(Path(scratch) / "junit.xml", campaign.name, results, cases)
         files |= {name: (Path(scratch) / name).read_bytes() for name in ("report.html", "junit.xml")}
     files["results.jsonl"] = _lines(result.record() for result in results)
     rows = [

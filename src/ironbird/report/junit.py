@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
+from ironbird.campaign.case import FlightCase
 from ironbird.campaign.result import FlightResult
 from ironbird.files.whole import replacing
 from ironbird.flight.judge import ERROR, FAIL, VOID
@@ -14,11 +15,17 @@ from ironbird.flight.judge import ERROR, FAIL, VOID
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, production 2
 
 
-def write_junit(path: Path, name: str, results: Sequence[FlightResult]) -> None:
-    """Failures are `fail` and `void` (or a `pass` where a failure is expected), errors are `error`."""
+def write_junit(path: Path, name: str, results: Sequence[FlightResult], cases: Sequence[FlightCase] = ()) -> None:
+    """Failures are `fail` and `void` (or a `pass` where a failure is expected), errors are `error`.
+
+    A flight of `cases` without a result is an error as well: what was not flown shows nothing.
+    """
     wrong = [r for r in results if not r.as_expected]
-    errors = sum(r.verdict == ERROR for r in wrong)
-    counts = {"tests": str(len(results)), "failures": str(len(wrong) - errors), "errors": str(errors)}
+    judged = {r.id for r in results}
+    missing = [case for case in cases if case.id not in judged]
+    failures = sum(r.verdict != ERROR for r in wrong)
+    errors = len(wrong) - failures + len(missing)
+    counts = {"tests": str(len(results) + len(missing)), "failures": str(failures), "errors": str(errors)}
     time_s = sum(r.ended_s for r in results)
     suite = ElementTree.Element("testsuite", {"name": _clean(name), **counts, "time": f"{time_s:.3f}"})
     for result in results:
@@ -29,6 +36,10 @@ def write_junit(path: Path, name: str, results: Sequence[FlightResult]) -> None:
             said = {FAIL: "fail", VOID: "void", ERROR: "error"}.get(result.verdict, "pass where a failure is expected")
             ElementTree.SubElement(case, kind, type=said, message=_clean(result.sentence))
         ElementTree.SubElement(case, "system-out").text = _clean(f"sha256 {result.sha256}\n{result.sentence}")
+    for flight in missing:
+        about = {"classname": _clean(f"{name}.{flight.case_id}"), "name": _clean(flight.id), "time": "0.000"}
+        case = ElementTree.SubElement(suite, "testcase", about)
+        ElementTree.SubElement(case, "error", type="not flown", message="it is not flown yet")
     ElementTree.indent(suite)
     with replacing(path) as part:
         ElementTree.ElementTree(suite).write(part, encoding="utf-8", xml_declaration=True)

@@ -37,3 +37,12 @@ def test_hostile_names(tmp_path: Path) -> None:
 def test_nothing_flown(tmp_path: Path) -> None:
     write_junit(tmp_path / "j.xml", "empty", [])
     assert ElementTree.parse(tmp_path / "j.xml").getroot().get("tests") == "0"
+
+
+def test_a_flight_that_was_not_flown_is_an_error(tmp_path: Path) -> None:
+    """A server that reads only this file must not take half a campaign for a whole one."""
+    cases = flight_cases(3)
+    write_junit(tmp_path / "j.xml", "half", [result_of(cases[0])], cases)
+    suite = ElementTree.parse(tmp_path / "j.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "0", "2")
+    assert [case[0].get("type") for case in suite[1:]] == ["not flown", "not flown"]
