@@ -23,8 +23,8 @@ LANES = 16
 
 
 @functools.cache
-def model(units: int) -> CompiledModel:
-    """The known flight with several inertial units and a voter."""
+def model(units: int, *, last_stamp_from_outside: bool = False) -> CompiledModel:
+    """The known flight with several inertial units and a voter; the stamp of the last unit may be an input."""
     rig = Diagram(f"voter_{units}")
     flight = rig.add("flight", KnownFlight(sample_s=IMU_S), climb_start=1.0, circle_start=2.0)
     voter = rig.add("voter", ImuVoter(units))
@@ -34,7 +34,10 @@ def model(units: int) -> CompiledModel:
         rig.connect(flight.w_NB_B, imu.w_NB_B)
         rig.connect(imu.accel_B, voter[f"accel_{i}_B"])
         rig.connect(imu.gyro_B, voter[f"gyro_{i}_B"])
-        rig.connect(imu.stamp, voter[f"stamp_{i}"])
+        if last_stamp_from_outside and i == units:
+            rig.export(voter[f"stamp_{i}"], "last_stamp")
+        else:
+            rig.connect(imu.stamp, voter[f"stamp_{i}"])
     return compile_model(rig, step_s=IMU_S)
 
 
@@ -152,3 +155,15 @@ def test_a_voter_of_nothing_is_refused() -> None:
 
 def test_block_passes_the_public_check() -> None:
     check_block(ImuVoter(3))
+
+
+def test_the_stamp_is_not_that_of_a_unit_that_is_left_out() -> None:
+    """A unit whose clock stands far ahead is stale; what the estimator is told is as old as the units in use."""
+    state = start(model(3, last_stamp_from_outside=True), seed=3)
+    state.set_input("last_stamp", 1000.0)
+    log = run(state, 2.0, log=["voter.stamp", "voter.faulty_3"], log_s=0.02)
+
+    late = log.time_s > 0.5
+    assert log.all_lanes("voter.faulty_3")[:, late].min() == 1.0
+    # sampled every 4 ms at the latest before the row
+    np.testing.assert_allclose(log.all_lanes("voter.stamp")[0, late].ravel(), log.time_s[late], atol=2 * IMU_S)

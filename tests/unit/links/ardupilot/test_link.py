@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import math
@@ -19,7 +20,7 @@ import pytest
 
 from ironbird.errors import LinkError
 from ironbird.links.ardupilot import link as ardupilot
-from ironbird.links.ardupilot.channels import SCALES
+from ironbird.links.ardupilot.channels import SCALES, wire
 from ironbird.links.ardupilot.link import ArduPilot, StateText
 from ironbird.links.ardupilot.process import PHYSICS_PORT, PORT_STEP
 from ironbird.links.peers import Doorkeeper
@@ -112,6 +113,26 @@ def test_both_packet_sizes_drive_the_motors(link: tuple[ArduPilot, Sitl], rig: R
     assert [float(rig.stepper.inputs[rig.actuators[f"rotor/{n}"]]) for n in range(1, 5)] == pytest.approx([0.64] * 4)
     assert system.frame_rate_hz == 1200
     assert got[0]["timestamp"] == pytest.approx(0.001)
+
+
+def test_a_channel_that_is_mounted_the_other_way_round_is_driven_the_other_way_round(rig: Rig) -> None:
+    wired = wire(rig.vehicle.spec)
+    turned = tuple(dataclasses.replace(channel, reverse=channel.number == 1) for channel in wired.channels)
+    instance = next(INSTANCES)
+    system = ArduPilot(instance=instance, step_ticks=1, patience_s=5.0, first_patience_s=5.0)
+    system.wiring = dataclasses.replace(wired, channels=turned)
+    sitl = Sitl(PHYSICS_PORT + PORT_STEP * instance)
+    StateText(rig)  # compiled before the clock runs
+    starter = threading.Timer(0.1, sitl.servos, [1640])
+    starter.start()
+    try:
+        system.start(rig)
+        driven = {c.number: float(rig.stepper.inputs[rig.actuators[c.place]]) for c in turned}
+    finally:
+        starter.join()
+        system.stop()
+        sitl.socket.close()
+    assert driven == pytest.approx({1: -0.64, 2: 0.64, 3: 0.64, 4: 0.64})
 
 
 def test_the_reply_has_all_keys_in_an_order_that_a_substring_search_reads(rig: Rig) -> None:
