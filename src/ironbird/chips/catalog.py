@@ -14,6 +14,9 @@ CHIPS: dict[str, str] = {  # name, which is its file's, and class
     "ist8310": "Ist8310",
     "hmc5883l": "Hmc5883l",
     "ms5611": "Ms5611",
+    "lsm303d": "Lsm303d",
+    "l3gd20h": "L3gd20h",
+    "ms4525do": "Ms4525do",
 }
 
 

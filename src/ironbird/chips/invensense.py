@@ -85,10 +85,10 @@ class InvenSense(RegisterChip):
     head: int = 0  # of the oldest byte
     count: int = 0  # bytes in the FIFO
     latched: int = 0  # low byte of the count
-    ticks: int = 0  # of the internal clock
     divided: int = 0
     period: int = 0  # ns of the internal clock; 0 is asleep
     pulse_end: int = 0
+    stale: int = 0  # the accelerometer's range has changed: measure anew
     smooth: list[float] = [0.0] * 6  # filtered inputs
     sample: bytearray = bytearray(14)
 
@@ -143,6 +143,8 @@ class InvenSense(RegisterChip):
                 self.clear_sample()
         elif place == SIGNAL_PATH_RESET and value & 0x07:
             self.clear_sample()
+        elif place == ACCEL_CONFIG:
+            self.stale = 1
         elif place <= ACCEL_CONFIG2 or place == PWR_MGMT_1:
             self.set_rates()
 
@@ -172,9 +174,8 @@ class InvenSense(RegisterChip):
             period = 0
         if period != self.period:
             self.period = period
-            self.ticks = 0
             self.divided = 0
-            self.due = self.now + period if period else NEVER
+            self.due = (self.now // period + 1) * period if period else NEVER  # the clock runs by itself
 
     def accel_period(self) -> int:
         if not self.SAME_FILTER and self.reg[ACCEL_CONFIG2] & 8:
@@ -182,10 +183,12 @@ class InvenSense(RegisterChip):
         return 1_000_000
 
     def tick(self) -> None:
-        self.due += self.period
         # The accelerometer has a slower clock: its values appear in several records of the gyroscope.
         every = max(1, self.accel_period() // self.period)
-        if self.ticks % every == 0:
+        fresh = self.stale or self.due // self.period % every == 0
+        self.due += self.period
+        if fresh:
+            self.stale = 0
             follow = 1.0
             if self.SAME_FILTER:
                 follow = self.ACCEL_SMOOTH[self.reg[CONFIG] & 7]
@@ -210,7 +213,6 @@ class InvenSense(RegisterChip):
             self.put(8 + 2 * i, quantise(shown, -32768, 32767))
         warm = (self.inputs[6] - KELVIN - self.TEMP_ZERO) * self.TEMP_LSB
         self.put(6, quantise(warm, -32768, 32767))
-        self.ticks += 1
         if self.fast() or self.reg[GYRO_CONFIG] & 3:
             self.publish()
         elif self.divided >= self.reg[SMPLRT_DIV]:
