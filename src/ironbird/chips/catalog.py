@@ -17,6 +17,7 @@ CHIPS: dict[str, str] = {  # name, which is its file's, and class
     "lsm303d": "Lsm303d",
     "l3gd20h": "L3gd20h",
     "ms4525do": "Ms4525do",
+    "neo_m8n": "NeoM8n",
 }
 
 
