@@ -49,8 +49,9 @@ class I2cBus:
         Several chips may answer one address: all of them take what is written, and reading gives the AND of them.
         """
         chips = [chip for chip in self.chips if chip.i2c_match(address)]
+        written: list[Chip] = []
         if sent or not length:
-            chips = [chip for chip in chips if chip.i2c_begin(t, 0)]
+            chips = written = [chip for chip in chips if chip.i2c_begin(t, 0)]
             if not chips:
                 return Answer(b"", NACK)
             for value in sent:
@@ -62,6 +63,7 @@ class I2cBus:
         if length:
             chips = [chip for chip in chips if chip.i2c_begin(t, 1)]
             if not chips:
+                self._end(written)
                 return Answer(b"", NACK)
             for _ in range(length):
                 value = 0xFF

@@ -192,7 +192,8 @@ class RegisterChip(Chip):
         # How many registers from each place on are plain, so that a burst over them is a slice.
         plain = [0] * (cls.PLACES + 1)
         for place in reversed(range(cls.PLACES)):
-            plain[place] = 0 if flags[place] else plain[place + 1] + 1
+            ahead = 0 if place & cls.ADDRESS == cls.ADDRESS else plain[place + 1]  # there the pointer wraps
+            plain[place] = 0 if flags[place] else ahead + 1
         cls.plain = tuple(plain)
 
     plain: ClassVar[tuple[int, ...]] = ()
