@@ -104,8 +104,8 @@ class Uart:
             else:
                 self.chip.advance(t)
 
-    def receive(self, t: int) -> bytes:
-        """Bytes that have come in whole until a moment."""
+    def take(self, t: int) -> bytes:
+        """Bytes that have left the chip whole until a moment, at its own rate."""
         self.chip.advance(t)
         out = bytearray()
         at = max(self.free, self.asked)
@@ -116,8 +116,12 @@ class Uart:
                 self.free, self.asked = at, t
                 return bytes(out)
             at += step
-            if self.fits():
-                out.append(value)
+            out.append(value)
+
+    def receive(self, t: int) -> bytes:
+        """Bytes that have come in at the host until a moment; none if the rates differ."""
+        data = self.take(t)
+        return data if self.fits() else b""
 
     def fits(self) -> bool:
         """Whether both ends have nearly the same rate."""

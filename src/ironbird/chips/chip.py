@@ -38,6 +38,8 @@ class Chip:
     feeds: ClassVar[tuple[str, ...]] = ()  # names of the inputs, SI units in chip axes
     registers: ClassVar[tuple[Register, ...]] = ()
     outputs: ClassVar[tuple[str, ...]] = ()  # names of the entries of `drive`
+    fifo_setup: ClassVar[tuple[tuple[int, int], ...]] = ()  # writes that let samples run into the FIFO, if it has one
+    fifo_door: ClassVar[int] = 0  # address from which it is read
 
     inputs: list[float] = [0.0] * 16
     drive: list[float] = [0.0] * 16  # what it drives: pulse widths, levels

@@ -67,6 +67,10 @@ class InvenSense(RegisterChip):
     feeds: ClassVar[tuple[str, ...]] = (
         "accel_x", "accel_y", "accel_z", "gyro_x", "gyro_y", "gyro_z", "temperature",
     )  # fmt: skip
+    fifo_setup: ClassVar[tuple[tuple[int, int], ...]] = (
+        (PWR_MGMT_1, 0x01), (CONFIG, 0x47), (ACCEL_CONFIG2, 0x08), (FIFO_EN, 0x78), (USER_CTRL, 0x50),
+    )  # fmt: skip
+    fifo_door: ClassVar[int] = FIFO_R_W
     BUSY_NS = 1_000_000
     GYRO_LSB = (131.0, 65.5, 32.8, 16.4)  # per deg/s
     ACCEL_LSB = (16384.0, 8192.0, 4096.0, 2048.0)  # per g
@@ -91,6 +95,19 @@ class InvenSense(RegisterChip):
     stale: int = 0  # the accelerometer's range has changed: measure anew
     smooth: list[float] = [0.0] * 6  # filtered inputs
     sample: bytearray = bytearray(14)
+
+    def transfer(self, t: int, sent: bytes) -> bytes:
+        """One SPI transaction; a burst from the FIFO is a slice of it."""
+        if sent[0] == FIFO_R_W | 0x80 and not self.reg[INT_PIN_CFG] & 0x10:
+            self.advance(t)
+            if not self.deaf():
+                wanted, end = len(sent) - 1, self.head + min(len(sent) - 1, self.count)
+                data = self.fifo[self.head : end] + self.fifo[: max(0, end - len(self.fifo))]
+                self.head, self.count = end & 4095, self.count - len(data)
+                return b"\0" + data + b"\xff" * (wanted - len(data))
+        return super().transfer(t, sent)
+
+    # ------------------------------------------------------------------ behaviour, translated to C
 
     def on_reset(self, t: int) -> None:
         self.count = 0

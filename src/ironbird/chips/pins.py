@@ -344,6 +344,7 @@ def uart_frames(line: Line, data: bytes, sender_baud: int, receiver_baud: int, r
         record.extend(levels)
     got = bytearray()
     at = 0
+    idle = line.level if line.short else line.pull if line.open else 1
     while at < len(levels):
         if levels[at]:
             at += 1
@@ -354,7 +355,7 @@ def uart_frames(line: Line, data: bytes, sender_baud: int, receiver_baud: int, r
         for i in range(9):
             # A slot is `receiver_baud` long and the receiver's bit `sender_baud`, in units of one over both.
             index = (2 * at * receiver_baud + sender_baud * (3 + 2 * i)) // (2 * receiver_baud)
-            level = levels[index] if index < len(levels) else 1
+            level = levels[index] if index < len(levels) else idle
             if i < 8:
                 value |= level << i
             else:

@@ -276,7 +276,7 @@ static int64_t ib_i2c_go(ib_i2c *w, int64_t t, int64_t address, const uint8_t *s
 /* Bytes as they come in at the far end; `levels` has room for 10 n. Returns how many came. */
 static int64_t ib_uart_go(ib_line *l, const uint8_t *data, int64_t n, int64_t sender, int64_t receiver,
                           uint8_t *levels, uint8_t *got) {
-  int64_t count = 0, end = 10 * n;
+  int64_t count = 0, end = 10 * n, idle = l->shorted ? l->level : l->open ? l->pull : 1;
   for (int64_t i = 0; i < n; i++) {
     levels[10 * i] = (uint8_t)ib_seen(l, 0);
     for (int bit = 0; bit < 8; bit++) levels[10 * i + 1 + bit] = (uint8_t)ib_seen(l, data[i] >> bit & 1);
@@ -290,7 +290,7 @@ static int64_t ib_uart_go(ib_line *l, const uint8_t *data, int64_t n, int64_t se
     int64_t value = 0, stop = 0, index = at;
     for (int64_t i = 0; i < 9; i++) {
       index = (2 * at * receiver + sender * (3 + 2 * i)) / (2 * receiver);
-      int64_t level = index < end ? levels[index] : 1;
+      int64_t level = index < end ? levels[index] : idle;
       if (i < 8)
         value |= level << i;
       else
