@@ -110,6 +110,7 @@ class SpiPins:
     out: int = 0
     ahead: int = 0
     time: int = 0
+    broken: bool = False
     record: bytearray | None = None
 
     def lines(self) -> dict[str, Line]:
@@ -121,6 +122,7 @@ class SpiPins:
         if not sent:
             return Answer(b"")
         self.time = t
+        self.broken = not all(line.healthy() for line in self.lines().values())
         got = bytearray(len(sent))
         self._slot(0, 0, sent[0] >> 7)
         for i, value in enumerate(sent):
@@ -135,7 +137,8 @@ class SpiPins:
 
     def _slot(self, cs: int, sck: int, mosi: int) -> int:
         """One slot: what the chip sees and does, and the level that the host then reads."""
-        cs, sck, mosi = self.cs.seen(cs), self.sck.seen(sck), self.mosi.seen(mosi)
+        if self.broken:
+            cs, sck, mosi = self.cs.seen(cs), self.sck.seen(sck), self.mosi.seen(mosi)
         chip = self.chip
         if self.was_cs and not cs:
             chip.spi_begin(self.time)
@@ -156,7 +159,9 @@ class SpiPins:
             elif self.was_sck and not sck:
                 self.out = self.ahead if self.bits == 0 else self.out << 1 & 0xFF
         self.was_cs, self.was_sck = cs, sck
-        miso = self.miso.seen(1 if cs else self.out >> 7)  # nobody drives it while the chip is not selected
+        miso = 1 if cs else self.out >> 7  # nobody drives it while the chip is not selected
+        if self.broken:
+            miso = self.miso.seen(miso)
         if self.record is not None:
             self.record.append(CS * cs + SCK * sck + MOSI * mosi + MISO * miso)
         return miso
@@ -186,6 +191,7 @@ class I2cPins:
     was_scl: int = 1
     was_sda: int = 1
     time: int = 0
+    broken: bool = False
     record: bytearray | None = None
 
     def __post_init__(self) -> None:
@@ -198,6 +204,7 @@ class I2cPins:
     def transfer(self, t: int, address: int, sent: bytes, length: int) -> Answer:
         """Write, then read after a repeated start, slot by slot."""
         self.time = t
+        self.broken = not (self.scl.healthy() and self.sda.healthy())
         self._slot(1, 1)
         clocks = 0
         while not self.was_sda and clocks < RECOVERY_CLOCKS:
@@ -279,7 +286,8 @@ class I2cPins:
     def _slot(self, scl: int, sda: int) -> None:
         for front in self.fronts:
             sda &= front.drive
-        scl, sda = self.scl.seen(scl), self.sda.seen(sda)
+        if self.broken:
+            scl, sda = self.scl.seen(scl), self.sda.seen(sda)
         for chip, front in zip(self.chips, self.fronts, strict=True):
             self._chip(chip, front, scl, sda)
         self.was_scl, self.was_sda = scl, sda

@@ -64,7 +64,7 @@ class _Traffic:
                 first |= self.kind.READ
             if dice.random() < 0.7:
                 first |= self.kind.INCREMENT
-        length = dice.choice((1, 1, 1, 2, 6, 14)) if dice.random() < 0.95 else dice.randint(20, 200)
+        length = dice.choice((1, 1, 1, 2, 6, 14)) if dice.random() < 0.99 else dice.randint(20, 200)
         return bytes([first & 0xFF]) + dice.randbytes(length)
 
 
