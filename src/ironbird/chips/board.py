@@ -87,7 +87,9 @@ def load_board(name: str | Path) -> Board:
         with path.open("rb") as file:
             text = file.read(MOST_BYTES)
     except OSError as error:
-        raise LinkError(f"board {path} cannot be read: {error.strerror}; give one of {', '.join(board_ids())}") from error
+        raise LinkError(
+            f"board {path} cannot be read: {error.strerror}; give one of {', '.join(board_ids())}"
+        ) from error
     return parse_board(text, str(path))
 
 

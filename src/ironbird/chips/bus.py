@@ -111,7 +111,10 @@ class Uart:
         at = max(self.free, self.asked)
         while True:
             step = 10_000_000_000 // max(1, self.chip.uart_baud())
-            value = self.chip.uart_next(t) if at + step <= t else -1
+            if at + step > t:  # the next byte is still on the line
+                self.free = at
+                return bytes(out)
+            value = self.chip.uart_next(t)
             if value < 0:
                 self.free, self.asked = at, t
                 return bytes(out)

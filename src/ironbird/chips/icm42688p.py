@@ -27,7 +27,13 @@ class Icm42688p(RegisterChip):
     buses = ("spi",)
     clock_hz = 24_000_000
     feeds = ("accel_x", "accel_y", "accel_z", "gyro_x", "gyro_y", "gyro_z", "temperature")
-    fifo_setup = ((PWR_MGMT0, 0x0F), (GYRO_CONFIG0, 0x03), (ACCEL_CONFIG0, 0x03), (FIFO_CONFIG, 0x80), (FIFO_CONFIG1, 0x17))
+    fifo_setup = (
+        (PWR_MGMT0, 0x0F),
+        (GYRO_CONFIG0, 0x03),
+        (ACCEL_CONFIG0, 0x03),
+        (FIFO_CONFIG, 0x80),
+        (FIFO_CONFIG1, 0x17),
+    )
     fifo_door = FIFO_DATA
     PLACES = 5 * BANK
     BUSY_NS = 500_000

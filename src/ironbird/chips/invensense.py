@@ -71,7 +71,6 @@ class InvenSense(RegisterChip):
         (PWR_MGMT_1, 0x01), (CONFIG, 0x47), (ACCEL_CONFIG2, 0x08), (FIFO_EN, 0x78), (USER_CTRL, 0x50),
     )  # fmt: skip
     fifo_door: ClassVar[int] = FIFO_R_W
-    BUSY_NS = 1_000_000
     GYRO_LSB = (131.0, 65.5, 32.8, 16.4)  # per deg/s
     ACCEL_LSB = (16384.0, 8192.0, 4096.0, 2048.0)  # per g
     SELF_TEST = 2620.0  # what a self-test bit adds at the finest range

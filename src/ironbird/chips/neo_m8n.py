@@ -39,7 +39,18 @@ class NeoM8n(Chip):
         "satellites", "fix",
     )  # fmt: skip
     KNOWN = (
-        0x0102, 0x0103, 0x0104, 0x0106, 0x0107, 0x0112, 0x0120, 0x0121, 0x0130, 0x0A09, 0x0A0B, 0x0A04,
+        0x0102,
+        0x0103,
+        0x0104,
+        0x0106,
+        0x0107,
+        0x0112,
+        0x0120,
+        0x0121,
+        0x0130,
+        0x0A09,
+        0x0A0B,
+        0x0A04,
     )  # messages with a rate
     VERSION = text_of(
         ("EXT CORE 3.01 (107888)", 30), ("00080000", 10), ("ROM BASE 2.01 (75331)", 30), ("FWVER=SPG 3.01", 30),

@@ -340,7 +340,9 @@ class I2cPins:
             f.state = 0
 
 
-def uart_frames(line: Line, data: bytes, sender_baud: int, receiver_baud: int, record: bytearray | None = None) -> bytes:
+def uart_frames(
+    line: Line, data: bytes, sender_baud: int, receiver_baud: int, record: bytearray | None = None
+) -> bytes:
     """Bytes as they come in at the far end of a serial line, 8N1; frames without a stop bit are dropped."""
     levels = bytearray()
     for value in data:

@@ -19,7 +19,9 @@ from ironbird.errors import LinkError, shortened
 
 MOST_BYTES = 65536  # of one transaction
 _HEX = r"[0-9a-fA-F]{2}(?: [0-9a-fA-F]{2})*"
-_LINE = re.compile(r"\s*(-?\d{1,12}(?:\.\d{1,6})?) ms\s+(SPI|I2C|UART)(?:\[(\w*)\])?\s?(.*?)(?:\s+(NACK|TIMEOUT|BUSY))?\s*")
+_LINE = re.compile(
+    r"\s*(-?\d{1,12}(?:\.\d{1,6})?) ms\s+(SPI|I2C|UART)(?:\[(\w*)\])?\s?(.*?)(?:\s+(NACK|TIMEOUT|BUSY))?\s*"
+)
 _SPI = re.compile(rf"({_HEX})?(\.\.)?\s*\((\d{{1,6}})\)\s*->\s*({_HEX})?(\.\.)?")
 _I2C = re.compile(rf"0x([0-9a-fA-F]{{2}})\s+W\[({_HEX})?\]\s+R(\d{{1,6}})\[({_HEX})?(\.\.)?\]")
 _UART = re.compile(rf"(\w+)\s+TX\[({_HEX})?\]\s+RX\[({_HEX})?\]")
@@ -49,7 +51,9 @@ class Transaction:
             name = f"[{self.device}]" if self.device else ""
             return f"{head}{name} {self.sent.hex(' ')} ({self.length})  -> {self.received.hex(' ')}{error}"
         if self.bus == "I2C":
-            return f"{head} 0x{self.address:02x} W[{self.sent.hex(' ')}] R{self.length}[{self.received.hex(' ')}]{error}"
+            return (
+                f"{head} 0x{self.address:02x} W[{self.sent.hex(' ')}] R{self.length}[{self.received.hex(' ')}]{error}"
+            )
         return f"{head} {self.device} TX[{self.sent.hex(' ')}] RX[{self.received.hex(' ')}]{error}"
 
 
@@ -84,7 +88,9 @@ def _transaction(whole: re.Match[str]) -> Transaction | None:
         length, got = int(m[3]), bytes.fromhex(m[4] or "")
         if length > MOST_BYTES or len(got) > length or int(m[1], 16) > 0x7F:
             return None
-        return Transaction(time_ns, bus, bytes.fromhex(m[2] or ""), length, got, device, int(m[1], 16), error, bool(m[5]))
+        return Transaction(
+            time_ns, bus, bytes.fromhex(m[2] or ""), length, got, device, int(m[1], 16), error, bool(m[5])
+        )
     if bus == "UART" and (m := _UART.fullmatch(rest)):
         got = bytes.fromhex(m[3] or "")
         return Transaction(time_ns, bus, bytes.fromhex(m[2] or ""), len(got), got, m[1], error=error)

@@ -286,7 +286,9 @@ class _Translation:
                 case int():
                     lines.append(f"  int64_t {name};\n")
                 case _:
-                    raise ModelError(f"chip {self.kind.id()}: field {name} is {type(value).__name__}; see ironbird.chips.chip")
+                    raise ModelError(
+                        f"chip {self.kind.id()}: field {name} is {type(value).__name__}; see ironbird.chips.chip"
+                    )
         return f"typedef struct {self.structure} {{\n{''.join(lines)}}} {self.structure};\n"
 
     def initial_text(self) -> str:
@@ -312,9 +314,7 @@ class _Translation:
             f"{{sizeof({self.structure}), (void *){self.structure}_initial, {table}}};\n"
         )
         constants = "".join(self.constants.values())
-        return "".join(
-            (self.structure_text(), constants, heads, *self.bodies, self.initial_text(), operations)
-        )
+        return "".join((self.structure_text(), constants, heads, *self.bodies, self.initial_text(), operations))
 
 
 def _real(values: Any) -> bool:

@@ -63,9 +63,7 @@ def _value(text: str, key: str, value: str) -> float | str:
     return number
 
 
-def read_fault(
-    table: Mapping[str, Any], *, old: bool = False, known: Mapping[str, Fault] = FAULTS
-) -> Injection:
+def read_fault(table: Mapping[str, Any], *, old: bool = False, known: Mapping[str, Fault] = FAULTS) -> Injection:
     """An order from a table of a case file without ranges; the inverse of `Injection.table`.
 
     With `old`, a severity is passed over where it has no meaning: earlier versions took and recorded any.

@@ -60,7 +60,9 @@ FAULTS = (
     _device("wire.lost", "Bytes of a serial line are lost.", "share of bytes", Replace(0.0, 1.0)),
     _device("wire.doubled", "Bytes of a serial line come twice.", "share of bytes", Replace(0.0, 1.0)),
     _device("wire.baud", "A chip's serial clock drifts.", "1 is {:g} of its rate", Replace(0.0, 0.1)),
-    _device("wire.swapped", "The chip selects of this device and of the next one on the bus are swapped.", NONE, switch()),
+    _device(
+        "wire.swapped", "The chip selects of this device and of the next one on the bus are swapped.", NONE, switch()
+    ),
     _device("chip.reset", "A chip loses power and starts anew: a brown-out.", NONE, switch()),
     _device("chip.off", "A chip has no power.", NONE, switch()),
     _device("chip.identity", "A chip says that it is another part.", NONE, switch()),

@@ -25,7 +25,11 @@ def check_chip(name: str) -> None:
     chip = make_chip(name)
     kind = type(chip)
     findings = [f"{what} is missing" for what in ("part", "summary", "source", "buses") if not getattr(kind, what)]
-    if not (kind.__doc__ or "").strip() or "[" not in (kind.__doc__ or "") and "of this project" not in (kind.__doc__ or ""):
+    if (
+        not (kind.__doc__ or "").strip()
+        or "[" not in (kind.__doc__ or "")
+        and "of this project" not in (kind.__doc__ or "")
+    ):
         findings.append("the docstring names no source")
     findings += [f"register {r.name} has no doc" for r in kind.registers if not r.doc]
     translate(kind)
@@ -76,7 +80,9 @@ def _register_findings(chip: RegisterChip) -> list[str]:
             expected = register.reset & ~register.mask | value & register.mask
             got = _read(chip, register)
             if got != expected:
-                findings.append(f"{register.name}: 0x{value:02X} was written, 0x{got:02X} came back, not 0x{expected:02X}")
+                findings.append(
+                    f"{register.name}: 0x{value:02X} was written, 0x{got:02X} came back, not 0x{expected:02X}"
+                )
         _write(chip, register, 0xFF)
     chip.power_on(chip.now)
     later = chip.now + 10_000_000_000

@@ -51,8 +51,12 @@ def test_the_check_bits_of_the_ms5611_are_those_of_its_application_note() -> Non
     assert crc4((0x3132, 0x3334, 0x3536, 0x3738, 0x3940, 0x4142, 0x4344, 0x4500)) == 0xB
 
 
-@pytest.mark.parametrize(("pressure", "celsius"), [(101325.0, 15.0), (100.0 * 350, -38.0), (108000.0, 60.0), (9e4, 20.0)])
-def test_ms5611_compensated_by_the_data_sheet_gives_back_pressure_and_temperature(pressure: float, celsius: float) -> None:
+@pytest.mark.parametrize(
+    ("pressure", "celsius"), [(101325.0, 15.0), (100.0 * 350, -38.0), (108000.0, 60.0), (9e4, 20.0)]
+)
+def test_ms5611_compensated_by_the_data_sheet_gives_back_pressure_and_temperature(
+    pressure: float, celsius: float
+) -> None:
     chip = make_chip("ms5611", pressure=pressure, temperature=273.15 + celsius)
     c = [int.from_bytes(chip.transfer(0, bytes([0xA0 + 2 * n, 0, 0]))[1:], "big") for n in range(8)]
 

@@ -60,13 +60,17 @@ def _st_gyro(line: Transaction) -> Feed:
 
 def _ist8310(line: Transaction) -> Feed:
     if line.sent == b"\x02":
-        return dict(zip(("field_x", "field_y", "field_z"), (r / 13.2e6 for r in _words(line.received[1:], "<3h")), strict=True))
+        return dict(
+            zip(("field_x", "field_y", "field_z"), (r / 13.2e6 for r in _words(line.received[1:], "<3h")), strict=True)
+        )
     return {}
 
 
 def _hmc5883l(line: Transaction) -> Feed:
     if line.sent == b"\x03":
-        return dict(zip(("field_x", "field_z", "field_y"), (r / 820e4 for r in _words(line.received, ">3h")), strict=True))
+        return dict(
+            zip(("field_x", "field_z", "field_y"), (r / 820e4 for r in _words(line.received, ">3h")), strict=True)
+        )
     return {}
 
 

@@ -26,7 +26,9 @@ def test_random_levels_come_at_their_share() -> None:
     assert wrong / 20000 == pytest.approx(0.1, abs=0.01)  # half of them happen to be right
 
 
-@pytest.mark.parametrize(("line", "level"), [(Line(open=1, pull=1), 0xFF), (Line(open=1, pull=0), 0), (Line(short=1, level=1), 0xFF)])
+@pytest.mark.parametrize(
+    ("line", "level"), [(Line(open=1, pull=1), 0xFF), (Line(open=1, pull=0), 0), (Line(short=1, level=1), 0xFF)]
+)
 def test_a_broken_miso_reads_its_level(line: Line, level: int) -> None:
     pins = SpiPins(make_chip("icm20689"), miso=line)
     assert set(pins.transfer(0, b"\xf5\0\0").data) == {level}

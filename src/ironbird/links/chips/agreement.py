@@ -46,7 +46,14 @@ class _Traffic:
         return self.time
 
     def inputs(self) -> dict[str, float]:
-        sizes = {"accel": 40.0, "gyro": 10.0, "field": 1e-4, "pressure": 12e4, "temperature": 330.0, "differential": 7e3}
+        sizes = {
+            "accel": 40.0,
+            "gyro": 10.0,
+            "field": 1e-4,
+            "pressure": 12e4,
+            "temperature": 330.0,
+            "differential": 7e3,
+        }
         out = {}
         for name in self.kind.feeds:
             size = next((value for key, value in sizes.items() if name.startswith(key)), 3.0)
@@ -174,7 +181,10 @@ def _uart(name: str, transactions: int, seed: int, fault: bool) -> Agreement:
                 for key in ("random", "flip_low", "flip_high", "hold", "open", "pull", "short", "level", "key"):
                     setattr(line, key, getattr(broken, key))
         t = traffic.advance()
-        group, kind = dice.choice((0x01, 0x06, 0x06, 0x06, 0x0A)), dice.choice((0x00, 0x01, 0x07, 0x08, 0x24, 0x04, 0x3E))
+        group, kind = (
+            dice.choice((0x01, 0x06, 0x06, 0x06, 0x0A)),
+            dice.choice((0x00, 0x01, 0x07, 0x08, 0x24, 0x04, 0x3E)),
+        )
         payload = dice.randbytes(dice.choice((0, 0, 2, 3, 6, 8, 20, 36, 40)))
         if group == 6 and kind == 1 and len(payload) > 2:
             payload = bytes([1, dice.choice((2, 3, 4, 6, 7, 0x12, 0x20, 0x30)), dice.randint(0, 3)]) + payload[3:]

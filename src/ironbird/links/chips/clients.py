@@ -161,6 +161,7 @@ class _Select:
 
     def __init__(self, port: SpiPort, number: int) -> None:
         self._port, self._number, self._level = port, number, True
+        self.direction = 1
 
     def switch_to_output(self, value: bool = True, **_: Any) -> None:
         self.value = value
@@ -183,7 +184,12 @@ class Message:
     """One part of a combined I2C transaction, as `smbus2.i2c_msg`."""
 
     def __init__(self, address: int, flags: int, data: bytes) -> None:
-        self.addr, self.flags, self.buf, self.len = address, flags, bytearray(data), len(data)
+        self.addr, self.flags, self.data, self.len = address, flags, bytearray(data), len(data)
+
+    @property
+    def buf(self) -> list[bytes]:
+        """Single bytes, as the pointer of the C structure gives them."""
+        return [bytes([value]) for value in self.data]
 
     @classmethod
     def read(cls, address: int, length: int) -> Message:
@@ -194,13 +200,13 @@ class Message:
         return cls(address, 0, bytes(buf))
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.buf)
+        return iter(self.data)
 
     def __len__(self) -> int:
         return self.len
 
     def __bytes__(self) -> bytes:
-        return bytes(self.buf)
+        return bytes(self.data)
 
 
 class SmBus:
@@ -254,18 +260,20 @@ class SmBus:
         while waiting:
             first = waiting.pop(0)
             if first.flags & FLAG_READ:
-                first.buf[:] = self._port.transfer(first.addr, b"", first.len)
+                first.data[:] = self._port.transfer(first.addr, b"", first.len)
             elif waiting and waiting[0].flags & FLAG_READ and waiting[0].addr == first.addr:
                 then = waiting.pop(0)
-                then.buf[:] = self._port.transfer(first.addr, bytes(first.buf), then.len)
+                then.data[:] = self._port.transfer(first.addr, bytes(first.data), then.len)
             else:
-                self._port.transfer(first.addr, bytes(first.buf), 0)
+                self._port.transfer(first.addr, bytes(first.data), 0)
 
 
 class SerialPort:
     """A serial line as `serial.Serial`: reading lets virtual time pass until bytes come or the time-out is over."""
 
-    def __init__(self, wiring: Wiring, clock: VirtualClock, bus: str, baudrate: int = 9600, timeout: float = 1.0) -> None:
+    def __init__(
+        self, wiring: Wiring, clock: VirtualClock, bus: str, baudrate: int = 9600, timeout: float = 1.0
+    ) -> None:
         self.wiring, self.clock, self.bus, self.timeout = wiring, clock, bus, timeout
         self._waiting = bytearray()
         self.baudrate = baudrate
@@ -366,6 +374,10 @@ def drivers_on(wiring: Wiring, clock: VirtualClock | None = None) -> Iterator[Vi
         "smbus2": module("smbus2", SMBus=smbus, i2c_msg=Message, SMBusWrapper=smbus),
         "spidev": module("spidev", SpiDev=SpiDev),
         "micropython": module("micropython", const=lambda value: value),
+        "busio": module("busio", I2C=I2cPort, SPI=SpiPort),
+        "digitalio": module("digitalio", DigitalInOut=_Select, Direction=SimpleNamespace(INPUT=0, OUTPUT=1)),
+        "circuitpython_typing": module("circuitpython_typing", ReadableBuffer=Any, WriteableBuffer=Any),
+        "circuitpython_typing.device_drivers": module("device_drivers", I2CDeviceDriver=Any),
     }
     kept = {name: sys.modules.get(name) for name in modules}
     real = {name: getattr(time, name, None) for name in ("sleep", "sleep_ms", "sleep_us", "monotonic", "time")}
@@ -397,7 +409,9 @@ class Terminal:
 
     def __init__(self, wiring: Wiring, bus: str) -> None:
         if bus not in wiring.ports:
-            raise LinkError(f"board {wiring.board.id} has no serial line {bus}; it has {', '.join(wiring.ports) or 'none'}")
+            raise LinkError(
+                f"board {wiring.board.id} has no serial line {bus}; it has {', '.join(wiring.ports) or 'none'}"
+            )
         self._wiring, self._bus = wiring, bus
         self._master, self._slave = os.openpty()
         tty.setraw(self._slave)
@@ -408,7 +422,9 @@ class Terminal:
         self._thread.start()
 
     def _serve(self) -> None:
-        rates = {getattr(termios, name): int(name[1:]) for name in dir(termios) if name[:1] == "B" and name[1:].isdigit()}
+        rates = {
+            getattr(termios, name): int(name[1:]) for name in dir(termios) if name[:1] == "B" and name[1:].isdigit()
+        }
         while not self._stop.is_set():
             now = time.monotonic_ns() - self._begin
             self._wiring.ports[self._bus].baud = rates.get(termios.tcgetattr(self._slave)[5], 9600) or 9600

@@ -148,7 +148,9 @@ class Wiring:
         for target in fault.targets:
             line, dot, _ = target.partition(f"wire/{name}/")[2].partition(".")
             if dot and line not in place.lines:
-                known = ", ".join(place.lines) or f"none of its own; order it for {self.board.device[place.devices[0]].bus}"
+                known = (
+                    ", ".join(place.lines) or f"none of its own; order it for {self.board.device[place.devices[0]].bus}"
+                )
                 raise FaultError(f"{fault.fault.id}: {name} of board {self.board.id} has no wire {line} ({known})")
         buses = {self.board.device[i].bus for i in place.devices if self.board.device[i].kind == "i2c"}
         touched = {*place.devices, *(i for bus in buses for i in self._i2c[bus])}

@@ -68,7 +68,11 @@ def test_flipped_bits_repeat_with_the_same_seed() -> None:
 
 
 def test_a_stuck_data_line_takes_the_whole_bus_and_a_nack_one_chip() -> None:
-    wiring = _wiring("wire.sda_short_low@1:instance=i2c1,start=1,end=2", "wire.nack@1:instance=mag,severity=1,start=3", board="pilotpi")
+    wiring = _wiring(
+        "wire.sda_short_low@1:instance=i2c1,start=1,end=2",
+        "wire.nack@1:instance=mag,severity=1,start=3",
+        board="pilotpi",
+    )
     assert wiring.i2c(0, "i2c1", 0x0F, b"\0", 1).data == b"\x10"
     assert {wiring.i2c(1500 * MS, "i2c1", a, b"\0", 1).error for a in (0x0F, 0x76, 0x40)} == {"BUSY"}
     assert wiring.i2c(2500 * MS, "i2c1", 0x0F, b"\0", 1).data == b"\x10"
