@@ -17,6 +17,7 @@ modelling agree. Not modelled: what happens inside a chip while it is being read
 from __future__ import annotations
 
 import copy
+import inspect
 from typing import Any, ClassVar
 
 from ironbird.chips.numbers import NEVER
@@ -59,7 +60,7 @@ class Chip:
         """The state: names and initial values in order of declaration."""
         found: dict[str, Any] = {}
         for kind in reversed(cls.__mro__):
-            for name, kind_of in kind.__dict__.get("__annotations__", {}).items():
+            for name, kind_of in inspect.get_annotations(kind).items():
                 if not str(kind_of).startswith("ClassVar"):
                     found[name] = getattr(cls, name)
         return found

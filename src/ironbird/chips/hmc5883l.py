@@ -61,7 +61,7 @@ class Hmc5883l(RegisterChip):
 
     def on_write(self, place: int, value: int) -> None:
         self.store(place, value)
-        if place == CONFIG_A or place == MODE:
+        if place in (CONFIG_A, MODE):
             self.seen = 0
             self.reg[STATUS] = self.reg[STATUS] & 1
         if place == MODE:

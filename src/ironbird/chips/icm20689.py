@@ -15,9 +15,9 @@ class Icm20689(InvenSense):
     SIZED = 1
     registers = (
         *COMMON,
-        *run_of(0x00, "SELF_TEST_X_GYRO SELF_TEST_Y_GYRO SELF_TEST_Z_GYRO", 1, 0xFF, "factory code of the self test"),
+        *run_of(0x00, "SELF_TEST_X_GYRO SELF_TEST_Y_GYRO SELF_TEST_Z_GYRO", 1, 0xFF, "code of the self test"),
         Register(0x0C, "PRODUCT_ID", 0, 0, "revision"),
-        *run_of(0x0D, "SELF_TEST_X_ACCEL SELF_TEST_Y_ACCEL SELF_TEST_Z_ACCEL", 1, 0xFF, "factory code of the self test"),
+        *run_of(0x0D, "SELF_TEST_X_ACCEL SELF_TEST_Y_ACCEL SELF_TEST_Z_ACCEL", 1, 0xFF, "code of the self test"),
         Register(0x1A, "CONFIG", 0, 0x7F, ".6 a full FIFO drops new data, else the oldest; .2:0 filter of the gyro"),
         Register(0x1B, "GYRO_CONFIG", 0, 0xFB, ".7:5 self test, .4:3 range: 250, 500, 1000, 2000 deg/s, .1:0 32 kHz"),
         Register(0x1D, "ACCEL_CONFIG2", 0, 0xFF, ".7:6 FIFO size 512 << n, .3 accel 4 kHz, .2:0 its filter"),

@@ -111,7 +111,7 @@ class Icm42688p(RegisterChip):
     def value(self, place: int) -> int:
         if place == WHO_AM_I:
             return self.reg[place] ^ self.identity
-        if place == FIFO_COUNTH or place == FIFO_COUNTL:
+        if place in (FIFO_COUNTH, FIFO_COUNTL):
             high = (place == FIFO_COUNTH) == (self.reg[INTF_CONFIG0] & 0x20 != 0)
             return self.fifo_number() >> 8 if high else self.fifo_number() & 0xFF
         if place == FIFO_DATA:
@@ -134,7 +134,7 @@ class Icm42688p(RegisterChip):
         self.store(place, value)
         if place == BANK_SEL:
             self.bank = value & 7
-        elif place == SIGNAL_PATH_RESET and value & 2 or place == FIFO_CONFIG or place == FIFO_CONFIG1:
+        elif (place == SIGNAL_PATH_RESET and value & 2) or place in (FIFO_CONFIG, FIFO_CONFIG1):
             self.count = 0
             self.head = 0
         elif PWR_MGMT0 <= place <= ACCEL_CONFIG0:

@@ -43,12 +43,12 @@ COMMON: tuple[Register, ...] = (
     Register(0x3A, "INT_STATUS", 0, 0, ".4 FIFO overflow, .0 data ready; reading clears all", clears=True, acts=True,
              measured=True),
     *run_of(0x3B, "ACCEL_XOUT_H ACCEL_XOUT_L ACCEL_YOUT_H ACCEL_YOUT_L ACCEL_ZOUT_H ACCEL_ZOUT_L TEMP_OUT_H TEMP_OUT_L "
-            "GYRO_XOUT_H GYRO_XOUT_L GYRO_YOUT_H GYRO_YOUT_L GYRO_ZOUT_H GYRO_ZOUT_L", 0, 0, "newest sample, big endian",
+            "GYRO_XOUT_H GYRO_XOUT_L GYRO_YOUT_H GYRO_YOUT_L GYRO_ZOUT_H GYRO_ZOUT_L", 0, 0, "newest sample",
             measured=True),
     Register(0x6C, "PWR_MGMT_2", 0, 0xFF, "standby of single axes; stored"),
     Register(0x72, "FIFO_COUNTH", 0, 0, "bytes in the FIFO; reading it latches the low byte", acts=True, measured=True),
     Register(0x73, "FIFO_COUNTL", 0, 0, "low byte as latched", acts=True, measured=True),
-    Register(0x74, "FIFO_R_W", 0, 0, "takes one byte from the FIFO per byte read; 0xFF when empty", sticks=True, acts=True,
+    Register(0x74, "FIFO_R_W", 0, 0, "takes one byte from the FIFO; 0xFF when empty", sticks=True, acts=True,
              measured=True),
 )  # fmt: skip
 TRIMS = (

@@ -46,7 +46,7 @@ class L3gd20h(StMotion):
         self.taken(place, OUT, STATUS)
 
     def on_write(self, place: int, value: int) -> None:
-        if place == CTRL5 and value & 0x80 or place == LOW_ODR and value & 0x04:
+        if (place == CTRL5 and value & 0x80) or (place == LOW_ODR and value & 0x04):
             self.reset_registers(self.now)
             return
         before = self.reg[place]

@@ -49,7 +49,7 @@ class Lsm303d(StMotion):
         Register(0x20, "CTRL1", 0x07, 0xFF, ".7:4 rate of the accelerometer, .3 block update, .2:0 axes", acts=True),
         Register(0x21, "CTRL2", 0, 0xFB, ".7:6 filter, .5:3 range: 2, 4, 6, 8, 16 g"),
         *run_of(0x22, "CTRL3 CTRL4", 0, 0xFF, "interrupt pins; stored"),
-        Register(0x24, "CTRL5", 0x18, 0xFF, ".7 thermometer, .6:5 resolution, .4:2 rate of the magnetometer", acts=True),
+        Register(0x24, "CTRL5", 0x18, 0xFF, ".7 thermometer, .6:5 resolution, .4:2 magnetometer rate", acts=True),
         Register(0x25, "CTRL6", 0x20, 0x60, ".6:5 range: 2, 4, 8, 12 gauss"),
         Register(0x26, "CTRL7", 0x01, 0xE7, ".1:0 magnetometer: 0 continuous, 1 single, 2 and 3 off", acts=True),
         Register(0x27, "STATUS_A", 0, 0, ".7:4 overrun, .3:0 data available; reading data clears it", measured=True),

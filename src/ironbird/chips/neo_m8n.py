@@ -219,7 +219,7 @@ class NeoM8n(Chip):
                     self.power_on(self.now)
                 return
             self.acknowledge(number, self.configure(number, length))
-        elif group == NAV or group == MON:
+        elif group in (NAV, MON):
             self.send_message(group, number)
 
     def acknowledge(self, number: int, good: int) -> None:
@@ -300,7 +300,7 @@ class NeoM8n(Chip):
             self.finish()
             return 1
         # GNSS, saving, time pulse: taken as they are.
-        return number == 0x3E and length >= 4 or number == 0x09 and (length == 12 or length == 13) or number == 0x31
+        return (number == 0x3E and length >= 4) or (number == 0x09 and (length == 12 or length == 13)) or number == 0x31
 
     def configure_port(self, length: int) -> int:
         if length <= 1:

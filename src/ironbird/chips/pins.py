@@ -70,7 +70,7 @@ class Line:
         return x
 
     def set_noise(self, deviation_V: float, *, supply_V: float = 3.3, low_V: float = 0.8, high_V: float = 2.0) -> None:
-        """Shares from Gaussian noise on the level: below `low_V` is 0, above `high_V` is 1, between is a coin's, Fig. 5."""
+        """Shares from Gaussian noise: below `low_V` is 0, above `high_V` is 1, between is a coin's, Fig. 5."""
 
         def above(limit_V: float, level_V: float) -> float:
             if deviation_V <= 0.0:

@@ -31,7 +31,7 @@ class Qmc5883l(RegisterChip):
         Register(0x06, "STATUS", 0, 0, ".2 a sample was skipped, .1 overflow, .0 ready; reading data clears",
                  measured=True),
         *run_of(0x07, "TOUT_L TOUT_H", 0, 0, "100 LSB per kelvin from 25 deg C", measured=True),
-        Register(0x09, "CNTL1", 0, 0xFF, ".7:6 oversampling, .5:4 range: 2, 8 gauss, .3:2 rate, .1:0 1 is on", acts=True),
+        Register(0x09, "CNTL1", 0, 0xFF, ".7:6 averages, .5:4 range: 2, 8 gauss, .3:2 rate, .1:0 1 is on", acts=True),
         Register(0x0A, "CNTL2", 0, 0x41, ".7 reset, .6 pointer rolls over, .0 no interrupt", acts=True,
                  self_clearing=0x80),
         Register(0x0B, "PERIOD", 0, 0xFF, "set and reset period; stored"),

@@ -24,8 +24,8 @@ from ironbird.chips.chip import Chip
 from ironbird.errors import ModelError
 
 ENTRIES = (
-    "power_on", "advance", "flood", "interrupt_level", "spi_begin", "spi_peek", "spi_commit", "spi_byte", "spi_end", "i2c_match",
-    "i2c_begin", "i2c_byte", "i2c_peek", "i2c_commit", "i2c_done", "i2c_end", "uart_byte", "uart_next", "uart_baud",
+    "power_on", "advance", "flood", "interrupt_level", "spi_begin", "spi_peek", "spi_commit", "spi_byte", "spi_end",
+    "i2c_match", "i2c_begin", "i2c_byte", "i2c_peek", "i2c_commit", "i2c_done", "i2c_end", "uart_byte", "uart_next", "uart_baud",
 )  # fmt: skip
 NUMBERS = {"quantise": "int", "root": "float"}
 BINARY: dict[type, str] = {
@@ -181,6 +181,9 @@ class _Function:
             case ast.BoolOp(op=op, values=values):
                 word = " && " if isinstance(op, ast.And) else " || "
                 return "(" + word.join(f"({self.expression(value)[0]})" for value in values) + ")", "int"
+            case ast.Compare(left=left, ops=[ast.In()], comparators=[ast.Tuple(elts=others)]):
+                looked = self.expression(left)[0]
+                return "(" + " || ".join(f"({looked} == {self.expression(o)[0]})" for o in others) + ")", "int"
             case ast.Compare(left=left, ops=ops, comparators=others):
                 terms = [left, *others]
                 tests = [

@@ -28,7 +28,7 @@ def _line_faults(line: str) -> list[Fault]:
         )
 
     return [
-        fault("random", "{} is at random levels in some bits.", "share of bits", "Eq. 23", ("random", Replace(0.0, 1.0))),
+        fault("random", "{} is random in some bits.", "share of bits", "Eq. 23", ("random", Replace(0.0, 1.0))),
         fault("noise", "Noise on {} crosses the logic thresholds.", "1 is a deviation of {:g} V", "Fig. 5",
               ("noise_V", Replace(0.0, 3.3))),
         fault("flips", "Bits of {} are read wrong at a rate.", "1 is one in {:g} bits wrong", "Eq. 27",
@@ -38,7 +38,7 @@ def _line_faults(line: str) -> list[Fault]:
         fault("open_low", "{} is open and pulled down.", NONE, "Eq. 24", ("open", switch()), ("pull", switch(0.0))),
         fault("open_high", "{} is open and pulled up.", NONE, "Eq. 24", ("open", switch()), ("pull", switch(1.0))),
         fault("short_low", "{} is shorted to ground.", NONE, "Eq. 25", ("short", switch()), ("level", switch(0.0))),
-        fault("short_high", "{} is shorted to the supply.", NONE, "Eq. 25", ("short", switch()), ("level", switch(1.0))),
+        fault("short_high", "{} is shorted to supply.", NONE, "Eq. 25", ("short", switch()), ("level", switch(1.0))),
     ]  # fmt: skip
 
 

@@ -25,10 +25,8 @@ def check_chip(name: str) -> None:
     chip = make_chip(name)
     kind = type(chip)
     findings = [f"{what} is missing" for what in ("part", "summary", "source", "buses") if not getattr(kind, what)]
-    if (
-        not (kind.__doc__ or "").strip()
-        or "[" not in (kind.__doc__ or "")
-        and "of this project" not in (kind.__doc__ or "")
+    if not (kind.__doc__ or "").strip() or (
+        "[" not in (kind.__doc__ or "") and "of this project" not in (kind.__doc__ or "")
     ):
         findings.append("the docstring names no source")
     findings += [f"register {r.name} has no doc" for r in kind.registers if not r.doc]

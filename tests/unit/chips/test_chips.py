@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 import struct
+from pathlib import Path
 
 import pytest
 
+import ironbird.chips
 from ironbird.chips.bus import NACK, I2cBus, SpiBus, Uart
 from ironbird.chips.catalog import CHIPS, chip_class, make_chip
+from ironbird.chips.chip import Chip
 from ironbird.chips.ms5611 import crc4
+from ironbird.chips.translate import translate
 from ironbird.errors import ModelError, UnknownNameError
 from ironbird.testing import check_chip
-from ironbird.chips.chip import Chip
-from ironbird.chips.translate import translate
-from pathlib import Path
-
-import ironbird.chips
 
 
 @pytest.mark.parametrize("name", CHIPS)

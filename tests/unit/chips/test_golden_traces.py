@@ -27,7 +27,7 @@ def _imu(lsb: float, zero: float) -> Callable[[Transaction], Feed]:
         first = line.sent[0] & 0x7F
         if first == 0x41:
             return {"temperature": KELVIN + zero + _words(line.received, ">h")[0] / lsb}
-        if first == 0x74 or first == 0x72 and line.length > 3:
+        if first == 0x74 or (first == 0x72 and line.length > 3):
             data = line.received[2:] if first == 0x72 else line.received
             data += b"\x80"[: 6 - len(data)]  # cut in the middle of the last value
             if len(data) < 6:
@@ -45,7 +45,7 @@ def _st_accel(line: Transaction) -> Feed:
         names = ("accel_x", "accel_y", "accel_z")
         return {n: raw * 0.732e-3 * G for n, raw in zip(names, _words(data[1:], "<3h"), strict=True)}
     if line.sent[0] == 0xC5:
-        warm, status, x, y = _words(data, "<hBhh")
+        warm, _, x, y = _words(data, "<hBhh")
         return {"temperature": KELVIN + 25 + warm / 8, "field_x": x * 0.08e-7, "field_y": y * 0.08e-7}
     return {}
 
@@ -53,8 +53,9 @@ def _st_accel(line: Transaction) -> Feed:
 def _st_gyro(line: Transaction) -> Feed:
     if line.sent[0] == 0xE6 and line.received[1] & 8:
         warm, _, x, y = _words(line.received, "<bBhh")
-        return {"temperature": KELVIN + 40 - warm, "gyro_x": x * 0.07 / DEGREES, "gyro_y": y * 0.07 / DEGREES,
-                "gyro_z": (line.received[6] + (line.received[7] << 8 if len(line.received) > 7 else 0)) * 0.07 / DEGREES}  # fmt: skip
+        high = line.received[7] << 8 if len(line.received) > 7 else 0  # the trace is cut here
+        rates = dict(zip(("gyro_x", "gyro_y", "gyro_z"), (x, y, line.received[6] + high), strict=True))
+        return {"temperature": KELVIN + 40 - warm} | {name: raw * 0.07 / DEGREES for name, raw in rates.items()}
     return {}
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
-from write_chip_pages import FOLDER, pages
 
 from ironbird.chips.catalog import chip_class
 from ironbird.chips.page import explain
@@ -14,6 +13,7 @@ from ironbird.chips.trace import Transaction, read_trace
 from ironbird.chips.vcd import vcd
 from ironbird.cli.main import app
 from ironbird.errors import LinkError
+from write_chip_pages import FOLDER, pages
 
 TRACES = Path(__file__).parents[2] / "data" / "chip_traces"
 

@@ -1,8 +1,8 @@
-"""Our chips under the programming interfaces that drivers expect: busio, machine.I2C, smbus, spidev, pyserial, terminals.
+"""Our chips under the interfaces that drivers expect: busio, machine.I2C, smbus, spidev, pyserial, terminals.
 
-    with drivers_on(wiring):                     # sys.modules has smbus, smbus2, spidev, micropython; sleeping is virtual
+    with drivers_on(wiring):            # smbus, smbus2, spidev, busio and micropython are ours; sleeping is virtual
         from icm20602 import ICM20602
-        print(ICM20602(0, 0).read_all())
+        print(ICM20602(0, 0).read_accel_data())
 
 Time is virtual: a request takes its bits at the bus clock, `time.sleep` moves the clock and waits for nothing. A
 missing acknowledge is the error that Linux gives (121, remote I/O), a held clock 110, a held data line 16.

@@ -107,7 +107,8 @@ def chips_library() -> ctypes.CDLL:
         here, there = ctypes.sizeof(_structure(name)), int(library.ib_chip_size(number))
         if here != there:
             raise LinkError(
-                f"chip {name} has {there} bytes in C and {here} in its mirror; empty the cache folder {native.cache_folder()}"
+                f"chip {name} has {there} bytes in C and {here} in its mirror; "
+                f"empty the cache folder {native.cache_folder()}"
             )
     return library
 

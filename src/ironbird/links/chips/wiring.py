@@ -11,13 +11,13 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from ironbird.chips.ads1115 import Ads1115
 from ironbird.chips.board import Board, Device
-from ironbird.chips.bus import NACK, Answer, I2cBus, SpiBus, Uart
+from ironbird.chips.bus import NACK, Answer, I2cBus, Uart
 from ironbird.chips.catalog import make_chip
 from ironbird.chips.chip import Chip, RegisterChip
 from ironbird.chips.ms4525do import Ms4525do
 from ironbird.chips.ms5611 import Ms5611
-from ironbird.chips.ads1115 import Ads1115
 from ironbird.chips.pins import I2cPins, Line, SpiPins, share, uart_frames
 from ironbird.chips.trace import Transaction
 from ironbird.errors import FaultError, UnknownNameError
