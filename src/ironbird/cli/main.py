@@ -11,6 +11,7 @@ import typer
 from ironbird.cli.autopilots import autopilot, compare_autopilots, sitl
 from ironbird.cli.campaign import campaign_app
 from ironbird.cli.case import case_app
+from ironbird.cli.chips import chips_app
 from ironbird.cli.faults import faults_app
 from ironbird.cli.fly import fly, repeat, systems, tune
 from ironbird.cli.hardware import hil
@@ -46,7 +47,7 @@ VERBS: dict[str, Callable[..., None]] = {
 }
 for name, verb in VERBS.items():
     app.command(name)(verb)
-for name, group in {"faults": faults_app, "case": case_app, "campaign": campaign_app}.items():
+for name, group in {"faults": faults_app, "case": case_app, "campaign": campaign_app, "chips": chips_app}.items():
     app.add_typer(group, name=name)
 
 

@@ -22,12 +22,15 @@ GRAMMAR = (
 )
 
 
-def parse_fault(text: str) -> Injection:
-    """Read `rotor.speed_loss@1:instance=1,severity=0.2,start=5`; the inverse of `Injection.text`."""
+def parse_fault(text: str, known: Mapping[str, Fault] = FAULTS) -> Injection:
+    """Read `rotor.speed_loss@1:instance=1,severity=0.2,start=5`; the inverse of `Injection.text`.
+
+    Faults of wires and chips (`ironbird.faults.wire`) are written alike and known to those who have wires.
+    """
     name, _, rest = text.partition(":")
     name = name.strip()
-    if name not in FAULTS:
-        raise UnknownNameError("fault", name, FAULTS, listed_by="ironbird faults")
+    if name not in known:
+        raise UnknownNameError("fault", name, known, listed_by="ironbird faults")
     table: dict[str, Any] = {"id": name}
     rest, when, predicate = rest.partition("when=")
     for part in filter(None, (p.strip() for p in rest.split(","))):
@@ -41,9 +44,9 @@ def parse_fault(text: str) -> Injection:
         table[f"{key}_s" if key in ("start", "end", "rise", "period", "duration") else key] = _value(text, key, value)
     if when:
         table["when"] = predicate
-    if "instance" in table and not FAULTS[name].counts_instances:
+    if "instance" in table and not known[name].counts_instances:
         raise FaultError(f"fault '{shortened(text)}': {name} has no instances; leave the key out")
-    return read_fault(table)
+    return read_fault(table, known=known)
 
 
 def _value(text: str, key: str, value: str) -> float | str:
@@ -60,7 +63,7 @@ def _value(text: str, key: str, value: str) -> float | str:
     return number
 
 
-def read_fault(table: Mapping[str, Any], *, old: bool = False) -> Injection:
+def read_fault(table: Mapping[str, Any], *, old: bool = False, known: Mapping[str, Fault] = FAULTS) -> Injection:
     """An order from a table of a case file without ranges; the inverse of `Injection.table`.
 
     With `old`, a severity is passed over where it has no meaning: earlier versions took and recorded any.
@@ -74,7 +77,7 @@ def read_fault(table: Mapping[str, Any], *, old: bool = False) -> Injection:
         raise FaultError(f"{table['id']}: both end and duration are given; keep one")
     if "duration_s" in values:
         values["end_s"] = values.get("start_s", 0.0) + values.pop("duration_s")
-    fault = FAULTS[table["id"]]
+    fault = known[table["id"]]
     if old and not fault.has_severity:
         values.pop("severity", None)
     return Injection(fault, **values)

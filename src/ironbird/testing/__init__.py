@@ -1,5 +1,6 @@
-"""Checks that authors of blocks and vehicles run, and a block by itself."""
+"""Checks that authors of blocks, vehicles and chips run, and a block by itself."""
 
 from ironbird.testing.checks import check_block, check_vehicle
+from ironbird.testing.chips import check_chip
 
-__all__ = ["check_block", "check_vehicle"]
+__all__ = ["check_block", "check_chip", "check_vehicle"]

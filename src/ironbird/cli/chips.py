@@ -1,0 +1,88 @@
+"""Verbs about chips: the list, one chip's registers, recorded bus traffic."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ironbird.cli.options import JsonOption
+from ironbird.cli.output import errors, print_table
+
+chips_app = typer.Typer(invoke_without_command=True)
+MOST_BYTES = 64_000_000  # of a trace
+
+
+@chips_app.callback()
+def chips(context: typer.Context, as_json: JsonOption = False) -> None:
+    """List the chips that are modelled to their registers and pins, and the boards; `show` has one chip's registers."""
+    from ironbird.chips.board import board_ids, load_board
+    from ironbird.chips.catalog import CHIPS, chip_class
+    from ironbird.chips.page import facts
+
+    if context.invoked_subcommand:
+        return
+    if as_json:
+        typer.echo(json.dumps({name: facts(chip_class(name)) for name in CHIPS}, indent=2))
+        return
+    kinds = {name: chip_class(name) for name in CHIPS}
+    print_table({name: f"{k.part}: {k.summary} ({', '.join(k.buses)})" for name, k in kinds.items()}, "Chips")
+    print_table({name: load_board(name).about for name in board_ids()}, "Boards")
+
+
+@chips_app.command("show")
+def show_chip(
+    chip: Annotated[str, typer.Argument(help="The chip's name, as 'ironbird chips' lists it.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Show a chip: what it is, and its registers as a driver sees them."""
+    from ironbird.chips.catalog import chip_class
+    from ironbird.chips.page import HEAD, facts, rows
+
+    with errors():
+        kind = chip_class(chip)
+    if as_json:
+        table = [dict(zip(HEAD, row, strict=True)) for row in rows(kind)]
+        typer.echo(json.dumps({"facts": facts(kind), "registers": table}, indent=2))
+        return
+    print_table(facts(kind), kind.part)
+    typer.echo((kind.__doc__ or "").strip().splitlines()[0])
+    for address, name, reset, mask, access, doc in rows(kind):
+        typer.echo(f"{address:>5}  {name:<20} reset {reset}  writable {mask:<24} {access:<12} {doc}")
+
+
+@chips_app.command("trace")
+def trace(
+    file: Annotated[Path, typer.Argument(help="Recorded bus traffic, one transaction a line.")],
+    chip: Annotated[str, typer.Option(help="The chip whose registers name the bytes.")] = "",
+    vcd: Annotated[
+        Path | None, typer.Option(help="Write the levels of the wires here, for GTKWave or PulseView.")
+    ] = None,
+) -> None:
+    """Decode recorded bus traffic like a logic analyser; with --vcd write the wires' levels."""
+    from ironbird.chips.catalog import chip_class
+    from ironbird.chips.page import explain
+    from ironbird.chips.trace import read_trace
+    from ironbird.chips.vcd import vcd as dump
+    from ironbird.errors import LinkError
+
+    with errors():
+        try:
+            with file.open(errors="replace") as opened:
+                text = opened.read(MOST_BYTES)
+        except OSError as error:
+            raise LinkError(
+                f"{file} cannot be read: {error.strerror}; give a trace as docs/guide/chips.md shows"
+            ) from error
+        transactions = read_trace(text)
+        kind = chip_class(chip) if chip else None
+    for transaction in transactions:
+        said = explain(transaction, kind) if kind is not None else ""
+        line = transaction.line()
+        typer.echo(f"{line if len(line) <= 100 else line[:97] + '...'}" + (f"   {said}" if said else ""))
+    typer.echo(f"{len(transactions)} transactions")
+    if vcd is not None:
+        vcd.write_text(dump(transactions))
+        typer.echo(f"levels: {vcd}")

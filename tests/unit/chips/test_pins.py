@@ -1,0 +1,61 @@
+"""Wires: what noise, open and shorted wires do to levels, and to the host."""
+
+from __future__ import annotations
+
+import pytest
+
+from ironbird.chips.bus import BUSY, NACK, TIMEOUT
+from ironbird.chips.catalog import make_chip
+from ironbird.chips.pins import WHOLE, I2cPins, Line, SpiPins, share, uart_frames
+
+
+def test_noise_of_no_deviation_changes_nothing_and_much_noise_is_nearly_a_coin() -> None:
+    line = Line()
+    line.set_noise(0.0)
+    assert line.healthy()
+    line.set_noise(0.4)  # 0.8 V are two deviations, 2.0 V five: 2.3 % of lows in the forbidden zone, half of them wrong
+    assert line.flip_low / WHOLE == pytest.approx(0.5 * 0.02275, rel=1e-3)
+    assert line.flip_high / WHOLE == pytest.approx(0.5 * 0.000577, rel=0.01)  # 3.3 V - 2.0 V are 3.25 deviations
+    line.set_noise(100.0)
+    assert line.flip_low / WHOLE == pytest.approx(0.5, abs=0.01)
+
+
+def test_random_levels_come_at_their_share() -> None:
+    line = Line(random=share(0.2), key=5)
+    wrong = sum(line.seen(0) for _ in range(20000))
+    assert wrong / 20000 == pytest.approx(0.1, abs=0.01)  # half of them happen to be right
+
+
+@pytest.mark.parametrize(
+    ("line", "level"), [(Line(open=1, pull=1), 0xFF), (Line(open=1, pull=0), 0), (Line(short=1, level=1), 0xFF)]
+)
+def test_a_broken_miso_reads_its_level(line: Line, level: int) -> None:
+    pins = SpiPins(make_chip("icm20689"), miso=line)
+    assert set(pins.transfer(0, b"\xf5\0\0").data) == {level}
+
+
+def test_an_open_select_leaves_the_chip_deaf_and_an_open_clock_too() -> None:
+    for broken in ({"cs": Line(open=1, pull=1)}, {"sck": Line(open=1, pull=0)}):
+        pins = SpiPins(make_chip("icm20689"), **broken)
+        pins.transfer(0, b"\x6b\x01")
+        assert pins.chip.reg[0x6B] == 0x40  # type: ignore[attr-defined]
+
+
+def test_a_held_clock_times_out_a_held_data_line_is_busy_and_an_open_one_gives_no_acknowledge() -> None:
+    assert I2cPins([make_chip("ist8310")], scl=Line(short=1, level=0)).transfer(0, 0x0E, b"\0", 1).error == TIMEOUT
+    assert I2cPins([make_chip("ist8310")], sda=Line(short=1, level=0)).transfer(0, 0x0E, b"\0", 1).error == BUSY
+    assert I2cPins([make_chip("ist8310")], sda=Line(short=1, level=1)).transfer(0, 0x0E, b"\0", 1).error == NACK
+
+
+def test_two_chips_share_two_wires() -> None:
+    pins = I2cPins([make_chip("ist8310"), make_chip("hmc5883l")])
+    assert pins.transfer(0, 0x0E, b"\0", 1).data == b"\x10"
+    assert pins.transfer(0, 0x1E, b"\x0a", 3).data == b"H43"
+
+
+def test_a_serial_line_forgives_three_percent_and_not_ten() -> None:
+    data = bytes(range(256))
+    assert uart_frames(Line(), data, 100000, 103000) == data
+    assert uart_frames(Line(), data, 100000, 90000) != data
+    assert uart_frames(Line(open=1, pull=1), data, 9600, 9600) == b""
+    assert uart_frames(Line(short=1, level=0), data, 9600, 9600) == b""  # a break: no stop bit

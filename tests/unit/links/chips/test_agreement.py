@@ -1,0 +1,17 @@
+"""Transactions in Python, pins in Python and pins in C are one chip."""
+
+from __future__ import annotations
+
+import pytest
+
+from ironbird.chips.catalog import CHIPS, chip_class
+from ironbird.links.chips.agreement import compare
+
+PAIRS = [(name, bus) for name in CHIPS for bus in chip_class(name).buses]
+
+
+@pytest.mark.parametrize(("name", "bus"), PAIRS)
+@pytest.mark.parametrize("fault", [False, True], ids=["whole", "broken"])
+def test_models_agree_under_random_traffic(name: str, bus: str, fault: bool) -> None:
+    found = compare(name, bus, 300, seed=1, fault=fault)
+    assert found.differences == () and found.bits > 10_000
