@@ -30,6 +30,13 @@ class AutopilotOptions(Options):
     instance: Annotated[
         int | None, Field(description="Number that its ports follow; by default a free one.", ge=0, le=9)
     ] = None
+    time: Annotated[
+        Literal["real", "virtual", "paced"],
+        Field(
+            description="virtual: the program's clock is the simulation's and the flight repeats to the last byte; "
+            "paced: the same, held to the wall clock; real: its clock is the wall's."
+        ),
+    ] = "real"
     ground_station: Annotated[
         bool, Field(description="Feed a ground station on UDP 14550 too (PX4 does so in any case).")
     ] = False
@@ -76,6 +83,17 @@ def trusted(task: Task, variable: str) -> AutopilotOptions:
 def watches(task: Task) -> bool:
     """Whether our ground station only watches: another one commands, or there is nothing to fly."""
     return chosen(task).pilot == "none" or not (task.items or task.script)
+
+
+def in_virtual_time(task: Task) -> bool:
+    """Whether the program's clock is ours; `LinkError` if another ground station is to command it."""
+    virtual = chosen(task).time != "real"
+    if virtual and watches(task):
+        raise LinkError(
+            "in virtual time only our ground station commands, as what others send comes when the wall clock has it: "
+            "use --time real with --pilot none, or give a mission"
+        )
+    return virtual
 
 
 def announce(task: Task, ports: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ironbird.links.ardupilot.link import ArduPilot
 from ironbird.links.ardupilot.process import PORT_STEP, TCP_PORT, VARIABLE, ArduPilotProcess
-from ironbird.links.autopilot_kind import AutopilotKind, announce, trusted, watches
+from ironbird.links.autopilot_kind import AutopilotKind, announce, in_virtual_time, trusted, watches
 from ironbird.links.ground.pilot import Pilot
 from ironbird.links.mission_plan import class_of, plan_of
 from ironbird.links.process import GROUND_STATION_PORT, free_tcp_port
@@ -27,7 +27,8 @@ class ArduPilotKind(AutopilotKind):
         options, watch = trusted(task, VARIABLE), watches(task)
         shift = PORT_STEP * (options.instance or 0)
         ground = GROUND_STATION_PORT + shift
-        extra = ["--serial2", f"udpclient:127.0.0.1:{ground}"] if options.ground_station or watch else []
+        virtual = in_virtual_time(task)
+        extra = ["--serial2", f"udpclient:127.0.0.1:{ground}"] if (options.ground_station or watch) and not virtual else []
         if watch:
             tcp = free_tcp_port(TCP_PORT + shift, PORT_STEP)
             extra += ["--serial5", f"tcp:{tcp}"]
@@ -37,11 +38,18 @@ class ArduPilotKind(AutopilotKind):
                 f"listens on TCP {tcp} (tcp:127.0.0.1:{tcp})",
             )
         params = WATCHED if watch else ""
-        process = ArduPilotProcess(options.folder, keep=task.folder, params=params, extra=extra)
         plan = [] if watch else plan_of(task)
         kind = class_of(task.vehicle)
-        pilot = Pilot("ardupilot", kind=kind, port=process.ground_port, plan=plan, passive=watch)
-        pilot.process = process
+        process = ArduPilotProcess(
+            options.folder, keep=task.folder, params=params, extra=extra, virtual=virtual
+        )
+        try:
+            pilot = Pilot(
+                "ardupilot", kind=kind, port=process.ground_port, plan=plan, passive=watch, process=process
+            )
+        except BaseException:
+            process.stop()
+            raise
         return Seat(ArduPilot(process, injections=task.injections), pilot)
 
 

@@ -66,6 +66,7 @@ typedef struct {
     uint64_t grant_ns;    /* the simulator allows time to run up to here; NEVER: there is none */
     uint64_t epoch_ns;    /* calendar time at the start */
     uint64_t seed;
+    uint64_t slack_ns;    /* sleeps end at multiples of this, as those of a computer end late; 0: when they should */
     uint64_t switches, calls, jumps; /* from thread to thread; asked of us; of the clock */
     uint64_t trace;       /* a hash of every switch: which thread, when, why */
     uint64_t sent;        /* messages that left for a socket of the run */
@@ -114,4 +115,5 @@ typedef struct {
 } vt_run;
 
 #define MAGIC 0x656d695469567249ull
+#define STARTER 2 /* pid of whoever started the first process, outside the run */
 #define FIRST_NUMBER 100 /* pid of the first process, as it sees itself */

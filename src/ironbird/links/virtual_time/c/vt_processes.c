@@ -354,7 +354,7 @@ EXPORT pid_t getppid(void)
 {
     if (!inside()) return (pid_t)K(SYS_getppid);
     const int parent = run->process[me->process].parent;
-    return parent < 0 ? 2 : (pid_t)run->process[parent].number;
+    return parent < 0 ? STARTER : (pid_t)run->process[parent].number;
 }
 EXPORT pid_t gettid(void) { return inside() ? (pid_t)(10000 + place_of(me)) : (pid_t)real_tid(); }
 EXPORT pid_t getpgrp(void) { return inside() ? FIRST_NUMBER : (pid_t)K(SYS_getpgrp); }

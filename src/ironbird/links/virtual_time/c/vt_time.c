@@ -88,6 +88,7 @@ EXPORT int getrusage(__rusage_who_t who, struct rusage *out)
 
 static int sleep_until(uint64_t moment, struct timespec *left)
 {
+    if (H.slack_ns && moment < NEVER - H.slack_ns) moment = (moment + H.slack_ns - 1) / H.slack_ns * H.slack_ns;
     if (block(W_SLEEP, 0, moment) != SIGNALLED) return 0;
     if (left) *left = as_timespec(moment > H.now_ns ? moment - H.now_ns : 0);
     return EINTR;
