@@ -184,6 +184,9 @@ class ArduPilot(ControlSystem):
                 if self._run is not None:
                     self.process.settle()
                 self._socket.sendto(b'\n{"timestamp":%.6f,' % self._time_s + rest, source)
+                if self._run is not None:
+                    self._run.allow(round(self._time_s * 1e6))
+                    self.process.settle()
                 _, sender = self._receive(self._buffer)
                 source = sender if sender in self._known else source
             except OSError:
@@ -199,7 +202,10 @@ class ArduPilot(ControlSystem):
 
     def exchange(self, rig: Rig) -> None:
         """Reply with the state, wait for the servo outputs that follow, hand them to the actuators."""
-        away = self._run is None and time.perf_counter() - self._sent_at > PAUSE_S
+        if self._run is not None:
+            self._exchange_virtual(rig, self._run)
+            return
+        away = time.perf_counter() - self._sent_at > PAUSE_S
         if self._pending:
             self._wait(rig, self.patience_s)
         if away:
@@ -215,6 +221,19 @@ class ArduPilot(ControlSystem):
         if self.faults is not None:
             self.faults.poll()
 
+    def _exchange_virtual(self, rig: Rig, run: VirtualRun) -> None:
+        """The same in virtual time: the replies do not depend on its packets, so all of them are there at once."""
+        assert self.process is not None
+        for ahead in range(self.step_ticks):
+            self._answer(ahead)
+        run.allow(round(self._time_s * 1e6))
+        self._wait_virtual(rig, run)
+        self._apply(rig)  # what followed the state as it is now
+        for _ in range(1, self.step_ticks):
+            self._wait_virtual(rig, run)
+        if self.faults is not None:
+            self.faults.poll()
+
     def _answer(self, ahead: int) -> None:
         """One reply, with the state now or some ticks later."""
         self.reply = self.state.text(ahead)
@@ -225,7 +244,6 @@ class ArduPilot(ControlSystem):
         assert self._socket is not None and self._peer is not None
         if self._run is not None:
             self._socket.sendto(self.reply, self._peer)
-            self._run.allow(round(self._time_s * 1e6))
             self.traffic.sent += 1
             return
         self._sent_at = time.perf_counter()

@@ -40,7 +40,7 @@ class ArduPilotProcess(AutopilotProcess):
     """
 
     prefix = "ironbird-ardupilot-"
-    slack_s = 0.001  # its clock moves with our replies; its threads look at it every 10 us
+    slack_s = 0.004  # its clock moves with our replies; its threads look at it every 10 us
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class ArduPilotProcess(AutopilotProcess):
             "--home", f"{home.latitude_deg:.7f},{home.longitude_deg:.7f},{home.height_m:.3f},0", "--wipe",
             "--serial0", f"udpclient:127.0.0.1:{self.ground_port}",
             "--serial1", f"udpclient:127.0.0.1:{second_port}" if second_port else "none:", "--serial2", "none:",
-            "--rc-in-port", str(VIRTUAL_RC_PORT if self.run else free_udp_port()), "--defaults", ",".join(files), "--speedup", str(1 if self.run else SPEEDUP),
+            "--rc-in-port", str(VIRTUAL_RC_PORT if self.run else free_udp_port()), "--defaults", ",".join(files), "--speedup", str(SPEEDUP),
             "--rate", str(rate_hz), *self.extra,
         ]  # fmt: skip
         self._launch(command, cwd=folder)
