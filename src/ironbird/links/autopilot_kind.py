@@ -14,6 +14,7 @@ from ironbird.links.geodesy import Place
 from ironbird.links.mission_plan import class_of
 from ironbird.links.process import check_trusted
 from ironbird.links.system import Kind, Options, Task
+from ironbird.links.virtual_time.run import libraries_of
 from ironbird.vehicles.load import Vehicle
 
 
@@ -47,6 +48,10 @@ class AutopilotKind(Kind):
 
     options: type[Options] = AutopilotOptions
     log_ending: str  # of the names of its logs
+
+    def repeats(self, options: Options) -> bool:
+        """In virtual time, with our own ground station."""
+        return isinstance(options, AutopilotOptions) and options.time != "real" and options.pilot == "ours"
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
         """Unchanged; `LinkError` if autopilots have no word for it."""
@@ -94,6 +99,12 @@ def in_virtual_time(task: Task) -> bool:
             "use --time real with --pilot none, or give a mission"
         )
     return virtual
+
+
+def with_libraries(program: Path, options: Options) -> tuple[Path, ...]:
+    """A program, and in virtual time the libraries that it is linked with: they are part of what repeats."""
+    virtual = isinstance(options, AutopilotOptions) and options.time != "real"
+    return (program, *(libraries_of(program) if virtual else ()))
 
 
 def announce(task: Task, ports: str) -> None:

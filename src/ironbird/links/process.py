@@ -128,11 +128,12 @@ class AutopilotProcess(ABC):
         self.keep = keep
         self.folder: Path | None = None
         self.logs: list[Path] = []
+        self.figures: dict[str, str] = {}  # for the summary of a flight, from when it was asked to end
         self._process: subprocess.Popen[bytes] | None = None
         self._guard: subprocess.Popen[bytes] | None = None
         self.run: VirtualRun | None = None  # in virtual time; its sockets are there before the program
         if virtual:
-            folder = self._make_folder()
+            folder = self._make_folder(virtual=True)
             (folder / "run").mkdir()
             try:
                 self.run = VirtualRun(folder / "run", simulated=True, slack_s=self.slack_s)
@@ -158,7 +159,7 @@ class AutopilotProcess(ABC):
         """Its number in the system; None before its start and after its end."""
         return self._process.pid if self._process is not None else None
 
-    def _make_folder(self) -> Path:
+    def _make_folder(self, *, virtual: bool = False) -> Path:
         """A folder of its own, and the guard that removes it if we cannot; the one that is there, if it is."""
         if self.folder is not None:
             return self.folder
@@ -166,7 +167,8 @@ class AutopilotProcess(ABC):
             self.keep.mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix=self.prefix))
         atexit.register(self.stop)
-        command = [sys.executable, "-I", "-S", guard.__file__, str(self.folder), *map(str, self._locked())]
+        command = [sys.executable, "-I", "-S", guard.__file__, str(self.folder)]
+        command += map(str, () if virtual else self._locked())
         self._guard = subprocess.Popen(
             command,
             cwd="/",
@@ -268,10 +270,16 @@ class AutopilotProcess(ABC):
         """It ends as soon as its loop comes to it, and writes its log before."""
         if self._process is None or self._process.poll() is not None:
             return
-        if self.run is not None and self.run.ours:
-            self.run.order_signal(signal.SIGTERM)
-        else:
+        if self.run is None:
             self._process.terminate()
+            return
+        with contextlib.suppress(LinkError):  # stuck or gone: `stop` ends it by force
+            self.settle()
+            head = self.run.head
+            self.figures = {
+                "virtual time": f"{head.switches} switches between {head.threads} threads, trace {self.run.trace}"
+            }
+            self.run.order_signal(signal.SIGTERM)
 
     def stop(self) -> None:
         """End it, take its log along, remove its folder. May be called twice."""

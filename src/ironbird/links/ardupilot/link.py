@@ -173,26 +173,34 @@ class ArduPilot(ControlSystem):
 
     def _say_goodbye(self) -> None:
         """Answer with the last state, in steps of time, until the process has gone."""
-        if self._socket is None or not self.reply or self.process is None:
+        if self._socket is None or not self.reply or self.process is None or self._peer is None:
             return
         rest = self.reply.partition(b",")[2]
         source: Source | None = self._peer  # it waits for a reply to its last packet
+        if self._run is not None:
+            with contextlib.suppress(LinkError, OSError):  # it has ended, as it was asked to
+                for _ in range(round(GOODBYE_S * RATE_HZ)):
+                    self._time_s += 1.0 / RATE_HZ
+                    self._socket.sendto(b'\n{"timestamp":%.6f,' % self._time_s + rest, source)
+                    self._run.allow(round(self._time_s * 1e6))
+                    self.process.settle()
+                    with contextlib.suppress(BlockingIOError):
+                        while True:
+                            self._receive(self._buffer)
+            return
         deadline = time.perf_counter() + GOODBYE_S
         while source is not None and self.process.running() and time.perf_counter() < deadline:
             try:
                 self._time_s += 1.0 / RATE_HZ
-                if self._run is not None:
-                    self.process.settle()
                 self._socket.sendto(b'\n{"timestamp":%.6f,' % self._time_s + rest, source)
-                if self._run is not None:
-                    self._run.allow(round(self._time_s * 1e6))
-                    self.process.settle()
                 _, sender = self._receive(self._buffer)
                 source = sender if sender in self._known else source
             except OSError:
                 continue
-            except LinkError:  # it has ended, as it was asked to
-                return
+
+    def figures(self) -> dict[str, str]:
+        """How virtual time went, in it."""
+        return self.process.figures if self.process is not None else {}
 
     def acted(self, injection: Injection) -> OwnWitness | None:
         """Faults of the sensors that ArduPilot makes itself never pass through the vehicle's."""
@@ -243,8 +251,9 @@ class ArduPilot(ControlSystem):
     def _send(self) -> None:
         assert self._socket is not None and self._peer is not None
         if self._run is not None:
-            self._socket.sendto(self.reply, self._peer)
-            self.traffic.sent += 1
+            with contextlib.suppress(OSError):  # nobody there any more: the wait says so
+                self._socket.sendto(self.reply, self._peer)
+                self.traffic.sent += 1
             return
         self._sent_at = time.perf_counter()
         try:
@@ -302,7 +311,9 @@ class ArduPilot(ControlSystem):
                     pass
                 return
             run.allow_more(VIRTUAL_STEP_S)
-        raise LinkError(f"{self.name} gave no servo packet in {VIRTUAL_PATIENCE_S:g} s of virtual time {self.where(rig)}")
+        raise LinkError(
+            f"{self.name} gave no servo packet in {VIRTUAL_PATIENCE_S:g} s of virtual time {self.where(rig)}"
+        )
 
     def where(self, rig: Rig) -> str:
         """Names the last messages first: too slow for each step."""

@@ -79,7 +79,8 @@ class ArduPilotProcess(AutopilotProcess):
             "--home", f"{home.latitude_deg:.7f},{home.longitude_deg:.7f},{home.height_m:.3f},0", "--wipe",
             "--serial0", f"udpclient:127.0.0.1:{self.ground_port}",
             "--serial1", f"udpclient:127.0.0.1:{second_port}" if second_port else "none:", "--serial2", "none:",
-            "--rc-in-port", str(VIRTUAL_RC_PORT if self.run else free_udp_port()), "--defaults", ",".join(files), "--speedup", str(SPEEDUP),
+            "--rc-in-port", str(VIRTUAL_RC_PORT if self.run else free_udp_port()),
+            "--defaults", ",".join(files), "--speedup", str(SPEEDUP),
             "--rate", str(rate_hz), *self.extra,
         ]  # fmt: skip
         self._launch(command, cwd=folder)

@@ -58,9 +58,9 @@ class _Head(ctypes.Structure):
         *(
             (name, ctypes.c_uint64)
             for name in (
-                "magic", "size", "now_ns", "grant_ns", "epoch_ns", "seed", "slack_ns", "switches", "calls", "jumps", "trace",
-                "sent", "turn", "holder", "ended", "failure", "order_signal", "threads", "processes", "file_changes",
-                "order", "next_port", "rescuer", "slots_at", "slot_size",
+                "magic", "size", "now_ns", "grant_ns", "epoch_ns", "seed", "slack_ns", "switches", "calls", "jumps",
+                "trace", "sent", "turn", "holder", "ended", "failure", "order_signal", "threads", "processes",
+                "file_changes", "order", "next_port", "rescuer", "slots_at", "slot_size",
             )
         ),
         ("text", ctypes.c_char * 1024),
@@ -76,7 +76,6 @@ class _Slot(ctypes.Structure):
     ]
 
 
-
 def library() -> bytes:
     """The library, compiled for this computer or from the cache."""
     if os.uname().sysname != "Linux" or os.uname().machine != "x86_64":
@@ -84,14 +83,14 @@ def library() -> bytes:
     return native.build_preload("".join((FOLDER / name).read_text() for name in TEXTS))
 
 
-def libraries_of(program: Path) -> dict[str, str]:
-    """The libraries that a program is linked with and their hashes: they are part of what repeats."""
+def libraries_of(program: Path) -> list[Path]:
+    """The libraries that a program is linked with."""
     try:
         done = subprocess.run(["ldd", str(program)], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.SubprocessError):
-        return {}
+        return []
     paths = (word for line in done.stdout.splitlines() for word in line.split() if word.startswith("/"))
-    return {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in sorted(set(paths))}
+    return [Path(path) for path in sorted(set(paths))]
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,9 @@ class VirtualRun:
             os.setgid(self.owner[1])
             os.setuid(self.owner[0])
 
-    def run(self, command: Sequence[str], *, timeout_s: float = 120.0, more: Mapping[str, str] | None = None) -> Outcome:
+    def run(
+        self, command: Sequence[str], *, timeout_s: float = 120.0, more: Mapping[str, str] | None = None
+    ) -> Outcome:
         """Run a program without a simulator to its end, and say what it did; `LinkError` if it does not end."""
         begin = time.monotonic()
         output = self.folder / "output"
@@ -187,7 +188,9 @@ class VirtualRun:
                 if stuck:
                     raise LinkError(stuck)
                 if time.monotonic() - begin > timeout_s:
-                    raise LinkError(f"{command[0]} has not ended after {timeout_s:g} s; virtual time is {self.now_s:.6f} s")
+                    raise LinkError(
+                        f"{command[0]} has not ended after {timeout_s:g} s; virtual time is {self.now_s:.6f} s"
+                    )
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -281,8 +284,8 @@ class VirtualRun:
         who = f"thread '{name}' (number {int(head.holder)}) at {self.now_s:.6f} s of virtual time"
         if used_s - self._held[2] > STUCK_S:
             return (
-                f"{who} runs on without asking for the time or waiting, for {used_s - self._held[2]:.0f} s of processor "
-                "time: in virtual time nobody else can run meanwhile; use --time real for this program"
+                f"{who} runs on without asking for the time or waiting, for {used_s - self._held[2]:.0f} s of "
+                "processor time: in virtual time nobody else can run meanwhile; use --time real for this program"
             )
         if wall - self._held[1] > 3 * STUCK_S and used_s - self._held[2] < 0.1 * STUCK_S:
             call = _line(Path(f"/proc/{slot.pid}/task/{slot.tid}/syscall")).split(" ")[0]

@@ -468,9 +468,125 @@ static int run_host(void)
     return 0;
 }
 
+/* ---- autopilots: what they answer depends on their own threads, clocks and dice */
+static volatile unsigned drift;
+static void *wander(void *given)
+{
+    unsigned dice;
+    for (;;) {
+        if (getrandom(&dice, sizeof dice, 0) != sizeof dice) return given;
+        usleep(500 + dice % 3000);
+        pthread_mutex_lock(&guard);
+        drift = (drift + dice % 7 + (unsigned)(1e6 * now_s()) % 5) % 100;
+        pthread_mutex_unlock(&guard);
+    }
+}
+
+static unsigned look_up(void)
+{
+    pthread_mutex_lock(&guard);
+    const unsigned now = drift;
+    pthread_mutex_unlock(&guard);
+    return now;
+}
+
+static volatile sig_atomic_t told_to_end;
+static void on_end(int sig) { told_to_end = sig; }
+
+static int run_arducopter(int count, char **given)
+{
+    int port = 0;
+    for (int i = 1; i < count - 1; i++)
+        if (!strcmp(given[i], "--sim-port-out")) port = atoi(given[i + 1]);
+    struct sockaddr_in simulator = at(port);
+    struct {
+        uint16_t magic, rate;
+        uint32_t frame;
+        uint16_t pwm[16];
+    } out = {18458, 1000, 0, {0}};
+    pthread_t t;
+    pthread_create(&t, 0, wander, 0);
+    usleep(20000); /* its start-up */
+    int link = socket(AF_INET, SOCK_DGRAM, 0);
+    while (!told_to_end) {
+        char text[4096];
+        for (int i = 0; i < 4; i++) out.pwm[i] = (uint16_t)(1400 + look_up() + (unsigned)i);
+        sendto(link, &out, sizeof out, 0, (struct sockaddr *)&simulator, sizeof simulator);
+        struct pollfd one = {link, POLLIN, 0};
+        if (poll(&one, 1, 1000) > 0 && recv(link, text, sizeof text, 0) > 0) out.frame++;
+    }
+    printf("ended by signal %d after %u frames\n", told_to_end, out.frame);
+    return 0;
+}
+
+static uint16_t crc_of(const uint8_t *at_, int size, uint16_t crc) /* X.25, as MAVLink has it */
+{
+    for (int i = 0; i < size; i++) {
+        uint8_t c = at_[i] ^ (uint8_t)(crc & 255);
+        c ^= (uint8_t)(c << 4);
+        crc = (uint16_t)((crc >> 8) ^ (c << 8) ^ (c << 3) ^ (c >> 4));
+    }
+    return crc;
+}
+
+static void answer(int link, uint64_t time_us)
+{
+    static uint8_t number;
+    uint8_t frame[12 + 81] = {0xFD, 81, 0, 0, number++, 1, 1, 93, 0, 0}, *payload = frame + 10;
+    const uint64_t flags = 1;
+    memcpy(payload, &time_us, 8);
+    memcpy(payload + 8, &flags, 8);
+    for (int i = 0; i < 4; i++) {
+        const float value = 0.4f + 0.001f * (float)look_up();
+        memcpy(payload + 16 + 4 * i, &value, 4);
+    }
+    payload[80] = 129;
+    const uint8_t extra = 47;
+    const uint16_t crc = crc_of(&extra, 1, crc_of(frame + 1, 90, 0xFFFF));
+    memcpy(frame + 91, &crc, 2);
+    send(link, frame, sizeof frame, 0);
+}
+
+static int run_px4(void)
+{
+    struct sockaddr_in simulator = at(4560);
+    pthread_t t;
+    pthread_create(&t, 0, wander, 0);
+    if (system("sleep 0.05; echo started")) return 1; /* a start-up script */
+    int link = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+    setsockopt(link, IPPROTO_TCP, 1, &on, sizeof on);
+    while (connect(link, (struct sockaddr *)&simulator, sizeof simulator)) usleep(500);
+    uint8_t kept[8192];
+    int size = 0;
+    while (!told_to_end) {
+        struct pollfd one = {link, POLLIN, 0};
+        if (poll(&one, 1, 1000) <= 0) continue;
+        const ssize_t n = recv(link, kept + size, sizeof kept - (size_t)size, 0);
+        if (n <= 0) break;
+        size += (int)n;
+        int used = 0;
+        while (size - used >= 12 && size - used >= kept[used + 1] + 12) {
+            const uint8_t *f = kept + used;
+            uint64_t time_us;
+            memcpy(&time_us, f + 10, 8);
+            const int first = f[1] < 65 || f[10 + 64] == 0; /* unit 0; zeros at the end are cut */
+            if (f[7] == 107 && f[8] == 0 && f[9] == 0 && first) answer(link, time_us);
+            used += f[1] + 12;
+        }
+        memmove(kept, kept + used, (size_t)(size - used));
+        size -= used;
+    }
+    printf("ended by signal %d\n", told_to_end);
+    return 0;
+}
+
 int main(int count, char **given)
 {
-    const char *what = count > 1 ? given[1] : "";
+    const char *what = count > 1 ? given[1] : "", *name = strrchr(given[0], '/');
+    signal(SIGTERM, on_end);
+    if (name && !strcmp(name, "/arducopter")) return run_arducopter(count, given);
+    if (name && !strcmp(name, "/px4")) return run_px4();
+    signal(SIGTERM, SIG_DFL);
     setvbuf(stdout, 0, _IOLBF, 0);
     begin_s = now_s();
     if (!strcmp(what, "torture")) return run_torture(count > 2 ? atol(given[2]) : 100);
