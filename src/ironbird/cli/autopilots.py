@@ -130,7 +130,7 @@ def sitl(
             options |= {"instance": number} if count > 1 else {}
             orders.append(replace(order, seed=seed + number, options=options))
         folders = [base if count == 1 else base / str(number) for number in range(count)]
-        code = _fly(orders, folders, _factor(speed or ("max" if pilot == "ours" and time != "paced" else "1")))
+        code = _fly(orders, folders, _factor(speed or ("max" if pilot == "ours" else "1")))
     raise typer.Exit(code)
 
 

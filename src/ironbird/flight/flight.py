@@ -197,7 +197,10 @@ def fly(
             twin=lanes.twin,
         )
     else:
-        seat = seat or take_seat(order, fitted, folder=folder, announce=announce, show=show)
+        if seat is None:
+            kind = kind_of(order.control)
+            speed = speed or kind.pace(read_options(kind, order.options))
+            seat = take_seat(order, fitted, folder=folder, announce=announce, show=show)
         flown = fly_outside(order, fitted, seat, speed=speed, progress=progress)
         system = seat.system
         flight = Flight(

@@ -49,6 +49,10 @@ class AutopilotKind(Kind):
     options: type[Options] = AutopilotOptions
     log_ending: str  # of the names of its logs
 
+    def pace(self, options: Options) -> float | None:
+        """Real time if it is to be paced."""
+        return 1.0 if isinstance(options, AutopilotOptions) and options.time == "paced" else None
+
     def repeats(self, options: Options) -> bool:
         """In virtual time, with our own ground station."""
         return isinstance(options, AutopilotOptions) and options.time != "real" and options.pilot == "ours"

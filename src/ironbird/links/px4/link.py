@@ -215,7 +215,8 @@ class Px4(ControlSystem):
     def _exchange_virtual(self, rig: Rig, run: VirtualRun, frames: tuple[int, int], silent: int) -> None:
         """The answer is there when PX4 has come to a rest, or there is none to this step."""
         assert self.process is not None
-        self.process.settle(self.where(rig))
+        if not run.ours:
+            self.process.settle(self.where(rig))
         if self._asked_us < 0 or not self._turn(rig, frames, self._asked_us, 0.0):
             if self._asked_us >= 0 and self._answered and self._speaks:
                 self.traffic.late += 1

@@ -1,6 +1,6 @@
 """A run in virtual time: programs of others, unmodified, whose clock, threads and sockets are ours.
 
-A library (`c/`, [preload]) is loaded before the program's own. It lets one thread of all processes of the run go on at
+A library (`c/`, LD_PRELOAD) is loaded before the program's own. It lets one thread of all processes of the run go on at
 a time, in an order that only they decide, and when all of them wait the clock jumps to the next deadline. A simulator
 allows time to run up to a moment (`allow`) and gets the turn back when every thread waits for something later
 (`settle`): what it sends in between is in the run's sockets before anybody can look for it. So a run is a function of

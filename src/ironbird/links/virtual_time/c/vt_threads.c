@@ -443,7 +443,7 @@ EXPORT int pthread_once(pthread_once_t *control, void (*function)(void))
     return result;
 }
 
-/* Statics of functions in C++ [Itanium C++ ABI 3.3.3]: the first byte says that it is made. */
+/* Statics of functions in C++ (Itanium C++ ABI, 3.3.3): the first byte says that it is made. */
 EXPORT int __cxa_guard_acquire(uint64_t *guard)
 {
     volatile char *done = (char *)guard;
