@@ -176,7 +176,7 @@ class ArduPilot(ControlSystem):
         if self._socket is None or not self.reply or self.process is None or self._peer is None:
             return
         rest = self.reply.partition(b",")[2]
-        source: Source | None = self._peer  # it waits for a reply to its last packet
+        source: Source = self._peer  # it waits for a reply to its last packet
         if self._run is not None:
             with contextlib.suppress(LinkError, OSError):  # it has ended, as it was asked to
                 for _ in range(round(GOODBYE_S * RATE_HZ)):
@@ -189,7 +189,7 @@ class ArduPilot(ControlSystem):
                             self._receive(self._buffer)
             return
         deadline = time.perf_counter() + GOODBYE_S
-        while source is not None and self.process.running() and time.perf_counter() < deadline:
+        while self.process.running() and time.perf_counter() < deadline:
             try:
                 self._time_s += 1.0 / RATE_HZ
                 self._socket.sendto(b'\n{"timestamp":%.6f,' % self._time_s + rest, source)

@@ -253,15 +253,16 @@ static vt_slot *pick(void)
         }
         if (next) return next;
         const uint64_t at = next_deadline();
+        if (at == NEVER && !waits_for_outside()) deadlock();
         if (at != NEVER && at <= H.grant_ns) {
             H.now_ns = at;
             H.jumps++;
         } else if (H.grant_ns != NEVER) simulators_turn();
-        else if (waits_for_outside()) { /* no simulator: somebody outside the run has to write */
+        else { /* no simulator: somebody outside the run has to write */
             struct timespec short_ = {0, 500000};
             K(SYS_nanosleep, &short_, 0);
             H.file_changes++;
-        } else deadlock();
+        }
     }
 }
 

@@ -354,6 +354,32 @@ EXPORT int dup(int f) { return inside() ? copied(f, REAL(dup)(f)) : REAL(dup)(f)
 EXPORT int dup2(int f, int to) { return inside() ? copied(f, REAL(dup2)(f, to)) : REAL(dup2)(f, to); }
 EXPORT int dup3(int f, int to, int flags) { return inside() ? copied(f, REAL(dup3)(f, to, flags)) : REAL(dup3)(f, to, flags); }
 
+EXPORT int fcntl(int f, int command, ...)
+{
+    va_list list;
+    va_start(list, command);
+    const long argument = va_arg(list, long);
+    va_end(list);
+    const int result = REAL(fcntl)(f, command, argument);
+    return inside() && (command == F_DUPFD || command == F_DUPFD_CLOEXEC) ? copied(f, result) : result;
+}
+EXPORT int fcntl64(int f, int command, ...)
+{
+    va_list list;
+    va_start(list, command);
+    const long argument = va_arg(list, long);
+    va_end(list);
+    return fcntl(f, command, argument);
+}
+EXPORT int close_range(unsigned first, unsigned last, int flags)
+{
+    if (phase == 2 && !flags)
+        for (unsigned f = first; f <= last && f < FILES; f++) handles[f] = (handle){0};
+    const long result = K(SYS_close_range, first, last, flags);
+    return result ? (errno = (int)-result, -1) : 0;
+}
+EXPORT void closefrom(int first) { close_range((unsigned)first, ~0u, 0); }
+
 EXPORT int pipe2(int ends[2], int flags)
 {
     const int result = REAL(pipe2)(ends, flags);
@@ -385,6 +411,7 @@ static void before_stream(FILE *file)
     changed();
 }
 EXPORT char *fgets(char *restrict to, int size, FILE *restrict file) { before_stream(file); return REAL(fgets)(to, size, file); }
+EXPORT char *__fgets_chk(char *to, size_t room, int size, FILE *file) { return fgets(to, size, file); }
 EXPORT int fgetc(FILE *file) { before_stream(file); return REAL(fgetc)(file); }
 EXPORT int getc(FILE *file) { before_stream(file); return REAL(fgetc)(file); }
 EXPORT int getchar(void) { return getc(stdin); }

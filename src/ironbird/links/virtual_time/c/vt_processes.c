@@ -31,7 +31,6 @@ static void begin(void)
                  : "ironbird virtual time: IRONBIRD_VIRTUAL_TIME names no run\n");
         K(SYS_exit_group, 126);
     }
-    guard_host();
     const int f = (int)K(SYS_open, name, O_RDWR | O_CLOEXEC);
     vt_run *mapped = f < 0 ? MAP_FAILED : mmap(0, sizeof(vt_run), PROT_READ | PROT_WRITE, MAP_SHARED, f, 0);
     if (f >= 0) K(SYS_close, f);
@@ -45,7 +44,8 @@ static void begin(void)
     *strrchr(run_folder, '/') = 0;
     pthread_key_create(&end_key, finish_thread);
     const int pid = real_pid();
-    if (!H.processes) {
+    if (!H.processes) { /* the first: what it starts inherits the guard */
+        guard_host();
         H.slots_at = offsetof(vt_run, slot);
         H.slot_size = sizeof(vt_slot);
         new_process(-1);

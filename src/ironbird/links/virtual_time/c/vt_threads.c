@@ -312,6 +312,16 @@ EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *restrict l, const struct
     return inside() ? rwlock(l, 1, moment_of(CLOCK_REALTIME, until)) : REAL(pthread_rwlock_timedwrlock)(l, until);
 }
 
+EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *restrict l, clockid_t clock, const struct timespec *restrict until)
+{
+    return inside() ? rwlock(l, 0, moment_of(clock, until)) : REAL(pthread_rwlock_rdlock)(l);
+}
+
+EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *restrict l, clockid_t clock, const struct timespec *restrict until)
+{
+    return inside() ? rwlock(l, 1, moment_of(clock, until)) : REAL(pthread_rwlock_wrlock)(l);
+}
+
 EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l)
 {
     const int result = REAL(pthread_rwlock_unlock)(l);
