@@ -74,6 +74,13 @@ def sitl(
             metavar="max|FACTOR", help="As fast as it goes, or times real time; by default max, with '--pilot none' 1."
         ),
     ] = None,
+    time: Annotated[
+        Literal["real", "virtual", "paced"],
+        typer.Option(
+            help="The autopilot's clock: the wall's; the simulation's, so that the flight repeats to the last byte; or "
+            "that held to the wall clock."
+        ),
+    ] = "real",
     count: Annotated[int, typer.Option("-n", "--count", help="Vehicles at the same time.", min=1, max=10)] = 1,
     headless: Annotated[
         bool, typer.Option("--headless", help="Do not feed a ground station on UDP 14550 (QGroundControl) beside ours.")
@@ -90,6 +97,8 @@ def sitl(
     """Fly with PX4 or ArduPilot in lockstep: started, armed, flown, landed, ended; nothing is left behind.
 
     Exit code: 0 pass, 1 fail, 2 error (the autopilot is missing or does not answer), 3 void, 130 interrupted.
+
+    With --time virtual the row sha256 is the same each time; without, it tells this flight from others.
 
     Example: ironbird sitl px4 --vehicle quad_f450 --mission square --wind 5,270 --turbulence 7.7
     """
@@ -117,6 +126,7 @@ def sitl(
             if folder:
                 trust(folder)
                 options["folder"] = folder
+            options |= {"time": time, "ground_station": False} if time != "real" else {}
             options |= {"instance": number} if count > 1 else {}
             orders.append(replace(order, seed=seed + number, options=options))
         folders = [base if count == 1 else base / str(number) for number in range(count)]

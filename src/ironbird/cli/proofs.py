@@ -91,13 +91,19 @@ def bench(
 def verify_determinism(
     vehicle: Annotated[str, typer.Argument(help="A vehicle of the catalogue.")] = "quad_f450",
     until: Annotated[float, typer.Option(help="Length of the flight in seconds.", min=0.1)] = 60.0,
+    control: Annotated[
+        str | None, typer.Option(help="An autopilot (px4, ardupilot), flown again and again in virtual time.")
+    ] = None,
+    runs: Annotated[
+        int, typer.Option(help="How often an autopilot flies; every second time beside busy cores.", min=2)
+    ] = 4,
 ) -> None:
     """Run one flight in every way that must not matter and compare the hashes of its log."""
-    from ironbird.proofs.determinism import all_equal, verify
+    from ironbird.proofs.determinism import all_equal, verify, verify_outside
 
     results = []
     with errors():
-        for result in verify(vehicle, until_s=until):
+        for result in verify_outside(control, vehicle, until, runs) if control else verify(vehicle, until_s=until):
             results.append(result)
             typer.echo(f"{result.sha256 or 'skipped: ' + result.skipped}  {result.until_s:g} s, {result.way}")
     if not all_equal(results):

@@ -22,7 +22,7 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from ironbird.compiler import cache
 from ironbird.compiler.cache import cache_folder
 from ironbird.errors import CacheWarning, CompileError
 
-__all__ = ["build", "cache_folder", "load"]
+__all__ = ["build", "build_preload", "cache_folder", "load"]
 
 HEADERS = Path(__file__).parent / "c"
 FLAGS = [
@@ -62,6 +62,8 @@ CURES = {  # of what compilers say, zig's words and those of the C library
 }
 COMPILER_TIMEOUT_S = 600
 _ZIG_FLAGS = ["-fno-sanitize=all", "-g0", "-s"]
+PRELOAD_FLAGS = ["-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-stack-protector", "-w"]
+PRELOAD_ZIG_FLAGS = [*_ZIG_FLAGS, "-target", f"{platform.machine()}-linux-gnu.2.28"]  # the oldest glibc it may meet
 
 
 SANITIZER_FLAGS = [
@@ -192,11 +194,19 @@ def library_path(text: str, lanes: int, target: str | None = None) -> Path:
 def build(text: str, lanes: int, target: str | None = None) -> Path:
     """Compile (or find in the cache) the library for a lane count; safe when several processes do it at once."""
     path = library_path(text, lanes, target)
-    _content(path, text, lanes, target or host_target())
+    _content(path, lambda: _compile(text, lanes, target or host_target(), path))
     return path
 
 
-def _content(path: Path, text: str, lanes: int, target: str) -> bytes:
+def build_preload(text: str) -> bytes:
+    """A library for programs of others, to be loaded before their own (LD_PRELOAD); compiled or from the cache."""
+    flags = [*PRELOAD_FLAGS, *([] if _other_compiler() else PRELOAD_ZIG_FLAGS)]
+    key = hashlib.sha256("\0".join([text, compiler_version(), *flags, platform.machine()]).encode()).hexdigest()
+    path = cache.checked_folder() / key[:2] / f"{key}.so"
+    return _content(path, lambda: _compile_with(flags, text, path, ["-ldl", "-lpthread"]))
+
+
+def _content(path: Path, compile_it: Callable[[], bytes]) -> bytes:
     """A library as its compiler wrote it, from the cache if it is there and whole."""
     found = cache.read_entry(path)
     if found is not None:
@@ -209,19 +219,23 @@ def _content(path: Path, text: str, lanes: int, target: str) -> bytes:
             for left in folder.glob(f"build-{path.stem}-*"):  # by a process that was killed
                 shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
             try:
-                found = _compile(text, lanes, target, path)
+                found = compile_it()
             except OSError as error:
                 raise cache.cannot_write(path, error) from error
     return found
 
 
 def _compile(text: str, lanes: int, target: str, library: Path) -> bytes:
+    flags = [*common_flags(), *target_flags(target), *width_flags(lanes), f"-DIB_W={lanes}", "-I", str(HEADERS)]
+    return _compile_with(flags, text, library)
+
+
+def _compile_with(flags: Sequence[str], text: str, library: Path, libraries: Sequence[str] = ()) -> bytes:
     with tempfile.TemporaryDirectory(dir=library.parent, prefix=f"build-{library.stem}-") as temporary:
         source = Path(temporary) / "model.c"
         result = Path(temporary) / "model.so"
         source.write_text(text)
-        flags = [*common_flags(), *target_flags(target), *width_flags(lanes), f"-DIB_W={lanes}", "-I", str(HEADERS)]
-        run_compiler([*compiler_command(), *flags, str(source), "-o", str(result)], Path(temporary))
+        run_compiler([*compiler_command(), *flags, str(source), "-o", str(result), *libraries], Path(temporary))
         content = result.read_bytes()
     cache.write_entry(library, content)
     return content
@@ -276,7 +290,7 @@ def _cure(done: subprocess.CompletedProcess[str], said: str) -> str:
 def load(text: str, lanes: int, target: str | None = None) -> ctypes.CDLL:
     """Native code of a text, compiled or from the cache; what is loaded are the very bytes that were checked."""
     path = library_path(text, lanes, target)
-    content = _content(path, text, lanes, target or host_target())
+    content = _content(path, lambda: _compile(text, lanes, target or host_target(), path))
     digest = hashlib.sha256(content).digest()
     with _loading:
         if digest not in _loaded:

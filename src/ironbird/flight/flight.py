@@ -20,7 +20,7 @@ from ironbird.flight.live import LiveControl
 from ironbird.flight.order import Order, make_order, read_faults, read_requirements
 from ironbird.flight.outside import fly_outside, reactions_of
 from ironbird.flight.prepare import OBJECT, Fitted, end_s, fit, fit_vehicle
-from ironbird.flight.systems import is_outside, kind_of, read_options, title_of
+from ironbird.flight.systems import is_outside, kind_of, outside_homes, read_options, title_of
 from ironbird.flight.witness import Witness
 from ironbird.links.plan_file import LocalItem
 from ironbird.links.system import ControlSystem, Happening, Pilot, Seat, Task
@@ -71,7 +71,12 @@ class Flight:
     @property
     def repeats(self) -> bool:
         """Whether the same order gives the same bytes again."""
-        return not is_outside(self.order.control) and not self.log.interrupted and not self.of_object
+        if self.log.interrupted or self.of_object:
+            return False
+        control, options = self.order.control, self.order.options
+        if not is_outside(control):
+            return True
+        return control in outside_homes() and kind_of(control).repeats(read_options(kind_of(control), options))
 
     @property
     def sha256(self) -> str:
@@ -192,7 +197,10 @@ def fly(
             twin=lanes.twin,
         )
     else:
-        seat = seat or take_seat(order, fitted, folder=folder, announce=announce, show=show)
+        if seat is None:
+            kind = kind_of(order.control)
+            speed = speed or kind.pace(read_options(kind, order.options))
+            seat = take_seat(order, fitted, folder=folder, announce=announce, show=show)
         flown = fly_outside(order, fitted, seat, speed=speed, progress=progress)
         system = seat.system
         flight = Flight(

@@ -14,6 +14,7 @@ from ironbird.links.geodesy import Place
 from ironbird.links.mission_plan import class_of
 from ironbird.links.process import check_trusted
 from ironbird.links.system import Kind, Options, Task
+from ironbird.links.virtual_time.run import libraries_of
 from ironbird.vehicles.load import Vehicle
 
 
@@ -30,6 +31,13 @@ class AutopilotOptions(Options):
     instance: Annotated[
         int | None, Field(description="Number that its ports follow; by default a free one.", ge=0, le=9)
     ] = None
+    time: Annotated[
+        Literal["real", "virtual", "paced"],
+        Field(
+            description="virtual: the program's clock is the simulation's and the flight repeats to the last byte; "
+            "paced: the same, held to the wall clock; real: its clock is the wall's."
+        ),
+    ] = "real"
     ground_station: Annotated[
         bool, Field(description="Feed a ground station on UDP 14550 too (PX4 does so in any case).")
     ] = False
@@ -40,6 +48,14 @@ class AutopilotKind(Kind):
 
     options: type[Options] = AutopilotOptions
     log_ending: str  # of the names of its logs
+
+    def pace(self, options: Options) -> float | None:
+        """Real time if it is to be paced."""
+        return 1.0 if isinstance(options, AutopilotOptions) and options.time == "paced" else None
+
+    def repeats(self, options: Options) -> bool:
+        """In virtual time, with our own ground station."""
+        return isinstance(options, AutopilotOptions) and options.time != "real" and options.pilot == "ours"
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
         """Unchanged; `LinkError` if autopilots have no word for it."""
@@ -76,6 +92,23 @@ def trusted(task: Task, variable: str) -> AutopilotOptions:
 def watches(task: Task) -> bool:
     """Whether our ground station only watches: another one commands, or there is nothing to fly."""
     return chosen(task).pilot == "none" or not (task.items or task.script)
+
+
+def in_virtual_time(task: Task) -> bool:
+    """Whether the program's clock is ours; `LinkError` if another ground station is to command it."""
+    virtual = chosen(task).time != "real"
+    if virtual and watches(task):
+        raise LinkError(
+            "in virtual time only our ground station commands, as what others send comes when the wall clock has it: "
+            "use --time real with --pilot none, or give a mission"
+        )
+    return virtual
+
+
+def with_libraries(program: Path, options: Options) -> tuple[Path, ...]:
+    """A program, and in virtual time the libraries that it is linked with: they are part of what repeats."""
+    virtual = isinstance(options, AutopilotOptions) and options.time != "real"
+    return (program, *(libraries_of(program) if virtual else ()))
 
 
 def announce(task: Task, ports: str) -> None:

@@ -23,7 +23,9 @@ from pathlib import Path
 
 from ironbird.errors import LinkError
 from ironbird.links import guard
+from ironbird.links.virtual_time.run import VirtualRun
 
+GONE_S = 5.0  # a program that says that it ends has ended by then
 PDEATHSIG = 1  # PR_SET_PDEATHSIG
 NO_NEW_PRIVS = 38  # PR_SET_NO_NEW_PRIVS: neither it nor what it starts gets more rights than we have
 LAST_LINES = 5
@@ -37,6 +39,7 @@ PASSED = (
 PASS_VARIABLE = "IRONBIRD_PASS"
 TRUSTED_VARIABLE = "IRONBIRD_TRUSTED"  # folders whose programs may be started
 GROUND_STATION_PORT = 14550  # UDP where QGroundControl and others listen
+REST_S = 60.0  # wall time in which a program in virtual time comes to a rest
 
 
 def places(where: str | Path | None, variable: str, program: str) -> Iterator[tuple[str, Path]]:
@@ -117,15 +120,26 @@ class AutopilotProcess(ABC):
 
     prefix: str  # of the name of its folder
     console_name = "console.txt"
+    slack_s = 0.0  # in virtual time its sleeps end at multiples of this
     goodbye_s = 0.0  # how long `stop` waits for it to end by itself
 
-    def __init__(self, where: str | Path | None = None, *, keep: Path | None = None) -> None:
+    def __init__(self, where: str | Path | None = None, *, keep: Path | None = None, virtual: bool = False) -> None:
         self.where = where
         self.keep = keep
         self.folder: Path | None = None
         self.logs: list[Path] = []
+        self.figures: dict[str, str] = {}  # for the summary of a flight, from when it was asked to end
         self._process: subprocess.Popen[bytes] | None = None
         self._guard: subprocess.Popen[bytes] | None = None
+        self.run: VirtualRun | None = None  # in virtual time; its sockets are there before the program
+        if virtual:
+            folder = self._make_folder(virtual=True)
+            (folder / "run").mkdir()
+            try:
+                self.run = VirtualRun(folder / "run", simulated=True, slack_s=self.slack_s)
+            except BaseException:
+                self.stop()
+                raise
 
     @property
     @abstractmethod
@@ -145,13 +159,16 @@ class AutopilotProcess(ABC):
         """Its number in the system; None before its start and after its end."""
         return self._process.pid if self._process is not None else None
 
-    def _make_folder(self) -> Path:
-        """A folder of its own, and the guard that removes it if we cannot."""
+    def _make_folder(self, *, virtual: bool = False) -> Path:
+        """A folder of its own, and the guard that removes it if we cannot; the one that is there, if it is."""
+        if self.folder is not None:
+            return self.folder
         if self.keep is not None:
             self.keep.mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix=self.prefix))
         atexit.register(self.stop)
-        command = [sys.executable, "-I", "-S", guard.__file__, str(self.folder), *map(str, self._locked())]
+        command = [sys.executable, "-I", "-S", guard.__file__, str(self.folder)]
+        command += map(str, () if virtual else self._locked())
         self._guard = subprocess.Popen(
             command,
             cwd="/",
@@ -169,9 +186,14 @@ class AutopilotProcess(ABC):
         It is the head of a session and a process group, gets no more rights than we have, and dies with us.
         """
         assert self.folder is not None
-        parent, libc = os.getpid(), ctypes.CDLL(None)
+        parent, libc, run = os.getpid(), ctypes.CDLL(None), self.run
+        if run is not None and run.owner is not None:  # root: the program is another user's
+            for path in (self.folder, *self.folder.rglob("*")):
+                os.chown(path, *run.owner, follow_symlinks=False)
 
         def die_with_parent() -> None:
+            if run is not None:
+                run.prepare_child()
             with contextlib.suppress(AttributeError):  # Linux only
                 libc.prctl(PDEATHSIG, signal.SIGKILL)
                 libc.prctl(NO_NEW_PRIVS, *(ctypes.c_ulong(argument) for argument in (1, 0, 0, 0)))
@@ -183,7 +205,7 @@ class AutopilotProcess(ABC):
                 self._process = subprocess.Popen(
                     command,
                     cwd=cwd,
-                    env=passed_on() | dict(settings or {}),
+                    env=run.variables(settings) if run is not None else passed_on() | dict(settings or {}),
                     stdin=subprocess.DEVNULL,
                     stdout=console,
                     stderr=subprocess.STDOUT,
@@ -211,6 +233,24 @@ class AutopilotProcess(ABC):
             ended = f"{self.name} {_end(self._process.returncode)} {where}".rstrip()
             raise LinkError(f"{ended}; it said: {self.said() or 'nothing'}")
 
+    def settle(self, where: str = "") -> None:
+        """In virtual time, wait until it is our turn; `LinkError` if that never comes. Else there is nothing to do."""
+        if self.run is None:
+            return
+
+        def check() -> None:
+            self.check(where)
+
+        try:
+            self.run.settle(REST_S, check)
+        except LinkError as error:
+            raise LinkError(f"{self.name}: {error} {where}".rstrip()) from None
+        if self.run.head.ended:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                if self._process is not None:
+                    self._process.wait(GONE_S)
+            check()
+
     def said(self) -> str:
         """Its last lines."""
         if self.folder is None or not (self.folder / self.console_name).is_file():
@@ -228,14 +268,26 @@ class AutopilotProcess(ABC):
 
     def ask_to_end(self) -> None:
         """It ends as soon as its loop comes to it, and writes its log before."""
-        if self._process is not None and self._process.poll() is None:
+        if self._process is None or self._process.poll() is not None:
+            return
+        if self.run is None:
             self._process.terminate()
+            return
+        with contextlib.suppress(LinkError):  # stuck or gone: `stop` ends it by force
+            self.settle()
+            head = self.run.head
+            self.figures = {
+                "virtual time": f"{head.switches} switches between {head.threads} threads, trace {self.run.trace}"
+            }
+            self.run.order_signal(signal.SIGTERM)
 
     def stop(self) -> None:
         """End it, take its log along, remove its folder. May be called twice."""
         if self._process is not None:
             self._end(self._process)
             self._process = None
+        if self.run is not None:
+            self.run.close()
         folder = self.folder
         if folder is not None:
             if self.keep is not None:

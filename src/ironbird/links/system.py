@@ -211,6 +211,14 @@ class Kind(ABC):
         """Files of the control system itself, as far as they are there: a campaign notes what it was flown with."""
         return ()
 
+    def pace(self, options: Options) -> float | None:
+        """How many times real time its flights keep to if nothing is ordered; None: as fast as it goes."""
+        return None
+
+    def repeats(self, options: Options) -> bool:
+        """Whether the same order gives the same bytes again."""
+        return False
+
     @abstractmethod
     def seat(self, task: Task) -> Seat:
         """A control system for the task, not started yet, and its pilot. `close` the seat in any case."""

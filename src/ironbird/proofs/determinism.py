@@ -7,14 +7,21 @@ All logs must have the same SHA-256.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 import multiprocessing
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.compiler.native import host_target
+from ironbird.flight.flight import fly
 from ironbird.flight.order import Order, Weather, make_order
 from ironbird.flight.prepare import prepare
 from ironbird.runtime.elsewhere import run_elsewhere
@@ -90,6 +97,38 @@ def verify(vehicle: str = "quad_f450", seed: int = 7, until_s: float = 60.0) -> 
     else:
         reason = "qemu-aarch64 is not installed: apt-get install qemu-user"
         yield Result("aarch64 under qemu", until_s, "", reason)
+
+
+def verify_outside(control: str, vehicle: str, until_s: float, runs: int) -> Iterator[Result]:
+    """Fly an autopilot again and again in virtual time, every second time beside busy cores.
+
+    The hash covers the flight, all that the autopilot said and did, and every switch between its threads.
+    """
+    order = make_order(
+        vehicle, control=control, weather=Weather(5.0, 270.0, 8.0), faults=[FAULT], seed=7, until_s=until_s
+    )
+    order = replace(order, options={"time": "virtual"})
+    for number in range(runs):
+        busy = number % 2 == 1
+        with _busy_cores(busy):
+            flight = fly(order)
+        said = json.dumps([[h.time_s, h.kind, h.text] for h in flight.happenings]) + json.dumps(flight.link)
+        digest = hashlib.sha256((flight.sha256 + said).encode()).hexdigest()
+        speed = f"{flight.ended_s / flight.wall_s:.1f} times real time"
+        yield Result(f"{control}, {'beside busy cores, ' * busy}{speed}", flight.ended_s, digest)
+
+
+@contextlib.contextmanager
+def _busy_cores(wanted: bool) -> Iterator[None]:
+    """A process on each core that does nothing but that."""
+    command = [sys.executable, "-c", "while True: pass"]
+    processes = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)] if wanted else []
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 def all_equal(results: list[Result]) -> bool:

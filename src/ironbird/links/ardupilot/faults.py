@@ -13,7 +13,7 @@ import struct
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Fault, Injection
@@ -22,9 +22,11 @@ from ironbird.links.mavlink.codec import Packer, Parser
 from ironbird.links.mavlink.dialect import HEARTBEAT, PARAM_SET, PARAM_VALUE
 from ironbird.links.mavlink.numbers import MAV_COMP_ID_AUTOPILOT1, MAV_COMP_ID_MISSIONPLANNER, MAV_PARAM_TYPE_REAL32
 from ironbird.links.peers import Doorkeeper
+from ironbird.links.process import AutopilotProcess
 from ironbird.links.rig import Rig
 from ironbird.links.system import OwnWitness
 
+VIRTUAL_PORT = 14660  # of this link, in virtual time
 POLL_TICKS = 10  # how often orders are looked at
 MOST_PACKETS = 100  # taken at once
 MOVING_S = 0.1  # how often a parameter that moves is set again
@@ -289,6 +291,7 @@ class FaultDriver:
     rig: Rig
     injections: Sequence[Injection]
     note: Callable[[Rig, str, str], None]
+    process: AutopilotProcess | None = None
     echoes: list[Echo] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -299,12 +302,17 @@ class FaultDriver:
                 self.note(self.rig, "fault", f"{injection.fault.id}: {plan.reason}")
             if plan.route == "parameters":
                 self._runs.append(_Run(injection, plan, _trigger(self.rig, injection)))
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.bind(("127.0.0.1", 0))
-        self._socket.setblocking(False)
-        self.port = int(self._socket.getsockname()[1])
+        run = self.process.run if self.process is not None else None
+        if run is not None:
+            self._socket, self.port = run.datagrams(VIRTUAL_PORT), VIRTUAL_PORT
+        else:
+            self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self._socket.bind(("127.0.0.1", 0))
+            self._socket.setblocking(False)
+            self.port = int(self._socket.getsockname()[1])
+        self._virtual = run is not None
         self.door = Doorkeeper("udp", self.port, None)
-        self._peer: tuple[str, int] | None = None
+        self._peer: Any = None
         self._target = (1, 1)
         self._packer, self._parser = Packer(GROUND_SYSTEM, MAV_COMP_ID_MISSIONPLANNER), Parser()
         self._orders: dict[str, _Order] = {}
@@ -320,6 +328,8 @@ class FaultDriver:
         if tick < self._next_tick:
             return
         self._next_tick = tick + POLL_TICKS
+        if self.process is not None:
+            self.process.settle()
         self._listen()
         for run in self._runs:
             self._follow(run)
@@ -390,7 +400,7 @@ class FaultDriver:
 
     def _order(self, name: str, value: float, quiet: bool) -> None:
         value = float(struct.unpack("<f", struct.pack("<f", value))[0])
-        self._orders[name] = _Order(value, self.rig.time_s, self.rig.time_s, time.perf_counter(), quiet)
+        self._orders[name] = _Order(value, self.rig.time_s, self.rig.time_s, self._wall_s(), quiet)
         self._say(name, value)
 
     def _say(self, name: str, value: float) -> None:
@@ -400,7 +410,7 @@ class FaultDriver:
         self._socket.sendto(self._packer.take(), self._peer)
 
     def _remind(self) -> None:
-        wall, now = time.perf_counter(), self.rig.time_s
+        wall, now = self._wall_s(), self.rig.time_s
         for name, order in self._orders.items():
             if wall - order.sent_wall > ANSWER_S and now - order.sent_s > ANSWER_S:
                 if order.tries >= TRIES:
@@ -409,13 +419,16 @@ class FaultDriver:
                 order.sent_s, order.sent_wall = now, wall
                 self._say(name, order.value)
 
+    def _wall_s(self) -> float:
+        return self.rig.time_s if self._virtual else time.perf_counter()
+
     def _listen(self) -> None:
         for _ in range(MOST_PACKETS):
             try:
                 data, peer = self._socket.recvfrom(4096)
             except OSError:  # nothing there, or the other side is gone: reminders end that
                 return
-            if not self.door.lets_in(peer):
+            if not self._virtual and not self.door.lets_in(peer):
                 continue
             self._peer = peer
             for number, payload, system, component in self._parser.feed(data):

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
+
+from ironbird.errors import LinkError
+from ironbird.links.ardupilot.channels import Firmware
 from ironbird.links.ardupilot.link import ArduPilot
-from ironbird.links.ardupilot.process import PORT_STEP, TCP_PORT, VARIABLE, ArduPilotProcess
-from ironbird.links.autopilot_kind import AutopilotKind, announce, trusted, watches
+from ironbird.links.ardupilot.process import PORT_STEP, TCP_PORT, VARIABLE, ArduPilotProcess, find_program
+from ironbird.links.autopilot_kind import AutopilotKind, announce, in_virtual_time, trusted, watches, with_libraries
 from ironbird.links.ground.pilot import Pilot
 from ironbird.links.mission_plan import class_of, plan_of
 from ironbird.links.process import GROUND_STATION_PORT, free_tcp_port
-from ironbird.links.system import Seat, Task
+from ironbird.links.system import Options, Seat, Task
 
 # Parameters of an ArduPilot that we only listen to: MAVLink on its TCP port; what our own link is sent unasked, in Hz
 WATCHED = "SERIAL5_PROTOCOL 2\nMAV1_EXT_STAT 2\nMAV1_POSITION 5\nMAV1_EXTRA3 2\n"
@@ -22,12 +29,23 @@ class ArduPilotKind(AutopilotKind):
     summary = "Fly a mission with ArduPilot in lockstep."
     log_ending = ".bin"
 
+    def programs(self, options: Options) -> Sequence[Path]:
+        """Those of its programs that are there, whichever flies."""
+        found: list[Path] = []
+        for name in get_args(Firmware):
+            with contextlib.suppress(LinkError):
+                found += with_libraries(find_program(name, getattr(options, "folder", None)), options)
+        return list(dict.fromkeys(found))
+
     def seat(self, task: Task) -> Seat:
         """An ArduPilot and our ground station on its first link; others have its third link and its TCP port."""
         options, watch = trusted(task, VARIABLE), watches(task)
         shift = PORT_STEP * (options.instance or 0)
         ground = GROUND_STATION_PORT + shift
-        extra = ["--serial2", f"udpclient:127.0.0.1:{ground}"] if options.ground_station or watch else []
+        virtual = in_virtual_time(task)
+        extra = (
+            ["--serial2", f"udpclient:127.0.0.1:{ground}"] if (options.ground_station or watch) and not virtual else []
+        )
         if watch:
             tcp = free_tcp_port(TCP_PORT + shift, PORT_STEP)
             extra += ["--serial5", f"tcp:{tcp}"]
@@ -37,11 +55,14 @@ class ArduPilotKind(AutopilotKind):
                 f"listens on TCP {tcp} (tcp:127.0.0.1:{tcp})",
             )
         params = WATCHED if watch else ""
-        process = ArduPilotProcess(options.folder, keep=task.folder, params=params, extra=extra)
         plan = [] if watch else plan_of(task)
         kind = class_of(task.vehicle)
-        pilot = Pilot("ardupilot", kind=kind, port=process.ground_port, plan=plan, passive=watch)
-        pilot.process = process
+        process = ArduPilotProcess(options.folder, keep=task.folder, params=params, extra=extra, virtual=virtual)
+        try:
+            pilot = Pilot("ardupilot", kind=kind, port=process.ground_port, plan=plan, passive=watch, process=process)
+        except BaseException:
+            process.stop()
+            raise
         return Seat(ArduPilot(process, injections=task.injections), pilot)
 
 

@@ -8,6 +8,7 @@ Packets of strangers are counted and left alone (`links/peers.py`).
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import math
@@ -15,6 +16,7 @@ import socket
 import struct
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +31,7 @@ from ironbird.links.native_text import load_native
 from ironbird.links.peers import Doorkeeper
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem, OwnWitness
+from ironbird.links.virtual_time.run import VirtualRun
 from ironbird.vehicles import places as at
 
 HEAD = struct.Struct("<HHI")  # magic, frame rate, frame count
@@ -43,7 +46,9 @@ AHEAD = 1e-9  # of the time sent: ArduPilot cuts each difference of two times to
 GOODBYE_S = 2.0  # for writing its log
 MOST_REPEATS = 4096  # taken at once after a pause
 
-Source = tuple[str, int]
+VIRTUAL_STEP_S, VIRTUAL_PATIENCE_S = 0.001, 30.0  # of virtual time that it gets beyond ours if it says nothing
+
+Source = Any  # an address: host and port, or a path in virtual time
 
 
 class ArduPilot(ControlSystem):
@@ -87,6 +92,7 @@ class ArduPilot(ControlSystem):
         self.pwm: tuple[int, ...] = ()
         self._socket: socket.socket | None = None
         self._buffer = bytearray(2048)
+        self._run: VirtualRun | None = None
         self._peer: Source | None = None
         self._door = Doorkeeper("udp", 0, None)
         self._known: list[Source] = []
@@ -112,19 +118,11 @@ class ArduPilot(ControlSystem):
             (rig.actuators[c.place], c.number - 1, *SCALES[c.kind], -1.0 if c.reverse else 1.0) for c in wiring.channels
         ]
         own = self.process
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        port = 0 if own is not None else PHYSICS_PORT + PORT_STEP * self.instance
-        try:
-            self._socket.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise LinkError(f"UDP port {port} is taken ({error.strerror}): is another simulator running?") from None
-        seconds, fraction = divmod(SLICE_S, 1.0)
-        self._socket.setsockopt(
-            socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", int(seconds), int(fraction * 1e6))
-        )
+        self._run = own.run if own is not None else None
+        self._socket = self._run.datagrams(PHYSICS_PORT) if self._run is not None else self._open(own is not None)
         self._receive = self._socket.recvfrom_into
         if self.injections:
-            self.faults = FaultDriver(rig, self.injections, self.note)
+            self.faults = FaultDriver(rig, self.injections, self.note, own)
         if own is not None:
             fault_port = self.faults.port if self.faults is not None else None
             # Its water begins at the height of the sea
@@ -133,7 +131,7 @@ class ArduPilot(ControlSystem):
                 wiring.firmware,
                 params_for(spec),
                 home=home,
-                physics_port=self._socket.getsockname()[1],
+                physics_port=PHYSICS_PORT if self._run is not None else self._socket.getsockname()[1],
                 rate_hz=RATE_HZ,
                 second_port=fault_port,
             )
@@ -141,8 +139,23 @@ class ArduPilot(ControlSystem):
             if self.faults is not None:
                 self.faults.door.pid = own.pid
         self._wait(rig, self.first_patience_s)
+        if self._run is not None:
+            self._run.zero_is_now()
         self._sent_at = time.perf_counter()  # no pause yet
         self._apply(rig)
+
+    def _open(self, own: bool) -> socket.socket:
+        """The port that ArduPilot sends to; any free one if we start it ourselves."""
+        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        port = 0 if own else PHYSICS_PORT + PORT_STEP * self.instance
+        try:
+            made.bind(("127.0.0.1", port))
+        except OSError as error:
+            made.close()
+            raise LinkError(f"UDP port {port} is taken ({error.strerror}): is another simulator running?") from None
+        seconds, fraction = divmod(SLICE_S, 1.0)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", int(seconds), int(fraction * 1e6)))
+        return made
 
     def stop(self) -> None:
         """End it: its own process gets some more steps in which it writes its log."""
@@ -160,12 +173,23 @@ class ArduPilot(ControlSystem):
 
     def _say_goodbye(self) -> None:
         """Answer with the last state, in steps of time, until the process has gone."""
-        if self._socket is None or not self.reply or self.process is None:
+        if self._socket is None or not self.reply or self.process is None or self._peer is None:
             return
         rest = self.reply.partition(b",")[2]
-        source: Source | None = self._peer  # it waits for a reply to its last packet
+        source: Source = self._peer  # it waits for a reply to its last packet
+        if self._run is not None:
+            with contextlib.suppress(LinkError, OSError):  # it has ended, as it was asked to
+                for _ in range(round(GOODBYE_S * RATE_HZ)):
+                    self._time_s += 1.0 / RATE_HZ
+                    self._socket.sendto(b'\n{"timestamp":%.6f,' % self._time_s + rest, source)
+                    self._run.allow(round(self._time_s * 1e6))
+                    self.process.settle()
+                    with contextlib.suppress(BlockingIOError):
+                        while True:
+                            self._receive(self._buffer)
+            return
         deadline = time.perf_counter() + GOODBYE_S
-        while source is not None and self.process.running() and time.perf_counter() < deadline:
+        while self.process.running() and time.perf_counter() < deadline:
             try:
                 self._time_s += 1.0 / RATE_HZ
                 self._socket.sendto(b'\n{"timestamp":%.6f,' % self._time_s + rest, source)
@@ -173,6 +197,10 @@ class ArduPilot(ControlSystem):
                 source = sender if sender in self._known else source
             except OSError:
                 continue
+
+    def figures(self) -> dict[str, str]:
+        """How virtual time went, in it."""
+        return self.process.figures if self.process is not None else {}
 
     def acted(self, injection: Injection) -> OwnWitness | None:
         """Faults of the sensors that ArduPilot makes itself never pass through the vehicle's."""
@@ -182,6 +210,9 @@ class ArduPilot(ControlSystem):
 
     def exchange(self, rig: Rig) -> None:
         """Reply with the state, wait for the servo outputs that follow, hand them to the actuators."""
+        if self._run is not None:
+            self._exchange_virtual(rig, self._run)
+            return
         away = time.perf_counter() - self._sent_at > PAUSE_S
         if self._pending:
             self._wait(rig, self.patience_s)
@@ -198,6 +229,19 @@ class ArduPilot(ControlSystem):
         if self.faults is not None:
             self.faults.poll()
 
+    def _exchange_virtual(self, rig: Rig, run: VirtualRun) -> None:
+        """The same in virtual time: the replies do not depend on its packets, so all of them are there at once."""
+        assert self.process is not None
+        for ahead in range(self.step_ticks):
+            self._answer(ahead)
+        run.allow(round(self._time_s * 1e6))
+        self._wait_virtual(rig, run)
+        self._apply(rig)  # what followed the state as it is now
+        for _ in range(1, self.step_ticks):
+            self._wait_virtual(rig, run)
+        if self.faults is not None:
+            self.faults.poll()
+
     def _answer(self, ahead: int) -> None:
         """One reply, with the state now or some ticks later."""
         self.reply = self.state.text(ahead)
@@ -206,6 +250,11 @@ class ArduPilot(ControlSystem):
 
     def _send(self) -> None:
         assert self._socket is not None and self._peer is not None
+        if self._run is not None:
+            with contextlib.suppress(OSError):  # nobody there any more: the wait says so
+                self._socket.sendto(self.reply, self._peer)
+                self.traffic.sent += 1
+            return
         self._sent_at = time.perf_counter()
         try:
             self._socket.sendto(self.reply, self._peer)
@@ -222,6 +271,9 @@ class ArduPilot(ControlSystem):
 
     def _wait(self, rig: Rig, patience_s: float) -> None:
         """Until the next packet is there; repeats of the last one are answered, garbage is counted."""
+        if self._run is not None:
+            self._wait_virtual(rig, self._run)
+            return
         begin = time.perf_counter()
         spin_until = begin + self.spin_s
         while True:
@@ -249,6 +301,21 @@ class ArduPilot(ControlSystem):
             if waited > patience_s:
                 raise self.silent(rig, waited, "servo packet")
 
+    def _wait_virtual(self, rig: Rig, run: VirtualRun) -> None:
+        """The same in virtual time: what is not there when it comes to a rest needs more time first."""
+        assert self.process is not None
+        for _ in range(round(VIRTUAL_PATIENCE_S / VIRTUAL_STEP_S)):
+            if not run.ours:
+                self.process.settle(self.where(rig))
+            with contextlib.suppress(BlockingIOError):
+                while not self._take(rig, *self._receive(self._buffer)):
+                    pass
+                return
+            run.allow_more(VIRTUAL_STEP_S)
+        raise LinkError(
+            f"{self.name} gave no servo packet in {VIRTUAL_PATIENCE_S:g} s of virtual time {self.where(rig)}"
+        )
+
     def where(self, rig: Rig) -> str:
         """Names the last messages first: too slow for each step."""
         self.traffic.last_sent = f"state of {self._time_s:.3f} s{self._refused}" if self.reply else ""
@@ -267,13 +334,13 @@ class ArduPilot(ControlSystem):
             return False
         if source == self._peer:
             if frame == self._frame:
-                if time.perf_counter() - self._sent_at > RESEND_S:  # our reply did not arrive
+                if self._run is None and time.perf_counter() - self._sent_at > RESEND_S:  # our reply did not arrive
                     self.traffic.late += 1
                     self._send()
                 return False
             if frame < self._frame:
                 self.note(rig, "restart", f"ArduPilot counts from {frame} again after {self._frame}")
-        elif not self._door.lets_in(source):
+        elif self._run is None and not self._door.lets_in(source):
             self.traffic.bad += 1
             if self._door.refused == 1:
                 self.note(rig, "link", f"a program that is not ArduPilot sent from port {source[1]}: left alone")

@@ -13,6 +13,7 @@ VARIABLE = "IRONBIRD_ARDUPILOT"  # a folder with the programs, or one of them
 SPEEDUP = 1000  # as fast as the exchange goes
 PHYSICS_PORT, TCP_PORT = 9002, 5760  # UDP of its simulator link; TCP where its clients connect to
 PORT_STEP = 10  # between the ports of its instances
+VIRTUAL_GROUND_PORT, VIRTUAL_RC_PORT = 14650, 5501  # in virtual time, where ports are the run's own
 
 
 def find_program(name: str, where: str | Path | None = None) -> Path:
@@ -39,6 +40,7 @@ class ArduPilotProcess(AutopilotProcess):
     """
 
     prefix = "ironbird-ardupilot-"
+    slack_s = 0.004  # its clock moves with our replies; its threads look at it every 10 us
 
     def __init__(
         self,
@@ -48,9 +50,10 @@ class ArduPilotProcess(AutopilotProcess):
         keep: Path | None = None,
         params: str = "",
         extra: Sequence[str] = (),
+        virtual: bool = False,
     ) -> None:
-        super().__init__(where, keep=keep)
-        self.ground_port = ground_port or free_udp_port()
+        super().__init__(where, keep=keep, virtual=virtual)
+        self.ground_port = VIRTUAL_GROUND_PORT if virtual else ground_port or free_udp_port()
         self.params = params  # text of a .parm file that comes on top
         self.extra = tuple(extra)
         self.program: Path | None = None
@@ -76,7 +79,8 @@ class ArduPilotProcess(AutopilotProcess):
             "--home", f"{home.latitude_deg:.7f},{home.longitude_deg:.7f},{home.height_m:.3f},0", "--wipe",
             "--serial0", f"udpclient:127.0.0.1:{self.ground_port}",
             "--serial1", f"udpclient:127.0.0.1:{second_port}" if second_port else "none:", "--serial2", "none:",
-            "--rc-in-port", str(free_udp_port()), "--defaults", ",".join(files), "--speedup", str(SPEEDUP),
+            "--rc-in-port", str(VIRTUAL_RC_PORT if self.run else free_udp_port()),
+            "--defaults", ",".join(files), "--speedup", str(SPEEDUP),
             "--rate", str(rate_hz), *self.extra,
         ]  # fmt: skip
         self._launch(command, cwd=folder)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import struct
-import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from ironbird.links.ground.station import Station
 from ironbird.links.ground.texts import MISSION_RESULTS, RESULTS, Autopilot, ardupilot_modes
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.plan_file import PlanItem, VehicleClass
+from ironbird.links.process import AutopilotProcess
 
 Script = Generator[None, None, None]
 ASK_S, ASK_WALL_S = 1.0, 0.1  # a question is asked again after both
@@ -56,12 +56,15 @@ class Handshakes(Station):
         passive: bool,
         plan: Sequence[PlanItem],
         patience: float,
+        process: AutopilotProcess | None = None,
     ) -> None:
         self.plan = list(plan)
         self.patience = patience
         self.finished = False
         self._step: Step | None = None
-        super().__init__(autopilot, kind=kind, port=port, peer_port=peer_port, host=host, passive=passive)
+        super().__init__(
+            autopilot, kind=kind, port=port, peer_port=peer_port, host=host, passive=passive, process=process
+        )
 
     def _wait(self, name: str, done: Callable[[], bool], *, wall_s: float, sim_s: float) -> Script:
         self._begin(name, wall_s, sim_s)
@@ -69,15 +72,15 @@ class Handshakes(Station):
             yield
 
     def _begin(self, name: str, wall_s: float, sim_s: float) -> Step:
-        self._step = Step(name, wall_s * self.patience, sim_s, time.monotonic(), self._now_s)
+        self._step = Step(name, wall_s * self.patience, sim_s, self._wall_s(), self._now_s)
         return self._step
 
     def _repeat(self, send: Callable[[], None], heard: Callable[[], bool]) -> Script:
         """Say something until there is an answer; ends with the answer, or with the step's deadline."""
         while True:
             send()
-            asked_s, asked_wall = self._now_s, time.monotonic()
-            while self._now_s - asked_s < ASK_S or time.monotonic() - asked_wall < ASK_WALL_S:
+            asked_s, asked_wall = self._now_s, self._wall_s()
+            while self._now_s - asked_s < ASK_S or self._wall_s() - asked_wall < ASK_WALL_S:
                 yield
                 if heard():
                     return
@@ -94,8 +97,8 @@ class Handshakes(Station):
             step.note = f"answer: {RESULTS.get(result, str(result))}"
             if result == numbers.MAV_RESULT_UNSUPPORTED:
                 raise self._failed(step, "was refused")
-            asked_s, asked_wall = self._now_s, time.monotonic()
-            while self._now_s - asked_s < ASK_S or time.monotonic() - asked_wall < ASK_WALL_S:
+            asked_s, asked_wall = self._now_s, self._wall_s()
+            while self._now_s - asked_s < ASK_S or self._wall_s() - asked_wall < ASK_WALL_S:
                 yield
 
     def _set_param(self, name: str, value: float) -> Script:
@@ -204,7 +207,7 @@ class Handshakes(Station):
         yield from self._wait(f"mode {name} in the heartbeat", lambda: self.mode == name, wall_s=30, sim_s=20)
 
     def _check_deadlines(self) -> None:
-        wall = time.monotonic()
+        wall = self._wall_s()
         step = self._step
         if step is not None:
             wall_s, sim_s = wall - step.wall_0, self._now_s - step.sim_0

@@ -15,6 +15,7 @@ from ironbird.links.ground.handshakes import Handshakes, Script
 from ironbird.links.ground.texts import IN_AIR, LANDING, MODES, ON_GROUND, UNDEFINED, Autopilot
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.plan_file import TOUCHES, PlanItem, VehicleClass
+from ironbird.links.process import AutopilotProcess
 
 SEEN_S = 3.0  # that other ground stations hear of the end too
 OFF_THE_GROUND_M = 1.0  # above home, if the autopilot does not say that it flies
@@ -74,6 +75,7 @@ class Pilot(Handshakes):
         arm_after_s: float = 0.0,
         patience: float = 1.0,
         passive: bool = False,
+        process: AutopilotProcess | None = None,
     ) -> None:
         self.takeoff_m = takeoff_m
         self.params = dict(params or {})
@@ -90,6 +92,7 @@ class Pilot(Handshakes):
             passive=passive,
             plan=plan,
             patience=patience,
+            process=process,
         )
         self._script = self._watch() if passive else self._fly()
 

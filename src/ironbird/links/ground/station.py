@@ -42,6 +42,7 @@ class Station:
         peer_port: int | None,
         host: str,
         passive: bool,
+        process: AutopilotProcess | None = None,
     ) -> None:
         self.autopilot: Autopilot = autopilot
         self.kind = kind
@@ -95,11 +96,17 @@ class Station:
         ):
             self._listen(message, taker)
         self._packer = Packer(GROUND_SYSTEM, numbers.MAV_COMP_ID_MISSIONPLANNER, 512)
-        self._parsers: dict[tuple[str, int], Parser] = {}  # one for each sender
-        self._heard_from: tuple[str, int] | None = None  # the autopilot
-        self.process: AutopilotProcess | None = None
+        self._parsers: dict[Any, Parser] = {}  # one for each sender
+        self._heard_from: Any = None  # the autopilot's address
+        self.process = process
         self._passive = passive
-        self._peer: tuple[str, int] | None = (host, peer_port) if peer_port is not None and not passive else None
+        self._door = Doorkeeper("udp", port, None)
+        run = process.run if process is not None else None
+        self._peer: Any = (host, peer_port) if peer_port is not None and not passive else None
+        if run is not None:  # its own sockets, and no clock but that of the simulation
+            self._socket = run.datagrams(port)
+            self._peer = run.address(peer_port) if self._peer is not None and peer_port is not None else None
+            return
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self._socket.bind((host, port))
@@ -111,7 +118,6 @@ class Station:
             ) from None
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
-        self._door = Doorkeeper("udp", port, None)
 
     def close(self) -> None:
         """Let go of the port. May be called twice."""
@@ -151,8 +157,11 @@ class Station:
 
     def _receive(self) -> None:
         """Take what came."""
+        virtual = False
         if self.process is not None:
+            self.process.settle()
             self._door.pid = self.process.pid
+            virtual = self.process.run is not None
         taken = 0
         for _ in range(MOST_PACKETS):
             if taken > MOST_BYTES:
@@ -162,7 +171,7 @@ class Station:
             except OSError:  # nothing there, or the other side's port is closed; the deadlines tell
                 return
             taken += len(data)
-            if not self._door.lets_in(peer):
+            if not virtual and not self._door.lets_in(peer):
                 continue
             if peer not in self._parsers:
                 if len(self._parsers) >= MOST_SENDERS:
@@ -186,7 +195,7 @@ class Station:
             return  # a ground station, gimbal, ...
         self._system, self._component = system, component
         self._vehicle_type = said.type
-        self._heard_s, self._heard_wall = self._now_s, time.monotonic()
+        self._heard_s, self._heard_wall = self._now_s, self._wall_s()
         armed = bool(said.base_mode & numbers.MAV_MODE_FLAG_SAFETY_ARMED)
         mode = mode_name(self.autopilot, self.kind, said.base_mode, said.custom_mode)
         self.last_heartbeat = f"{mode}, {'armed' if armed else 'disarmed'}, status {said.system_status}"
@@ -261,6 +270,10 @@ class Station:
         self.last_text = text
         self._rotor_at_speed = self._rotor_at_speed or text.startswith("Runup Complete")
         self._note("failsafe" if "failsafe" in text.lower() else "text", f"{text} (severity {said.severity})")
+
+    def _wall_s(self) -> float:
+        """Wall time, for patience; in virtual time only simulation time may decide anything."""
+        return self._now_s if self.process is not None and self.process.run is not None else time.monotonic()
 
     def _note(self, kind: str, text: str) -> None:
         self.happenings.append(Happening(self._now_s, kind, text))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+from typing import Any
 
 from ironbird.blocks.estimators.battery_gauge import EMPTY_CELL_V, SAFE_CELL_V
 from ironbird.links.mavlink import numbers
@@ -16,10 +17,12 @@ from ironbird.links.mavlink.codec import Packer
 from ironbird.links.mavlink.dialect import BATTERY_STATUS
 from ironbird.links.px4.process import PAYLOAD_PORT
 from ironbird.links.rig import Rig
+from ironbird.links.virtual_time.run import VirtualRun
 from ironbird.vehicles.load import Vehicle
 
 MONITOR = "monitor/battery"
 EVERY_S = 0.5
+VIRTUAL_PORT = 14290  # that it sends from, in virtual time
 SMOOTH = 0.2  # share of a new voltage: a time constant of 2 s
 MOST_CELLS, NO_CELL = 10, 65535
 UNKNOWN_C = 32767
@@ -33,7 +36,7 @@ def has_battery(vehicle: Vehicle) -> bool:
 class SmartBattery:
     """What the power module measures, sent to PX4."""
 
-    def __init__(self, rig: Rig, instance: int) -> None:
+    def __init__(self, rig: Rig, instance: int, run: VirtualRun | None = None) -> None:
         nominal = rig.vehicle.diagram
         self.cells = min(round(float(nominal.value("battery.cells")[0])), MOST_CELLS)
         self.capacity_As = float(nominal.value("battery.capacity")[0])
@@ -43,9 +46,12 @@ class SmartBattery:
         self._filtered_V: float | None = None
         self._due_s = 0.0
         self._packer = Packer(1 + instance, numbers.MAV_COMP_ID_BATTERY, 256)  # PX4 hears its own system only
-        self._peer = ("127.0.0.1", PAYLOAD_PORT + instance)
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.setblocking(False)
+        self._peer: Any = ("127.0.0.1", PAYLOAD_PORT + instance)
+        if run is not None:
+            self._peer, self._socket = run.address(PAYLOAD_PORT + instance), run.datagrams(VIRTUAL_PORT)
+        else:
+            self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self._socket.setblocking(False)
 
     def poll(self, time_s: float) -> None:
         """Send what is due."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ironbird.errors import LinkError
-from ironbird.links.autopilot_kind import AutopilotKind, announce, trusted, watches
+from ironbird.links.autopilot_kind import AutopilotKind, announce, in_virtual_time, trusted, watches, with_libraries
 from ironbird.links.ground.pilot import Pilot
 from ironbird.links.mission_plan import class_of, plan_of
 from ironbird.links.process import GROUND_STATION_PORT
@@ -36,32 +36,45 @@ class Px4Kind(AutopilotKind):
     def programs(self, options: Options) -> Sequence[Path]:
         """Its binary, if there is one."""
         try:
-            return (find_px4(getattr(options, "folder", None)).binary,)
+            return with_libraries(find_px4(getattr(options, "folder", None)).binary, options)
         except LinkError:
             return ()
 
     def seat(self, task: Task) -> Seat:
         """A PX4 of an instance that is free, and our ground station on its ports."""
-        options, watch, spec = trusted(task, VARIABLE), watches(task), task.vehicle.spec
-        instance = options.instance if options.instance is not None else free_instance(0 if watch else None)
+        options, watch = trusted(task, VARIABLE), watches(task)
+        virtual = in_virtual_time(task)
+        instance = options.instance
+        if instance is None:
+            instance = 0 if virtual else free_instance(0 if watch else None)
+        process = Px4Process(options.folder, keep=task.folder, watched=watch, virtual=virtual)
+        try:
+            pilot = self._pilot(task, process, instance)
+        except BaseException:
+            process.stop()
+            raise
+        return Seat(Px4(process, instance=instance), pilot)
+
+    def _pilot(self, task: Task, process: Px4Process, instance: int) -> Pilot:
+        """Our ground station on the ports of an instance."""
+        watch, spec = watches(task), task.vehicle.spec
         peer_port, pilot_port = COMMAND_PORT + instance, PILOT_PORT + instance
         pilot: Pilot
         if watch:
             kind, port = class_of(task.vehicle), LISTENER_PORT + instance
-            pilot = Pilot("px4", kind=kind, port=port, peer_port=peer_port, passive=True)
+            pilot = Pilot("px4", kind=kind, port=port, peer_port=peer_port, passive=True, process=process)
         elif isinstance(spec, UnderwaterSpec):
-            pilot = StickPilot(spec, plan_of(task), port=pilot_port, peer_port=peer_port)
+            pilot = StickPilot(spec, plan_of(task), port=pilot_port, peer_port=peer_port, process=process)
         else:
             kind = class_of(task.vehicle)
-            pilot = Pilot("px4", kind=kind, port=pilot_port, peer_port=peer_port, plan=plan_of(task))
+            pilot = Pilot("px4", kind=kind, port=pilot_port, peer_port=peer_port, plan=plan_of(task), process=process)
         announce(
             task,
             f"PX4 {instance} (MAVLink system {instance + 1}) sends to UDP {GROUND_STATION_PORT} (QGroundControl, "
             f"MAVProxy, pymavlink: udpin:127.0.0.1:{GROUND_STATION_PORT}) and UDP {pilot_port} "
             f"(MAVSDK: udpin://127.0.0.1:{pilot_port})",
         )
-        pilot.process = process = Px4Process(options.folder, keep=task.folder, watched=watch)
-        return Seat(Px4(process, instance=instance), pilot)
+        return pilot
 
 
 PX4 = Px4Kind()

@@ -11,6 +11,8 @@ How long a step waits:
 - all gyroscopes gave samples: up to `hold_s`, so that a stopped PX4 does not let the vehicle fall;
 - a gyroscope is silent: up to `answer_s`, as PX4 may be waiting for the time after which it takes another;
 - no answer in that time: the step counts as late and the vehicle goes on;
+- in virtual time (`links/virtual_time/`): not at all; what PX4 has not said when it has come to a rest, it does not
+  say in this step;
 - silent for `patience_s` although an answer is owed: `LinkError`, unless no gyroscope gives samples (PX4 then gives
   no outputs, and a fault must not stop the clock).
 
@@ -38,9 +40,12 @@ from ironbird.links.px4.process import SIMULATOR_PORT, Px4Process, open_port
 from ironbird.links.realtime import real_time, real_time_of
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem
+from ironbird.links.virtual_time.run import VirtualRun
 
 STICKS_S = 0.02
+GOODBYE_S = 3.0  # of virtual time, for its end
 SLICE_S = 0.05  # between two looks at the process and the deadline
+VIRTUAL_STEP_S = 0.001  # of virtual time that PX4 gets at once before it connects
 GIVE_UP = 20  # late steps after which we pace by the wall clock until an answer comes
 
 
@@ -77,6 +82,7 @@ class Px4(ControlSystem):
         self.armed = False
         self.sticks: Sequence[int] = ()  # microseconds of up to 18 channels, sent as RC_CHANNELS if there are any
         self.controls: tuple[float, ...] = (0.0,) * 16
+        self._run: VirtualRun | None = None
         self._server: socket.socket | None = None
         self._socket: socket.socket | None = None
         self._battery: SmartBattery | None = None
@@ -88,28 +94,50 @@ class Px4(ControlSystem):
         """Open the port, start PX4 if it is ours, and wait until it is connected."""
         self.airframe = (self.airframe or airframe_of(rig.vehicle)).with_params(self.params)
         self.step_ticks = round(1 / (self.airframe.rate_hz * rig.state.model.step_s))
-        self.instance, self._server = open_port(self.instance)
+        run = self._run = self.process.run if self.process is not None else None
+        if run is not None:
+            self.instance, self._server = 0, run.server(SIMULATOR_PORT)
+        else:
+            self.instance, self._server = open_port(self.instance)
         if self.process is not None:
             self.process.start(self.airframe, rig.vehicle.spec.title, self.instance)
-        self._socket = self._accept(rig)
-        if self.process is not None and self.process.pid is not None and (theirs := real_time_of(self.process.pid)):
+        self._socket = self._accept(rig) if run is None else self._accept_virtual(run, self._server)
+        if run is None and self.process and self.process.pid and (theirs := real_time_of(self.process.pid)):
             self._priority = real_time(theirs)  # PX4 takes it where it may, and would hold us up at each step
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if run is None:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         limit = struct.pack("ll", int(self.patience_s), int(self.patience_s % 1 * 1e6))
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
         self._packer = Packer()
         self._wire = Wire(self._socket)
         self._outputs = Outputs(rig, self.airframe)
-        self._battery = SmartBattery(rig, self.instance) if self.process and has_battery(rig.vehicle) else None
+        self._battery = SmartBattery(rig, self.instance, run) if self.process and has_battery(rig.vehicle) else None
         self._messages = Messages(rig, self.airframe, self._packer)
         self._answered = False  # at least once
         self._waiting = False  # steps are answered, so each waits for its answer
         self._late_steps = 0
         self._asked_us = -1
-        self._heard_at = self._paced_at = time.perf_counter()
+        self._heard_at = self._paced_at = self._clock_s(rig)
         self._sticks_at = 0.0
         self._armed_at = 0.0
         self.note(rig, "link", f"PX4 instance {self.instance} on TCP port {SIMULATOR_PORT + self.instance}")
+
+    def _accept_virtual(self, run: VirtualRun, server: socket.socket) -> socket.socket:
+        """Let its time run until its start-up has come to connecting."""
+        assert self.process is not None
+        server.setblocking(False)
+        for _ in range(round(self.connect_s / VIRTUAL_STEP_S)):
+            self.process.settle()
+            with contextlib.suppress(BlockingIOError):
+                accepted, _ = server.accept()
+                accepted.setblocking(True)
+                run.zero_is_now()
+                return accepted
+            run.allow_more(VIRTUAL_STEP_S)
+        raise LinkError(
+            f"PX4 did not connect to TCP port {SIMULATOR_PORT} within {self.connect_s:g} s of virtual time; it said: "
+            f"{self.process.said()}"
+        )
 
     def _accept(self, rig: Rig) -> socket.socket:
         assert self._server is not None
@@ -138,12 +166,28 @@ class Px4(ControlSystem):
         """End it and close the port."""
         try:
             if self.process is not None:
+                self._say_goodbye(self.process)
                 self.process.stop()
         finally:
             for open_ in (self._priority, self._socket, self._server, self._battery):
                 if open_ is not None:
                     open_.close()
             self._priority = self._socket = self._server = self._battery = None
+
+    def _say_goodbye(self, process: Px4Process) -> None:
+        """In virtual time it needs some in which it ends and writes its log."""
+        run = process.run
+        if run is None or not process.running():
+            return
+        with contextlib.suppress(LinkError):  # it has ended, as it was asked to
+            process.ask_to_end()
+            for _ in range(round(GOODBYE_S / VIRTUAL_STEP_S)):
+                run.allow_more(VIRTUAL_STEP_S)
+                process.settle()
+
+    def figures(self) -> dict[str, str]:
+        """How virtual time went, in it."""
+        return self.process.figures if self.process is not None else {}
 
     # ------------------------------------------------------------------ exchange
 
@@ -159,12 +203,30 @@ class Px4(ControlSystem):
             values = [*self.sticks, *[0] * (18 - len(self.sticks))]
             self._packer.add(dialect.RC_CHANNELS, now_us // 1000, *values, len(self.sticks), 255)
         frames, asked_us = self._packer.seal(), self._asked_us
-        if asked_us < 0 or not self._collect(rig, frames, asked_us, silent):
+        if self._run is not None:
+            self._exchange_virtual(rig, self._run, frames, silent)
+        elif asked_us < 0 or not self._collect(rig, frames, asked_us, silent):
             self._turn(rig, frames, -1, 0.0)
         self._asked_us = now_us
         self._outputs.place(rig, self.controls, self.armed, rig.time_s - self._armed_at)
         if self._battery is not None:
             self._battery.poll(rig.time_s)
+
+    def _exchange_virtual(self, rig: Rig, run: VirtualRun, frames: tuple[int, int], silent: int) -> None:
+        """The answer is there when PX4 has come to a rest, or there is none to this step."""
+        assert self.process is not None
+        if not run.ours:
+            self.process.settle(self.where(rig))
+        if self._asked_us < 0 or not self._turn(rig, frames, self._asked_us, 0.0):
+            if self._asked_us >= 0 and self._answered and self._speaks:
+                self.traffic.late += 1
+            self._look_for_silence(rig, silent)
+            self._turn(rig, frames, -1, 0.0)
+        run.allow(rig.time_us)
+
+    def _clock_s(self, rig: Rig) -> float:
+        """For patience: the wall's; in virtual time nothing but the simulation's may decide."""
+        return rig.time_s if self._run is not None else time.perf_counter()
 
     def _collect(self, rig: Rig, frames: tuple[int, int], asked_us: int, silent: int) -> bool:
         """Wait for the answer, or for the moment of the next step where none is owed; False if nothing was sent.
@@ -209,7 +271,7 @@ class Px4(ControlSystem):
         """An error if PX4 should have answered and has not for too long."""
         if self.process is not None:
             self.process.check(self.where(rig))
-        now = time.perf_counter()
+        now = self._clock_s(rig)
         if silent == self._messages.gyros:  # PX4 gives no outputs without any
             self._heard_at = now
         waited = now - self._heard_at
@@ -245,7 +307,7 @@ class Px4(ControlSystem):
             self._answered = True
             if not state.flags & 1:
                 raise LinkError("this PX4 was built without lockstep: build it with the default board config")
-        self._heard_at = time.perf_counter()
+        self._heard_at = self._clock_s(rig)
         self.controls = state.controls
         armed = bool(state.mode & MAV_MODE_FLAG_SAFETY_ARMED)
         if armed != self.armed:

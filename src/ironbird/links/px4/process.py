@@ -103,11 +103,18 @@ class Px4Process(AutopilotProcess):
     console_name = "px4.txt"
     goodbye_s = 3.0  # for writing its log
 
-    def __init__(self, where: str | Path | None = None, *, keep: Path | None = None, watched: bool = False) -> None:
-        super().__init__(where, keep=keep)
+    def __init__(
+        self,
+        where: str | Path | None = None,
+        *,
+        keep: Path | None = None,
+        watched: bool = False,
+        virtual: bool = False,
+    ) -> None:
+        self._instance = 0
+        super().__init__(where, keep=keep, virtual=virtual)
         self.watched = watched
         self.program: Program | None = None
-        self._instance = 0
 
     def start(self, airframe: Airframe, title: str, instance: int) -> None:
         """Start it; it connects to the port of its instance as soon as its start-up gets there."""
@@ -144,4 +151,6 @@ class Px4Process(AutopilotProcess):
         return *sorted(folder.glob("work/log/**/*.ulg")), folder / self.console_name, *airframes
 
     def _locked(self) -> Sequence[Path]:
+        if self.run is not None:  # they are in its folder
+            return ()
         return LOCKS / f"px4_lock-{self._instance}", LOCKS / f"px4-sock-{self._instance}"

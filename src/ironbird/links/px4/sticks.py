@@ -19,6 +19,7 @@ from ironbird.links.ground.pilot import ESTIMATOR, ESTIMATOR_HZ, RATES_HZ, Clock
 from ironbird.links.mavlink import dialect
 from ironbird.links.mavlink.numbers import DO_CHANGE_SPEED, FRAME_GLOBAL
 from ironbird.links.plan_file import NEEDS_PLACE, PlanItem
+from ironbird.links.process import AutopilotProcess
 from ironbird.vehicles.templates.underwater import UnderwaterSpec
 
 STICKS_S = 0.1  # between two messages; PX4 counts them as lost after 0.5 s
@@ -35,7 +36,15 @@ class StickPilot(Pilot):
     vehicle's cruise speed and its rate of yaw: UUV_PGM_VEL and UUV_SGM_YAW.
     """
 
-    def __init__(self, spec: UnderwaterSpec, plan: Sequence[PlanItem], *, port: int, peer_port: int) -> None:
+    def __init__(
+        self,
+        spec: UnderwaterSpec,
+        plan: Sequence[PlanItem],
+        *,
+        port: int,
+        peer_port: int,
+        process: AutopilotProcess | None = None,
+    ) -> None:
         if spec.station is None:
             raise LinkError(f"vehicle '{spec.id}' does not hold its place: sticks do not steer it")
         wrong = [item.command for item in plan if item.command not in (*NEEDS_PLACE, DO_CHANGE_SPEED)]
@@ -48,7 +57,7 @@ class StickPilot(Pilot):
         self.heading = 0.0
         self.sticks = (0.0, 0.0, 0.0, 0.0)  # north, east, down, yaw: -1 to 1
         self._sticks_s = -math.inf
-        super().__init__("px4", kind="sub", port=port, peer_port=peer_port)
+        super().__init__("px4", kind="sub", port=port, peer_port=peer_port, process=process)
         self._listen(dialect.LOCAL_POSITION_NED, self._take_place)
         self._listen(dialect.ATTITUDE, self._take_heading)
 

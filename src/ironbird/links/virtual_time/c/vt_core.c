@@ -1,0 +1,404 @@
+/* One thread of all processes of a run runs at a time; when all of them wait, the clock jumps.
+ *
+ * Whoever holds the baton may run. A thread that must wait picks the next one that can run, first come, first served,
+ * and hands the baton over. If none can, time goes to the next deadline. With a simulator it goes no further than that
+ * one has allowed: then the turn is the simulator's, which has put its messages into the sockets before it allows more.
+ */
+static vt_run *run;
+static int phase; /* 0: not begun, 1: beginning, 2: in the run */
+static __thread vt_slot *me __attribute__((tls_model("initial-exec")));
+static __thread int outside __attribute__((tls_model("initial-exec"))); /* calls of this thread pass through */
+static char run_folder[PATH_MAX], own_path[PATH_MAX];
+
+#define REAL(name)                                                             \
+    ({                                                                         \
+        static __typeof__(&name) at_;                                          \
+        if (!at_) at_ = (__typeof__(&name))dlsym(RTLD_NEXT, #name);            \
+        at_;                                                                   \
+    })
+#define H (run->head)
+
+static void begin(void);
+static void deliver(void);
+static void deadlock(void);
+static void post_signal(int process, int sig);
+
+/* Whether a call of this thread is ours to decide. */
+static inline int inside(void)
+{
+    if (phase == 0) begin();
+    return phase == 2 && me && !outside;
+}
+
+static long kernel(long n, long a, long b, long c, long d, long e, long f)
+{
+    long r;
+    register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
+    __asm__ volatile("syscall" : "=a"(r) : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+    return r;
+}
+#define K(n, ...) K_(n, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#define K_(n, a, b, c, d, e, f, ...) kernel(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+
+static int real_pid(void) { return (int)K(SYS_getpid); }
+static int real_tid(void) { return (int)K(SYS_gettid); }
+
+static void say(const char *text)
+{
+    K(SYS_write, 2, text, strlen(text));
+}
+
+static void futex_wake(void *at, int count) { K(SYS_futex, at, FUTEX_WAKE, count); }
+static int futex_wait(void *at, uint32_t value, long nanoseconds)
+{
+    struct timespec limit = {nanoseconds / (long)SECOND, nanoseconds % (long)SECOND};
+    return (int)K(SYS_futex, at, FUTEX_WAIT, value, nanoseconds ? &limit : 0);
+}
+
+static int place_of(const vt_slot *s) { return (int)(s - run->slot); }
+
+static void fail(int kind, const char *text)
+{
+    H.failure = kind;
+    strncpy(H.text, text, sizeof H.text - 1);
+    say("ironbird virtual time: ");
+    say(text);
+    say("\n");
+    for (uint64_t i = 0; i < H.processes; i++)
+        if (!run->process[i].finished && run->process[i].pid != real_pid()) K(SYS_kill, run->process[i].pid, SIGKILL);
+    H.ended = 1;
+    *(volatile uint32_t *)&H.turn = 1;
+    futex_wake(&H.turn, 1);
+    K(SYS_exit_group, 125);
+}
+
+static vt_slot *new_slot(int process)
+{
+    for (uint64_t i = 0; i < SLOTS; i++)
+        if (run->slot[i].state == FREE) {
+            vt_slot *s = &run->slot[i];
+            memset(s, 0, sizeof *s);
+            s->process = (uint32_t)process;
+            s->deadline = NEVER;
+            if (i >= H.threads) H.threads = i + 1;
+            return s;
+        }
+    fail(TOO_MANY, "more than 1024 threads");
+    return 0;
+}
+
+static void make_runnable(vt_slot *s, int why)
+{
+    s->state = RUNNABLE;
+    s->why = (uint32_t)why;
+    s->deadline = NEVER;
+    s->order = ++H.order;
+}
+
+static int is_gone(int pid)
+{
+    char path[64], text[512];
+    if (K(SYS_kill, pid, 0) == -ESRCH) return 1;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    const int f = (int)K(SYS_open, path, O_RDONLY | O_CLOEXEC);
+    if (f < 0) return 1;
+    const long n = K(SYS_read, f, text, sizeof text - 1);
+    K(SYS_close, f);
+    if (n <= 0) return 1;
+    text[n] = 0;
+    const char *after = strrchr(text, ')');
+    return after && (after[2] == 'Z' || after[2] == 'X');
+}
+
+static void wake_children_waiters(int process);
+
+/* A process is no more: its threads are not waited for, its parent may learn of it. */
+static void forget_process(int place)
+{
+    run->process[place].finished = 1;
+    for (uint64_t i = 0; i < H.threads; i++)
+        if (run->slot[i].state != FREE && run->slot[i].process == (uint32_t)place) run->slot[i].state = FREE;
+    for (int i = 0; i < TIMERS; i++)
+        if (run->timer[i].used && run->timer[i].process == (uint64_t)place) run->timer[i].used = 0;
+    H.file_changes++;
+    wake_children_waiters(place);
+}
+
+static void schedule(void);
+
+/* Wait for the baton. If its holder was killed, whoever sees it first takes over. */
+static void await_baton(void)
+{
+    while (!__atomic_load_n(&me->go, __ATOMIC_ACQUIRE)) {
+        if (futex_wait(&me->go, 0, 200000000) != -ETIMEDOUT) continue;
+        const vt_slot *holder = &run->slot[H.holder];
+        const int pid = holder->pid;
+        if (holder == me || pid == real_pid() || !pid || !is_gone(pid)) continue;
+        uint64_t nobody = 0;
+        if (!__atomic_compare_exchange_n(&H.rescuer, &nobody, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) continue;
+        if (H.holder == (uint64_t)(holder - run->slot) && holder->pid == pid) {
+            H.holder = (uint64_t)place_of(me);
+            forget_process((int)holder->process);
+            __atomic_store_n(&H.rescuer, 0, __ATOMIC_SEQ_CST);
+            schedule();
+            return;
+        }
+        __atomic_store_n(&H.rescuer, 0, __ATOMIC_SEQ_CST);
+    }
+    __atomic_store_n(&me->go, 0, __ATOMIC_RELEASE);
+}
+
+static void note_switch(const vt_slot *to)
+{
+    const uint64_t words[3] = {(uint64_t)place_of(to), H.now_ns, to->kind * 4 + to->why};
+    H.switches++;
+    for (int i = 0; i < 3; i++) H.trace = (H.trace ^ words[i]) * 0x100000001b3ull, H.trace ^= H.trace >> 29;
+}
+
+static void hand_over(vt_slot *to)
+{
+    note_switch(to);
+    H.holder = (uint64_t)place_of(to);
+    __atomic_store_n(&to->go, 1, __ATOMIC_RELEASE);
+    futex_wake(&to->go, 1);
+}
+
+/* Deadlines that are over, the earliest first. */
+static void expire(void)
+{
+    for (;;) {
+        vt_slot *first = 0;
+        vt_timer *timer = 0;
+        uint64_t at = NEVER;
+        for (int i = 0; i < TIMERS; i++)
+            if (run->timer[i].used && run->timer[i].next <= H.now_ns && run->timer[i].next < at)
+                timer = &run->timer[i], at = timer->next;
+        for (uint64_t i = 0; i < H.threads; i++) {
+            vt_slot *s = &run->slot[i];
+            if (s->state != WAITING || s->deadline > H.now_ns) continue;
+            if (s->deadline < at || (s->deadline == at && first && s->asked < first->asked)) first = s, at = s->deadline;
+        }
+        if (first) make_runnable(first, TIMED_OUT);
+        else if (timer) {
+            timer->next = timer->interval ? timer->next + timer->interval : NEVER;
+            post_signal((int)timer->process, (int)timer->signal);
+        } else return;
+    }
+}
+
+static uint64_t next_deadline(void)
+{
+    uint64_t at = NEVER;
+    for (int i = 0; i < TIMERS; i++)
+        if (run->timer[i].used && run->timer[i].next < at) at = run->timer[i].next;
+    for (uint64_t i = 0; i < H.threads; i++)
+        if (run->slot[i].state == WAITING && run->slot[i].deadline < at) at = run->slot[i].deadline;
+    return at;
+}
+
+static void ring_timers(void);
+
+/* Threads that wait for files look again after something was written; those of other processes look themselves. */
+static void look_at_files(void)
+{
+    ring_timers();
+    const int own = real_pid();
+    for (;;) {
+        vt_slot *first = 0;
+        for (uint64_t i = 0; i < H.threads; i++) {
+            vt_slot *s = &run->slot[i];
+            if (s->state == WAITING && s->kind == W_FILES && s->files_seen != H.file_changes &&
+                (!first || s->asked < first->asked))
+                first = s;
+        }
+        if (!first) return;
+        first->files_seen = H.file_changes;
+        if (first->pid != own || K(SYS_poll, first->files, first->files_count, 0) > 0) make_runnable(first, WOKEN);
+    }
+}
+
+static int waits_for_outside(void)
+{
+    for (uint64_t i = 0; i < H.threads; i++) {
+        const vt_slot *s = &run->slot[i];
+        if (s->state == WAITING && (s->kind == W_FILES || s->kind == W_SIGNAL || s->kind == W_CHILD)) return 1;
+    }
+    return 0;
+}
+
+static void simulators_turn(void)
+{
+    if (H.now_ns < H.grant_ns) H.now_ns = H.grant_ns;
+    __atomic_store_n((uint32_t *)&H.turn, 1, __ATOMIC_SEQ_CST);
+    futex_wake(&H.turn, 1);
+    while (__atomic_load_n((uint32_t *)&H.turn, __ATOMIC_SEQ_CST)) futex_wait(&H.turn, 1, SECOND);
+    H.file_changes++;
+    if (H.order_signal) {
+        const int sig = (int)H.order_signal;
+        H.order_signal = 0;
+        post_signal(0, sig);
+    }
+}
+
+/* The next thread that runs; the clock moves if none can. */
+static vt_slot *pick(void)
+{
+    for (;;) {
+        expire();
+        look_at_files();
+        vt_slot *next = 0;
+        for (uint64_t i = 0; i < H.threads; i++) {
+            vt_slot *s = &run->slot[i];
+            if (s->state == RUNNABLE && (!next || s->order < next->order)) next = s;
+        }
+        if (next) return next;
+        const uint64_t at = next_deadline();
+        if (at == NEVER && !waits_for_outside()) deadlock();
+        if (at != NEVER && at <= H.grant_ns) {
+            H.now_ns = at;
+            H.jumps++;
+        } else if (H.grant_ns != NEVER) simulators_turn();
+        else { /* no simulator: somebody outside the run has to write */
+            struct timespec short_ = {0, 500000};
+            K(SYS_nanosleep, &short_, 0);
+            H.file_changes++;
+        }
+    }
+}
+
+static void schedule(void)
+{
+    vt_slot *next = pick();
+    if (next != me) {
+        hand_over(next);
+        await_baton();
+    } else H.holder = (uint64_t)place_of(me);
+    me->calls = me->pinned = 0;
+}
+
+/* Wait for something of a kind, until a deadline. */
+static int block(int kind, uint64_t key, uint64_t deadline)
+{
+    const int saved = errno;
+    me->state = WAITING;
+    me->kind = (uint32_t)kind;
+    me->key = key;
+    me->deadline = deadline;
+    me->asked = ++H.order;
+    schedule();
+    const int why = (int)me->why;
+    me->kind = W_NONE;
+    deliver();
+    errno = saved;
+    return why;
+}
+
+static void yield_to_others(void)
+{
+    const int saved = errno;
+    make_runnable(me, WOKEN);
+    schedule();
+    deliver();
+    errno = saved;
+}
+
+/* Each call costs a little time, so that whoever looks at the clock until a moment gets there; and after some calls
+ * others have their turn. At the end of what the simulator allows, the thread waits for more. */
+#define CALL_NS 20
+#define CLOCK_NS 100
+#define TURN_CALLS 400
+#define PINNED_CALLS 4000
+static void charge(uint64_t nanoseconds)
+{
+    H.calls++;
+    me->used_ns += nanoseconds;
+    if (H.now_ns + nanoseconds <= H.grant_ns) H.now_ns += nanoseconds;
+    else if (++me->pinned > PINNED_CALLS) {
+        me->pinned = 0;
+        block(W_HORIZON, 0, H.grant_ns + 1);
+        return;
+    }
+    if (++me->calls > TURN_CALLS) yield_to_others();
+    else if (me->pending & ~me->mask) deliver();
+}
+
+/* Wake threads of this process that wait for a key, the longest waiting first. Keys of things that processes share
+ * are the same for all: everybody looks again. */
+#define SHARED_KEY 1
+static int wake(int kind, uint64_t key, int count)
+{
+    int woken = 0;
+    while (count < 0 || woken < count) {
+        vt_slot *first = 0;
+        for (uint64_t i = 0; i < H.threads; i++) {
+            vt_slot *s = &run->slot[i];
+            if (s->state == WAITING && s->kind == (uint32_t)kind && s->key == key &&
+                (key == SHARED_KEY || s->process == me->process) && (!first || s->asked < first->asked))
+                first = s;
+        }
+        if (!first) break;
+        make_runnable(first, WOKEN);
+        woken++;
+    }
+    return woken;
+}
+
+static const char *const KINDS[] = {"nothing", "a sleep", "a mutex", "a condition", "the end of a thread", "a semaphore",
+    "a barrier", "a read-write lock", "a once", "a futex", "files", "a child", "a signal", "the simulator"};
+
+static void thread_name(const vt_slot *s, char *out, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", s->pid, s->tid);
+    const int f = (int)K(SYS_open, path, O_RDONLY | O_CLOEXEC);
+    long n = f >= 0 ? K(SYS_read, f, out, size - 1) : 0;
+    if (f >= 0) K(SYS_close, f);
+    if (n < 0) n = 0;
+    out[n] = 0;
+    if (n && out[n - 1] == '\n') out[n - 1] = 0;
+}
+
+static void deadlock(void)
+{
+    char text[1000], name[32];
+    size_t used = (size_t)snprintf(text, sizeof text, "deadlock at %.6f s: every thread waits for another:", (double)H.now_ns * 1e-9);
+    for (uint64_t i = 0; i < H.threads && used < sizeof text - 160; i++) {
+        const vt_slot *s = &run->slot[i];
+        if (s->state != WAITING) continue;
+        thread_name(s, name, sizeof name);
+        used += (size_t)snprintf(text + used, sizeof text - used, " thread %d '%s' of process %u waits for %s", (int)i, name,
+                                 run->process[s->process].number, KINDS[s->kind]);
+        if (s->kind == W_MUTEX && s->pid == real_pid() && s->key != SHARED_KEY) {
+            const int owner = ((pthread_mutex_t *)s->key)->__data.__owner;
+            for (uint64_t j = 0; j < H.threads; j++)
+                if (owner && run->slot[j].state != FREE && run->slot[j].tid == owner)
+                    used += (size_t)snprintf(text + used, sizeof text - used, " that thread %d holds", (int)j);
+        }
+        used += (size_t)snprintf(text + used, sizeof text - used, ";");
+    }
+    fail(DEADLOCK, text);
+}
+
+static uint64_t after(uint64_t nanoseconds)
+{
+    return nanoseconds > NEVER - 1 - H.now_ns ? NEVER : H.now_ns + nanoseconds;
+}
+
+static uint64_t random_word(void)
+{
+    static uint64_t state;
+    if (!state) state = H.seed ^ ((uint64_t)run->process[me ? me->process : 0].number << 32);
+    uint64_t z = state += 0x9e3779b97f4a7c15ull; /* splitmix64 */
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+static void fill_random(void *at, size_t size)
+{
+    uint8_t *to = at;
+    for (size_t i = 0; i < size; i += 8) {
+        const uint64_t word = random_word();
+        memcpy(to + i, &word, size - i < 8 ? size - i : 8);
+    }
+}
