@@ -47,6 +47,10 @@ typedef int64_t ib_i __attribute__((vector_size(8 * IB_W)));
 typedef uint64_t ib_u __attribute__((vector_size(8 * IB_W)));
 #endif
 
+/* One number of one lane, and a constant of that type. */
+typedef double ib_s;
+#define IB_S(v) ((ib_s)(v))
+
 /* Small helpers are always inlined; the compiler decides about the larger functions. */
 #define IB_SMALL static inline __attribute__((always_inline))
 
