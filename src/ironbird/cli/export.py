@@ -29,6 +29,7 @@ def export_model(
     target: Annotated[
         list[str] | None, typer.Option(help="A platform (linux64, aarch64, win64); may be repeated. All by default.")
     ] = None,
+    rate: Annotated[float, typer.Option(help="Steps a second; other than 1000 for realtime only.", min=100, max=20000)] = 1000.0,
     out: Annotated[Path | None, typer.Option(help="Folder to write; out/export/KIND_VEHICLE_PART by default.")] = None,
 ) -> None:
     """Write a vehicle, its controller or any block as C, library, RflySim model, FMU or program, with proof.
@@ -49,6 +50,7 @@ def export_model(
             faults=fault or (),
             seed=seed,
             targets=target or (),
+            rate_hz=rate,
         )
         folder = out or Path("out/export") / f"{kind}_{Path(vehicle).stem}_{job.part.replace('/', '_')}"
         rows = export(kind, job, folder)

@@ -30,12 +30,12 @@ class Job:
     faults: Sequence[str] = ()
     seed: int = 1
     targets: Sequence[str] = ()  # platforms; none: all that the exporter knows
-    step_hz: float = 1000.0
+    rate_hz: float = 1000.0  # steps a second
 
     @functools.cached_property
     def cut(self) -> Part:
         """The part, cut out and compiled."""
-        return make_part(self.vehicle, self.part, self.control)
+        return make_part(self.vehicle, self.part, self.control, rate_hz=self.rate_hz)
 
 
 class Exporter(ABC):

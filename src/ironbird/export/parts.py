@@ -59,7 +59,7 @@ class Part:
     sources: dict[str, tuple[str, ...]]  # input of the model -> signals of the closed loop that feed it
 
 
-def make_part(vehicle: str, kind: str = "vehicle", control: str | None = None) -> Part:
+def make_part(vehicle: str, kind: str = "vehicle", control: str | None = None, *, rate_hz: float = 1000.0) -> Part:
     """Cut a part out of a vehicle; `kind` is one of PARTS, a block's path, or the beginning of several."""
     loaded = load_vehicle(vehicle, control=control)
     if loaded.control == "external":
@@ -74,7 +74,7 @@ def make_part(vehicle: str, kind: str = "vehicle", control: str | None = None) -
         }
     else:
         diagram, sources = cut(whole, _blocks(whole, kind))
-    model = compile_model(diagram)
+    model = compile_model(diagram, step_s=1.0 / rate_hz)
     name = identifier(f"{loaded.id}_{kind}")
     flat = model.flat
     groups: dict[str, list[str]] = {}

@@ -73,6 +73,8 @@ def record(job: Job, *, every_s: float = 0.5) -> Record:
     part = job.cut
     model, order = part.model, order_of(job)
     whole = model_of(order)
+    if whole.step_s != model.step_s:
+        raise ExportError(f"flights are recorded at {whole.step_s} s a step; this part has {model.step_s} s")
     state = prepare(whole, [order])
     begin = state.branch()
     wanted = sorted({source for fed in part.sources.values() for source in fed})
@@ -87,6 +89,13 @@ def record(job: Job, *, every_s: float = 0.5) -> Record:
         inputs[:, rows] = total
     changes = _param_changes(part, begin, kernel_events(state), ticks)
     return _fly_part(job, inputs, changes, round(every_s / model.step_s))
+
+
+def start_params(job: Job) -> list[tuple[int, float]]:
+    """Parameters of the part that mission, weather and settings of the flight set: row and value."""
+    order = order_of(job)
+    begin = prepare(model_of(order), [order])
+    return [(int(c["row"]), float(c["value"])) for c in _param_changes(job.cut, begin, kernel_events(begin), 0)]
 
 
 def _param_changes(part: Part, begin: RunState, events: KernelEvents, ticks: int) -> np.ndarray:
