@@ -14,6 +14,7 @@ IronbirdError
 ├── MixerError            a mixer file is missing or wrong; says line and column
 ├── FaultError            a fault is unknown or does not fit the vehicle
 ├── LinkError             a control system outside does not answer, or what it says cannot be read
+├── ExportError           a part of a vehicle cannot leave as code, or not in this way
 ├── StoreError            the store of campaigns is missing or refuses
 ├── ConditionError        a condition (of a requirement or a trigger) cannot be read
 ├── RequirementError      a requirement or a score is wrong, or a trace does not fit it
@@ -144,6 +145,10 @@ class RequirementError(IronbirdError):
 
 class LinkError(IronbirdError):
     """A control system outside does not answer, or what it says cannot be read."""
+
+
+class ExportError(IronbirdError):
+    """A part of a vehicle cannot leave as code, or not in this way."""
 
 
 class StoreError(IronbirdError):

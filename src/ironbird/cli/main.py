@@ -12,6 +12,7 @@ from ironbird.cli.autopilots import autopilot, compare_autopilots, sitl
 from ironbird.cli.campaign import campaign_app
 from ironbird.cli.case import case_app
 from ironbird.cli.chips import chips_app
+from ironbird.cli.export import export_model
 from ironbird.cli.faults import faults_app
 from ironbird.cli.fly import fly, repeat, systems, tune
 from ironbird.cli.hardware import hil
@@ -35,6 +36,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "modes": modes_of_vehicle,
     "fleet": fleet_table,
     "mixer": mixer,
+    "export": export_model,
     "systems": systems,
     "sitl": sitl,
     "hil": hil,

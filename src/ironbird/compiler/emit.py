@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import re
 from dataclasses import dataclass, field
 
 from ironbird.compiler.ir import MASKS, PARAM, STAGE, TICK, Graph
@@ -11,6 +12,15 @@ _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _ON_MASKS = {"not", "and", "or"}
 GUARD_OPERATIONS = 12  # a branch pays from this many operations on
 ABSORB_SELECTIONS = 4  # and moving selections into it from this many on
+
+
+SHORT = 8  # characters of a number that people read at a glance
+
+
+def identifier(path: str) -> str:
+    """A path as the name of a variable in C: `rotor/1/motor.speed[0]` is `rotor_1_motor_speed_0`."""
+    name = re.sub(r"[^A-Za-z0-9]+", "_", path).strip("_")
+    return name if name[:1].isalpha() else f"s_{name}"
 
 
 def remark(text: str) -> str:
@@ -26,6 +36,12 @@ class Store:
     row: int
     node: int
     name: str
+    place: str = ""  # where it goes instead, in C
+
+    @property
+    def target(self) -> str:
+        """The left side of the assignment."""
+        return self.place or f"{self.array}[{self.row}]"
 
 
 @dataclass(frozen=True)
@@ -46,6 +62,7 @@ class Emitter:
     names: dict[str, list[str]]  # leaf array -> signal name of each row
     pre_rows: dict[int, int] = field(default_factory=dict)
     tick_rows: dict[int, int] = field(default_factory=dict)
+    readable: bool = False  # variables that hold signals carry their names, short numbers are decimal: for people
 
     def hoist(self, roots: list[int], *, tick: bool) -> None:
         """Choose what is kept: slow values that faster ones (or results) use directly."""
@@ -75,7 +92,14 @@ class Emitter:
 
     def function(self, head: str, stores: list[Store], *, use_pre: bool, use_tick: bool) -> str:
         """A C function that computes the stores' nodes and writes them at its end."""
-        return f"{head} {{\n{self.body(stores, use_pre=use_pre, use_tick=use_tick)}}}\n"
+        return f"{self.opened(head)}{self.body(stores, use_pre=use_pre, use_tick=use_tick)}}}\n"
+
+    def opened(self, head: str) -> str:
+        """The beginning of a function; for people, arguments that a model may not need are named as such."""
+        if not self.readable:
+            return f"{head} {{\n"
+        names = [argument.split()[-1].lstrip("*") for argument in head[head.index("(") + 1 : -1].split(",")]
+        return f"{head} {{\n  " + " ".join(f"(void){name};" for name in names) + "\n"
 
     def body(self, stores: list[Store], *, use_pre: bool, use_tick: bool, draws: dict[int, Draw] | None = None) -> str:
         """The statements of a function; noise in `draws` is drawn where it is used, not read."""
@@ -90,6 +114,7 @@ class _Body:
         self.drawn: dict[tuple[int, str], str] = {}  # pair and scope -> names of its two numbers
         self.graph = emitter.graph
         self.names = emitter.names
+        self.readable = emitter.readable
         self.stores = stores
         self.kept = kept
         self.order = self.graph.needed([s.node for s in stores], set(kept))
@@ -107,7 +132,7 @@ class _Body:
                 self._guarded(*item)
         for store in self.stores:
             note = f" /* {remark(store.name)} */" if store.name else ""
-            self.lines.append(f"  {store.array}[{store.row}] = {self._number(store.node)};{note}")
+            self.lines.append(f"  {store.target} = {self._number(store.node)};{note}")
         return "".join(line + "\n" for line in self.lines)
 
     # ------------------------------------------------------------------ guarded parts
@@ -279,7 +304,7 @@ class _Body:
         if number in self.kept:
             self.expr[number] = self.kept[number]
         elif node.op == "const":
-            self.expr[number] = f"IB_C({float(node.value).hex()})"
+            self.expr[number] = f"IB_C({self._literal(float(node.value))})"
         elif node.op == "leaf" and node.array == "t":
             self.expr[number] = "ib_splat(t)"
         elif node.op == "leaf" and node.array == "noise" and node.index in self.draws:
@@ -287,8 +312,9 @@ class _Body:
         elif node.op == "leaf":
             label = self.names.get(node.array, [])
             note = f" /* {remark(label[node.index])} */" if node.index < len(label) else ""
-            self.lines.append(f"{indent}const ib_f v{number} = {node.array}[{node.index}];{note}")
-            self.expr[number] = f"v{number}"
+            name = f"{node.array}_{identifier(label[node.index])}" if note and self.readable else f"v{number}"
+            self.lines.append(f"{indent}const ib_f {name} = {node.array}[{node.index}];{note}")
+            self.expr[number] = name
         elif number in self.pairs and self._same_part(*self.pairs[number]):
             sine, cosine = self.pairs[number]
             angle = self._number(node.args[0])
@@ -298,6 +324,11 @@ class _Body:
             kind = "ib_i" if node.op in MASKS else "ib_f"
             self.lines.append(f"{indent}const {kind} v{number} = {self._operation(number)};")
             self.expr[number] = f"v{number}"
+
+    def _literal(self, value: float) -> str:
+        """A number in C without loss: hexadecimal, or for people as they write it if that is short."""
+        text = repr(value)
+        return text if self.readable and len(text) <= SHORT else value.hex()
 
     def _draw(self, number: int, indent: str) -> None:
         """Draw a pair of random numbers once in each scope that uses it."""

@@ -11,10 +11,10 @@ from ironbird.compiler.ir import TICK, Graph
 
 METHODS = {"euler": 1, "rk2": 2, "rk4": 4}
 
-_RATES = "static void ib_model_rates(double t, const ib_f *x, const ib_f *tk, const ib_f *pre, const ib_f *p, ib_f *k)"
+_RATES = "static void ib_model_rates(ib_s t, const ib_f *x, const ib_f *tk, const ib_f *pre, const ib_f *p, ib_f *k)"
 _READ = (
-    "double t, const ib_f *x, const ib_f *xd, const ib_f *held, const ib_f *u, const ib_f *p, "
-    "const ib_f *pre, const ib_f *tk, const ib_f *noise, ib_f *out"
+    "ib_s t, const ib_f *x, const ib_f *xd, const ib_f *held, const ib_f *u, const ib_f *p, "
+    "const ib_f *pre, const ib_f *tk, const ib_f *noise, "
 )
 
 
@@ -26,13 +26,54 @@ class Source:
     operations: dict[str, int]
 
 
+@dataclass
+class Translation:
+    """A model as C functions for one or many lanes, without the loop that calls them."""
+
+    functions: list[str]
+    sizes: dict[str, int]  # IB_NX and so on, as ib_loop.h lists them
+    operations: dict[str, int]
+
+    def head(self, step_s: float) -> list[str]:
+        """The definitions that the functions and the loop need."""
+        return [
+            *(f"#define {name} {value}" for name, value in self.sizes.items()),
+            f"#define IB_STEP_S {float(step_s).hex()} /* {step_s} s */",
+        ]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How a model is written for people and for compilers that find fault with everything (exported code)."""
+
+    out_type: str  # of what the loggable signals are written to
+    out_places: list[str]  # where each of them goes, in C
+
+
 def stream_id(path: str) -> int:
     """The number of a noise stream: it depends on the stream's path alone, not on what else the model has."""
     return int.from_bytes(hashlib.sha256(path.encode()).digest()[:8], "little")
 
 
 def generate(flat: Flat, method: str) -> Source:
-    """Emit one model."""
+    """Emit one model with the kernel's run loop."""
+    made = translate(flat, method)
+    head = [
+        "/* Written by Ironbird from block equations: do not edit. */",
+        *made.head(flat.step_s),
+        '#include "ib_math.h"',
+        '#include "ib_noise.h"',
+        "#define IB_C(v) ib_splat(v)",
+        "#ifndef IB_API",
+        '#define IB_API __attribute__((visibility("default")))',
+        "#endif",
+    ]
+    text = "\n".join(head) + "\n\n" + "\n".join(made.functions) + '\n#include "ib_loop.h"\n'
+    return Source(text, made.operations)
+
+
+def translate(flat: Flat, method: str, reader: Reader | None = None) -> Translation:
+    """The functions of one model; with a `reader`, written for people."""
     graph = Graph()
     rates = graph.import_function(flat.rates, ARRAYS)
     project = graph.import_function(flat.project, ARRAYS)
@@ -43,7 +84,7 @@ def generate(flat: Flat, method: str) -> Source:
         "x": flat.x.labels(), "xd": flat.xd.labels(), "held": flat.held.labels(), "u": flat.u.labels(),
         "p": flat.p.labels(), "noise": flat.noise.labels(),
     }  # fmt: skip
-    emitter = Emitter(graph, names)
+    emitter = Emitter(graph, names, readable=reader is not None)
     emitter.hoist(rates, tick=True)
     for roots in (project, outputs, stops, *samples):
         emitter.hoist(roots, tick=False)
@@ -51,6 +92,7 @@ def generate(flat: Flat, method: str) -> Source:
     x_names, log_names = flat.x.labels(), flat.log.labels()
     pre_stores = [Store("pre", row, node, "") for node, row in emitter.pre_rows.items()]
     tick_stores = [Store("tk", row, node, "") for node, row in emitter.tick_rows.items()]
+    places = reader.out_places if reader else [""] * len(outputs)
     functions = [
         _prelude(emitter, pre_stores),
         emitter.function(
@@ -69,11 +111,12 @@ def generate(flat: Flat, method: str) -> Source:
         _noise(flat),
         _samples(flat, emitter, samples),
         emitter.function(
-            f"static void ib_model_log({_READ})", [Store("out", i, n, log_names[i]) for i, n in enumerate(outputs)],
+            f"static void ib_model_log({_READ}{reader.out_type if reader else 'ib_f'} *out)",
+            [Store("out", i, n, log_names[i], places[i]) for i, n in enumerate(outputs)],
             use_pre=True, use_tick=True,
         ),
         emitter.function(
-            f"static inline void ib_model_stop({_READ})",
+            f"static inline void ib_model_stop({_READ}ib_f *out)",
             [Store("out", i, n, flat.stop_names[i]) for i, n in enumerate(stops)], use_pre=True, use_tick=True,
         ),
     ]  # fmt: skip
@@ -88,18 +131,6 @@ def generate(flat: Flat, method: str) -> Source:
         "IB_NNOISE": flat.noise.size, "IB_NLOG": flat.log.size, "IB_NSTOP": len(flat.stop_names),
         "IB_METHOD": METHODS[method], "IB_TICK_ALWAYS": int(tick_uses_noise),
     }  # fmt: skip
-    head = [
-        "/* Written by Ironbird from block equations: do not edit. */",
-        *(f"#define {name} {value}" for name, value in sizes.items()),
-        f"#define IB_STEP_S {float(flat.step_s).hex()} /* {flat.step_s} s */",
-        '#include "ib_math.h"',
-        '#include "ib_noise.h"',
-        "#define IB_C(v) ib_splat(v)",
-        "#ifndef IB_API",
-        '#define IB_API __attribute__((visibility("default")))',
-        "#endif",
-    ]
-    text = "\n".join(head) + "\n\n" + "\n".join(functions) + '\n#include "ib_loop.h"\n'
     kept, kept_tick = set(emitter.pre_rows), set(emitter.pre_rows) | set(emitter.tick_rows)
 
     def count(roots: list[int], known: set[int]) -> int:
@@ -113,7 +144,9 @@ def generate(flat: Flat, method: str) -> Source:
     for group, roots in zip(flat.groups, samples, strict=True):
         key = f"samples every {group.group.rate.every} ticks"
         operations[key] = operations.get(key, 0) + count(roots, kept)
-    return Source(text, operations)
+    if reader and not rates:
+        functions = [text for text in functions if not text.startswith("static void ib_model_rates(")]
+    return Translation(functions, sizes, operations)
 
 
 def _prelude(emitter: Emitter, stores: list[Store]) -> str:
@@ -157,15 +190,18 @@ def _samples(flat: Flat, emitter: Emitter, roots: list[list[int]]) -> str:
     parts = [_swept_rows(flat, emitter, roots)]
     for number, (group, nodes) in enumerate(zip(flat.groups, roots, strict=True)):
         stores = [Store(array, row, node, name) for (array, row, name), node in zip(group.targets, nodes, strict=True)]
-        parts.append(
-            f"static void ib_model_samples_{number}(double t, int64_t tick, ib_u seed, const ib_f *x, ib_f *xd, "
-            f"ib_f *held, const ib_f *u, const ib_f *p, const ib_f *pre) {{\n"
-            f"{emitter.body(stores, use_pre=True, use_tick=False, draws=_draws_of(flat, group.noises))}}}\n\n"
+        head = (
+            f"static void ib_model_samples_{number}(ib_s t, int64_t tick, ib_u seed, const ib_f *x, ib_f *xd, "
+            "ib_f *held, const ib_f *u, const ib_f *p, const ib_f *pre)"
         )
+        body = emitter.body(stores, use_pre=True, use_tick=False, draws=_draws_of(flat, group.noises))
+        parts.append(f"{emitter.opened(head)}{body}}}\n\n")
     parts.append(
-        "static int ib_model_samples(double t, int64_t tick, ib_u seed, const ib_f *x, ib_f *xd, ib_f *held, "
-        "const ib_f *u, const ib_f *p, const ib_f *pre, ib_f *noise) {\n"
-        "  int ran = 0;\n"
+        emitter.opened(
+            "static int ib_model_samples(ib_s t, int64_t tick, ib_u seed, const ib_f *x, ib_f *xd, ib_f *held, "
+            "const ib_f *u, const ib_f *p, const ib_f *pre, ib_f *noise)"
+        )
+        + "  int ran = 0;\n"
     )
     for number, group in enumerate(flat.groups):
         rate = group.group.rate

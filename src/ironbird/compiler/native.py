@@ -167,7 +167,7 @@ def target_flags(target: str) -> list[str]:
 
 @functools.cache
 def _headers_text() -> str:
-    return "".join((HEADERS / n).read_text() for n in ("ib_math.h", "ib_noise.h", "ib_loop.h"))
+    return "".join((HEADERS / n).read_text() for n in ("ib_math.h", "ib_noise.h", "ib_integrate.h", "ib_loop.h"))
 
 
 def code_hash(text: str, lanes: int, target: str) -> str:

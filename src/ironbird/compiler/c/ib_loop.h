@@ -19,6 +19,8 @@
 #ifndef IB_LOOP_H
 #define IB_LOOP_H
 
+#include "ib_integrate.h"
+
 enum { IB_REPLACE = 0, IB_SCALE = 1, IB_OFFSET = 2 };
 enum { IB_SHAPE_STEP = 0, IB_SHAPE_RAMP = 1, IB_SHAPE_INTERMITTENT = 2 };
 enum { IB_DIVERGED = -1 };
@@ -33,9 +35,6 @@ enum {
 #define IB_STACK 32           /* values that a predicate may stack; the host refuses deeper ones */
 #define IB_TRIGGER_EVERY 10   /* ticks between two looks at the triggers */
 #define IB_NEVER INT64_MAX
-#define IB_DIVERGENCE_LIMIT 1e12
-#define IB_NOTHING 1e-150
-#define IB_SWEEP_EVERY 32     /* ticks between two looks at the sampled states */
 
 typedef struct {
   int64_t lane;         /* lane within its block */
@@ -161,52 +160,6 @@ static int ib_predicate(const ib_run_args *r, int64_t number, double t, const do
     stack[n - 1] = v;
   }
   return stack[0] == 1.0;
-}
-
-/* One fixed step of the continuous states from time t. */
-static inline void ib_integrate(double t, ib_f *x, const ib_f *tk, const ib_f *pre, const ib_f *p) {
-  const double h = IB_STEP_S;
-#if IB_NX > 0
-#if IB_METHOD == 1 /* explicit Euler */
-  ib_f k[IB_NX];
-  ib_model_rates(t, x, tk, pre, p, k);
-  for (int i = 0; i < IB_NX; ++i) x[i] = x[i] + ib_splat(h) * k[i];
-#elif IB_METHOD == 2 /* midpoint */
-  ib_f k[IB_NX], s[IB_NX];
-  ib_model_rates(t, x, tk, pre, p, k);
-  for (int i = 0; i < IB_NX; ++i) s[i] = x[i] + ib_splat(0.5 * h) * k[i];
-  ib_model_rates(t + 0.5 * h, s, tk, pre, p, k);
-  for (int i = 0; i < IB_NX; ++i) x[i] = x[i] + ib_splat(h) * k[i];
-#else /* classical Runge-Kutta of order four */
-  ib_f k[IB_NX], s[IB_NX], a[IB_NX];
-  ib_model_rates(t, x, tk, pre, p, k);
-  for (int i = 0; i < IB_NX; ++i) { a[i] = k[i]; s[i] = x[i] + ib_splat(0.5 * h) * k[i]; }
-  ib_model_rates(t + 0.5 * h, s, tk, pre, p, k);
-  for (int i = 0; i < IB_NX; ++i) { a[i] = a[i] + (k[i] + k[i]); s[i] = x[i] + ib_splat(0.5 * h) * k[i]; }
-  ib_model_rates(t + 0.5 * h, s, tk, pre, p, k);
-  for (int i = 0; i < IB_NX; ++i) { a[i] = a[i] + (k[i] + k[i]); s[i] = x[i] + ib_splat(h) * k[i]; }
-  ib_model_rates(t + h, s, tk, pre, p, k);
-  for (int i = 0; i < IB_NX; ++i) x[i] = x[i] + ib_splat(h / 6.0) * (a[i] + k[i]);
-#endif
-  ib_model_project(x, pre, p);
-#endif
-}
-
-/* One state: zero if it has decayed to nothing (subnormal numbers would slow the processor a hundredfold), and
- * whether it is a number within bounds. */
-static inline ib_i ib_sweep(ib_f *x) {
-  const ib_f size = ib_fabs(*x);
-  *x = ib_select(ib_lt(size, ib_splat(IB_NOTHING)), ib_splat(0.0), *x);
-  return ib_lt(size, ib_splat(IB_DIVERGENCE_LIMIT));
-}
-
-/* Lanes with a state that is not a number or beyond all bounds; sampled ones are looked at now and then. */
-static inline ib_i ib_diverged(ib_f *x, ib_f *xd, int64_t tick) {
-  ib_i good = ib_lt(ib_splat(0.0), ib_splat(1.0));
-  for (int i = 0; i < IB_NX; ++i) good = ib_and(good, ib_sweep(&x[i]));
-  if (tick % IB_SWEEP_EVERY == 0)
-    for (int i = 0; i < IB_NSWEPT; ++i) good = ib_and(good, ib_sweep(&xd[ib_swept_rows[i]]));
-  return ib_not(good);
 }
 
 /* The first bad state of a lane. */

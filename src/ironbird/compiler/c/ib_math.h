@@ -47,11 +47,15 @@ typedef int64_t ib_i __attribute__((vector_size(8 * IB_W)));
 typedef uint64_t ib_u __attribute__((vector_size(8 * IB_W)));
 #endif
 
+/* One number of one lane, and a constant of that type. */
+typedef double ib_s;
+#define IB_S(v) ((ib_s)(v))
+
 /* Small helpers are always inlined; the compiler decides about the larger functions. */
 #define IB_SMALL static inline __attribute__((always_inline))
 
 #if defined(__clang__) && (defined(__SSE4_1__) || defined(__aarch64__)) && !defined(IB_NO_ROUND)
-#define IB_HARDWARE_ROUND 1
+#define IB_HARDWARE_ROUND __has_builtin(__builtin_elementwise_floor)
 #else
 #define IB_HARDWARE_ROUND 0
 #endif
@@ -207,10 +211,10 @@ IB_SMALL ib_f ib_chain7(ib_f x, double c0, double c1, double c2, double c3, doub
 
 /* Square root: the processor's instruction, correctly rounded (0.5 ulp); NaN below zero. */
 IB_SMALL ib_f ib_sqrt(ib_f x) {
-#if defined(__clang__)
-  return __builtin_elementwise_sqrt(x);
-#elif IB_W == 1
+#if IB_W == 1
   return __builtin_sqrt(x);
+#elif defined(__clang__)
+  return __builtin_elementwise_sqrt(x);
 #else
   ib_f root = x;
   for (int lane = 0; lane < IB_W; ++lane) root[lane] = __builtin_sqrt(x[lane]);

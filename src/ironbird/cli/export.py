@@ -1,0 +1,57 @@
+"""The verb `export`: a vehicle or a part of it as code for others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ironbird.cli.options import FaultOption, SeedOption, VehicleArgument
+from ironbird.cli.output import errors, print_table
+
+
+def export_model(
+    kind: Annotated[str, typer.Argument(help="c, library, rflysim, fmu2, fmu3, cortex-m, realtime.")],
+    vehicle: VehicleArgument,
+    part: Annotated[
+        str, typer.Option(help="vehicle, whole, controller, estimator, autopilot, sensors, or a block's path.")
+    ] = "",
+    control: Annotated[
+        str | None, typer.Option(help="reference or truth: the control system that parts are taken from.")
+    ] = None,
+    precision: Annotated[str, typer.Option(help="double or single.")] = "",
+    seconds: Annotated[
+        float, typer.Option(help="Length of the flight that is recorded for the back-to-back test.", min=0.1, max=3600)
+    ] = 10.0,
+    fault: FaultOption = None,
+    seed: SeedOption = 1,
+    target: Annotated[
+        list[str] | None, typer.Option(help="A platform (linux64, aarch64, win64); may be repeated. All by default.")
+    ] = None,
+    rate: Annotated[float, typer.Option(help="Steps a second; other than 1000 for realtime only.", min=100, max=20000)] = 1000.0,
+    out: Annotated[Path | None, typer.Option(help="Folder to write; out/export/KIND_VEHICLE_PART by default.")] = None,
+) -> None:
+    """Write a vehicle, its controller or any block as C, library, RflySim model, FMU or program, with proof.
+
+    Example: ironbird export c quad_f450 --part controller --precision single
+    """
+    from ironbird.export.job import Job
+    from ironbird.export.registry import export, exporter_of
+
+    with errors():
+        exporter = exporter_of(kind)
+        job = Job(
+            vehicle=vehicle,
+            part=part or exporter.default_part,
+            control=control,
+            precision=precision or exporter.precisions[0],
+            seconds=seconds,
+            faults=fault or (),
+            seed=seed,
+            targets=target or (),
+            rate_hz=rate,
+        )
+        folder = out or Path("out/export") / f"{kind}_{Path(vehicle).stem}_{job.part.replace('/', '_')}"
+        rows = export(kind, job, folder)
+    print_table(rows, f"{vehicle}: {job.part} as {kind}")

@@ -1,0 +1,1 @@
+"""Plain C99 of a part of a vehicle."""

@@ -1,0 +1,115 @@
+"""`ironbird export c`: a folder and a zip with the C99 of a part, and all that its user needs to trust it."""
+
+from __future__ import annotations
+
+import json
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ironbird.export.c_code.code import HERE, files_of, param_table, signal_table, values_of
+from ironbird.export.job import Exporter, Job, filled
+from ironbird.export.record import order_of, record
+
+# MISRA C:2012 rules that cppcheck reports for the code and that stay: rule -> why.
+DEVIATIONS = {
+    "2.4": "enumerations of the interface are for the user",
+    "2.5": "macros of the interface are for the user; the headers are shared by all parts",
+    "7.2": "unsigned constants are given by the macros of stdint.h",
+    "8.7": "the functions of the interface are called by the user, not here",
+    "8.9": "tables of parameters and initial values stand together, before the functions that use them",
+    "10.1": "in single precision a float's sign bit becomes a mask",
+    "10.4": "sign bits move between masks and bit patterns, which is how numbers are selected without a branch",
+    "10.5": "a comparison becomes a mask",
+    "10.8": "in single precision bits become a signed exponent",
+    "12.1": "sums of products carry no more brackets than C needs",
+    "12.3": "pairs of results are declared in one line",
+    "14.4": "masks are tested as truth values",
+    "15.5": "set_param returns early on a bad row",
+    "17.8": "an argument is used as a working copy in the elementary functions",
+    "19.2": "a union reads the bits of a number",
+    "20.1": "ib_integrate.h needs the functions of the model before it",
+}
+
+
+class CExporter(Exporter):
+    """Source code."""
+
+    name = "c"
+    summary = "C99 source with header, parameter table, CMake file, example, S-function and back-to-back test."
+    precisions = ("double", "single")
+
+    def write(self, job: Job, folder: Path) -> dict[str, str]:
+        """All files."""
+        return write_source(job, folder)
+
+
+def write_source(job: Job, folder: Path) -> dict[str, str]:
+    """The source, its test and its papers."""
+    part = job.cut
+    taken = record(job)
+    values = source_values(job) | {"ticks": taken.ticks}
+    files = files_of(job) | {
+        "parameters.csv": param_table(part),
+        "signals.csv": signal_table(part),
+        "CMakeLists.txt": filled(HERE, "CMakeLists.txt.j2", values),
+        "example/main.c": filled(HERE, "main.c.j2", values),
+        f"simulink/{part.name}_sfun.c": filled(HERE, "sfunction.c.j2", values),
+        "test/back_to_back.c": filled(HERE, "back_to_back.c.j2", values),
+        "README.md": filled(HERE, "README.md.j2", values),
+        "PROVENANCE.json": provenance(job),
+    }
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    (folder / "test/vectors.bin").write_bytes(taken.data())
+    size = sum(len(text) for name, text in files.items() if name.startswith(("src/", "include/")))
+    return {
+        "model": part.model.model_hash,
+        "interface": f"{len(part.inputs)} inputs, {len(part.outputs)} outputs, {part.model.flat.p.size} parameters",
+        "source": f"{size / 1000:.0f} kB of C",
+        "back to back": f"{taken.ticks} steps, {len(taken.params)} changes of parameters",
+    }
+
+
+def source_values(job: Job) -> dict[str, Any]:
+    """What the templates around the code are filled with."""
+    fields = [
+        field.name if field.signal.size == 1 else f"{field.name}[{i}]"
+        for field in job.cut.inputs
+        for i in range(field.signal.size)
+    ]
+    return values_of(job) | {
+        "version": metadata.version("ironbird"),
+        "in_width": len(fields),
+        "flat_inputs": fields,
+        "deviations": ", ".join(sorted(DEVIATIONS, key=lambda rule: [int(n) for n in rule.split(".")])),
+    }
+
+
+def provenance(job: Job) -> str:
+    """Where an export comes from, as JSON."""
+    part = job.cut
+    spec = part.vehicle.spec
+    return json.dumps(
+        {
+            "ironbird": metadata.version("ironbird"),
+            "vehicle": part.vehicle.id,
+            "title": spec.title,
+            "part": part.kind,
+            "control": part.vehicle.control,
+            "precision": job.precision,
+            "model_sha256": part.model.model_hash,
+            "step_s": part.model.step_s,
+            "method": part.model.method,
+            "order_sha256": order_of(job).digest(),
+            "order": order_of(job).text(),
+            "sources": dict(spec.provenance),
+            "assumed": spec.assumed(),
+        },
+        indent=2,
+    )
+
+
+C = CExporter()

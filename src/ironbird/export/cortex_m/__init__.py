@@ -1,0 +1,1 @@
+"""Static libraries for Cortex-M4F microcontrollers."""

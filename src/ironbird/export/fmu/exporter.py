@@ -1,0 +1,232 @@
+"""`ironbird export fmu2` and `fmu3`: co-simulation FMUs with source and binaries for Linux, Windows and aarch64.
+
+Not offered: model exchange, directional derivatives, input derivatives, events.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import uuid
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from ironbird.export.c_code.code import files_of
+from ironbird.export.c_code.exporter import provenance, source_values
+from ironbird.export.job import Exporter, Job, filled, zipped
+from ironbird.export.parts import Field, Part
+from ironbird.export.targets import build_library, targets_of
+
+HERE = Path(__file__).parent
+FIRST_OUTPUT, FIRST_PARAM, TIME, SEED = 1_000_000, 2_000_000, 3_000_000, 3_000_001
+INSTANCES, STATES = 16, 64
+_TYPES = ("Float32", "Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "Boolean", "String", "Binary", "Clock")
+NOT_OFFERED = [
+    *(f"{verb}{kind}" for verb in ("Get", "Set") for kind in _TYPES),
+    "EnterEventMode", "GetNumberOfVariableDependencies", "GetVariableDependencies", "GetDirectionalDerivative",
+    "GetAdjointDerivative", "EnterConfigurationMode", "ExitConfigurationMode", "GetIntervalDecimal",
+    "GetIntervalFraction", "GetShiftDecimal", "GetShiftFraction", "SetIntervalDecimal", "SetIntervalFraction",
+    "SetShiftDecimal", "SetShiftFraction", "EvaluateDiscreteStates", "UpdateDiscreteStates", "EnterContinuousTimeMode",
+    "CompletedIntegratorStep", "SetTime", "SetContinuousStates", "GetContinuousStateDerivatives", "GetEventIndicators",
+    "GetContinuousStates", "GetNominalsOfContinuousStates", "GetNumberOfEventIndicators", "GetNumberOfContinuousStates",
+    "GetOutputDerivatives", "ActivateModelPartition",
+]  # fmt: skip
+_BASE = {  # SI units as exponents of the base units of FMI
+    "m": {"m": 1}, "s": {"s": 1}, "kg": {"kg": 1}, "A": {"A": 1}, "K": {"K": 1}, "rad": {"rad": 1}, "1": {},
+    "Hz": {"s": -1}, "N": {"kg": 1, "m": 1, "s": -2}, "Pa": {"kg": 1, "m": -1, "s": -2},
+    "W": {"kg": 1, "m": 2, "s": -3}, "V": {"kg": 1, "m": 2, "s": -3, "A": -1},
+    "ohm": {"kg": 1, "m": 2, "s": -3, "A": -2}, "T": {"kg": 1, "s": -2, "A": -1},
+}  # fmt: skip
+
+
+def base_unit(unit: str) -> dict[str, int] | None:
+    """A unit's exponents; None if they are not whole (noise densities)."""
+    total: dict[str, int] = {}
+    for sign, name, power in re.findall(r"(^|[*/])(\w+|sqrt\(\w+\))(?:\^(\d+))?", unit):
+        if name not in _BASE:
+            return None
+        factor = (-1 if sign == "/" else 1) * int(power or 1)
+        for base, exponent in _BASE[name].items():
+            total[base] = total.get(base, 0) + factor * exponent
+    return {base: exponent for base, exponent in total.items() if exponent}
+
+
+class FmuExporter(Exporter):
+    """A zip with modelDescription.xml, sources and binaries."""
+
+    precisions = ("double",)
+
+    def __init__(self, fmi: int) -> None:
+        self.fmi = fmi
+        self.name = f"fmu{fmi}"
+        self.summary = f"Co-simulation FMU {fmi}.0 with source and binaries for Linux, Windows and aarch64."
+
+    def write(self, job: Job, folder: Path) -> dict[str, str]:
+        """The FMU, and its provenance beside it."""
+        part = job.cut
+        fmu = folder / f"{part.name}.fmu"
+        with tempfile.TemporaryDirectory(prefix="ironbird-") as temporary:
+            inside = Path(temporary)
+            token = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self.fmi} {part.name} {part.model.model_hash}"))
+            values = source_values(job) | {
+                "fmi": self.fmi, "token": token, "instances": INSTANCES, "states": STATES, "not_offered": NOT_OFFERED,
+            }  # fmt: skip
+            sources = {Path(name).name: text for name, text in files_of(job).items()}
+            sources["fmu.c"] = filled(HERE, "fmu.c.j2", values)
+            (inside / "sources").mkdir()
+            for name, text in sources.items():
+                (inside / "sources" / name).write_text(text, encoding="utf-8")
+            if self.fmi == 3:
+                (inside / "sources/buildDescription.xml").write_text(build_description(part), encoding="utf-8")
+            (inside / "modelDescription.xml").write_text(description(part, self.fmi, token), encoding="utf-8")
+            (inside / "documentation").mkdir()
+            (inside / "documentation/index.html").write_text(
+                f"<!DOCTYPE html><title>{part.name}</title><p>Model {part.model.model_hash}</p>\n", encoding="utf-8"
+            )
+            (inside / "resources").mkdir()
+            (inside / "resources/PROVENANCE.json").write_text(provenance(job), encoding="utf-8")
+            sizes = {}
+            for target in targets_of(job.targets):
+                place = target.fmi2 if self.fmi == 2 else target.fmi3
+                result = inside / "binaries" / place / f"{part.name}{target.ending}"
+                units = [inside / "sources" / f"{part.name}.c", inside / "sources/fmu.c"]
+                build_library(units, target, result)
+                sizes[target.name] = f"binaries/{place}, {result.stat().st_size / 1000:.0f} kB"
+            zipped(inside, fmu)
+        (folder / "PROVENANCE.json").write_text(provenance(job), encoding="utf-8")
+        return {"model": part.model.model_hash, "fmu": str(fmu), **sizes}
+
+
+def scalars(field: Field) -> list[str]:
+    """Names of a field's scalars: its path, with an index if it has several."""
+    return [field.path] if field.signal.size == 1 else [f"{field.path}[{i}]" for i in range(field.signal.size)]
+
+
+def variables(part: Part) -> list[dict[str, Any]]:
+    """All variables: name, value reference, causality, variability, unit, start, description."""
+    found: list[dict[str, Any]] = []
+    flat = part.model.flat
+    number = 0
+    for field in part.inputs:
+        for i, name in enumerate(scalars(field)):
+            start = literal_xml(flat.inputs[field.rows[0] + i])
+            found.append(_variable(name, number, "input", "continuous", field.signal.unit, field.signal.doc, start))
+            number += 1
+    number = FIRST_OUTPUT
+    taken = {entry["name"] for entry in found}
+    for field in part.outputs:
+        for name in scalars(field):
+            own = name if name not in taken else f"out.{name}"
+            found.append(_variable(own, number, "output", "continuous", field.signal.unit, field.signal.doc, ""))
+            number += 1
+    row = 0
+    for path, signal in flat.p.signals.items():
+        for i in range(signal.size):
+            name = path if signal.size == 1 else f"{path}[{i}]"
+            kind = "tunable" if getattr(signal, "tunable", False) else "fixed"
+            start = literal_xml(flat.values[row])
+            own = name if name not in taken else f"param.{name}"
+            found.append(_variable(own, FIRST_PARAM + row, "parameter", kind, signal.unit, signal.doc, start))
+            row += 1
+    return found
+
+
+def _variable(name: str, vr: int, causality: str, variability: str, unit: str, doc: str, start: str) -> dict[str, Any]:
+    return {
+        "name": name, "vr": vr, "causality": causality, "variability": variability, "unit": unit, "doc": doc, "start": start,
+    }  # fmt: skip
+
+
+def literal_xml(value: float) -> str:
+    """A number that reads back to the same bits."""
+    return repr(float(value))
+
+
+def description(part: Part, fmi: int, token: str) -> str:
+    """modelDescription.xml."""
+    rows = variables(part)
+    step = part.model.step_s
+    units = "".join(_unit(unit) for unit in sorted({row["unit"] for row in rows} | {"s"}))
+    title = f"{part.vehicle.spec.title}: {part.kind}"
+    common = (
+        f"modelName={quoteattr(part.name)} description={quoteattr(title)} "
+        f'version={quoteattr(part.model.model_hash[:16])} generationTool="Ironbird {metadata.version("ironbird")}" '
+        'variableNamingConvention="flat"'
+    )
+    experiment = f'  <DefaultExperiment startTime="0.0" stopTime="10.0" stepSize="{step!r}"/>\n'
+    can = 'canHandleVariableCommunicationStepSize="true" '
+    if fmi == 2:
+        lines = "".join(_scalar2(row) for row in rows)
+        lines += (
+            f'    <ScalarVariable name="seed" valueReference="{SEED}" causality="parameter" variability="fixed" '
+            'description="of all random numbers"><Integer start="1" min="0"/></ScalarVariable>\n'
+        )
+        outputs = [i for i, row in enumerate(rows, 1) if row["causality"] == "output"]
+        unknowns = "".join(f'      <Unknown index="{i}"/>\n' for i in outputs)
+        files = "".join(f'      <File name="{name}"/>\n' for name in (f"{part.name}.c", "fmu.c"))
+        return (
+            '<?xml version="1.0" encoding="UTF-8"?>\n'
+            f'<fmiModelDescription fmiVersion="2.0" guid="{token}" {common}>\n'
+            f'  <CoSimulation modelIdentifier="{part.name}" {can}canGetAndSetFMUstate="true" '
+            f'canSerializeFMUstate="true" canNotUseMemoryManagementFunctions="true">\n    <SourceFiles>\n{files}'
+            f"    </SourceFiles>\n  </CoSimulation>\n  <UnitDefinitions>\n{units}  </UnitDefinitions>\n{experiment}"
+            f"  <ModelVariables>\n{lines}  </ModelVariables>\n  <ModelStructure>\n    <Outputs>\n{unknowns}    </Outputs>\n"
+            f"    <InitialUnknowns>\n{unknowns}    </InitialUnknowns>\n  </ModelStructure>\n</fmiModelDescription>\n"
+        )
+    lines = (
+        f'    <Float64 name="time" valueReference="{TIME}" causality="independent" variability="continuous" unit="s"/>\n'
+        f'    <UInt64 name="seed" valueReference="{SEED}" causality="parameter" variability="fixed" start="1" '
+        'description="of all random numbers"/>\n'
+    ) + "".join(_scalar3(row) for row in rows)
+    outputs = [row["vr"] for row in rows if row["causality"] == "output"]
+    structure = "".join(f'    <Output valueReference="{vr}"/>\n' for vr in outputs)
+    structure += "".join(f'    <InitialUnknown valueReference="{vr}"/>\n' for vr in outputs)
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f'<fmiModelDescription fmiVersion="3.0" instantiationToken="{token}" {common}>\n'
+        f'  <CoSimulation modelIdentifier="{part.name}" {can}canGetAndSetFMUState="true" canSerializeFMUState="true" '
+        f'fixedInternalStepSize="{step!r}"/>\n'
+        f"  <UnitDefinitions>\n{units}  </UnitDefinitions>\n{experiment}  <ModelVariables>\n{lines}  </ModelVariables>\n"
+        f"  <ModelStructure>\n{structure}  </ModelStructure>\n</fmiModelDescription>\n"
+    )
+
+
+def _unit(unit: str) -> str:
+    exponents = base_unit(unit)
+    if exponents is None:
+        return f"    <Unit name={quoteattr(unit)}/>\n"
+    inner = " ".join(f'{base}="{power}"' for base, power in exponents.items())
+    return f"    <Unit name={quoteattr(unit)}><BaseUnit {inner}/></Unit>\n".replace("<BaseUnit />", "<BaseUnit/>")
+
+
+def _said(row: dict[str, Any]) -> str:
+    text = f"name={quoteattr(row['name'])} valueReference=\"{row['vr']}\" causality=\"{row['causality']}\" "
+    text += f'variability="{row["variability"]}"'
+    return text + (f" description={quoteattr(row['doc'])}" if row["doc"] else "")
+
+
+def _scalar2(row: dict[str, Any]) -> str:
+    start = f' start="{row["start"]}"' if row["start"] else ""
+    return f"    <ScalarVariable {_said(row)}><Real unit={quoteattr(row['unit'])}{start}/></ScalarVariable>\n"
+
+
+def _scalar3(row: dict[str, Any]) -> str:
+    start = f' start="{row["start"]}"' if row["start"] else ""
+    return f"    <Float64 {_said(row)} unit={quoteattr(row['unit'])}{start}/>\n"
+
+
+def build_description(part: Part) -> str:
+    """sources/buildDescription.xml of an FMU 3.0."""
+    files = "".join(f'      <SourceFile name="{name}"/>\n' for name in (f"{part.name}.c", "fmu.c"))
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<fmiBuildDescription fmiVersion="3.0">\n'
+        f'  <BuildConfiguration modelIdentifier="{part.name}">\n    <SourceFileSet language="C99" '
+        f'compilerOptions="-ffp-contract=off -fno-math-errno">\n{files}    </SourceFileSet>\n  </BuildConfiguration>\n'
+        "</fmiBuildDescription>\n"
+    )
+
+
+FMU2 = FmuExporter(2)
+FMU3 = FmuExporter(3)

@@ -1,0 +1,1 @@
+"""Shared libraries of a part of a vehicle."""

@@ -1,0 +1,1 @@
+"""A vehicle behind the functions of RflySim's model libraries."""
