@@ -14,6 +14,7 @@ from ironbird.cli.case import case_app
 from ironbird.cli.faults import faults_app
 from ironbird.cli.fly import fly, repeat, systems, tune
 from ironbird.cli.hardware import hil
+from ironbird.cli.imports import import_app
 from ironbird.cli.output import Output
 from ironbird.cli.proofs import bench, compare_estimators, doctor, verify_determinism
 from ironbird.cli.vehicles import fleet_table, mixer, modes_of_vehicle, show, trim_vehicle, vehicles
@@ -46,7 +47,7 @@ VERBS: dict[str, Callable[..., None]] = {
 }
 for name, verb in VERBS.items():
     app.command(name)(verb)
-for name, group in {"faults": faults_app, "case": case_app, "campaign": campaign_app}.items():
+for name, group in {"faults": faults_app, "case": case_app, "campaign": campaign_app, "import": import_app}.items():
     app.add_typer(group, name=name)
 
 
