@@ -1,8 +1,9 @@
 """The outputs of a board whose mixer files drive a vehicle: main and auxiliary files together, armed or not.
 
-As PX4 1.13 and before [PX4Mixer]: the board's IO processor mixes the main file, the flight processor the AUX file, from the
-same controls. Disarmed, each output has its disarmed value, and in a failsafe its failsafe value; an `O:` line with a travel
-time limits how fast its output moves from one end to the other. Not modelled: PWM rates and rounding to whole microseconds.
+As PX4 1.13 and before [PX4Mixer]: the board's IO processor mixes the main file, the flight processor the AUX file,
+from the same controls. Disarmed, each output has its disarmed value, and in a failsafe its failsafe value; an `O:`
+line with a travel time limits how fast its output moves from one end to the other. Not modelled: PWM rates and
+rounding to whole microseconds.
 """
 
 from __future__ import annotations

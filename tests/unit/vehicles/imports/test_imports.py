@@ -87,8 +87,8 @@ def test_links_of_an_sdf_file_become_one_body_and_its_motors_rotors(tmp_path: Pa
 def test_a_urdf_tree_of_joints_gives_the_same_vehicle_as_sdf(tmp_path: Path) -> None:
     links = """<link name='base'><inertial><origin xyz='0 0 0.01'/><mass value='1.0'/>
 <inertia ixx='0.01' iyy='0.02' izz='0.03' ixz='0.001'/></inertial></link><link name='arm'/>
-<joint name='a' type='fixed'><parent link='base'/><child link='arm'/><origin xyz='0 0 0.05' rpy='0 0 1.5707963267948966'/>
-</joint>"""
+<joint name='a' type='fixed'><parent link='base'/><child link='arm'/>
+<origin xyz='0 0 0.05' rpy='0 0 1.5707963267948966'/></joint>"""
     for n, (x, y, _) in enumerate(ROTORS):  # seen from the arm, which is turned to the left by a quarter
         links += (
             f"<link name='rotor_{n}'><inertial><mass value='0.01'/></inertial></link><joint name='rotor_{n}_joint' "
@@ -143,7 +143,8 @@ def test_lift_drag_surfaces_and_one_propeller_become_a_plane(tmp_path: Path) -> 
 
 FRAME = """# a frame
 { "mass" : 4.0, # kg
-  "diagonal_size" : 0.8, "refSpd" : 10.0, "refAngle" : 20.0, "maxVoltage" : 25.2, "battCapacityAh" : 10, "refBatRes" : 0.01,
+  "diagonal_size" : 0.8, "refSpd" : 10.0, "refAngle" : 20.0, "maxVoltage" : 25.2, "battCapacityAh" : 10,
+  "refBatRes" : 0.01,
   "propExpo" : 0.0, "hoverThrOut" : 0.25, "disc_area" : 0.5, "num_motors" : 4, "pwmMin" : 1000 }
 """
 
@@ -153,7 +154,7 @@ def test_a_frame_of_ardupilot_hovers_where_its_thrust_curve_says(tmp_path: Path)
     spec = loaded(draft, tmp_path)
     assert isinstance(spec, MulticopterSpec)
 
-    assert spec.hover_lift_N() == pytest.approx(4.0 * 9.80665 / 0.25, rel=1e-6)  # linear: a quarter of full lift hovers
+    assert spec.hover_lift_N() == pytest.approx(4.0 * 9.80665 / 0.25, rel=1e-6)  # a quarter of it hovers
     assert spec.airframe.drag_Ns2pm2[0] == pytest.approx(4.0 * 9.80665 * math.tan(math.radians(20)) / 100, rel=1e-6)
     assert spec.body.inertia()[2, 2] == pytest.approx(4.0 * 0.5 * 0.4**2)
     assert (spec.battery.cells, spec.battery.capacity_Ah, spec.battery.resistance_ohm) == (6, 10.0, 0.01)
@@ -162,7 +163,8 @@ def test_a_frame_of_ardupilot_hovers_where_its_thrust_curve_says(tmp_path: Path)
 
 
 AIRFRAME = "".join(
-    f"param set-default CA_ROTOR{n}_PX {x}\nparam set-default CA_ROTOR{n}_PY {y}\nparam set-default CA_ROTOR{n}_KM {k}\n"
+    f"param set-default CA_ROTOR{n}_PX {x}\nparam set-default CA_ROTOR{n}_PY {y}\n"
+    f"param set-default CA_ROTOR{n}_KM {k}\n"
     for n, (x, y, k) in enumerate(
         [(0.17, 0.17, 0.05), (-0.17, -0.17, 0.05), (0.17, -0.17, -0.05), (-0.17, 0.17, -0.05)]
     )
@@ -264,7 +266,7 @@ def test_an_unknown_format_is_named(tmp_path: Path) -> None:
 
 
 def test_the_catalogue_s_iris_is_what_the_import_of_px4_s_own_file_gives(tmp_path: Path) -> None:
-    """Needs PX4-SITL_gazebo-classic: its models folder in IRONBIRD_GAZEBO_MODELS; else the catalogue alone is checked."""
+    """With PX4-SITL_gazebo-classic: its models folder in IRONBIRD_GAZEBO_MODELS; else the catalogue alone."""
     spec = load_spec("quad_iris")
     assert isinstance(spec, MulticopterSpec)
     hover = math.sqrt(spec.body.mass_kg * 9.80665 / (4 * 5.84e-6))
