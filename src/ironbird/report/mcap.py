@@ -78,7 +78,7 @@ def write_mcap(log: Log, path: Path, lane: int = 0) -> None:
     blocks = _Blocks(log, lane)
     standard = _Standard(log, lane)
     with replacing(Path(path)) as part, part.open("wb") as file:
-        writer = Writer(file)
+        writer: Any = Writer(file)
         schemas: dict[str, Any] = {}
         for row, time_s in enumerate(log.time(lane)):
             time_ns = round(float(time_s) * 1e9)
