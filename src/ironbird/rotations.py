@@ -67,6 +67,20 @@ def from_matrix(rotation: np.ndarray) -> np.ndarray:
     return q / np.linalg.norm(q)
 
 
+def from_euler(angles: Numbers) -> np.ndarray:
+    """The quaternions of roll, pitch and yaw: turns about z, then y, then x."""
+    (cr, cp, cy), (sr, sp, sy) = (_parts(turn(np.asarray(angles, float) / 2)) for turn in (np.cos, np.sin))
+    return np.stack(
+        [
+            cr * cp * cy + sr * sp * sy,
+            sr * cp * cy - cr * sp * sy,
+            cr * sp * cy + sr * cp * sy,
+            cr * cp * sy - sr * sp * cy,
+        ],
+        axis=-1,
+    )
+
+
 def euler(q: Numbers) -> np.ndarray:
     """Roll, pitch and yaw of quaternions of unit length."""
     w, x, y, z = _parts(q)

@@ -13,9 +13,12 @@ from ironbird.cli.campaign import campaign_app
 from ironbird.cli.case import case_app
 from ironbird.cli.chips import chips_app
 from ironbird.cli.export import export_model
+from ironbird.cli.dataset import dataset
 from ironbird.cli.faults import faults_app
 from ironbird.cli.fly import fly, repeat, systems, tune
 from ironbird.cli.hardware import hil
+from ironbird.cli.imports import import_app
+from ironbird.cli.logs import log_app
 from ironbird.cli.output import Output
 from ironbird.cli.proofs import bench, compare_estimators, doctor, verify_determinism
 from ironbird.cli.vehicles import fleet_table, mixer, modes_of_vehicle, show, trim_vehicle, vehicles
@@ -46,10 +49,18 @@ VERBS: dict[str, Callable[..., None]] = {
     "bench": bench,
     "verify-determinism": verify_determinism,
     "compare-estimators": compare_estimators,
+    "dataset": dataset,
 }
 for name, verb in VERBS.items():
     app.command(name)(verb)
-for name, group in {"faults": faults_app, "case": case_app, "campaign": campaign_app, "chips": chips_app}.items():
+for name, group in {
+    "faults": faults_app,
+    "case": case_app,
+    "campaign": campaign_app,
+    "chips": chips_app,
+    "import": import_app,
+    "log": log_app,
+}.items():
     app.add_typer(group, name=name)
 
 

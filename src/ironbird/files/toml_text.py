@@ -201,8 +201,14 @@ def write_toml(data: Mapping[str, Any], headed: Collection[str]) -> str:
     return "\n".join(lines).strip() + "\n"
 
 
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, Mapping) or (
+        isinstance(value, list | tuple) and all(isinstance(v, Mapping) for v in value)
+    )
+
+
 def _write_table(data: Mapping[str, Any], path: tuple[str, ...], headed: Collection[str], lines: list[str]) -> None:
-    with_header = [key for key, value in data.items() if key in headed and not isinstance(value, str | int | float)]
+    with_header = [key for key, value in data.items() if key in headed and _is_tables(value)]
     lines += [f"{_key(key)} = {value_text(value)}" for key, value in data.items() if key not in with_header]
     for key in with_header:
         where = (*path, key)

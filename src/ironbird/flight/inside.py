@@ -46,6 +46,7 @@ def fly_lanes(
     model: CompiledModel,
     *,
     everything: bool = False,
+    also: Sequence[str] = (),
     threads: int | None = None,
     speed: float | None = None,
     live: LiveControl | None = None,
@@ -54,7 +55,8 @@ def fly_lanes(
     """Fly orders of one vehicle that end at the same time and log at the same rate, and judge them.
 
     With `everything` all signals are logged and the first flight's healthy twin flies to the end; else only what the
-    verdict needs. With `speed` the run keeps to the wall clock, and `live` takes new parameter values.
+    verdict needs, and the signals in `also`. With `speed` the run keeps to the wall clock, and `live` takes new
+    parameter values.
     """
     first = orders[0]
     until_s = end_s(first, model)
@@ -71,7 +73,8 @@ def fly_lanes(
             tunings.extend(live.poll(running))
         twins.watch(running)
 
-    paths = None if everything else paths_to_log((path for order in orders for path in log_paths(order)), model)
+    judged_paths = [path for order in orders for path in log_paths(order)]
+    paths = None if everything else paths_to_log([*judged_paths, *also], model)
     log = run(
         state,
         until_s,

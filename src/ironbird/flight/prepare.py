@@ -204,11 +204,11 @@ def targets_in(model: HasParams, injection: Injection) -> list[tuple[str, Change
     return found
 
 
-def inject(state: RunState, injection: Injection, lane: int | None = None) -> None:
-    """Schedule a fault in a run; its targets must exist in the vehicle and be tunable."""
-    when = _trigger(injection.when, state.model) if injection.when else None
-    for path, change in targets_in(state.model, injection):
-        event = ParamEvent(
+def events_of(model: CompiledModel, injection: Injection) -> list[ParamEvent]:
+    """What a fault changes in a run of a model; its targets must exist in the vehicle."""
+    when = _trigger(injection.when, model) if injection.when else None
+    return [
+        ParamEvent(
             param=path,
             value=change.value(injection.severity),
             start_s=injection.start_s,
@@ -220,6 +220,13 @@ def inject(state: RunState, injection: Injection, lane: int | None = None) -> No
             duty=injection.duty,
             when=when,
         )
+        for path, change in targets_in(model, injection)
+    ]
+
+
+def inject(state: RunState, injection: Injection, lane: int | None = None) -> None:
+    """Schedule a fault in a run; its targets must exist in the vehicle and be tunable."""
+    for event in events_of(state.model, injection):
         state.add_event(event, lane)
 
 

@@ -66,7 +66,8 @@ class RunState:
 
     # ------------------------------------------------------------------ values by name
 
-    def _place(self, path: str) -> tuple[np.ndarray, slice]:
+    def place(self, path: str) -> tuple[np.ndarray, slice]:
+        """The array in which a state or a sampled block's output stands, and its rows there."""
         flat = self.model.flat
         for column, array in ((flat.x, self.x), (flat.xd, self.xd), (flat.held, self.held)):
             if path in column.start:
@@ -76,13 +77,13 @@ class RunState:
 
     def get(self, path: str, lane: int = 0) -> np.ndarray:
         """A state or a sampled block's output of one lane, as a column."""
-        array, rows = self._place(path)
+        array, rows = self.place(path)
         block, place = self._lane(lane)
         return array[block, rows, place].copy()
 
     def set_state(self, path: str, value: Number | np.ndarray, lane: int | None = None) -> None:
         """Overwrite a state, in one lane or in all."""
-        array, rows = self._place(path)
+        array, rows = self.place(path)
         signal = self.model.states().get(path)
         if signal is None:
             raise RunError(f"{path} is an output, not a state; it cannot be set")
@@ -100,7 +101,7 @@ class RunState:
         if self.tick == 0:
             for state, source in self.model.flat.initial_of.items():
                 if source == path.partition("[")[0]:
-                    array, state_rows = self._place(state)
+                    array, state_rows = self.place(state)
                     whole = self.model.flat.p.rows(source)
                     blocks, places = (slice(None), slice(None)) if lane is None else self._lane(lane)
                     array[blocks, state_rows, places] = self.params[blocks, whole, places]

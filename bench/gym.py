@@ -1,0 +1,129 @@
+"""Speed of the learning environments, beside a plant in NumPy in the same run.
+
+    python bench/gym.py [--envs 2048] [--seconds 5] [--threads 2]
+
+Reference: the rigid body, motors and drag of the same F450 in vectorised NumPy with RK4 at the same 1 kHz, as people
+write it by hand; it has no contact, battery, air, turbulence or sampled parts, and no task. Each figure is environment
+steps (decisions at 100 Hz) a second; the ratio is to that reference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import ironbird.gym as learning
+from ironbird.vehicles.load import load_spec
+from ironbird.vehicles.templates.multicopter import MulticopterSpec, effectiveness
+
+TICKS = 10
+
+
+def numpy_plant(count: int) -> Callable[[], None]:
+    """One decision of `count` F450 in NumPy."""
+    spec = load_spec("quad_f450")
+    assert isinstance(spec, MulticopterSpec)
+    mass, inertia = spec.body.mass_kg, np.diag(spec.body.inertia())
+    motor, thrust = spec.motor["standard"], spec.propeller["standard"].thrust_coefficient_Ns2
+    matrix, drag = effectiveness(spec), spec.airframe.drag_Ns2pm2[0]
+    time_constant_s = motor.time_constant_s or 0.01
+    state = np.zeros((count, 17))
+    state[:, 6] = 1.0
+    state[:, 13:] = np.sqrt(mass * 9.80665 / 4 / thrust)
+    throttle = np.full((count, 4), 0.6439)
+
+    def rates(s: np.ndarray) -> np.ndarray:
+        v, (w, x, y, z), omega, speed = s[:, 3:6], s[:, 6:10].T, s[:, 10:13], s[:, 13:]
+        total = (thrust * speed * speed) @ matrix.T  # thrust, three moments
+        body_z = np.stack([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)], axis=1)
+        out = np.empty_like(s)
+        out[:, :3] = v
+        out[:, 3:6] = -body_z * (total[:, :1] / mass) - drag / mass * v * np.linalg.norm(v, axis=1)[:, None]
+        out[:, 5] += 9.80665
+        p, q, r = omega.T
+        out[:, 6:10] = 0.5 * np.stack(
+            [-x * p - y * q - z * r, w * p + y * r - z * q, w * q - x * r + z * p, w * r + x * q - y * p], axis=1
+        )
+        out[:, 10:13] = (total[:, 1:] - np.cross(omega, inertia * omega)) / inertia
+        out[:, 13:] = (motor.slope_radps * throttle + motor.idle_speed_radps - speed) / time_constant_s
+        return out
+
+    def decide() -> None:
+        nonlocal state
+        h = 1e-3
+        for _ in range(TICKS):
+            a = rates(state)
+            b = rates(state + 0.5 * h * a)
+            c = rates(state + 0.5 * h * b)
+            d = rates(state + h * c)
+            state = state + h / 6 * (a + 2 * b + 2 * c + d)
+            state[:, 6:10] /= np.linalg.norm(state[:, 6:10], axis=1)[:, None]
+
+    return decide
+
+
+def environment(task: learning.Task, count: int, threads: int, scattered: bool = False) -> Callable[[], None]:
+    """One decision of an environment whose vehicles begin anew whenever they must."""
+    envs = learning.VehicleVectorEnv(task, num_envs=count, threads=threads, autoreset_mode="SameStep")
+    envs.reset(seed=1)
+    if scattered:
+        envs.rollout.steps[:] = np.arange(count) % envs.rollout.most_steps
+        for _ in range(envs.rollout.most_steps):
+            envs.step(np.tile(envs.rollout.neutral_action, (count, 1)))
+    actions = np.tile(envs.rollout.neutral_action, (count, 1))
+    return lambda: envs.step(actions) and None
+
+
+def measure(decide: Callable[[], None], count: int, seconds: float) -> float:
+    """Steps a second: the best of pieces of a second, because others use the machine too."""
+    decide()
+    best, end = 0.0, time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        begin, done = time.perf_counter(), 0
+        while time.perf_counter() - begin < 0.5:
+            decide()
+            done += count
+        best = max(best, done / (time.perf_counter() - begin))
+    return best
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--envs", type=int, default=2048)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    given = parser.parse_args()
+    hover, count = learning.Hover(keep=(), longest_s=5.0), given.envs
+    coarse = learning.Hover(keep=(), step_s=2e-3)
+    parts: dict[str, Callable[[], Callable[[], None]]] = {
+        "NumPy RK4 of the bare plant, 1 core": lambda: numpy_plant(count),
+        "plant, action on the actuators, 1 core": lambda: environment(hover, count, 1),
+        f"the same, {given.threads} threads": lambda: environment(hover, count, given.threads),
+        f"the same at 500 Hz, {given.threads} threads": lambda: environment(coarse, count, given.threads),
+        f"the same at 1 kHz, every age different, {given.threads} threads": lambda: environment(
+            learning.Hover(keep=(), longest_s=2.0), count, given.threads, scattered=True
+        ),
+        f"control on the true state, {given.threads} threads": lambda: environment(
+            learning.Hover(keep=(), level="velocity"), count, given.threads
+        ),
+        f"full loop: sensors, voting, estimator, {given.threads} threads": lambda: environment(
+            learning.Hover(keep=(), level="full_loop", longest_s=60.0), count // 4, given.threads
+        ),
+    }
+    found: dict[str, float] = {}
+    for name, make in parts.items():
+        lanes = count // 4 if name.startswith("full") else count
+        found[name] = measure(make(), lanes, given.seconds)
+        first = next(iter(found.values()))
+        print(f"{name:66} {found[name]:12,.0f} steps/s  {found[name] / first:7.1f} x", flush=True)
+    print(json.dumps({"envs": count, "steps_per_s": {k: round(v) for k, v in found.items()}}))
+
+
+if __name__ == "__main__":
+    main()

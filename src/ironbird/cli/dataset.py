@@ -1,0 +1,58 @@
+"""The verb `ironbird dataset`: labelled time series of faulted flights."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ironbird.cli.output import errors, print_table
+
+
+def dataset(
+    suites: Annotated[list[str], typer.Argument(help="Case or suite files, or built-in suites (safety, regression).")],
+    out: Annotated[Path, typer.Option(help="The folder to write.")],
+    tag: Annotated[list[str] | None, typer.Option(help="Only cases with this tag or id; may be repeated.")] = None,
+    sample: Annotated[int | None, typer.Option(help="So many flights over all cases.", min=1)] = None,
+    seeds: Annotated[int, typer.Option(help="Fly each with so many seeds, counted from its own.", min=1, max=1000)] = 1,
+    healthy: Annotated[bool, typer.Option(help="Fly each flight also without its faults, as healthy examples.")] = True,
+    log_step: Annotated[float | None, typer.Option(help="Seconds between rows; by default as the cases say.")] = None,
+    licence: Annotated[str, typer.Option(help="Licence of the data, for the card.")] = "CC-BY-4.0",
+) -> None:
+    """Write labelled flights with faults: Parquet by split, a card, and a simple expert diagnosis as baseline."""
+    from ironbird.campaign.batch import draw_over_cases
+    from ironbird.campaign.dataset import healthy_flights, write_dataset
+    from ironbird.campaign.suite import load_suite
+    from ironbird.errors import UnknownNameError
+
+    with errors():
+        loaded = [load_suite(suite) for suite in suites]
+        flights = [flight for suite in loaded for flight in suite.flights()]
+        if tag:
+            known = {name for flight in flights for name in (*flight.tags, flight.case_id)}
+            for word in tag:
+                if word not in known:
+                    raise UnknownNameError("tag", word, known, ", ".join(suites))
+            flights = [flight for flight in flights if {*flight.tags, flight.case_id} & set(tag)]
+        if sample is not None and sample < len(flights):
+            flights = draw_over_cases(flights, sample)
+        if healthy:
+            flights += healthy_flights(flights)
+        flights = [
+            replace(flight, seed=flight.seed + n, id=f"{flight.id}+{n}" if n else flight.id)
+            for flight in flights
+            for n in range(seeds)
+        ]
+        if log_step is not None:
+            flights = [replace(flight, log_s=log_step) for flight in flights]
+        sources = {name: text for suite in loaded for name, text in suite.sources().items()}
+        found = write_dataset(flights, out, name=", ".join(s.id for s in loaded), licence=licence, sources=sources)
+    rows = {
+        "flights": str(found.flights),
+        "rows": str(found.rows),
+        "baseline": f"{100 * found.accuracy:.1f} % of the test flights",
+    }
+    print_table(rows, f"Data set {out}")
+    typer.echo(f"card: {out / 'card.md'}")

@@ -1,0 +1,31 @@
+"""Fields of observations and actions: a name, a unit and bounds; a space is a row of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from gymnasium.spaces import Box
+
+
+@dataclass(frozen=True)
+class Field:
+    """One number of an observation or an action, in SI."""
+
+    name: str
+    unit: str
+    low: float
+    high: float
+
+
+def entries(name: str, size: int, unit: str, low: float, high: float) -> list[Field]:
+    """The fields of a signal: one, or one for each entry (`body.w_NB_B[2]`)."""
+    names = [name] if size == 1 else [f"{name}[{i}]" for i in range(size)]
+    return [Field(entry, unit, low, high) for entry in names]
+
+
+def box(fields: Sequence[Field]) -> Box:
+    """The space of a row of fields."""
+    low, high = np.array([f.low for f in fields], np.float32), np.array([f.high for f in fields], np.float32)
+    return Box(low, high, dtype=np.float32)

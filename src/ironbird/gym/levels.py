@@ -1,0 +1,108 @@
+"""Levels: at which place of the control loop an agent acts, and which part of the loop flies with it.
+
+`actuators` commands each rotor of the bare vehicle; `rates`, `attitude` and `velocity` are set-points of the vehicle's
+own controller on the true state; `full_loop` is `velocity` with sensors, voting, estimator and failsafes in the loop.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, field
+
+from ironbird.blocks.controllers.mission_table import OFFBOARD
+from ironbird.blocks.controllers.navigator import BY_ATTITUDE, BY_RATE, BY_VELOCITY
+from ironbird.compiler.compiled import CompiledModel, compile_model
+from ironbird.errors import UnknownNameError, VehicleError
+from ironbird.vehicles.external import cut_control
+from ironbird.vehicles.load import Stamp, Vehicle, file_stamp, load_vehicle, vehicle_path
+from ironbird.vehicles.templates.multicopter import DESIGN_GRAVITY_MPS2, MulticopterSpec
+
+TURN_RADPS, LEAN_RAD, MOVE_MPS = 4.0, 0.6, 5.0  # bounds of set-points
+
+
+@dataclass(frozen=True)
+class Level:
+    """Which inputs of the model are the action, with their bounds; what the others and some states are."""
+
+    name: str
+    control: str  # kind of control of the model
+    bare: bool = False  # the control system is cut out
+    action: tuple[tuple[str, float, float], ...] = ()  # input, low, high; of a bare vehicle: every actuator
+    inputs: dict[str, float] = field(default_factory=dict)
+    states: dict[str, float] = field(default_factory=dict)  # at the beginning
+    on_ground: bool = False  # an episode begins with a take-off of its own
+
+
+def _offboard(kind: int) -> dict[str, float]:
+    return {"command": float(OFFBOARD), "offboard_kind": float(kind)}
+
+
+_FLYING = {"navigator.now": float(OFFBOARD), "navigator.goal": float(OFFBOARD), "navigator.asked": float(OFFBOARD)}
+_THRUST = ("offboard_thrust", 0.0, 1.0)
+_VELOCITY = (("offboard_velocity", -MOVE_MPS, MOVE_MPS),)
+LEVELS = {
+    level.name: level
+    for level in (
+        Level("actuators", "truth", bare=True),
+        Level(
+            "rates", "truth", False, (("offboard_rate", -TURN_RADPS, TURN_RADPS), _THRUST), _offboard(BY_RATE), _FLYING,
+        ),
+        Level(
+            "attitude", "truth", False, (("offboard_attitude", -LEAN_RAD, LEAN_RAD), _THRUST), _offboard(BY_ATTITUDE),
+            _FLYING,
+        ),
+        Level("velocity", "truth", False, _VELOCITY, _offboard(BY_VELOCITY), _FLYING),
+        Level("full_loop", "reference", False, _VELOCITY, _offboard(BY_VELOCITY), on_ground=True),
+    )
+}  # fmt: skip
+
+
+def level_of(name: str) -> Level:
+    """A level by name."""
+    if name not in LEVELS:
+        raise UnknownNameError("level", name, LEVELS)
+    return LEVELS[name]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A vehicle at a level, compiled, with what hovering takes."""
+
+    vehicle: Vehicle
+    model: CompiledModel
+    hover_radps: tuple[float, ...]  # speed of each rotor
+    hover_throttle: tuple[float, ...]
+
+
+def fit(vehicle: str, level: Level, step_s: float) -> Fitted:
+    """A multicopter at a level, kept for the life of the process or until its file changes."""
+    return _fit(vehicle, level.control, level.bare, step_s, file_stamp(vehicle_path(vehicle)))
+
+
+@functools.lru_cache(maxsize=16)
+def _fit(name: str, control: str, bare: bool, step_s: float, stamp: Stamp) -> Fitted:
+    vehicle = load_vehicle(name, control=control)
+    spec = vehicle.spec
+    if not isinstance(spec, MulticopterSpec) or spec.tail is not None:
+        raise VehicleError(
+            f"vehicle '{spec.id}' is no multicopter that its rotors alone steer ({spec.template}): the learning "
+            "environments fly those; give for example quad_f450 or hexa_x"
+        )
+    diagram = cut_control(vehicle.diagram) if bare else vehicle.diagram
+    model = compile_model(diagram, step_s=step_s)
+    if "body.p_0" not in model.params():
+        raise VehicleError(
+            f"vehicle '{spec.id}' flies on the round earth: the environments need its body on a flat one"
+        )
+    lift = spec.body.mass_kg * DESIGN_GRAVITY_MPS2
+    speeds, throttles = [], []
+    for rotor in spec.rotor:
+        motor, propeller = spec.motor[rotor.motor], spec.propeller[rotor.propeller]
+        speed = math.sqrt(lift / len(spec.rotor) / propeller.thrust_coefficient_Ns2)
+        # the rising branch of w = q s^2 + C_R s + w_b, as in MulticopterControl
+        gain = speed - motor.idle_speed_radps
+        root = math.sqrt(max(motor.slope_radps**2 + 4 * motor.quadratic_radps * gain, 0.0))
+        speeds.append(speed)
+        throttles.append(min(max(2 * gain / (motor.slope_radps + root), 0.0), 1.0))
+    return Fitted(vehicle, model, tuple(speeds), tuple(throttles))

@@ -1,0 +1,130 @@
+"""Several vehicles in one space as a parallel environment of PettingZoo."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Space
+from pettingzoo import ParallelEnv
+
+from ironbird.errors import RunError
+from ironbird.gym.env import end_info, episode_info
+from ironbird.gym.fields import box, entries
+from ironbird.gym.randomise import Randomisation
+from ironbird.gym.registry import make_task
+from ironbird.gym.rollout import Rollout
+from ironbird.gym.task import Task
+
+FAR_M = 50.0  # bound of what is seen of the others
+
+
+class ManyVehiclesEnv(ParallelEnv[str, np.ndarray, np.ndarray]):
+    """Vehicles that share the air, each with its own task beside the others' (`apart_m` along a row).
+
+    Each sees its own observation and where the others are, in N, in the order of their numbers. Two that come closer
+    than `separation_m` have collided: both episodes end. Not modelled: downwash, and forces of a collision.
+    """
+
+    metadata = {"render_modes": [], "name": "ironbird_many_vehicles_v0", "is_parallelizable": True}
+
+    def __init__(
+        self,
+        task: Task,
+        randomisation: Randomisation | None = None,
+        vehicles: int = 2,
+        apart_m: float = 3.0,
+        separation_m: float = 0.6,
+        render_mode: str | None = None,
+    ) -> None:
+        if vehicles < 2:
+            raise RunError(f"{vehicles} vehicles: this environment is for two or more; take VehicleEnv for one")
+        self.rollout = Rollout(task, randomisation, count=vehicles)
+        self.possible_agents = [f"vehicle_{number}" for number in range(1, vehicles + 1)]
+        self.agents: list[str] = []
+        self.render_mode, self.separation_m = render_mode, separation_m
+        self._offset = np.zeros((vehicles, 3))
+        self._offset[:, 1] = apart_m * np.arange(vehicles)
+        others = [f for number in range(1, vehicles) for f in entries(f"to_other_{number}", 3, "m", -FAR_M, FAR_M)]
+        self.observation_fields = [*self.rollout.observation_fields, *others]
+        self.action_fields = self.rollout.action_fields
+        self._spaces = {agent: box(self.observation_fields) for agent in self.possible_agents}
+        self._actions = {agent: box(self.action_fields) for agent in self.possible_agents}
+        self.observation_spaces: dict[str, Space[Any]] = dict(self._spaces)
+        self.action_spaces: dict[str, Space[Any]] = dict(self._actions)
+
+    def observation_space(self, agent: str) -> Space[Any]:
+        """What a vehicle sees; always the same object."""
+        return self._spaces[agent]
+
+    def action_space(self, agent: str) -> Space[Any]:
+        """What a vehicle can do; always the same object."""
+        return self._actions[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, np.ndarray], dict[str, dict[str, Any]]]:
+        """Begin with all vehicles; vehicle i has the random numbers of seed + i."""
+        count = self.rollout.count
+        if seed is not None or not self.agents:
+            self.rollout.seed([None if seed is None else seed + i for i in range(count)])
+        self.agents = list(self.possible_agents)
+        observation = self._with_others(self.rollout.begin(np.arange(count)))
+        infos = {agent: episode_info(self.rollout, i) for i, agent in enumerate(self.agents)}
+        return {agent: observation[i] for i, agent in enumerate(self.agents)}, infos
+
+    def step(
+        self, actions: dict[str, np.ndarray]
+    ) -> tuple[dict[str, np.ndarray], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
+        """One decision of every vehicle that still flies."""
+        if not self.agents:
+            raise RunError("no vehicle flies: call reset first")
+        numbers = {agent: self.possible_agents.index(agent) for agent in self.agents}
+        chosen = np.tile(self.rollout.neutral_action, (self.rollout.count, 1))
+        for agent, number in numbers.items():
+            chosen[number] = actions[agent]
+        outcome = self.rollout.step(chosen)
+        hit = self._collided(list(numbers.values()))
+        outcome.reward[hit] += self.rollout.task.end_reward
+        outcome.success[hit] = False
+        observation = self._with_others(outcome.observation)
+        terminations = {agent: bool(outcome.terminated[i] or hit[i]) for agent, i in numbers.items()}
+        truncations = {agent: bool(outcome.truncated[i]) and not terminations[agent] for agent, i in numbers.items()}
+        infos: dict[str, dict[str, Any]] = {}
+        for agent, i in numbers.items():
+            infos[agent] = end_info(self.rollout, i, outcome) if terminations[agent] or truncations[agent] else {}
+            if hit[i]:
+                infos[agent]["reason"] = f"closer than {self.separation_m:g} m to another vehicle"
+        observations = {agent: observation[i] for agent, i in numbers.items()}
+        rewards = {agent: float(outcome.reward[i]) for agent, i in numbers.items()}
+        self.agents = [agent for agent in self.agents if not (terminations[agent] or truncations[agent])]
+        return observations, rewards, terminations, truncations, infos
+
+    def _places(self) -> np.ndarray:
+        return self.rollout.positions() + self._offset
+
+    def _with_others(self, observation: np.ndarray) -> np.ndarray:
+        places, count = self._places(), self.rollout.count
+        away = places[None, :, :] - places[:, None, :]
+        others = away[~np.eye(count, dtype=bool)].reshape(count, -1)
+        return np.concatenate([observation, np.clip(others, -FAR_M, FAR_M).astype(np.float32)], axis=1)
+
+    def _collided(self, flying: list[int]) -> np.ndarray:
+        places, hit = self._places(), np.zeros(self.rollout.count, bool)
+        gaps = np.linalg.norm(places[:, None] - places[None], axis=2)
+        for i in flying:
+            hit[i] = any(j != i and gaps[i, j] < self.separation_m for j in flying)
+        return hit
+
+    def render(self) -> None:
+        """There is no picture."""
+
+    def close(self) -> None:
+        """Nothing stays open."""
+        self.rollout.close()
+
+
+def parallel_env(name: str = "ironbird/Hover-v0", vehicles: int = 2, **options: Any) -> ManyVehiclesEnv:
+    """Several vehicles with a registered task; options as for `gymnasium.make`, and those of ManyVehiclesEnv."""
+    own = {key: options.pop(key) for key in ("apart_m", "separation_m", "render_mode") if key in options}
+    return ManyVehiclesEnv(*make_task(name, options), vehicles=vehicles, **own)

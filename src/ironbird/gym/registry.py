@@ -1,0 +1,76 @@
+"""The registered environments: a name, a task, what is random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any
+
+import gymnasium
+
+from ironbird.errors import UnknownNameError
+from ironbird.gym.env import VehicleEnv, VehicleVectorEnv
+from ironbird.gym.randomise import Randomisation
+from ironbird.gym.task import Task
+from ironbird.gym.tasks import Gates, Hover, Landing, Tracking
+
+ROTOR_FAULTS = tuple(f"rotor.speed_loss@1:instance={n},severity=0.4" for n in (1, 2, 3, 4))
+IDS: dict[str, tuple[Callable[..., Task], Randomisation]] = {
+    "ironbird/Hover-v0": (Hover, Randomisation()),
+    "ironbird/Tracking-v0": (Tracking, Randomisation()),
+    "ironbird/Gates-v0": (Gates, Randomisation()),
+    "ironbird/Landing-v0": (Landing, Randomisation(wind_mps=(0.0, 3.0))),
+    "ironbird/FaultedHover-v0": (
+        Hover,
+        Randomisation(wind_mps=(0.0, 3.0), scale={"body.mass": (0.9, 1.1)}, faults=ROTOR_FAULTS, fault_share=0.8),
+    ),
+}
+
+
+def make_task(name: str, options: Mapping[str, Any]) -> tuple[Task, Randomisation]:
+    """The task of a registered name with other values, and what is random; options of both are told apart by name."""
+    kind, random = IDS[name]
+    known = {entry.name for entry in fields(kind)}  # type: ignore[arg-type]
+    of_random = {entry.name for entry in fields(Randomisation)}
+    for key in options:
+        if key not in known | of_random:
+            raise UnknownNameError("option", key, sorted(known | of_random), name)
+    randomised = {key: value for key, value in options.items() if key in of_random}
+    task = kind(**{key: value for key, value in options.items() if key in known})
+    return task, Randomisation(**{**vars(random), **randomised})
+
+
+def make_env(id: str, render_mode: str | None = None, **options: Any) -> VehicleEnv:
+    """One vehicle of a registered name; `gymnasium.make` calls it."""
+    return VehicleEnv(*make_task(id, options), render_mode=render_mode)
+
+
+def make_vector_env(
+    id: str,
+    num_envs: int = 1,
+    autoreset_mode: str = "NextStep",
+    threads: int = 1,
+    render_mode: str | None = None,
+    **options: Any,
+) -> VehicleVectorEnv:
+    """Many vehicles of a registered name; `gymnasium.make_vec` calls it."""
+    return VehicleVectorEnv(
+        *make_task(id, options),
+        num_envs=num_envs,
+        autoreset_mode=autoreset_mode,
+        threads=threads,
+        render_mode=render_mode,
+    )
+
+
+def register() -> None:
+    """Make the names known to gymnasium."""
+    for name in IDS:
+        if name not in gymnasium.registry:
+            gymnasium.register(
+                id=name,
+                entry_point="ironbird.gym.registry:make_env",
+                vector_entry_point="ironbird.gym.registry:make_vector_env",
+                kwargs={"id": name},
+                order_enforce=False,
+            )

@@ -1,0 +1,205 @@
+"""What an agent is to do: where an episode begins, what is seen, which requirements reward it and end it.
+
+Rewards and ends come from requirements in the language of all others, `always (…)` about the present: at every decision
+the margin of what stands in the brackets is taken. The least of these margins over an episode is the requirement's
+robustness on the decisions' samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ironbird.compiler.compiled import CompiledModel
+from ironbird.conditions.formula import Formula, Interval, Node, Window, parse_formula
+from ironbird.conditions.names import Names
+from ironbird.errors import RequirementError
+from ironbird.flight.derived import DERIVED, derived_from, names_of
+from ironbird.flight.order import Requirement
+from ironbird.requirements.robustness import Evaluation
+from ironbird.requirements.trace import Trace
+from ironbird.vehicles import places as at
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A requirement that rewards: per decision `weight` times its margin over `per` (in SI), cut at -1 and 1."""
+
+    text: str
+    per: float
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A signal that the task itself computes, beside those of the model."""
+
+    unit: str
+    size: int
+    limit: float  # bound of its space, both ways
+
+
+@dataclass
+class Start:
+    """Where an episode begins: in the air with rotors at hover speed, or standing on the ground."""
+
+    position_N_m: np.ndarray
+    velocity_B_mps: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    euler_rad: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    rates_radps: np.ndarray = field(default_factory=lambda: np.zeros(3))
+
+
+@dataclass
+class Seen:
+    """What the model shows of all vehicles at a decision: [vehicle, size] by signal, and time since the begin."""
+
+    columns: Mapping[str, np.ndarray]
+    time_s: np.ndarray
+
+    def __getitem__(self, path: str) -> np.ndarray:
+        return self.columns[path]
+
+
+@dataclass(frozen=True)
+class Task:
+    """The base of all tasks; a task of one's own gives `memory`, `draw`, `signals`, and `after` if it remembers more.
+
+    `observed` are signals of the model with the bound of each in its unit, both ways; those of the task come after.
+    What is beyond a bound is cut to it.
+    """
+
+    vehicle: str = "quad_f450"
+    level: str = "actuators"
+    decision_s: float = 0.01
+    step_s: float = 1e-3
+    longest_s: float = 5.0
+    observed: tuple[tuple[str, float], ...] = (
+        (at.BODY.velocity, 15.0),
+        (at.BODY.attitude, 1.0),
+        (at.BODY.rates, 30.0),
+    )
+    keep: tuple[str, ...] = ("always (tilt < 100 deg)", "always (target_distance < 8 m)")  # broken: the episode ends
+    goals: tuple[Goal, ...] = (
+        Goal("always (target_distance < 1 m)", 1.0),
+        Goal("always (rate < 2 rad/s)", 2.0, 0.2),
+        Goal("always (tilt < 20 deg)", 0.35, 0.2),
+    )
+    end_reward: float = -20.0  # for a crash or a broken requirement
+    success_reward: float = 20.0
+    memory = 3  # numbers that an episode remembers
+    task_signals: Mapping[str, Signal] = field(
+        default_factory=lambda: {"to_target": Signal("m", 3, 10.0), "target_distance": Signal("m", 1, 20.0)}
+    )
+    shown: tuple[str, ...] = ("to_target",)  # signals of the task that are observed
+
+    def draw(self, rng: np.random.Generator) -> tuple[Start, np.ndarray]:
+        """Where an episode begins, and what it remembers: here the target, first of all."""
+        raise NotImplementedError
+
+    def target(self, memory: np.ndarray, time_s: np.ndarray) -> np.ndarray:
+        """Where each vehicle is to be, [vehicle, 3] in N."""
+        return memory[:, :3]
+
+    def signals(self, seen: Seen, memory: np.ndarray) -> dict[str, np.ndarray]:
+        """The task's own signals, [vehicle, size]."""
+        away = self.target(memory, seen.time_s) - seen[at.BODY.position]
+        return {"to_target": away, "target_distance": np.linalg.norm(away, axis=1)[:, None]}
+
+    def after(
+        self, seen: Seen, signals: Mapping[str, np.ndarray], memory: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What is remembered from here on, extra reward and success of each vehicle."""
+        return memory, np.zeros(len(memory)), np.zeros(len(memory), bool)
+
+    def changed(self, **options: object) -> Task:
+        """The same task with other values."""
+        return replace(self, **options)  # type: ignore[arg-type]
+
+
+class Judge:
+    """The requirements of a task on a model: margins of all vehicles at a decision."""
+
+    def __init__(self, task: Task, model: CompiledModel) -> None:
+        self.task = task
+        base = names_of(model)
+        own = {
+            entry: signal.unit
+            for name, signal in task.task_signals.items()
+            for entry in ([name] if signal.size == 1 else [f"{name}[{i}]" for i in range(signal.size)])
+        }
+        self.names = replace(base, units={**base.units, **own})
+        goals = [Goal(_text(goal.text), goal.per, goal.weight) for goal in task.goals]
+        self.goals = [(goal, _present(goal.text, self.names)) for goal in goals]
+        self.keep = [(text, _present(text, self.names)) for text in map(_text, task.keep)]
+        names = [name for _, (formula, _) in (*self.goals, *self.keep) for name in formula.signals]
+        self.columns = list(dict.fromkeys(names))
+        entries = [s for name in self.columns for s in (DERIVED[name].sources if name in DERIVED else [name])]
+        self.paths = sorted({e.partition("[")[0] for e in entries if e.partition("[")[0] in model.signals()})
+
+    def margins(self, seen: Seen, signals: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Margins of the goals and of what must be kept, each [vehicle, requirement]."""
+        entries = _entries({**{path: seen[path] for path in self.paths}, **signals})
+        values = {name: self._value(name, entries) for name in self.columns}
+        count = len(seen.time_s)
+        evaluation = Evaluation(Trace(np.zeros(1), values, np.ones(count, np.int64)), slice(None))
+
+        def margin(node: Node) -> np.ndarray:
+            found = evaluation.margins(node, 0, 1)[:, 0]
+            return np.where(np.isnan(found), -np.inf, found)
+
+        def table(nodes: list[Node]) -> np.ndarray:
+            return np.stack([margin(node) for node in nodes], axis=1) if nodes else np.empty((count, 0))
+
+        return table([node for _, (_, node) in self.goals]), table([node for _, (_, node) in self.keep])
+
+    @staticmethod
+    def _value(name: str, entries: Mapping[str, np.ndarray]) -> np.ndarray:
+        found = derived_from(entries, name) if name in DERIVED else entries[name]
+        assert found is not None  # `paths` has all sources
+        return found
+
+    def reward(self, margins: np.ndarray) -> np.ndarray:
+        """What the goals' margins are worth, [vehicle]."""
+        total = np.zeros(len(margins))
+        for column, (goal, _) in enumerate(self.goals):
+            total += goal.weight * np.clip(margins[:, column] / goal.per, -1.0, 1.0)
+        return total
+
+
+def _text(text: str) -> str:
+    return Requirement.of(text).formula
+
+
+def _present(text: str, names: Names) -> tuple[Formula, Node]:
+    """A requirement `always (condition about now)`, and that condition."""
+    formula = parse_formula(text, names)
+    root = formula.root
+    inner = (
+        root.child if isinstance(root, Window) and root.operator == "always" and root.interval == Interval() else None
+    )
+    if inner is None or _looks_away(inner):
+        raise RequirementError(
+            f"requirement '{text}' cannot be judged at every decision: write 'always (…)' with a condition about the "
+            "present in the brackets"
+        )
+    return formula, inner
+
+
+def _looks_away(node: object) -> bool:
+    """Whether a condition speaks of other times."""
+    if isinstance(node, Window) or type(node).__name__ in ("Until", "Edge"):
+        return True
+    return any(_looks_away(part) for part in vars(node).values() if hasattr(part, "__dataclass_fields__"))
+
+
+def _entries(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Every scalar of some signals by its name (`body.euler[0]`), [vehicle, 1]."""
+    found: dict[str, np.ndarray] = {}
+    for name, values in columns.items():
+        if values.shape[1] == 1:
+            found[name] = values
+        else:
+            found |= {f"{name}[{i}]": values[:, i : i + 1] for i in range(values.shape[1])}
+    return found

@@ -1,0 +1,31 @@
+"""The formats in which a log can be written, each one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ironbird.errors import UnknownNameError
+from ironbird.report.log_file import read_log
+from ironbird.report.mat import write_mat
+from ironbird.report.mcap import write_mcap
+from ironbird.report.ulog import write_ulog
+from ironbird.runtime.record import Log
+
+FORMATS: dict[str, Callable[[Log, Path], None]] = {
+    "csv": lambda log, path: log.to_csv(path),
+    "mat": write_mat,
+    "mcap": write_mcap,
+    "parquet": lambda log, path: log.to_parquet(path),
+    "ulg": write_ulog,
+}
+
+
+def convert_log(source: Path, format: str, out: Path | None = None) -> Path:
+    """Write a flight's Parquet log in another format; beside it unless told otherwise."""
+    if format not in FORMATS:
+        raise UnknownNameError("format", format, FORMATS)
+    target = out or source.with_suffix(f".{format}")
+    log = read_log(source)
+    FORMATS[format](log, target)
+    return target

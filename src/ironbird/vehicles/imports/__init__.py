@@ -1,0 +1,1 @@
+"""Vehicles of other simulators and autopilots made into vehicle files."""

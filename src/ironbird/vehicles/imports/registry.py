@@ -1,0 +1,47 @@
+"""The formats from which vehicles are imported, each one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ironbird.errors import UnknownNameError, VehicleError
+from ironbird.vehicles.imports.ardupilot_json import import_ardupilot
+from ironbird.vehicles.imports.draft import Draft, as_id
+from ironbird.vehicles.imports.gazebo import import_sdf, import_urdf
+from ironbird.vehicles.imports.jsbsim import import_jsbsim
+from ironbird.vehicles.imports.px4 import import_px4
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a file may lack and the user says."""
+
+    id: str | None = None
+    mass_kg: float | None = None
+    arm_m: float | None = None
+
+
+FORMATS: dict[str, Callable[[Path, Given], Draft]] = {
+    "sdf": lambda path, given: import_sdf(path),
+    "urdf": lambda path, given: import_urdf(path),
+    "ardupilot-json": lambda path, given: import_ardupilot(path),
+    "px4": lambda path, given: import_px4(path, given.mass_kg, given.arm_m),
+    "jsbsim": lambda path, given: import_jsbsim(path),
+}
+ENDINGS = {".sdf": "sdf", ".urdf": "urdf", ".json": "ardupilot-json", ".params": "px4", ".mix": "px4", ".xml": "jsbsim"}
+
+
+def import_vehicle(path: Path, format: str | None = None, given: Given | None = None) -> Draft:
+    """A vehicle file from a file of another program; without a format the ending says which."""
+    given = given or Given()
+    chosen = format or ENDINGS.get(path.suffix.lower())
+    if chosen is None:
+        raise VehicleError(f"{path}: its ending does not say what it is; give --format, one of {', '.join(FORMATS)}")
+    if chosen not in FORMATS:
+        raise UnknownNameError("format", chosen, FORMATS)
+    draft = FORMATS[chosen](path, given)
+    if given.id:
+        draft.tables["id"] = as_id(given.id)
+    return draft

@@ -1,0 +1,67 @@
+"""XML files of other programs, read with care: no document types, no entities, limits of size."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from ironbird.errors import VehicleError
+from ironbird.files.problems import read_bytes
+
+MOST_BYTES = 8 * 2**20
+
+
+def read_xml(path: Path) -> Element:
+    """The root of an XML file."""
+    try:
+        data = read_bytes(path, MOST_BYTES)
+    except OSError as error:
+        raise VehicleError(f"cannot read {path}: {error}") from None
+    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+        raise VehicleError(f"{path}: it declares a document type or entities, which are not read; remove them")
+    if b"{%" in data or b"{{" in data:
+        data = _plain(data)
+    try:
+        return ElementTree.fromstring(data)
+    except (ElementTree.ParseError, ValueError, RecursionError) as error:
+        raise VehicleError(f"{path}: it is no XML: {error}") from None
+
+
+def _plain(data: bytes) -> bytes:
+    """A Jinja template without its statements; expressions become 0."""
+    import re
+
+    return re.sub(rb"\{\{.*?\}\}", b"0", re.sub(rb"\{[%#].*?[%#]\}", b"", data, flags=re.DOTALL), flags=re.DOTALL)
+
+
+def number(parent: Element, tag: str, usual: float | None = None, where: str = "") -> float:
+    """A finite number below an element; raises if there is none and no usual value."""
+    text = parent.findtext(tag)
+    if text is None or not text.strip():
+        if usual is None:
+            raise VehicleError(f"{where or parent.tag}: <{tag}> is missing")
+        return usual
+    return as_number(text, f"{where or parent.tag}: <{tag}>")
+
+
+def numbers(text: str | None, count: int, where: str) -> list[float]:
+    """A row of finite numbers, zeros if there is no text."""
+    if text is None or not text.strip():
+        return [0.0] * count
+    found = [as_number(word, where) for word in text.split()]
+    if len(found) != count:
+        raise VehicleError(f"{where}: {len(found)} numbers, not {count}")
+    return found
+
+
+def as_number(text: str, where: str) -> float:
+    """A finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise VehicleError(f"{where}: '{text.strip()[:40]}' is no number") from None
+    if not math.isfinite(value):
+        raise VehicleError(f"{where}: {value} is not finite")
+    return value

@@ -1,0 +1,249 @@
+"""The learning environments: spaces, seeds, rewards, resets that are exact."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+
+import ironbird.gym as learning
+from ironbird.errors import RequirementError, RunError, UnknownNameError
+from ironbird.flight.prepare import events_of
+from ironbird.gym.rollout import Rollout
+from ironbird.gym.task import Goal
+from ironbird.runtime.record import LogPlan
+from ironbird.runtime.state import RunState, start
+from ironbird.runtime.step import advance
+
+
+@pytest.fixture
+def hover() -> Iterator[gymnasium.Env[Any, Any]]:
+    env = gymnasium.make("ironbird/Hover-v0", longest_s=0.5)
+    yield env
+    env.close()
+
+
+def fresh_run(rollout: Rollout, vehicle: int) -> RunState:
+    """The episode of a vehicle as any other run would begin it."""
+    drawn = rollout.drawn[vehicle]
+    assert drawn is not None
+    state = start(rollout.model, seed=drawn.seed)
+    for path, value in drawn.params.items():
+        state.set_param(path, value)
+    for path, number in drawn.states.items():
+        state.set_state(path, number)
+    for event in events_of(rollout.model, drawn.fault) if drawn.fault else []:
+        state.add_event(event)
+    state.inputs[0, :, 0] = rollout._inputs
+    advance(state, 1)
+    return state
+
+
+@pytest.mark.parametrize("name", learning.IDS)
+def test_every_environment_passes_the_checker_of_gymnasium(name: str) -> None:
+    env = gymnasium.make(name).unwrapped
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(env)
+    env.close()
+
+
+def test_fields_of_the_spaces_carry_units_of_the_signals(hover: gymnasium.Env[Any, Any]) -> None:
+    env = hover.unwrapped
+    assert isinstance(env, learning.VehicleEnv)
+
+    seen = {f.name: f.unit for f in env.observation_fields}
+    assert seen["body.v_NB_N[2]"] == "m/s" and seen["body.w_NB_B[0]"] == "rad/s" and seen["to_target[1]"] == "m"
+    assert [f.name for f in env.action_fields] == ["rotor/1", "rotor/2", "rotor/3", "rotor/4"]
+    assert env.observation_space.shape == (len(env.observation_fields),)
+
+
+def test_a_lane_that_begins_late_equals_a_fresh_run_bit_for_bit() -> None:
+    """Ages of the lanes differ after the first episodes; noise (turbulence), faults and sample times must not."""
+    envs = learning.VehicleVectorEnv(
+        learning.Hover(longest_s=0.2),
+        learning.Randomisation(
+            wind_mps=(1.0, 6.0),
+            turbulence_mps=(2.0, 8.0),
+            scale={"body.mass": (0.9, 1.1)},
+            faults=["rotor.speed_loss@1:instance=2,severity=0.9"],
+            fault_start_s=(0.03, 0.1),
+        ),
+        num_envs=11,
+        autoreset_mode=AutoresetMode.SAME_STEP,
+    )
+    rollout, rng = envs.rollout, np.random.default_rng(3)
+    envs.reset(seed=5)
+    rollout.steps[:] = np.arange(11) % 7  # the first episodes end at different times
+    beside = {vehicle: fresh_run(rollout, vehicle) for vehicle in range(11)}
+    begun = 0
+
+    for _ in range(45):
+        actions = rng.uniform(0.3, 0.9, (11, 4)).astype(np.float32)
+        *_, terminated, truncated, _ = envs.step(actions)
+        for vehicle in range(11):
+            if terminated[vehicle] or truncated[vehicle]:
+                beside[vehicle] = fresh_run(rollout, vehicle)
+                begun += 1
+                continue
+            other = beside[vehicle]
+            other.inputs[0, :, 0] = actions[vehicle]
+            advance(other, rollout.episodes.every)
+            assert rollout.episodes.content(vehicle) == other.content(0)
+    assert begun > 15 and len(set(rollout.episodes.ticks[rollout.episodes.used > 0])) > 1
+    envs.close()
+
+
+def test_vehicle_i_of_a_vector_is_the_single_environment_of_seed_plus_i() -> None:
+    envs = gymnasium.make_vec("ironbird/FaultedHover-v0", num_envs=3, longest_s=0.3, autoreset_mode="SameStep")
+    seen, _ = envs.reset(seed=40)
+    single = gymnasium.make("ironbird/FaultedHover-v0", longest_s=0.3)
+    alone, _ = single.reset(seed=42)
+    rng = np.random.default_rng(0)
+
+    assert (seen[2] == alone).all()
+    for _ in range(70):
+        actions = rng.uniform(0.4, 0.8, (3, 4)).astype(np.float32)
+        seen, rewards, terminated, truncated, infos = envs.step(actions)
+        alone, reward, over, cut, info = single.step(actions[2])
+        assert (rewards[2], terminated[2], truncated[2]) == (reward, over, cut)
+        if over or cut:
+            assert (infos["final_obs"][2] == alone).all() and infos["final_info"]["reason"][2] == info["reason"]
+            alone, _ = single.reset()
+        assert (seen[2] == alone).all()
+    envs.close()
+    single.close()
+
+
+def test_the_next_step_mode_begins_anew_one_step_later() -> None:
+    envs = gymnasium.make_vec("ironbird/Hover-v0", num_envs=2, longest_s=0.05)
+    envs.reset(seed=1)
+    actions = np.full((2, 4), 0.6, np.float32)
+    ends = [envs.step(actions)[3].tolist() for _ in range(12)]
+
+    assert envs.metadata["autoreset_mode"] == AutoresetMode.NEXT_STEP
+    assert [any(row) for row in ends] == [False] * 4 + [True] + [False] * 5 + [True] + [False]
+    envs.close()
+
+
+def test_without_autoreset_a_mask_says_who_begins_anew() -> None:
+    envs = learning.VehicleVectorEnv(learning.Hover(longest_s=0.03), num_envs=3, autoreset_mode="Disabled")
+    first, _ = envs.reset(seed=1)
+    actions = np.full((3, 4), 0.6, np.float32)
+    for _ in range(3):
+        seen, *_ = envs.step(actions)
+    with pytest.raises(RunError, match="reset_mask"):
+        envs.step(actions)
+    mask = np.array([False, True, True])
+    again, infos = envs.reset(options={"reset_mask": mask})
+
+    assert (again[0] == seen[0]).all() and (again[1] != seen[1]).any() and (again[1] != first[1]).any()
+    assert infos["_seed"].tolist() == mask.tolist()
+    envs.close()
+
+
+def test_threads_do_not_change_a_bit() -> None:
+    found = []
+    for threads in (1, 2):
+        envs = learning.VehicleVectorEnv(learning.Hover(), num_envs=24, threads=threads)
+        envs.reset(seed=9)
+        for _ in range(5):
+            seen, *_ = envs.step(np.full((24, 4), 0.65, np.float32))
+        found.append(seen)
+        envs.close()
+
+    assert (found[0] == found[1]).all()
+
+
+def test_the_reward_is_the_margin_of_the_requirement(hover: gymnasium.Env[Any, Any]) -> None:
+    env = hover.unwrapped
+    assert isinstance(env, learning.VehicleEnv)
+    env.reset(seed=4)
+    seen, reward, *_ = env.step(env.rollout.neutral_action)
+    by_name = dict(zip((f.name for f in env.observation_fields), seen.astype(float), strict=True))
+    distance = np.linalg.norm([by_name[f"to_target[{i}]"] for i in range(3)])
+    rate = np.linalg.norm([by_name[f"body.w_NB_B[{i}]"] for i in range(3)])
+    tilt = np.arccos(by_name["body.R_NB[8]"])
+
+    expected = np.clip(1 - distance, -1, 1) + 0.2 * np.clip(1 - rate / 2, -1, 1)
+    expected += 0.2 * np.clip((np.radians(20) - tilt) / 0.35, -1, 1)
+    assert reward == pytest.approx(expected, abs=1e-6)  # observations are single precision
+
+
+def test_a_crash_ends_the_episode_with_its_reason() -> None:
+    env = gymnasium.make("ironbird/Hover-v0", keep=(), longest_s=10.0)
+    env.reset(seed=2)
+    seen, reward, over, _, info = env.step(np.zeros(4, np.float32))
+    while not over:
+        seen, reward, over, _, info = env.step(np.zeros(4, np.float32))
+
+    assert info["reason"] in ("hard landing", "rollover") and np.isfinite(seen).all() and float(reward) < -15
+    env.close()
+
+
+def test_gates_are_passed_in_order_and_counted() -> None:
+    """A vehicle that is carried along the line of centres passes all gates."""
+    task = learning.Gates()
+    start_, memory = task.draw(np.random.default_rng(1))
+    memory, total, done = memory[None], 0.0, np.zeros(1, bool)
+    from ironbird.gym.task import Seen
+
+    here = start_.position_N_m
+    for gate in range(5):
+        centre = memory[0, 3 * gate : 3 * gate + 3].copy()
+        for share in np.linspace(0, 1.0001, 8)[1:]:
+            seen = Seen({"body.p_NB_N": (here + share * (centre - here))[None]}, np.zeros(1))
+            memory, extra, done = task.after(seen, {}, memory)
+            total += float(extra[0] >= task.gate_reward)
+        here = centre
+
+    assert total == 5 and done[0]
+
+
+def test_requirements_about_other_times_are_refused() -> None:
+    with pytest.raises(RequirementError, match="about the present"):
+        learning.VehicleEnv(learning.Hover(goals=(Goal("eventually (target_distance < 1 m)", 1.0),)))
+
+
+def test_unknown_options_and_odd_actions_are_refused_in_words(hover: gymnasium.Env[Any, Any]) -> None:
+    with pytest.raises(UnknownNameError, match="longest_s"):
+        gymnasium.make("ironbird/Hover-v0", longest=1.0)
+    env = hover.unwrapped
+    with pytest.raises(RunError, match="reset first"):
+        env.step(np.zeros(4))
+    env.reset(seed=0)
+    with pytest.raises(RunError, match="rotor/1"):
+        env.step(np.array([0.1, np.nan, 0.1, 0.1]))
+
+
+def test_set_points_of_the_controller_can_be_the_action() -> None:
+    """Asked to move towards the target, the vehicle's own controller comes there and stays."""
+    env = gymnasium.make("ironbird/Hover-v0", level="velocity", longest_s=6.0)
+    seen, _ = env.reset(seed=3)
+    for _ in range(599):
+        seen, _, over, cut, _ = env.step(np.clip(1.2 * seen[-3:], -2, 2))
+        assert not over and not cut
+    assert np.linalg.norm(seen[-3:]) < 0.15  # 1/e time of the outer loop here is about 1 s
+    env.close()
+
+
+def test_logged_rows_are_those_of_an_ordinary_run() -> None:
+    rollout = Rollout(learning.Hover(longest_s=0.2))
+    rollout.seed([7])
+    rollout.begin(np.zeros(1, np.int64))
+    state = fresh_run(rollout, 0)
+    plan = LogPlan.make(rollout.model, list(rollout.episodes.plan.start), 0.01)
+    rollout.step(rollout.neutral_action[None])
+    state.inputs[0, :, 0] = rollout.neutral_action
+    log = advance(state, 10, plan=plan)
+
+    assert log is not None
+    assert (rollout.episodes.logged()[0] == log.data[0, 0, :, 0]).all()
+    rollout.close()

@@ -1,0 +1,282 @@
+"""Vehicles of other programs: small files written from the formats' documentation, hand-computed results."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ironbird.errors import UnknownNameError, VehicleError
+from ironbird.vehicles.imports.draft import Draft
+from ironbird.vehicles.imports.registry import Given, import_vehicle
+from ironbird.vehicles.load import load_spec
+from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
+from ironbird.vehicles.templates.multicopter import MulticopterSpec
+
+MOTOR = """
+<plugin name='{name}' filename='libgazebo_motor_model.so'>
+  <jointName>rotor_{n}_joint</jointName><linkName>rotor_{n}</linkName><turningDirection>{spin}</turningDirection>
+  <timeConstantUp>0.02</timeConstantUp><timeConstantDown>0.04</timeConstantDown><maxRotVelocity>1000</maxRotVelocity>
+  <motorConstant>6e-06</motorConstant><momentConstant>0.02</momentConstant><motorNumber>{n}</motorNumber>
+  <rotorDragCoefficient>1e-4</rotorDragCoefficient>
+</plugin>"""
+ROTORS = ((0.2, -0.2, "ccw"), (-0.2, 0.2, "ccw"), (0.2, 0.2, "cw"), (-0.2, -0.2, "cw"))  # x forward, y left
+SDF = (
+    """<sdf version='1.6'><model name='Test Quad'>
+<link name='base'><inertial><pose>0 0 0.01 0 0 0</pose><mass>1.0</mass><inertia><ixx>0.01</ixx><iyy>0.02</iyy>
+<izz>0.03</izz><ixz>0.001</ixz></inertia></inertial>
+<collision name='c'><geometry><box><size>0.3 0.2 0.1</size></box></geometry></collision>
+<sensor name='s' type='imu'/></link>"""
+    + "".join(
+        f"<link name='rotor_{n}'><pose>{x} {y} 0.05 0 0 0</pose><inertial><mass>0.01</mass></inertial></link>"
+        for n, (x, y, _) in enumerate(ROTORS)
+    )
+    + "".join(MOTOR.format(n=n, name=f"m{n}", spin=spin) for n, (_, _, spin) in enumerate(ROTORS))
+    + """<plugin name='x' filename='libstrange_thing.so'/>
+<plugin name='mavlink_interface' filename='libgazebo_mavlink_interface.so'><control_channels>"""
+    + "".join(
+        f"<channel name='r{n}'><input_index>{n}</input_index><input_offset>0</input_offset>"
+        "<input_scaling>900</input_scaling><zero_position_armed>100</zero_position_armed></channel>"
+        for n in range(4)
+    )
+    + "</control_channels></plugin></model></sdf>"
+)
+
+
+def loaded(draft: Draft, folder: Path) -> MulticopterSpec | FixedWingSpec:
+    path = folder / f"{draft.id}.toml"
+    path.write_text(draft.text())
+    spec = load_spec(path)
+    assert isinstance(spec, MulticopterSpec | FixedWingSpec)
+    return spec
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_links_of_an_sdf_file_become_one_body_and_its_motors_rotors(tmp_path: Path) -> None:
+    draft = import_vehicle(written(tmp_path, "quad.sdf", SDF))
+    spec = loaded(draft, tmp_path)
+    assert isinstance(spec, MulticopterSpec)
+
+    centre = (1.0 * 0.01 + 4 * 0.01 * 0.05) / 1.04  # up, of all links
+    about_x = 0.01 + (0.01 - centre) ** 2 + 4 * 0.01 * (0.2**2 + (0.05 - centre) ** 2)
+    assert spec.body.mass_kg == pytest.approx(1.04)
+    assert spec.body.inertia()[0, 0] == pytest.approx(about_x, rel=1e-8)
+    assert spec.body.inertia()[0, 2] == pytest.approx(0.001 * -1 * 1)  # x forward stays, z up becomes down
+    assert [r.position_B_m[:2] for r in spec.rotor] == [[0.2, 0.2], [-0.2, -0.2], [0.2, -0.2], [-0.2, 0.2]]
+    assert [r.spin for r in spec.rotor] == ["ccw", "ccw", "cw", "cw"]
+    assert spec.rotor[0].position_B_m[2] == pytest.approx(-(0.05 - centre))
+    motor = spec.motor["standard"]
+    assert (motor.slope_radps, motor.idle_speed_radps, motor.time_constant_s) == (900.0, 100.0, 0.02)
+    assert spec.propeller["standard"].torque_coefficient_Nms2 == pytest.approx(1.2e-7)
+    hover = math.sqrt(1.04 * 9.80665 / 24e-6)
+    assert spec.airframe.drag_Ns2pm2[0] == pytest.approx(4e-4 * hover / 5, rel=1e-6)
+    assert spec.contact.points_B_m[0] == pytest.approx([0.15, 0.1, 0.05 + centre], abs=1e-6)
+    assert any("libstrange_thing" in text for text in draft.missing) and any("imu" in text for text in draft.missing)
+    assert any("slowing down" in text for text in draft.missing) and "# Not understood:" in draft.text()
+    assert spec.source_of("body.mass_kg").startswith("published: quad.sdf")
+
+
+def test_a_urdf_tree_of_joints_gives_the_same_vehicle_as_sdf(tmp_path: Path) -> None:
+    links = """<link name='base'><inertial><origin xyz='0 0 0.01'/><mass value='1.0'/>
+<inertia ixx='0.01' iyy='0.02' izz='0.03' ixz='0.001'/></inertial></link><link name='arm'/>
+<joint name='a' type='fixed'><parent link='base'/><child link='arm'/>
+<origin xyz='0 0 0.05' rpy='0 0 1.5707963267948966'/></joint>"""
+    for n, (x, y, _) in enumerate(ROTORS):  # seen from the arm, which is turned to the left by a quarter
+        links += (
+            f"<link name='rotor_{n}'><inertial><mass value='0.01'/></inertial></link><joint name='rotor_{n}_joint' "
+        )
+        links += f"type='continuous'><parent link='arm'/><child link='rotor_{n}'/><origin xyz='{y} {-x} 0'/></joint>"
+    plugins = "".join(MOTOR.format(n=n, name=f"m{n}", spin=spin) for n, (_, _, spin) in enumerate(ROTORS))
+    text = f"<robot name='test_quad'>{links}<gazebo>{plugins}</gazebo></robot>"
+    spec = loaded(import_vehicle(written(tmp_path, "quad.urdf", text)), tmp_path)
+    same = loaded(import_vehicle(written(tmp_path, "quad.sdf", SDF)), tmp_path)
+
+    assert isinstance(spec, MulticopterSpec) and isinstance(same, MulticopterSpec)
+    np.testing.assert_allclose(spec.body.inertia(), same.body.inertia(), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(
+        [r.position_B_m for r in spec.rotor],
+        [r.position_B_m for r in same.rotor],
+        atol=1e-8,  # rounded to 1e-9
+    )
+
+
+def test_lift_drag_surfaces_and_one_propeller_become_a_plane(tmp_path: Path) -> None:
+    def surface(name: str, link: str, cp: str, joint: str, gain: float, upward: str = "0 0 1") -> str:
+        return (
+            f"<plugin name='{name}' filename='libLiftDragPlugin.so'><a0>0.06</a0><cla>4.75</cla><cda>0.64</cda>"
+            f"<alpha_stall>0.34</alpha_stall><cla_stall>-3.85</cla_stall><cda_stall>-0.92</cda_stall><area>0.3</area>"
+            f"<cp>{cp}</cp><upward>{upward}</upward><link_name>{link}</link_name>"
+            f"<control_joint_name>{joint}</control_joint_name>"
+            f"<control_joint_rad_to_cl>{gain}</control_joint_rad_to_cl></plugin>"
+        )
+
+    text = (
+        "<sdf version='1.6'><model name='glider'><link name='base'><inertial><mass>2</mass><inertia><ixx>0.2</ixx>"
+        "<iyy>0.15</iyy><izz>0.15</izz></inertia></inertial></link>"
+        "<link name='rotor_0'><pose>0.3 0 0 0 1.5707963267948966 0</pose></link>"
+        + MOTOR.format(n=0, name="puller", spin="cw")
+        + surface("left_wing", "base", "-0.05 0.4 0.05", "left_elevon_joint", -0.3)
+        + surface("right_wing", "base", "-0.05 -0.4 0.05", "right_elevon_joint", -0.3)
+        + surface("elevator", "base", "-0.5 0 0", "elevator_joint", -4.0)
+        + surface("rudder", "base", "-0.5 0 0.05", "rudder_joint", 0.8, "0 1 0")
+        + "</model></sdf>"
+    )
+    spec = loaded(import_vehicle(written(tmp_path, "glider.sdf", text)), tmp_path)
+
+    assert isinstance(spec, FixedWingSpec) and spec.puller is not None
+    assert spec.panel["left_wing"].position_B_m == [-0.05, -0.4, -0.05]
+    assert spec.panel["rudder"].upward_B == [0.0, -1.0, 0.0]
+    assert spec.surfaces == {  # as the catalogue's px4_plane, whose signs are flown
+        "left_elevon": [-1.0, 0.0, 0.0], "right_elevon": [1.0, 0.0, 0.0], "elevator": [0.0, -1.0, 0.0],
+        "rudder": [0.0, 0.0, -1.0],
+    }  # fmt: skip
+    assert spec.puller.motor_constant_Ns2 == 6e-6
+
+
+FRAME = """# a frame
+{ "mass" : 4.0, # kg
+  "diagonal_size" : 0.8, "refSpd" : 10.0, "refAngle" : 20.0, "maxVoltage" : 25.2, "battCapacityAh" : 10,
+  "refBatRes" : 0.01,
+  "propExpo" : 0.0, "hoverThrOut" : 0.25, "disc_area" : 0.5, "num_motors" : 4, "pwmMin" : 1000 }
+"""
+
+
+def test_a_frame_of_ardupilot_hovers_where_its_thrust_curve_says(tmp_path: Path) -> None:
+    draft = import_vehicle(written(tmp_path, "Frame.json", FRAME))
+    spec = loaded(draft, tmp_path)
+    assert isinstance(spec, MulticopterSpec)
+
+    assert spec.hover_lift_N() == pytest.approx(4.0 * 9.80665 / 0.25, rel=1e-6)  # a quarter of it hovers
+    assert spec.airframe.drag_Ns2pm2[0] == pytest.approx(4.0 * 9.80665 * math.tan(math.radians(20)) / 100, rel=1e-6)
+    assert spec.body.inertia()[2, 2] == pytest.approx(4.0 * 0.5 * 0.4**2)
+    assert (spec.battery.cells, spec.battery.capacity_Ah, spec.battery.resistance_ohm) == (6, 10.0, 0.01)
+    assert math.hypot(*spec.rotor[0].position_B_m[:2]) == pytest.approx(0.4, rel=1e-3)
+    assert any("pwmMin" in text for text in draft.missing)
+
+
+AIRFRAME = "".join(
+    f"param set-default CA_ROTOR{n}_PX {x}\nparam set-default CA_ROTOR{n}_PY {y}\n"
+    f"param set-default CA_ROTOR{n}_KM {k}\n"
+    for n, (x, y, k) in enumerate(
+        [(0.17, 0.17, 0.05), (-0.17, -0.17, 0.05), (0.17, -0.17, -0.05), (-0.17, 0.17, -0.05)]
+    )
+)
+
+
+def test_control_allocation_parameters_of_px4_place_the_rotors(tmp_path: Path) -> None:
+    text = "param set-default CA_AIRFRAME 0\nparam set-default CA_ROTOR_COUNT 4\nparam set-default MPC_THR_HOVER 0.6\n"
+    text += (
+        "param set-default SIM_GZ_EC_MIN1 150\nparam set-default SIM_GZ_EC_MAX1 1000\nset MAV_TYPE ${X}\n" + AIRFRAME
+    )
+    path = written(tmp_path, "4001_test", text)
+    spec = loaded(import_vehicle(path, "px4", Given(mass_kg=2.0)), tmp_path)
+    assert isinstance(spec, MulticopterSpec)
+
+    hover = 150 + 0.6 * 850
+    assert 4 * spec.propeller["standard"].thrust_coefficient_Ns2 * hover**2 == pytest.approx(2.0 * 9.80665, rel=1e-6)
+    assert [r.spin for r in spec.rotor] == ["ccw", "ccw", "cw", "cw"]
+    table = "# Onboard parameters\n1\t1\tCA_AIRFRAME\t0\t6\n1\t1\tCA_ROTOR_COUNT\t4\t6\n" + "".join(
+        f"1\t1\t{line.split()[2]}\t{line.split()[3]}\t9\n" for line in AIRFRAME.splitlines()
+    )
+    again = loaded(import_vehicle(written(tmp_path, "q.params", table), None, Given(mass_kg=2.0)), tmp_path)
+    assert isinstance(again, MulticopterSpec) and [r.position_B_m for r in again.rotor] == [
+        r.position_B_m for r in spec.rotor
+    ]
+    with pytest.raises(VehicleError, match="--mass-kg"):
+        import_vehicle(path, "px4")
+
+
+def test_an_old_mixer_file_gives_the_frame_but_no_lengths(tmp_path: Path) -> None:
+    path = written(tmp_path, "quad_x.main.mix", "R: 4x 10000 10000 10000 0\n")
+    with pytest.raises(VehicleError, match="--arm-m"):
+        import_vehicle(path, None, Given(mass_kg=1.5))
+    spec = loaded(import_vehicle(path, None, Given(mass_kg=1.5, arm_m=0.3)), tmp_path)
+
+    assert isinstance(spec, MulticopterSpec)
+    assert [math.hypot(*r.position_B_m[:2]) for r in spec.rotor] == pytest.approx([0.3] * 4, rel=1e-3)
+
+
+def test_coefficients_of_a_jsbsim_aircraft_are_those_of_the_simulator_itself(tmp_path: Path) -> None:
+    """The package of JSBSim carries the Cessna 172: derivatives against finite differences of its own forces."""
+    jsbsim = pytest.importorskip("jsbsim")
+    root = Path(jsbsim.get_default_root_dir())
+    spec = loaded(import_vehicle(root / "aircraft" / "c172p" / "c172p.xml"), tmp_path)
+    assert isinstance(spec, FixedWingSpec) and spec.wing is not None
+
+    wing = spec.wing
+    assert wing.area_m2 == pytest.approx(174 * 0.3048**2, rel=1e-4)  # 174 square feet, 35.8 ft, 4.9 ft
+    assert (wing.span_m, wing.chord_m) == pytest.approx((35.8 * 0.3048, 4.9 * 0.3048), rel=1e-4)
+    fdm = jsbsim.FGFDMExec(str(root))
+    fdm.set_debug_level(0)
+    assert fdm.load_model("c172p")
+
+    def lift(alpha_rad: float) -> float:
+        fdm["ic/h-sl-ft"], fdm["ic/vt-kts"], fdm["ic/beta-deg"] = 1000.0, 75.0, 0.0
+        fdm["ic/alpha-rad"] = alpha_rad
+        fdm.run_ic()
+        return float(fdm["forces/fwz-aero-lbs"] / (fdm["aero/qbar-psf"] * fdm["metrics/Sw-sqft"]))
+
+    slope = (lift(math.radians(4)) - lift(math.radians(2))) / math.radians(2)
+    assert abs(slope) == pytest.approx(wing.CL_alpha, rel=0.02)  # the table is linear in between
+    assert (wing.Cl_p, wing.Cm_q) == pytest.approx((-0.484, -12.4), rel=0.03)  # in the file: about its own point
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.sdf", "<sdf><model name='x'/></sdf>", "no link has a mass"),
+        ("a.sdf", "<!DOCTYPE a [<!ENTITY b 'c'>]><sdf/>", "document type"),
+        ("a.sdf", "<sdf>", "no XML"),
+        (
+            "a.sdf",
+            "<sdf><model><link name='a'><inertial><mass>inf</mass></inertial></link></model></sdf>",
+            "not finite",
+        ),
+        ("a.sdf", SDF.replace("<momentConstant>0.02</momentConstant>", ""), "momentConstant"),
+        ("a.urdf", "<robot/>", "no link has a mass"),
+        (
+            "a.urdf",
+            "<robot><link name='a'/><link name='b'/><joint name='i'><parent link='a'/><child link='b'/></joint>"
+            "<joint name='j'><parent link='b'/><child link='a'/></joint></robot>",
+            "circle",
+        ),
+        ("a.json", "[1]", "no table"),
+        ("a.json", '{"mass": "heavy", "diagonal_size": 1}', "mass = 'heavy'"),
+        ("a.params", "hello", "no parameter"),
+        ("a.xml", "<fdm_config/>", "wingarea"),
+        ("a.stl", "", "--format"),
+    ],
+)
+def test_damaged_files_are_refused_in_words(tmp_path: Path, name: str, text: str, said: str) -> None:
+    with pytest.raises(VehicleError, match=said):
+        import_vehicle(written(tmp_path, name, text), None, Given(mass_kg=1.0))
+
+
+def test_an_unknown_format_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="urdf"):
+        import_vehicle(tmp_path / "a.b", "urdff")
+
+
+def test_the_catalogue_s_iris_is_what_the_import_of_px4_s_own_file_gives(tmp_path: Path) -> None:
+    """With PX4-SITL_gazebo-classic: its models folder in IRONBIRD_GAZEBO_MODELS; else the catalogue alone."""
+    spec = load_spec("quad_iris")
+    assert isinstance(spec, MulticopterSpec)
+    hover = math.sqrt(spec.body.mass_kg * 9.80665 / (4 * 5.84e-6))
+    assert (hover - 100.0) / 1000.0 == pytest.approx(0.703, abs=0.001)  # throttle of hovering
+    models = os.environ.get("IRONBIRD_GAZEBO_MODELS")
+    if models:
+        folder = Path(models) / "iris"
+        file = next(iter([*folder.glob("iris.sdf"), *folder.glob("iris.sdf.jinja")]))
+        found = loaded(import_vehicle(file, "sdf"), tmp_path)
+        assert isinstance(found, MulticopterSpec)
+        assert (found.body, found.rotor, found.motor, found.propeller) == (
+            spec.body, spec.rotor, spec.motor, spec.propeller,
+        )  # fmt: skip
