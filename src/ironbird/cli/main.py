@@ -21,6 +21,7 @@ from ironbird.cli.imports import import_app
 from ironbird.cli.logs import log_app
 from ironbird.cli.output import Output
 from ironbird.cli.proofs import bench, compare_estimators, doctor, verify_determinism
+from ironbird.cli.serve import serve
 from ironbird.cli.vehicles import fleet_table, mixer, modes_of_vehicle, show, trim_vehicle, vehicles
 
 app = typer.Typer(
@@ -41,6 +42,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "mixer": mixer,
     "export": export_model,
     "systems": systems,
+    "serve": serve,
     "sitl": sitl,
     "hil": hil,
     "compare-autopilots": compare_autopilots,

@@ -51,6 +51,7 @@ class Flight:
     link: dict[str, str] = field(default_factory=dict)  # figures of the link to it
     measured: dict[str, Any] = field(default_factory=dict)  # the same as plain data
     logs: list[Path] = field(default_factory=list)  # files that a control system outside left
+    records: bool = False  # the control system outside has recorded all that it was told
     of_object: bool = False  # the vehicle was an object of a Python program: its diagram may differ from its file's
 
     @property
@@ -71,7 +72,11 @@ class Flight:
     @property
     def repeats(self) -> bool:
         """Whether the same order gives the same bytes again."""
-        if self.log.interrupted or self.of_object:
+        if self.of_object:
+            return False
+        if self.records and self.order.script:  # a recorded stream says when it ended
+            return True
+        if self.log.interrupted:
             return False
         control, options = self.order.control, self.order.options
         if not is_outside(control):
@@ -164,7 +169,7 @@ def fly(
     """
     seat: Seat | None = None
     if isinstance(control, ControlSystem):
-        seat, control = Seat(control, pilot), f"{OBJECT}{control.name}"
+        seat, control = Seat(control, pilot), control.fills or f"{OBJECT}{control.name}"
     if isinstance(what, Order):
         order = what if control is None else replace(what, control=control)
         readers: dict[str, Callable[[Any], Any]] = {"faults": read_faults, "requirements": read_requirements}
@@ -203,6 +208,7 @@ def fly(
             seat = take_seat(order, fitted, folder=folder, announce=announce, show=show)
         flown = fly_outside(order, fitted, seat, speed=speed, progress=progress)
         system = seat.system
+        order = flown.order or order
         flight = Flight(
             order=order,
             vehicle=fitted.vehicle,
@@ -215,6 +221,7 @@ def fly(
             witnesses=flown.witnesses,
             triggered_s=flown.triggered_s,
             happenings=flown.happenings,
+            records=flown.order is not None,
             link=system.figures(),
             measured=system.measured(),
             logs=list(system.process.logs) if system.process else [],
