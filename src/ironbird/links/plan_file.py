@@ -221,8 +221,8 @@ def from_mission(
     return plan
 
 
-def to_mission(plan: Sequence[PlanItem], origin: Place, home: Place) -> LocalMission:
-    """A plan as one of our own missions: metres from `origin`, and heights over `home` where the plan has them so.
+def to_mission(plan: Sequence[PlanItem], origin: Place, home_height_m: float) -> LocalMission:
+    """A plan as one of our own missions: metres from `origin`; `home_height_m` is above the sea.
 
     Our circles last for a time: one of so many turns is refused. A landing
     somewhere else is a waypoint above that place and a landing. What needs a camera is passed over.
@@ -256,7 +256,7 @@ def to_mission(plan: Sequence[PlanItem], origin: Place, home: Place) -> LocalMis
             if not math.isfinite(wanted[2]):
                 wanted[2] = 0.0 if command in (NAV_LAND, NAV_VTOL_LAND) else height_m
             latitude, longitude, above = _place(wanted[0], wanted[1], wanted[2], at)
-            sea_m = above + (home.height_m if frame == FRAME_GLOBAL_RELATIVE_ALT else 0.0)
+            sea_m = above + (home_height_m if frame == FRAME_GLOBAL_RELATIVE_ALT else 0.0)
             north, east, down = to_local(origin, latitude, longitude, sea_m)
         else:
             north, east, down = 0.0, 0.0, -height_m
@@ -271,6 +271,18 @@ def to_mission(plan: Sequence[PlanItem], origin: Place, home: Place) -> LocalMis
     if not found.items:
         raise MissionError("the plan has no item to fly to")
     return found
+
+
+def from_local(items: Sequence[LocalItem], origin: Place) -> list[PlanItem]:
+    """Our own items one by one, as a ground station reads them; `to_mission` makes the same of them again."""
+    commands = {"land": NAV_LAND, "takeoff": NAV_TAKEOFF, "loiter": NAV_LOITER_TIME, "return": NAV_RETURN_TO_LAUNCH}
+    plan = []
+    for item in items:
+        latitude, longitude, _ = to_geodetic(origin, (item.north_m, item.east_m, 0.0))
+        command = commands.get(item.kind, NAV_WAYPOINT)
+        params = (item.hold_s, 0.0, 0.0, item.yaw_deg)
+        plan.append(PlanItem(command, FRAME_GLOBAL_RELATIVE_ALT, params, latitude, longitude, item.height_m))
+    return plan
 
 
 def _own_kind(item: PlanItem, at: str) -> tuple[str, float]:

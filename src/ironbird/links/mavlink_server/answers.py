@@ -5,13 +5,11 @@ Not done: logs and files over MAVLink; a flight's log is in its folder, and PX4'
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ironbird.links.commanded.commander import Commander
 from ironbird.links.mavlink import dialect
 from ironbird.links.mavlink_server.connections import Channel, Sender
-
-if TYPE_CHECKING:
-    from ironbird.links.commanded.commander import Commander
 
 # MAVLink FTP [MAVLinkFtp]: header of its payload, answers, and what is asked for
 SEQUENCE, SESSION, OPCODE, SIZE, ASKED, HEADER = 0, 2, 3, 4, 5, 12

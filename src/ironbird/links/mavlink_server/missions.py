@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ironbird.errors import MissionError
+from ironbird.links.commanded.commander import Commander
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.mavlink_server.connections import Channel, Sender
 from ironbird.links.mavlink_server.place import Home
 from ironbird.links.mavlink_server.texts import Texts
-from ironbird.links.plan_file import ITEMS_MOST, Home as GeodeticHome, LocalMission, PlanItem, to_mission
-
-if TYPE_CHECKING:
-    from ironbird.links.commanded.commander import Commander
+from ironbird.links.plan_file import ITEMS_MOST, LocalMission, PlanItem, from_local, to_mission
 
 ASK_AGAIN_S, ASK_TIMES = 1.0, 6  # wall time between two questions for an item, and how often [MAVLinkMission]
 DEGREE = 1e7
@@ -57,6 +55,10 @@ class Missions:
         self._upload: Upload | None = None
         self._at = -1  # item of the vehicle's own mission
         self._done = False
+        own = commander.mission()
+        if own:  # the mission of the order
+            self.stored = [Stored(item, 1) for item in from_local(own, home.origin)]
+            self.local = LocalMission(own, list(range(len(own))), {}, [])
 
     # ------------------------------------------------------------------------------------------ down
 
@@ -150,9 +152,8 @@ class Missions:
 
     def _install(self, items: list[Stored]) -> int:
         """Hand the mission to the vehicle; a MAV_MISSION_RESULT."""
-        home = GeodeticHome(*self.home.geodetic)
         try:
-            local = to_mission([stored.item for stored in items], self.home.origin, home)
+            local = to_mission([stored.item for stored in items], self.home.origin, self.home.height_m)
         except MissionError as error:
             self.texts.refuse(str(error))
             return numbers.MAV_MISSION_UNSUPPORTED
@@ -162,7 +163,7 @@ class Missions:
         why = self.commander.set_mission(local.items)
         if why:
             self.texts.refuse(f"mission: {why}")
-            return numbers.MAV_MISSION_NO_SPACE if "takes" in why else numbers.MAV_MISSION_DENIED
+            return numbers.MAV_MISSION_NO_SPACE if "items, not" in why else numbers.MAV_MISSION_DENIED
         self.stored, self.local = items, local
         self._at, self._done = -1, False
         return numbers.MAV_MISSION_ACCEPTED
@@ -256,4 +257,3 @@ class Missions:
 
     def _ack(self, channel: Channel, sender: Sender, result: int, kind: int) -> None:
         channel.say(dialect.MISSION_ACK, *sender, result, kind)
-

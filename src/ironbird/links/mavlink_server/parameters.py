@@ -12,17 +12,15 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ironbird.errors import LinkError, shortened
 from ironbird.files.whole import write_text
+from ironbird.links.commanded.commander import Commander
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.mavlink_server.connections import Channel, Sender
 from ironbird.links.mavlink_server.param_names import names_of
 from ironbird.links.mavlink_server.texts import Texts
-
-if TYPE_CHECKING:
-    from ironbird.links.commanded.commander import Commander
 
 # Values as their bits: a float of Python would change those of whole numbers that look like no number
 VALUE = dialect.Message("PARAM_VALUE", 22, "I2H16sB")

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ironbird.links.commanded.commander import Commander, Target
 from ironbird.links.geodesy import to_local
 from ironbird.links.mavlink import numbers
 from ironbird.links.mavlink_server.connections import Channel, Sender
 from ironbird.links.mavlink_server.place import Home
 from ironbird.links.mavlink_server.texts import Texts
 from ironbird.rotations import euler
-
-if TYPE_CHECKING:
-    from ironbird.links.commanded.commander import Commander, Target
 
 NO_FORCE, NO_YAW, NO_YAW_RATE = 0x200, 0x400, 0x800  # of the type mask; three times three bits come before
 NO_RATES, NO_THRUST, NO_ATTITUDE = (1, 2, 4), 64, 128  # of the type mask of SET_ATTITUDE_TARGET
@@ -73,19 +71,19 @@ class SetPoints:
     def take_attitude(self, _channel: Channel, said: Any, _sender: Sender) -> None:
         """SET_ATTITUDE_TARGET."""
         mask = said.type_mask
-        attitude = rates = None
+        attitude: list[float] | None = None
+        rates: list[float] | None = None
         if not mask & NO_ATTITUDE:
             q = np.array([said.q0, said.q1, said.q2, said.q3])
             size = float(np.linalg.norm(q))
             if not 0.5 < size < 2.0:  # NaN too
                 self._refuse("attitude set-point that is no rotation")
                 return
-            attitude = np.array(euler(q / size))
-        given = [not mask & bit for bit in NO_RATES]
-        wanted = (said.body_roll_rate, said.body_pitch_rate, said.body_yaw_rate)
-        if any(given):
-            rates = np.array([value if use else math.nan for value, use in zip(wanted, given, strict=True)])
-            if not np.all(np.abs(rates[np.array(given)]) < FASTEST):
+            attitude = [float(angle) for angle in euler(q / size)]
+        elif not all(mask & bit for bit in NO_RATES):  # with an attitude, rates are not asked for
+            wanted = (said.body_roll_rate, said.body_pitch_rate, said.body_yaw_rate)
+            rates = [0.0 if mask & bit else value for value, bit in zip(wanted, NO_RATES, strict=True)]
+            if not all(abs(value) < FASTEST for value in rates):
                 self._refuse("rate set-point out of range")
                 return
         if attitude is None and rates is None:
@@ -95,7 +93,7 @@ class SetPoints:
         if not (math.isnan(thrust) or -1.0 <= thrust <= 1.0):
             self._refuse(f"thrust {thrust:g} is not from 0 to 1")
             return
-        self._hand_over(_attitude_target(attitude, rates, thrust))
+        self._hand_over(Target(attitude_rpy=attitude, rates_B=rates, thrust=thrust))
 
     def take_manual(self, _channel: Channel, said: Any, _sender: Sender) -> None:
         """MANUAL_CONTROL: x forward, y right, z throttle from 0 to 1000, r turn [PX4]."""
@@ -149,7 +147,16 @@ class SetPoints:
             position, velocity, acceleration = (turn @ vector for vector in (position, velocity, acceleration))
             yaw += self.start_yaw
         body = frame in BODY
-        self._hand_over(_place_target(position, velocity, acceleration, yaw, yaw_rate, "B" if body else "N"))
+        self._hand_over(
+            Target(
+                position_N=position.tolist(),
+                velocity_N=velocity.tolist(),
+                acceleration_N=acceleration.tolist(),
+                yaw=yaw,
+                yaw_rate=yaw_rate,
+                frame="B" if body else "N",
+            )
+        )
 
     @property
     def start_yaw(self) -> float:
@@ -185,19 +192,3 @@ def _given(values: Sequence[float], mask: int, first: int) -> np.ndarray:
 def _about_down(angle: float) -> np.ndarray:
     cos, sin = math.cos(angle), math.sin(angle)
     return np.array([[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]])
-
-
-def _place_target(
-    position: np.ndarray, velocity: np.ndarray, acceleration: np.ndarray, yaw: float, yaw_rate: float, frame: str
-) -> Target:
-    from ironbird.links.commanded.commander import Target
-
-    return Target(
-        position_N=position, velocity_N=velocity, acceleration_N=acceleration, yaw=yaw, yaw_rate=yaw_rate, frame=frame
-    )
-
-
-def _attitude_target(attitude: np.ndarray | None, rates: np.ndarray | None, thrust: float) -> Target:
-    from ironbird.links.commanded.commander import Target
-
-    return Target(attitude_rpy=attitude, rates_B=rates, thrust=thrust)
