@@ -139,9 +139,6 @@ SET_GPS_GLOBAL_ORIGIN = Message(
 GPS_GLOBAL_ORIGIN = Message("GPS_GLOBAL_ORIGIN", 49, "3iQ", "latitude longitude altitude time_usec")
 MISSION_REQUEST_INT = Message("MISSION_REQUEST_INT", 51, "H3B", "seq target_system target_component mission_type")
 RC_CHANNELS = Message("RC_CHANNELS", 65, "I18H2B")
-REQUEST_DATA_STREAM = Message(
-    "REQUEST_DATA_STREAM", 66, "H4B", "req_message_rate target_system target_component req_stream_id start_stop"
-)
 MANUAL_CONTROL = Message(
     "MANUAL_CONTROL",
     69,

@@ -114,7 +114,6 @@ class MavlinkFront:
             (dialect.MISSION_ACK, self.missions.take_ack),
             (dialect.MISSION_REQUEST_INT, self.missions.take_request_int),
             (dialect.MISSION_ITEM_INT, self.missions.take_item_int),
-            (dialect.REQUEST_DATA_STREAM, self._take_stream_request),
             (dialect.MANUAL_CONTROL, self.setpoints.take_manual),
             (dialect.RC_CHANNELS_OVERRIDE, self.setpoints.take_override),
             (dialect.COMMAND_INT, self.commands.take_int),
@@ -223,9 +222,6 @@ class MavlinkFront:
     def _take_time(self, _channel: Channel, said: Any, _sender: Sender) -> None:
         """SYSTEM_TIME: in lockstep the word to go on; else the ground station's clock, which we have no use for."""
         self._over |= self.options.lockstep and said.time_boot_ms == END_MS
-
-    def _take_stream_request(self, channel: Channel, said: Any, _sender: Sender) -> None:
-        """REQUEST_DATA_STREAM: groups of streams are ArduPilot's; rates are set one by one with SET_MESSAGE_INTERVAL."""
 
     # ------------------------------------------------------------------------------------------ out
 

@@ -1,8 +1,8 @@
 """Set-points and sticks: what a program streams to the vehicle in offboard mode, or a pilot's hands.
 
 Frames of SET_POSITION_TARGET [MAVLink2]: LOCAL_NED counts from the origin, LOCAL_OFFSET_NED from the vehicle; the BODY
-frames count from the vehicle along its heading; LOCAL_FRD counts from the origin along the heading at the start. Heights
-over terrain are those over home. What the type mask leaves out is not asked for.
+frames count from the vehicle along its heading; LOCAL_FRD counts from the origin along the heading at the start.
+Heights over terrain are those over home. What the type mask leaves out is not asked for.
 """
 
 from __future__ import annotations

@@ -368,8 +368,8 @@ class Telemetry:
         groups = ((rig.accels, 0x7), (rig.gyros, 0x38), (rig.magnetometers, 0x1C0), (rig.barometers, 0xA00))
         updated = sum(bits for parts, bits in groups if parts) | (0x400 if rig.airspeeds else 0)
         return (
-            self.commander.time_us, *accel, *gyro, *field, pressure / MILLIBAR_PA, difference / MILLIBAR_PA, height, 0.0,
-            updated, 0,
+            self.commander.time_us, *accel, *gyro, *field, pressure / MILLIBAR_PA, difference / MILLIBAR_PA, height,
+            0.0, updated, 0,
         )  # fmt: skip
 
     def _altitude(self) -> Fields:
