@@ -251,8 +251,11 @@ class Missions:
                 self.commander.set_speed(speed)
 
     def _reached(self, channels: list[Channel], own: int) -> None:
+        theirs = self.local.numbers
+        if own + 1 < len(theirs) and theirs[own + 1] == theirs[own]:
+            return  # the way to a landing: the item is the landing
         for channel in channels:
-            channel.say(dialect.MISSION_ITEM_REACHED, self.local.numbers[own])
+            channel.say(dialect.MISSION_ITEM_REACHED, theirs[own])
             channel.say(dialect.MISSION_CURRENT, *self.state())
 
     def _ack(self, channel: Channel, sender: Sender, result: int, kind: int) -> None:

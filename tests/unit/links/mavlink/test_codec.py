@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pymavlink.dialects.v10 import common as common1
+from pymavlink.dialects.v20 import all as everything
 from pymavlink.dialects.v20 import ardupilotmega, common
 
 from ironbird.links.mavlink import dialect
 from ironbird.links.mavlink.codec import Packer, Parser, checksum
-from ironbird.links.mavlink.dialect import ARDUPILOT_EXTRAS, CRC_EXTRA, MESSAGES, Message
+from ironbird.links.mavlink.dialect import ARDUPILOT_EXTRAS, BOARD_EXTRAS, CRC_EXTRA, MESSAGES, Message
 
 WHOLE = {"B": (0, 255), "b": (-128, 127), "H": (0, 2**16 - 1), "h": (-(2**15), 2**15 - 1), "I": (0, 2**32 - 1)}
 WHOLE |= {"i": (-(2**31), 2**31 - 1), "Q": (0, 2**64 - 1)}
