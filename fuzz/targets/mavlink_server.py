@@ -20,7 +20,15 @@ from ironbird.links.mavlink_server.front import MavlinkFront
 from ironbird.links.rig import make_rig
 from ironbird.vehicles.load import load_vehicle
 
-WORDS = (b"\x01", b"\x00\x00\x80\x7f", b"\x00\x00\xc0\x7f", b"\xff\xff", b"MIS_TAKEOFF_ALT\0", b"_HASH_CHECK\0", *frames())
+WORDS = (
+    b"\x01",
+    b"\x00\x00\x80\x7f",
+    b"\x00\x00\xc0\x7f",
+    b"\xff\xff",
+    b"MIS_TAKEOFF_ALT\0",
+    b"_HASH_CHECK\0",
+    *frames(),
+)
 MOST = 1500
 RAW, FLY = 250, 251  # what a piece is, beyond the places of messages
 NEW_AFTER = 20_000  # inputs that one vehicle stands
@@ -31,7 +39,7 @@ class Rigged:
     """A vehicle with a front end that has no ports but one partner."""
 
     def __init__(self) -> None:
-        self.rig = make_rig(load_vehicle("quad_f450", control="commanded"), until_s=1e6, log=[])
+        self.rig = make_rig(load_vehicle("quad_f450", control="commanded"), until_s=3600.0, log=[])
         self.front = MavlinkFront({"links": "udpin:127.0.0.1:0"})
         self.system = CommandedSystem(self.front)
         self.system.start(self.rig)
