@@ -41,7 +41,7 @@ class ArduPilotKind(AutopilotKind):
         plan = [] if watch else plan_of(task)
         kind = class_of(task.vehicle)
         pilot = Pilot("ardupilot", kind=kind, port=process.ground_port, plan=plan, passive=watch)
-        pilot.process = process
+        pilot.port.process = process
         return Seat(ArduPilot(process, injections=task.injections), pilot)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from ironbird.errors import LinkError
 from ironbird.links.ground.station import Station
 from ironbird.links.ground.texts import MISSION_RESULTS, RESULTS, Autopilot, ardupilot_modes
+from ironbird.links.ground.wires import Wire
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.plan_file import PlanItem, VehicleClass
 
@@ -50,9 +51,7 @@ class Handshakes(Station):
         autopilot: Autopilot,
         *,
         kind: VehicleClass,
-        port: int,
-        peer_port: int | None,
-        host: str,
+        wire: Wire,
         passive: bool,
         plan: Sequence[PlanItem],
         patience: float,
@@ -61,7 +60,7 @@ class Handshakes(Station):
         self.patience = patience
         self.finished = False
         self._step: Step | None = None
-        super().__init__(autopilot, kind=kind, port=port, peer_port=peer_port, host=host, passive=passive)
+        super().__init__(autopilot, kind=kind, wire=wire, passive=passive)
 
     def _wait(self, name: str, done: Callable[[], bool], *, wall_s: float, sim_s: float) -> Script:
         self._begin(name, wall_s, sim_s)

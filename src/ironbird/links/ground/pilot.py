@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from ironbird.links.ground.handshakes import Handshakes, Script
 from ironbird.links.ground.texts import IN_AIR, LANDING, MODES, ON_GROUND, UNDEFINED, Autopilot
+from ironbird.links.ground.wires import Port
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.plan_file import TOUCHES, PlanItem, VehicleClass
 
@@ -81,16 +82,9 @@ class Pilot(Handshakes):
         self.ready = False
         self._sank_s = 0.0  # when it last sank or did not try to land
         self._orders: list[str] = []
-        super().__init__(
-            autopilot,
-            kind=kind,
-            port=port,
-            peer_port=peer_port,
-            host=host,
-            passive=passive,
-            plan=plan,
-            patience=patience,
-        )
+        peer = (host, peer_port) if peer_port is not None and not passive else None
+        self.port = Port(port, host, peer=peer, who=autopilot)
+        super().__init__(autopilot, kind=kind, wire=self.port, passive=passive, plan=plan, patience=patience)
         self._script = self._watch() if passive else self._fly()
 
     def __enter__(self) -> Pilot:

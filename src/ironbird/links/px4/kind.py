@@ -60,7 +60,7 @@ class Px4Kind(AutopilotKind):
             f"MAVProxy, pymavlink: udpin:127.0.0.1:{GROUND_STATION_PORT}) and UDP {pilot_port} "
             f"(MAVSDK: udpin://127.0.0.1:{pilot_port})",
         )
-        pilot.process = process = Px4Process(options.folder, keep=task.folder, watched=watch)
+        pilot.port.process = process = Px4Process(options.folder, keep=task.folder, watched=watch)
         return Seat(Px4(process, instance=instance), pilot)
 
 
