@@ -148,7 +148,7 @@ class Station:
                             self.wire.answer(source)
                 elif system == self._system != 0 and number in self._takers:
                     message, taker = self._takers[number]
-                    taker(message.read(payload))
+                    taker(message.read(payload) if message.names else message.unpack(payload))
 
     def _is_heard(self, source: Source) -> bool:
         """Whether this sender may be the autopilot."""

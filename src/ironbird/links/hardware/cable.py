@@ -223,7 +223,7 @@ class DatagramCable(Cable):
 
 
 class StreamCable(Cable):
-    """TCP to somebody who listens, as ArduPilot's SITL and many bridges do; `connect_s` limits an attempt to open it."""
+    """TCP to somebody who listens, as ArduPilot's SITL and bridges do; `connect_s` limits the attempt to open it."""
 
     def __init__(self, port: int, host: str = "127.0.0.1", *, connect_s: float = 5.0) -> None:
         self.name = f"TCP {host}:{port}"

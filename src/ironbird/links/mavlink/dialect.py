@@ -89,6 +89,7 @@ SYS_STATUS = Message(
     "onboard_control_sensors_enabled_extended onboard_control_sensors_health_extended",
 )
 PARAM_REQUEST_READ = Message("PARAM_REQUEST_READ", 20, "h2B16s", "param_index target_system target_component param_id")
+PARAM_REQUEST_LIST = Message("PARAM_REQUEST_LIST", 21, "2B", "target_system target_component")
 PARAM_VALUE = Message("PARAM_VALUE", 22, "f2H16sB", "param_value param_count param_index param_id param_type")
 PARAM_SET = Message("PARAM_SET", 23, "f2B16sB", "param_value target_system target_component param_id param_type")
 GPS_RAW_INT = Message(
@@ -101,8 +102,11 @@ ATTITUDE = Message("ATTITUDE", 30, "I6f", "time_boot_ms roll pitch yaw rollspeed
 LOCAL_POSITION_NED = Message("LOCAL_POSITION_NED", 32, "I6f", "time_boot_ms x y z vx vy vz")
 GLOBAL_POSITION_INT = Message("GLOBAL_POSITION_INT", 33, "I4i3hH", "time_boot_ms lat lon alt relative_alt vx vy vz hdg")
 MISSION_REQUEST = Message("MISSION_REQUEST", 40, "H3B", "seq target_system target_component mission_type")
+MISSION_SET_CURRENT = Message("MISSION_SET_CURRENT", 41, "H2B", "seq target_system target_component")
 MISSION_CURRENT = Message("MISSION_CURRENT", 42, "2H2B", "seq total mission_state mission_mode")
+MISSION_REQUEST_LIST = Message("MISSION_REQUEST_LIST", 43, "3B", "target_system target_component mission_type")
 MISSION_COUNT = Message("MISSION_COUNT", 44, "H3B", "count target_system target_component mission_type")
+MISSION_CLEAR_ALL = Message("MISSION_CLEAR_ALL", 45, "3B", "target_system target_component mission_type")
 MISSION_ITEM_REACHED = Message("MISSION_ITEM_REACHED", 46, "H", "seq")
 MISSION_ACK = Message("MISSION_ACK", 47, "4B", "target_system target_component type mission_type")
 MISSION_REQUEST_INT = Message("MISSION_REQUEST_INT", 51, "H3B", "seq target_system target_component mission_type")
@@ -120,6 +124,13 @@ MISSION_ITEM_INT = Message(
     "param1 param2 param3 param4 x y z seq command target_system target_component frame current autocontinue "
     "mission_type",
 )
+VFR_HUD = Message("VFR_HUD", 74, "4fhH", "airspeed groundspeed alt climb heading throttle")
+COMMAND_INT = Message(
+    "COMMAND_INT",
+    75,
+    "4f2ifH5B",
+    "param1 param2 param3 param4 x y z command target_system target_component frame current autocontinue",
+)
 COMMAND_LONG = Message(
     "COMMAND_LONG",
     76,
@@ -128,6 +139,26 @@ COMMAND_LONG = Message(
 )
 COMMAND_ACK = Message(
     "COMMAND_ACK", 77, "H2Bi2B", "command result progress result_param2 target_system target_component"
+)
+SET_ATTITUDE_TARGET = Message(
+    "SET_ATTITUDE_TARGET",
+    82,
+    "I8f3B",
+    "time_boot_ms q0 q1 q2 q3 body_roll_rate body_pitch_rate body_yaw_rate thrust target_system target_component "
+    "type_mask",
+)
+SET_POSITION_TARGET_LOCAL_NED = Message(
+    "SET_POSITION_TARGET_LOCAL_NED",
+    84,
+    "I11fH3B",
+    "time_boot_ms x y z vx vy vz afx afy afz yaw yaw_rate type_mask target_system target_component coordinate_frame",
+)
+SET_POSITION_TARGET_GLOBAL_INT = Message(
+    "SET_POSITION_TARGET_GLOBAL_INT",
+    86,
+    "I2i9fH3B",
+    "time_boot_ms lat_int lon_int alt vx vy vz afx afy afz yaw yaw_rate type_mask target_system target_component "
+    "coordinate_frame",
 )
 HIL_ACTUATOR_CONTROLS = Message("HIL_ACTUATOR_CONTROLS", 93, "2Q16fB")
 HIL_SENSOR = Message("HIL_SENSOR", 107, "Q13fIB")
