@@ -224,7 +224,7 @@ class Double:
         return [said.vx * cos - said.vy * sin, said.vx * sin + said.vy * cos, said.vz]
 
     def _fly_mission(self, wanted: list[float]) -> None:
-        self.item = max(self.item, 0)
+        self.item = max(self.item, 0 if self.autopilot == "px4" else 1)  # ArduPilot's place 0 is home
         item = self.mission[self.item]
         down = 0.0 if item.command == 21 else -item.z
         wanted[:] = [
@@ -283,7 +283,9 @@ class Double:
 
     def _on_param_request_read(self, said: Any) -> None:
         names = sorted(self.params)
-        name = said.param_id if said.param_index < 0 else names[said.param_index]
+        name = (
+            said.param_id if said.param_index < 0 else names[said.param_index] if said.param_index < len(names) else ""
+        )
         if name in self.params:
             self._tell_param(name)
 
