@@ -16,6 +16,7 @@ from ironbird.cli.fly import fly, repeat, systems, tune
 from ironbird.cli.hardware import hil
 from ironbird.cli.output import Output
 from ironbird.cli.proofs import bench, compare_estimators, doctor, verify_determinism
+from ironbird.cli.sticks import sticks_app
 from ironbird.cli.vehicles import fleet_table, mixer, modes_of_vehicle, show, trim_vehicle, vehicles
 
 app = typer.Typer(
@@ -46,7 +47,7 @@ VERBS: dict[str, Callable[..., None]] = {
 }
 for name, verb in VERBS.items():
     app.command(name)(verb)
-for name, group in {"faults": faults_app, "case": case_app, "campaign": campaign_app}.items():
+for name, group in {"faults": faults_app, "case": case_app, "campaign": campaign_app, "sticks": sticks_app}.items():
     app.add_typer(group, name=name)
 
 

@@ -268,9 +268,7 @@ class Core(Handshakes):
         within_s = self._now.within_s if self._now is not None else math.nan
         who = f"{self.autopilot} (system {self._system})" if self._system else "nobody"
         heard = f"{time.monotonic() - self._last_wall:.1f} s ago {self._last}" if self._last else "none"
-        others = (
-            f"; heard, but not the vehicle: {', '.join(sorted(self._others))}" if self._others else ""
-        )
+        others = f"; heard, but not the vehicle: {', '.join(sorted(self._others))}" if self._others else ""
         if why.startswith("not done"):
             why = f"not done within {within_s:g} s"
         return LinkError(

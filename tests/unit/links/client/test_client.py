@@ -183,8 +183,8 @@ def test_truth_is_shown_where_a_simulation_sends_it() -> None:
             return [
                 message,
                 m.MAVLink_hil_state_quaternion_message(
-                    2_000_000, [half, 0, 0, half], 0.1, 0.2, 0.3, 473_977_420, 85_455_940, 498_000, 100, -200, 300, 0, 0, 0,
-                    0, 0,
+                    2_000_000, [half, 0, 0, half], 0.1, 0.2, 0.3, 473_977_420, 85_455_940, 498_000, 100, -200, 300, 0,
+                    0, 0, 0, 0,
                 ),
             ]  # fmt: skip
 
