@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ironbird.flight.systems import system_names
     from ironbird.flight.witness import Witness
     from ironbird.links.client.faces import AsyncRemoteVehicle, RemoteVehicle, aconnect, connect
+    from ironbird.links.client.rehearse import rehearsal
     from ironbird.links.client.telemetry import Telemetry
     from ironbird.links.rig import Rig
     from ironbird.links.system import ControlSystem, FunctionSystem, Kind, Options, Seat, Task
@@ -118,6 +119,7 @@ __all__ = [
     "modes_at",
     "parse_fault",
     "parse_order",
+    "rehearsal",
     "restore",
     "run",
     "run_campaign",
@@ -152,6 +154,7 @@ _HOMES = {  # module -> its public names
     "flight.systems": "system_names",
     "flight.witness": "Witness",
     "links.client.faces": "AsyncRemoteVehicle RemoteVehicle aconnect connect",
+    "links.client.rehearse": "rehearsal",
     "links.client.telemetry": "Telemetry",
     "links.rig": "Rig",
     "links.system": "ControlSystem FunctionSystem Kind Options Seat Task",

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from commanded_server import served
 from pymavlink.dialects.v20 import ardupilotmega as m
 from vehicle_double import HOME, Double
 
@@ -240,7 +239,7 @@ def test_both_faces_have_the_calls_of_the_core_with_their_words() -> None:
 
 
 def test_the_reference_autopilot_is_called_over_its_server() -> None:
-    with served() as address, ib.connect(address) as v:
+    with ib.rehearsal() as address, ib.connect(address) as v:
         v.wait_ready()
         v.arm()
         v.take_off(3, within_s=300)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commanded_server import served
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -282,7 +281,7 @@ def test_a_stick_file_flies_the_vehicle_and_repeats_bit_for_bit(tmp_path: Path) 
 
 def test_a_pad_flies_the_reference_autopilot_over_mavlink() -> None:
     rows = [(0.0, Sticks()), (0.1, Sticks(buttons=1)), (0.5, Sticks(throttle=1.0)), (60.0, Sticks())]
-    with served() as address:
+    with ib.rehearsal() as address:
         said: list[str] = []
         source = StickFile(rows)
         with ib.connect(address) as v:
