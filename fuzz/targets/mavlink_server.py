@@ -20,7 +20,15 @@ from ironbird.links.mavlink_server.front import MavlinkFront
 from ironbird.links.rig import make_rig
 from ironbird.vehicles.load import load_vehicle
 
-WORDS = (b"\x01", b"\x00\x00\x80\x7f", b"\x00\x00\xc0\x7f", b"\xff\xff", b"MIS_TAKEOFF_ALT\0", b"_HASH_CHECK\0", *frames())
+WORDS = (
+    b"\x01",
+    b"\x00\x00\x80\x7f",
+    b"\x00\x00\xc0\x7f",
+    b"\xff\xff",
+    b"MIS_TAKEOFF_ALT\0",
+    b"_HASH_CHECK\0",
+    *frames(),
+)
 MOST = 1500
 RAW, FLY = 250, 251  # what a piece is, beyond the places of messages
 NEW_AFTER = 20_000  # inputs that one vehicle stands

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Awaitable, Callable, Generator
-from typing import Concatenate, ParamSpec, TypeVar
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ironbird.links.client.address import open_wire
 from ironbird.links.client.calls import Calls
@@ -32,7 +32,7 @@ def _blocking(
 
 def _awaited(
     call: Callable[Concatenate[Calls, P], Generator[None, None, R]],
-) -> Callable[Concatenate[AsyncRemoteVehicle, P], Awaitable[R]]:
+) -> Callable[Concatenate[AsyncRemoteVehicle, P], Coroutine[Any, Any, R]]:
     @functools.wraps(call)
     async def face(self: AsyncRemoteVehicle, *args: P.args, **kwargs: P.kwargs) -> R:
         return await asyncio.wrap_future(self._core.submit(call(self._core, *args, **kwargs)))

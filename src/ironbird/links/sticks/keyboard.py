@@ -11,6 +11,7 @@ import select
 import sys
 import termios
 import tty
+from typing import Any
 
 from ironbird.errors import LinkError
 from ironbird.links.sticks.source import Sticks
@@ -34,7 +35,7 @@ class Keyboard:
 
     def __init__(self, handle: int | None = None) -> None:
         self._handle = sys.stdin.fileno() if handle is None else handle
-        self._before: list[object] | None = None
+        self._before: list[Any] | None = None
         if os.isatty(self._handle):
             self._before = termios.tcgetattr(self._handle)
             tty.setcbreak(self._handle)
@@ -55,7 +56,7 @@ class Keyboard:
             data = data[len(key) :]
             self._take(key, time_s)
         now = {stick: value for stick, (value, until_s) in self._pressed.items() if time_s < until_s}
-        return Sticks(**now)
+        return Sticks(*(now.get(stick, 0.0) for stick in ("roll", "pitch", "throttle", "yaw")))
 
     def _take(self, key: bytes, time_s: float) -> None:
         if key in KEYS:

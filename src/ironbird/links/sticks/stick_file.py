@@ -71,7 +71,7 @@ def parse_sticks(text: str, where: str = "stick file") -> list[Row]:
             raise LinkError(f"{at}: sticks must be from -1 to 1, buttons from 0 to {(1 << MOST_BUTTONS) - 1}")
         if not 0.0 <= time_s <= LATEST_S or (rows and time_s <= rows[-1][0]) or math.isnan(time_s):
             raise LinkError(f"{at}: time {time_s!r} s must rise from line to line, from 0 on")
-        rows.append((time_s, Sticks(*sticks, buttons)))
+        rows.append((time_s, Sticks(sticks[0], sticks[1], sticks[2], sticks[3], buttons)))
     if not rows:
         raise LinkError(f"{where}: there are no rows")
     return rows

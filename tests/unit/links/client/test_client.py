@@ -213,10 +213,10 @@ def test_asyncio_has_every_call_and_several_wait_at_once() -> None:
             climbed, _ = await asyncio.gather(
                 v.wait_for(lambda told: told.position[1] > 1.0, "a metre east"), v.param("MC_ROLL_P")
             )
-            late = asyncio.create_task(v.wait_landed(60))  # type: ignore[arg-type]
+            late = asyncio.create_task(v.wait_landed(60))
             await v.land()
             await late
-            cancelled = asyncio.create_task(v.wait_for(lambda _: False))  # type: ignore[arg-type]
+            cancelled = asyncio.create_task(v.wait_for(lambda _: False))
             await asyncio.sleep(0.05)
             cancelled.cancel()
             with pytest.raises(asyncio.CancelledError):

@@ -34,11 +34,12 @@ class Voice:
 @pytest.fixture
 def heard() -> Iterator[Any]:
     """A station, and a way to make voices that it hears."""
-    station = Station("px4", kind="copter", wire=Port(0), passive=True)
+    port = Port(0)
+    station = Station("px4", kind="copter", wire=port, passive=True)
     voices: list[Voice] = []
 
     def voice(system: int = 1, component: int = 1) -> Voice:
-        voices.append(Voice(station.wire.socket.getsockname()[1], system, component))
+        voices.append(Voice(port.socket.getsockname()[1], system, component))
         return voices[-1]
 
     yield station, voice

@@ -222,7 +222,11 @@ def test_changed_parameters_are_kept_in_a_file_and_acted_on_at_the_next_start(tm
     assert "MPC_XY_CRUISE\t3.25\t9" in file.read_text()
     with bench(param_file=str(file)) as made:
         assert made.commander.params()["navigator.cruise_speed"] == 3.25
-    for text, words in (("1\t1\tNO_SUCH\t1\t9\n", "no parameter"), ("1 2 3\n", "columns"), ("1 1 A x 9\n", "no number")):
+    for text, words in (
+        ("1\t1\tNO_SUCH\t1\t9\n", "no parameter"),
+        ("1 2 3\n", "columns"),
+        ("1 1 A x 9\n", "no number"),
+    ):
         file.write_text(text)
         with pytest.raises(LinkError, match=words):
             Bench("quad_f450", ANY_PORT, param_file=str(file))
