@@ -56,7 +56,8 @@ class Keyboard:
             data = data[len(key) :]
             self._take(key, time_s)
         now = {stick: value for stick, (value, until_s) in self._pressed.items() if time_s < until_s}
-        return Sticks(*(now.get(stick, 0.0) for stick in ("roll", "pitch", "throttle", "yaw")))
+        roll, pitch, throttle, yaw = (now.get(stick, 0.0) for stick in ("roll", "pitch", "throttle", "yaw"))
+        return Sticks(roll, pitch, throttle, yaw)
 
     def _take(self, key: bytes, time_s: float) -> None:
         if key in KEYS:
