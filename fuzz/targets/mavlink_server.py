@@ -39,7 +39,7 @@ class Rigged:
     """A vehicle with a front end that has no ports but one partner."""
 
     def __init__(self) -> None:
-        self.rig = make_rig(load_vehicle("quad_f450", control="commanded"), until_s=1e6, log=[])
+        self.rig = make_rig(load_vehicle("quad_f450", control="commanded"), until_s=3600.0, log=[])
         self.front = MavlinkFront({"links": "udpin:127.0.0.1:0"})
         self.system = CommandedSystem(self.front)
         self.system.start(self.rig)

@@ -37,8 +37,8 @@ def sticks(
     """Fly a vehicle by hand over MAVLink: PX4, ArduPilot, the reference autopilot or hardware.
 
     Buttons and keys arm, take off, land and change modes; `ironbird sticks show` tells their numbers. A stick file is
-    flown in the time of the wall; for the same flight bit for bit use 'ironbird fly VEHICLE --control commanded
-    --option front=sticks --option sticks=FILE.csv'.
+    flown in the time of the wall; for the same flight bit for bit use 'ironbird serve VEHICLE --front sticks --option
+    sticks=FILE.csv --speed max'.
     """
     if context.invoked_subcommand:
         return
