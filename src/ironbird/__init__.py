@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from ironbird.flight.order import Order, Requirement, Weather, load_order, make_order, parse_order
     from ironbird.flight.systems import system_names
     from ironbird.flight.witness import Witness
+    from ironbird.links.client.faces import AsyncRemoteVehicle, RemoteVehicle, aconnect, connect
+    from ironbird.links.client.rehearse import rehearsal
+    from ironbird.links.client.telemetry import Telemetry
     from ironbird.links.rig import Rig
     from ironbird.links.system import ControlSystem, FunctionSystem, Kind, Options, Seat, Task
     from ironbird.model.block import Block, Rates, Values, View
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
     from ironbird.vehicles.spec import Home
 
 __all__ = [
+    "AsyncRemoteVehicle",
     "Block",
     "Clock",
     "CompiledModel",
@@ -83,6 +87,7 @@ __all__ = [
     "Param",
     "ParamEvent",
     "Rates",
+    "RemoteVehicle",
     "Requirement",
     "Rig",
     "RunState",
@@ -90,14 +95,17 @@ __all__ = [
     "State",
     "Store",
     "Task",
+    "Telemetry",
     "Tuning",
     "Values",
     "Vehicle",
     "View",
     "Weather",
     "Witness",
+    "aconnect",
     "advance",
     "compile_model",
+    "connect",
     "falsify",
     "fly",
     "fly_all",
@@ -111,6 +119,7 @@ __all__ = [
     "modes_at",
     "parse_fault",
     "parse_order",
+    "rehearsal",
     "restore",
     "run",
     "run_campaign",
@@ -144,6 +153,9 @@ _HOMES = {  # module -> its public names
     "flight.order": "Order Requirement Weather load_order make_order parse_order",
     "flight.systems": "system_names",
     "flight.witness": "Witness",
+    "links.client.faces": "AsyncRemoteVehicle RemoteVehicle aconnect connect",
+    "links.client.rehearse": "rehearsal",
+    "links.client.telemetry": "Telemetry",
     "links.rig": "Rig",
     "links.system": "ControlSystem FunctionSystem Kind Options Seat Task",
     "model.block": "Block Rates Values View",

@@ -263,14 +263,14 @@ def test_check_block_refuses_outputs_that_are_no_numbers() -> None:
 
 def test_public_names_are_these_and_load() -> None:
     assert sorted(ironbird.__all__) == [
-        "Block", "Clock", "CompiledModel", "ControlSystem", "Diagram", "FAULTS", "Fault", "Flight", "FlightCase",
-        "FlightResult", "FunctionSystem", "Home", "In", "Injection", "IronbirdError", "Judged", "Judgement", "Kind",
-        "Log", "Mission", "Noise", "Options", "Order", "Out", "Param", "ParamEvent", "Rates", "Requirement", "Rig",
-        "RunState", "Seat", "State", "Store", "Task", "Tuning", "Values", "Vehicle", "View", "Weather", "Witness",
-        "advance", "compile_model", "falsify", "fly", "fly_all", "level_trim", "linearize", "load_mission",
-        "load_order", "load_suite", "load_vehicle", "make_order", "modes_at", "parse_fault", "parse_order",
-        "restore", "run", "run_campaign", "shrink", "start", "system_names", "trim", "vehicle_ids",
-        "write_flight_folder",
+        "AsyncRemoteVehicle", "Block", "Clock", "CompiledModel", "ControlSystem", "Diagram", "FAULTS", "Fault",
+        "Flight", "FlightCase", "FlightResult", "FunctionSystem", "Home", "In", "Injection", "IronbirdError",
+        "Judged", "Judgement", "Kind", "Log", "Mission", "Noise", "Options", "Order", "Out", "Param", "ParamEvent",
+        "Rates", "RemoteVehicle", "Requirement", "Rig", "RunState", "Seat", "State", "Store", "Task", "Telemetry",
+        "Tuning", "Values", "Vehicle", "View", "Weather", "Witness", "aconnect", "advance", "compile_model",
+        "connect", "falsify", "fly", "fly_all", "level_trim", "linearize", "load_mission", "load_order", "load_suite",
+        "load_vehicle", "make_order", "modes_at", "parse_fault", "parse_order", "rehearsal", "restore", "run", "run_campaign",
+        "shrink", "start", "system_names", "trim", "vehicle_ids", "write_flight_folder",
     ]  # fmt: skip
     for name in ironbird.__all__:
         assert getattr(ironbird, name) is not None

@@ -13,7 +13,7 @@ LISTENERS = {
     "flight/live.py": "live tuning",
     "links/ardupilot/faults.py": "parameters for ArduPilot's faults",
     "links/ardupilot/link.py": "ArduPilot's simulator link",
-    "links/ground/station.py": "our ground station",
+    "links/ground/wires.py": "our ground station",
     "links/hardware/bridge.py": "bridge to ground stations",
     "links/hardware/cable.py": "a board on a network",
     "links/process.py": "PX4's simulator link",  # and looks for free ports

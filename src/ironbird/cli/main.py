@@ -22,6 +22,7 @@ from ironbird.cli.logs import log_app
 from ironbird.cli.output import Output
 from ironbird.cli.proofs import bench, compare_estimators, doctor, verify_determinism
 from ironbird.cli.serve import serve
+from ironbird.cli.sticks import sticks_app
 from ironbird.cli.vehicles import fleet_table, mixer, modes_of_vehicle, show, trim_vehicle, vehicles
 
 app = typer.Typer(
@@ -62,6 +63,7 @@ for name, group in {
     "chips": chips_app,
     "import": import_app,
     "log": log_app,
+    "sticks": sticks_app,
 }.items():
     app.add_typer(group, name=name)
 

@@ -171,10 +171,10 @@ def test_of_an_autopilot_that_we_started_nobody_else_is_heard(started: bool) -> 
         child("udp", free_udp_port()) as pid,
     ):
         if started:
-            pilot.process = cast(AutopilotProcess, Process(pid))
+            pilot.port.process = cast(AutopilotProcess, Process(pid))
         stranger.sendto(heartbeat(), ("127.0.0.1", port))
         deadline = time.monotonic() + 5.0
-        while not pilot._door.refused and not pilot.received and time.monotonic() < deadline:
+        while not pilot.port.door.refused and not pilot.received and time.monotonic() < deadline:
             pilot._receive()
 
         assert pilot.received == (0 if started else 1)
@@ -195,11 +195,11 @@ def test_a_flood_to_a_ground_station_does_not_hold_up_the_flight(length: int) ->
                 return b"\xfe" * length, ("127.0.0.1", sender.getsockname()[1])
 
         sender.sendto(b"", ("127.0.0.1", port))
-        real, pilot._socket = pilot._socket, cast(socket.socket, Endless())
+        real, pilot.port.socket = pilot.port.socket, cast(socket.socket, Endless())
         try:
             pilot._receive()
         finally:
-            pilot._socket = real
+            pilot.port.socket = real
         assert 10 < len(received) < 10_000 and len(received) * length < 2_000_000
 
 

@@ -43,6 +43,11 @@ class CommandedOptions(Options):
     )
     wait_s: Annotated[float, Field(gt=0, le=3600, description="mavlink: patience in lockstep, wall time.")] = 60.0
     param_file: Annotated[str, Field(description="mavlink: file that keeps parameters which were changed.")] = ""
+    sticks: Annotated[str, Field(description="sticks: auto, a gamepad's device, keyboard, or a stick file (.csv).")] = (
+        "auto"
+    )
+    stick_layout: Annotated[str, Field(description="sticks: a TOML file that says which axis does what.")] = ""
+    stick_mode: Annotated[str, Field(description="sticks: the mode in which the flight begins.")] = "position"
 
 
 class CommandedSystem(ControlSystem):

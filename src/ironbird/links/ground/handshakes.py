@@ -6,18 +6,19 @@ last text. Steps are generators: the pilot goes on with them at each poll, and n
 
 from __future__ import annotations
 
+import functools
 import math
 import struct
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ironbird.errors import LinkError
 from ironbird.links.ground.station import Station
 from ironbird.links.ground.texts import MISSION_RESULTS, RESULTS, Autopilot, ardupilot_modes
+from ironbird.links.ground.wires import Wire
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.plan_file import PlanItem, VehicleClass
-from ironbird.links.process import AutopilotProcess
 
 Script = Generator[None, None, None]
 ASK_S, ASK_WALL_S = 1.0, 0.1  # a question is asked again after both
@@ -45,26 +46,23 @@ class Step:
 class Handshakes(Station):
     """A station that asks until it is answered. `patience` is a factor on wall deadlines, for slow machines."""
 
+    refusals: tuple[int, ...] = (numbers.MAV_RESULT_UNSUPPORTED,)  # after which it is not asked again
+
     def __init__(
         self,
         autopilot: Autopilot,
         *,
         kind: VehicleClass,
-        port: int,
-        peer_port: int | None,
-        host: str,
+        wire: Wire,
         passive: bool,
         plan: Sequence[PlanItem],
         patience: float,
-        process: AutopilotProcess | None = None,
     ) -> None:
         self.plan = list(plan)
         self.patience = patience
         self.finished = False
         self._step: Step | None = None
-        super().__init__(
-            autopilot, kind=kind, port=port, peer_port=peer_port, host=host, passive=passive, process=process
-        )
+        super().__init__(autopilot, kind=kind, wire=wire, passive=passive)
 
     def _wait(self, name: str, done: Callable[[], bool], *, wall_s: float, sim_s: float) -> Script:
         self._begin(name, wall_s, sim_s)
@@ -87,31 +85,53 @@ class Handshakes(Station):
 
     def _ask(self, name: str, command: int, *params: float, wall_s: float = 60, sim_s: float = 30) -> Script:
         """A command until it is accepted."""
+        send, final = functools.partial(self._command, command, *params), self.refusals
+        yield from self._insist(name, command, send, wall_s=wall_s, sim_s=sim_s, final=final)
+
+    def _insist(
+        self,
+        name: str,
+        command: int,
+        send: Callable[[], None],
+        *,
+        wall_s: float = 60,
+        sim_s: float = 30,
+        final: Sequence[int] = (numbers.MAV_RESULT_UNSUPPORTED,),
+    ) -> Script:
+        """Send a command until it is accepted, again after a while if it is refused for now."""
         step = self._begin(name, wall_s, sim_s)
         while True:
             self._acks.pop(command, None)
-            yield from self._repeat(lambda: self._command(command, *params), lambda: command in self._acks)
+            yield from self._repeat(send, lambda: command in self._acks)
             result = self._acks[command]
             if result in (numbers.MAV_RESULT_ACCEPTED, numbers.MAV_RESULT_IN_PROGRESS):
                 return
             step.note = f"answer: {RESULTS.get(result, str(result))}"
-            if result == numbers.MAV_RESULT_UNSUPPORTED:
+            if result in final:
                 raise self._failed(step, "was refused")
             asked_s, asked_wall = self._now_s, self._wall_s()
             while self._now_s - asked_s < ASK_S or self._wall_s() - asked_wall < ASK_WALL_S:
                 yield
 
-    def _set_param(self, name: str, value: float) -> Script:
+    def _read_param(self, name: str) -> Generator[None, None, tuple[float, int]]:
+        """Value and type of a parameter."""
         step = self._begin(f"parameter {name}", 30, 10)
         step.note = "no answer: is the name right for this version?"
         self._values.pop(name, None)
         target: dict[str, Any] = {"target_system": self._system, "target_component": self._component}
-        target["param_id"] = name.encode()
         yield from self._repeat(
-            lambda: self._say(dialect.PARAM_REQUEST_READ, param_index=-1, **target), lambda: name in self._values
+            lambda: self._say(dialect.PARAM_REQUEST_READ, param_index=-1, param_id=name.encode(), **target),
+            lambda: name in self._values,
         )
-        kind = self._values.pop(name)[1]
-        coded = _param_bits(value, kind) if self.autopilot == "px4" else float(value)
+        coded, kind = self._values.pop(name)
+        return (param_value(coded, kind) if self.autopilot == "px4" else coded), kind
+
+    def _set_param(self, name: str, value: float) -> Script:
+        _, kind = yield from self._read_param(name)
+        step = self._begin(f"parameter {name}", 30, 10)
+        target: dict[str, Any] = {"target_system": self._system, "target_component": self._component}
+        target["param_id"] = name.encode()
+        coded = param_bits(value, kind) if self.autopilot == "px4" else float(value)
         while True:
             yield from self._repeat(
                 lambda: self._say(dialect.PARAM_SET, param_value=coded, param_type=kind, **target),
@@ -119,12 +139,13 @@ class Handshakes(Station):
             )
             stored, kind_now = self._values.pop(name)
             if self.autopilot == "px4":
-                stored = _param_value(stored, kind_now)
+                stored = param_value(stored, kind_now)
             if math.isclose(stored, value, rel_tol=1e-6, abs_tol=1e-9):
                 return
             step.note = f"it is {stored:g}, not {value:g}"
 
     def _upload(self) -> Script:
+        """Hand over the plan; an empty one deletes what is there."""
         items = self._items()
         step = self._begin(f"upload of {len(items)} mission items", 120, 60)
         while True:
@@ -204,7 +225,52 @@ class Handshakes(Station):
                 raise LinkError(f"ArduPilot's {self.kind} has no mode '{name}'; it has {', '.join(modes)}")
             main, sub = modes[name], 0
         yield from self._ask(f"mode {name}", numbers.DO_SET_MODE, 1, main, sub)
+        yield from self._see_mode(name)
+
+    def _see_mode(self, name: str) -> Script:
         yield from self._wait(f"mode {name} in the heartbeat", lambda: self.mode == name, wall_s=30, sim_s=20)
+
+    def _ask_for(self, rates_hz: Mapping[dialect.Message, float]) -> None:
+        for message, rate in rates_hz.items():
+            self._command(numbers.SET_MESSAGE_INTERVAL, message.id, 1e6 / rate)
+
+    def _arm(self) -> Script:
+        order = (numbers.COMPONENT_ARM_DISARM, 1)
+        yield from self._insist("arming", order[0], lambda: self._command(*order), wall_s=120, sim_s=60)
+        yield from self._wait("armed", lambda: self.armed, wall_s=30, sim_s=20)
+        if self.autopilot == "ardupilot" and self._vehicle_type == numbers.MAV_TYPE_HELICOPTER:
+            self._rotor_at_speed = False
+            yield from self._ask(
+                "rotor switched on", numbers.DO_AUX_FUNCTION, numbers.MOTOR_INTERLOCK, numbers.SWITCH_HIGH
+            )
+            yield from self._wait("rotor at speed", lambda: self._rotor_at_speed, wall_s=120, sim_s=90)
+
+    def _start_mission(self) -> Script:
+        if self.autopilot == "px4":
+            yield from self._set_mode("MISSION")
+            yield from self._arm()
+        elif self.kind in ("plane", "vtol"):
+            yield from self._set_mode("AUTO")
+            yield from self._arm()
+        else:  # a copter refuses to arm in AUTO, and starts the mission on this command only
+            yield from self._set_mode("ALT_HOLD" if self.kind == "sub" else "GUIDED")
+            yield from self._arm()
+            yield from self._ask("start of the mission", numbers.MISSION_START)  # from item to item is refused
+
+    def _take_off(self, height_m: float) -> Script:
+        home_m = self.home[2] if self.home is not None else 0.0
+        if self.autopilot == "px4":  # its height is above the sea, and it waits for the motors
+            yield from self._ask(
+                "take-off", numbers.NAV_TAKEOFF, 0, 0, 0, math.nan, math.nan, math.nan, home_m + height_m
+            )
+            yield from self._arm()
+        elif self.kind == "plane":
+            yield from self._set_mode("TAKEOFF")
+            yield from self._arm()
+        else:
+            yield from self._set_mode("GUIDED")
+            yield from self._arm()
+            yield from self._ask("take-off", numbers.NAV_TAKEOFF, 0, 0, 0, 0, 0, 0, height_m)
 
     def _check_deadlines(self) -> None:
         wall = self._wall_s()
@@ -231,7 +297,7 @@ class Handshakes(Station):
         )
 
 
-def _param_bits(value: float, kind: int) -> float:
+def param_bits(value: float, kind: int) -> float:
     """PX4 sends whole numbers as the bits of a float [PX4]."""
     form = numbers.PARAM_FORMS.get(kind, "<f")
     number = value if form == "<f" else round(value)
@@ -241,5 +307,6 @@ def _param_bits(value: float, kind: int) -> float:
         raise LinkError(f"the value {value:g} does not fit a parameter of MAVLink type {kind}") from None
 
 
-def _param_value(coded: float, kind: int) -> float:
+def param_value(coded: float, kind: int) -> float:
+    """What such bits mean."""
     return float(struct.unpack(numbers.PARAM_FORMS.get(kind, "<f"), struct.pack("<f", coded))[0])

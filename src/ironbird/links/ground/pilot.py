@@ -7,12 +7,12 @@ It is polled from the run loop and never blocks; what it does is written as a sc
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ironbird.links.ground.handshakes import Handshakes, Script
 from ironbird.links.ground.texts import IN_AIR, LANDING, MODES, ON_GROUND, UNDEFINED, Autopilot
+from ironbird.links.ground.wires import Port
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.plan_file import TOUCHES, PlanItem, VehicleClass
 from ironbird.links.process import AutopilotProcess
@@ -83,17 +83,9 @@ class Pilot(Handshakes):
         self.ready = False
         self._sank_s = 0.0  # when it last sank or did not try to land
         self._orders: list[str] = []
-        super().__init__(
-            autopilot,
-            kind=kind,
-            port=port,
-            peer_port=peer_port,
-            host=host,
-            passive=passive,
-            plan=plan,
-            patience=patience,
-            process=process,
-        )
+        peer = (host, peer_port) if peer_port is not None and not passive else None
+        self.port = Port(port, host, peer=peer, who=autopilot, process=process)
+        super().__init__(autopilot, kind=kind, wire=self.port, passive=passive, plan=plan, patience=patience)
         self._script = self._watch() if passive else self._fly()
 
     def __enter__(self) -> Pilot:
@@ -133,7 +125,7 @@ class Pilot(Handshakes):
         elif self.kind in TOUCHES:
             yield from self._arm()
         else:
-            yield from self._take_off()
+            yield from self._take_off(self.takeoff_m)
         self.flying = True
         yield from self._until_down()
         self.finished = True
@@ -153,10 +145,6 @@ class Pilot(Handshakes):
         self.finished = True
         self._note("finished", "landed and disarmed" if self.kind not in TOUCHES else "disarmed")
 
-    def _ask_for(self, rates_hz: Mapping[dialect.Message, float]) -> None:
-        for message, rate in rates_hz.items():
-            self._command(numbers.SET_MESSAGE_INTERVAL, message.id, 1e6 / rate)
-
     def _is_ready(self) -> bool:
         healthy = bool(self._health & numbers.MAV_SYS_STATUS_PREARM_CHECK)
         if self.autopilot == "px4":
@@ -165,33 +153,6 @@ class Pilot(Handshakes):
             return healthy
         sure = self.ekf_flags & EKF_NEEDED == EKF_NEEDED and not self.ekf_flags & numbers.ESTIMATOR_CONST_POS_MODE
         return healthy and sure and self.gps_fix >= FIX_3D and self.home is not None
-
-    def _start_mission(self) -> Script:
-        if self.autopilot == "px4":
-            yield from self._set_mode("MISSION")
-            yield from self._arm()
-        elif self.kind in ("plane", "vtol"):
-            yield from self._set_mode("AUTO")
-            yield from self._arm()
-        else:  # a copter refuses to arm in AUTO, and starts the mission on this command only
-            yield from self._set_mode("ALT_HOLD" if self.kind == "sub" else "GUIDED")
-            yield from self._arm()
-            yield from self._ask("start of the mission", numbers.MISSION_START)  # from item to item is refused
-
-    def _take_off(self) -> Script:
-        home_m = self.home[2] if self.home is not None else 0.0
-        if self.autopilot == "px4":  # its height is above the sea, and it waits for the motors
-            yield from self._ask(
-                "take-off", numbers.NAV_TAKEOFF, 0, 0, 0, math.nan, math.nan, math.nan, home_m + self.takeoff_m
-            )
-            yield from self._arm()
-        elif self.kind == "plane":
-            yield from self._set_mode("TAKEOFF")
-            yield from self._arm()
-        else:
-            yield from self._set_mode("GUIDED")
-            yield from self._arm()
-            yield from self._ask("take-off", numbers.NAV_TAKEOFF, 0, 0, 0, 0, 0, 0, self.takeoff_m)
 
     def _until_down(self) -> Script:
         self._step = None
@@ -236,7 +197,7 @@ class Pilot(Handshakes):
 
     def _obey(self, what: str) -> Script:
         if what == "takeoff":
-            yield from self._take_off()
+            yield from self._take_off(self.takeoff_m)
         elif what == "disarm":
             yield from self._ask("disarming", numbers.COMPONENT_ARM_DISARM, 0)
             yield from self._wait("disarmed", lambda: not self.armed, wall_s=30, sim_s=20)
@@ -248,16 +209,6 @@ class Pilot(Handshakes):
             yield from self._set_mode("QLAND")
         else:
             yield from self._set_mode(MODES[self.autopilot].get(what, what))
-
-    def _arm(self) -> Script:
-        yield from self._ask("arming", numbers.COMPONENT_ARM_DISARM, 1, wall_s=120, sim_s=60)
-        yield from self._wait("armed", lambda: self.armed, wall_s=30, sim_s=20)
-        if self.autopilot == "ardupilot" and self._vehicle_type == numbers.MAV_TYPE_HELICOPTER:
-            self._rotor_at_speed = False
-            yield from self._ask(
-                "rotor switched on", numbers.DO_AUX_FUNCTION, numbers.MOTOR_INTERLOCK, numbers.SWITCH_HIGH
-            )
-            yield from self._wait("rotor at speed", lambda: self._rotor_at_speed, wall_s=120, sim_s=90)
 
     def _take_reached(self, said: Any) -> None:
         super()._take_reached(said)

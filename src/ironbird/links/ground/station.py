@@ -1,36 +1,33 @@
-"""The ears of a ground station: a port, the messages that come in on it, and what they say of the autopilot."""
+"""The ears of a ground station: the messages that come in on its wire, and what they say of the autopilot."""
 
 from __future__ import annotations
 
-import contextlib
 import math
-import socket
 import time
 from collections.abc import Callable
 from typing import Any
 
-from ironbird.errors import LinkError
 from ironbird.links.ground.texts import LANDED, Autopilot, estimator_changes, mode_name
+from ironbird.links.ground.wires import Source, Wire
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.mavlink.codec import Packer, Parser
 from ironbird.links.mavlink.dialect import Message
-from ironbird.links.peers import Doorkeeper
 from ironbird.links.plan_file import VehicleClass
-from ironbird.links.process import AutopilotProcess
 from ironbird.links.system import Happening
 
 GROUND_SYSTEM = 255
 HEARTBEAT_S = 0.5  # of simulation time between ours
-MOST_PACKETS = 2000  # taken at once: who sends faster than we read may not hold up the flight
-MOST_BYTES = 1 << 20
 MOST_SENDERS = 32
+SILENT_S = 2.0  # of wall time, after which another sender may be the autopilot
+MOST_KEPT = 10_000  # parameters and requests that wait to be looked at
+LONGEST_TEXT = 2000
 
 
 class Station:
     """What a ground station knows of one autopilot, from its messages; `passive` ones say nothing.
 
-    The autopilot is the first that says a heartbeat. Others may send to the port too: they are heard, never answered.
-    Of an autopilot that we started (`process`), nobody else is heard.
+    The autopilot is the first that says a heartbeat; while it speaks, no other sender is taken for it. Others may send
+    to the wire too: they are never answered.
     """
 
     def __init__(
@@ -38,11 +35,8 @@ class Station:
         autopilot: Autopilot,
         *,
         kind: VehicleClass,
-        port: int,
-        peer_port: int | None,
-        host: str,
+        wire: Wire,
         passive: bool,
-        process: AutopilotProcess | None = None,
     ) -> None:
         self.autopilot: Autopilot = autopilot
         self.kind = kind
@@ -96,32 +90,14 @@ class Station:
         ):
             self._listen(message, taker)
         self._packer = Packer(GROUND_SYSTEM, numbers.MAV_COMP_ID_MISSIONPLANNER, 512)
-        self._parsers: dict[Any, Parser] = {}  # one for each sender
-        self._heard_from: Any = None  # the autopilot's address
-        self.process = process
+        self._parsers: dict[Source, Parser] = {}  # one for each sender
+        self._heard_from: Source | None = None  # the autopilot
         self._passive = passive
-        self._door = Doorkeeper("udp", port, None)
-        run = process.run if process is not None else None
-        self._peer: Any = (host, peer_port) if peer_port is not None and not passive else None
-        if run is not None:  # its own sockets, and no clock but that of the simulation
-            self._socket = run.datagrams(port)
-            self._peer = run.address(peer_port) if self._peer is not None and peer_port is not None else None
-            return
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        try:
-            self._socket.bind((host, port))
-        except OSError as error:
-            self._socket.close()
-            raise LinkError(
-                f"UDP port {port}, where {autopilot} speaks to a ground station, cannot be opened: {error.strerror}; "
-                "`ironbird doctor` says who holds it"
-            ) from None
-        self._socket.setblocking(False)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        self.wire = wire
 
     def close(self) -> None:
-        """Let go of the port. May be called twice."""
-        self._socket.close()
+        """Let go of the wire. May be called twice."""
+        self.wire.close()
 
     # ------------------------------------------------------------------------------------------ over the wire
 
@@ -133,9 +109,8 @@ class Station:
         """Send a message; fields that are not given are zero."""
         self._packer.add(message, *message.record(**fields))
         packet = self._packer.take()
-        if self._peer is not None:
-            with contextlib.suppress(OSError):  # nobody there yet, or no longer: the deadlines tell
-                self._socket.sendto(packet, self._peer)
+        if not self._passive:
+            self.wire.send(packet)
 
     def _command(self, command: int, *params: float) -> None:
         named = {f"param{place}": value for place, value in enumerate(params, start=1)}
@@ -145,7 +120,7 @@ class Station:
 
     def _beat(self) -> None:
         """Our heartbeat, when it is due."""
-        if self._peer is not None and self._now_s - self._beat_s >= HEARTBEAT_S:
+        if not self._passive and self.wire.answered and self._now_s - self._beat_s >= HEARTBEAT_S:
             self._beat_s = self._now_s
             self._say(
                 dialect.HEARTBEAT,
@@ -157,42 +132,36 @@ class Station:
 
     def _receive(self) -> None:
         """Take what came."""
-        virtual = False
-        if self.process is not None:
-            self.process.settle()
-            self._door.pid = self.process.pid
-            virtual = self.process.run is not None
-        taken = 0
-        for _ in range(MOST_PACKETS):
-            if taken > MOST_BYTES:
-                return
-            try:
-                data, peer = self._socket.recvfrom(65536)
-            except OSError:  # nothing there, or the other side's port is closed; the deadlines tell
-                return
-            taken += len(data)
-            if not virtual and not self._door.lets_in(peer):
-                continue
-            if peer not in self._parsers:
+        for source, data in self.wire.read():
+            if source not in self._parsers:
                 if len(self._parsers) >= MOST_SENDERS:
                     continue
-                self._parsers[peer] = Parser(extras=dialect.ARDUPILOT_EXTRAS)
-            for number, payload, system, component in self._parsers[peer].feed(data):
+                self._parsers[source] = Parser(extras=dialect.ARDUPILOT_EXTRAS)
+            for number, payload, system, component in self._parsers[source].feed(data):
                 self.received += 1
+                if not self._is_heard(source):
+                    continue
                 if number == dialect.HEARTBEAT.id:
-                    self._take_heartbeat(dialect.HEARTBEAT.read(payload), system, component)
-                    if system == self._system != 0:
-                        self._heard_from = peer
-                        self._peer = None if self._passive else peer
+                    if self._take_heartbeat(dialect.HEARTBEAT.read(payload), system, component):
+                        self._heard_from = source
+                        if not self._passive:
+                            self.wire.answer(source)
                 elif system == self._system != 0 and number in self._takers:
                     message, taker = self._takers[number]
-                    taker(message.read(payload))
+                    taker(message.read(payload) if message.names else message.unpack(payload))
+
+    def _is_heard(self, source: Source) -> bool:
+        """Whether this sender may be the autopilot."""
+        return self._heard_from in (None, source) or self._wall_s() - self._heard_wall > SILENT_S
 
     # ------------------------------------------------------------------------------------------ what came
 
-    def _take_heartbeat(self, said: Any, system: int, component: int) -> None:
+    def _take_heartbeat(self, said: Any, system: int, component: int) -> bool:
+        """Whether it is the autopilot's."""
         if said.autopilot == numbers.MAV_AUTOPILOT_INVALID or component != numbers.MAV_COMP_ID_AUTOPILOT1:
-            return  # a ground station, gimbal, ...
+            return False  # a ground station, gimbal, ...
+        if self._system not in (0, system) and self._wall_s() - self._heard_wall < SILENT_S:
+            return False  # another vehicle on the same wire
         self._system, self._component = system, component
         self._vehicle_type = said.type
         self._heard_s, self._heard_wall = self._now_s, self._wall_s()
@@ -210,6 +179,7 @@ class Station:
         if critical != self.failsafe:
             self.failsafe = critical
             self._note("failsafe", "failsafe" if critical else "failsafe over")
+        return True
 
     def _take_status(self, said: Any) -> None:
         self._health = said.onboard_control_sensors_health
@@ -239,10 +209,13 @@ class Station:
         self._acks[said.command] = said.result
 
     def _take_param(self, said: Any) -> None:
+        if len(self._values) >= MOST_KEPT:
+            self._values.clear()
         self._values[_text(said.param_id)] = (said.param_value, said.param_type)
 
     def _take_request(self, said: Any) -> None:
-        self._requests.append(said.seq)
+        if len(self._requests) < MOST_KEPT:
+            self._requests.append(said.seq)
 
     def _take_mission_ack(self, said: Any) -> None:
         self._mission_ack = said.type
@@ -264,7 +237,7 @@ class Station:
         text = _text(said.text).rstrip("\t ")
         if said.id:  # long texts come in pieces
             text = self._texts.pop(said.id, "") + text
-            if said.text[-1]:  # it fills the message: more comes
+            if said.text[-1] and len(text) < LONGEST_TEXT:  # it fills the message: more comes
                 self._texts[said.id] = text
                 return
         self.last_text = text
@@ -273,7 +246,7 @@ class Station:
 
     def _wall_s(self) -> float:
         """Wall time, for patience; in virtual time only simulation time may decide anything."""
-        return self._now_s if self.process is not None and self.process.run is not None else time.monotonic()
+        return self._now_s if self.wire.virtual else time.monotonic()
 
     def _note(self, kind: str, text: str) -> None:
         self.happenings.append(Happening(self._now_s, kind, text))

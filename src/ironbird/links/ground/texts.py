@@ -39,9 +39,30 @@ OWN_FLAGS = {
     "ardupilot": {numbers.EKF_UNINITIALIZED: "not initialised", numbers.EKF_GPS_GLITCHING: "GPS glitch"},
 }
 MODES = {  # what we order, in the words of each autopilot
-    "px4": {"mission": "MISSION", "land": "LAND", "return": "RTL", "hold": "LOITER"},
-    "ardupilot": {"mission": "AUTO", "land": "LAND", "return": "RTL", "hold": "LOITER"},
+    "px4": {
+        "mission": "MISSION", "land": "LAND", "return": "RTL", "hold": "LOITER", "offboard": "OFFBOARD",
+        "take-off": "TAKEOFF", "position": "POSCTL", "altitude": "ALTCTL", "stabilized": "STABILIZED", "acro": "ACRO",
+        "manual": "MANUAL",
+    },
+    "ardupilot": {
+        "mission": "AUTO", "land": "LAND", "return": "RTL", "hold": "LOITER", "offboard": "GUIDED",
+        "take-off": "TAKEOFF", "position": "POSHOLD", "altitude": "ALT_HOLD", "stabilized": "STABILIZE",
+        "acro": "ACRO", "manual": "MANUAL",
+    },
+}  # fmt: skip
+ARDUPILOT_WORDS: dict[str, dict[str, str]] = {  # where a program of ArduPilot has another word [ArduPilotDev]
+    "plane": {"land": "RTL", "position": "CRUISE", "altitude": "FBWB", "stabilized": "FBWA"},
+    "vtol": {"land": "QLAND", "position": "QLOITER", "altitude": "QHOVER", "stabilized": "QSTABILIZE"},
+    "rover": {"hold": "HOLD", "land": "HOLD", "position": "LOITER", "altitude": "STEERING", "stabilized": "STEERING"},
+    "boat": {"hold": "LOITER", "land": "HOLD", "position": "LOITER", "altitude": "STEERING", "stabilized": "STEERING"},
+    "sub": {"hold": "POSHOLD", "land": "SURFACE", "return": "SURFACE"},
+    "copter": {"manual": "STABILIZE"},
 }
+
+
+def modes_by_word(autopilot: Autopilot, kind: VehicleClass) -> dict[str, str]:
+    """Names of an autopilot's modes by the words that are the same for all."""
+    return MODES[autopilot] | (ARDUPILOT_WORDS[kind] if autopilot == "ardupilot" else {})
 
 
 def ardupilot_modes(kind: VehicleClass) -> dict[int, str]:

@@ -1,4 +1,4 @@
-"""Cables to a flight controller: a serial port or UDP, never blocking, and what a cable can carry."""
+"""Cables to a flight controller: a serial port, UDP or TCP, never blocking, and what a cable can carry."""
 
 from __future__ import annotations
 
@@ -72,6 +72,7 @@ class Cable(ABC):
 
     name: str
     baud: int | None = None  # None: a network, which has room
+    handle: int = -1  # what `select` waits on, while it is open
 
     @abstractmethod
     def open(self) -> None:
@@ -99,7 +100,6 @@ class SerialCable(Cable):
 
     def __init__(self, device: str, baud: int = 921_600) -> None:
         self.name, self.baud = device, baud
-        self.handle = -1
 
     def open(self) -> None:
         import serial  # its drivers are of no use to the other links
@@ -186,6 +186,7 @@ class DatagramCable(Cable):
                 f"UDP port {self._own[1]} on {self._own[0]} cannot be opened: {error.strerror}; see `ironbird doctor`"
             ) from None
         self._socket.setblocking(False)
+        self.handle = self._socket.fileno()
 
     def read(self) -> bytes:
         assert self._socket is not None
@@ -210,6 +211,50 @@ class DatagramCable(Cable):
         try:
             return self._socket.sendto(data, self._peer)
         except (BlockingIOError, ConnectionRefusedError):
+            return 0
+
+    def wait(self, seconds: float) -> None:
+        assert self._socket is not None
+        select.select([self._socket], [], [], max(seconds, 0.0))
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+
+
+class StreamCable(Cable):
+    """TCP to somebody who listens, as ArduPilot's SITL and bridges do; `connect_s` limits the attempt to open it."""
+
+    def __init__(self, port: int, host: str = "127.0.0.1", *, connect_s: float = 5.0) -> None:
+        self.name = f"TCP {host}:{port}"
+        self._address = (host, port)
+        self._connect_s = connect_s
+        self._socket: socket.socket | None = None
+
+    def open(self) -> None:
+        try:
+            self._socket = socket.create_connection(self._address, timeout=self._connect_s)
+        except OSError as error:
+            raise LinkError(f"{self.name} cannot be reached: {error.strerror or error}; does anybody listen?") from None
+        self._socket.setblocking(False)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.handle = self._socket.fileno()
+
+    def read(self) -> bytes:
+        assert self._socket is not None
+        try:
+            data = self._socket.recv(MOST_BYTES)
+        except BlockingIOError:
+            return b""
+        if not data:
+            raise ConnectionResetError(errno.ECONNRESET, "the other side hung up")
+        return data
+
+    def write(self, data: memoryview) -> int:
+        assert self._socket is not None
+        try:
+            return self._socket.send(data)
+        except BlockingIOError:
             return 0
 
     def wait(self, seconds: float) -> None:

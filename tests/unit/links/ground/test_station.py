@@ -10,6 +10,7 @@ import pytest
 from pymavlink.dialects.v20 import common
 
 from ironbird.links.ground.station import Station
+from ironbird.links.ground.wires import Port
 
 QUADROTOR, PX4, GENERIC, ARMED = 2, 12, 0, 128
 ACTIVE, CRITICAL, EMERGENCY = 4, 5, 6
@@ -33,11 +34,12 @@ class Voice:
 @pytest.fixture
 def heard() -> Iterator[Any]:
     """A station, and a way to make voices that it hears."""
-    station = Station("px4", kind="copter", port=0, peer_port=None, host="127.0.0.1", passive=True)
+    port = Port(0)
+    station = Station("px4", kind="copter", wire=port, passive=True)
     voices: list[Voice] = []
 
     def voice(system: int = 1, component: int = 1) -> Voice:
-        voices.append(Voice(station._socket.getsockname()[1], system, component))
+        voices.append(Voice(port.socket.getsockname()[1], system, component))
         return voices[-1]
 
     yield station, voice

@@ -1,0 +1,163 @@
+"""Verbs about sticks: gamepads and keyboards that fly a vehicle, their calibration, and stick files."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ironbird.cli.output import ending_in_order, errors, print_table
+
+if TYPE_CHECKING:
+    from ironbird.links.sticks.gamepad import Gamepad
+    from ironbird.links.sticks.source import Source
+
+sticks_app = typer.Typer(invoke_without_command=True)
+LOOK_S = 0.02
+MEASURE_S = 15.0
+SourceOption = Annotated[str, typer.Option("--from", help="auto, a device, keyboard, or a stick file (.csv).")]
+LayoutOption = Annotated[str, typer.Option("--layout", help="TOML file: which axis and button does what.")]
+
+
+@sticks_app.callback()
+def sticks(
+    context: typer.Context,
+    to: Annotated[
+        str, typer.Option(help="The vehicle: udp:14550, udpout:HOST:PORT, tcp:HOST:PORT or serial:DEVICE:BAUD.")
+    ] = "",
+    source: SourceOption = "auto",
+    layout: LayoutOption = "",
+    mode: Annotated[str, typer.Option(help="Mode to ask for at the start; empty: as it is.")] = "position",
+    until: Annotated[float, typer.Option(help="End after this many seconds.", min=0.01)] = 3600.0,
+) -> None:
+    """Fly a vehicle by hand over MAVLink: PX4, ArduPilot, the reference autopilot or hardware.
+
+    Buttons and keys arm, take off, land and change modes; `ironbird sticks show` tells their numbers. A stick file is
+    flown in the time of the wall; for the same flight bit for bit use 'ironbird serve VEHICLE --front sticks --option
+    sticks=FILE.csv --speed max'.
+    """
+    if context.invoked_subcommand:
+        return
+    if not to:
+        typer.echo(context.get_help())
+        return
+    from ironbird.links.sticks.front import open_source
+    from ironbird.links.sticks.remote import fly_by_hand
+
+    with errors(), contextlib.closing(open_source(source, layout)) as held, ending_in_order():
+        fly_by_hand(held, to, mode=mode, until_s=until, say=typer.echo)
+
+
+@sticks_app.command("list")
+def list_pads() -> None:
+    """List the gamepads of this computer."""
+    from ironbird.links.sticks.gamepad import pads
+
+    found = pads()
+    if found:
+        print_table(dict(found), "Gamepads")
+    else:
+        typer.echo("no gamepad is plugged in (/dev/input/js*)")
+
+
+@sticks_app.command("show")
+def show_sticks(
+    source: SourceOption = "auto",
+    layout: LayoutOption = "",
+    until: Annotated[float, typer.Option(help="End after this many seconds.", min=0.01)] = 3600.0,
+) -> None:
+    """Show sticks and buttons as they move: raw axes of a pad, and what they mean."""
+    from ironbird.links.sticks.front import open_source
+
+    with errors(), contextlib.closing(open_source(source, layout)) as held, ending_in_order():
+        begin, last = time.monotonic(), ""
+        while (now_s := time.monotonic() - begin) < until and not held.finished:
+            now = held.read(now_s)
+            raw = getattr(held, "axes", {})
+            line = f"roll {now.roll:+.2f} pitch {now.pitch:+.2f} throttle {now.throttle:+.2f} yaw {now.yaw:+.2f}"
+            line += f" buttons {[place for place in range(16) if now.buttons >> place & 1]} axes {raw}"
+            if line != last:
+                typer.echo(line)
+                last = line
+            for action in held.actions():
+                typer.echo(action)
+            time.sleep(LOOK_S)
+
+
+@sticks_app.command("record")
+def record_sticks(
+    file: Annotated[Path, typer.Argument(help="Stick file to write (.csv).")],
+    source: SourceOption = "auto",
+    layout: LayoutOption = "",
+    until: Annotated[float, typer.Option(help="Seconds to record.", min=0.01)] = 60.0,
+) -> None:
+    """Record sticks and buttons into a stick file; Ctrl-C ends it earlier."""
+    from ironbird.links.sticks.front import open_source
+
+    with errors(), contextlib.closing(open_source(source, layout)) as held:
+        count = _record(held, file, until)
+    typer.echo(f"{count} rows: {file}")
+
+
+@sticks_app.command("calibrate")
+def calibrate_pad(
+    device: Annotated[str, typer.Argument(help="The gamepad, for example /dev/input/js0.")] = "auto",
+    out: Annotated[Path | None, typer.Option(help="File to write; by default where all verbs find it.")] = None,
+    seconds: Annotated[float, typer.Option(help="How long the sticks are moved.", min=0.05)] = MEASURE_S,
+) -> None:
+    """Calibrate a gamepad: leave its sticks alone, then move them to all their ends; kept in a file."""
+    from ironbird.errors import LinkError
+    from ironbird.links.sticks.front import open_source
+    from ironbird.links.sticks.gamepad import Gamepad
+    from ironbird.links.sticks.layout import usual_file
+
+    with errors(), contextlib.closing(open_source(device)) as pad:
+        if not isinstance(pad, Gamepad):
+            raise LinkError(f"{device} is no gamepad: only gamepads are calibrated")
+        text = _calibrated(pad, seconds)
+        path = out or usual_file()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    typer.echo(f"calibration: {path}")
+
+
+def _calibrated(pad: Gamepad, seconds: float) -> str:
+    from ironbird.links.sticks.calibrate import Measured
+
+    typer.echo("leave the sticks in their middle")
+    measured = Measured()
+    end = time.monotonic() + seconds / 3
+    while time.monotonic() < end:
+        pad.read(0.0)
+        measured.rest(pad.axes)
+        time.sleep(LOOK_S)
+    typer.echo(f"move both sticks to all their ends for {2 * seconds / 3:.0f} s")
+    end = time.monotonic() + 2 * seconds / 3
+    while time.monotonic() < end:
+        pad.read(0.0)
+        measured.moved(pad.axes)
+        time.sleep(LOOK_S)
+    return measured.layout(pad.layout, pad.name).text()
+
+
+def _record(held: Source, file: Path, until_s: float) -> int:
+    from ironbird.links.sticks.stick_file import Row, stick_text
+
+    rows: list[Row] = []
+    begin = time.monotonic()
+    with contextlib.suppress(KeyboardInterrupt):
+        while (now_s := time.monotonic() - begin) < until_s and not held.finished:
+            tick_s = round(now_s, 3)  # whole ticks of the simulation
+            now = held.read(now_s)
+            if not rows or tick_s > rows[-1][0]:
+                rows.append((tick_s, now))
+            time.sleep(LOOK_S)
+    text = stick_text(rows)
+    file.write_text(text)
+    if sys.stdout.isatty():
+        typer.echo("")
+    return text.count("\n") - 1

@@ -1,0 +1,56 @@
+"""What a vehicle says of itself, as one snapshot in SI and radians."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+NAN3 = (math.nan, math.nan, math.nan)
+Vector = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The true state, where a simulation sends it: HIL_STATE_QUATERNION."""
+
+    time_s: float
+    latitude_deg: float
+    longitude_deg: float
+    height_m: float  # above the sea
+    velocity: Vector  # m/s north, east, down
+    attitude: Vector  # rad: roll, pitch, yaw
+    rates: Vector  # rad/s, body
+
+
+@dataclass(frozen=True)
+class Telemetry:
+    """The newest of everything that was heard; not a number (or empty) until it was."""
+
+    autopilot: str = ""  # px4 (also the reference autopilot, which speaks as it does) or ardupilot
+    kind: str = ""  # copter, plane, vtol, rover, boat, sub
+    system: int = 0  # MAVLink id of the vehicle
+    time_s: float = math.nan  # of the vehicle's clock
+    mode: str = ""  # hold, mission, offboard, ...: the same words for all, or else the autopilot's own
+    armed: bool = False
+    landed: str = ""  # on the ground, taking off, in the air, landing
+    ready: bool = False  # its own checks before arming pass
+    position: Vector = NAN3  # m north, east, down of where its own frame begins
+    velocity: Vector = NAN3  # m/s north, east, down
+    attitude: Vector = NAN3  # rad: roll, pitch, yaw
+    rates: Vector = NAN3  # rad/s, body: forward, right, down
+    latitude_deg: float = math.nan
+    longitude_deg: float = math.nan
+    height_m: float = math.nan  # above home
+    sea_height_m: float = math.nan
+    home: Vector = NAN3  # degrees, degrees, m above the sea
+    airspeed_mps: float = math.nan
+    throttle: float = math.nan  # 0 to 1
+    battery_share: float = math.nan  # 0 to 1
+    battery_voltage_V: float = math.nan
+    battery_current_A: float = math.nan
+    fix: int = 0  # of its satellite receiver: 3 and more is a place in space
+    satellites: int = 0
+    item: int = -1  # of the mission
+    text: str = ""  # the last that it said in words
+    truth: Truth | None = None
+    bad: int = 0  # messages that were left out: what they say is no number

@@ -1,0 +1,157 @@
+"""Wires of a ground station: a port of its own on which many may speak, or a cable with one at its other end."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+from ironbird.errors import LinkError
+from ironbird.links.hardware.cable import Cable
+from ironbird.links.peers import Doorkeeper
+from ironbird.links.process import AutopilotProcess
+
+MOST_PACKETS = 2000  # taken at once: who sends faster than we read may not hold up the flight
+MOST_BYTES = 1 << 20
+MOST_UNSENT = 1 << 16  # bytes that a cable has no room for; what is older is of no use
+Source = tuple[str, int] | str
+
+
+class Wire(ABC):
+    """Bytes to and from autopilots. `OSError` from `read` and `send` means that it is cut; none of them waits."""
+
+    name: str  # for errors: "UDP port 14550"
+    virtual: bool = False  # whether the other side knows no clock but that of the simulation
+
+    @abstractmethod
+    def read(self) -> Iterator[tuple[Source, bytes]]:
+        """What has come, with who said it."""
+
+    @abstractmethod
+    def send(self, packet: memoryview) -> None:
+        """To whoever is answered."""
+
+    @abstractmethod
+    def answer(self, source: Source) -> None:
+        """From now on to this one."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of it. May be called twice."""
+
+    @property
+    @abstractmethod
+    def handle(self) -> int:
+        """What `select` waits on."""
+
+    @property
+    @abstractmethod
+    def answered(self) -> bool:
+        """Whether somebody is spoken to."""
+
+
+class Port(Wire):
+    """A UDP port: anyone may send to it, and one of them is answered; `peer` is spoken to before anybody was heard.
+
+    Of an autopilot that we started (`process`), nobody else is heard. In virtual time the port is one of its run.
+    """
+
+    def __init__(
+        self,
+        port: int,
+        host: str = "127.0.0.1",
+        *,
+        peer: tuple[str, int] | None = None,
+        who: str = "",
+        process: AutopilotProcess | None = None,
+    ) -> None:
+        self.process = process
+        self.peer: Source | None = peer
+        self.name = f"UDP {peer[0]}:{peer[1]}" if peer is not None and not port else f"UDP port {port} on {host}"
+        self.door = Doorkeeper("udp", port, None)
+        if process is not None and process.run is not None:
+            self.virtual = True
+            self.socket = process.run.datagrams(port)
+            self.peer = process.run.address(peer[1]) if peer is not None else None
+            return
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            self.socket.bind((host, port))
+        except OSError as error:
+            self.socket.close()
+            of_whom = f", where {who} speaks to a ground station," if who else f" on {host}"
+            raise LinkError(
+                f"UDP port {port}{of_whom} cannot be opened: {error.strerror}; `ironbird doctor` says who holds it"
+            ) from None
+        self.socket.setblocking(False)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+
+    def read(self) -> Iterator[tuple[Source, bytes]]:
+        if self.process is not None:
+            self.process.settle()
+            self.door.pid = self.process.pid
+        taken = 0
+        for _ in range(MOST_PACKETS):
+            if taken > MOST_BYTES:
+                return
+            try:
+                data, source = self.socket.recvfrom(65536)
+            except OSError:  # nothing there, or the other side's port is closed; the deadlines tell
+                return
+            taken += len(data)
+            if self.virtual or self.door.lets_in(source):
+                yield source, data
+
+    def send(self, packet: memoryview) -> None:
+        if self.peer is not None:
+            with contextlib.suppress(OSError):  # nobody there yet, or no longer: the deadlines tell
+                self.socket.sendto(packet, self.peer)
+
+    def answer(self, source: Source) -> None:
+        self.peer = source
+
+    def close(self) -> None:
+        self.socket.close()
+
+    @property
+    def handle(self) -> int:
+        return self.socket.fileno()
+
+    @property
+    def answered(self) -> bool:
+        return self.peer is not None
+
+
+class OnCable(Wire):
+    """A cable that is open: whoever is at its other end is spoken to."""
+
+    def __init__(self, cable: Cable) -> None:
+        self.cable = cable
+        self.name = cable.name
+        self._unsent = b""
+
+    def read(self) -> Iterator[tuple[Source, bytes]]:
+        data = self.cable.read()
+        if data:
+            yield (self.name, 0), data
+
+    def send(self, packet: memoryview) -> None:
+        if len(self._unsent) + len(packet) > MOST_UNSENT:
+            return  # whole messages are left out: the rest of one must follow its beginning
+        data = self._unsent + bytes(packet)
+        self._unsent = data[self.cable.write(memoryview(data)) :]
+
+    def answer(self, source: Source) -> None:
+        """There is only one."""
+
+    def close(self) -> None:
+        self.cable.close()
+
+    @property
+    def handle(self) -> int:
+        return self.cable.handle
+
+    @property
+    def answered(self) -> bool:
+        return True
