@@ -61,28 +61,28 @@ class FaultDesk:
         """Whether the integers of a packet are fault ids; else they are bits of commands."""
         return any(number in KNOWN_IDS or number == MOTOR_NOISE_ID for number in ints)
 
-    def sil(self, ints: Sequence[int], floats: Sequence[float], now_s: float) -> None:
+    def sil(self, ints: Sequence[int], floats: Sequence[float]) -> None:
         """A packet of fault ids and parameters."""
         if not all(map(math.isfinite, floats)):
             self.said("a fault with parameters that are not finite is left out")
             return
         if MOTOR_NOISE_ID in ints:
-            self._put(("noise",), [{"id": "link.noise@1", "severity": min(max(floats[0] / 0.3, 0.0), 1.0)}], [], now_s)
+            self._put(("noise",), [{"id": "link.noise@1", "severity": min(max(floats[0] / 0.3, 0.0), 1.0)}], [])
         for id, owned in self.slots.put([number if number >= FIRST_ID else 0 for number in ints], floats).items():
             try:
                 orders, missing = translate(id, owned, self.map_name)
             except (IndexError, ZeroDivisionError, OverflowError):
                 orders, missing = [], [f"fault {id}: its parameters {owned} cannot be read"]
-            self._put(id, orders, missing, now_s)
+            self._put(id, orders, missing)
 
-    def fault_params(self, mask: int, values: Sequence[float], now_s: float) -> None:
+    def fault_params(self, mask: int, values: Sequence[float]) -> None:
         """FaultInParams: entries whose bit is set."""
         for entry, value in _chosen(mask, values):
             if entry not in FAULT_PARAMS:
                 self.said(f"FaultInParams {entry + 1} has no counterpart here")
                 continue
             fault, axis, unit = FAULT_PARAMS[entry]
-            self._put(("fault_params", entry), *_signed(fault, axis, value / unit), now_s)
+            self._put(("fault_params", entry), *_signed(fault, axis, value / unit))
 
     def model_params(self, struct: str, mask: int, values: Sequence[float]) -> None:
         """InitInParams and DynModiParams: parameters of the model as the options name them."""
@@ -95,7 +95,7 @@ class FaultDesk:
             refused = self.set_param(names[entry], value)
             self.said(f"{struct} {entry + 1}: {names[entry]} = {value:g}" + (f" refused: {refused}" if refused else ""))
 
-    def autopilot(self, data: Sequence[float], now_s: float) -> None:
+    def autopilot(self, data: Sequence[float]) -> None:
         """rfly_ctrl: faults that map B makes inside PX4: an id, 1 replace or 2 add, values."""
         if not all(map(math.isfinite, data)):
             return
@@ -109,15 +109,15 @@ class FaultDesk:
         for axis, value in enumerate(data[2:5]):
             more, lacking = _signed(fault, axis, value / unit)
             orders, missing = orders + more, missing + lacking
-        self._put(("rfly_ctrl", id), orders, missing, now_s)
+        self._put(("rfly_ctrl", id), orders, missing)
 
-    def hit(self, now_s: float) -> None:
+    def hit(self) -> None:
         """Another vehicle was hit: it falls, as in RflySim's models."""
-        self._put(("hit",), [{"id": "battery.power_off@1", "severity": 1.0}], [], now_s)
+        self._put(("hit",), [{"id": "battery.power_off@1", "severity": 1.0}], [])
 
     # ------------------------------------------------------------------ inner
 
-    def _put(self, key: object, orders: list[dict[str, Any]], missing: Iterable[str], now_s: float) -> None:
+    def _put(self, key: object, orders: list[dict[str, Any]], missing: Iterable[str]) -> None:
         for text in missing:
             self.said(f"no counterpart: {text}")
         before = self._running.get(key)
@@ -135,7 +135,7 @@ class FaultDesk:
                     self.said(f"more than {MOST_FAULTS} faults in one flight: {table['id']} is left out")
                     continue
                 try:
-                    injection = read_fault(table | {"start_s": now_s})
+                    injection = read_fault(table)
                 except FaultError as error:
                     self.said(f"{table['id']} left out: {error}")
                     continue

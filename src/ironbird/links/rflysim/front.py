@@ -192,27 +192,27 @@ class RflySimFront:
         if packet is None:
             self.strange += 1
             return
-        name, now_s = packet.layout.name, commander.time_s
+        name = packet.layout.name
         if name in ("PX4SILIntFloat", "DllInDoubCtrls"):
             self._sil(commander, packet)
         elif name in ("inCtrlExt", "inCtrlExtDouble"):
             self._ext(packet)
         elif name == "PX4ModelInParams":
-            self._desk.fault_params(packet["mask"], packet["data"], now_s)
+            self._desk.fault_params(packet["mask"], packet["data"])
         elif name in ("InitInParams", "DynModiParams"):
             self._desk.model_params(name, packet["mask"], packet["data"])
         elif name == "UEToCopterDataD":
             self._keep(0, "inFromUE", packet["data"])
         elif name == "Ue4RayTraceDrone":
-            self._collision(packet["copterID"], packet["size"], packet["posE"], packet["ray"], now_s)
+            self._collision(packet["copterID"], packet["size"], packet["posE"], packet["ray"])
         elif name == "Coll20d":
             row = packet["data"]
             if row[0] == COLLISION_MARK and all(map(math.isfinite, row)):
-                self._collision(int(row[1]), row[2], row[3:6], row[9:15], now_s)
+                self._collision(int(row[1]), row[2], row[3:6], row[9:15])
         elif name == "TerrainIn15d":
             self._terrain(commander, packet["data"][0])
         elif name == "PX4UorbRflyCtrl":
-            self._desk.autopilot(packet["data"], now_s)
+            self._desk.autopilot(packet["data"])
         elif name == "heartbeatRequest":
             if len(self._askers) < MOST_ASKERS:
                 self._askers[host] = None
@@ -231,7 +231,7 @@ class RflySimFront:
                 return
             ints, floats = tuple(int(value) for value in row[:8]), row[8:]
         if self._desk.is_fault(ints):
-            self._desk.sil(ints, floats, commander.time_s)
+            self._desk.sil(ints, floats)
         else:
             self._set.sil(commander, ints, floats)
 
@@ -246,7 +246,7 @@ class RflySimFront:
             self._note(f"{name} is heard; no part of this model asks for it")
         self._extra[number] = row
 
-    def _collision(self, other: int, size: float, place: Any, ray: Any, now_s: float) -> None:
+    def _collision(self, other: int, size: float, place: Any, ray: Any) -> None:
         """Another vehicle was hit: it falls. The scenery: told to clients only, our models know no obstacles."""
         if not all(map(math.isfinite, (size, *place, *ray))) or other < 0 or other == self.ports.vehicle:
             return
@@ -254,7 +254,7 @@ class RflySimFront:
             self._note(f"hit {'the scenery' if other == 0 else f'vehicle {other}'}, as the 3D engine says")
         self._hit = other
         if other > 0:
-            self._desk.hit(now_s)
+            self._desk.hit()
 
     def _terrain(self, commander: Commander, down_m: float) -> None:
         if not math.isfinite(down_m) or abs(down_m) > 1e4:

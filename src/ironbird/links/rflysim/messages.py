@@ -100,7 +100,7 @@ class Shown:
             relative_alt=_int(-believed.p_N[2] * 1e3),
             hdg=_int(heading * 1e3),
             satellites=_int(status.satellites),
-            fix_type=_int(status.fix),
+            fix_type=_int(status.gnss_fix),
             euler=_floats(believed.rpy),
             pos=_floats(believed.p_N),
             vel=_floats(believed.v_N),

@@ -46,6 +46,7 @@ class Wish:
     what: str
     ask: Callable[[], str | None]
     until_s: float
+    of_stream: bool = False  # it lapses with the stream that it came with
     refused: str = ""
 
 
@@ -60,7 +61,7 @@ class Setpoints:
     bad: int = 0  # packets with numbers that cannot be meant
     _stream_s: float = -math.inf  # time of the last set-point of the stream
     _bits: int = 0  # of inSILInts[0], last seen
-    _body: tuple[tuple[float, ...], tuple[np.ndarray, float]] | None = None  # body-frame position and what it became
+    _body: tuple[tuple[float, ...], tuple[tuple[float, ...], float]] | None = None  # body-frame position and what it became
     _place_after_take_off: tuple[float, float, float] | None = None
 
     # ------------------------------------------------------------------ packets
@@ -161,7 +162,7 @@ class Setpoints:
         elif flags & HAS_ATT or bits & OFFBOARD_ATTITUDE:
             self._attitude(commander, floats[9:12], floats[15], False)
         elif flags & (HAS_ROLL_RATE | HAS_PITCH_RATE):
-            rates = np.array(floats[12:15], dtype=float)
+            rates = tuple(0.0 if math.isnan(value) else value for value in floats[12:15])
             self._stream(commander, Target(rates_B=rates, thrust=_share(floats[15])))
         elif steers:
             none = (NAN,) * 3
@@ -191,6 +192,8 @@ class Setpoints:
 
     def poll(self, commander: Commander) -> None:
         """Ask again for what was refused, in order; later ones wait for earlier ones."""
+        if commander.time_s - self._stream_s > STREAM_GAP_S:
+            self.wishes = [wish for wish in self.wishes if not wish.of_stream]
         while self.wishes:
             wish = self.wishes[0]
             wish.refused = wish.ask() or ""
@@ -202,7 +205,7 @@ class Setpoints:
         place = self._place_after_take_off
         if place is not None and commander.status().landed == "in_air" and commander.status().mode == "hold":
             self._place_after_take_off = None
-            self._tell("the place of the take-off", commander.reposition(np.array(place), None))
+            self._tell("the place of the take-off", commander.reposition(place, None))
 
     # ------------------------------------------------------------------ inner
 
@@ -218,43 +221,44 @@ class Setpoints:
         *,
         body_place: bool = True,
     ) -> None:
-        place = np.array(position, dtype=float)
-        if body and body_place and not np.all(np.isnan(place)):
+        place = tuple(map(float, position))
+        if body and body_place and not all(map(math.isnan, place)):
             place, yaw = self._from_body(commander, place, yaw)
             body = False
+        else:
+            self._body = None
         self._stream(
             commander,
             Target(
                 position_N=place,
-                velocity_N=np.array(velocity, dtype=float),
-                acceleration_N=np.array(acceleration, dtype=float),
+                velocity_N=tuple(map(float, velocity)),
+                acceleration_N=tuple(map(float, acceleration)),
                 yaw=yaw,
                 yaw_rate=yaw_rate,
                 frame="B" if body else "N",
             ),
         )
 
-    def _from_body(self, commander: Commander, offset: np.ndarray, yaw: float) -> tuple[np.ndarray, float]:
+    def _from_body(self, commander: Commander, offset: Sequence[float], yaw: float) -> tuple[tuple[float, ...], float]:
         """A place ahead, right and below of where the vehicle was when it was first asked for; repeats change nothing."""
-        asked = (*map(float, np.nan_to_num(offset)), 0.0 if math.isnan(yaw) else yaw)
+        ahead, right, down, turned = (0.0 if math.isnan(value) else float(value) for value in (*offset, yaw))
+        asked = ahead, right, down, turned
         if self._body is None or self._body[0] != asked:
             here = commander.estimate()
             heading = float(here.rpy[2])
-            turn = np.array([[math.cos(heading), -math.sin(heading)], [math.sin(heading), math.cos(heading)]])
-            place = np.array([*(here.p_N[:2] + turn @ np.nan_to_num(offset[:2])), here.p_N[2] + np.nan_to_num(offset[2])])
-            self._body = asked, (place, heading if math.isnan(yaw) else heading + yaw)
+            c, s = math.cos(heading), math.sin(heading)
+            steps = c * ahead - s * right, s * ahead + c * right, down
+            self._body = asked, (tuple(float(p) + step for p, step in zip(here.p_N, steps, strict=True)), heading + turned)
         return self._body[1]
 
     def _attitude(self, commander: Commander, angles: Sequence[float], thrust: float, added: bool) -> None:
         wanted = np.nan_to_num(np.array(angles, dtype=float))
         if added:
             wanted = wanted + commander.estimate().rpy
-        self._stream(commander, Target(attitude_rpy=wanted, thrust=_share(thrust)))
+        self._stream(commander, Target(attitude_rpy=tuple(map(float, wanted)), thrust=_share(thrust)))
 
     def _stream(self, commander: Commander, target: Target) -> None:
         """One set-point; the first of a stream arms and changes to offboard."""
-        if target.frame == "N" and (target.position_N is None or np.all(np.isnan(target.position_N))):
-            self._body = None
         begins = commander.time_s - self._stream_s > STREAM_GAP_S
         self._stream_s = commander.time_s
         refused = commander.offboard(target)
@@ -283,7 +287,7 @@ class Setpoints:
         return on_map[0] - float(self.place_N[0]), on_map[1] - float(self.place_N[1]), on_map[2]
 
     def _wish(self, commander: Commander, what: str, ask: Callable[[], str | None], for_s: float = INSIST_S) -> None:
-        self.wishes.append(Wish(what, ask, commander.time_s + for_s))
+        self.wishes.append(Wish(what, ask, commander.time_s + for_s, of_stream=math.isinf(for_s)))
         if len(self.wishes) == 1:
             self.poll(commander)
 
