@@ -51,6 +51,7 @@ class Flight:
     link: dict[str, str] = field(default_factory=dict)  # figures of the link to it
     measured: dict[str, Any] = field(default_factory=dict)  # the same as plain data
     logs: list[Path] = field(default_factory=list)  # files that a control system outside left
+    records: bool = False  # the control system outside has recorded all that it was told
     of_object: bool = False  # the vehicle was an object of a Python program: its diagram may differ from its file's
 
     @property
@@ -71,7 +72,11 @@ class Flight:
     @property
     def repeats(self) -> bool:
         """Whether the same order gives the same bytes again."""
-        return not is_outside(self.order.control) and not self.log.interrupted and not self.of_object
+        if self.of_object:
+            return False
+        if is_outside(self.order.control):  # a recorded stream says when it ended
+            return self.records and bool(self.order.script)
+        return not self.log.interrupted
 
     @property
     def sha256(self) -> str:
@@ -159,7 +164,7 @@ def fly(
     """
     seat: Seat | None = None
     if isinstance(control, ControlSystem):
-        seat, control = Seat(control, pilot), f"{OBJECT}{control.name}"
+        seat, control = Seat(control, pilot), control.fills or f"{OBJECT}{control.name}"
     if isinstance(what, Order):
         order = what if control is None else replace(what, control=control)
         readers: dict[str, Callable[[Any], Any]] = {"faults": read_faults, "requirements": read_requirements}
@@ -195,6 +200,7 @@ def fly(
         seat = seat or take_seat(order, fitted, folder=folder, announce=announce, show=show)
         flown = fly_outside(order, fitted, seat, speed=speed, progress=progress)
         system = seat.system
+        order = flown.order or order
         flight = Flight(
             order=order,
             vehicle=fitted.vehicle,
@@ -207,6 +213,7 @@ def fly(
             witnesses=flown.witnesses,
             triggered_s=flown.triggered_s,
             happenings=flown.happenings,
+            records=flown.order is not None,
             link=system.figures(),
             measured=system.measured(),
             logs=list(system.process.logs) if system.process else [],

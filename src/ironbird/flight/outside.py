@@ -6,24 +6,25 @@ The vehicle, weather and faults are those of any other flight; the control syste
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ironbird.errors import LinkError
+from ironbird.errors import FaultError, LinkError
 from ironbird.faults.spec import Injection
 from ironbird.flight.judge import Flown, Judged, judge
 from ironbird.flight.order import Order
-from ironbird.flight.prepare import Fitted, end_s, prepare
+from ironbird.flight.prepare import Fitted, end_s, inject, prepare
 from ironbird.flight.twins import Twins
 from ironbird.flight.witness import Witness
-from ironbird.links.rig import attach
+from ironbird.links.rig import Rig, attach
 from ironbird.links.system import ControlSystem, Happening, Seat
 from ironbird.runtime.clock import Pace
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState, Stop
 from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.runtime.stepper import Stepper
+from ironbird.runtime.tuning import Tuning, apply_tuning
 
 REACTIONS = ("failsafe", "mode", "estimator", "text", "armed")  # kinds of happenings that answer a fault
 PILOT_S = 0.02  # of simulation time between two looks of the pilot
@@ -81,6 +82,7 @@ class FlownOutside:
     witnesses: list[Witness]
     triggered_s: list[float]
     happenings: list[Happening] = field(default_factory=list)
+    order: Order | None = None  # the order that repeats it, with all that came on the way; None if nothing can
 
 
 def fly_outside(
@@ -106,16 +108,30 @@ def fly_outside(
         state = prepare(model, [order])
         twins = Twins(state, [order], apart=True)
         rig = attach(fitted.vehicle, state, until_s=until_s, log=list(model.signals()), log_s=order.log_s)
+        faults: list[Injection] = []  # that came on the way
+
+        def injected(injection: Injection) -> None:
+            if injection.when:
+                raise FaultError(f"{injection.text()}: a fault with a trigger is ordered before the flight")
+            now_s = rig.time_s
+            later = replace(injection, start_s=injection.start_s + now_s, end_s=injection.end_s + now_s)
+            rig.stepper.note_fired()
+            inject(state, later)
+            faults.append(later)
+
+        rig.injector = injected
+        due = sorted(order.tunings, key=lambda tuning: tuning.tick)
         system.start(rig)
         if not 0 < system.step_ticks <= CHUNK_TICKS:
             raise LinkError(f"{system.name}: an exchange every {system.step_ticks} ticks; give 1 to {CHUNK_TICKS}")
         commands = np.zeros((round(until_s / model.step_s) // system.step_ticks + 2, len(rig.stepper.inputs)))
         every = max(1, round(PILOT_S / (system.step_ticks * model.step_s)))
         twins.watch(state)  # after the start, which may command: a twin has the same commands
-        while rig.step(system.step_ticks):
+        while _tuned(rig, due) and rig.step(system.step_ticks):
             system.exchange(rig)
             commands[exchanges] = rig.stepper.inputs
             exchanges += 1
+            twins.add(faults, state)  # after the exchange: a twin has the same commands
             if state.tick + system.step_ticks > next_watch:  # the next step would leave the piece
                 rig.stepper.note_fired()
                 twins.watch(state)
@@ -124,7 +140,7 @@ def fly_outside(
                 pilot.poll(rig)
                 if pilot.finished:
                     break
-            if system.failure:
+            if system.failure or system.finished:
                 break
             if progress is not None and exchanges % PROGRESS_EXCHANGES == 0:
                 progress(rig.time_s / until_s)
@@ -145,8 +161,17 @@ def fly_outside(
     log.interrupted = interrupted
     ended_s = stop.time_s if stop else rig.time_s
 
+    if faults or rig.tunings or system.script():
+        order = replace(
+            order,
+            faults=(*order.faults, *faults),
+            tunings=tuple(rig.tunings),
+            script=system.script(),
+            until_s=order.until_s if stop else rig.time_s,
+        )
+
     def replay(twin: RunState, twin_end_s: float, wanted: list[str] | None) -> Log:
-        flown = _replay(twin, twin_end_s, wanted, order.log_s, commands[:exchanges], system.step_ticks)
+        flown = _replay(twin, twin_end_s, wanted, order.log_s, commands[:exchanges], system.step_ticks, rig.tunings)
         log.interrupted |= flown.interrupted  # without its twin a flight shows nothing
         return flown
 
@@ -162,7 +187,16 @@ def fly_outside(
         reactions=[r.sentence() for r in reactions_of(order.faults, witnesses, triggered_s, happenings)],
     )
     judged = judge([order], [told], log, model)[0]
-    return FlownOutside(log, stop, ended_s, judged, witnesses, triggered_s, happenings)
+    repeats = order if system.script() else None
+    return FlownOutside(log, stop, ended_s, judged, witnesses, triggered_s, happenings, repeats)
+
+
+def _tuned(rig: Rig, due: list[Tuning]) -> bool:
+    """Change the parameters whose time has come, as ordered; always true."""
+    while due and due[0].tick <= rig.state.tick:
+        tuning = due.pop(0)
+        rig.tune(tuning.path, tuning.value)
+    return True
 
 
 def _own(system: ControlSystem, witness: Witness, ended_s: float) -> Witness | None:
@@ -174,16 +208,30 @@ def _own(system: ControlSystem, witness: Witness, ended_s: float) -> Witness | N
 
 
 def _replay(
-    twin: RunState, until_s: float, wanted: list[str] | None, log_s: float, commands: np.ndarray, step_ticks: int
+    twin: RunState,
+    until_s: float,
+    wanted: list[str] | None,
+    log_s: float,
+    commands: np.ndarray,
+    step_ticks: int,
+    tunings: Sequence[Tuning],
 ) -> Log:
-    """A twin that is given the very commands that the flight got from its tick on; Ctrl-C ends it."""
+    """A twin that is given the very commands and parameters that the flight got from its tick on; Ctrl-C ends it."""
     stepper = Stepper(twin, until_s=until_s, log=wanted, log_s=log_s)
     interrupted = False
+    due = [tuning for tuning in tunings if tuning.tick >= twin.tick]
+
+    def tuned() -> None:
+        while due and due[0].tick <= twin.tick:
+            apply_tuning(twin, due.pop(0))
+
     try:
+        tuned()
         for row in commands[twin.tick // step_ticks :]:
             if not stepper.step(step_ticks):
                 break
             stepper.inputs[:] = row
+            tuned()
         else:
             stepper.step(step_ticks)  # the flight's last step, after which nothing was exchanged
     except KeyboardInterrupt:

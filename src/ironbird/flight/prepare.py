@@ -55,13 +55,20 @@ def fit_key(order: Order) -> tuple[Any, ...]:
 
 @functools.lru_cache(maxsize=32)
 def _fit(name: str, control: str, place: Home | None, options: tuple[tuple[str, Option], ...], stamp: Stamp) -> Fitted:
-    vehicle = load_vehicle(name, control="external" if is_outside(control) else control, home=place)
+    vehicle = load_vehicle(name, control=vehicle_control(control), home=place)
     return fit_vehicle(vehicle, control, dict(options))
+
+
+def vehicle_control(control: str) -> str:
+    """How a vehicle is loaded for a control system."""
+    if not is_outside(control):
+        return control
+    return "external" if control.startswith(OBJECT) else kind_of(control).vehicle_control
 
 
 def fit_vehicle(vehicle: Vehicle, control: str, options: Mapping[str, Option]) -> Fitted:
     """A vehicle that was loaded for this control, as its kind needs it, and compiled."""
-    if vehicle.control != ("external" if is_outside(control) else control):
+    if vehicle.control != vehicle_control(control):
         raise OrderError(f"vehicle '{vehicle.id}' was loaded with control '{vehicle.control}', not for '{control}'")
     if is_outside(control) and not control.startswith(OBJECT):
         kind = kind_of(control)
@@ -132,11 +139,14 @@ def prepare(model: CompiledModel, orders: Sequence[Order]) -> RunState:
 def _params_of(order: Order, model: CompiledModel) -> dict[str, Any]:
     """Values that differ from the vehicle file's: of the mission, the weather and the order's settings."""
     _look_at(order, model)
-    if is_outside(order.control):  # it has a navigator of its own, and ours is not there
-        if order.tunings:
-            raise OrderError(f"under control '{order.control}' no parameter can be changed in flight")
-        return {**order.weather.params(), **order.settings}
     table = model.flat.p.signals.get(at.NAVIGATOR.table)
+    if is_outside(order.control):
+        tunes = not order.control.startswith(OBJECT) and kind_of(order.control).tunes
+        if order.tunings and not tunes:
+            raise OrderError(f"under control '{order.control}' no parameter can be changed in flight")
+        flown = order.mission is not None and table is not None  # else it has a navigator of its own
+        mission = order.mission.params(table.columns) if flown else {}
+        return {**mission, **order.weather.params(), **order.settings}
     if table is None:
         raise RunError(f"vehicle '{model.name}' has no navigator: it cannot fly a mission")
     return {**mission_of(order).params(table.columns), **order.weather.params(), **order.settings}

@@ -29,6 +29,7 @@ OUTSIDE = {  # name -> module and object of its kind
     "px4": "ironbird.links.px4.kind:PX4",
     "ardupilot": "ironbird.links.ardupilot.kind:ARDUPILOT",
     "hardware": "ironbird.links.hardware.kind:HARDWARE",
+    "commanded": "ironbird.links.commanded.kind:COMMANDED",
 }
 GROUP = "ironbird.systems"
 VARIABLE = "IRONBIRD_SYSTEMS"

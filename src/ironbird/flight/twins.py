@@ -69,9 +69,22 @@ class Twins:
         self.ticks: list[int] = []  # at which they begin
         self.before: RunState | None = None  # the state one piece ago, while triggers are waited for
         self.kernel_s = 0.0
+        self.added = 0  # faults that came on the way
         self._whole: RunState | None = None  # the twin without any fault, where the first fault begins
         self._whole_tick = 0
         self._whole_log: Log | None = None
+
+    def add(self, injections: Sequence[Injection], state: RunState) -> None:
+        """All faults that came on the way into a run of one flight, scheduled there behind those that were ordered."""
+        if len(injections) == self.added:
+            return
+        for injection in injections[self.added :]:
+            first = self.faults[-1].last if self.faults else 0
+            fault = _Fault(0, injection, first, first + len(targets_in(state.model, injection)))
+            self.faults.append(fault)
+            self.waiting.append(fault)
+        self.added = len(injections)
+        self.watch(state)
 
     # ------------------------------------------------------------------ while the flights fly
 

@@ -7,17 +7,20 @@ every control system alike.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ironbird.compiler.compiled import compile_model
+from ironbird.errors import RunError
+from ironbird.faults.spec import Injection
 from ironbird.links.geodesy import to_geodetic
 from ironbird.model.signal import Number
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState, Stop, start
 from ironbird.runtime.stepper import Stepper
+from ironbird.runtime.tuning import Tuning, apply_tuning
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle, load_vehicle
 
@@ -64,6 +67,8 @@ class Rig:
     rangefinders: list[Sensor] = field(default_factory=list)  # m
     flows: list[Sensor] = field(default_factory=list)
     receivers: list[Receiver] = field(default_factory=list)
+    tunings: list[Tuning] = field(default_factory=list)  # parameters that were changed on the way
+    injector: Callable[[Injection], None] | None = None  # of whoever flies it: schedules a fault, with its witness
 
     @property
     def time_s(self) -> float:
@@ -82,6 +87,18 @@ class Rig:
     def command(self, place: str, value: float) -> None:
         """What an actuator is told: throttle 0 to 1, deflection or steering -1 to 1."""
         self.stepper.inputs[self.actuators[place]] = value
+
+    def tune(self, path: str, value: float | list[float]) -> None:
+        """Change a parameter from the next step on; it is recorded, and twins of this flight get it too."""
+        tuning = Tuning(self.state.tick, path, value)
+        apply_tuning(self.state, tuning)
+        self.tunings.append(tuning)
+
+    def inject(self, injection: Injection) -> None:
+        """Schedule a fault whose times count from now."""
+        if self.injector is None:
+            raise RunError("faults cannot be injected while this vehicle runs")
+        self.injector(injection)
 
     def held(self, path: str) -> np.ndarray:
         """A view of an output of a sampled block."""

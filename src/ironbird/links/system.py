@@ -63,6 +63,7 @@ class ControlSystem(ABC):
     name: str
     step_ticks: int = 4  # of 1 ms between two exchanges
     process: AutopilotProcess | None = None  # its own, if it was started here; its `logs` are there after `stop`
+    fills: str = ""  # kind whose place it takes; empty: its flights are ordered under its own name
     failure: str = ""  # why the rig failed after it had taken part: the flight ends there, its log is kept
 
     def __init__(self) -> None:
@@ -89,6 +90,15 @@ class ControlSystem(ABC):
     def taking_part(self) -> bool:
         """Whether it has answered yet: a link that fails before is no flight, one that fails later ends it."""
         return True
+
+    @property
+    def finished(self) -> bool:
+        """Whether the flight is over as far as it is concerned."""
+        return False
+
+    def script(self) -> str:
+        """A text with which its kind repeats this flight bit for bit; empty if it cannot."""
+        return ""
 
     def mistrust(self) -> str:
         """Why the rig's own figures forbid any conclusion, such as rates that were not held; empty if they do not."""
@@ -182,7 +192,7 @@ class Options(BaseModel):
 class Task:
     """What a control system is to do, in its vehicle."""
 
-    vehicle: Vehicle  # loaded with control="external", as `Kind.fitted` gave it back
+    vehicle: Vehicle  # loaded with the `vehicle_control` of the kind, as `Kind.fitted` gave it back
     items: Sequence[LocalItem]  # the mission in metres from home; empty: it is told nothing
     options: Options
     until_s: float
@@ -201,6 +211,8 @@ class Kind(ABC):
     title: str  # "PX4": on pages
     summary: str  # one line for the help of the command line
     options: type[Options]
+    vehicle_control: str = "external"  # how a vehicle is loaded for it: with open actuators, or `commanded`
+    tunes: bool = False  # whether parameters of the vehicle can be changed in flight
     longest_s: float = 600.0  # its flights end then at the latest if nothing else is ordered
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:

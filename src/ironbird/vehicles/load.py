@@ -22,6 +22,7 @@ from ironbird.files.problems import (
     unreadable,
 )
 from ironbird.model.diagram import Diagram
+from ironbird.vehicles.commanded import take_commands
 from ironbird.vehicles.external import cut_control
 from ironbird.vehicles.plausible import impossible, odd
 from ironbird.vehicles.spec import Home, VehicleSpec, leaves, parse, source_in
@@ -37,7 +38,7 @@ from ironbird.vehicles.templates import (
     vtol,
 )
 
-CONTROLS = ("reference", "truth", "external")
+CONTROLS = ("reference", "truth", "external", "commanded")
 MISSING = "give a vehicle of the catalogue, or the path of a TOML file"
 SCHEMA = 1  # of vehicle files
 CATALOG = Path(__file__).parent / "catalog"
@@ -73,7 +74,7 @@ class Vehicle:
     spec: VehicleSpec
     diagram: Diagram
     path: Path
-    control: str  # whose the diagram is: reference, truth or external
+    control: str  # whose the diagram is: reference, truth, external or commanded
 
     @property
     def id(self) -> str:
@@ -232,8 +233,9 @@ def usual_control(name: str | Path) -> str:
 def load_vehicle(name: str | Path, *, control: str | None = None, home: Home | None = None) -> Vehicle:
     """A vehicle by catalogue name (`quad_f450`) or file (`my_quad.toml`), ready to be compiled.
 
-    `control` is `reference` (sensors, estimator, failsafes), `truth` (a controller that sees the true state) or
-    `external` (sensors, and actuators that wait for commands from outside); by default what the vehicle usually has.
+    `control` is `reference` (sensors, estimator, failsafes), `truth` (a controller that sees the true state),
+    `external` (sensors, and actuators that wait for commands from outside) or `commanded` (as reference, and its
+    navigator waits for commands from outside); by default what the vehicle usually has.
     `home` is a take-off point in place of the file's own.
     """
     control = control or usual_control(name)
@@ -247,7 +249,8 @@ def load_vehicle(name: str | Path, *, control: str | None = None, home: Home | N
         raise VehicleError(f"vehicle '{spec.id}' has no control of kind '{control}'; it offers {', '.join(offered)}")
     build = TEMPLATES[spec.template].build
     try:
-        diagram = cut_control(build(spec, "reference")) if control == "external" else build(spec, control)
+        opened = {"external": cut_control, "commanded": take_commands}.get(control)
+        diagram = opened(build(spec, "reference")) if opened else build(spec, control)
     except (ArithmeticError, ValueError) as error:  # numbers within their bounds that make no vehicle together
         raise VehicleError(
             f"{vehicle_path(name)}: no vehicle can be built with these numbers ({error}); look for one that is out of "

@@ -18,4 +18,7 @@ class CascadePorts(Block):
     position_set = In(unit="m", shape=3, frame="N", doc="where to be")
     velocity_set = In(unit="m/s", shape=3, frame="N", default=0.0, doc="how the set-point moves")
     yaw_set = In(unit="rad", default=0.0, doc="heading")
+    position_weight = In(unit="1", shape=3, default=1.0, doc="0 where no position is asked for")
+    velocity_weight = In(unit="1", shape=3, default=1.0, doc="0 where no velocity is asked for either")
+    acceleration_set = In(unit="m/s^2", shape=3, frame="N", default=0.0, doc="added to what position and velocity need")
     velocity_sum = State(unit="m/s^2", shape=3, frame="N", init=0.0, doc="integral of the velocity error")

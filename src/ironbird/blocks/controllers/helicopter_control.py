@@ -87,10 +87,11 @@ class HelicopterControl(CascadePorts):
         blind = u.control_kind == 4
         pull = p.position_gain * (u.position_set - u.p_NB_N)
         pull = ca.if_else(ca.logic_or(u.control_kind == 1, blind), ca.SX.zeros(3), pull)
-        wanted = u.velocity_set + pull
+        wanted = u.velocity_set + u.position_weight * pull
         wanted = ca.vertcat(limit_length(wanted[:2], p.max_speed), clip(wanted[2], -p.max_climb, p.max_descent))
-        velocity_error = wanted - u.v_NB_N
-        acceleration = p.velocity_gain * velocity_error + x.velocity_sum
+        velocity_error = u.velocity_weight * (wanted - u.v_NB_N)
+        trim = ca.vertcat(u.velocity_weight[:2] * x.velocity_sum[:2], x.velocity_sum[2])
+        acceleration = p.velocity_gain * velocity_error + trim + u.acceleration_set
         least, most = LEAST_LIFT * STANDARD_GRAVITY_MPS2, MOST_LIFT * STANDARD_GRAVITY_MPS2
         up = clip(STANDARD_GRAVITY_MPS2 - acceleration[2], least, most)
         # The main rotor leans against the tail rotor; with less lift than the weight (touching down) everything leans

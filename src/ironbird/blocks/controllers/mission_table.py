@@ -17,9 +17,10 @@ SCRIPT = 4  # commands that a run may schedule beforehand
 # Modes, and the commands that ask for them (a command is the number of the mode)
 DISARMED, TAKE_OFF, HOLD, MISSION, RETURN, LANDING, OFFBOARD, DESCEND, TERMINATED = range(9)
 HOVER, TRANSITION, CRUISE, BACK_TRANSITION = range(9, 13)  # shown by vehicles with wings and rotors, never commanded
+ARMED, STABILIZED, ALTITUDE, POSITION, MANUAL = range(13, 18)  # of vehicles that are commanded from outside
 MODES = (
     "disarmed", "take-off", "hold", "mission", "return", "land", "offboard", "descend", "terminated", "hover",
-    "transition", "cruise", "back-transition",
+    "transition", "cruise", "back-transition", "armed", "stabilized", "altitude", "position", "manual",
 )  # fmt: skip
 # Failsafes, in the order of the port `failsafe`
 FAILSAFES = ("battery", "gnss", "estimator", "geofence", "attitude", "link")

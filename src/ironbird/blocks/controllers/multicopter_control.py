@@ -100,11 +100,12 @@ class MulticopterControl(CascadePorts):
         blind = u.control_kind == 4
         by_velocity = ca.logic_or(u.control_kind == 1, blind)
         pull = ca.if_else(by_velocity, ca.SX.zeros(3), p.position_gain * (u.position_set - u.p_NB_N))
-        wanted = u.velocity_set + pull
+        wanted = u.velocity_set + u.position_weight * pull
         horizontal = limit_length(wanted[:2], p.max_speed)
         vertical = clip(wanted[2], -p.max_climb, p.max_descent)
-        velocity_error = ca.vertcat(horizontal, vertical) - u.v_NB_N
-        acceleration = p.velocity_gain * velocity_error + x.velocity_sum
+        velocity_error = u.velocity_weight * (ca.vertcat(horizontal, vertical) - u.v_NB_N)
+        trim = ca.vertcat(u.velocity_weight[:2] * x.velocity_sum[:2], x.velocity_sum[2])
+        acceleration = p.velocity_gain * velocity_error + trim + u.acceleration_set
         up = ca.fmax(STANDARD_GRAVITY_MPS2 - acceleration[2], 0.3 * STANDARD_GRAVITY_MPS2)  # never turn upside down
         # With less lift than the weight (touching down) the tilt stays what it would be in hover: no tipping over
         carried = ca.fmin(up / STANDARD_GRAVITY_MPS2, 1)

@@ -1,0 +1,1 @@
+"""Vehicles whose own autopilot flies them and hears commands from outside: front ends, the commander, the stream."""

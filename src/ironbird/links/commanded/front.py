@@ -1,0 +1,81 @@
+"""Front ends: what turns the messages of a protocol, a gamepad or a program into calls of the commander."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ironbird.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from ironbird.links.commanded.commander import Commander
+
+FRONTS = {  # name -> module and object that makes one of its options: a call with the options of the order
+    "mission": "ironbird.links.commanded.front:MissionFront",
+}
+
+
+class FrontEnd(Protocol):
+    """Somebody who commands a vehicle. It is made with the options of the order and looked at in every exchange."""
+
+    def open(self, commander: Commander) -> None:
+        """Bind its ports; `LinkError` with the cure if one is taken."""
+
+    def poll(self, commander: Commander) -> None:
+        """Take and send what is there; never waits, but in lockstep for its peer, and then with a deadline."""
+
+    def announce(self) -> list[str]:
+        """What listens where, a line each."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the flight is over as far as it is concerned."""
+
+    def close(self) -> None:
+        """Let go of everything. May be called twice."""
+
+
+def front_names() -> list[str]:
+    """All front ends that an order may name."""
+    return [*FRONTS]
+
+
+def make_front(name: str, options: Mapping[str, Any]) -> FrontEnd:
+    """A front end by name, not opened yet."""
+    if name not in FRONTS:
+        raise UnknownNameError("front end", name, FRONTS)
+    module, _, maker = FRONTS[name].rpartition(":")
+    front: FrontEnd = getattr(importlib.import_module(module), maker)(options)
+    return front
+
+
+class MissionFront:
+    """Nobody outside: it arms, flies the mission that the order has, and is finished when that is."""
+
+    def __init__(self, options: Mapping[str, Any] | None = None) -> None:
+        self._started = False
+        self._over = False
+
+    def open(self, commander: Commander) -> None:
+        """Nothing to open."""
+
+    def poll(self, commander: Commander) -> None:
+        """Arm as soon as the vehicle lets itself be armed, and start."""
+        if not self._started:
+            self._started = commander.arm() is None and commander.start_mission() is None
+            return
+        status = commander.status()
+        self._over = status.done or not status.armed
+
+    def announce(self) -> list[str]:
+        """Nothing listens."""
+        return []
+
+    @property
+    def finished(self) -> bool:
+        """Whether the mission is over."""
+        return self._over
+
+    def close(self) -> None:
+        """Nothing to close."""

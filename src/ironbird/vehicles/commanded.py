@@ -1,0 +1,103 @@
+"""A vehicle that is commanded from outside: its own autopilot flies it, and hears commands as inputs of the model.
+
+The navigator gives way to one of the same kind that also hears commands (`blocks.controllers.command_ports`); all else
+stays what it is, with the same sensors, taps and faults. The vehicle does not stop by itself after a mission or a
+landing: it may be armed again.
+"""
+
+from __future__ import annotations
+
+from ironbird.blocks.controllers.command_ports import COMMANDS
+from ironbird.blocks.controllers.commanded_navigator import (
+    CommandedHelicopterNavigator,
+    CommandedNavigator,
+    CommandedSpiralNavigator,
+)
+from ironbird.blocks.controllers.helicopter_control import HelicopterControl
+from ironbird.blocks.controllers.mission_table import MissionTable
+from ironbird.blocks.controllers.multicopter_control import MulticopterControl
+from ironbird.blocks.controllers.tilt_rotor_lqr import TiltRotorLqr
+from ironbird.constants import STANDARD_GRAVITY_MPS2
+from ironbird.errors import VehicleError
+from ironbird.model.block import Block
+from ironbird.model.diagram import Diagram, block_of
+from ironbird.model.signal import In
+from ironbird.vehicles import places as at
+
+HEARS: dict[type[Block], type[MissionTable]] = {  # controller -> the navigator that hears commands for it
+    MulticopterControl: CommandedNavigator,
+    HelicopterControl: CommandedHelicopterNavigator,
+    TiltRotorLqr: CommandedSpiralNavigator,
+}
+MISSION_ENDS = (at.NAVIGATOR.done, at.NAVIGATOR.landed)  # what ends a flight that only has a mission
+ALWAYS_WELL = ("healthy", "gnss_age", "ready")  # inputs that say how the estimator is
+
+
+def take_commands(diagram: Diagram) -> Diagram:
+    """The same vehicle, with a navigator whose commands are inputs of the model."""
+    heard = diagram.subset(diagram.blocks)
+    control, old = heard.block(at.CONTROL.path), heard.block(at.NAVIGATOR.path)
+    if type(control) not in HEARS or not isinstance(old, MissionTable):
+        raise VehicleError(
+            f"vehicle '{diagram.name}' cannot be commanded from outside: its controller hears no commands"
+        )
+    assert old.sample_s is not None
+    navigator = HEARS[type(control)](old.items, sample_s=old.sample_s)
+    for name in ("table", "count"):  # a mission may come in flight
+        signal = navigator.params[name]
+        navigator.declare(name, type(signal)(**{**vars(signal), "tunable": True}))
+    heard.blocks[at.NAVIGATOR.path] = navigator
+    heard.exports = {name: port for name, port in heard.exports.items() if not isinstance(port.signal, In)}
+    for name in navigator.inputs:
+        path = at.NAVIGATOR(name)
+        if name in (*COMMANDS, "command", "link_stamp") or name.startswith("offboard_"):
+            heard.export(heard.port(path), name)
+    for name in control.inputs:
+        path = at.CONTROL(name)
+        if name in navigator.outputs and not heard.links.get(path):
+            heard.connect(heard.port(at.NAVIGATOR(name)), heard.port(path))
+    heard.stops = {reason: source for reason, source in heard.stops.items() if source not in MISSION_ENDS}
+    _scale_sticks(heard, control)
+    return heard
+
+
+def _scale_sticks(diagram: Diagram, control: Block) -> None:
+    """What a full stick asks for: what the controller may give."""
+    known = diagram.block(at.NAVIGATOR.path).params
+    for stick, name in (("stick_speed", "max_speed"), ("stick_climb", "max_climb"), ("stick_tilt", "max_tilt")):
+        if stick in known and name in control.params:
+            diagram.set(at.NAVIGATOR(stick), float(diagram.value(at.CONTROL(name))[0]))
+    if isinstance(control, MulticopterControl):
+        full = float(diagram.value(at.CONTROL("max_thrust")).sum())
+        weight = float(diagram.value(at.CONTROL("mass"))[0]) * STANDARD_GRAVITY_MPS2
+        diagram.set(at.NAVIGATOR("hover_thrust"), min(weight / full, 1.0))
+
+
+def see_truth(diagram: Diagram) -> Diagram:
+    """The same vehicle, whose controllers see the true state; sensors and estimator go on, for whoever reads them."""
+    truth = diagram.subset(diagram.blocks)
+    for target, sources in list(truth.links.items()):
+        reader, source = truth.blocks[block_of(target)], truth.blocks[block_of(sources[0])]
+        if reader.role != "controller" or source.role in ("plant", "controller"):
+            continue
+        port, name = target.rpartition(".")[2], sources[0].rpartition(".")[2]
+        if port in ALWAYS_WELL:
+            del truth.links[target]
+            continue
+        other = _true_source(truth, sources[0], name)
+        if other is not None:
+            truth.links[target] = [other]
+    return truth
+
+
+def _true_source(diagram: Diagram, source: str, name: str) -> str | None:
+    """Where the true value of what an estimator puts out is; None if it is no part of the motion."""
+    block = block_of(source)
+    candidates = (
+        f"{block.replace('estimated', 'true')}.{name}" if "estimated" in block else "",
+        at.BODY(name),
+        at.BODY.specific_force if name == "accel_B" else "",
+        at.AIR.airspeed if name == "airspeed" else "",
+    )
+    outputs = {f"{path}.{key}" for path, part in diagram.blocks.items() for key in part.outputs}
+    return next((path for path in candidates if path in outputs), None)
