@@ -50,7 +50,7 @@ class FaultDesk:
     init_params: Mapping[int, str] = field(default_factory=dict)  # entry of InitInParams -> path
     dyn_params: Mapping[int, str] = field(default_factory=dict)  # entry of DynModiParams -> path
     inject: Callable[[Injection], str | None] = lambda injection: None
-    clear: Callable[[Injection], str | None] = lambda injection: None
+    end: Callable[[Injection], str | None] = lambda injection: None
     set_param: Callable[[str, float], str | None] = lambda path, value: None
     said: Callable[[str], None] = lambda text: None
     slots: Slots = field(default_factory=Slots)
@@ -125,7 +125,7 @@ class FaultDesk:
             return  # clients repeat packets
         if before is not None:
             for injection in before[1]:
-                refused = self.clear(injection)
+                refused = self.end(injection)
                 if refused:
                     self.said(f"{injection.fault.id} goes on: {refused}")
         started = []

@@ -124,7 +124,7 @@ class RflySimFront:
             self._init,
             self._dyn,
             inject=commander.inject,
-            clear=commander.clear,
+            end=commander.end,
             set_param=commander.set_param,
             said=self._note,
         )
