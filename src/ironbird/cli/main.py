@@ -16,6 +16,7 @@ from ironbird.cli.fly import fly, repeat, systems, tune
 from ironbird.cli.hardware import hil
 from ironbird.cli.output import Output
 from ironbird.cli.proofs import bench, compare_estimators, doctor, verify_determinism
+from ironbird.cli.rflysim import rflysim
 from ironbird.cli.vehicles import fleet_table, mixer, modes_of_vehicle, show, trim_vehicle, vehicles
 
 app = typer.Typer(
@@ -37,6 +38,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "systems": systems,
     "sitl": sitl,
     "hil": hil,
+    "rflysim": rflysim,
     "compare-autopilots": compare_autopilots,
     "autopilot": autopilot,
     "doctor": doctor,

@@ -33,7 +33,7 @@ class Ports:
         if not 1 <= self.vehicle <= 9999:
             raise LinkError(f"vehicle {self.vehicle}: RflySim counts its vehicles from 1")
         highest = 40101 + 2 * (self.vehicle - 1) + self.shift
-        if not 1024 - 20002 <= self.shift or highest > 65535:
+        if not self.shift >= 1024 - 20002 or highest > 65535:
             raise LinkError(
                 f"vehicle {self.vehicle} with a shift of {self.shift} has ports up to {highest}; there are 1024 to 65535"
             )

@@ -61,7 +61,9 @@ class Setpoints:
     bad: int = 0  # packets with numbers that cannot be meant
     _stream_s: float = -math.inf  # time of the last set-point of the stream
     _bits: int = 0  # of inSILInts[0], last seen
-    _body: tuple[tuple[float, ...], tuple[tuple[float, ...], float]] | None = None  # body-frame position and what it became
+    _body: tuple[tuple[float, ...], tuple[tuple[float, ...], float]] | None = (
+        None  # body-frame position and what it became
+    )
     _place_after_take_off: tuple[float, float, float] | None = None
 
     # ------------------------------------------------------------------ packets
@@ -180,7 +182,9 @@ class Setpoints:
             if commander.kind in WINGED and bits & (POSITION | HEIGHT) and flags & HAS_VEL:
                 self._tell("speed", commander.set_speed(floats[3]))
                 velocity = none
-            self._setpoint(commander, position, velocity, acceleration, yaw, rate, bool(flags & IS_FRD), body_place=False)
+            self._setpoint(
+                commander, position, velocity, acceleration, yaw, rate, bool(flags & IS_FRD), body_place=False
+            )
 
     def arm(self, commander: Commander, on: bool) -> None:
         """Arm, or disarm whatever it does; a stream that goes on does not arm it again."""
@@ -248,7 +252,10 @@ class Setpoints:
             heading = float(here.rpy[2])
             c, s = math.cos(heading), math.sin(heading)
             steps = c * ahead - s * right, s * ahead + c * right, down
-            self._body = asked, (tuple(float(p) + step for p, step in zip(here.p_N, steps, strict=True)), heading + turned)
+            self._body = (
+                asked,
+                (tuple(float(p) + step for p, step in zip(here.p_N, steps, strict=True)), heading + turned),
+            )
         return self._body[1]
 
     def _attitude(self, commander: Commander, angles: Sequence[float], thrust: float, added: bool) -> None:
@@ -270,9 +277,7 @@ class Setpoints:
                     self._wish(commander, "arming", commander.arm, math.inf)
                 self._wish(commander, "offboard", lambda: commander.set_mode("offboard"), math.inf)
 
-    def _take_off(
-        self, commander: Commander, height_m: float, place: Sequence[float] | None = None
-    ) -> None:
+    def _take_off(self, commander: Commander, height_m: float, place: Sequence[float] | None = None) -> None:
         height = height_m if abs(height_m) >= NO_HEIGHT_M else DEFAULT_HEIGHT_M
         if not commander.status().armed:
             self._wish(commander, "arming", commander.arm)
