@@ -14,25 +14,44 @@ from typing import Any, Literal, NamedTuple
 
 from ironbird.errors import MissionError
 from ironbird.files.problems import read_bytes
-from ironbird.links.geodesy import Place, to_geodetic
+from ironbird.links.geodesy import Place, to_geodetic, to_local
 from ironbird.links.mavlink.numbers import (
     DO_CHANGE_SPEED,
+    DO_CONTROL_VIDEO,
+    DO_DIGICAM_CONTROL,
+    DO_GIMBAL_MANAGER_CONFIGURE,
+    DO_GIMBAL_MANAGER_PITCHYAW,
     DO_LAND_START,
+    DO_MOUNT_CONFIGURE,
+    DO_MOUNT_CONTROL,
+    DO_SET_CAM_TRIGG_DIST,
+    DO_SET_ROI,
+    DO_SET_ROI_LOCATION,
+    DO_SET_ROI_NONE,
+    DO_SET_ROI_WPNEXT_OFFSET,
     FRAME_GLOBAL,
     FRAME_GLOBAL_INT,
     FRAME_GLOBAL_RELATIVE_ALT,
     FRAME_GLOBAL_RELATIVE_ALT_INT,
     FRAME_MISSION,
+    IMAGE_START_CAPTURE,
+    IMAGE_STOP_CAPTURE,
+    NAV_DELAY,
     NAV_LAND,
     NAV_LAST,
     NAV_LOITER_TIME,
     NAV_LOITER_TO_ALT,
+    NAV_LOITER_TURNS,
     NAV_LOITER_UNLIM,
     NAV_RETURN_TO_LAUNCH,
+    NAV_ROI,
     NAV_TAKEOFF,
     NAV_VTOL_LAND,
     NAV_VTOL_TAKEOFF,
     NAV_WAYPOINT,
+    SET_CAMERA_MODE,
+    VIDEO_START_CAPTURE,
+    VIDEO_STOP_CAPTURE,
 )
 
 VehicleClass = Literal["copter", "plane", "vtol", "rover", "boat", "sub"]
@@ -45,12 +64,20 @@ SAME_FRAME = {  # the _INT frames say the same
 }
 NEEDS_PLACE = (NAV_WAYPOINT, NAV_LOITER_UNLIM, NAV_LOITER_TIME)
 PLACE_COMMANDS = range(NAV_WAYPOINT, NAV_LAST + 1)  # their last three parameters are a place
+FOR_EVER_S = 1e9
+PASSED_OVER = (  # cameras, gimbals and marks of a plan that mean nothing to our own navigators
+    DO_CONTROL_VIDEO, DO_DIGICAM_CONTROL, DO_GIMBAL_MANAGER_CONFIGURE, DO_GIMBAL_MANAGER_PITCHYAW, DO_LAND_START,
+    DO_MOUNT_CONFIGURE, DO_MOUNT_CONTROL, DO_SET_CAM_TRIGG_DIST, DO_SET_ROI, DO_SET_ROI_LOCATION, DO_SET_ROI_NONE,
+    DO_SET_ROI_WPNEXT_OFFSET, IMAGE_START_CAPTURE, IMAGE_STOP_CAPTURE, NAV_ROI, SET_CAMERA_MODE, VIDEO_START_CAPTURE,
+    VIDEO_STOP_CAPTURE,
+)  # fmt: skip
 HEIGHT_MOST_M = 100_000.0
 ITEMS_MOST = 5000
 MOST_FLOAT = 3.4e38  # parameters are sent in 32 bits
 HEADER = "QGC WPL 110"
 COLUMNS = 12
 TOUCHES = ("rover", "boat", "sub")  # have no take-off
+SAME_PLACE_M = 0.5
 
 
 class Home(NamedTuple):
@@ -91,6 +118,15 @@ class LocalItem(NamedTuple):
     hold_s: float
     kind: str  # waypoint, land, spiral, takeoff, loiter, return
     yaw_deg: float = 0.0  # course of a wing's landing
+
+
+class LocalMission(NamedTuple):
+    """A plan as one of our own missions."""
+
+    items: list[LocalItem]
+    numbers: list[int]  # of each: its place in the plan
+    speeds_mps: dict[int, float]  # from an item of ours on, if the plan changes it
+    passed_over: list[int]  # places in the plan of what does nothing here
 
 
 class Approach(NamedTuple):
@@ -183,6 +219,95 @@ def from_mission(
         if speed_mps is not None and (number == 0 or (floats and len(plan) == 1)):
             plan.append(PlanItem(DO_CHANGE_SPEED, FRAME_MISSION, (1.0, speed_mps, -1.0, 0.0)))  # 1: over ground
     return plan
+
+
+def to_mission(plan: Sequence[PlanItem], origin: Place, home_height_m: float) -> LocalMission:
+    """A plan as one of our own missions: metres from `origin`; `home_height_m` is above the sea.
+
+    Our circles last for a time: one of so many turns is refused. A landing
+    somewhere else is a waypoint above that place and a landing. What needs a camera is passed over.
+    """
+    found = LocalMission([], [], {}, [])
+    here, height_m = (0.0, 0.0), 0.0
+    for number, item in enumerate(plan):
+        at, command = f"item {number} (MAV_CMD {item.command})", item.command
+        if command in PASSED_OVER:
+            found.passed_over.append(number)
+            continue
+        if command == DO_CHANGE_SPEED:
+            if not math.isfinite(item.params[1]):
+                raise MissionError(f"{at}: a speed of {item.params[1]} m/s")
+            if item.params[1] > 0:
+                found.speeds_mps[len(found.items)] = item.params[1]
+            continue
+        kind, hold_s = _own_kind(item, at)
+        frame = SAME_FRAME.get(item.frame)
+        if frame is None:
+            raise MissionError(f"{at}: frame {item.frame}; heights must be above sea (0), above home (3), or none (2)")
+        if kind == "delay":
+            if not found.items:
+                raise MissionError(f"{at}: there is no item before it at which to wait")
+            found.items[-1] = found.items[-1]._replace(hold_s=found.items[-1].hold_s + hold_s)
+            continue
+        if frame != FRAME_MISSION and kind != "return":
+            wanted = [item.latitude_deg, item.longitude_deg, item.altitude_m]
+            if not any(wanted[:2]) or not all(map(math.isfinite, wanted[:2])):  # where it is then
+                wanted[:2] = to_geodetic(origin, (*here, 0.0))[:2]
+            if not math.isfinite(wanted[2]):
+                wanted[2] = 0.0 if command in (NAV_LAND, NAV_VTOL_LAND) else height_m
+            latitude, longitude, above = _place(wanted[0], wanted[1], wanted[2], at)
+            sea_m = above + (home_height_m if frame == FRAME_GLOBAL_RELATIVE_ALT else 0.0)
+            north, east, down = to_local(origin, latitude, longitude, sea_m)
+        else:
+            north, east, down = 0.0, 0.0, -height_m
+        yaw = item.params[3]
+        yaw_deg = yaw if math.isfinite(yaw) and abs(yaw) <= 360 else 0.0
+        if kind == "land" and math.dist((north, east), here) > SAME_PLACE_M and found.items:
+            found.items.append(LocalItem(north, east, height_m, 0.0, "waypoint", yaw_deg))
+            found.numbers.append(number)
+        found.items.append(LocalItem(north, east, -down, hold_s, kind, yaw_deg))
+        found.numbers.append(number)
+        here, height_m = (north, east), height_m if kind == "land" else -down
+    if not found.items:
+        raise MissionError("the plan has no item to fly to")
+    return found
+
+
+def from_local(items: Sequence[LocalItem], origin: Place) -> list[PlanItem]:
+    """Our own items one by one, as a ground station reads them; `to_mission` makes the same of them again."""
+    commands = {"land": NAV_LAND, "takeoff": NAV_TAKEOFF, "loiter": NAV_LOITER_TIME, "return": NAV_RETURN_TO_LAUNCH}
+    plan = []
+    for item in items:
+        latitude, longitude, _ = to_geodetic(origin, (item.north_m, item.east_m, 0.0))
+        command = commands.get(item.kind, NAV_WAYPOINT)
+        params = (item.hold_s, 0.0, 0.0, item.yaw_deg)
+        plan.append(PlanItem(command, FRAME_GLOBAL_RELATIVE_ALT, params, latitude, longitude, item.height_m))
+    return plan
+
+
+def _own_kind(item: PlanItem, at: str) -> tuple[str, float]:
+    """The kind of our item for one of a plan, and how long it stays there."""
+    hold_s = item.params[0] if math.isfinite(item.params[0]) and item.params[0] > 0 else 0.0
+    match item.command:
+        case c if c == NAV_WAYPOINT:
+            return "waypoint", min(hold_s, FOR_EVER_S)
+        case c if c == NAV_LOITER_TIME:
+            return "loiter", min(hold_s, FOR_EVER_S)
+        case c if c == NAV_LOITER_UNLIM:
+            return "loiter", FOR_EVER_S
+        case c if c == NAV_LOITER_TO_ALT:
+            return "waypoint", 0.0
+        case c if c == NAV_DELAY:
+            return "delay", min(hold_s, FOR_EVER_S)
+        case c if c in (NAV_TAKEOFF, NAV_VTOL_TAKEOFF):
+            return "takeoff", 0.0
+        case c if c in (NAV_LAND, NAV_VTOL_LAND):
+            return "land", 0.0
+        case c if c == NAV_RETURN_TO_LAUNCH:
+            return "return", 0.0
+        case c if c == NAV_LOITER_TURNS:
+            raise MissionError(f"{at}: circles are flown by time here; give NAV_LOITER_TIME (19)")
+    raise MissionError(f"{at} is not known to the reference autopilot: take it out of the plan")
 
 
 def _approach(row: LocalItem, before: tuple[float, float], home: Place, approach: Approach | None) -> list[PlanItem]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 FRONTS = {  # name -> module and object that makes one of its options: a call with the options of the order
     "mission": "ironbird.links.commanded.front:MissionFront",
+    "mavlink": "ironbird.links.mavlink_server.front:MavlinkFront",
     "rflysim": "ironbird.links.rflysim.front:RflySimFront",
 }
 

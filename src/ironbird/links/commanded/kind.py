@@ -31,6 +31,19 @@ class CommandedOptions(Options):
     front: Annotated[
         str, Field(description="Who commands: a front end by name; 'mission' flies the mission of the order.")
     ] = "mission"
+    links: Annotated[
+        str,
+        Field(
+            description="mavlink: where it is reached, with commas: udp:HOST:PORT[:OWN], udpin:HOST:PORT, tcp:HOST:PORT, "
+            "serial:DEVICE[:BAUD]; empty: UDP to 14550 and 14540, TCP 5760, all on 127.0.0.1."
+        ),
+    ] = ""
+    instance: Annotated[int, Field(ge=0, le=99, description="mavlink: counts its usual ports and system id up.")] = 0
+    lockstep: Annotated[bool, Field(description="mavlink: the simulation waits for the times that a client says.")] = (
+        False
+    )
+    wait_s: Annotated[float, Field(gt=0, le=3600, description="mavlink: patience in lockstep, wall time.")] = 60.0
+    param_file: Annotated[str, Field(description="mavlink: file that keeps parameters which were changed.")] = ""
 
 
 class CommandedSystem(ControlSystem):

@@ -1,7 +1,7 @@
 """Messages of MAVLink that the links speak: their numbers, layouts and checksum seeds [MAVLink2].
 
 Fields stand in the order of the wire: by size, extensions last; arrays are laid out. All are of the dialect `common`
-but EKF_STATUS_REPORT, which is ArduPilot's.
+but EKF_STATUS_REPORT, which is ArduPilot's, and what PX4 adds (`BOARD_EXTRAS`).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Message:
     def __post_init__(self) -> None:
         payload = struct.Struct("<" + self.layout)
         zeros = payload.unpack(bytes(payload.size))
-        extra = CRC_EXTRA.get(self.id) or ARDUPILOT_EXTRAS[self.id]
+        extra = (CRC_EXTRA | BOARD_EXTRAS | ARDUPILOT_EXTRAS)[self.id]
         object.__setattr__(self, "payload", payload)
         object.__setattr__(self, "staged", struct.Struct("<" + STAGE + self.layout))
         object.__setattr__(self, "head", (self.id, payload.size, extra, 0))
@@ -88,7 +88,11 @@ SYS_STATUS = Message(
     "errors_count4 battery_remaining onboard_control_sensors_present_extended "
     "onboard_control_sensors_enabled_extended onboard_control_sensors_health_extended",
 )
+SYSTEM_TIME = Message("SYSTEM_TIME", 2, "QI", "time_unix_usec time_boot_ms")
+PING = Message("PING", 4, "QI2B", "time_usec seq target_system target_component")
+SET_MODE = Message("SET_MODE", 11, "I2B", "custom_mode target_system base_mode")
 PARAM_REQUEST_READ = Message("PARAM_REQUEST_READ", 20, "h2B16s", "param_index target_system target_component param_id")
+PARAM_REQUEST_LIST = Message("PARAM_REQUEST_LIST", 21, "2B", "target_system target_component")
 PARAM_VALUE = Message("PARAM_VALUE", 22, "f2H16sB", "param_value param_count param_index param_id param_type")
 PARAM_SET = Message("PARAM_SET", 23, "f2B16sB", "param_value target_system target_component param_id param_type")
 GPS_RAW_INT = Message(
@@ -98,13 +102,41 @@ GPS_RAW_INT = Message(
     "time_usec lat lon alt eph epv vel cog fix_type satellites_visible alt_ellipsoid h_acc v_acc vel_acc hdg_acc yaw",
 )
 ATTITUDE = Message("ATTITUDE", 30, "I6f", "time_boot_ms roll pitch yaw rollspeed pitchspeed yawspeed")
+ATTITUDE_QUATERNION = Message(
+    "ATTITUDE_QUATERNION",
+    31,
+    "I11f",
+    "time_boot_ms q1 q2 q3 q4 rollspeed pitchspeed yawspeed repr_offset_q0 repr_offset_q1 repr_offset_q2 "
+    "repr_offset_q3",
+)
 LOCAL_POSITION_NED = Message("LOCAL_POSITION_NED", 32, "I6f", "time_boot_ms x y z vx vy vz")
 GLOBAL_POSITION_INT = Message("GLOBAL_POSITION_INT", 33, "I4i3hH", "time_boot_ms lat lon alt relative_alt vx vy vz hdg")
+SERVO_OUTPUT_RAW = Message("SERVO_OUTPUT_RAW", 36, "I8HB8H")
+MISSION_REQUEST_PARTIAL_LIST = Message(
+    "MISSION_REQUEST_PARTIAL_LIST", 37, "2h3B", "start_index end_index target_system target_component mission_type"
+)
+MISSION_WRITE_PARTIAL_LIST = Message(
+    "MISSION_WRITE_PARTIAL_LIST", 38, "2h3B", "start_index end_index target_system target_component mission_type"
+)
+MISSION_ITEM = Message(
+    "MISSION_ITEM",
+    39,
+    "7f2H6B",
+    "param1 param2 param3 param4 x y z seq command target_system target_component frame current autocontinue "
+    "mission_type",
+)
 MISSION_REQUEST = Message("MISSION_REQUEST", 40, "H3B", "seq target_system target_component mission_type")
+MISSION_SET_CURRENT = Message("MISSION_SET_CURRENT", 41, "H2B", "seq target_system target_component")
 MISSION_CURRENT = Message("MISSION_CURRENT", 42, "2H2B", "seq total mission_state mission_mode")
+MISSION_REQUEST_LIST = Message("MISSION_REQUEST_LIST", 43, "3B", "target_system target_component mission_type")
 MISSION_COUNT = Message("MISSION_COUNT", 44, "H3B", "count target_system target_component mission_type")
+MISSION_CLEAR_ALL = Message("MISSION_CLEAR_ALL", 45, "3B", "target_system target_component mission_type")
 MISSION_ITEM_REACHED = Message("MISSION_ITEM_REACHED", 46, "H", "seq")
 MISSION_ACK = Message("MISSION_ACK", 47, "4B", "target_system target_component type mission_type")
+SET_GPS_GLOBAL_ORIGIN = Message(
+    "SET_GPS_GLOBAL_ORIGIN", 48, "3iBQ", "latitude longitude altitude target_system time_usec"
+)
+GPS_GLOBAL_ORIGIN = Message("GPS_GLOBAL_ORIGIN", 49, "3iQ", "latitude longitude altitude time_usec")
 MISSION_REQUEST_INT = Message("MISSION_REQUEST_INT", 51, "H3B", "seq target_system target_component mission_type")
 RC_CHANNELS = Message("RC_CHANNELS", 65, "I18H2B")
 MANUAL_CONTROL = Message(
@@ -113,12 +145,26 @@ MANUAL_CONTROL = Message(
     "4hHBHB8h",
     "x y z r buttons target buttons2 enabled_extensions s t aux1 aux2 aux3 aux4 aux5 aux6",
 )
+RC_CHANNELS_OVERRIDE = Message(
+    "RC_CHANNELS_OVERRIDE",
+    70,
+    "8H2B10H",
+    "chan1_raw chan2_raw chan3_raw chan4_raw chan5_raw chan6_raw chan7_raw chan8_raw target_system target_component "
+    "chan9_raw chan10_raw chan11_raw chan12_raw chan13_raw chan14_raw chan15_raw chan16_raw chan17_raw chan18_raw",
+)
 MISSION_ITEM_INT = Message(
     "MISSION_ITEM_INT",
     73,
     "4f2if2H6B",
     "param1 param2 param3 param4 x y z seq command target_system target_component frame current autocontinue "
     "mission_type",
+)
+VFR_HUD = Message("VFR_HUD", 74, "4fhH", "airspeed groundspeed alt climb heading throttle")
+COMMAND_INT = Message(
+    "COMMAND_INT",
+    75,
+    "4f2ifH5B",
+    "param1 param2 param3 param4 x y z command target_system target_component frame current autocontinue",
 )
 COMMAND_LONG = Message(
     "COMMAND_LONG",
@@ -129,13 +175,72 @@ COMMAND_LONG = Message(
 COMMAND_ACK = Message(
     "COMMAND_ACK", 77, "H2Bi2B", "command result progress result_param2 target_system target_component"
 )
+SET_ATTITUDE_TARGET = Message(
+    "SET_ATTITUDE_TARGET",
+    82,
+    "I8f3B",
+    "time_boot_ms q0 q1 q2 q3 body_roll_rate body_pitch_rate body_yaw_rate thrust target_system target_component "
+    "type_mask",
+)
+ATTITUDE_TARGET = Message(
+    "ATTITUDE_TARGET",
+    83,
+    "I8fB",
+    "time_boot_ms q0 q1 q2 q3 body_roll_rate body_pitch_rate body_yaw_rate thrust type_mask",
+)
+SET_POSITION_TARGET_LOCAL_NED = Message(
+    "SET_POSITION_TARGET_LOCAL_NED",
+    84,
+    "I11fH3B",
+    "time_boot_ms x y z vx vy vz afx afy afz yaw yaw_rate type_mask target_system target_component coordinate_frame",
+)
+POSITION_TARGET_LOCAL_NED = Message(
+    "POSITION_TARGET_LOCAL_NED",
+    85,
+    "I11fHB",
+    "time_boot_ms x y z vx vy vz afx afy afz yaw yaw_rate type_mask coordinate_frame",
+)
+SET_POSITION_TARGET_GLOBAL_INT = Message(
+    "SET_POSITION_TARGET_GLOBAL_INT",
+    86,
+    "I2i9fH3B",
+    "time_boot_ms lat_int lon_int alt vx vy vz afx afy afz yaw yaw_rate type_mask target_system target_component "
+    "coordinate_frame",
+)
+POSITION_TARGET_GLOBAL_INT = Message(
+    "POSITION_TARGET_GLOBAL_INT",
+    87,
+    "I2i9fHB",
+    "time_boot_ms lat_int lon_int alt vx vy vz afx afy afz yaw yaw_rate type_mask coordinate_frame",
+)
 HIL_ACTUATOR_CONTROLS = Message("HIL_ACTUATOR_CONTROLS", 93, "2Q16fB")
+HIGHRES_IMU = Message(
+    "HIGHRES_IMU",
+    105,
+    "Q13fHB",
+    "time_usec xacc yacc zacc xgyro ygyro zgyro xmag ymag zmag abs_pressure diff_pressure pressure_alt temperature "
+    "fields_updated id",
+)
 HIL_SENSOR = Message("HIL_SENSOR", 107, "Q13fIB")
+FILE_TRANSFER_PROTOCOL = Message("FILE_TRANSFER_PROTOCOL", 110, "254B")
+TIMESYNC = Message("TIMESYNC", 111, "2q", "tc1 ts1")
 HIL_GPS = Message("HIL_GPS", 113, "Q3i3H3hH3BH")
 HIL_OPTICAL_FLOW = Message("HIL_OPTICAL_FLOW", 114, "QI5fIfh2B")
 HIL_STATE_QUATERNION = Message("HIL_STATE_QUATERNION", 115, "Q7f3i3h2H3h")
+LOG_REQUEST_LIST = Message("LOG_REQUEST_LIST", 117, "2H2B", "start end target_system target_component")
+LOG_ENTRY = Message("LOG_ENTRY", 118, "2I3H", "time_utc size id num_logs last_log_num")
+LOG_REQUEST_DATA = Message("LOG_REQUEST_DATA", 119, "2IH2B", "ofs count id target_system target_component")
+LOG_DATA = Message("LOG_DATA", 120, "IH91B")
+LOG_ERASE = Message("LOG_ERASE", 121, "2B", "target_system target_component")
 DISTANCE_SENSOR = Message("DISTANCE_SENSOR", 132, "I3H4B6fB")
+ALTITUDE = Message(
+    "ALTITUDE",
+    141,
+    "Q6f",
+    "time_usec altitude_monotonic altitude_amsl altitude_local altitude_relative altitude_terrain bottom_clearance",
+)
 BATTERY_STATUS = Message("BATTERY_STATUS", 147, "2ih10Hh3BbiB4HBI")
+AUTOPILOT_VERSION = Message("AUTOPILOT_VERSION", 148, "2Q4I2H42B")
 EKF_STATUS_REPORT = Message(
     "EKF_STATUS_REPORT",
     193,
@@ -150,13 +255,32 @@ ESTIMATOR_STATUS = Message(
     "time_usec vel_ratio pos_horiz_ratio pos_vert_ratio mag_ratio hagl_ratio tas_ratio pos_horiz_accuracy "
     "pos_vert_accuracy flags",
 )
+VIBRATION = Message(
+    "VIBRATION",
+    241,
+    "Q3f3I",
+    "time_usec vibration_x vibration_y vibration_z clipping_0 clipping_1 clipping_2",
+)
 HOME_POSITION = Message(
     "HOME_POSITION",
     242,
     "3i10fQ",
     "latitude longitude altitude x y z q0 q1 q2 q3 approach_x approach_y approach_z time_usec",
 )
+SET_HOME_POSITION = Message(
+    "SET_HOME_POSITION",
+    243,
+    "3i10fBQ",
+    "latitude longitude altitude x y z q0 q1 q2 q3 approach_x approach_y approach_z target_system time_usec",
+)
+MESSAGE_INTERVAL = Message("MESSAGE_INTERVAL", 244, "iH", "interval_us message_id")
 EXTENDED_SYS_STATE = Message("EXTENDED_SYS_STATE", 245, "2B", "vtol_state landed_state")
 STATUSTEXT = Message("STATUSTEXT", 253, "B50sHB", "severity text id chunk_seq")
+PROTOCOL_VERSION = Message("PROTOCOL_VERSION", 300, "3H16B")
 ODOMETRY = Message("ODOMETRY", 331, "Q55f4Bb")
+PARAM_ERROR = Message("PARAM_ERROR", 345, "h2B16sB", "param_index target_system target_component param_id error")
+AVAILABLE_MODES = Message(
+    "AVAILABLE_MODES", 435, "2I3B35s", "custom_mode properties number_modes mode_index standard_mode mode_name"
+)
+CURRENT_MODE = Message("CURRENT_MODE", 436, "2IB", "custom_mode intended_custom_mode standard_mode")
 MESSAGES = {message.id: message for message in tuple(globals().values()) if isinstance(message, Message)}
