@@ -18,13 +18,15 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from ironbird.errors import LinkError
-from ironbird.links.geodesy import Place, to_geodetic
+from ironbird.links.geodesy import Place, to_geodetic, to_local
 from ironbird.links.rflysim.faults import FaultDesk, entries_of
 from ironbird.links.rflysim.messages import NOT_HIT, Shown
+from ironbird.links.rflysim.mavlink import CopterSimMavlink
 from ironbird.links.rflysim.modes import MODES, mode_named, mode_numbered
 from ironbird.links.rflysim.ports import LOOPBACK, MOST_VEHICLES, Ports, Wires
 from ironbird.links.rflysim.setpoints import Setpoints
 from ironbird.links.rflysim.structs import COMMAND, MODEL_IN, SETUP, Packet, decode, encode
+from ironbird.vehicles import places as at
 
 if TYPE_CHECKING:
     from ironbird.links.commanded.commander import Commander
@@ -100,6 +102,7 @@ class RflySimFront:
         self._init = entries_of(chosen.init_params, "init-params", 32)
         self._dyn = entries_of(chosen.dyn_params, "dyn-params", 64)
         self._wires: Wires | None = None
+        self._mavlink: CopterSimMavlink | None = None
         self._commander: Commander | None = None
         self._place_N = np.array([chosen.map_north_m, chosen.map_east_m, 0.0])
         self._hit = NOT_HIT
@@ -128,8 +131,21 @@ class RflySimFront:
             set_param=commander.set_param,
             said=self._note,
         )
+        self._ready_s = commander.params().get(at.NAVIGATOR.arm_time, 0.0)
         self._timers()
-        self._wires = Wires(self.ports, self.options.host)
+        if self.mode.mavlink:
+            self._mavlink = CopterSimMavlink(
+                self.ports,
+                self.options.host,
+                full=self.mode.name == "mavlink_full",
+                structs=lambda data: self.command(commander, data),
+            )
+            self._mavlink.open(commander)
+        try:
+            self._wires = Wires(self.ports, self.options.host, hears_commands=not self.mode.mavlink)
+        except LinkError:
+            self.close()
+            raise
 
     def _timers(self) -> None:
         self._state, self._truth = Every(1.0 / self.mode.rate_Hz), Every(1.0 / self.mode.rate_Hz)
@@ -159,8 +175,10 @@ class RflySimFront:
         for data, (host, _) in wires.inputs():
             self.model_input(commander, data, host)
         for data, all_got_it in wires.placements():
-            self._setup(commander, data, all_got_it)
+            self.setup(commander, data, all_got_it)
         self._set.poll(commander)
+        if self._mavlink is not None:
+            self._mavlink.poll(commander)
         self._tell(commander, wires)
 
     def close(self) -> None:
@@ -168,6 +186,8 @@ class RflySimFront:
         if self._wires is not None:
             self._wires.close()
             self._wires = None
+        if self._mavlink is not None:
+            self._mavlink.close()
 
     # ------------------------------------------------------------------ in
 
@@ -219,7 +239,7 @@ class RflySimFront:
         elif name == "SensorReqCopterSim":
             self._sensor(packet)
         else:
-            self._setup(commander, data, True)
+            self.setup(commander, data, True)
 
     def _sil(self, commander: Commander, packet: Packet) -> None:
         if packet.layout.name == "PX4SILIntFloat":
@@ -278,7 +298,7 @@ class RflySimFront:
             host = LOOPBACK  # nothing leaves this computer unless told
         self._imu = host, port, Every(1.0 / rate)
 
-    def _setup(self, commander: Commander, data: bytes, all_got_it: bool) -> None:
+    def setup(self, commander: Commander, data: bytes, all_got_it: bool) -> None:
         packet = decode(SETUP, data)
         if packet is None:
             self.strange += 1
@@ -321,8 +341,6 @@ class RflySimFront:
         elif how == 2:
             self.placement = Placement(*here, origin=(xy[0], xy[1], yaw))
         else:
-            from ironbird.links.geodesy import to_local
-
             north, east, _ = to_local(self.origin, xy[0], xy[1], 0.0)
             self.placement = Placement(north, east, yaw, height)
         self._note(f"placed anew at {self.placement.map_north_m:g}, {self.placement.map_east_m:g} m, as a client asked")
@@ -338,12 +356,14 @@ class RflySimFront:
             return
         shown = Shown.of(
             commander, ports.vehicle, self._place_N, self.origin,
-            hit=self._hit, faults=self._desk.count, refused=self.strange + self._set.bad,
+            ready=commander.status().healthy and now_s >= self._ready_s, hit=self._hit, faults=self._desk.count, refused=self.strange + self._set.bad,
         )  # fmt: skip
         if mode.sends and state and not mode.mavlink:
             wires.send(shown.state_full() if mode.name == "udp_full" else shown.state_short(), ports.state)
+        if mode.sends and state and self._mavlink is not None:
+            self._mavlink.tell_truth(shown)
         if truth:
-            structs = [one for one in MODES_TRUTH] if self.options.all_truth else mode.truth
+            structs = MODES_TRUTH if self.options.all_truth else mode.truth
             for data in shown.truths(structs):
                 wires.send(data, ports.truth)
             wires.send(shown.px4_ext(), ports.extra)
@@ -384,7 +404,8 @@ class RflySimFront:
                 self._commander.note("rflysim", text)
 
 
-MODES_TRUTH = tuple(dict.fromkeys(name for mode in MODES.values() for name in mode.truth)) + (
+MODES_TRUTH = (
+    *dict.fromkeys(name for mode in MODES.values() for name in mode.truth),
     "SOut2SimulatorSimple1",
     "SOut2SimulatorSimple",
 )

@@ -49,6 +49,7 @@ class Shown:
     status: Status
     commands: tuple[float, ...]  # to the actuators
     speeds: tuple[float, ...]  # of the rotors, rad/s
+    ready: bool = True  # it can be armed
     hit: int = NOT_HIT
     faults: int = 0
     refused: int = 0
@@ -106,7 +107,7 @@ class Shown:
             vel=_floats(believed.v_N),
             hAcc=_finite(status.eph_m),
             vAcc=_finite(status.epv_m),
-            ekfFixed=1.0 if status.healthy else 0.0,
+            ekfFixed=1.0 if self.ready else 0.0,
         )
 
     def state_short(self) -> bytes:
@@ -120,7 +121,7 @@ class Shown:
     def state_more(self) -> list[bytes]:
         """What UDP_Simple says apart: that the estimator is ready, that another vehicle was hit."""
         said = []
-        if self.status.healthy:
+        if self.ready:
             said.append(encode("outHILStateShort", checksum=READY, gpsHome=self._gps_home))
         if self.hit >= 0:
             said.append(encode("outHILStateShort", checksum=CRASHED, gpsHome=[0, self.hit, 0]))
@@ -186,10 +187,14 @@ class Shown:
     def hil_truth(self) -> list[float]:
         """HIL_ACTUATOR_CONTROLS with flags 1234567890: the true motion, and the estimator's flag or who was hit."""
         true = self.truth
-        last = float(self.hit) if self.hit >= 0 else float(self.status.healthy)
+        last = float(self.hit) if self.hit >= 0 else float(self.ready)
         return [
             *_floats(true.rpy), *self._on_map, *_floats(true.v_N), *_floats(true.w_B), 0.0, 0.0, 0.0, last,
         ]  # fmt: skip
+
+    def hil_speeds(self) -> list[float]:
+        """HIL_ACTUATOR_CONTROLS with other flags: speeds of the rotors, 1/min."""
+        return [*_padded(self._rpm, ROTORS), *[0.0] * (16 - ROTORS)]
 
 
 def _floats(values: Sequence[float] | np.ndarray) -> list[float]:

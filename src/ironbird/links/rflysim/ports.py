@@ -2,7 +2,8 @@
 
 Vehicles are counted from 1. The ports of vehicle n are those of the first plus 2 (n - 1); 31000 goes by one.
 CopterSim broadcasts its heartbeat and listens to a multicast group on every network. Here the group is joined on the
-loopback interface only, and the heartbeat goes to the group there, to the host, and to whoever asked for it.
+loopback interface only, and the heartbeat goes to the group there, to the host, and to whoever asked for it. On
+loopback only programs of the same user are heard (`Doorkeeper`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ironbird.errors import LinkError
+from ironbird.links.peers import Doorkeeper
 
 GROUP = "224.0.0.10"
 LOOPBACK = "127.0.0.1"
@@ -90,12 +92,16 @@ class Ports:
 class Wires:
     """The sockets of one vehicle. What cannot be sent is dropped, as a network does."""
 
-    def __init__(self, ports: Ports, host: str = LOOPBACK) -> None:
+    def __init__(self, ports: Ports, host: str = LOOPBACK, *, hears_commands: bool = True) -> None:
         self.ports, self.host = ports, host
         self._sockets: list[socket.socket] = []
+        self._doors: dict[socket.socket, Doorkeeper] = {}
+        self._out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._out.setblocking(False)
+        self._sockets.append(self._out)
         try:
-            self.command = self._bound(host, ports.command)
-            self.model = self._bound(host, ports.model)
+            self._command = self._bound(host, ports.command) if hears_commands else None
+            self._model = self._bound(host, ports.model)
             self._setup = self._shared(host, ports.setup)
             self._group = self._shared(GROUP, ports.setup)
         except LinkError:
@@ -137,37 +143,36 @@ class Wires:
         try:
             member = socket.inet_aton(GROUP) + socket.inet_aton(LOOPBACK)
             self._group.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, member)
-            self.command.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(LOOPBACK))
-            self.command.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)  # not beyond this computer
+            self._out.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(LOOPBACK))
+            self._out.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)  # not beyond this computer
         except OSError:
             return False
         return True
 
     def commands(self) -> Iterator[tuple[bytes, tuple[str, int]]]:
         """Packets at 20100."""
-        return _taken(self.command)
+        return self._taken(self._command)
 
     def inputs(self) -> Iterator[tuple[bytes, tuple[str, int]]]:
         """Packets at 30100."""
-        return _taken(self.model)
+        return self._taken(self._model)
 
     def placements(self) -> Iterator[tuple[bytes, bool]]:
         """Packets at 20002, and whether all vehicles got them (by the group) or we alone."""
         for made, all_got_it in ((self._setup, False), (self._group, True)):
-            if made is not None:
-                for data, _ in _taken(made):
-                    yield data, all_got_it
+            for data, _ in self._taken(made):
+                yield data, all_got_it
 
     def send(self, data: bytes, port: int, host: str = "") -> None:
         """To a port of the client's computer."""
         with contextlib.suppress(OSError):
-            self.command.sendto(data, (host or self._peer, port))
+            self._out.sendto(data, (host or self._peer, port))
 
     def send_to_group(self, data: bytes, port: int) -> None:
         """To the group, on loopback."""
         if self.joined:
             with contextlib.suppress(OSError):
-                self.command.sendto(data, (GROUP, port))
+                self._out.sendto(data, (GROUP, port))
 
     @property
     def _peer(self) -> str:
@@ -180,12 +185,19 @@ class Wires:
             made.close()
         self._sockets = []
 
-
-def _taken(made: socket.socket) -> Iterator[tuple[bytes, tuple[str, int]]]:
-    for _ in range(MOST_AT_ONCE):
-        try:
-            yield made.recvfrom(LONGEST)
-        except BlockingIOError:
+    def _taken(self, made: socket.socket | None) -> Iterator[tuple[bytes, tuple[str, int]]]:
+        """What has come from programs of our user; of others on this computer nothing is heard."""
+        if made is None:
             return
-        except OSError:  # an answer of the network to something sent before
-            continue
+        door = self._doors.get(made)
+        if door is None:
+            door = self._doors[made] = Doorkeeper("udp", int(made.getsockname()[1]), None)
+        for _ in range(MOST_AT_ONCE):
+            try:
+                data, source = made.recvfrom(LONGEST)
+            except BlockingIOError:
+                return
+            except OSError:  # an answer of the network to something sent before
+                continue
+            if door.lets_in(source):
+                yield data, source
