@@ -51,9 +51,7 @@ def rflysim(
     vehicles: Annotated[int, typer.Option(help="How many.", min=1, max=MOST_VEHICLES)] = 1,
     type_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--type", metavar="VEHICLE", help="Of the catalogue; may be repeated, the last goes for the rest."
-        ),
+        typer.Option("--type", metavar="VEHICLE", help="Of the catalogue; may be repeated, the last is for the rest."),
     ] = None,
     mode: Annotated[Mode, typer.Option(help="How they speak to clients.")] = "udp_full",
     start_index: Annotated[int, typer.Option(help="Number of the first vehicle (START_INDEX).", min=1, max=9999)] = 1,

@@ -21,8 +21,8 @@ KNOWN_IDS = frozenset({*MAP_A, *MAP_B, *MAP_C})
 MOTOR_NOISE_ID = 111111  # of map B
 MOST_FAULTS = 400  # of one flight: a flood of packets is no campaign
 
-# FaultInParams [RFlySimSafe]: entry (from 0) -> fault, axis, what severity 1 is. Entries that are not here (gust periods,
-# damping of sensors, directions) have no counterpart.
+# FaultInParams [RFlySimSafe]: entry (from 0) -> fault, axis, what severity 1 is. Entries that are not here (periods of
+# gusts, damping of sensors, directions) have no counterpart.
 FAULT_PARAMS: Mapping[int, tuple[str, int | None, float]] = {
     0: ("link.noise@1", None, 0.3),  # motor noise gain
     1: ("wind.gust@1", 0, 20.0),

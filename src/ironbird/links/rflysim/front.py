@@ -20,8 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from ironbird.errors import LinkError
 from ironbird.links.geodesy import Place, to_geodetic, to_local
 from ironbird.links.rflysim.faults import FaultDesk, entries_of
-from ironbird.links.rflysim.messages import NOT_HIT, Shown
 from ironbird.links.rflysim.mavlink import CopterSimMavlink
+from ironbird.links.rflysim.messages import NOT_HIT, Shown
 from ironbird.links.rflysim.modes import MODES, mode_named, mode_numbered
 from ironbird.links.rflysim.ports import LOOPBACK, MOST_VEHICLES, Ports, Wires
 from ironbird.links.rflysim.setpoints import Setpoints
@@ -105,6 +105,8 @@ class RflySimFront:
         self._mavlink: CopterSimMavlink | None = None
         self._commander: Commander | None = None
         self._place_N = np.array([chosen.map_north_m, chosen.map_east_m, 0.0])
+        self._known: frozenset[str] = frozenset()  # paths of the vehicle's parameters
+        self._ready_s = 0.0
         self._hit = NOT_HIT
         self._askers: dict[str, None] = {}
         self._imu: tuple[str, int, Every] | None = None
@@ -116,23 +118,7 @@ class RflySimFront:
 
     def open(self, commander: Commander) -> None:
         """Bind the ports of this vehicle."""
-        self._commander = commander
-        home = commander.vehicle.spec.home
-        latitude, longitude, height = to_geodetic(home, -self._place_N)
-        self.origin: Place = SimpleNamespace(latitude_deg=latitude, longitude_deg=longitude, height_m=height)
-        self._set = Setpoints(self._place_N, self.origin, self._note)
-        self._desk = FaultDesk(
-            self.options.fault_map,
-            frozenset(path.partition("[")[0] for path in commander.params()),
-            self._init,
-            self._dyn,
-            inject=commander.inject,
-            end=commander.end,
-            set_param=commander.set_param,
-            said=self._note,
-        )
-        self._ready_s = commander.params().get(at.NAVIGATOR.arm_time, 0.0)
-        self._timers()
+        self.attend(commander)
         if self.mode.mavlink:
             self._mavlink = CopterSimMavlink(
                 self.ports,
@@ -147,6 +133,28 @@ class RflySimFront:
             self.close()
             raise
 
+    def attend(self, commander: Commander) -> None:
+        """Get to know the vehicle: all that needs no port."""
+        self._commander = commander
+        home = commander.vehicle.spec.home
+        latitude, longitude, height = to_geodetic(home, -self._place_N)
+        self.origin: Place = SimpleNamespace(latitude_deg=latitude, longitude_deg=longitude, height_m=height)
+        self._set = Setpoints(self._place_N, self.origin, self._note)
+        if not self._known:
+            self._known = frozenset(path.partition("[")[0] for path in commander.params())
+            self._ready_s = commander.params().get(at.NAVIGATOR.arm_time, 0.0)
+        self._desk = FaultDesk(
+            self.options.fault_map,
+            self._known,
+            self._init,
+            self._dyn,
+            inject=commander.inject,
+            end=commander.end,
+            set_param=commander.set_param,
+            said=self._note,
+        )
+        self._timers()
+
     def _timers(self) -> None:
         self._state, self._truth = Every(1.0 / self.mode.rate_Hz), Every(1.0 / self.mode.rate_Hz)
         self._slow, self._beat, self._scene = Every(SLOW_S), Every(HEARTBEAT_S), Every(SCENE_S)
@@ -155,9 +163,9 @@ class RflySimFront:
         """What listens where."""
         ports, host = self.ports, self.options.host
         return [
-            f"vehicle {ports.vehicle}: {self.mode.name}; commands UDP {host}:{ports.command}, model inputs {ports.model}; "
-            f"state to {ports.state}, truth to {ports.truth}, rfly_px4 to {ports.extra}; heartbeat to {ports.time}, "
-            f"re-placement at {ports.setup}"
+            f"vehicle {ports.vehicle}: {self.mode.name}; commands UDP {host}:{ports.command}, model inputs "
+            f"{ports.model}; state to {ports.state}, truth to {ports.truth}, rfly_px4 to {ports.extra}; heartbeat to "
+            f"{ports.time}, re-placement at {ports.setup}"
         ]
 
     @property
@@ -176,10 +184,23 @@ class RflySimFront:
             self.model_input(commander, data, host)
         for data, all_got_it in wires.placements():
             self.setup(commander, data, all_got_it)
-        self._set.poll(commander)
+        self.settle(commander)
         if self._mavlink is not None:
             self._mavlink.poll(commander)
         self._tell(commander, wires)
+
+    def settle(self, commander: Commander) -> None:
+        """Ask again for what was refused."""
+        self._set.poll(commander)
+
+    def forget(self) -> None:
+        """Whatever was asked of it."""
+        self.notes.clear()
+        self.placement, self.rebooted, self._imu, self._hit = None, False, None, NOT_HIT
+        self._askers.clear()
+        self._extra.clear()
+        if self._commander is not None:
+            self.attend(self._commander)
 
     def close(self) -> None:
         """Let go of the ports."""
@@ -356,7 +377,8 @@ class RflySimFront:
             return
         shown = Shown.of(
             commander, ports.vehicle, self._place_N, self.origin,
-            ready=commander.status().healthy and now_s >= self._ready_s, hit=self._hit, faults=self._desk.count, refused=self.strange + self._set.bad,
+            ready=commander.status().healthy and now_s >= self._ready_s, hit=self._hit, faults=self._desk.count,
+            refused=self.strange + self._set.bad,
         )  # fmt: skip
         if mode.sends and state and not mode.mavlink:
             wires.send(shown.state_full() if mode.name == "udp_full" else shown.state_short(), ports.state)

@@ -1,4 +1,4 @@
-"""MAVLink as CopterSim passes it on: commands at 20100, telemetry to 20101, and the truth between the autopilot's words.
+"""MAVLink as CopterSim passes it on: commands at 20100, telemetry to 20101, and the truth in between.
 
 The messages are those of the front end "mavlink". Beside them HIL_ACTUATOR_CONTROLS with flags 1234567890 carries the
 true motion; its time field is in ms. Structs of the interface are heard at the same port: arming, starting anew.

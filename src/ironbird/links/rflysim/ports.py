@@ -37,7 +37,7 @@ class Ports:
         highest = 40101 + 2 * (self.vehicle - 1) + self.shift
         if not self.shift >= 1024 - 20002 or highest > 65535:
             raise LinkError(
-                f"vehicle {self.vehicle} with a shift of {self.shift} has ports up to {highest}; there are 1024 to 65535"
+                f"vehicle {self.vehicle} with a shift of {self.shift} has ports up to {highest}; 65535 is the last"
             )
 
     def _of(self, first: int, apart: int = 2) -> int:

@@ -244,7 +244,7 @@ class Setpoints:
         )
 
     def _from_body(self, commander: Commander, offset: Sequence[float], yaw: float) -> tuple[tuple[float, ...], float]:
-        """A place ahead, right and below of where the vehicle was when it was first asked for; repeats change nothing."""
+        """A place seen from where the vehicle was when it was first asked for; repeats change nothing."""
         ahead, right, down, turned = (0.0 if math.isnan(value) else float(value) for value in (*offset, yaw))
         asked = ahead, right, down, turned
         if self._body is None or self._body[0] != asked:

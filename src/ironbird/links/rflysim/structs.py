@@ -171,7 +171,8 @@ LAYOUTS: tuple[Layout, ...] = (
         112, {"checksum": 1234567891}, "truth in the simple modes",
     ),
     Layout(
-        "SOut2SimulatorSimple1", (TRUTH, SCENE), _C + "copterID:i vehicleType:i rpm:8f velE:3f euler:3f :4x posE:3d time:d",
+        "SOut2SimulatorSimple1", (TRUTH, SCENE),
+        _C + "copterID:i vehicleType:i rpm:8f velE:3f euler:3f :4x posE:3d time:d",
         104, {"checksum": 1234567890}, "an older simple form",
     ),
     Layout(
@@ -194,7 +195,7 @@ LAYOUTS: tuple[Layout, ...] = (
         "rfly_px4 of the autopilot: here its first eight actuator commands",
     ),
     # ------------------------------------------------------------ model inputs, 30100
-    Layout("PX4SILIntFloat", (MODEL_IN,), _SIL, 120, {"checksum": 1234567897}, "inSILInts, inSILFloats: faults, commands"),
+    Layout("PX4SILIntFloat", (MODEL_IN,), _SIL, 120, {"checksum": 1234567897}, "inSILInts, inSILFloats: faults, bits"),
     Layout(
         "DllInDoubCtrls", (MODEL_IN,), _C + "copterID:i data:28d", 232, {"checksum": 1234567897},
         "the same 8 + 20 numbers as doubles",
@@ -208,7 +209,7 @@ LAYOUTS: tuple[Layout, ...] = (
         "PX4ModelInParams", (MODEL_IN,), _C + "mask:I data:32d", 264, {"checksum": 1234567891},
         "FaultInParams: entries whose bit is set",
     ),
-    Layout("InitInParams", (MODEL_IN,), _C + "mask:I data:32d", 264, {"checksum": 1234567892}, "parameters of the model"),
+    Layout("InitInParams", (MODEL_IN,), _C + "mask:I data:32d", 264, {"checksum": 1234567892}, "model parameters"),
     Layout(
         "DynModiParams", (MODEL_IN,), _C + "copterID:i mask:Q data:64d", 528, {"checksum": 1234567893},
         "parameters of the model, 64 of them",
@@ -239,7 +240,7 @@ LAYOUTS: tuple[Layout, ...] = (
         "imuReply", (IMU,), _C + "copterID:i time:d acc:3f gyro:3f", 40, {"checksum": 1234567898}, "the inertial unit",
     ),
     Layout(
-        "RflyTimeStmp", (TIME,), _C + "copterID:i start_ms:q now_ms:q count:q", 32, {"checksum": 123456789}, "heartbeat",
+        "RflyTimeStmp", (TIME,), _C + "copterID:i start_ms:q now_ms:q count:q", 32, {"checksum": 123456789}, "I live",
     ),
     Layout(
         "reCopterSimMsg", (SETUP, MODEL_IN),

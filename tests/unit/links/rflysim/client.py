@@ -121,8 +121,8 @@ class Client:
             v = struct.unpack("@2i1d27f3d", data[8:160])
             assert length == 152
             self.truth = {
-                "time": (v[2],), "vel": v[3:6], "pos": v[6:9], "euler": v[9:12], "quaternion": v[12:16], "rpm": v[16:24],
-                "acc": v[24:27], "rate": v[27:30], "gps": v[30:33], "tg": (tg,),
+                "time": (v[2],), "vel": v[3:6], "pos": v[6:9], "euler": v[9:12], "quaternion": v[12:16],
+                "rpm": v[16:24], "acc": v[24:27], "rate": v[27:30], "gps": v[30:33], "tg": (tg,),
             }  # fmt: skip
         elif len(data) == 264:
             v = struct.unpack("<ii32d", data)

@@ -13,8 +13,9 @@ from ironbird.links.rflysim.structs import BY_NAME, LAYOUTS, decode, encode
 CLIENTS = {
     "inHILCMDData": ("2i4I16f", 32), "inOffboardShortData": ("2i4f", 0), "reboot": ("2i", 0),
     "outHILStateData": ("2i2I14i12f", 0), "outHILStateShort": ("4i9f", 0), "SOut2SimulatorOld": ("2i2i1d27f3d", 40),
-    "SOut2Simulator": ("4i24f7d", 0), "SOut2SimulatorSimpleTime": ("6i14f4d", 0), "SOut2SimulatorSimple1": ("3i14f4d", 0),
-    "SOut2SimulatorSimple": ("3i17f1d", 0), "outCopterStruct": ("ii32d", 0), "Ue4CMDGPS": ("ii3d", 0), "crash": ("3i", 0),
+    "SOut2Simulator": ("4i24f7d", 0), "SOut2SimulatorSimpleTime": ("6i14f4d", 0),
+    "SOut2SimulatorSimple1": ("3i14f4d", 0), "SOut2SimulatorSimple": ("3i17f1d", 0),
+    "outCopterStruct": ("ii32d", 0), "Ue4CMDGPS": ("ii3d", 0), "crash": ("3i", 0),
     "PX4ExtMsg": ("iid8f", 0), "PX4SILIntFloat": ("10i20f", 0), "DllInDoubCtrls": ("2i28d", 0),
     "inCtrlExt": ("10i20f", 0), "inCtrlExtDouble": ("2i28d", 0), "PX4ModelInParams": ("iI32d", 0),
     "InitInParams": ("iI32d", 0), "DynModiParams": ("iiQ64d", 0), "UEToCopterDataD": ("ii32d", 0),
@@ -70,7 +71,7 @@ def test_a_packet_with_another_checksum_or_length_is_none_of_ours() -> None:
 
 
 def test_values_that_do_not_fit_are_refused_with_the_place() -> None:
-    with pytest.raises(LinkError, match="ctrlMode|does not fit"):
+    with pytest.raises(LinkError, match="does not fit"):
         encode("inOffboardShortData", ctrlMode=2**40)
     with pytest.raises(LinkError, match="controls has 4 values, got 5"):
         encode("inOffboardShortData", controls=[0] * 5)
