@@ -6,9 +6,6 @@ Nothing is raised whatever comes, and what the model is given is finite.
 from __future__ import annotations
 
 import functools
-import importlib.util
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,12 +22,9 @@ _BY_FAMILY = {family: [layout for layout in LAYOUTS if family in layout.families
 
 @functools.cache
 def _vehicle() -> Any:
-    home = Path(__file__).parents[2] / "tests/unit/links/rflysim/vehicle.py"
-    spec = importlib.util.spec_from_file_location("rflysim_vehicle", home)
-    assert spec is not None and spec.loader is not None
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.standing(dyn_params="1=body.mass", init_params="2=terrain.base_z")
+    from tests.unit.rflysim_vehicle import standing
+
+    return standing(dyn_params="1=body.mass", init_params="2=terrain.base_z")
 
 
 def check(data: bytes) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import math
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 BASE = {"command": 20100, "state": 20101, "model": 30100, "truth": 30101, "extra": 40101}
 
@@ -57,6 +57,26 @@ class Client:
 
     def send(self, data: bytes, to: str = "command") -> None:
         self._out.sendto(data, ("127.0.0.1", self.ports[to]))
+
+    def send_to(self, data: bytes, port: int) -> None:
+        self._out.sendto(data, ("127.0.0.1", port))
+
+    @contextlib.contextmanager
+    def listening(self, port: int) -> Iterator[Callable[[], list[bytes]]]:
+        """Another port: a call gives what has come."""
+        made = self._bound(port)
+
+        def taken() -> list[bytes]:
+            found = []
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    found.append(made.recv(65500))
+            return found
+
+        try:
+            yield taken
+        finally:
+            made.close()
 
     def arm(self, on: bool) -> None:
         self.send(struct.pack("<2i4f", 1234567890, 9, float(on), 0, 0, 0))
@@ -137,3 +157,63 @@ class Client:
 
     def near(self, x: float, y: float, z: float, within: float = 0.6) -> bool:
         return bool(self.estimate) and math.dist(self.estimate["pos"], (x, y, z)) < within
+
+
+class MavlinkClient(Client):
+    """The same in the MAVLink modes, with pymavlink's own packing; truth comes between the autopilot's messages."""
+
+    def __init__(self, shift: int, vehicle: int = 1) -> None:
+        from pymavlink.dialects.v20 import common
+
+        super().__init__(shift, vehicle)
+        self.words = common
+        self._mav = common.MAVLink(None, srcSystem=255, srcComponent=0)
+        self._mav.robust_parsing = True
+        self.armed = False
+        self.custom_mode = 0
+        self.named: set[str] = set()
+
+    def _packed(self, message: object) -> bytes:
+        return bytes(message.pack(self._mav))  # type: ignore[attr-defined]
+
+    def command(self, number: int, *values: float) -> None:
+        padded = [*values, *[0.0] * 7][:7]
+        self.send(self._packed(self._mav.command_long_encode(self.vehicle, 1, number, 0, *padded)))
+
+    def arm(self, on: bool) -> None:
+        self.command(400, float(on), 0.0 if on else 21196.0)
+
+    def offboard(self) -> None:
+        self.command(176, 33.0, 6.0)
+
+    def _full(
+        self,
+        mask: int,
+        frame: int,
+        pos: Sequence[float] = (0, 0, 0),
+        vel: Sequence[float] = (0, 0, 0),
+        yaw: float = 0.0,
+        yaw_rate: float = 0.0,
+    ) -> None:
+        self.setpoint = self._packed(
+            self._mav.set_position_target_local_ned_encode(
+                0, self.vehicle, 1, frame, mask, *pos, *vel, 0, 0, 0, yaw, yaw_rate
+            )
+        )
+
+    def _state(self, data: bytes) -> None:
+        for message in self._mav.parse_buffer(data) or []:
+            kind = message.get_type()
+            self.named.add(kind)
+            if kind == "HEARTBEAT":
+                self.armed, self.custom_mode = bool(message.base_mode & 128), message.custom_mode
+            elif kind == "ATTITUDE":
+                self.estimate["euler"] = message.roll, message.pitch, message.yaw
+            elif kind == "LOCAL_POSITION_NED":
+                self.estimate["pos"] = message.x, message.y, message.z
+                self.estimate["vel"] = message.vx, message.vy, message.vz
+            elif kind == "HOME_POSITION":
+                self.home = message.latitude, message.longitude, message.altitude
+            elif kind == "HIL_ACTUATOR_CONTROLS" and message.flags == 1234567890:
+                self.ready |= message.mode != 2 and message.controls[15] > 0.5
+                self.between = tuple(message.controls)
