@@ -6,6 +6,7 @@ Nothing is raised whatever comes, and what the model is given is finite.
 from __future__ import annotations
 
 import functools
+import importlib
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,8 @@ _BY_FAMILY = {family: [layout for layout in LAYOUTS if family in layout.families
 
 @functools.cache
 def _vehicle() -> Any:
-    from tests.unit.rflysim_vehicle import standing
-
-    return standing(dyn_params="1=body.mass", init_params="2=terrain.base_z")
+    bench = importlib.import_module("tests.unit.rflysim_vehicle")
+    return bench.standing(dyn_params="1=body.mass", init_params="2=terrain.base_z")
 
 
 def check(data: bytes) -> None:

@@ -165,8 +165,10 @@ def serve(served: list[Served]) -> int:
     if len(served) == 1:
         with ending_in_order():
             return serve_one(served[0])
-    _warm_up(served)
-    context = get_context("fork")  # vehicles that were loaded and compiled here are shared by all
+    from ironbird.flight.prepare import fit
+
+    fit(served[0].order)  # compiled once, and what is loaded here is shared by all
+    context = get_context("fork")
     parent = os.getpid()
     workers = [context.Process(target=_work, args=(one, parent)) for one in served]
     for worker in workers:
@@ -181,13 +183,6 @@ def serve(served: list[Served]) -> int:
             for worker in workers:
                 worker.join()
     return code_of_all([worker.exitcode if worker.exitcode is not None else 1 for worker in workers])
-
-
-def _warm_up(served: list[Served]) -> None:
-    from ironbird.flight.prepare import fit
-
-    for one in served:
-        fit(one.order)
 
 
 def _work(one: Served, parent: int) -> None:
