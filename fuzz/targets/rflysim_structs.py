@@ -24,5 +24,6 @@ def check(data: bytes) -> None:
         assert again is not None and again.layout is packet.layout
         for name, value in values.items():
             row, back = (value, again[name]) if isinstance(value, tuple) else ((value,), (again[name],))
-            for one, other in zip(row, back, strict=True):  # type: ignore[arg-type]
-                assert one == other or (math.isnan(one) and math.isnan(other)), f"{packet.layout.name}.{name}"
+            for one, other in zip(row, back, strict=True):
+                same = one == other or (isinstance(one, float) and math.isnan(one) and math.isnan(other))
+                assert same, f"{packet.layout.name}.{name}"

@@ -31,6 +31,7 @@ from ironbird.links.rflysim.ports import LOOPBACK, MOST_VEHICLES
 
 if TYPE_CHECKING:
     from ironbird.flight.order import Order
+    from ironbird.links.rflysim.front import RflySimFront
 
 Mode = Literal["udp_full", "udp_simple", "mavlink_full", "mavlink_simple", "mavlink_nosend"]
 
@@ -97,9 +98,6 @@ def rflysim(
     Example: ironbird rflysim --vehicles 3 --type quad_f450 --mode udp_simple
     """
     from ironbird.cli.autopilots import _factor
-    from ironbird.links.geodesy import to_geodetic
-    from ironbird.vehicles.load import load_spec
-    from ironbird.vehicles.spec import Home
 
     with errors():
         factor = _factor(speed)
@@ -112,9 +110,6 @@ def rflysim(
             vehicle = types[min(number, len(types) - 1)]
             north, east = grid_place(number, vehicles, interval)
             north, east = north + place[0], east + place[1]
-            of_map = given_home or load_spec(vehicle).home
-            latitude, longitude, height = to_geodetic(of_map, (north, east, 0.0))
-            moved = Home(latitude_deg=latitude, longitude_deg=longitude, height_m=height, year=of_map.year)
             order = order_from(
                 vehicle,
                 control="commanded",
@@ -123,7 +118,7 @@ def rflysim(
                 faults=fault or [],
                 requirements=require or [],
                 until_s=until,
-                place=moved,
+                place=given_home,
             )
             options = {
                 "vehicle_id": start_index + number, "mode": mode, "host": host, "shift": shift, "map_north_m": north,
@@ -228,21 +223,14 @@ def serve_one(one: Served) -> int:
             order, options = _placed(order, options, front)
 
 
-def _placed(order: Order, options: dict[str, Any], front: Any) -> tuple[Order, dict[str, Any]]:
+def _placed(order: Order, options: dict[str, Any], front: RflySimFront) -> tuple[Order, dict[str, Any]]:
     """The order and options of a vehicle that was placed anew."""
-    from ironbird.links.geodesy import to_geodetic
-    from ironbird.vehicles.spec import Home
-
     asked = front.placement
-    origin = front.origin
-    if asked.origin is not None:
-        origin = Home(latitude_deg=asked.origin[0], longitude_deg=asked.origin[1], height_m=asked.origin[2])
-    latitude, longitude, height = to_geodetic(origin, (asked.map_north_m, asked.map_east_m, 0.0))
-    year = order.place.year if order.place is not None else 2026.0
+    assert asked is not None
     settings = {path: value for path, value in order.settings.items() if path != "body.q_0"}
-    order = replace(
-        order,
-        place=Home(latitude_deg=latitude, longitude_deg=longitude, height_m=height, year=year),
-        settings={**settings, **_facing(asked.yaw_deg)},
-    )
+    order = replace(order, settings={**settings, **_facing(asked.yaw_deg)})
+    if asked.origin is not None:
+        latitude, longitude, height = asked.origin
+        moved = {"latitude_deg": latitude, "longitude_deg": longitude, "height_m": height}
+        order = replace(order, place=front.origin.model_copy(update=moved))
     return order, {**options, "map_north_m": asked.map_north_m, "map_east_m": asked.map_east_m}

@@ -11,14 +11,13 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from ironbird.errors import LinkError
-from ironbird.links.geodesy import Place, to_geodetic, to_local
+from ironbird.links.geodesy import to_geodetic, to_local
 from ironbird.links.rflysim.faults import FaultDesk, entries_of
 from ironbird.links.rflysim.mavlink import CopterSimMavlink
 from ironbird.links.rflysim.messages import NOT_HIT, Shown
@@ -127,6 +126,7 @@ class RflySimFront:
                 structs=lambda data: self.command(commander, data),
             )
             self._mavlink.open(commander)
+            self._mavlink.home.origin = self.home
         try:
             self._wires = Wires(self.ports, self.options.host, hears_commands=not self.mode.mavlink)
         except LinkError:
@@ -136,9 +136,10 @@ class RflySimFront:
     def attend(self, commander: Commander) -> None:
         """Get to know the vehicle: all that needs no port."""
         self._commander = commander
-        home = commander.vehicle.spec.home
-        latitude, longitude, height = to_geodetic(home, -self._place_N)
-        self.origin: Place = SimpleNamespace(latitude_deg=latitude, longitude_deg=longitude, height_m=height)
+        origin = commander.vehicle.spec.home  # of the map: all vehicles fly the same model
+        latitude, longitude, height = to_geodetic(origin, self._place_N)
+        moved = {"latitude_deg": latitude, "longitude_deg": longitude, "height_m": height}
+        self.origin, self.home = origin, origin.model_copy(update=moved)
         self._set = Setpoints(self._place_N, self.origin, self._note)
         if not self._known:
             self._known = frozenset(path.partition("[")[0] for path in commander.params())
@@ -360,6 +361,9 @@ class RflySimFront:
         if how == 1:
             self.placement = Placement(xy[0], xy[1], yaw, height)
         elif how == 2:
+            if abs(xy[0]) > 89.9 or abs(xy[1]) > 180.0:  # as a home may be
+                self.strange += 1
+                return
             self.placement = Placement(*here, origin=(xy[0], xy[1], yaw))
         else:
             north, east, _ = to_local(self.origin, xy[0], xy[1], 0.0)
@@ -376,7 +380,7 @@ class RflySimFront:
         if not (state or truth or slow or scene or imu):
             return
         shown = Shown.of(
-            commander, ports.vehicle, self._place_N, self.origin,
+            commander, ports.vehicle, self._place_N, self.origin, self.home,
             ready=commander.status().healthy and now_s >= self._ready_s, hit=self._hit, faults=self._desk.count,
             refused=self.strange + self._set.bad,
         )  # fmt: skip

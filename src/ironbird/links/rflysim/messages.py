@@ -55,13 +55,15 @@ class Shown:
     refused: int = 0
 
     @classmethod
-    def of(cls, commander: Commander, copter: int, place_N: np.ndarray, origin: Place, **more: Any) -> Shown:
+    def of(
+        cls, commander: Commander, copter: int, place_N: np.ndarray, origin: Place, home: Place, **more: Any
+    ) -> Shown:
         """Of the present moment."""
         return cls(
             copter=copter,
             kind=commander.kind,
             time_s=commander.time_s,
-            home=commander.vehicle.spec.home,
+            home=home,
             place_N=place_N,
             origin=(origin.latitude_deg, origin.longitude_deg, origin.height_m),
             estimate=commander.estimate(),

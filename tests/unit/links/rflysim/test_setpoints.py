@@ -112,7 +112,7 @@ def test_bits_of_the_complete_model_are_set_points_in_the_frame_of_the_map(
 
 def test_latitude_and_longitude_are_places_from_home(bench: tuple[RflySimFront, Commander]) -> None:
     front, commander = bench
-    home = commander.vehicle.spec.home
+    home = front.home  # 100 m north and 50 m west of the map's origin
 
     front.command(commander, short(14, home.latitude_deg * 1e7, home.longitude_deg * 1e7, home.height_m + 20, 0.0))
 
