@@ -25,6 +25,7 @@ from ironbird.cli.options import (
     VehicleOption,
     WindOption,
     order_from,
+    pace_of,
     settings_of,
     weather_of,
 )
@@ -120,18 +121,8 @@ def sitl(
             options |= {"instance": number} if count > 1 else {}
             orders.append(replace(order, seed=seed + number, options=options))
         folders = [base if count == 1 else base / str(number) for number in range(count)]
-        code = _fly(orders, folders, _factor(speed or ("max" if pilot == "ours" else "1")))
+        code = _fly(orders, folders, pace_of(speed or ("max" if pilot == "ours" else "1")))
     raise typer.Exit(code)
-
-
-def _factor(speed: str) -> float | None:
-    try:
-        factor = None if speed == "max" else float(speed)
-        if factor is not None and not 0.01 <= factor <= 100:
-            raise ValueError
-    except ValueError:
-        raise IronbirdError(f"--speed '{speed}': give 'max' or a factor from 0.01 to 100") from None
-    return factor
 
 
 def fly_one(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,6 +28,7 @@ from ironbird.cli.options import (
     options_of,
     order_from,
     settings_of,
+    start_of,
     weather_of,
 )
 from ironbird.cli.output import ending_in_order, errors, print_table, progress_bar, write_and_print
@@ -49,6 +51,10 @@ def fly(
     turbulence: TurbulenceOption = 0.0,
     gust: GustOption = None,
     home: HomeOption = None,
+    start: Annotated[
+        str | None,
+        typer.Option(metavar="NORTH,EAST[,YAW]", help="Where it starts, in m from home, and its heading in degrees."),
+    ] = None,
     seed: SeedOption = 0,
     set_: SetOption = None,
     fault: FaultOption = None,
@@ -77,6 +83,7 @@ def fly(
     """
     from ironbird.flight.flight import fly as fly_order
     from ironbird.flight.live import LiveControl
+    from ironbird.flight.pose import start_settings
     from ironbird.flight.systems import is_outside
     from ironbird.runtime.tuning import read_tunings
 
@@ -97,6 +104,8 @@ def fly(
             log_s=log_step,
             tunings=read_tunings(replay) if replay else (),
         )
+        if start is not None:
+            order = replace(order, settings={**start_settings(order, *start_of(start)), **order.settings})
         folder = out or Path("out") / Path(vehicle).stem
         if speed is not None and not is_outside(order.control):
             live = LiveControl(folder)

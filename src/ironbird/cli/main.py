@@ -17,6 +17,7 @@ from ironbird.cli.hardware import hil
 from ironbird.cli.output import Output
 from ironbird.cli.proofs import bench, compare_estimators, doctor, verify_determinism
 from ironbird.cli.rflysim import rflysim
+from ironbird.cli.serve import serve
 from ironbird.cli.vehicles import fleet_table, mixer, modes_of_vehicle, show, trim_vehicle, vehicles
 
 app = typer.Typer(
@@ -36,6 +37,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "fleet": fleet_table,
     "mixer": mixer,
     "systems": systems,
+    "serve": serve,
     "sitl": sitl,
     "hil": hil,
     "rflysim": rflysim,

@@ -135,6 +135,30 @@ def home_of(text: str | None) -> Home | None:
         raise IronbirdError(f"--home '{text}': {key}: {message}; {cure}") from None
 
 
+def start_of(text: str | None) -> tuple[float, float, float]:
+    """`--start` of the command line: metres north and east, degrees of yaw."""
+    if text is None:
+        return 0.0, 0.0, 0.0
+    north, east, *yaw = _numbers("--start", text, 2, 3, "NORTH,EAST[,YAW], for example 10,-5,90")
+    return north, east, yaw[0] if yaw else 0.0
+
+
+def yaw_of(home: str) -> float:
+    """The fourth number of `--home`."""
+    return _numbers("--home", home, 4, 4, "LAT,LON,HEIGHT,YAW, for example 47.4,8.55,488,90")[3]
+
+
+def pace_of(speed: str) -> float | None:
+    """`--speed` of the command line: None is as fast as it goes."""
+    try:
+        factor = None if speed == "max" else float(speed)
+        if factor is not None and not 0.01 <= factor <= 100:
+            raise ValueError
+    except ValueError:
+        raise IronbirdError(f"--speed '{shortened(speed)}': give 'max' or a factor from 0.01 to 100") from None
+    return factor
+
+
 def _numbers(name: str, text: str, least: int, most: int, form: str) -> list[float]:
     try:
         numbers = [float(part) for part in text.split(",")]

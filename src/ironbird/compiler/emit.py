@@ -163,10 +163,11 @@ class _Body:
     def _selections(self, condition: int) -> list[int]:
         """Selections on a condition whose chosen side is guarded: they move into the guarded part, too."""
         cone = set(self.guards[condition])
+        others = {node for other, nodes in self.guards.items() if other != condition for node in nodes}
         found: list[int] = []
         for node in self.order:
             op, args = self.graph.nodes[node].op, self.graph.nodes[node].args
-            if node in self.kept or op not in ("select", "if_else_zero") or args[0] != condition:
+            if node in self.kept or node in others or op not in ("select", "if_else_zero") or args[0] != condition:
                 continue
             if args[1] in cone and (op == "if_else_zero" or (args[2] not in cone and args[2] not in found)):
                 found.append(node)

@@ -77,7 +77,7 @@ MOST_FLOAT = 3.4e38  # parameters are sent in 32 bits
 HEADER = "QGC WPL 110"
 COLUMNS = 12
 TOUCHES = ("rover", "boat", "sub")  # have no take-off
-SAME_PLACE_M = 0.5
+SAME_PLACE_M, ON_GROUND_M = 0.5, 1.0
 
 
 class Home(NamedTuple):
@@ -127,6 +127,7 @@ class LocalMission(NamedTuple):
     numbers: list[int]  # of each: its place in the plan
     speeds_mps: dict[int, float]  # from an item of ours on, if the plan changes it
     passed_over: list[int]  # places in the plan of what does nothing here
+    returns: int | None = None  # place in the plan of the return home with which it ends
 
 
 class Approach(NamedTuple):
@@ -224,14 +225,14 @@ def from_mission(
 def to_mission(plan: Sequence[PlanItem], origin: Place, home_height_m: float) -> LocalMission:
     """A plan as one of our own missions: metres from `origin`; `home_height_m` is above the sea.
 
-    Our circles last for a time: one of so many turns is refused. A landing
-    somewhere else is a waypoint above that place and a landing. What needs a camera is passed over.
+    Our circles last for a time: one of so many turns is refused. A landing somewhere else is a waypoint above that
+    place and a landing. What needs a camera is passed over. A return home ends the mission: it is a mode of ours.
     """
     found = LocalMission([], [], {}, [])
     here, height_m = (0.0, 0.0), 0.0
     for number, item in enumerate(plan):
         at, command = f"item {number} (MAV_CMD {item.command})", item.command
-        if command in PASSED_OVER:
+        if command in PASSED_OVER or (number == 0 and _is_home(plan, home_height_m)):
             found.passed_over.append(number)
             continue
         if command == DO_CHANGE_SPEED:
@@ -240,6 +241,9 @@ def to_mission(plan: Sequence[PlanItem], origin: Place, home_height_m: float) ->
             if item.params[1] > 0:
                 found.speeds_mps[len(found.items)] = item.params[1]
             continue
+        if command == NAV_RETURN_TO_LAUNCH:
+            found = found._replace(returns=number)
+            break  # what comes behind it is never flown
         kind, hold_s = _own_kind(item, at)
         frame = SAME_FRAME.get(item.frame)
         if frame is None:
@@ -249,7 +253,7 @@ def to_mission(plan: Sequence[PlanItem], origin: Place, home_height_m: float) ->
                 raise MissionError(f"{at}: there is no item before it at which to wait")
             found.items[-1] = found.items[-1]._replace(hold_s=found.items[-1].hold_s + hold_s)
             continue
-        if frame != FRAME_MISSION and kind != "return":
+        if frame != FRAME_MISSION:
             wanted = [item.latitude_deg, item.longitude_deg, item.altitude_m]
             if not any(wanted[:2]) or not all(map(math.isfinite, wanted[:2])):  # where it is then
                 wanted[:2] = to_geodetic(origin, (*here, 0.0))[:2]
@@ -273,9 +277,20 @@ def to_mission(plan: Sequence[PlanItem], origin: Place, home_height_m: float) ->
     return found
 
 
+def _is_home(plan: Sequence[PlanItem], home_height_m: float) -> bool:
+    """Whether the first item is home by custom: a place on the ground, before a take-off."""
+    first, takes_off = plan[0], any(item.command in (NAV_TAKEOFF, NAV_VTOL_TAKEOFF) for item in plan)
+    return (
+        takes_off
+        and first.command == NAV_WAYPOINT
+        and SAME_FRAME.get(first.frame) == FRAME_GLOBAL
+        and abs(first.altitude_m - home_height_m) < ON_GROUND_M
+    )
+
+
 def from_local(items: Sequence[LocalItem], origin: Place) -> list[PlanItem]:
-    """Our own items one by one, as a ground station reads them; `to_mission` makes the same of them again."""
-    commands = {"land": NAV_LAND, "takeoff": NAV_TAKEOFF, "loiter": NAV_LOITER_TIME, "return": NAV_RETURN_TO_LAUNCH}
+    """Our own items one by one, as a ground station reads them; a return is the place to which it goes."""
+    commands = {"land": NAV_LAND, "takeoff": NAV_TAKEOFF, "loiter": NAV_LOITER_TIME}
     plan = []
     for item in items:
         latitude, longitude, _ = to_geodetic(origin, (item.north_m, item.east_m, 0.0))
@@ -303,8 +318,6 @@ def _own_kind(item: PlanItem, at: str) -> tuple[str, float]:
             return "takeoff", 0.0
         case c if c in (NAV_LAND, NAV_VTOL_LAND):
             return "land", 0.0
-        case c if c == NAV_RETURN_TO_LAUNCH:
-            return "return", 0.0
         case c if c == NAV_LOITER_TURNS:
             raise MissionError(f"{at}: circles are flown by time here; give NAV_LOITER_TIME (19)")
     raise MissionError(f"{at} is not known to the reference autopilot: take it out of the plan")

@@ -7,16 +7,34 @@ landing: it may be armed again.
 
 from __future__ import annotations
 
+import numpy as np
+
+from ironbird.blocks.controllers.car_control import CarControl, RoverControl
 from ironbird.blocks.controllers.command_ports import COMMANDS
+from ironbird.blocks.controllers.commanded_drive import (
+    CommandedGroundNavigator,
+    CommandedMarineNavigator,
+    CommandedPathNavigator,
+)
 from ironbird.blocks.controllers.commanded_navigator import (
     CommandedHelicopterNavigator,
     CommandedNavigator,
     CommandedSpiralNavigator,
+    CommandedVtolNavigator,
 )
+from ironbird.blocks.controllers.commanded_wing import CommandedWingNavigator
+from ironbird.blocks.controllers.fixed_wing_control import FixedWingControl
+from ironbird.blocks.controllers.ground_navigator import GroundNavigator
 from ironbird.blocks.controllers.helicopter_control import HelicopterControl
-from ironbird.blocks.controllers.mission_table import MissionTable
+from ironbird.blocks.controllers.marine_control import CourseControl, FinControl, StationControl
+from ironbird.blocks.controllers.marine_navigator import MarineNavigator, PathNavigator
+from ironbird.blocks.controllers.mission_table import ROWS, MissionTable
 from ironbird.blocks.controllers.multicopter_control import MulticopterControl
+from ironbird.blocks.controllers.navigator import Navigator
+from ironbird.blocks.controllers.spiral_navigator import SpiralNavigator
 from ironbird.blocks.controllers.tilt_rotor_lqr import TiltRotorLqr
+from ironbird.blocks.controllers.vtol_navigator import VtolNavigator
+from ironbird.blocks.controllers.wing_navigator import WingNavigator
 from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.errors import VehicleError
 from ironbird.model.block import Block
@@ -24,11 +42,21 @@ from ironbird.model.diagram import Diagram, block_of
 from ironbird.model.signal import In
 from ironbird.vehicles import places as at
 
-HEARS: dict[type[Block], type[MissionTable]] = {  # controller -> the navigator that hears commands for it
-    MulticopterControl: CommandedNavigator,
-    HelicopterControl: CommandedHelicopterNavigator,
-    TiltRotorLqr: CommandedSpiralNavigator,
+HEARS: dict[tuple[type[Block], type[Block]], type[MissionTable]] = {  # navigator and controller -> who hears commands
+    (Navigator, MulticopterControl): CommandedNavigator,
+    (Navigator, HelicopterControl): CommandedHelicopterNavigator,
+    (VtolNavigator, MulticopterControl): CommandedVtolNavigator,
+    (SpiralNavigator, TiltRotorLqr): CommandedSpiralNavigator,
+    (WingNavigator, FixedWingControl): CommandedWingNavigator,
+    (GroundNavigator, CarControl): CommandedGroundNavigator,
+    (GroundNavigator, RoverControl): CommandedGroundNavigator,
+    (PathNavigator, CourseControl): CommandedPathNavigator,
+    (PathNavigator, FinControl): CommandedPathNavigator,
+    (MarineNavigator, StationControl): CommandedMarineNavigator,
 }
+COASTS_S = 15.0  # in which a boat comes from cruise speed to rest
+ITEMS = 64  # of a mission that comes from outside
+ARM_TIME_S = 3.0  # the estimator settles before a vehicle on the ground or in water is armed
 MISSION_ENDS = (at.NAVIGATOR.done, at.NAVIGATOR.landed)  # what ends a flight that only has a mission
 ALWAYS_WELL = ("healthy", "gnss_age", "ready")  # inputs that say how the estimator is
 
@@ -37,21 +65,27 @@ def take_commands(diagram: Diagram) -> Diagram:
     """The same vehicle, with a navigator whose commands are inputs of the model."""
     heard = diagram.subset(diagram.blocks)
     control, old = heard.block(at.CONTROL.path), heard.block(at.NAVIGATOR.path)
-    if type(control) not in HEARS or not isinstance(old, MissionTable):
+    hears = HEARS.get((type(old), type(control)))
+    if hears is None or not isinstance(old, MissionTable):
         raise VehicleError(
             f"vehicle '{diagram.name}' cannot be commanded from outside: its controller hears no commands"
         )
     assert old.sample_s is not None
-    navigator = HEARS[type(control)](old.items, sample_s=old.sample_s)
+    navigator = hears(ITEMS, sample_s=old.sample_s)
+    table = heard.value(at.NAVIGATOR.table)
     for name in ("table", "count"):  # a mission may come in flight
         signal = navigator.params[name]
         navigator.declare(name, type(signal)(**{**vars(signal), "tunable": True}))
     heard.blocks[at.NAVIGATOR.path] = navigator
+    heard.values[at.NAVIGATOR.table] = np.concatenate([table, np.zeros(ROWS * (ITEMS - old.items))])
     heard.exports = {name: port for name, port in heard.exports.items() if not isinstance(port.signal, In)}
     for name in navigator.inputs:
         path = at.NAVIGATOR(name)
-        if name in (*COMMANDS, "command", "link_stamp") or name.startswith("offboard_"):
+        if name in (*COMMANDS, "command", "link_stamp", "wings") or name.startswith("offboard_"):
             heard.export(heard.port(path), name)
+    if "R_NB" in navigator.inputs and not heard.links.get(at.NAVIGATOR("R_NB")):
+        heard.connect(heard.port(at.ESTIMATOR.attitude), heard.port(at.NAVIGATOR("R_NB")))
+        heard.set(at.NAVIGATOR.arm_time, ARM_TIME_S)
     for name in control.inputs:
         path = at.CONTROL(name)
         if name in navigator.outputs and not heard.links.get(path):
@@ -64,6 +98,15 @@ def take_commands(diagram: Diagram) -> Diagram:
 def _scale_sticks(diagram: Diagram, control: Block) -> None:
     """What a full stick asks for: what the controller may give."""
     known = diagram.block(at.NAVIGATOR.path).params
+    if "slewing" in known and "acceleration" in known:
+        diagram.set(at.NAVIGATOR("slewing"), float(diagram.value(at.NAVIGATOR("acceleration"))[0]))
+    elif "slewing" in known:  # in water it coasts
+        diagram.set(at.NAVIGATOR("slewing"), float(diagram.value(at.NAVIGATOR.cruise_speed)[0]) / COASTS_S)
+    if "stick_bank" in known:
+        diagram.set(at.NAVIGATOR("stick_bank"), float(diagram.value(at.CONTROL("max_roll"))[0]))
+        climb = min(float(diagram.value(at.CONTROL(name))[0]) for name in ("max_climb", "max_sink"))
+        diagram.set(at.NAVIGATOR("stick_climb"), climb)
+        return
     for stick, name in (("stick_speed", "max_speed"), ("stick_climb", "max_climb"), ("stick_tilt", "max_tilt")):
         if stick in known and name in control.params:
             diagram.set(at.NAVIGATOR(stick), float(diagram.value(at.CONTROL(name))[0]))

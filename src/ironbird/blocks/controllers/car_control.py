@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from ironbird.blocks.controllers.command_ports import ManualPorts
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.smooth import clip
@@ -12,7 +13,7 @@ ROLLS_MPS = 1.0  # below this speed the direction of motion is taken from the he
 STOPS_MPS = 0.02  # a speed asked for below this means stand
 
 
-class PathPorts:
+class PathPorts(ManualPorts):
     """What both controllers see: the state of the vehicle and the path."""
 
     p_NB_N = In(unit="m", shape=3, frame="N", doc="position")
@@ -89,10 +90,13 @@ class CarControl(PathPorts, Block):
         most = ca.fmin(ca.atan(p.wheelbase * p.max_lateral / ca.fmax(speed * speed, 1e-2)), p.max_angle)
         asked, _ = self._asked(x, u, p)
         stand = u.speed_set < STOPS_MPS
+        drive = ca.if_else(stand, 0, clip(asked / p.max_drive, 0, 1))
+        brake = ca.if_else(stand, p.hold_brake, clip(-asked / p.max_brake, 0, 1))
+        by_hand = u.manual > 0.5
         return {
-            "steer": clip(delta, -most, most) / p.max_angle,
-            "drive": ca.if_else(stand, 0, clip(asked / p.max_drive, 0, 1)),
-            "brake": ca.if_else(stand, p.hold_brake, clip(-asked / p.max_brake, 0, 1)),
+            "steer": ca.if_else(by_hand, u.manual_turn, clip(delta, -most, most) / p.max_angle),
+            "drive": ca.if_else(by_hand, clip(u.manual_push, 0, 1), drive),
+            "brake": ca.if_else(by_hand, clip(-u.manual_push, 0, 1), brake),
             "cross_track": across,
             "course_error": course,
         }
@@ -128,4 +132,10 @@ class RoverControl(PathPorts, Block):
         left = (speed + turn * p.wheel_separation / 2) / p.wheel_radius
         right = (speed - turn * p.wheel_separation / 2) / p.wheel_radius
         scale = 1 / ca.fmax(ca.fmax(ca.fabs(left), ca.fabs(right)), p.max_wheel_speed)
-        return {"left": left * scale, "right": right * scale, "cross_track": across, "course_error": course}
+        by_hand = u.manual > 0.5
+        return {
+            "left": ca.if_else(by_hand, clip(u.manual_push + u.manual_turn, -1, 1), left * scale),
+            "right": ca.if_else(by_hand, clip(u.manual_push - u.manual_turn, -1, 1), right * scale),
+            "cross_track": across,
+            "course_error": course,
+        }

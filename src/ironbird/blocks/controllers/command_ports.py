@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import casadi as ca
 
-from ironbird.model.block import View
-from ironbird.model.signal import In, Param, State
+from ironbird.blocks.controllers.mission_table import DISARMED, HOLD, OFFBOARD
+from ironbird.model.block import Block, View
+from ironbird.model.signal import Clock, In, Out, Param, State
 
 # Kinds of an offboard set-point
 BY_PLACE, BY_ATTITUDE, BY_RATES, BY_COURSE = 0.0, 2.0, 3.0, 5.0
@@ -53,6 +54,48 @@ class CommandPorts:
     link_hold = Param(unit="s", default=LINK_HOLD_S, low=0.0, tunable=True, doc="hold for so long before it returns")
 
 
+class DrivePorts(CommandPorts):
+    """The same for navigators that by themselves only have a mission: on the ground and in water."""
+
+    time = Clock(doc="simulation time")
+    R_NB = In(unit="1", shape=(3, 3), default=((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), doc="attitude")
+    command = In(unit="1", default=0.0, doc="mode asked for, by number")
+    link_stamp = In(unit="s", default=-1.0, doc="time of the last set-point or stick; negative: none is needed")
+    offboard_kind = In(unit="1", default=0.0, doc="offboard set-point: 0 position or velocity, 5 course")
+    offboard_position = In(unit="m", shape=3, frame="N", default=0.0, doc="offboard: where to go")
+    offboard_velocity = In(unit="m/s", shape=3, frame="N", default=0.0, doc="offboard: how to move")
+    offboard_yaw = In(unit="rad", default=0.0, doc="offboard: heading")
+    failsafe = Out(unit="1", shape=6, doc="active: only the last, link, is ever 1")
+    armed = Out(unit="1", doc="0 while disarmed")
+    now = State(unit="1", init=0.0, doc="mode")
+    link_timeout = Param(
+        unit="s", default=2.0, low=0.0, tunable=True, doc="it stops when the stream is silent for longer"
+    )
+    arm_time = Param(unit="s", default=0.0, low=0.0, tunable=True, doc="no arming before: the estimator settles")
+
+    def _mode(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Mode after this sample, whether it began anew, and how long ago the stream was lost: then it holds."""
+        assert isinstance(self, Block) and self.sample_s is not None
+        new = is_new(x, u)
+        fit = ca.logic_and(u.ready > 0.5, u.time >= p.arm_time)
+        heard = ca.logic_and(new, ca.logic_or(fit, u.command == DISARMED))
+        mode = ca.if_else(heard, u.command, x.now)
+        fails = ca.logic_and(mode == OFFBOARD, stream_lost(x, u, p))
+        silent = ca.if_else(fails, self.sample_s, ca.if_else(x.silent > 0, x.silent + self.sample_s, 0))
+        silent = ca.if_else(new, 0, ca.fmin(silent, 1e6))
+        mode = ca.if_else(fails, HOLD, mode)
+        return mode, ca.logic_or(heard, fails), silent
+
+
+class ManualPorts:
+    """Inputs of a controller that sticks may drive directly; unconnected they are not there."""
+
+    armed = In(unit="1", default=1.0, doc="0 stops what drives")
+    manual = In(unit="1", default=0.0, doc="1: the next two are what is done")
+    manual_push = In(unit="1", default=0.0, doc="ahead, -1 to 1")
+    manual_turn = In(unit="1", default=0.0, doc="to the right, -1 to 1")
+
+
 COMMANDS = tuple(name for name, signal in vars(CommandPorts).items() if isinstance(signal, In))
 
 
@@ -64,6 +107,17 @@ def is_new(x: View, u: View) -> ca.SX:
 def stream_lost(x: View, u: View, p: View) -> ca.SX:
     """Whether the stream of set-points or sticks is older than `link_timeout`."""
     return ca.logic_and(u.link_stamp >= 0, u.time - u.link_stamp > p.link_timeout)
+
+
+def heading_of(u: View) -> ca.SX:
+    """Of the nose, from north to east."""
+    return ca.atan2(u.R_NB[1, 0], u.R_NB[0, 0])
+
+
+def turned(yaw: ca.SX, level: ca.SX) -> ca.SX:
+    """A horizontal vector given ahead and to the right, in N."""
+    c, s = ca.cos(yaw), ca.sin(yaw)
+    return ca.vertcat(c * level[0] - s * level[1], s * level[0] + c * level[1])
 
 
 def seen_with(view: View, names: list[str], **other: ca.SX) -> View:

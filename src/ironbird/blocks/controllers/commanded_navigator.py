@@ -25,9 +25,11 @@ from ironbird.blocks.controllers.command_ports import (
     YAW,
     YAW_RATE,
     CommandPorts,
+    heading_of,
     is_new,
     seen_with,
     stream_lost,
+    turned,
 )
 from ironbird.blocks.controllers.mission_table import (
     ALTITUDE,
@@ -44,9 +46,10 @@ from ironbird.blocks.controllers.mission_table import (
 )
 from ironbird.blocks.controllers.navigator import BY_POSITION, BY_VELOCITY, SINK_BELOW_M, STANDS_MPS, Navigator
 from ironbird.blocks.controllers.spiral_navigator import SpiralNavigator
+from ironbird.blocks.controllers.vtol_navigator import HOVERS, VtolNavigator
 from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.model.block import Values, View
-from ironbird.model.signal import Out, Param, State
+from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic import quaternion
 from ironbird.symbolic.smooth import choose, clip, limit_length, wrap_angle
 
@@ -96,6 +99,10 @@ class HoverCommands(CommandPorts, _Base):
 
     turns_directly = False  # whether the controller takes attitudes, rates and thrusts
 
+    def _hovers(self, x: View) -> ca.SX:
+        """Whether it hovers, so that sticks and set-points act on it."""
+        return ca.SX(1)
+
     # ------------------------------------------------------------------ what is asked for
 
     def _thrust(self, u: View, p: View) -> ca.SX:
@@ -135,7 +142,7 @@ class HoverCommands(CommandPorts, _Base):
     def _by_stick(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX]:
         """Set-point and its velocity, moved by the sticks, at most a leash away from the vehicle."""
         assert self.sample_s is not None
-        level = _turned(_heading(u), ca.vertcat(u.stick[PITCH], u.stick[ROLL]))
+        level = turned(heading_of(u), ca.vertcat(u.stick[PITCH], u.stick[ROLL]))
         asked = limit_length(level, 1) * p.stick_speed
         step = limit_length(asked - x.motion[:2], p.acceleration * self.sample_s)
         climb = -p.stick_climb * clip(u.stick[THROTTLE], -1, 1)
@@ -183,6 +190,7 @@ class HoverCommands(CommandPorts, _Base):
         }
         moved_p = {
             "point_0": x.pad - p.home,
+            "home": ca.SX.zeros(3),
             "table": ca.vertcat(p.table[:3, :] - ca.repmat(p.home, 1, self.items), p.table[3:, :]),
         }
         values = dict(
@@ -203,8 +211,9 @@ class HoverCommands(CommandPorts, _Base):
         mode = ca.if_else(fails, HOLD, mode)
         mode = ca.if_else(ca.logic_and(mode == HOLD, silent > p.link_hold), RETURN, mode)
         values["stay"] = ca.if_else(fails, u.p_NB_N, values["stay"])
-        placed = ca.logic_and(ca.logic_and(new, command == HOLD), u.goto > 0.5)
-        values["stay"] = ca.if_else(placed, u.offboard_position, values["stay"])
+        stays = ca.logic_and(new, command == HOLD)
+        placed = ca.logic_and(stays, u.goto > 0.5)
+        values["stay"] = ca.if_else(stays, ca.if_else(u.goto > 0.5, u.offboard_position, x.point), values["stay"])
 
         # Off the ground by hand, and back on it
         mode = ca.if_else(lifts, OFFBOARD, mode)
@@ -217,16 +226,18 @@ class HoverCommands(CommandPorts, _Base):
         idle = ca.logic_and(rests, ca.logic_or(by_hand, command == ARMED))
 
         # Set-point and heading by hand
-        sticks = ca.logic_and(mode == OFFBOARD, u.direct > BY_STABILIZED + 0.5)
+        hovers = self._hovers(x) > 0.5
+        steered = ca.logic_and(mode == OFFBOARD, hovers)
+        sticks = ca.logic_and(steered, u.direct > BY_STABILIZED + 0.5)
         point, motion = self._by_stick(x, u, p)
-        heading = _heading(u)
+        heading = heading_of(u)
         held = ca.if_else(u.offboard_given[YAW_RATE] > 0.5, x.yaw + dt * u.offboard_yaw_rate, x.yaw)
         held = ca.if_else(u.offboard_given[YAW] > 0.5, u.offboard_yaw, held)
         held = ca.if_else(u.offboard_kind == BY_ATTITUDE, u.offboard_attitude[2], held)
         held = ca.if_else(u.offboard_kind == BY_RATES, heading, held)
-        turned = wrap_angle(x.yaw + dt * p.stick_turn * clip(u.stick[TURN], -1, 1) - heading)
-        turned = heading + clip(turned, -YAW_LEASH_RAD, YAW_LEASH_RAD)
-        yaw = ca.if_else(mode == OFFBOARD, ca.if_else(u.direct == BY_SETPOINT, held, turned), values["yaw"])
+        leading = wrap_angle(x.yaw + dt * p.stick_turn * clip(u.stick[TURN], -1, 1) - heading)
+        leading = heading + clip(leading, -YAW_LEASH_RAD, YAW_LEASH_RAD)
+        yaw = ca.if_else(steered, ca.if_else(u.direct == BY_SETPOINT, held, leading), values["yaw"])
         yaw = ca.if_else(ca.logic_and(placed, u.offboard_given[YAW] > 0.5), u.offboard_yaw, yaw)
         return {
             **values,
@@ -244,7 +255,7 @@ class HoverCommands(CommandPorts, _Base):
 
     def output(self, x: View, u: View, p: View) -> Values:
         values = dict(super().output(x, u, p))
-        by_hand = x.now == OFFBOARD
+        by_hand = ca.logic_and(x.now == OFFBOARD, self._hovers(x) > 0.5)
         by_place = ca.logic_and(u.direct == BY_SETPOINT, u.offboard_kind == BY_PLACE)
         loose = ca.logic_and(ca.logic_and(by_hand, by_place), ca.logic_not(self._led(u)))
         tilts = ca.logic_and(by_hand, u.direct == BY_ALTITUDE)
@@ -264,7 +275,7 @@ class HoverCommands(CommandPorts, _Base):
         axis = quaternion.rotation_matrix(quaternion.from_euler(*ca.vertsplit(attitude)))[:, 2]
         pushed = STANDARD_GRAVITY_MPS2 * (upright - axis * (thrust / p.hover_thrust))
         level = STANDARD_GRAVITY_MPS2 * ca.vertcat(-ca.tan(lean[1]), ca.tan(lean[0]))
-        leaning = ca.vertcat(_turned(_heading(u), level), 0)
+        leaning = ca.vertcat(turned(heading_of(u), level), 0)
 
         position = ca.if_else(
             loose, ca.if_else(place_given > 0.5, u.offboard_position, u.p_NB_N), values["position_set"]
@@ -323,11 +334,40 @@ class CommandedSpiralNavigator(HoverCommands, SpiralNavigator):
     source = "[ProVANT] Eq. 1; [RflyModel] 9.2.1; sticks and set-points of this project"
 
 
-def _heading(u: View) -> ca.SX:
-    return ca.atan2(u.R_NB[1, 0], u.R_NB[0, 0])
+class CommandedVtolNavigator(HoverCommands, VtolNavigator):
+    """`VtolNavigator` with commands from outside: in hover those of a multicopter, and ways on wings. Sampled.
 
+    With `wings` 1 the way to a place that is held (`goto`) is flown on wings if it is longer than `wing_distance`; any
+    other command, or `wings` 0, brings the vehicle back to hover first. Sticks and set-points act in hover. Not
+    modelled: circles on wings, sticks on wings.
+    """
 
-def _turned(yaw: ca.SX, level: ca.SX) -> ca.SX:
-    """A horizontal vector given ahead and to the right, in N."""
-    c, s = ca.cos(yaw), ca.sin(yaw)
-    return ca.vertcat(c * level[0] - s * level[1], s * level[0] + c * level[1])
+    source = "[RflyModel] 9.2.1; [PX4] VTOL; sticks and set-points of this project"
+
+    wings = In(unit="1", default=0.0, doc="1: a long way to a place that is held is flown on wings")
+
+    def _hovers(self, x: View) -> ca.SX:
+        return ca.if_else(x.step == HOVERS, 1, 0)
+
+    def _leg(self, x: View, u: View, p: View, mode: ca.SX) -> dict[str, ca.SX]:
+        """As the navigator's, around home; and the way to the place that is held."""
+        leg = super()._leg(x, u, p, mode)
+        wanted = ca.logic_and(ca.logic_and(mode == HOLD, u.wings > 0.5), x.failed < 0.5)
+        home = mode == RETURN
+        target = leg["target"] + ca.if_else(home, p.home, ca.SX.zeros(3))
+        target = ca.if_else(wanted, x.stay, target)
+        away, way = target[:2] - u.p_NB_N[:2], target[:2] - x.place[:2]
+        length = ca.sqrt(ca.dot(way, way) + 1e-12)
+        left = ca.dot(away, way / length)
+        travelled = clip(1 - left / length, 0, 1)
+        return {
+            **leg,
+            "target": target,
+            "usable": ca.logic_or(leg["usable"], wanted),
+            "stops": ca.logic_or(leg["stops"], wanted),
+            "distance": ca.sqrt(ca.dot(away, away) + 1e-12),
+            "left": left,
+            "bearing": ca.atan2(away[1], away[0]),
+            "course": ca.atan2(way[1], way[0]),
+            "nearest": x.place + travelled * (target - x.place),
+        }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from ironbird.blocks.controllers.command_ports import ManualPorts
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.rotation import norm
@@ -35,7 +36,7 @@ def _declare_thrusters(block: Block, thrusters: int) -> None:
     block.declare("max_reverse", Param(unit="N", shape=thrusters, low=0.0, doc="astern, as a positive number"))
 
 
-class StationControl(Block):
+class StationControl(ManualPorts, Block):
     """Position and attitude in six degrees of freedom by cascaded loops, for craft with thrusters for all of them.
 
     Position gives velocity, velocity (with an integral that takes up current and buoyancy) gives force; roll and pitch
@@ -92,11 +93,12 @@ class StationControl(Block):
         behind = turn[0, 0] + turn[1, 1] + turn[2, 2] < 1  # more than 90 degrees off: full turn towards it
         angle = ca.if_else(behind, angle / ca.fmax(norm(angle), 1e-3), angle)
         moment = p.inertia * p.rate_gain * (p.attitude_gain * angle - u.w_NB_B)
+        force, moment = u.armed * force, u.armed * moment
         commands = allocate(ca.vertcat(force, moment), p, self.thrusters, self.quadratic)
         return {"force_set_B": force, "moment_set_B": moment, **commands}
 
 
-class CoursePorts:
+class CoursePorts(ManualPorts):
     """What the controllers of craft on a path share: course over ground by heading and drift angle."""
 
     course_set = In(unit="rad", doc="direction of travel over ground")
@@ -170,7 +172,11 @@ class CourseControl(CoursePorts, Block):
         moment = p.inertia * p.rate_gain * (rate - u.w_NB_B[2])
         speed = u.speed_set * clip(ca.cos(error), 0.3, 1)
         force = p.mass * p.speed_gain * (speed - u.v_water_B[0] + x.speed_integral)
-        sway = -p.mass * p.sway_gain * u.v_water_B[1]
+        sway = -u.armed * p.mass * p.sway_gain * u.v_water_B[1]
+        by_hand = u.manual > 0.5
+        force = u.armed * ca.if_else(by_hand, u.manual_push * ca.sum1(p.max_thrust), force)
+        turn = p.inertia * p.rate_gain * p.max_yaw_rate * u.manual_turn
+        moment = u.armed * ca.if_else(by_hand, turn, moment)
         commands = allocate(ca.vertcat(force, sway, 0, 0, 0, moment), p, self.thrusters, self.quadratic)
         return {"heading_error": error, "force_set": force, "moment_set": moment, **commands}
 
@@ -222,9 +228,11 @@ class FinControl(CoursePorts, Block):
         stern = p.pitch_gain * (u.euler[1] - pitch) + p.pitch_rate_gain * u.w_NB_B[1]
         steady = p.cruise_command * u.speed_set / p.cruise_speed
         push = p.speed_gain * (u.speed_set - u.v_water_B[0] + x.speed_integral)
+        by_hand = u.manual > 0.5
+        rudder = clip(p.rudder_gain * (rate - u.w_NB_B[2]) / p.travel[0], -1, 1)
         return {
             "heading_error": error,
-            "rudder": clip(p.rudder_gain * (rate - u.w_NB_B[2]) / p.travel[0], -1, 1),
+            "rudder": ca.if_else(by_hand, u.manual_turn, rudder),
             "stern": clip(stern / p.travel[1], -1, 1),
-            "command": clip(steady + push, 0, 1),
+            "command": u.armed * ca.if_else(by_hand, clip(u.manual_push, 0, 1), clip(steady + push, 0, 1)),
         }

@@ -35,6 +35,8 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle
 
 NAN3 = (math.nan, math.nan, math.nan)
+NEVER_S = 1e9  # hold time of the item of a vehicle without a mission
+STRAIGHT_M = 3000.0  # how far ahead a transition aims
 MOST = 1e6  # no number that is commanded is greater
 STICKS = {"stabilized": BY_STABILIZED, "altitude": BY_ALTITUDE, "position": BY_POSITION_STICKS, "manual": BY_MANUAL}
 COMMANDS = {"hold": modes.HOLD, "mission": modes.MISSION, "return": modes.RETURN, "land": modes.LANDING}
@@ -42,16 +44,32 @@ KINDS = {  # name of a mission item -> number in the navigator's table
     "waypoint": modes.FLY, "land": modes.LAND, "spiral": modes.SPIRAL, "takeoff": modes.TAKE_OFF_ITEM,
     "loiter": modes.LOITER_ITEM, "return": modes.RETURN_ITEM,
 }  # fmt: skip
+STATION = "underwater, holding its place"
 _HOVER = frozenset({"hold", "mission", "return", "land", "offboard", "altitude", "position"})
+_DRIVE = frozenset({"hold", "mission", "return", "offboard", "position", "manual"})
 ACCEPTS = {  # kind of vehicle -> modes that it can be asked for
     "multicopter": _HOVER | {"stabilized"},
     "helicopter": _HOVER | {"stabilized"},
     "tilt_rotor": frozenset({"hold", "mission", "return", "land", "offboard", "position"}),
+    "vtol": _HOVER,
+    "fixed_wing": _HOVER | {"stabilized"},
+    "car": _DRIVE,
+    "rover": _DRIVE,
+    "surface_vessel": _DRIVE,
+    "underwater": _DRIVE,  # with fins
+    STATION: frozenset({"hold", "mission", "return", "land", "offboard", "altitude", "position"}),
 }
 SETPOINTS = {  # kind of vehicle -> what an offboard set-point may give
     "multicopter": frozenset({"position", "velocity", "acceleration", "yaw", "attitude", "rates"}),
     "helicopter": frozenset({"position", "velocity", "acceleration", "yaw", "attitude"}),
     "tilt_rotor": frozenset({"position", "velocity", "yaw"}),
+    "vtol": frozenset({"position", "velocity", "acceleration", "yaw"}),
+    "fixed_wing": frozenset({"position", "velocity", "attitude", "course", "height", "speed", "yaw"}),
+    "car": frozenset({"position", "velocity", "course", "speed", "yaw"}),
+    "rover": frozenset({"position", "velocity", "course", "speed", "yaw"}),
+    "surface_vessel": frozenset({"position", "velocity", "course", "speed", "yaw"}),
+    "underwater": frozenset({"position", "velocity", "course", "speed", "height", "yaw"}),
+    STATION: frozenset({"position", "velocity", "yaw"}),
 }
 FLIES = frozenset({"multicopter", "helicopter", "tilt_rotor", "fixed_wing", "vtol"})  # others do not take off or land
 ON_GROUND = ("disarmed", "armed")
@@ -153,13 +171,28 @@ class Commander:
             if getattr(signal, "tunable", False) and path not in (at.NAVIGATOR.table, at.NAVIGATOR("script"))
             for place in range(signal.size)
         }
+        hovers = self.kind == "underwater" and at.NAVIGATOR("course_set") not in self._held
+        self._ability = STATION if hovers else self.kind
+        self._items = self._loaded()
         self._set("command", modes.DISARMED)
+
+    def _loaded(self) -> list[LocalItem]:
+        """The mission that the model has; none if that is the one item of a vehicle without a mission."""
+        flat, values = self.rig.state.model.flat, self.rig.state.params[0, :, 0]
+        table = values[flat.p.rows(at.NAVIGATOR.table)].reshape(-1, modes.ROWS)
+        count = int(values[flat.p.rows(at.NAVIGATOR.count)][0])
+        names = {number: name for name, number in KINDS.items()}
+        items = [
+            LocalItem(row[0], row[1], -row[2], row[4], names.get(row[5], "waypoint"), math.degrees(row[3]))
+            for row in table[:count].tolist()
+        ]
+        return [] if len(items) == 1 and items[0].hold_s >= NEVER_S else items
 
     @staticmethod
     def _read_blocks() -> tuple[str, ...]:
         parts = (
             at.NAVIGATOR, at.ESTIMATOR, at.IMU_VOTER, at.BATTERY_GAUGE, at.BATTERY_MONITOR, at.AIRSPEED_VOTER,
-            at.CONTROL,
+            at.CONTROL, at.airspeed(1).speed,
         )  # fmt: skip
         return tuple(f"{part.path}." for part in parts)
 
@@ -233,13 +266,13 @@ class Commander:
             battery_current_A=one(at.BATTERY_MONITOR.current),
             position_set=self._held[navigator.position_set].copy(),
             yaw_set=one(navigator("yaw_set"), float(self.estimate().rpy[2])),
-            airspeed_mps=one(at.AIRSPEED_VOTER("airspeed")),
+            airspeed_mps=one(at.AIRSPEED_VOTER("airspeed"), one(at.airspeed(1).speed("airspeed"))),
             throttle=self._throttle(),
             gnss_fix=int(of_gnss("fix_type", 0.0)),
             satellites=int(of_gnss("satellites_used", 0.0)),
             eph_m=of_gnss("eph", math.nan),
             epv_m=of_gnss("epv", math.nan),
-            accepts=ACCEPTS[self.kind],
+            accepts=ACCEPTS[self._ability],
         )
 
     @property
@@ -315,6 +348,8 @@ class Commander:
             return None
         if refusal := self._unready():
             return refusal
+        if self.kind == "fixed_wing" and self._held[at.NAVIGATOR.landed][0] + self._down() > 0.5:
+            return "it has landed: its launcher fires once"
         self._armed, self._seen_armed = True, False
         self.note("armed", "armed")
         if self._wanted in STICKS or self._wanted == "offboard":
@@ -330,6 +365,11 @@ class Commander:
             self.note("armed", "disarmed")
         self._armed = self._seen_armed = False
         return self._give("disarm by force" if force else "disarm", modes.DISARMED)
+
+    def _down(self) -> float:
+        """1 when a mission has ended in a landing."""
+        done = self._held[at.NAVIGATOR.done][0] > 0.5
+        return float(done and self.mode == "disarmed")
 
     def _unready(self) -> str | None:
         if self.sees_truth:
@@ -380,7 +420,7 @@ class Commander:
 
     def set_mode(self, mode: str) -> str | None:
         """A mode by its word; set-points and sticks must come before the modes that need them, and go on."""
-        accepts = ACCEPTS[self.kind]
+        accepts = ACCEPTS[self._ability]
         if mode not in accepts:
             known = ", ".join(sorted(accepts))
             return f"a vehicle of kind {self.kind} has no mode '{mode[:40]}' that can be asked for; it has {known}"
@@ -487,6 +527,23 @@ class Commander:
         self._set("offboard_yaw", yaw or 0.0)
         return self._give("go to " + ", ".join(f"{v:.1f}" for v in place), modes.HOLD, goto=1.0)
 
+    def transition(self, wings: bool) -> str | None:
+        """From rotors to wings, straight ahead until told otherwise; or back to hover."""
+        if "wings" not in self._inputs:
+            return f"a vehicle of kind {self.kind} has no rotors and wings to change between"
+        if not self.flying:
+            return "on the ground: take off first"
+        if not wings:
+            return self.hold()
+        least = self._value(at.NAVIGATOR("wing_height")) or 0.0
+        here = self.truth() if self.sees_truth else self.estimate()
+        if -here.p_N[2] < least:
+            return f"too low for wings: {-here.p_N[2]:.0f} m, at least {least:g} m"
+        ahead = np.array([math.cos(here.rpy[2]), math.sin(here.rpy[2])]) * STRAIGHT_M
+        refusal = self.reposition((here.p_N[0] + ahead[0], here.p_N[1] + ahead[1], here.p_N[2]))
+        self._set("wings", 1.0)
+        return refusal
+
     # ------------------------------------------------------------------ numbers
 
     def set_speed(self, speed_mps: float) -> str | None:
@@ -566,9 +623,9 @@ class Commander:
 
     def _unable(self, target: Target) -> str | None:
         """What this kind of vehicle cannot be asked for."""
-        strange = _asked(target) - SETPOINTS[self.kind]
+        strange = _asked(target) - SETPOINTS[self._ability]
         if strange:
-            takes = ", ".join(sorted(SETPOINTS[self.kind]))
+            takes = ", ".join(sorted(SETPOINTS[self._ability]))
             return f"a vehicle of kind {self.kind} takes no set-point of {', '.join(sorted(strange))}; it takes {takes}"
         return None if _asked(target) else "the set-point asks for nothing"
 
@@ -605,6 +662,7 @@ class Commander:
         self._set("goto", goto)
         self._set("start_item", float(start_item))
         self._set("direct", float(direct))
+        self._set("wings", 0.0)
         self.remark(words)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ironbird.errors import UnknownNameError
@@ -50,6 +50,62 @@ def make_front(name: str, options: Mapping[str, Any]) -> FrontEnd:
     module, _, maker = FRONTS[name].rpartition(":")
     front: FrontEnd = getattr(importlib.import_module(module), maker)(options)
     return front
+
+
+class ProgramFront:
+    """A Python program as front end: a generator that commands and yields; each yield is one exchange (4 ms).
+
+    def plan(vehicle):
+        yield from until(lambda: vehicle.arm() is None)
+        vehicle.take_off(5.0)
+        yield from until(lambda: vehicle.mode == "hold")
+
+    flight = ib.fly("quad_f450", control=CommandedSystem(ProgramFront(plan)))
+    """
+
+    def __init__(self, plan: Callable[[Commander], Iterator[None]]) -> None:
+        self._plan = plan
+        self._steps: Iterator[None] = iter(())
+        self._over = False
+
+    def open(self, commander: Commander) -> None:
+        """Begin."""
+        self._steps = self._plan(commander)
+
+    def poll(self, commander: Commander) -> None:
+        """Go on to the next yield."""
+        if next(self._steps, OVER) is OVER:
+            self._over = True
+
+    def announce(self) -> list[str]:
+        """Nothing listens."""
+        return []
+
+    @property
+    def finished(self) -> bool:
+        """Whether the program has come to its end."""
+        return self._over
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def until(holds: Callable[[], bool]) -> Iterator[None]:
+    """Exchanges until a condition holds; the order's end is the deadline."""
+    while not holds():
+        yield
+
+
+def lasting(commander: Commander, seconds: float, each: Callable[[], object] | None = None) -> Iterator[None]:
+    """Exchanges for some time, with something to do in each."""
+    end_s = commander.time_s + seconds
+    while commander.time_s < end_s:
+        if each is not None:
+            each()
+        yield
+
+
+OVER = object()
 
 
 class MissionFront:

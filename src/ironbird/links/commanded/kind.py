@@ -1,8 +1,8 @@
-"""Vehicles commanded from outside as a kind of control system: their own autopilot, a front end, or a recorded stream."""
+"""Vehicles commanded from outside as a kind of control system: under a front end, or under a recorded stream."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -12,7 +12,6 @@ from ironbird.errors import OrderError
 from ironbird.links.commanded.commander import Commander
 from ironbird.links.commanded.front import FrontEnd, make_front
 from ironbird.links.commanded.stream import Recorder, Stream, parse_stream
-from ironbird.links.plan_file import LocalItem
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem, Kind, Options, Seat, Task
 from ironbird.vehicles.commanded import see_truth
@@ -58,14 +57,13 @@ class CommandedSystem(ControlSystem):
         front: FrontEnd | None = None,
         *,
         script: str = "",
-        items: Sequence[LocalItem] = (),
         sees_truth: bool = False,
         announce: Callable[[str], None] | None = None,
     ) -> None:
         super().__init__()
         if (front is None) == (not script):
             raise OrderError("give a front end or a recorded stream of commands, one of the two")
-        self.front, self._text, self._items = front, script, list(items)
+        self.front, self._text = front, script
         self._sees_truth, self._announce = sees_truth, announce
         self._replayed: Stream | None = None
         self._next = 0
@@ -84,7 +82,6 @@ class CommandedSystem(ControlSystem):
             note=lambda kind, words: self.note(rig, kind, words),
             sees_truth=self._sees_truth,
         )
-        self.commander._items = list(self._items)
         if self.front is None:
             sizes = {name: rows.stop - rows.start for name, rows in places.items()}
             self._replayed = parse_stream(self._text, sizes)
@@ -154,9 +151,9 @@ class CommandedKind(Kind):
         assert isinstance(options, CommandedOptions)
         truth = options.state == "truth"
         if task.script:
-            return Seat(CommandedSystem(script=task.script, items=task.items, sees_truth=truth))
+            return Seat(CommandedSystem(script=task.script, sees_truth=truth))
         front = make_front(options.front, options.model_dump())
-        system = CommandedSystem(front, items=task.items, sees_truth=truth, announce=task.announce)
+        system = CommandedSystem(front, sees_truth=truth, announce=task.announce)
         return Seat(system)
 
 

@@ -160,7 +160,7 @@ class Commands:
     def _begin(self, word: str) -> Answer:
         if word == "take-off":
             return self._said(self.commander.take_off(self._waiting_height_m))
-        answer = self._said(self.commander.set_mode(word))
+        answer = self._said(self.missions.begin() if word == "mission" else self.commander.set_mode(word))
         if answer.result == ACCEPTED:
             self.steered = word if word in STICKS else ""
         return answer
@@ -245,7 +245,7 @@ class Commands:
         first = int(command.p1) if math.isfinite(command.p1) and command.p1 > 0 else 0
         if not self.commander.status().armed:
             return self._mode("mission")
-        return self._said(self.missions.go_to(first))
+        return self._said(self.missions.go_to(first) if first else self.missions.begin())
 
     def _set_current(self, command: Command, _channel: Channel) -> Answer:
         if not math.isfinite(command.p1) or command.p1 < 0:

@@ -79,10 +79,10 @@ class MavlinkFront:
         try:
             for endpoint in self.endpoints:
                 endpoint.open()
+            self.attend(commander)
         except LinkError:
             self.close()
             raise
-        self.attend(commander)
 
     def attend(self, commander: Commander) -> None:
         """Get to know the vehicle: all that needs no port."""
@@ -226,8 +226,10 @@ class MavlinkFront:
     # ------------------------------------------------------------------------------------------ out
 
     def _tell(self, commander: Commander) -> None:
-        channels = self.channels
-        failsafes = commander.status().failsafes
+        channels, status = self.channels, commander.status()
+        if status.healthy:
+            self.setpoints.remember_start()
+        failsafes = status.failsafes
         for name in failsafes:
             if name not in self._failsafes:
                 self.texts.say(f"failsafe: {name}", numbers.MAV_SEVERITY_CRITICAL)

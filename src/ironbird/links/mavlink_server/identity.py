@@ -39,7 +39,7 @@ CAPABILITIES = (
 )
 SPOKEN = (1, 14, 0)  # version of PX4 whose modes and habits these are: ground stations ask
 RELEASE = 255  # kind of the version
-OWN_NAME = b"IRONBIRD"
+OWN_NAME = b"\0\0\0IRONB"  # after three bytes of a vendor's version
 PROTOCOL = (200, 100, 200)  # MAVLink 2.0, at least 1.0, at most 2.0
 
 

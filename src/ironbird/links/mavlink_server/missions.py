@@ -55,6 +55,7 @@ class Missions:
         self._upload: Upload | None = None
         self._at = -1  # item of the vehicle's own mission
         self._done = False
+        self._begun = self._told_over = False
         own = commander.mission()
         if own:  # the mission of the order
             self.stored = [Stored(item, 1) for item in from_local(own, home.origin)]
@@ -165,7 +166,7 @@ class Missions:
             self.texts.refuse(f"mission: {why}")
             return numbers.MAV_MISSION_NO_SPACE if "items, not" in why else numbers.MAV_MISSION_DENIED
         self.stored, self.local = items, local
-        self._at, self._done = -1, False
+        self._at, self._done, self._begun = -1, False, False
         return numbers.MAV_MISSION_ACCEPTED
 
     # ------------------------------------------------------------------------------------------ the rest
@@ -198,12 +199,22 @@ class Missions:
             self.texts.refuse(f"mission item {said.seq}: {why}")
         channel.say(dialect.MISSION_CURRENT, *self.state())
 
+    def begin(self) -> str | None:
+        """Fly the mission: on with the present item, or from the start if it is new or over; why not, or None."""
+        why = self.commander.set_mode("mission") if self._begun and not self._done else self.commander.start_mission(0)
+        if why is None:
+            self._begun, self._done = True, False
+        return why
+
     def go_to(self, number: int) -> str | None:
         """Begin the mission with an item; why not, or None."""
         if not 0 <= number < len(self.stored):
             return f"the mission has {len(self.stored)} items"
         later = [own for own, theirs in enumerate(self.local.numbers) if theirs >= number]
-        return self.commander.start_mission(later[0] if later else len(self.local.items) - 1)
+        why = self.commander.start_mission(later[0] if later else len(self.local.items) - 1)
+        if why is None:
+            self._begun, self._done = True, False
+        return why
 
     @property
     def current(self) -> int:
@@ -211,7 +222,7 @@ class Missions:
         if not self.stored:
             return 0
         if self._done:
-            return len(self.stored) - 1
+            return len(self.stored) - 1 if self.local.returns is None else self.local.returns
         return self.local.numbers[self._at] if 0 <= self._at < len(self.local.numbers) else 0
 
     def state(self) -> tuple[int, int, int, int]:
@@ -239,9 +250,14 @@ class Missions:
         if not self.stored:
             return
         status = self.commander.status()
-        if status.done and not self._done:
+        over, self._told_over = status.done and not self._told_over, status.done
+        if over:
             self._reached(channels, len(self.local.items) - 1)
             self._done = True
+            if self.local.returns is not None and status.armed:
+                why = self.commander.return_home()
+                if why:
+                    self.texts.refuse(f"return after the mission: {why}")
         elif status.item != self._at and not status.done:
             if status.item > self._at >= 0 and status.mode == "mission":
                 self._reached(channels, status.item - 1)
@@ -251,8 +267,11 @@ class Missions:
                 self.commander.set_speed(speed)
 
     def _reached(self, channels: list[Channel], own: int) -> None:
+        theirs = self.local.numbers
+        if own + 1 < len(theirs) and theirs[own + 1] == theirs[own]:
+            return  # the way to a landing: the item is the landing
         for channel in channels:
-            channel.say(dialect.MISSION_ITEM_REACHED, self.local.numbers[own])
+            channel.say(dialect.MISSION_ITEM_REACHED, theirs[own])
             channel.say(dialect.MISSION_CURRENT, *self.state())
 
     def _ack(self, channel: Channel, sender: Sender, result: int, kind: int) -> None:

@@ -160,12 +160,13 @@ class SetPoints:
 
     @property
     def start_yaw(self) -> float:
-        """Heading when the front end was first asked; `remember_start` sets it."""
+        """Heading when the estimator first knew it."""
         return self._start_yaw or 0.0
 
     def remember_start(self) -> None:
-        """Keep the heading at the start."""
-        self._start_yaw = float(self.commander.estimate().rpy[2])
+        """Keep the heading, the first time."""
+        if self._start_yaw is None:
+            self._start_yaw = float(self.commander.estimate().rpy[2])
 
     def _hand_over(self, target: Target) -> None:
         why = self.commander.offboard(target)

@@ -25,6 +25,7 @@ from ironbird.links.mavlink_server.connections import Channel
 from ironbird.links.mavlink_server.missions import Missions
 from ironbird.links.mavlink_server.modes import shown
 from ironbird.links.mavlink_server.place import Home
+from ironbird.vehicles import places as at
 
 Fields = tuple[Any, ...]
 RATES_HZ = {  # until a partner asks for another; as PX4's link to a companion computer, about [PX4]
@@ -102,6 +103,7 @@ class Telemetry:
         self._version = identity.version_fields(commander.vehicle)
         spec = commander.vehicle.spec
         self._epoch_us = calendar.timegm((int(spec.home.year), 1, 1, 0, 0, 0)) * 1_000_000
+        self._ready_s = commander.params().get(at.NAVIGATOR.arm_time, 0.0)  # the estimator settles until then
         self._vibration = np.zeros(3)
         self._accel: np.ndarray | None = None
         self._news: set[int] = set()
@@ -277,8 +279,9 @@ class Telemetry:
         health = present
         if rig.receivers and status.gnss_fix < FIX_3D:
             health &= ~numbers.MAV_SYS_STATUS_SENSOR_GPS
-        if not status.healthy:
+        if not status.healthy or self.commander.time_s < self._ready_s:
             health &= ~(numbers.MAV_SYS_STATUS_AHRS | numbers.MAV_SYS_STATUS_PREARM_CHECK)
+            health &= ~numbers.MAV_SYS_STATUS_SENSOR_GPS  # MAVSDK waits for this one before it arms
         if any(self._sticks()):
             present |= numbers.MAV_SYS_STATUS_SENSOR_RC_RECEIVER
             health |= numbers.MAV_SYS_STATUS_SENSOR_RC_RECEIVER

@@ -13,7 +13,7 @@ from ironbird.vehicles import places as at
 
 START_UP_S = 1.0  # a sensor may be left out for so long after the start: it has not measured yet
 CLOSED_GAP = 1 / 400  # of the time axis: shorter gaps between two pieces of one span would not be seen
-_MODE_COLOURS = "idle c6 c5 c0 c3 c2 c7 c1 bad c5 c4 c0 c4 idle c7 c7 c7 c7"  # of MODES, in their order
+_MODE_COLOURS = "idle c6 c5 c0 c3 c2 c7 c1 bad c5 c4 c0 c4 idle c7 c6 c4 c3"  # of MODES, in their order
 MODE_INKS = tuple(f"var(--{name})" for name in _MODE_COLOURS.split())
 SENSORS = {"imu": "IMU", "mag": "magnetometer", "baro": "barometer", "gnss": "GNSS receiver"}
 REJECTED = ("GNSS position", "GNSS velocity", "magnetic field", "barometer")  # of the port `estimator.rejected`

@@ -1,0 +1,98 @@
+"""The verb `serve`: a vehicle with its own autopilot that waits for commands from outside."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from ironbird.cli.options import (
+    FaultOption,
+    MissionOption,
+    OptionOption,
+    RequireOption,
+    SeedOption,
+    SetOption,
+    TurbulenceOption,
+    VehicleArgument,
+    WindOption,
+    home_of,
+    options_of,
+    order_from,
+    pace_of,
+    settings_of,
+    start_of,
+    weather_of,
+    yaw_of,
+)
+from ironbird.cli.output import ending_in_order, errors, write_and_print
+
+
+def serve(
+    vehicle: VehicleArgument,
+    front: Annotated[
+        str, typer.Option(help="Who may command: a front end, for example mavlink; 'mission' flies the mission alone.")
+    ] = "mission",
+    option: OptionOption = None,
+    mission: MissionOption = None,
+    speed: Annotated[
+        str | None,
+        typer.Option(metavar="max|FACTOR", help="As fast as it goes, or times real time; 1 if something listens."),
+    ] = None,
+    home: Annotated[
+        str | None,
+        typer.Option(metavar="LAT,LON[,HEIGHT[,YAW]]", help="Where home is, in degrees and m, and the first heading."),
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option(metavar="NORTH,EAST[,YAW]", help="Where it stands, in m from home, and its heading.")
+    ] = None,
+    state: Annotated[
+        Literal["estimate", "truth"], typer.Option(help="What control sees; sensors work in both.")
+    ] = "estimate",
+    wind: WindOption = None,
+    turbulence: TurbulenceOption = 0.0,
+    fault: FaultOption = None,
+    require: RequireOption = None,
+    set_: SetOption = None,
+    seed: SeedOption = 0,
+    until: Annotated[
+        float, typer.Option(help="End after this many seconds of simulation time.", min=1, max=1e5)
+    ] = 3600.0,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results; out/serve-VEHICLE by default.")] = None,
+) -> None:
+    """Let a vehicle's own autopilot be commanded from outside until Ctrl-C: by MAVLink, sticks, RflySim's programs.
+
+    All that was commanded is recorded: 'ironbird repeat FOLDER' flies it again, bit for bit.
+
+    Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act), 130 interrupted.
+
+    Example: ironbird serve quad_f450 --front mavlink --wind 5,270
+    """
+    from ironbird.flight.flight import fly
+    from ironbird.flight.pose import start_settings
+
+    with errors():
+        options: dict[str, Any] = {**options_of(option), "front": front, "state": state}
+        order = order_from(
+            vehicle,
+            mission=mission,
+            control="commanded",
+            options=options,
+            weather=weather_of(wind, turbulence),
+            place=home_of(home.rsplit(",", 1)[0] if home and home.count(",") == 3 else home),
+            seed=seed,
+            faults=fault or [],
+            requirements=require or [],
+            until_s=until,
+        )
+        north, east, yaw = start_of(start)
+        pose = start_settings(order, north, east, yaw_of(home) if home and home.count(",") == 3 else yaw)
+        order = replace(order, settings={**pose, **settings_of(set_)})
+        folder = out or Path("out") / f"serve-{Path(vehicle).stem}"
+        pace = pace_of(speed or ("max" if front == "mission" else "1"))
+        with ending_in_order():
+            flight = fly(order, speed=pace, folder=folder, announce=typer.echo)
+        code = write_and_print(flight, folder)
+    raise typer.Exit(code)

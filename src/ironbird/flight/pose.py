@@ -1,0 +1,52 @@
+"""Where and how a vehicle stands at the start, in place of its file's own: settings of an order."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ironbird import rotations
+from ironbird.errors import OrderError
+from ironbird.flight.order import Order
+from ironbird.flight.prepare import fit
+from ironbird.vehicles import places as at
+
+STARTS = (at.BODY("p_0"), at.ESTIMATOR("position_0"), at.NAVIGATOR("point_0"))  # north, east, down
+FLAT_STARTS = (at.NAVIGATOR("origin_0"),)  # north, east
+
+
+def start_settings(order: Order, north_m: float = 0.0, east_m: float = 0.0, yaw_deg: float = 0.0) -> dict[str, Any]:
+    """Parameters with which a vehicle begins so far north and east of home, with its nose at an angle from north."""
+    if not all(map(math.isfinite, (north_m, east_m, yaw_deg))):
+        raise OrderError(f"start {north_m}, {east_m}, {yaw_deg}: give finite numbers")
+    model = fit(order).model
+    values = model.flat.values
+
+    def of(path: str) -> np.ndarray:
+        return np.array(values[model.param_rows(path)])
+
+    known = model.params()
+    found: dict[str, Any] = {}
+    if north_m or east_m:
+        if STARTS[0] not in known:
+            raise OrderError(f"vehicle '{model.name}' stands on a round earth: give its place by --home")
+        for path in STARTS:
+            if path in known:
+                found[path] = np.add(of(path), [north_m, east_m, 0.0]).tolist()
+        for path in FLAT_STARTS:
+            if path in known:
+                found[path] = np.add(of(path), [north_m, east_m]).tolist()
+    if yaw_deg:
+        yaw = math.radians(yaw_deg)
+        if any(path.startswith(f"{at.LAUNCHER.place}/") for path in model.flat.diagram.blocks):
+            raise OrderError(f"vehicle '{model.name}' starts from a launcher that points north: it has no other yaw")
+        if at.BODY("yaw_0") in known:
+            found[at.BODY("yaw_0")] = float(of(at.BODY("yaw_0"))[0]) + yaw
+        elif STARTS[0] in known:
+            turn = [math.cos(yaw / 2), 0.0, 0.0, math.sin(yaw / 2)]
+            found[at.BODY.attitude_0] = rotations.multiply(turn, of(at.BODY.attitude_0)).tolist()
+        else:
+            raise OrderError(f"vehicle '{model.name}' stands on a round earth: it has no other yaw")
+    return found
