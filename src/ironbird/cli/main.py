@@ -21,6 +21,7 @@ from ironbird.cli.imports import import_app
 from ironbird.cli.logs import log_app
 from ironbird.cli.output import Output
 from ironbird.cli.proofs import bench, compare_estimators, doctor, verify_determinism
+from ironbird.cli.rflysim import rflysim
 from ironbird.cli.serve import serve
 from ironbird.cli.sticks import sticks_app
 from ironbird.cli.vehicles import fleet_table, mixer, modes_of_vehicle, show, trim_vehicle, vehicles
@@ -46,6 +47,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "serve": serve,
     "sitl": sitl,
     "hil": hil,
+    "rflysim": rflysim,
     "compare-autopilots": compare_autopilots,
     "autopilot": autopilot,
     "doctor": doctor,

@@ -5,6 +5,7 @@ The vehicle, weather and faults are those of any other flight; the control syste
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -119,7 +120,18 @@ def fly_outside(
             inject(state, later)
             faults.append(later)
 
-        rig.injector = injected
+        def ended(injection: Injection) -> None:
+            now_s = rig.time_s
+            for number, running in reversed(list(enumerate(faults))):
+                if running.end_s > now_s and replace(running, start_s=0.0, end_s=math.inf) == injection:
+                    over = replace(running, end_s=max(now_s, running.start_s + model.step_s))
+                    rig.stepper.note_fired()
+                    twins.end(running, over, state)
+                    faults[number] = over
+                    return
+            raise FaultError(f"{injection.fault.id}: no such fault is in force")
+
+        rig.injector, rig.ender = injected, ended
         due = sorted(order.tunings, key=lambda tuning: tuning.tick)
         system.start(rig)
         if not 0 < system.step_ticks <= CHUNK_TICKS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ironbird.faults.spec import Injection
 from ironbird.flight.order import Order
@@ -85,6 +85,19 @@ class Twins:
             self.waiting.append(fault)
         self.added = len(injections)
         self.watch(state)
+
+    def end(self, injection: Injection, over: Injection, state: RunState) -> None:
+        """A fault that came on the way into a run of one flight ends early: there, and in the twins of others."""
+        changed = {path for path, _ in targets_in(state.model, injection)}
+        for run in filter(None, (state, self.before, self._whole, *self.groups)):
+            for events in run.events:
+                for number, event in enumerate(events):
+                    if event.param in changed and (event.start_s, event.end_s) == (injection.start_s, injection.end_s):
+                        events[number] = replace(event, end_s=over.end_s)
+            run.kernel_events = None
+        for fault in self.faults:
+            if fault.injection == injection:
+                fault.injection = over
 
     # ------------------------------------------------------------------ while the flights fly
 

@@ -69,6 +69,7 @@ class Rig:
     receivers: list[Receiver] = field(default_factory=list)
     tunings: list[Tuning] = field(default_factory=list)  # parameters that were changed on the way
     injector: Callable[[Injection], None] | None = None  # of whoever flies it: schedules a fault, with its witness
+    ender: Callable[[Injection], None] | None = None  # of whoever flies it: ends such a fault
 
     @property
     def time_s(self) -> float:
@@ -99,6 +100,12 @@ class Rig:
         if self.injector is None:
             raise RunError("faults cannot be injected while this vehicle runs")
         self.injector(injection)
+
+    def end(self, injection: Injection) -> None:
+        """End a fault that was injected on the way, as it was given then."""
+        if self.ender is None:
+            raise RunError("faults cannot be ended while this vehicle runs")
+        self.ender(injection)
 
     def held(self, path: str) -> np.ndarray:
         """A view of an output of a sampled block."""

@@ -612,6 +612,15 @@ class Commander:
         self.remark(f"fault {injection.fault.id}")
         return None
 
+    def end(self, injection: Injection) -> str | None:
+        """End a fault that was injected before, as it was given then."""
+        try:
+            self.rig.end(injection)
+        except IronbirdError as error:
+            return str(error)
+        self.remark(f"end of fault {injection.fault.id}")
+        return None
+
     def _unable(self, target: Target) -> str | None:
         """What this kind of vehicle cannot be asked for."""
         strange = _asked(target) - SETPOINTS[self._ability]

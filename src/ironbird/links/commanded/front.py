@@ -15,6 +15,7 @@ FRONTS = {  # name -> module and object that makes one of its options: a call wi
     "mission": "ironbird.links.commanded.front:MissionFront",
     "mavlink": "ironbird.links.mavlink_server.front:MavlinkFront",
     "sticks": "ironbird.links.sticks.front:SticksFront",
+    "rflysim": "ironbird.links.rflysim.front:RflySimFront",
 }
 
 

@@ -65,7 +65,7 @@ class SetPoints:
             self._refuse(f"set-point in frame {frame}, which is not global")
             return
         height = said.alt + (self.home.height_m if frame in ABOVE_HOME else 0.0)
-        place = to_local(self.commander.vehicle.spec.home, said.lat_int * 1e-7, said.lon_int * 1e-7, height)
+        place = to_local(self.home.origin, said.lat_int * 1e-7, said.lon_int * 1e-7, height)
         self._target(said, place, numbers.FRAME_LOCAL_NED)
 
     def take_attitude(self, _channel: Channel, said: Any, _sender: Sender) -> None:

@@ -10,20 +10,19 @@ from typing import Any
 import pytest
 
 from ironbird.campaign.imports.rflysimsafe import (
-    B_AS_A,
     SUITE_FILE,
     import_rows,
     import_sequence,
     published,
     published_suite,
     read_rows,
-    translate,
 )
 from ironbird.campaign.imports.rflysimsafe_published import CRASHES, HOLDS, LOST, PUBLISHED
 from ironbird.campaign.suite import check, load_suite
 from ironbird.errors import CaseError, UnknownNameError
 from ironbird.faults.catalog import parse_fault, read_fault
 from ironbird.faults.rflysimsafe import CASES, MAP_A, MAP_B
+from ironbird.faults.rflysimsafe_orders import B_AS_A, translate
 
 
 def test_the_shipped_suite_is_up_to_date_and_has_the_29_cases() -> None:

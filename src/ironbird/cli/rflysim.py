@@ -1,0 +1,236 @@
+"""The verb `rflysim`: vehicles behind RflySim's network interface, as CopterSim puts them there."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ironbird.cli.options import (
+    FaultOption,
+    HomeOption,
+    RequireOption,
+    SeedOption,
+    SetOption,
+    TurbulenceOption,
+    WindOption,
+    home_of,
+    order_from,
+    settings_of,
+    weather_of,
+)
+from ironbird.cli.output import ENDS, code_of, code_of_all, ending_in_order, errors, on_signals
+from ironbird.errors import IronbirdError
+from ironbird.links.rflysim.ports import LOOPBACK, MOST_VEHICLES
+
+if TYPE_CHECKING:
+    from ironbird.flight.order import Order
+    from ironbird.links.rflysim.front import RflySimFront
+
+Mode = Literal["udp_full", "udp_simple", "mavlink_full", "mavlink_simple", "mavlink_nosend"]
+
+
+@dataclass(frozen=True)
+class Served:
+    """One vehicle of the server: what is flown, and behind which ports."""
+
+    order: Order
+    options: dict[str, Any]
+    folder: Path
+    speed: float | None
+    on_truth: bool
+    flights: int  # at most; 0 is no limit
+
+
+def rflysim(
+    vehicles: Annotated[int, typer.Option(help="How many.", min=1, max=MOST_VEHICLES)] = 1,
+    type_: Annotated[
+        list[str] | None,
+        typer.Option("--type", metavar="VEHICLE", help="Of the catalogue; may be repeated, the last is for the rest."),
+    ] = None,
+    mode: Annotated[Mode, typer.Option(help="How they speak to clients.")] = "udp_full",
+    start_index: Annotated[int, typer.Option(help="Number of the first vehicle (START_INDEX).", min=1, max=9999)] = 1,
+    interval: Annotated[float, typer.Option(help="Metres between vehicles of the grid.", min=0.0, max=1e4)] = 2.0,
+    origin: Annotated[
+        str | None, typer.Option(metavar="NORTH,EAST[,YAW_DEG]", help="Of the first vehicle on the map; 0,0,0.")
+    ] = None,
+    home: HomeOption = None,
+    control: Annotated[
+        Literal["reference", "truth"],
+        typer.Option(help="What the autopilot sees: its sensors and estimator, or the true state."),
+    ] = "reference",
+    host: Annotated[str, typer.Option(help="Where to listen. Other computers can reach it if it is not loopback.")] = (
+        LOOPBACK
+    ),
+    shift: Annotated[int, typer.Option(help="Added to every port number.", min=-19000, max=25000)] = 0,
+    fault_map: Annotated[Literal["A", "B", "C"], typer.Option(help="Map of RFlySimSafe's fault ids.")] = "A",
+    init_params: Annotated[
+        str, typer.Option(metavar="NUMBER=PATH,…", help="What InitInParams change, for example 1=body.mass.")
+    ] = "",
+    dyn_params: Annotated[str, typer.Option(metavar="NUMBER=PATH,…", help="The same for DynModiParams.")] = "",
+    all_truth: Annotated[bool, typer.Option("--all-truth", help="Send the truth in all five structs.")] = False,
+    scene: Annotated[bool, typer.Option(help="Feed RflySim3D on UDP 20010.")] = True,
+    wind: WindOption = None,
+    turbulence: TurbulenceOption = 0.0,
+    fault: FaultOption = None,
+    require: RequireOption = None,
+    set_: SetOption = None,
+    seed: SeedOption = 0,
+    speed: Annotated[str, typer.Option(metavar="max|FACTOR", help="Times real time; max is as fast as it goes.")] = "1",
+    until: Annotated[float, typer.Option(help="A flight ends after so many seconds at the latest.", min=1)] = 3600.0,
+    flights: Annotated[int, typer.Option(help="End after so many flights of each vehicle; 0 is never.", min=0)] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for the results, one for each vehicle and flight.")] = Path(
+        "out/rflysim"
+    ),
+) -> None:
+    """Serve RflySim's network interface: programs written for CopterSim fly our vehicles, unchanged.
+
+    UDP 20100, 20101, 30100, 30101 and 40101 (plus 2 for each further vehicle), heartbeat on 20005, re-placement on
+    20002. Every flight leaves a folder with its report; a reboot, a re-placement or a crash begins the next one. Ends
+    with Ctrl-C.
+
+    Example: ironbird rflysim --vehicles 3 --type quad_f450 --mode udp_simple
+    """
+    from ironbird.cli.autopilots import _factor
+
+    with errors():
+        factor = _factor(speed)
+        types = type_ or ["quad_f450"]
+        place = _origin(origin)
+        weather, settings = weather_of(wind, turbulence), settings_of(set_)
+        given_home = home_of(home)
+        served = []
+        for number in range(vehicles):
+            vehicle = types[min(number, len(types) - 1)]
+            north, east = grid_place(number, vehicles, interval)
+            north, east = north + place[0], east + place[1]
+            order = order_from(
+                vehicle,
+                control="commanded",
+                weather=weather,
+                settings={**settings, **_facing(place[2])},
+                faults=fault or [],
+                requirements=require or [],
+                until_s=until,
+                place=given_home,
+            )
+            options = {
+                "vehicle_id": start_index + number, "mode": mode, "host": host, "shift": shift, "map_north_m": north,
+                "map_east_m": east, "fault_map": fault_map, "init_params": init_params, "dyn_params": dyn_params,
+                "all_truth": all_truth, "scene": scene,
+            }  # fmt: skip
+            folder = out / str(start_index + number)
+            served.append(
+                Served(replace(order, seed=seed + number), options, folder, factor, control == "truth", flights)
+            )
+        code = serve(served)
+    raise typer.Exit(code)
+
+
+def grid_place(number: int, count: int, interval_m: float) -> tuple[float, float]:
+    """North and east of a vehicle on CopterSim's square grid: rows of ceil(sqrt(count)), filled one after another."""
+    side = math.ceil(math.sqrt(count))
+    return interval_m * (number // side), interval_m * (number % side)
+
+
+def _origin(text: str | None) -> tuple[float, float, float]:
+    try:
+        numbers = [float(part) for part in (text or "0,0").split(",")]
+    except ValueError:
+        numbers = []
+    if not 2 <= len(numbers) <= 3 or not all(math.isfinite(value) and abs(value) <= 1e6 for value in numbers):
+        raise IronbirdError(f"--origin '{text}': give NORTH,EAST or NORTH,EAST,YAW_DEG, for example 0,0,90")
+    return numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else 0.0
+
+
+def _facing(yaw_deg: float) -> dict[str, list[float]]:
+    """The start attitude, if it is not north."""
+    half = math.radians(yaw_deg) / 2
+    return {"body.q_0": [math.cos(half), 0.0, 0.0, math.sin(half)]} if yaw_deg else {}
+
+
+def serve(served: list[Served]) -> int:
+    """Each vehicle in a process of its own, the only one in this; returns the exit code."""
+    if len(served) == 1:
+        with ending_in_order():
+            return serve_one(served[0])
+    from ironbird.flight.prepare import fit
+
+    fit(served[0].order)  # compiled once, and what is loaded here is shared by all
+    context = get_context("fork")
+    parent = os.getpid()
+    workers = [context.Process(target=_work, args=(one, parent)) for one in served]
+    for worker in workers:
+        worker.start()
+    with ending_in_order():
+        try:
+            for worker in workers:
+                worker.join()
+        except KeyboardInterrupt:
+            for worker in workers:
+                worker.terminate()
+            for worker in workers:
+                worker.join()
+    return code_of_all([worker.exitcode if worker.exitcode is not None else 1 for worker in workers])
+
+
+def _work(one: Served, parent: int) -> None:
+    from ironbird.campaign.worker import begin_worker
+
+    begin_worker(parent)
+    code = 2
+    with ending_in_order():
+        try:
+            code = serve_one(one)
+        except KeyboardInterrupt:
+            code = 130
+        except IronbirdError as error:
+            typer.secho(f"vehicle {one.options['vehicle_id']}: {error}", fg="red", err=True)
+    os._exit(code)
+
+
+def serve_one(one: Served) -> int:
+    """Fly one vehicle again and again; returns the exit code of the last flight."""
+    from ironbird.flight.flight import fly
+    from ironbird.links.commanded.kind import CommandedSystem
+    from ironbird.links.rflysim.front import RflySimFront
+    from ironbird.report.folder import write_flight_folder
+
+    order, options, number = one.order, dict(one.options), 0
+    while True:
+        number += 1
+        front = RflySimFront(options)
+        system = CommandedSystem(front, sees_truth=one.on_truth, announce=typer.echo)
+        chosen = {"state": "truth"} if one.on_truth else {}
+        flight = fly(replace(order, options=chosen), control=system, speed=one.speed)
+        folder = one.folder / str(number)
+        with on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
+            write_flight_folder(flight, folder)
+        code = code_of(flight)
+        typer.echo(
+            f"vehicle {front.ports.vehicle}, flight {number}: {flight.verdict}, {flight.ended_s:.1f} s; "
+            f"report: {folder / 'flight.html'}"
+        )
+        if flight.log.interrupted or number == one.flights or not (front.finished or flight.stop):
+            return code
+        if front.placement is not None:
+            order, options = _placed(order, options, front)
+
+
+def _placed(order: Order, options: dict[str, Any], front: RflySimFront) -> tuple[Order, dict[str, Any]]:
+    """The order and options of a vehicle that was placed anew."""
+    asked = front.placement
+    assert asked is not None
+    settings = {path: value for path, value in order.settings.items() if path != "body.q_0"}
+    order = replace(order, settings={**settings, **_facing(asked.yaw_deg)})
+    if asked.origin is not None:
+        latitude, longitude, height = asked.origin
+        moved = {"latitude_deg": latitude, "longitude_deg": longitude, "height_m": height}
+        order = replace(order, place=front.origin.model_copy(update=moved))
+    return order, {**options, "map_north_m": asked.map_north_m, "map_east_m": asked.map_east_m}

@@ -1,0 +1,180 @@
+"""RflySim's network interface over real sockets: a client written from the document flies a vehicle in lockstep.
+
+The client is looked at in every exchange, before the vehicle, so that no test depends on the speed of the computer.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator
+
+import pytest
+from rflysim_client import Client, MavlinkClient, free_shift
+
+from ironbird.cli.rflysim import grid_place
+from ironbird.errors import LinkError
+from ironbird.flight.flight import Flight, fly
+from ironbird.flight.order import make_order
+from ironbird.links.commanded.commander import Commander
+from ironbird.links.commanded.kind import CommandedSystem
+from ironbird.links.rflysim.front import RflySimFront
+
+Script = Iterator[None]
+SQUARE = ((5.0, 0.0), (5.0, 5.0), (0.0, 5.0), (0.0, 0.0))
+HEIGHT_M = 5.0
+
+
+class InStep(RflySimFront):
+    """The front end, with a client that acts before each of its looks: 100 packets a second, simple ones 30."""
+
+    def __init__(self, client: Client, script: Script, **options: object) -> None:
+        super().__init__(options)
+        self.client, self.script = client, script
+        self.over = False
+        self._looks = 0
+
+    def poll(self, commander: Commander) -> None:
+        self.client.hear()
+        self._looks += 1
+        if self._looks % (8 if self.client.simple else 3) == 0:
+            if next(self.script, "end") == "end":
+                self.over = True
+            elif self.client.setpoint:
+                self.client.send(self.client.setpoint)
+        super().poll(commander)
+
+    @property
+    def finished(self) -> bool:
+        return self.over or super().finished
+
+
+def flown(
+    client: Client, script: Script, shift: int, *, until_s: float = 60.0, **options: object
+) -> tuple[Flight, InStep]:
+    front = InStep(client, script, shift=shift, **options)
+    try:
+        order = make_order("quad_f450", mission="hover", until_s=until_s)
+        return fly(order, control=CommandedSystem(front)), front
+    finally:
+        client.close()
+
+
+def until(holds: object) -> Script:
+    while not holds():  # type: ignore[operator]
+        yield
+
+
+def square_circle_and_fault(client: Client) -> Script:
+    client.velocity(0, 0, 0)
+    yield from until(lambda: client.ready)
+    client.position(0, 0, -HEIGHT_M)
+    yield from until(lambda: client.near(0, 0, -HEIGHT_M))
+    for x, y in SQUARE:
+        client.position(x, y, -HEIGHT_M)
+        yield from until(lambda x=x, y=y: client.near(x, y, -HEIGHT_M))
+    headings: set[int] = set()
+    began = client.truth["time"][0]
+    while len(headings) < 8:
+        angle = client.truth["time"][0] - began
+        client.velocity(2 * math.cos(angle), 2 * math.sin(angle), 0)
+        vx, vy, _ = client.estimate["vel"]
+        if math.hypot(vx, vy) > 1.0:
+            headings.add(int(math.degrees(math.atan2(vy, vx)) % 360 // 45))
+        yield
+    client.sil([123450], [1.0, 0.3])
+    yield from until(lambda: client.truth["pos"][2] > -1.5)
+
+
+@pytest.mark.parametrize("mode", ["udp_full", "udp_simple"])
+def test_a_client_written_from_the_document_flies_square_and_circle_and_stops_a_motor(mode: str) -> None:
+    shift = free_shift()
+    client = Client(shift, simple=mode == "udp_simple")
+
+    flight, front = flown(client, square_circle_and_fault(client), shift, mode=mode)
+
+    assert front.over, f"the client did not come to its end: {front.notes}"
+    assert [witness.injection.fault.id for witness in flight.witnesses] == ["rotor.speed_loss@1"]
+    assert flight.witnesses[0].effective and flight.witnesses[0].injection.instance == 2  # their second motor
+    assert client.truth["pos"][:2] == pytest.approx(client.estimate["pos"][:2], abs=3.0)
+    assert client.home[:2] == (401540302, 1162593683)
+    assert client.origin[:2] == pytest.approx((40.1540302, 116.2593683), abs=1e-9)
+    assert client.out_copter[1] == 1.0
+    assert 0 < client.actuators[0] <= 1
+    assert client.lengths["state"] == ({120} if mode == "udp_full" else {52})
+    assert client.lengths["truth"] >= {200, 264, 32, 168 if mode == "udp_full" else 112}
+    assert {happening.text for happening in flight.happenings} >= {"offboard", "armed"}
+    assert flight.order.script and flight.repeats
+
+
+def test_a_mavlink_client_does_the_same_and_reads_the_truth_between_the_autopilots_words() -> None:
+    shift = free_shift()
+    client = MavlinkClient(shift)
+
+    def script() -> Script:
+        client.arm(False)  # as the newest client begins
+        yield from until(lambda: client.ready)
+        client.velocity(0, 0, 0)
+        yield
+        client.arm(True)
+        yield
+        client.offboard()
+        yield from until(lambda: client.armed)
+        yield from square_circle_and_fault(client)
+
+    flight, front = flown(client, script(), shift, mode="mavlink_full")
+
+    assert front.over, f"the client did not come to its end: {client.estimate} {front.notes}"
+    assert [witness.effective for witness in flight.witnesses] == [True]
+    assert client.custom_mode == 6 << 16
+    assert client.between[3:6] == pytest.approx(client.truth["pos"], abs=0.5)
+    assert client.home[:2] == (401540302, 1162593683)
+    assert client.named >= {
+        "HEARTBEAT", "ATTITUDE", "ATTITUDE_QUATERNION", "LOCAL_POSITION_NED", "GLOBAL_POSITION_INT", "HOME_POSITION",
+        "HIGHRES_IMU", "VIBRATION", "BATTERY_STATUS", "ATTITUDE_TARGET", "GPS_RAW_INT", "HIL_ACTUATOR_CONTROLS",
+    }  # fmt: skip
+
+
+def test_heartbeat_inertial_unit_and_a_new_place_are_served_on_request() -> None:
+    shift = free_shift()
+    client = Client(shift, vehicle=3)
+    heard: dict[str, bytes] = {}
+    with client.listening(20005 + shift) as beats, client.listening(31000 + shift) as samples:
+
+        def script() -> Script:
+            request = struct.pack("<4H4B6f", 12345, 0, 200, 31000 + shift, 127, 0, 0, 1, *[0.0] * 6)
+            client.send(request, "model")
+            client.send(struct.pack("<2i", 123450, 90), "model")
+            while not {"beat", "imu"} <= heard.keys():
+                for name, taken in (("beat", beats), ("imu", samples)):
+                    for data in taken():
+                        heard[name] = data
+                yield
+            place = struct.pack("<2i4b4B4f2d", 1234567, 3, 0, 1, 0, -1, *[0] * 4, 0, 0, 0, 90.0, 30.0, -20.0)
+            client.send_to(place, 20002 + shift)
+            while True:
+                yield
+
+        flight, front = flown(client, script(), shift, vehicle_id=3, map_north_m=4.0, map_east_m=2.0)
+
+    checksum, vehicle, start_ms, now_ms, count = struct.unpack("<2i3q", heard["beat"])
+    assert (checksum, vehicle) == (123456789, 3) and now_ms >= start_ms and count >= 1
+    checksum, vehicle, _, *sample = struct.unpack("<2i1d6f", heard["imu"])
+    assert (checksum, vehicle) == (1234567898, 3)
+    assert sample[2] == pytest.approx(-9.8, abs=1.0)  # at rest
+    assert client.truth["pos"][:2] == pytest.approx((4.0, 2.0), abs=0.2)  # in the map's frame
+    assert front.placement is not None
+    assert (front.placement.map_north_m, front.placement.map_east_m, front.placement.yaw_deg) == (30.0, -20.0, 90.0)
+    assert flight.ended_s < 30
+
+
+def test_a_port_that_is_taken_is_named_with_the_cure() -> None:
+    shift = free_shift()
+    other = Client(shift)
+    with other.listening(30100 + shift), pytest.raises(LinkError, match=r"30\d+ is taken.*--start-index or --shift"):
+        flown(other, iter(()), shift)
+
+
+def test_vehicles_stand_on_a_square_grid() -> None:
+    assert [grid_place(number, 5, 2.0) for number in range(5)] == [(0, 0), (0, 2), (0, 4), (2, 0), (2, 2)]
+    assert grid_place(0, 1, 2.0) == (0, 0)
