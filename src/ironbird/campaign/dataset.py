@@ -21,10 +21,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ironbird import __version__
 from ironbird.campaign.batch import group_key
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.diagnosis import FAMILIES, HEALTHY, OTHER, Diagnosis, family_of
+from ironbird.campaign.identity import ironbird_version, software
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import CaseError
 from ironbird.files.whole import replacing, write_text
@@ -273,7 +273,8 @@ def _card(
     data = {
         "name": name,
         "licence": licence,
-        "ironbird": __version__,
+        "ironbird": ironbird_version(),
+        "code": software(),
         "flights": result.flights,
         "rows": result.rows,
         "splits": counts,

@@ -59,7 +59,7 @@ def import_ardupilot(path: Path) -> Draft:
     radius = math.sqrt(area / math.pi)
     top = round(TIP_MPS / radius, 3)
     thrust = full_N / top**2
-    # Induced power over speed, [Leishman] momentum theory with a figure of merit of 0.7
+    # Induced power over speed, [Leishman2006] momentum theory with a figure of merit of 0.7
     hover_radps = math.sqrt(mass * STANDARD_GRAVITY_MPS2 / count / thrust)
     induced = math.sqrt(mass * STANDARD_GRAVITY_MPS2 / count / (2 * 1.225 * area))
     torque = mass * STANDARD_GRAVITY_MPS2 / count * induced / 0.7 / hover_radps / hover_radps**2

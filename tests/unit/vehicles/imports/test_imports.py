@@ -204,8 +204,8 @@ def test_an_old_mixer_file_gives_the_frame_but_no_lengths(tmp_path: Path) -> Non
     assert [math.hypot(*r.position_B_m[:2]) for r in spec.rotor] == pytest.approx([0.3] * 4, rel=1e-3)
 
 
-def test_coefficients_of_a_jsbsim_aircraft_are_those_of_the_simulator_itself(tmp_path: Path) -> None:
-    """The package of JSBSim carries the Cessna 172: derivatives against finite differences of its own forces."""
+def test_the_lift_slope_of_a_jsbsim_aircraft_is_that_of_the_simulator_itself(tmp_path: Path) -> None:
+    """The package of JSBSim carries the Cessna 172: lift against a run of it, two dampings against its file."""
     jsbsim = pytest.importorskip("jsbsim")
     root = Path(jsbsim.get_default_root_dir())
     spec = loaded(import_vehicle(root / "aircraft" / "c172p" / "c172p.xml"), tmp_path)
