@@ -17,14 +17,19 @@ import pytest
 
 from ironbird.compiler import native
 from ironbird.errors import LinkError
+from ironbird.links.ardupilot.kind import ARDUPILOT
 from ironbird.links.ardupilot.link import ArduPilot
 from ironbird.links.ardupilot.process import ArduPilotProcess
+from ironbird.links.autopilot_kind import AutopilotOptions
+from ironbird.links.px4.kind import PX4
 from ironbird.links.px4.link import Px4
 from ironbird.links.px4.process import Px4Process
 from ironbird.links.rig import make_rig
-from ironbird.links.system import ControlSystem
+from ironbird.links.system import ControlSystem, Task
 from ironbird.links.virtual_time import run as virtual
-from ironbird.links.virtual_time.run import Outcome, VirtualRun, libraries_of
+from ironbird.links.virtual_time.run import Outcome, VirtualRun
+from ironbird.proofs.determinism import all_equal, verify_outside
+from ironbird.vehicles.load import load_vehicle
 
 SOURCE = Path(__file__).with_name("programs.c")
 USERS = [None, (12345, 12345)] if os.geteuid() == 0 else [None]  # root's programs become nobody's, or another user's
@@ -231,10 +236,6 @@ def test_an_unmodified_python_with_threads_and_children_repeats(folder: Path) ->
     assert len(digests) == 1
 
 
-def test_the_libraries_of_a_program_are_known(folder: Path) -> None:
-    assert any(path.name.startswith("libc.so") for path in libraries_of(folder / "programs"))
-
-
 # ---------------------------------------------------------------------------------------- links
 
 
@@ -300,3 +301,39 @@ def test_a_program_that_dies_in_flight_is_told_of_with_its_end(folder: Path, mak
     finally:
         system.stop()
     assert system.process.folder is None
+
+
+# ---------------------------------------------------------------------------------------- flights
+
+
+def test_a_flight_of_an_order_repeats_beside_busy_cores(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRONBIRD_ARDUPILOT", str(folder))
+    results = list(verify_outside("ardupilot", "quad_f450", 1.0, 2))
+    assert [result.until_s for result in results] == [1.0, 1.0]
+    assert all_equal(results)
+
+
+def test_flights_in_virtual_time_say_that_they_repeat_and_paced_ones_keep_to_the_wall_clock() -> None:
+    for kind in (ARDUPILOT, PX4):
+        assert [kind.repeats(AutopilotOptions(time=time)) for time in ("real", "virtual", "paced")] == [
+            False,
+            True,
+            True,
+        ]
+        assert [kind.pace(AutopilotOptions(time=time)) for time in ("real", "virtual", "paced")] == [None, None, 1.0]
+        assert not kind.repeats(AutopilotOptions(time="virtual", pilot="none"))
+
+
+def test_ground_stations_of_others_are_refused_in_virtual_time() -> None:
+    vehicle = load_vehicle("quad_f450", control="external")
+    for kind in (ARDUPILOT, PX4):
+        task = Task(vehicle, [], AutopilotOptions(time="virtual", pilot="none"), until_s=1.0)
+        with pytest.raises(LinkError, match="only our ground station commands"):
+            kind.seat(task)
+
+
+def test_the_libraries_belong_to_what_repeats(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRONBIRD_ARDUPILOT", str(folder))
+    assert [path.name for path in ARDUPILOT.programs(AutopilotOptions())] == ["arducopter"]
+    names = [path.name for path in ARDUPILOT.programs(AutopilotOptions(time="virtual"))]
+    assert names[0] == "arducopter" and any(name.startswith("libc.so") for name in names)
