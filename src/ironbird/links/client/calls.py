@@ -466,9 +466,9 @@ class Calls(Core):
 
     def _arrive(self, name: str, there: Callable[[], bool]) -> Script:
         """Wait for an arrival; a vehicle that no longer follows its set-points does not come."""
-        step, mode = self._begin(name, 0, 0), self.mode
+        step, mode, streamed = self._begin(name, 0, 0), self.mode, "set-point" in self.streams
         while not there():
-            if self.mode != mode or not self.armed:
+            if (streamed and self.mode != mode) or not self.armed:  # a wing is sent without a stream, by its own modes
                 raise self._failed(step, f"is given up: the vehicle changed from mode {mode} to {self.last_heartbeat}")
             yield
 
