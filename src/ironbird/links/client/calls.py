@@ -111,6 +111,8 @@ class Calls(Core):
             yield from self.change_mode("offboard")
         yield from self._take_off(height)
         yield from self.wait(f"a height of {height:g} m", lambda: self.telemetry.height_m >= 0.9 * height)
+        if self.kind == "plane" and self.autopilot == "px4":  # a place that is given earlier is lost
+            yield from self.wait("the end of the take-off", lambda: self.telemetry.mode != "take-off")
 
     def land(self, north: float | None = None, east: float | None = None, within_s: float = 120.0) -> Script:
         """Land here, or after a flight to a place at the present height; waits for the mode.
