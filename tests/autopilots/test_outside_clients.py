@@ -21,6 +21,7 @@ import pyarrow.parquet
 import pytest
 from belongings import Belongings, wait_for
 
+import ironbird as ib
 from ironbird.links.geodesy import to_geodetic
 from ironbird.vehicles.load import load_spec
 
@@ -181,6 +182,29 @@ def test_a_script_on_pymavlink_arms_takes_off_and_lands(watched: Watched, addres
     summary = watched.finish()
     assert float(summary["greatest height"].split()[0]) == pytest.approx(HEIGHT_M, abs=2.0)
     assert {"armed", "disarmed"} <= set(watched.happenings("armed"))
+
+
+# ------------------------------------------------------------------------------ our own client
+
+
+@pytest.mark.parametrize(
+    ("autopilot", "address"),
+    [("px4", r"udpin:127\.0\.0\.1:\d+"), ("ardupilot", r"tcp:127\.0\.0\.1:\d+")],
+    indirect=["autopilot"], ids=["px4-udp", "ardupilot-tcp"],
+)  # fmt: skip
+def test_our_client_flies_set_points_and_lands(watched: Watched, address: str) -> None:
+    with ib.connect(watched.address(address), within_s=CONNECT_S) as v:
+        assert v.telemetry.autopilot == watched.belongings.autopilot
+        v.wait_ready(within_s=240.0)
+        v.arm(within_s=LEG_S)
+        v.take_off(HEIGHT_M, within_s=LEG_S)
+        v.goto(north=10.0, east=5.0, down=-HEIGHT_M, yaw=0.0, within_s=LEG_S)
+        v.velocity(2.0, 0.0, 0.0, frame="body")
+        v.wait_for(lambda told: math.hypot(*told.velocity[:2]) > 1.0, "a metre a second", within_s=LEG_S)
+        v.land()
+        v.wait_disarmed(within_s=LEG_S)
+    summary = watched.finish()
+    assert float(summary["greatest height"].split()[0]) == pytest.approx(HEIGHT_M, abs=2.0)
 
 
 # ------------------------------------------------------------------------------ MAVSDK

@@ -269,7 +269,8 @@ def test_public_names_are_these_and_load() -> None:
         "Rates", "RemoteVehicle", "Requirement", "Rig", "RunState", "Seat", "State", "Store", "Task", "Telemetry",
         "Tuning", "Values", "Vehicle", "View", "Weather", "Witness", "aconnect", "advance", "compile_model",
         "connect", "falsify", "fly", "fly_all", "level_trim", "linearize", "load_mission", "load_order", "load_suite",
-        "load_vehicle", "make_order", "modes_at", "parse_fault", "parse_order", "rehearsal", "restore", "run", "run_campaign",
+        "load_vehicle", "make_order", "modes_at", "parse_fault", "parse_order", "rehearsal", "restore", "run",
+        "run_campaign",
         "shrink", "start", "system_names", "trim", "vehicle_ids", "write_flight_folder",
     ]  # fmt: skip
     for name in ironbird.__all__:

@@ -8,10 +8,24 @@ from pathlib import Path
 import ironbird as ib
 
 PAGE = Path(__file__).parents[4] / "docs" / "guide" / "control-from-python.md"
-CHAPTER_8_3 = (
-    "sendMavTakeOff SendMavArm SendPosNED SendCruiseRadius SendAttPX4 SendCruiseSpeed SendPosNEDNoYaw SendGroundSpeed "
-    "SendVelNEDNoYaw SendVelNED SendVelFRD SendVelNoYaw SendPosFRD SendPosFRDNoYaw SendCopterSpeed sendMavLand"
-).split()
+CHAPTER_8_3 = [
+    "sendMavTakeOff",
+    "SendMavArm",
+    "SendPosNED",
+    "SendCruiseRadius",
+    "SendAttPX4",
+    "SendCruiseSpeed",
+    "SendPosNEDNoYaw",
+    "SendGroundSpeed",
+    "SendVelNEDNoYaw",
+    "SendVelNED",
+    "SendVelFRD",
+    "SendVelNoYaw",
+    "SendPosFRD",
+    "SendPosFRDNoYaw",
+    "SendCopterSpeed",
+    "sendMavLand",
+]
 
 
 def rows() -> list[list[str]]:
