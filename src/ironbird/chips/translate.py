@@ -25,7 +25,8 @@ from ironbird.errors import ModelError
 
 ENTRIES = (
     "power_on", "advance", "flood", "interrupt_level", "spi_begin", "spi_peek", "spi_commit", "spi_byte", "spi_end",
-    "i2c_match", "i2c_begin", "i2c_byte", "i2c_peek", "i2c_commit", "i2c_done", "i2c_end", "uart_byte", "uart_next", "uart_baud",
+    "i2c_match", "i2c_begin", "i2c_byte", "i2c_peek", "i2c_commit", "i2c_done", "i2c_end", "uart_byte", "uart_next",
+    "uart_baud",
 )  # fmt: skip
 NUMBERS = {"quantise": "int", "root": "float"}
 BINARY: dict[type, str] = {
@@ -123,9 +124,9 @@ class _Function:
                 return f"{pad}while ({test}) {{\n{self.block(node.body, depth + 1)}{pad}}}\n"
             case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=args), orelse=[]):
                 self.declare(name, "int")
-                given = [self.expression(arg)[0] for arg in args]
-                first, last = (given[0], given[1]) if len(given) > 1 else ("0", given[0])
-                if len(given) > 2:
+                bounds = [self.expression(arg)[0] for arg in args]
+                first, last = (bounds[0], bounds[1]) if len(bounds) > 1 else ("0", bounds[0])
+                if len(bounds) > 2:
                     raise self.refuse(node, "a range with a step")
                 head = f"for ({name} = {first}; {name} < {last}; {name}++)"
                 return f"{pad}{head} {{\n{self.block(node.body, depth + 1)}{pad}}}\n"

@@ -31,7 +31,7 @@ def _line_faults(line: str) -> list[Fault]:
         fault("random", "{} is random in some bits.", "share of bits", "Eq. 23", ("random", Replace(0.0, 1.0))),
         fault("noise", "Noise on {} crosses the logic thresholds.", "1 is a deviation of {:g} V", "Fig. 5",
               ("noise_V", Replace(0.0, 3.3))),
-        fault("flips", "Bits of {} are read wrong at a rate.", "1 is one in {:g} bits wrong", "Eq. 27",
+        fault("flips", "Bits of {} are read wrong at a rate.", "1 is a share of {:g} of the bits", "Eq. 27",
               ("flips", Replace(0.0, 0.1))),
         fault("slow", "Edges of {} are slow: at speed they come late.", "share of late edges", "Fig. 5",
               ("hold", Replace(0.0, 1.0))),

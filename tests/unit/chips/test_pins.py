@@ -35,8 +35,10 @@ def test_a_broken_miso_reads_its_level(line: Line, level: int) -> None:
 
 
 def test_an_open_select_leaves_the_chip_deaf_and_an_open_clock_too() -> None:
-    for broken in ({"cs": Line(open=1, pull=1)}, {"sck": Line(open=1, pull=0)}):
-        pins = SpiPins(make_chip("icm20689"), **broken)
+    for pins in (
+        SpiPins(make_chip("icm20689"), cs=Line(open=1, pull=1)),
+        SpiPins(make_chip("icm20689"), sck=Line(open=1, pull=0)),
+    ):
         pins.transfer(0, b"\x6b\x01")
         assert pins.chip.reg[0x6B] == 0x40  # type: ignore[attr-defined]
 

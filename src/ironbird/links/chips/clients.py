@@ -331,9 +331,9 @@ def _numbered(wiring: Wiring, kind: str, number: int) -> str:
 
 
 @contextlib.contextmanager
-def drivers_on(wiring: Wiring, clock: VirtualClock | None = None) -> Iterator[VirtualClock]:
+def drivers_on(wiring: Wiring, given: VirtualClock | None = None) -> Iterator[VirtualClock]:
     """Put a board behind the modules that drivers import, and make sleeping virtual, for this process until the end."""
-    clock = clock or VirtualClock()
+    clock = given or VirtualClock()
 
     def smbus(bus: int | str | None = None, *_: Any, **__: Any) -> SmBus:
         digits = "".join(sign for sign in str(bus) if sign.isdigit())

@@ -97,10 +97,9 @@ class Wiring:
                 self._i2c.setdefault(device.bus, []).append(i)
                 self.places[device.name] = _Place(device.name, {}, devices=[i])
             else:
-                lines = SPI_LINES if device.kind == "spi" else UART_LINES
-                self.places[device.name] = _Place(
-                    device.name, {line: Line(key=self._key(seed, device.name, line)) for line in lines}, devices=[i]
-                )
+                names: tuple[str, ...] = SPI_LINES if device.kind == "spi" else UART_LINES
+                lines = {line: Line(key=self._key(seed, device.name, line)) for line in names}
+                self.places[device.name] = _Place(device.name, lines, devices=[i])
                 if device.kind == "uart":
                     self._ports[device.bus] = i
         for bus, devices in self._i2c.items():
@@ -114,9 +113,7 @@ class Wiring:
             self._check(fault)
         self._spi_pins = {i: self._make_spi(i, self.chips[i]) for i in self._spi.values()}
         self._twin_spi = {i: SpiPins(t) for i in self._spi.values() if (t := self.twins[i]) is not None}
-        self._i2c_pins = {
-            bus: I2cPins([self.chips[i] for i in d], **self.places[bus].lines) for bus, d in self._i2c.items()
-        }
+        self._i2c_pins = {bus: self._make_i2c(bus, d) for bus, d in self._i2c.items()}
         self._twin_i2c = {
             bus: I2cPins([t for i in d if (t := self.twins[i]) is not None])
             for bus, d in self._i2c.items()
@@ -137,7 +134,12 @@ class Wiring:
         return chip
 
     def _make_spi(self, number: int, chip: Chip) -> SpiPins:
-        return SpiPins(chip, **self.places[self.board.device[number].name].lines)
+        lines = self.places[self.board.device[number].name].lines
+        return SpiPins(chip, lines["cs"], lines["sck"], lines["mosi"], lines["miso"])
+
+    def _make_i2c(self, bus: str, devices: list[int]) -> I2cPins:
+        lines = self.places[bus].lines
+        return I2cPins([self.chips[i] for i in devices], lines["scl"], lines["sda"])
 
     def _check(self, fault: Injection) -> None:
         """Raise if the board has no such place or wire; twins for those that it touches."""
@@ -339,8 +341,8 @@ class Wiring:
                     wanted[name, line, param] = there * change.value(fault.severity)
         for name in {str(w.injection.instance) for w in self.witnesses}:
             place = self.places[name]
-            for line_name, line in place.lines.items():
-                self._set_line(line, {p: v for (n, k, p), v in wanted.items() if n == name and k == line_name})
+            for line_name, wire in place.lines.items():
+                self._set_line(wire, {p: v for (n, k, p), v in wanted.items() if n == name and k == line_name})
             place.params = {p: v for (n, k, p), v in wanted.items() if n == name and not k}
             for i in place.devices:
                 self._set_chip(i, place, now, t)

@@ -106,10 +106,10 @@ def test_adafruits_mpu6050_reads_force_rate_and_temperature(driver: Any) -> None
 
 def test_adafruits_mpu6050_reports_a_broken_wire(driver: Any) -> None:
     for fault, number in (("sda_short_low", 16), ("scl_short_low", 110), ("sda_open_high", 121)):
-        wiring = _fed("imu mpu6000 i2c1 0x68", MPU, (f"wire.{fault}@1:instance=i2c1,start=5",))
+        wiring = _fed("imu mpu6000 i2c1 0x68", MPU, (f"wire.{fault}@1:instance=i2c1,start=0.5",))
         with drivers_on(wiring) as clock:
             unit = driver("adafruit_mpu6050").MPU6050(I2cPort(wiring, clock, "i2c1"))
-            clock.sleep(10.0)
+            clock.sleep(0.6)
             with pytest.raises(OSError) as error:
                 _ = unit.acceleration
             assert error.value.errno == number
