@@ -296,7 +296,7 @@ class HoverCommands(CommandPorts, _Base):
             acceleration = ca.if_else(thrusts, pushed, acceleration)
         shown = choose(u.direct, [ca.SX(number) for number in (OFFBOARD, STABILIZED, ALTITUDE, POSITION)])
         idle = ca.logic_and(x.now < TAKE_OFF, x.idle > 0.5)
-        failsafe = values["failsafe"]
+        failsafe = ca.SX(values["failsafe"])
         return {
             **values,
             "position_set": position,

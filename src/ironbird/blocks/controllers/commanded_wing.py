@@ -222,5 +222,5 @@ class CommandedWingNavigator(CommandPorts, WingNavigator):
         mode = ca.if_else(rests, DISARMED, mode)
         idle = ca.logic_and(x.aloft < 0.5, x.idle > 0.5)
         mode = ca.if_else(ca.logic_and(idle, mode < TAKE_OFF), ARMED, mode)
-        failsafe = values["failsafe"]
+        failsafe = ca.SX(values["failsafe"])
         return {**values, "mode": mode, "failsafe": ca.vertcat(failsafe[:5], ca.if_else(x.silent > 0, 1, 0))}

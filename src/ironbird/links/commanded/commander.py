@@ -653,7 +653,7 @@ class Commander:
 
     def _give(
         self, words: str, command: float, *, goto: float = 0.0, start_item: float = -1.0, direct: float = 0.0
-    ) -> None:
+    ) -> str | None:
         self._orders += 1
         self._set("command", float(command))
         self._set("order", float(self._orders))
@@ -662,6 +662,7 @@ class Commander:
         self._set("direct", float(direct))
         self._set("wings", 0.0)
         self.remark(words)
+        return None
 
 
 def _kind_of(target: Target) -> float:

@@ -307,7 +307,7 @@ def test_vehicles_that_drive_hold_course_speed_and_place_and_stop_without_their_
         yield from lasting(v, 40.0)
         assert np.linalg.norm(v.truth().p_N[:2] - place) < near_m
         assert v.disarm() is None
-        yield from lasting(v, 0.1)
+        yield from lasting(v, 1.0)
         assert v.mode == "disarmed"
 
     assert flown(vehicle, plan).verdict == "pass"
