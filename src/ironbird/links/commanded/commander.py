@@ -408,11 +408,9 @@ class Commander:
         return self.set_mode("hold")
 
     def start_mission(self, item: int = 0) -> str | None:
-        """Fly the mission from an item on."""
-        if not self._items:
-            return "there is no mission"
-        if not 0 <= item < len(self._items):
-            return f"the mission has items 0 to {len(self._items) - 1}, not {item}"
+        """Fly the mission from an item on; a vehicle that was given none goes to the place that it has of its own."""
+        if not 0 <= item < max(len(self._items), 1):
+            return f"the mission has items 0 to {max(len(self._items), 1) - 1}, not {item}"
         if not self._armed:
             return "not armed"
         self._wanted = "mission"
