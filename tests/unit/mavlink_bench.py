@@ -1,4 +1,4 @@
-"""A commanded vehicle with the MAVLink front end on ports of its own, stepped by the test, and a client on pymavlink."""
+"""A commanded vehicle with the MAVLink front end, stepped by the test, and a client on pymavlink."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Bench:
         self.system.start(self.rig)
         self.texts: list[str] = []
         self._waiting: deque[Any] = deque()
-        self.client = self.connect(0) if connect else None
+        self.client: Any = self.connect(0) if connect else None
         self.latest: dict[str, Any] = {}
 
     @property

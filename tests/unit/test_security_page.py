@@ -16,6 +16,7 @@ LISTENERS = {
     "links/ground/wires.py": "our ground station",
     "links/hardware/bridge.py": "bridge to ground stations",
     "links/hardware/cable.py": "a board on a network",
+    "links/rflysim/ports.py": "RflySim's interface",
     "links/process.py": "PX4's simulator link",  # and looks for free ports
     "links/virtual_time/run.py": "an autopilot in virtual time",
 }

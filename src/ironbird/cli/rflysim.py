@@ -22,7 +22,9 @@ from ironbird.cli.options import (
     WindOption,
     home_of,
     order_from,
+    pace_of,
     settings_of,
+    start_of,
     weather_of,
 )
 from ironbird.cli.output import ENDS, code_of, code_of_all, ending_in_order, errors, on_signals
@@ -45,6 +47,7 @@ class Served:
     folder: Path
     speed: float | None
     on_truth: bool
+    yaw_deg: float  # of the start
     flights: int  # at most; 0 is no limit
 
 
@@ -57,8 +60,8 @@ def rflysim(
     mode: Annotated[Mode, typer.Option(help="How they speak to clients.")] = "udp_full",
     start_index: Annotated[int, typer.Option(help="Number of the first vehicle (START_INDEX).", min=1, max=9999)] = 1,
     interval: Annotated[float, typer.Option(help="Metres between vehicles of the grid.", min=0.0, max=1e4)] = 2.0,
-    origin: Annotated[
-        str | None, typer.Option(metavar="NORTH,EAST[,YAW_DEG]", help="Of the first vehicle on the map; 0,0,0.")
+    start: Annotated[
+        str | None, typer.Option(metavar="NORTH,EAST[,YAW]", help="Of the first vehicle on the map, m and degrees.")
     ] = None,
     home: HomeOption = None,
     control: Annotated[
@@ -97,24 +100,22 @@ def rflysim(
 
     Example: ironbird rflysim --vehicles 3 --type quad_f450 --mode udp_simple
     """
-    from ironbird.cli.autopilots import _factor
-
     with errors():
-        factor = _factor(speed)
+        factor = pace_of(speed)
         types = type_ or ["quad_f450"]
-        place = _origin(origin)
+        from_north, from_east, yaw = start_of(start)
         weather, settings = weather_of(wind, turbulence), settings_of(set_)
         given_home = home_of(home)
         served = []
         for number in range(vehicles):
             vehicle = types[min(number, len(types) - 1)]
             north, east = grid_place(number, vehicles, interval)
-            north, east = north + place[0], east + place[1]
+            north, east = north + from_north, east + from_east
             order = order_from(
                 vehicle,
                 control="commanded",
                 weather=weather,
-                settings={**settings, **_facing(place[2])},
+                settings=settings,
                 faults=fault or [],
                 requirements=require or [],
                 until_s=until,
@@ -126,9 +127,8 @@ def rflysim(
                 "all_truth": all_truth, "scene": scene,
             }  # fmt: skip
             folder = out / str(start_index + number)
-            served.append(
-                Served(replace(order, seed=seed + number), options, folder, factor, control == "truth", flights)
-            )
+            order = replace(order, seed=seed + number, options={"state": "truth"} if control == "truth" else {})
+            served.append(Served(order, options, folder, factor, control == "truth", yaw, flights))
         code = serve(served)
     raise typer.Exit(code)
 
@@ -137,22 +137,6 @@ def grid_place(number: int, count: int, interval_m: float) -> tuple[float, float
     """North and east of a vehicle on CopterSim's square grid: rows of ceil(sqrt(count)), filled one after another."""
     side = math.ceil(math.sqrt(count))
     return interval_m * (number // side), interval_m * (number % side)
-
-
-def _origin(text: str | None) -> tuple[float, float, float]:
-    try:
-        numbers = [float(part) for part in (text or "0,0").split(",")]
-    except ValueError:
-        numbers = []
-    if not 2 <= len(numbers) <= 3 or not all(math.isfinite(value) and abs(value) <= 1e6 for value in numbers):
-        raise IronbirdError(f"--origin '{text}': give NORTH,EAST or NORTH,EAST,YAW_DEG, for example 0,0,90")
-    return numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else 0.0
-
-
-def _facing(yaw_deg: float) -> dict[str, list[float]]:
-    """The start attitude, if it is not north."""
-    half = math.radians(yaw_deg) / 2
-    return {"body.q_0": [math.cos(half), 0.0, 0.0, math.sin(half)]} if yaw_deg else {}
 
 
 def serve(served: list[Served]) -> int:
@@ -198,17 +182,18 @@ def _work(one: Served, parent: int) -> None:
 def serve_one(one: Served) -> int:
     """Fly one vehicle again and again; returns the exit code of the last flight."""
     from ironbird.flight.flight import fly
+    from ironbird.flight.pose import start_settings
     from ironbird.links.commanded.kind import CommandedSystem
     from ironbird.links.rflysim.front import RflySimFront
     from ironbird.report.folder import write_flight_folder
 
-    order, options, number = one.order, dict(one.options), 0
+    order, options, yaw_deg, number = one.order, dict(one.options), one.yaw_deg, 0
     while True:
         number += 1
         front = RflySimFront(options)
         system = CommandedSystem(front, sees_truth=one.on_truth, announce=typer.echo)
-        chosen = {"state": "truth"} if one.on_truth else {}
-        flight = fly(replace(order, options=chosen), control=system, speed=one.speed)
+        facing = start_settings(order, yaw_deg=yaw_deg)
+        flight = fly(replace(order, settings={**facing, **order.settings}), control=system, speed=one.speed)
         folder = one.folder / str(number)
         with on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
             write_flight_folder(flight, folder)
@@ -221,14 +206,13 @@ def serve_one(one: Served) -> int:
             return code
         if front.placement is not None:
             order, options = _placed(order, options, front)
+            yaw_deg = front.placement.yaw_deg
 
 
 def _placed(order: Order, options: dict[str, Any], front: RflySimFront) -> tuple[Order, dict[str, Any]]:
     """The order and options of a vehicle that was placed anew."""
     asked = front.placement
     assert asked is not None
-    settings = {path: value for path, value in order.settings.items() if path != "body.q_0"}
-    order = replace(order, settings={**settings, **_facing(asked.yaw_deg)})
     if asked.origin is not None:
         latitude, longitude, height = asked.origin
         moved = {"latitude_deg": latitude, "longitude_deg": longitude, "height_m": height}

@@ -33,8 +33,8 @@ class CommandedOptions(Options):
     links: Annotated[
         str,
         Field(
-            description="mavlink: where it is reached, with commas: udp:HOST:PORT[:OWN], udpin:HOST:PORT, tcp:HOST:PORT, "
-            "serial:DEVICE[:BAUD]; empty: UDP to 14550 and 14540, TCP 5760, all on 127.0.0.1."
+            description="mavlink: where it is reached, with commas: udp:HOST:PORT[:OWN], udpin:HOST:PORT, "
+            "tcp:HOST:PORT, serial:DEVICE[:BAUD]; empty: UDP to 14550 and 14540, TCP 5760, all on 127.0.0.1."
         ),
     ] = ""
     instance: Annotated[int, Field(ge=0, le=99, description="mavlink: counts its usual ports and system id up.")] = 0

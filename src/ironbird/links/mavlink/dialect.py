@@ -59,7 +59,7 @@ class Message:
     def __post_init__(self) -> None:
         payload = struct.Struct("<" + self.layout)
         zeros = payload.unpack(bytes(payload.size))
-        extra = (CRC_EXTRA | BOARD_EXTRAS | ARDUPILOT_EXTRAS)[self.id]
+        extra = {**CRC_EXTRA, **BOARD_EXTRAS, **ARDUPILOT_EXTRAS}[self.id]
         object.__setattr__(self, "payload", payload)
         object.__setattr__(self, "staged", struct.Struct("<" + STAGE + self.layout))
         object.__setattr__(self, "head", (self.id, payload.size, extra, 0))

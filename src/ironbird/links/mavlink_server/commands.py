@@ -231,7 +231,7 @@ class Commands:
             if not CLOSEST_M <= height < FARTHEST_M:
                 return Answer(
                     DENIED,
-                    f"{command.z:g} m above sea is {height:.1f} m above home, whose height is {self.home.height_m:.1f} m; "
+                    f"{command.z:g} m above sea is {height:.1f} m above home ({self.home.height_m:.1f} m); "
                     f"give at least {CLOSEST_M:g} m above home",
                 )
         if "take-off" not in self.offered:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ironbird.errors import LinkError
 from ironbird.links.geodesy import to_geodetic, to_local
@@ -90,7 +90,7 @@ class RflySimFront:
     """A vehicle behind the ports of CopterSim."""
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
-        self.options = RflySimOptions.model_validate(dict(options or {}))
+        self.options = check_options(options or {})
         chosen = self.options
         self.ports = Ports(chosen.vehicle_id, chosen.shift)
         self.mode = mode_named(chosen.mode)
@@ -327,7 +327,7 @@ class RflySimFront:
             return
         wanted = int(packet["copterID"])
         if wanted > 0 and wanted != self.ports.vehicle:
-            if not all_got_it and self._wires is not None and wanted <= self.ports.vehicle + 9999:
+            if not all_got_it and self._wires is not None:
                 self._pass_on(data, wanted)
             return
         if packet.layout.name == "CptSimCMD":
@@ -439,8 +439,6 @@ MODES_TRUTH = (
 
 def check_options(options: Mapping[str, Any]) -> RflySimOptions:
     """The options of the front end; `LinkError` says what is wrong."""
-    from pydantic import ValidationError
-
     try:
         return RflySimOptions.model_validate(dict(options))
     except ValidationError as error:

@@ -16,7 +16,7 @@ from ironbird.links.mavlink_server.connections import Channel, Sender, UdpEndpoi
 from ironbird.links.mavlink_server.front import MavlinkFront
 from ironbird.links.mavlink_server.texts import Texts
 from ironbird.links.rflysim.messages import Shown
-from ironbird.links.rflysim.ports import LOOPBACK, Ports
+from ironbird.links.rflysim.ports import LOOPBACK, Ports, peer_of
 from ironbird.links.rflysim.structs import COMMAND, decode
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ class CopterSimEndpoint(UdpEndpoint):
     """Speaks to one port, whoever speaks to it; packets of the interface go elsewhere."""
 
     def __init__(self, sysid: int, ports: Ports, host: str, structs: Callable[[bytes], None]) -> None:
-        peer = LOOPBACK if host in ("", "0.0.0.0") else host
-        super().__init__(sysid, host, ports.command, (peer, ports.state))
+        super().__init__(sysid, host, ports.command, (peer_of(host), ports.state))
         self._structs = structs
 
     def receive(self) -> Iterator[tuple[Channel, bytes]]:

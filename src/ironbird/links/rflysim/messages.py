@@ -180,7 +180,7 @@ class Shown:
         """Ue4ExtMsg: actuators for the 3D engine."""
         return encode("Ue4ExtMsg", copterID=self.copter, time=self.time_s, data=_padded(self.commands, ACTUATORS))
 
-    def imu(self, acceleration_B: Sequence[float], rate_B: Sequence[float]) -> bytes:
+    def imu(self, acceleration_B: np.ndarray, rate_B: np.ndarray) -> bytes:
         """One sample of the inertial sensor."""
         return encode(
             "imuReply", copterID=self.copter, time=self.time_s, acc=_floats(acceleration_B), gyro=_floats(rate_B)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import ipaddress
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +23,14 @@ LOOPBACK = "127.0.0.1"
 MOST_VEHICLES = 50  # of CopterSim's own launch scripts
 LONGEST = 2048  # bytes of a packet that is looked at
 MOST_AT_ONCE = 200  # packets of one port in one exchange: the rest waits, so that a flood cannot stop a flight
+
+
+def peer_of(host: str) -> str:
+    """Where clients are looked for: on the host that we listen on; on this computer if that is every address."""
+    with contextlib.suppress(ValueError):  # a name
+        if ipaddress.ip_address(host).is_unspecified:
+            return LOOPBACK
+    return host
 
 
 @dataclass(frozen=True)
@@ -166,18 +175,13 @@ class Wires:
     def send(self, data: bytes, port: int, host: str = "") -> None:
         """To a port of the client's computer."""
         with contextlib.suppress(OSError):
-            self._out.sendto(data, (host or self._peer, port))
+            self._out.sendto(data, (host or peer_of(self.host), port))
 
     def send_to_group(self, data: bytes, port: int) -> None:
         """To the group, on loopback."""
         if self.joined:
             with contextlib.suppress(OSError):
                 self._out.sendto(data, (GROUP, port))
-
-    @property
-    def _peer(self) -> str:
-        """Where clients are: on the host that we listen on."""
-        return LOOPBACK if self.host in ("", "0.0.0.0") else self.host
 
     def close(self) -> None:
         """Let go of all ports. May be called twice."""

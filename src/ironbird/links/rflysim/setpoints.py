@@ -27,7 +27,6 @@ STREAM_GAP_S = 1.0  # a stream that pauses longer begins anew
 INSIST_S = 5.0  # a command that is refused at first is tried again for so long
 DEFAULT_HEIGHT_M = 10.0  # [RflyModel] 9.2.1.2: take-off without a height
 NO_HEIGHT_M = 1.0  # [RflyModel] 9.2.1.2: less is no height at all
-FASTEST = 1e6  # m, m/s: numbers beyond are refused
 
 # Bits of inSILInts[0] and [1], [RflyModel] 9.1.3
 HAS_COMMAND, SIL, ARMED = 1 << 0, 1 << 1, 1 << 2
