@@ -144,8 +144,9 @@ def _params_of(order: Order, model: CompiledModel) -> dict[str, Any]:
         tunes = not order.control.startswith(OBJECT) and kind_of(order.control).tunes
         if order.tunings and not tunes:
             raise OrderError(f"under control '{order.control}' no parameter can be changed in flight")
-        flown = order.mission is not None and table is not None  # else it has a navigator of its own
-        mission = order.mission.params(table.columns) if flown else {}
+        mission: dict[str, Any] = {}
+        if order.mission is not None and table is not None:  # else it has a navigator of its own
+            mission = order.mission.params(table.columns)
         return {**mission, **order.weather.params(), **order.settings}
     if table is None:
         raise RunError(f"vehicle '{model.name}' has no navigator: it cannot fly a mission")

@@ -7,6 +7,8 @@ landing: it may be armed again.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ironbird.blocks.controllers.car_control import CarControl, RoverControl
@@ -74,8 +76,7 @@ def take_commands(diagram: Diagram) -> Diagram:
     navigator = hears(ITEMS, sample_s=old.sample_s)
     table = heard.value(at.NAVIGATOR.table)
     for name in ("table", "count"):  # a mission may come in flight
-        signal = navigator.params[name]
-        navigator.declare(name, type(signal)(**{**vars(signal), "tunable": True}))
+        navigator.declare(name, replace(navigator.params[name], tunable=True))
     heard.blocks[at.NAVIGATOR.path] = navigator
     heard.values[at.NAVIGATOR.table] = np.concatenate([table, np.zeros(ROWS * (ITEMS - old.items))])
     heard.exports = {name: port for name, port in heard.exports.items() if not isinstance(port.signal, In)}

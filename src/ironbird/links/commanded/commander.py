@@ -408,11 +408,9 @@ class Commander:
         return self.set_mode("hold")
 
     def start_mission(self, item: int = 0) -> str | None:
-        """Fly the mission from an item on."""
-        if not self._items:
-            return "there is no mission"
-        if not 0 <= item < len(self._items):
-            return f"the mission has items 0 to {len(self._items) - 1}, not {item}"
+        """Fly the mission from an item on; a vehicle that was given none goes to the place that it has of its own."""
+        if not 0 <= item < max(len(self._items), 1):
+            return f"the mission has items 0 to {max(len(self._items), 1) - 1}, not {item}"
         if not self._armed:
             return "not armed"
         self._wanted = "mission"
@@ -646,7 +644,7 @@ class Commander:
 
     def _give(
         self, words: str, command: float, *, goto: float = 0.0, start_item: float = -1.0, direct: float = 0.0
-    ) -> None:
+    ) -> str | None:
         self._orders += 1
         self._set("command", float(command))
         self._set("order", float(self._orders))
@@ -655,6 +653,7 @@ class Commander:
         self._set("direct", float(direct))
         self._set("wings", 0.0)
         self.remark(words)
+        return None
 
 
 def _kind_of(target: Target) -> float:
