@@ -29,6 +29,7 @@ OUTSIDE = {  # name -> module and object of its kind
     "px4": "ironbird.links.px4.kind:PX4",
     "ardupilot": "ironbird.links.ardupilot.kind:ARDUPILOT",
     "hardware": "ironbird.links.hardware.kind:HARDWARE",
+    "fmu": "ironbird.links.fmu.kind:FMU",
 }
 GROUP = "ironbird.systems"
 VARIABLE = "IRONBIRD_SYSTEMS"

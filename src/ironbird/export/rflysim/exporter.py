@@ -91,9 +91,7 @@ def _place(field: Any) -> tuple[bool, str]:
 
 def _speeds(part: Part) -> list[str]:
     paths = {field.path: field.name for field in part.outputs}
-    return [
-        paths[path] for rotor in at.each(at.rotor, paths) if (path := rotor.motor("speed")) in paths
-    ]
+    return [paths[path] for rotor in at.each(at.rotor, paths) if (path := rotor.motor("speed")) in paths]
 
 
 RFLYSIM = RflySim()
