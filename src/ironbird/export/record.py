@@ -12,6 +12,7 @@ uint64 sum up to and including this tick, and the outputs as double.
 from __future__ import annotations
 
 import functools
+import itertools
 import struct
 from dataclasses import dataclass
 
@@ -179,7 +180,7 @@ def _fly_part(job: Job, inputs: np.ndarray, changes: np.ndarray, every: int) -> 
         last = min(first + CHUNK_TICKS, len(inputs))
         stepper = Stepper(state, until_s=last * model.step_s, log_s=model.step_s)
         marks = [first, *(c for c in cuts if first < c < last), last]
-        for here, there in zip(marks, marks[1:], strict=False):
+        for here, there in itertools.pairwise(marks):
             _set(state, later[later["tick"] == here])
             stepper.inputs[:] = inputs[here]
             if not stepper.step(there - here) and there < len(inputs):

@@ -1,4 +1,4 @@
-"""Exported C: the same bits as the kernel with any compiler, clean under strict flags, and with nothing it needs of others."""
+"""Exported C: the same bits as the kernel with any compiler, clean under strict flags, needing nothing of others."""
 
 from __future__ import annotations
 

@@ -138,7 +138,8 @@ class Info(ctypes.Structure):
 
     _fields_ = [
         ("copter", ctypes.c_int32), ("kind", ctypes.c_int32), ("time", ctypes.c_double), ("v", ctypes.c_float * 3),
-        ("p", ctypes.c_float * 3), ("euler", ctypes.c_float * 3), ("q", ctypes.c_float * 4), ("rpm", ctypes.c_float * 8),
+        ("p", ctypes.c_float * 3), ("euler", ctypes.c_float * 3), ("q", ctypes.c_float * 4),
+        ("rpm", ctypes.c_float * 8),
         ("acc", ctypes.c_float * 3), ("rate", ctypes.c_float * 3), ("gps", ctypes.c_double * 3),
     ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""`ironbird export cortex-m`: a part in single precision as a static library for a Cortex-M4F, with a report of its size.
+"""`ironbird export cortex-m`: a part in single precision as a static library for a Cortex-M4F, and its size.
 
 It is compiled and measured, not run: the stack that a call needs is not known from here.
 """

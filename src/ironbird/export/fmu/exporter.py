@@ -154,7 +154,8 @@ def variables(part: Part, mission: Mapping[int, float]) -> list[dict[str, Any]]:
 
 def _variable(name: str, vr: int, causality: str, variability: str, unit: str, doc: str, start: str) -> dict[str, Any]:
     return {
-        "name": name, "vr": vr, "causality": causality, "variability": variability, "unit": unit, "doc": doc, "start": start,
+        "name": name, "vr": vr, "causality": causality, "variability": variability, "unit": unit, "doc": doc,
+        "start": start,
     }  # fmt: skip
 
 
@@ -191,11 +192,13 @@ def description(part: Part, fmi: int, token: str, mission: Mapping[int, float], 
             f'  <CoSimulation modelIdentifier="{part.name}" {can}canGetAndSetFMUstate="true" '
             f'canSerializeFMUstate="true" canNotUseMemoryManagementFunctions="true">\n    <SourceFiles>\n{files}'
             f"    </SourceFiles>\n  </CoSimulation>\n  <UnitDefinitions>\n{units}  </UnitDefinitions>\n{experiment}"
-            f"  <ModelVariables>\n{lines}  </ModelVariables>\n  <ModelStructure>\n    <Outputs>\n{unknowns}    </Outputs>\n"
+            f"  <ModelVariables>\n{lines}  </ModelVariables>\n"
+            f"  <ModelStructure>\n    <Outputs>\n{unknowns}    </Outputs>\n"
             f"    <InitialUnknowns>\n{unknowns}    </InitialUnknowns>\n  </ModelStructure>\n</fmiModelDescription>\n"
         )
     lines = (
-        f'    <Float64 name="time" valueReference="{TIME}" causality="independent" variability="continuous" unit="s"/>\n'
+        f'    <Float64 name="time" valueReference="{TIME}" causality="independent" '
+        'variability="continuous" unit="s"/>\n'
         f'    <UInt64 name="seed" valueReference="{SEED}" causality="parameter" variability="fixed" start="{seed}" '
         'description="of all random numbers"/>\n'
     ) + "".join(_scalar3(row) for row in rows)
@@ -207,7 +210,8 @@ def description(part: Part, fmi: int, token: str, mission: Mapping[int, float], 
         f'<fmiModelDescription fmiVersion="3.0" instantiationToken="{token}" {common}>\n'
         f'  <CoSimulation modelIdentifier="{part.name}" {can}canGetAndSetFMUState="true" canSerializeFMUState="true" '
         f'fixedInternalStepSize="{step!r}"/>\n'
-        f"  <UnitDefinitions>\n{units}  </UnitDefinitions>\n{experiment}  <ModelVariables>\n{lines}  </ModelVariables>\n"
+        f"  <UnitDefinitions>\n{units}  </UnitDefinitions>\n{experiment}"
+        f"  <ModelVariables>\n{lines}  </ModelVariables>\n"
         f"  <ModelStructure>\n{structure}  </ModelStructure>\n</fmiModelDescription>\n"
     )
 

@@ -175,10 +175,11 @@ class FmuSystem(ControlSystem):
                 f"(it has {', '.join(list(said.outputs)[:8]) or 'none'})"
             )
         self._worker = self.box.launch()
+        resources = library.parents[2] / "resources"
         order = {
             "library": str(library), "fmi": int(said.fmi[0]), "token": said.token, "inputs": inputs,
             "outputs": [said.outputs[name] for name, _ in self.commands],
-            "resources": (library.parents[2] / "resources").as_uri() if said.fmi == "2.0" else str(library.parents[2] / "resources"),
+            "resources": resources.as_uri() if said.fmi == "2.0" else str(resources),
         }  # fmt: skip
         self._send(rig, json.dumps(order).encode() + b"\n")
         answer = json.loads(self._take(rig, 0))

@@ -1,8 +1,8 @@
 """Steps one co-simulation FMU in a process of its own; `links/fmu/kind.py` runs this file as a program.
 
-It reads one line of JSON (library, version of FMI, token, value references), answers `ready` or what is wrong, and then,
-for each exchange, the length of the step and the inputs as doubles; it answers a status and the outputs. Whatever the
-FMU's code does (hang, crash, print) stays here. Standard library only.
+It reads one line of JSON (library, version of FMI, token, value references) and answers `ready` or what is wrong. Then,
+for each exchange, it reads the length of the step and the inputs as doubles, and answers a status and the outputs.
+Whatever the FMU's code does (hang, crash, print) stays here. Standard library only.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Unit:
 
             _fields_ = [("logger", logger), ("allocate", allocate), ("free", free), ("finished", _V), ("who", _V)]
 
-        self.kept = Callbacks(logger(lambda *said: None), allocate(libc.calloc), free(libc.free), None, None)
+        self.kept: Any = Callbacks(logger(lambda *said: None), allocate(libc.calloc), free(libc.free), None, None)
         function = self._function("Instantiate")
         function.restype = _V
         zero = ctypes.c_int(0)

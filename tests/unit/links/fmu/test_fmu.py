@@ -17,11 +17,11 @@ SOURCE = """
 #include <stddef.h>
 #include <unistd.h>
 static int steps; static double heard;
-void *fmi2Instantiate(const char *a, int b, const char *c, const char *d, const void *e, int f, int g) { return &steps; }
+void *fmi2Instantiate(const char *a, int b, const char *c, const char *d, void *e, int f, int g) { return &steps; }
 int fmi2SetupExperiment(void *c, int a, double b, double d, int e, double f) { return 0; }
 int fmi2EnterInitializationMode(void *c) { return 0; }
 int fmi2ExitInitializationMode(void *c) { return 0; }
-int fmi2SetReal(void *c, const unsigned *vr, size_t n, const double *v) { for (size_t i = 0; i < n; ++i) heard = v[i]; return 0; }
+int fmi2SetReal(void *c, const unsigned *vr, size_t n, const double *v) { heard = v[0]; return 0; }
 int fmi2GetReal(void *c, const unsigned *vr, size_t n, double *v) {
   for (size_t i = 0; i < n; ++i) v[i] = 0.3;
   if (steps > 20) { NAN_OUTPUT }
@@ -30,8 +30,10 @@ int fmi2GetReal(void *c, const unsigned *vr, size_t n, double *v) {
 int fmi2DoStep(void *c, double t, double h, int f) { ++steps; if (steps > 20) { BAD } return 0; }
 """
 XML = """<?xml version="1.0"?><fmiModelDescription fmiVersion="2.0" guid="g"><CoSimulation modelIdentifier="bad"/>
-<ModelVariables><ScalarVariable name="imu/1/gyro_fault.value[0]" valueReference="1" causality="input"><Real/></ScalarVariable>
-<ScalarVariable name="rotor/1" valueReference="2" causality="output"><Real/></ScalarVariable></ModelVariables></fmiModelDescription>"""
+<ModelVariables>
+<ScalarVariable name="imu/1/gyro_fault.value[0]" valueReference="1" causality="input"><Real/></ScalarVariable>
+<ScalarVariable name="rotor/1" valueReference="2" causality="output"><Real/></ScalarVariable>
+</ModelVariables></fmiModelDescription>"""
 
 
 def made(folder: Path, bad: str = "", nan: str = "", place: str = "linux64", xml: str = XML) -> Path:
