@@ -113,7 +113,11 @@ def _blocks(diagram: Diagram, kind: str) -> list[str]:
         "autopilot": lambda path: path not in plant,
         "sensors": lambda path: any(fnmatch.fnmatchcase(path, pattern) for pattern in SENSORS),
     }
-    test = chosen.get(kind, lambda path: path == kind or path.startswith(kind + "/"))
+
+    def named(path: str) -> bool:
+        return path == kind or path.startswith(kind + "/")
+
+    test = chosen.get(kind, named)
     found = [path for path in diagram.blocks if test(path)]
     if not found:
         raise UnknownNameError("part", kind, [*PARTS, *diagram.blocks], f"vehicle '{diagram.name}'")

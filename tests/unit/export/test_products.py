@@ -39,11 +39,9 @@ def opened(path: Path, folder: Path) -> tuple[Any, Any]:
     description = fmpy.read_model_description(str(path))
     fmpy.extract(str(path), str(folder))
     kind = FMU2Slave if description.fmiVersion == "2.0" else FMU3Slave
-    token = description.guid if description.fmiVersion == "2.0" else description.instantiationToken
-    key = {"guid": token} if description.fmiVersion == "2.0" else {"instantiationToken": token}
-    unit = kind(
-        unzipDirectory=str(folder), modelIdentifier=description.coSimulation.modelIdentifier, instanceName="one", **key
-    )
+    identifier = description.coSimulation.modelIdentifier
+    token = description.instantiationToken  # the guid of FMI 2
+    unit = kind(guid=token, unzipDirectory=str(folder), modelIdentifier=identifier, instanceName="one")
     unit.instantiate()
     return unit, description
 
