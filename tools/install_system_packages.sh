@@ -3,6 +3,7 @@
 #   qemu-user   runs the kernel that was cross-compiled to aarch64 (bit-exactness across machines)
 #   chromium    opens the report page as a browser does
 #   gcc         a second compiler, which must give the same bytes, and the sanitizers; these need libc6-dev too
+#   cppcheck    looks at exported C (rules of MISRA)
 #   postgresql  the store of campaigns on a server
 # A test whose package is missing is skipped with the reason; in CI (CI=true) that is a failure.
 set -u
@@ -10,10 +11,11 @@ packages=()
 command -v qemu-aarch64 >/dev/null || packages+=(qemu-user)
 command -v chromium >/dev/null || packages+=(chromium)
 command -v gcc >/dev/null || packages+=(gcc)
+command -v cppcheck >/dev/null || packages+=(cppcheck)
 [ -e /usr/include/stdint.h ] || packages+=(libc6-dev)
 command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || packages+=(postgresql)
 if [ ${#packages[@]} -eq 0 ]; then
-    echo "   all there: qemu-aarch64, chromium, gcc, libc6-dev, postgresql"
+    echo "   all there: qemu-aarch64, chromium, gcc, libc6-dev, cppcheck, postgresql"
     exit 0
 fi
 echo "   missing: ${packages[*]}"

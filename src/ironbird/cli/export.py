@@ -29,7 +29,9 @@ def export_model(
     target: Annotated[
         list[str] | None, typer.Option(help="A platform (linux64, aarch64, win64); may be repeated. All by default.")
     ] = None,
-    rate: Annotated[float, typer.Option(help="Steps a second; other than 1000 for realtime only.", min=100, max=20000)] = 1000.0,
+    rate: Annotated[
+        float, typer.Option(help="Steps a second; other than 1000 for realtime only.", min=100, max=20000)
+    ] = 1000.0,
     out: Annotated[Path | None, typer.Option(help="Folder to write; out/export/KIND_VEHICLE_PART by default.")] = None,
 ) -> None:
     """Write a vehicle, its controller or any block as C, library, RflySim model, FMU or program, with proof.

@@ -63,7 +63,9 @@ def make_part(vehicle: str, kind: str = "vehicle", control: str | None = None, *
     """Cut a part out of a vehicle; `kind` is one of PARTS, a block's path, or the beginning of several."""
     loaded = load_vehicle(vehicle, control=control)
     if loaded.control == "external":
-        raise ExportError("control 'external' has no control system to take parts of: export the part 'vehicle' instead")
+        raise ExportError(
+            "control 'external' has no control system to take parts of: export the part 'vehicle' instead"
+        )
     whole = loaded.diagram
     if kind == "whole":
         diagram, sources = whole, {}
@@ -85,7 +87,9 @@ def make_part(vehicle: str, kind: str = "vehicle", control: str | None = None, *
         Field(identifier(path), path, flat.u.signals[found[0]], tuple(flat.u.start[one] for one in found))
         for path, found in groups.items()
     ]
-    outputs = [Field(identifier(path), path, signal, (flat.log.start[path],)) for path, signal in flat.log.signals.items()]
+    outputs = [
+        Field(identifier(path), path, signal, (flat.log.start[path],)) for path, signal in flat.log.signals.items()
+    ]
     return Part(name, kind, loaded, model, _distinct(inputs), _distinct(outputs), sources)
 
 
@@ -109,7 +113,11 @@ def _blocks(diagram: Diagram, kind: str) -> list[str]:
         "autopilot": lambda path: path not in plant,
         "sensors": lambda path: any(fnmatch.fnmatchcase(path, pattern) for pattern in SENSORS),
     }
-    test = chosen.get(kind, lambda path: path == kind or path.startswith(kind + "/"))
+
+    def named(path: str) -> bool:
+        return path == kind or path.startswith(kind + "/")
+
+    test = chosen.get(kind, named)
     found = [path for path in diagram.blocks if test(path)]
     if not found:
         raise UnknownNameError("part", kind, [*PARTS, *diagram.blocks], f"vehicle '{diagram.name}'")
@@ -130,7 +138,9 @@ def cut(diagram: Diagram, kept: list[str]) -> tuple[Diagram, dict[str, tuple[str
             if not outside:
                 continue
             if len(outside) < len(fed):
-                raise ExportError(f"{target} adds signals from inside and outside of the part ({', '.join(fed)}): take all")
+                raise ExportError(
+                    f"{target} adds signals from inside and outside of the part ({', '.join(fed)}): take all"
+                )
             part.export(part.port(target), target)
             sources[target] = tuple(outside)
     return part, sources

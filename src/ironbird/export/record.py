@@ -12,11 +12,13 @@ uint64 sum up to and including this tick, and the outputs as double.
 from __future__ import annotations
 
 import functools
+import itertools
 import struct
 from dataclasses import dataclass
 
 import numpy as np
 
+from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import ExportError
 from ironbird.export.job import Job
 from ironbird.export.parts import Part
@@ -179,7 +181,7 @@ def _fly_part(job: Job, inputs: np.ndarray, changes: np.ndarray, every: int) -> 
         last = min(first + CHUNK_TICKS, len(inputs))
         stepper = Stepper(state, until_s=last * model.step_s, log_s=model.step_s)
         marks = [first, *(c for c in cuts if first < c < last), last]
-        for here, there in zip(marks, marks[1:], strict=False):
+        for here, there in itertools.pairwise(marks):
             _set(state, later[later["tick"] == here])
             stepper.inputs[:] = inputs[here]
             if not stepper.step(there - here) and there < len(inputs):
@@ -214,18 +216,14 @@ def _fly_part(job: Job, inputs: np.ndarray, changes: np.ndarray, every: int) -> 
 
 
 def _set(state: RunState, changes: np.ndarray) -> None:
+    labels = _labels(state.model)
     for change in changes:
-        label = _labels(state)[int(change["row"])]
-        state.set_param(label, float(change["value"]))
+        state.set_param(labels[int(change["row"])], float(change["value"]))
 
 
 @functools.lru_cache(maxsize=4)
-def _labels_of(model: object) -> list[str]:
-    return model.flat.p.labels()  # type: ignore[attr-defined, no-any-return]
-
-
-def _labels(state: RunState) -> list[str]:
-    return _labels_of(state.model)
+def _labels(model: CompiledModel) -> list[str]:
+    return model.flat.p.labels()
 
 
 def tick_sums(values: np.ndarray) -> list[int]:

@@ -29,11 +29,15 @@ class Target:
 
 
 TARGETS = {
-    "linux64": Target("linux64", ("-target", "x86_64-linux-gnu.2.17", "-mcpu=x86_64_v2"), ".so", "linux64", "x86_64-linux"),
+    "linux64": Target(
+        "linux64", ("-target", "x86_64-linux-gnu.2.17", "-mcpu=x86_64_v2"), ".so", "linux64", "x86_64-linux"
+    ),
     "aarch64": Target(
         "aarch64", ("-target", "aarch64-linux-gnu.2.17"), ".so", "aarch64-linux", "aarch64-linux", "qemu-aarch64"
     ),
-    "win64": Target("win64", ("-target", "x86_64-windows-gnu", "-mcpu=x86_64_v2"), ".dll", "win64", "x86_64-windows", "wine"),
+    "win64": Target(
+        "win64", ("-target", "x86_64-windows-gnu", "-mcpu=x86_64_v2"), ".dll", "win64", "x86_64-windows", "wine"
+    ),
 }
 
 

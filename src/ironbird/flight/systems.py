@@ -30,6 +30,7 @@ OUTSIDE = {  # name -> module and object of its kind
     "ardupilot": "ironbird.links.ardupilot.kind:ARDUPILOT",
     "hardware": "ironbird.links.hardware.kind:HARDWARE",
     "commanded": "ironbird.links.commanded.kind:COMMANDED",
+    "fmu": "ironbird.links.fmu.kind:FMU",
 }
 GROUP = "ironbird.systems"
 VARIABLE = "IRONBIRD_SYSTEMS"

@@ -128,7 +128,10 @@ def _assigned(part: Part) -> list[tuple[int, str]]:
 def _defaults(part: Part) -> list[tuple[str, str]]:
     """Fields of the inputs and their values at the start."""
     return [
-        (field.name if field.signal.size == 1 else f"{field.name}[{i}]", literal(part.model.flat.inputs[field.rows[0] + i]))
+        (
+            field.name if field.signal.size == 1 else f"{field.name}[{i}]",
+            literal(part.model.flat.inputs[field.rows[0] + i]),
+        )
         for field in part.inputs
         for i in range(field.signal.size)
     ]

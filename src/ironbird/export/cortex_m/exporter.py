@@ -1,4 +1,4 @@
-"""`ironbird export cortex-m`: a part in single precision as a static library for a Cortex-M4F, with a report of its size.
+"""`ironbird export cortex-m`: a part in single precision as a static library for a Cortex-M4F, and its size.
 
 It is compiled and measured, not run: the stack that a call needs is not known from here.
 """
@@ -68,7 +68,18 @@ class CortexM(Exporter):
         place.mkdir(parents=True)
         made = place / f"{name}.o"
         zig = [sys.executable, "-m", "ziglang"]
-        flags = ["-std=c99", "-Os", "-g0", "-fno-sanitize=all", "-ffunction-sections", "-fdata-sections", "-fno-unwind-tables", "-fno-asynchronous-unwind-tables", *EXACT, *FLAGS]
+        flags = [
+            "-std=c99",
+            "-Os",
+            "-g0",
+            "-fno-sanitize=all",
+            "-ffunction-sections",
+            "-fdata-sections",
+            "-fno-unwind-tables",
+            "-fno-asynchronous-unwind-tables",
+            *EXACT,
+            *FLAGS,
+        ]
         include = [f"-I{folder / 'include'}", "-c", str(folder / f"src/{name}.c")]
         native.run_compiler([*zig, "cc", *flags, *include, "-o", str(made)], native.cache_folder())
         native.run_compiler([*zig, "ar", "rcsD", str(place / f"lib{name}.a"), str(made)], native.cache_folder())

@@ -8,21 +8,36 @@ from __future__ import annotations
 import re
 import tempfile
 import uuid
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from ironbird.export.c_code.code import files_of
+from ironbird.export.c_code.code import files_of, literal
 from ironbird.export.c_code.exporter import provenance, source_values
 from ironbird.export.job import Exporter, Job, filled, zipped
 from ironbird.export.parts import Field, Part
+from ironbird.export.record import start_params
 from ironbird.export.targets import build_library, targets_of
 
 HERE = Path(__file__).parent
 FIRST_OUTPUT, FIRST_PARAM, TIME, SEED = 1_000_000, 2_000_000, 3_000_000, 3_000_001
 INSTANCES, STATES = 16, 64
-_TYPES = ("Float32", "Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "Boolean", "String", "Binary", "Clock")
+_TYPES = (
+    "Float32",
+    "Int8",
+    "UInt8",
+    "Int16",
+    "UInt16",
+    "Int32",
+    "UInt32",
+    "Int64",
+    "Boolean",
+    "String",
+    "Binary",
+    "Clock",
+)
 NOT_OFFERED = [
     *(f"{verb}{kind}" for verb in ("Get", "Set") for kind in _TYPES),
     "EnterEventMode", "GetNumberOfVariableDependencies", "GetVariableDependencies", "GetDirectionalDerivative",
@@ -70,7 +85,9 @@ class FmuExporter(Exporter):
         with tempfile.TemporaryDirectory(prefix="ironbird-") as temporary:
             inside = Path(temporary)
             token = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self.fmi} {part.name} {part.model.model_hash}"))
+            mission = start_params(job)
             values = source_values(job) | {
+                "mission": [(row, literal(value)) for row, value in mission], "seed": job.seed,
                 "fmi": self.fmi, "token": token, "instances": INSTANCES, "states": STATES, "not_offered": NOT_OFFERED,
             }  # fmt: skip
             sources = {Path(name).name: text for name, text in files_of(job).items()}
@@ -80,7 +97,9 @@ class FmuExporter(Exporter):
                 (inside / "sources" / name).write_text(text, encoding="utf-8")
             if self.fmi == 3:
                 (inside / "sources/buildDescription.xml").write_text(build_description(part), encoding="utf-8")
-            (inside / "modelDescription.xml").write_text(description(part, self.fmi, token), encoding="utf-8")
+            (inside / "modelDescription.xml").write_text(
+                description(part, self.fmi, token, dict(mission), job.seed), encoding="utf-8"
+            )
             (inside / "documentation").mkdir()
             (inside / "documentation/index.html").write_text(
                 f"<!DOCTYPE html><title>{part.name}</title><p>Model {part.model.model_hash}</p>\n", encoding="utf-8"
@@ -104,7 +123,7 @@ def scalars(field: Field) -> list[str]:
     return [field.path] if field.signal.size == 1 else [f"{field.path}[{i}]" for i in range(field.signal.size)]
 
 
-def variables(part: Part) -> list[dict[str, Any]]:
+def variables(part: Part, mission: Mapping[int, float]) -> list[dict[str, Any]]:
     """All variables: name, value reference, causality, variability, unit, start, description."""
     found: list[dict[str, Any]] = []
     flat = part.model.flat
@@ -126,7 +145,7 @@ def variables(part: Part) -> list[dict[str, Any]]:
         for i in range(signal.size):
             name = path if signal.size == 1 else f"{path}[{i}]"
             kind = "tunable" if getattr(signal, "tunable", False) else "fixed"
-            start = literal_xml(flat.values[row])
+            start = literal_xml(mission.get(row, flat.values[row]))
             own = name if name not in taken else f"param.{name}"
             found.append(_variable(own, FIRST_PARAM + row, "parameter", kind, signal.unit, signal.doc, start))
             row += 1
@@ -135,7 +154,8 @@ def variables(part: Part) -> list[dict[str, Any]]:
 
 def _variable(name: str, vr: int, causality: str, variability: str, unit: str, doc: str, start: str) -> dict[str, Any]:
     return {
-        "name": name, "vr": vr, "causality": causality, "variability": variability, "unit": unit, "doc": doc, "start": start,
+        "name": name, "vr": vr, "causality": causality, "variability": variability, "unit": unit, "doc": doc,
+        "start": start,
     }  # fmt: skip
 
 
@@ -144,9 +164,9 @@ def literal_xml(value: float) -> str:
     return repr(float(value))
 
 
-def description(part: Part, fmi: int, token: str) -> str:
-    """modelDescription.xml."""
-    rows = variables(part)
+def description(part: Part, fmi: int, token: str, mission: Mapping[int, float], seed: int) -> str:
+    """modelDescription.xml; `mission` holds start values that differ from the vehicle's own."""
+    rows = variables(part, mission)
     step = part.model.step_s
     units = "".join(_unit(unit) for unit in sorted({row["unit"] for row in rows} | {"s"}))
     title = f"{part.vehicle.spec.title}: {part.kind}"
@@ -161,7 +181,7 @@ def description(part: Part, fmi: int, token: str) -> str:
         lines = "".join(_scalar2(row) for row in rows)
         lines += (
             f'    <ScalarVariable name="seed" valueReference="{SEED}" causality="parameter" variability="fixed" '
-            'description="of all random numbers"><Integer start="1" min="0"/></ScalarVariable>\n'
+            f'description="of all random numbers"><Integer start="{seed}" min="0"/></ScalarVariable>\n'
         )
         outputs = [i for i, row in enumerate(rows, 1) if row["causality"] == "output"]
         unknowns = "".join(f'      <Unknown index="{i}"/>\n' for i in outputs)
@@ -172,12 +192,14 @@ def description(part: Part, fmi: int, token: str) -> str:
             f'  <CoSimulation modelIdentifier="{part.name}" {can}canGetAndSetFMUstate="true" '
             f'canSerializeFMUstate="true" canNotUseMemoryManagementFunctions="true">\n    <SourceFiles>\n{files}'
             f"    </SourceFiles>\n  </CoSimulation>\n  <UnitDefinitions>\n{units}  </UnitDefinitions>\n{experiment}"
-            f"  <ModelVariables>\n{lines}  </ModelVariables>\n  <ModelStructure>\n    <Outputs>\n{unknowns}    </Outputs>\n"
+            f"  <ModelVariables>\n{lines}  </ModelVariables>\n"
+            f"  <ModelStructure>\n    <Outputs>\n{unknowns}    </Outputs>\n"
             f"    <InitialUnknowns>\n{unknowns}    </InitialUnknowns>\n  </ModelStructure>\n</fmiModelDescription>\n"
         )
     lines = (
-        f'    <Float64 name="time" valueReference="{TIME}" causality="independent" variability="continuous" unit="s"/>\n'
-        f'    <UInt64 name="seed" valueReference="{SEED}" causality="parameter" variability="fixed" start="1" '
+        f'    <Float64 name="time" valueReference="{TIME}" causality="independent" '
+        'variability="continuous" unit="s"/>\n'
+        f'    <UInt64 name="seed" valueReference="{SEED}" causality="parameter" variability="fixed" start="{seed}" '
         'description="of all random numbers"/>\n'
     ) + "".join(_scalar3(row) for row in rows)
     outputs = [row["vr"] for row in rows if row["causality"] == "output"]
@@ -188,7 +210,8 @@ def description(part: Part, fmi: int, token: str) -> str:
         f'<fmiModelDescription fmiVersion="3.0" instantiationToken="{token}" {common}>\n'
         f'  <CoSimulation modelIdentifier="{part.name}" {can}canGetAndSetFMUState="true" canSerializeFMUState="true" '
         f'fixedInternalStepSize="{step!r}"/>\n'
-        f"  <UnitDefinitions>\n{units}  </UnitDefinitions>\n{experiment}  <ModelVariables>\n{lines}  </ModelVariables>\n"
+        f"  <UnitDefinitions>\n{units}  </UnitDefinitions>\n{experiment}"
+        f"  <ModelVariables>\n{lines}  </ModelVariables>\n"
         f"  <ModelStructure>\n{structure}  </ModelStructure>\n</fmiModelDescription>\n"
     )
 
@@ -202,7 +225,7 @@ def _unit(unit: str) -> str:
 
 
 def _said(row: dict[str, Any]) -> str:
-    text = f"name={quoteattr(row['name'])} valueReference=\"{row['vr']}\" causality=\"{row['causality']}\" "
+    text = f'name={quoteattr(row["name"])} valueReference="{row["vr"]}" causality="{row["causality"]}" '
     text += f'variability="{row["variability"]}"'
     return text + (f" description={quoteattr(row['doc'])}" if row["doc"] else "")
 

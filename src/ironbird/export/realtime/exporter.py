@@ -1,4 +1,4 @@
-"""`ironbird export realtime`: a program for small Linux boards that flies a vehicle in real time, UDP out, own timing report."""
+"""`ironbird export realtime`: a program for small Linux boards that flies a vehicle, and reports its timing."""
 
 from __future__ import annotations
 

@@ -76,7 +76,8 @@ def _names(job: Job) -> dict[str, Any]:
             "latitude": field(at.BODY("latitude")), "longitude": field(at.BODY("longitude")),
             "height": field(at.BODY("height")), "velocity": field(at.gnss(1).velocity.value) or velocity,
             "true_velocity": velocity, "true_position": position, "euler": field(at.BODY.euler),
-            "force": field(at.BODY.specific_force), "rates": field(at.BODY.rates), "quaternion": field(at.BODY.quaternion),
+            "force": field(at.BODY.specific_force), "rates": field(at.BODY.rates),
+            "quaternion": field(at.BODY.quaternion),
         },
         "fields_updated": 0x1FFF,
         "vehicle_type": VEHICLE_TYPE,
@@ -91,9 +92,7 @@ def _place(field: Any) -> tuple[bool, str]:
 
 def _speeds(part: Part) -> list[str]:
     paths = {field.path: field.name for field in part.outputs}
-    return [
-        paths[path] for rotor in at.each(at.rotor, paths) if (path := rotor.motor("speed")) in paths
-    ]
+    return [paths[path] for rotor in at.each(at.rotor, paths) if (path := rotor.motor("speed")) in paths]
 
 
 RFLYSIM = RflySim()

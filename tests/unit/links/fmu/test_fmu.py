@@ -1,0 +1,102 @@
+"""FMUs of others as control systems: they fly, and one that is broken ends the flight as an error with the reason."""
+
+from __future__ import annotations
+
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from ironbird import fly
+from ironbird.errors import LinkError
+from ironbird.links.fmu.kind import describe
+
+# An FMU 2.0 that counts its steps; from step BAD_STEP on it does BAD.
+SOURCE = """
+#include <stddef.h>
+#include <unistd.h>
+static int steps; static double heard;
+void *fmi2Instantiate(const char *a, int b, const char *c, const char *d, void *e, int f, int g) { return &steps; }
+int fmi2SetupExperiment(void *c, int a, double b, double d, int e, double f) { return 0; }
+int fmi2EnterInitializationMode(void *c) { return 0; }
+int fmi2ExitInitializationMode(void *c) { return 0; }
+int fmi2SetReal(void *c, const unsigned *vr, size_t n, const double *v) { heard = v[0]; return 0; }
+int fmi2GetReal(void *c, const unsigned *vr, size_t n, double *v) {
+  for (size_t i = 0; i < n; ++i) v[i] = 0.3;
+  if (steps > 20) { NAN_OUTPUT }
+  return 0;
+}
+int fmi2DoStep(void *c, double t, double h, int f) { ++steps; if (steps > 20) { BAD } return 0; }
+"""
+XML = """<?xml version="1.0"?><fmiModelDescription fmiVersion="2.0" guid="g"><CoSimulation modelIdentifier="bad"/>
+<ModelVariables>
+<ScalarVariable name="imu/1/gyro_fault.value[0]" valueReference="1" causality="input"><Real/></ScalarVariable>
+<ScalarVariable name="rotor/1" valueReference="2" causality="output"><Real/></ScalarVariable>
+</ModelVariables></fmiModelDescription>"""
+
+
+def made(folder: Path, bad: str = "", nan: str = "", place: str = "linux64", xml: str = XML) -> Path:
+    (folder / "bad.c").write_text(SOURCE.replace("NAN_OUTPUT", nan).replace("BAD", bad))
+    subprocess.run(
+        ["gcc", "-w", "-shared", "-fPIC", str(folder / "bad.c"), "-o", str(folder / "bad.so")], check=True, timeout=100
+    )
+    with zipfile.ZipFile(folder / "bad.fmu", "w") as archive:
+        archive.writestr("modelDescription.xml", xml)
+        archive.write(folder / "bad.so", f"binaries/{place}/bad.so")
+    return folder
+
+
+def flown(folder: Path, patience_s: float = 30.0) -> tuple[str, str]:
+    flight = fly("quad_f450", control="fmu", until_s=0.3, options={"folder": str(folder), "patience_s": patience_s})
+    return flight.verdict, flight.judged.sentence
+
+
+def test_an_fmu_of_others_drives_the_actuators_that_its_outputs_are_named_after(tmp_path: Path) -> None:
+    flight = fly("quad_f450", control="fmu", until_s=0.3, options={"folder": str(made(tmp_path))})
+    assert flight.verdict == "pass"
+    assert flight.log["rotor/1/command_fault.value"][-1] == pytest.approx(0.3)
+    assert flight.log["rotor/2/command_fault.value"][-1] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("bad", "nan", "reason"),
+    [
+        ("return 3;", "", "fmi2DoStep answered status 3"),
+        ("", 'v[0] = __builtin_nan("");', "put out nan as 'rotor/1'"),
+        ("_exit(7);", "", "ended with code 7"),
+        ("for (;;) sleep(1);", "", "gave no answer for 1.0 s"),
+    ],
+)
+def test_an_fmu_that_fails_in_flight_ends_it_as_an_error(tmp_path: Path, bad: str, nan: str, reason: str) -> None:
+    verdict, sentence = flown(made(tmp_path, bad, nan), 1.0 if "sleep" in bad else 30.0)
+    assert verdict == "error" and reason in sentence
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"place": "darwin64"}, "no binary for linux64; it has darwin64"),
+        ({"xml": XML.replace("rotor/1", "thrust")}, "no output that drives an actuator"),
+        ({"xml": XML.replace("CoSimulation", "ModelExchange")}, "without co-simulation"),
+        ({"xml": "<fmi"}, "cannot be read"),
+    ],
+)
+def test_an_fmu_that_cannot_be_used_is_refused_with_a_sentence(
+    tmp_path: Path, change: dict[str, str], reason: str
+) -> None:
+    with pytest.raises(LinkError, match=reason):
+        flown(made(tmp_path, **change))
+
+
+def test_a_file_that_is_no_fmu_or_leads_out_of_its_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.fmu").write_text("no zip")
+    with pytest.raises(LinkError, match="is no FMU"):
+        flown(tmp_path)
+    with zipfile.ZipFile(tmp_path / "a.fmu", "w") as archive:
+        archive.writestr("../evil", "x")
+    with pytest.raises(LinkError, match="leads out of its folder"):
+        flown(tmp_path)
+    assert not (tmp_path.parent / "evil").exists()
+    with pytest.raises(LinkError, match="entities"):
+        describe(b'<!DOCTYPE x [<!ENTITY a "b">]><x/>', "x")
