@@ -12,8 +12,8 @@ from ironbird.cli.autopilots import autopilot, compare_autopilots, sitl
 from ironbird.cli.campaign import campaign_app
 from ironbird.cli.case import case_app
 from ironbird.cli.chips import chips_app
-from ironbird.cli.export import export_model
 from ironbird.cli.dataset import dataset
+from ironbird.cli.export import export_model
 from ironbird.cli.faults import faults_app
 from ironbird.cli.fly import fly, repeat, systems, tune
 from ironbird.cli.hardware import hil
