@@ -16,6 +16,7 @@ LISTENERS = {
     "links/ground/station.py": "our ground station",
     "links/hardware/bridge.py": "bridge to ground stations",
     "links/hardware/cable.py": "a board on a network",
+    "links/mavlink_server/connections.py": "a vehicle served by MAVLink",
     "links/process.py": "PX4's simulator link",  # and looks for free ports
 }
 
