@@ -18,6 +18,7 @@ SECTIONS = {  # title -> names, in reading order
     "Campaigns": "load_suite FlightCase fly_all FlightResult Store run_campaign falsify shrink",
     "Vehicles and their analysis": "vehicle_ids load_vehicle Vehicle level_trim modes_at trim linearize",
     "Control systems": "system_names ControlSystem FunctionSystem Rig Kind Options Task Seat",
+    "Control from outside": "connect aconnect RemoteVehicle AsyncRemoteVehicle Telemetry rehearsal",
     "Blocks and diagrams": "Block View Values Rates In Out State Param Noise Clock Diagram",
     "Models and runs": "compile_model CompiledModel start RunState run advance ParamEvent restore",
     "Errors": "IronbirdError",

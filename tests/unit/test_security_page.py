@@ -17,6 +17,7 @@ LISTENERS = {
     "links/hardware/bridge.py": "bridge to ground stations",
     "links/hardware/cable.py": "a board on a network",
     "links/rflysim/ports.py": "RflySim's interface",
+    "links/mavlink_server/connections.py": "a vehicle served by MAVLink",
     "links/process.py": "PX4's simulator link",  # and looks for free ports
     "links/virtual_time/run.py": "an autopilot in virtual time",
 }
