@@ -56,6 +56,7 @@ SIGMAS = 6.0  # a normal distribution is cut here, if not elsewhere: all of its 
 ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 REFERENCE_PATTERN = r"^\$[a-z][a-z0-9_]*$"
 LONGEST_GRID = 1_000_000
+LONGEST_COMMANDS = 1 << 26  # characters of a recorded flight in a case
 MOST_FLIGHTS = 10_000_000  # of one case
 MOST_STEPS = 10_000  # levels of one range
 
@@ -442,6 +443,17 @@ class Defaults(_Table):
         Annotated[MissionText, Field(description="built-in name, TOML file, or a table with items; else the vehicle's")]
         | None
     ) = None
+    commands: (
+        Annotated[
+            str,
+            Field(
+                strict=True,
+                max_length=LONGEST_COMMANDS,
+                description="order.toml of a flight under control 'commanded', or its text: the same commands",
+            ),
+        ]
+        | None
+    ) = None
     until_s: Annotated[PositiveSeconds, Field(description="the flight ends then at the latest")] | None = None
     seeds: (
         Annotated[
@@ -532,15 +544,20 @@ class FlightCase(Order):
 
     def to_toml(self) -> str:
         """A case file that flies exactly this one."""
-        if self.script or self.tunings:
+        commands = ""
+        if self.control == "commanded" and self.script:
+            told = Order(vehicle=self.vehicle, control=self.control, script=self.script, tunings=self.tunings)
+            commands = told.text()
+        elif self.script or self.tunings:
             raise OrderError(f"flight {self.id}: a case file holds no plan of another program and no live tunings")
         usual = asdict(Weather())
         wind = {key: float(value) for key, value in asdict(self.weather).items() if value != usual[key]}
         case: dict[str, Any] = {
             "id": self.case_id, "title": self.title, "vehicle": self.vehicle, "control": self.control,
             "mission": self.mission_name or (_mission_table(self.mission) if self.mission else None),
-            "until_s": self.until_s, "seeds": self.seed, "log_s": float(self.log_s), "expect": self.expect,
-            "tags": list(self.tags), "wind": wind, "place": self.place.model_dump() if self.place else None,
+            "commands": commands, "until_s": self.until_s, "seeds": self.seed, "log_s": float(self.log_s),
+            "expect": self.expect, "tags": list(self.tags), "wind": wind,
+            "place": self.place.model_dump() if self.place else None,
             "options": dict(self.options), "set": {path: plain(value) for path, value in self.settings.items()},
             "fault": [fault.table() for fault in self.faults],
             "require": [_require_table(requirement) for requirement in self.requirements],

@@ -11,12 +11,21 @@ from pydantic import ValidationError
 
 from ironbird.campaign.case import LONGEST_GRID, MOST_FLIGHTS, Case, Spread, is_spread
 from ironbird.campaign.sampling import MOST_EFFORT, SAMPLED, effort
-from ironbird.campaign.suite import Planned, case_words, requirement, variable_name
+from ironbird.campaign.suite import Planned, case_words, recorded_commands, requirement, variable_name
 from ironbird.compiler.flatten import Column
 from ironbird.conditions.formula import parse_formula
 from ironbird.conditions.names import Names
 from ironbird.conditions.trigger import compile_trigger, unit_advice
-from ironbird.errors import FaultError, IronbirdError, MissionError, UnitsWarning, UnknownNameError, VehicleError
+from ironbird.errors import (
+    FaultError,
+    IronbirdError,
+    MissionError,
+    OrderError,
+    UnitsWarning,
+    UnknownNameError,
+    VehicleError,
+    shortened,
+)
 from ironbird.faults.catalog import FAULTS, read_fault
 from ironbird.files.problems import Problem, Source, near_words
 from ironbird.files.toml_text import KeyPath
@@ -83,6 +92,7 @@ def problems_of(case: Planned) -> list[Problem]:
     found += _option_problems(plain)
     outlines = [outline(vehicle, control) for vehicle, control in names]
     found += _mission_problems(plain, outlines)
+    found += _command_problems(plain)
     found += _setting_problems(plain, outlines)
     found += _fault_problems(plain, outlines)
     found += _requirement_problems(plain, outlines)
@@ -290,6 +300,20 @@ def _option_problems(case: Planned) -> list[Problem]:
                 message = f"{who} takes no options"
                 found.append(case.problem(("options", key), message, "leave it out, or name a control system outside"))
     return found
+
+
+def _command_problems(case: Planned) -> list[Problem]:
+    """Recorded commands that cannot be read, or that nobody would hear."""
+    text = case.data.get("commands")
+    if text is None:
+        return []
+    if case.data.get("control") != "commanded":
+        return [case.problem(("commands",), "only control 'commanded' hears them", 'add control = "commanded"')]
+    try:
+        recorded_commands(str(text))
+    except OrderError as error:
+        return [case.problem(("commands",), shortened(str(error), 300), "give the order.toml of a recorded flight")]
+    return []
 
 
 def _mission_problems(case: Planned, outlines: Sequence[Outline]) -> list[Problem]:

@@ -23,7 +23,7 @@ from ironbird.campaign.runner import Progress, run_campaign
 from ironbird.campaign.store import Store
 from ironbird.campaign.stored import read_result
 from ironbird.errors import IronbirdError, StoreError
-from ironbird.flight.systems import is_outside
+from ironbird.flight.systems import repeats
 
 SUMS, SIGNATURE = "SHA256SUMS", "SHA256SUMS.sig"
 LARGEST_B = 8 * 2**30  # of a pack that is taken out of its zip file
@@ -86,7 +86,7 @@ def repeat(
     with open_pack(path, signer) as pack, contextlib.closing(Store(f"sqlite:///{out}/ironbird.db")) as store:
         told = {result.id: result for result in pack.results}
         judged = [case for case in pack.cases if case.id in told]
-        inside = [case for case in judged if not is_outside(case.control)]
+        inside = [case for case in judged if repeats(case.control, case.options, case.script)]
         chosen = inside if sample is None else draw_over_cases(inside, min(sample, len(inside)))
         differing, known = [], store.names()
         if chosen:

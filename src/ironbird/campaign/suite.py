@@ -23,7 +23,7 @@ from ironbird.campaign.case import (
     Spread,
     is_spread,
 )
-from ironbird.errors import CaseError, FaultError, UnknownNameError
+from ironbird.errors import CaseError, FaultError, OrderError, UnknownNameError
 from ironbird.faults.catalog import read_fault
 from ironbird.files.problems import (
     Problem,
@@ -36,7 +36,7 @@ from ironbird.files.problems import (
 )
 from ironbird.files.toml_text import KeyPath
 from ironbird.flight.mission import Mission, load_mission
-from ironbird.flight.order import LOG_S, SEVERITY, Requirement, Weather
+from ironbird.flight.order import LOG_S, SEVERITY, Order, Requirement, Weather, load_order, parse_order
 from ironbird.requirements import library
 from ironbird.vehicles.load import CATALOG, load_spec, read_layers, usual_control
 from ironbird.vehicles.spec import Home
@@ -87,7 +87,7 @@ class Planned:
         return self.source.problem(own, message, cure)
 
     def files(self, key: str) -> list[Path]:
-        """The files that its `vehicle` or `mission` may be."""
+        """The files that its `vehicle`, `mission` or `commands` may be."""
         value = self.data.get(key)
         if isinstance(value, str) and value.startswith("$"):
             value = self.data.get("vary", {}).get(value[1:])
@@ -198,13 +198,14 @@ class Suite:
     def sources(self) -> dict[str, str]:
         """The text of all files, by their place relative to the suite's, which comes first.
 
-        Vehicles and missions of the project are among them, with what they are based on; the catalogue's are not.
+        Vehicles, missions and commands of the project are among them, with what they are based on; the catalogue's are
+        not.
         """
         paths = dict.fromkeys([self.path.resolve(), *(case.source.path.resolve() for case in self.cases)])
         for case in self.cases:
             layers = [layer.path for file in case.files("vehicle") for layer in read_layers(file).sources]
             paths.update(dict.fromkeys(layer.resolve() for layer in layers if layer.parent != CATALOG))
-            paths.update(dict.fromkeys(file.resolve() for file in case.files("mission")))
+            paths.update(dict.fromkeys(file.resolve() for key in ("mission", "commands") for file in case.files(key)))
         return {os.path.relpath(path, self.path.resolve().parent): path.read_text(encoding="utf-8") for path in paths}
 
     def flights(self) -> list[FlightCase]:
@@ -238,12 +239,13 @@ def _leaves(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
 
 
 class _Reader:
-    """Reads each vehicle and mission once for all flights of a case."""
+    """Reads each vehicle, mission and recorded flight once for all flights of a case."""
 
     def __init__(self) -> None:
         self.usual = functools.cache(usual_control)
         self.mission_of = functools.cache(lambda vehicle: load_spec(vehicle).mission)
         self.named = functools.cache(load_mission)
+        self.commands = functools.cache(recorded_commands)
 
     def mission(self, data: Mapping[str, Any]) -> tuple[Mission, str]:
         """The mission of a case without ranges, and its built-in name if it has one."""
@@ -259,6 +261,7 @@ def _flight(
 ) -> FlightCase:
     vehicle = str(data["vehicle"])
     mission, mission_name = read.mission(data)
+    recorded = read.commands(data["commands"]) if "commands" in data else None
     wind = data.get("wind", {})
     id = f"{data['id']}/{number:04d}/s{seed}"
     try:
@@ -273,6 +276,8 @@ def _flight(
         control=data.get("control") or read.usual(vehicle),
         mission=mission,
         mission_name=mission_name,
+        script=recorded.script if recorded else "",
+        tunings=recorded.tunings if recorded else (),
         weather=Weather(**{key: float(value) for key, value in wind.items()}),
         place=Home(**data["place"]) if "place" in data else None,
         options=dict(data.get("options", {})),
@@ -286,6 +291,17 @@ def _flight(
         tags=tuple(dict.fromkeys(data.get("tags", []))),
         values=dict(values),
     )
+
+
+def recorded_commands(text: str) -> Order:
+    """The order of a flight whose commands were recorded: its file, or its text; `OrderError` if it has none."""
+    order = load_order(text) if text.endswith(".toml") else parse_order(text, "commands")
+    if order.control != "commanded" or not order.script:
+        raise OrderError(
+            "it holds no recorded commands: give the order.toml of a flight of 'ironbird serve', or of another under "
+            "control 'commanded'"
+        )
+    return order
 
 
 def requirement(table: Mapping[str, Any]) -> Requirement:
@@ -432,7 +448,7 @@ def _kept(defaults: Mapping[str, Any], case: Mapping[str, Any], key: str) -> lis
 
 
 def _with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Vehicle and mission files by absolute path: a case file names them relative to itself."""
+    """Files of vehicles, missions and commands by absolute path: a case file names them relative to itself."""
 
     def absolute(value: Any) -> Any:
         if isinstance(value, str):
@@ -442,7 +458,7 @@ def _with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         return value
 
     result = dict(data)
-    for key in ("vehicle", "mission"):
+    for key in ("vehicle", "mission", "commands"):
         if key in result:
             result[key] = absolute(result[key])
     if "vary" in result:

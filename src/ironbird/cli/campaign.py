@@ -445,7 +445,6 @@ def rerun(
     from ironbird.campaign.statistics import flakiness
     from ironbird.campaign.store import Store
     from ironbird.flight.flight import fly
-    from ironbird.flight.systems import is_outside
     from ironbird.report.folder import write_flight_folder
 
     with errors():
@@ -464,7 +463,7 @@ def rerun(
         again = next((run for run in runs if run.log.interrupted), runs[0])
         write_flight_folder(again, folder)
         (folder / "case.toml").write_text(case.to_toml())
-        outside, judged = is_outside(case.control), again.judged
+        exact, judged = again.repeats, again.judged
     print_table({"verdict": judged.verdict, "why": judged.sentence, "sha256": judged.sha256}, flight)
     if times > 1:
         typer.echo(flakiness([run.verdict for run in runs]).sentence())
@@ -473,11 +472,11 @@ def rerun(
         typer.echo("the campaign has not flown it yet")
     if stored is None or again.log.interrupted:
         raise typer.Exit(code_of(again))
-    same = stored.verdict == judged.verdict and (outside or stored.sha256 == judged.sha256)
+    same = stored.verdict == judged.verdict and (stored.sha256 == judged.sha256 or not exact)
     if not same:
         typer.echo(f"NOT equal to the stored flight: {stored.verdict}, {stored.sha256}")
         raise typer.Exit(1)
-    typer.echo("the same verdict as stored" if outside else "equal to the stored flight, bit for bit")
+    typer.echo("equal to the stored flight, bit for bit" if exact else "the same verdict as stored")
 
 
 # ---------------------------------------------------------------------- searching

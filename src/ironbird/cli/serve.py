@@ -33,8 +33,8 @@ from ironbird.cli.output import ending_in_order, errors, write_and_print
 def serve(
     vehicle: VehicleArgument,
     front: Annotated[
-        str, typer.Option(help="Who may command: a front end, for example mavlink; 'mission' flies the mission alone.")
-    ] = "mission",
+        str, typer.Option(help="Who may command: mavlink, sticks, rflysim; 'mission' flies the mission alone.")
+    ] = "mavlink",
     option: OptionOption = None,
     mission: MissionOption = None,
     speed: Annotated[
@@ -68,7 +68,7 @@ def serve(
 
     Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act), 130 interrupted.
 
-    Example: ironbird serve quad_f450 --front mavlink --wind 5,270
+    Example: ironbird serve quad_f450 --wind 5,270
     """
     from ironbird.flight.flight import fly
     from ironbird.flight.pose import start_settings

@@ -20,7 +20,7 @@ from ironbird.flight.live import LiveControl
 from ironbird.flight.order import Order, make_order, read_faults, read_requirements
 from ironbird.flight.outside import fly_outside, reactions_of
 from ironbird.flight.prepare import OBJECT, Fitted, end_s, fit, fit_vehicle
-from ironbird.flight.systems import is_outside, kind_of, outside_homes, read_options, title_of
+from ironbird.flight.systems import is_outside, kind_of, read_options, repeats, title_of
 from ironbird.flight.witness import Witness
 from ironbird.links.plan_file import LocalItem
 from ironbird.links.system import ControlSystem, Happening, Pilot, Seat, Task
@@ -78,10 +78,7 @@ class Flight:
             return True
         if self.log.interrupted:
             return False
-        control, options = self.order.control, self.order.options
-        if not is_outside(control):
-            return True
-        return control in outside_homes() and kind_of(control).repeats(read_options(kind_of(control), options))
+        return repeats(self.order.control, self.order.options, self.order.script)
 
     @property
     def sha256(self) -> str:

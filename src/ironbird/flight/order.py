@@ -290,6 +290,10 @@ def make_order(
         from ironbird.links.process import trust
 
         trust(str(options["folder"]))  # named by hand, not by a file
+    if options and isinstance(options.get("front"), str):
+        from ironbird.links.commanded.front import allow_front
+
+        allow_front(str(options["front"]))
     named = load_spec(vehicle).mission if mission is None else mission
     name = named if isinstance(named, str) and not named.endswith(".toml") else ""
     return Order(

@@ -58,6 +58,16 @@ def is_outside(control: str) -> bool:
     return control not in INSIDE
 
 
+def repeats(control: str, options: Mapping[str, Any], script: str) -> bool:
+    """Whether an order under this control system gives the same bytes again."""
+    if not is_outside(control):
+        return True
+    if control not in outside_homes():
+        return False
+    kind = kind_of(control)
+    return kind.repeats(read_options(kind, options), script)
+
+
 def kind_of(control: str) -> Kind:
     """The kind of a control system outside."""
     homes = outside_homes()

@@ -53,7 +53,7 @@ class AutopilotKind(Kind):
         """Real time if it is to be paced."""
         return 1.0 if isinstance(options, AutopilotOptions) and options.time == "paced" else None
 
-    def repeats(self, options: Options) -> bool:
+    def repeats(self, options: Options, script: str) -> bool:
         """In virtual time, with our own ground station."""
         return isinstance(options, AutopilotOptions) and options.time != "real" and options.pilot == "ours"
 

@@ -227,8 +227,8 @@ class Kind(ABC):
         """How many times real time its flights keep to if nothing is ordered; None: as fast as it goes."""
         return None
 
-    def repeats(self, options: Options) -> bool:
-        """Whether the same order gives the same bytes again."""
+    def repeats(self, options: Options, script: str) -> bool:
+        """Whether an order with these options and this script gives the same bytes again."""
         return False
 
     @abstractmethod

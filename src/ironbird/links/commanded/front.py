@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ironbird.errors import UnknownNameError
+from ironbird.errors import LinkError, UnknownNameError
 
 if TYPE_CHECKING:
     from ironbird.links.commanded.commander import Commander
@@ -17,6 +17,12 @@ FRONTS = {  # name -> module and object that makes one of its options: a call wi
     "sticks": "ironbird.links.sticks.front:SticksFront",
     "rflysim": "ironbird.links.rflysim.front:RflySimFront",
 }
+_by_hand = {"mission"}  # front ends that may be opened: the others listen, open devices, keep files
+
+
+def allow_front(name: str) -> None:
+    """Say that somebody, not a file, has named a front end: this process may open it."""
+    _by_hand.add(name)
 
 
 class FrontEnd(Protocol):
@@ -48,6 +54,11 @@ def make_front(name: str, options: Mapping[str, Any]) -> FrontEnd:
     """A front end by name, not opened yet."""
     if name not in FRONTS:
         raise UnknownNameError("front end", name, FRONTS)
+    if name not in _by_hand:
+        raise LinkError(
+            f"front end '{name}' is named by a file alone; it would open ports or devices: use 'ironbird serve --front "
+            f"{name}', or record a flight under it, whose order repeats without it"
+        )
     module, _, maker = FRONTS[name].rpartition(":")
     front: FrontEnd = getattr(importlib.import_module(module), maker)(options)
     return front

@@ -150,6 +150,10 @@ class CommandedKind(Kind):
             return vehicle
         return replace(vehicle, diagram=see_truth(vehicle.diagram))
 
+    def repeats(self, options: Options, script: str) -> bool:
+        """Under a recorded stream, or when nobody outside commands."""
+        return bool(script) or getattr(options, "front", "") == "mission"
+
     def seat(self, task: Task) -> Seat:
         """Under the recorded stream if there is one, else under the front end."""
         options = task.options

@@ -11,13 +11,14 @@ import pytest
 
 import ironbird as ib
 from ironbird.constants import STANDARD_GRAVITY_MPS2
-from ironbird.errors import OrderError
+from ironbird.errors import LinkError, OrderError
 from ironbird.faults.catalog import parse_fault
 from ironbird.flight.flight import Flight
 from ironbird.flight.order import make_order, parse_order
+from ironbird.links.commanded import front
 from ironbird.links.commanded.commander import Commander, Target
 from ironbird.links.commanded.front import ProgramFront, lasting, until
-from ironbird.links.commanded.kind import CommandedSystem
+from ironbird.links.commanded.kind import CommandedOptions, CommandedSystem
 from ironbird.links.commanded.stream import HEADER, parse_stream
 from ironbird.links.plan_file import LocalItem
 from ironbird.vehicles import places as at
@@ -373,3 +374,12 @@ def test_tilt_rotor_goes_where_it_is_told() -> None:
         assert v.mode == "hold" and v.status().failsafes == ("link",)
 
     assert flown("tiltrotor_provant", plan).verdict == "pass"
+
+
+def test_a_front_end_that_only_a_file_names_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An order or a case of somebody else must not open ports, devices or files here."""
+    monkeypatch.setattr(front, "_by_hand", {"mission"})
+    with pytest.raises(LinkError, match="front end 'mavlink' is named by a file alone"):
+        front.make_front("mavlink", {})
+    make_order("quad_f450", control="commanded", options={"front": "mavlink"})
+    front.make_front("mavlink", CommandedOptions().model_dump()).close()

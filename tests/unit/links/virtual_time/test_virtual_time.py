@@ -315,13 +315,13 @@ def test_a_flight_of_an_order_repeats_beside_busy_cores(folder: Path, monkeypatc
 
 def test_flights_in_virtual_time_say_that_they_repeat_and_paced_ones_keep_to_the_wall_clock() -> None:
     for kind in (ARDUPILOT, PX4):
-        assert [kind.repeats(AutopilotOptions(time=time)) for time in ("real", "virtual", "paced")] == [
+        assert [kind.repeats(AutopilotOptions(time=time), "") for time in ("real", "virtual", "paced")] == [
             False,
             True,
             True,
         ]
         assert [kind.pace(AutopilotOptions(time=time)) for time in ("real", "virtual", "paced")] == [None, None, 1.0]
-        assert not kind.repeats(AutopilotOptions(time="virtual", pilot="none"))
+        assert not kind.repeats(AutopilotOptions(time="virtual", pilot="none"), "")
 
 
 def test_ground_stations_of_others_are_refused_in_virtual_time() -> None:
