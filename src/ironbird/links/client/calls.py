@@ -10,7 +10,7 @@ from typing import Any
 
 from ironbird.errors import LinkError
 from ironbird.links.client.core import Call, Core
-from ironbird.links.client.failures import failure
+from ironbird.links.mavlink.failures import failure
 from ironbird.links.client.setpoints import Frame, SetPoint, leaning, moving, moving_globally, sticks, turning
 from ironbird.links.client.telemetry import Telemetry
 from ironbird.links.geodesy import to_geodetic, to_local

@@ -14,6 +14,7 @@ from ironbird.links.commanded.commander import FLIES, STICKS, Commander
 from ironbird.links.geodesy import to_local
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.mavlink_server.connections import Channel, Sender
+from ironbird.links.mavlink_server.failures import Failures
 from ironbird.links.mavlink_server.missions import Missions
 from ironbird.links.mavlink_server.modes import ASKED, word_of
 from ironbird.links.mavlink_server.place import Home
@@ -70,6 +71,7 @@ class Commands:
     ) -> None:
         self.commander, self.texts, self.home = commander, texts, home
         self.missions, self.telemetry = missions, telemetry
+        self.failures = Failures(commander)
         self.waiting = ""  # mode that begins with arming
         self.steered = ""  # mode by sticks that was asked for last
         self._waiting_height_m: float | None = None
@@ -90,6 +92,7 @@ class Commands:
             numbers.DO_PAUSE_CONTINUE: self._pause,
             numbers.DO_SET_MISSION_CURRENT: self._set_current,
             numbers.DO_VTOL_TRANSITION: self._transition,
+            numbers.INJECT_FAILURE: self._fail,
             numbers.MISSION_START: self._start_mission,
             numbers.COMPONENT_ARM_DISARM: self._arm,
             numbers.RUN_PREARM_CHECKS: self._check,
@@ -330,7 +333,10 @@ class Commands:
             return Answer(DENIED, f"a {self._kind} has no transition")
         if command.p1 not in (TO_HOVER, TO_CRUISE):
             return Answer(DENIED, "give 3, to rotors, or 4, to wings")
-        return Answer(DENIED, "this vehicle goes over by itself, by the distance to the next place")
+        return self._said(self.commander.transition(command.p1 == TO_CRUISE))
+
+    def _fail(self, command: Command, _channel: Channel) -> Answer:
+        return self._said(self.failures.take(command.p1, command.p2, command.p3))
 
     # ------------------------------------------------------------------------------------------ telemetry, set-up
 

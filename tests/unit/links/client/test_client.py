@@ -16,7 +16,7 @@ from vehicle_double import HOME, Double
 import ironbird as ib
 from ironbird.errors import LinkError, UnknownNameError
 from ironbird.links.client.calls import Calls
-from ironbird.links.client.failures import TYPES, UNITS
+from ironbird.links.mavlink.failures import TYPES, UNITS
 from ironbird.links.plan_file import Home as PlanHome
 from ironbird.links.plan_file import LocalItem, PlanItem, from_mission, plan_text
 from ironbird.links.process import free_udp_port
