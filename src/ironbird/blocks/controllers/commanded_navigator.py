@@ -316,20 +316,32 @@ class HoverCommands(CommandPorts, _Base):
 
 
 class CommandedNavigator(HoverCommands, Navigator):
-    """`Navigator` of a multicopter with commands from outside: its controller takes attitudes, rates and thrusts."""
+    """`Navigator` of a multicopter with commands from outside: its controller takes attitudes, rates and thrusts.
+
+    Modes, missions and failsafes are those of `Navigator`; arming, sticks and set-points as in `HoverCommands`. Sampled.
+    Not modelled: fly-by turns, sticks that take over a mission by themselves.
+    """
 
     source = "[RflyModel] 9.2.1; sticks and set-points of this project"
     turns_directly = True
 
 
 class CommandedHelicopterNavigator(HoverCommands, Navigator):
-    """`Navigator` of a helicopter with commands from outside; attitude and thrust become the acceleration they give."""
+    """`Navigator` of a helicopter with commands from outside; attitude and thrust become the acceleration they give.
+
+    A thrust T along the tilted axis k is asked for as a = g (e_z - k T / T_hover), as its controller takes no attitudes.
+    All else as `CommandedNavigator`. Sampled. Not modelled: rates, direct blade angles, autorotation by command.
+    """
 
     source = "[RflyModel] 9.2.1; sticks and set-points of this project"
 
 
 class CommandedSpiralNavigator(HoverCommands, SpiralNavigator):
-    """`SpiralNavigator` of a tilt-rotor with commands from outside: positions and velocities, sticks by position."""
+    """`SpiralNavigator` of a tilt-rotor with commands from outside: positions and velocities, sticks by position.
+
+    Spirals remain items of its mission; any other command ends one. All else as `CommandedNavigator`. Sampled. Not
+    modelled: attitudes and thrusts (they become accelerations, which its controller does not take), tilt by command.
+    """
 
     source = "[ProVANT] Eq. 1; [RflyModel] 9.2.1; sticks and set-points of this project"
 
