@@ -318,7 +318,7 @@ class HoverCommands(CommandPorts, _Base):
 class CommandedNavigator(HoverCommands, Navigator):
     """`Navigator` of a multicopter with commands from outside: its controller takes attitudes, rates and thrusts.
 
-    Modes, missions and failsafes are those of `Navigator`; arming, sticks and set-points as in `HoverCommands`. Sampled.
+    Sampled. Modes, missions and failsafes are those of `Navigator`; arming, sticks and set-points as in `HoverCommands`.
     Not modelled: fly-by turns, sticks that take over a mission by themselves.
     """
 
@@ -329,8 +329,8 @@ class CommandedNavigator(HoverCommands, Navigator):
 class CommandedHelicopterNavigator(HoverCommands, Navigator):
     """`Navigator` of a helicopter with commands from outside; attitude and thrust become the acceleration they give.
 
-    A thrust T along the tilted axis k is asked for as a = g (e_z - k T / T_hover), as its controller takes no attitudes.
-    All else as `CommandedNavigator`. Sampled. Not modelled: rates, direct blade angles, autorotation by command.
+    Sampled. Its controller takes no attitudes: a thrust T along the tilted axis k becomes a = g (e_z - k T / T_hover).
+    All else as `CommandedNavigator`. Not modelled: rates, blade angles by command, autorotation by command.
     """
 
     source = "[RflyModel] 9.2.1; sticks and set-points of this project"
@@ -339,8 +339,8 @@ class CommandedHelicopterNavigator(HoverCommands, Navigator):
 class CommandedSpiralNavigator(HoverCommands, SpiralNavigator):
     """`SpiralNavigator` of a tilt-rotor with commands from outside: positions and velocities, sticks by position.
 
-    Spirals remain items of its mission; any other command ends one. All else as `CommandedNavigator`. Sampled. Not
-    modelled: attitudes and thrusts (they become accelerations, which its controller does not take), tilt by command.
+    Sampled. Spirals remain items of its mission; any other command ends one. All else as `CommandedNavigator`. Not
+    modelled: attitudes, thrusts and accelerations by command (its controller has no ports for them), tilt by command.
     """
 
     source = "[ProVANT] Eq. 1; [RflyModel] 9.2.1; sticks and set-points of this project"
