@@ -318,7 +318,7 @@ class HoverCommands(CommandPorts, _Base):
 class CommandedNavigator(HoverCommands, Navigator):
     """`Navigator` of a multicopter with commands from outside: its controller takes attitudes, rates and thrusts.
 
-    Sampled. Modes, missions and failsafes are those of `Navigator`; arming, sticks and set-points as in `HoverCommands`.
+    Sampled. Modes, missions and failsafes are `Navigator`'s; arming, sticks and set-points as in `HoverCommands`.
     Not modelled: fly-by turns, sticks that take over a mission by themselves.
     """
 
