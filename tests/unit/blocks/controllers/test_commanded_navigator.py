@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.testing.alone import alone
 from ironbird.testing.checks import check_block
 
+Kind = Callable[..., MissionTable]
 SAMPLE_S, ACCELERATION, HOVER_SHARE = 0.02, 2.0, 0.4
 HOVER: dict[str, Any] = {
     "count": 1.0, "cruise_speed": 5.0, "acceleration": ACCELERATION, "hover_thrust": HOVER_SHARE,
@@ -51,7 +53,7 @@ HOVER: dict[str, Any] = {
 WINGS = {
     **HOVER, "wing_speed": 15.0, "transition_speed": 12.0, "back_speed": 9.0, "slowing": 1.0, "acceptance_radius": 40.0,
 }  # fmt: skip
-KINDS: list[tuple[type[MissionTable], dict[str, Any]]] = [
+KINDS: list[tuple[Kind, dict[str, Any]]] = [
     (CommandedNavigator, HOVER), (CommandedHelicopterNavigator, HOVER), (CommandedSpiralNavigator, HOVER),
     (CommandedVtolNavigator, WINGS),
 ]  # fmt: skip
@@ -59,11 +61,11 @@ HERE = [3.0, 4.0, -40.0]
 
 
 @functools.cache
-def model(kind: type[MissionTable]) -> CompiledModel:
+def model(kind: Kind) -> CompiledModel:
     return alone(kind(2, sample_s=SAMPLE_S), step_s=SAMPLE_S, **dict(KINDS)[kind])
 
 
-def aloft(kind: type[MissionTable] = CommandedNavigator) -> Bench:
+def aloft(kind: Kind = CommandedNavigator) -> Bench:
     """Holding a place at height, nose to the north."""
     bench = Bench(model(kind), HERE, now=float(HOLD), asked=float(HOLD), point=HERE, stay=HERE)
     bench.give(R_NB=heading(0.0), ground_distance=40.0)
@@ -73,7 +75,7 @@ def aloft(kind: type[MissionTable] = CommandedNavigator) -> Bench:
 
 
 @pytest.mark.parametrize(("kind", "params"), KINDS, ids=lambda value: getattr(value, "__name__", ""))
-def test_block_passes_the_public_check(kind: type[MissionTable], params: dict[str, Any]) -> None:
+def test_block_passes_the_public_check(kind: Kind, params: dict[str, Any]) -> None:
     check_block(kind(2, sample_s=SAMPLE_S), params=params, until_s=0.1, step_s=SAMPLE_S)
 
 
