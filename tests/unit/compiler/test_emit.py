@@ -24,6 +24,41 @@ def test_guarded_parts_give_the_same_bytes_as_unguarded_ones(
     assert len(hashes) == 1
 
 
+class Nested(Block):
+    """Selections on one condition within what another one guards; what they choose is used outside, too."""
+
+    source = "closed form of this project"
+    a = In(unit="1", doc="a")
+    b = In(unit="1", doc="b")
+    y = Out(unit="1", shape=5, doc="results")
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        outer, inner = u.a > 0, u.b > 0
+        costly = [ca.sin(ca.cos(ca.exp(number * u.b))) for number in range(1, 5)]
+        inside = [ca.if_else(inner, value, number * u.a) for number, value in enumerate(costly, 1)]
+        guarded = ca.SX(1)
+        for value in inside:
+            guarded = ca.exp(ca.sin(guarded * value) + u.a)
+        outside = [ca.if_else(inner, value, u.b) for value in costly]
+        return {"y": ca.vertcat(*outside, ca.if_else(outer, guarded, u.b))}
+
+
+def test_selection_within_one_guarded_part_does_not_move_into_another() -> None:
+    diagram = Diagram("d")
+    part = diagram.add("part", Nested())
+    diagram.export(part.a)
+    diagram.export(part.b)
+    model = compile_model(diagram)
+    assert model.source.text.count("ib_any(v") >= 2  # both parts are guarded
+    for a, b in ((0.7, 0.4), (0.7, -0.4), (-0.7, 0.4), (-0.7, -0.4)):
+        state = start(model)
+        state.set_input("a", a)
+        state.set_input("b", b)
+        ours = run(state, 1e-3, log_s=1e-3)["part.y"][0]
+        theirs = np.array(model.flat.outputs(0, [], [], [], [a, b], [], [])).ravel()
+        np.testing.assert_allclose(ours, theirs, rtol=1e-13)
+
+
 class Everything(Block):
     """Every operation that the kernel knows."""
 

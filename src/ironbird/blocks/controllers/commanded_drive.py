@@ -114,6 +114,10 @@ class DriveCommands(DrivePorts, _Base):
         arrived = remaining < 0.5 * p.arrived
         going = ca.if_else(begins, 0, ca.if_else(arrived, 0, x.going))
         going = ca.if_else(other, 1, going)
+        # Steered without a place it is on no way: the next place is another one, wherever it is
+        free = ca.logic_and(by_hand, ca.logic_not(by_place))
+        going = ca.if_else(free, 0, going)
+        aim = ca.if_else(free, here, aim)
 
         # Course and speed
         velocity = u.offboard_velocity[:2]
@@ -147,11 +151,11 @@ class DriveCommands(DrivePorts, _Base):
         setpoint = ca.logic_and(by_hand, u.direct == BY_SETPOINT)
         level = ca.if_else(ca.logic_and(setpoint, u.offboard_given[P_D] > 0.5), u.offboard_position[2], level)
         level = ca.if_else(ca.logic_and(setpoint, u.offboard_given[HEIGHT] > 0.5), -u.offboard_height, level)
-        level = ca.if_else(ca.logic_and(goes, mode == HOLD), u.offboard_position[2], level)
         fresh = ca.logic_or(x.now == MISSION, x.now == DISARMED)
         level = ca.if_else(
             ca.logic_and(fresh, ca.logic_not(ca.logic_and(setpoint, u.offboard_given[P_D] > 0.5))), u.p_NB_N[2], level
         )
+        level = ca.if_else(ca.logic_and(goes, mode == HOLD), u.offboard_position[2], level)
         return {
             "now": mode,
             "ordered": u.order,
@@ -194,7 +198,13 @@ class DriveCommands(DrivePorts, _Base):
 
 
 class CommandedGroundNavigator(DriveCommands, GroundNavigator):
-    """`GroundNavigator` with commands from outside."""
+    """`GroundNavigator` with commands from outside, for cars and rovers. Sampled.
+
+    The mission is that of `GroundNavigator`. Otherwise the path is the line to the place that was given, without
+    curvature, or the vehicle's own place with the course asked for; the speed changes by `slewing`, twice as fast down,
+    and before a place it is that of an even stop. Not modelled: driving backwards but by hand, arcs on the way to a
+    place, obstacles.
+    """
 
     source = "closed form of this project"
 
@@ -236,9 +246,15 @@ class CommandedGroundNavigator(DriveCommands, GroundNavigator):
 
 
 class CommandedPathNavigator(DriveCommands, PathNavigator):
-    """`PathNavigator` with commands from outside, for boats and vehicles that dive with fins."""
+    """`PathNavigator` with commands from outside, for boats and vehicles that dive with fins. Sampled.
 
-    source = "[Fossen2021] Ch. 12"
+    The mission is that of `PathNavigator`, and so is the line of sight to a place that was given: the course points at
+    the line `lookahead` ahead. Without a place the course and the speed are what was asked for; the depth is held or
+    set. At a place, on hold and disarmed nothing pushes: it drifts. Not modelled: holding a place against wind or
+    current, driving backwards but by hand, obstacles.
+    """
+
+    source = "[Fossen2021] Ch. 12; sticks and set-points of this project"
 
     def update(self, x: View, u: View, p: View) -> Values:
         seen_x, seen_u = self._mission_views(x, u)

@@ -316,20 +316,32 @@ class HoverCommands(CommandPorts, _Base):
 
 
 class CommandedNavigator(HoverCommands, Navigator):
-    """`Navigator` of a multicopter with commands from outside: its controller takes attitudes, rates and thrusts."""
+    """`Navigator` of a multicopter with commands from outside: its controller takes attitudes, rates and thrusts.
+
+    Sampled. Modes, missions and failsafes are `Navigator`'s; arming, sticks and set-points as in `HoverCommands`.
+    Not modelled: fly-by turns, sticks that take over a mission by themselves.
+    """
 
     source = "[RflyModel] 9.2.1; sticks and set-points of this project"
     turns_directly = True
 
 
 class CommandedHelicopterNavigator(HoverCommands, Navigator):
-    """`Navigator` of a helicopter with commands from outside; attitude and thrust become the acceleration they give."""
+    """`Navigator` of a helicopter with commands from outside; attitude and thrust become the acceleration they give.
+
+    Sampled. Its controller takes no attitudes: a thrust T along the tilted axis k becomes a = g (e_z - k T / T_hover).
+    All else as `CommandedNavigator`. Not modelled: rates, blade angles by command, autorotation by command.
+    """
 
     source = "[RflyModel] 9.2.1; sticks and set-points of this project"
 
 
 class CommandedSpiralNavigator(HoverCommands, SpiralNavigator):
-    """`SpiralNavigator` of a tilt-rotor with commands from outside: positions and velocities, sticks by position."""
+    """`SpiralNavigator` of a tilt-rotor with commands from outside: positions and velocities, sticks by position.
+
+    Sampled. Spirals remain items of its mission; any other command ends one. All else as `CommandedNavigator`. Not
+    modelled: attitudes, thrusts and accelerations by command (its controller has no ports for them), tilt by command.
+    """
 
     source = "[ProVANT] Eq. 1; [RflyModel] 9.2.1; sticks and set-points of this project"
 

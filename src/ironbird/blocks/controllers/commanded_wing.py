@@ -55,8 +55,9 @@ class CommandedWingNavigator(CommandPorts, WingNavigator):
     centred), speed by throttle; `position` the same, and with a centred roll stick the line over ground is held.
     Set-points: a position is circled at its height; a velocity or a course is flown with height (or climb rate) and
     airspeed; an attitude with a thrust. When the stream is silent for longer than `link_timeout` it circles where it is
-    for `link_hold` and then returns. Hold circles; go to circles another place. After a landing it cannot be launched
-    again. Not modelled: rates, heading apart from the course.
+    for `link_hold` and then returns. Hold circles; go to circles another place. What is told during the climb after the
+    launch is heard at its end; only disarming by force is heard at once. After a landing it cannot be launched again.
+    Not modelled: rates, heading apart from the course.
     """
 
     source = "[RflyModel] 9.2.2; sticks and set-points of this project"
@@ -101,8 +102,11 @@ class CommandedWingNavigator(CommandPorts, WingNavigator):
     def update(self, x: View, u: View, p: View) -> Values:
         assert self.sample_s is not None
         dt = self.sample_s
-        command, new = command_in_force(u, p), is_new(x, u)
+        command = command_in_force(u, p)
         aloft, by_hand = x.aloft > 0.5, command == OFFBOARD
+        climbs = ca.logic_and(ca.logic_not(aloft), x.now == TAKE_OFF)
+        new = ca.logic_and(is_new(x, u), ca.logic_not(climbs))  # what is told during the climb is heard after it
+        waits = ca.logic_and(climbs, ca.logic_and(command >= HOLD, command != MISSION))
         lost = stream_lost(x, u, p)
         asks = ca.logic_and(ca.logic_and(new, by_hand), aloft)
         steered = ca.if_else(asks, 1, ca.if_else(new, 0, x.steered))
@@ -116,7 +120,7 @@ class CommandedWingNavigator(CommandPorts, WingNavigator):
         starts = ca.logic_and(new, command == MISSION)
         again = ca.logic_and(starts, u.start_item > -0.5)
         below = ca.if_else(by_hand, ca.if_else(aloft, HOLD, DISARMED), ca.if_else(command == ARMED, DISARMED, command))
-        below = ca.if_else(comes_home, RETURN, below)
+        below = ca.if_else(comes_home, RETURN, ca.if_else(waits, TAKE_OFF, below))
         home_x, home_u, home_p = self._around_home(x, u, p)
         returning = ca.logic_and(ca.logic_or(new, fails), ca.logic_and(aloft, x.now > TAKE_OFF))
         home_x = seen_with(
@@ -160,7 +164,7 @@ class CommandedWingNavigator(CommandPorts, WingNavigator):
             "timer": ca.if_else(ca.logic_or(placed, here), 0, values["timer"]),
             "steered": steered,
             "silent": silent,
-            "ordered": u.order,
+            "ordered": ca.if_else(climbs, x.ordered, u.order),
             "idle": ca.if_else(ca.logic_and(ca.logic_and(on_ground, fit), armed), 1, 0),
             "level": level,
             "line_place": ca.if_else(turns, u.p_NB_N[:2], x.line_place),
@@ -214,7 +218,8 @@ class CommandedWingNavigator(CommandPorts, WingNavigator):
             "position_set": ca.vertcat(place, -x.level),
         }
         values |= {name: ca.if_else(steered, value, values[name]) for name, value in mine.items()}
-        off = ca.logic_and(command_in_force(u, p) == DISARMED, x.aloft > 0.5)  # disarmed by force
+        flies = ca.logic_or(x.aloft > 0.5, x.now == TAKE_OFF)
+        off = ca.logic_and(command_in_force(u, p) == DISARMED, flies)  # disarmed by force
         values["throttle_limits"] = ca.if_else(off, ca.SX.zeros(2), values["throttle_limits"])
         numbers = (OFFBOARD, STABILIZED, ALTITUDE, POSITION)
         mode = ca.if_else(steered, choose(u.direct, [ca.SX(n) for n in numbers]), values["mode"])

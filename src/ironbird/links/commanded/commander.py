@@ -505,10 +505,15 @@ class Commander:
         return None
 
     def reposition(self, p_N: Sequence[float], yaw: float | None = None) -> str | None:
-        """Go to a place and hold there; without a stream. A height that is nan stays as it is."""
+        """Go to a place and hold there; without a stream. A height that is nan stays as it is.
+
+        A wing that is still climbing after its launch goes there afterwards, then at the height of the climb.
+        """
         place = [float(value) for value in p_N]
         if len(place) == 3 and math.isnan(place[2]):
             place[2] = float((self.truth() if self.sees_truth else self.estimate()).p_N[2])
+            if self.kind == "fixed_wing" and self.mode == "take-off":
+                place[2] = -float(self._held[at.NAVIGATOR("height_set")][0])
         if len(place) != 3 or not all(abs(value) <= MOST for value in place):
             return f"give a place of three numbers up to {MOST:g} m"
         if not self._armed:

@@ -243,7 +243,14 @@ def test_helicopter_takes_sticks_and_velocities_and_holds_without_them() -> None
 
 def test_wing_banks_climbs_circles_and_comes_home_without_its_stream() -> None:
     def plan(v: Commander) -> Iterator[None]:
-        yield from in_the_air(v, 40.0)
+        yield from until(lambda: v.arm() is None)
+        assert v.take_off(40.0) is None
+        yield from until(lambda: v.mode == "take-off")
+        # a place that is told during the climb is gone to afterwards, without a height at that of the climb
+        assert v.reposition((600.0, 100.0, math.nan)) is None
+        yield from until(lambda: v.mode == "hold")
+        yield from lasting(v, 0.2)
+        np.testing.assert_allclose(v.status().position_set, [600.0, 100.0, -40.0], atol=1e-9)
         # by stick: psi' = g tan(phi) / V
         bank = 0.5 * v.params()["navigator.stick_bank"]
         yield from steering(v, "altitude", 5.0, 0.5, 0.0, 0.0, 0.0)
