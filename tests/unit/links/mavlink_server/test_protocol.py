@@ -88,6 +88,7 @@ def test_modes_go_to_numbers_and_back() -> None:
         assert word_of(look.custom) == word
         assert word_of(look.custom | 0xFFFF) == word  # the lower bytes say nothing
     assert word_of(11 << 16) is None
+    assert word_of(ASKED["position"].custom | 3 << 24) == "position"  # a mode within AUTO says nothing of others
     assert shown("descend") == ASKED["land"] and shown("a word of tomorrow") == ASKED["hold"]
 
 
