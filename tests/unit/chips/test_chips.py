@@ -203,6 +203,19 @@ def test_neo_m8n_is_silent_at_a_wrong_rate_and_answers_at_the_right_one() -> Non
     assert fix[20] == 3 and fix[23] == 14 and struct.unpack_from("<I", fix, 40)[0] == 1200
 
 
+def test_sbus_frames_carry_channels_of_eleven_bits_low_bit_first() -> None:
+    chip = make_chip("sbus", channel_1=1.0, channel_2=-1.0, channel_15=0.5)
+    frames = []
+    for t in (14_000_000, 28_000_000):
+        frames.append(bytes(chip.uart_next(t) for _ in range(25)))
+        assert chip.uart_next(t) == -1
+        chip.feed(lost=1.0)
+    word = int.from_bytes(frames[0][1:23], "little")
+    assert [word >> 11 * n & 0x7FF for n in range(16)] == [1792, 192, *[992] * 12, 1392, 992]
+    assert frames[0][0] == 0x0F and frames[0][23:] == b"\0\0"
+    assert frames[1][23] == 1 << 2 | 1 << 3  # frame lost, failsafe
+
+
 def test_the_receiver_is_set_by_an_nmea_sentence_as_ardupilot_does_it() -> None:
     chip = make_chip("neo_m8n")
     for value in b"$PUBX,41,1,0023,0001,230400,0*1E\r\n":

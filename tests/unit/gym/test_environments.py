@@ -16,10 +16,11 @@ import ironbird.gym as learning
 from ironbird.errors import RequirementError, RunError, UnknownNameError
 from ironbird.flight.prepare import events_of
 from ironbird.gym.rollout import Rollout
-from ironbird.gym.task import Goal
+from ironbird.gym.task import Goal, Seen
 from ironbird.runtime.record import LogPlan
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import advance
+from ironbird.vehicles import places as at
 
 
 @pytest.fixture
@@ -193,8 +194,6 @@ def test_gates_are_passed_in_order_and_counted() -> None:
     task = learning.Gates()
     start_, memory = task.draw(np.random.default_rng(1))
     memory, total, done = memory[None], 0.0, np.zeros(1, bool)
-    from ironbird.gym.task import Seen
-
     here = start_.position_N_m
     for gate in range(5):
         centre = memory[0, 3 * gate : 3 * gate + 3].copy()
@@ -207,9 +206,36 @@ def test_gates_are_passed_in_order_and_counted() -> None:
     assert total == 5 and done[0]
 
 
-def test_requirements_about_other_times_are_refused() -> None:
+@pytest.mark.parametrize(
+    "text", ["eventually (target_distance < 1 m)", "always (eventually[0 s, 1 s] (target_distance < 1 m))"]
+)
+def test_requirements_about_other_times_are_refused(text: str) -> None:
     with pytest.raises(RequirementError, match="about the present"):
-        learning.VehicleEnv(learning.Hover(goals=(Goal("eventually (target_distance < 1 m)", 1.0),)))
+        learning.VehicleEnv(learning.Hover(goals=(Goal(text, 1.0),)))
+
+
+def test_the_moving_target_is_seen_from_the_vehicle_with_its_true_velocity() -> None:
+    task = learning.Tracking()
+    _, memory = task.draw(np.random.default_rng(1))
+    here, time_s, step_s = np.array([[1.0, -2.0, -9.0]]), np.array([2.5]), 1e-5
+    found = task.signals(Seen({at.BODY.position: here}, time_s), memory[None])
+    before, after = (task.target(memory[None], time_s + sign * step_s) for sign in (-1, 1))
+
+    assert here + found["to_target"] == pytest.approx(task.target(memory[None], time_s))
+    assert found["target_velocity"] == pytest.approx((after - before) / (2 * step_s), abs=1e-6)
+
+
+def test_a_landing_counts_on_the_pad_and_slow_only() -> None:
+    """On the pad and slow, on it and fast, beside it and slow, above it."""
+    task = learning.Landing()
+    places = np.array([[0.1, 0.1, 0.0], [0.1, 0.1, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
+    speeds = np.array([[0.0, 0.0, 0.5], [0.0, 0.0, 1.5], [0.0, 0.0, 0.5], [0.0, 0.0, 0.5]])
+    load = np.array([[10.0], [10.0], [10.0], [0.0]])
+    seen = Seen({at.BODY.position: places, at.BODY.velocity: speeds, "contact.load": load}, np.zeros(4))
+    _, _, done = task.after(seen, {}, np.zeros((4, 3)))
+
+    assert done.tolist() == [True, False, False, False]
+    assert task.signals(seen, np.zeros((4, 3)))["rough_contact"][:, 0].tolist() == [0.0, 1.0, 1.0, 0.0]
 
 
 def test_unknown_options_and_odd_actions_are_refused_in_words(hover: gymnasium.Env[Any, Any]) -> None:

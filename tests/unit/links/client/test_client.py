@@ -90,10 +90,10 @@ def test_attitudes_are_quaternions_and_rates_are_masked_as_the_dialect_says() ->
 
 def test_sticks_are_manual_control() -> None:
     with Double() as double, ib.connect(double.address) as v:
-        v.sticks(roll=0.5, pitch=-0.25, throttle=1.0, yaw=-1.0, buttons=5)
+        v.sticks(roll=0.5, pitch=-0.25, throttle=0.5, yaw=-1.0, buttons=5)
         eventually(lambda: "MANUAL_CONTROL" in double.heard)
         said = double.heard["MANUAL_CONTROL"]
-        assert (said.x, said.y, said.z, said.r, said.buttons, said.target) == (-250, 500, 1000, -1000, 5, 1)
+        assert (said.x, said.y, said.z, said.r, said.buttons, said.target) == (-250, 500, 750, -1000, 5, 1)
         with pytest.raises(LinkError, match=r"stick roll is 2; give -1 to 1"):
             v.sticks(roll=2.0)
 

@@ -12,7 +12,7 @@ from ironbird import fly
 from ironbird.errors import LinkError
 from ironbird.links.fmu.kind import describe
 
-# An FMU 2.0 that counts its steps; from step BAD_STEP on it does BAD.
+# An FMU 2.0 that counts its steps, and refuses one that does not begin where the last ended; after 20 it does BAD.
 SOURCE = """
 #include <stddef.h>
 #include <unistd.h>
@@ -27,7 +27,12 @@ int fmi2GetReal(void *c, const unsigned *vr, size_t n, double *v) {
   if (steps > 20) { NAN_OUTPUT }
   return 0;
 }
-int fmi2DoStep(void *c, double t, double h, int f) { ++steps; if (steps > 20) { BAD } return 0; }
+int fmi2DoStep(void *c, double t, double h, int f) {
+  if (t > h * steps + 1e-6 || t < h * steps - 1e-6) return 3;
+  ++steps;
+  if (steps > 20) { BAD }
+  return 0;
+}
 """
 XML = """<?xml version="1.0"?><fmiModelDescription fmiVersion="2.0" guid="g"><CoSimulation modelIdentifier="bad"/>
 <ModelVariables>

@@ -60,9 +60,12 @@ def test_heights_speeds_and_places_are_in_metres_and_degrees(heard: Any) -> None
     assert station.home == pytest.approx((47.4, 8.5, 488.0))
 
 
-def test_other_systems_and_other_components_are_not_taken_for_the_autopilot(heard: Any) -> None:
+@pytest.mark.parametrize("routed", [False, True], ids=["each from its own port", "all through one router"])
+def test_other_systems_and_other_components_are_not_taken_for_the_autopilot(heard: Any, routed: bool) -> None:
     station, voice = heard
     autopilot, neighbour, gimbal, ground = voice(1), voice(2), voice(1, 154), voice(255, 190)
+    for other in (neighbour, gimbal, ground) if routed else ():
+        other.write = autopilot.write
     autopilot.beat()
     autopilot.codec.global_position_int_send(0, 0, 0, 0, 5_000, 0, 0, 0, 0)
     station._receive()

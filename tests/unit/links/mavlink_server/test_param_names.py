@@ -19,6 +19,7 @@ from ironbird.vehicles.load import load_vehicle, vehicle_ids
         ("navigator.gnss_timeout", "NAV_GNSS_TIMEOUT"),
         ("rotor/1/command_fault.spike_rate", "ROT1CF_SPK_RT"),
         ("imu/2/chip.accel_temperature_drift[1]", "IMU2C_AC_TM_DR_1"),
+        ("airframe/wing/left.alpha_beta_gamma_delta_epsilon_zeta", "AIRWL_AL_BT_WHGN"),  # crc32 of the path in base 36
     ],
 )
 def test_a_path_has_this_name(path: str, name: str) -> None:

@@ -88,6 +88,7 @@ def test_modes_go_to_numbers_and_back() -> None:
         assert word_of(look.custom) == word
         assert word_of(look.custom | 0xFFFF) == word  # the lower bytes say nothing
     assert word_of(11 << 16) is None
+    assert word_of(ASKED["position"].custom | 3 << 24) == "position"  # a mode within AUTO says nothing of others
     assert shown("descend") == ASKED["land"] and shown("a word of tomorrow") == ASKED["hold"]
 
 
@@ -371,6 +372,7 @@ def test_home_can_be_moved_and_heights_count_from_it(quad: Bench) -> None:
     assert list(quad.rig.state.params[0, quad.rig.state.model.flat.p.rows("navigator.home"), 0]) == pytest.approx(
         [30.0, 40.0, -5.0], abs=0.02
     )
+    quad.until(lambda m: m.get_type() == "GLOBAL_POSITION_INT" and abs(m.relative_alt + 5000) < 1500)  # mm, below home
     assert quad.command(179, 0, 0, 0, 0, 95.0, 0, 0) == DENIED
     spec = quad.front.home.origin
     assert quad.command(179, 0, 0, 0, 0, spec.latitude_deg, spec.longitude_deg, height) == ACCEPTED

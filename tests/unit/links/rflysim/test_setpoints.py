@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -92,6 +93,18 @@ def test_a_place_in_the_body_frame_is_fixed_when_it_is_first_asked_for(
     front.command(commander, short(3, 4.0, 0.0, -2.0, 0.0))
 
     assert np.array_equal(inputs(commander)("offboard_position"), first)
+
+
+def test_a_velocity_in_the_body_frame_is_turned_by_the_heading(
+    bench: tuple[RflySimFront, Commander], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    front, commander = bench
+    turned = replace(commander.estimate(), rpy=np.array([0.0, 0.0, math.pi / 2]))  # it looks to the east
+    monkeypatch.setattr(commander, "estimate", lambda: turned)
+
+    front.command(commander, short(1, 3.0, 1.0, -0.5, 0.0))
+
+    assert inputs(commander)("offboard_velocity") == pytest.approx([-1.0, 3.0, -0.5])
 
 
 def test_bits_of_the_complete_model_are_set_points_in_the_frame_of_the_map(
