@@ -60,11 +60,16 @@ def child(kind: str, port: int, *, deep: bool = False) -> Iterator[int]:
 class Process:
     """As much of an autopilot's process as a link asks for."""
 
+    run = None  # it is not in virtual time
+
     def __init__(self, pid: int) -> None:
         self.pid = pid
 
     def check(self, where: str = "") -> None:
         """It runs."""
+
+    def settle(self, where: str = "") -> None:
+        """There is nothing to wait for."""
 
     def said(self) -> str:
         """Nothing."""
