@@ -10,7 +10,6 @@ from typing import Any
 
 from ironbird.errors import LinkError
 from ironbird.links.client.core import Call, Core
-from ironbird.links.mavlink.failures import failure
 from ironbird.links.client.setpoints import Frame, SetPoint, leaning, moving, moving_globally, sticks, turning
 from ironbird.links.client.telemetry import Telemetry
 from ironbird.links.geodesy import to_geodetic, to_local
@@ -18,6 +17,7 @@ from ironbird.links.ground.handshakes import Script, param_value
 from ironbird.links.ground.texts import ON_GROUND
 from ironbird.links.ground.wires import Wire
 from ironbird.links.mavlink import dialect, numbers
+from ironbird.links.mavlink.failures import failure
 from ironbird.links.plan_file import ITEMS_MOST, TOUCHES, Home, LocalItem, PlanItem, from_mission, load_plan
 
 ARRIVED_M, ARRIVED_WING_M, ARRIVED_RAD = 1.0, 100.0, math.radians(10)
