@@ -4,6 +4,7 @@
 #   chromium    opens the report page as a browser does
 #   gcc         a second compiler, which must give the same bytes, and the sanitizers; these need libc6-dev too
 #   cppcheck    looks at exported C (rules of MISRA)
+#   wine64      runs the Windows library of an exported model
 #   postgresql  the store of campaigns on a server
 # A test whose package is missing is skipped with the reason; in CI (CI=true) that is a failure.
 set -u
@@ -12,10 +13,11 @@ command -v qemu-aarch64 >/dev/null || packages+=(qemu-user)
 command -v chromium >/dev/null || packages+=(chromium)
 command -v gcc >/dev/null || packages+=(gcc)
 command -v cppcheck >/dev/null || packages+=(cppcheck)
+command -v wine64 >/dev/null || [ -e /usr/lib/wine/wine64 ] || packages+=(wine64)
 [ -e /usr/include/stdint.h ] || packages+=(libc6-dev)
 command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || packages+=(postgresql)
 if [ ${#packages[@]} -eq 0 ]; then
-    echo "   all there: qemu-aarch64, chromium, gcc, libc6-dev, cppcheck, postgresql"
+    echo "   all there: qemu-aarch64, chromium, gcc, libc6-dev, cppcheck, wine64, postgresql"
     exit 0
 fi
 echo "   missing: ${packages[*]}"
