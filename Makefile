@@ -4,7 +4,7 @@
 # make mutants plant wrong things in a copy of the source, one at a time; a test must see each
 # make bench   measure speed against JSBSim and the reference loop
 # make sanitize  every vehicle and all native code of the links under the address and undefined-behaviour sanitizers
-# make safety  the whole safety suite; make soak  long runs; make test-autopilots  tests with real PX4 and ArduPilot
+# make test-long  checks that take minutes; make safety  the whole safety suite; make soak  long runs; make test-autopilots  tests with real PX4 and ArduPilot
 # make power-cuts  1,000 power cuts and failing disks under a campaign, 50 kills of PostgreSQL
 # make fuzz    attack every reader of files, texts and packets for TIME seconds (3600)
 # make docs    write the generated pages of docs/ anew
@@ -17,7 +17,7 @@ STAMP := $(VENV)/.installed
 
 TIME ?= 3600
 
-.PHONY: setup demo test lint bench docs lock soak fuzz power-cuts clean system safety sanitize test-autopilots audit sbom mutants
+.PHONY: setup demo test lint bench docs lock soak fuzz power-cuts clean system safety sanitize test-autopilots test-long audit sbom mutants
 
 setup: $(STAMP)
 
@@ -74,6 +74,10 @@ power-cuts: setup system
 	$(BIN)/python bench/power_cuts.py
 	@echo "== power-cuts: PostgreSQL killed 50 times during a campaign"
 	$(BIN)/python bench/database_kills.py
+
+test-long: setup system
+	@echo "== test-long: checks that take minutes, such as whole vehicles as FMUs in FMPy"
+	$(BIN)/python -m pytest tests/long
 
 safety: setup
 	@echo "== safety: the whole safety suite, several hundred faulted flights on every kind of vehicle"
