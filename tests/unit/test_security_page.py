@@ -18,6 +18,7 @@ LISTENERS = {
     "links/hardware/cable.py": "a board on a network",
     "links/rflysim/ports.py": "RflySim's interface",
     "links/mavlink_server/connections.py": "a vehicle served by MAVLink",
+    "links/router/cables.py": "the router",
     "links/process.py": "PX4's simulator link",  # and looks for free ports
     "links/virtual_time/run.py": "an autopilot in virtual time",
 }

@@ -22,6 +22,7 @@ from ironbird.cli.logs import log_app
 from ironbird.cli.output import Output
 from ironbird.cli.proofs import bench, compare_estimators, doctor, verify_determinism
 from ironbird.cli.rflysim import rflysim
+from ironbird.cli.route import route
 from ironbird.cli.serve import serve
 from ironbird.cli.sticks import sticks_app
 from ironbird.cli.vehicles import fleet_table, mixer, modes_of_vehicle, show, trim_vehicle, vehicles
@@ -48,6 +49,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "sitl": sitl,
     "hil": hil,
     "rflysim": rflysim,
+    "route": route,
     "compare-autopilots": compare_autopilots,
     "autopilot": autopilot,
     "doctor": doctor,

@@ -52,18 +52,6 @@ class WireWitness:
         )
 
 
-def strength(injection: Injection, time_s: float, triggered_s: float = 0.0) -> float:
-    """How much of a fault is there at a moment, 0 to 1: its window and shape."""
-    since = time_s - triggered_s - injection.start_s
-    if since < 0.0 or time_s - triggered_s >= injection.end_s:
-        return 0.0
-    if injection.shape == "ramp":
-        return min(1.0, since / injection.rise_s) if injection.rise_s > 0.0 else 1.0
-    if injection.shape == "intermittent":
-        return 1.0 if since % injection.period_s < injection.duty * injection.period_s else 0.0
-    return 1.0
-
-
 @dataclass
 class _Place:
     """What faults name: a device or an I2C bus with its lines."""
@@ -331,7 +319,7 @@ class Wiring:
         now: dict[str, bool] = {}
         for number, witness in enumerate(self.witnesses):
             fault = witness.injection
-            there = strength(fault, t / 1e9, self._triggered[number])
+            there = fault.strength(t / 1e9, self._triggered[number])
             for target, change in zip(fault.targets, fault.fault.changes, strict=True):
                 path, _, param = target.removeprefix("wire/").rpartition(".")
                 name, _, line = path.partition("/")
