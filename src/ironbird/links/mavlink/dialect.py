@@ -213,6 +213,7 @@ POSITION_TARGET_GLOBAL_INT = Message(
     "I2i9fHB",
     "time_boot_ms lat_int lon_int alt vx vy vz afx afy afz yaw yaw_rate type_mask coordinate_frame",
 )
+HIL_CONTROLS = Message("HIL_CONTROLS", 91, "Q8f2B")  # what boards gave before HIL_ACTUATOR_CONTROLS
 HIL_ACTUATOR_CONTROLS = Message("HIL_ACTUATOR_CONTROLS", 93, "2Q16fB")
 HIGHRES_IMU = Message(
     "HIGHRES_IMU",

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ironbird.links.mavlink import dialect
 from ironbird.links.mavlink.codec import LONGEST, checksum
-from ironbird.links.mavlink.dialect import ARDUPILOT_EXTRAS, BOARD_EXTRAS, CRC_EXTRA, Message
+from ironbird.links.mavlink.dialect import ARDUPILOT_EXTRAS, BOARD_EXTRAS, CRC_EXTRA, MESSAGES
 
 FIRST, SECOND = 0xFE, 0xFD  # what frames of MAVLink 1 and 2 begin with
 SIGNED = 0x01
 MOST_SHOWN = 64  # bytes of what is no frame
 EXTRAS = {**CRC_EXTRA, **BOARD_EXTRAS, **ARDUPILOT_EXTRAS}
-MESSAGES: dict[int, Message] = {
-    found.id: found for name in dir(dialect) if isinstance(found := getattr(dialect, name), Message)
-}
 
 
 class Frame(NamedTuple):

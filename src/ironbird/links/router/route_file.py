@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ironbird.errors import LinkError, shortened
 from ironbird.files.problems import read_bytes
+from ironbird.links.mavlink.dialect import MESSAGES
 from ironbird.links.router.cables import parse_cable
-from ironbird.links.router.frames import MESSAGES
 from ironbird.links.router.router import Connection, Rule
 
 NAMES = frozenset(message.name for message in MESSAGES.values())

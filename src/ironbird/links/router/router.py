@@ -50,7 +50,7 @@ class Traffic:
     """Figures of one message on one connection."""
 
     count: int = 0
-    bytes: int = 0
+    size: int = 0  # bytes of all
     lost: int = 0  # by gaps in the sender's numbers; of the connection, told at each message
     last: bytes = b""
     times: deque[float] = field(default_factory=lambda: deque(maxlen=4096))
@@ -104,7 +104,7 @@ class Connection:
         with self._lock:
             found = traffic.setdefault(name_of(frame.id), Traffic())
             found.count += 1
-            found.bytes += len(frame.data)
+            found.size += len(frame.data)
             found.last = frame.data
             found.times.append(now)
 
