@@ -33,7 +33,7 @@ def route(
     ] = None,
     fault: Annotated[
         list[str] | None,
-        typer.Option(help="A link fault on the way to a connection: link.drop@1:instance=gcs,severity=0.1,start=5."),
+        typer.Option(help="A link fault on the way to a connection: route.drop@1:instance=gcs,severity=0.1,start=5."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the faults' random numbers.", min=0)] = 0,
     save: Annotated[Path | None, typer.Option(help="Keep all MAVLink packets in a telemetry log (.tlog).")] = None,
@@ -45,11 +45,11 @@ def route(
     """Pass packets between serial lines, UDP, TCP, pseudo-terminals and logs; watch them, limit them, break the link.
 
     Example: ironbird route --link vehicle=udpin:14550 --link gcs=udpout:127.0.0.1:14551
-    --fault link.drop@1:instance=gcs,severity=0.1,start=5
+    --fault route.drop@1:instance=gcs,severity=0.1,start=5
     """
     from ironbird.errors import LinkError
     from ironbird.faults.catalog import parse_fault
-    from ironbird.faults.link import LINK_FAULTS
+    from ironbird.faults.route import ROUTE_FAULTS
     from ironbird.links.router.route_file import read_route, route_of
     from ironbird.links.router.router import Router
 
@@ -57,7 +57,7 @@ def route(
         if (file is None) == (not link):
             raise LinkError("give a route file, or connections with --link NAME=WHERE")
         wanted = read_route(file) if file is not None else route_of(link or [], rule or [])
-        faults = [parse_fault(text, LINK_FAULTS) for text in fault or []]
+        faults = [parse_fault(text, ROUTE_FAULTS) for text in fault or []]
         router = Router(wanted.connections(), wanted.rules(), faults=faults, seed=seed, save=save)
         with router:
             for connection in router.connections.values():

@@ -1,41 +1,35 @@
-"""Faults of links, in the grammar of all faults: `link.drop@1:instance=gcs,severity=0.1,start=5,end=15`.
-
-They act on the packets that go to one connection of the router (`ironbird.links.router`); its name is the instance. The
-way back is a connection of its own: a fault at one of the two is a link that works one way only.
-The witness counts packets that were lost, came late, changed, or came twice.
-"""
+"""Faults of the link between control system and vehicle: all actuator commands at once."""
 
 from __future__ import annotations
 
 from ironbird.faults.spec import Change, Fault, Replace, switch
 
-WITNESS = "link/{instance}.disturbed"
-NONE = "none: it is there or not"
-REFERENCE = "[Dai] Sec. I: interference in transmission"
-
-
-def _fault(name: str, summary: str, severity: str, effect: Replace) -> Fault:
-    return Fault(
-        id=f"link.{name}@1",
-        summary=summary,
-        changes=(Change(f"link/{{instance}}.{name}", effect),),
-        severity=severity,
-        reference=REFERENCE,
-        witness=WITNESS,
-    )
-
+_TAPS = "rotor/*/command_fault"
+_WITNESS = "rotor/1/command_fault.value"
 
 FAULTS = (
-    _fault("drop", "Packets are lost.", "share of packets", Replace(0.0, 1.0)),
-    _fault("delay", "Packets come late, all by the same time.", "1 is {:g} s", Replace(0.0, 2.0)),
-    _fault("jitter", "Packets come late by a random time, in their order.", "1 is 0 to {:g} s", Replace(0.0, 1.0)),
-    _fault("duplicate", "Packets come twice.", "share of packets", Replace(0.0, 1.0)),
-    _fault("reorder", "Packets are overtaken by the next one.", "share of packets", Replace(0.0, 1.0)),
-    _fault("corrupt", "One byte of a packet is wrong.", "share of packets", Replace(0.0, 1.0)),
-    _fault("throttle", "The link carries less: what does not fit waits, then is lost.",
-           "0 is 100,000 bytes/s, 1 is 100 bytes/s", Replace(100_000.0, 100.0)),
-    _fault("cut", "Nothing comes through.", NONE, switch()),
-    _fault("heartbeats_only", "Only heartbeats come through.", NONE, switch()),
-    _fault("acks_only", "Only acknowledgements of commands, missions and parameters come through.", NONE, switch()),
-)  # fmt: skip
-LINK_FAULTS: dict[str, Fault] = {fault.id: fault for fault in FAULTS}
+    Fault(
+        id="link.delay@1",
+        summary="Commands reach the actuators late.",
+        changes=(Change(f"{_TAPS}.delay", Replace(0.0, 8.0)),),
+        severity="1 is {:g} control periods",
+        reference="[Dai] Sec. II-D: communication",
+        witness=_WITNESS,
+    ),
+    Fault(
+        id="link.loss@1",
+        summary="Commands do not arrive: the actuators keep the last one; intermittent for packet loss.",
+        changes=(Change(f"{_TAPS}.lost", switch()),),
+        severity="none: the link is lost or not",
+        reference="[Dai] Sec. II-D: communication",
+        witness=_WITNESS,
+    ),
+    Fault(
+        id="link.noise@1",
+        summary="Commands are disturbed on their way.",
+        changes=(Change(f"{_TAPS}.noise", Replace(0.0, 0.3)),),
+        severity="1 is a deviation of {:g} of full throttle",
+        reference="[ChipLevel] Eq. 23",
+        witness=_WITNESS,
+    ),
+)

@@ -122,7 +122,7 @@ class Disturbance:
     def _doubled(self, draws: dict[str, float], time_s: float) -> bool:
         for witness in self.witnesses:
             fault = witness.injection
-            if fault.fault.id.startswith("link.duplicate"):
+            if fault.fault.id.startswith("route.duplicate"):
                 there = fault.strength(time_s)
                 if there > 0.0 and draws["duplicate"] < there * fault.fault.changes[0].value(fault.severity):
                     return True

@@ -27,7 +27,7 @@ def log(folder: Path) -> Path:
 
 def test_the_monitor_shows_number_rate_and_values_of_each_message(tmp_path: Path) -> None:
     links = ["--link", f"log=file:{log(tmp_path)}", "--link", "line=pty"]
-    fault = ["--fault", "link.drop@1:instance=line,severity=0.5"]
+    fault = ["--fault", "route.drop@1:instance=line,severity=0.5"]
     done = RUNNER.invoke(app, ["route", *links, *fault, "--json"])
     assert done.exit_code == 0, done.output
     figures = json.loads(done.output[done.output.index("{") :])
@@ -43,7 +43,7 @@ def test_wrong_orders_end_with_a_sentence(tmp_path: Path) -> None:
     pair = ["--link", "a=pty", "--link", "b=pty"]
     for words, reason in (
         ([], "give a route file, or connections"),
-        ([*pair, "--fault", "link.drop@1:instance=c"], "connection 'c'"),
+        ([*pair, "--fault", "route.drop@1:instance=c"], "connection 'c'"),
         ([*pair, "--fault", "gnss.denied@1"], "gnss.denied@1"),
         (["--link", f"a=file:{tmp_path / 'none.tlog'}"], "cannot be read"),
         (["--link", f"a=file:{__file__}"], "no telemetry log"),

@@ -13,7 +13,7 @@ import pytest
 
 from ironbird.errors import LinkError, UnknownNameError
 from ironbird.faults.catalog import parse_fault
-from ironbird.faults.link import LINK_FAULTS
+from ironbird.faults.route import ROUTE_FAULTS
 from ironbird.links.hardware.cable import StreamCable
 from ironbird.links.mavlink.codec import Packer
 from ironbird.links.mavlink.dialect import ATTITUDE, HEARTBEAT
@@ -195,7 +195,7 @@ def test_a_line_that_was_cut_is_opened_again_and_carries_on() -> None:
 
 def test_a_fault_on_the_way_to_one_connection_leaves_the_others_alone() -> None:
     port = free_port()
-    faults = [parse_fault("link.cut@1:instance=gcs", LINK_FAULTS)]
+    faults = [parse_fault("route.cut@1:instance=gcs", ROUTE_FAULTS)]
     with peer() as vehicle, peer() as station, peer() as second:
         connections = [Connection("vehicle", parse_cable(f"udpin:{port}")), routed(station), routed(second, "other")]
         with Router(connections, [Rule("vehicle", "gcs"), Rule("vehicle", "other")], faults=faults) as router:
