@@ -227,18 +227,18 @@ class Missions:
 
     def state(self) -> tuple[int, int, int, int]:
         """Fields of MISSION_CURRENT."""
-        status = self.commander.status()
+        mode = self.commander.mode
         if not self.stored:
             told = numbers.MISSION_STATE_NO_MISSION
         elif self._done:
             told = numbers.MISSION_STATE_COMPLETE
-        elif status.mode == "mission":
+        elif mode == "mission":
             told = numbers.MISSION_STATE_ACTIVE
-        elif self._at > 0 and status.armed:
+        elif self._at > 0 and self.commander.armed:
             told = numbers.MISSION_STATE_PAUSED
         else:
             told = numbers.MISSION_STATE_NOT_STARTED
-        return self.current, len(self.stored), told, int(status.mode == "mission")
+        return self.current, len(self.stored), told, int(mode == "mission")
 
     def poll(self, channels: list[Channel]) -> None:
         """Ask again, and tell what was reached."""

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ironbird.links.atmosphere import pressure_height_m
-from ironbird.links.commanded.commander import Commander, Motion, Status
+from ironbird.links.commanded.commander import Commander
+from ironbird.links.commanded.gauges import Motion, Status
 from ironbird.links.geodesy import to_geodetic
 from ironbird.links.hardware.cable import FRAMING
 from ironbird.links.mavlink import dialect, numbers

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ironbird.links.commanded.commander import Commander, Motion, Status
+from ironbird.links.commanded.commander import Commander
+from ironbird.links.commanded.gauges import Motion, Status
 from ironbird.links.geodesy import Place, to_geodetic
 from ironbird.links.rflysim.structs import encode
 

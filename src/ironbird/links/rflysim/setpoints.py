@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ironbird.links.commanded.commander import Commander, Target
+from ironbird.links.commanded.commander import Commander
+from ironbird.links.commanded.target import Target
 from ironbird.links.geodesy import Place, to_local
 from ironbird.links.rflysim.structs import Packet
 
@@ -141,9 +142,9 @@ class Setpoints:
         if bits & HAS_COMMAND:
             self._bits = bits
         if new:
-            if bits & ARMED and not commander.status().armed:
+            if bits & ARMED and not commander.armed:
                 self.arm(commander, True)
-            elif not bits & ARMED and commander.status().armed:
+            elif not bits & ARMED and commander.armed:
                 self.arm(commander, False)
                 return
         height = -floats[2]
@@ -206,7 +207,7 @@ class Setpoints:
                 self.said(f"{wish.what} refused: {wish.refused}")
             self.wishes.pop(0)
         place = self._place_after_take_off
-        if place is not None and commander.status().landed == "in_air" and commander.status().mode == "hold":
+        if place is not None and commander.flying and commander.mode == "hold":
             self._place_after_take_off = None
             self._tell("the place of the take-off", commander.reposition(place, None))
 
@@ -247,7 +248,7 @@ class Setpoints:
         ahead, right, down, turned = (0.0 if math.isnan(value) else float(value) for value in (*offset, yaw))
         asked = ahead, right, down, turned
         if self._body is None or self._body[0] != asked:
-            here = commander.estimate()
+            here = commander.seen()
             heading = float(here.rpy[2])
             c, s = math.cos(heading), math.sin(heading)
             steps = c * ahead - s * right, s * ahead + c * right, down
@@ -260,7 +261,7 @@ class Setpoints:
     def _attitude(self, commander: Commander, angles: Sequence[float], thrust: float, added: bool) -> None:
         wanted = np.nan_to_num(np.array(angles, dtype=float))
         if added:
-            wanted = wanted + commander.estimate().rpy
+            wanted = wanted + commander.seen().rpy
         self._stream(commander, Target(attitude_rpy=tuple(map(float, wanted)), thrust=_share(thrust)))
 
     def _stream(self, commander: Commander, target: Target) -> None:
@@ -272,13 +273,13 @@ class Setpoints:
             if refused:
                 self.said(f"set-point refused: {refused}")
             if not any(wish.what == "offboard" for wish in self.wishes):
-                if not commander.status().armed and not any(wish.what == "arming" for wish in self.wishes):
+                if not commander.armed and not any(wish.what == "arming" for wish in self.wishes):
                     self._wish(commander, "arming", commander.arm, math.inf)
                 self._wish(commander, "offboard", lambda: commander.set_mode("offboard"), math.inf)
 
     def _take_off(self, commander: Commander, height_m: float, place: Sequence[float] | None = None) -> None:
         height = height_m if abs(height_m) >= NO_HEIGHT_M else DEFAULT_HEIGHT_M
-        if not commander.status().armed:
+        if not commander.armed:
             self._wish(commander, "arming", commander.arm)
         self._wish(commander, "take-off", lambda: commander.take_off(abs(height)))
         if place is not None and max(abs(place[0]), abs(place[1])) > NO_HEIGHT_M:

@@ -16,10 +16,11 @@ from ironbird.faults.catalog import parse_fault
 from ironbird.flight.flight import Flight
 from ironbird.flight.order import make_order, parse_order
 from ironbird.links.commanded import front
-from ironbird.links.commanded.commander import Commander, Target
+from ironbird.links.commanded.commander import Commander
 from ironbird.links.commanded.front import ProgramFront, lasting, until
 from ironbird.links.commanded.kind import CommandedOptions, CommandedSystem
 from ironbird.links.commanded.stream import HEADER, parse_stream
+from ironbird.links.commanded.target import Target
 from ironbird.links.plan_file import LocalItem
 from ironbird.vehicles import places as at
 
