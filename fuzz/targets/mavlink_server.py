@@ -42,6 +42,7 @@ MOST = 4096
 RAW, FLY = 250, 251  # what a piece is, beyond the places of messages
 NEW_AFTER = 5_000  # inputs that one vehicle stands
 STEP_TICKS = 4
+STAGED = 6000  # bytes of frames that are handed over at once
 ROW = 32  # pieces of an input that is made here
 PACKETS: Counter[str] = Counter()  # by message; RAW are bytes that may be anything
 COMMANDS = (16, 20, 21, 22, 84, 85, 92, 176, 178, 179, 185, 192, 193, 195, 241, 245, 246, 252, 300, 400, 401, 410,
@@ -67,6 +68,7 @@ class Rigged:
         self.known = sorted(self.front._takers)
         self.inputs = 0
         self._packer = Packer(255, 190)
+        self._staged = 0  # bytes
 
     def take(self, data: memoryview) -> None:
         """What the front end says."""
@@ -74,19 +76,30 @@ class Rigged:
 
     def piece(self, kind: int, payload: bytes) -> None:
         """Hand one piece over."""
+        if kind in (FLY, RAW):
+            self.hand_over()
         if kind == FLY:
             self.rig.step(STEP_TICKS)
         elif kind == RAW:
             PACKETS["RAW"] += 1
             self._feed(payload)
+            self.front._work(self.system.commander)  # type: ignore[arg-type]
         else:
             number = self.known[kind % len(self.known)]
             message = _any_message(number)
             size = message.payload.size
             self._packer.add(message, (payload + bytes(size))[:size])
-            self._feed(bytes(self._packer.take()))
             PACKETS[message.name] += 1
-        self.front._work(self.system.commander)  # type: ignore[arg-type]
+            self._staged += size + 20
+            if self._staged > STAGED:
+                self.hand_over()
+
+    def hand_over(self) -> None:
+        """What was staged, as one packet of the network."""
+        if self._staged:
+            self._staged = 0
+            self._feed(bytes(self._packer.take()))
+            self.front._work(self.system.commander)  # type: ignore[arg-type]
 
     def _feed(self, data: bytes) -> None:
         for number, payload, sender in self.partner.read(data):
@@ -181,6 +194,7 @@ def check(data: bytes) -> None:
     rigged.inputs += 1
     for kind, payload in _pieces(data):
         rigged.piece(kind, payload)
+    rigged.hand_over()
     commander = rigged.system.commander
     assert commander is not None
     rigged.front._tell(commander)

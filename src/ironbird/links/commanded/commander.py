@@ -15,8 +15,6 @@ import numpy as np
 
 from ironbird.blocks.controllers import mission_table as modes
 from ironbird.blocks.controllers.command_ports import BY_SETPOINT
-from ironbird.errors import IronbirdError
-from ironbird.faults.spec import Injection
 from ironbird.links.commanded.abilities import FLIES, SETPOINTS, STICKS
 from ironbird.links.commanded.gauges import Gauges
 from ironbird.links.commanded.target import MOST, Target, asked, impossible, kind_of, plain, turned
@@ -46,9 +44,7 @@ class Commander(Gauges):
         note: Callable[[str, str], None] = lambda kind, words: None,
         sees_truth: bool = False,
     ) -> None:
-        super().__init__(vehicle, rig, sees_truth=sees_truth)
-        self.remark = remark  # is told what was commanded, for people
-        self.note = note  # is told what happened: kind and words
+        super().__init__(vehicle, rig, sees_truth=sees_truth, remark=remark, note=note)
         self._seen_armed = False
         self._wanted, self._mode = "hold", ""
         self._failsafes: tuple[str, ...] = ()
@@ -56,12 +52,6 @@ class Commander(Gauges):
         flat = rig.state.model.flat
         self._inputs = {name: flat.u.rows(name) for name in flat.u.start}
         self._orders = 0
-        self._params = {
-            (f"{path}[{place}]" if signal.size > 1 else path): flat.p.start[path] + place
-            for path, signal in flat.p.signals.items()
-            if getattr(signal, "tunable", False) and path not in (at.NAVIGATOR.table, at.NAVIGATOR("script"))
-            for place in range(signal.size)
-        }
         self._items = self._loaded()
         self._set("command", modes.DISARMED)
 
@@ -354,37 +344,6 @@ class Commander(Gauges):
         """The mission as it was given last."""
         return list(self._items)
 
-    def params(self) -> dict[str, float]:
-        """All parameters that can be changed, an entry for each number: `control.rate_gain[0]`."""
-        values = self.rig.state.params[0, :, 0]
-        return {path: float(values[row]) for path, row in self._params.items()}
-
-    def set_param(self, path: str, value: float) -> str | None:
-        """Change one parameter from now on."""
-        if path not in self._params:
-            return f"there is no parameter '{path[:80]}' that can be changed"
-        if not math.isfinite(value):
-            return f"{path}: {value} is no number"
-        return self._tune(path, float(value), f"{path} = {value:g}")
-
-    def inject(self, injection: Injection) -> str | None:
-        """A fault, whose times count from now; it has a witness like one that was ordered before the flight."""
-        try:
-            self.rig.inject(injection)
-        except IronbirdError as error:
-            return str(error)
-        self.remark(f"fault {injection.fault.id}")
-        return None
-
-    def end(self, injection: Injection) -> str | None:
-        """End a fault that was injected before, as it was given then."""
-        try:
-            self.rig.end(injection)
-        except IronbirdError as error:
-            return str(error)
-        self.remark(f"end of fault {injection.fault.id}")
-        return None
-
     def _unable(self, target: Target) -> str | None:
         """What this kind of vehicle cannot be asked for."""
         strange = asked(target) - SETPOINTS[self._ability]
@@ -395,20 +354,8 @@ class Commander(Gauges):
 
     # ------------------------------------------------------------------ inputs
 
-    def _value(self, path: str) -> float | None:
-        return float(self.rig.state.params[0, self._params[path], 0]) if path in self._params else None
-
     def _timeout_s(self) -> float:
         return self._value(at.NAVIGATOR("link_timeout")) or math.inf
-
-    def _tune(self, path: str, value: float | list[float], words: str = "") -> str | None:
-        try:
-            self.rig.tune(path, value)
-        except IronbirdError as error:
-            return str(error)
-        if words:
-            self.remark(words)
-        return None
 
     def _stamp(self) -> None:
         self._set("link_stamp", self.time_s)

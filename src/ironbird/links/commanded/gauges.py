@@ -1,11 +1,9 @@
-"""The gauges of a commanded vehicle: what is true, what its autopilot believes, and what that is doing.
-
-All numbers are SI and radians: metres north, east and down of the vehicle's home, body axes forward, right, down.
-"""
+"""The gauges of a commanded vehicle: what its autopilot believes, and what that is doing."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,22 +11,11 @@ import numpy as np
 from ironbird import rotations
 from ironbird.blocks.controllers import mission_table as modes
 from ironbird.links.commanded.abilities import ACCEPTS, FLIES, LANDS, ON_GROUND, STATION
+from ironbird.links.commanded.stand import Motion, Stand
 from ironbird.links.plan_file import LocalItem
 from ironbird.links.rig import Rig
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle
-
-
-@dataclass(frozen=True)
-class Motion:
-    """A state of motion; arrays are copies."""
-
-    p_N: np.ndarray  # m north, east, down of home
-    v_N: np.ndarray  # m/s over ground
-    q_NB: np.ndarray  # w x y z
-    rpy: np.ndarray  # rad: roll, pitch, yaw
-    w_B: np.ndarray  # rad/s
-    a_B: np.ndarray  # m/s^2: specific force, as an accelerometer has it
 
 
 @dataclass(frozen=True)
@@ -57,11 +44,12 @@ class Status:
     accepts: frozenset[str]  # modes that this kind can be asked for
 
 
-class Gauges:
-    """Reads one vehicle."""
+class Gauges(Stand):
+    """Reads the autopilot of one vehicle."""
 
-    def __init__(self, vehicle: Vehicle, rig: Rig, *, sees_truth: bool = False) -> None:
-        self.vehicle, self.rig, self.sees_truth = vehicle, rig, sees_truth
+    def __init__(self, vehicle: Vehicle, rig: Rig, *, sees_truth: bool = False, **told: Callable[..., None]) -> None:
+        super().__init__(vehicle, rig, **told)
+        self.sees_truth = sees_truth
         flat = rig.state.model.flat
         self._held = {path: rig.held(path) for path in flat.held.start if path.startswith(_read_blocks())}
         latch = "/command.value"
@@ -70,21 +58,6 @@ class Gauges:
         self._ability = STATION if hovers else self.kind
         self._armed = False
         self._items: list[LocalItem] = []
-
-    @property
-    def kind(self) -> str:
-        """Kind of vehicle: the template of its file."""
-        return self.vehicle.spec.template
-
-    @property
-    def time_s(self) -> float:
-        """Simulation time."""
-        return self.rig.time_s
-
-    @property
-    def time_us(self) -> int:
-        """Simulation time in whole microseconds."""
-        return self.rig.time_us
 
     def estimate(self) -> Motion:
         """What the autopilot believes."""
@@ -97,18 +70,6 @@ class Gauges:
             w_B=self._held[at.ESTIMATOR.rates].copy(),
             a_B=self._held[at.IMU_VOTER("accel_B")].copy(),
         )
-
-    def truth(self) -> Motion:
-        """What is true; of vehicles without a free attitude, at the latest row of the log (20 ms ago at most)."""
-        known = self.rig.state.model.flat.x.start
-        if all(at.BODY(name) in known for name in ("p", "v", "q", "w")):
-            q = self.rig.truth("q").copy()
-            q /= np.linalg.norm(q)
-            p, v, w = self.rig.truth("p").copy(), rotations.rotate(q, self.rig.truth("v")), self.rig.truth("w").copy()
-        else:
-            p, v, w = (self.latest(path) for path in (at.BODY.position, at.BODY.velocity, at.BODY.rates))
-            q = rotations.from_matrix(self.latest(at.BODY.attitude).reshape(3, 3).T)
-        return Motion(p, v, q, rotations.euler(q), w, self.latest(at.BODY.specific_force))
 
     def seen(self) -> Motion:
         """What control acts on: the estimate, or the truth if that was chosen."""
@@ -180,19 +141,6 @@ class Gauges:
     def actuators(self) -> dict[str, float]:
         """The command that each actuator got last, by place: `rotor/1`."""
         return {place: float(value[0]) for place, value in self._latches.items()}
-
-    def rotor_speeds(self) -> list[float]:
-        """Of all rotors, rad/s, at the latest row of the log."""
-        motors = (at.rotor(number).motor("speed") for number in range(1, 1 + len(self._latches)))
-        return [float(self.latest(path)[0]) for path in motors if path in self.rig.stepper.plan.start]
-
-    def latest(self, path: str) -> np.ndarray:
-        """A signal at the latest row of the log; zeros before the first."""
-        stepper = self.rig.stepper
-        plan, log = stepper.plan, stepper.log
-        rows = plan.rows_between(stepper.first_tick, self.rig.state.tick)
-        start, size = plan.start[path], plan.signals[path].size
-        return log.data[0, rows - 1, start : start + size, 0].copy() if rows else np.zeros(size)
 
     def _throttle(self) -> float:
         """Mean command of what drives it."""

@@ -279,6 +279,7 @@ STATUSTEXT = Message("STATUSTEXT", 253, "B50sHB", "severity text id chunk_seq")
 PROTOCOL_VERSION = Message("PROTOCOL_VERSION", 300, "3H16B")
 ODOMETRY = Message("ODOMETRY", 331, "Q55f4Bb")
 PARAM_ERROR = Message("PARAM_ERROR", 345, "h2B16sB", "param_index target_system target_component param_id error")
+DEBUG_FLOAT_ARRAY = Message("DEBUG_FLOAT_ARRAY", 350, "QH10s58f")
 AVAILABLE_MODES = Message(
     "AVAILABLE_MODES", 435, "2I3B35s", "custom_mode properties number_modes mode_index standard_mode mode_name"
 )

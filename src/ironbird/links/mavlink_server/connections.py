@@ -77,6 +77,11 @@ class Channel:
         self._packer.add(message, *fields)
         self._staged += size
 
+    def pass_on(self, data: bytes) -> None:
+        """Send what somebody else has said, as it is."""
+        self.flush()
+        self._write(memoryview(data))
+
     def flush(self) -> None:
         """Send what was said."""
         if self._staged:
