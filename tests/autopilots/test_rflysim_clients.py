@@ -38,7 +38,8 @@ HOME = [40.1540302, 116.2593683]  # of quad_f450
 BOX = """
 ip link set lo up && ip route add 224.0.0.0/4 dev lo || exit 9
 exec 3> $OUT/server.txt
-$NOBODY $PYTHON -m ironbird.cli.main rflysim --mode $MODE --control $CONTROL --flights 1 --until 400 --out $OUT/results >&3 2>&3 &
+options="--mode $MODE --control $CONTROL --flights 1 --until 400"
+$NOBODY $PYTHON -m ironbird.cli.main rflysim $options --out $OUT/results >&3 2>&3 &
 server=$!
 for tries in $(seq 600); do grep -q 'vehicle 1' $OUT/server.txt && break; sleep 0.1; done
 timeout 600 $NOBODY $PYTHON $PROGRAM $FOLDERS $NUMBER > $OUT/client.txt 2>&1

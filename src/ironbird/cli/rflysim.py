@@ -99,8 +99,8 @@ def rflysim(
     """Serve RflySim's network interface: programs written for CopterSim fly our vehicles, unchanged.
 
     UDP 20100, 20101, 30100, 30101 and 40101 (plus 2 for each further vehicle), heartbeat on 20005, re-placement on
-    20002. Every flight leaves a folder with its report; a reboot, a re-placement or a crash begins the next one. Ends
-    with Ctrl-C.
+    20002. Every flight leaves a folder with its report; a reboot, a re-placement or a crash begins the next one. Ctrl-C
+    ends the session, which is judged on what was flown until then.
 
     Example: ironbird rflysim --vehicles 3 --type quad_f450 --mode udp_simple
     """

@@ -98,7 +98,8 @@ def fly_outside(
 
     A link that fails later ends the flight, whose log is kept; its verdict is error.
     With `speed` the flight keeps to the wall clock; without, it runs as fast as the control system answers. Ctrl-C
-    after the first exchange ends the flight as its time does; `log.interrupted` says so.
+    after the first exchange ends the flight; `log.interrupted` says so, and its verdict is error. An open-ended one,
+    which somebody outside flies, ends as if its time was over.
     """
     model, system, pilot = fitted.model, seat.system, seat.pilot
     exchanges, next_watch = 0, CHUNK_TICKS
@@ -161,7 +162,7 @@ def fly_outside(
     except KeyboardInterrupt:
         if not exchanges:
             raise
-        interrupted = True
+        interrupted = not system.open_ended
     except LinkError as error:
         if not exchanges or not system.taking_part:  # there is no flight
             raise

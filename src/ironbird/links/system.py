@@ -64,6 +64,7 @@ class ControlSystem(ABC):
     step_ticks: int = 4  # of 1 ms between two exchanges
     process: AutopilotProcess | None = None  # its own, if it was started here; its `logs` are there after `stop`
     fills: str = ""  # kind whose place it takes; empty: its flights are ordered under its own name
+    open_ended: bool = False  # somebody outside flies it for as long as he likes: Ctrl-C ends it as its time does
     failure: str = ""  # why the rig failed after it had taken part: the flight ends there, its log is kept
 
     def __init__(self) -> None:

@@ -28,6 +28,8 @@ def allow_front(name: str) -> None:
 class FrontEnd(Protocol):
     """Somebody who commands a vehicle. It is made with the options of the order and looked at in every exchange."""
 
+    open_ended: bool  # whether people end the flight (Ctrl-C) and not a plan
+
     def open(self, commander: Commander) -> None:
         """Bind its ports; `LinkError` with the cure if one is taken."""
 
@@ -74,6 +76,8 @@ class ProgramFront:
 
     flight = ib.fly("quad_f450", control=CommandedSystem(ProgramFront(plan)))
     """
+
+    open_ended = False
 
     def __init__(self, plan: Callable[[Commander], Iterator[None]]) -> None:
         self._plan = plan
@@ -122,6 +126,8 @@ OVER = object()
 
 class MissionFront:
     """Nobody outside: it arms, flies the mission that the order has, and is finished when that is."""
+
+    open_ended = False
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         self._started = False

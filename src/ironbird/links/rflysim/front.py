@@ -11,10 +11,10 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from ironbird.errors import LinkError
 from ironbird.links.geodesy import to_geodetic, to_local
@@ -22,6 +22,7 @@ from ironbird.links.rflysim.faults import FaultDesk, entries_of
 from ironbird.links.rflysim.mavlink import CopterSimMavlink, say_truth
 from ironbird.links.rflysim.messages import NOT_HIT, Shown
 from ironbird.links.rflysim.modes import MODES, mode_named, mode_numbered
+from ironbird.links.rflysim.options import RflySimOptions
 from ironbird.links.rflysim.ports import LOOPBACK, MOST_VEHICLES, Ports, Wires
 from ironbird.links.rflysim.setpoints import Setpoints
 from ironbird.links.rflysim.structs import COMMAND, MODEL_IN, SETUP, Packet, decode, encode
@@ -36,27 +37,6 @@ MOST_NOTES = 400  # remarks of one flight
 FASTEST_IMU_HZ = 250.0
 MOST_FLOAT = 3e38  # of a number of single precision
 COLLISION_MARK = 12345  # first number of inFloatsCollision
-
-
-class RflySimOptions(BaseModel):
-    """What can be chosen for a vehicle behind RflySim's ports."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    vehicle_id: Annotated[int, Field(ge=1, le=9999, description="Number of the vehicle, from 1: its ports follow.")] = 1
-    mode: Annotated[
-        Literal["udp_full", "udp_simple", "mavlink_full", "mavlink_simple", "mavlink_nosend"],
-        Field(description="How it speaks to clients."),
-    ] = "udp_full"
-    host: Annotated[str, Field(description="Where it listens; clients are looked for there too.")] = LOOPBACK
-    shift: Annotated[int, Field(description="Added to every port number.")] = 0
-    map_north_m: Annotated[float, Field(ge=-1e6, le=1e6, description="Where home is on the map.")] = 0.0
-    map_east_m: Annotated[float, Field(ge=-1e6, le=1e6, description="Where home is on the map.")] = 0.0
-    fault_map: Annotated[Literal["A", "B", "C"], Field(description="Map of fault ids.")] = "A"
-    init_params: Annotated[str, Field(description="InitInParams: 1=PATH,2=PATH.")] = ""
-    dyn_params: Annotated[str, Field(description="DynModiParams: 1=PATH,2=PATH.")] = ""
-    all_truth: Annotated[bool, Field(description="Send the truth in all five structs.")] = False
-    scene: Annotated[bool, Field(description="Feed RflySim3D on port 20010.")] = True
 
 
 @dataclass(frozen=True)
@@ -87,6 +67,8 @@ class Every:
 
 class RflySimFront:
     """A vehicle behind the ports of CopterSim."""
+
+    open_ended = True
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         self.options = check_options(options or {})

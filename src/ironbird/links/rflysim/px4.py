@@ -3,7 +3,8 @@
 In the MAVLink modes what clients say at 20100 goes to PX4 and what PX4 says goes to 20101, byte by byte, with the truth
 in between. In the UDP modes the structs become MAVLink for PX4, and its telemetry becomes structs. RflySim's own PX4
 has topics of its own (`rfly_ctrl`, `rfly_ext`, `rfly_px4`); a PX4 as it is published has `debug_array` in their place:
-rfly_ctrl and ExtToPX4 go to it as DEBUG_FLOAT_ARRAY of that name, and one that it sends goes to 40101 as rfly_px4.
+rfly_ctrl and ExtToPX4 go to it as DEBUG_FLOAT_ARRAY of that name, and one of the name rfly_px4 that it sends goes to
+40101.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ ASK_S = 0.5  # simulation time between two askings for the same thing
 EXT_S = 0.02  # between two of ExtToPX4
 TO_HOVER, TO_CRUISE = 3.0, 4.0  # MAV_VTOL_STATE
 FORCED = 21196.0
+OF_PX4 = "rfly_px4"
+MOST_ARRAYS = 16
 ARRAY = 58  # numbers of DEBUG_FLOAT_ARRAY
 LANDED = {ON_GROUND: "on_ground", IN_AIR: "in_air", LANDING: "landing", "taking off": "taking_off"}
 WORDS = {name: word for word, name in MODES["px4"].items()}  # of modes
@@ -65,11 +68,13 @@ class Ears(Listener):
 
     def __init__(self, wire: Tapped) -> None:
         super().__init__(wire)
-        self.array: tuple[float, ...] = ()
+        self.arrays: dict[str, tuple[float, ...]] = {}  # by name; PX4 also repeats those that it is sent
         self._listen(dialect.DEBUG_FLOAT_ARRAY, self._take_array)
 
     def _take_array(self, said: Any) -> None:
-        self.array = tuple(value if math.isfinite(value) else 0.0 for value in said[3:])
+        name = said[2].partition(b"\0")[0].decode("ascii", "replace")
+        if name in self.arrays or len(self.arrays) < MOST_ARRAYS:
+            self.arrays[name] = tuple(value if math.isfinite(value) else 0.0 for value in said[3:])
 
     def say(self, message: dialect.Message, **fields: Any) -> None:
         """Send a message to PX4."""
@@ -357,7 +362,7 @@ class Px4Front(RflySimFront):
         self._behind.ears.say_array("rfly_ctrl", self._behind.rig.time_us, data)
 
     def _px4_ext(self, shown: Shown) -> bytes:
-        return shown.px4_ext(self._behind.ears.array or None)
+        return shown.px4_ext(self._behind.ears.arrays.get(OF_PX4))
 
     def close(self) -> None:
         """Let go of all ports."""
@@ -370,6 +375,7 @@ class ServedPx4(Px4):
     """PX4 on a vehicle behind RflySim's ports."""
 
     fills = "px4"
+    open_ended = True
 
     def __init__(self, front: Px4Front, process: Px4Process, *, announce: Callable[[str], None] | None = None) -> None:
         super().__init__(process, params=PARAMS, instance=free_instance(front.ports.vehicle - 1))

@@ -1,4 +1,4 @@
-"""Every kind of vehicle over MAVLink in lockstep: control changes hands in flight, and a lost stream is noticed in time.
+"""Every kind of vehicle over MAVLink in lockstep: control changes hands, and a lost stream is noticed in time.
 
 The simulation waits for the client, which says how far it may go: nothing depends on the speed of the computer.
 """
