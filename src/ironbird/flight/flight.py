@@ -205,7 +205,7 @@ def fly(
             seat = take_seat(order, fitted, folder=folder, announce=announce, show=show)
         flown = fly_outside(order, fitted, seat, speed=speed, progress=progress)
         system = seat.system
-        order = flown.order or order
+        order = flown.order
         flight = Flight(
             order=order,
             vehicle=fitted.vehicle,
@@ -218,7 +218,7 @@ def fly(
             witnesses=flown.witnesses,
             triggered_s=flown.triggered_s,
             happenings=flown.happenings,
-            records=flown.order is not None,
+            records=flown.records,
             link=system.figures(),
             measured=system.measured(),
             logs=list(system.process.logs) if system.process else [],

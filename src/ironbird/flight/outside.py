@@ -83,7 +83,8 @@ class FlownOutside:
     witnesses: list[Witness]
     triggered_s: list[float]
     happenings: list[Happening] = field(default_factory=list)
-    order: Order | None = None  # the order that repeats it, with all that came on the way; None if nothing can
+    order: Order = field(kw_only=True)  # with all that came on the way
+    records: bool = False  # whether that order repeats it: the control system has recorded all that it was told
 
 
 def fly_outside(
@@ -179,7 +180,7 @@ def fly_outside(
             order,
             faults=(*order.faults, *faults),
             tunings=tuple(rig.tunings),
-            script=system.script(),
+            script=system.script() or order.script,
             until_s=order.until_s if stop else rig.time_s,
         )
 
@@ -200,8 +201,10 @@ def fly_outside(
         reactions=[r.sentence() for r in reactions_of(order.faults, witnesses, triggered_s, happenings)],
     )
     judged = judge([order], [told], log, model)[0]
-    repeats = order if system.script() else None
-    return FlownOutside(log, stop, ended_s, judged, witnesses, triggered_s, happenings, repeats)
+    records = bool(system.script())
+    return FlownOutside(
+        log, stop, ended_s, judged, witnesses, triggered_s, happenings, order=order, records=records
+    )  # fmt: skip
 
 
 def _tuned(rig: Rig, due: list[Tuning]) -> bool:

@@ -150,7 +150,8 @@ class Px4Commander(Stand):
         eph_m, epv_m = (float(details[name][0]) if name in details else math.nan for name in ("eph", "epv"))
         return Status(
             mode=self.mode, armed=self.armed, landed=LANDED.get(self.ears.landed, "on_ground"),
-            healthy=told.ready and not math.isnan(told.position[0]), failsafes=("px4",) if self.ears.failsafe else (),
+            healthy=(told.ready or self.armed) and not math.isnan(told.position[0]),
+            failsafes=("px4",) if self.ears.failsafe else (),
             item=max(told.item, 0), items=0, done=False, battery_share=told.battery_share,
             battery_voltage_V=told.battery_voltage_V, battery_current_A=told.battery_current_A,
             position_set=here.p_N, yaw_set=float(here.rpy[2]), airspeed_mps=told.airspeed_mps,
