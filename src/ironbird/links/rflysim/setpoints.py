@@ -38,6 +38,7 @@ HAS_POS, HAS_VEL, HAS_ACC, HAS_YAW, HAS_YAW_RATE = (1 << n for n in range(5))
 HAS_ATT, HAS_ROLL_RATE, HAS_PITCH_RATE, HAS_THRUST, IS_FRD, IS_LOCAL = (1 << n for n in range(8, 14))
 IS_GLOBAL = 1 << 17
 WINGED = ("fixed_wing", "vtol")
+CLIMBING = ("disarmed", "armed", "take-off")  # modes until a take-off is over
 HOVERING = ("multicopter", "helicopter", "tilt_rotor", "vtol")
 
 
@@ -68,6 +69,7 @@ class Setpoints:
     )
     _place_after_take_off: tuple[float, float, float] | None = None
     _vtol_state: float = 0.0  # asked for last
+    _taking_off: bool = False
 
     # ------------------------------------------------------------------ packets
 
@@ -171,7 +173,7 @@ class Setpoints:
         elif bits & TAKE_OFF:
             if new:
                 self._take_off(commander, height)
-        elif commander.mode == "take-off" or any(wish.what == "take-off" for wish in self.wishes):
+        elif self._climbs(commander):
             return  # what is asked for during a take-off is not heard, [RflyModel] 9.2.1.2
         elif bits & LOITER and not steers:
             if new:
@@ -296,11 +298,20 @@ class Setpoints:
 
     def _take_off(self, commander: Commandable, height_m: float, place: Sequence[float] | None = None) -> None:
         height = height_m if abs(height_m) >= NO_HEIGHT_M else DEFAULT_HEIGHT_M
+        if self._taking_off and (commander.flying or any(wish.what == "take-off" for wish in self.wishes)):
+            return  # clients repeat packets
         if not commander.armed:
             self._wish(commander, "arming", commander.arm)
+        self._taking_off = True
         self._wish(commander, "take-off", lambda: commander.take_off(abs(height)))
         if place is not None and max(abs(place[0]), abs(place[1])) > NO_HEIGHT_M:
             self._place_after_take_off = (place[0], place[1], -abs(height))
+
+    def _climbs(self, commander: Commandable) -> bool:
+        """Whether a take-off that was asked for goes on."""
+        asked = any(wish.what == "take-off" for wish in self.wishes)
+        self._taking_off &= asked or commander.mode in CLIMBING
+        return self._taking_off
 
     def _land(self, commander: Commandable, height_m: float) -> str | None:
         """Land; rotorcraft that were given a height go down to it and stay, [RflyModel] 9.2.1.2."""
