@@ -74,7 +74,8 @@ def load(name: str) -> Target:
     """A target by its name."""
     module = importlib.import_module(f"fuzz.targets.{name}")
     words = tuple(word.encode() if isinstance(word, str) else word for word in getattr(module, "WORDS", ()))
-    make, packets = getattr(module, "make", None), getattr(module, "PACKETS", Counter())
+    packets: Counter[str] = getattr(module, "PACKETS", Counter())
+    make = getattr(module, "make", None)
     return Target(name, module.check, words, getattr(module, "MOST", MOST), make, packets)
 
 

@@ -16,9 +16,9 @@ from ironbird.cli.rflysim import grid_place
 from ironbird.errors import LinkError
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import make_order
-from ironbird.links.commanded.commander import Commander
 from ironbird.links.commanded.kind import CommandedSystem
 from ironbird.links.rflysim.front import RflySimFront
+from ironbird.links.rflysim.vehicle import Commandable
 
 Script = Iterator[None]
 SQUARE = ((5.0, 0.0), (5.0, 5.0), (0.0, 5.0), (0.0, 0.0))
@@ -34,7 +34,7 @@ class InStep(RflySimFront):
         self.over = False
         self._looks = 0
 
-    def poll(self, commander: Commander) -> None:
+    def poll(self, commander: Commandable) -> None:
         self.client.hear()
         self._looks += 1
         if self._looks % (8 if self.client.simple else 3) == 0:

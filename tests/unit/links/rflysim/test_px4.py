@@ -93,7 +93,8 @@ def test_structs_become_mavlink_for_px4_and_its_telemetry_becomes_structs(behind
     packer.add(dialect.DEBUG_FLOAT_ARRAY, 0, 0, b"rfly_px4", *[0.25] * 58)
     frame = bytes(packer.take())
     source = rig.commander.ears._heard_from
-    rig.wire.read = lambda: iter([(source, frame)])  # type: ignore[assignment, method-assign]
+    assert source is not None
+    rig.wire.read = lambda: iter([(source, frame)])  # type: ignore[method-assign]
     rig.until(lambda: client.actuators == (0.25,) * 8)
     assert rig.front.ext_to_px4(rig.commander)[0] > 100.0  # rad/s of a rotor that flies
 
