@@ -25,13 +25,11 @@ RAW = 200  # of 256 packets so many have the right head, so that the rest is loo
 ROW = 24  # packets of an input that is made here
 PACKETS: Counter[str] = Counter()  # by port, and by port and struct if its head was made right
 _BY_FAMILY = {family: [layout for layout in LAYOUTS if family in layout.families] for family in PORTS}
-_TURNS = itertools.cycle(
-    [
-        (port, kind, Payloads(layout.length))
-        for port, family in enumerate(PORTS)
-        for kind, layout in enumerate(_BY_FAMILY[family])
-    ]
-)
+_KINDS = [  # of each port, its structs in turn
+    itertools.cycle([(port, kind, Payloads(layout.length)) for kind, layout in enumerate(_BY_FAMILY[family])])
+    for port, family in enumerate(PORTS)
+]
+_TURNS = (next(kinds) for kinds in itertools.cycle(_KINDS))
 
 
 @functools.cache
@@ -41,7 +39,7 @@ def _vehicle() -> Any:
 
 
 def make(draw: random.Random) -> bytes:
-    """A row of packets, each of the next struct at its port; some with a head of any bytes."""
+    """A row of packets, the ports and their structs in turn; some with a head of any bytes."""
     row = []
     for port, kind, payloads in itertools.islice(_TURNS, ROW):
         count = len(_BY_FAMILY[PORTS[port]])
