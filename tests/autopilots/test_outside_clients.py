@@ -335,7 +335,8 @@ def test_mavproxy_reads_all_parameters_and_flies(watched: Watched, tmp_path: Pat
 
 def test_our_python_calls_fly_both_autopilots_alike(watched: Watched) -> None:
     """The same program for PX4 and ArduPilot: `ib.connect`, as in docs/guide/control-from-python.md."""
-    port = watched.address(r"udpin:127\.0\.0\.1:\d+").rpartition(":")[2]
+    link = "udpin://" if watched.belongings.autopilot == "px4" else "udpin:"  # where programs, ground stations listen
+    port = watched.address(link + r"127\.0\.0\.1:\d+").rpartition(":")[2]
     with ib.connect(f"udp:{port}", within_s=CONNECT_S) as v:
         assert v.telemetry.autopilot == watched.belongings.autopilot and v.telemetry.kind == "copter"
         v.wait_ready(within_s=120.0)

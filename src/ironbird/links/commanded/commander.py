@@ -35,16 +35,8 @@ KINDS = {  # name of a mission item -> number in the navigator's table
 class Commander(Gauges):
     """Takes commands for one vehicle and says what it believes and does."""
 
-    def __init__(
-        self,
-        vehicle: Vehicle,
-        rig: Rig,
-        *,
-        remark: Callable[[str], None] = lambda words: None,
-        note: Callable[[str, str], None] = lambda kind, words: None,
-        sees_truth: bool = False,
-    ) -> None:
-        super().__init__(vehicle, rig, sees_truth=sees_truth, remark=remark, note=note)
+    def __init__(self, vehicle: Vehicle, rig: Rig, *, sees_truth: bool = False, **told: Callable[..., None]) -> None:
+        super().__init__(vehicle, rig, sees_truth=sees_truth, **told)
         self._seen_armed = False
         self._wanted, self._mode = "hold", ""
         self._failsafes: tuple[str, ...] = ()

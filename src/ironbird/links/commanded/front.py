@@ -124,34 +124,13 @@ def lasting(commander: Commander, seconds: float, each: Callable[[], object] | N
 OVER = object()
 
 
-class MissionFront:
+class MissionFront(ProgramFront):
     """Nobody outside: it arms, flies the mission that the order has, and is finished when that is."""
 
-    open_ended = False
-
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
-        self._started = False
-        self._over = False
+        super().__init__(_mission)
 
-    def open(self, commander: Commander) -> None:
-        """Nothing to open."""
 
-    def poll(self, commander: Commander) -> None:
-        """Arm as soon as the vehicle lets itself be armed, and start."""
-        if not self._started:
-            self._started = commander.arm() is None and commander.start_mission() is None
-            return
-        status = commander.status()
-        self._over = status.done or not status.armed
-
-    def announce(self) -> list[str]:
-        """Nothing listens."""
-        return []
-
-    @property
-    def finished(self) -> bool:
-        """Whether the mission is over."""
-        return self._over
-
-    def close(self) -> None:
-        """Nothing to close."""
+def _mission(vehicle: Commander) -> Iterator[None]:
+    yield from until(lambda: vehicle.arm() is None and vehicle.start_mission() is None)
+    yield from until(lambda: vehicle.status().done or not vehicle.armed)
