@@ -74,9 +74,9 @@ def load(name: str) -> Target:
     """A target by its name."""
     module = importlib.import_module(f"fuzz.targets.{name}")
     words = tuple(word.encode() if isinstance(word, str) else word for word in getattr(module, "WORDS", ()))
-    packets: Counter[str] = getattr(module, "PACKETS", Counter())
-    make = getattr(module, "make", None)
-    return Target(name, module.check, words, getattr(module, "MOST", MOST), make, packets)
+    make, packets = getattr(module, "make", None), getattr(module, "PACKETS", None)
+    counted: Counter[str] = Counter() if packets is None else packets
+    return Target(name, module.check, words, getattr(module, "MOST", MOST), make, counted)
 
 
 def attempt(reader: Callable[..., T], *arguments: Any, **named: Any) -> T | Refused:
