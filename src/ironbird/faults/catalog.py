@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironbird.errors import FaultError, UnknownNameError, shortened
-from ironbird.faults import battery, link, load, rotor, sensor, steering, surface, surroundings, water, wheel
+from ironbird.faults import battery, firmware, link, load, rotor, sensor, steering, surface, surroundings, water, wheel
 from ironbird.faults.spec import Fault, Injection
 
-FAMILIES = (sensor, rotor, surface, steering, wheel, battery, load, link, surroundings, water)
+FAMILIES = (sensor, rotor, surface, steering, wheel, battery, load, link, surroundings, water, firmware)
 FAULTS: dict[str, Fault] = {fault.id: fault for family in FAMILIES for fault in family.FAULTS}
 
 KEYS = ("instance", "axis", "severity", "start", "end", "shape", "rise", "period", "duty", "duration")

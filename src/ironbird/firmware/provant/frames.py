@@ -1,0 +1,105 @@
+"""Frames and services of the bench's serial links, [ProVANT] Sec. 2.1.
+
+A frame is 0x7E, payload, checksum (Fletcher-16 modulo 255, low byte first), 0x7E; 0x7E and 0x7D inside become 0x7D and
+the byte XOR 0x20. Payloads are little-endian float32. The checksum cannot tell 0x00 from 0xFF: a byte that changes from
+one to the other goes unnoticed, which is in the nature of the published protocol.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+FLAG, ESCAPE, FLIP = 0x7E, 0x7D, 0x20
+MOST_PAYLOAD = 132  # bytes, [ProVANT] Sec. 2.1
+BAUD = 921_600
+SENSORS, ACTUATORS, REFERENCES = 16, 4, 9  # floats
+
+
+@dataclass(frozen=True)
+class Services:
+    """Numbers of the services; they travel as the first float of a payload."""
+
+    start: int
+    sensors: int
+    actuators: int
+
+
+SERVICES = {
+    "paper": Services(1, 2, 3),  # [ProVANT] Sec. 2.1
+    "code": Services(3, 1, 0),  # [ProVANTSim] HIL_server
+}
+
+
+def fletcher16(data: bytes) -> int:
+    """The second sum in the high byte, the first in the low one, both modulo 255 [Fletcher]."""
+    first = second = 0
+    for value in data:
+        first = (first + value) % 255
+        second = (second + first) % 255
+    return second << 8 | first
+
+
+def encode(payload: bytes) -> bytes:
+    """The frame of a payload."""
+    out = bytearray([FLAG])
+    for value in payload + struct.pack("<H", fletcher16(payload)):
+        if value in (FLAG, ESCAPE):
+            out += bytes([ESCAPE, value ^ FLIP])
+        else:
+            out.append(value)
+    out.append(FLAG)
+    return bytes(out)
+
+
+def pack(values: Sequence[float]) -> bytes:
+    """The frame of some floats."""
+    return encode(struct.pack(f"<{len(values)}f", *values))
+
+
+@dataclass
+class FrameReader:
+    """Takes bytes as they come; a flag ends one frame and begins the next, so that it finds back after any loss."""
+
+    good: int = 0
+    bad: int = 0
+
+    def __post_init__(self) -> None:
+        self._bytes = bytearray()
+        self._escaped = self._broken = False
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Payloads whose frames end in these bytes."""
+        found = []
+        for value in data:
+            payload = self._take(value)
+            if payload is not None:
+                found.append(payload)
+        return found
+
+    def _take(self, value: int) -> bytes | None:
+        if value == FLAG:
+            content, escaped, broken = bytes(self._bytes), self._escaped, self._broken
+            self._bytes.clear()
+            self._escaped = self._broken = False
+            if not content and not escaped and not broken:
+                return None
+            whole = not escaped and not broken and len(content) > 2
+            if whole and fletcher16(content[:-2]) == struct.unpack("<H", content[-2:])[0]:
+                self.good += 1
+                return content[:-2]
+            self.bad += 1
+            return None
+        if value == ESCAPE:
+            self._broken |= self._escaped
+            self._escaped = True
+            return None
+        if self._escaped:
+            value ^= FLIP
+            self._escaped = False
+        if len(self._bytes) < MOST_PAYLOAD + 2:
+            self._bytes.append(value)
+        else:
+            self._broken = True
+        return None
