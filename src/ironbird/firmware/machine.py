@@ -34,6 +34,7 @@ CALLS = (
     "open", "close", "emu_start", "emu_stop", "reg_read", "reg_write", "mem_map_ptr", "mmio_map", "hook_add", "ctl",
 )  # fmt: skip
 NO_LINE, NO_ALIAS = 255, 0xFFFFFFFF
+ROOM = 4096  # bytes that are taken from a port at once
 Q = 256  # parts of a clock
 TIME, BREAK, SENT, BROKEN = range(4)  # why a run ended
 EXCEPTIONS = {2: "NMI", 3: "HardFault", 4: "MemManage", 5: "BusFault", 6: "UsageFault"}
@@ -96,7 +97,7 @@ def core_library() -> ctypes.CDLL:
         ("fw_drift", None, [_p, _f64]), ("fw_analog", None, [_p, _u32, _f64]), ("fw_output_pin", _u32, [_p, _u32]),
         ("fw_drive_pin", None, [_p, _u32, _u32]), ("fw_capture", None, [_p, _u32, _u32, _u32]),
         ("fw_pwm_s", _f64, [_p, _u32, _u32]), ("fw_peek_word", _u32, [_p, _u32]),
-        ("fw_registers", None, [_p, _p, ctypes.c_int]), ("fw_figures", None, [_p, _p]),
+        ("fw_registers", None, [_p, _p, ctypes.c_int]), ("fw_figures", None, [_p, _p]), ("fw_upsets", _u64, [_p]),
         ("fw_entries", _u32, [_p, _u32]), ("fw_serial_send", _u32, [_p, _u32, ctypes.c_char_p, _u32, _u32, _f64]),
         ("fw_serial_take", _u32, [_p, _u32, _p, _p, _u32]),
         ("fw_add_device", ctypes.c_int, [_p, _u32, _u32, _u32, ctypes.c_int64, _p]),
@@ -162,6 +163,8 @@ class Machine:
         self.memories = [
             np.full(m.size, 0xFF if not m.writable else 0, np.uint8) for m in self.device.memory
         ]
+        self._taken, self._moments = ctypes.create_string_buffer(ROOM), np.empty(ROOM)
+        self._moments_at = self._moments.ctypes.data
         self._identify()
         for address, content in image.parts:
             self._load(address, content)
@@ -263,6 +266,10 @@ class Machine:
             bool(whole[10]), whole[11], whole[12], whole[13], whole[14], bool(whole[15]),
         )  # fmt: skip
 
+    def upsets(self) -> int:
+        """A number that changes when the core has a fault or a reset."""
+        return int(self.library.fw_upsets(self.pointer))
+
     def where(self) -> str:
         """Time and place of the core, for messages."""
         return f"{self.time_s:.6f} s in {self.image.at(self.registers().pc)}"
@@ -287,10 +294,8 @@ class Machine:
 
     def take(self, port: int) -> tuple[bytes, np.ndarray]:
         """Bytes that have left a serial port, and the moments (s) at which each had left."""
-        room = 4096
-        data, moments = ctypes.create_string_buffer(room), np.empty(room)
-        count = self.library.fw_serial_take(self.pointer, port, data, moments.ctypes.data, room)
-        return data.raw[:count], moments[:count] / 1e9
+        count = self.library.fw_serial_take(self.pointer, port, self._taken, self._moments_at, ROOM)
+        return self._taken[:count], self._moments[:count] / 1e9
 
     def drive_pin(self, pin: str, level: int | None) -> None:
         """What the world drives a pin to; None lets it go."""

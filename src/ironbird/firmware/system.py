@@ -68,7 +68,7 @@ class FirmwareSystem(ControlSystem):
         self.references = references
         self.machine: Machine | None = None
         self.server: Server | None = None
-        self._resets, self._faults = 1, 0
+        self._resets, self._faults, self._upsets = 1, 0, 1 << 32
         self.last_fault = ""
 
     def start(self, rig: Rig) -> None:
@@ -112,6 +112,10 @@ class FirmwareSystem(ControlSystem):
     def _watch(self, rig: Rig) -> None:
         """Note faults and resets of the core."""
         assert self.machine is not None
+        upsets = self.machine.upsets()
+        if upsets == self._upsets:
+            return
+        self._upsets = upsets
         now = self.machine.figures()
         if now.faults != self._faults:
             self._faults = now.faults

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ironbird.faults.spec import Injection
 from ironbird.firmware.machine import Machine, Registers
 from ironbird.firmware.upset_line import upset_paths
@@ -38,29 +40,32 @@ class Upsets:
     rig: Rig
     turns: tuple[str, ...]  # symbols of the turns of its tasks
     places: dict[str, Upset] = field(default_factory=dict)
+    waiting: bool = False  # for the first sign of a fault
 
     def __post_init__(self) -> None:
         held = self.rig.state.model.flat.held.start
-        self._acts = []
+        rows: list[int] = []
         for path in upset_paths(len(self.turns)):
             if f"{path}.acts" in held:
                 self.places[path] = Upset(path)
-                self._acts.append((path, self.rig.held(f"{path}.acts"), self.rig.held(f"{path}.size")))
+                rows += [self.rig.stepper.held_rows(f"{path}.{name}").start for name in ("acts", "size")]
+        self._rows, self._seen = np.array(rows, np.intp), b""
         symbols = self.machine.image.symbols
         ends = [value + size for value, size in symbols.values() if RAM <= value < RAM + (1 << 20)]
         self.ram_bytes = max(ends, default=RAM + 4) - RAM
-        self._started: set[str] = set()
 
     def apply(self, before_s: float) -> None:
         """Look at what is ordered; called before the machine goes on from a moment."""
-        for path, acts, size in self._acts:
-            on = acts[0] > 0.5
-            upset = self.places[path]
-            if on != upset.on:
+        now = self.rig.stepper.held[self._rows]
+        if now.tobytes() == self._seen:
+            return
+        self._seen = now.tobytes()
+        for upset, acts, size in zip(self.places.values(), now[::2].tolist(), now[1::2].tolist(), strict=True):
+            on = acts > 0.5
+            if on != upset.on or (on and upset.path == "mcu/clock" and size != upset.size):
                 upset.on = on
-                self._change(upset, on, float(size[0]), before_s)
-            elif on and path == "mcu/clock" and float(size[0]) != upset.size:
-                self._change(upset, on, float(size[0]), before_s)
+                self._change(upset, on, size, before_s)
+        self.waiting = any(upset.on and math.isnan(upset.first_s) for upset in self.places.values())
 
     def _change(self, upset: Upset, on: bool, amount: float, now_s: float) -> None:
         machine, path = self.machine, upset.path
@@ -103,6 +108,8 @@ class Upsets:
 
     def look(self, now_s: float) -> None:
         """What dead peripherals and hung tasks met meanwhile; called after the machine went on."""
+        if not self.waiting:
+            return
         for path, upset in self.places.items():
             if not upset.on or not math.isnan(upset.first_s):
                 continue

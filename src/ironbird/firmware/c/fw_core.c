@@ -563,5 +563,6 @@ FW_EXPORT void fw_figures(fw_machine *m, double *out) {
                      s->said_cfsr, s->said_address, s->said_ns, s->lockup, s->deepest, s->unmodelled, s->reset_flags, s->sleeping, s->halted};
   for (int i = 0; i < 16; i++) out[i] = values[i];
 }
+FW_EXPORT uint64_t fw_upsets(fw_machine *m) { return (uint64_t)m->s.resets << 32 | m->s.said_count; }
 FW_EXPORT uint32_t fw_entries(fw_machine *m, uint32_t exception) { return exception < FW_EXCEPTIONS ? m->s.entries[exception] : 0; }
 FW_EXPORT uint32_t fw_hang_hits(fw_machine *m, uint32_t slot) { return m->s.hang_hits[slot & 7]; }

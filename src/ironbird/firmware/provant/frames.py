@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 FLAG, ESCAPE, FLIP = 0x7E, 0x7D, 0x20
 MOST_PAYLOAD = 132  # bytes, [ProVANT] Sec. 2.1
@@ -34,23 +35,15 @@ SERVICES = {
 
 def fletcher16(data: bytes) -> int:
     """The second sum in the high byte, the first in the low one, both modulo 255 [Fletcher]."""
-    first = second = 0
-    for value in data:
-        first = (first + value) % 255
-        second = (second + first) % 255
-    return second << 8 | first
+    return sum(accumulate(data)) % 255 << 8 | sum(data) % 255
 
 
 def encode(payload: bytes) -> bytes:
     """The frame of a payload."""
-    out = bytearray([FLAG])
-    for value in payload + struct.pack("<H", fletcher16(payload)):
-        if value in (FLAG, ESCAPE):
-            out += bytes([ESCAPE, value ^ FLIP])
-        else:
-            out.append(value)
-    out.append(FLAG)
-    return bytes(out)
+    content = payload + struct.pack("<H", fletcher16(payload))
+    for value in (ESCAPE, FLAG):  # in this order: an escape brings no flag with it
+        content = content.replace(bytes([value]), bytes([ESCAPE, value ^ FLIP]))
+    return bytes([FLAG]) + content + bytes([FLAG])
 
 
 def pack(values: Sequence[float]) -> bytes:
@@ -71,35 +64,40 @@ class FrameReader:
 
     def feed(self, data: bytes) -> list[bytes]:
         """Payloads whose frames end in these bytes."""
+        *ended, rest = data.split(bytes([FLAG]))
         found = []
-        for value in data:
-            payload = self._take(value)
+        for part in ended:
+            self._keep(part)
+            payload = self._end()
             if payload is not None:
                 found.append(payload)
+        self._keep(rest)
         return found
 
-    def _take(self, value: int) -> bytes | None:
-        if value == FLAG:
-            content, escaped, broken = bytes(self._bytes), self._escaped, self._broken
-            self._bytes.clear()
-            self._escaped = self._broken = False
-            if not content and not escaped and not broken:
-                return None
-            whole = not escaped and not broken and len(content) > 2
-            if whole and fletcher16(content[:-2]) == struct.unpack("<H", content[-2:])[0]:
-                self.good += 1
-                return content[:-2]
-            self.bad += 1
-            return None
-        if value == ESCAPE:
-            self._broken |= self._escaped
-            self._escaped = True
-            return None
-        if self._escaped:
-            value ^= FLIP
-            self._escaped = False
-        if len(self._bytes) < MOST_PAYLOAD + 2:
-            self._bytes.append(value)
+    def _keep(self, part: bytes) -> None:
+        if ESCAPE in part or self._escaped:
+            for value in part:
+                if value == ESCAPE:
+                    self._broken |= self._escaped
+                    self._escaped = True
+                else:
+                    self._bytes.append(value ^ FLIP if self._escaped else value)
+                    self._escaped = False
         else:
+            self._bytes += part
+        if len(self._bytes) > MOST_PAYLOAD + 2:
             self._broken = True
+            del self._bytes[1:]
+
+    def _end(self) -> bytes | None:
+        content, escaped, broken = bytes(self._bytes), self._escaped, self._broken
+        self._bytes.clear()
+        self._escaped = self._broken = False
+        if not content and not escaped and not broken:
+            return None
+        whole = not escaped and not broken and len(content) > 2
+        if whole and fletcher16(content[:-2]) == content[-2] | content[-1] << 8:
+            self.good += 1
+            return content[:-2]
+        self.bad += 1
         return None
