@@ -15,6 +15,7 @@ from ironbird.cli.chips import chips_app
 from ironbird.cli.dataset import dataset
 from ironbird.cli.export import export_model
 from ironbird.cli.faults import faults_app
+from ironbird.cli.firmware import firmware_app, provant
 from ironbird.cli.fly import fly, repeat, systems, tune
 from ironbird.cli.hardware import hil
 from ironbird.cli.imports import import_app
@@ -48,6 +49,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "sitl": sitl,
     "hil": hil,
     "rflysim": rflysim,
+    "provant": provant,
     "compare-autopilots": compare_autopilots,
     "autopilot": autopilot,
     "doctor": doctor,
@@ -63,6 +65,7 @@ for name, group in {
     "case": case_app,
     "campaign": campaign_app,
     "chips": chips_app,
+    "firmware": firmware_app,
     "import": import_app,
     "log": log_app,
     "sticks": sticks_app,

@@ -16,11 +16,13 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
+from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
 from ironbird.firmware.device import load_mcu_board
 from ironbird.firmware.elf import Image, read_image
 from ironbird.firmware.machine import SENT, Machine
-from ironbird.firmware.provant.frames import BAUD, FLAG, SERVICES
+from ironbird.firmware.provant.cable import CableSystem
+from ironbird.firmware.provant.frames import BAUD, FLAG, REFERENCE_PORT, SENSOR_PORT, SERVICES
 from ironbird.firmware.provant.image import TURNS, firmware_image
 from ironbird.firmware.provant.references import BaseStation, JoystickReader, References
 from ironbird.firmware.provant.server import Server
@@ -33,7 +35,6 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.external import LATCH
 from ironbird.vehicles.load import Vehicle
 
-SENSOR_PORT, REFERENCE_PORT = 2, 3  # USART2 and USART3
 COUNTERS = (
     "periods", "answers", "timeouts", "late", "bad_frames", "bad_lengths", "references", "bad_references", "busy",
 )  # of client.h  # fmt: skip
@@ -53,6 +54,11 @@ class FirmwareOptions(Options):
     sticks: Annotated[
         str, Field(description="The joystick reader in place of the base station: a gamepad, keyboard or stick file.")
     ] = ""
+    sensor_port: Annotated[
+        str, Field(description="A real board in wall time: serial port of its sensor link, such as /dev/ttyUSB0.")
+    ] = ""
+    reference_port: Annotated[str, Field(description="And that of its reference link.")] = ""
+    wait_s: Annotated[float, Field(gt=0, le=600, description="Patience until a real board asks first.")] = 10.0
 
 
 class FirmwareSystem(ControlSystem):
@@ -96,6 +102,7 @@ class FirmwareSystem(ControlSystem):
                 at_s = float(moments[-1])
                 server.bytes_came(data, at_s, lambda answer, at_s=at_s: self._answer(answer, at_s))  # type: ignore[misc]
         self.upsets.look(now_s)
+        server.command()
         server.view.take()
         frame = self.references.due(now_s)
         if frame:
@@ -229,19 +236,33 @@ class FirmwareKind(Kind):
         return (Path(options.image),) if options.image else ()
 
     def repeats(self, options: Options, script: str) -> bool:
-        """Always, unless somebody holds the sticks."""
+        """Always, unless somebody holds the sticks or the board is a real one."""
         assert isinstance(options, FirmwareOptions)
-        return not options.sticks or options.sticks.endswith(".csv")
+        return not options.sensor_port and (not options.sticks or options.sticks.endswith(".csv"))
+
+    def pace(self, options: Options) -> float | None:
+        """A real board lives in wall time."""
+        assert isinstance(options, FirmwareOptions)
+        return 1.0 if options.sensor_port else None
 
     def seat(self, task: Task) -> Seat:
         """A board that is not under power yet."""
         options = task.options
         assert isinstance(options, FirmwareOptions)
+        references = JoystickReader.of(options.sticks, task.vehicle) if options.sticks else None
+        if options.sensor_port or options.reference_port:
+            if not (options.sensor_port and options.reference_port):
+                raise LinkError("a real board has two links: give sensor_port and reference_port")
+            return Seat(
+                CableSystem(
+                    options.sensor_port, options.reference_port, numbers=options.numbers, references=references,
+                    wait_s=options.wait_s,
+                )
+            )  # fmt: skip
         if options.image:
             image = read_image(options.image)
         else:
             image = firmware_image(str(task.vehicle.path), options.numbers, options.watchdog)
-        references = JoystickReader.of(options.sticks, task.vehicle) if options.sticks else None
         return Seat(FirmwareSystem(options, image, references))
 
 

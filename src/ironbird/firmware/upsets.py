@@ -51,7 +51,7 @@ class Upsets:
                 rows += [self.rig.stepper.held_rows(f"{path}.{name}").start for name in ("acts", "size")]
         self._rows, self._seen = np.array(rows, np.intp), b""
         symbols = self.machine.image.symbols
-        ends = [value + size for value, size in symbols.values() if RAM <= value < RAM + (1 << 20)]
+        ends = [value + size for value, size in symbols.values() if size and RAM <= value < RAM + (1 << 20)]
         self.ram_bytes = max(ends, default=RAM + 4) - RAM
 
     def apply(self, before_s: float) -> None:

@@ -124,6 +124,28 @@ def track_plot(title: str, curves: Sequence[Curve]) -> str:
     return frame.svg([_text(LEFT, 12, title), *frame.grid(), *map(frame.line, shown)])
 
 
+def bars_plot(title: str, unit: str, values: Sequence[float], edges: Sequence[float]) -> str:
+    """How many values lie between each two edges, on a logarithmic scale: the few are what is looked for."""
+    counts, _ = np.histogram(np.asarray(values, float), np.asarray(edges, float))
+    frame = _Frame((edges[0], edges[-1]), (0.0, max(1.0, math.log10(max(1, int(counts.max()))) * 1.05)), WIDTH, HEIGHT)
+    parts = [_text(LEFT, 12, f"{title} ({unit})")]
+    for power in range(math.floor(frame.y[1]) + 1):
+        y = frame.up(power)
+        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(_text(LEFT - 4, y + 4, f"{10**power}", "end"))
+    parts += [_text(frame.across(tick), HEIGHT - 7, f"{tick:g}", "middle") for tick in ticks(*frame.x)]
+    for count, low, high in zip(counts.tolist(), edges[:-1], edges[1:], strict=True):
+        if count:
+            x, top = frame.across(low), frame.up(max(math.log10(count), 0.05))
+            wide, tall = max(1.0, frame.across(high) - x - 0.5), HEIGHT - BOTTOM - top
+            said = f"{count} between {low:g} and {high:g} {unit}"
+            parts.append(
+                f'<rect x="{x:.1f}" y="{top:.1f}" width="{wide:.1f}" height="{tall:.1f}" fill="var(--c0)">'
+                f"<title>{escape(said)}</title></rect>"
+            )
+    return frame.svg(parts)
+
+
 def map_plot(found: Map) -> str:
     """Verdicts over two parameters, with the line between survived and lost."""
     width, height, left, bottom = 560, 360, 70, 44

@@ -72,7 +72,7 @@ typedef struct {
   double anchor_ns, hz, drift; /* of the core's clock, and the share by which the crystal is wrong */
   uint32_t cpi;                /* q an instruction */
   uint32_t ahb, apb1, apb2;    /* divisors */
-  uint32_t sleeping, resets, it_left, recheck, svc, returned, faulted, fault_address, undefined, held;
+  uint32_t sleeping, resets, it_left, svc, returned, faulted, fault_address, undefined, held;
   uint32_t hang_at[8], hang_on[8], hang_hits[8];
   uint32_t halted; /* held in reset */
   uint32_t wrote_flash, flash_at, flash_old[2], flash_size;
@@ -116,7 +116,7 @@ typedef struct fw_machine {
   uint32_t breaks[FW_BREAKS], break_count, broke_at, step_over;
   uint8_t place[2048]; /* of each KiB from 0x40000000 on: number of the peripheral plus one */
   double hse_Hz, vref_V;
-  uint32_t flash_hook, watching, wfi, last_pc;
+  uint32_t watching, wfi, last_pc;
   uint32_t tell_port, tell_byte, told; /* a run ends when this byte has left this port (number plus one) */
   uint64_t hook[6];
 } fw_machine;

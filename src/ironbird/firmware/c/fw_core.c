@@ -244,7 +244,7 @@ static void fw_slow(fw_machine *m, uint32_t address, uint32_t op) {
   if (s->now >= s->stop) {
     if (s->wrote_flash) fw_flash_settle(m);
     fw_events(m);
-    if (m->told || s->held || s->lockup || s->recheck || s->now >= s->run_until || fw_due(m)) {
+    if (m->told || s->held || s->lockup || s->now >= s->run_until || fw_due(m)) {
       m->wfi = FW_STOPPED;
       fw_uc.emu_stop(m->uc);
       return;
@@ -352,14 +352,6 @@ FW_EXPORT int fw_run(fw_machine *m, double until_ns) {
     s->run_until = fw_q(m, until_ns);
     if (s->held == 2) fw_reset(m, 1u << 4); /* SFTRSTF */
     if (s->wrote_flash) fw_flash_settle(m);
-    if (s->recheck) {
-      s->recheck = 0;
-      if (m->flash_hook == 1) {
-        fw_uc.hook_add(m->uc, &m->hook[5], FW_HOOK_MEM_WRITE, fw_flash_store, m, 0x08000000u, 0x08000000u + m->memory[0].size - 1);
-        m->flash_hook = 2;
-        fw_uc.ctl(m->uc, FW_CTL_FLUSH);
-      }
-    }
     if (s->halted) { s->now = s->run_until > s->now ? s->run_until : s->now; return FW_TIME; }
     fw_events(m);
     if (m->told) { m->told = 0; return FW_SENT; }
@@ -466,6 +458,7 @@ FW_EXPORT int fw_open(fw_machine *m, const fw_row *rows, uint32_t count, const f
   if (!error) error = fw_uc.hook_add(m->uc, &m->hook[0], FW_HOOK_CODE, fw_on_code, m, 1, 0);
   if (!error) error = fw_uc.hook_add(m->uc, &m->hook[1], FW_HOOK_INTR, fw_on_interrupt, m, 1, 0);
   if (!error) error = fw_uc.hook_add(m->uc, &m->hook[2], FW_HOOK_MEM_INVALID, fw_on_invalid, m, 1, 0);
+  if (!error) error = fw_uc.hook_add(m->uc, &m->hook[3], FW_HOOK_MEM_WRITE, fw_flash_store, m, memories[0].base, memories[0].base + memories[0].size - 1);
   uint32_t on = 0x40000000u;
   if (!error) error = fw_uc.reg_write(m->uc, UC_ARM_REG_FPEXC, &on);
   return error;

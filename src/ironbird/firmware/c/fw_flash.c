@@ -8,9 +8,6 @@ static void fw_flash_write(fw_machine *m, uint32_t row, uint32_t o, uint32_t v) 
     else if (v == 0xCDEF89ABu && p->step == 1) {
       p->r[4] &= ~0x80000000u;
       p->step = 0;
-      m->flash_hook = 1;
-      m->s.recheck = 1;
-      fw_apply_stop(m);
     } else p->step = 0;
     return;
   }

@@ -15,6 +15,7 @@ from itertools import accumulate
 FLAG, ESCAPE, FLIP = 0x7E, 0x7D, 0x20
 MOST_PAYLOAD = 132  # bytes, [ProVANT] Sec. 2.1
 BAUD = 921_600
+SENSOR_PORT, REFERENCE_PORT = 2, 3  # of the board: USART2 and USART3
 SENSORS, ACTUATORS, REFERENCES = 16, 4, 9  # floats
 
 

@@ -19,13 +19,14 @@ from ironbird.vehicles.templates.tilt_rotor import NAVIGATOR_SAMPLE_S, TiltRotor
 
 TURN_RADPS, CLIMB_MPS = 0.5, 1.0  # of full sticks
 LEAST_HEIGHT_M = 0.3
+TICK_S = 1e-3
 
 
 class References(ABC):
     """A source of references at a steady rate."""
 
     def __init__(self) -> None:
-        self._next_s = 0.0
+        self._next_s = TICK_S  # a sample of the vehicle's model is out after the tick in which it was taken
         self.sent = 0
 
     def due(self, now_s: float) -> bytes:

@@ -79,6 +79,7 @@ class Server:
     counters: Counters = field(default_factory=Counters)
     periods_s: list[float] = field(default_factory=list)  # between requests, [ProVANT] Fig. 14
     wanted: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)  # the last command: N and N m
+    history: list[tuple[float, ...]] = field(default_factory=list)  # of commands: time and command
 
     def __post_init__(self) -> None:
         spec = self.rig.vehicle.spec
@@ -86,6 +87,7 @@ class Server:
         self.view = View(self.rig)
         self.reader = FrameReader()
         self._asked_s = self._told_s = math.nan
+        self._commanded = self.wanted
         self._coefficient = spec.propeller.thrust_coefficient_Ns2
         self._slope, self._idle = spec.motor.slope_radps, spec.motor.idle_speed_radps
         self._torque = spec.joint.max_torque_Nm
@@ -117,7 +119,7 @@ class Server:
             self._told_s = at_s
             counters.commands += 1
             self.wanted = values[1:]
-            self._command(values[1:])
+            self.history.append((at_s, *values[1:]))
         else:
             counters.unknown += 1
 
@@ -125,7 +127,12 @@ class Server:
     def _believable(values: tuple[float, ...]) -> bool:
         return all(abs(v) < MOST_N for v in values[:2]) and all(abs(v) < MOST_Nm for v in values[2:])  # no NaN either
 
-    def _command(self, wanted: tuple[float, ...]) -> None:
+    def command(self) -> None:
+        """Hand the last command to the actuators; called between two steps of the vehicle."""
+        wanted = self.wanted
+        if wanted is self._commanded:
+            return
+        self._commanded = wanted
         for row, force in zip(self._rows[:2], wanted[:2], strict=True):
             speed = math.sqrt(max(0.0, force) / self._coefficient)
             self._inputs[row] = min(1.0, max(0.0, (speed - self._idle) / self._slope)) if force > 0.0 else 0.0
