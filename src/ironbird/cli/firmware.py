@@ -125,7 +125,9 @@ def provant(
     vehicle: VehicleOption = "tiltrotor_provant",
     mission: Annotated[str, typer.Option(help="spiral (Eq. 1 of the paper), or any other mission.")] = "spiral",
     numbers: NumbersOption = "paper",
-    clocks: Annotated[float, typer.Option(help="Clocks that an instruction takes on average.", min=0.25, max=16)] = 1.25,
+    clocks: Annotated[
+        float, typer.Option(help="Clocks that an instruction takes on average.", min=0.25, max=16)
+    ] = 1.25,
     delay: Annotated[
         int, typer.Option(help="Samples of 2 ms by which the kernel's own commands are late, as the board's.", min=0)
     ] = 1,

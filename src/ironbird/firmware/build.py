@@ -1,4 +1,4 @@
-"""Images from C: the compiler is zig's, for a Cortex-M4F without an operating system; equal sources give equal bytes."""
+"""Images from C by zig, for a Cortex-M4F without an operating system; equal sources give equal bytes."""
 
 from __future__ import annotations
 

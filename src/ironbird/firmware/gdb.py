@@ -27,7 +27,9 @@ def target_text() -> str:
     names = [*(f"r{i}" for i in range(13)), "sp", "lr", "pc"]
     kinds = {"sp": ' type="data_ptr"', "pc": ' type="code_ptr"'}
     core = "".join(f'<reg name="{name}" bitsize="32"{kinds.get(name, "")}/>' for name in names)
-    return TARGET.format(core=core, fpu="".join(f'<reg name="d{i}" bitsize="64" type="ieee_double"/>' for i in range(16)))
+    return TARGET.format(
+        core=core, fpu="".join(f'<reg name="d{i}" bitsize="64" type="ieee_double"/>' for i in range(16))
+    )
 
 
 class GdbServer:

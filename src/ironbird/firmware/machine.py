@@ -90,7 +90,8 @@ def core_library() -> ctypes.CDLL:
     for name, result, arguments in (
         ("fw_size", _u64, []), ("fw_state_size", _u64, []), ("fw_state_of", _p, [_p]), ("fw_bind", None, [_p]),
         ("fw_open", ctypes.c_int, [_p, _p, _u32, _p, _u32, _p, _p, _u32, _f64, _f64, _u32]),
-        ("fw_close", None, [_p]), ("fw_tell", None, [_p, _u32, _u32]), ("fw_power_on", None, [_p, _u32]), ("fw_run", ctypes.c_int, [_p, _f64]),
+        ("fw_close", None, [_p]), ("fw_tell", None, [_p, _u32, _u32]), ("fw_power_on", None, [_p, _u32]),
+        ("fw_run", ctypes.c_int, [_p, _f64]),
         ("fw_hold", None, [_p, _u32]), ("fw_time_ns", _f64, [_p]), ("fw_flush", None, [_p]),
         ("fw_break", ctypes.c_int, [_p, _p, _u32, _u32]), ("fw_hang", None, [_p, _u32, _u32, _u32]),
         ("fw_hang_hits", _u32, [_p, _u32]), ("fw_kill", None, [_p, _u32, _u32]), ("fw_refused", _u32, [_p, _u32]),
@@ -160,9 +161,7 @@ class Machine:
         self.library = core_library()
         self._memory = ctypes.create_string_buffer(self.library.fw_size())
         self.pointer = ctypes.addressof(self._memory)
-        self.memories = [
-            np.full(m.size, 0xFF if not m.writable else 0, np.uint8) for m in self.device.memory
-        ]
+        self.memories = [np.full(m.size, 0xFF if not m.writable else 0, np.uint8) for m in self.device.memory]
         self._taken, self._moments = ctypes.create_string_buffer(ROOM), np.empty(ROOM)
         self._moments_at = self._moments.ctypes.data
         self._identify()
@@ -211,7 +210,12 @@ class Machine:
                 requests += [names.index(f"dma{controller}"), stream, channel, number, way == "tx"]
         memories = (_u32 * (4 * len(device.memory)))()
         for number, m in enumerate(device.memory):
-            memories[4 * number : 4 * number + 4] = [m.base, m.size, NO_ALIAS if m.alias is None else m.alias, m.writable]
+            memories[4 * number : 4 * number + 4] = [
+                m.base,
+                m.size,
+                NO_ALIAS if m.alias is None else m.alias,
+                m.writable,
+            ]
         stores = (_p * len(self.memories))(*(store.ctypes.data for store in self.memories))
         table = (_u32 * max(1, len(requests)))(*requests)
         error = self.library.fw_open(
@@ -295,7 +299,7 @@ class Machine:
     def take(self, port: int) -> tuple[bytes, np.ndarray]:
         """Bytes that have left a serial port, and the moments (s) at which each had left."""
         count = self.library.fw_serial_take(self.pointer, port, self._taken, self._moments_at, ROOM)
-        return self._taken[:count], self._moments[:count] / 1e9
+        return ctypes.string_at(self._taken, count), self._moments[:count] / 1e9
 
     def drive_pin(self, pin: str, level: int | None) -> None:
         """What the world drives a pin to; None lets it go."""

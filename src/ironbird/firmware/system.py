@@ -130,7 +130,9 @@ class FirmwareSystem(ControlSystem):
             self.note(rig, "failsafe", self.last_fault)
         if now.resets != self._resets:
             self._resets = now.resets
-            why = [word for bit, word in ((1, "brown-out"), (4, "software"), (5, "watchdog")) if now.reset_flags >> bit & 1]
+            why = [
+                word for bit, word in ((1, "brown-out"), (4, "software"), (5, "watchdog")) if now.reset_flags >> bit & 1
+            ]
             self.note(rig, "text", f"the board starts again after a reset by {' and '.join(why) or 'power'}")
 
     def stop(self) -> None:
@@ -192,8 +194,8 @@ class FirmwareSystem(ControlSystem):
         rows = {
             "image": found["image"],
             "core": f"{found['instructions'] / 1e6:.2f} million instructions, {100 * found['load']:.1f} % busy",
-            "sensor link": f"{found['requests']} requests, {found['commands']} commands, {found['duplicates']} doubled, "
-            f"{found['bad_frames']} bad frames",
+            "sensor link": f"{found['requests']} requests, {found['commands']} commands, "
+            f"{found['duplicates']} doubled, {found['bad_frames']} bad frames",
             "request period": f"{period['mean']:.4f} ms mean, {period['least']:.4f} to {period['most']:.4f} ms",
             "resets": str(found["resets"]),
         }

@@ -11,7 +11,7 @@ PERIPHERALS = ("usart2", "usart3", "dma1", "iwdg", "rcc", "gpiod")  # that the b
 
 
 class UpsetLine(Block):
-    """Puts out what is ordered, so that faults of firmware have windows, shapes and triggers like all others. Sampled."""
+    """Puts out what is ordered: faults of firmware have windows, shapes and triggers like all others. Sampled."""
 
     source = "[ProVANT] Sec. 4"
 

@@ -76,10 +76,7 @@ def write_bench_page(bench: Bench, path: Path) -> None:
         lines_plot(
             f"{name}: board less kernel",
             unit,
-            [
-                Curve(str(axis), time_s[rows], values[:, axis], f"var(--c{axis % 4})")
-                for axis in range(values.shape[1])
-            ],
+            [Curve(str(axis), time_s[rows], values[:, axis], f"var(--c{axis % 4})") for axis in range(values.shape[1])],
         )
         for name, unit in (("position", "m"), ("angles", "rad"), ("tilts", "rad"), ("inputs", "N, N m"))
         for values in [bench.difference(name)]

@@ -124,7 +124,7 @@ def track_plot(title: str, curves: Sequence[Curve]) -> str:
     return frame.svg([_text(LEFT, 12, title), *frame.grid(), *map(frame.line, shown)])
 
 
-def bars_plot(title: str, unit: str, values: Sequence[float], edges: Sequence[float]) -> str:
+def bars_plot(title: str, unit: str, values: np.ndarray, edges: Sequence[float]) -> str:
     """How many values lie between each two edges, on a logarithmic scale: the few are what is looked for."""
     counts, _ = np.histogram(np.asarray(values, float), np.asarray(edges, float))
     frame = _Frame((edges[0], edges[-1]), (0.0, max(1.0, math.log10(max(1, int(counts.max()))) * 1.05)), WIDTH, HEIGHT)

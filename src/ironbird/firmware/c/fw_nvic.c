@@ -13,14 +13,11 @@ static int32_t fw_group(fw_machine *m, uint32_t exception) {
 /* Priority at which the core executes: the highest of what is active, raised by the mask registers. */
 static int32_t fw_level(fw_machine *m, int masks) {
   int32_t level = 256;
-  uint32_t count = 0;
   for (uint32_t e = 1; e < FW_EXCEPTIONS; e++)
     if (m->s.active[e]) {
       int32_t g = fw_group(m, e);
-      count++;
       if (g < level) level = g;
     }
-  if (count > m->s.deepest) m->s.deepest = count;
   if (!masks) return level;
   uint32_t primask = fw_reg(m, UC_ARM_REG_PRIMASK), basepri = fw_reg(m, UC_ARM_REG_BASEPRI),
            faultmask = fw_reg(m, UC_ARM_REG_FAULTMASK);
@@ -162,6 +159,9 @@ static void fw_enter(fw_machine *m, uint32_t e) {
   m->s.pending[e] = 0;
   m->s.active[e] = 1;
   m->s.entries[e]++;
+  uint32_t depth = 0;
+  for (uint32_t i = 1; i < FW_EXCEPTIONS; i++) depth += m->s.active[i];
+  if (depth > m->s.deepest) m->s.deepest = depth;
   int ok = 1;
   uint32_t vector = fw_peek(m, m->s.vtor + 4 * e, &ok);
   if (!ok || !(vector & 1)) {

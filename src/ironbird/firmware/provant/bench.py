@@ -140,4 +140,3 @@ def run_bench(
     assert server is not None
     inputs = np.array(server.history).reshape(-1, 5)
     return Bench(board, kernel, inputs, np.array(server.periods_s), counters=system.measured())
-

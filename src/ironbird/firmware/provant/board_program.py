@@ -26,7 +26,12 @@ def main() -> None:
         tty.setraw(theirs)
         os.set_blocking(ours, False)
     end = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), end.set()), daemon=True).start()
+
+    def wait() -> None:
+        sys.stdin.read()
+        end.set()
+
+    threading.Thread(target=wait, daemon=True).start()
     print(*(os.ttyname(theirs) for _, theirs in pairs), flush=True)
     board_on_terminals(machine, (pairs[0][0], pairs[1][0]), end)
     machine.close()

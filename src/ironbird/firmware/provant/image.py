@@ -39,7 +39,8 @@ def firmware_bytes(vehicle: str, numbers: str = "paper", watchdog: bool = True) 
     """The ELF file."""
     files, law = firmware_files(vehicle)
     options = (
-        f'-DLAW_HEADER="{law}.h"', f"-DLAW_NAME={law}", f"-DSERVICE_NUMBERS={NUMBERS.index(numbers)}", f"-DWATCHDOG={int(watchdog)}",
+        f'-DLAW_HEADER="{law}.h"', f"-DLAW_NAME={law}", f"-DSERVICE_NUMBERS={NUMBERS.index(numbers)}",
+        f"-DWATCHDOG={int(watchdog)}",
     )  # fmt: skip
     return build_image("provant.elf", files, (SOURCE / "core/link.ld").read_text(), options)
 

@@ -41,7 +41,7 @@ class References(ABC):
     def values(self, now_s: float) -> list[float]:
         """Nine floats."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most hold nothing
         """Let go of what it holds. May be called twice."""
 
 
@@ -103,4 +103,3 @@ class JoystickReader(References):
     def close(self) -> None:
         """Let go of the sticks."""
         self.source.close()
-

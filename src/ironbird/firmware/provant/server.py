@@ -138,5 +138,3 @@ class Server:
             self._inputs[row] = min(1.0, max(0.0, (speed - self._idle) / self._slope)) if force > 0.0 else 0.0
         for row, torque in zip(self._rows[2:], wanted[2:], strict=True):
             self._inputs[row] = min(1.0, max(-1.0, torque / self._torque))
-
-

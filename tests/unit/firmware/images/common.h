@@ -5,7 +5,7 @@
 #define REG16(a) (*(volatile uint16_t *)(a))
 
 extern uint32_t stack_top[], bss_start[], bss_end[];
-int main(void);
+__attribute__((noinline)) int main(void);
 
 void *memcpy(void *to, const void *from, __SIZE_TYPE__ count) {
   uint8_t *t = to;

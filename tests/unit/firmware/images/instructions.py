@@ -85,12 +85,16 @@ def image_text(count: int, seed: int = 1, block: int = BLOCK) -> str:
             ]  # fmt: skip
         body = "\\n ".join(line.replace("\n", "\\n") for line in lines)
         blocks.append(
-            f'__attribute__((naked, noinline)) static void block_{first // block}(void) {{\n'
+            f"__attribute__((naked, noinline)) static void block_{first // block}(void) {{\n"
             f'  __asm volatile("push {{r4-r11, lr}}\\n {body}\\n pop {{r4-r11, pc}}\\n");\n}}\n'
         )
     calls = "".join(f"  block_{i}(); put_hex(sum);\n" for i in range(len(blocks)))
-    return PRELUDE + "".join(blocks) + "int main(void) {\n  start_serial();\n  state = 0x12345678u;\n" + calls + (
-        '  put_text("done\\n");\n  for (;;) __asm volatile("wfi");\n}\n' + VECTORS
+    return (
+        PRELUDE
+        + "".join(blocks)
+        + "int main(void) {\n  start_serial();\n  state = 0x12345678u;\n"
+        + calls
+        + ('  put_text("done\\n");\n  for (;;) __asm volatile("wfi");\n}\n' + VECTORS)
     )
 
 
@@ -100,7 +104,8 @@ volatile uint32_t sum, state, taken[12];
 
 /* r0-r3, flags, s0-s3 from the random stream; every fourth float is an everyday number, some are special. */
 __attribute__((used)) void draw_operands(void) {
-  static const uint32_t special[8] = {0, 0x80000000u, 0x7F800000u, 0xFF800000u, 0x7FC00000u, 1u, 0x3F800000u, 0x4F000000u};
+  static const uint32_t special[8] = {
+      0, 0x80000000u, 0x7F800000u, 0xFF800000u, 0x7FC00000u, 1u, 0x3F800000u, 0x4F000000u};
   for (int i = 0; i < 9; i++) {
     state ^= state << 13;
     state ^= state >> 17;
@@ -118,7 +123,8 @@ __attribute__((naked, used)) void operands(void) {
   __asm volatile(
       "push {lr}\n bl draw_operands\n ldr r4, =taken\n ldr r5, [r4, #32]\n and r5, r5, #0xF8000000\n"
       "msr APSR_nzcvq, r5\n mov r6, #0\n vmsr fpscr, r6\n vldr s0, [r4, #16]\n vldr s1, [r4, #20]\n"
-      "vldr s2, [r4, #24]\n vldr s3, [r4, #28]\n ldr r0, [r4]\n ldr r1, [r4, #4]\n ldr r2, [r4, #8]\n ldr r3, [r4, #12]\n"
+      "vldr s2, [r4, #24]\n vldr s3, [r4, #28]\n ldr r0, [r4]\n ldr r1, [r4, #4]\n ldr r2, [r4, #8]\n"
+      "ldr r3, [r4, #12]\n"
       "pop {pc}\n");
 }
 __attribute__((naked, used)) void fold(void) {
