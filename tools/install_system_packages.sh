@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Installs the system packages that the tests use, if they are missing and this machine lets us:
+#   qemu-system-arm  a second opinion on firmware images (interrupts, instructions)
 #   qemu-user   runs the kernel that was cross-compiled to aarch64 (bit-exactness across machines)
 #   chromium    opens the report page as a browser does
 #   gcc         a second compiler, which must give the same bytes, and the sanitizers; these need libc6-dev too
@@ -9,13 +10,14 @@
 set -u
 packages=()
 command -v qemu-aarch64 >/dev/null || packages+=(qemu-user)
+command -v qemu-system-arm >/dev/null || packages+=(qemu-system-arm)
 command -v chromium >/dev/null || packages+=(chromium)
 command -v gcc >/dev/null || packages+=(gcc)
 command -v cppcheck >/dev/null || packages+=(cppcheck)
 [ -e /usr/include/stdint.h ] || packages+=(libc6-dev)
 command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || packages+=(postgresql)
 if [ ${#packages[@]} -eq 0 ]; then
-    echo "   all there: qemu-aarch64, chromium, gcc, libc6-dev, cppcheck, postgresql"
+    echo "   all there: qemu-aarch64, qemu-system-arm, chromium, gcc, libc6-dev, cppcheck, postgresql"
     exit 0
 fi
 echo "   missing: ${packages[*]}"

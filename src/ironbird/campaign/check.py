@@ -76,7 +76,10 @@ def outline(vehicle: str, control: str) -> Outline:
 
 @functools.lru_cache(maxsize=64)
 def _outline(vehicle: str, control: str, stamp: Stamp) -> Outline:
-    return Outline(load_vehicle(vehicle, control=control).diagram)
+    if control not in outside_homes():
+        return Outline(load_vehicle(vehicle, control=control).diagram)
+    kind = kind_of(control)
+    return Outline(kind.fitted(load_vehicle(vehicle, control=kind.vehicle_control), kind.options()).diagram)
 
 
 def problems_of(case: Planned) -> list[Problem]:
@@ -274,7 +277,14 @@ def _vehicles(case: Planned) -> tuple[list[tuple[str, str]], list[Problem]]:
             continue
         for control in _options(case.data.get("control", offered[0])):
             if control in outside_homes():  # whether it can be had is seen when it flies
-                names.append((vehicle, "external"))
+                if not _adds_parts(control):
+                    names.append((vehicle, "external"))
+                    continue
+                try:
+                    outline(vehicle, control)
+                    names.append((vehicle, control))
+                except IronbirdError as error:
+                    found.append(_refused(case, ("vehicle",), error, "choose another vehicle or control"))
             elif control not in offered:
                 known = [*(name for name in offered if name != "external"), *outside_homes()]
                 unknown = UnknownNameError("control system", control, known, f"vehicle '{vehicle}'")
@@ -282,6 +292,13 @@ def _vehicles(case: Planned) -> tuple[list[tuple[str, str]], list[Problem]]:
             else:
                 names.append((vehicle, control))
     return names, found
+
+
+def _adds_parts(control: str) -> bool:
+    try:
+        return kind_of(control).adds_parts
+    except IronbirdError:
+        return False
 
 
 def _option_problems(case: Planned) -> list[Problem]:

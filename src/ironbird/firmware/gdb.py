@@ -119,9 +119,10 @@ class GdbServer:
     def _step(self) -> str:
         """To the next instruction that is executed, or a tick later if the core sleeps."""
         machine = self.machine
+        machine.break_at([])
         before, begin_s = machine.figures().instructions, machine.time_s
         while machine.figures().instructions == before and machine.time_s < begin_s + 2 * SLICE_S:
-            machine.run(machine.time_s + 1.5e-9 * 1e9 / machine.figures().clock_Hz * machine.clocks_per_instruction)
+            machine.run(machine.time_s + machine.clocks_per_instruction / machine.figures().clock_Hz)
         return "S05"
 
     def _go(self, interrupted: Callable[[], bool]) -> str:

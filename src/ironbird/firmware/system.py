@@ -23,7 +23,7 @@ from ironbird.firmware.elf import Image, read_image
 from ironbird.firmware.machine import SENT, Machine
 from ironbird.firmware.provant.cable import CableSystem
 from ironbird.firmware.provant.frames import BAUD, FLAG, REFERENCE_PORT, SENSOR_PORT, SERVICES
-from ironbird.firmware.provant.image import TURNS, firmware_image
+from ironbird.firmware.provant.image import TURNS, check_vehicle, firmware_image
 from ironbird.firmware.provant.references import BaseStation, JoystickReader, References
 from ironbird.firmware.provant.server import Server
 from ironbird.firmware.upset_line import add_upset_lines
@@ -223,11 +223,12 @@ class FirmwareKind(Kind):
     summary = "Fly with firmware on an emulated microcontroller, bit for bit and faster than real time."
     options = FirmwareOptions
     vehicle_control = "truth"
+    adds_parts = True
     longest_s = 200.0
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
         """With open actuators, and with places for faults of the microcontroller."""
-        firmware_image(str(vehicle.path))  # refuses vehicles that the links cannot carry
+        check_vehicle(vehicle)
         diagram = bench_diagram(vehicle)
         add_upset_lines(diagram, len(TURNS))
         return Vehicle(vehicle.spec, diagram, vehicle.path, vehicle.control)

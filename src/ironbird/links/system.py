@@ -213,6 +213,7 @@ class Kind(ABC):
     options: type[Options]
     vehicle_control: str = "external"  # how a vehicle is loaded for it: with open actuators, or `commanded`
     tunes: bool = False  # whether parameters of the vehicle can be changed in flight
+    adds_parts: bool = False  # whether `fitted` gives the vehicle parts that faults and conditions may name
     longest_s: float = 600.0  # its flights end then at the latest if nothing else is ordered
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:

@@ -12,7 +12,7 @@ from ironbird.export.job import Job
 from ironbird.firmware.build import build_image
 from ironbird.firmware.elf import Image, parse_elf
 from ironbird.vehicles import places as at
-from ironbird.vehicles.load import load_vehicle
+from ironbird.vehicles.load import Vehicle, load_vehicle
 from ironbird.vehicles.templates.tilt_rotor import CONTROL_SAMPLE_S
 
 SOURCE = Path(__file__).parent / "source"
@@ -20,15 +20,20 @@ NUMBERS = ("paper", "code")  # sets of service numbers
 TURNS = ("sensor_turn", "control_turn", "actuator_turn", "reference_turn")  # of the four tasks
 
 
+def check_vehicle(vehicle: Vehicle) -> None:
+    """Refuse vehicles that the links cannot carry."""
+    control = vehicle.diagram.blocks.get(at.CONTROL.path)
+    if not isinstance(control, TiltRotorLqr):
+        raise LinkError(
+            f"vehicle '{vehicle.id}' is controlled by {type(control).__name__}: the bench's links carry the sixteen "
+            "sensors and four actuators of a tilt-rotor with two rotors, such as tiltrotor_provant"
+        )
+
+
 @functools.lru_cache(maxsize=16)
 def firmware_files(vehicle: str) -> tuple[dict[str, str], str]:
     """All C files of the firmware for a vehicle, and the prefix of the generated law."""
-    control = load_vehicle(vehicle, control="truth").diagram.blocks.get(at.CONTROL.path)
-    if not isinstance(control, TiltRotorLqr):
-        raise LinkError(
-            f"vehicle '{vehicle}' is controlled by {type(control).__name__}: the bench's links carry the sixteen "
-            "sensors and four actuators of a tilt-rotor with two rotors, such as tiltrotor_provant"
-        )
+    check_vehicle(load_vehicle(vehicle, control="truth"))
     job = Job(vehicle, at.CONTROL.path, "truth", "single", rate_hz=1.0 / CONTROL_SAMPLE_S)
     files = {str(path.relative_to(SOURCE)): path.read_text() for path in sorted(SOURCE.rglob("*.[ch]"))}
     law = {f"law/{Path(name).name}": text for name, text in files_of(job).items()}
