@@ -34,8 +34,8 @@ from ironbird.compiler import native
 from ironbird.errors import LinkError
 
 TEXTS = (
-    "vt_layout.h", "vt_core.c", "vt_time.c", "vt_threads.c", "vt_signals.c", "vt_processes.c", "vt_files.c",
-    "vt_sockets.c", "vt_guard.c",
+    "vt_layout.h", "vt_kernel.h", "vt_core.c", "vt_time.c", "vt_threads.c", "vt_signals.c", "vt_processes.c",
+    "vt_files.c", "vt_sockets.c", "host_guard.c", "vt_guard.c",
 )  # fmt: skip
 FOLDER = Path(__file__).parent / "c"
 VARIABLE = "IRONBIRD_VIRTUAL_TIME"
@@ -137,7 +137,7 @@ class VirtualRun:
         head.grant_ns = 0 if simulated else NEVER
         head.epoch_ns, head.seed, head.trace = EPOCH_S * 10**9, seed, 0xCBF29CE484222325
         head.slack_ns = round(slack_s * 1e9)
-        self.owner = _owner()
+        self.owner = owner_of_programs("virtual time")
         if self.owner is not None:  # root: the program becomes nobody
             for path in (folder, self.net, self._path, folder / "virtual_time.so"):
                 os.chown(path, *self.owner)
@@ -159,10 +159,7 @@ class VirtualRun:
         """In the child, before the program: addresses that do not vary, and never root."""
         libc = ctypes.CDLL(None)
         libc.personality(ctypes.c_ulong(ADDR_NO_RANDOMIZE))
-        if self.owner is not None:
-            os.setgroups([])
-            os.setgid(self.owner[1])
-            os.setuid(self.owner[0])
+        become(self.owner)
 
     def run(
         self, command: Sequence[str], *, timeout_s: float = 120.0, more: Mapping[str, str] | None = None
@@ -319,14 +316,22 @@ class VirtualRun:
             os.chown(self.net / name, *self.owner)
 
 
-def _owner() -> tuple[int, int] | None:
+def become(owner: tuple[int, int] | None) -> None:
+    """In a child: be this user from now on."""
+    if owner is not None:
+        os.setgroups([])
+        os.setgid(owner[1])
+        os.setuid(owner[0])
+
+
+def owner_of_programs(who: str) -> tuple[int, int] | None:
     """Whom a program of root becomes; None if we are not root."""
     if os.geteuid() != 0:
         return None
     try:
         entry = pwd.getpwnam(NOBODY)
     except KeyError:
-        raise LinkError("virtual time never runs programs as root, and there is no user 'nobody' here") from None
+        raise LinkError(f"{who} never runs programs as root, and there is no user 'nobody' here") from None
     return entry.pw_uid, entry.pw_gid
 
 

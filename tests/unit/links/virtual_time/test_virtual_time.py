@@ -200,7 +200,7 @@ def test_the_host_is_out_of_reach_and_nothing_of_it_shows(folder: Path, user: tu
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be refused")
 def test_root_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(virtual, "_owner", lambda: None)
+    monkeypatch.setattr(virtual, "owner_of_programs", lambda who: None)
     outcome = run(folder, "host")
     assert outcome.code == 126
     assert b"never as root" in outcome.output

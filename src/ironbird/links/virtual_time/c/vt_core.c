@@ -10,12 +10,6 @@ static __thread vt_slot *me __attribute__((tls_model("initial-exec")));
 static __thread int outside __attribute__((tls_model("initial-exec"))); /* calls of this thread pass through */
 static char run_folder[PATH_MAX], own_path[PATH_MAX];
 
-#define REAL(name)                                                             \
-    ({                                                                         \
-        static __typeof__(&name) at_;                                          \
-        if (!at_) at_ = (__typeof__(&name))dlsym(RTLD_NEXT, #name);            \
-        at_;                                                                   \
-    })
 #define H (run->head)
 
 static void begin(void);
@@ -30,23 +24,8 @@ static inline int inside(void)
     return phase == 2 && me && !outside;
 }
 
-static long kernel(long n, long a, long b, long c, long d, long e, long f)
-{
-    long r;
-    register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
-    __asm__ volatile("syscall" : "=a"(r) : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
-    return r;
-}
-#define K(n, ...) K_(n, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0)
-#define K_(n, a, b, c, d, e, f, ...) kernel(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
-
 static int real_pid(void) { return (int)K(SYS_getpid); }
 static int real_tid(void) { return (int)K(SYS_gettid); }
-
-static void say(const char *text)
-{
-    K(SYS_write, 2, text, strlen(text));
-}
 
 static void futex_wake(void *at, int count) { K(SYS_futex, at, FUTEX_WAKE, count); }
 static int futex_wait(void *at, uint32_t value, long nanoseconds)

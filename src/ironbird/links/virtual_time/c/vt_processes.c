@@ -10,7 +10,7 @@ static int new_process(int parent)
     return place;
 }
 
-static void guard_host(void);
+static void guard_host(int local);
 static void adopt(vt_slot *s)
 {
     me = s;
@@ -45,7 +45,7 @@ static void begin(void)
     pthread_key_create(&end_key, finish_thread);
     const int pid = real_pid();
     if (!H.processes) { /* the first: what it starts inherits the guard */
-        guard_host();
+        guard_host(1);
         H.slots_at = offsetof(vt_run, slot);
         H.slot_size = sizeof(vt_slot);
         new_process(-1);
