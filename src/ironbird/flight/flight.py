@@ -260,6 +260,8 @@ def take_seat(
         announce=announce,
         show=show,
         cruise_speed_mps=mission.cruise_speed_mps if mission is not None else None,
+        seed=order.seed,
+        navigator=mission.params if mission is not None else None,
     )
     return kind.seat(task)
 

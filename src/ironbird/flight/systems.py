@@ -31,6 +31,7 @@ OUTSIDE = {  # name -> module and object of its kind
     "hardware": "ironbird.links.hardware.kind:HARDWARE",
     "commanded": "ironbird.links.commanded.kind:COMMANDED",
     "fmu": "ironbird.links.fmu.kind:FMU",
+    "chips": "ironbird.links.chips.kind:CHIPS",
 }
 GROUP = "ironbird.systems"
 VARIABLE = "IRONBIRD_SYSTEMS"

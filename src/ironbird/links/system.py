@@ -202,6 +202,8 @@ class Task:
     announce: Callable[[str], None] | None = None  # is told the ports for ground stations and clients
     show: Callable[[str], None] | None = None  # is told a line of figures about once a second
     cruise_speed_mps: float | None = None  # of the mission; None: as the vehicle likes
+    seed: int = 0
+    navigator: Callable[[int], dict[str, Any]] | None = None  # parameters of a navigator of ours with so many places
 
 
 class Kind(ABC):

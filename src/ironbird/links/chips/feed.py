@@ -36,7 +36,7 @@ class Feeder:
         self._rows: list[int] = []
         self._gains: list[float] = []
         self._to: list[int] = []
-        self._receivers: list[tuple[Receiver, int]] = []
+        self._receivers: list[tuple[Receiver, np.ndarray]] = []
         for number, device in enumerate(board.device):
             if device.feed is not None:
                 self._connect(number, device)
@@ -86,7 +86,7 @@ class Feeder:
         elif family == "airspeed":
             self._link(number, device, "differential_pressure", at.airspeed(unit).tap.value)
         elif family == "gnss":
-            self._receivers.append((rig.receivers[unit - 1], number))
+            self._receivers.append((rig.receivers[unit - 1], self.values[number]))
         elif family == "battery":
             if at.BATTERY_MONITOR.voltage in rig.state.model.flat.held.start:
                 self._link(number, device, "voltage_0", at.BATTERY_MONITOR.voltage, device.scale)
@@ -96,10 +96,11 @@ class Feeder:
     def take(self) -> None:
         """The newest samples."""
         self._flat[self._target] = self._held[self._row] * self._gain
-        for receiver, number in self._receivers:
+        for receiver, row in self._receivers:
+            if not receiver.position_N.fresh():
+                continue
             details = receiver.details
             latitude, longitude, height = self.rig.geodetic(receiver.position_N.values)
-            row = self.values[number]
             row[:3] = math.radians(latitude), math.radians(longitude), height
             row[3:6] = receiver.velocity_N.values
             row[6:11] = [details[name][0] for name in ("eph", "epv", "speed_accuracy", "satellites_used", "fix_type")]

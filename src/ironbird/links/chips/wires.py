@@ -67,9 +67,8 @@ class BrokenWires:
                 self._parts.append((place, line, rows, tuple(LINE)))
         first = min(rows.start for _, _, rows, _ in self._parts)
         last = max(rows.stop for _, _, rows, _ in self._parts)
-        self._all = slice(first, last)
-        self._before = self._held[self._all].copy()
-        self._before[:] = np.nan  # the first look is at everything
+        self._view = self._held[first:last]
+        self._before = b""
         self._now = [self._held[rows].copy() for _, _, rows, _ in self._parts]
         self._waiting = [injection for injection in injections if is_wire(injection)]
         self._watched: dict[int, str] = {}  # number of the fault: its place
@@ -77,8 +76,9 @@ class BrokenWires:
 
     def take(self, t: int) -> None:
         """Set the wires to what the kernel says now."""
-        if not np.array_equal(self._held[self._all], self._before):
-            self._before[:] = self._held[self._all]
+        now = self._view.tobytes()
+        if now != self._before:
+            self._before = now
             self._change(t)
         if self._watched:
             self.look()
@@ -91,9 +91,10 @@ class BrokenWires:
             before[:] = values
             params = dict(zip(names, values.tolist(), strict=True))
             for number, injection in enumerate(self._waiting):
-                if str(injection.instance) == place and injection not in self.found and number not in self._watched:
-                    self.chips.watch(place)
-                    self._watched[number] = place
+                if injection in self.found or number in self._watched or not _acts(injection, place, line, params, t):
+                    continue
+                self.chips.watch(place)
+                self._watched[number] = place
             if line:
                 self.chips.set_wire(place, line, params)
             else:
@@ -116,6 +117,16 @@ class BrokenWires:
             return OwnWitness(f"wire/{injection.instance}", "1", float("nan"), 0.0)
         name = f"wire/{injection.instance}/{found.line}, request {found.request}, slot {found.slot}"
         return OwnWitness(name, "1", found.time_ns / 1e9, 1.0)
+
+
+def _acts(injection: Injection, place: str, line: str, params: dict[str, float], t: int) -> bool:
+    """Whether what is wrong with a wire or device now is the doing of a fault."""
+    if str(injection.instance) != place or t * 1e-9 < injection.start_s:
+        return False
+    neutral = {name: values[0] for name, values in (LINE if line else PLACE).items()}
+    path = f"wire/{place}/{line}." if line else f"wire/{place}."
+    names = [target.removeprefix(path) for target in injection.targets if target.startswith(path)]
+    return any(params.get(name, 0.0) != neutral.get(name) for name in names if "/" not in name)
 
 
 def is_wire(injection: Injection) -> bool:

@@ -45,7 +45,8 @@ int main(void)
     unsigned char wake[2] = {0x4E, 0x0F}, first[1] = {0x9F};
     if (write(f, wake, 2) != 2) return 1;
     usleep(200000);
-    struct spi_ioc_transfer two[2] = {{.tx_buf = (unsigned long)first, .len = 1}, {.rx_buf = (unsigned long)in, .len = 6}};
+    struct spi_ioc_transfer two[2] = {{.tx_buf = (unsigned long)first, .len = 1},
+                                      {.rx_buf = (unsigned long)in, .len = 6}};
     printf("two %d %d\n", ioctl(f, SPI_IOC_MESSAGE(2), two), (signed char)in[4] < 0 ? -1 : 1);
     struct timespec t = {0, 0};
     struct timeval v = {0, 0};
