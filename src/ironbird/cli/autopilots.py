@@ -82,6 +82,13 @@ def sitl(
             "that held to the wall clock."
         ),
     ] = "real",
+    chips: Annotated[
+        str,
+        typer.Option(
+            help="PX4 alone: a board (pilotpi) whose chips its own drivers read; the program is its build for that "
+            "board, named by IRONBIRD_PX4_PILOTPI."
+        ),
+    ] = "",
     count: Annotated[int, typer.Option("-n", "--count", help="Vehicles at the same time.", min=1, max=10)] = 1,
     headless: Annotated[
         bool, typer.Option("--headless", help="Do not feed a ground station on UDP 14550 (QGroundControl) beside ours.")
@@ -129,6 +136,7 @@ def sitl(
                 options["folder"] = folder
             options |= {"time": time, "ground_station": False} if time != "real" else {}
             options |= {"instance": number} if count > 1 else {}
+            options |= {"chips": chips} if chips else {}
             orders.append(replace(order, seed=seed + number, options=options))
         folders = [base if count == 1 else base / str(number) for number in range(count)]
         code = _fly(orders, folders, pace_of(speed or ("max" if pilot == "ours" else "1")))

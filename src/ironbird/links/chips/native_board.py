@@ -277,7 +277,7 @@ class NativeBoard:
 
     def first_difference(self, place: str) -> FirstDifference | None:
         """What differed first since `watch`."""
-        first, lines, devices = self._places[place]
+        first, lines, _ = self._places[place]
         if first.slot < 0:
             return None
         names = tuple(lines) or I2C_LINES
