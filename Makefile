@@ -14,6 +14,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DRIVERS := $(VENV)/drivers/.installed
 
 TIME ?= 3600
 
@@ -30,6 +31,13 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(STAMP)
+
+# Drivers of chips that others wrote, without the hardware libraries that they name: for tests, in a folder of their own
+$(DRIVERS): requirements-drivers.lock | setup
+	@echo "== drivers: of chips, from PyPI, into $(VENV)/drivers"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target $(VENV)/drivers --no-deps --no-build-isolation \
+	    --no-compile --require-hashes -r requirements-drivers.lock
+	@touch $(DRIVERS)
 
 demo: setup
 	@echo "== demo: F450 in wind with turbulence, one motor loses speed at 20 s"
@@ -49,7 +57,7 @@ lint: setup
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports
 
-test: setup system lint
+test: setup system lint $(DRIVERS)
 	@echo "== tests"
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
@@ -110,6 +118,8 @@ lock:
 	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-clients.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra fuzz \
 	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-fuzz.lock
+	uv pip compile --quiet --no-deps --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	    --python-version 3.11 tools/drivers.in -o requirements-drivers.lock
 
 sbom: setup
 	@echo "== sbom: software bill of materials from requirements.lock and the installed packages"

@@ -1,7 +1,8 @@
 """The programming interfaces of drivers on our chips, and ten drivers from PyPI that nobody here wrote.
 
-The drivers are the extra `drivers` (pyproject.toml), installed without their dependencies: these are hardware
-libraries of single boards, in whose place our buses stand. Without a package its test is skipped and says so.
+The drivers are those of requirements-drivers.lock, which `make test` installs into a folder of their own without their
+dependencies: these are hardware libraries of single boards, in whose place our buses stand. Without a package its test
+is skipped and says so.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,14 +56,18 @@ def _fed(device: str, values: dict[str, float], faults: tuple[str, ...] = ()) ->
     return wiring
 
 
+DRIVERS = Path(sys.prefix) / "drivers"
+
+
 @pytest.fixture
-def driver() -> Iterator[Any]:
+def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Imports a driver afresh, so that it sees the modules of this test."""
     before = set(sys.modules)
+    monkeypatch.syspath_prepend(str(DRIVERS))
 
     def load(name: str) -> Any:
         if importlib.util.find_spec(name.partition(".")[0]) is None:
-            pytest.skip(f"{name} is not installed; see the extra 'drivers'")
+            pytest.skip(f"{name} is not installed in {DRIVERS}: `make test` does it")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of code that is not ours
             return importlib.import_module(name)
