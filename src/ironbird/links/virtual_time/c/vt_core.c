@@ -252,7 +252,7 @@ static void schedule(void)
         hand_over(next);
         await_baton();
     } else H.holder = (uint64_t)place_of(me);
-    me->calls = me->pinned = 0;
+    me->calls = 0;
 }
 
 /* Wait for something of a kind, until a deadline. */
@@ -291,7 +291,7 @@ static void charge(uint64_t nanoseconds)
 {
     H.calls++;
     me->used_ns += nanoseconds;
-    if (H.now_ns + nanoseconds <= H.grant_ns) H.now_ns += nanoseconds;
+    if (H.now_ns + nanoseconds <= H.grant_ns) H.now_ns += nanoseconds, me->pinned = 0;
     else if (++me->pinned > PINNED_CALLS) {
         me->pinned = 0;
         block(W_HORIZON, 0, H.grant_ns + 1);
