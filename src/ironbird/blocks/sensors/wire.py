@@ -56,4 +56,4 @@ class WirePlace(Wire):
 
     def output(self, x: View, u: View, p: View) -> Values:
         """The same; levels are compared elsewhere."""
-        return super().output(x, u, p) | {"first_difference": ca.SX(0)}
+        return {**super().output(x, u, p), "first_difference": ca.SX(0)}

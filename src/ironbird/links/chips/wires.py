@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def with_wires(vehicle: Vehicle, board: Board) -> Vehicle:
     return replace(vehicle, diagram=wired)
 
 
-def _copies(diagram: Diagram) -> tuple[dict, dict, dict, dict, dict]:  # type: ignore[type-arg]
+def _copies(diagram: Diagram) -> tuple[Any, ...]:
     return (
         dict(diagram.blocks),
         {path: value.copy() for path, value in diagram.values.items()},
