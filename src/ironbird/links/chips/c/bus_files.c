@@ -53,10 +53,7 @@ static void join_board(void)
     guard_host((int)found->virtual_time);
     strcpy(board_folder, name);
     *strrchr(board_folder, '/') = 0;
-    for (int i = 0; i < IB_DEVICES; i++) {
-        settings[i].c_cflag = CS8 | CREAD | CLOCAL;
-        cfsetspeed(&settings[i], B9600);
-    }
+    for (int i = 0; i < IB_DEVICES; i++) settings[i].c_cflag = CS8 | CREAD | CLOCAL;
     board = found;
 }
 __attribute__((constructor(101))) static void at_start_of_chips(void) { join_board(); }
@@ -316,17 +313,31 @@ static int spi_ioctl(bus_file *b, unsigned long request, void *argument)
 
 /* ---------------------------------------------------------------- serial lines */
 
-static const struct { speed_t code; int rate; } rates[] = {
-    {B1200, 1200}, {B2400, 2400}, {B4800, 4800}, {B9600, 9600}, {B19200, 19200}, {B38400, 38400}, {B57600, 57600},
-    {B115200, 115200}, {B230400, 230400}, {B460800, 460800}, {B500000, 500000}, {B921600, 921600}, {B1000000, 1000000},
+/* Codes of rates as the kernel has them: headers of C libraries differ in theirs. */
+#define RATE_BITS 0010017u
+static const struct { tcflag_t code; int rate; } rates[] = {
+    {9, 1200}, {11, 2400}, {12, 4800}, {13, 9600}, {14, 19200}, {15, 38400}, {010001, 57600}, {010002, 115200}, {010003, 230400},
+    {010004, 460800}, {010005, 500000}, {010006, 576000}, {010007, 921600}, {010010, 1000000}, {010012, 1500000}, {010013, 2000000},
 };
+#define OTHER_RATE 010000u /* the number stands elsewhere in the structure */
 
 static void set_rate(int device, const struct termios *wanted)
 {
     settings[device] = *wanted;
-    const speed_t code = cfgetospeed(wanted);
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
-        if (rates[i].code == code) board->device[device].serial.baud = rates[i].rate;
+        if (rates[i].code == (wanted->c_cflag & RATE_BITS)) board->device[device].serial.baud = rates[i].rate;
+}
+
+/* Settings as they are now: another process may have set the rate. */
+static const struct termios *settings_now(int device)
+{
+    struct termios *own = &settings[device];
+    tcflag_t code = OTHER_RATE;
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        if (rates[i].rate == board->device[device].serial.baud) code = rates[i].code;
+    own->c_cflag = (own->c_cflag & ~RATE_BITS) | code;
+    own->c_ispeed = own->c_ospeed = code;
+    return own;
 }
 
 static bus_file *bus_file_of(int f)
@@ -344,7 +355,7 @@ EXPORT int tcgetattr(int f, struct termios *out)
 {
     const bus_file *b = serial_of(f);
     if (!b) return REAL(tcgetattr)(f, out);
-    *out = settings[b->number];
+    *out = *settings_now(b->number);
     return 0;
 }
 EXPORT int tcsetattr(int f, int when, const struct termios *wanted)
@@ -377,7 +388,7 @@ struct termios_2 { /* as the kernel has it, with rates as numbers */
 
 static int serial_ioctl(const bus_file *b, int f, unsigned long request, void *argument)
 {
-    struct termios *own = &settings[b->number];
+    struct termios *own = (struct termios *)settings_now(b->number);
     struct termios_2 *two = argument;
     switch (request) {
     case TCGETS: /* the kernel's structure is shorter than the C library's */
@@ -388,7 +399,6 @@ static int serial_ioctl(const bus_file *b, int f, unsigned long request, void *a
     case TCSETSF: {
         struct termios wanted = *own;
         memcpy(&wanted, argument, offsetof(struct termios, c_cc) + 19);
-        cfsetspeed(&wanted, wanted.c_cflag & (CBAUD | CBAUDEX));
         set_rate(b->number, &wanted);
         return 0;
     }

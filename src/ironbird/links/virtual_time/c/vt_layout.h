@@ -50,7 +50,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define NEVER UINT64_MAX
 #define SLOTS 1024     /* threads of all processes of a run */
-#define PROCESSES 128
+#define PROCESSES 512
 #define TIMERS 64
 #define FILES 4096     /* handles of a process that are known by what they are */
 #define SECOND 1000000000ull

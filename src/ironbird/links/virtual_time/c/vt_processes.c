@@ -4,7 +4,7 @@ static char **before_variables; /* LD_PRELOAD and the name of the run, for what 
 
 static int new_process(int parent)
 {
-    if (H.processes >= PROCESSES) fail(TOO_MANY, "more than 128 processes");
+    if (H.processes >= PROCESSES) fail(TOO_MANY, "more than 512 processes");
     const int place = (int)H.processes++;
     run->process[place] = (vt_process){0, parent, (uint32_t)(FIRST_NUMBER + place), 0, 0, 0};
     return place;
