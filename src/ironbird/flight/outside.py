@@ -28,7 +28,6 @@ from ironbird.runtime.stepper import Stepper
 from ironbird.runtime.tuning import Tuning, apply_tuning
 
 REACTIONS = ("failsafe", "mode", "estimator", "text", "armed")  # kinds of happenings that answer a fault
-PILOT_S = 0.02  # of simulation time between two looks of the pilot
 PROGRESS_EXCHANGES = 250  # between two reports of progress
 
 
@@ -137,7 +136,7 @@ def fly_outside(
         if not 0 < system.step_ticks <= CHUNK_TICKS:
             raise LinkError(f"{system.name}: an exchange every {system.step_ticks} ticks; give 1 to {CHUNK_TICKS}")
         commands = np.zeros((round(until_s / model.step_s) // system.step_ticks + 2, len(rig.stepper.inputs)))
-        every = max(1, round(PILOT_S / (system.step_ticks * model.step_s)))
+        every = max(1, round(system.pilot_s / (system.step_ticks * model.step_s)))
         twins.watch(state)  # after the start, which may command: a twin has the same commands
         while _tuned(rig, due) and rig.step(system.step_ticks):
             system.exchange(rig)

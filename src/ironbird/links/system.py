@@ -62,6 +62,7 @@ class ControlSystem(ABC):
 
     name: str
     step_ticks: int = 4  # of 1 ms between two exchanges
+    pilot_s: float = 0.02  # of simulation time between two looks of the pilot
     process: AutopilotProcess | None = None  # its own, if it was started here; its `logs` are there after `stop`
     fills: str = ""  # kind whose place it takes; empty: its flights are ordered under its own name
     failure: str = ""  # why the rig failed after it had taken part: the flight ends there, its log is kept

@@ -46,6 +46,7 @@ BOARDS = {  # what each needs beside the airframe: parameters that calibration a
         "SYS_HAS_NUM_ASPD": 0,
     },
 }  # fmt: skip
+ELSEWHERE = ("PWM_MAIN", "SIM_")  # parameters of PX4's build for simulators
 MODULES = """\
 dataman start
 load_mon start
@@ -131,7 +132,7 @@ class Px4OnChipsProcess(Px4Process):
     def _script(self, airframe: Airframe, instance: int) -> str:
         if self.board.id not in BOARDS:
             raise LinkError(f"PX4 on chips knows the start-up of {', '.join(BOARDS)}, not of board {self.board.id}")
-        params = {name: value for name, value in airframe.params.items() if not name.startswith("PWM_MAIN")}
+        params = {name: value for name, value in airframe.params.items() if not name.startswith(ELSEWHERE)}
         params |= BOARDS[self.board.id] | airframe.late
         for n in range(1, len(airframe.channels) + 1):
             params |= {f"PCA9685_FUNC{n}": 100 + n, f"PCA9685_MIN{n}": 1000, f"PCA9685_MAX{n}": 2000}
@@ -161,6 +162,7 @@ class Px4OnChips(ControlSystem):
     name = "PX4"
     process: Px4OnChipsProcess
     step_ticks = 2
+    pilot_s = 0.004  # in virtual time its messages are local datagrams, of which Linux keeps ten
 
     def __init__(
         self, process: Px4OnChipsProcess, injections: Sequence[Injection], *, instance: int = 0, seed: int = 0
