@@ -5,6 +5,7 @@
 #   gcc         a second compiler, which must give the same bytes, and the sanitizers; these need libc6-dev too
 #   cppcheck    looks at exported C (rules of MISRA)
 #   postgresql  the store of campaigns on a server
+#   i2c-tools, gpsd, gpsd-clients  programs of others that read our chips
 # A test whose package is missing is skipped with the reason; in CI (CI=true) that is a failure.
 set -u
 packages=()
@@ -14,8 +15,11 @@ command -v gcc >/dev/null || packages+=(gcc)
 command -v cppcheck >/dev/null || packages+=(cppcheck)
 [ -e /usr/include/stdint.h ] || packages+=(libc6-dev)
 command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || packages+=(postgresql)
+command -v i2cget >/dev/null || [ -x /usr/sbin/i2cget ] || packages+=(i2c-tools)
+command -v gpsd >/dev/null || [ -x /usr/sbin/gpsd ] || packages+=(gpsd)
+command -v gpspipe >/dev/null || packages+=(gpsd-clients)
 if [ ${#packages[@]} -eq 0 ]; then
-    echo "   all there: qemu-aarch64, chromium, gcc, libc6-dev, cppcheck, postgresql"
+    echo "   all there: qemu-aarch64, chromium, gcc, libc6-dev, cppcheck, postgresql, i2c-tools, gpsd, gpsd-clients"
     exit 0
 fi
 echo "   missing: ${packages[*]}"

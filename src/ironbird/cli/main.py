@@ -17,6 +17,7 @@ from ironbird.cli.export import export_model
 from ironbird.cli.faults import faults_app
 from ironbird.cli.fly import fly, repeat, systems, tune
 from ironbird.cli.hardware import hil
+from ironbird.cli.hdl import hdl
 from ironbird.cli.imports import import_app
 from ironbird.cli.logs import log_app
 from ironbird.cli.output import Output
@@ -55,6 +56,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "verify-determinism": verify_determinism,
     "compare-estimators": compare_estimators,
     "dataset": dataset,
+    "hdl": hdl,
 }
 for name, verb in VERBS.items():
     app.command(name)(verb)
