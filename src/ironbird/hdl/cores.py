@@ -1,3 +1,4 @@
+# ruff: noqa: SIM117  a nested `with` is a block of the hardware of its own
 """Cores of chips for one clock: pins in, registers from the chip's own table, measurements by a port.
 
 The register file, its reset values, write masks, read side effects and the FIFO's door come from the table that the
@@ -352,7 +353,7 @@ class Ms5611Chip(Elaboratable):
         reads_prom, reads_result = Signal(), Signal()
         with m.If(running):
             m.d.sync += left.eq(left - 1)
-            with m.If(left == 0):  # noqa: SIM117 (each is a block of its own)
+            with m.If(left == 0):
                 m.d.sync += [running.eq(0), done.eq(1), result.eq(Mux(kind, self.warmth, self.pressure))]
         with m.If(cs.before & ~cs.level):
             m.d.sync += [bits.eq(0), shift.eq(0), out.eq(0), commanded.eq(0)]
@@ -441,7 +442,7 @@ class SerialChip(Elaboratable):
         # From the host
         left, turn, got = Signal(4), Signal(16), Signal(8)
         m.d.sync += self.heard.eq(0)
-        with m.If(left == 0):  # noqa: SIM117 (each is a block of its own)
+        with m.If(left == 0):
             with m.If(rx.before & ~rx.level):
                 m.d.sync += [left.eq(9), turn.eq(self.divider + (self.divider >> 1) - 3)]
         with m.Elif(turn == 0):
