@@ -14,9 +14,9 @@ from ironbird.chips.pins import I2cPins, SpiPins
 
 pytest.importorskip("amaranth", reason="the extra 'hdl' is not installed")
 
-from amaranth.sim import Simulator  # noqa: E402
+from amaranth.sim import Simulator
 
-from ironbird.hdl.cores import I2cChip, Ms5611Chip, SpiChip  # noqa: E402
+from ironbird.hdl.cores import I2cChip, Ms5611Chip, SpiChip
 
 CLOCKS = 6  # of the core in half a bit
 
