@@ -31,12 +31,15 @@ PLACE = {  # of a device, or of the bus that has wires in common
 
 
 class Wire(Block):
-    """One wire of a board ([ChipLevel] Eq. 23-25, 27). The levels themselves are in the chip models."""
+    """What is wrong with one wire of a board ([ChipLevel] Eq. 23-25, 27).
+
+    Not modelled: the levels themselves, which are in the chip models.
+    """
 
     source = "[ChipLevel] Eq. 23-27"
     table = LINE
 
-    def __init__(self, *, sample_s: float) -> None:
+    def __init__(self, *, sample_s: float = 0.001) -> None:
         super().__init__(sample_s=sample_s)
         for name, (neutral, high, text) in self.table.items():
             unit = "V" if name.endswith("_V") else "1"
@@ -49,7 +52,10 @@ class Wire(Block):
 
 
 class WirePlace(Wire):
-    """A device of a board, or the bus that has wires in common."""
+    """What is wrong with a device of a board, or with the bus that has wires in common.
+
+    Not modelled: the chip itself, which is in the chip models.
+    """
 
     table = PLACE
     first_difference = Out(unit="1", doc="shown by the chip models: the first level that differs from the twin's")
