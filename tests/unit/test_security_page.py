@@ -10,6 +10,7 @@ PAGE = (ROOT / "SECURITY.md").read_text()
 
 # Every file that opens a socket for others, and what the page says of it. Whoever adds one adds a row.
 LISTENERS = {
+    "links/chips/served.py": "a program on chips (`chips serve`)",
     "flight/live.py": "live tuning",
     "links/ardupilot/faults.py": "parameters for ArduPilot's faults",
     "links/ardupilot/link.py": "ArduPilot's simulator link",
