@@ -27,7 +27,8 @@ from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.runtime.stepper import Stepper
 from ironbird.runtime.tuning import Tuning, apply_tuning
 
-REACTIONS = ("failsafe", "mode", "estimator", "text", "armed")  # kinds of happenings that answer a fault
+# Kinds of happenings that answer a fault; the last ones are in the control system's own log
+REACTIONS = ("failsafe", "mode", "estimator", "text", "armed", "fusion", "rejection", "sensor", "saturation")
 PILOT_S = 0.02  # of simulation time between two looks of the pilot
 PROGRESS_EXCHANGES = 250  # between two reports of progress
 
@@ -54,16 +55,18 @@ class Reaction:
 def reactions_of(
     faults: Sequence[Injection],
     witnesses: Sequence[Witness],
-    triggered_s: Sequence[float],
     happenings: Sequence[Happening],
 ) -> list[Reaction]:
-    """The first thing of each kind of `REACTIONS` that the control system did after each fault began.
+    """The first thing of each kind of `REACTIONS` that the control system did after each fault began to act.
 
-    It came after the fault; that it came because of the fault is for a flight without the fault to tell.
+    Nothing answers a fault that never acted. It came after the fault; that it came because of the fault is for a
+    flight without the fault to tell (`flight/cause.py`).
     """
     found = []
-    for injection, witness, fired_s in zip(faults, witnesses, triggered_s, strict=True):
-        begin = witness.first_s if witness.effective else injection.start_s + fired_s
+    for injection, witness in zip(faults, witnesses, strict=True):
+        if not witness.effective:
+            continue
+        begin = witness.first_s
         seen: set[str] = set()
         for happening in happenings:
             if happening.time_s >= begin and happening.kind in REACTIONS and happening.kind not in seen:
@@ -196,7 +199,7 @@ def fly_outside(
         triggered_s=triggered_s,
         ended_s=ended_s,
         rig_failure=system.failure or system.mistrust(),
-        reactions=[r.sentence() for r in reactions_of(order.faults, witnesses, triggered_s, happenings)],
+        reactions=[r.sentence() for r in reactions_of(order.faults, witnesses, happenings)],
     )
     judged = judge([order], [told], log, model)[0]
     repeats = order if system.script() else None

@@ -56,6 +56,7 @@ class Pilot(Handshakes):
     `takeoff_m` and stays. `order` (`land`, `return`, `hold`, `takeoff`, or a mode's name) may come at any time.
     PX4 is heard on 14540 + instance and spoken to on 14580 + instance (`peer_port`); ArduPilot on the port that its
     --serial0 sends to.
+    In virtual time others may listen to what it hears, at `mirror_port`.
     A `passive` one sends nothing: it watches what another ground station does, and is finished when the vehicle has
     been in the air (or driven) and is down and disarmed again.
     Not done: geofences, rally points, offboard control.
@@ -76,6 +77,7 @@ class Pilot(Handshakes):
         patience: float = 1.0,
         passive: bool = False,
         process: AutopilotProcess | None = None,
+        mirror_port: int | None = None,
     ) -> None:
         self.takeoff_m = takeoff_m
         self.params = dict(params or {})
@@ -84,7 +86,7 @@ class Pilot(Handshakes):
         self._sank_s = 0.0  # when it last sank or did not try to land
         self._orders: list[str] = []
         peer = (host, peer_port) if peer_port is not None and not passive else None
-        self.port = Port(port, host, peer=peer, who=autopilot, process=process)
+        self.port = Port(port, host, peer=peer, who=autopilot, process=process, mirror_port=mirror_port)
         super().__init__(autopilot, kind=kind, wire=self.port, passive=passive, plan=plan, patience=patience)
         self._script = self._watch() if passive else self._fly()
 

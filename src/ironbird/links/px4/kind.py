@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ironbird.errors import LinkError
-from ironbird.links.autopilot_kind import AutopilotKind, announce, in_virtual_time, trusted, watches, with_libraries
+from ironbird.links.autopilot_kind import (
+    AutopilotKind,
+    AutopilotOptions,
+    announce,
+    in_virtual_time,
+    mirror_port,
+    read_params,
+    trusted,
+    watches,
+    with_libraries,
+)
 from ironbird.links.ground.pilot import Pilot
 from ironbird.links.mission_plan import class_of, plan_of
 from ironbird.links.process import GROUND_STATION_PORT
@@ -15,6 +25,7 @@ from ironbird.links.px4.process import (
     COMMAND_PORT,
     LISTENER_PORT,
     PILOT_PORT,
+    START_FILES,
     VARIABLE,
     Px4Process,
     find_px4,
@@ -34,11 +45,15 @@ class Px4Kind(AutopilotKind):
     log_ending = ".ulg"
 
     def programs(self, options: Options) -> Sequence[Path]:
-        """Its binary, if there is one."""
+        """Its binary, if there is one; in virtual time its libraries and start-up files too."""
         try:
-            return with_libraries(find_px4(getattr(options, "folder", None)).binary, options)
+            program = find_px4(getattr(options, "folder", None))
         except LinkError:
             return ()
+        found = with_libraries(program.binary, options)
+        if not isinstance(options, AutopilotOptions) or options.time == "real":
+            return found
+        return *found, *(path for name in START_FILES for path in sorted(program.etc.parent.glob(name)))
 
     def seat(self, task: Task) -> Seat:
         """A PX4 of an instance that is free, and our ground station on its ports."""
@@ -53,7 +68,8 @@ class Px4Kind(AutopilotKind):
         except BaseException:
             process.stop()
             raise
-        return Seat(Px4(process, instance=instance), pilot)
+        params = {name: int(value) if value % 1 == 0 else value for name, value in read_params(options.params).items()}
+        return Seat(Px4(process, instance=instance, params=params), pilot)
 
     def _pilot(self, task: Task, process: Px4Process, instance: int) -> Pilot:
         """Our ground station on the ports of an instance."""
@@ -67,7 +83,15 @@ class Px4Kind(AutopilotKind):
             pilot = StickPilot(spec, plan_of(task), port=pilot_port, peer_port=peer_port, process=process)
         else:
             kind = class_of(task.vehicle)
-            pilot = Pilot("px4", kind=kind, port=pilot_port, peer_port=peer_port, plan=plan_of(task), process=process)
+            pilot = Pilot(
+                "px4",
+                kind=kind,
+                port=pilot_port,
+                peer_port=peer_port,
+                plan=plan_of(task),
+                process=process,
+                mirror_port=mirror_port(task),
+            )
         announce(
             task,
             f"PX4 {instance} (MAVLink system {instance + 1}) sends to UDP {GROUND_STATION_PORT} (QGroundControl, "

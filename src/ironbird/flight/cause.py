@@ -1,0 +1,150 @@
+"""What a fault caused in an autopilot: its flight beside the same flight without any fault, both in virtual time.
+
+Until a fault acts both are equal to the last bit, so the first difference in the autopilot's own log is the fault's
+doing, and so is whatever follows and does not come in the healthy flight too. What both do within `SAME_S` of each
+other counts as the same: after the first difference nothing comes at exactly the same time any more.
+
+Not told apart: which of several faults caused what; order the flight with one of them for that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ironbird.errors import OrderError
+from ironbird.flight.belief import Belief, beside
+from ironbird.flight.flight import Flight, fly
+from ironbird.links.own_states import SIDEWAYS
+from ironbird.links.system import Happening
+
+SAME_S = 3.0  # what both flights do within this counts as one
+OURS = ("fault", "link", "pilot")  # happenings that are our own doing
+STATE_WORDS = {
+    "position": "estimated position", "velocity": "estimated velocity", "attitude": "estimated attitude",
+    "output": "outputs", "battery": "battery voltage", "test_ratio": "test ratios", "estimator": "estimator in charge",
+    "gnss": "GNSS position as it got it", "baro": "height by the barometer as it got it",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What a flight with faults has that its healthy twin has not."""
+
+    first_s: float  # when the autopilot's own log differs for the first time; infinite if never
+    signal: str  # what differs first
+    caused: list[Happening]
+    carried: str  # which measurements carried the position afterwards; empty if none of them was lost
+
+    def rows(self) -> dict[str, str]:
+        """For the summary of a flight."""
+        if not math.isfinite(self.first_s):
+            return {"caused": "nothing: its log is that of the healthy flight to the last byte"}
+        rows = {"first divergence": f"{self.signal} at {self.first_s:.3f} s"}
+        for number, happening in enumerate(self.caused, start=1):
+            after_s = happening.time_s - self.first_s
+            rows[f"caused {number}"] = f"{happening.kind}: {happening.text}, {after_s:.2f} s after the first divergence"
+        if self.carried:
+            rows["carried by"] = self.carried
+        return rows
+
+
+def fly_healthy(flight: Flight, folder: Path) -> Flight:
+    """The same flight without its faults; `OrderError` if it would not be the same one."""
+    if not flight.repeats:
+        raise OrderError(
+            "only a flight that repeats to the bit has a healthy twin: fly with --time virtual (option time=virtual)"
+        )
+    return fly(replace(flight.order, faults=()), folder=folder)
+
+
+def cause_of(flight: Flight, healthy: Flight) -> Cause:
+    """What the faults of a flight caused; `LinkError` if one of both left no log."""
+    pair = []
+    for one in (flight, healthy):
+        found = beside(one)
+        if not isinstance(found, Belief):
+            raise found if found is not None else OrderError("this control system leaves no log to compare")
+        pair.append(found)
+    return compare(*pair)
+
+
+def compare(faulted: Belief, healthy: Belief) -> Cause:
+    """The same of two logs that were read."""
+    first_s, signal = _first_difference(faulted, healthy)
+    own, other = _all_of(faulted), _all_of(healthy)
+    caused = [happening for happening in _unmatched(own, other) if happening.time_s >= first_s]
+    return Cause(first_s, signal, caused, _carried(faulted, first_s, caused))
+
+
+def _all_of(belief: Belief) -> list[Happening]:
+    modes = [Happening(at_s, "mode", name) for at_s, name in belief.modes()]
+    heard = [h for h in belief.flight.happenings if h.kind not in (*OURS, "mode")]
+    return sorted([*heard, *modes, *belief.happenings()], key=lambda happening: happening.time_s)
+
+
+def _first_difference(faulted: Belief, healthy: Belief) -> tuple[float, str]:
+    """On our clock; of all that both logs hold."""
+    first_s, signal = math.inf, ""
+    for name, series in faulted.log.believed.items():
+        other = healthy.log.believed.get(name)
+        if other is None or series.values.shape[1:] != other.values.shape[1:]:
+            continue
+        rows = min(len(series), len(other))
+        same = (series.time_s[:rows] == other.time_s[:rows]) & (series.values[:rows] == other.values[:rows]).all(axis=1)
+        differing = np.flatnonzero(~same)
+        if len(differing):
+            at_s = float(faulted.clock.ours(series.time_s[differing[:1]])[0])
+            if at_s < first_s:
+                first_s, signal = at_s, STATE_WORDS.get(name, name)
+    return first_s, signal
+
+
+def _unmatched(own: Sequence[Happening], other: Sequence[Happening]) -> list[Happening]:
+    """Those of the first that have no partner of the same words among the second; each partner serves once."""
+    free = list(other)
+    found = []
+    for happening in own:
+        partner = next(
+            (
+                h
+                for h in free
+                if (h.kind, h.text) == (happening.kind, happening.text) and abs(h.time_s - happening.time_s) <= SAME_S
+            ),
+            None,
+        )
+        if partner is None:
+            found.append(happening)
+        else:
+            free.remove(partner)
+    return found
+
+
+def _carried(belief: Belief, first_s: float, caused: Sequence[Happening]) -> str:
+    """Which measurements held the horizontal position after the fault took one away."""
+    lost = [h for h in caused if h.kind == "fusion" and h.text.endswith(" no longer fused")]
+    lost = [h for h in lost if h.text.removesuffix(" no longer fused") in SIDEWAYS]
+    if not lost:
+        return ""
+    fused: dict[str, float] = {}
+    for happening in belief.happenings():
+        if happening.kind != "fusion" or happening.time_s > lost[-1].time_s + SAME_S:
+            continue
+        name = happening.text.removesuffix(" no longer fused").removesuffix(" fused")
+        if happening.text.endswith(" no longer fused"):
+            fused.pop(name, None)
+        elif name in SIDEWAYS:
+            fused.setdefault(name, happening.time_s)
+    if not fused:
+        return f"nothing measured: dead reckoning from {lost[-1].time_s - first_s:.1f} s after the first divergence"
+    words = []
+    for name, since_s in fused.items():
+        took_over = (
+            f", which took over {since_s - first_s:.1f} s after the first divergence" if since_s > first_s else ""
+        )
+        words.append(f"{name}{took_over}")
+    return " and ".join(words)
