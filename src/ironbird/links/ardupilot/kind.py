@@ -24,6 +24,7 @@ from ironbird.links.autopilot_kind import (
 )
 from ironbird.links.ground.pilot import Pilot
 from ironbird.links.mission_plan import class_of, plan_of
+from ironbird.links.plan_file import Plan
 from ironbird.links.process import GROUND_STATION_PORT, free_tcp_port
 from ironbird.links.system import Options, Seat, Task
 
@@ -66,7 +67,7 @@ class ArduPilotKind(AutopilotKind):
             )
         own = {name: Param(value, "ordered") for name, value in read_params(options.params).items()}
         params = (WATCHED if watch else "") + (write_parm(own) if own else "")
-        plan = [] if watch else plan_of(task)
+        plan = Plan([]) if watch else plan_of(task)
         kind = class_of(task.vehicle)
         process = ArduPilotProcess(options.folder, keep=task.folder, params=params, extra=extra, virtual=virtual)
         try:
@@ -74,7 +75,9 @@ class ArduPilotKind(AutopilotKind):
                 "ardupilot",
                 kind=kind,
                 port=process.ground_port,
-                plan=plan,
+                plan=plan.items,
+                fence=plan.fence,
+                rally=plan.rally,
                 passive=watch,
                 process=process,
                 mirror_port=mirror_port(task),

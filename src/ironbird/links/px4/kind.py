@@ -80,15 +80,17 @@ class Px4Kind(AutopilotKind):
             kind, port = class_of(task.vehicle), LISTENER_PORT + instance
             pilot = Pilot("px4", kind=kind, port=port, peer_port=peer_port, passive=True, process=process)
         elif isinstance(spec, UnderwaterSpec):
-            pilot = StickPilot(spec, plan_of(task), port=pilot_port, peer_port=peer_port, process=process)
+            pilot = StickPilot(spec, plan_of(task).items, port=pilot_port, peer_port=peer_port, process=process)
         else:
-            kind = class_of(task.vehicle)
+            kind, plan = class_of(task.vehicle), plan_of(task)
             pilot = Pilot(
                 "px4",
                 kind=kind,
                 port=pilot_port,
                 peer_port=peer_port,
-                plan=plan_of(task),
+                plan=plan.items,
+                fence=plan.fence,
+                rally=plan.rally,
                 process=process,
                 mirror_port=mirror_port(task),
             )

@@ -26,6 +26,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,7 @@ SLICE_NS = 50_000_000  # between two looks at the processes
 STUCK_S = 10.0  # of processor time without a call, or of wall time asleep in a call that is not ours
 SYS_FUTEX, FUTEX_WAIT, FUTEX_WAKE = 202, 0, 1
 ADDR_NO_RANDOMIZE = 0x0040000  # personality(2)
+MOST_BYTES = 65536  # of a message
 NOBODY = "nobody"
 # What a program sees of the environment: the same for every user
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C", "LC_ALL": "C", "TZ": "UTC", "USER": NOBODY}
@@ -59,8 +61,8 @@ class _Head(ctypes.Structure):
             (name, ctypes.c_uint64)
             for name in (
                 "magic", "size", "now_ns", "grant_ns", "epoch_ns", "seed", "slack_ns", "switches", "calls", "jumps",
-                "trace", "sent", "turn", "holder", "ended", "failure", "order_signal", "threads", "processes",
-                "file_changes", "order", "next_port", "rescuer", "slots_at", "slot_size",
+                "trace", "sent", "turn", "full", "holder", "ended", "failure", "order_signal", "threads", "processes",
+                "file_changes", "order", "next_port", "rescuer", "started", "slots_at", "slot_size",
             )
         ),
         ("text", ctypes.c_char * 1024),
@@ -111,6 +113,47 @@ class Outcome:
         return hashlib.sha256(text.encode() + self.output).hexdigest()
 
 
+class Datagrams:
+    """A UDP port of a run, never waiting. Nothing that is sent to it is lost: a full queue of the kernel's, which holds
+    10 messages on many computers, is emptied before the sender goes on."""
+
+    def __init__(self, path: str) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(path)
+        self._socket.setblocking(False)
+        self._taken: deque[tuple[bytes, str]] = deque()
+
+    def empty(self) -> None:
+        """Take along what has come, for later."""
+        with contextlib.suppress(OSError):
+            while True:
+                self._taken.append(self._socket.recvfrom(MOST_BYTES))
+
+    def recvfrom(self, size: int) -> tuple[bytes, str]:
+        """The next message and who sent it; `BlockingIOError` if there is none."""
+        return self._taken.popleft() if self._taken else self._socket.recvfrom(size)
+
+    def recvfrom_into(self, buffer: bytearray) -> tuple[int, str]:
+        """The same into a buffer: its size, and who sent it."""
+        if not self._taken:
+            return self._socket.recvfrom_into(buffer)
+        data, source = self._taken.popleft()
+        buffer[: len(data)] = data
+        return len(data), source
+
+    def sendto(self, data: bytes | memoryview, address: str) -> int:
+        """Send a message; `OSError` if nobody is there or has room."""
+        return self._socket.sendto(data, address)
+
+    def fileno(self) -> int:
+        """What `select` waits on."""
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        """Let go of it. May be called twice."""
+        self._socket.close()
+
+
 class VirtualRun:
     """The run of one folder. With `simulated` the clock stands until it is allowed to go on (`allow`).
 
@@ -130,6 +173,7 @@ class VirtualRun:
         self.head = _Head.from_buffer(self._map)
         self._turn = ctypes.addressof(self.head) + _Head.turn.offset
         self._syscall = ctypes.CDLL(None, use_errno=True).syscall
+        self._sockets: list[Datagrams] = []
         self._zero_ns = 0  # virtual time of the simulator's zero
         self._held = -1, 0.0, 0.0  # calls so far, and when they were seen: wall, processor
         head = self.head
@@ -225,7 +269,7 @@ class VirtualRun:
     @property
     def ours(self) -> bool:
         """Whether it is the simulator's turn."""
-        return bool(self.head.turn)
+        return bool(self.head.turn) and not self.head.full
 
     def zero_is_now(self) -> None:
         """The simulator's time begins at this moment of the run."""
@@ -246,13 +290,16 @@ class VirtualRun:
 
     def settle(self, patience_s: float, check: Callable[[], None]) -> None:
         """Wait until it is our turn; `LinkError` if the program has ended, failed or is stuck. Returns at once then."""
-        if self.head.turn:
+        if self.ours:
             return
         begin = time.monotonic()
-        while not self.head.turn:
+        while True:
             self._wait_for_turn()
-            if self.head.turn:
+            if self.ours:
                 break
+            if self.head.turn and self.head.full:
+                self._empty_sockets()
+                continue
             check()
             stuck = self._stuck()
             waited = time.monotonic() - begin
@@ -260,6 +307,13 @@ class VirtualRun:
                 raise LinkError(stuck or f"it has not come to a rest for {waited:.1f} s (wall)")
         if self.failure:
             raise LinkError(self.failure)
+
+    def _empty_sockets(self) -> None:
+        """A sender found no room: take what is there, and let it go on at the same moment."""
+        for made in self._sockets:
+            made.empty()
+        self.head.full = 0
+        self._allow_ns(0)
 
     def order_signal(self, number: signal.Signals) -> None:
         """Have a signal come at this moment of the run. It must be our turn; acts with the next `allow`."""
@@ -294,12 +348,11 @@ class VirtualRun:
 
     # ------------------------------------------------------------------ sockets
 
-    def datagrams(self, port: int) -> socket.socket:
+    def datagrams(self, port: int) -> Datagrams:
         """The simulator's end of a UDP port of the run."""
-        made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        made.bind(self.address(port))
+        made = Datagrams(self.address(port))
         self._open_to_program(f"u{port}")
-        made.setblocking(False)
+        self._sockets.append(made)
         return made
 
     def server(self, port: int) -> socket.socket:

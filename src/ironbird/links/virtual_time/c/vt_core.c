@@ -116,6 +116,12 @@ static void wake_children_waiters(int process);
 static void forget_process(int place)
 {
     run->process[place].finished = 1;
+    if (run->process[place].parent < 0) run->process[place].reaped = 1; /* nobody waits for an orphan */
+    for (uint64_t i = 0; i < H.processes; i++)
+        if (run->process[i].parent == place) {
+            run->process[i].parent = -1;
+            if (run->process[i].finished) run->process[i].reaped = 1;
+        }
     for (uint64_t i = 0; i < H.threads; i++)
         if (run->slot[i].state != FREE && run->slot[i].process == (uint32_t)place) run->slot[i].state = FREE;
     for (int i = 0; i < TIMERS; i++)
@@ -226,12 +232,17 @@ static int waits_for_outside(void)
     return 0;
 }
 
-static void simulators_turn(void)
+static void give_turn(void)
 {
-    if (H.now_ns < H.grant_ns) H.now_ns = H.grant_ns;
     __atomic_store_n((uint32_t *)&H.turn, 1, __ATOMIC_SEQ_CST);
     futex_wake(&H.turn, 1);
     while (__atomic_load_n((uint32_t *)&H.turn, __ATOMIC_SEQ_CST)) futex_wait(&H.turn, 1, SECOND);
+}
+
+static void simulators_turn(void)
+{
+    if (H.now_ns < H.grant_ns) H.now_ns = H.grant_ns;
+    give_turn();
     H.file_changes++;
     if (H.order_signal) {
         const int sig = (int)H.order_signal;

@@ -4,10 +4,12 @@ static char **before_variables; /* LD_PRELOAD and the name of the run, for what 
 
 static int new_process(int parent)
 {
-    if (H.processes >= PROCESSES) fail(TOO_MANY, "more than 128 processes");
-    const int place = (int)H.processes++;
-    run->process[place] = (vt_process){0, parent, (uint32_t)(FIRST_NUMBER + place), 0, 0, 0};
-    return place;
+    uint64_t place = 0;
+    while (place < H.processes && !(run->process[place].finished && run->process[place].reaped)) place++;
+    if (place >= PROCESSES) fail(TOO_MANY, "more than 256 processes at the same time");
+    if (place == H.processes) H.processes++;
+    run->process[place] = (vt_process){0, parent, (uint32_t)(FIRST_NUMBER + H.started++), 0, 0, 0};
+    return (int)place;
 }
 
 static void guard_host(void);
