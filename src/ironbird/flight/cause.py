@@ -22,6 +22,7 @@ from ironbird.flight.flight import Flight, fly
 from ironbird.links.own_states import SIDEWAYS
 from ironbird.links.system import Happening
 
+EXCHANGE_S = 0.05  # within which a fault shows in the autopilot's log
 SAME_S = 3.0  # what both flights do within this counts as one
 OURS = ("fault", "link", "pilot")  # happenings that are our own doing
 STATE_WORDS = {
@@ -37,6 +38,8 @@ class Cause:
 
     first_s: float  # when the autopilot's own log differs for the first time; infinite if never
     signal: str  # what differs first
+    fault: str  # that began to act last before
+    begin_s: float  # when
     caused: list[Happening]
     carried: str  # which measurements carried the position afterwards; empty if none of them was lost
 
@@ -44,13 +47,15 @@ class Cause:
         """For the summary of a flight."""
         if not math.isfinite(self.first_s):
             return {"caused": "nothing: its log is that of the healthy flight to the last byte"}
-        rows = {"first divergence": f"{self.signal} at {self.first_s:.3f} s"}
+        rows = {"first divergence": f"{self.signal} at {self.first_s:.3f} s, {self._after(self.first_s)}"}
         for number, happening in enumerate(self.caused, start=1):
-            after_s = happening.time_s - self.first_s
-            rows[f"caused {number}"] = f"{happening.kind}: {happening.text}, {after_s:.2f} s after the first divergence"
+            rows[f"caused {number}"] = f"{happening.kind}: {happening.text}, {self._after(happening.time_s)}"
         if self.carried:
             rows["carried by"] = self.carried
         return rows
+
+    def _after(self, time_s: float) -> str:
+        return f"{time_s - self.begin_s:.2f} s after {self.fault}"
 
 
 def fly_healthy(flight: Flight, folder: Path) -> Flight:
@@ -78,7 +83,9 @@ def compare(faulted: Belief, healthy: Belief) -> Cause:
     first_s, signal = _first_difference(faulted, healthy)
     own, other = _all_of(faulted), _all_of(healthy)
     caused = [happening for happening in _unmatched(own, other) if happening.time_s >= first_s]
-    return Cause(first_s, signal, caused, _carried(faulted, first_s, caused))
+    began = [(w.first_s, w.injection.fault.id) for w in faulted.flight.witnesses if w.effective]
+    begin_s, fault = max((pair for pair in began if pair[0] <= first_s + EXCHANGE_S), default=(first_s, "that"))
+    return Cause(first_s, signal, fault, begin_s, caused, _carried(faulted, begin_s, caused))
 
 
 def _all_of(belief: Belief) -> list[Happening]:
@@ -124,7 +131,7 @@ def _unmatched(own: Sequence[Happening], other: Sequence[Happening]) -> list[Hap
     return found
 
 
-def _carried(belief: Belief, first_s: float, caused: Sequence[Happening]) -> str:
+def _carried(belief: Belief, begin_s: float, caused: Sequence[Happening]) -> str:
     """Which measurements held the horizontal position after the fault took one away."""
     lost = [h for h in caused if h.kind == "fusion" and h.text.endswith(" no longer fused")]
     lost = [h for h in lost if h.text.removesuffix(" no longer fused") in SIDEWAYS]
@@ -140,11 +147,10 @@ def _carried(belief: Belief, first_s: float, caused: Sequence[Happening]) -> str
         elif name in SIDEWAYS:
             fused.setdefault(name, happening.time_s)
     if not fused:
-        return f"nothing measured: dead reckoning from {lost[-1].time_s - first_s:.1f} s after the first divergence"
+        return f"nothing measured from {lost[-1].time_s - begin_s:.1f} s after the fault on: dead reckoning"
     words = []
     for name, since_s in fused.items():
-        took_over = (
-            f", which took over {since_s - first_s:.1f} s after the first divergence" if since_s > first_s else ""
+        words.append(
+            name + (f", which took over {since_s - begin_s:.1f} s after the fault" if since_s > begin_s else "")
         )
-        words.append(f"{name}{took_over}")
     return " and ".join(words)

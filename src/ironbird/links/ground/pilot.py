@@ -53,7 +53,8 @@ class Pilot(Handshakes):
     """A ground station for one flight. `poll` it about every 20 ms of simulation time; `close` it in any case.
 
     It waits for the autopilot, sets `params`, uploads `fence`, `rally` and `plan`, arms and starts it; without a plan
-    it takes off to `takeoff_m` and stays. `order` (`land`, `return`, `hold`, `takeoff`, or a mode's name) may come at any time.
+    it takes off to `takeoff_m` and stays. `order` (`land`, `return`, `hold`, `takeoff`, or a mode's name) may come at
+    any time.
     PX4 is heard on 14540 + instance and spoken to on 14580 + instance (`peer_port`); ArduPilot on the port that its
     --serial0 sends to.
     In virtual time others may listen to what it hears, at `mirror_port`.
