@@ -460,7 +460,8 @@ def _rally(data: Any, where: str) -> list[PlanItem]:
     items = []
     for number, row in enumerate(_rows(data, "points", f"{where}: rallyPoints")):
         at = f"{where}: rallyPoints.points[{number}]"
-        place = _place(*_numbers(row, 3, at), at)
+        latitude, longitude, height = _numbers(row, 3, at)
+        place = _place(latitude, longitude, height, at)
         items.append(PlanItem(NAV_RALLY_POINT, FRAME_GLOBAL_RELATIVE_ALT, (0.0, 0.0, 0.0, 0.0), *place))
     return items
 

@@ -30,9 +30,13 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ironbird.compiler import native
 from ironbird.errors import LinkError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 TEXTS = (
     "vt_layout.h", "vt_core.c", "vt_time.c", "vt_threads.c", "vt_signals.c", "vt_processes.c", "vt_files.c",
@@ -113,45 +117,33 @@ class Outcome:
         return hashlib.sha256(text.encode() + self.output).hexdigest()
 
 
-class Datagrams:
+class Datagrams(socket.socket):
     """A UDP port of a run, never waiting. Nothing that is sent to it is lost: a full queue of the kernel's, which holds
     10 messages on many computers, is emptied before the sender goes on."""
 
     def __init__(self, path: str) -> None:
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.bind(path)
-        self._socket.setblocking(False)
-        self._taken: deque[tuple[bytes, str]] = deque()
+        super().__init__(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.bind(path)
+        self.setblocking(False)
+        self._taken: deque[tuple[bytes, Any]] = deque()
 
     def empty(self) -> None:
         """Take along what has come, for later."""
         with contextlib.suppress(OSError):
             while True:
-                self._taken.append(self._socket.recvfrom(MOST_BYTES))
+                self._taken.append(super().recvfrom(MOST_BYTES))
 
-    def recvfrom(self, size: int) -> tuple[bytes, str]:
+    def recvfrom(self, bufsize: int, flags: int = 0, /) -> tuple[bytes, Any]:
         """The next message and who sent it; `BlockingIOError` if there is none."""
-        return self._taken.popleft() if self._taken else self._socket.recvfrom(size)
+        return self._taken.popleft() if self._taken else super().recvfrom(bufsize, flags)
 
-    def recvfrom_into(self, buffer: bytearray) -> tuple[int, str]:
+    def recvfrom_into(self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0) -> tuple[int, Any]:
         """The same into a buffer: its size, and who sent it."""
         if not self._taken:
-            return self._socket.recvfrom_into(buffer)
+            return super().recvfrom_into(buffer, nbytes, flags)
         data, source = self._taken.popleft()
-        buffer[: len(data)] = data
+        memoryview(buffer).cast("B")[: len(data)] = data
         return len(data), source
-
-    def sendto(self, data: bytes | memoryview, address: str) -> int:
-        """Send a message; `OSError` if nobody is there or has room."""
-        return self._socket.sendto(data, address)
-
-    def fileno(self) -> int:
-        """What `select` waits on."""
-        return self._socket.fileno()
-
-    def close(self) -> None:
-        """Let go of it. May be called twice."""
-        self._socket.close()
 
 
 class VirtualRun:
@@ -348,7 +340,7 @@ class VirtualRun:
 
     # ------------------------------------------------------------------ sockets
 
-    def datagrams(self, port: int) -> Datagrams:
+    def datagrams(self, port: int) -> socket.socket:
         """The simulator's end of a UDP port of the run."""
         made = Datagrams(self.address(port))
         self._open_to_program(f"u{port}")
