@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
+from ironbird.links.autopilot_log import read_autopilot_log
 from ironbird.links.own_states import Change, of_ardupilot, of_px4
+from ironbird.vehicles.load import load_spec, vehicle_path
 
 Data = Mapping[str, np.ndarray]
+LOGS = Path(__file__).parents[2] / "data" / "autopilot_logs"  # what is in them: README.md there
 
 
 def data(time_s: list[float], **columns: list[float]) -> dict[str, np.ndarray]:
@@ -82,3 +86,26 @@ def test_ardupilots_solution_timeouts_sensors_and_errors_are_told() -> None:
         (2.2, "compass 2 chosen in place of 1"), (2.5, "GPS: error 2"), (2.7, "estimator's yaw reset"),
         (3.0, "estimator failsafe: error 1"),
     ]  # fmt: skip
+
+
+def recorded(name: str) -> list[tuple[float, str, str]]:
+    """Of a log that was recorded."""
+    log = read_autopilot_log(LOGS / name, load_spec(vehicle_path("quad_f450")).home)
+    assert log.notes == []
+    return [(round(change.time_s, 2), change.kind, change.text) for change in log.states]
+
+
+def test_a_recorded_px4_changed_its_estimator_after_the_gyroscope_was_stuck() -> None:
+    assert recorded("px4_gyro_stuck.ulg")[:3] == [
+        (30.72, "estimator", "estimator 2 takes over from 0"),
+        (30.72, "sensor", "accelerometer 1311004 chosen in place of 1310988"),
+        (30.72, "sensor", "gyroscope 1311004 chosen in place of 1310988"),
+    ]
+
+
+def test_a_recorded_ardupilot_lost_its_satellites_step_by_step() -> None:
+    found = recorded("ardupilot_gnss_denied.BIN")
+    assert found[1] == (54.73, "sensor", "GNSS receiver 2 chosen in place of 1")
+    assert (58.73, "fusion", "GNSS position no longer fused") in found
+    assert (61.73, "rejection", "position timed out") in found
+    assert found[-1] == (62.63, "failsafe", "estimator failsafe: error 1")
