@@ -143,7 +143,7 @@ def sitl(
             until_s=until,
             place=home_of(home),
         )
-        own = _params(autopilot, params or [], param or [])
+        own = params_of(autopilot, params or [], param or [])
         base = out or Path("out") / f"{autopilot}-{Path(vehicle).stem}"
         orders = []
         for number in range(count):
@@ -163,7 +163,7 @@ def sitl(
     raise typer.Exit(code)
 
 
-def _params(autopilot: str, files: Sequence[Path], texts: Sequence[str]) -> str:
+def params_of(autopilot: str, files: Sequence[Path], texts: Sequence[str]) -> str:
     """Parameters of the environment, of files and of the command line, later ones on top: the option `params`."""
     from ironbird.links.ardupilot.parm_file import parse_parm
     from ironbird.links.autopilot_kind import read_params
