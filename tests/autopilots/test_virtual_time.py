@@ -13,15 +13,17 @@ from ironbird.flight.flight import fly
 from ironbird.flight.order import Weather
 
 pytestmark = pytest.mark.autopilot
-FAULTS = [
-    "rotor.speed_loss@1:instance=1,severity=0.15,start=30,end=45",
-    "environment.gnss_denied@1:severity=1,start=47,end=55",
-]
+LATER_S = {"px4": 0.0, "ardupilot": 30.0}  # ArduPilot is ready so much later, and its log begins when it is armed
 
 
 def test_the_same_flight_again_to_the_last_byte_of_its_own_log_also_with_a_listening_ground_station(
     autopilot: str, tmp_path: Path
 ) -> None:
+    later_s = LATER_S[autopilot]
+    faults = [
+        f"rotor.speed_loss@1:instance=1,severity=0.15,start={20 + later_s:g},end={35 + later_s:g}",
+        f"environment.gnss_denied@1:severity=1,start={37 + later_s:g},end={45 + later_s:g}",
+    ]
     found = set()
     for number in range(2):
         flight = fly(
@@ -29,9 +31,9 @@ def test_the_same_flight_again_to_the_last_byte_of_its_own_log_also_with_a_liste
             control=autopilot,
             mission="square",
             weather=Weather(5.0, 270.0, 7.7),
-            faults=FAULTS,
+            faults=faults,
             seed=3,
-            until_s=75.0,
+            until_s=50.0 + later_s,
             options={"time": "virtual", "ground_station": bool(number)},
             folder=tmp_path / str(number),
         )
@@ -50,7 +52,7 @@ def test_a_fault_caused_what_its_healthy_twin_does_not_do(autopilot: str, tmp_pa
         mission="square",
         faults=["environment.gnss_denied@1:severity=1,start=3,when=altitude > 8 m"],
         seed=3,
-        until_s=45.0,
+        until_s=45.0 + LATER_S[autopilot],
         options={"time": "virtual"},
         folder=tmp_path / "faulted",
     )
@@ -67,7 +69,7 @@ def test_a_twin_without_a_fault_that_acts_is_the_same_to_the_last_byte(autopilot
         control=autopilot,
         mission="square",
         faults=["rotor.speed_loss@1:instance=1,severity=0.5,start=0,when=altitude > 500 m"],
-        until_s=20.0,
+        until_s=20.0 + LATER_S[autopilot],
         options={"time": "virtual"},
         folder=tmp_path / "faulted",
     )

@@ -109,8 +109,8 @@ def _first_difference(faulted: Belief, healthy: Belief) -> tuple[float, str]:
             at_s = float(faulted.clock.ours(series.time_s[differing[:1]])[0])
             if at_s < first_s:
                 first_s, signal = at_s, STATE_WORDS.get(name, name)
-    own, other = faulted.log.states, healthy.log.states
-    changed = next((a for a, b in zip_longest(own, other) if a != b and a is not None), None)
+    pairs = zip_longest(faulted.log.states, healthy.log.states)
+    changed = next((a for a, b in pairs if a != b and a is not None), None)
     if changed is not None:
         at_s = float(faulted.clock.ours(np.array([changed.time_s]))[0])
         if at_s < first_s:
