@@ -24,6 +24,8 @@ from ironbird.links.own_states import SIDEWAYS
 from ironbird.links.system import Happening
 
 EXCHANGE_S = 0.05  # within which a fault shows in the autopilot's log
+LEAST_SHARE = 0.02  # of the rest of the flight, below which a measurement carried nothing
+MOST_ROWS = 20  # of what was caused, in a summary
 SAME_S = 3.0  # what both flights do within this counts as one
 OURS = ("fault", "link", "pilot")  # happenings that are our own doing
 STATE_WORDS = {
@@ -49,8 +51,10 @@ class Cause:
         if not math.isfinite(self.first_s):
             return {"caused": "nothing: its log is that of the healthy flight to the last byte"}
         rows = {"first divergence": f"{self.signal} at {self.first_s:.3f} s, {self._after(self.first_s)}"}
-        for number, happening in enumerate(self.caused, start=1):
+        for number, happening in enumerate(self.caused[:MOST_ROWS], start=1):
             rows[f"caused {number}"] = f"{happening.kind}: {happening.text}, {self._after(happening.time_s)}"
+        if len(self.caused) > MOST_ROWS:
+            rows["caused later"] = f"{len(self.caused) - MOST_ROWS} more, until {self.caused[-1].time_s:.1f} s"
         if self.carried:
             rows["carried by"] = self.carried
         return rows
@@ -139,25 +143,27 @@ def _unmatched(own: Sequence[Happening], other: Sequence[Happening]) -> list[Hap
 
 
 def _carried(belief: Belief, begin_s: float, caused: Sequence[Happening]) -> str:
-    """Which measurements held the horizontal position after the fault took one away."""
-    lost = [h for h in caused if h.kind == "fusion" and h.text.endswith(" no longer fused")]
-    lost = [h for h in lost if h.text.removesuffix(" no longer fused") in SIDEWAYS]
+    """Which measurements held the horizontal position after the fault took one away, and for how long of the rest."""
+    gone = " no longer fused"
+    lost = [h.time_s for h in caused if h.kind == "fusion" and h.text.removesuffix(gone) in SIDEWAYS]
     if not lost:
         return ""
-    fused: dict[str, float] = {}
-    for happening in belief.happenings():
-        if happening.kind != "fusion" or happening.time_s > lost[-1].time_s + SAME_S:
+    until_s = belief.flight.ended_s
+    since: dict[str, float] = {}
+    spans: dict[str, list[tuple[float, float]]] = {}
+    for happening in (*belief.happenings(), *(Happening(until_s, "fusion", name + gone) for name in SIDEWAYS)):
+        name = happening.text.removesuffix(gone).removesuffix(" fused")
+        if happening.kind != "fusion" or name not in SIDEWAYS:
             continue
-        name = happening.text.removesuffix(" no longer fused").removesuffix(" fused")
-        if happening.text.endswith(" no longer fused"):
-            fused.pop(name, None)
-        elif name in SIDEWAYS:
-            fused.setdefault(name, happening.time_s)
-    if not fused:
-        return f"nothing measured from {lost[-1].time_s - begin_s:.1f} s after the fault on: dead reckoning"
+        if not happening.text.endswith(gone):
+            since.setdefault(name, happening.time_s)
+        elif name in since:
+            spans.setdefault(name, []).append((since.pop(name), happening.time_s))
     words = []
-    for name, since_s in fused.items():
-        words.append(
-            name + (f", which took over {since_s - begin_s:.1f} s after the fault" if since_s > begin_s else "")
-        )
-    return " and ".join(words)
+    for name, pieces in spans.items():
+        held = [(max(first, lost[0]), last) for first, last in pieces if last > lost[0]]
+        share = sum(last - first for first, last in held) / max(until_s - lost[0], 1e-9)
+        if share > LEAST_SHARE:
+            took = f", {held[0][0] - begin_s:.1f} s after the fault" if pieces[0][0] > begin_s else ""
+            words.append(f"{name} ({100 * share:.0f} % of the rest{took})")
+    return " and ".join(words) or f"nothing measured from {lost[0] - begin_s:.1f} s after the fault on: dead reckoning"

@@ -49,7 +49,11 @@ def test_the_first_difference_is_found_and_what_both_did_is_nobodys_doing(flight
     )
     assert found.first_s == pytest.approx(5.2) and found.signal == "estimated velocity"
     assert [happening.text for happening in found.caused] == [change.text for change in late]
-    assert found.carried == f"optical flow, which took over {6.4 - begin_s:.1f} s after the fault"
+    share = (8.0 - 6.4) / (8.0 - 5.8)
+    assert found.carried == (
+        f"GNSS velocity (5 % of the rest) and optical flow ({100 * share:.0f} % of the rest, {6.4 - begin_s:.1f} s "
+        "after the fault)"
+    )
     rows = found.rows()
     assert rows["caused 1"].endswith(f"takes over from 0, {5.6 - begin_s:.2f} s after rotor.speed_loss@1")
 
@@ -70,3 +74,11 @@ def test_a_flight_that_does_not_repeat_has_no_healthy_twin(flight: Flight, tmp_p
     other = replace(flight, order=replace(flight.order, control="px4", options={}))
     with pytest.raises(OrderError, match="--time virtual"):
         fly_healthy(other, tmp_path)
+
+
+def test_where_nothing_is_measured_any_more_that_is_said(flight: Flight) -> None:
+    begin_s = flight.witnesses[0].first_s
+    lost = [Change(5.5, "fusion", f"GNSS {name} no longer fused") for name in ("position", "velocity")]
+    found = compare(belief(flight, *lost, differs_s=5.2), belief(flight))
+    assert found.carried == f"nothing measured from {5.5 - begin_s:.1f} s after the fault on: dead reckoning"
+    assert len(compare(belief(flight, *(25 * lost), differs_s=5.2), belief(flight)).rows()) == 23
