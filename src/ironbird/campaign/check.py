@@ -16,6 +16,7 @@ from ironbird.compiler.flatten import Column
 from ironbird.conditions.formula import parse_formula
 from ironbird.conditions.names import Names
 from ironbird.conditions.trigger import compile_trigger, unit_advice
+from ironbird.credibility.evidence import level_of
 from ironbird.errors import (
     FaultError,
     IronbirdError,
@@ -96,6 +97,25 @@ def problems_of(case: Planned) -> list[Problem]:
     found += _setting_problems(plain, outlines)
     found += _fault_problems(plain, outlines)
     found += _requirement_problems(plain, outlines)
+    found += _validation_problems(plain, sorted({vehicle for vehicle, _ in names}))
+    return found
+
+
+def _validation_problems(case: Planned, vehicles: Sequence[str]) -> list[Problem]:
+    """A model whose validation is below what the case demands is not judged with."""
+    wanted = case.data.get("validation")
+    if wanted is None:
+        return []
+    found = []
+    for vehicle in vehicles:
+        for module in wanted.get("modules", ["vehicle"]):
+            has = level_of(vehicle, module)
+            if has.level < wanted["level"]:
+                message = (
+                    f"level {wanted['level']} of {module} is demanded, vehicle '{vehicle}' has {has.level} ({has.why})"
+                )
+                cure = f"compare it first: ironbird credibility LOG --drive --vehicle {vehicle} --evidence {module}"
+                found.append(case.problem(("validation",), message, cure))
     return found
 
 

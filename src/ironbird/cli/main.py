@@ -12,6 +12,7 @@ from ironbird.cli.autopilots import autopilot, compare_autopilots, sitl
 from ironbird.cli.campaign import campaign_app
 from ironbird.cli.case import case_app
 from ironbird.cli.chips import chips_app
+from ironbird.cli.credibility import credibility
 from ironbird.cli.dataset import dataset
 from ironbird.cli.export import export_model
 from ironbird.cli.faults import faults_app
@@ -55,6 +56,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "verify-determinism": verify_determinism,
     "compare-estimators": compare_estimators,
     "dataset": dataset,
+    "credibility": credibility,
 }
 for name, verb in VERBS.items():
     app.command(name)(verb)

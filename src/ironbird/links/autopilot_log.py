@@ -156,16 +156,22 @@ class _Patient(io.BufferedReader):
         return super().read(size)
 
 
-def _read_ulog(path: Path, home: Place) -> AutopilotLog:
+def open_ulog(path: Path, topics: Sequence[str] | None) -> Any:
+    """A ULog file as pyulog has it, with these topics or all; whatever pyulog stumbles over is a `LinkError`."""
     from pyulog import ULog
 
+    wanted = None if topics is None else list(topics)
     try:
         with contextlib.redirect_stdout(io.StringIO()), _Patient(path) as file:  # it prints, and leaves files open
-            ulog = ULog(file, list(PX4_TOPICS), disable_str_exceptions=True)
+            return ULog(file, wanted, disable_str_exceptions=True)
     except OSError:
         raise
     except Exception as error:  # a reader of others: whatever it stumbles over is the file's fault
         raise LinkError(f"{path.name} is no readable ULog file ({type(error).__name__}: {error})") from None
+
+
+def _read_ulog(path: Path, home: Place) -> AutopilotLog:
+    ulog = open_ulog(path, PX4_TOPICS)
     log = AutopilotLog(path, "px4")
     if ulog.file_corruption:
         log.notes.append("the file is damaged or cut off; what could be read is shown")
