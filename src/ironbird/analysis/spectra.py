@@ -18,6 +18,7 @@ from ironbird.errors import IronbirdError
 OVERLAP_FACTOR = math.sqrt(0.55)  # of the random error with windows that overlap by half [Tischler]
 GOOD_COHERENCE = 0.6  # below it a response says little [Tischler]
 LEAST_WINDOWS = 3
+PERIODS = 2.5  # of a frequency in a window from which on its leakage is small
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,8 @@ def composite_response(
     found = [window_spectra(x, y, step_s, window_s, frequency_radps) for window_s in windows_s]
     singles = [spectra.response() for spectra in found]
     errors = np.array([np.maximum(single.random_error, 1e-6) for single in singles])
-    slow = np.array([[2 * math.pi / w > spectra.window_s for w in frequency_radps] for spectra in found])
-    errors[slow & ~slow.all(axis=0)] *= 10.0  # less than one period in a window
+    slow = np.array([[PERIODS * 2 * math.pi / w > spectra.window_s for w in frequency_radps] for spectra in found])
+    errors[slow & ~slow.all(axis=0)] *= 10.0  # too few periods in a window
     weights = (errors / errors.min(axis=0)) ** -4.0
     weights = weights**2 / np.sum(weights**2, axis=0)
     gxx = sum(w * s.gxx.mean(axis=0) for w, s in zip(weights, found, strict=True))
@@ -139,8 +140,8 @@ def composite_response(
 
 
 def window_lengths(band_radps: tuple[float, float], record_s: float, count: int = 5) -> list[float]:
-    """Window lengths for a band: from twenty periods of the highest frequency to two of the lowest [Tischler]."""
-    longest = min(2 * 2 * math.pi / band_radps[0], record_s / LEAST_WINDOWS)
+    """Window lengths for a band: from twenty periods of the highest frequency to three of the lowest [Tischler]."""
+    longest = min(3 * 2 * math.pi / band_radps[0], record_s / LEAST_WINDOWS)
     shortest = min(20 * 2 * math.pi / band_radps[1], longest)
     return np.unique(np.geomspace(shortest, longest, count)).tolist()
 

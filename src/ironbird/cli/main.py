@@ -18,6 +18,7 @@ from ironbird.cli.export import export_model
 from ironbird.cli.faults import faults_app
 from ironbird.cli.fly import fly, repeat, systems, tune
 from ironbird.cli.hardware import hil
+from ironbird.cli.identification import excite, identify, measure_app
 from ironbird.cli.imports import import_app
 from ironbird.cli.logs import log_app
 from ironbird.cli.output import Output
@@ -57,6 +58,8 @@ VERBS: dict[str, Callable[..., None]] = {
     "compare-estimators": compare_estimators,
     "dataset": dataset,
     "credibility": credibility,
+    "identify": identify,
+    "excite": excite,
 }
 for name, verb in VERBS.items():
     app.command(name)(verb)
@@ -67,6 +70,7 @@ for name, group in {
     "chips": chips_app,
     "import": import_app,
     "log": log_app,
+    "measure": measure_app,
     "sticks": sticks_app,
 }.items():
     app.add_typer(group, name=name)

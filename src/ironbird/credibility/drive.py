@@ -297,7 +297,7 @@ def _combined(vehicle: Vehicle, commands: Mapping[str, Track]) -> dict[str, Trac
     sides = {
         "roll_command": [-rotor.position_B_m[1] / arm for rotor in spec.rotor],
         "pitch_command": [rotor.position_B_m[0] / arm for rotor in spec.rotor],
-        "yaw_command": [-float(SPIN[rotor.spin]) for rotor in spec.rotor],
+        "yaw_command": [float(SPIN[rotor.spin]) for rotor in spec.rotor],
     }
     return {
         name: Track(first.time_s, sum(s * share for s, share in zip(side, shares, strict=True)) + 0.0, "1")

@@ -141,9 +141,9 @@ def usual_tests(names: Sequence[str]) -> list[Test]:
     return tests
 
 
-def figure(kind: str, time_s: Sequence[float], values: Sequence[float]) -> float:
+def figure(kind: str, time_s: np.ndarray, values: np.ndarray) -> float:
     """A figure of a curve; those of a step count from the first value to the mean of the last tenth."""
-    t, y = np.asarray(time_s, float), np.asarray(values, float)
+    t, y = time_s, values
     plain: dict[str, Callable[[np.ndarray], Any]] = {
         "mean": np.mean, "std": np.std, "max": np.max, "min": np.min, "range": np.ptp,
         "rms": lambda v: np.sqrt(np.mean(v**2)),

@@ -78,11 +78,11 @@ def test_a_late_simulation_is_told_apart_from_a_wrong_one(tmp_path: Path) -> Non
 
 
 def test_figures_of_a_step_are_those_of_a_first_order_lag() -> None:
-    assert figure("rise_time", TIME_S.tolist(), STEP.tolist()) == pytest.approx(2 * np.log(9), abs=0.05)
-    assert figure("settling_time", TIME_S.tolist(), STEP.tolist()) == pytest.approx(2 * np.log(20), abs=0.05)
-    assert figure("overshoot", TIME_S.tolist(), STEP.tolist()) == pytest.approx(0.0, abs=1e-5)
-    assert figure("final", TIME_S.tolist(), STEP.tolist()) == pytest.approx(1.0, abs=1e-4)
-    assert figure("rms", [0, 1], [3.0, 4.0]) == pytest.approx(np.sqrt(12.5))
+    assert figure("rise_time", TIME_S, STEP) == pytest.approx(2 * np.log(9), abs=0.05)
+    assert figure("settling_time", TIME_S, STEP) == pytest.approx(2 * np.log(20), abs=0.05)
+    assert figure("overshoot", TIME_S, STEP) == pytest.approx(0.0, abs=1e-5)
+    assert figure("final", TIME_S, STEP) == pytest.approx(1.0, abs=1e-4)
+    assert figure("rms", np.arange(2.0), np.array([3.0, 4.0])) == pytest.approx(np.sqrt(12.5))
 
 
 def test_the_interval_of_a_mean_holds_the_truth_about_as_often_as_it_says(tmp_path: Path) -> None:
