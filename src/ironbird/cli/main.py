@@ -14,6 +14,7 @@ from ironbird.cli.case import case_app
 from ironbird.cli.chips import chips_app
 from ironbird.cli.credibility import credibility
 from ironbird.cli.dataset import dataset
+from ironbird.cli.design import design_app
 from ironbird.cli.export import export_model
 from ironbird.cli.faults import faults_app
 from ironbird.cli.fly import fly, repeat, systems, tune
@@ -68,6 +69,7 @@ for name, group in {
     "case": case_app,
     "campaign": campaign_app,
     "chips": chips_app,
+    "design": design_app,
     "import": import_app,
     "log": log_app,
     "measure": measure_app,

@@ -59,7 +59,7 @@ def read_bench(path: Path) -> dict[str, np.ndarray]:
     rows = list(csv.reader(io.StringIO(text)))
     if len(rows) < LEAST_ROWS + 1:
         raise RecordError(f"{path.name} has {max(len(rows) - 1, 0)} rows; a fit needs {LEAST_ROWS}")
-    places = {}
+    places: dict[str, tuple[int, float, float]] = {}
     for place, cell in enumerate(rows[0]):
         if cell.strip() in COLUMNS:
             places.setdefault(COLUMNS[cell.strip()][0], (place, *COLUMNS[cell.strip()][1:]))

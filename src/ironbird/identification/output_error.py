@@ -412,7 +412,8 @@ def _gauss_newton(
         step, covariance = _solved(hessian, gradient, rows, gaps, k)
         most = float(np.max(np.abs(step[:k]), initial=0.0))
         share = min(1.0, 0.3 / most) if most > 0 else 1.0  # the factors change by so much at once
-        theta = np.clip(theta + share * step[:k], 0.05, 20.0)
+        before, theta = theta, np.clip(theta + share * step[:k], 0.05, 20.0)
+        most = float(np.max(np.abs(theta - before), initial=0.0))
         x0 = x0 + share * step[k:].reshape(pieces, n)
         if iterations > 4 and most < CONVERGED:
             converged = True

@@ -43,7 +43,7 @@ def excitations(duration_s: float) -> np.ndarray:
 
 @functools.cache
 def flight(seed: int, duration_s: float = 3.0) -> Record:
-    return excited_flight("quad_f450", excitations(duration_s), seed=seed)
+    return excited_flight("quad_f450", excitations(duration_s), seed=seed, params={"body.v_0": [6.0, -5.0, 0.0]})
 
 
 @functools.cache
