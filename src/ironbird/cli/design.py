@@ -95,22 +95,20 @@ def list_parts(
     contains: Annotated[str, typer.Argument(help="Part of the name.")] = "",
 ) -> None:
     """List parts of the database."""
-    from ironbird.design.parts import KINDS, Part, load_database
+    from ironbird.design.parts import KINDS, load_database
     from ironbird.errors import UnknownNameError
 
     with errors():
         if kind not in KINDS:
             raise UnknownNameError("kind of part", kind, KINDS)
         database = load_database()
-        found: dict[str, Part] = dict(
-            {
-                "motor": database.motors,
-                "propeller": database.propellers,
-                "esc": database.escs,
-                "battery": database.batteries,
-            }[kind]
-        )
-        for name in sorted(found):
+        found: dict[str, list[str]] = {
+            "motor": list(database.motors),
+            "propeller": list(database.propellers),
+            "esc": list(database.escs),
+            "battery": list(database.batteries),
+        }
+        for name in sorted(found[kind]):
             if contains.lower() in name.lower():
                 typer.echo(name)
 

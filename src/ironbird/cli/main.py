@@ -24,6 +24,7 @@ from ironbird.cli.imports import import_app
 from ironbird.cli.logs import log_app
 from ironbird.cli.output import Output
 from ironbird.cli.proofs import bench, compare_estimators, doctor, verify_determinism
+from ironbird.cli.reliability import reliability
 from ironbird.cli.rflysim import rflysim
 from ironbird.cli.serve import serve
 from ironbird.cli.sticks import sticks_app
@@ -61,6 +62,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "credibility": credibility,
     "identify": identify,
     "excite": excite,
+    "reliability": reliability,
 }
 for name, verb in VERBS.items():
     app.command(name)(verb)

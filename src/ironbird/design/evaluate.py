@@ -59,7 +59,8 @@ class Value:
     unit: str
 
     def __str__(self) -> str:
-        return f"{self.value:.4g} ± {self.sigma:.2g} {self.unit}"
+        unit = "" if self.unit == "1" else f" {self.unit}"
+        return f"{self.value:.4g} ± {float(f'{self.sigma:.2g}'):g}{unit}"
 
 
 @dataclass(frozen=True)

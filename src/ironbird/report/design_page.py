@@ -48,7 +48,12 @@ def _content(evaluation: Evaluation, found: Found | None, files: list[str]) -> d
             for c in found.front[:FRONT_SHOWN]
         ]
     parts = [
-        {"kind": kind, "name": part.name, "source": part.source, "mass": f"{1e3 * part.mass_kg:.0f} g"}
+        {
+            "kind": kind,
+            "name": part.name,
+            "source": part.source,
+            "mass": f"{1e3 * part.mass_kg:.0f} g" if part.mass_kg else "not known",
+        }
         for kind, part in (
             ("motor", craft.motor),
             ("propeller", craft.propeller),
