@@ -153,7 +153,7 @@ def tree_of(
     for kind, count in counts.items():
         if count == 0 or kind not in kinds:
             continue
-        bearable = BEARABLE.get(kind, lambda n: 0)(count)
+        bearable = BEARABLE[kind](count) if kind in BEARABLE else 0
         if kind in ("rotor", "propeller") and count >= 6:
             bearable = 1
         flown = _flown(kinds[kind].fault, lost or {})
