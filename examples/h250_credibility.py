@@ -1,9 +1,7 @@
 """Is the model of the H250 like the vehicle? A real flight drives it: hover, the loss of a rotor, the steady spin.
 
 The record is part of a public flight (tests/data/h250). The model is compared twice: with its published numbers, and
-with
-the yaw damping that another flight of the vehicle asks for (docs/vehicles/notes/quad_h250.md); this one was not used
-for that.
+with the yaw damping that `ironbird identify` finds in another flight of the same vehicle (exp_unknown_multi_1.ulg).
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ HOW = DriveTable(
     inputs={"rotor/1": "thrust_1", "rotor/4": "thrust_2", "rotor/2": "thrust_3", "rotor/3": "thrust_4"}, scale=0.18181
 )
 LOST = {"rotor/1/motor.health": 0.0}
-FITTED = {"airframe.damping": [0.001, 0.001, 1.02e-4]}
+FITTED = {"airframe.damping": [0.001, 0.001, 1.047e-4]}
 PHASES = {  # seconds of the record, pieces in s, signals
     "hover": ((0.5, 5.5), 0.5, ("velocity_down", "yaw_rate"), {}),
     "loss": ((6.9, 9.4), 0.5, ("velocity_down", "yaw_rate", "roll_rate", "pitch_rate"), LOST),

@@ -203,22 +203,28 @@ def _window(
     return low, low + piece_s * math.floor((high - low) / piece_s + 1e-9)
 
 
-def _supply(state: RunState, real: Record, begins: np.ndarray) -> None:
-    """The recorded voltage feeds the motors, if there is one: the model's own battery knows nothing of that day."""
-    if "battery_voltage" not in real.tracks or "battery.voltage_factor" not in state.model.flat.p.start:
-        return
-    rows = state.model.flat.p.rows
-    full = float(state.model.flat.values[rows("battery.cells")][0]) * FULL_CELL_V
-    ratio = real.tracks["battery_voltage"].at(begins) / full
-    if float(np.median(ratio)) < LEAST_RATIO or float(np.median(ratio)) > 1.1:
+def supply_ratio(real: Record, model: CompiledModel, time_s: np.ndarray) -> np.ndarray | None:
+    """The recorded voltage over that of the full battery; None if one of the two is not there."""
+    if "battery_voltage" not in real.tracks or "battery.voltage_factor" not in model.flat.p.start:
+        return None
+    full = float(model.flat.values[model.flat.p.rows("battery.cells")][0]) * FULL_CELL_V
+    ratio = real.tracks["battery_voltage"].at(time_s) / full
+    if not LEAST_RATIO <= float(np.median(ratio)) <= 1.1:
         raise RecordError(
             f"{real.path.name}: {np.median(ratio) * full:.1f} V is no voltage of this vehicle's battery "
-            f"({full:.1f} V when full); "
-            "is it a log of another vehicle?"
+            f"({full:.1f} V when full); is it a log of another vehicle?"
         )
+    return np.clip(ratio, 0.0, 1.0)
+
+
+def _supply(state: RunState, real: Record, begins: np.ndarray) -> None:
+    """The recorded voltage feeds the motors, if there is one: the model's own battery knows nothing of that day."""
+    ratio = supply_ratio(real, state.model, begins)
+    if ratio is None:
+        return
     state.set_param("battery.resistance", 0.0)
     state.set_param("battery.capacity", 1e9)
-    for lane, value in enumerate(np.clip(ratio, 0.0, 1.0)):
+    for lane, value in enumerate(ratio):
         state.set_param("battery.voltage_factor", float(value), lane)
 
 

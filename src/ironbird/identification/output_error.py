@@ -22,6 +22,7 @@ import numpy as np
 from ironbird.analysis.operating_point import operating_point
 from ironbird.compiler.compiled import compile_model
 from ironbird.compiler.flatten import ARRAYS
+from ironbird.credibility.drive import supply_ratio
 from ironbird.credibility.plan import DriveTable
 from ironbird.credibility.readers import ATTITUDE, FORCE, RATES, VELOCITY
 from ironbird.credibility.record import Record, Track, check_whole
@@ -40,6 +41,8 @@ LEAST_HEIGHT_M = 5.0  # above the ground, which must not push
 ITERATIONS = 25
 CONVERGED = 1e-4  # change of the factors
 PRIOR = 1.0  # relative deviation of what was thought before: keeps what the data do not tell from running away
+BEGIN_SIGMA = np.repeat([1.0, 0.1, 0.5], [3, 4, 3])  # of recorded begins: m/s, quaternion, rad/s; wide
+BEGIN_MOTOR = 0.1  # of a motor's speed
 UNTOLD = 0.5  # relative deviation from which on the data do not tell a parameter
 KIN = 0.95  # correlation of two estimates from which on they cannot be told apart
 OUTPUTS = {
@@ -125,10 +128,18 @@ class Problem:
         self.free = free_parameters(self.model, self.tables, words)
         self.point = operating_point(self.model, params)
         self.point.set("body.p", [0.0, 0.0, -height_m])
-        self.point.refresh()
         self.inputs = [input_ for input_ in flat.u.start if f"{input_}{LINK}" in flat.held.start]
         if not self.inputs:
             raise RecordError(f"vehicle '{self.vehicle.id}' takes no commands that are known")
+
+    def feed(self, record: Record, window_s: tuple[float, float] | None) -> None:
+        """Put the equations together, with motors fed by the mean recorded voltage if there is one."""
+        low, high = window_s or (0.0, record.length_s)
+        ratio = supply_ratio(record, self.model, np.linspace(max(low, 0.0), min(high, record.length_s), 100))
+        if ratio is not None:
+            self.point.set("battery.resistance", 0.0)
+            self.point.set("battery.voltage_factor", float(np.mean(ratio)))
+        self.point.refresh()
         self._build()
 
     def _build(self) -> None:
@@ -252,6 +263,7 @@ def identify(
     for signal in used:
         if signal not in names:
             raise RecordError(f"'{signal}' is no output of the model; one of {', '.join(names)}")
+    problem.feed(record, window_s)
     data = _data(record, problem, how, used, window_s, piece_s)
     return _gauss_newton(record, problem, data, used, [names.index(n) for n in used], continuous)
 
@@ -364,6 +376,8 @@ def _gauss_newton(
     theta, x0 = np.ones(k), data.x0.copy()
     weight = 1.0 / np.maximum(np.std(data.z.reshape(-1, len(used)), axis=0) * 0.1, 1e-6)
     q_rows = np.arange(3, 7)
+    motor_sigma = np.maximum(BEGIN_MOTOR * data.x0[:, 10:], 1.0)
+    begin_weight = 1 / np.concatenate([np.tile(BEGIN_SIGMA, (pieces, 1)), motor_sigma], axis=1) ** 2
     iterations = 0
     converged = False
     y = np.zeros(0)
@@ -371,7 +385,8 @@ def _gauss_newton(
     residual = np.zeros((pieces, steps, len(used)))
     while iterations < ITERATIONS:
         iterations += 1
-        full, sensitivity, ends, end_s = problem.run(x0, theta, data.u, data.step_s)
+        with np.errstate(over="ignore", invalid="ignore"):
+            full, sensitivity, ends, end_s = problem.run(x0, theta, data.u, data.step_s)
         if not np.isfinite(ends).all():
             raise RecordError("the model runs away within a piece: take shorter pieces, or a record of this vehicle")
         y = full[:, :, chosen]
@@ -397,6 +412,8 @@ def _gauss_newton(
             hessian[mine, mine] += jx.T @ jx
             gradient[:k] += jt.T @ r
             gradient[mine] += jx.T @ r
+            hessian[mine, mine] += np.diag(begin_weight[m])  # what is not fitted begins where it was recorded
+            gradient[mine] += begin_weight[m] * (data.x0[m] - x0[m])
             length = 2 * x0[m, q_rows] * 1e3  # quaternions of unit length
             hessian[mine, mine][np.ix_(q_rows, q_rows)] += np.outer(length, length)
             gradient[k + n * m + q_rows] += length * 1e3 * (1 - x0[m, q_rows] @ x0[m, q_rows])
