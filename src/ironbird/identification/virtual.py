@@ -1,8 +1,8 @@
-"""Virtual benches: our own model on a rig, as the real vehicle would be (seed of the tool's own proof).
+"""Virtual benches: our own model on a rig, as the real vehicle would be.
 
 Each bench gives the record that a real one would give, made by the equations of a vehicle, so that the
 identification can be
-held against what was put in: an excited flight, a one-axis rig, a propulsion stand, a bifilar pendulum, a rest record.
+held against what was put in: an excited flight, and a swing on two strings.
 """
 
 from __future__ import annotations
