@@ -3,9 +3,8 @@
 The sheet lies beside the vehicle's file, in the folder `evidence`. Levels of validation [NASA7009]: 0 nothing was
 compared; 1 agrees with simple referents; 2 agrees with experiment, or another simulation, on unit problems; 3 agrees
 with experiment on problems of interest; 4 agrees with real-world data. A level is worked out from comparisons, never
-claimed,
-and holds only for the vehicle's numbers as they were then: after a change of the file an entry is stale and counts
-as 0.
+claimed, and holds only for the vehicle's numbers as they were then: after a change of the file an entry is stale and
+counts as 0.
 """
 
 from __future__ import annotations

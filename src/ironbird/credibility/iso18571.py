@@ -1,9 +1,8 @@
 """The rating of ISO/TS 18571 for two curves of equal sampling: corridor, phase, magnitude, slope.
 
 Written from the constants of the standard; the tests compare it with the PyPI package objective-rating-metrics (TU
-Graz).
-The standard is defined for crash signals at 10 kHz; all of it but the smoothing of slopes (nine samples) is free of the
-sample rate. Long records are thinned by the caller: warping takes time with the square of the length.
+Graz). The standard is defined for crash signals at 10 kHz; all of it but the smoothing of slopes (nine samples) is free
+of the sample rate. Long records are thinned by the caller: warping takes time with the square of the length.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A record of a flight as plain signals with names of their own, whatever file it came from.
 
 Names are `north`, `east`, `down`, `velocity_north` … (m, m/s), `roll`, `pitch`, `yaw` (rad), `roll_rate` … (rad/s),
-`specific_force_x` … (m/s^2), `battery_voltage`, `motor_1` … (share of full command); whatever else a file holds
-keeps the name it has there. A record that cannot be trusted is a `RecordError`: no index is made of it.
+`specific_force_x` … (m/s^2), `battery_voltage`, `motor_1` … (share of full command); whatever else a file holds keeps
+the name it has there. A record that cannot be trusted is a `RecordError`: no index is made of it.
 """
 
 from __future__ import annotations

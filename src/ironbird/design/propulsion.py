@@ -1,9 +1,8 @@
 """Propulsion of a multicopter from its parts: the chain of Quan, Shi and Dai ([Quan] lesson 5), for many at once.
 
-Propeller, motor, speed controller and battery in steady state. Where a propeller has no measured table its
-coefficients are
-those of blade elements with constants of the book, good to about 20 %. Not modelled: inflow in forward flight, heat,
-the fall of the voltage over the flight (a mean voltage is taken), interference of rotors.
+Propeller, motor, speed controller and battery in steady state. Where a propeller has no measured table its coefficients
+are those of blade elements with constants of the book, good to about 20 %. Not modelled: inflow in forward flight,
+heat, the fall of the voltage over the flight (a mean voltage is taken), interference of rotors.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """A craft of parts as a vehicle file, and as parameters of PX4 and ArduPilot.
 
-Inertia and drag are by the rules of flyeval's published results, which hold to 0.1 % on both of them: J = 0.2405 m
-d^2 about
-x and y, 0.4482 m d^2 about z, drag 1.3229 d^2, damping 0.1812 d^2 with the arm d. The throttle curve is a straight line
-through the steady states of the chain. The motor's time constant is assumed: 20 ms.
+Inertia and drag are by the rules of flyeval's published results, which hold to 0.1 % on both of them: J = 0.2405 m d^2
+about x and y, 0.4482 m d^2 about z, drag 1.3229 d^2, damping 0.1812 d^2 with the arm d. The throttle curve is a
+straight line through the steady states of the chain. The motor's time constant is assumed: 20 ms.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
 """Output error and maximum likelihood on a vehicle's own equations, with exact derivatives and multiple shooting.
 
-The record is cut into pieces; the state at the begin of each is unknown. With `continuous` each piece must begin
-where the one before ends, which is the output-error method over the whole record, kept stable on vehicles that are not;
-without it
-disturbances such as gusts are forgotten at every begin. Gauss-Newton on the exact derivatives of the equations;
-weights by
-the residuals (maximum likelihood); bounds after Cramér and Rao, widened where residuals are not white. Sampled blocks
-(battery, atmosphere) stand still at their values at the start. Not modelled: process noise.
+The record is cut into pieces; the state at the begin of each is unknown. With `continuous` each piece must begin where
+the one before ends, which is the output-error method over the whole record, kept stable on vehicles that are not;
+without it disturbances such as gusts are forgotten at every begin. Gauss-Newton on the exact derivatives of the
+equations; weights by the residuals (maximum likelihood); bounds after Cramér and Rao, widened where residuals are not
+white. Sampled blocks (battery, atmosphere) stand still at their values at the start. Not modelled: process noise.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Virtual benches: our own model on a rig, as the real vehicle would be.
 
-Each bench gives the record that a real one would give, made by the equations of a vehicle, so that the
-identification can be
-held against what was put in: an excited flight, and a swing on two strings.
+Each bench gives the record that a real one would give, made by the equations of a vehicle, so that the identification
+can be held against what was put in: an excited flight, and a swing on two strings.
 """
 
 from __future__ import annotations

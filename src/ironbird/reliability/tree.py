@@ -1,9 +1,8 @@
 """Fault tree and FMEA of a vehicle: which parts it has, how many it can lose, how likely each is to fail.
 
-Counts of parts come from the vehicle. How many of a kind may fail, and how likely the loss of one more is the loss
-of the
-vehicle, come from its layout (four rotors bear no loss) and, where a campaign has flown the fault, from its verdicts.
-Failures are independent; common causes are not modelled.
+Counts of parts come from the vehicle. How many of a kind may fail, and how likely the loss of one more is the loss of
+the vehicle, come from its layout (four rotors bear no loss) and, where a campaign has flown the fault, from its
+verdicts. Failures are independent; common causes are not modelled.
 """
 
 from __future__ import annotations
