@@ -4,7 +4,7 @@
 # make mutants plant wrong things in a copy of the source, one at a time; a test must see each
 # make bench   measure speed against JSBSim and the reference loop
 # make sanitize  every vehicle and all native code of the links under the address and undefined-behaviour sanitizers
-# make safety  the whole safety suite; make soak  long runs; make test-autopilots  tests with real PX4 and ArduPilot
+# make test-long  checks that take minutes; make safety  the whole safety suite; make soak  long runs; make test-autopilots  tests with real PX4 and ArduPilot
 # make power-cuts  1,000 power cuts and failing disks under a campaign, 50 kills of PostgreSQL
 # make fuzz    attack every reader of files, texts and packets for TIME seconds (3600)
 # make docs    write the generated pages of docs/ anew
@@ -14,10 +14,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DRIVERS := $(VENV)/drivers/.installed
 
 TIME ?= 3600
 
-.PHONY: setup demo test lint bench docs lock soak fuzz power-cuts clean system safety sanitize test-autopilots audit sbom mutants
+.PHONY: setup demo test lint bench docs lock soak fuzz power-cuts clean system safety sanitize test-autopilots test-long audit sbom mutants
 
 setup: $(STAMP)
 
@@ -30,6 +31,13 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(STAMP)
+
+# Drivers of chips that others wrote, without the hardware libraries that they name: for tests, in a folder of their own
+$(DRIVERS): requirements-drivers.lock | setup
+	@echo "== drivers: of chips, from PyPI, into $(VENV)/drivers"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target $(VENV)/drivers --no-deps --no-build-isolation \
+	    --no-compile --require-hashes -r requirements-drivers.lock
+	@touch $(DRIVERS)
 
 demo: setup
 	@echo "== demo: F450 in wind with turbulence, one motor loses speed at 20 s"
@@ -49,7 +57,7 @@ lint: setup
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports
 
-test: setup system lint
+test: setup system lint $(DRIVERS)
 	@echo "== tests"
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
@@ -74,6 +82,10 @@ power-cuts: setup system
 	$(BIN)/python bench/power_cuts.py
 	@echo "== power-cuts: PostgreSQL killed 50 times during a campaign"
 	$(BIN)/python bench/database_kills.py
+
+test-long: setup system
+	@echo "== test-long: checks that take minutes, such as whole vehicles as FMUs in FMPy"
+	$(BIN)/python -m pytest tests/long
 
 safety: setup
 	@echo "== safety: the whole safety suite, several hundred faulted flights on every kind of vehicle"
@@ -110,6 +122,8 @@ lock:
 	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-clients.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra fuzz \
 	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-fuzz.lock
+	uv pip compile --quiet --no-deps --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	    --python-version 3.11 tools/drivers.in -o requirements-drivers.lock
 
 sbom: setup
 	@echo "== sbom: software bill of materials from requirements.lock and the installed packages"

@@ -63,7 +63,8 @@ def main() -> int:
         seed += 1
         for target in [t for t in targets if t.name not in finds]:
             outcome = engine.run(target, chosen, share, seed, work)
-            print(f"{target.name}: {outcome.inputs} inputs, {outcome.rate:.0f}/s", flush=True)
+            packets = f", {sum(outcome.packets.values())} packets" if outcome.packets else ""
+            print(f"{target.name}: {outcome.inputs} inputs, {outcome.rate:.0f}/s{packets}", flush=True)
             if outcome.told:
                 finds.add(target.name)
                 print(f"FIND in {target.name}: {outcome.find}\n{outcome.told}", file=sys.stderr, flush=True)
@@ -104,6 +105,9 @@ def _add(tally: dict, outcome) -> None:  # type: ignore[no-untyped-def]
     row["seconds"] = round(row["seconds"] + outcome.seconds, 1)
     row["finds"] += bool(outcome.told)
     row["by_engine"][outcome.engine] = row["by_engine"].get(outcome.engine, 0) + outcome.inputs
+    for name, count in outcome.packets.items():
+        packets = row.setdefault("packets", {})
+        packets[name] = packets.get(name, 0) + count
     row["last"] = time.strftime("%Y-%m-%d", time.gmtime())
     whole = json.dumps(dict(sorted(tally.items())), indent=1) + "\n"
     part = TALLY.with_suffix(".part")

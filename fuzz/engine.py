@@ -13,7 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType
 
@@ -23,6 +23,7 @@ from fuzz.target import Target, refusals, scratch_of
 LIMIT_S = 2.0  # of one input; whatever takes longer hangs
 SLOWER = 10.0  # the limit's factor on a machine that is busy with other things, for the corpus
 POOL = 4000  # inputs that mutations begin with
+MUTATED = 8  # of so many inputs of a target that makes its own, one is a mutation of a whole row
 
 
 class Hang(BaseException):
@@ -39,6 +40,7 @@ class Outcome:
     seconds: float = 0.0
     find: str = ""  # path of the input that must not have done what it did
     told: str = ""  # the end of the traceback
+    packets: dict[str, int] = field(default_factory=dict)  # of targets that take rows of them, by port and kind
 
     @property
     def rate(self) -> float:
@@ -88,12 +90,14 @@ def keep(data: bytes, target: Target, folder: Path) -> Path:
 def plain(target: Target, seconds: float, seed: int, finds: Path, *, inputs: int | None = None) -> Outcome:
     """Mutate for some seconds, or a number of inputs; what ends in a way that was not seen before is mutated on."""
     outcome = Outcome(target.name, "plain")
+    target.packets.clear()
     pool = [path.read_bytes() for path in target.kept()] or [b""]
     mutator, seen, latest = Mutator(seed, target.words, target.most), set(), _Latest(finds, target)
     begin = time.perf_counter()
     now = begin
     while now < begin + seconds and (inputs is None or outcome.inputs < inputs):
-        data = mutator.make(pool)
+        own = target.make is not None and mutator.random.randrange(MUTATED) > 0
+        data = target.make(mutator.random) if target.make is not None and own else mutator.make(pool)
         latest.note(data)
         try:
             with limited(LIMIT_S):
@@ -110,6 +114,7 @@ def plain(target: Target, seconds: float, seed: int, finds: Path, *, inputs: int
             pool.append(data)
             del pool[POOL:]
     outcome.seconds = time.perf_counter() - begin
+    outcome.packets = dict(target.packets)
     latest.forget()
     return outcome
 

@@ -9,10 +9,12 @@ import importlib
 import itertools
 import json
 import os
+import random
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -54,6 +56,8 @@ class Target:
     check: Callable[[bytes], None]
     words: tuple[bytes, ...]
     most: int
+    make: Callable[[random.Random], bytes] | None = None  # inputs of its own: rows of packets
+    packets: Counter[str] = field(default_factory=Counter)  # that were handed over, by port and kind
 
     def kept(self) -> list[Path]:
         """Inputs that every run begins with: the corpus, and all that once crashed."""
@@ -70,7 +74,9 @@ def load(name: str) -> Target:
     """A target by its name."""
     module = importlib.import_module(f"fuzz.targets.{name}")
     words = tuple(word.encode() if isinstance(word, str) else word for word in getattr(module, "WORDS", ()))
-    return Target(name, module.check, words, getattr(module, "MOST", MOST))
+    make, packets = getattr(module, "make", None), getattr(module, "PACKETS", None)
+    counted: Counter[str] = Counter() if packets is None else packets
+    return Target(name, module.check, words, getattr(module, "MOST", MOST), make, counted)
 
 
 def attempt(reader: Callable[..., T], *arguments: Any, **named: Any) -> T | Refused:

@@ -1,21 +1,29 @@
 #!/usr/bin/env bash
 # Installs the system packages that the tests use, if they are missing and this machine lets us:
+#   qemu-system-arm  a second opinion on firmware images (interrupts, instructions)
 #   qemu-user   runs the kernel that was cross-compiled to aarch64 (bit-exactness across machines)
 #   chromium    opens the report page as a browser does
 #   gcc         a second compiler, which must give the same bytes, and the sanitizers; these need libc6-dev too
 #   cppcheck    looks at exported C (rules of MISRA)
+#   wine64      runs the Windows library of an exported model
 #   postgresql  the store of campaigns on a server
+#   i2c-tools, gpsd, gpsd-clients  programs of others that read our chips
 # A test whose package is missing is skipped with the reason; in CI (CI=true) that is a failure.
 set -u
 packages=()
 command -v qemu-aarch64 >/dev/null || packages+=(qemu-user)
+command -v qemu-system-arm >/dev/null || packages+=(qemu-system-arm)
 command -v chromium >/dev/null || packages+=(chromium)
 command -v gcc >/dev/null || packages+=(gcc)
 command -v cppcheck >/dev/null || packages+=(cppcheck)
+command -v wine64 >/dev/null || [ -e /usr/lib/wine/wine64 ] || packages+=(wine64)
 [ -e /usr/include/stdint.h ] || packages+=(libc6-dev)
 command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || packages+=(postgresql)
+command -v i2cget >/dev/null || [ -x /usr/sbin/i2cget ] || packages+=(i2c-tools)
+command -v gpsd >/dev/null || [ -x /usr/sbin/gpsd ] || packages+=(gpsd)
+command -v gpspipe >/dev/null || packages+=(gpsd-clients)
 if [ ${#packages[@]} -eq 0 ]; then
-    echo "   all there: qemu-aarch64, chromium, gcc, libc6-dev, cppcheck, postgresql"
+    echo "   all there: qemu, chromium, gcc, libc6-dev, cppcheck, wine64, postgresql, i2c-tools, gpsd, gpsd-clients"
     exit 0
 fi
 echo "   missing: ${packages[*]}"

@@ -14,6 +14,7 @@ IronbirdError
 ├── MixerError            a mixer file is missing or wrong; says line and column
 ├── FaultError            a fault is unknown or does not fit the vehicle
 ├── LinkError             a control system outside does not answer, or what it says cannot be read
+├── RecordError           a record of a flight cannot be compared, or nothing can be told from it
 ├── ExportError           a part of a vehicle cannot leave as code, or not in this way
 ├── StoreError            the store of campaigns is missing or refuses
 ├── ConditionError        a condition (of a requirement or a trigger) cannot be read
@@ -145,6 +146,10 @@ class RequirementError(IronbirdError):
 
 class LinkError(IronbirdError):
     """A control system outside does not answer, or what it says cannot be read."""
+
+
+class RecordError(IronbirdError):
+    """A record of a flight is broken, or nothing can be told from it; it is refused, never judged."""
 
 
 class ExportError(IronbirdError):

@@ -328,3 +328,35 @@ def test_mavproxy_reads_all_parameters_and_flies(watched: Watched, tmp_path: Pat
         proxy.close()
     summary = watched.finish()
     assert float(summary["greatest height"].split()[0]) > 2.0
+
+
+# ------------------------------------------------------------------------------ our own calls
+
+
+def ahead(seen: Any) -> bool:
+    """Whether it moves with 1 m/s where its nose points."""
+    course = math.atan2(seen.velocity[1], seen.velocity[0])
+    return 0.6 < math.hypot(*seen.velocity[:2]) < 1.4 and abs(math.remainder(course - seen.attitude[2], math.tau)) < 0.4
+
+
+def test_our_python_calls_fly_both_autopilots_alike(watched: Watched) -> None:
+    """The same program for PX4 and ArduPilot: `ib.connect`, as in docs/guide/control-from-python.md."""
+    link = "udpin://" if watched.belongings.autopilot == "px4" else "udpin:"  # where programs, ground stations listen
+    port = watched.address(link + r"127\.0\.0\.1:\d+").rpartition(":")[2]
+    with ib.connect(f"udp:{port}", within_s=CONNECT_S) as v:
+        assert v.telemetry.autopilot == watched.belongings.autopilot and v.telemetry.kind == "copter"
+        v.wait_ready(within_s=120.0)
+        v.arm(within_s=ANSWER_S)
+        v.take_off(HEIGHT_M, within_s=LEG_S)
+        assert v.telemetry.height_m == pytest.approx(HEIGHT_M, abs=1.5)
+        v.goto(north=15.0, east=5.0, down=-HEIGHT_M, within_s=LEG_S)
+        v.velocity(0.0, 2.0, 0.0, within_s=ANSWER_S)
+        v.wait_for(
+            lambda seen: seen.velocity[1] > 1.5 and abs(seen.velocity[0]) < 0.7, "2 m/s to the east", within_s=ANSWER_S
+        )
+        v.velocity(1.0, 0.0, 0.0, frame="body", within_s=ANSWER_S)
+        v.wait_for(ahead, "1 m/s ahead", within_s=ANSWER_S)
+        v.land(within_s=LEG_S)
+    watched.finish()
+    north, east, height = (max(row) for row in zip(*watched.position(), strict=True))
+    assert north > 13.0 and east > 5.0 and height == pytest.approx(HEIGHT_M, abs=2.0)

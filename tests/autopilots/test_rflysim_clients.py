@@ -1,4 +1,4 @@
-"""Unmodified public clients of RflySim fly `ironbird rflysim`, each in three modes.
+"""Unmodified public clients of RflySim fly `ironbird rflysim`, each in three modes, our autopilot and PX4 behind it.
 
 IRONBIRD_RFLYSIM_CLIENTS names a folder with `rFlySimapi` (github.com/EchoXuK/rFlySimapi), `RFlySimSafe`
 (github.com/RflySim/RFlySimSafe) and `RflySim_Planner` (github.com/KennethYangle/RflySim_Planner); none has a licence,
@@ -20,6 +20,9 @@ from pathlib import Path
 import pytest
 
 from ironbird.compiler.cache import cache_folder
+from ironbird.errors import LinkError
+from ironbird.links.px4.process import VARIABLE as PX4_VARIABLE
+from ironbird.links.px4.process import find_px4
 
 pytestmark = pytest.mark.autopilot
 VARIABLE = "IRONBIRD_RFLYSIM_CLIENTS"
@@ -35,7 +38,8 @@ HOME = [40.1540302, 116.2593683]  # of quad_f450
 BOX = """
 ip link set lo up && ip route add 224.0.0.0/4 dev lo || exit 9
 exec 3> $OUT/server.txt
-$NOBODY $PYTHON -m ironbird.cli.main rflysim --mode $MODE --flights 1 --until 400 --out $OUT/results >&3 2>&3 &
+options="--mode $MODE --control $CONTROL --flights 1 --until 400"
+$NOBODY $PYTHON -m ironbird.cli.main rflysim $options --out $OUT/results >&3 2>&3 &
 server=$!
 for tries in $(seq 600); do grep -q 'vehicle 1' $OUT/server.txt && break; sleep 0.1; done
 timeout 600 $NOBODY $PYTHON $PROGRAM $FOLDERS $NUMBER > $OUT/client.txt 2>&1
@@ -71,12 +75,21 @@ def place() -> Iterator[Path]:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_public_client_flies_square_and_circle_and_stops_a_motor(client: str, mode: str, place: Path) -> None:
+@pytest.mark.parametrize("control", ["reference", "px4"])
+def test_a_public_client_flies_square_and_circle_and_stops_a_motor(
+    control: str, client: str, mode: str, place: Path
+) -> None:
     folders = [_clients() / folder for folder in CLIENTS[client]]
     missing = [str(folder) for folder in folders if not folder.is_dir()]
     if missing:
         pytest.skip(f"{VARIABLE} has no {', '.join(missing)}")
-    out = place / f"{client}-{mode}"
+    more = {}
+    if control == "px4":
+        try:
+            more = {PX4_VARIABLE: str(find_px4().binary.parent.parent)}
+        except LinkError as error:
+            pytest.skip(str(error))
+    out = place / f"{control}-{client}-{mode}"
     out.mkdir()
     os.chown(out, 65534, 65534)
     program = shutil.copy(Path(__file__).parent / "rflysim_program.py", place / "program.py")
@@ -84,6 +97,7 @@ def test_a_public_client_flies_square_and_circle_and_stops_a_motor(client: str, 
         "PATH": os.environ["PATH"], "HOME": str(out), "PYTHONPATH": str(ROOT / "src"), "PYTHONDONTWRITEBYTECODE": "1",
         "IRONBIRD_CACHE": str(place / "cache"), "PYTHON": sys.executable, "NOBODY": " ".join(NOBODY), "MODE": mode,
         "NUMBER": str(MODES[mode]), "OUT": str(out), "PROGRAM": str(program), "FOLDERS": ":".join(map(str, folders)),
+        "CONTROL": control, **more,
     }  # fmt: skip
 
     subprocess.run(["unshare", "-n", "sh", "-c", BOX], env=environment, cwd=out, timeout=900, check=True)
@@ -95,7 +109,7 @@ def test_a_public_client_flies_square_and_circle_and_stops_a_motor(client: str, 
     assert seen["ready"] and seen["took off"] and seen["back"] and seen["fell"], seen
     assert seen["square"] == [True] * 4
     assert seen["circle"] == 8
-    assert seen["home"][:2] == pytest.approx(HOME, abs=1e-6)
+    assert seen["home"][:2] == pytest.approx(HOME, abs=1e-6 if control == "reference" else 5e-5)  # PX4 estimates it
     assert seen["truth"] == pytest.approx(seen["estimate"], abs=3.0)
     assert seen["truth"] != seen["estimate"]
     assert seen["gps"][:2] == pytest.approx(HOME, abs=1e-4)

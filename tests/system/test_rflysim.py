@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from rflysim_client import Client, MavlinkClient, free_shift
@@ -16,9 +16,9 @@ from ironbird.cli.rflysim import grid_place
 from ironbird.errors import LinkError
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import make_order
-from ironbird.links.commanded.commander import Commander
 from ironbird.links.commanded.kind import CommandedSystem
 from ironbird.links.rflysim.front import RflySimFront
+from ironbird.links.rflysim.vehicle import Commandable
 
 Script = Iterator[None]
 SQUARE = ((5.0, 0.0), (5.0, 5.0), (0.0, 5.0), (0.0, 0.0))
@@ -34,7 +34,7 @@ class InStep(RflySimFront):
         self.over = False
         self._looks = 0
 
-    def poll(self, commander: Commander) -> None:
+    def poll(self, commander: Commandable) -> None:
         self.client.hear()
         self._looks += 1
         if self._looks % (8 if self.client.simple else 3) == 0:
@@ -178,3 +178,99 @@ def test_a_port_that_is_taken_is_named_with_the_cure() -> None:
 def test_vehicles_stand_on_a_square_grid() -> None:
     assert [grid_place(number, 5, 2.0) for number in range(5)] == [(0, 0), (0, 2), (0, 4), (2, 0), (2, 2)]
     assert grid_place(0, 1, 2.0) == (0, 0)
+
+
+# ---------------------------------------------------------------------- other kinds of vehicles, the complete model
+
+
+def wing(client: Client) -> Script:
+    """UDP_Full as the newest client flies a plane: SendPosNEDExt with its bits, then SendVelYawAlt."""
+    yield from until(lambda: client.ready)
+    client._full(0x1000, 1, pos=(0, 0, -50))
+    yield from until(lambda: client.estimate["pos"][2] < -45)
+    client._full(0b000111000000, 1, pos=(0, 0, -55), vel=(math.pi / 2, 22.0, 0))
+    yield from until(lambda: abs(client.truth["euler"][2] - math.pi / 2) < 0.2 and client.truth["pos"][2] < -52)
+
+
+def drive(client: Client) -> Script:
+    """Any mode: to a place by position, then on by velocity."""
+    yield from until(lambda: client.ready)
+    client.position(12, 4, 0)
+    if isinstance(client, MavlinkClient):
+        yield
+        client.arm(True)
+        client.offboard()
+    yield from until(lambda: math.dist(client.truth["pos"][:2], (12, 4)) < 3.0)
+    client.velocity(0, -0.8, 0)
+    yield from until(lambda: client.truth["vel"][1] < -0.5)
+
+
+def transition(client: Client) -> Script:
+    """UDP_Simple 11 and 30: take off, then to wings and back."""
+    yield from until(lambda: client.ready)
+    client.setpoint = struct.pack("<2i4f", 1234567890, 11, 0, 0, -30, 0)
+    yield
+    client.setpoint = b""
+    yield from until(lambda: client.truth["pos"][2] < -28)
+    client.setpoint = struct.pack("<2i4f", 1234567890, 30, 4, 0, 0, 0)
+    yield from until(lambda: math.hypot(*client.truth["vel"][:2]) > 10)
+    client.setpoint = struct.pack("<2i4f", 1234567890, 30, 3, 0, 0, 0)
+    yield from until(lambda: math.hypot(*client.truth["vel"][:2]) < 3)
+
+
+@pytest.mark.parametrize(
+    ("vehicle", "mode", "script", "state"),
+    [
+        ("aerosonde", "udp_full", wing, "truth"),
+        ("car_escort", "udp_simple", drive, "truth"),
+        ("boat_otter", "mavlink_simple", drive, "estimate"),
+        ("vtol_standard", "udp_simple", transition, "estimate"),
+    ],
+)
+def test_wings_cars_boats_and_vtols_fly_behind_the_ports(
+    vehicle: str, mode: str, script: Callable[[Client], Script], state: str
+) -> None:
+    shift = free_shift()
+    client = MavlinkClient(shift) if mode.startswith("mavlink") else Client(shift, simple=mode == "udp_simple")
+    front = InStep(client, script(client), shift=shift, mode=mode)
+    try:
+        order = make_order(vehicle, until_s=90.0, options={"state": state})
+        flight = fly(order, control=CommandedSystem(front, sees_truth=state == "truth"))
+    finally:
+        client.close()
+
+    assert front.over, f"the client did not come to its end: {client.estimate} {client.truth} {front.notes}"
+    assert flight.verdict == "pass", flight.judged.sentence
+    believed, true = client.estimate["pos"], client.truth["pos"]
+    assert believed != true and math.dist(believed, true) < 8.0  # sensors and estimator work on, whatever control sees
+
+
+def test_the_complete_model_takes_off_returns_and_lands_at_the_heights_of_the_document() -> None:
+    """[RflyModel] 9.1.3 and 9.2.1.2: 10 m without a height; back at the present height; landing to a height."""
+    shift = free_shift()
+    client = Client(shift)
+    armed, taking_off, position, landing, returning = 0b111, 1 << 8, 1 << 9, 1 << 10, 1 << 11
+    has_place, local = 1, 1 << 13
+
+    def script() -> Script:
+        yield from until(lambda: client.ready)
+        client.sil([armed | taking_off, 0], [])
+        yield
+        client.sil([armed | position, has_place | local], [30, 0, -3])  # not heard: it takes off
+        yield from until(lambda: client.truth["pos"][2] < -9.5)
+        assert math.hypot(*client.truth["pos"][:2]) < 1.0
+        while not client.near(8, 0, -8):
+            client.sil([armed | position, has_place | local], [8, 0, -8])
+            yield
+        client.sil([armed | returning, 0], [])
+        yield from until(lambda: client.near(0, 0, -8))
+        client.sil([armed | landing, 0], [0, 0, -4])
+        yield from until(lambda: client.near(0, 0, -4))
+        client.sil([armed | landing | returning, 0], [])  # landing before return
+        yield from until(lambda: client.out_copter[1] == 0.0)  # down and disarmed
+
+    flight, front = flown(client, script(), shift, until_s=120.0)
+
+    assert front.over, f"the client did not come to its end: {client.estimate} {front.notes}"
+    assert flight.verdict == "pass", flight.judged.sentence
+    assert flight.log["body.p_NB_N"][:, 2].min() > -11.0

@@ -90,6 +90,7 @@ def fake_px4(tmp_path: Path, alone: None) -> Path:
         "# -d etc -w work -i instance\n"
         f"left={shlex.quote(str(tmp_path / 'left.ulg'))}\n"
         '[ -f "$left" ] && mkdir -p "$4/log/today" && cp "$left" "$4/log/today/flight.ulg"\n'
+        "echo 'INFO  [px4] Startup script returned successfully'\n"
         f"{standin} --port $(({SIMULATOR_PORT} + $6))\n"
     )
     program.chmod(0o755)

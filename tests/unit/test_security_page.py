@@ -10,6 +10,8 @@ PAGE = (ROOT / "SECURITY.md").read_text()
 
 # Every file that opens a socket for others, and what the page says of it. Whoever adds one adds a row.
 LISTENERS = {
+    "firmware/gdb.py": "a debugger's port of emulated firmware",
+    "links/chips/served.py": "a program on chips (`chips serve`)",
     "flight/live.py": "live tuning",
     "links/ardupilot/faults.py": "parameters for ArduPilot's faults",
     "links/ardupilot/link.py": "ArduPilot's simulator link",
@@ -18,6 +20,7 @@ LISTENERS = {
     "links/hardware/cable.py": "a board on a network",
     "links/rflysim/ports.py": "RflySim's interface",
     "links/mavlink_server/connections.py": "a vehicle served by MAVLink",
+    "links/router/cables.py": "the router",
     "links/process.py": "PX4's simulator link",  # and looks for free ports
     "links/virtual_time/run.py": "an autopilot in virtual time",
 }

@@ -29,6 +29,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from ironbird.credibility.evidence import MODULES
 from ironbird.errors import OrderError
 from ironbird.files.toml_text import write_toml
 from ironbird.flight.mission import LONGEST_S, Mission
@@ -50,6 +51,7 @@ TABLES = (
     "fault",
     "require",
     "plan",
+    "validation",
 )
 SPREADS = ("grid", "set", "range", "uniform", "normal", "log_uniform", "choice")
 SIGMAS = 6.0  # a normal distribution is cut here, if not elsewhere: all of its values can be checked beforehand
@@ -58,6 +60,7 @@ REFERENCE_PATTERN = r"^\$[a-z][a-z0-9_]*$"
 LONGEST_GRID = 1_000_000
 LONGEST_COMMANDS = 1 << 26  # characters of a recorded flight in a case
 MOST_FLIGHTS = 10_000_000  # of one case
+VALIDATED = tuple(MODULES)  # parts of a model whose validation a case may demand
 MOST_STEPS = 10_000  # levels of one range
 
 Real: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -428,6 +431,13 @@ Seeds: TypeAlias = Annotated[
 ]
 
 
+class ValidationTable(_Table):
+    """What the evidence sheet of the vehicle must say before a case is flown."""
+
+    level: Annotated[int, Field(strict=True, ge=1, le=4, description="of validation, after NASA-STD-7009")]
+    modules: Annotated[list[Literal[VALIDATED]], Field(min_length=1)] = ["vehicle"]  # type: ignore[valid-type]
+
+
 class Defaults(_Table):
     """What the cases of a suite share; also the body of a case."""
 
@@ -480,6 +490,9 @@ class Defaults(_Table):
     fault: list[FaultTable] = []
     require: list[RequireTable] = []
     plan: PlanTable | None = None
+    validation: (
+        Annotated[ValidationTable, Field(description="refuse to judge with a model that was validated less")] | None
+    ) = None
 
 
 class Case(Defaults):

@@ -16,6 +16,7 @@ from ironbird.compiler.flatten import Column
 from ironbird.conditions.formula import parse_formula
 from ironbird.conditions.names import Names
 from ironbird.conditions.trigger import compile_trigger, unit_advice
+from ironbird.credibility.evidence import level_of
 from ironbird.errors import (
     FaultError,
     IronbirdError,
@@ -76,7 +77,10 @@ def outline(vehicle: str, control: str) -> Outline:
 
 @functools.lru_cache(maxsize=64)
 def _outline(vehicle: str, control: str, stamp: Stamp) -> Outline:
-    return Outline(load_vehicle(vehicle, control=control).diagram)
+    if control not in outside_homes():
+        return Outline(load_vehicle(vehicle, control=control).diagram)
+    kind = kind_of(control)
+    return Outline(kind.fitted(load_vehicle(vehicle, control=kind.vehicle_control), kind.options()).diagram)
 
 
 def problems_of(case: Planned) -> list[Problem]:
@@ -96,6 +100,25 @@ def problems_of(case: Planned) -> list[Problem]:
     found += _setting_problems(plain, outlines)
     found += _fault_problems(plain, outlines)
     found += _requirement_problems(plain, outlines)
+    found += _validation_problems(plain, sorted({vehicle for vehicle, _ in names}))
+    return found
+
+
+def _validation_problems(case: Planned, vehicles: Sequence[str]) -> list[Problem]:
+    """A model whose validation is below what the case demands is not judged with."""
+    wanted = case.data.get("validation")
+    if wanted is None:
+        return []
+    found = []
+    for vehicle in vehicles:
+        for module in wanted.get("modules", ["vehicle"]):
+            has = level_of(vehicle, module)
+            if has.level < wanted["level"]:
+                message = (
+                    f"level {wanted['level']} of {module} is demanded, vehicle '{vehicle}' has {has.level} ({has.why})"
+                )
+                cure = f"compare it first: ironbird credibility LOG --drive --vehicle {vehicle} --evidence {module}"
+                found.append(case.problem(("validation",), message, cure))
     return found
 
 
@@ -274,7 +297,14 @@ def _vehicles(case: Planned) -> tuple[list[tuple[str, str]], list[Problem]]:
             continue
         for control in _options(case.data.get("control", offered[0])):
             if control in outside_homes():  # whether it can be had is seen when it flies
-                names.append((vehicle, "external"))
+                if not _adds_parts(control):
+                    names.append((vehicle, "external"))
+                    continue
+                try:
+                    outline(vehicle, control)
+                    names.append((vehicle, control))
+                except IronbirdError as error:
+                    found.append(_refused(case, ("vehicle",), error, "choose another vehicle or control"))
             elif control not in offered:
                 known = [*(name for name in offered if name != "external"), *outside_homes()]
                 unknown = UnknownNameError("control system", control, known, f"vehicle '{vehicle}'")
@@ -282,6 +312,13 @@ def _vehicles(case: Planned) -> tuple[list[tuple[str, str]], list[Problem]]:
             else:
                 names.append((vehicle, control))
     return names, found
+
+
+def _adds_parts(control: str) -> bool:
+    try:
+        return kind_of(control).adds_parts
+    except IronbirdError:
+        return False
 
 
 def _option_problems(case: Planned) -> list[Problem]:

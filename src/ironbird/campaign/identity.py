@@ -28,6 +28,9 @@ def ironbird_version() -> str:
     return metadata.version("ironbird")
 
 
+CONTROL = "control "  # begins the keys of `files_of` that are control systems
+
+
 @functools.cache
 def software() -> str:
     """Hash of all code that flies and judges: a development version changes without changing its number."""
@@ -72,7 +75,13 @@ def files_of(cases: Iterable[FlightCase]) -> dict[str, dict[str, str]]:
 
 def _control(case: FlightCase) -> str:
     """A key of `files_of` that no vehicle has."""
-    return f"control {case.control} {json.dumps(dict(case.options), sort_keys=True)}"
+    return f"{CONTROL}{case.control} {json.dumps(dict(case.options), sort_keys=True)}"
+
+
+def programs_of(files: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Programs, libraries and start-up files of control systems outside, of what `files_of` gave: name and hash."""
+    outside = (table for key, table in files.items() if key.startswith(CONTROL))
+    return {Path(name).name: digest for table in outside for name, digest in sorted(table.items())}
 
 
 def software_changed(version: str, code: str | None) -> str:

@@ -8,7 +8,7 @@ import itertools
 import json
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +17,7 @@ from typing import Any
 from ironbird.campaign import signature
 from ironbird.campaign.batch import TracePolicy, draw_over_cases
 from ironbird.campaign.case import FlightCase
-from ironbird.campaign.identity import software
+from ironbird.campaign.identity import files_of, programs_of, software
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.runner import Progress, run_campaign
 from ironbird.campaign.store import Store
@@ -52,6 +52,7 @@ class Repeated:
     left_out: int  # of a sample
     differing: list[str]  # a sentence each
     version: str  # that flew the pack
+    other_programs: list[str]  # of control systems outside: files that are not those of the pack, as far as it says
     other_code: bool  # whether this installation's code is another one, as far as the pack says
     signed: bool
 
@@ -102,9 +103,18 @@ def repeat(
             left_out=len(inside) - len(chosen),
             differing=differing,
             version=str(pack.versions.get("ironbird", "")),
+            other_programs=_other_programs(pack.versions.get("programs"), chosen),
             other_code=pack.versions.get("software") not in (None, software()),
             signed=pack.signed,
         )
+
+
+def _other_programs(noted: Any, cases: Sequence[FlightCase]) -> list[str]:
+    """Names of the programs and start-up files that differ from those of the pack."""
+    if not isinstance(noted, dict) or not noted:
+        return []
+    here = programs_of(files_of(cases))
+    return sorted(name for name in {*noted, *here} if noted.get(name) != here.get(name))
 
 
 def _difference(before: FlightResult, after: FlightResult) -> str:

@@ -36,6 +36,11 @@ class Device(BaseModel):
         """spi, i2c or uart."""
         return self.bus.rstrip("0123456789")
 
+    @property
+    def number(self) -> int:
+        """Of its bus."""
+        return int(self.bus.removeprefix(self.kind))
+
     def axis_rows(self) -> list[tuple[int, float]]:
         """For each axis of the chip the body's axis and the sign."""
         return [("xyz".index(axis[1]), -1.0 if axis[0] == "-" else 1.0) for axis in self.axes]

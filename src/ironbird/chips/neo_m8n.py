@@ -1,4 +1,4 @@
-"""NEO-M8N: satellite receiver by UART, binary protocol UBX."""
+"""NEO-M8N: satellite receiver by UART, binary protocol UBX and sentences of NMEA."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ TURN = 57.29577951308232
 NAV, ACK, CFG, MON = 0x01, 0x05, 0x06, 0x0A
 POSLLH, STATUS, DOP, SOL, PVT, VELNED, TIMEGPS, TIMEUTC, SVINFO = 0x02, 0x03, 0x04, 0x06, 0x07, 0x12, 0x20, 0x21, 0x30
 VER, HW, HW2 = 0x04, 0x09, 0x0B
+STANDARD = 0xF0  # class of NMEA's sentences
+KNOT = 0.514444444444444444  # m/s
 
 
 def text_of(*lines: tuple[str, int]) -> bytes:
@@ -24,13 +26,14 @@ def text_of(*lines: tuple[str, int]) -> bytes:
 class NeoM8n(Chip):
     """Answers CFG, MON and NAV messages as the receiver does, and sends what was ordered each epoch, [ChipNotes] 10.
 
-    At power-up 9600 Bd, one epoch a second, nothing periodic. `$PUBX,41` sets the rate as well. The UART obeys UBX on
-    port 1. Not modelled: NMEA output, saved configuration (CFG-CFG is acknowledged), time to first fix, the geoid
-    (height above sea level is that above the ellipsoid), single satellites in NAV-SVINFO.
+    At power-up 9600 Bd, one epoch a second, and of NMEA 4.0 RMC, VTG, GGA, GSA, GSV and GLL in each, until CFG-PRT or
+    CFG-MSG says otherwise. `$PUBX,41` sets the rate as well. The UART obeys UBX on port 1. Not modelled: saved
+    configuration (CFG-CFG is acknowledged), time to first fix, the geoid (height above sea level is that above the
+    ellipsoid), single satellites (NAV-SVINFO and GSV list none).
     """
 
     part = "NEO-M8N"
-    summary = "satellite receiver, UBX"
+    summary = "satellite receiver, UBX and NMEA"
     source = "[ChipNotes] 10"
     buses = ("uart",)
     clock_hz = 921_600
@@ -58,6 +61,8 @@ class NeoM8n(Chip):
     )  # fmt: skip
     VERSION_LENGTH = 190
     PUBX = b"PUBX,41,1,"
+    SENTENCES = b"GNRMCGNVTGGNGGAGNGSAGPGSVGNGLL"  # in the order in which they are sent
+    NUMBERS = (4, 5, 0, 2, 3, 1)  # of the messages of class F0
     ANGLES = tuple(math.atan(2.0**-i) for i in range(32))
 
     received: bytearray = bytearray(1032)
@@ -79,6 +84,10 @@ class NeoM8n(Chip):
     sbas: int = 1
     epoch: int = 0
     rates: list[int] = [0] * 12
+    sentences: list[int] = [1] * 6  # rates of NMEA, by the number of the message
+    year: int = 0
+    month: int = 0
+    day: int = 0
 
     def power_on(self, t: int) -> None:
         self.now = t
@@ -95,6 +104,8 @@ class NeoM8n(Chip):
         self.fix_mode = 3
         for i in range(12):
             self.rates[i] = 0
+        for i in range(6):
+            self.sentences[i] = 1
         self.schedule()
 
     def schedule(self) -> None:
@@ -235,6 +246,9 @@ class NeoM8n(Chip):
             if length != 2 and length != 3 and length != 8:
                 return 0
             index = self.find(self.received[4] << 8 | self.received[5])
+            if self.received[4] == STANDARD and self.received[5] < 6 and length > 2:
+                self.sentences[self.received[5]] = self.received[6 if length == 3 else 7]
+                return 1
             if index < 0:
                 # What it can send but has no rate here is switched off and stays off.
                 return length > 2 and self.received[6 if length == 3 else 7] == 0
@@ -361,6 +375,9 @@ class NeoM8n(Chip):
             b = (b + a) & 0xFF
         self.u1(a)
         self.u1(b)
+        self.put_out()
+
+    def put_out(self) -> None:
         if self.out_count + self.length > BUFFER:
             return  # the line is too slow: whole messages are lost
         for i in range(self.length):
@@ -371,6 +388,11 @@ class NeoM8n(Chip):
         for i in range(12):
             if self.rates[i] > 0 and self.epoch % self.rates[i] == 0:
                 self.send_message(self.KNOWN[i] >> 8, self.KNOWN[i] & 0xFF)
+        if self.out_mask & 2:
+            for i in range(6):
+                rate = self.sentences[self.NUMBERS[i]]
+                if rate > 0 and self.epoch % rate == 0:
+                    self.send_sentence(i)
         self.epoch += 1
         self.due += self.measure_ms * self.nav_rate * 1_000_000
 
@@ -534,12 +556,13 @@ class NeoM8n(Chip):
             angle = angle + 360.0
         return quantise(angle * 1e5, 0, 35_999_999)
 
-    def date(self) -> None:
-        """Year to seconds of UTC at the epoch, and that they are valid."""
+    def seconds(self) -> int:
+        """Of UTC since 1970, at the epoch."""
         period = self.measure_ms * 1_000_000
-        seconds = START_UNIX + self.now // period * period // 1_000_000_000
-        days = seconds // 86_400
-        clock = seconds % 86_400
+        return START_UNIX + self.now // period * period // 1_000_000_000
+
+    def set_date(self) -> None:
+        days = self.seconds() // 86_400
         # Civil date from days since 1970-01-01: eras of 400 years of 146097 days, years from March on.
         shifted = days + 719_468
         era = shifted // 146_097
@@ -547,11 +570,186 @@ class NeoM8n(Chip):
         year = (day - day // 1460 + day // 36_524 - day // 146_096) // 365
         rest = day - (365 * year + year // 4 - year // 100)
         month = (5 * rest + 2) // 153
-        number = month + 3 if month < 10 else month - 9
-        self.u2(year + era * 400 + (1 if number <= 2 else 0))
-        self.u1(number)
-        self.u1(rest - (153 * month + 2) // 5 + 1)
+        self.month = month + 3 if month < 10 else month - 9
+        self.year = year + era * 400 + (1 if self.month <= 2 else 0)
+        self.day = rest - (153 * month + 2) // 5 + 1
+
+    def date(self) -> None:
+        """Year to seconds of UTC at the epoch, and that they are valid."""
+        clock = self.seconds() % 86_400
+        self.set_date()
+        self.u2(self.year)
+        self.u1(self.month)
+        self.u1(self.day)
         self.u1(clock // 3600)
         self.u1(clock // 60 % 60)
         self.u1(clock % 60)
         self.u1(7)
+
+    # ------------------------------------------------------------------ NMEA 0183, version 4.0
+
+    def digits(self, value: int, width: int) -> None:
+        """A number without sign; at least so many digits."""
+        power = 1
+        for _i in range(width - 1):
+            power = power * 10
+        while power * 10 <= value:
+            power = power * 10
+        while power > 0:
+            self.u1(48 + value // power % 10)
+            power = power // 10
+
+    def decimal(self, value: int, width: int, places: int) -> None:
+        """A number in units of its last place."""
+        unit = 1
+        for _i in range(places):
+            unit = unit * 10
+        if value < 0:
+            self.u1(45)
+        whole = abs(value)
+        self.digits(whole // unit, width)
+        self.u1(46)
+        self.digits(whole % unit, places)
+
+    def comma(self) -> None:
+        self.u1(44)
+
+    def clock_field(self) -> None:
+        clock = self.seconds() % 86_400
+        self.digits(clock // 3600, 2)
+        self.digits(clock // 60 % 60, 2)
+        self.decimal(clock % 60 * 100 + self.milliseconds() % 1000 // 10, 2, 2)
+        self.comma()
+
+    def angle_field(self, angle: int, width: int, positive: int, negative: int) -> None:
+        size = abs(angle)  # 1e-7 deg
+        self.digits(size // 10_000_000, width)
+        self.decimal(size % 10_000_000 * 60 // 100, 2, 5)
+        self.comma()
+        self.u1(positive if angle >= 0 else negative)
+        self.comma()
+
+    def place_field(self) -> None:
+        north = quantise(self.inputs[0] * TURN * 1e7, -900_000_000, 900_000_000)
+        east = quantise(self.inputs[1] * TURN * 1e7, -1_800_000_000, 1_800_000_000)
+        self.angle_field(north, 2, 78, 83)
+        self.angle_field(east, 3, 69, 87)
+
+    def commas(self, count: int) -> None:
+        for _i in range(count):
+            self.u1(44)
+
+    def send_sentence(self, number: int) -> None:
+        fix = quantise(self.inputs[10], 0, 3)
+        fixed = 1 if fix >= 2 else 0
+        speed = root(self.inputs[3] * self.inputs[3] + self.inputs[4] * self.inputs[4])
+        knots = quantise(speed / KNOT * 1e3, 0, 2_000_000)
+        course = (self.heading() + 500) // 1000 % 36_000  # 0.01 deg
+        mode = 65 if fixed else 78
+        self.length = 0
+        self.u1(36)
+        for i in range(5):
+            self.u1(self.SENTENCES[5 * number + i])
+        self.comma()
+        if number == 0:
+            if fixed:
+                self.clock_field()
+                self.u1(65)
+                self.comma()
+                self.place_field()
+                self.decimal(knots, 1, 3)
+                self.comma()
+                self.decimal(course, 1, 2)
+                self.comma()
+                self.set_date()
+                self.digits(self.day, 2)
+                self.digits(self.month, 2)
+                self.digits(self.year % 100, 2)
+            else:
+                self.comma()
+                self.u1(86)
+                self.commas(7)
+            self.commas(3)
+            self.u1(mode)
+        elif number == 1:
+            if fixed:
+                self.decimal(course, 1, 2)
+            self.comma()
+            self.u1(84)
+            self.commas(2)
+            self.u1(77)
+            self.comma()
+            if fixed:
+                self.decimal(knots, 1, 3)
+            self.comma()
+            self.u1(78)
+            self.comma()
+            if fixed:
+                self.decimal(quantise(speed * 3.6e3, 0, 4_000_000), 1, 3)
+            self.comma()
+            self.u1(75)
+            self.comma()
+            self.u1(mode)
+        elif number == 2:
+            if fixed:
+                self.clock_field()
+                self.place_field()
+            else:
+                self.commas(5)
+            self.u1(49 if fixed else 48)
+            self.comma()
+            self.digits(quantise(self.inputs[9] if fixed else 0.0, 0, 12), 2)
+            self.comma()
+            self.decimal(150 if fixed else 9999, 1, 2)
+            self.comma()
+            if fixed:
+                self.decimal(quantise(self.inputs[2] * 10.0, -1_000_000, 1_000_000), 1, 1)
+            self.comma()
+            self.u1(77)
+            self.comma()
+            if fixed:
+                self.decimal(0, 1, 1)
+            self.comma()
+            self.u1(77)
+            self.commas(2)
+        elif number == 3:
+            self.u1(65)
+            self.comma()
+            self.u1(48 + max(1, fix))
+            self.comma()
+            for i in range(12):
+                if i < quantise(self.inputs[9] if fixed else 0.0, 0, 12):
+                    self.digits(i + 1, 2)
+                self.comma()
+            for i in range(3):
+                self.decimal(150 if fixed else 9999, 1, 2)
+                if i < 2:
+                    self.comma()
+        elif number == 4:
+            self.u1(49)
+            self.comma()
+            self.u1(49)
+            self.comma()
+            self.digits(0, 2)
+        else:
+            if fixed:
+                self.place_field()
+                self.clock_field()
+                self.u1(65)
+            else:
+                self.commas(5)
+                self.u1(86)
+            self.comma()
+            self.u1(mode)
+        total = 0
+        for i in range(1, self.length):
+            total = total ^ self.frame[i]
+        self.u1(42)
+        self.hex_digit(total >> 4)
+        self.hex_digit(total & 15)
+        self.u1(13)
+        self.u1(10)
+        self.put_out()
+
+    def hex_digit(self, value: int) -> None:
+        self.u1(48 + value if value < 10 else 55 + value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ironbird.chips.chip import RegisterChip
 from ironbird.chips.table import Register
 
-MODE1, MODE2, LED0, ALL_LED, PRE_SCALE = 0x00, 0x01, 0x06, 0xFA, 0xFE
+MODE1, MODE2, ALLCALLADR, LED0, ALL_LED, PRE_SCALE = 0x00, 0x01, 0x05, 0x06, 0xFA, 0xFE
 INTERNAL_HZ, EXTERNAL_HZ = 25e6, 24.576e6
 
 
@@ -13,7 +13,7 @@ class Pca9685(RegisterChip):
     """Pulse widths in seconds that change at the stop condition, sleep and restart, prescaler, [ChipNotes] 27.
 
     A pulse of zero is off; one of a whole period is full on. With EXTCLK the clock is that of the PilotPi. Not
-    modelled: the phase of the pulses, sub-addresses, output enable.
+    modelled: the phase of the pulses, sub-addresses, output enable. The address for all calls (0x70) is answered.
     """
 
     part = "PCA9685"
@@ -39,6 +39,11 @@ class Pca9685(RegisterChip):
         Register(0xFE, "PRE_SCALE", 0x1E, 0, "rate = clock / 4096 / (value + 1); writable while asleep, 3 and above",
                  acts=True),
     )  # fmt: skip
+
+    def i2c_match(self, address: int) -> int:
+        if address == self.own_address:
+            return 1
+        return 1 if self.reg[MODE1] & 1 and address == self.reg[ALLCALLADR] >> 1 else 0
 
     def walk(self) -> None:
         if self.reg[MODE1] & 0x20:

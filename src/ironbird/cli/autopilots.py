@@ -17,6 +17,7 @@ import typer
 from ironbird.cli.options import (
     ControlArgument,
     FaultOption,
+    HomeOption,
     PlanMissionOption,
     RequireOption,
     SeedOption,
@@ -24,6 +25,7 @@ from ironbird.cli.options import (
     TurbulenceOption,
     VehicleOption,
     WindOption,
+    home_of,
     order_from,
     pace_of,
     settings_of,
@@ -41,6 +43,7 @@ from ironbird.cli.output import (
     progress_bar,
 )
 from ironbird.errors import IronbirdError, LinkError, UnknownNameError
+from ironbird.files.whole import write_text
 from ironbird.links.process import trust
 from ironbird.vehicles import places as at
 
@@ -82,6 +85,13 @@ def sitl(
             "that held to the wall clock."
         ),
     ] = "real",
+    chips: Annotated[
+        str,
+        typer.Option(
+            help="PX4 alone: a board (pilotpi) whose chips its own drivers read; the program is its build for that "
+            "board, named by IRONBIRD_PX4_PILOTPI."
+        ),
+    ] = "",
     count: Annotated[int, typer.Option("-n", "--count", help="Vehicles at the same time.", min=1, max=10)] = 1,
     headless: Annotated[
         bool, typer.Option("--headless", help="Do not feed a ground station on UDP 14550 (QGroundControl) beside ours.")
@@ -91,6 +101,24 @@ def sitl(
     fault: FaultOption = None,
     require: RequireOption = None,
     set_: SetOption = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A parameter of the autopilot, on top of the vehicle's; repeatable."),
+    ] = None,
+    params: Annotated[
+        list[Path] | None,
+        typer.Option(help="A file of them: .parm, .params of QGroundControl, a start-up script of PX4; repeatable."),
+    ] = None,
+    twin: Annotated[
+        bool,
+        typer.Option(
+            "--twin", help="With --time virtual: fly the same without faults too, and list what the faults caused."
+        ),
+    ] = False,
+    home: HomeOption = None,
+    instance: Annotated[
+        int | None, typer.Option(help="Number that its ports follow; by default a free one.", min=0, max=9)
+    ] = None,
     seed: SeedOption = 0,
     until: Annotated[float, typer.Option(help="End after this many seconds of simulation time.", min=1)] = 600.0,
     out: Annotated[Path | None, typer.Option(help="Folder for the results; out/AUTOPILOT-VEHICLE by default.")] = None,
@@ -99,7 +127,8 @@ def sitl(
 
     Exit code: 0 pass, 1 fail, 2 error (the autopilot is missing or does not answer), 3 void, 130 interrupted.
 
-    With --time virtual the row sha256 is the same each time; without, it tells this flight from others.
+    With --time virtual the row sha256 is the same each time; without, it tells this flight from others. Variables
+    PX4_PARAM_NAME are parameters of PX4, as its own start-up has them; --params and --param win over them.
 
     Example: ironbird sitl px4 --vehicle quad_f450 --mission square --wind 5,270 --turbulence 7.7
     """
@@ -119,7 +148,9 @@ def sitl(
             faults=fault or [],
             requirements=require or [],
             until_s=until,
+            place=home_of(home),
         )
+        own = params_of(autopilot, params or [], param or [])
         base = out or Path("out") / f"{autopilot}-{Path(vehicle).stem}"
         orders = []
         for number in range(count):
@@ -127,25 +158,63 @@ def sitl(
             if folder:
                 trust(folder)
                 options["folder"] = folder
-            options |= {"time": time, "ground_station": False} if time != "real" else {}
-            options |= {"instance": number} if count > 1 else {}
+            options |= {"time": time} if time != "real" else {}
+            options |= {"params": own} if own else {}
+            if instance is not None or count > 1:
+                options["instance"] = (instance or 0) + number
+            options |= {"chips": chips} if chips else {}
             orders.append(replace(order, seed=seed + number, options=options))
         folders = [base if count == 1 else base / str(number) for number in range(count)]
-        code = _fly(orders, folders, pace_of(speed or ("max" if pilot == "ours" else "1")))
+        if twin and time == "real":
+            raise IronbirdError("--twin needs a flight that repeats: add --time virtual")
+        code = _fly(orders, folders, pace_of(speed or ("max" if pilot == "ours" else "1")), twin)
     raise typer.Exit(code)
 
 
-def fly_one(
-    order: Order, folder: Path, speed: float | None, progress: Callable[[float], None] | None = None
-) -> tuple[dict[str, str], int]:
-    """Fly one order and write its results; returns the summary and the exit code."""
-    from ironbird.flight.flight import fly
-    from ironbird.report.folder import write_flight_folder
+def params_of(autopilot: str, files: Sequence[Path], texts: Sequence[str]) -> str:
+    """Parameters of the environment, of files and of the command line, later ones on top: the option `params`."""
+    from ironbird.links.ardupilot.parm_file import parse_parm
+    from ironbird.links.autopilot_kind import read_params
+    from ironbird.vehicles.imports import px4
 
+    prefix = "PX4_PARAM_"
+    told = [f"{n.removeprefix(prefix)}={v}" for n, v in sorted(os.environ.items()) if n.startswith(prefix)]
+    values = read_params(",".join(told if autopilot == "px4" else []))
+    for file in files:
+        try:
+            values |= {name: param.value for name, param in parse_parm(file.read_text(), str(file)).items()}
+        except OSError as error:
+            raise IronbirdError(f"--params: cannot read {file}: {error.strerror}") from None
+        except (LinkError, UnicodeDecodeError):  # not NAME VALUE in each line: a form of PX4's
+            values |= px4.read_params(file)
+    values |= read_params(",".join(texts))
+    return ",".join(f"{name}={value:.9g}" for name, value in values.items())
+
+
+def fly_one(
+    order: Order,
+    folder: Path,
+    speed: float | None,
+    twin: bool = False,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[dict[str, str], int]:
+    """Fly one order, and with `twin` the same without faults; write its results, return summary and exit code."""
+    from ironbird.flight.cause import cause_of, fly_healthy
+    from ironbird.flight.flight import fly
+    from ironbird.report.folder import clear_flight_folder, write_flight_folder
+
+    clear_flight_folder(folder)  # if this one fails, nothing there passes for its result
     with ending_in_order():
         flight = fly(order, folder=folder, speed=speed, progress=progress, announce=typer.echo)
     with on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
         rows = write_flight_folder(flight, folder)
+    if twin and order.faults:
+        with ending_in_order():
+            healthy = fly_healthy(flight, folder / "healthy")
+        write_flight_folder(healthy, folder / "healthy")
+        rows = {name: text for name, text in rows.items() if not name.startswith("reaction ")}  # what merely came next
+        rows |= cause_of(flight, healthy).rows()
+        write_text(folder / "summary.json", json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
     return rows, code_of(flight)
 
 
@@ -157,7 +226,9 @@ def _begin_worker(parent: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
-def _fly_all(orders: Sequence[Order], folders: Sequence[Path], speed: float | None) -> list[tuple[dict[str, str], int]]:
+def _fly_all(
+    orders: Sequence[Order], folders: Sequence[Path], speed: float | None, twin: bool
+) -> list[tuple[dict[str, str], int]]:
     """Each in a process of its own; when we are interrupted, they are, and write their results."""
     with (
         ProcessPoolExecutor(
@@ -165,7 +236,9 @@ def _fly_all(orders: Sequence[Order], folders: Sequence[Path], speed: float | No
         ) as pool,
         ending_in_order(),
     ):
-        flights = [pool.submit(fly_one, order, folder, speed) for order, folder in zip(orders, folders, strict=True)]
+        flights = [
+            pool.submit(fly_one, order, folder, speed, twin) for order, folder in zip(orders, folders, strict=True)
+        ]
         try:
             return [flight.result() for flight in flights]
         except KeyboardInterrupt:
@@ -174,14 +247,14 @@ def _fly_all(orders: Sequence[Order], folders: Sequence[Path], speed: float | No
             return [flight.result() for flight in flights]
 
 
-def _fly(orders: Sequence[Order], folders: Sequence[Path], speed: float | None) -> int:
+def _fly(orders: Sequence[Order], folders: Sequence[Path], speed: float | None, twin: bool) -> int:
     control, vehicle = orders[0].control, orders[0].vehicle
     try:
         if len(orders) == 1:
             with progress_bar(f"{control} flies {vehicle}") as update:
-                found = [fly_one(orders[0], folders[0], speed, update)]
+                found = [fly_one(orders[0], folders[0], speed, twin, update)]
         else:
-            found = _fly_all(orders, folders, speed)
+            found = _fly_all(orders, folders, speed, twin)
     except LinkError as error:
         left = [str(folder) for folder in folders if folder.is_dir() and any(folder.iterdir())]
         raise LinkError(f"{error}" + (f"\nwhat the autopilot left: {', '.join(left)}" if left else "")) from None

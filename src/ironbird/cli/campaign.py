@@ -399,8 +399,8 @@ def repeat_pack(
     """Check an evidence pack and fly it again from its own files. Exit code 1 if a flight comes out otherwise.
 
     The same if flights of the pack have no result. Every file is held against its hash, and the list of hashes
-    against the signature if a signer is named. Flights under an autopilot outside do not repeat to the bit and are
-    left out.
+    against the signature if a signer is named. Flights under an autopilot outside repeat to the bit in virtual time
+    (option time); others of them are left out.
     """
     from ironbird.campaign.identity import ironbird_version
     from ironbird.campaign.pack import repeat
@@ -420,6 +420,8 @@ def repeat_pack(
         rows["left out of the sample"] = str(found.left_out)
     if found.unjudged:
         rows["without a result"] = f"{found.unjudged}: the campaign was not flown to its end"
+    if found.other_programs:
+        rows["programs"] = f"not those of the pack: {', '.join(found.other_programs)}"
     if found.version != ironbird_version() or found.other_code:
         same = " with other code" if found.version == ironbird_version() else ""
         rows["version"] = f"the pack was flown by {found.version}, this is {ironbird_version()}{same}"

@@ -1,10 +1,10 @@
-"""Verbs about chips: the list, one chip's registers, recorded bus traffic."""
+"""Verbs about chips: the list, one chip's registers, recorded bus traffic, programs of others on a board."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -86,3 +86,49 @@ def trace(
     if vcd is not None:
         vcd.write_text(dump(transactions))
         typer.echo(f"levels: {vcd}")
+
+
+@chips_app.command("serve", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def serve_board(
+    context: typer.Context,
+    board: Annotated[str, typer.Option(help="The board: a name, or a TOML file of your own.")] = "pilotpi",
+    vehicle: Annotated[str, typer.Option(help="The vehicle whose sensors feed the chips.")] = "quad_f450",
+    fault: Annotated[
+        list[str] | None, typer.Option(help="A fault of a wire or chip, as in docs/guide/chips.md; may be repeated.")
+    ] = None,
+    trace: Annotated[Path | None, typer.Option(help="Write every request to this file.")] = None,
+    transport: Annotated[
+        Literal["memory", "socket"],
+        typer.Option(help="memory: chips in C inside the program; socket: the Python models, here."),
+    ] = "memory",
+    seed: Annotated[int, typer.Option(help="Of noise on sensors and wires.", min=0)] = 0,
+    until: Annotated[float | None, typer.Option(help="End the program after so many seconds.", min=0.0)] = None,
+) -> None:
+    """Run a Linux program on the chips of a board: /dev/spidevX.Y, /dev/i2c-N and serial lines are the board's."""
+    from ironbird.chips.board import load_board
+    from ironbird.faults.catalog import parse_fault
+    from ironbird.flight.prepare import inject
+    from ironbird.links.chips.serve import serve
+
+    if not context.args:
+        typer.echo("give the command after --, for example: ironbird chips serve -- i2cdetect -y 1", err=True)
+        raise typer.Exit(2)
+    with errors():
+        faults = [parse_fault(text) for text in fault or ()]
+        made = serve(
+            load_board(board),
+            context.args,
+            vehicle=vehicle,
+            faults=faults,
+            order=inject,
+            seed=seed,
+            trace=trace,
+            transport=transport,
+            until_s=until,
+            folder=Path.cwd(),
+        )
+    rate = made.requests / max(made.seconds, 1e-9)
+    typer.echo(f"{made.requests} requests in {made.seconds:.2f} s ({rate:.0f}/s), hash {made.digest}", err=True)
+    for witness in made.witnesses:
+        typer.echo(f"witness: {witness}", err=True)
+    raise typer.Exit(made.code)

@@ -12,16 +12,23 @@ from ironbird.cli.autopilots import autopilot, compare_autopilots, sitl
 from ironbird.cli.campaign import campaign_app
 from ironbird.cli.case import case_app
 from ironbird.cli.chips import chips_app
+from ironbird.cli.credibility import credibility
 from ironbird.cli.dataset import dataset
+from ironbird.cli.design import design_app
 from ironbird.cli.export import export_model
 from ironbird.cli.faults import faults_app
+from ironbird.cli.firmware import firmware_app, provant
 from ironbird.cli.fly import fly, repeat, systems, tune
 from ironbird.cli.hardware import hil
+from ironbird.cli.hdl import hdl
+from ironbird.cli.identification import excite, identify, measure_app
 from ironbird.cli.imports import import_app
 from ironbird.cli.logs import log_app
 from ironbird.cli.output import Output
 from ironbird.cli.proofs import bench, compare_estimators, doctor, verify_determinism
+from ironbird.cli.reliability import reliability
 from ironbird.cli.rflysim import rflysim
+from ironbird.cli.route import route
 from ironbird.cli.serve import serve
 from ironbird.cli.sticks import sticks_app
 from ironbird.cli.vehicles import fleet_table, mixer, modes_of_vehicle, show, trim_vehicle, vehicles
@@ -48,6 +55,8 @@ VERBS: dict[str, Callable[..., None]] = {
     "sitl": sitl,
     "hil": hil,
     "rflysim": rflysim,
+    "route": route,
+    "provant": provant,
     "compare-autopilots": compare_autopilots,
     "autopilot": autopilot,
     "doctor": doctor,
@@ -55,6 +64,11 @@ VERBS: dict[str, Callable[..., None]] = {
     "verify-determinism": verify_determinism,
     "compare-estimators": compare_estimators,
     "dataset": dataset,
+    "hdl": hdl,
+    "credibility": credibility,
+    "identify": identify,
+    "excite": excite,
+    "reliability": reliability,
 }
 for name, verb in VERBS.items():
     app.command(name)(verb)
@@ -63,8 +77,11 @@ for name, group in {
     "case": case_app,
     "campaign": campaign_app,
     "chips": chips_app,
+    "firmware": firmware_app,
+    "design": design_app,
     "import": import_app,
     "log": log_app,
+    "measure": measure_app,
     "sticks": sticks_app,
 }.items():
     app.add_typer(group, name=name)

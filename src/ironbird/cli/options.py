@@ -101,8 +101,8 @@ def weather_of(wind: str | None, turbulence: float, gust: str | None = None) -> 
     """`--wind`, `--turbulence` and `--gust` of the command line."""
     from ironbird.flight.order import Weather
 
-    steady = _numbers("--wind", wind, 1, 2, "SPEED or SPEED,FROM_DEG, for example 5,270") if wind else [0.0]
-    top = _numbers("--gust", gust, 2, 4, "SPEED,START[,RISE[,HOLD]], for example 8,20,2") if gust else []
+    steady = numbers_of("--wind", wind, 1, 2, "SPEED or SPEED,FROM_DEG, for example 5,270") if wind else [0.0]
+    top = numbers_of("--gust", gust, 2, 4, "SPEED,START[,RISE[,HOLD]], for example 8,20,2") if gust else []
     for name, values in (("--wind", steady), ("--gust", top)):
         if values and not 0 <= values[0] <= 100:
             raise IronbirdError(f"{name}: {values[0]:g} m/s is outside 0 to 100 m/s")
@@ -126,7 +126,7 @@ def home_of(text: str | None) -> Home | None:
 
     if text is None:
         return None
-    values = _numbers("--home", text, 2, 4, "LAT,LON[,HEIGHT[,YEAR]], for example 47.4,8.55,488")
+    values = numbers_of("--home", text, 2, 4, "LAT,LON[,HEIGHT[,YEAR]], for example 47.4,8.55,488")
     said = dict(zip(("latitude_deg", "longitude_deg", "height_m", "year"), values, strict=False))
     try:
         return Home(**said)
@@ -139,13 +139,13 @@ def start_of(text: str | None) -> tuple[float, float, float]:
     """`--start` of the command line: metres north and east, degrees of yaw."""
     if text is None:
         return 0.0, 0.0, 0.0
-    north, east, *yaw = _numbers("--start", text, 2, 3, "NORTH,EAST[,YAW], for example 10,-5,90")
+    north, east, *yaw = numbers_of("--start", text, 2, 3, "NORTH,EAST[,YAW], for example 10,-5,90")
     return north, east, yaw[0] if yaw else 0.0
 
 
 def yaw_of(home: str) -> float:
     """The fourth number of `--home`."""
-    return _numbers("--home", home, 4, 4, "LAT,LON,HEIGHT,YAW, for example 47.4,8.55,488,90")[3]
+    return numbers_of("--home", home, 4, 4, "LAT,LON,HEIGHT,YAW, for example 47.4,8.55,488,90")[3]
 
 
 def pace_of(speed: str) -> float | None:
@@ -159,7 +159,8 @@ def pace_of(speed: str) -> float | None:
     return factor
 
 
-def _numbers(name: str, text: str, least: int, most: int, form: str) -> list[float]:
+def numbers_of(name: str, text: str, least: int, most: int, form: str) -> list[float]:
+    """Numbers with commas between them; `form` says what they are to be."""
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:

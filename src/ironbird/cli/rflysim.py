@@ -34,6 +34,7 @@ from ironbird.links.rflysim.ports import LOOPBACK, MOST_VEHICLES
 if TYPE_CHECKING:
     from ironbird.flight.order import Order
     from ironbird.links.rflysim.front import RflySimFront
+    from ironbird.links.system import ControlSystem
 
 Mode = Literal["udp_full", "udp_simple", "mavlink_full", "mavlink_simple", "mavlink_nosend"]
 
@@ -46,7 +47,7 @@ class Served:
     options: dict[str, Any]
     folder: Path
     speed: float | None
-    on_truth: bool
+    control: str  # reference, truth or px4
     yaw_deg: float  # of the start
     flights: int  # at most; 0 is no limit
 
@@ -65,8 +66,11 @@ def rflysim(
     ] = None,
     home: HomeOption = None,
     control: Annotated[
-        Literal["reference", "truth"],
-        typer.Option(help="What the autopilot sees: its sensors and estimator, or the true state."),
+        Literal["reference", "truth", "px4"],
+        typer.Option(
+            help="Who flies: our autopilot with its sensors and estimator, the same on the true state, or PX4 "
+            "(IRONBIRD_PX4) as with CopterSim."
+        ),
     ] = "reference",
     host: Annotated[str, typer.Option(help="Where to listen. Other computers can reach it if it is not loopback.")] = (
         LOOPBACK
@@ -95,8 +99,8 @@ def rflysim(
     """Serve RflySim's network interface: programs written for CopterSim fly our vehicles, unchanged.
 
     UDP 20100, 20101, 30100, 30101 and 40101 (plus 2 for each further vehicle), heartbeat on 20005, re-placement on
-    20002. Every flight leaves a folder with its report; a reboot, a re-placement or a crash begins the next one. Ends
-    with Ctrl-C.
+    20002. Every flight leaves a folder with its report; a reboot, a re-placement or a crash begins the next one. Ctrl-C
+    ends the session, which is judged on what was flown until then.
 
     Example: ironbird rflysim --vehicles 3 --type quad_f450 --mode udp_simple
     """
@@ -113,7 +117,7 @@ def rflysim(
             north, east = north + from_north, east + from_east
             order = order_from(
                 vehicle,
-                control="commanded",
+                control="px4" if control == "px4" else "commanded",
                 weather=weather,
                 settings=settings,
                 faults=fault or [],
@@ -128,7 +132,7 @@ def rflysim(
             }  # fmt: skip
             folder = out / str(start_index + number)
             order = replace(order, seed=seed + number, options={"state": "truth"} if control == "truth" else {})
-            served.append(Served(order, options, folder, factor, control == "truth", yaw, flights))
+            served.append(Served(order, options, folder, factor, control, yaw, flights))
         code = serve(served)
     raise typer.Exit(code)
 
@@ -183,18 +187,15 @@ def serve_one(one: Served) -> int:
     """Fly one vehicle again and again; returns the exit code of the last flight."""
     from ironbird.flight.flight import fly
     from ironbird.flight.pose import start_settings
-    from ironbird.links.commanded.kind import CommandedSystem
-    from ironbird.links.rflysim.front import RflySimFront
     from ironbird.report.folder import write_flight_folder
 
     order, options, yaw_deg, number = one.order, dict(one.options), one.yaw_deg, 0
     while True:
         number += 1
-        front = RflySimFront(options)
-        system = CommandedSystem(front, sees_truth=one.on_truth, announce=typer.echo)
+        folder = one.folder / str(number)
+        front, system = _seated(one.control, options, folder)
         facing = start_settings(order, yaw_deg=yaw_deg)
         flight = fly(replace(order, settings={**facing, **order.settings}), control=system, speed=one.speed)
-        folder = one.folder / str(number)
         with on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
             write_flight_folder(flight, folder)
         code = code_of(flight)
@@ -207,6 +208,21 @@ def serve_one(one: Served) -> int:
         if front.placement is not None:
             order, options = _placed(order, options, front)
             yaw_deg = front.placement.yaw_deg
+
+
+def _seated(control: str, options: dict[str, Any], folder: Path) -> tuple[RflySimFront, ControlSystem]:
+    """The front end of a vehicle, and who flies it."""
+    from ironbird.links.commanded.kind import CommandedSystem
+    from ironbird.links.px4.process import Px4Process
+    from ironbird.links.rflysim.front import RflySimFront
+    from ironbird.links.rflysim.px4 import Px4Front, ServedPx4
+
+    if control == "px4":
+        behind = Px4Front(options)
+        folder.mkdir(parents=True, exist_ok=True)
+        return behind, ServedPx4(behind, Px4Process(keep=folder), announce=typer.echo)
+    front = RflySimFront(options)
+    return front, CommandedSystem(front, sees_truth=control == "truth", announce=typer.echo)
 
 
 def _placed(order: Order, options: dict[str, Any], front: RflySimFront) -> tuple[Order, dict[str, Any]]:

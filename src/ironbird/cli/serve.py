@@ -28,6 +28,7 @@ from ironbird.cli.options import (
     yaw_of,
 )
 from ironbird.cli.output import ending_in_order, errors, write_and_print
+from ironbird.errors import IronbirdError
 
 
 def serve(
@@ -66,7 +67,9 @@ def serve(
 
     All that was commanded is recorded: 'ironbird repeat FOLDER' flies it again, bit for bit.
 
-    Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act), 130 interrupted.
+    Ctrl-C is how a session ends: it is judged on what was flown until then.
+
+    Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act), 130 interrupted before or with --front mission.
 
     Example: ironbird serve quad_f450 --wind 5,270
     """
@@ -88,7 +91,11 @@ def serve(
             until_s=until,
         )
         north, east, yaw = start_of(start)
-        pose = start_settings(order, north, east, yaw_of(home) if home and home.count(",") == 3 else yaw)
+        if home is not None and home.count(",") == 3:
+            if start is not None and start.count(",") == 2:
+                raise IronbirdError(f"the heading is given twice, by --home {home} and --start {start}: leave one out")
+            yaw = yaw_of(home)
+        pose = start_settings(order, north, east, yaw)
         order = replace(order, settings={**pose, **settings_of(set_)})
         folder = out or Path("out") / f"serve-{Path(vehicle).stem}"
         pace = pace_of(speed or ("max" if front == "mission" else "1"))

@@ -7,11 +7,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from ironbird.errors import FaultError, UnknownNameError, shortened
-from ironbird.faults import battery, link, load, rotor, sensor, steering, surface, surroundings, water, wheel
+from ironbird.faults import (
+    battery,
+    firmware,
+    link,
+    load,
+    rotor,
+    sensor,
+    steering,
+    surface,
+    surroundings,
+    water,
+    wheel,
+    wire,
+)
 from ironbird.faults.spec import Fault, Injection
 
-FAMILIES = (sensor, rotor, surface, steering, wheel, battery, load, link, surroundings, water)
+FAMILIES = (sensor, rotor, surface, steering, wheel, battery, load, link, surroundings, water, firmware)
 FAULTS: dict[str, Fault] = {fault.id: fault for family in FAMILIES for fault in family.FAULTS}
+KNOWN = FAULTS | wire.WIRE_FAULTS  # those of wires and chips act where sensors are chips on buses
 
 KEYS = ("instance", "axis", "severity", "start", "end", "shape", "rise", "period", "duty", "duration")
 WORDS = ("instance", "shape", "when")  # keys whose values may be words
@@ -22,10 +36,10 @@ GRAMMAR = (
 )
 
 
-def parse_fault(text: str, known: Mapping[str, Fault] = FAULTS) -> Injection:
+def parse_fault(text: str, known: Mapping[str, Fault] = KNOWN) -> Injection:
     """Read `rotor.speed_loss@1:instance=1,severity=0.2,start=5`; the inverse of `Injection.text`.
 
-    Faults of wires and chips (`ironbird.faults.wire`) are written alike and known to those who have wires.
+    Faults of wires and chips (`ironbird.faults.wire`) are written alike.
     """
     name, _, rest = text.partition(":")
     name = name.strip()
@@ -63,7 +77,7 @@ def _value(text: str, key: str, value: str) -> float | str:
     return number
 
 
-def read_fault(table: Mapping[str, Any], *, old: bool = False, known: Mapping[str, Fault] = FAULTS) -> Injection:
+def read_fault(table: Mapping[str, Any], *, old: bool = False, known: Mapping[str, Fault] = KNOWN) -> Injection:
     """An order from a table of a case file without ranges; the inverse of `Injection.table`.
 
     With `old`, a severity is passed over where it has no meaning: earlier versions took and recorded any.

@@ -142,6 +142,17 @@ class Injection:
         """Path of the signal that shows it."""
         return self.fault.witness.replace("{instance}", str(self.instance))
 
+    def strength(self, time_s: float, triggered_s: float = 0.0) -> float:
+        """How much of it is there at a moment, 0 to 1: its window and shape."""
+        since = time_s - triggered_s - self.start_s
+        if since < 0.0 or time_s - triggered_s >= self.end_s:
+            return 0.0
+        if self.shape == "ramp":
+            return min(1.0, since / self.rise_s) if self.rise_s > 0.0 else 1.0
+        if self.shape == "intermittent":
+            return 1.0 if since % self.period_s < self.duty * self.period_s else 0.0
+        return 1.0
+
     def parts_among(self, known: Iterable[str]) -> str:
         """What of the part a vehicle with these parameters has: `rotor 1 to 4`; nothing if it has none."""
         for change in self.fault.changes:

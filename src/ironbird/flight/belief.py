@@ -18,14 +18,19 @@ import numpy as np
 
 from ironbird.errors import LinkError
 from ironbird.flight.flight import Flight
+from ironbird.flight.outside import Reaction, reactions_of
 from ironbird.flight.prepare import OBJECT
 from ironbird.flight.systems import is_outside, kind_of
 from ironbird.links.autopilot_log import RATIOS as RATIOS
 from ironbird.links.autopilot_log import AutopilotLog, Series
+from ironbird.links.system import Happening
 from ironbird.rotations import conjugate, euler, multiply
 from ironbird.vehicles import places as at
 
 COARSE_S = 0.1  # grid of the first search for the offset
+MOST_OFFSET_S = 5.0  # the link sets the autopilot's clock: a fit that says more has found another piece of the flight
+AIRBORNE_M = 0.5  # above its start: from here on a log must cover the flight
+GAP_S = 1.0  # by which a log may end before the flight, as it is written in pieces
 STRETCHES = 8  # pieces of the flight that are fitted apart
 LEAST_DRIFT_S = 1e-3  # over the log: a smaller one is left out
 LEAST_CHANGE = {"velocity": 0.1, "rates": 0.1}  # rms of the derivative from which on a fit says something: m/s², rad/s²
@@ -107,9 +112,12 @@ def _coarse(series: Series, time_s: np.ndarray, values: np.ndarray) -> float:
         summed(x * x, np.ones(len(b))) + summed(np.ones(len(a)), y * y) - 2 * summed(x, y)
         for x, y in zip(a.T, b.T, strict=True)
     )
-    enough = count >= 0.5 * min(len(a), len(b))
+    offsets = ours[0] - asked[0] + COARSE_S * (np.arange(size) - len(a) + 1)
+    enough = (count >= 0.5 * min(len(a), len(b))) & (np.abs(offsets) <= MOST_OFFSET_S)
+    if not enough.any():
+        return 0.0
     best = int(np.argmin(np.where(enough, square / np.maximum(count, 1), np.inf)))
-    return float(ours[0] - asked[0] + COARSE_S * (best - len(a) + 1))
+    return float(offsets[best])
 
 
 def _fit(
@@ -149,7 +157,7 @@ def align(log: AutopilotLog, time_s: np.ndarray, truth: dict[str, np.ndarray]) -
             continue
         offset, left, _ = _fit(series, time_s, values, _coarse(series, time_s, values), 8)
         spread = float(np.sqrt(((values - values.mean(axis=0)) ** 2).mean()))
-        if not left < WORST_FIT * spread:
+        if not left < WORST_FIT * spread or abs(offset) > MOST_OFFSET_S:
             why = f"{words} does not fit ours"
             continue
         return _paced(offset, _stretches(series, time_s, values, offset, LEAST_CHANGE[name]), words)
@@ -271,7 +279,32 @@ class Belief:
 
     def __str__(self) -> str:
         """For people: the clocks, and how far off the estimates were."""
-        return "; ".join([self.clock.sentence(), *(error.sentence() for error in self.errors())])
+        said = [self.uncovered(), self.clock.sentence(), *(error.sentence() for error in self.errors())]
+        return "; ".join(filter(None, said))
+
+    def uncovered(self) -> str:
+        """What of the flight the log does not have, in words; empty if it has all from take-off to the end."""
+        first, last = self.clock.ours(np.array(self.log.span_s)).tolist()
+        height = -self.truth("position")[:, 2]
+        up = np.flatnonzero(height > height[0] + AIRBORNE_M)
+        begin_s = float(self.time_s[up[0]]) if len(up) else float(self.time_s[0])
+        if first <= begin_s and last >= self.flight.ended_s - GAP_S:
+            return ""
+        return (
+            f"its log covers {first:.1f} to {last:.1f} s only, of a flight that left the ground at {begin_s:.1f} s and "
+            f"ended at {self.flight.ended_s:.1f} s: nothing is known of the rest"
+        )
+
+    def happenings(self) -> list[Happening]:
+        """What changed of the autopilot's own state, on our clock."""
+        times = self.clock.ours(np.array([change.time_s for change in self.log.states], float)).tolist()
+        return [Happening(at_s, c.kind, c.text) for at_s, c in zip(times, self.log.states, strict=True)]
+
+    def reactions(self) -> list[Reaction]:
+        """What it did first of each kind after each fault began to act: what was heard of it and what is in its log."""
+        flight = self.flight
+        said = sorted([*flight.happenings, *self.happenings()], key=lambda happening: happening.time_s)
+        return reactions_of(flight.order.faults, flight.witnesses, said)
 
     @cached_property
     def time_s(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -29,6 +30,7 @@ from ironbird.runtime.state import Stop
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle, load_spec
 
+LOG_ENDINGS = (".ulg", ".bin")  # of autopilots' own logs
 STATISTICS_AFTER_S = 5.0  # tracking errors are counted from here on: the vehicle is in the air
 
 
@@ -86,6 +88,16 @@ class Flight:
         return self.judged.sha256
 
     @property
+    def sha256_of_all(self) -> str:
+        """Hash of the flight, of all that a control system outside said and did, and of every byte of its own logs."""
+        said = json.dumps([[h.time_s, h.kind, h.text] for h in self.happenings]) + json.dumps(self.link)
+        whole = hashlib.sha256((self.sha256 + said).encode())
+        for path in self.logs:
+            if path.suffix.lower() in LOG_ENDINGS and path.is_file():
+                whole.update(path.read_bytes())
+        return whole.hexdigest()
+
+    @property
     def mission_title(self) -> str:
         """What it was to fly."""
         if self.order.script:
@@ -94,7 +106,7 @@ class Flight:
 
     def reactions(self) -> list[Any]:
         """What a control system outside did first after each fault."""
-        return reactions_of(self.order.faults, self.witnesses, self.triggered_s, self.happenings)
+        return reactions_of(self.order.faults, self.witnesses, self.happenings)
 
     def summary(self) -> dict[str, str]:
         """The figures that people look for first."""
@@ -119,6 +131,8 @@ class Flight:
         rows["seed"] = str(order.seed)
         rows["speed"] = f"{self.ended_s / max(self.wall_s, 1e-9):.0f} times real time ({self.wall_s:.2f} s)"
         rows["sha256"] = self.sha256
+        if self.logs:
+            rows["sha256 of all"] = f"{self.sha256_of_all} (flight, its words, its log)"
         return rows
 
     def _figures(self) -> dict[str, str]:
@@ -205,7 +219,7 @@ def fly(
             seat = take_seat(order, fitted, folder=folder, announce=announce, show=show)
         flown = fly_outside(order, fitted, seat, speed=speed, progress=progress)
         system = seat.system
-        order = flown.order or order
+        order = flown.order
         flight = Flight(
             order=order,
             vehicle=fitted.vehicle,
@@ -218,7 +232,7 @@ def fly(
             witnesses=flown.witnesses,
             triggered_s=flown.triggered_s,
             happenings=flown.happenings,
-            records=flown.order is not None,
+            records=flown.records,
             link=system.figures(),
             measured=system.measured(),
             logs=list(system.process.logs) if system.process else [],
@@ -260,6 +274,8 @@ def take_seat(
         announce=announce,
         show=show,
         cruise_speed_mps=mission.cruise_speed_mps if mission is not None else None,
+        seed=order.seed,
+        navigator=mission.params if mission is not None else None,
     )
     return kind.seat(task)
 

@@ -27,8 +27,8 @@ from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.runtime.stepper import Stepper
 from ironbird.runtime.tuning import Tuning, apply_tuning
 
-REACTIONS = ("failsafe", "mode", "estimator", "text", "armed")  # kinds of happenings that answer a fault
-PILOT_S = 0.02  # of simulation time between two looks of the pilot
+# Kinds of happenings that answer a fault; the last ones are in the control system's own log
+REACTIONS = ("failsafe", "mode", "estimator", "text", "armed", "fusion", "rejection", "sensor", "saturation")
 PROGRESS_EXCHANGES = 250  # between two reports of progress
 
 
@@ -54,16 +54,18 @@ class Reaction:
 def reactions_of(
     faults: Sequence[Injection],
     witnesses: Sequence[Witness],
-    triggered_s: Sequence[float],
     happenings: Sequence[Happening],
 ) -> list[Reaction]:
-    """The first thing of each kind of `REACTIONS` that the control system did after each fault began.
+    """The first thing of each kind of `REACTIONS` that the control system did after each fault began to act.
 
-    It came after the fault; that it came because of the fault is for a flight without the fault to tell.
+    Nothing answers a fault that never acted. It came after the fault; that it came because of the fault is for a
+    flight without the fault to tell (`flight/cause.py`).
     """
     found = []
-    for injection, witness, fired_s in zip(faults, witnesses, triggered_s, strict=True):
-        begin = witness.first_s if witness.effective else injection.start_s + fired_s
+    for injection, witness in zip(faults, witnesses, strict=True):
+        if not witness.effective:
+            continue
+        begin = witness.first_s
         seen: set[str] = set()
         for happening in happenings:
             if happening.time_s >= begin and happening.kind in REACTIONS and happening.kind not in seen:
@@ -83,7 +85,8 @@ class FlownOutside:
     witnesses: list[Witness]
     triggered_s: list[float]
     happenings: list[Happening] = field(default_factory=list)
-    order: Order | None = None  # the order that repeats it, with all that came on the way; None if nothing can
+    order: Order = field(kw_only=True)  # with all that came on the way
+    records: bool = False  # whether that order repeats it: the control system has recorded all that it was told
 
 
 def fly_outside(
@@ -98,7 +101,8 @@ def fly_outside(
 
     A link that fails later ends the flight, whose log is kept; its verdict is error.
     With `speed` the flight keeps to the wall clock; without, it runs as fast as the control system answers. Ctrl-C
-    after the first exchange ends the flight as its time does; `log.interrupted` says so.
+    after the first exchange ends the flight; `log.interrupted` says so, and its verdict is error. An open-ended one,
+    which somebody outside flies, ends as if its time was over.
     """
     model, system, pilot = fitted.model, seat.system, seat.pilot
     exchanges, next_watch = 0, CHUNK_TICKS
@@ -137,7 +141,7 @@ def fly_outside(
         if not 0 < system.step_ticks <= CHUNK_TICKS:
             raise LinkError(f"{system.name}: an exchange every {system.step_ticks} ticks; give 1 to {CHUNK_TICKS}")
         commands = np.zeros((round(until_s / model.step_s) // system.step_ticks + 2, len(rig.stepper.inputs)))
-        every = max(1, round(PILOT_S / (system.step_ticks * model.step_s)))
+        every = max(1, round(system.pilot_s / (system.step_ticks * model.step_s)))
         twins.watch(state)  # after the start, which may command: a twin has the same commands
         while _tuned(rig, due) and rig.step(system.step_ticks):
             system.exchange(rig)
@@ -161,7 +165,7 @@ def fly_outside(
     except KeyboardInterrupt:
         if not exchanges:
             raise
-        interrupted = True
+        interrupted = not system.open_ended
     except LinkError as error:
         if not exchanges or not system.taking_part:  # there is no flight
             raise
@@ -178,7 +182,7 @@ def fly_outside(
             order,
             faults=(*order.faults, *faults),
             tunings=tuple(rig.tunings),
-            script=system.script(),
+            script=system.script() or order.script,
             until_s=order.until_s if stop else rig.time_s,
         )
 
@@ -196,11 +200,13 @@ def fly_outside(
         triggered_s=triggered_s,
         ended_s=ended_s,
         rig_failure=system.failure or system.mistrust(),
-        reactions=[r.sentence() for r in reactions_of(order.faults, witnesses, triggered_s, happenings)],
+        reactions=[r.sentence() for r in reactions_of(order.faults, witnesses, happenings)],
     )
     judged = judge([order], [told], log, model)[0]
-    repeats = order if system.script() else None
-    return FlownOutside(log, stop, ended_s, judged, witnesses, triggered_s, happenings, repeats)
+    records = bool(system.script())
+    return FlownOutside(
+        log, stop, ended_s, judged, witnesses, triggered_s, happenings, order=order, records=records
+    )  # fmt: skip
 
 
 def _tuned(rig: Rig, due: list[Tuning]) -> bool:

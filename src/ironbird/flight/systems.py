@@ -31,6 +31,8 @@ OUTSIDE = {  # name -> module and object of its kind
     "hardware": "ironbird.links.hardware.kind:HARDWARE",
     "commanded": "ironbird.links.commanded.kind:COMMANDED",
     "fmu": "ironbird.links.fmu.kind:FMU",
+    "firmware": "ironbird.firmware.system:FIRMWARE",
+    "chips": "ironbird.links.chips.kind:CHIPS",
 }
 GROUP = "ironbird.systems"
 VARIABLE = "IRONBIRD_SYSTEMS"

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from ironbird.errors import LinkError
+from ironbird.links.ardupilot.parm_file import parse_parm
 from ironbird.links.autopilot_log import AutopilotLog, read_autopilot_log
 from ironbird.links.geodesy import Place
 from ironbird.links.mission_plan import class_of
-from ironbird.links.process import check_trusted
+from ironbird.links.process import GROUND_STATION_PORT, check_trusted
 from ironbird.links.system import Kind, Options, Task
 from ironbird.links.virtual_time.run import libraries_of
 from ironbird.vehicles.load import Vehicle
@@ -39,8 +40,33 @@ class AutopilotOptions(Options):
         ),
     ] = "real"
     ground_station: Annotated[
-        bool, Field(description="Feed a ground station on UDP 14550 too (PX4 does so in any case).")
+        bool,
+        Field(
+            description="Feed a ground station on UDP 14550 too (PX4 does so in any case in real time); in virtual "
+            "time it may listen only, and the flight is the same."
+        ),
     ] = False
+    params: Annotated[
+        str,
+        Field(
+            description="Parameters of the autopilot on top of those of the vehicle: NAME=VALUE, apart by commas or "
+            "lines."
+        ),
+    ] = ""
+
+    @field_validator("params")
+    @classmethod
+    def _check_params(cls, text: str) -> str:
+        try:
+            read_params(text)
+        except LinkError as error:
+            raise ValueError(str(error)) from None
+        return text
+
+
+def read_params(text: str) -> dict[str, float]:
+    """The option `params`: names with numbers, later ones win; `LinkError` names what is none."""
+    return {name: param.value for name, param in parse_parm(text.replace(",", "\n"), "params").items()}
 
 
 class AutopilotKind(Kind):
@@ -92,6 +118,12 @@ def trusted(task: Task, variable: str) -> AutopilotOptions:
 def watches(task: Task) -> bool:
     """Whether our ground station only watches: another one commands, or there is nothing to fly."""
     return chosen(task).pilot == "none" or not (task.items or task.script)
+
+
+def mirror_port(task: Task) -> int | None:
+    """Where ground stations of others listen in virtual time, if they are to."""
+    options = chosen(task)
+    return GROUND_STATION_PORT if options.time != "real" and options.ground_station else None
 
 
 def in_virtual_time(task: Task) -> bool:

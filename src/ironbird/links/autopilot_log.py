@@ -20,6 +20,9 @@ from ironbird.errors import LinkError
 from ironbird.links.ardupilot.dataflash import Table, read_dataflash
 from ironbird.links.geodesy import Place, to_local
 from ironbird.links.mavlink.numbers import ARDUPILOT_MODES
+from ironbird.links.own_states import ARDUPILOT_RECORDS as STATE_RECORDS
+from ironbird.links.own_states import PX4_TOPICS as STATE_TOPICS
+from ironbird.links.own_states import Change, of_ardupilot, of_px4
 
 # States of PX4's commander, message VehicleStatus of version 1.17 [PX4Sim], in the words that its heartbeat has.
 PX4_STATES = {
@@ -35,14 +38,16 @@ PX4_TOPICS = (
     "actuator_motors",
     "actuator_servos",
     "estimator_status",
-    "estimator_selector_status",
     "vehicle_gps_position",
     "vehicle_air_data",
     "vehicle_local_position_groundtruth",
     "vehicle_attitude_groundtruth",
     "vehicle_angular_velocity_groundtruth",
+    *STATE_TOPICS,
 )
-ARDUPILOT_RECORDS = ("XKF1", "XKQ", "XKF4", "ORGN", "MODE", "BAT", "RCOU", "GPS", "BARO", "SIM", "SIM2", "MSG", "VER")
+ARDUPILOT_RECORDS = (
+    "XKF1", "XKQ", "ORGN", "MODE", "BAT", "RCOU", "GPS", "BARO", "SIM", "SIM2", "MSG", "VER", *STATE_RECORDS,
+)  # fmt: skip
 FIRMWARES = {"ArduCopter": "copter", "ArduPlane": "plane", "ArduRover": "rover", "Rover": "rover", "ArduSub": "sub"}
 RATIOS = ("velocity", "position", "height", "heading")  # of `test_ratio`: above 1 the estimator rejects
 FIX_3D = 3  # fix type from which on a position is worth showing
@@ -77,6 +82,7 @@ class AutopilotLog:
     believed: dict[str, Series] = field(default_factory=dict)
     received: dict[str, Series] = field(default_factory=dict)
     modes: list[tuple[float, str]] = field(default_factory=list)
+    states: list[Change] = field(default_factory=list)  # of its estimator, sensors, failsafes, outputs
     outputs: list[str] = field(default_factory=list)  # names of the columns of `output`
     notes: list[str] = field(default_factory=list)  # what is wrong with the file
 
@@ -156,16 +162,22 @@ class _Patient(io.BufferedReader):
         return super().read(size)
 
 
-def _read_ulog(path: Path, home: Place) -> AutopilotLog:
+def open_ulog(path: Path, topics: Sequence[str] | None) -> Any:
+    """A ULog file as pyulog has it, with these topics or all; whatever pyulog stumbles over is a `LinkError`."""
     from pyulog import ULog
 
+    wanted = None if topics is None else list(topics)
     try:
         with contextlib.redirect_stdout(io.StringIO()), _Patient(path) as file:  # it prints, and leaves files open
-            ulog = ULog(file, list(PX4_TOPICS), disable_str_exceptions=True)
+            return ULog(file, wanted, disable_str_exceptions=True)
     except OSError:
         raise
     except Exception as error:  # a reader of others: whatever it stumbles over is the file's fault
         raise LinkError(f"{path.name} is no readable ULog file ({type(error).__name__}: {error})") from None
+
+
+def _read_ulog(path: Path, home: Place) -> AutopilotLog:
+    ulog = open_ulog(path, PX4_TOPICS)
     log = AutopilotLog(path, "px4")
     if ulog.file_corruption:
         log.notes.append("the file is damaged or cut off; what could be read is shown")
@@ -313,6 +325,7 @@ def _px4_parts(topics: _Topics, log: AutopilotLog, home: Place) -> Iterator[tupl
     yield "estimator", estimator
     yield "GNSS", gnss
     yield "barometer", baro
+    yield "own states", lambda: log.states.extend(of_px4(topics))
 
 
 # ---------------------------------------------------------------------- ArduPilot
@@ -432,3 +445,4 @@ def _ardupilot_parts(records: _Records, log: AutopilotLog, home: Place) -> Itera
     yield "test ratios", lambda: plain(log.believed, "test_ratio", records.chosen("XKF4"), "1", "SV", "SP", "SH", "SM")
     yield "GNSS", gnss
     yield "barometer", lambda: plain(log.believed, "baro", records("BARO", I=0), "m", "Alt", hold=True)
+    yield "own states", lambda: log.states.extend(of_ardupilot(records, records.chosen))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ironbird.errors import LinkError
-from ironbird.links.plan_file import Approach, PlanItem, VehicleClass, from_mission, parse_plan
+from ironbird.links.plan_file import Approach, Plan, VehicleClass, from_mission, parse_plan
 from ironbird.links.system import Task
 from ironbird.vehicles.load import Vehicle
 from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
@@ -28,15 +28,15 @@ def class_of(vehicle: Vehicle, who: str = "autopilot") -> VehicleClass:
     return found
 
 
-def plan_of(task: Task) -> list[PlanItem]:
-    """The task's script, or else its mission; empty if it has neither."""
+def plan_of(task: Task) -> Plan:
+    """The task's script with its fences and rally points, or else its mission; empty if it has neither."""
     if task.script:
-        return parse_plan(task.script).items
+        return parse_plan(task.script)
     if not task.items:
-        return []
+        return Plan([])
     spec, approach = task.vehicle.spec, None
     if isinstance(spec, FixedWingSpec):
         table = spec.control
         approach = Approach(table.approach_height_m, table.glide_slope_deg, table.loiter_radius_m)
     kind = class_of(task.vehicle)
-    return from_mission(task.items, spec.home, kind=kind, speed_mps=task.cruise_speed_mps, approach=approach)
+    return Plan(from_mission(task.items, spec.home, kind=kind, speed_mps=task.cruise_speed_mps, approach=approach))

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import time
 from collections.abc import Iterator
 from typing import Literal
+
+from ironbird.errors import LinkError, shortened
 
 Kind = Literal["tcp", "udp"]
 ASK_AGAIN_S = 0.5  # a port that was a stranger's may be another's by then
@@ -50,6 +53,18 @@ class Doorkeeper:
         self._strangers[source] = now + ASK_AGAIN_S
         self.refused += 1
         return False
+
+
+def own_address(host: str) -> str:
+    """The address of this computer from which another is reached: the only one that is listened on. Sends nothing."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((host, 9))
+        except OSError as error:
+            raise LinkError(
+                f"there is no way to {shortened(host)}: {error.strerror or error}; give an address"
+            ) from None
+        return str(probe.getsockname()[0])
 
 
 def is_of(pid: int | None, kind: Kind, source: tuple[str, int], own_port: int) -> bool:

@@ -37,12 +37,17 @@ from ironbird.links.mavlink.numbers import (
     IMAGE_START_CAPTURE,
     IMAGE_STOP_CAPTURE,
     NAV_DELAY,
+    NAV_FENCE_CIRCLE_EXCLUSION,
+    NAV_FENCE_CIRCLE_INCLUSION,
+    NAV_FENCE_POLYGON_VERTEX_EXCLUSION,
+    NAV_FENCE_POLYGON_VERTEX_INCLUSION,
     NAV_LAND,
     NAV_LAST,
     NAV_LOITER_TIME,
     NAV_LOITER_TO_ALT,
     NAV_LOITER_TURNS,
     NAV_LOITER_UNLIM,
+    NAV_RALLY_POINT,
     NAV_RETURN_TO_LAUNCH,
     NAV_ROI,
     NAV_TAKEOFF,
@@ -102,11 +107,12 @@ class PlanItem:
 
 @dataclass(frozen=True)
 class Plan:
-    """A mission file's content; `left_out` names what it has besides and nobody here flies."""
+    """A mission file's content: what is flown, where it was planned from, fences and rally points as items."""
 
     items: list[PlanItem]
     home: Home | None = None
-    left_out: list[str] = field(default_factory=list)
+    fence: list[PlanItem] = field(default_factory=list)
+    rally: list[PlanItem] = field(default_factory=list)
 
 
 class LocalItem(NamedTuple):
@@ -406,12 +412,58 @@ def _parse_json(text: str, where: str) -> Plan:
         at = f"{where}: mission.plannedHomePosition"
         values = _numbers(mission["plannedHomePosition"], 3, at)
         home = Home(*_place(values[0], values[1], values[2], at))
-    left_out = []
-    for name, parts in (("geoFence", ("circles", "polygons")), ("rallyPoints", ("points",))):
-        table = data.get(name)
-        if isinstance(table, dict) and any(table.get(part) for part in parts):
-            left_out.append(name)
-    return Plan(items, home, left_out)
+    return Plan(items, home, _fence(data.get("geoFence"), where), _rally(data.get("rallyPoints"), where))
+
+
+def _rows(data: Any, name: str, where: str) -> list[Any]:
+    """A list of a table that may be missing."""
+    rows = _table(data, where).get(name) if data is not None else None
+    if rows is not None and not isinstance(rows, list):
+        raise MissionError(f"{where}.{name} must be a list, not {rows!r:.40}")
+    if len(rows or []) > ITEMS_MOST:
+        raise MissionError(f"{where}.{name}: more than {ITEMS_MOST} entries; no autopilot takes so many")
+    return rows or []
+
+
+def _fence(data: Any, where: str) -> list[PlanItem]:
+    """Polygons and circles to stay inside or outside of, as autopilots take them [MAVLinkMission]."""
+    items: list[PlanItem] = []
+    for number, row in enumerate(_rows(data, "polygons", f"{where}: geoFence")):
+        at = f"{where}: geoFence.polygons[{number}]"
+        corners = _rows(row, "polygon", at)
+        if len(corners) < 3:
+            raise MissionError(f"{at}: a polygon needs three corners, it has {len(corners)}")
+        command = (
+            NAV_FENCE_POLYGON_VERTEX_INCLUSION
+            if _table(row, at).get("inclusion", True)
+            else NAV_FENCE_POLYGON_VERTEX_EXCLUSION
+        )
+        for place, corner in enumerate(corners):
+            latitude, longitude = _numbers(corner, 2, f"{at}.polygon[{place}]")
+            params = (float(len(corners)), 0.0, 0.0, 0.0)
+            items.append(PlanItem(command, FRAME_GLOBAL, params, *_place(latitude, longitude, 0.0, at)))
+    for number, row in enumerate(_rows(data, "circles", f"{where}: geoFence")):
+        at = f"{where}: geoFence.circles[{number}]"
+        circle = _table(_table(row, at).get("circle"), f"{at}.circle")
+        latitude, longitude = _numbers(circle.get("center"), 2, f"{at}.circle.center")
+        (radius,) = _numbers([circle.get("radius")], 1, f"{at}.circle.radius")
+        if not 0 < radius < HEIGHT_MOST_M:
+            raise MissionError(f"{at}: a radius of {radius:g} m")
+        command = NAV_FENCE_CIRCLE_INCLUSION if row.get("inclusion", True) else NAV_FENCE_CIRCLE_EXCLUSION
+        items.append(PlanItem(command, FRAME_GLOBAL, (radius, 0.0, 0.0, 0.0), *_place(latitude, longitude, 0.0, at)))
+    if len(items) > ITEMS_MOST:
+        raise MissionError(f"{where}: geoFence has more than {ITEMS_MOST} corners; no autopilot takes so many")
+    return items
+
+
+def _rally(data: Any, where: str) -> list[PlanItem]:
+    items = []
+    for number, row in enumerate(_rows(data, "points", f"{where}: rallyPoints")):
+        at = f"{where}: rallyPoints.points[{number}]"
+        latitude, longitude, height = _numbers(row, 3, at)
+        place = _place(latitude, longitude, height, at)
+        items.append(PlanItem(NAV_RALLY_POINT, FRAME_GLOBAL_RELATIVE_ALT, (0.0, 0.0, 0.0, 0.0), *place))
+    return items
 
 
 def _add_rows(rows: list[Any], where: str, items: list[PlanItem], depth: int = 0) -> None:

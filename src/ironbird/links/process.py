@@ -23,7 +23,7 @@ from pathlib import Path
 
 from ironbird.errors import LinkError
 from ironbird.links import guard
-from ironbird.links.virtual_time.run import VirtualRun
+from ironbird.links.virtual_time.run import VirtualRun, become
 
 GONE_S = 5.0  # a program that says that it ends has ended by then
 PDEATHSIG = 1  # PR_SET_PDEATHSIG
@@ -186,14 +186,16 @@ class AutopilotProcess(ABC):
         It is the head of a session and a process group, gets no more rights than we have, and dies with us.
         """
         assert self.folder is not None
-        parent, libc, run = os.getpid(), ctypes.CDLL(None), self.run
-        if run is not None and run.owner is not None:  # root: the program is another user's
+        parent, libc, run, owner = os.getpid(), ctypes.CDLL(None), self.run, self._owner()
+        if owner is not None:  # root: the program is another user's
             for path in (self.folder, *self.folder.rglob("*")):
-                os.chown(path, *run.owner, follow_symlinks=False)
+                os.chown(path, *owner, follow_symlinks=False)
 
         def die_with_parent() -> None:
             if run is not None:
                 run.prepare_child()
+            elif owner is not None:
+                become(owner)
             with contextlib.suppress(AttributeError):  # Linux only
                 libc.prctl(PDEATHSIG, signal.SIGKILL)
                 libc.prctl(NO_NEW_PRIVS, *(ctypes.c_ulong(argument) for argument in (1, 0, 0, 0)))
@@ -205,7 +207,7 @@ class AutopilotProcess(ABC):
                 self._process = subprocess.Popen(
                     command,
                     cwd=cwd,
-                    env=run.variables(settings) if run is not None else passed_on() | dict(settings or {}),
+                    env=self._variables(settings or {}),
                     stdin=subprocess.DEVNULL,
                     stdout=console,
                     stderr=subprocess.STDOUT,
@@ -216,6 +218,14 @@ class AutopilotProcess(ABC):
                 self.stop()
                 raise LinkError(f"{command[0]} cannot be started: {error.strerror}") from None
         self._tell_guard(f"{guard.GROUP}{self._process.pid}\n")
+
+    def _owner(self) -> tuple[int, int] | None:
+        """Whom it becomes if we are root; None: it stays who we are."""
+        return self.run.owner if self.run is not None else None
+
+    def _variables(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """Its environment."""
+        return self.run.variables(settings) if self.run is not None else passed_on() | dict(settings)
 
     def _tell_guard(self, line: str) -> None:
         if self._guard is not None and self._guard.stdin is not None:

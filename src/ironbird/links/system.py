@@ -62,8 +62,10 @@ class ControlSystem(ABC):
 
     name: str
     step_ticks: int = 4  # of 1 ms between two exchanges
+    pilot_s: float = 0.02  # of simulation time between two looks of the pilot
     process: AutopilotProcess | None = None  # its own, if it was started here; its `logs` are there after `stop`
     fills: str = ""  # kind whose place it takes; empty: its flights are ordered under its own name
+    open_ended: bool = False  # somebody outside flies it for as long as he likes: Ctrl-C ends it as its time does
     failure: str = ""  # why the rig failed after it had taken part: the flight ends there, its log is kept
 
     def __init__(self) -> None:
@@ -202,6 +204,8 @@ class Task:
     announce: Callable[[str], None] | None = None  # is told the ports for ground stations and clients
     show: Callable[[str], None] | None = None  # is told a line of figures about once a second
     cruise_speed_mps: float | None = None  # of the mission; None: as the vehicle likes
+    seed: int = 0
+    navigator: Callable[[int], dict[str, Any]] | None = None  # parameters of a navigator of ours with so many places
 
 
 class Kind(ABC):
@@ -213,6 +217,7 @@ class Kind(ABC):
     options: type[Options]
     vehicle_control: str = "external"  # how a vehicle is loaded for it: with open actuators, or `commanded`
     tunes: bool = False  # whether parameters of the vehicle can be changed in flight
+    adds_parts: bool = False  # whether `fitted` gives the vehicle parts that faults and conditions may name
     longest_s: float = 600.0  # its flights end then at the latest if nothing else is ordered
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:

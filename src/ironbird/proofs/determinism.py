@@ -8,16 +8,16 @@ All logs must have the same SHA-256.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.compiler.native import host_target
@@ -102,7 +102,7 @@ def verify(vehicle: str = "quad_f450", seed: int = 7, until_s: float = 60.0) -> 
 def verify_outside(control: str, vehicle: str, until_s: float, runs: int) -> Iterator[Result]:
     """Fly an autopilot again and again in virtual time, every second time beside busy cores.
 
-    The hash covers the flight, all that the autopilot said and did, and every switch between its threads.
+    The hash covers the flight, all that the autopilot said and did, every switch between its threads, and its own log.
     """
     order = make_order(
         vehicle, control=control, weather=Weather(5.0, 270.0, 8.0), faults=[FAULT], seed=7, until_s=until_s
@@ -110,10 +110,9 @@ def verify_outside(control: str, vehicle: str, until_s: float, runs: int) -> Ite
     order = replace(order, options={"time": "virtual"})
     for number in range(runs):
         busy = number % 2 == 1
-        with _busy_cores(busy):
-            flight = fly(order)
-        said = json.dumps([[h.time_s, h.kind, h.text] for h in flight.happenings]) + json.dumps(flight.link)
-        digest = hashlib.sha256((flight.sha256 + said).encode()).hexdigest()
+        with _busy_cores(busy), tempfile.TemporaryDirectory(prefix="ironbird-verify-") as folder:
+            flight = fly(order, folder=Path(folder))
+            digest = flight.sha256_of_all
         speed = f"{flight.ended_s / flight.wall_s:.1f} times real time"
         yield Result(f"{control}, {'beside busy cores, ' * busy}{speed}", flight.ended_s, digest)
 

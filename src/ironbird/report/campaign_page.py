@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from ironbird.campaign.result import FlightResult
 from ironbird.campaign.search import Map
 from ironbird.campaign.store import Campaign, Store
 from ironbird.campaign.summary import by_case, exit_code
+from ironbird.credibility.evidence import Standing, standing
+from ironbird.errors import IronbirdError
 from ironbird.flight.derived import derived_from
 from ironbird.flight.judge import FAIL, PASS, VERDICTS
 from ironbird.report.page import write_page
@@ -83,6 +85,7 @@ def _content(store: Store, campaign: Campaign, maps: Sequence[tuple[str, Map]], 
             for s in by_case(results)
         ],
         "requirements": _requirements(results),
+        "validation": [{"vehicle": name, "rows": rows} for name, rows in validation_of(cases.values()).items()],
         "matrix": _matrix(results, anchors),
         "trace": trace,
         "failing": [_flight(store, campaign, cases[r.id], r, anchors[r.id], where) for r in shown],
@@ -100,6 +103,17 @@ def _digest(results: Sequence[FlightResult]) -> str:
     """Of all logs and verdicts: equal campaigns have equal ones."""
     text = "\n".join(f"{r.id} {r.verdict} {r.sha256}" for r in results)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def validation_of(cases: Iterable[FlightCase]) -> dict[str, list[Standing]]:
+    """What the evidence sheets say of the vehicles that were flown; a vehicle whose file is gone has no rows."""
+    found: dict[str, list[Standing]] = {}
+    for name in sorted({case.vehicle for case in cases}):
+        try:
+            found[Path(name).stem] = standing(name)
+        except IronbirdError:
+            found[Path(name).stem] = []
+    return found
 
 
 def _requirements(results: Sequence[FlightResult]) -> list[Json]:

@@ -19,6 +19,7 @@ from typing import Any
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.coverage import TraceRow
 from ironbird.campaign.flown_files import VEHICLE, same_definition, write_vehicles
+from ironbird.campaign.identity import programs_of
 from ironbird.campaign.pack import SIGNATURE, SUMS, VEHICLES
 from ironbird.campaign.signature import sign
 from ironbird.campaign.store import Campaign, Store
@@ -95,6 +96,7 @@ def write_evidence(
             "created": campaign.created,
             "definition_sha256": campaign.digest,
             "cases": {s.case_id: s.verdicts for s in by_case(results)},
+            "programs": programs_of(campaign.files),
         }
     )
     for result in results:

@@ -13,6 +13,20 @@ from ironbird.report.flight.page import write_flight_page
 from ironbird.report.ulog import write_ulog
 from ironbird.runtime.tuning import write_tunings
 
+FILES = (
+    "flight.parquet", "autopilot.parquet", "order.toml", "tunings.json", "happenings.json", "link.json", "flight.ulg",
+    "flight.csv", "flight.html", "summary.json",
+)  # fmt: skip
+
+
+def clear_flight_folder(folder: Path) -> None:
+    """Remove the results of an earlier flight: if the next one fails, they must not stand there as its own."""
+    try:
+        for name in FILES:
+            (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise IronbirdError(f"cannot remove the results of an earlier flight from {folder}: {error}") from error
+
 
 def write_flight_folder(flight: Flight, folder: Path, *, ulog: bool = False, csv: bool = False) -> dict[str, str]:
     """Write all files of a flight and return its summary. Each file appears whole or not at all."""
@@ -62,6 +76,9 @@ def _summary(flight: Flight, belief: Belief | Exception | None) -> dict[str, str
     rows = flight.summary()
     if belief is not None:
         rows["autopilot's log"] = str(belief)
+    if isinstance(belief, Belief):
+        rows = {name: text for name, text in rows.items() if not name.startswith("reaction ")}
+        rows |= {f"reaction {n}": reaction.sentence() for n, reaction in enumerate(belief.reactions(), start=1)}
     if flight.log.interrupted:
         rows["interrupted"] = "by a signal; these are the results so far"
     return rows

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ironbird.errors import UnknownNameError
-from ironbird.report.log_file import read_log
 from ironbird.report.mat import write_mat
 from ironbird.report.mcap import write_mcap
 from ironbird.report.ulog import write_ulog
+from ironbird.runtime.log_file import read_log
 from ironbird.runtime.record import Log
 
 FORMATS: dict[str, Callable[[Log, Path], None]] = {

@@ -42,8 +42,11 @@ class Curve:
 class _Frame:
     """Axes of a plot: from values to places on the paper."""
 
-    def __init__(self, x: tuple[float, float], y: tuple[float, float], width: int, height: int) -> None:
+    def __init__(
+        self, x: tuple[float, float], y: tuple[float, float], width: int, height: int, decades: bool = False
+    ) -> None:
         self.x, self.y, self.width, self.height = x, y, width, height
+        self.decades = decades  # x are logarithms
 
     def across(self, value: float) -> float:
         """Place of a value from the left."""
@@ -61,7 +64,10 @@ class _Frame:
             y, right = self.up(tick), self.width - RIGHT
             parts.append(f'<line class="grid" x1="{LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
             parts.append(_text(LEFT - 4, y + 4, f"{tick:g}", "end"))
-        parts += [_text(self.across(tick), self.height - 7, f"{tick:g}", "middle") for tick in ticks(*self.x)]
+        marks = (
+            [(math.log10(mark), mark) for mark in _marks(self.x)] if self.decades else [(t, t) for t in ticks(*self.x)]
+        )
+        parts += [_text(self.across(place), self.height - 7, f"{mark:g}", "middle") for place, mark in marks]
         return parts
 
     def line(self, curve: Curve) -> str:
@@ -87,8 +93,26 @@ def _span(parts: Sequence[np.ndarray]) -> tuple[float, float]:
     return min(float(part.min()) for part in parts), max(float(part.max()) for part in parts)
 
 
-def lines_plot(title: str, unit: str, curves: Sequence[Curve], events: Sequence[tuple[float, str]] = ()) -> str:
-    """Signals over time on the same axes; `events` are dashed lines at a time, with their ink."""
+def _marks(span: tuple[float, float]) -> list[float]:
+    """1, 2 and 5 of every decade between two logarithms."""
+    marks = [m * 10.0**e for e in range(math.floor(span[0]), math.ceil(span[1]) + 1) for m in (1, 2, 5)]
+    return [mark for mark in marks if span[0] - 1e-9 <= math.log10(mark) <= span[1] + 1e-9]
+
+
+def lines_plot(
+    title: str,
+    unit: str,
+    curves: Sequence[Curve],
+    events: Sequence[tuple[float, str]] = (),
+    *,
+    decades: bool = False,
+) -> str:
+    """Signals over time on the same axes; `events` are dashed lines at a time, with their ink.
+
+    With `decades` the axis along is logarithmic, as of a Bode plot.
+    """
+    if decades:
+        curves = [replace(curve, x=np.log10(curve.x)) for curve in curves]
     shown = [curve for curve in map(_thinned, curves) if len(curve.x) > 1]
     if not shown:
         return ""
@@ -96,7 +120,7 @@ def lines_plot(title: str, unit: str, curves: Sequence[Curve], events: Sequence[
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
     first, last = _span([curve.x for curve in shown])
-    frame = _Frame((first, last), (low, high), WIDTH, HEIGHT)
+    frame = _Frame((first, last), (low, high), WIDTH, HEIGHT, decades)
     parts = [_text(LEFT, 12, f"{title} ({unit})" if unit not in ("", "1") else title), *frame.grid()]
     for event, ink in events:
         if first <= event <= last:
@@ -122,6 +146,28 @@ def track_plot(title: str, curves: Sequence[Curve]) -> str:
     across, up = scale * wide / 2, scale * tall / 2
     frame = _Frame((east - across, east + across), (north - up, north + up), WIDTH, HEIGHT)
     return frame.svg([_text(LEFT, 12, title), *frame.grid(), *map(frame.line, shown)])
+
+
+def bars_plot(title: str, unit: str, values: np.ndarray, edges: Sequence[float]) -> str:
+    """How many values lie between each two edges, on a logarithmic scale: the few are what is looked for."""
+    counts, _ = np.histogram(np.asarray(values, float), np.asarray(edges, float))
+    frame = _Frame((edges[0], edges[-1]), (0.0, max(1.0, math.log10(max(1, int(counts.max()))) * 1.05)), WIDTH, HEIGHT)
+    parts = [_text(LEFT, 12, f"{title} ({unit})")]
+    for power in range(math.floor(frame.y[1]) + 1):
+        y = frame.up(power)
+        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(_text(LEFT - 4, y + 4, f"{10**power}", "end"))
+    parts += [_text(frame.across(tick), HEIGHT - 7, f"{tick:g}", "middle") for tick in ticks(*frame.x)]
+    for count, low, high in zip(counts.tolist(), edges[:-1], edges[1:], strict=True):
+        if count:
+            x, top = frame.across(low), frame.up(max(math.log10(count), 0.05))
+            wide, tall = max(1.0, frame.across(high) - x - 0.5), HEIGHT - BOTTOM - top
+            said = f"{count} between {low:g} and {high:g} {unit}"
+            parts.append(
+                f'<rect x="{x:.1f}" y="{top:.1f}" width="{wide:.1f}" height="{tall:.1f}" fill="var(--c0)">'
+                f"<title>{escape(said)}</title></rect>"
+            )
+    return frame.svg(parts)
 
 
 def map_plot(found: Map) -> str:

@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 from campaign_data import flight_case, result_of
 
+from ironbird.campaign import pack as pack_module
 from ironbird.campaign import signature
 from ironbird.campaign.batch import TracePolicy, fly_batch
+from ironbird.campaign.identity import programs_of
 from ironbird.campaign.pack import open_pack, repeat
 from ironbird.campaign.store import Campaign, Store
 from ironbird.errors import StoreError
@@ -243,3 +245,10 @@ def test_keys_that_are_none(tmp_path: Path, keys: tuple[Path, Path]) -> None:
         signature.sign(b"x", tmp_path / "text")
     with pytest.raises(StoreError, match="no public SSH key"):
         signature.check(b"x", b"", keys[0])  # the private one
+
+
+def test_a_pack_names_the_programs_that_flew_it_and_another_one_is_told() -> None:
+    files = {"quad_f450": {"a.toml": "1"}, 'control px4 {"time": "virtual"}': {"/x/bin/px4": "2", "/x/etc/rcS": "3"}}
+    assert programs_of(files) == {"px4": "2", "rcS": "3"}
+    assert pack_module._other_programs({"px4": "2"}, []) == ["px4"]
+    assert pack_module._other_programs(None, []) == []

@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from ironbird.cli.autopilots import params_of
 from ironbird.cli.options import home_of, options_of, settings_of, weather_of
 from ironbird.errors import IronbirdError
 from ironbird.flight.order import Weather
+
+
+def test_parameters_of_the_command_line_win_over_files_and_those_over_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PX4_PARAM_A_ONE", "1")
+    monkeypatch.setenv("PX4_PARAM_A_TWO", "1")
+    parm, script, table = (tmp_path / name for name in ("a.parm", "b.sh", "c.params"))
+    parm.write_text("A_TWO 2  # why\nA_THREE,2\n")
+    script.write_text("param set-default A_THREE 3\n")
+    table.write_text("# Onboard parameters\n1\t1\tA_FOUR\t4.5\t9\n")
+    told = "A_ONE=1,A_TWO=2,A_THREE=3,A_FOUR=7"
+    assert params_of("px4", [parm, script, table], ["A_FOUR=7"]) == told
+    assert params_of("ardupilot", [], ["A_FOUR=7"]) == "A_FOUR=7"
+    with pytest.raises(IronbirdError, match="cannot read"):
+        params_of("px4", [tmp_path / "none"], [])
+    with pytest.raises(IronbirdError, match="is not a name and a number"):
+        params_of("px4", [], ["nothing"])
 
 
 def test_settings_are_numbers_and_lists() -> None:

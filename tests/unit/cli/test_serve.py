@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from ironbird.cli.main import app
 from ironbird.flight.order import load_order
-from ironbird.report.log_file import read_log
+from ironbird.runtime.log_file import read_log
 from ironbird.vehicles import places as at
 from ironbird.vehicles.spec import Home
 
@@ -28,7 +28,7 @@ def served(folder: Path, *words: str) -> Result:
     [
         (("--until", "5", "--start", "10,5,90"), (10.0, 5.0), 90.0, None),
         (("--until", "1", "--home", f"{OWN},-30"), (0.0, 0.0), -30.0, Home()),
-        (("--until", "1", "--home", f"{OWN},-30", "--start", "3,-4,90"), (3.0, -4.0), -30.0, Home()),
+        (("--until", "1", "--home", f"{OWN},-30", "--start", "3,-4"), (3.0, -4.0), -30.0, Home()),
     ],
 )
 def test_vehicle_begins_where_start_and_home_say(
@@ -54,6 +54,9 @@ def test_vehicle_begins_where_start_and_home_say(
         (("--start", "1,nan"), "give NORTH,EAST[,YAW]"),
         (("--home", "47,8,400,north"), "give"),
         (("--front", "telepathy"), "telepathy"),
+        (("--home", f"{OWN},-30", "--start", "3,-4,90"), "the heading is given twice"),
+        (("--front", "rflysim", "--option", "mode=udp_half"), "udp_half"),
+        (("--front", "rflysim", "--option", "vehicle_id=0"), "vehicle_id"),
     ],
 )
 def test_what_cannot_be_read_ends_with_a_sentence(tmp_path: Path, words: tuple[str, ...], says: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +63,26 @@ def test_a_faulted_vehicle_with_its_sensors_and_their_noise_has_the_bits_of_the_
     rows = export("c", Job("quad_f450", "vehicle", seconds=2.5, faults=FAULTS), tmp_path / "v")
     assert "2500 steps" in rows["back to back"] and int(rows["back to back"].split()[2]) > 1000  # the ramp
     assert "bit-equal" in said_by(built(tmp_path / "v", "gcc", "-O0"), tmp_path / "v/test/vectors.bin")
+
+
+@pytest.mark.slow
+def test_the_windows_library_has_the_bits_of_the_kernel_under_wine(tmp_path: Path) -> None:
+    wine = shutil.which("wine64", path=f"{os.environ['PATH']}:/usr/lib/wine")
+    if wine is None:
+        pytest.skip("there is no wine64: apt-get install wine64")
+    folder = tmp_path / "lib"
+    export("library", Job("quad_f450", "controller", seconds=3.0, faults=FAULTS, targets=("win64",)), folder)
+    dll, program = next((folder / "lib/win64").glob("*.dll")), folder / "lib/win64/test.exe"
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-windows-gnu", f"-I{folder / 'include'}"]
+    command += [str(folder / "test/back_to_back.c"), str(dll), "-o", str(program)]  # the step is in the library alone
+    subprocess.run(command, check=True, capture_output=True, timeout=600)
+    environment = {**os.environ, "WINEPREFIX": str(tmp_path / "wine"), "WINEDEBUG": "-all", "DISPLAY": ""}
+    done = subprocess.run(
+        [wine, str(program), str(folder / "test/vectors.bin")],
+        cwd=program.parent, env=environment, capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    subprocess.run([wine, "wineboot", "--kill"], env=environment, capture_output=True, timeout=600)
+    assert "3000 steps" in done.stdout and "bit-equal" in done.stdout, done.stdout + done.stderr[-500:]
 
 
 def test_the_back_to_back_test_notices_one_wrong_bit(controller: Path, tmp_path: Path) -> None:

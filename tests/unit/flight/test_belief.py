@@ -31,7 +31,7 @@ def seen(times_s: np.ndarray, values: np.ndarray = VELOCITY) -> np.ndarray:
     return np.column_stack([np.interp(times_s, TIME_S, column) for column in values.T])
 
 
-@pytest.mark.parametrize("offset_s", [0.0, 0.0131, -3.217, 2500.0])
+@pytest.mark.parametrize("offset_s", [0.0, 0.0131, -3.217, 4.4])
 def test_the_offset_of_the_clocks_is_found_to_half_a_millisecond(offset_s: float) -> None:
     ours_s = np.arange(5.0, 55.0, 0.0333)
     noise = np.random.default_rng(1).normal(0.0, 0.003, (len(ours_s), 3))  # steps of 1 cm/s on the link
@@ -46,6 +46,15 @@ def test_the_offset_of_the_clocks_is_found_to_half_a_millisecond(offset_s: float
         f"clock offset {clock.offset_s:.4f} s, residual {1e3 * clock.residual_s:.2f} ms, "
         "by the true velocity that it was sent and logged"
     )
+
+
+def test_an_offset_that_the_link_cannot_make_is_never_fitted() -> None:
+    ours_s = np.arange(5.0, 55.0, 0.0333)
+    log = log_of({"velocity": Series(ours_s + 63.0, seen(ours_s), "m/s")})
+
+    clock = align(log, TIME_S, {"velocity": VELOCITY})
+
+    assert not clock.verified and clock.offset_s == 0.0
 
 
 def test_a_clock_that_falls_behind_is_found() -> None:
@@ -102,6 +111,18 @@ def flight() -> Flight:
 def believed(flight: Flight, path: Path) -> Belief:
     """A log as PX4 would have written it, beside the flight."""
     return believe(flight, read_autopilot_log(write_px4_log(flight, path), flight.vehicle.spec.home))
+
+
+def test_a_log_that_begins_in_the_air_is_said_not_to_cover_the_flight(flight: Flight, tmp_path: Path) -> None:
+    belief = believed(flight, tmp_path / "a.ulg")
+    assert belief.uncovered() == ""
+    late = replace(belief.log, received={}, believed={n: _from(s, 6.0) for n, s in belief.log.believed.items()})
+    assert Belief(flight, late, belief.clock, None).uncovered().startswith("its log covers 6.0 to 8.0 s only")
+
+
+def _from(series: Series, begin_s: float) -> Series:
+    keep = series.time_s >= begin_s
+    return Series(series.time_s[keep], series.values[keep], series.unit, series.hold)
 
 
 def test_errors_of_the_estimates_are_what_they_are(flight: Flight, tmp_path: Path) -> None:

@@ -85,17 +85,47 @@ def test_a_waypoint_file_is_read_with_its_home(tmp_path: Path) -> None:
     assert read.items == 2 * [PlanItem(NAV_WAYPOINT, FRAME_GLOBAL, (0.15, 0.0, 0.0, 0.0), 8.548, 47.376, 550.0)]
 
 
-def test_a_survey_is_spread_out_and_a_fence_is_named_as_left_out() -> None:
+def test_a_survey_is_spread_out() -> None:
     survey = {
         "type": "ComplexItem", "complexItemType": "survey",
         "TransectStyleComplexItem": {"Items": [simple(), simple(frame=6)]},
     }  # fmt: skip
-    read = parse_plan(plan(simple(22), survey, geoFence={"circles": [1], "polygons": []}))
+    read = parse_plan(plan(simple(22), survey))
 
     assert [i.command for i in read.items] == [NAV_TAKEOFF, NAV_WAYPOINT, NAV_WAYPOINT]
     assert read.items[2].frame == FRAME_GLOBAL_RELATIVE_ALT
-    assert read.left_out == ["geoFence"]
     assert math.isnan(read.items[1].params[3])
+
+
+def test_fences_and_rally_points_become_items_of_their_own() -> None:
+    corners = [[47.0, 8.0], [47.1, 8.0], [47.0, 8.1]]
+    read = parse_plan(
+        plan(
+            simple(22),
+            geoFence={
+                "polygons": [{"inclusion": False, "polygon": corners}],
+                "circles": [{"inclusion": True, "circle": {"center": [47.0, 8.0], "radius": 120}}],
+            },
+            rallyPoints={"points": [[47.05, 8.05, 30]]},
+        )
+    )
+    assert [(i.command, i.params[0], i.latitude_deg, i.longitude_deg) for i in read.fence] == [
+        *((5002, 3.0, *corner) for corner in corners), (5003, 120.0, 47.0, 8.0),
+    ]  # fmt: skip
+    assert [(i.command, i.altitude_m) for i in read.rally] == [(5100, 30.0)]
+
+
+@pytest.mark.parametrize(
+    ("fence", "words"),
+    [
+        ({"circles": [1]}, r"geoFence\.circles\[0\] must be a table"),
+        ({"polygons": [{"polygon": [[1, 2]]}]}, "needs three corners, it has 1"),
+        ({"circles": [{"circle": {"center": [1, 2], "radius": -5}}]}, "a radius of -5 m"),
+    ],
+)
+def test_a_fence_that_is_none_is_refused_with_its_place(fence: dict[str, object], words: str) -> None:
+    with pytest.raises(MissionError, match=words):
+        parse_plan(plan(simple(22), geoFence=fence))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ironbird.flight.flight import Flight, fly
 from ironbird.flight.judge import Judgement
 from ironbird.flight.order import load_order
 from ironbird.links.system import Happening
-from ironbird.report.folder import write_flight_folder
+from ironbird.report.folder import clear_flight_folder, write_flight_folder
 from ironbird.runtime.tuning import Tuning, read_tunings
 
 ALWAYS = {"flight.parquet", "flight.html", "order.toml", "summary.json"}
@@ -139,3 +139,12 @@ def test_nothing_of_an_earlier_flight_is_left_in_the_folder(flight: Flight, tmp_
     write_flight_folder(flight, folder)
 
     assert names(folder) == ALWAYS | {"notes.txt"}
+
+
+def test_results_of_an_earlier_flight_do_not_stand_as_those_of_one_that_failed(flight: Flight, tmp_path: Path) -> None:
+    write_flight_folder(flight, tmp_path, csv=True)
+    (tmp_path / "notes.txt").write_text("of somebody")
+    (tmp_path / "mine.ulg").write_text("of somebody")
+    clear_flight_folder(tmp_path)
+    assert names(tmp_path) == {"notes.txt", "mine.ulg"}
+    clear_flight_folder(tmp_path / "missing")

@@ -95,6 +95,10 @@ class CommandedWingNavigator(CommandPorts, WingNavigator):
             ),
         )
 
+    def _top(self, x: View, p: View, task: dict[str, ca.SX]) -> ca.SX:
+        """Height at which the take-off is over: the commanded one, unless it was the mission that began it."""
+        return ca.if_else(x.asked == TAKE_OFF, p.take_off_height, super()._top(x, p, task))
+
     def _climb(self, u: View) -> ca.SX:
         """Climb rate asked for by stick (as a share) or set-point."""
         return -clip(u.stick[PITCH], -1, 1)

@@ -154,7 +154,9 @@ def read_plan(
         plan = load_plan(path)
     except MissionError as error:
         raise CaseError(str(path), [f"its plan cannot be read: {error}"]) from None
-    missing += [f"the plan's {part}" for part in plan.left_out]
+    missing += [
+        f"the plan's {part}" for part, there in (("geoFence", plan.fence), ("rallyPoints", plan.rally)) if there
+    ]
     first = next((item for item in plan.items if item.command in PLACES and _has_place(item)), None)
     if home_position is not None:
         home = Home(*map(float, home_position))

@@ -181,7 +181,7 @@ PLANS: dict[str, Plan] = {
     ),
     "environment.gnss_denied@1": Plan(
         "parameters",
-        tuple(Setting(f"SIM_GPS{n}_JAM", lambda m: float(m.severity > 0.0), 0.0) for n in (1, 2)),
+        tuple(Setting(f"SIM_GPS{n}_ENABLE", lambda m: float(m.severity == 0.0), 1.0) for n in (1, 2)),  # both are there
     ),
     "baro.bias@1": _baro("GLITCH", lambda m: -m.amount("offset") / PASCAL_PER_METRE),
     "baro.drift@1": _baro("GLITCH", lambda m: -m.amount("drift_rate") * m.age_s / PASCAL_PER_METRE, moving=True),

@@ -10,10 +10,21 @@ from typing import get_args
 from ironbird.errors import LinkError
 from ironbird.links.ardupilot.channels import Firmware
 from ironbird.links.ardupilot.link import ArduPilot
+from ironbird.links.ardupilot.parm_file import Param, write_parm
 from ironbird.links.ardupilot.process import PORT_STEP, TCP_PORT, VARIABLE, ArduPilotProcess, find_program
-from ironbird.links.autopilot_kind import AutopilotKind, announce, in_virtual_time, trusted, watches, with_libraries
+from ironbird.links.autopilot_kind import (
+    AutopilotKind,
+    announce,
+    in_virtual_time,
+    mirror_port,
+    read_params,
+    trusted,
+    watches,
+    with_libraries,
+)
 from ironbird.links.ground.pilot import Pilot
 from ironbird.links.mission_plan import class_of, plan_of
+from ironbird.links.plan_file import Plan
 from ironbird.links.process import GROUND_STATION_PORT, free_tcp_port
 from ironbird.links.system import Options, Seat, Task
 
@@ -54,12 +65,23 @@ class ArduPilotKind(AutopilotKind):
                 f"ArduPilot sends to UDP {ground} (QGroundControl, MAVProxy, pymavlink: udpin:127.0.0.1:{ground}) and "
                 f"listens on TCP {tcp} (tcp:127.0.0.1:{tcp})",
             )
-        params = WATCHED if watch else ""
-        plan = [] if watch else plan_of(task)
+        own = {name: Param(value, "ordered") for name, value in read_params(options.params).items()}
+        params = (WATCHED if watch else "") + (write_parm(own) if own else "")
+        plan = Plan([]) if watch else plan_of(task)
         kind = class_of(task.vehicle)
         process = ArduPilotProcess(options.folder, keep=task.folder, params=params, extra=extra, virtual=virtual)
         try:
-            pilot = Pilot("ardupilot", kind=kind, port=process.ground_port, plan=plan, passive=watch, process=process)
+            pilot = Pilot(
+                "ardupilot",
+                kind=kind,
+                port=process.ground_port,
+                plan=plan.items,
+                fence=plan.fence,
+                rally=plan.rally,
+                passive=watch,
+                process=process,
+                mirror_port=mirror_port(task),
+            )
         except BaseException:
             process.stop()
             raise

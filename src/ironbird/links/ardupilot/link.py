@@ -121,7 +121,7 @@ class ArduPilot(ControlSystem):
         self._run = own.run if own is not None else None
         self._socket = self._run.datagrams(PHYSICS_PORT) if self._run is not None else self._open(own is not None)
         self._receive = self._socket.recvfrom_into
-        if self.injections:
+        if self.injections or self._run is not None:  # in virtual time a flight without faults has the same links
             self.faults = FaultDriver(rig, self.injections, self.note, own)
         if own is not None:
             fault_port = self.faults.port if self.faults is not None else None

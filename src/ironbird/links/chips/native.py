@@ -27,17 +27,22 @@ KINDS: dict[str, Any] = {"byte": _u8, "int": _i64, "real": ctypes.c_double}
 def chips_text() -> str:
     """The C text of all chips and of the buses."""
     head = (FOLDER / "ib_chips.h").read_text()
-    pins = (FOLDER / "ib_pins.h").read_text().replace('#include "ib_chips.h"\n', "")
+    buses = "".join(
+        (FOLDER / name).read_text().replace(f'#include "{before}"\n', "")
+        for name, before in (("ib_pins.h", "ib_chips.h"), ("ib_board.h", "ib_pins.h"))
+    )
     bodies = "".join(translate(chip_class(name)) for name in CHIPS)
     table = ", ".join(f"&ib_{name}_operations" for name in CHIPS)
     lookup = (
         f"static const ib_operations *const ib_all[{len(CHIPS)}] = {{{table}}};\n"
         "static const ib_operations *ib_operations_of(int64_t number) { return ib_all[number]; }\n"
     )
-    return head + pins + bodies + lookup
+    return head + buses + bodies + lookup
 
 
-class _Line(ctypes.Structure):
+class LineState(ctypes.Structure):
+    """`ib_line`."""
+
     _fields_ = [
         *((name, _i64) for name in ("random", "flip_low", "flip_high", "hold", "open", "pull", "shorted", "level")),
         ("key", ctypes.c_uint64),
@@ -46,16 +51,18 @@ class _Line(ctypes.Structure):
     ]
 
 
-def _copy(line: Line, to: _Line) -> None:
+def copy_line(line: Line, to: LineState) -> None:
     """What is wrong with a wire; the count of random numbers stays the wire's own."""
     for name in ("random", "flip_low", "flip_high", "hold", "open", "pull", "level", "key"):
         setattr(to, name, getattr(line, name))
     to.shorted = line.short
 
 
-class _Spi(ctypes.Structure):
+class SpiWires(ctypes.Structure):
+    """`ib_spi`."""
+
     _fields_ = [
-        *((name, _Line) for name in ("cs", "sck", "mosi", "miso")),
+        *((name, LineState) for name in ("cs", "sck", "mosi", "miso")),
         *((name, _i64) for name in ("was_cs", "was_sck", "bits", "shift", "out", "ahead")),
     ]
 
@@ -64,10 +71,12 @@ class _Front(ctypes.Structure):
     _fields_ = [(name, _i64) for name in ("state", "bits", "shift", "out", "drive", "reading", "active", "more")]
 
 
-class _I2c(ctypes.Structure):
+class I2cWires(ctypes.Structure):
+    """`ib_i2c`."""
+
     _fields_ = [
-        ("scl", _Line),
-        ("sda", _Line),
+        ("scl", LineState),
+        ("sda", LineState),
         ("was_scl", _i64),
         ("was_sda", _i64),
         ("count", _i64),
@@ -100,11 +109,19 @@ def chips_library() -> ctypes.CDLL:
         ("ib_uart_byte", None, [i, p, i, i]),
         ("ib_uart_next", i, [i, p, i]),
         ("ib_uart_baud", i, [i, p]),
+        ("ib_board_size", i, []),
+        ("ib_board_start", None, [p, i]),
+        ("ib_board_tick", None, [p, i, p]),
+        ("ib_board_spi", i, [p, i, i, i, ctypes.c_char_p, p, i]),
+        ("ib_board_i2c", i, [p, i, i, i, ctypes.c_char_p, i, p, i]),
+        ("ib_board_send", None, [p, i, i, ctypes.c_char_p, i]),
+        ("ib_board_receive", i, [p, i, i, p]),
+        ("ib_board_happens", None, [p, i, i, i]),
     ):
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     for number, name in enumerate(CHIPS):
-        here, there = ctypes.sizeof(_structure(name)), int(library.ib_chip_size(number))
+        here, there = ctypes.sizeof(structure(name)), int(library.ib_chip_size(number))
         if here != there:
             raise LinkError(
                 f"chip {name} has {there} bytes in C and {here} in its mirror; "
@@ -114,7 +131,8 @@ def chips_library() -> ctypes.CDLL:
 
 
 @functools.cache
-def _structure(name: str) -> type[ctypes.Structure]:
+def structure(name: str) -> type[ctypes.Structure]:
+    """The mirror of a chip's structure."""
     fields = [(field, KINDS[kind] * count if count else KINDS[kind]) for field, kind, count in layout(chip_class(name))]
     return type(name, (ctypes.Structure,), {"_fields_": fields})
 
@@ -126,7 +144,7 @@ class NativeChip:
         self.library = chips_library()
         self.kind = chip_class(name)
         self.number = list(CHIPS).index(name)
-        self.fields: Any = _structure(name)()
+        self.fields: Any = structure(name)()
         self.pointer = ctypes.addressof(self.fields)
         self.library.ib_chip_start(self.number, self.pointer, POWERED_NS)
         self.feed(**inputs)
@@ -150,14 +168,14 @@ class NativeSpiPins:
 
     def __init__(self, chip: NativeChip) -> None:
         self.chip = chip
-        self.wires = _Spi(was_cs=1)
+        self.wires = SpiWires(was_cs=1)
         for line in (self.wires.cs, self.wires.sck, self.wires.mosi, self.wires.miso):
             line.before = 1
         self.record: bytearray | None = None
 
     def set_line(self, name: str, line: Line) -> None:
         """What is wrong with a wire from now on."""
-        _copy(line, getattr(self.wires, name))
+        copy_line(line, getattr(self.wires, name))
 
     def transfer(self, t: int, sent: bytes) -> Answer:
         """One transaction."""
@@ -181,7 +199,7 @@ class NativeI2cPins:
             raise LinkError(f"an I2C bus in C has 1 to {MOST_CHIPS} chips, got {len(chips)}; use two buses")
         self.chips = list(chips)
         self.library = chips[0].library
-        self.wires = _I2c(was_scl=1, was_sda=1, count=len(chips))
+        self.wires = I2cWires(was_scl=1, was_sda=1, count=len(chips))
         self.wires.scl.before = self.wires.sda.before = 1
         self.record: bytearray | None = None
         for place, chip in enumerate(chips):
@@ -189,7 +207,7 @@ class NativeI2cPins:
 
     def set_line(self, name: str, line: Line) -> None:
         """What is wrong with a wire from now on."""
-        _copy(line, getattr(self.wires, name))
+        copy_line(line, getattr(self.wires, name))
 
     def transfer(self, t: int, address: int, sent: bytes, length: int) -> Answer:
         """One transaction."""
@@ -204,9 +222,9 @@ class NativeI2cPins:
         return Answer(got.raw[:length] if not error else b"", ERRORS[error])
 
 
-def native_uart_frames(line: Line, state: _Line, data: bytes, sender_baud: int, receiver_baud: int) -> bytes:
+def native_uart_frames(line: Line, state: LineState, data: bytes, sender_baud: int, receiver_baud: int) -> bytes:
     """`uart_frames` in C; `state` is the wire's own count of random numbers."""
-    _copy(line, state)
+    copy_line(line, state)
     levels, got = ctypes.create_string_buffer(10 * len(data) + 1), ctypes.create_string_buffer(10 * len(data) + 1)
     count = chips_library().ib_uart_frames(
         ctypes.byref(state), data, len(data), sender_baud, receiver_baud, levels, got
@@ -214,6 +232,6 @@ def native_uart_frames(line: Line, state: _Line, data: bytes, sender_baud: int, 
     return got.raw[:count]
 
 
-def native_line() -> _Line:
+def native_line() -> LineState:
     """A wire's state in C."""
-    return _Line(before=1)
+    return LineState(before=1)

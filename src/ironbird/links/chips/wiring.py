@@ -8,8 +8,10 @@ first level that differs is the witness.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from ironbird.chips.ads1115 import Ads1115
 from ironbird.chips.board import Board, Device
@@ -52,16 +54,19 @@ class WireWitness:
         )
 
 
-def strength(injection: Injection, time_s: float, triggered_s: float = 0.0) -> float:
-    """How much of a fault is there at a moment, 0 to 1: its window and shape."""
-    since = time_s - triggered_s - injection.start_s
-    if since < 0.0 or time_s - triggered_s >= injection.end_s:
-        return 0.0
-    if injection.shape == "ramp":
-        return min(1.0, since / injection.rise_s) if injection.rise_s > 0.0 else 1.0
-    if injection.shape == "intermittent":
-        return 1.0 if since % injection.period_s < injection.duty * injection.period_s else 0.0
-    return 1.0
+def line_key(seed: int, *names: str) -> int:
+    """The random numbers of a wire, by its name."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {' '.join(names)}".encode()).digest()[:8], "little")
+
+
+def set_line(line: Line, params: Mapping[str, float]) -> None:
+    """Set a wire to what faults say of it."""
+    line.random, line.hold = share(params.get("random", 0.0)), share(params.get("hold", 0.0))
+    line.open, line.pull = int(params.get("open", 0)), int(params.get("pull", 1))
+    line.short, line.level = int(params.get("short", 0)), int(params.get("level", 1))
+    line.flip_low = line.flip_high = share(params.get("flips", 0.0))
+    if params.get("noise_V"):
+        line.set_noise(params["noise_V"])
 
 
 @dataclass
@@ -98,14 +103,14 @@ class Wiring:
                 self.places[device.name] = _Place(device.name, {}, devices=[i])
             else:
                 names: tuple[str, ...] = SPI_LINES if device.kind == "spi" else UART_LINES
-                lines = {line: Line(key=self._key(seed, device.name, line)) for line in names}
+                lines = {line: Line(key=line_key(seed, device.name, line)) for line in names}
                 self.places[device.name] = _Place(device.name, lines, devices=[i])
                 if device.kind == "uart":
                     self._ports[device.bus] = i
         for bus, devices in self._i2c.items():
-            lines = {line: Line(key=self._key(seed, bus, line)) for line in I2C_LINES}
+            lines = {line: Line(key=line_key(seed, bus, line)) for line in I2C_LINES}
             self.places[bus] = _Place(bus, lines, devices=devices)
-        self._draws = {name: Line(key=self._key(seed, name, "draw")) for name in self.places}
+        self._draws = {name: Line(key=line_key(seed, name, "draw")) for name in self.places}
         self.witnesses = [WireWitness(fault) for fault in faults]
         self._triggered = [0.0 if not fault.when else float("inf") for fault in faults]
         self._active: dict[str, bool] = {}
@@ -121,10 +126,6 @@ class Wiring:
         }
         self.ports = {bus: Uart(self.chips[i]) for bus, i in self._ports.items()}
         self._twin_ports = {bus: Uart(t) for bus, i in self._ports.items() if (t := self.twins[i]) is not None}
-
-    @staticmethod
-    def _key(seed: int, *names: str) -> int:
-        return int.from_bytes(hashlib.sha256(f"{seed} {' '.join(names)}".encode()).digest()[:8], "little")
 
     @staticmethod
     def _chip(device: Device) -> Chip:
@@ -170,6 +171,13 @@ class Wiring:
         twin = self.twins[number]
         if twin is not None:
             twin.feed(**values)
+
+    def take(self, inputs: np.ndarray) -> None:
+        """Inputs of all devices and of their twins, a row each."""
+        for chip, twin, row in zip(self.chips, self.twins, inputs, strict=True):
+            chip.inputs[:] = row.tolist()
+            if twin is not None:
+                twin.inputs[:] = chip.inputs
 
     def advance(self, t: int) -> None:
         """Move all chips to a time, before their inputs change."""
@@ -331,7 +339,7 @@ class Wiring:
         now: dict[str, bool] = {}
         for number, witness in enumerate(self.witnesses):
             fault = witness.injection
-            there = strength(fault, t / 1e9, self._triggered[number])
+            there = fault.strength(t / 1e9, self._triggered[number])
             for target, change in zip(fault.targets, fault.fault.changes, strict=True):
                 path, _, param = target.removeprefix("wire/").rpartition(".")
                 name, _, line = path.partition("/")
@@ -342,20 +350,11 @@ class Wiring:
         for name in {str(w.injection.instance) for w in self.witnesses}:
             place = self.places[name]
             for line_name, wire in place.lines.items():
-                self._set_line(wire, {p: v for (n, k, p), v in wanted.items() if n == name and k == line_name})
+                set_line(wire, {p: v for (n, k, p), v in wanted.items() if n == name and k == line_name})
             place.params = {p: v for (n, k, p), v in wanted.items() if n == name and not k}
             for i in place.devices:
                 self._set_chip(i, place, now, t)
         self._active = now
-
-    @staticmethod
-    def _set_line(line: Line, params: dict[str, float]) -> None:
-        line.random, line.hold = share(params.get("random", 0.0)), share(params.get("hold", 0.0))
-        line.open, line.pull = int(params.get("open", 0)), int(params.get("pull", 1))
-        line.short, line.level = int(params.get("short", 0)), int(params.get("level", 1))
-        line.flip_low = line.flip_high = share(params.get("flips", 0.0))
-        if "noise_V" in params:
-            line.set_noise(params["noise_V"])
 
     def _set_chip(self, number: int, place: _Place, now: dict[str, bool], t: int) -> None:
         chip = self.chips[number]
@@ -385,11 +384,12 @@ class Wiring:
         """Note the first slot in which two records differ, for the faults of this place that are there."""
         slot = -1
         if here is not None and there is not None:
-            if here == there:
+            if here == there and same:
                 return
             both = zip(here, there, strict=False)
-            slot = next((k for k, (a, b) in enumerate(both) if a != b), min(len(here), len(there)))
-            if slot < min(len(here), len(there)):
+            shorter = min(len(here), len(there))
+            slot = next((k for k, (a, b) in enumerate(both) if a != b), 0 if here == there else shorter)
+            if here != there and slot < min(len(here), len(there)):
                 different = here[slot] ^ there[slot]
                 line = next(name for k, name in enumerate(names) if different >> k & 1)
         elif same:

@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
 from ironbird.errors import LinkError
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.mavlink.dialect import Message
+from ironbird.rotations import from_euler
 
 Frame = Literal["earth", "body"]
 NO_FORCE, NO_YAW, NO_YAW_RATE = 0x200, 0x400, 0x800  # of POSITION_TARGET_TYPEMASK; the rest by place
@@ -61,7 +60,7 @@ def leaning(roll: float, pitch: float, yaw: float, thrust: float) -> SetPoint:
     angles = _finite("attitude", (roll, pitch, yaw), FASTEST)
     return SetPoint(
         dialect.SET_ATTITUDE_TARGET,
-        dict(zip(("q0", "q1", "q2", "q3"), quaternion(*angles), strict=True))
+        dict(zip(("q0", "q1", "q2", "q3"), map(float, from_euler(angles)), strict=True))
         | {"thrust": _thrust(thrust), "type_mask": NO_RATES},
     )
 
@@ -92,17 +91,6 @@ def sticks(roll: float, pitch: float, throttle: float, yaw: float, buttons: int 
             "r": round(1000 * yaw),
             "buttons": buttons,
         },
-    )
-
-
-def quaternion(roll: float, pitch: float, yaw: float) -> tuple[float, float, float, float]:
-    """q_NB of roll, pitch and yaw in this order about the turned axes (z-y-x)."""
-    (a, b, c), (s, t, u) = np.cos([roll / 2, pitch / 2, yaw / 2]), np.sin([roll / 2, pitch / 2, yaw / 2])
-    return (
-        float(a * b * c + s * t * u),
-        float(s * b * c - a * t * u),
-        float(a * t * c + s * b * u),
-        float(a * b * u - s * t * c),
     )
 
 

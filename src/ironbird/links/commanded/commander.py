@@ -10,169 +10,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from ironbird import rotations
 from ironbird.blocks.controllers import mission_table as modes
-from ironbird.blocks.controllers.command_ports import (
-    BY_ALTITUDE,
-    BY_ATTITUDE,
-    BY_COURSE,
-    BY_MANUAL,
-    BY_PLACE,
-    BY_POSITION_STICKS,
-    BY_RATES,
-    BY_SETPOINT,
-    BY_STABILIZED,
-)
-from ironbird.errors import IronbirdError
-from ironbird.faults.spec import Injection
+from ironbird.blocks.controllers.command_ports import BY_SETPOINT
+from ironbird.links.commanded.abilities import FLIES, SETPOINTS, STICKS
+from ironbird.links.commanded.gauges import Gauges
+from ironbird.links.commanded.target import MOST, Target, asked, impossible, kind_of, plain, turned
 from ironbird.links.plan_file import LocalItem
 from ironbird.links.rig import Rig
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle
 
-NAN3 = (math.nan, math.nan, math.nan)
 NEVER_S = 1e9  # hold time of the item of a vehicle without a mission
 STRAIGHT_M = 3000.0  # how far ahead a transition aims
-MOST = 1e6  # no number that is commanded is greater
-STICKS = {"stabilized": BY_STABILIZED, "altitude": BY_ALTITUDE, "position": BY_POSITION_STICKS, "manual": BY_MANUAL}
 COMMANDS = {"hold": modes.HOLD, "mission": modes.MISSION, "return": modes.RETURN, "land": modes.LANDING}
 KINDS = {  # name of a mission item -> number in the navigator's table
     "waypoint": modes.FLY, "land": modes.LAND, "spiral": modes.SPIRAL, "takeoff": modes.TAKE_OFF_ITEM,
     "loiter": modes.LOITER_ITEM, "return": modes.RETURN_ITEM,
 }  # fmt: skip
-STATION = "underwater, holding its place"
-_HOVER = frozenset({"hold", "mission", "return", "land", "offboard", "altitude", "position"})
-_DRIVE = frozenset({"hold", "mission", "return", "offboard", "position", "manual"})
-ACCEPTS = {  # kind of vehicle -> modes that it can be asked for
-    "multicopter": _HOVER | {"stabilized"},
-    "helicopter": _HOVER | {"stabilized"},
-    "tilt_rotor": frozenset({"hold", "mission", "return", "land", "offboard", "position"}),
-    "vtol": _HOVER,
-    "fixed_wing": _HOVER | {"stabilized"},
-    "car": _DRIVE,
-    "rover": _DRIVE,
-    "surface_vessel": _DRIVE,
-    "underwater": _DRIVE,  # with fins
-    STATION: frozenset({"hold", "mission", "return", "land", "offboard", "altitude", "position"}),
-}
-SETPOINTS = {  # kind of vehicle -> what an offboard set-point may give
-    "multicopter": frozenset({"position", "velocity", "acceleration", "yaw", "attitude", "rates"}),
-    "helicopter": frozenset({"position", "velocity", "acceleration", "yaw", "attitude"}),
-    "tilt_rotor": frozenset({"position", "velocity", "yaw"}),
-    "vtol": frozenset({"position", "velocity", "acceleration", "yaw"}),
-    "fixed_wing": frozenset({"position", "velocity", "attitude", "course", "height", "speed", "yaw"}),
-    "car": frozenset({"position", "velocity", "course", "speed", "yaw"}),
-    "rover": frozenset({"position", "velocity", "course", "speed", "yaw"}),
-    "surface_vessel": frozenset({"position", "velocity", "course", "speed", "yaw"}),
-    "underwater": frozenset({"position", "velocity", "course", "speed", "height", "yaw"}),
-    STATION: frozenset({"position", "velocity", "yaw"}),
-}
-FLIES = frozenset({"multicopter", "helicopter", "tilt_rotor", "fixed_wing", "vtol"})  # others do not take off or land
-ON_GROUND = ("disarmed", "armed")
-LANDS = ("land", "descend")
 
 
-@dataclass(frozen=True)
-class Motion:
-    """A state of motion; arrays are copies."""
-
-    p_N: np.ndarray  # m north, east, down of home
-    v_N: np.ndarray  # m/s over ground
-    q_NB: np.ndarray  # w x y z
-    rpy: np.ndarray  # rad: roll, pitch, yaw
-    w_B: np.ndarray  # rad/s
-    a_B: np.ndarray  # m/s^2: specific force, as an accelerometer has it
-
-
-@dataclass(frozen=True)
-class Status:
-    """What the autopilot is doing and how it is."""
-
-    mode: str  # word of `mission_table.MODES`
-    armed: bool
-    landed: str  # on_ground, in_air, taking_off, landing
-    healthy: bool
-    failsafes: tuple[str, ...]  # words of `mission_table.FAILSAFES`
-    item: int
-    items: int
-    done: bool
-    battery_share: float  # nan if there is none
-    battery_voltage_V: float
-    battery_current_A: float
-    position_set: np.ndarray
-    yaw_set: float
-    airspeed_mps: float  # nan if it is not measured
-    throttle: float  # 0 to 1
-    gnss_fix: int
-    satellites: int
-    eph_m: float
-    epv_m: float
-    accepts: frozenset[str]  # modes that this kind can be asked for
-
-
-@dataclass(frozen=True)
-class Target:
-    """An offboard set-point; nan where nothing is asked for.
-
-    In frame "B" positions (offsets from the vehicle), velocities and accelerations are ahead, to the right and down of
-    its heading. With `attitude_rpy` or `rates_B` there must be a `thrust`. `airspeed`, `height` and `course` are for
-    wings, `speed` and `course` for vehicles on the ground and in water (`height` there is minus the depth).
-    """
-
-    position_N: Sequence[float] = NAN3
-    velocity_N: Sequence[float] = NAN3
-    acceleration_N: Sequence[float] = NAN3
-    yaw: float = math.nan
-    yaw_rate: float = math.nan
-    attitude_rpy: Sequence[float] | None = None
-    rates_B: Sequence[float] | None = None
-    thrust: float = math.nan  # 0 to 1
-    frame: str = "N"  # or "B"
-    airspeed: float = math.nan
-    speed: float = math.nan
-    height: float = math.nan
-    course: float = math.nan
-
-
-@dataclass
-class Commander:
+class Commander(Gauges):
     """Takes commands for one vehicle and says what it believes and does."""
 
-    vehicle: Vehicle
-    rig: Rig
-    remark: Callable[[str], None] = lambda words: None  # is told what was commanded, for people
-    note: Callable[[str, str], None] = lambda kind, words: None  # is told what happened: kind and words
-    sees_truth: bool = False
-    _armed: bool = False
-    _seen_armed: bool = False
-    _wanted: str = "hold"
-    _mode: str = ""
-    _failsafes: tuple[str, ...] = ()
-    _sticks_s: float = -math.inf
-    _target_s: float = -math.inf
-    _items: list[LocalItem] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        flat = self.rig.state.model.flat
+    def __init__(self, vehicle: Vehicle, rig: Rig, *, sees_truth: bool = False, **told: Callable[..., None]) -> None:
+        super().__init__(vehicle, rig, sees_truth=sees_truth, **told)
+        self._seen_armed = False
+        self._wanted, self._mode = "hold", ""
+        self._failsafes: tuple[str, ...] = ()
+        self._sticks_s = self._target_s = -math.inf
+        flat = rig.state.model.flat
         self._inputs = {name: flat.u.rows(name) for name in flat.u.start}
         self._orders = 0
-        self._held = {path: self.rig.held(path) for path in flat.held.start if path.startswith(self._read_blocks())}
-        latch = "/command.value"
-        self._latches = {
-            path.removesuffix(latch): self.rig.held(path) for path in flat.held.start if path.endswith(latch)
-        }
-        self._params = {
-            (f"{path}[{place}]" if signal.size > 1 else path): flat.p.start[path] + place
-            for path, signal in flat.p.signals.items()
-            if getattr(signal, "tunable", False) and path not in (at.NAVIGATOR.table, at.NAVIGATOR("script"))
-            for place in range(signal.size)
-        }
-        hovers = self.kind == "underwater" and at.NAVIGATOR("course_set") not in self._held
-        self._ability = STATION if hovers else self.kind
         self._items = self._loaded()
         self._set("command", modes.DISARMED)
 
@@ -188,135 +59,7 @@ class Commander:
         ]
         return [] if len(items) == 1 and items[0].hold_s >= NEVER_S else items
 
-    @staticmethod
-    def _read_blocks() -> tuple[str, ...]:
-        parts = (
-            at.NAVIGATOR, at.ESTIMATOR, at.IMU_VOTER, at.BATTERY_GAUGE, at.BATTERY_MONITOR, at.AIRSPEED_VOTER,
-            at.CONTROL, at.airspeed(1).speed,
-        )  # fmt: skip
-        return tuple(f"{part.path}." for part in parts)
-
-    # ------------------------------------------------------------------ what is
-
-    @property
-    def kind(self) -> str:
-        """Kind of vehicle: the template of its file."""
-        return self.vehicle.spec.template
-
-    @property
-    def time_s(self) -> float:
-        """Simulation time."""
-        return self.rig.time_s
-
-    @property
-    def time_us(self) -> int:
-        """Simulation time in whole microseconds."""
-        return self.rig.time_us
-
-    def estimate(self) -> Motion:
-        """What the autopilot believes."""
-        rotation = self._held[at.ESTIMATOR.attitude].reshape(3, 3).T
-        return Motion(
-            p_N=self._held[at.ESTIMATOR.position].copy(),
-            v_N=self._held[at.ESTIMATOR.velocity].copy(),
-            q_NB=rotations.from_matrix(rotation) if rotation.any() else np.array([1.0, 0.0, 0.0, 0.0]),
-            rpy=rotations.euler_of_matrix(rotation),
-            w_B=self._held[at.ESTIMATOR.rates].copy(),
-            a_B=self._held[at.IMU_VOTER("accel_B")].copy(),
-        )
-
-    def truth(self) -> Motion:
-        """What is true; of vehicles without a free attitude, at the latest row of the log (20 ms ago at most)."""
-        known = self.rig.state.model.flat.x.start
-        if all(at.BODY(name) in known for name in ("p", "v", "q", "w")):
-            q = self.rig.truth("q").copy()
-            q /= np.linalg.norm(q)
-            p, v, w = self.rig.truth("p").copy(), rotations.rotate(q, self.rig.truth("v")), self.rig.truth("w").copy()
-        else:
-            p, v, w = (self.latest(path) for path in (at.BODY.position, at.BODY.velocity, at.BODY.rates))
-            q = rotations.from_matrix(self.latest(at.BODY.attitude).reshape(3, 3).T)
-        return Motion(p, v, q, rotations.euler(q), w, self.latest(at.BODY.specific_force))
-
-    def status(self) -> Status:
-        """What the autopilot is doing."""
-        navigator = at.NAVIGATOR
-        mode = self.mode
-        landed = "on_ground" if mode in ON_GROUND or self.kind not in FLIES else "in_air"
-        if landed == "in_air" and (mode == "take-off" or mode in LANDS):
-            landed = "taking_off" if mode == "take-off" else "landing"
-        details = self.rig.receivers[0].details if self.rig.receivers else {}
-
-        def one(path: str, otherwise: float = math.nan) -> float:
-            return float(self._held[path][0]) if path in self._held else otherwise
-
-        def of_gnss(name: str, otherwise: float) -> float:
-            return float(details[name][0]) if name in details else otherwise
-
-        return Status(
-            mode=mode,
-            armed=self.armed,
-            landed=landed,
-            healthy=one(at.ESTIMATOR.healthy, 1.0) > 0.5,
-            failsafes=self._active(),
-            item=int(one(navigator.item, 0.0)),
-            items=len(self._items),
-            done=one(navigator.done, 0.0) > 0.5,
-            battery_share=one(at.BATTERY_GAUGE("remaining")),
-            battery_voltage_V=one(at.BATTERY_MONITOR.voltage),
-            battery_current_A=one(at.BATTERY_MONITOR.current),
-            position_set=self._held[navigator.position_set].copy(),
-            yaw_set=one(navigator("yaw_set"), float(self.estimate().rpy[2])),
-            airspeed_mps=one(at.AIRSPEED_VOTER("airspeed"), one(at.airspeed(1).speed("airspeed"))),
-            throttle=self._throttle(),
-            gnss_fix=int(of_gnss("fix_type", 0.0)),
-            satellites=int(of_gnss("satellites_used", 0.0)),
-            eph_m=of_gnss("eph", math.nan),
-            epv_m=of_gnss("epv", math.nan),
-            accepts=ACCEPTS[self._ability],
-        )
-
-    @property
-    def mode(self) -> str:
-        """What the autopilot is doing, as a word."""
-        return modes.MODES[int(self._held[at.NAVIGATOR.mode][0])]
-
-    @property
-    def armed(self) -> bool:
-        """Whether the motors may turn; from the command on."""
-        return self._armed
-
-    @property
-    def flying(self) -> bool:
-        """Whether it has left the ground; vehicles that stay on it never do."""
-        return self.kind in FLIES and self.mode not in ON_GROUND
-
-    def actuators(self) -> dict[str, float]:
-        """The command that each actuator got last, by place: `rotor/1`."""
-        return {place: float(value[0]) for place, value in self._latches.items()}
-
-    def rotor_speeds(self) -> list[float]:
-        """Of all rotors, rad/s, at the latest row of the log."""
-        motors = (at.rotor(number).motor("speed") for number in range(1, 1 + len(self._latches)))
-        return [float(self.latest(path)[0]) for path in motors if path in self.rig.stepper.plan.start]
-
-    def latest(self, path: str) -> np.ndarray:
-        """A signal at the latest row of the log; zeros before the first."""
-        stepper = self.rig.stepper
-        plan, log = stepper.plan, stepper.log
-        rows = plan.rows_between(stepper.first_tick, self.rig.state.tick)
-        start, size = plan.start[path], plan.signals[path].size
-        return log.data[0, rows - 1, start : start + size, 0].copy() if rows else np.zeros(size)
-
-    def _throttle(self) -> float:
-        """Mean command of what drives it."""
-        found = [value for place, value in self.actuators().items() if place.startswith(("rotor/", "drive", "wheel/"))]
-        return float(np.clip(np.mean(np.abs(found)), 0.0, 1.0)) if found else 0.0
-
-    def _active(self) -> tuple[str, ...]:
-        tripped = self._held.get(at.NAVIGATOR.failsafe)
-        if tripped is None:
-            return ()
-        return tuple(name for name, on in zip(modes.FAILSAFES, tripped, strict=True) if on > 0.5)
+    # ------------------------------------------------------------------ what it does by itself
 
     def watch(self) -> None:
         """Look at what the autopilot has done by itself; called before every exchange."""
@@ -418,7 +161,7 @@ class Commander:
 
     def set_mode(self, mode: str) -> str | None:
         """A mode by its word; set-points and sticks must come before the modes that need them, and go on."""
-        accepts = ACCEPTS[self._ability]
+        accepts = self.accepts
         if mode not in accepts:
             known = ", ".join(sorted(accepts))
             return f"a vehicle of kind {self.kind} has no mode '{mode[:40]}' that can be asked for; it has {known}"
@@ -462,32 +205,32 @@ class Commander:
 
     def offboard(self, target: Target) -> str | None:
         """The set-point of the mode offboard, and the sign of life of its stream."""
-        refusal = _impossible(target) or self._unable(target)
+        refusal = impossible(target) or self._unable(target)
         if refusal:
             return refusal
         position, velocity = np.array(target.position_N, float), np.array(target.velocity_N, float)
         acceleration = np.array(target.acceleration_N, float)
         if target.frame == "B":
-            here = self.truth() if self.sees_truth else self.estimate()
+            here = self.seen()
             c, s = math.cos(here.rpy[2]), math.sin(here.rpy[2])
             ahead = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-            position, velocity, acceleration = (_turned(ahead, v) for v in (position, velocity, acceleration))
+            position, velocity, acceleration = (turned(ahead, v) for v in (position, velocity, acceleration))
             position = position + here.p_N
         speed = target.airspeed if math.isfinite(target.airspeed) else target.speed
         numbers = [*position, *velocity, target.yaw, target.yaw_rate, target.course, target.height, speed]
-        self._set("offboard_kind", _kind_of(target))
+        self._set("offboard_kind", kind_of(target))
         self._set("offboard_given", *(float(math.isfinite(number)) for number in numbers))
-        self._set("offboard_position", *_plain(position))
-        self._set("offboard_velocity", *_plain(velocity))
-        self._set("offboard_acceleration", *_plain(acceleration))
-        self._set("offboard_yaw", *_plain([target.yaw]))
-        self._set("offboard_yaw_rate", *_plain([target.yaw_rate]))
+        self._set("offboard_position", *plain(position))
+        self._set("offboard_velocity", *plain(velocity))
+        self._set("offboard_acceleration", *plain(acceleration))
+        self._set("offboard_yaw", *plain([target.yaw]))
+        self._set("offboard_yaw_rate", *plain([target.yaw_rate]))
         self._set("offboard_attitude", *(target.attitude_rpy or (0.0, 0.0, 0.0)))
         self._set("offboard_rates", *(target.rates_B or (0.0, 0.0, 0.0)))
-        self._set("offboard_thrust", *_plain([target.thrust]))
-        self._set("offboard_course", *_plain([target.course]))
-        self._set("offboard_height", *_plain([target.height]))
-        self._set("offboard_speed", *_plain([speed]))
+        self._set("offboard_thrust", *plain([target.thrust]))
+        self._set("offboard_course", *plain([target.course]))
+        self._set("offboard_height", *plain([target.height]))
+        self._set("offboard_speed", *plain([speed]))
         self._target_s = self.time_s
         if self._wanted not in STICKS:
             self._stamp()
@@ -511,7 +254,7 @@ class Commander:
         """
         place = [float(value) for value in p_N]
         if len(place) == 3 and math.isnan(place[2]):
-            place[2] = float((self.truth() if self.sees_truth else self.estimate()).p_N[2])
+            place[2] = float(self.seen().p_N[2])
             if self.kind == "fixed_wing" and self.mode == "take-off":
                 place[2] = -float(self._held[at.NAVIGATOR("height_set")][0])
         if len(place) != 3 or not all(abs(value) <= MOST for value in place):
@@ -539,7 +282,7 @@ class Commander:
         if not wings:
             return self.hold()
         least = self._value(at.NAVIGATOR("wing_height")) or 0.0
-        here = self.truth() if self.sees_truth else self.estimate()
+        here = self.seen()
         if -here.p_N[2] < least:
             return f"too low for wings: {-here.p_N[2]:.0f} m, at least {least:g} m"
         ahead = np.array([math.cos(here.rpy[2]), math.sin(here.rpy[2])]) * STRAIGHT_M
@@ -593,61 +336,18 @@ class Commander:
         """The mission as it was given last."""
         return list(self._items)
 
-    def params(self) -> dict[str, float]:
-        """All parameters that can be changed, an entry for each number: `control.rate_gain[0]`."""
-        values = self.rig.state.params[0, :, 0]
-        return {path: float(values[row]) for path, row in self._params.items()}
-
-    def set_param(self, path: str, value: float) -> str | None:
-        """Change one parameter from now on."""
-        if path not in self._params:
-            return f"there is no parameter '{path[:80]}' that can be changed"
-        if not math.isfinite(value):
-            return f"{path}: {value} is no number"
-        return self._tune(path, float(value), f"{path} = {value:g}")
-
-    def inject(self, injection: Injection) -> str | None:
-        """A fault, whose times count from now; it has a witness like one that was ordered before the flight."""
-        try:
-            self.rig.inject(injection)
-        except IronbirdError as error:
-            return str(error)
-        self.remark(f"fault {injection.fault.id}")
-        return None
-
-    def end(self, injection: Injection) -> str | None:
-        """End a fault that was injected before, as it was given then."""
-        try:
-            self.rig.end(injection)
-        except IronbirdError as error:
-            return str(error)
-        self.remark(f"end of fault {injection.fault.id}")
-        return None
-
     def _unable(self, target: Target) -> str | None:
         """What this kind of vehicle cannot be asked for."""
-        strange = _asked(target) - SETPOINTS[self._ability]
+        strange = asked(target) - SETPOINTS[self._ability]
         if strange:
             takes = ", ".join(sorted(SETPOINTS[self._ability]))
             return f"a vehicle of kind {self.kind} takes no set-point of {', '.join(sorted(strange))}; it takes {takes}"
-        return None if _asked(target) else "the set-point asks for nothing"
+        return None if asked(target) else "the set-point asks for nothing"
 
     # ------------------------------------------------------------------ inputs
 
-    def _value(self, path: str) -> float | None:
-        return float(self.rig.state.params[0, self._params[path], 0]) if path in self._params else None
-
     def _timeout_s(self) -> float:
         return self._value(at.NAVIGATOR("link_timeout")) or math.inf
-
-    def _tune(self, path: str, value: float | list[float], words: str = "") -> str | None:
-        try:
-            self.rig.tune(path, value)
-        except IronbirdError as error:
-            return str(error)
-        if words:
-            self.remark(words)
-        return None
 
     def _stamp(self) -> None:
         self._set("link_stamp", self.time_s)
@@ -668,56 +368,3 @@ class Commander:
         self._set("wings", 0.0)
         self.remark(words)
         return None
-
-
-def _kind_of(target: Target) -> float:
-    if target.attitude_rpy is not None:
-        return BY_ATTITUDE
-    if target.rates_B is not None:
-        return BY_RATES
-    return BY_COURSE if math.isfinite(target.course) else BY_PLACE
-
-
-def _impossible(target: Target) -> str | None:
-    """Why a set-point is none at all."""
-    vectors = [target.position_N, target.velocity_N, target.acceleration_N]
-    vectors += [vector for vector in (target.attitude_rpy, target.rates_B) if vector is not None]
-    if any(len(vector) != 3 for vector in vectors):
-        return "a vector of the set-point has not three numbers"
-    scalars = (target.yaw, target.yaw_rate, target.thrust, target.airspeed, target.speed, target.height, target.course)
-    if any(abs(value) > MOST for value in (*(v for vector in vectors for v in vector), *scalars)):
-        return f"a number of the set-point is greater than {MOST:g}"
-    if target.frame not in ("N", "B"):
-        return f"the frame '{str(target.frame)[:20]}' is neither N nor B"
-    direct = [vector for vector in (target.attitude_rpy, target.rates_B) if vector is not None]
-    if any(math.isnan(value) for vector in direct for value in vector):
-        return "a part of the attitude or the rates is missing"
-    if direct and not 0 <= target.thrust <= 1:
-        return "with an attitude or rates goes a thrust from 0 to 1"
-    return None
-
-
-def _asked(target: Target) -> set[str]:
-    """What a set-point gives."""
-    found = {
-        name
-        for name, numbers in (
-            ("position", target.position_N), ("velocity", target.velocity_N), ("acceleration", target.acceleration_N),
-            ("yaw", (target.yaw, target.yaw_rate)), ("course", (target.course,)), ("height", (target.height,)),
-            ("speed", (target.speed, target.airspeed)),
-        )
-        if not all(map(math.isnan, numbers))
-    }  # fmt: skip
-    found |= {"attitude"} if target.attitude_rpy is not None else set()
-    return found | ({"rates"} if target.rates_B is not None else set())
-
-
-def _turned(rotation: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """A vector in another frame; nan in the horizontal is nan in both of its axes."""
-    level = rotation[:2, :2] @ vector[:2]
-    return np.array([*level, vector[2]])
-
-
-def _plain(numbers: Sequence[float] | np.ndarray) -> list[float]:
-    """Zeros where nothing is asked for: the model has no nan."""
-    return [float(number) if math.isfinite(number) else 0.0 for number in numbers]

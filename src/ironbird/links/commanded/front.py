@@ -28,6 +28,8 @@ def allow_front(name: str) -> None:
 class FrontEnd(Protocol):
     """Somebody who commands a vehicle. It is made with the options of the order and looked at in every exchange."""
 
+    open_ended: bool  # whether people end the flight (Ctrl-C) and not a plan
+
     def open(self, commander: Commander) -> None:
         """Bind its ports; `LinkError` with the cure if one is taken."""
 
@@ -75,6 +77,8 @@ class ProgramFront:
     flight = ib.fly("quad_f450", control=CommandedSystem(ProgramFront(plan)))
     """
 
+    open_ended = False
+
     def __init__(self, plan: Callable[[Commander], Iterator[None]]) -> None:
         self._plan = plan
         self._steps: Iterator[None] = iter(())
@@ -120,32 +124,13 @@ def lasting(commander: Commander, seconds: float, each: Callable[[], object] | N
 OVER = object()
 
 
-class MissionFront:
+class MissionFront(ProgramFront):
     """Nobody outside: it arms, flies the mission that the order has, and is finished when that is."""
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
-        self._started = False
-        self._over = False
+        super().__init__(_mission)
 
-    def open(self, commander: Commander) -> None:
-        """Nothing to open."""
 
-    def poll(self, commander: Commander) -> None:
-        """Arm as soon as the vehicle lets itself be armed, and start."""
-        if not self._started:
-            self._started = commander.arm() is None and commander.start_mission() is None
-            return
-        status = commander.status()
-        self._over = status.done or not status.armed
-
-    def announce(self) -> list[str]:
-        """Nothing listens."""
-        return []
-
-    @property
-    def finished(self) -> bool:
-        """Whether the mission is over."""
-        return self._over
-
-    def close(self) -> None:
-        """Nothing to close."""
+def _mission(vehicle: Commander) -> Iterator[None]:
+    yield from until(lambda: vehicle.arm() is None and vehicle.start_mission() is None)
+    yield from until(lambda: vehicle.status().done or not vehicle.armed)

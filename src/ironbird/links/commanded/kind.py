@@ -12,6 +12,7 @@ from ironbird.errors import OrderError
 from ironbird.links.commanded.commander import Commander
 from ironbird.links.commanded.front import FrontEnd, make_front
 from ironbird.links.commanded.stream import Recorder, Stream, parse_stream
+from ironbird.links.rflysim.options import RflySimOptions
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem, Kind, Options, Seat, Task
 from ironbird.vehicles.commanded import see_truth
@@ -20,8 +21,10 @@ from ironbird.vehicles.load import Vehicle
 EXCHANGE_TICKS = 4  # of 1 ms
 
 
-class CommandedOptions(Options):
+class CommandedOptions(RflySimOptions, Options):
     """What the autopilot sees, and who commands it."""
+
+    model_config = Options.model_config
 
     state: Annotated[
         Literal["estimate", "truth"],
@@ -69,6 +72,7 @@ class CommandedSystem(ControlSystem):
         if (front is None) == (not script):
             raise OrderError("give a front end or a recorded stream of commands, one of the two")
         self.front, self._text = front, script
+        self.open_ended = front is not None and front.open_ended
         self._sees_truth, self._announce = sees_truth, announce
         self._replayed: Stream | None = None
         self._next = 0

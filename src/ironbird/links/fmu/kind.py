@@ -188,7 +188,9 @@ class FmuSystem(ControlSystem):
         self.note(rig, "text", f"FMU {said.fmi}: {len(inputs)} inputs and {len(self.commands)} commands are wired")
 
     def exchange(self, rig: Rig) -> None:
-        """One communication step."""
+        """One communication step, up to the rig's time; none at the start, where nothing has been measured yet."""
+        if rig.state.tick == 0:  # a sample of zeros would become the control system's pressure and voltage at rest
+            return
         length = self.step_ticks * rig.state.model.step_s
         values = rig.stepper.held[self.rows]
         self._send(rig, struct.pack(f"<{1 + len(values)}d", length, *values))

@@ -39,7 +39,7 @@ class Unit:
             self._call("EnterInitializationMode")
         else:
             self._call("EnterInitializationMode", ctypes.c_bool(False), _D(0), _D(0), ctypes.c_bool(False), _D(0))
-        self._call("ExitInitializationMode")
+        self.initialising = True  # until the first inputs are there: an FMU may compute its first outputs of them
         self.time_s = 0.0
 
     def _function(self, name: str) -> Any:
@@ -82,6 +82,9 @@ class Unit:
         get, put, more = ("GetReal", "SetReal", False) if self.fmi == 2 else ("GetFloat64", "SetFloat64", True)
         if values:
             self._call(put, self.inputs, _S(len(values)), given, *([_S(len(values))] if more else []))
+        if self.initialising:
+            self._call("ExitInitializationMode")
+            self.initialising = False
         if self.fmi == 2:
             self._call("DoStep", _D(self.time_s), _D(length), ctypes.c_int(1))
         else:

@@ -146,8 +146,12 @@ class Handshakes(Station):
 
     def _upload(self) -> Script:
         """Hand over the plan; an empty one deletes what is there."""
-        items = self._items()
-        step = self._begin(f"upload of {len(items)} mission items", 120, 60)
+        yield from self._hand_over("mission", numbers.MAV_MISSION_TYPE_MISSION, self._items())
+
+    def _hand_over(self, word: str, kind: int, items: Sequence[PlanItem]) -> Script:
+        """Upload a mission, a fence or rally points; a refusal names the item that was last asked for."""
+        step = self._begin(f"upload of {len(items)} {word} items", 120, 60)
+        last = -1
         while True:
             self._requests.clear()
             self._mission_ack = None
@@ -157,6 +161,7 @@ class Handshakes(Station):
                     count=len(items),
                     target_system=self._system,
                     target_component=self._component,
+                    mission_type=kind,
                 ),
                 lambda: bool(self._requests) or self._mission_ack is not None,
             )
@@ -167,15 +172,16 @@ class Handshakes(Station):
                     last = seq
 
                     def send(number: int = last) -> None:
-                        self._send_item(number, items[number])
+                        self._send_item(number, items[number], kind)
 
                     yield from self._repeat(send, lambda: bool(self._requests) or self._mission_ack is not None)
                 else:
                     yield
             if self._mission_ack == numbers.MAV_MISSION_ACCEPTED:
-                self._note("mission", f"{len(items)} items accepted")
+                self._note("mission", f"{len(items)} {'' if word == 'mission' else f'{word} '}items accepted")
                 return
-            step.note = f"answer: {MISSION_RESULTS.get(self._mission_ack, str(self._mission_ack))}"
+            asked = f" at item {last} (MAV_CMD {items[last].command})" if last >= 0 else ""
+            step.note = f"answer{asked}: {MISSION_RESULTS.get(self._mission_ack, str(self._mission_ack))}"
             if self._mission_ack in REFUSED:
                 raise self._failed(step, "was refused")
 
@@ -186,7 +192,7 @@ class Handshakes(Station):
         home = PlanItem(numbers.NAV_WAYPOINT, numbers.FRAME_GLOBAL, (0.0, 0.0, 0.0, 0.0), latitude, longitude, height)
         return [home, *self.plan]
 
-    def _send_item(self, number: int, item: PlanItem) -> None:
+    def _send_item(self, number: int, item: PlanItem, kind: int) -> None:
         params: tuple[float, ...] = item.params
         if self.autopilot == "ardupilot":
             params = tuple(0.0 if math.isnan(value) else value for value in params)
@@ -207,6 +213,7 @@ class Handshakes(Station):
             x=round(item.latitude_deg * 1e7),
             y=round(item.longitude_deg * 1e7),
             z=item.altitude_m,
+            mission_type=kind,
         )
 
     def _set_mode(self, name: str) -> Script:

@@ -52,13 +52,15 @@ class Clock(Protocol):
 class Pilot(Handshakes):
     """A ground station for one flight. `poll` it about every 20 ms of simulation time; `close` it in any case.
 
-    It waits for the autopilot, sets `params`, uploads `plan`, arms and starts it; without a plan it takes off to
-    `takeoff_m` and stays. `order` (`land`, `return`, `hold`, `takeoff`, or a mode's name) may come at any time.
+    It waits for the autopilot, sets `params`, uploads `fence`, `rally` and `plan`, arms and starts it; without a plan
+    it takes off to `takeoff_m` and stays. `order` (`land`, `return`, `hold`, `takeoff`, or a mode's name) may come at
+    any time.
     PX4 is heard on 14540 + instance and spoken to on 14580 + instance (`peer_port`); ArduPilot on the port that its
     --serial0 sends to.
+    In virtual time others may listen to what it hears, at `mirror_port`.
     A `passive` one sends nothing: it watches what another ground station does, and is finished when the vehicle has
     been in the air (or driven) and is down and disarmed again.
-    Not done: geofences, rally points, offboard control.
+    Not done: offboard control.
     """
 
     def __init__(
@@ -70,21 +72,25 @@ class Pilot(Handshakes):
         peer_port: int | None = None,
         host: str = "127.0.0.1",
         plan: Sequence[PlanItem] = (),
+        fence: Sequence[PlanItem] = (),
+        rally: Sequence[PlanItem] = (),
         takeoff_m: float = 10.0,
         params: Mapping[str, float] | None = None,
         arm_after_s: float = 0.0,
         patience: float = 1.0,
         passive: bool = False,
         process: AutopilotProcess | None = None,
+        mirror_port: int | None = None,
     ) -> None:
         self.takeoff_m = takeoff_m
+        self.fence, self.rally = list(fence), list(rally)
         self.params = dict(params or {})
         self.arm_after_s = arm_after_s
         self.ready = False
         self._sank_s = 0.0  # when it last sank or did not try to land
         self._orders: list[str] = []
         peer = (host, peer_port) if peer_port is not None and not passive else None
-        self.port = Port(port, host, peer=peer, who=autopilot, process=process)
+        self.port = Port(port, host, peer=peer, who=autopilot, process=process, mirror_port=mirror_port)
         super().__init__(autopilot, kind=kind, wire=self.port, passive=passive, plan=plan, patience=patience)
         self._script = self._watch() if passive else self._fly()
 
@@ -117,6 +123,10 @@ class Pilot(Handshakes):
         yield from self._wait("readiness", self._is_ready, wall_s=240, sim_s=150)
         self.ready = True
         self._note("ready", f"ready after {self._now_s:.1f} s")
+        if self.fence:
+            yield from self._hand_over("fence", numbers.MAV_MISSION_TYPE_FENCE, self.fence)
+        if self.rally:
+            yield from self._hand_over("rally", numbers.MAV_MISSION_TYPE_RALLY, self.rally)
         if self.plan:
             yield from self._upload()
         yield from self._wait("the time to arm", lambda: self._now_s >= self.arm_after_s, wall_s=3600, sim_s=1e9)

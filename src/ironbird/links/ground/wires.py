@@ -54,7 +54,9 @@ class Wire(ABC):
 class Port(Wire):
     """A UDP port: anyone may send to it, and one of them is answered; `peer` is spoken to before anybody was heard.
 
-    Of an autopilot that we started (`process`), nobody else is heard. In virtual time the port is one of its run.
+    Of an autopilot that we started (`process`), nobody else is heard. In virtual time the port is one of its run; what
+    is heard there then goes to UDP `mirror_port` of this computer too, where ground stations of others may listen. They
+    are never heard, so a flight is the same with and without them.
     """
 
     def __init__(
@@ -65,8 +67,10 @@ class Port(Wire):
         peer: tuple[str, int] | None = None,
         who: str = "",
         process: AutopilotProcess | None = None,
+        mirror_port: int | None = None,
     ) -> None:
         self.process = process
+        self._mirror: socket.socket | None = None
         self.peer: Source | None = peer
         self.name = f"UDP {peer[0]}:{peer[1]}" if peer is not None and not port else f"UDP port {port} on {host}"
         self.door = Doorkeeper("udp", port, None)
@@ -74,6 +78,10 @@ class Port(Wire):
             self.virtual = True
             self.socket = process.run.datagrams(port)
             self.peer = process.run.address(peer[1]) if peer is not None else None
+            if mirror_port is not None:
+                self._mirror = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+                self._mirror.setblocking(False)
+                self._mirror.connect(("127.0.0.1", mirror_port))
             return
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
@@ -100,6 +108,9 @@ class Port(Wire):
             except OSError:  # nothing there, or the other side's port is closed; the deadlines tell
                 return
             taken += len(data)
+            if self._mirror is not None:
+                with contextlib.suppress(OSError):  # nobody listens, or not fast enough
+                    self._mirror.send(data)
             if self.virtual or self.door.lets_in(source):
                 yield source, data
 
@@ -113,6 +124,8 @@ class Port(Wire):
 
     def close(self) -> None:
         self.socket.close()
+        if self._mirror is not None:
+            self._mirror.close()
 
     @property
     def handle(self) -> int:

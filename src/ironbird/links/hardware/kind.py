@@ -90,9 +90,16 @@ class HardwareKind(Kind):
         link, plan = self._link(options), plan_of(task)
         stations = [GROUND_STATION_PORT] if options.ground_station else []
         pilot: Pilot | None = None
-        if plan:
+        if plan.items:
             stations.append(free_udp_port())
-            pilot = Pilot("px4", kind=class_of(task.vehicle), port=stations[-1], plan=plan)
+            pilot = Pilot(
+                "px4",
+                kind=class_of(task.vehicle),
+                port=stations[-1],
+                plan=plan.items,
+                fence=plan.fence,
+                rally=plan.rally,
+            )
         link.bridge = Bridge(stations) if stations else None
         return Seat(link, pilot if task.show is None else _Display(link, pilot, task.show))
 

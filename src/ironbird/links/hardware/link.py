@@ -292,9 +292,9 @@ class HardwareLink(ControlSystem):
             self.bridge.to_ground(data, now)
         for number, payload, system, component in self._parser.feed(data) if data else ():
             self.traffic.received += 1
-            if number == dialect.HIL_ACTUATOR_CONTROLS.id:
+            if number in (dialect.HIL_ACTUATOR_CONTROLS.id, dialect.HIL_CONTROLS.id):
                 self._board = (system, component)
-                self._take(rig, now, payload)
+                self._take(rig, now, dialect.MESSAGES[number], payload)
             elif not self.answered or self._mute:
                 known = dialect.MESSAGES.get(number)
                 self.traffic.last_received = known.name if known else f"message {number}"
@@ -322,9 +322,13 @@ class HardwareLink(ControlSystem):
             advice = "nothing came at all: is it switched on, and does MAVLink run on this port of it?"
         return LinkError(f"{error}; {advice}")
 
-    def _take(self, rig: Rig, now: float, payload: bytes) -> None:
-        time_us, _, *controls, mode = dialect.HIL_ACTUATOR_CONTROLS.unpack(payload)
-        self.traffic.last_received = dialect.HIL_ACTUATOR_CONTROLS.name
+    def _take(self, rig: Rig, now: float, message: dialect.Message, payload: bytes) -> None:
+        if message is dialect.HIL_CONTROLS:  # of old firmware: eight outputs under the names of sticks
+            time_us, *controls, mode, _ = message.unpack(payload)
+            controls += [0.0] * 8
+        else:
+            time_us, _, *controls, mode = message.unpack(payload)
+        self.traffic.last_received = message.name
         self._controls, self._heard_at = tuple(controls), now
         if not self.answered:
             self.answered, self._first_answer_s = True, rig.time_s

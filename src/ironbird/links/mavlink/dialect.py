@@ -213,6 +213,7 @@ POSITION_TARGET_GLOBAL_INT = Message(
     "I2i9fHB",
     "time_boot_ms lat_int lon_int alt vx vy vz afx afy afz yaw yaw_rate type_mask coordinate_frame",
 )
+HIL_CONTROLS = Message("HIL_CONTROLS", 91, "Q8f2B")  # what boards gave before HIL_ACTUATOR_CONTROLS
 HIL_ACTUATOR_CONTROLS = Message("HIL_ACTUATOR_CONTROLS", 93, "2Q16fB")
 HIGHRES_IMU = Message(
     "HIGHRES_IMU",
@@ -279,6 +280,7 @@ STATUSTEXT = Message("STATUSTEXT", 253, "B50sHB", "severity text id chunk_seq")
 PROTOCOL_VERSION = Message("PROTOCOL_VERSION", 300, "3H16B")
 ODOMETRY = Message("ODOMETRY", 331, "Q55f4Bb")
 PARAM_ERROR = Message("PARAM_ERROR", 345, "h2B16sB", "param_index target_system target_component param_id error")
+DEBUG_FLOAT_ARRAY = Message("DEBUG_FLOAT_ARRAY", 350, "QH10s58f")
 AVAILABLE_MODES = Message(
     "AVAILABLE_MODES", 435, "2I3B35s", "custom_mode properties number_modes mode_index standard_mode mode_name"
 )

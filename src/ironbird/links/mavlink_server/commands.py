@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ironbird.links.commanded.commander import FLIES, STICKS, Commander
+from ironbird.links.commanded.abilities import FLIES, STICKS
+from ironbird.links.commanded.commander import Commander
 from ironbird.links.geodesy import to_local
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.mavlink_server.connections import Channel, Sender
@@ -150,7 +151,7 @@ class Commands:
             if answer.result == ACCEPTED:
                 self.waiting = ""
             return answer
-        if self.commander.status().armed:
+        if self.commander.armed:
             return DONE
         answer = self._said(self.commander.arm())
         if answer.result == ACCEPTED and self.waiting:
@@ -172,7 +173,7 @@ class Commands:
         """Go into a mode; a take-off and a mission wait until the vehicle is armed."""
         if word not in self.offered:
             return Answer(DENIED, f"a {self._kind} has no mode '{word}'")
-        if self.commander.status().armed:
+        if self.commander.armed:
             self._waiting_height_m = None
             return self._begin(word)
         if word == "mission" and not self.commander.mission():
@@ -187,7 +188,7 @@ class Commands:
     @property
     def offered(self) -> frozenset[str]:
         """Modes that this vehicle can be asked for."""
-        accepts = self.commander.status().accepts
+        accepts = self.commander.accepts
         return accepts | {"take-off"} if self.commander.kind in FLIES else accepts
 
     @property
@@ -197,10 +198,10 @@ class Commands:
     @property
     def told(self) -> str:
         """The mode as ground stations are told it: one that waits for arming, or the sticks' own."""
-        status = self.commander.status()
-        if not status.armed and status.mode != "terminated":
+        mode = self.commander.mode
+        if not self.commander.armed and mode != "terminated":
             return self.waiting or "hold"
-        return self.steered if status.mode == "offboard" and self.steered else status.mode
+        return self.steered if mode == "offboard" and self.steered else mode
 
     def _mode_by_number(self, custom: int) -> Answer:
         word = word_of(custom)
@@ -239,14 +240,14 @@ class Commands:
                 )
         if "take-off" not in self.offered:
             return Answer(DENIED, f"a {self._kind} does not take off")
-        if not self.commander.status().armed:
+        if not self.commander.armed:
             self.waiting, self._waiting_height_m = "take-off", height
             return DONE
         return self._said(self.commander.take_off(height))
 
     def _start_mission(self, command: Command, _channel: Channel) -> Answer:
         first = int(command.p1) if math.isfinite(command.p1) and command.p1 > 0 else 0
-        if not self.commander.status().armed:
+        if not self.commander.armed:
             return self._mode("mission")
         return self._said(self.missions.go_to(first) if first else self.missions.begin())
 
@@ -280,7 +281,7 @@ class Commands:
         if 0 < command.p1 < FASTEST_MPS:
             self.commander.set_speed(command.p1)
         radius = command.p3
-        if math.isfinite(radius) and radius and "hold" in self.commander.status().accepts:
+        if math.isfinite(radius) and radius and "hold" in self.commander.accepts:
             self.commander.set_loiter_radius(radius)
         yaw = command.p4 if math.isfinite(command.p4) else None
         return self._said(self.commander.reposition(place, yaw))

@@ -20,7 +20,7 @@ from ironbird.errors import LinkError, shortened
 from ironbird.links.hardware.cable import BITS_PER_BYTE, FRAMING, SerialCable
 from ironbird.links.mavlink.codec import Packer, Parser
 from ironbird.links.mavlink.dialect import BOARD_EXTRAS, Message
-from ironbird.links.peers import Doorkeeper
+from ironbird.links.peers import Doorkeeper, own_address
 
 LOOPBACK = "127.0.0.1"
 MOST_PACKETS = 200  # of one look at a port: who sends faster than we read may not hold up the flight
@@ -76,6 +76,11 @@ class Channel:
             self.flush()
         self._packer.add(message, *fields)
         self._staged += size
+
+    def pass_on(self, data: bytes) -> None:
+        """Send what somebody else has said, as it is."""
+        self.flush()
+        self._write(memoryview(data))
 
     def flush(self) -> None:
         """Send what was said."""
@@ -354,19 +359,7 @@ def parse_link(text: str, sysid: int) -> Endpoint:
     if kind == "udpin":
         return UdpEndpoint(sysid, host, ports[0], None)
     own = ports[1] if len(ports) == 2 else 0
-    return UdpEndpoint(sysid, LOOPBACK if host.startswith("127.") else _own_address(host), own, (host, ports[0]))
-
-
-def _own_address(host: str) -> str:
-    """The address of this computer from which another is reached: the only one that is listened on. Sends nothing."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect((host, 9))
-        except OSError as error:
-            raise LinkError(
-                f"there is no way to {shortened(host)}: {error.strerror or error}; give an address"
-            ) from None
-        return str(probe.getsockname()[0])
+    return UdpEndpoint(sysid, LOOPBACK if host.startswith("127.") else own_address(host), own, (host, ports[0]))
 
 
 def _whole(text: str, wrong: LinkError) -> int:

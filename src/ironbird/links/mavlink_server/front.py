@@ -59,6 +59,8 @@ class MavlinkOptions(BaseModel):
 class MavlinkFront:
     """Speaks MAVLink for one vehicle."""
 
+    open_ended = True
+
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         try:
             self.options = MavlinkOptions.model_validate(dict(options or {}))

@@ -21,6 +21,7 @@ from ironbird.links.plan_file import ITEMS_MOST, LocalMission, PlanItem, from_lo
 
 ASK_AGAIN_S, ASK_TIMES = 1.0, 6  # wall time between two questions for an item, and how often [MAVLinkMission]
 DEGREE = 1e7
+FARTHEST_DEG = 214.0  # beyond, there is no room in a whole number
 MISSION = numbers.MAV_MISSION_TYPE_MISSION
 KNOWN_TYPES = (MISSION, numbers.MAV_MISSION_TYPE_FENCE, numbers.MAV_MISSION_TYPE_RALLY)
 
@@ -86,7 +87,7 @@ class Missions:
         item, autocontinue = self.stored[said.seq]
         x, y = item.latitude_deg, item.longitude_deg
         if message is dialect.MISSION_ITEM_INT:
-            x, y = round(x * DEGREE), round(y * DEGREE)
+            x, y = _e7(x), _e7(y)
         now = int(said.seq == self.current)
         channel.say(
             message, *item.params, x, y, item.altitude_m, said.seq, item.command, *sender, item.frame, now,
@@ -227,18 +228,18 @@ class Missions:
 
     def state(self) -> tuple[int, int, int, int]:
         """Fields of MISSION_CURRENT."""
-        status = self.commander.status()
+        mode = self.commander.mode
         if not self.stored:
             told = numbers.MISSION_STATE_NO_MISSION
         elif self._done:
             told = numbers.MISSION_STATE_COMPLETE
-        elif status.mode == "mission":
+        elif mode == "mission":
             told = numbers.MISSION_STATE_ACTIVE
-        elif self._at > 0 and status.armed:
+        elif self._at > 0 and self.commander.armed:
             told = numbers.MISSION_STATE_PAUSED
         else:
             told = numbers.MISSION_STATE_NOT_STARTED
-        return self.current, len(self.stored), told, int(status.mode == "mission")
+        return self.current, len(self.stored), told, int(mode == "mission")
 
     def poll(self, channels: list[Channel]) -> None:
         """Ask again, and tell what was reached."""
@@ -276,3 +277,8 @@ class Missions:
 
     def _ack(self, channel: Channel, sender: Sender, result: int, kind: int) -> None:
         channel.say(dialect.MISSION_ACK, *sender, result, kind)
+
+
+def _e7(degrees: float) -> int:
+    """As whole numbers have it; what is no place of an item (nan) is INT32_MAX [MAVLink2]."""
+    return round(degrees * DEGREE) if abs(degrees) < FARTHEST_DEG else 2**31 - 1

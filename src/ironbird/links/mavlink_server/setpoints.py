@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ironbird.links.commanded.commander import Commander, Target
+from ironbird.links.commanded.commander import Commander
+from ironbird.links.commanded.target import Target
 from ironbird.links.geodesy import to_local
 from ironbird.links.mavlink import numbers
 from ironbird.links.mavlink_server.connections import Channel, Sender

@@ -14,8 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.links.atmosphere import pressure_height_m
-from ironbird.links.commanded.commander import Commander, Motion, Status
+from ironbird.links.commanded.commander import Commander
+from ironbird.links.commanded.gauges import Status
+from ironbird.links.commanded.stand import Motion
 from ironbird.links.geodesy import to_geodetic
 from ironbird.links.hardware.cable import FRAMING
 from ironbird.links.mavlink import dialect, numbers
@@ -131,6 +134,7 @@ class Telemetry:
             dialect.BATTERY_STATUS.id: self._battery,
             dialect.AUTOPILOT_VERSION.id: lambda: self._version,
             dialect.PROTOCOL_VERSION.id: identity.protocol_fields,
+            dialect.HIL_STATE_QUATERNION.id: self._truth,  # only for those who ask
             dialect.ESTIMATOR_STATUS.id: self._estimator,
             dialect.VIBRATION.id: lambda: (commander.time_us, *self._vibration, 0, 0, 0),
             dialect.HOME_POSITION.id: self._home,
@@ -317,12 +321,21 @@ class Telemetry:
             _whole(height * 1e3, 0, -most, most),
         )
 
+    def _truth(self) -> Fields:
+        """The true state, as simulators tell it; accelerations are specific forces in body axes, 1e-3 g."""
+        true = self.commander.truth()
+        air = _whole(self.status.airspeed_mps * 100, 0, 0, 65535)
+        felt = (_whole(float(a) / STANDARD_GRAVITY_MPS2 * 1e3, 0, -32768, 32767) for a in true.a_B)
+        return (
+            self.commander.time_us, *true.q_NB, *true.w_B, *self._degrees(true.p_N), *_speeds(true.v_N), air, air,
+            *felt,
+        )  # fmt: skip
+
     def _global_position(self) -> Fields:
         motion = self.motion
         latitude, longitude, height = self._degrees(motion.p_N)
         above_home = _whole((self.home.p_N[2] - motion.p_N[2]) * 1e3, 0, -(2**31), 2**31 - 1)
-        speeds = (_whole(float(v) * 100, 0, -32768, 32767) for v in motion.v_N)
-        return (self._ms, latitude, longitude, height, above_home, *speeds, self._heading_cdeg())
+        return (self._ms, latitude, longitude, height, above_home, *_speeds(motion.v_N), self._heading_cdeg())
 
     def _heading_cdeg(self) -> int:
         return _whole(math.degrees(float(self.motion.rpy[2])) * 100 % 36000, UNKNOWN_16, 0, 35999)
@@ -401,6 +414,11 @@ class Telemetry:
         if self.commander.kind in ("vtol", "tilt_rotor"):
             phase = PHASES.get(self.status.mode, numbers.MAV_VTOL_STATE_MC)
         return (phase, LANDED.get(self.status.landed, numbers.MAV_LANDED_STATE_UNDEFINED))
+
+
+def _speeds(v_N: np.ndarray) -> list[int]:
+    """In cm/s."""
+    return [_whole(float(v) * 100, 0, -32768, 32767) for v in v_N]
 
 
 def _both_ways(place: str) -> bool:

@@ -4,17 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
+from pydantic import Field
+
+from ironbird.chips.board import load_board
 from ironbird.errors import LinkError
-from ironbird.links.autopilot_kind import AutopilotKind, announce, in_virtual_time, trusted, watches, with_libraries
+from ironbird.links.autopilot_kind import (
+    AutopilotKind,
+    AutopilotOptions,
+    announce,
+    in_virtual_time,
+    mirror_port,
+    read_params,
+    trusted,
+    watches,
+    with_libraries,
+)
+from ironbird.links.chips.wires import with_wires
 from ironbird.links.ground.pilot import Pilot
 from ironbird.links.mission_plan import class_of, plan_of
 from ironbird.links.process import GROUND_STATION_PORT
 from ironbird.links.px4.link import Px4
+from ironbird.links.px4.on_chips import Px4OnChips, Px4OnChipsProcess, find_board_px4, variable_of
 from ironbird.links.px4.process import (
     COMMAND_PORT,
     LISTENER_PORT,
     PILOT_PORT,
+    START_FILES,
     VARIABLE,
     Px4Process,
     find_px4,
@@ -22,7 +39,20 @@ from ironbird.links.px4.process import (
 )
 from ironbird.links.px4.sticks import StickPilot
 from ironbird.links.system import Options, Seat, Task
+from ironbird.vehicles.load import Vehicle
 from ironbird.vehicles.templates.underwater import UnderwaterSpec
+
+
+class Px4Options(AutopilotOptions):
+    """Those of all autopilots, and the board that carries its sensors."""
+
+    chips: Annotated[
+        str,
+        Field(
+            description="A board (pilotpi) whose chips PX4's own drivers read; the program is PX4's build for it "
+            "(IRONBIRD_PX4_PILOTPI). Empty: PX4's simulator link."
+        ),
+    ] = ""
 
 
 class Px4Kind(AutopilotKind):
@@ -32,28 +62,51 @@ class Px4Kind(AutopilotKind):
     title = "PX4"
     summary = "Fly a mission with PX4 in lockstep; PX4 itself sends to QGroundControl on UDP 14550."
     log_ending = ".ulg"
+    options = Px4Options
 
     def programs(self, options: Options) -> Sequence[Path]:
-        """Its binary, if there is one."""
+        """Its binary, if there is one; in virtual time its libraries and start-up files too."""
+        folder, board = getattr(options, "folder", None), _board_of(options)
         try:
-            return with_libraries(find_px4(getattr(options, "folder", None)).binary, options)
+            if board:
+                return with_libraries(find_board_px4(board, folder), options)
+            program = find_px4(folder)
         except LinkError:
             return ()
+        found = with_libraries(program.binary, options)
+        if not isinstance(options, AutopilotOptions) or options.time == "real":
+            return found
+        return *found, *(path for name in START_FILES for path in sorted(program.etc.parent.glob(name)))
+
+    def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
+        """With the wires of the board, if there is one."""
+        vehicle, board = super().fitted(vehicle, options), _board_of(options)
+        return with_wires(vehicle, load_board(board)) if board else vehicle
 
     def seat(self, task: Task) -> Seat:
         """A PX4 of an instance that is free, and our ground station on its ports."""
-        options, watch = trusted(task, VARIABLE), watches(task)
+        board = _board_of(task.options)
+        options, watch = trusted(task, variable_of(board) if board else VARIABLE), watches(task)
         virtual = in_virtual_time(task)
         instance = options.instance
         if instance is None:
             instance = 0 if virtual else free_instance(0 if watch else None)
-        process = Px4Process(options.folder, keep=task.folder, watched=watch, virtual=virtual)
+        process: Px4Process
+        if board:
+            process = Px4OnChipsProcess(options.folder, board=load_board(board), keep=task.folder, virtual=virtual)
+        else:
+            process = Px4Process(options.folder, keep=task.folder, watched=watch, virtual=virtual)
         try:
             pilot = self._pilot(task, process, instance)
         except BaseException:
             process.stop()
             raise
-        return Seat(Px4(process, instance=instance), pilot)
+        params = {name: int(value) if value % 1 == 0 else value for name, value in read_params(options.params).items()}
+        if isinstance(process, Px4OnChipsProcess):
+            if params:
+                raise LinkError("PX4 on chips takes no parameters yet: leave --param and --params out")
+            return Seat(Px4OnChips(process, task.injections, instance=instance, seed=task.seed), pilot)
+        return Seat(Px4(process, instance=instance, params=params), pilot)
 
     def _pilot(self, task: Task, process: Px4Process, instance: int) -> Pilot:
         """Our ground station on the ports of an instance."""
@@ -64,10 +117,20 @@ class Px4Kind(AutopilotKind):
             kind, port = class_of(task.vehicle), LISTENER_PORT + instance
             pilot = Pilot("px4", kind=kind, port=port, peer_port=peer_port, passive=True, process=process)
         elif isinstance(spec, UnderwaterSpec):
-            pilot = StickPilot(spec, plan_of(task), port=pilot_port, peer_port=peer_port, process=process)
+            pilot = StickPilot(spec, plan_of(task).items, port=pilot_port, peer_port=peer_port, process=process)
         else:
-            kind = class_of(task.vehicle)
-            pilot = Pilot("px4", kind=kind, port=pilot_port, peer_port=peer_port, plan=plan_of(task), process=process)
+            kind, plan = class_of(task.vehicle), plan_of(task)
+            pilot = Pilot(
+                "px4",
+                kind=kind,
+                port=pilot_port,
+                peer_port=peer_port,
+                plan=plan.items,
+                fence=plan.fence,
+                rally=plan.rally,
+                process=process,
+                mirror_port=mirror_port(task),
+            )
         announce(
             task,
             f"PX4 {instance} (MAVLink system {instance + 1}) sends to UDP {GROUND_STATION_PORT} (QGroundControl, "
@@ -75,6 +138,10 @@ class Px4Kind(AutopilotKind):
             f"(MAVSDK: udpin://127.0.0.1:{pilot_port})",
         )
         return pilot
+
+
+def _board_of(options: Options) -> str:
+    return options.chips if isinstance(options, Px4Options) else ""
 
 
 PX4 = Px4Kind()

@@ -7,6 +7,7 @@ PX4 answers (rovers: 100 Hz).
 
 How long a step waits:
 
+- until PX4's start-up script has ended (its logger starts last): a tenth of the wall's pace, so that it is not starved;
 - before the first answer, and while none is owed (rovers are mute until armed): paced by the wall clock;
 - all gyroscopes gave samples: up to `hold_s`, so that a stopped PX4 does not let the vehicle fall;
 - a gyroscope is silent: up to `answer_s`, as PX4 may be waiting for the time after which it takes another;
@@ -46,6 +47,8 @@ STICKS_S = 0.02
 GOODBYE_S = 3.0  # of virtual time, for its end
 SLICE_S = 0.05  # between two looks at the process and the deadline
 VIRTUAL_STEP_S = 0.001  # of virtual time that PX4 gets at once before it connects
+START_PACE = 0.1  # times real time while PX4's start-up script runs: it starves beside a fast lockstep
+START_WALL_S, START_LOOK_S = 60.0, 0.2  # for the script, and between two looks at it
 GIVE_UP = 20  # late steps after which we pace by the wall clock until an answer comes
 
 
@@ -116,6 +119,8 @@ class Px4(ControlSystem):
         self._answered = False  # at least once
         self._waiting = False  # steps are answered, so each waits for its answer
         self._late_steps = 0
+        self._started, self._look_at = False, 0.0  # PX4's start-up script, and when it is looked for next
+        self._start_until = time.perf_counter() + START_WALL_S
         self._asked_us = -1
         self._heard_at = self._paced_at = self._clock_s(rig)
         self._sticks_at = 0.0
@@ -209,7 +214,7 @@ class Px4(ControlSystem):
             self._turn(rig, frames, -1, 0.0)
         self._asked_us = now_us
         self._outputs.place(rig, self.controls, self.armed, rig.time_s - self._armed_at)
-        if self._battery is not None:
+        if self._battery is not None and self._run is None:
             self._battery.poll(rig.time_s)
 
     def _exchange_virtual(self, rig: Rig, run: VirtualRun, frames: tuple[int, int], silent: int) -> None:
@@ -222,6 +227,8 @@ class Px4(ControlSystem):
                 self.traffic.late += 1
             self._look_for_silence(rig, silent)
             self._turn(rig, frames, -1, 0.0)
+        if self._battery is not None:
+            self._battery.poll(rig.time_s)  # in our turn: later PX4 might look for it before or after it has come
         run.allow(rig.time_us)
 
     def _clock_s(self, rig: Rig) -> float:
@@ -242,13 +249,30 @@ class Px4(ControlSystem):
                 self._late(rig, silent)
             self._paced_at = time.perf_counter()
         else:
-            step_s = self.step_ticks * rig.state.model.step_s
+            started = self._is_started(rig)
+            step_s = self.step_ticks * rig.state.model.step_s / (1.0 if started else START_PACE)
             self._paced_at = max(self._paced_at + step_s, time.perf_counter() - step_s)
             answered = self._turn(rig, frames, asked_us, self._paced_at - time.perf_counter())
-            self._waiting = answered and self._speaks
+            self._waiting = answered and self._speaks and started
+            if not started:
+                time.sleep(max(self._paced_at - time.perf_counter(), 0.0))
             if not answered:
                 self._look_for_silence(rig, silent)
         return answered
+
+    def _is_started(self, rig: Rig) -> bool:
+        """Whether PX4's start-up is over, or has had its time; looked at now and then."""
+        now = time.perf_counter()
+        if self.process is None or self._started or now < self._look_at:
+            return self._started or self.process is None
+        self._look_at = now + START_LOOK_S
+        self._started = self.process.started()
+        if not self._started and now > self._start_until:
+            self._started = True
+            self.note(
+                rig, "link", f"PX4's start-up script has not ended after {START_WALL_S:g} s (wall): on without it"
+            )
+        return self._started
 
     def _late(self, rig: Rig, silent: int) -> None:
         self.traffic.late += 1

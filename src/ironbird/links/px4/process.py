@@ -22,6 +22,8 @@ LISTENER_PORT = 13280  # UDP that it sends to as well: for a gimbal, which we do
 COMMAND_PORT, GROUND_PORT, PAYLOAD_PORT, GIMBAL_PORT = PX4_PORTS = (14580, 18570, 14280, 13030)
 LOCKS = Path("/tmp")  # PX4 keeps a lock and a socket per instance here
 MAVLINK_FILE = "px4-rc.mavlink"  # of PX4's start-up: opens its links
+STARTED = "Startup script returned"  # what PX4 says when its start-up is over
+START_FILES = ("etc/init.d-posix/rcS", "etc/init.d-posix/px4-rc.*", "etc/init.d/rc*", "bin/px4-alias.sh")
 WATCHED_HZ = {  # what a passive ground station needs beside heartbeats
     "EXTENDED_SYS_STATE": 5, "ESTIMATOR_STATUS": 5, "GLOBAL_POSITION_INT": 5, "SYS_STATUS": 2,
 }  # fmt: skip
@@ -112,6 +114,7 @@ class Px4Process(AutopilotProcess):
         virtual: bool = False,
     ) -> None:
         self._instance = 0
+        self._started = False
         super().__init__(where, keep=keep, virtual=virtual)
         self.watched = watched
         self.program: Program | None = None
@@ -127,6 +130,11 @@ class Px4Process(AutopilotProcess):
         command = [str(self.program.binary), "-d", str(etc), "-w", str(work), "-i", str(instance)]
         settings = {"PX4_SYS_AUTOSTART": str(AUTOSTART), "PX4_SIM_HOST_ADDR": "127.0.0.1", "PX4_SIMULATOR": "ironbird"}
         self._launch(command, cwd=work, settings=settings)
+
+    def started(self) -> bool:
+        """Whether its start-up script has ended: before, modules such as its logger are not there yet."""
+        self._started = self._started or STARTED in self.console()
+        return self._started
 
     def _write_etc(self, etc: Path, real: Path, script: str) -> Path:
         """PX4's start-up files as links, with our airframe as the only one."""

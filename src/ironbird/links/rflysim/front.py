@@ -9,26 +9,25 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from ironbird.errors import LinkError
 from ironbird.links.geodesy import to_geodetic, to_local
 from ironbird.links.rflysim.faults import FaultDesk, entries_of
-from ironbird.links.rflysim.mavlink import CopterSimMavlink
+from ironbird.links.rflysim.mavlink import CopterSimMavlink, say_truth
 from ironbird.links.rflysim.messages import NOT_HIT, Shown
 from ironbird.links.rflysim.modes import MODES, mode_named, mode_numbered
+from ironbird.links.rflysim.options import RflySimOptions
 from ironbird.links.rflysim.ports import LOOPBACK, MOST_VEHICLES, Ports, Wires
 from ironbird.links.rflysim.setpoints import Setpoints
 from ironbird.links.rflysim.structs import COMMAND, MODEL_IN, SETUP, Packet, decode, encode
+from ironbird.links.rflysim.vehicle import Commandable
 from ironbird.vehicles import places as at
-
-if TYPE_CHECKING:
-    from ironbird.links.commanded.commander import Commander
 
 HEARTBEAT_S = 1.0
 SLOW_S = 1.0  # between two tellings of the map's origin and of readiness
@@ -36,28 +35,8 @@ SCENE_S = 1.0 / 30.0
 MOST_ASKERS = 16  # who get the heartbeat
 MOST_NOTES = 400  # remarks of one flight
 FASTEST_IMU_HZ = 250.0
+MOST_FLOAT = 3e38  # of a number of single precision
 COLLISION_MARK = 12345  # first number of inFloatsCollision
-
-
-class RflySimOptions(BaseModel):
-    """What can be chosen for a vehicle behind RflySim's ports."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    vehicle_id: Annotated[int, Field(ge=1, le=9999, description="Number of the vehicle, from 1: its ports follow.")] = 1
-    mode: Annotated[
-        Literal["udp_full", "udp_simple", "mavlink_full", "mavlink_simple", "mavlink_nosend"],
-        Field(description="How it speaks to clients."),
-    ] = "udp_full"
-    host: Annotated[str, Field(description="Where it listens; clients are looked for there too.")] = LOOPBACK
-    shift: Annotated[int, Field(description="Added to every port number.")] = 0
-    map_north_m: Annotated[float, Field(ge=-1e6, le=1e6, description="Where home is on the map.")] = 0.0
-    map_east_m: Annotated[float, Field(ge=-1e6, le=1e6, description="Where home is on the map.")] = 0.0
-    fault_map: Annotated[Literal["A", "B", "C"], Field(description="Map of fault ids.")] = "A"
-    init_params: Annotated[str, Field(description="InitInParams: 1=PATH,2=PATH.")] = ""
-    dyn_params: Annotated[str, Field(description="DynModiParams: 1=PATH,2=PATH.")] = ""
-    all_truth: Annotated[bool, Field(description="Send the truth in all five structs.")] = False
-    scene: Annotated[bool, Field(description="Feed RflySim3D on port 20010.")] = True
 
 
 @dataclass(frozen=True)
@@ -89,6 +68,8 @@ class Every:
 class RflySimFront:
     """A vehicle behind the ports of CopterSim."""
 
+    open_ended = True
+
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         self.options = check_options(options or {})
         chosen = self.options
@@ -102,7 +83,7 @@ class RflySimFront:
         self._dyn = entries_of(chosen.dyn_params, "dyn-params", 64)
         self._wires: Wires | None = None
         self._mavlink: CopterSimMavlink | None = None
-        self._commander: Commander | None = None
+        self._commander: Commandable | None = None
         self._place_N = np.array([chosen.map_north_m, chosen.map_east_m, 0.0])
         self._known: frozenset[str] = frozenset()  # paths of the vehicle's parameters
         self._ready_s = 0.0
@@ -115,25 +96,55 @@ class RflySimFront:
 
     # ------------------------------------------------------------------ front end
 
-    def open(self, commander: Commander) -> None:
+    def open(self, commander: Commandable) -> None:
         """Bind the ports of this vehicle."""
         self.attend(commander)
-        if self.mode.mavlink:
-            self._mavlink = CopterSimMavlink(
-                self.ports,
-                self.options.host,
-                full=self.mode.name == "mavlink_full",
-                structs=lambda data: self.command(commander, data),
-            )
-            self._mavlink.open(commander)
-            self._mavlink.home.origin = self.home
         try:
+            if self.mode.mavlink:
+                self._open_mavlink(commander)
             self._wires = Wires(self.ports, self.options.host, hears_commands=not self.mode.mavlink)
         except LinkError:
             self.close()
             raise
 
-    def attend(self, commander: Commander) -> None:
+    # ------------------------------------------------------------------ what depends on who flies the vehicle
+
+    def _open_mavlink(self, commander: Any) -> None:
+        """Our autopilot speaks MAVLink behind CopterSim's ports."""
+        self._mavlink = CopterSimMavlink(
+            self.ports,
+            self.options.host,
+            full=self.mode.name == "mavlink_full",
+            structs=lambda data: self.command(commander, data),
+        )
+        self._mavlink.open(commander)
+        self._mavlink.home.origin = self.home
+
+    def _poll_mavlink(self, commander: Any) -> None:
+        if self._mavlink is not None:
+            self._mavlink.poll(commander)
+
+    def _tell_mavlink(self, shown: Shown) -> None:
+        if self._mavlink is not None:
+            say_truth(self._mavlink.channels, shown)
+
+    def _rfly_ctrl(self, data: Sequence[float]) -> None:
+        """What RflySim's PX4 would do with its own topic."""
+        self._desk.autopilot(data)
+
+    def _px4_ext(self, shown: Shown) -> bytes:
+        """What RflySim's PX4 would say by its own topic."""
+        return shown.px4_ext()
+
+    # ------------------------------------------------------------------ the same for all
+
+    def ext_to_px4(self, commander: Commandable) -> list[float]:
+        """ExtToPX4, which RflySim leaves to the model: eight rotor speeds in rad/s, the first eight of inFromUE."""
+        speeds, scene = commander.rotor_speeds()[:8], self._extra.get(0, ())[:8]
+        numbers = [*speeds, *[0.0] * (8 - len(speeds)), *scene, *[0.0] * (8 - len(scene))]
+        return [value if abs(value) < MOST_FLOAT else 0.0 for value in numbers]
+
+    def attend(self, commander: Commandable) -> None:
         """Get to know the vehicle: all that needs no port."""
         self._commander = commander
         origin = commander.vehicle.spec.home  # of the map: all vehicles fly the same model
@@ -174,7 +185,7 @@ class RflySimFront:
         """Whether the vehicle is to start anew."""
         return self.rebooted or self.placement is not None
 
-    def poll(self, commander: Commander) -> None:
+    def poll(self, commander: Commandable) -> None:
         """Take what has come, then tell what is due."""
         wires = self._wires
         if wires is None:
@@ -186,11 +197,10 @@ class RflySimFront:
         for data, all_got_it in wires.placements():
             self.setup(commander, data, all_got_it)
         self.settle(commander)
-        if self._mavlink is not None:
-            self._mavlink.poll(commander)
+        self._poll_mavlink(commander)
         self._tell(commander, wires)
 
-    def settle(self, commander: Commander) -> None:
+    def settle(self, commander: Commandable) -> None:
         """Ask again for what was refused."""
         self._set.poll(commander)
 
@@ -213,7 +223,7 @@ class RflySimFront:
 
     # ------------------------------------------------------------------ in
 
-    def command(self, commander: Commander, data: bytes) -> None:
+    def command(self, commander: Commandable, data: bytes) -> None:
         """A packet at 20100."""
         packet = decode(COMMAND, data)
         self.packets += 1
@@ -227,7 +237,7 @@ class RflySimFront:
             self._note("start anew, as a client asked")
             self.rebooted = True
 
-    def model_input(self, commander: Commander, data: bytes, host: str = LOOPBACK) -> None:
+    def model_input(self, commander: Commandable, data: bytes, host: str = LOOPBACK) -> None:
         """A packet at 30100."""
         packet = decode(MODEL_IN, data)
         self.packets += 1
@@ -254,7 +264,7 @@ class RflySimFront:
         elif name == "TerrainIn15d":
             self._terrain(commander, packet["data"][0])
         elif name == "PX4UorbRflyCtrl":
-            self._desk.autopilot(packet["data"])
+            self._rfly_ctrl(packet["data"])
         elif name == "heartbeatRequest":
             if len(self._askers) < MOST_ASKERS:
                 self._askers[host] = None
@@ -263,7 +273,7 @@ class RflySimFront:
         else:
             self.setup(commander, data, True)
 
-    def _sil(self, commander: Commander, packet: Packet) -> None:
+    def _sil(self, commander: Commandable, packet: Packet) -> None:
         if packet.layout.name == "PX4SILIntFloat":
             ints, floats = packet["inSILInts"], packet["inSILFloats"]
         else:
@@ -298,7 +308,7 @@ class RflySimFront:
         if other > 0:
             self._desk.hit()
 
-    def _terrain(self, commander: Commander, down_m: float) -> None:
+    def _terrain(self, commander: Commandable, down_m: float) -> None:
         if not math.isfinite(down_m) or abs(down_m) > 1e4:
             self.strange += 1
             return
@@ -320,7 +330,7 @@ class RflySimFront:
             host = LOOPBACK  # nothing leaves this computer unless told
         self._imu = host, port, Every(1.0 / rate)
 
-    def setup(self, commander: Commander, data: bytes, all_got_it: bool) -> None:
+    def setup(self, commander: Commandable, data: bytes, all_got_it: bool) -> None:
         packet = decode(SETUP, data)
         if packet is None:
             self.strange += 1
@@ -372,7 +382,7 @@ class RflySimFront:
 
     # ------------------------------------------------------------------ out
 
-    def _tell(self, commander: Commander, wires: Wires) -> None:
+    def _tell(self, commander: Commandable, wires: Wires) -> None:
         now_s, ports, mode = commander.time_s, self.ports, self.mode
         state, truth, slow = self._state.due(now_s), self._truth.due(now_s), self._slow.due(now_s)
         scene = self.options.scene and self._scene.due(now_s)
@@ -386,13 +396,13 @@ class RflySimFront:
         )  # fmt: skip
         if mode.sends and state and not mode.mavlink:
             wires.send(shown.state_full() if mode.name == "udp_full" else shown.state_short(), ports.state)
-        if mode.sends and state and self._mavlink is not None:
-            self._mavlink.tell_truth(shown)
+        if mode.sends and state and mode.mavlink:
+            self._tell_mavlink(shown)
         if truth:
             structs = MODES_TRUTH if self.options.all_truth else mode.truth
             for data in shown.truths(structs):
                 wires.send(data, ports.truth)
-            wires.send(shown.px4_ext(), ports.extra)
+            wires.send(self._px4_ext(shown), ports.extra)
         if slow:
             wires.send(shown.origin_gps(), ports.truth)
             if mode.name == "udp_simple" and mode.sends:

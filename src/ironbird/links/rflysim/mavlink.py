@@ -7,7 +7,7 @@ true motion; its time field is in ms. Structs of the interface are heard at the 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ironbird.links.mavlink import dialect, numbers
@@ -99,11 +99,12 @@ class CopterSimMavlink(MavlinkFront):
                 return
         super().take(channel, number, payload, sender)
 
-    def tell_truth(self, shown: Shown) -> None:
-        """The true motion, and the speeds of the rotors."""
-        mode = OF_HIT if shown.hit >= 0 else OF_STATE
-        time_ms = round(shown.time_s * 1e3)
-        for channel in self.channels:
-            channel.say(dialect.HIL_ACTUATOR_CONTROLS, time_ms, TRUTH_FLAGS, *shown.hil_truth(), mode)
-            channel.say(dialect.HIL_ACTUATOR_CONTROLS, time_ms, RPM_FLAGS, *shown.hil_speeds(), mode)
-            channel.flush()
+
+def say_truth(channels: Sequence[Channel], shown: Shown) -> None:
+    """The true motion, and the speeds of the rotors."""
+    mode = OF_HIT if shown.hit >= 0 else OF_STATE
+    time_ms = round(shown.time_s * 1e3)
+    for channel in channels:
+        channel.say(dialect.HIL_ACTUATOR_CONTROLS, time_ms, TRUTH_FLAGS, *shown.hil_truth(), mode)
+        channel.say(dialect.HIL_ACTUATOR_CONTROLS, time_ms, RPM_FLAGS, *shown.hil_speeds(), mode)
+        channel.flush()

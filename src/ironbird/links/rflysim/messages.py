@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ironbird.links.commanded.commander import Commander, Motion, Status
+from ironbird.links.commanded.gauges import Status
+from ironbird.links.commanded.stand import Motion
 from ironbird.links.geodesy import Place, to_geodetic
 from ironbird.links.rflysim.structs import encode
+from ironbird.links.rflysim.vehicle import Commandable
 
 RPM = 60.0 / (2.0 * math.pi)  # of 1 rad/s
 VEHICLE_TYPES = {"multicopter": 3, "fixed_wing": 100, "car": 50, "rover": 50}  # RflySim3D's classes; assumed: others 3
@@ -56,7 +58,7 @@ class Shown:
 
     @classmethod
     def of(
-        cls, commander: Commander, copter: int, place_N: np.ndarray, origin: Place, home: Place, **more: Any
+        cls, commander: Commandable, copter: int, place_N: np.ndarray, origin: Place, home: Place, **more: Any
     ) -> Shown:
         """Of the present moment."""
         return cls(
@@ -172,9 +174,10 @@ class Shown:
         """Who was hit."""
         return encode("crash", copterID=self.copter, targetID=self.hit)
 
-    def px4_ext(self) -> bytes:
-        """PX4ExtMsg with the first eight actuator commands."""
-        return encode("PX4ExtMsg", copterID=self.copter, time=self.time_s, controls=_padded(self.commands, 8))
+    def px4_ext(self, said: Sequence[float] | None = None) -> bytes:
+        """PX4ExtMsg: what the autopilot said for it, or the first eight actuator commands."""
+        controls = _padded(self.commands if said is None else said, 8)
+        return encode("PX4ExtMsg", copterID=self.copter, time=self.time_s, controls=controls)
 
     def ext_to_ue4(self) -> bytes:
         """Ue4ExtMsg: actuators for the 3D engine."""

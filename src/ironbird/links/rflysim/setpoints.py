@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ironbird.links.commanded.commander import Commander, Target
+from ironbird.links.commanded.target import Target
 from ironbird.links.geodesy import Place, to_local
 from ironbird.links.rflysim.structs import Packet
+from ironbird.links.rflysim.vehicle import Commandable
 
 NAN = math.nan
 FRAME_LOCAL, FRAME_BODY = 1, 8  # MAV_FRAME_LOCAL_NED, MAV_FRAME_BODY_NED
@@ -23,6 +24,7 @@ FRAMES_GLOBAL = (0, 5, 6, 11)  # MAV_FRAME_GLOBAL and its kin: latitude, longitu
 NO_YAW, NO_YAW_RATE = 1 << 10, 1 << 11
 WING_TAKE_OFF, WING_LAND, WING_LOITER, WING_IDLE = 0x1000, 0x2000, 0x3000, 0x4000  # upper bits of SendPosNEDExt
 SPEED_HEIGHT_COURSE = 0b000111000000  # the mask of SendVelYawAlt
+VTOL_STATE, TO_HOVER, TO_WINGS = 30, 3.0, 4.0  # mode of UDP_Simple; MAV_VTOL_STATE
 STREAM_GAP_S = 1.0  # a stream that pauses longer begins anew
 INSIST_S = 5.0  # a command that is refused at first is tried again for so long
 DEFAULT_HEIGHT_M = 10.0  # [RflyModel] 9.2.1.2: take-off without a height
@@ -36,6 +38,8 @@ HAS_POS, HAS_VEL, HAS_ACC, HAS_YAW, HAS_YAW_RATE = (1 << n for n in range(5))
 HAS_ATT, HAS_ROLL_RATE, HAS_PITCH_RATE, HAS_THRUST, IS_FRD, IS_LOCAL = (1 << n for n in range(8, 14))
 IS_GLOBAL = 1 << 17
 WINGED = ("fixed_wing", "vtol")
+CLIMBING = ("disarmed", "armed", "take-off")  # modes until a take-off is over
+HOVERING = ("multicopter", "helicopter", "tilt_rotor", "vtol")
 
 
 @dataclass
@@ -64,10 +68,12 @@ class Setpoints:
         None  # body-frame position and what it became
     )
     _place_after_take_off: tuple[float, float, float] | None = None
+    _vtol_state: float = 0.0  # asked for last
+    _taking_off: bool = False
 
     # ------------------------------------------------------------------ packets
 
-    def full(self, commander: Commander, packet: Packet) -> None:
+    def full(self, commander: Commandable, packet: Packet) -> None:
         """UDP_Full."""
         mask, frame = int(packet["type_mask"]), int(packet["frame"])
         pos, vel, acc = packet["pos"], packet["vel"], packet["acc"]
@@ -97,7 +103,7 @@ class Setpoints:
             frame = FRAME_LOCAL
         self._setpoint(commander, position, velocity, acceleration, heading, yaw_rate, frame == FRAME_BODY)
 
-    def short(self, commander: Commander, packet: Packet) -> None:
+    def short(self, commander: Commandable, packet: Packet) -> None:
         """UDP_Simple, and arming in both UDP modes. The table is that of the clients, see the guide."""
         mode, four = int(packet["ctrlMode"]), tuple(packet["controls"])
         if mode < 0:
@@ -128,10 +134,20 @@ class Setpoints:
             self._stream(commander, Target(airspeed=four[0], height=abs(four[1]), course=four[2]))
         elif mode == 14:
             self._setpoint(commander, self._local(four[:3]), none, none, four[3], NAN, False)
+        elif mode == VTOL_STATE:
+            self._transition(commander, four[0])
         else:
             self.said(f"mode {mode} of UDP_Simple has no counterpart here")
 
-    def sil(self, commander: Commander, ints: Sequence[int], floats: Sequence[float]) -> None:
+    def _transition(self, commander: Commandable, state: float) -> None:
+        """To rotors or wings, by MAV_VTOL_STATE; packets are repeated, a change is asked for once."""
+        if state not in (TO_HOVER, TO_WINGS):
+            self.said(f"VTOL state {state:g} of UDP_Simple 30: give 3, to rotors, or 4, to wings")
+        elif state != self._vtol_state:
+            self._vtol_state = state
+            self._wish(commander, "transition", lambda: commander.transition(state == TO_WINGS))
+
+    def sil(self, commander: Commandable, ints: Sequence[int], floats: Sequence[float]) -> None:
         """The complete model's bits. Commands act when they change; set-points act at once."""
         if not _sane(floats):
             self.bad += 1
@@ -141,22 +157,24 @@ class Setpoints:
         if bits & HAS_COMMAND:
             self._bits = bits
         if new:
-            if bits & ARMED and not commander.status().armed:
+            if bits & ARMED and not commander.armed:
                 self.arm(commander, True)
-            elif not bits & ARMED and commander.status().armed:
+            elif not bits & ARMED and commander.armed:
                 self.arm(commander, False)
                 return
         height = -floats[2]
         steers = flags & (HAS_POS | HAS_VEL | HAS_ACC | HAS_YAW | HAS_YAW_RATE)
         if bits & LAND:  # of requests at the same time: landing before return before take-off, [RflyModel] 9.2.1.2
             if new:
-                self._wish(commander, "landing", commander.land)
+                self._wish(commander, "landing", lambda: self._land(commander, height))
         elif bits & RETURN:
             if new:
-                self._wish(commander, "return", commander.return_home)
+                self._wish(commander, "return", lambda: self._return(commander, height))
         elif bits & TAKE_OFF:
             if new:
-                self._take_off(commander, height if abs(height) >= NO_HEIGHT_M else DEFAULT_HEIGHT_M)
+                self._take_off(commander, height)
+        elif self._climbs(commander):
+            return  # what is asked for during a take-off is not heard, [RflyModel] 9.2.1.2
         elif bits & LOITER and not steers:
             if new:
                 self._wish(commander, "hold", commander.hold)
@@ -185,7 +203,7 @@ class Setpoints:
                 commander, position, velocity, acceleration, yaw, rate, bool(flags & IS_FRD), body_place=False
             )
 
-    def arm(self, commander: Commander, on: bool) -> None:
+    def arm(self, commander: Commandable, on: bool) -> None:
         """Arm, or disarm whatever it does; a stream that goes on does not arm it again."""
         self.wishes = []
         if on:
@@ -193,7 +211,7 @@ class Setpoints:
         else:
             self._tell("disarming", commander.disarm(force=True))
 
-    def poll(self, commander: Commander) -> None:
+    def poll(self, commander: Commandable) -> None:
         """Ask again for what was refused, in order; later ones wait for earlier ones."""
         if commander.time_s - self._stream_s > STREAM_GAP_S:
             self.wishes = [wish for wish in self.wishes if not wish.of_stream]
@@ -206,7 +224,7 @@ class Setpoints:
                 self.said(f"{wish.what} refused: {wish.refused}")
             self.wishes.pop(0)
         place = self._place_after_take_off
-        if place is not None and commander.status().landed == "in_air" and commander.status().mode == "hold":
+        if place is not None and commander.flying and commander.mode == "hold":
             self._place_after_take_off = None
             self._tell("the place of the take-off", commander.reposition(place, None))
 
@@ -214,7 +232,7 @@ class Setpoints:
 
     def _setpoint(
         self,
-        commander: Commander,
+        commander: Commandable,
         position: Sequence[float],
         velocity: Sequence[float],
         acceleration: Sequence[float],
@@ -242,12 +260,14 @@ class Setpoints:
             ),
         )
 
-    def _from_body(self, commander: Commander, offset: Sequence[float], yaw: float) -> tuple[tuple[float, ...], float]:
+    def _from_body(
+        self, commander: Commandable, offset: Sequence[float], yaw: float
+    ) -> tuple[tuple[float, ...], float]:
         """A place seen from where the vehicle was when it was first asked for; repeats change nothing."""
         ahead, right, down, turned = (0.0 if math.isnan(value) else float(value) for value in (*offset, yaw))
         asked = ahead, right, down, turned
         if self._body is None or self._body[0] != asked:
-            here = commander.estimate()
+            here = commander.seen()
             heading = float(here.rpy[2])
             c, s = math.cos(heading), math.sin(heading)
             steps = c * ahead - s * right, s * ahead + c * right, down
@@ -257,13 +277,13 @@ class Setpoints:
             )
         return self._body[1]
 
-    def _attitude(self, commander: Commander, angles: Sequence[float], thrust: float, added: bool) -> None:
+    def _attitude(self, commander: Commandable, angles: Sequence[float], thrust: float, added: bool) -> None:
         wanted = np.nan_to_num(np.array(angles, dtype=float))
         if added:
-            wanted = wanted + commander.estimate().rpy
+            wanted = wanted + commander.seen().rpy
         self._stream(commander, Target(attitude_rpy=tuple(map(float, wanted)), thrust=_share(thrust)))
 
-    def _stream(self, commander: Commander, target: Target) -> None:
+    def _stream(self, commander: Commandable, target: Target) -> None:
         """One set-point; the first of a stream arms and changes to offboard."""
         begins = commander.time_s - self._stream_s > STREAM_GAP_S
         self._stream_s = commander.time_s
@@ -272,17 +292,39 @@ class Setpoints:
             if refused:
                 self.said(f"set-point refused: {refused}")
             if not any(wish.what == "offboard" for wish in self.wishes):
-                if not commander.status().armed and not any(wish.what == "arming" for wish in self.wishes):
+                if not commander.armed and not any(wish.what == "arming" for wish in self.wishes):
                     self._wish(commander, "arming", commander.arm, math.inf)
                 self._wish(commander, "offboard", lambda: commander.set_mode("offboard"), math.inf)
 
-    def _take_off(self, commander: Commander, height_m: float, place: Sequence[float] | None = None) -> None:
+    def _take_off(self, commander: Commandable, height_m: float, place: Sequence[float] | None = None) -> None:
         height = height_m if abs(height_m) >= NO_HEIGHT_M else DEFAULT_HEIGHT_M
-        if not commander.status().armed:
+        if self._taking_off and (commander.flying or any(wish.what == "take-off" for wish in self.wishes)):
+            return  # clients repeat packets
+        if not commander.armed:
             self._wish(commander, "arming", commander.arm)
+        self._taking_off = True
         self._wish(commander, "take-off", lambda: commander.take_off(abs(height)))
         if place is not None and max(abs(place[0]), abs(place[1])) > NO_HEIGHT_M:
             self._place_after_take_off = (place[0], place[1], -abs(height))
+
+    def _climbs(self, commander: Commandable) -> bool:
+        """Whether a take-off that was asked for goes on."""
+        asked = any(wish.what == "take-off" for wish in self.wishes)
+        self._taking_off &= asked or commander.mode in CLIMBING
+        return self._taking_off
+
+    def _land(self, commander: Commandable, height_m: float) -> str | None:
+        """Land; rotorcraft that were given a height go down to it and stay, [RflyModel] 9.2.1.2."""
+        if abs(height_m) < NO_HEIGHT_M or commander.kind not in HOVERING:
+            return commander.land()
+        here = commander.seen().p_N
+        return commander.reposition((float(here[0]), float(here[1]), -abs(height_m)))
+
+    def _return(self, commander: Commandable, height_m: float) -> str | None:
+        """Back to where it started, at the height that was given or else the present one; it stays there (a wing
+        circles), [RflyModel] 9.2.1.2 and 9.2.2.1."""
+        down = -abs(height_m) if abs(height_m) >= NO_HEIGHT_M else float(commander.seen().p_N[2])
+        return commander.reposition((0.0, 0.0, down))
 
     def _local(self, global_: Sequence[float]) -> tuple[float, float, float]:
         """Latitude, longitude (degrees, or 1e-7 of them) and height above the sea as metres from home."""
@@ -290,7 +332,7 @@ class Setpoints:
         on_map = to_local(self.origin, latitude, longitude, global_[2])
         return on_map[0] - float(self.place_N[0]), on_map[1] - float(self.place_N[1]), on_map[2]
 
-    def _wish(self, commander: Commander, what: str, ask: Callable[[], str | None], for_s: float = INSIST_S) -> None:
+    def _wish(self, commander: Commandable, what: str, ask: Callable[[], str | None], for_s: float = INSIST_S) -> None:
         self.wishes.append(Wish(what, ask, commander.time_s + for_s, of_stream=math.isinf(for_s)))
         if len(self.wishes) == 1:
             self.poll(commander)

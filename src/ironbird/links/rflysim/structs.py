@@ -100,16 +100,22 @@ class Layout:
         if len(data) != self.form.size:
             return None
         flat = self.form.unpack(data)
-        values: dict[str, Value] = {}
-        place = 0
-        for one in self.fields:
-            width = 1 if one.plain else one.count
-            values[one.name] = flat[place] if one.plain else flat[place : place + width]
-            place += width
+        values: dict[str, Value] = {name: flat[place] for name, place in self._places}
         for name, wanted in self.fixed.items():
             if values[name] not in (wanted if isinstance(wanted, Sequence) else (wanted,)):
                 return None
         return values
+
+    @cached_property
+    def _places(self) -> tuple[tuple[str, int | slice], ...]:
+        """Where each field is among the numbers of a packet."""
+        found: list[tuple[str, int | slice]] = []
+        place = 0
+        for one in self.fields:
+            width = 1 if one.plain else one.count
+            found.append((one.name, place if one.plain else slice(place, place + width)))
+            place += width
+        return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,8 @@ def open_source(what: str = "auto", layout: str = "") -> Source:
 class SticksFront:
     """Hands sticks and buttons to the commander at every exchange; a stick file ends the flight after its last row."""
 
+    open_ended = True
+
     def __init__(self, options: Mapping[str, Any]) -> None:
         self._what, self._layout = str(options.get("sticks") or "auto"), str(options.get("stick_layout") or "")
         self._mode = str(options.get("stick_mode") or "")

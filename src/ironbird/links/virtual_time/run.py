@@ -26,16 +26,21 @@ import signal
 import socket
 import subprocess
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ironbird.compiler import native
 from ironbird.errors import LinkError
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
 TEXTS = (
-    "vt_layout.h", "vt_core.c", "vt_time.c", "vt_threads.c", "vt_signals.c", "vt_processes.c", "vt_files.c",
-    "vt_sockets.c", "vt_guard.c",
+    "vt_layout.h", "vt_kernel.h", "vt_core.c", "vt_time.c", "vt_threads.c", "vt_signals.c", "vt_processes.c",
+    "vt_files.c", "vt_sockets.c", "host_guard.c", "vt_guard.c",
 )  # fmt: skip
 FOLDER = Path(__file__).parent / "c"
 VARIABLE = "IRONBIRD_VIRTUAL_TIME"
@@ -46,6 +51,7 @@ SLICE_NS = 50_000_000  # between two looks at the processes
 STUCK_S = 10.0  # of processor time without a call, or of wall time asleep in a call that is not ours
 SYS_FUTEX, FUTEX_WAIT, FUTEX_WAKE = 202, 0, 1
 ADDR_NO_RANDOMIZE = 0x0040000  # personality(2)
+MOST_BYTES = 65536  # of a message
 NOBODY = "nobody"
 # What a program sees of the environment: the same for every user
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C", "LC_ALL": "C", "TZ": "UTC", "USER": NOBODY}
@@ -59,8 +65,8 @@ class _Head(ctypes.Structure):
             (name, ctypes.c_uint64)
             for name in (
                 "magic", "size", "now_ns", "grant_ns", "epoch_ns", "seed", "slack_ns", "switches", "calls", "jumps",
-                "trace", "sent", "turn", "holder", "ended", "failure", "order_signal", "threads", "processes",
-                "file_changes", "order", "next_port", "rescuer", "slots_at", "slot_size",
+                "trace", "sent", "turn", "full", "holder", "ended", "failure", "order_signal", "threads", "processes",
+                "file_changes", "order", "next_port", "rescuer", "started", "slots_at", "slot_size",
             )
         ),
         ("text", ctypes.c_char * 1024),
@@ -111,6 +117,35 @@ class Outcome:
         return hashlib.sha256(text.encode() + self.output).hexdigest()
 
 
+class Datagrams(socket.socket):
+    """A UDP port of a run, never waiting. Nothing that is sent to it is lost: a full queue of the kernel's, which holds
+    10 messages on many computers, is emptied before the sender goes on."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.bind(path)
+        self.setblocking(False)
+        self._taken: deque[tuple[bytes, Any]] = deque()
+
+    def empty(self) -> None:
+        """Take along what has come, for later."""
+        with contextlib.suppress(OSError):
+            while True:
+                self._taken.append(super().recvfrom(MOST_BYTES))
+
+    def recvfrom(self, bufsize: int, flags: int = 0, /) -> tuple[bytes, Any]:
+        """The next message and who sent it; `BlockingIOError` if there is none."""
+        return self._taken.popleft() if self._taken else super().recvfrom(bufsize, flags)
+
+    def recvfrom_into(self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0) -> tuple[int, Any]:
+        """The same into a buffer: its size, and who sent it."""
+        if not self._taken:
+            return super().recvfrom_into(buffer, nbytes, flags)
+        data, source = self._taken.popleft()
+        memoryview(buffer).cast("B")[: len(data)] = data
+        return len(data), source
+
+
 class VirtualRun:
     """The run of one folder. With `simulated` the clock stands until it is allowed to go on (`allow`).
 
@@ -130,6 +165,7 @@ class VirtualRun:
         self.head = _Head.from_buffer(self._map)
         self._turn = ctypes.addressof(self.head) + _Head.turn.offset
         self._syscall = ctypes.CDLL(None, use_errno=True).syscall
+        self._sockets: list[Datagrams] = []
         self._zero_ns = 0  # virtual time of the simulator's zero
         self._held = -1, 0.0, 0.0  # calls so far, and when they were seen: wall, processor
         head = self.head
@@ -137,7 +173,7 @@ class VirtualRun:
         head.grant_ns = 0 if simulated else NEVER
         head.epoch_ns, head.seed, head.trace = EPOCH_S * 10**9, seed, 0xCBF29CE484222325
         head.slack_ns = round(slack_s * 1e9)
-        self.owner = _owner()
+        self.owner = owner_of_programs("virtual time")
         if self.owner is not None:  # root: the program becomes nobody
             for path in (folder, self.net, self._path, folder / "virtual_time.so"):
                 os.chown(path, *self.owner)
@@ -159,10 +195,7 @@ class VirtualRun:
         """In the child, before the program: addresses that do not vary, and never root."""
         libc = ctypes.CDLL(None)
         libc.personality(ctypes.c_ulong(ADDR_NO_RANDOMIZE))
-        if self.owner is not None:
-            os.setgroups([])
-            os.setgid(self.owner[1])
-            os.setuid(self.owner[0])
+        become(self.owner)
 
     def run(
         self, command: Sequence[str], *, timeout_s: float = 120.0, more: Mapping[str, str] | None = None
@@ -225,7 +258,7 @@ class VirtualRun:
     @property
     def ours(self) -> bool:
         """Whether it is the simulator's turn."""
-        return bool(self.head.turn)
+        return bool(self.head.turn) and not self.head.full
 
     def zero_is_now(self) -> None:
         """The simulator's time begins at this moment of the run."""
@@ -246,13 +279,16 @@ class VirtualRun:
 
     def settle(self, patience_s: float, check: Callable[[], None]) -> None:
         """Wait until it is our turn; `LinkError` if the program has ended, failed or is stuck. Returns at once then."""
-        if self.head.turn:
+        if self.ours:
             return
         begin = time.monotonic()
-        while not self.head.turn:
+        while True:
             self._wait_for_turn()
-            if self.head.turn:
+            if self.ours:
                 break
+            if self.head.turn and self.head.full:
+                self._empty_sockets()
+                continue
             check()
             stuck = self._stuck()
             waited = time.monotonic() - begin
@@ -260,6 +296,13 @@ class VirtualRun:
                 raise LinkError(stuck or f"it has not come to a rest for {waited:.1f} s (wall)")
         if self.failure:
             raise LinkError(self.failure)
+
+    def _empty_sockets(self) -> None:
+        """A sender found no room: take what is there, and let it go on at the same moment."""
+        for made in self._sockets:
+            made.empty()
+        self.head.full = 0
+        self._allow_ns(0)
 
     def order_signal(self, number: signal.Signals) -> None:
         """Have a signal come at this moment of the run. It must be our turn; acts with the next `allow`."""
@@ -296,10 +339,9 @@ class VirtualRun:
 
     def datagrams(self, port: int) -> socket.socket:
         """The simulator's end of a UDP port of the run."""
-        made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        made.bind(self.address(port))
+        made = Datagrams(self.address(port))
         self._open_to_program(f"u{port}")
-        made.setblocking(False)
+        self._sockets.append(made)
         return made
 
     def server(self, port: int) -> socket.socket:
@@ -319,14 +361,22 @@ class VirtualRun:
             os.chown(self.net / name, *self.owner)
 
 
-def _owner() -> tuple[int, int] | None:
+def become(owner: tuple[int, int] | None) -> None:
+    """In a child: be this user from now on."""
+    if owner is not None:
+        os.setgroups([])
+        os.setgid(owner[1])
+        os.setuid(owner[0])
+
+
+def owner_of_programs(who: str) -> tuple[int, int] | None:
     """Whom a program of root becomes; None if we are not root."""
     if os.geteuid() != 0:
         return None
     try:
         entry = pwd.getpwnam(NOBODY)
     except KeyError:
-        raise LinkError("virtual time never runs programs as root, and there is no user 'nobody' here") from None
+        raise LinkError(f"{who} never runs programs as root, and there is no user 'nobody' here") from None
     return entry.pw_uid, entry.pw_gid
 
 

@@ -41,7 +41,7 @@ def autopilot_section(belief: Belief | LinkError | None, plots: Plots) -> Json |
         "problem": "",
         "clock": f"{title_of(belief.log.kind)}, {belief.log.path.name}: {belief.clock.sentence()}",
         "verified": belief.clock.verified,
-        "notes": [note[:1].upper() + note[1:] for note in belief.log.notes],
+        "notes": [note[:1].upper() + note[1:] for note in (belief.uncovered(), *belief.log.notes) if note],
         "errors": _error_rows(belief),
         "faults": bool(belief.begins_s),
         "panels": panels_of(made),

@@ -106,6 +106,11 @@ def test_drift_and_stuck_positions_move_with_time_and_place() -> None:
     assert held["SIM_GPS1_GLTCH_Z"] == pytest.approx(-20.0)  # back down to where it was
 
 
+def test_denied_satellites_take_both_receivers_away_and_give_them_back() -> None:
+    plan = plan_of(parse_fault("environment.gnss_denied@1:severity=1"))
+    assert [(s.name, s.restore) for s in plan.settings] == [("SIM_GPS1_ENABLE", 1.0), ("SIM_GPS2_ENABLE", 1.0)]
+
+
 def test_pressure_becomes_height() -> None:
     # [ICAO7488]: 89874.6 Pa at 1000 m, 107478 Pa at -500 m
     assert pressure_height_m(89874.6) == pytest.approx(1000.0, abs=1.0)

@@ -12,7 +12,7 @@ from ironbird.errors import FaultError, LinkError, UnknownNameError
 from ironbird.faults.catalog import parse_fault
 from ironbird.faults.wire import WIRE_FAULTS
 from ironbird.links.chips.feed import connect
-from ironbird.links.chips.wiring import Wiring, strength
+from ironbird.links.chips.wiring import Wiring
 from ironbird.links.rig import make_rig
 
 MS = 1_000_000
@@ -122,10 +122,10 @@ def test_faults_for_wires_that_are_not_there_are_refused() -> None:
 
 def test_shapes_are_those_of_all_faults() -> None:
     ramp = parse_fault("wire.miso_flips@1:instance=imu,start=1,shape=ramp,rise=2,severity=1", WIRE_FAULTS)
-    assert [strength(ramp, t) for t in (0.5, 1.0, 2.0, 3.0, 9.0)] == [0.0, 0.0, 0.5, 1.0, 1.0]
+    assert [ramp.strength(t) for t in (0.5, 1.0, 2.0, 3.0, 9.0)] == [0.0, 0.0, 0.5, 1.0, 1.0]
     pulses = parse_fault("wire.miso_open_low@1:instance=imu,start=1,shape=intermittent,period=1,duty=0.25", WIRE_FAULTS)
-    assert [strength(pulses, t) for t in (0.9, 1.1, 1.3, 2.2, 2.3)] == [0.0, 1.0, 0.0, 1.0, 0.0]
-    assert strength(ramp, 5.0, triggered_s=math.inf) == 0.0
+    assert [pulses.strength(t) for t in (0.9, 1.1, 1.3, 2.2, 2.3)] == [0.0, 1.0, 0.0, 1.0, 0.0]
+    assert ramp.strength(5.0, triggered_s=math.inf) == 0.0
 
 
 def test_a_vehicle_at_rest_feeds_the_chips_in_their_axes() -> None:
@@ -142,6 +142,7 @@ def test_a_vehicle_at_rest_feeds_the_chips_in_their_axes() -> None:
     assert 20 < math.hypot(*field) / 3.3 < 80  # microtesla
     wiring.ports["uart1"].baud = 9600
     wiring.uart_send(600 * MS, "uart1", bytes.fromhex("b5620107000008 19".replace(" ", "")))
-    fix = wiring.uart_receive(900 * MS, "uart1")
+    heard = wiring.uart_receive(2000 * MS, "uart1")
+    fix = heard[heard.index(b"\xb5\x62\x01\x07") :]  # between sentences of NMEA
     lat = struct.unpack_from("<i", fix, 6 + 28)[0] * 1e-7
     assert lat == pytest.approx(rig.vehicle.spec.home.latitude_deg, abs=1e-3)

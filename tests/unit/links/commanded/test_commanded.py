@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,17 @@ import ironbird as ib
 from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.errors import LinkError, OrderError
 from ironbird.faults.catalog import parse_fault
+from ironbird.flight import outside
 from ironbird.flight.flight import Flight
 from ironbird.flight.order import make_order, parse_order
 from ironbird.links.commanded import front
-from ironbird.links.commanded.commander import Commander, Target
+from ironbird.links.commanded.commander import Commander
 from ironbird.links.commanded.front import ProgramFront, lasting, until
 from ironbird.links.commanded.kind import CommandedOptions, CommandedSystem
 from ironbird.links.commanded.stream import HEADER, parse_stream
+from ironbird.links.commanded.target import Target
 from ironbird.links.plan_file import LocalItem
+from ironbird.runtime.record import Log
 from ironbird.vehicles import places as at
 
 Plan = Callable[[Commander], Iterator[None]]
@@ -158,17 +162,44 @@ def test_a_set_point_above_lifts_off_and_one_below_lands() -> None:
     assert "estimator.p_NB_N" in flight.log.signals  # sensors and estimator work on
 
 
-def test_twins_get_parameters_that_change_in_flight() -> None:
+def test_a_twin_is_the_flight_without_its_fault_with_the_same_parameters_and_ends_of_other_faults(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its log is that of the order without the fault, flown alone, bit for bit: whatever came on the way came to it."""
+    twins: list[Log] = []
+    replayed = outside._replay
+
+    def kept(*arguments: Any) -> Log:
+        twins.append(replayed(*arguments))
+        return twins[-1]
+
     def plan(v: Commander) -> Iterator[None]:
         yield from in_the_air(v, 4.0)
-        assert v.inject(parse_fault("rotor.speed_loss@1:instance=1,severity=0.0,start=0.0")) is None
+        ended = parse_fault("rotor.speed_loss@1:instance=1,severity=0.1")
+        assert v.inject(ended) is None
+        yield from lasting(v, 0.6)
+        assert v.inject(parse_fault("imu.accel_bias@1:instance=1,severity=0.2,axis=0")) is None
         yield from lasting(v, 0.4)
         assert v.set_param("control.position_gain", 0.5) is None
-        yield from lasting(v, 3.0)
+        yield from lasting(v, 0.8)
+        assert v.end(ended) is None
+        assert "no such fault" in str(v.end(ended))
+        yield from lasting(v, 1.5)
 
+    monkeypatch.setattr(outside, "_replay", kept)
     flight = flown("quad_f450", plan)
-    # a fault of no severity changes nothing: the twin is the same flight, so it had the same parameters and commands
-    assert not flight.witnesses[0].effective and flight.verdict == "void"
+    monkeypatch.setattr(outside, "_replay", replayed)
+
+    first, second = flight.order.faults
+    assert flight.verdict == "pass" and [w.effective for w in flight.witnesses] == [True, True]
+    assert first.end_s - first.start_s == pytest.approx(1.8, abs=0.01) and math.isinf(second.end_s)
+    assert [tuning.path for tuning in flight.order.tunings][-1] == "control.position_gain"
+    alone = [ib.fly(replace(flight.order, faults=faults)).log for faults in ((), (first,), (second,))]
+    for twin in twins:
+        path = next(path for path in twin.signals if path.startswith(("body", "estimator", "imu", "rotor")))
+        begin = round(float(twin.time()[0]) / 0.02)
+        assert any(np.array_equal(twin[path], log[path][begin : begin + twin.rows()]) for log in alone), path
+    assert len(twins) >= 2 and not np.array_equal(flight.log["body.p_NB_N"], alone[0]["body.p_NB_N"])
 
 
 @pytest.mark.parametrize(
@@ -223,6 +254,21 @@ def test_a_stream_that_cannot_be_read_says_which_line(text: str, words: str) -> 
 def test_without_a_front_end_the_mission_is_flown() -> None:
     flight = ib.fly(make_order("quad_f450", control="commanded", mission="hover"), until_s=20.0)
     assert flight.verdict == "pass" and flight.log[at.BODY.position][-1, 2] < -5
+
+
+@pytest.mark.parametrize(("open_ended", "verdict"), [(True, "pass"), (False, "error")])
+def test_ctrl_c_ends_a_session_as_its_time_does_and_interrupts_a_plan(open_ended: bool, verdict: str) -> None:
+    def plan(v: Commander) -> Iterator[None]:
+        yield from lasting(v, 1.0)
+        raise KeyboardInterrupt
+
+    program = ProgramFront(plan)
+    program.open_ended = open_ended
+    flight = ib.fly("quad_f450", control=CommandedSystem(program), until_s=60.0)
+    assert flight.verdict == verdict and flight.log.interrupted is not open_ended
+    assert flight.ended_s == pytest.approx(1.0, abs=0.01) and flight.order.until_s == flight.ended_s
+    if open_ended:
+        assert flight.repeats and same(ib.fly(flight.order), flight)
 
 
 # ---------------------------------------------------------------------- other kinds

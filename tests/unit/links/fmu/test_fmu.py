@@ -10,18 +10,20 @@ import pytest
 
 from ironbird import fly
 from ironbird.errors import LinkError
+from ironbird.export.job import Job
+from ironbird.export.registry import export
 from ironbird.links.fmu.kind import describe
 
 # An FMU 2.0 that counts its steps, and refuses one that does not begin where the last ended; after 20 it does BAD.
 SOURCE = """
 #include <stddef.h>
 #include <unistd.h>
-static int steps; static double heard;
+static int steps, set; static double heard;
 void *fmi2Instantiate(const char *a, int b, const char *c, const char *d, void *e, int f, int g) { return &steps; }
 int fmi2SetupExperiment(void *c, int a, double b, double d, int e, double f) { return 0; }
 int fmi2EnterInitializationMode(void *c) { return 0; }
-int fmi2ExitInitializationMode(void *c) { return 0; }
-int fmi2SetReal(void *c, const unsigned *vr, size_t n, const double *v) { heard = v[0]; return 0; }
+int fmi2ExitInitializationMode(void *c) { return set ? 0 : 3; } /* its first outputs follow from inputs */
+int fmi2SetReal(void *c, const unsigned *vr, size_t n, const double *v) { heard = v[0]; set = 1; return 0; }
 int fmi2GetReal(void *c, const unsigned *vr, size_t n, double *v) {
   for (size_t i = 0; i < n; ++i) v[i] = 0.3;
   if (steps > 20) { NAN_OUTPUT }
@@ -105,3 +107,13 @@ def test_a_file_that_is_no_fmu_or_leads_out_of_its_folder_is_refused(tmp_path: P
     assert not (tmp_path.parent / "evil").exists()
     with pytest.raises(LinkError, match="entities"):
         describe(b'<!DOCTYPE x [<!ENTITY a "b">]><x/>', "x")
+
+
+@pytest.mark.slow
+def test_our_own_autopilot_flies_outside_as_an_fmu_as_it_does_in_the_kernel(tmp_path: Path) -> None:
+    export("fmu2", Job("quad_f450", "autopilot", seconds=0.1, targets=("linux64",)), tmp_path / "made")
+    outside = fly("quad_f450", control="fmu", until_s=12.0, options={"folder": str(tmp_path / "made")})
+    inside = fly("quad_f450", until_s=12.0)
+    away = outside.log["body.p_NB_N"][-1] - inside.log["body.p_NB_N"][-1]
+    assert inside.log["body.p_NB_N"][-1][0] > 10.0  # under way to the first corner
+    assert abs(away).max() < 0.3  # the link delays commands by one exchange

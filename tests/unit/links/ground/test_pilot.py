@@ -282,7 +282,7 @@ def test_a_rover_is_disarmed_at_the_end(clock: Clock) -> None:
             "step 'readiness': not done .* last heartbeat: .*, disarmed, .* last text: Preflight Fail: compass",
         ),
         ("arming", "step 'arming': not done .* answer: temporarily rejected"),
-        ("mission", "step 'upload of 3 mission items': was refused; answer: no space"),
+        ("mission", "step 'upload of 3 mission items': was refused; answer at item 2 .MAV_CMD 21.: no space"),
         ("command", "step 'mode MISSION': was refused; answer: unsupported"),
         ("lost", "step 'flight': lost: no heartbeat for"),
         ("param", "step 'parameter NO_SUCH': not done .* is the name right"),

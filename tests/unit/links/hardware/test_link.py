@@ -20,7 +20,7 @@ from ironbird.links.hardware.bridge import Bridge
 from ironbird.links.hardware.cable import DatagramCable, SerialCable, load_of
 from ironbird.links.hardware.link import Figures, HardwareLink, with_sensor_rate
 from ironbird.links.mavlink import codec, dialect
-from ironbird.links.mavlink.dialect import HIL_ACTUATOR_CONTROLS, HIL_GPS, HIL_SENSOR
+from ironbird.links.mavlink.dialect import HIL_ACTUATOR_CONTROLS, HIL_CONTROLS, HIL_GPS, HIL_SENSOR
 from ironbird.links.realtime import undisturbed
 from ironbird.links.rig import Rig, make_rig
 from ironbird.vehicles.load import Vehicle, load_vehicle
@@ -277,6 +277,26 @@ def test_a_serial_port_that_nobody_reads_never_blocks() -> None:
 
 
 # ---------------------------------------------------------------------- UDP, ground stations, priority
+
+
+def test_a_board_with_old_firmware_drives_the_motors_with_hil_controls(vehicle: Vehicle) -> None:
+    rig = make_rig(vehicle, until_s=0.3)
+    packer = codec.Packer()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as board:
+        board.bind(("127.0.0.1", 0))
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        link = HardwareLink(DatagramCable(port), priority=False, clock=StillClock())
+        link.start(rig)
+        while rig.step(link.step_ticks):
+            packer.add(HIL_CONTROLS, 1000, 0.125, 0.25, 0.375, 0.5, 0.0, 0.0, 0.0, 0.0, 129, 0)
+            board.sendto(packer.take(), ("127.0.0.1", port))
+            link.exchange(rig)
+        link.stop()
+    rows = [rig.actuators[f"rotor/{number}"] for number in range(1, 5)]
+    assert rig.stepper.inputs[rows].ravel().tolist() == [0.125, 0.25, 0.375, 0.5]
+    assert link.armed and link.traffic.last_received == "HIL_CONTROLS"
 
 
 def test_the_same_exchange_goes_over_udp(vehicle: Vehicle) -> None:

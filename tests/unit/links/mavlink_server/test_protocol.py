@@ -267,6 +267,28 @@ def test_a_mission_is_read_back_as_it_was_written(quad: Bench) -> None:
     assert quad.of("MISSION_COUNT").count == 0
 
 
+def test_a_place_that_is_no_number_is_told_as_none(quad: Bench) -> None:
+    """An item that does nothing here may have no place; INT32_MAX says so in whole numbers."""
+    rows = [item(quad, 0, 22, 0, 0, 8), item(quad, 1, 203, 0, 0, 0), item(quad, 2, 16, 5, 0, 8)]
+    rows[1] |= {"x": NAN, "y": 1e30}
+    assert upload(quad, rows, whole=False) == numbers.MAV_MISSION_ACCEPTED
+    quad.client.mav.mission_request_int_send(1, 1, 1, MISSION)
+    got = quad.of("MISSION_ITEM_INT")
+    assert (got.x, got.y) == (2**31 - 1, 2**31 - 1)
+    quad.client.mav.mission_clear_all_send(1, 1, MISSION)
+    assert quad.of("MISSION_ACK").type == numbers.MAV_MISSION_ACCEPTED
+
+
+def test_the_truth_is_told_on_request(quad: Bench) -> None:
+    assert "HIL_STATE_QUATERNION" not in quad.latest
+    assert quad.command(511, 115, 50_000) == 0  # SET_MESSAGE_INTERVAL
+    told, true = quad.of("HIL_STATE_QUATERNION"), quad.commander.truth()
+    assert told.attitude_quaternion == pytest.approx(true.q_NB.tolist(), abs=1e-3)
+    assert (told.lat, told.lon) == pytest.approx((401540302, 1162593683), abs=200)
+    assert told.zacc == pytest.approx(-1000, abs=60)  # at rest, in 1e-3 g
+    assert quad.command(511, 115, -1) == 0
+
+
 @pytest.mark.parametrize(
     ("command", "frame", "result", "words"),
     [

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from ironbird.errors import LinkError
 from ironbird.flight.flight import fly
 from ironbird.flight.order import make_order, parse_order
 from ironbird.links.ardupilot.kind import ARDUPILOT
-from ironbird.links.autopilot_kind import AutopilotKind, AutopilotOptions
+from ironbird.links.autopilot_kind import AutopilotKind, AutopilotOptions, read_params
 from ironbird.links.ground.pilot import Pilot
+from ironbird.links.ground.wires import Port
 from ironbird.links.mavlink.numbers import NAV_LAND, NAV_TAKEOFF, NAV_WAYPOINT
 from ironbird.links.plan_file import Home, LocalItem, PlanItem, plan_text
+from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.kind import PX4
 from ironbird.links.px4.link import Px4
-from ironbird.links.px4.process import PILOT_PORT, free_instance
+from ironbird.links.px4.process import PILOT_PORT, Px4Process, free_instance
 from ironbird.links.px4.sticks import StickPilot
 from ironbird.links.system import Task
 from ironbird.vehicles.load import load_vehicle
@@ -121,3 +125,57 @@ def test_a_folder_that_the_user_names_is_trusted(
         kind.seat(task)
     make_order("quad_f450", control="px4", options={"folder": str(tmp_path / "x" / "..")})
     kind.seat(task).close()
+
+
+def test_parameters_of_ones_own_come_on_top_of_the_vehicles(tmp_path: Path) -> None:
+    options = AutopilotOptions(time="virtual", params="MPC_XY_VEL_MAX=6, SYS_HAS_MAG=0\nMPC_XY_VEL_MAX=7.5")
+    assert read_params(options.params) == {"MPC_XY_VEL_MAX": 7.5, "SYS_HAS_MAG": 0.0}
+    with contextlib.closing(PX4.seat(Task(QUAD, ITEMS, options, until_s=60.0))) as seat:
+        assert isinstance(seat.system, Px4)
+        airframe = airframe_of(QUAD).with_params(seat.system.params)
+    assert {"param set-default MPC_XY_VEL_MAX 7.5", "param set-default SYS_HAS_MAG 0"} <= set(
+        airframe.script("").splitlines()
+    )
+    with contextlib.closing(ARDUPILOT.seat(Task(QUAD, ITEMS, options, until_s=60.0))) as seat:
+        assert seat.system.process is not None
+        assert "MPC_XY_VEL_MAX   7.5" in getattr(seat.system.process, "params", "")
+
+
+@pytest.mark.parametrize("text", ["X", "A B C=1", "NAME=nan", "NAME=1e999", "rm -rf=1"])
+def test_what_is_no_parameter_is_refused(text: str) -> None:
+    with pytest.raises(ValidationError, match="params, line 1"):
+        AutopilotOptions(params=text)
+
+
+def test_in_virtual_time_a_ground_station_hears_what_ours_hears_and_is_not_heard(tmp_path: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        listener.bind(("127.0.0.1", 0))
+        listener.settimeout(30.0)
+        process = Px4Process(virtual=True)
+        stack.callback(process.stop)
+        port = Port(14540, process=process, mirror_port=listener.getsockname()[1])
+        stack.callback(port.close)
+        assert process.run is not None
+        process.run.head.turn = 1  # no program: the turn is ours
+        autopilot = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        autopilot.bind(process.run.address(14580))
+        autopilot.sendto(b"from the autopilot", process.run.address(14540))
+        assert [data for _, data in port.read()] == [b"from the autopilot"]
+        data, source = listener.recvfrom(100)
+        assert data == b"from the autopilot"
+        listener.sendto(b"disarm", source)
+        assert list(port.read()) == []
+
+
+def test_what_repeats_in_virtual_time_includes_the_start_up_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("bin/px4", "etc/init.d-posix/rcS", "etc/init.d-posix/px4-rc.params", "etc/init.d/rc.mc_defaults"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("IRONBIRD_PX4", str(tmp_path))
+    assert [path.name for path in PX4.programs(AutopilotOptions())] == ["px4"]
+    names = {path.name for path in PX4.programs(AutopilotOptions(time="virtual"))}
+    assert names == {"px4", "rcS", "px4-rc.params", "rc.mc_defaults"}

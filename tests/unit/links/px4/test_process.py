@@ -82,6 +82,21 @@ def test_it_starts_with_our_airframe_and_leaves_nothing(tmp_path: Path) -> None:
     assert "param set-default CA_ROTOR_COUNT 4" in script
 
 
+def test_its_start_up_is_over_when_it_says_so(tmp_path: Path) -> None:
+    said = "INFO  [px4] Startup script returned successfully"
+    build = make_px4(
+        tmp_path / "build", f"echo begins; while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; echo '{said}'; sleep 60"
+    )
+    process = Px4Process(build)
+    try:
+        process.start(airframe_of(load_vehicle("quad_f450", control="external")), "F450", 6)
+        assert wait_for(lambda: "begins" in process.console()) and not process.started()
+        (tmp_path / "go").touch()
+        assert wait_for(process.started)
+    finally:
+        process.stop()
+
+
 def test_a_program_that_ends_is_an_error_with_its_last_words(tmp_path: Path) -> None:
     build = make_px4(tmp_path / "build", "echo the board is on fire; exit 3")
     system = Px4(Px4Process(build), connect_s=20)

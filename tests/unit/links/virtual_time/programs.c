@@ -322,6 +322,32 @@ static int run_fork(const char *self)
     return 0;
 }
 
+/* As many as a start-up script has, one after the other; each end of a pipe is seen at the moment its writer ends. */
+static int run_children(long wanted)
+{
+    double waited = 0;
+    pid_t last = 0;
+    for (long i = 0; i < wanted; i++) {
+        int pair[2];
+        char text[8];
+        if (pipe(pair)) return 1;
+        last = fork();
+        if (!last) {
+            usleep(1000);
+            if (write(pair[1], "x", 1) != 1) _exit(1);
+            _exit(0);
+        }
+        close(pair[1]);
+        const double before = now_s();
+        while (read(pair[0], text, sizeof text) > 0) {}
+        waited += now_s() - before;
+        close(pair[0]);
+        if (waitpid(last, 0, 0) != last) return 1;
+    }
+    TELL("%ld children, the last is %d, %.2f ms each", wanted, last, 1e3 * waited / (double)wanted);
+    return 0;
+}
+
 static int run_echo(void)
 {
     char text[64];
@@ -387,6 +413,16 @@ static struct sockaddr_in at(int port)
     a.sin_port = htons((uint16_t)port);
     a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     return a;
+}
+
+/* More messages at once than a queue of the kernel holds. */
+static int run_chatter(long wanted)
+{
+    const int out = socket(AF_INET, SOCK_DGRAM, 0);
+    struct sockaddr_in ground = at(14550);
+    for (uint32_t i = 0; i < wanted; i++) sendto(out, &i, sizeof i, 0, (struct sockaddr *)&ground, sizeof ground);
+    sleep(1000);
+    return 0;
 }
 
 static int run_sockets(void)
@@ -597,6 +633,8 @@ int main(int count, char **given)
     if (!strcmp(what, "conditions")) return run_conditions();
     if (!strcmp(what, "signals")) return run_signals();
     if (!strcmp(what, "fork")) return run_fork(given[0]);
+    if (!strcmp(what, "children")) return run_children(atol(given[2]));
+    if (!strcmp(what, "chatter")) return run_chatter(atol(given[2]));
     if (!strcmp(what, "echo")) return run_echo();
     if (!strcmp(what, "epoll")) return run_epoll();
     if (!strcmp(what, "sockets")) return run_sockets();

@@ -167,6 +167,35 @@ def test_children_shells_and_pipes_live_in_the_same_time(folder: Path) -> None:
     ]
 
 
+def test_as_many_children_as_one_likes_end_one_after_the_other_each_at_its_moment(folder: Path) -> None:
+    said = lines(run(folder, "children", "300"))
+    assert said == ["0.3001 300 children, the last is 400, 1.00 ms each"]
+
+
+def test_nothing_that_is_sent_to_the_simulator_is_lost(folder: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="ironbird-vt-") as name, ExitStack() as stack:
+        made = VirtualRun(Path(name), simulated=True)
+        stack.callback(made.close)
+        port = made.datagrams(14550)
+        stack.callback(port.close)
+        process = subprocess.Popen(
+            [str(folder / "programs"), "chatter", "1000"],
+            cwd=name,
+            env=made.variables(),
+            preexec_fn=made.prepare_child,
+        )
+        stack.callback(process.wait)
+        stack.callback(process.kill)
+        made.settle(60.0, lambda: None)
+        made.allow_more(0.001)
+        made.settle(60.0, lambda: None)
+        found = []
+        with pytest.raises(BlockingIOError):
+            while True:
+                found.append(int.from_bytes(port.recvfrom(64)[0], "little"))
+        assert found == list(range(1000))
+
+
 def test_files_that_one_waits_for_are_ready_at_their_times(folder: Path) -> None:
     assert lines(run(folder, "epoll")) == [
         "0.0150 timer 1", "0.0250 timer 1", "0.0250 event 2", "0.0350 timer 1", "0.0450 timer 1", "0.0500 event 2",
@@ -200,7 +229,7 @@ def test_the_host_is_out_of_reach_and_nothing_of_it_shows(folder: Path, user: tu
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be refused")
 def test_root_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(virtual, "_owner", lambda: None)
+    monkeypatch.setattr(virtual, "owner_of_programs", lambda who: None)
     outcome = run(folder, "host")
     assert outcome.code == 126
     assert b"never as root" in outcome.output

@@ -10,12 +10,6 @@ static __thread vt_slot *me __attribute__((tls_model("initial-exec")));
 static __thread int outside __attribute__((tls_model("initial-exec"))); /* calls of this thread pass through */
 static char run_folder[PATH_MAX], own_path[PATH_MAX];
 
-#define REAL(name)                                                             \
-    ({                                                                         \
-        static __typeof__(&name) at_;                                          \
-        if (!at_) at_ = (__typeof__(&name))dlsym(RTLD_NEXT, #name);            \
-        at_;                                                                   \
-    })
 #define H (run->head)
 
 static void begin(void);
@@ -30,23 +24,8 @@ static inline int inside(void)
     return phase == 2 && me && !outside;
 }
 
-static long kernel(long n, long a, long b, long c, long d, long e, long f)
-{
-    long r;
-    register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
-    __asm__ volatile("syscall" : "=a"(r) : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
-    return r;
-}
-#define K(n, ...) K_(n, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0)
-#define K_(n, a, b, c, d, e, f, ...) kernel(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
-
 static int real_pid(void) { return (int)K(SYS_getpid); }
 static int real_tid(void) { return (int)K(SYS_gettid); }
-
-static void say(const char *text)
-{
-    K(SYS_write, 2, text, strlen(text));
-}
 
 static void futex_wake(void *at, int count) { K(SYS_futex, at, FUTEX_WAKE, count); }
 static int futex_wait(void *at, uint32_t value, long nanoseconds)
@@ -116,6 +95,12 @@ static void wake_children_waiters(int process);
 static void forget_process(int place)
 {
     run->process[place].finished = 1;
+    if (run->process[place].parent < 0) run->process[place].reaped = 1; /* nobody waits for an orphan */
+    for (uint64_t i = 0; i < H.processes; i++)
+        if (run->process[i].parent == place) {
+            run->process[i].parent = -1;
+            if (run->process[i].finished) run->process[i].reaped = 1;
+        }
     for (uint64_t i = 0; i < H.threads; i++)
         if (run->slot[i].state != FREE && run->slot[i].process == (uint32_t)place) run->slot[i].state = FREE;
     for (int i = 0; i < TIMERS; i++)
@@ -226,12 +211,17 @@ static int waits_for_outside(void)
     return 0;
 }
 
-static void simulators_turn(void)
+static void give_turn(void)
 {
-    if (H.now_ns < H.grant_ns) H.now_ns = H.grant_ns;
     __atomic_store_n((uint32_t *)&H.turn, 1, __ATOMIC_SEQ_CST);
     futex_wake(&H.turn, 1);
     while (__atomic_load_n((uint32_t *)&H.turn, __ATOMIC_SEQ_CST)) futex_wait(&H.turn, 1, SECOND);
+}
+
+static void simulators_turn(void)
+{
+    if (H.now_ns < H.grant_ns) H.now_ns = H.grant_ns;
+    give_turn();
     H.file_changes++;
     if (H.order_signal) {
         const int sig = (int)H.order_signal;
@@ -273,7 +263,7 @@ static void schedule(void)
         hand_over(next);
         await_baton();
     } else H.holder = (uint64_t)place_of(me);
-    me->calls = me->pinned = 0;
+    me->calls = 0;
 }
 
 /* Wait for something of a kind, until a deadline. */
@@ -312,7 +302,7 @@ static void charge(uint64_t nanoseconds)
 {
     H.calls++;
     me->used_ns += nanoseconds;
-    if (H.now_ns + nanoseconds <= H.grant_ns) H.now_ns += nanoseconds;
+    if (H.now_ns + nanoseconds <= H.grant_ns) H.now_ns += nanoseconds, me->pinned = 0;
     else if (++me->pinned > PINNED_CALLS) {
         me->pinned = 0;
         block(W_HORIZON, 0, H.grant_ns + 1);

@@ -50,7 +50,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define NEVER UINT64_MAX
 #define SLOTS 1024     /* threads of all processes of a run */
-#define PROCESSES 128
+#define PROCESSES 256 /* at the same time */
 #define TIMERS 64
 #define FILES 4096     /* handles of a process that are known by what they are */
 #define SECOND 1000000000ull
@@ -71,12 +71,14 @@ typedef struct {
     uint64_t trace;       /* a hash of every switch: which thread, when, why */
     uint64_t sent;        /* messages that left for a socket of the run */
     uint64_t turn;        /* 1: the simulator's; a futex (its low half) */
+    uint64_t full;        /* with the turn: only to empty its sockets, no time has passed */
     uint64_t holder;      /* slot of the thread that runs */
     uint64_t ended;       /* no process is left */
     uint64_t failure;
     uint64_t order_signal; /* from the simulator, for the first process */
     uint64_t threads, processes; /* so many slots were used */
     uint64_t file_changes, order, next_port, rescuer;
+    uint64_t started;     /* processes so far: places of those that ended are used again, their numbers are not */
     uint64_t slots_at, slot_size; /* where the threads stand in the file */
     char text[1024];      /* what failed */
 } vt_head;

@@ -4,13 +4,15 @@ static char **before_variables; /* LD_PRELOAD and the name of the run, for what 
 
 static int new_process(int parent)
 {
-    if (H.processes >= PROCESSES) fail(TOO_MANY, "more than 128 processes");
-    const int place = (int)H.processes++;
-    run->process[place] = (vt_process){0, parent, (uint32_t)(FIRST_NUMBER + place), 0, 0, 0};
-    return place;
+    uint64_t place = 0;
+    while (place < H.processes && !(run->process[place].finished && run->process[place].reaped)) place++;
+    if (place >= PROCESSES) fail(TOO_MANY, "more than 256 processes at the same time");
+    if (place == H.processes) H.processes++;
+    run->process[place] = (vt_process){0, parent, (uint32_t)(FIRST_NUMBER + H.started++), 0, 0, 0};
+    return (int)place;
 }
 
-static void guard_host(void);
+static void guard_host(int local);
 static void adopt(vt_slot *s)
 {
     me = s;
@@ -45,7 +47,7 @@ static void begin(void)
     pthread_key_create(&end_key, finish_thread);
     const int pid = real_pid();
     if (!H.processes) { /* the first: what it starts inherits the guard */
-        guard_host();
+        guard_host(1);
         H.slots_at = offsetof(vt_run, slot);
         H.slot_size = sizeof(vt_slot);
         new_process(-1);
@@ -84,12 +86,15 @@ static void begin(void)
 
 __attribute__((constructor)) static void at_start(void) { begin(); }
 
-/* The end of a process, under the baton: what comes after it is the kernel's. */
+/* The end of a process, under the baton: what comes after it is the kernel's. Whoever reads from it sees the end now and
+ * not when the kernel has come to it. */
 static void end_process(void)
 {
     if (!me || phase != 2) return;
     vt_slot *own = me;
     const int place = (int)own->process;
+    if (K(SYS_close_range, 0, ~0u, 0) < 0)
+        for (int f = 0; f < FILES; f++) K(SYS_close, f);
     forget_process(place);
     int others = 0;
     for (uint64_t i = 0; i < H.processes; i++) others += !run->process[i].finished;

@@ -1,0 +1,152 @@
+"""Frequency responses from records: overlapping windows, coherence, composite windows.
+
+After Tischler and Remple (CIFER): Hann windows that overlap by half, transforms at the asked frequencies only, response
+H = Gxy / Gxx, and several window lengths combined by their random errors. Noise on the input biases H; it is not
+modelled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ironbird.errors import IronbirdError
+
+OVERLAP_FACTOR = math.sqrt(0.55)  # of the random error with windows that overlap by half [Tischler]
+GOOD_COHERENCE = 0.6  # below it a response says little [Tischler]
+LEAST_WINDOWS = 3
+PERIODS = 2.5  # of a frequency in a window from which on its leakage is small
+
+
+@dataclass(frozen=True)
+class Spectra:
+    """Auto and cross spectra of single windows, [window, frequency]; kept apart so that they can be drawn again."""
+
+    frequency_radps: np.ndarray
+    gxx: np.ndarray
+    gyy: np.ndarray
+    gxy: np.ndarray
+    window_s: float
+    record_s: float
+
+    def drawn(self, rows: np.ndarray) -> Spectra:
+        """The spectra of some windows, which may be drawn more than once."""
+        return Spectra(
+            self.frequency_radps, self.gxx[rows], self.gyy[rows], self.gxy[rows], self.window_s, self.record_s
+        )
+
+    def response(self) -> FrequencyResponse:
+        """Means over the windows, and what follows from them."""
+        return _response(
+            self.frequency_radps,
+            self.gxx.mean(axis=0),
+            self.gyy.mean(axis=0),
+            self.gxy.mean(axis=0),
+            self.record_s / self.window_s,
+        )
+
+
+@dataclass(frozen=True)
+class FrequencyResponse:
+    """H over frequency, with coherence and the relative random error of its magnitude."""
+
+    frequency_radps: np.ndarray
+    response: np.ndarray
+    coherence: np.ndarray
+    random_error: np.ndarray
+
+    @property
+    def magnitude_dB(self) -> np.ndarray:
+        """Magnitude."""
+        return np.asarray(20 * np.log10(np.maximum(np.abs(self.response), 1e-300)))
+
+    @property
+    def phase_deg(self) -> np.ndarray:
+        """Phase, unwrapped from the lowest frequency."""
+        return np.asarray(np.degrees(np.unwrap(np.angle(self.response))))
+
+
+def _response(w: np.ndarray, gxx: np.ndarray, gyy: np.ndarray, gxy: np.ndarray, count: float) -> FrequencyResponse:
+    safe = np.maximum(gxx, 1e-300)
+    coherence = np.clip(np.abs(gxy) ** 2 / (safe * np.maximum(gyy, 1e-300)), 0.0, 1.0)
+    # random error of |H|, and of its phase in radians [Tischler]
+    error = OVERLAP_FACTOR * np.sqrt(1 - coherence) / np.sqrt(np.maximum(coherence, 1e-12) * 2 * max(count, 1.0))
+    return FrequencyResponse(w, gxy / safe, coherence, error)
+
+
+def log_frequencies(band_radps: tuple[float, float], points: int) -> np.ndarray:
+    """Points with equal ratios over a band."""
+    return np.geomspace(band_radps[0], band_radps[1], points)
+
+
+def window_spectra(
+    x: np.ndarray, y: np.ndarray, step_s: float, window_s: float, frequency_radps: np.ndarray
+) -> Spectra:
+    """Spectra of all windows of a length in an evenly sampled record; mean and drift are taken off first."""
+    x, y = _without_drift(x), _without_drift(y)
+    size = round(window_s / step_s)
+    if size < 8 or len(x) < size:
+        raise IronbirdError(
+            f"a window of {window_s:.3g} s does not fit a record of {len(x) * step_s:.3g} s in steps of "
+            f"{step_s:.3g} s; "
+            "give a shorter window or a longer record"
+        )
+    if float(np.max(frequency_radps)) > math.pi / step_s:
+        raise IronbirdError(
+            f"{np.max(frequency_radps):.3g} rad/s is above half the sample rate, {math.pi / step_s:.3g} rad/s; "
+            "lower the band"
+        )
+    first = np.arange(0, len(x) - size + 1, max(size // 2, 1))
+    window = np.hanning(size)
+    kernel = np.exp(-1j * np.outer(frequency_radps, np.arange(size) * step_s)) * step_s
+    rows = first[:, None] + np.arange(size)[None, :]
+    transform_x = (x[rows] * window) @ kernel.T
+    transform_y = (y[rows] * window) @ kernel.T
+    scale = 2.0 / (size * step_s * float(np.mean(window**2)))
+    return Spectra(
+        frequency_radps,
+        scale * np.abs(transform_x) ** 2,
+        scale * np.abs(transform_y) ** 2,
+        scale * np.conj(transform_x) * transform_y,
+        window_s,
+        len(x) * step_s,
+    )
+
+
+def composite_response(
+    x: np.ndarray, y: np.ndarray, step_s: float, windows_s: Sequence[float], frequency_radps: np.ndarray
+) -> FrequencyResponse:
+    """Several window lengths in one response, each weighted by its random error to the power of minus four.
+
+    These are the starting values of CIFER's COMPOSITE, which are good by themselves; its search is not made.
+    """
+    found = [window_spectra(x, y, step_s, window_s, frequency_radps) for window_s in windows_s]
+    singles = [spectra.response() for spectra in found]
+    errors = np.array([np.maximum(single.random_error, 1e-6) for single in singles])
+    slow = np.array([[PERIODS * 2 * math.pi / w > spectra.window_s for w in frequency_radps] for spectra in found])
+    errors[slow & ~slow.all(axis=0)] *= 10.0  # too few periods in a window
+    weights = (errors / errors.min(axis=0)) ** -4.0
+    weights = weights**2 / np.sum(weights**2, axis=0)
+    gxx = sum(w * s.gxx.mean(axis=0) for w, s in zip(weights, found, strict=True))
+    gyy = sum(w * s.gyy.mean(axis=0) for w, s in zip(weights, found, strict=True))
+    gxy = sum(w * s.gxy.mean(axis=0) for w, s in zip(weights, found, strict=True))
+    counts = np.array([s.record_s / s.window_s for s in found])
+    return _response(
+        frequency_radps, np.asarray(gxx), np.asarray(gyy), np.asarray(gxy), float(np.mean(weights.T @ counts))
+    )
+
+
+def window_lengths(band_radps: tuple[float, float], record_s: float, count: int = 5) -> list[float]:
+    """Window lengths for a band: from twenty periods of the highest frequency to three of the lowest [Tischler]."""
+    longest = min(3 * 2 * math.pi / band_radps[0], record_s / LEAST_WINDOWS)
+    shortest = min(20 * 2 * math.pi / band_radps[1], longest)
+    return np.unique(np.geomspace(shortest, longest, count)).tolist()
+
+
+def _without_drift(x: np.ndarray) -> np.ndarray:
+    along = np.linspace(-1.0, 1.0, len(x))
+    slope, mean = np.polyfit(along, np.asarray(x, float), 1)
+    return np.asarray(x - mean - slope * along)

@@ -1,0 +1,166 @@
+"""Verbs about firmware: run an image, build the bench's own, and the whole tilt-rotor bench."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ironbird.cli.options import (
+    FaultOption,
+    MissionOption,
+    OptionOption,
+    RequireOption,
+    SeedOption,
+    UntilOption,
+    VehicleOption,
+    WindOption,
+    options_of,
+    order_from,
+    weather_of,
+)
+from ironbird.cli.output import ending_in_order, errors, print_table, progress_bar, write_and_print
+
+firmware_app = typer.Typer(no_args_is_help=True, help="Firmware on emulated microcontrollers.")
+BoardOption = Annotated[str, typer.Option(help="Board by name, or a TOML file.")]
+NumbersOption = Annotated[str, typer.Option(help="Numbers of the services: paper, or code.")]
+
+
+@firmware_app.command("run")
+def run_firmware(
+    image: Annotated[Path, typer.Argument(help="ELF file, or a raw .bin for the start of the flash.")],
+    board: BoardOption = "stm32f4_discovery",
+    vehicle: Annotated[
+        str | None, typer.Option(help="Fly this vehicle with it, over the links of the tilt-rotor bench.")
+    ] = None,
+    mission: MissionOption = None,
+    option: OptionOption = None,
+    wind: WindOption = None,
+    fault: FaultOption = None,
+    require: RequireOption = None,
+    seed: SeedOption = 0,
+    until: UntilOption = None,
+    gdb: Annotated[int | None, typer.Option(help="Wait for a debugger on this port of 127.0.0.1 (0: any).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results; out/VEHICLE by default.")] = None,
+) -> None:
+    """Run an image on an emulated board; with --vehicle it flies.
+
+    Without a vehicle it runs for --until seconds (1 by default), and what its core and serial ports did is printed.
+
+    Exit code: with a vehicle as 'ironbird fly', else 0, or 1 if the core had a fault.
+
+    Example: ironbird firmware run provant.elf --vehicle tiltrotor_provant --mission spiral
+    """
+    from ironbird.firmware.device import load_mcu_board
+    from ironbird.firmware.elf import read_image
+    from ironbird.firmware.gdb import serve_gdb
+    from ironbird.firmware.machine import Machine
+    from ironbird.flight.flight import fly as fly_order
+
+    with errors():
+        if vehicle is None:
+            machine = Machine(load_mcu_board(board), read_image(image))
+            try:
+                if gdb is not None:
+                    serve_gdb(machine, gdb, until or 3600.0, announce=typer.echo)
+                else:
+                    machine.run(until or 1.0)
+                now = machine.figures()
+                rows = {
+                    "time": f"{now.time_s:.6f} s",
+                    "instructions": str(now.instructions),
+                    "clock": f"{now.clock_Hz / 1e6:.3f} MHz",
+                    "resets": str(now.resets - 1),
+                    "core is": "asleep" if now.sleeping else f"in {image.name}: {machine.where()}",
+                    "fault": machine.fault_text() or "none",
+                }
+                for port in range(1, 7):
+                    data, _ = machine.take(port)
+                    if data:
+                        rows[f"serial port {port}"] = f"{len(data)} bytes: {data[:64]!r}"
+                print_table(rows, image.name)
+            finally:
+                machine.close()
+            raise typer.Exit(int(bool(now.faults)))
+        options = {**options_of(option), "image": str(image), "board": board}
+        order = order_from(
+            vehicle, mission=mission, control="firmware", options=options, weather=weather_of(wind, 0.0, None),
+            seed=seed, faults=fault or [], requirements=require or [], until_s=until,
+        )  # fmt: skip
+        folder = out or Path("out") / Path(vehicle).stem
+        with progress_bar(f"flying {vehicle}") as update, ending_in_order():
+            flight = fly_order(order, progress=update, folder=folder)
+        code = write_and_print(flight, folder)
+    raise typer.Exit(code)
+
+
+@firmware_app.command("build")
+def build_firmware(
+    out: Annotated[Path, typer.Argument(help="The ELF file to write.")],
+    vehicle: VehicleOption = "tiltrotor_provant",
+    numbers: NumbersOption = "paper",
+) -> None:
+    """Build the firmware of the tilt-rotor bench for a vehicle: equal sources give equal bytes.
+
+    Example: ironbird firmware build provant.elf
+    """
+    import hashlib
+
+    from ironbird.errors import LinkError, UnknownNameError
+    from ironbird.firmware.provant.image import NUMBERS, firmware_bytes
+
+    with errors():
+        if numbers not in NUMBERS:
+            raise UnknownNameError("set of service numbers", numbers, NUMBERS)
+        content = firmware_bytes(vehicle, numbers)
+        try:
+            out.write_bytes(content)
+        except OSError as error:
+            raise LinkError(f"{out} cannot be written: {error.strerror}") from None
+        print_table({"bytes": str(len(content)), "sha256": hashlib.sha256(content).hexdigest()}, str(out))
+
+
+def provant(
+    vehicle: VehicleOption = "tiltrotor_provant",
+    mission: Annotated[str, typer.Option(help="spiral (Eq. 1 of the paper), or any other mission.")] = "spiral",
+    numbers: NumbersOption = "paper",
+    clocks: Annotated[
+        float, typer.Option(help="Clocks that an instruction takes on average.", min=0.25, max=16)
+    ] = 1.25,
+    delay: Annotated[
+        int, typer.Option(help="Samples of 2 ms by which the kernel's own commands are late, as the board's.", min=0)
+    ] = 1,
+    fault: FaultOption = None,
+    seed: SeedOption = 0,
+    until: UntilOption = None,
+    wall: Annotated[
+        float, typer.Option(help="Also fly this many seconds in wall time over pseudo-terminals.", min=0, max=600)
+    ] = 0.0,
+    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("out/provant"),
+) -> None:
+    """The whole tilt-rotor bench: board, links, base station; a page with figures 10 to 14 of the paper.
+
+    The board is emulated; a real one is flown by 'ironbird fly tiltrotor_provant --control firmware --option
+    sensor_port=/dev/ttyUSB0 --option reference_port=/dev/ttyUSB1'.
+
+    Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act), 130 interrupted.
+
+    Example: ironbird provant --wall 20
+    """
+    from ironbird.firmware.provant.bench import run_bench, wall_periods
+    from ironbird.report.bench_page import write_bench_page
+
+    with errors():
+        options = {"numbers": numbers, "clocks_per_instruction": clocks}
+        with ending_in_order():
+            bench = run_bench(
+                vehicle, mission=mission, options=options, delay_samples=delay, until_s=until, faults=fault or [],
+                seed=seed,
+            )  # fmt: skip
+            if wall:
+                bench.wall_periods_s = wall_periods(vehicle, mission=mission, seconds=wall, numbers=numbers)
+        code = write_and_print(bench.board, out / "board")
+        write_bench_page(bench, out / "bench.html")
+        print_table({**bench.rows(), "page": str(out / "bench.html")}, "Board and kernel")
+    raise typer.Exit(code)

@@ -1,0 +1,154 @@
+"""The verbs `identify`, `excite` and `measure`: models from records and benches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ironbird.cli.options import SetOption, numbers_of, settings_of
+from ironbird.cli.output import errors, print_table
+
+measure_app = typer.Typer(no_args_is_help=True, help="Figures from benches: sensors at rest, motor stands, pendulums.")
+
+
+@measure_app.callback()
+def _group() -> None:
+    """Figures from benches: sensors at rest, motor stands, pendulums."""
+
+
+def identify(
+    record: Annotated[Path, typer.Argument(help="A flight with its commands: .ulg, .BIN, .parquet or .csv.")],
+    vehicle: Annotated[str, typer.Option(help="The model to begin with: a catalogue name or a TOML file.")],
+    free: Annotated[str, typer.Option(help="What to identify, for example mass,inertia,motor_time.")],
+    tests: Annotated[Path | None, typer.Option(help="TOML file with [[signal]] and [drive] tables.")] = None,
+    window: Annotated[str | None, typer.Option(metavar="FROM,TO", help="Seconds of the record.")] = None,
+    piece: Annotated[float, typer.Option(help="Length of a piece of multiple shooting, in s.", min=0.05, max=60)] = 0.5,
+    continuous: Annotated[
+        bool, typer.Option(help="Each piece begins where the one before ends; not for flights in gusts.")
+    ] = True,
+    signals: Annotated[str | None, typer.Option(help="Signals to fit, with commas; else all but forces.")] = None,
+    set_: SetOption = None,
+    salvage: Annotated[bool, typer.Option("--salvage", help="Accept a record that is cut off.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for the vehicle file and the page.")] = Path("out/identified"),
+) -> None:
+    """Identify parameters of a vehicle from a flight: output error with multiple shooting on exact derivatives."""
+    from ironbird.credibility.plan import Plan, load_plan
+    from ironbird.credibility.readers import read_record
+    from ironbird.identification.output_error import identify as fit_vehicle
+    from ironbird.identification.result import identified_vehicle
+    from ironbird.report.identification_page import write_identification_page
+
+    with errors():
+        plan = load_plan(tests) if tests else Plan()
+        span = numbers_of("--window", window, 2, 2, "FROM,TO in seconds, for example 10,25") if window else None
+        found = fit_vehicle(
+            read_record(record, columns=plan.columns("real"), salvage=salvage),
+            vehicle,
+            [word.strip() for word in free.split(",") if word.strip()],
+            how=plan.drive,
+            signals=[word.strip() for word in signals.split(",")] if signals else None,
+            window_s=(span[0], span[1]) if span else None,
+            piece_s=piece,
+            continuous=continuous,
+            params={**plan.drive.set, **settings_of(set_)},
+        )
+        page = out / "identification.html"
+        write_identification_page(found, page)
+        rows = {
+            e.name: f"{e.value:.5g} ± {e.sigma:.2g} {e.unit} (was {e.before:.5g}){'' if e.told else '  not told'}"
+            for e in found.estimates
+        }
+        rows |= {f"{a}, {b}": f"cannot be told apart (correlation {r:+.3f})" for a, b, r in found.kin()}
+        print_table(rows, f"{found.vehicle} from {found.record}")
+        typer.echo(f"report:  {page}")
+        name = vehicle if not vehicle.endswith(".toml") else Path(vehicle).stem
+        path = identified_vehicle(found, vehicle, out / f"{name}_identified.toml")
+    typer.echo(f"vehicle: {path}")
+
+
+def excite(
+    kind: Annotated[str, typer.Argument(help="sweep, doublet, 3211 or multisine.")],
+    axis: Annotated[str, typer.Option(help="roll, pitch, throttle or yaw.")] = "pitch",
+    amplitude: Annotated[float, typer.Option(help="Share of a full stick.")] = 0.3,
+    duration: Annotated[float, typer.Option(help="Seconds, without the quiet before and after.")] = 60.0,
+    band: Annotated[str, typer.Option(metavar="LOW,HIGH", help="rad/s.")] = "0.5,30",
+    out: Annotated[Path, typer.Option(help="Stick file to write.")] = Path("out/excitation.csv"),
+) -> None:
+    """Write an excitation as a stick file, for the reference autopilot, PX4 and ArduPilot."""
+    from ironbird.files.whole import write_text
+    from ironbird.identification.excite import excitation, stick_file
+
+    with errors():
+        low, high = numbers_of("--band", band, 2, 2, "LOW,HIGH in rad/s, for example 0.5,30")
+        found = excitation(kind, amplitude=amplitude, duration_s=duration, band_radps=(low, high))
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_text(out, stick_file(found, axis))
+    for text in found.advice:
+        typer.secho(f"warning: {text}", fg="yellow", err=True)
+    typer.echo(f"sticks: {out} ({found.time_s[-1]:.0f} s)")
+    typer.echo(f"fly it: ironbird serve quad_f450 --front sticks --help; ironbird sticks --help ({out})")
+
+
+@measure_app.command("rest")
+def rest(
+    record: Annotated[Path, typer.Argument(help="A record of a vehicle at rest.")],
+    window: Annotated[str | None, typer.Option(metavar="FROM,TO", help="Seconds of the record.")] = None,
+) -> None:
+    """Noise of gyroscopes and accelerometers from a record at rest: Allan deviation."""
+    from ironbird.credibility.readers import FORCE, RATES, read_record
+    from ironbird.errors import RecordError
+    from ironbird.identification.rest import noise_at_rest
+
+    with errors():
+        found = read_record(record)
+        span = numbers_of("--window", window, 2, 2, "FROM,TO in seconds") if window else [0.0, found.length_s]
+        rows = {}
+        for name in (*RATES, *FORCE):
+            if name in found.tracks:
+                track = found.tracks[name]
+                inside = (track.time_s >= span[0]) & (track.time_s <= span[1])
+                noise = noise_at_rest(track.values[inside], track.step_s)
+                slow = f"; bias instability {noise.instability:.3g}" if noise.instability else ""
+                walk = f"; random walk {noise.walk:.3g} /sqrt(s)" if noise.walk else ""
+                rows[name] = f"{noise.white:.4g} ± {noise.white_sigma:.1g} {track.unit}/sqrt(Hz){slow}{walk}"
+        if not rows:
+            raise RecordError(f"{record.name} holds no rates and no specific forces")
+        print_table(rows, f"Noise of {record.name} at rest")
+
+
+@measure_app.command("motor")
+def motor(
+    table: Annotated[
+        Path, typer.Argument(help="CSV of a static test: throttle, speed_radps or rpm, thrust_N, torque_Nm.")
+    ],
+    quadratic: Annotated[bool, typer.Option("--quadratic", help="A throttle curve that bends.")] = False,
+) -> None:
+    """Motor and propeller from a thrust stand."""
+    from ironbird.identification.bench import propulsion, read_bench
+
+    with errors():
+        print_table({f.name: str(f) for f in propulsion(read_bench(table), quadratic=quadratic)}, table.name)
+
+
+@measure_app.command("pendulum")
+def pendulum(
+    record: Annotated[Path, typer.Argument(help="CSV with time_s and angle_rad of the swing.")],
+    mass: Annotated[str, typer.Option(metavar="KG[,SIGMA]", help="Of the vehicle.")],
+    spacing: Annotated[str, typer.Option(metavar="M[,SIGMA]", help="Between the strings.")],
+    length: Annotated[str, typer.Option(metavar="M[,SIGMA]", help="Of the strings.")],
+) -> None:
+    """Inertia about the vertical from the swing on two strings."""
+    from ironbird.credibility.readers import read_record
+    from ironbird.identification.bench import bifilar_inertia, swing_period
+
+    def pair(name: str, text: str) -> tuple[float, float]:
+        values = numbers_of(name, text, 1, 2, "VALUE or VALUE,SIGMA")
+        return values[0], values[1] if len(values) == 2 else 0.0
+
+    with errors():
+        track = read_record(record).track("angle")
+        period = swing_period(track.time_s, track.values)
+        found = bifilar_inertia(period, pair("--mass", mass), pair("--spacing", spacing), pair("--length", length))
+        print_table({"period": str(period), "inertia": str(found)}, record.name)

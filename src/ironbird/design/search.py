@@ -1,0 +1,139 @@
+"""Search over motors and propellers for a frame: all pairs at once, with the front of those that nothing beats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ironbird.design.evaluate import Craft, largest_propeller_m
+from ironbird.design.parts import CELL_V, BatteryPart, Database, EscPart, MotorPart, PropellerPart
+from ironbird.design.propulsion import PAYLOAD_DUTY, Chain, G, air_density, static_coefficients
+from ironbird.errors import RecordError
+
+CHUNK = 200  # motors at a time
+PROPELLER_MASS_KG, PROPELLER_SIZE_M = 0.010, 0.254  # assumed: mass grows with the square of the diameter
+MOST_DUTY = 0.65  # in hover
+SMALLEST = 0.5  # of the largest propeller: smaller ones are wasteful
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the craft must do."""
+
+    endurance_min: float = 0.0
+    payload_kg: float = 0.0
+    frame_m: float = 0.45
+    frame_mass_kg: float = 0.5  # with electronics, without what is searched for
+    rotors: int = 4
+    height_m: float = 50.0
+    temperature_C: float = 25.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One pair that meets what is wanted."""
+
+    motor: MotorPart
+    propeller: PropellerPart
+    esc: EscPart
+    battery: BatteryPart
+    mass_kg: float  # with the payload
+    minutes: float
+    duty: float
+    spare_kg: float  # payload beyond the wanted one, at 85 % throttle
+
+    def craft(self, wanted: Wanted) -> Craft:
+        """The craft with its wanted payload."""
+        return Craft(
+            self.motor, self.propeller, self.esc, self.battery, self.mass_kg, wanted.frame_m, wanted.rotors,
+            wanted.height_m, wanted.temperature_C,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Found:
+    """The result of a search."""
+
+    wanted: Wanted
+    tried: int
+    possible: int
+    front: list[Choice]  # nobody flies longer with less mass; longest first
+    cloud: np.ndarray  # [mass, minutes] of some that meet what is wanted, for a picture
+
+
+def search(
+    database: Database,
+    wanted: Wanted,
+    battery: BatteryPart,
+    esc: EscPart,
+    *,
+    motors: Sequence[MotorPart] | None = None,
+    propellers: Sequence[PropellerPart] | None = None,
+) -> Found:
+    """Every motor with every propeller, on one battery and speed controller."""
+    all_motors = list(motors if motors is not None else database.motors.values())
+    all_motors = [m for m in all_motors if m.mass_kg > 0]
+    most = largest_propeller_m(wanted.frame_m, wanted.rotors)
+    all_propellers = list(propellers if propellers is not None else database.propellers.values())
+    if not all_motors or not all_propellers:
+        raise RecordError("no motor or no propeller is left to search over")
+    size = np.array([p.diameter_m for p in all_propellers])
+    coefficients = np.array([static_coefficients(p)[:2] for p in all_propellers])
+    fits = (size <= most) & (size >= SMALLEST * most)
+    blade_kg = PROPELLER_MASS_KG * (size / PROPELLER_SIZE_M) ** 2
+    rho = air_density(wanted.height_m, wanted.temperature_C)
+    base = wanted.frame_mass_kg + battery.mass_kg + wanted.payload_kg + wanted.rotors * esc.mass_kg
+    volts = battery.voltage_V or CELL_V * battery.cells
+    rows: list[np.ndarray] = []
+    for first in range(0, len(all_motors), CHUNK):
+        part = all_motors[first : first + CHUNK]
+        kv, ohm, idle, kg, u0 = (
+            np.array([[getattr(m, key)] for m in part])
+            for key in ("kv_rpmpV", "resistance_ohm", "no_load_current_A", "mass_kg", "no_load_voltage_V")
+        )
+        ke = np.maximum(u0 - idle * ohm, 1e-3) / (kv * u0)
+        chain = Chain(
+            rho, wanted.rotors, size[None, :], coefficients[None, :, 0], coefficients[None, :, 1], ke, 9.55 * ke,
+            idle, ohm, esc.resistance_ohm, battery.resistance_ohm, volts, battery.capacity_Ah,
+        )  # fmt: skip
+        mass = base + wanted.rotors * (kg + blade_kg[None, :])
+        hover = chain.state(chain.hover_rpm(mass * G))
+        minutes = np.asarray(chain.minutes(hover))
+        full, loaded = chain.at_duty(1.0), chain.at_duty(PAYLOAD_DUTY)
+        spare = wanted.rotors * np.asarray(chain.thrust(loaded.rpm)) / G - mass
+        duty = np.asarray(hover.duty)
+        with np.errstate(invalid="ignore"):
+            good = fits[None, :] & (duty > 0) & (duty <= MOST_DUTY) & (minutes >= wanted.endurance_min) & (spare >= 0)
+            if esc.current_A:
+                good &= np.asarray(full.esc_A) <= esc.current_A
+            if battery.current_A:
+                good &= np.asarray(full.battery_A) <= battery.current_A
+        i, j = np.nonzero(good)
+        rows.append(np.column_stack([i + first, j, mass[i, j], minutes[i, j], duty[i, j], spare[i, j]]))
+    table = np.concatenate(rows)
+    tried = len(all_motors) * len(all_propellers)
+    if not len(table):
+        return Found(wanted, tried, 0, [], np.zeros((0, 2)))
+    front = _front(table)
+    cloud = table[:: max(1, len(table) // 2000), 2:4]
+    choices = [
+        Choice(
+            all_motors[int(r[0])], all_propellers[int(r[1])], esc, battery,
+            float(r[2]), float(r[3]), float(r[4]), float(r[5]),
+        )
+        for r in front
+    ]  # fmt: skip
+    return Found(wanted, tried, len(table), choices, cloud)
+
+
+def _front(table: np.ndarray) -> np.ndarray:
+    """Rows that no other beats in both mass and time."""
+    order = np.lexsort((-table[:, 3], table[:, 2]))
+    kept, best = [], -np.inf
+    for row in table[order]:
+        if row[3] > best:
+            kept.append(row)
+            best = row[3]
+    return np.array(kept[::-1])

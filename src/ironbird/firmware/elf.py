@@ -1,0 +1,88 @@
+"""Images for microcontrollers: 32-bit little-endian ELF files for ARM, and raw binaries for the start of the flash."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ironbird.errors import LinkError
+
+MOST_BYTES = 64_000_000
+ARM, LOADED, SYMBOLS = 40, 1, 2
+
+
+@dataclass(frozen=True)
+class Image:
+    """What goes into memory, and the names in it."""
+
+    name: str
+    parts: tuple[tuple[int, bytes], ...]  # physical address and content
+    symbols: dict[str, tuple[int, int]] = field(default_factory=dict)  # name -> address and size
+
+    def address(self, name: str) -> int:
+        """Of a symbol; `LinkError` if the image does not name it."""
+        if name not in self.symbols:
+            raise LinkError(f"{self.name} has no symbol '{name}': build it with its symbol table, or give an address")
+        return self.symbols[name][0]
+
+    def at(self, address: int) -> str:
+        """The function or variable at an address, with the offset; hexadecimal if none is known."""
+        for name, (start, size) in self.symbols.items():
+            if size and start & ~1 <= address < (start & ~1) + size:
+                offset = address - (start & ~1)
+                return name + (f"+{offset:#x}" if offset else "")
+        return f"{address:#010x}"
+
+
+def read_image(path: str | Path) -> Image:
+    """An image from a file: ELF, or raw bytes (.bin) for 0x08000000."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise LinkError(f"image {path} cannot be read: {error.strerror}") from None
+    if len(data) > MOST_BYTES:
+        raise LinkError(f"image {path} has more than {MOST_BYTES} bytes: no microcontroller holds it")
+    if data[:4] == b"\x7fELF":
+        return parse_elf(data, path.name)
+    if path.suffix != ".bin":
+        raise LinkError(f"{path} is no ELF file; a raw image for the start of the flash must be called .bin")
+    return Image(path.name, ((0x08000000, data),))
+
+
+def parse_elf(data: bytes, name: str) -> Image:
+    """Loaded segments and symbols of an ELF file; whatever is wrong with it becomes a `LinkError`."""
+    try:
+        return _parse(data, name)
+    except (struct.error, IndexError, ValueError, UnicodeDecodeError) as error:
+        raise LinkError(f"image {name} is a broken ELF file: {error}") from None
+
+
+def _parse(data: bytes, name: str) -> Image:
+    if data[:6] != b"\x7fELF\x01\x01" or struct.unpack_from("<H", data, 18)[0] != ARM:
+        raise LinkError(f"image {name} is no 32-bit little-endian ELF file for ARM")
+    programs, sections, size, count, section_size, section_count = struct.unpack_from("<II6xHHHH", data, 28)
+    parts: list[tuple[int, bytes]] = []
+    for number in range(count):
+        kind, offset, _, physical, length = struct.unpack_from("<5I", data, programs + number * size)
+        if kind == LOADED and length:
+            if offset + length > len(data):
+                raise ValueError(f"segment {number} ends at byte {offset + length} of {len(data)}")
+            parts.append((physical, data[offset : offset + length]))
+    symbols: dict[str, tuple[int, int]] = {}
+    headers = [struct.unpack_from("<10I", data, sections + i * section_size) for i in range(section_count)]
+    for header in headers:
+        if header[1] != SYMBOLS or not header[9]:
+            continue
+        strings = headers[header[6]][4]
+        for at in range(header[4], header[4] + header[5], header[9]):
+            label, value, length, info, _, place = struct.unpack_from("<IIIBBH", data, at)
+            start = strings + label
+            text = data[start : data.index(b"\0", start)].decode()
+            if text and place and not text.startswith("$") and info & 15 in (0, 1, 2):
+                symbols[text] = (value, length)
+    if not parts:
+        raise LinkError(f"image {name} has nothing to load")
+    return Image(name, tuple(parts), symbols)

@@ -1,0 +1,42 @@
+"""Where faults of a microcontroller are ordered: parameters of the vehicle's model that the machine looks at."""
+
+from __future__ import annotations
+
+from ironbird.model.block import Block, Values, View
+from ironbird.model.diagram import Diagram
+from ironbird.model.signal import Out, Param
+
+SAMPLE_S = 0.001
+PERIPHERALS = ("usart2", "usart3", "dma1", "iwdg", "rcc", "gpiod")  # that the bench's firmware uses
+
+
+class UpsetLine(Block):
+    """Puts out what is ordered: faults of firmware have windows, shapes and triggers like all others. Sampled."""
+
+    source = "[ProVANT] Sec. 4"
+
+    acts = Out(unit="1", doc="1 while the fault is there")
+    size = Out(unit="1", doc="how much of it")
+    active = Param(unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="1 orders the fault")
+    amount = Param(unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="what its severity means")
+
+    def __init__(self) -> None:
+        super().__init__(sample_s=SAMPLE_S)
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        return {"acts": p.active, "size": p.amount}
+
+
+def upset_paths(tasks: int) -> list[str]:
+    """Places of all faults of a machine with so many tasks."""
+    return [
+        "mcu/ram", "mcu/register", "mcu/supply", "mcu/clock",
+        *(f"mcu/task/{number}" for number in range(1, tasks + 1)),
+        *(f"mcu/peripheral/{name}" for name in PERIPHERALS),
+    ]  # fmt: skip
+
+
+def add_upset_lines(diagram: Diagram, tasks: int) -> None:
+    """Give a vehicle the places at which its microcontroller can fail."""
+    for path in upset_paths(tasks):
+        diagram.add(path, UpsetLine())

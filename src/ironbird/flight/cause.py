@@ -1,0 +1,169 @@
+"""What a fault caused in an autopilot: its flight beside the same flight without any fault, both in virtual time.
+
+Until a fault acts both are equal to the last bit, so the first difference in the autopilot's own log is the fault's
+doing, and so is whatever follows and does not come in the healthy flight too. What both do within `SAME_S` of each
+other counts as the same: after the first difference nothing comes at exactly the same time any more.
+
+Not told apart: which of several faults caused what; order the flight with one of them for that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+
+from ironbird.errors import OrderError
+from ironbird.flight.belief import Belief, beside
+from ironbird.flight.flight import Flight, fly
+from ironbird.links.own_states import SIDEWAYS
+from ironbird.links.system import Happening
+
+EXCHANGE_S = 0.05  # within which a fault shows in the autopilot's log
+LEAST_SHARE = 0.02  # of the rest of the flight, below which a measurement carried nothing
+MOST_ROWS = 20  # of what was caused, in a summary
+SAME_S = 3.0  # what both flights do within this counts as one
+OURS = ("fault", "link", "pilot")  # happenings that are our own doing
+STATE_WORDS = {
+    "position": "estimated position", "velocity": "estimated velocity", "attitude": "estimated attitude",
+    "output": "outputs", "battery": "battery voltage", "test_ratio": "test ratios", "estimator": "estimator in charge",
+    "gnss": "GNSS position as it got it", "baro": "height by the barometer as it got it",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What a flight with faults has that its healthy twin has not."""
+
+    first_s: float  # when the autopilot's own log differs for the first time; infinite if never
+    signal: str  # what differs first
+    fault: str  # that began to act last before
+    begin_s: float  # when
+    caused: list[Happening]
+    carried: str  # which measurements carried the position afterwards; empty if none of them was lost
+
+    def rows(self) -> dict[str, str]:
+        """For the summary of a flight."""
+        if not math.isfinite(self.first_s):
+            return {"caused": "nothing: its log is that of the healthy flight to the last byte"}
+        rows = {"first divergence": f"{self.signal} at {self.first_s:.3f} s, {self._after(self.first_s)}"}
+        for number, happening in enumerate(self.caused[:MOST_ROWS], start=1):
+            rows[f"caused {number}"] = f"{happening.kind}: {happening.text}, {self._after(happening.time_s)}"
+        if len(self.caused) > MOST_ROWS:
+            rows["caused later"] = f"{len(self.caused) - MOST_ROWS} more, until {self.caused[-1].time_s:.1f} s"
+        if self.carried:
+            rows["carried by"] = self.carried
+        return rows
+
+    def _after(self, time_s: float) -> str:
+        return f"{time_s - self.begin_s:.2f} s after {self.fault}"
+
+
+def fly_healthy(flight: Flight, folder: Path) -> Flight:
+    """The same flight without its faults; `OrderError` if it would not be the same one."""
+    if not flight.repeats:
+        raise OrderError(
+            "only a flight that repeats to the bit has a healthy twin: fly with --time virtual (option time=virtual)"
+        )
+    return fly(replace(flight.order, faults=()), folder=folder)
+
+
+def cause_of(flight: Flight, healthy: Flight) -> Cause:
+    """What the faults of a flight caused; `LinkError` if one of both left no log."""
+    pair = []
+    for one in (flight, healthy):
+        found = beside(one)
+        if not isinstance(found, Belief):
+            raise found if found is not None else OrderError("this control system leaves no log to compare")
+        pair.append(found)
+    return compare(*pair)
+
+
+def compare(faulted: Belief, healthy: Belief) -> Cause:
+    """The same of two logs that were read."""
+    first_s, signal = _first_difference(faulted, healthy)
+    own, other = _all_of(faulted), _all_of(healthy)
+    caused = [happening for happening in _unmatched(own, other) if happening.time_s >= first_s]
+    began = [(w.first_s, w.injection.fault.id) for w in faulted.flight.witnesses if w.effective]
+    begin_s, fault = max((pair for pair in began if pair[0] <= first_s + EXCHANGE_S), default=(first_s, "that"))
+    return Cause(first_s, signal, fault, begin_s, caused, _carried(faulted, begin_s, caused))
+
+
+def _all_of(belief: Belief) -> list[Happening]:
+    modes = [Happening(at_s, "mode", name) for at_s, name in belief.modes()]
+    heard = [h for h in belief.flight.happenings if h.kind not in (*OURS, "mode")]
+    return sorted([*heard, *modes, *belief.happenings()], key=lambda happening: happening.time_s)
+
+
+def _first_difference(faulted: Belief, healthy: Belief) -> tuple[float, str]:
+    """On our clock; of all that both logs hold."""
+    first_s, signal = math.inf, ""
+    for name, series in faulted.log.believed.items():
+        other = healthy.log.believed.get(name)
+        if other is None or series.values.shape[1:] != other.values.shape[1:]:
+            continue
+        rows = min(len(series), len(other))
+        same = (series.time_s[:rows] == other.time_s[:rows]) & (series.values[:rows] == other.values[:rows]).all(axis=1)
+        differing = np.flatnonzero(~same)
+        if len(differing):
+            at_s = float(faulted.clock.ours(series.time_s[differing[:1]])[0])
+            if at_s < first_s:
+                first_s, signal = at_s, STATE_WORDS.get(name, name)
+    pairs = zip_longest(faulted.log.states, healthy.log.states)
+    changed = next((a for a, b in pairs if a != b and a is not None), None)
+    if changed is not None:
+        at_s = float(faulted.clock.ours(np.array([changed.time_s]))[0])
+        if at_s < first_s:
+            first_s, signal = at_s, changed.text
+    return first_s, signal
+
+
+def _unmatched(own: Sequence[Happening], other: Sequence[Happening]) -> list[Happening]:
+    """Those of the first that have no partner of the same words among the second; each partner serves once."""
+    free = list(other)
+    found = []
+    for happening in own:
+        partner = next(
+            (
+                h
+                for h in free
+                if (h.kind, h.text) == (happening.kind, happening.text) and abs(h.time_s - happening.time_s) <= SAME_S
+            ),
+            None,
+        )
+        if partner is None:
+            found.append(happening)
+        else:
+            free.remove(partner)
+    return found
+
+
+def _carried(belief: Belief, begin_s: float, caused: Sequence[Happening]) -> str:
+    """Which measurements held the horizontal position after the fault took one away, and for how long of the rest."""
+    gone = " no longer fused"
+    lost = [h.time_s for h in caused if h.kind == "fusion" and h.text.removesuffix(gone) in SIDEWAYS]
+    if not lost:
+        return ""
+    until_s = belief.flight.ended_s
+    since: dict[str, float] = {}
+    spans: dict[str, list[tuple[float, float]]] = {}
+    for happening in (*belief.happenings(), *(Happening(until_s, "fusion", name + gone) for name in SIDEWAYS)):
+        name = happening.text.removesuffix(gone).removesuffix(" fused")
+        if happening.kind != "fusion" or name not in SIDEWAYS:
+            continue
+        if not happening.text.endswith(gone):
+            since.setdefault(name, happening.time_s)
+        elif name in since:
+            spans.setdefault(name, []).append((since.pop(name), happening.time_s))
+    words = []
+    for name, pieces in spans.items():
+        held = [(max(first, lost[0]), last) for first, last in pieces if last > lost[0]]
+        share = sum(last - first for first, last in held) / max(until_s - lost[0], 1e-9)
+        if share > LEAST_SHARE:
+            took = f", {held[0][0] - begin_s:.1f} s after the fault" if pieces[0][0] > begin_s else ""
+            words.append(f"{name} ({100 * share:.0f} % of the rest{took})")
+    return " and ".join(words) or f"nothing measured from {lost[0] - begin_s:.1f} s after the fault on: dead reckoning"

@@ -1,0 +1,112 @@
+"""Inputs that make a vehicle show what it is: sweeps, doublets, 3-2-1-1, multisines.
+
+A signal becomes a stick file, which the reference autopilot flies (`ironbird serve --front sticks`) and PX4 and
+ArduPilot too (`ironbird sticks --to`), or a CSV with the plain signal.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ironbird.errors import RecordError, UnknownNameError
+from ironbird.links.sticks.source import Sticks
+from ironbird.links.sticks.stick_file import stick_text
+
+AXES = ("roll", "pitch", "throttle", "yaw")
+KINDS = ("sweep", "doublet", "3211", "multisine")
+C1, C2 = 4.0, 0.0187  # of the exponential sweep [Tischler]
+QUIET_S = 3.0  # before and after [Tischler]
+SLOWEST_PERIODS = 4.0  # of the lowest frequency that a sweep should last [Tischler]
+
+
+@dataclass(frozen=True)
+class Excitation:
+    """A signal with its times; amplitude 1 is a full stick."""
+
+    kind: str
+    time_s: np.ndarray
+    values: np.ndarray
+    advice: list[str]
+
+
+def excitation(
+    kind: str,
+    *,
+    amplitude: float = 0.3,
+    duration_s: float = 60.0,
+    band_radps: tuple[float, float] = (0.5, 30.0),
+    step_s: float = 0.01,
+    seed: int = 0,
+) -> Excitation:
+    """A signal of a kind; a doublet and a 3-2-1-1 take their pulse from the middle of the band."""
+    if kind not in KINDS:
+        raise UnknownNameError("kind of excitation", kind, KINDS)
+    low, high = band_radps
+    if not 0 < amplitude <= 1:
+        raise RecordError(f"amplitude {amplitude:g} is outside 0 to 1 (a full stick)")
+    if not 0 < low < high:
+        raise RecordError(f"band {low:g} to {high:g} rad/s: give two positive frequencies, the lower first")
+    if not (duration_s > 0 and 0 < step_s < duration_s):
+        raise RecordError(f"duration {duration_s:g} s and step {step_s:g} s must be positive, the step the shorter")
+    if high > 0.8 * math.pi / step_s:
+        raise RecordError(f"{high:g} rad/s is too fast for a step of {step_s:g} s")
+    advice: list[str] = []
+    t = np.arange(0.0, duration_s, step_s)
+    middle = math.sqrt(low * high)
+    pulse_s = math.pi / middle / 2  # a 3-2-1-1 has its energy around this frequency
+    if kind == "sweep":
+        values = _sweep(t, duration_s, low, high)
+        if duration_s < SLOWEST_PERIODS * 2 * math.pi / low:
+            advice.append(
+                f"a sweep from {low:g} rad/s should last {SLOWEST_PERIODS * 2 * math.pi / low:.0f} s; this one lasts "
+                f"{duration_s:g} s"
+            )
+    elif kind == "multisine":
+        values = _multisine(t, duration_s, low, high, seed)
+    else:
+        counts = (1, -1) if kind == "doublet" else (3, -2, 1, -1)
+        values, begin = np.zeros_like(t), 0.0
+        for count in counts:
+            last = begin + abs(count) * pulse_s
+            values[(t >= begin - 1e-12) & (t < last - 1e-12)] = math.copysign(1.0, count)
+            begin = last
+        if begin > duration_s:
+            raise RecordError(f"a {kind} of this band takes {begin:.2f} s, more than {duration_s:g} s; raise the band")
+    quiet = np.zeros(round(QUIET_S / step_s))
+    whole = np.concatenate([quiet, amplitude * values, quiet])
+    return Excitation(kind, step_s * np.arange(len(whole)), whole, advice)
+
+
+def _sweep(t: np.ndarray, duration_s: float, low: float, high: float) -> np.ndarray:
+    """Exponential sweep, faded in and out [Tischler]."""
+    # w(t) = low + K (high - low), K = C2 (exp(C1 t / T) - 1); its integral in closed form
+    k = C2 * (duration_s / C1 * (np.exp(C1 * t / duration_s) - 1) - t)
+    fade = np.clip(np.minimum(t, duration_s - t) / (0.02 * duration_s), 0.0, 1.0)
+    return np.asarray(fade * np.sin(low * t + (high - low) * k))
+
+
+def _multisine(t: np.ndarray, duration_s: float, low: float, high: float, seed: int) -> np.ndarray:
+    """Harmonics of the duration in the band with the phases of Schroeder, which keep the peak low."""
+    base = 2 * math.pi / duration_s
+    first, last = math.ceil(low / base), math.floor(high / base)
+    if last < first:
+        raise RecordError(f"no harmonic of {duration_s:g} s lies in {low:g} to {high:g} rad/s; make it longer")
+    lines = np.unique(np.round(np.geomspace(first, last, min(last - first + 1, 40))).astype(int))
+    index = np.arange(len(lines))
+    phases = -math.pi * index * (index + 1) / len(lines) + np.random.default_rng(seed).uniform(0, 0.1, len(lines))
+    values = np.cos(base * np.outer(t, lines) + phases).sum(axis=1)
+    return np.asarray(values / np.max(np.abs(values)))
+
+
+def stick_file(found: Excitation, axis: str) -> str:
+    """The signal on one stick, the others in the middle."""
+    if axis not in AXES:
+        raise UnknownNameError("stick", axis, AXES)
+    rows = [
+        (float(t), replace(Sticks(), **{axis: float(v)}))  # type: ignore[arg-type]
+        for t, v in zip(found.time_s, found.values, strict=True)
+    ]
+    return stick_text(rows)

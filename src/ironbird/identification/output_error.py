@@ -1,0 +1,494 @@
+"""Output error and maximum likelihood on a vehicle's own equations, with exact derivatives and multiple shooting.
+
+The record is cut into pieces; the state at the begin of each is unknown. With `continuous` each piece must begin where
+the one before ends, which is the output-error method over the whole record, kept stable on vehicles that are not;
+without it disturbances such as gusts are forgotten at every begin. Gauss-Newton on the exact derivatives of the
+equations; weights by the residuals (maximum likelihood); bounds after Cramér and Rao, widened where residuals are not
+white. Sampled blocks (battery, atmosphere) stand still at their values at the start. Not modelled: process noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+
+from ironbird.analysis.operating_point import operating_point
+from ironbird.compiler.compiled import compile_model
+from ironbird.compiler.flatten import ARRAYS
+from ironbird.credibility.drive import supply_ratio
+from ironbird.credibility.plan import DriveTable
+from ironbird.credibility.readers import ATTITUDE, FORCE, RATES, VELOCITY
+from ironbird.credibility.record import Record, Track, check_whole
+from ironbird.errors import RecordError
+from ironbird.identification.free import Free, free_parameters
+from ironbird.identification.residuals import Residuals, look_at
+from ironbird.model.signal import Number
+from ironbird.rotations import conjugate, from_euler, rotate
+from ironbird.vehicles import places as at
+from ironbird.vehicles.load import load_vehicle, read_tables, vehicle_path
+
+FASTEST_S, SLOWEST_S = 0.002, 0.025  # steps between compared rows; the record's own if it lies there
+SUBSTEP_S = 0.006  # of Runge-Kutta: half of a quick motor's time constant
+PIECE_S = 0.5
+LEAST_HEIGHT_M = 5.0  # above the ground, which must not push
+ITERATIONS = 25
+CONVERGED = 1e-4  # change of the factors
+PRIOR = 1.0  # relative deviation of what was thought before: keeps what the data do not tell from running away
+BEGIN_SIGMA = np.repeat([1.0, 0.1, 0.5], [3, 4, 3])  # of recorded begins: m/s, quaternion, rad/s; wide
+BEGIN_MOTOR = 0.1  # of a motor's speed
+UNTOLD = 0.5  # relative deviation from which on the data do not tell a parameter
+KIN = 0.95  # correlation of two estimates from which on they cannot be told apart
+OUTPUTS = {
+    at.BODY.velocity: VELOCITY,
+    at.BODY.euler: ATTITUDE,
+    at.BODY.rates: RATES,
+    at.BODY.specific_force: FORCE,
+}
+BODY_STATES = {"body.v": 3, "body.q": 4, "body.w": 3}
+LINK = "/command_fault.value"  # what a motor is told
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One identified parameter."""
+
+    name: str
+    unit: str
+    before: float
+    value: float
+    sigma: float  # standard deviation, widened for coloured residuals
+    bound: float  # after Cramér and Rao, for white residuals
+
+    @property
+    def relative(self) -> float:
+        """Deviation as a share of the value."""
+        return self.sigma / abs(self.value)
+
+    @property
+    def told(self) -> bool:
+        """Whether the data say something about it."""
+        return self.relative < UNTOLD
+
+    def interval(self, sigmas: float = 1.959964) -> tuple[float, float]:
+        """95 % unless told otherwise."""
+        return self.value - sigmas * self.sigma, self.value + sigmas * self.sigma
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a record says about a vehicle."""
+
+    record: str
+    vehicle: str
+    method: str
+    free: list[Free]
+    estimates: list[Estimate]
+    factors: np.ndarray
+    correlation: np.ndarray
+    signals: list[str]
+    noise: dict[str, float]  # standard deviation of the residual of each signal
+    residuals: list[Residuals]
+    time_s: np.ndarray
+    measured: np.ndarray  # [row, signal]
+    modelled: np.ndarray
+    iterations: int
+
+    def kin(self) -> list[tuple[str, str, float]]:
+        """Pairs that the data cannot tell apart."""
+        names = [estimate.name for estimate in self.estimates]
+        pairs = [(i, j) for i in range(len(names)) for j in range(i) if abs(self.correlation[i, j]) > KIN]
+        return [(names[j], names[i], float(self.correlation[i, j])) for i, j in pairs]
+
+
+class Problem:
+    """The equations of a vehicle as functions of states, unknown factors and commands, with their derivatives."""
+
+    def __init__(
+        self,
+        name: str | Path,
+        words: Sequence[str],
+        params: Mapping[str, Number] | None = None,
+        height_m: float = LEAST_HEIGHT_M,
+    ) -> None:
+        self.path = vehicle_path(name)
+        self.vehicle = load_vehicle(name, control="external")
+        self.model = compile_model(self.vehicle.diagram)
+        self.tables = read_tables(self.path)
+        flat = self.model.flat
+        missing = [path for path in BODY_STATES if path not in flat.x.start]
+        if missing:
+            raise RecordError(f"vehicle '{self.vehicle.id}' has no {', '.join(missing)}; it cannot be identified here")
+        self.free = free_parameters(self.model, self.tables, words)
+        self.point = operating_point(self.model, params)
+        self.point.set("body.p", [0.0, 0.0, -height_m])
+        self.inputs = [input_ for input_ in flat.u.start if f"{input_}{LINK}" in flat.held.start]
+        if not self.inputs:
+            raise RecordError(f"vehicle '{self.vehicle.id}' takes no commands that are known")
+
+    def feed(self, record: Record, window_s: tuple[float, float] | None) -> None:
+        """Put the equations together, with motors fed by the mean recorded voltage if there is one."""
+        low, high = window_s or (0.0, record.length_s)
+        ratio = supply_ratio(record, self.model, np.linspace(max(low, 0.0), min(high, record.length_s), 100))
+        if ratio is not None:
+            self.point.set("battery.resistance", 0.0)
+            self.point.set("battery.voltage_factor", float(np.mean(ratio)))
+        self.point.refresh()
+        self._build()
+
+    def _build(self) -> None:
+        flat, point = self.model.flat, self.point
+        self.rows: list[int] = []
+        for path in BODY_STATES:
+            self.rows += range(flat.x.rows(path).start, flat.x.rows(path).stop)
+        self.motors = [flat.x.rows(path).start for path in flat.x.start if path.endswith("/motor.omega")]
+        self.rows += self.motors
+        x, theta, u = (
+            ca.SX.sym("x", len(self.rows)),
+            ca.SX.sym("theta", len(self.free)),
+            ca.SX.sym("u", len(self.inputs)),
+        )
+        columns = [ca.SX(ca.DM(np.atleast_1d(np.asarray(column, float)))) for column in point.columns()]
+        for place, row in enumerate(self.rows):
+            columns[ARRAYS.index("x")][row] = x[place]
+        for place, free in enumerate(self.free):
+            for row in free.rows:
+                columns[ARRAYS.index("p")][row] = columns[ARRAYS.index("p")][row] * theta[place]
+        for place, input_ in enumerate(self.inputs):
+            columns[ARRAYS.index("held")][flat.held.rows(f"{input_}{LINK}").start] = u[place]
+        rates = ca.densify(flat.rates.call(columns)[0][self.rows])
+        outputs = flat.outputs.call(columns)[0]
+        chosen = [row for path in OUTPUTS for row in range(flat.log.rows(path).start, flat.log.rows(path).stop)]
+        y = ca.densify(outputs[chosen])
+        dense = [ca.densify(ca.jacobian(a, b)) for a in (rates, y) for b in (x, theta)]
+        self._rates = ca.Function("rates", [x, theta, u], [rates, dense[0], dense[1]])
+        self._outputs = ca.Function("outputs", [x, theta, u], [y, dense[2], dense[3]])
+        self._maps: dict[tuple[str, int], ca.Function] = {}
+
+    def _mapped(self, function: ca.Function, count: int) -> ca.Function:
+        key = (function.name(), count)
+        if key not in self._maps:
+            self._maps[key] = function.map(count)
+        return self._maps[key]
+
+    def _evaluate(
+        self, function: ca.Function, x: np.ndarray, theta: np.ndarray, u: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values [piece, row] and derivatives [piece, row, column] of all pieces."""
+        count = x.shape[0]
+        values = self._mapped(function, count)(x.T, np.tile(theta[:, None], count), u.T)
+        value, by_x, by_theta = (np.array(v) for v in values)
+        size = value.shape[0]
+        return (
+            value.T,
+            by_x.reshape(size, count, -1).transpose(1, 0, 2),
+            by_theta.reshape(size, count, -1).transpose(1, 0, 2),
+        )
+
+    def rates(self, x: np.ndarray, theta: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Derivatives of the states, and theirs."""
+        return self._evaluate(self._rates, x, theta, u)
+
+    def outputs(self, x: np.ndarray, theta: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Outputs, and their derivatives."""
+        return self._evaluate(self._outputs, x, theta, u)
+
+    def run(
+        self, x0: np.ndarray, theta: np.ndarray, u: np.ndarray, step_s: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """All pieces from their begins: outputs [piece, step, row], their derivatives by begin and factors, the ends.
+
+        Classical Runge-Kutta of the states and of their derivatives; commands u [piece, step, substep, input].
+        """
+        pieces, steps, parts, n, k = u.shape[0], u.shape[1], u.shape[2], x0.shape[1], len(theta)
+        h = step_s / parts
+        x = x0.copy()
+        s = np.concatenate([np.broadcast_to(np.eye(n), (pieces, n, n)), np.zeros((pieces, n, k))], axis=2)
+        ys, ss = [], []
+        for step in range(steps):
+            y, yx, yt = self.outputs(x, theta, u[:, step, 0])
+            sensitivity = yx @ s
+            sensitivity[:, :, n:] += yt
+            ys.append(y)
+            ss.append(sensitivity)
+            for part in range(parts):
+                x, s = self._stepped(x, s, theta, u[:, step, part], h)
+        return np.stack(ys, axis=1), np.stack(ss, axis=1), x, s
+
+    def _stepped(
+        self, x: np.ndarray, s: np.ndarray, theta: np.ndarray, told: np.ndarray, h: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        n = x.shape[1]
+
+        def slope(at_x: np.ndarray, at_s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            f, fx, ft = self.rates(at_x, theta, told)
+            out = fx @ at_s
+            out[:, :, n:] += ft
+            return f, out
+
+        f1, g1 = slope(x, s)
+        f2, g2 = slope(x + h / 2 * f1, s + h / 2 * g1)
+        f3, g3 = slope(x + h / 2 * f2, s + h / 2 * g2)
+        f4, g4 = slope(x + h * f3, s + h * g3)
+        return x + h / 6 * (f1 + 2 * f2 + 2 * f3 + f4), s + h / 6 * (g1 + 2 * g2 + 2 * g3 + g4)
+
+
+def identify(
+    record: Record,
+    name: str | Path,
+    words: Sequence[str],
+    *,
+    how: DriveTable | None = None,
+    signals: Sequence[str] | None = None,
+    window_s: tuple[float, float] | None = None,
+    piece_s: float = PIECE_S,
+    continuous: bool = True,
+    params: Mapping[str, Number] | None = None,
+) -> Fit:
+    """Identify parameters of a vehicle from a record of its motion and commands."""
+    if not words:
+        raise RecordError("nothing is free: name what to identify, for example mass,inertia")
+    how = how or DriveTable()
+    down = record.tracks.get("down")
+    height = LEAST_HEIGHT_M if down is None else max(LEAST_HEIGHT_M, -float(np.mean(down.values)))
+    problem = Problem(name, words, params, height)
+    names = [n for group in OUTPUTS.values() for n in group]
+    used = list(signals) if signals else [n for n in names if n in record.tracks and n not in FORCE]
+    for signal in used:
+        if signal not in names:
+            raise RecordError(f"'{signal}' is no output of the model; one of {', '.join(names)}")
+    problem.feed(record, window_s)
+    data = _data(record, problem, how, used, window_s, piece_s)
+    return _gauss_newton(record, problem, data, used, [names.index(n) for n in used], continuous)
+
+
+@dataclass(frozen=True)
+class _Data:
+    step_s: float
+    time_s: np.ndarray  # [piece, step]
+    u: np.ndarray  # [piece, step, substep, input]
+    z: np.ndarray  # [piece, step, signal]
+    there: np.ndarray  # of the same shape: whether the record has a sample of its own at that step
+    x0: np.ndarray
+
+
+def _data(
+    record: Record,
+    problem: Problem,
+    how: DriveTable,
+    used: Sequence[str],
+    window_s: tuple[float, float] | None,
+    piece_s: float,
+) -> _Data:
+    told = how.inputs or {input_: f"motor_{input_.rpartition('/')[2]}" for input_ in problem.inputs}
+    commands = []
+    for input_ in problem.inputs:
+        if told.get(input_, "") not in record.tracks:
+            raise RecordError(
+                f"{record.path.name} holds no command for '{input_}' (looked for '{told.get(input_, input_)}'); "
+                "a [drive] table in a tests file names it"
+            )
+        commands.append(record.tracks[told[input_]])
+    needed = [*VELOCITY, *ATTITUDE, *RATES]
+    for name in needed:
+        if name not in record.tracks:
+            raise RecordError(f"{record.path.name} holds no {name}; identification needs {', '.join(needed)}")
+    tracks = [record.tracks[name] for name in {*needed, *used}] + commands
+    low, high = max(float(t.time_s[0]) for t in tracks), min(float(t.time_s[-1]) for t in tracks)
+    if window_s is not None:
+        low, high = max(low, window_s[0]), min(high, window_s[1])
+    step_s = min(max(record.tracks[RATES[0]].step_s, FASTEST_S), SLOWEST_S)
+    first = record.tracks[RATES[0]].time_s
+    low = float(first[np.searchsorted(first, low - 1e-9)])  # rows at the samples of the rates
+    steps = max(4, round(piece_s / step_s))
+    pieces = math.floor((high - low) / (steps * step_s) + 1e-9)
+    if pieces < 1:
+        raise RecordError(f"{record.path.name} holds {max(high - low, 0):.2f} s, less than one piece of {piece_s:g} s")
+    check_whole(record, needed, (low, low + pieces * steps * step_s))
+    time_s = low + step_s * np.arange(pieces * steps)
+    parts = math.ceil(step_s / SUBSTEP_S - 1e-9)
+    edges = (time_s[:, None] + step_s / parts * np.arange(parts + 1)[None, :]).ravel()
+    u = np.stack([_means(c, edges, how).reshape(pieces, steps, parts + 1)[:, :, :parts] for c in commands], axis=-1)
+    z = np.stack([record.tracks[name].at(time_s) for name in used], axis=-1).reshape(pieces, steps, -1)
+    there = np.stack([_sampled_at(record.tracks[name].time_s, time_s, step_s) for name in used], axis=-1)
+    begin = time_s.reshape(pieces, steps)[:, 0]
+
+    def at_begin(names: Sequence[str]) -> np.ndarray:
+        return np.column_stack([record.tracks[name].at(begin) for name in names])
+
+    q = from_euler(at_begin(ATTITUDE))
+    velocity = rotate(conjugate(q), at_begin(VELOCITY))
+    speeds = np.array([_speeds(problem, u[i, 0, 0]) for i in range(pieces)]).reshape(pieces, -1)
+    x0 = np.concatenate([velocity, q, at_begin(RATES), speeds], axis=1)
+    return _Data(step_s, time_s.reshape(pieces, steps), u, z, there.reshape(pieces, steps, -1), x0)
+
+
+def _means(command: Track, edges: np.ndarray, how: DriveTable) -> np.ndarray:
+    """Mean of a held command from each edge to the next."""
+    values = np.clip(command.values * how.scale + how.offset, 0.0, 1.0)
+    whole = np.concatenate([[0.0], np.cumsum(values[:-1] * np.diff(command.time_s))])
+    rows = np.clip(np.searchsorted(command.time_s, edges, side="right") - 1, 0, None)
+    integral = whole[rows] + values[rows] * (edges - command.time_s[rows])
+    after = np.concatenate([np.diff(integral), [0.0]])
+    return np.asarray(after / np.maximum(np.concatenate([np.diff(edges), [1.0]]), 1e-12))
+
+
+def _sampled_at(samples: np.ndarray, time_s: np.ndarray, step_s: float) -> np.ndarray:
+    """Which rows have a sample of the record's own within half a step."""
+    after = np.clip(np.searchsorted(samples, time_s), 1, len(samples) - 1)
+    near = np.minimum(np.abs(samples[after] - time_s), np.abs(samples[after - 1] - time_s))
+    return np.asarray(near <= 0.5 * step_s)
+
+
+def _speeds(problem: Problem, u: np.ndarray) -> np.ndarray:
+    """Speeds at which the motors stand still with these commands: Newton on their own rates."""
+    count = len(problem.motors)
+    if not count:
+        return np.zeros(0)
+    x = np.zeros((1, len(problem.rows)))
+    x[0, 3] = 1.0
+    x[0, -count:] = 100.0
+    theta = np.ones(len(problem.free))
+    for _ in range(3):  # linear in the speed, so the first step is exact
+        f, fx, _ = problem.rates(x, theta, u[None])
+        x[0, -count:] -= np.linalg.solve(fx[0, -count:, -count:], f[0, -count:])
+    return np.asarray(x[0, -count:])
+
+
+def _wrapped(residual: np.ndarray, used: Sequence[str]) -> np.ndarray:
+    for place, name in enumerate(used):
+        if name in ATTITUDE:
+            residual[..., place] = (residual[..., place] + math.pi) % (2 * math.pi) - math.pi
+    return residual
+
+
+def _gauss_newton(
+    record: Record, problem: Problem, data: _Data, used: Sequence[str], chosen: Sequence[int], continuous: bool
+) -> Fit:
+    pieces, steps = data.u.shape[:2]
+    n, k = data.x0.shape[1], len(problem.free)
+    theta, x0 = np.ones(k), data.x0.copy()
+    weight = 1.0 / np.maximum(np.std(data.z.reshape(-1, len(used)), axis=0) * 0.1, 1e-6)
+    q_rows = np.arange(3, 7)
+    motor_sigma = np.maximum(BEGIN_MOTOR * data.x0[:, 10:], 1.0)
+    begin_weight = 1 / np.concatenate([np.tile(BEGIN_SIGMA, (pieces, 1)), motor_sigma], axis=1) ** 2
+    iterations = 0
+    converged = False
+    y = np.zeros(0)
+    covariance = np.zeros((k, k))
+    residual = np.zeros((pieces, steps, len(used)))
+    while iterations < ITERATIONS:
+        iterations += 1
+        with np.errstate(over="ignore", invalid="ignore"):
+            full, sensitivity, ends, end_s = problem.run(x0, theta, data.u, data.step_s)
+        if not np.isfinite(ends).all():
+            raise RecordError("the model runs away within a piece: take shorter pieces, or a record of this vehicle")
+        y = full[:, :, chosen]
+        s = sensitivity[:, :, chosen, :]
+        residual = _wrapped(data.z - y, used) * data.there
+        counts = np.maximum(data.there.reshape(-1, len(used)).sum(axis=0), 1)
+        sigma = np.sqrt((residual.reshape(-1, len(used)) ** 2).sum(axis=0) / counts)
+        if iterations > 2:
+            weight = 1.0 / np.maximum(sigma, 1e-9)  # maximum likelihood: R by the residuals
+        # normal equations in [factors, begin of piece 1, begin of piece 2, …]
+        size = k + n * pieces
+        hessian, gradient = np.zeros((size, size)), np.zeros(size)
+        hessian[:k, :k] += np.eye(k) / PRIOR**2
+        gradient[:k] += (1 - theta) / PRIOR**2
+        for m in range(pieces):
+            j = (s[m] * (weight[None, :] * data.there[m])[:, :, None]).reshape(-1, n + k)
+            r = (residual[m] * weight[None, :]).reshape(-1)
+            mine = slice(k + n * m, k + n * (m + 1))
+            jx, jt = j[:, :n], j[:, n:]
+            hessian[:k, :k] += jt.T @ jt
+            hessian[:k, mine] += jt.T @ jx
+            hessian[mine, :k] += jx.T @ jt
+            hessian[mine, mine] += jx.T @ jx
+            gradient[:k] += jt.T @ r
+            gradient[mine] += jx.T @ r
+            hessian[mine, mine] += np.diag(begin_weight[m])  # what is not fitted begins where it was recorded
+            gradient[mine] += begin_weight[m] * (data.x0[m] - x0[m])
+            length = 2 * x0[m, q_rows] * 1e3  # quaternions of unit length
+            hessian[mine, mine][np.ix_(q_rows, q_rows)] += np.outer(length, length)
+            gradient[k + n * m + q_rows] += length * 1e3 * (1 - x0[m, q_rows] @ x0[m, q_rows])
+        rows, gaps = [], []
+        if continuous:
+            for m in range(pieces - 1):
+                row = np.zeros((n, size))
+                row[:, :k] = end_s[m][:, n:]
+                row[:, k + n * m : k + n * (m + 1)] = end_s[m][:, :n]
+                row[:, k + n * (m + 1) : k + n * (m + 2)] = -np.eye(n)
+                rows.append(row)
+                gaps.append(x0[m + 1] - ends[m])
+        step, covariance = _solved(hessian, gradient, rows, gaps, k)
+        most = float(np.max(np.abs(step[:k]), initial=0.0))
+        share = min(1.0, 0.3 / most) if most > 0 else 1.0  # the factors change by so much at once
+        before, theta = theta, np.clip(theta + share * step[:k], 0.05, 20.0)
+        most = float(np.max(np.abs(theta - before), initial=0.0))
+        x0 = x0 + share * step[k:].reshape(pieces, n)
+        if iterations > 4 and most < CONVERGED:
+            converged = True
+            break
+    if not converged and most > 0.05:
+        raise RecordError(
+            f"no convergence after {iterations} iterations (factors still change by {most:.2g}): the record "
+            f"does not excite "
+            f"{', '.join(f.name for f in problem.free)}, or the vehicle is another"
+        )
+    looks = [look_at(name, residual[:, :, place][data.there[:, :, place]]) for place, name in enumerate(used)]
+    widened = math.sqrt(float(np.mean([look.inflation for look in looks])))
+    deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    scale = np.where(deviations > 0, deviations, 1.0)
+    estimates = [
+        Estimate(
+            free.name,
+            free.unit,
+            free.value,
+            free.value * float(factor),
+            abs(free.value) * float(d) * widened,
+            abs(free.value) * float(d),
+        )
+        for free, factor, d in zip(problem.free, theta, deviations, strict=True)
+    ]
+    return Fit(
+        record.path.name,
+        problem.vehicle.id,
+        "output error, " + ("continuous" if continuous else "pieces"),
+        problem.free,
+        estimates,
+        theta,
+        covariance / np.outer(scale, scale),
+        list(used),
+        {name: float(1 / w) for name, w in zip(used, weight, strict=True)},
+        looks,
+        data.time_s.ravel(),
+        data.z.reshape(-1, len(used)),
+        y.reshape(-1, len(used)),
+        iterations,
+    )
+
+
+def _solved(
+    hessian: np.ndarray, gradient: np.ndarray, rows: Sequence[np.ndarray], gaps: Sequence[np.ndarray], k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The step with continuity as constraints, and the covariance of the factors after Cramér and Rao."""
+    size = len(gradient)
+    scale = 1 / np.sqrt(np.maximum(np.diag(hessian), 1e-12))
+    scaled = hessian * np.outer(scale, scale) + 1e-12 * np.eye(size)
+    if rows:
+        c = np.concatenate(rows) * scale[None, :]
+        matrix = np.block([[scaled, c.T], [c, np.zeros((len(c), len(c)))]])
+        right = np.concatenate([gradient * scale, np.concatenate(gaps)])
+    else:
+        matrix, right = scaled, gradient * scale
+    try:
+        inverse = np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        inverse = np.linalg.pinv(matrix)
+    step = (inverse @ right)[:size] * scale
+    covariance = inverse[:k, :k] * np.outer(scale[:k], scale[:k])
+    return step, covariance

@@ -1,0 +1,45 @@
+"""Tests of what a fit leaves over: mean, whiteness, and how far coloured residuals widen the bounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+LAGS = 50
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """What is left of one signal."""
+
+    signal: str
+    sigma: float
+    mean_sigmas: float  # mean over its own standard error, by the effective number of samples
+    outside: float  # share of autocorrelations outside the 95 % band of white noise; 0.05 is expected
+    inflation: float  # variance of a mean over that of white noise
+
+    @property
+    def white(self) -> bool:
+        """Whether nothing is left but noise."""
+        return self.outside < 0.15
+
+
+def look_at(signal: str, values: np.ndarray) -> Residuals:
+    """Test the residuals of one signal."""
+    centred = values - values.mean()
+    size, power = len(values), float(centred @ centred)
+    if power <= 0 or size < 8:
+        return Residuals(signal, 0.0, 0.0, 0.0, 1.0)
+    lags = min(LAGS, size // 4)
+    transform = np.fft.rfft(centred, 2 * size)
+    correlation = np.fft.irfft(np.abs(transform) ** 2)[1 : lags + 1] / power
+    negative = np.flatnonzero(correlation <= 0)
+    until = int(negative[0]) if len(negative) else lags
+    # integrated autocorrelation, to its first zero
+    inflation = max(1.0, 1 + 2 * float(np.sum(correlation[:until])))
+    sigma = math.sqrt(power / size)
+    mean = float(values.mean()) / (sigma * math.sqrt(inflation / size))
+    outside = float(np.mean(np.abs(correlation) > 1.96 / math.sqrt(size)))
+    return Residuals(signal, sigma, mean, outside, inflation)

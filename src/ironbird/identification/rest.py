@@ -1,0 +1,89 @@
+"""Sensor noise from a record at rest: Allan deviation and power spectrum.
+
+Overlapping Allan deviation; white noise N, bias instability B and random walk K by a fit of their three lines to the
+whole curve, weighted by how well each point is known [ElSheimy]. A short record tells nothing of slow terms: what lies
+beyond a tenth of its length is not fitted, and a term that the curve does not show is None.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ironbird.errors import RecordError
+
+LEAST_SAMPLES = 100
+POINTS = 40
+LONGEST = 0.1  # of the record
+FLOOR = math.sqrt(2 * math.log(2) / math.pi)  # of bias instability: 0.664 B
+
+
+@dataclass(frozen=True)
+class Allan:
+    """The curve and what was read off it; units are those of the signal, its root per Hz, and per second."""
+
+    tau_s: np.ndarray
+    deviation: np.ndarray
+    error: np.ndarray  # relative, one standard deviation
+    white: float  # N, unit / sqrt(Hz)
+    white_sigma: float
+    instability: float | None  # B, unit
+    walk: float | None  # K, unit / sqrt(s)
+    sigma: float  # standard deviation of the samples
+
+
+def allan_deviation(values: np.ndarray, step_s: float, tau_s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Overlapping Allan deviation of a rate at given times; returns the times as whole steps, and the deviations."""
+    angle = np.concatenate([[0.0], np.cumsum(values)]) * step_s
+    found_tau, found = [], []
+    for m in np.unique(np.round(tau_s / step_s).astype(int)):
+        if m < 1 or len(angle) <= 2 * m:
+            continue
+        second = angle[2 * m :] - 2 * angle[m:-m] + angle[: -2 * m]
+        found_tau.append(m * step_s)
+        # [ElSheimy]: sigma^2 = mean(second difference of the angle ^2) / (2 tau^2)
+        found.append(math.sqrt(float(np.mean(second**2)) / 2) / (m * step_s))
+    return np.array(found_tau), np.array(found)
+
+
+def noise_at_rest(values: np.ndarray, step_s: float) -> Allan:
+    """Noise of a sensor's signal at rest."""
+    values = np.asarray(values, float)
+    if len(values) < LEAST_SAMPLES or not np.isfinite(values).all():
+        raise RecordError(f"{len(values)} samples tell nothing of noise; {LEAST_SAMPLES} finite ones are needed")
+    if np.ptp(values) == 0:
+        raise RecordError("the signal does not move at all: it is no record of a sensor, or its steps are too coarse")
+    if np.ptp(values) > 50 * np.median(np.abs(np.diff(values)) + 1e-300) * math.sqrt(len(values)):
+        raise RecordError("the signal drifts or jumps far beyond its noise: the vehicle was not at rest")
+    tau = np.geomspace(step_s, max(LONGEST * len(values) * step_s, 2 * step_s), POINTS)
+    tau, deviation = allan_deviation(values - values.mean(), step_s, tau)
+    error = 1 / np.sqrt(2 * (len(values) * step_s / tau - 1))  # [ElSheimy]: of the deviation
+    # variance is a sum of terms, none negative: least squares over the active ones, relative
+    basis = np.column_stack([1 / tau, np.full_like(tau, FLOOR**2), tau / 3])  # N^2, B^2, K^2
+    weight = 1 / (deviation**2 * 2 * error)
+    active = [0, 1, 2]
+    while True:
+        matrix, right = basis[:, active] * weight[:, None], deviation**2 * weight
+        solution, *_ = np.linalg.lstsq(matrix, right, rcond=None)
+        if (solution > 0).all() or len(active) == 1:
+            break
+        active.remove(active[int(np.argmin(solution))])
+    terms = dict(zip(active, solution, strict=True))
+    white = math.sqrt(max(terms.get(0, 0.0), 0.0))
+    slow = [math.sqrt(terms[i]) if i in terms and terms[i] > 0 else None for i in (1, 2)]
+    # N rests on all samples: relative deviation of a standard deviation
+    return Allan(
+        tau, deviation, error, white, white / math.sqrt(2 * len(values)), slow[0], slow[1], float(np.std(values))
+    )
+
+
+def power_spectrum(values: np.ndarray, step_s: float) -> tuple[np.ndarray, np.ndarray]:
+    """One-sided density over Hz: mean of Hann windows that overlap by half."""
+    size = min(len(values), max(64, len(values) // 8))
+    window = np.hanning(size)
+    starts = range(0, len(values) - size + 1, size // 2)
+    parts = [np.abs(np.fft.rfft(window * (values[i : i + size] - np.mean(values)))) ** 2 for i in starts]
+    density = 2 * step_s * np.mean(parts, axis=0) / float(np.sum(window**2))
+    return np.fft.rfftfreq(size, step_s), np.asarray(density)

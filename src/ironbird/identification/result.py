@@ -1,0 +1,45 @@
+"""What an identification leaves: a vehicle file on top of its base, whose sources say what was identified from what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ironbird.errors import RecordError
+from ironbird.files.toml_text import write_toml
+from ironbird.files.whole import write_text
+from ironbird.identification.free import changed_tables
+from ironbird.identification.output_error import Fit
+from ironbird.vehicles.load import load_spec, read_tables, vehicle_path
+
+
+def identified_vehicle(fit: Fit, base: str | Path, path: Path) -> Path:
+    """Write the vehicle with what the data tell; parameters that they do not tell keep the base's value."""
+    told = [i for i, estimate in enumerate(fit.estimates) if estimate.told]
+    if not told:
+        raise RecordError(
+            f"{fit.record} tells none of {', '.join(e.name for e in fit.estimates)}: every deviation is above "
+            f"half of the "
+            "value; fly with more excitation (ironbird excite)"
+        )
+    tables = read_tables(vehicle_path(base))
+    free, factors = [fit.free[i] for i in told], fit.factors[told]
+    sources = [
+        f"{fit.record}, {e.name} {e.value:.5g} ± {e.sigma:.2g} {e.unit}" for e in (fit.estimates[i] for i in told)
+    ]
+    source = vehicle_path(base).resolve() if str(base).endswith(".toml") else base
+    head: dict[str, Any] = {
+        "schema": 1,
+        "id": path.stem,
+        "base": str(source),
+        "title": f"{tables.get('title', path.stem)}, identified from {fit.record}",
+    }
+    data = {**head, **changed_tables(tables, free, factors, sources)}
+    headed = {"provenance", *(key for key, value in data.items() if isinstance(value, dict))}
+    headed |= {
+        name for value in data.values() if isinstance(value, dict) for name, v in value.items() if isinstance(v, dict)
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, write_toml(data, headed))
+    load_spec(path)  # it must be a vehicle
+    return path

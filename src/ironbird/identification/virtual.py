@@ -1,0 +1,168 @@
+"""Virtual benches: our own model on a rig, as the real vehicle would be.
+
+Each bench gives the record that a real one would give, made by the equations of a vehicle, so that the identification
+can be held against what was put in: an excited flight, and a swing on two strings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ironbird.analysis.level import level_trim
+from ironbird.compiler.compiled import compile_model
+from ironbird.constants import STANDARD_GRAVITY_MPS2
+from ironbird.credibility.readers import ATTITUDE, FORCE, POSITION, RATES, VELOCITY
+from ironbird.credibility.record import UNITS, Record, Track
+from ironbird.errors import RecordError
+from ironbird.model.signal import Number
+from ironbird.rotations import euler, rotate
+from ironbird.runtime.state import start
+from ironbird.runtime.stepper import Stepper
+from ironbird.vehicles import places as at
+from ironbird.vehicles.load import load_vehicle
+from ironbird.vehicles.templates.multicopter import MulticopterSpec
+from ironbird.vehicles.templates.rotorcraft import SPIN
+
+CONTROL_S = 0.012  # three samples of the links to the motors
+LINK_S = 0.004
+HEIGHT_M = 50.0
+SIGNALS = {
+    at.BODY.position: POSITION,
+    at.BODY.velocity: VELOCITY,
+    at.BODY.euler: ATTITUDE,
+    at.BODY.rates: RATES,
+    at.BODY.specific_force: FORCE,
+}
+NOISE = {  # standard deviations of what a flight log of a small vehicle holds
+    **dict.fromkeys(VELOCITY, 0.02),
+    **dict.fromkeys(ATTITUDE, 0.003),
+    **dict.fromkeys(RATES, 0.01),
+    **dict.fromkeys(FORCE, 0.1),
+}
+
+
+@dataclass(frozen=True)
+class Hover:
+    """What holds a multicopter in the air on a virtual flight: attitude and height by plain feedback, on the truth."""
+
+    mixer: np.ndarray  # [rotor, (thrust, roll, pitch, yaw)] in throttle
+    trim: np.ndarray  # throttle of each rotor in hover
+
+    def commands(self, seen: Mapping[str, np.ndarray], more: np.ndarray) -> np.ndarray:
+        """Throttles from what is seen, with an excitation about the axes on top."""
+        angles, rates, v, p = (np.asarray(seen[name]) for name in ("euler", "rates", "velocity", "position"))
+        wanted = np.array(
+            [
+                0.15 * (p[2] + HEIGHT_M) + 0.15 * v[2],
+                -0.30 * (angles[0] - np.clip(0.1 * -v[1], -0.1, 0.1)) - 0.06 * rates[0],
+                -0.30 * (angles[1] - np.clip(0.1 * v[0], -0.1, 0.1)) - 0.06 * rates[1],
+                -0.10 * math.remainder(angles[2], 2 * math.pi) - 0.15 * rates[2],
+            ]
+        )
+        return np.asarray(np.clip(self.trim + self.mixer @ (wanted + more), 0.0, 1.0))
+
+
+def hover_of(spec: MulticopterSpec, trim: Sequence[float]) -> Hover:
+    """The feedback of a vehicle by its geometry alone."""
+    arm = max(math.hypot(*rotor.position_B_m[:2]) for rotor in spec.rotor)
+    rows = [[1.0, -r.position_B_m[1] / arm, r.position_B_m[0] / arm, SPIN[r.spin]] for r in spec.rotor]
+    return Hover(np.array(rows), np.asarray(trim, float))
+
+
+def excited_flight(
+    name: str | Path,
+    excitations: np.ndarray,
+    *,
+    params: Mapping[str, Number] | None = None,
+    noise: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> Record:
+    """A flight about hover with excitations [row, (thrust, roll, pitch, yaw)] every 12 ms, recorded with noise."""
+    vehicle = load_vehicle(name, control="external")
+    if not isinstance(vehicle.spec, MulticopterSpec):
+        raise RecordError(f"vehicle '{vehicle.id}' is no multicopter; the virtual flight knows no other")
+    model = compile_model(vehicle.diagram)
+    count = len(vehicle.spec.rotor)
+    steady = level_trim(vehicle, 0.0, settings=params).point
+    numbers = range(1, count + 1)
+    hover = hover_of(vehicle.spec, [float(steady[f"rotor/{n}/command_fault.value"][0]) for n in numbers])
+    state = start(model, params={"battery.resistance": 0.0, "battery.capacity": 1e9, **(params or {})})
+    state.set_param("body.p_0", [0.0, 0.0, -HEIGHT_M])
+    links = [f"rotor/{n}/command_fault.value" for n in numbers]
+    stepper = Stepper(state, until_s=len(excitations) * CONTROL_S, log=[*SIGNALS, *links], log_s=LINK_S)
+    rows = [stepper.input_row(f"rotor/{n}") for n in numbers]
+    for n in numbers:
+        state.set_state(f"rotor/{n}/motor.omega", float(steady[f"rotor/{n}/motor.speed"][0]))
+    for more in excitations:
+        seen = {
+            "position": state.get("body.p"),
+            "rates": state.get("body.w"),
+            **_motion(state.get("body.q"), state.get("body.v")),
+        }
+        stepper.inputs[rows] = hover.commands(seen, more)
+        if not stepper.step(round(CONTROL_S / model.step_s)):
+            break
+    log = stepper.finish()
+    if log.stops[0] is not None and log.stops[0].reason:
+        raise RecordError(f"the virtual flight ends in '{log.stops[0].reason}': excite less")
+    random = np.random.default_rng(seed)
+    every = round(CONTROL_S / LINK_S)
+    time_s = log.time()[::every]
+    tracks: dict[str, Track] = {}
+    for path, names in SIGNALS.items():
+        for axis, signal in enumerate(names):
+            values = log[path][::every, axis]
+            if signal in ATTITUDE:
+                values = np.unwrap(values)
+            sigma = (NOISE if noise is None else noise).get(signal, 0.0)
+            tracks[signal] = Track(time_s, values + sigma * random.standard_normal(len(values)), UNITS[signal])
+    for n, link in zip(numbers, links, strict=True):
+        tracks[f"motor_{n}"] = Track(log.time(), log[link], "1")
+    return Record(Path(f"{vehicle.id}_virtual"), "virtual", tracks, [])
+
+
+def _motion(q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+    return {"euler": euler(q), "velocity": rotate(q, v)}
+
+
+def bifilar_swing(
+    inertia_kgm2: float,
+    mass_kg: float,
+    *,
+    length_m: float = 1.0,
+    spacing_m: float = 0.3,
+    amplitude_rad: float = 0.1,
+    damping_Nms: float = 0.0,
+    duration_s: float = 30.0,
+    step_s: float = 0.005,
+    noise_rad: float = 0.001,
+    seed: int = 0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Angle of a body on two strings over time, with the large-angle equation of Jardin and Mueller [Jardin]."""
+    stiffness = mass_kg * STANDARD_GRAVITY_MPS2 * spacing_m**2 / (4 * length_m)
+
+    def acceleration(angle: float, rate: float) -> float:
+        below = math.sqrt(1 - spacing_m**2 / (2 * length_m**2) * (1 - math.cos(angle)))
+        return -(stiffness * math.sin(angle) / below + damping_Nms * rate) / inertia_kgm2
+
+    angle, rate = amplitude_rad, 0.0
+    angles = []
+    for _ in range(round(duration_s / step_s)):
+        angles.append(angle)
+        # classical Runge-Kutta
+        a1 = acceleration(angle, rate)
+        r2 = rate + step_s / 2 * a1
+        a2 = acceleration(angle + step_s / 2 * rate, r2)
+        r3 = rate + step_s / 2 * a2
+        a3 = acceleration(angle + step_s / 2 * r2, r3)
+        r4 = rate + step_s * a3
+        a4 = acceleration(angle + step_s * r3, r4)
+        angle += step_s / 6 * (rate + 2 * r2 + 2 * r3 + r4)
+        rate += step_s / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+    noise = noise_rad * np.random.default_rng(seed).standard_normal(len(angles))
+    return step_s * np.arange(len(angles)), np.array(angles) + noise

@@ -1,0 +1,67 @@
+"""The page of an identification: what the data tell, what they do not, and how well the model follows them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from ironbird.identification.output_error import Fit
+from ironbird.report.page import write_page
+from ironbird.report.svg_plot import Curve, lines_plot
+
+DEGREES = ("roll", "pitch", "yaw", "roll_rate", "pitch_rate", "yaw_rate")
+
+
+def write_identification_page(fit: Fit, path: Path, *, written: str = "") -> None:
+    """Write the page."""
+    write_page(path, "identification.html.j2", _content(fit, written))
+
+
+def _content(fit: Fit, written: str) -> dict[str, Any]:
+    plots = []
+    for place, name in enumerate(fit.signals):
+        factor = math.degrees(1.0) if name in DEGREES else 1.0
+        unit = ("°/s" if name.endswith("_rate") else "°") if name in DEGREES else "m/s"
+        plots.append(
+            lines_plot(
+                name.replace("_", " "),
+                unit,
+                [
+                    Curve("measured", fit.time_s, fit.measured[:, place] * factor, "var(--text)"),
+                    Curve("model", fit.time_s, fit.modelled[:, place] * factor, "var(--c1)"),
+                ],
+            )
+        )
+    return {
+        "title": f"{fit.vehicle} from {fit.record}",
+        "method": fit.method,
+        "iterations": fit.iterations,
+        "written": written,
+        "estimates": [
+            {
+                "name": e.name,
+                "unit": e.unit,
+                "before": f"{e.before:.5g}",
+                "value": f"{e.value:.5g}",
+                "sigma": f"{e.sigma:.2g}",
+                "share": f"{100 * e.relative:.2g} %",
+                "interval": f"{e.interval()[0]:.5g} to {e.interval()[1]:.5g}",
+                "told": e.told,
+            }
+            for e in fit.estimates
+        ],
+        "kin": [f"{a} and {b} (correlation {r:+.3f})" for a, b, r in fit.kin()],
+        "residuals": [
+            {
+                "signal": r.signal,
+                "sigma": f"{r.sigma:.3g}",
+                "mean": f"{r.mean_sigmas:+.1f}",
+                "outside": f"{100 * r.outside:.0f} %",
+                "inflation": f"{r.inflation:.2f}",
+                "white": r.white,
+            }
+            for r in fit.residuals
+        ],
+        "plots": plots,
+    }

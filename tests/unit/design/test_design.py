@@ -1,0 +1,177 @@
+"""Vehicles of parts: the printed example of flyeval, measured tables, the search, and files that fly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from ironbird.analysis.level import level_trim
+from ironbird.cli.main import app
+from ironbird.design.evaluate import Craft, Evaluation, evaluate, largest_propeller_m
+from ironbird.design.parts import Database, coefficient_table, load_database
+from ironbird.design.propulsion import air_density, blade_coefficients, coefficients_at, static_coefficients
+from ironbird.design.search import Wanted, search
+from ironbird.design.vehicle import write_design
+from ironbird.errors import RecordError, UnknownNameError
+from ironbird.vehicles.load import load_vehicle
+
+
+@pytest.fixture(scope="module")
+def database() -> Database:
+    return load_database()
+
+
+def lesson(database: Database, mass_kg: float = 1.5) -> Craft:
+    return Craft(
+        database.motor("SunnySky A2814 KV900"),
+        database.propeller("APC 10x4.5"),
+        database.esc("lesson ESC"),
+        database.battery("lesson 3S 4000"),
+        mass_kg,
+    )
+
+
+@pytest.fixture(scope="module")
+def printed(database: Database) -> Evaluation:
+    return evaluate(lesson(database))
+
+
+@pytest.mark.parametrize(
+    ("figure", "flyeval", "within"),
+    [
+        ("hover rpm", 5235.8, 0.02), ("hover throttle", 0.537, 0.02), ("hover ESC current", 3.56, 0.02),
+        ("hover battery current", 14.7, 0.02), ("hover voltage", 11.9, 0.02), ("hover time", 13.8, 0.02),
+        ("hover shaft power", 35.2, 0.02), ("hover efficiency", 0.796, 0.02), ("full rpm", 8788.1, 0.02),
+        ("full lift", 41.4, 0.02), ("full voltage", 11.4, 0.02), ("largest tilt", 62.6, 0.02), ("range", 4.43, 0.02),
+        ("top speed", 14.7, 0.02),
+        # the tool rounds its own chain: these are off by more
+        ("full ESC current", 17.7, 0.03), ("full battery current", 71.0, 0.03), ("full time", 2.9, 0.04),
+        ("payload", 1.76, 0.04),
+    ],
+)  # fmt: skip
+def test_the_printed_example_of_flyeval_comes_out(
+    printed: Evaluation, figure: str, flyeval: float, within: float
+) -> None:
+    assert printed[figure] == pytest.approx(flyeval, rel=within)
+
+
+def test_blade_constants_give_the_lessons_own_coefficients() -> None:
+    thrust, torque = blade_coefficients(0.254, 0.1143)
+
+    assert float(thrust) == pytest.approx(0.0984, abs=5e-5) and float(torque) == pytest.approx(0.0068, abs=5e-5)
+    assert air_density(0.0, 15.0) == pytest.approx(1.225, abs=1.5e-3)
+
+
+def test_a_measured_propeller_is_interpolated_within_its_scatter(database: Database) -> None:
+    propeller = database.propeller("apcsf_10x4.7")
+    table = coefficient_table(propeller.table)
+    moving = table[table[:, 1] > 1e-6]
+
+    off = [coefficients_at(propeller, rpm, j)[0] - ct for rpm, j, ct, _ in moving[2:-2:7]]
+
+    assert np.max(np.abs(off)) < 0.006 and propeller.source.startswith("measured")
+    ct, cm, sigma = static_coefficients(propeller)
+    assert 0.10 < ct < 0.13 and 0.006 < cm < 0.010 and sigma == 0.05
+    with pytest.raises(RecordError, match="lies outside"):
+        coefficients_at(propeller, 5000, 3.0)
+    with pytest.raises(RecordError, match="no measured table"):
+        coefficients_at(database.propeller("APC 10x4.5"), 5000, 0.2)
+
+
+def test_a_measured_table_narrows_the_uncertainty(database: Database, printed: Evaluation) -> None:
+    craft = lesson(database)
+    measured = evaluate(Craft(craft.motor, database.propeller("apcsf_10x4.7"), craft.esc, craft.battery, craft.mass_kg))
+
+    assert measured.figures["hover time"].sigma < 0.5 * printed.figures["hover time"].sigma
+    assert any("good to 20 %" in text for text in printed.warnings)
+    assert not any("good to 20 %" in text for text in measured.warnings)
+
+
+def test_warnings_and_refusals_name_what_does_not_fit(database: Database) -> None:
+    craft = lesson(database, 2.6)
+    assert any("little is left" in text for text in evaluate(craft).warnings)
+    with pytest.raises(RecordError, match="do not lift"):
+        evaluate(lesson(database, 6.0))
+    small = Craft(craft.motor, craft.propeller, craft.esc, craft.battery, 1.5, frame_m=0.25)
+    assert any("touch" in text for text in evaluate(small).warnings)
+    assert largest_propeller_m(0.45, 4) == pytest.approx(0.45 * np.sqrt(0.5) / 1.05)
+    with pytest.raises(UnknownNameError, match="SunnySky"):
+        database.motor("SunnySky A2814 KV90")
+
+
+def test_every_shipped_part_has_a_source_and_numbers_that_make_sense(database: Database) -> None:
+    assert len(database.motors) > 4500 and len(database.propellers) > 600
+    for parts in (database.motors, database.propellers, database.escs, database.batteries):
+        assert all(part.source.split(":")[0] in ("published", "measured") for part in parts.values())
+    usual = [0 < m.kv_rpmpV < 20000 and 0 < m.resistance_ohm < 50 for m in database.motors.values()]
+    assert np.mean(usual) > 0.99
+
+
+def test_all_motors_with_all_propellers_are_searched_and_the_front_is_a_front(database: Database) -> None:
+    wanted = Wanted(endurance_min=10.0, payload_kg=0.2, frame_m=0.45, frame_mass_kg=0.45)
+
+    found = search(database, wanted, database.battery("lesson 3S 4000"), database.esc("lesson ESC"))
+
+    assert found.tried > 3_000_000 and found.possible > 100
+    masses, minutes = [c.mass_kg for c in found.front], [c.minutes for c in found.front]
+    assert masses == sorted(masses, reverse=True) and minutes == sorted(minutes, reverse=True)
+    assert all(c.minutes >= 10 and c.duty <= 0.65 and c.spare_kg >= 0 for c in found.front)
+    best = evaluate(found.front[0].craft(wanted), draws=10)
+    assert best["hover time"] == pytest.approx(found.front[0].minutes, rel=1e-6)
+
+
+def test_the_designed_vehicle_hovers_where_its_chain_says(tmp_path: Path, printed: Evaluation) -> None:
+    paths = write_design(printed, tmp_path, "my_quad")
+
+    vehicle = load_vehicle(paths["vehicle"], control="external")
+    point = level_trim(vehicle, 0.0).point
+
+    speed = float(point["rotor/1/motor.speed"][0])
+    assert speed * 60 / (2 * np.pi) == pytest.approx(printed["hover rpm"], rel=0.06)  # its air is denser, at home
+    assert vehicle.spec.source_of("body.mass_kg").startswith("derived: sum of SunnySky")
+    px4 = paths["PX4"].read_text()
+    assert "CA_ROTOR_COUNT\t4\t6" in px4 and "MPC_THR_HOVER\t0.34" in px4
+    assert "MOT_BAT_VOLT_MAX,12.6" in paths["ArduPilot"].read_text()
+
+
+def test_own_parts_stand_beside_and_wrong_ones_are_refused(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text('[[motor]]\nname = "mine"\nkv_rpmpV = 700\nresistance_ohm = 0.1\nsource = "measured: bench"\n')
+    assert load_database(own).motor("mine").kv_rpmpV == 700
+    for text, words in (
+        ('[[motor]]\nname = "mine"\n', "no kv_rpmpV"),
+        ('[[motor]]\nname = "mine"\nkv_rpmpV = "x"\nresistance_ohm = 1\n', "no number"),
+        ('[[motor]]\nname = "mine"\nkv = 1\n', "kv"),
+        ('[[wing]]\nname = "mine"\n', "wing"),
+        ("[[motor]]\nkv_rpmpV = 1\n", "no name"),
+    ):
+        own.write_text(text)
+        with pytest.raises((RecordError, UnknownNameError), match=words):
+            load_database(own)
+
+
+def test_the_commands_write_files_and_say_what_is_wrong(tmp_path: Path) -> None:
+    runner = CliRunner()
+    parts = ["--battery", "lesson 3S 4000", "--esc", "lesson ESC", "--out", str(tmp_path)]
+    words = [
+        "design",
+        "evaluate",
+        "--motor",
+        "SunnySky A2814 KV900",
+        "--propeller",
+        "APC 10x4.5",
+        "--mass",
+        "1.5",
+        *parts,
+    ]
+    done = runner.invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "hover time" in done.output and (tmp_path / "designed_quad.toml").is_file()
+    assert "<svg" in (tmp_path / "design.html").read_text()
+    refused = runner.invoke(app, ["design", "search", "--endurance", "25 furlongs", *parts])
+    assert refused.exit_code == 2 and "25min" in refused.output
+    listed = runner.invoke(app, ["design", "parts", "propeller", "apcsf_10"])
+    assert "apcsf_10x4.7" in listed.output

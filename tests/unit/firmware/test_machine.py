@@ -1,0 +1,255 @@
+"""A microcontroller under emulation: core, peripherals, time, snapshots, what happens when it crashes."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from firmware_images import IMAGES, image, image_bytes, wired_board
+
+from ironbird.errors import LinkError
+from ironbird.firmware.device import load_mcu_board, pin_number
+from ironbird.firmware.elf import parse_elf
+from ironbird.firmware.machine import BREAK, Machine
+
+QEMU = shutil.which("qemu-system-arm")
+INSTRUCTIONS = 4096
+# What QEMU 7.2 (-M netduinoplus2) prints for the two images
+QEMU_INSTRUCTIONS = "96c7cd8ea460ca95df55a36d39fa1967565a5f67f4c6c7de48f5c02704eba6cb"
+QEMU_NESTING = "9af04f5bbd8cd348f1a93c722781cff1b055b940f3d5afcd5fdc6e2547cce5aa"
+
+
+def instruction_text() -> str:
+    spec = importlib.util.spec_from_file_location("instructions", IMAGES / "instructions.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return str(module.image_text(INSTRUCTIONS))
+
+
+@contextlib.contextmanager
+def machine(name: str, text: str = "", **options: float) -> Iterator[Machine]:
+    made = Machine(wired_board(), image(name, text), **options)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def printed(made: Machine, until_s: float = 10.0) -> str:
+    """What it prints on USART1 until it is done."""
+    out = b""
+    while made.time_s < until_s and b"done" not in out:
+        made.run(made.time_s + 0.05)
+        out += made.take(1)[0]
+    return " ".join(out.decode().split())
+
+
+def value(made: Machine, name: str, index: int = 0) -> int:
+    return made.word(made.image.address(name) + 4 * index)
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# ------------------------------------------------------------------------------- the core against QEMU
+
+
+def test_four_thousand_instructions_give_what_qemu_gives() -> None:
+    with machine("instructions", instruction_text()) as made:
+        assert digest(printed(made)) == QEMU_INSTRUCTIONS
+
+
+def test_interrupts_nest_as_in_qemu() -> None:
+    with machine("nesting") as made:
+        assert digest(printed(made)) == QEMU_NESTING
+        assert made.figures().deepest == 4  # SVC, then 10, 11 and 14 above it
+
+
+@pytest.mark.skipif(QEMU is None, reason="no qemu-system-arm")
+@pytest.mark.parametrize(("name", "expected"), [("instructions", QEMU_INSTRUCTIONS), ("nesting", QEMU_NESTING)])
+def test_qemu_still_says_so(name: str, expected: str, tmp_path: Path) -> None:
+    assert QEMU is not None
+    file = tmp_path / "image.elf"
+    file.write_bytes(image_bytes(name, instruction_text() if name == "instructions" else ""))
+    command = [QEMU, "-M", "netduinoplus2", "-kernel", str(file), "-nographic", "-monitor", "none", "-serial", "stdio"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as run:
+        assert run.stdout is not None
+        out, deadline = b"", time.monotonic() + 120
+        while b"done" not in out and time.monotonic() < deadline:
+            if select.select([run.stdout], [], [], 1.0)[0]:
+                out += os.read(run.stdout.fileno(), 1 << 16)
+        run.kill()
+    assert digest(" ".join(out.decode().split())) == expected
+
+
+# ------------------------------------------------------------------------------- peripherals
+
+
+def test_peripherals_do_what_the_manual_says() -> None:
+    with machine("peripherals") as made:
+        made.analog(5, 1.5)  # of a supply of 3 V
+        made.run(1.1)
+        found = [value(made, "results", i) for i in range(41)]
+        assert made.fault_text() == "" and value(made, "phase") == 1
+        assert found[0].to_bytes(4, "little") == b"iron" and found[1] == 1024  # unique id, KiB of flash
+        assert found[2] == 0  # a port without a clock
+        assert found[3:5] == [1, 0] and found[5] == 8  # set, reset, and a bit by its alias
+        assert found[40] == 32
+        assert abs(found[6] - found[7]) <= 16 and found[7] > 1000  # timer and cycle counter
+        assert found[8] in (2047, 2048)
+        assert found[9:11] == [46, 0x20]  # memory to memory, and its flag
+        assert found[11:13] == [0x98, 0xFF]  # ICM-20689 says who it is; without a select nobody answers
+        assert found[13:15] == [ord("H"), ord("4")]  # HMC5883L identification
+        assert found[15] == 0x400 and value(made, "results", 60) == 0  # acknowledge failure at a free address
+        assert found[16:18] == [0xFFFFFFFF, 0x80]  # locked flash keeps its bits and says so
+        assert found[18] == 0x12340078
+        assert made.pwm_s(3, 2) == pytest.approx(250e-6)
+
+
+def test_edges_captures_and_the_watchdog() -> None:
+    with machine("peripherals") as made:
+        made.run(1.1)
+        made.drive_pin("PA0", 1)
+        made.run(made.time_s + 0.5e-3)
+        before = value(made, "updates")
+        made.run(made.time_s + 10e-3)
+        assert value(made, "edges") == 1 and value(made, "updates") - before == 10  # a period of 1 ms
+        made.capture(3, 1, rising=True)
+        made.run(made.time_s + 1e-4)
+        first = value(made, "captured")
+        made.run(made.time_s + 2e-4 - 1e-4)
+        made.capture(3, 1, rising=True)
+        made.run(made.time_s + 1e-4)
+        assert abs((value(made, "captured") - first) % 1000 - 200) <= 1  # us
+        made.drive_pin("PA0", 0)
+        made.run(made.time_s + 5e-3)
+        assert value(made, "phase") == 2 and made.figures().resets == 1
+        made.run(made.time_s + 6e-3)
+        assert made.figures().resets == 2 and made.figures().reset_flags == 1 << 5  # IWDGRSTF
+
+
+def test_bytes_of_a_serial_port_take_their_time() -> None:
+    with machine("nesting") as made:
+        made.run(0.02)
+        data, moments = made.take(1)
+        assert len(data) > 100
+        apart = moments[1:100] - moments[:99]
+        assert apart.min() == pytest.approx(10 * 139 / 16e6, rel=1e-6)  # ten bits at the divisor that was set
+
+
+def test_wrong_pins_and_boards_are_refused() -> None:
+    assert pin_number("PB3") == 19
+    for bad in ("PZ1", "PA16", "A1", ""):
+        with pytest.raises(LinkError, match="no pin"):
+            pin_number(bad)
+    with pytest.raises(LinkError, match="1/256 to 64"):
+        Machine(load_mcu_board("stm32f4_discovery"), image("nesting"), clocks_per_instruction=0.0)
+
+
+# ------------------------------------------------------------------------------- crashes
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        (1, "access to nowhere (address 0x60000000)"),
+        (2, "undefined instruction"),
+        (3, "instruction fetch from nowhere"),
+    ],
+)
+def test_a_crash_takes_the_fault_handler_and_says_where(how: int, said: str) -> None:
+    with machine("crash") as made:
+        made.run(1e-3)
+        made.store(made.image.address("how"), 4)[0] = how
+        made.run(2e-3)
+        assert said in made.fault_text() and "main" in made.fault_text()
+        assert value(made, "caught") == 1
+        made.run(1.0)  # the loop of the handler costs nothing
+        assert made.figures().instructions < 200_000
+
+
+def test_a_lost_stack_locks_the_core_up() -> None:
+    with machine("crash") as made:
+        made.run(1e-3)
+        made.store(made.image.address("how"), 4)[0] = 4
+        made.run(1.0)
+        assert "the core is locked up" in made.fault_text() and made.figures().locked_up
+
+
+# ------------------------------------------------------------------------------- time, copies, breaks
+
+
+def test_clocks_per_instruction_scale_time() -> None:
+    with machine("crash") as one, machine("crash", clocks_per_instruction=2.5) as slow:
+        one.run(1e-3)
+        slow.run(2.5e-3)
+        assert abs(one.figures().instructions - slow.figures().instructions) <= 1
+
+
+def test_a_branch_goes_on_alike_and_a_restored_machine_repeats() -> None:
+    with machine("instructions", instruction_text()) as made:
+        made.run(0.07)
+        kept = made.snapshot()
+        other = made.branch()
+        made.run(0.2)
+        other.run(0.2)
+        assert made.snapshot().sha256() == other.snapshot().sha256()
+        after = made.snapshot().sha256()
+        other.close()
+        made.restore(kept)
+        made.run(0.2)
+        assert made.snapshot().sha256() == after
+
+
+def test_where_runs_are_cut_makes_no_difference() -> None:
+    with machine("nesting") as whole, machine("nesting") as cut:
+        whole.run(0.02)
+        at_s = 0.0
+        while at_s < 0.02:
+            at_s = min(0.02, at_s + 3.7e-5)
+            cut.run(at_s)
+        assert whole.take(1)[0] == cut.take(1)[0]
+        assert whole.figures().instructions == cut.figures().instructions
+        assert bytes(whole.registers()) == bytes(cut.registers())
+
+
+def test_a_breakpoint_stops_before_its_instruction() -> None:
+    with machine("nesting") as made:
+        place = made.image.address("handler_11") & ~1
+        made.break_at([place])
+        assert made.run(1.0) == BREAK
+        assert made.registers().pc == place and made.registers().xpsr & 0x1FF == 27
+        first_s = made.time_s
+        made.break_at([place], step_over=True)
+        assert made.run(1.0) == BREAK and made.time_s > first_s
+
+
+# ------------------------------------------------------------------------------- images
+
+
+@pytest.mark.parametrize("data", [b"", b"\x7fELF", b"\x7fELF\x01\x01" + bytes(60), b"\x7fELF\x02\x01" + bytes(100)])
+def test_broken_images_are_refused_in_words(data: bytes) -> None:
+    with pytest.raises(LinkError, match="image broken"):
+        parse_elf(data, "broken")
+
+
+def test_cut_and_changed_images_never_end_in_anything_else() -> None:
+    whole = bytearray(image_bytes("crash"))
+    for at in range(0, 400, 7):
+        changed = whole[:]
+        changed[at] ^= 0xFF
+        with contextlib.suppress(LinkError):
+            parse_elf(bytes(changed), "changed")
+        with contextlib.suppress(LinkError):
+            parse_elf(bytes(whole[: at * 20]), "cut")

@@ -1,0 +1,84 @@
+"""What a fault caused: the log of a flight beside that of the same flight without faults."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ironbird.errors import OrderError
+from ironbird.flight.belief import Belief, Clock
+from ironbird.flight.cause import compare, fly_healthy
+from ironbird.flight.flight import Flight, fly
+from ironbird.links.autopilot_log import AutopilotLog, Series
+from ironbird.links.own_states import Change
+from ironbird.links.system import Happening
+
+TIME_S = np.arange(0.0, 8.0, 0.1)
+FUSED = [Change(1.0, "fusion", "GNSS position fused"), Change(1.0, "fusion", "GNSS velocity fused")]
+
+
+@pytest.fixture(scope="module")
+def flight() -> Flight:
+    return fly(
+        "quad_f450", control="truth", seed=3, until_s=8.0, faults=["rotor.speed_loss@1:instance=1,severity=0.1,start=5"]
+    )
+
+
+def belief(flight: Flight, *states: Change, differs_s: float = math.inf, said: tuple[Happening, ...] = ()) -> Belief:
+    """A log whose velocity is another one from a time on."""
+    velocity = np.column_stack([TIME_S + np.where(differs_s <= TIME_S, 1e-9, 0.0)] * 3)
+    log = AutopilotLog(Path("a.ulg"), "px4", {"velocity": Series(TIME_S, velocity, "m/s")}, states=[*FUSED, *states])
+    return Belief(replace(flight, happenings=list(said)), log, Clock(), None)
+
+
+def test_the_first_difference_is_found_and_what_both_did_is_nobodys_doing(flight: Flight) -> None:
+    begin_s = flight.witnesses[0].first_s
+    text = Happening(6.0, "text", "Landing")
+    late = (
+        Change(5.6, "estimator", "estimator 1 takes over from 0"),
+        Change(5.8, "fusion", "GNSS position no longer fused"),
+        Change(5.9, "fusion", "GNSS velocity no longer fused"),
+        Change(6.4, "fusion", "optical flow fused"),
+    )
+    found = compare(
+        belief(flight, *late, differs_s=5.2, said=(text,)), belief(flight, said=(replace(text, time_s=6.5),))
+    )
+    assert found.first_s == pytest.approx(5.2) and found.signal == "estimated velocity"
+    assert [happening.text for happening in found.caused] == [change.text for change in late]
+    share = (8.0 - 6.4) / (8.0 - 5.8)
+    assert found.carried == (
+        f"GNSS velocity (5 % of the rest) and optical flow ({100 * share:.0f} % of the rest, {6.4 - begin_s:.1f} s "
+        "after the fault)"
+    )
+    rows = found.rows()
+    assert rows["caused 1"].endswith(f"takes over from 0, {5.6 - begin_s:.2f} s after rotor.speed_loss@1")
+
+
+def test_a_change_of_state_before_any_number_differs_is_the_first_difference(flight: Flight) -> None:
+    found = compare(belief(flight, Change(5.1, "sensor", "gyroscope 2"), differs_s=5.3), belief(flight))
+    assert found.first_s == pytest.approx(5.1) and found.signal == "gyroscope 2"
+    assert [happening.text for happening in found.caused] == ["gyroscope 2"]
+
+
+def test_nothing_is_caused_where_nothing_differs(flight: Flight) -> None:
+    found = compare(belief(flight), belief(flight))
+    assert found.first_s == math.inf and found.caused == []
+    assert found.rows() == {"caused": "nothing: its log is that of the healthy flight to the last byte"}
+
+
+def test_a_flight_that_does_not_repeat_has_no_healthy_twin(flight: Flight, tmp_path: Path) -> None:
+    other = replace(flight, order=replace(flight.order, control="px4", options={}))
+    with pytest.raises(OrderError, match="--time virtual"):
+        fly_healthy(other, tmp_path)
+
+
+def test_where_nothing_is_measured_any_more_that_is_said(flight: Flight) -> None:
+    begin_s = flight.witnesses[0].first_s
+    lost = [Change(5.5, "fusion", f"GNSS {name} no longer fused") for name in ("position", "velocity")]
+    found = compare(belief(flight, *lost, differs_s=5.2), belief(flight))
+    assert found.carried == f"nothing measured from {5.5 - begin_s:.1f} s after the fault on: dead reckoning"
+    assert len(compare(belief(flight, *(25 * lost), differs_s=5.2), belief(flight)).rows()) == 23

@@ -1,0 +1,156 @@
+"""Benches return what was put in, within their own error formulas; noise at rest is that of allantools."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+import allantools
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from ironbird.cli.main import app
+from ironbird.errors import RecordError
+from ironbird.identification.bench import (
+    bifilar_inertia,
+    propulsion,
+    read_bench,
+    step_time,
+    swing_period,
+)
+from ironbird.identification.excite import excitation
+from ironbird.identification.rest import allan_deviation, noise_at_rest, power_spectrum
+from ironbird.identification.virtual import bifilar_swing
+
+DATA = Path(__file__).parents[2] / "data"
+RANDOM = np.random.default_rng(8)
+
+
+def rest_record() -> tuple[np.ndarray, np.ndarray]:
+    with (DATA / "icm20689_rest" / "rest.csv").open() as file:
+        rows = list(csv.reader(file))
+    values = np.array([[float(cell) for cell in row] for row in rows[1:]])
+    return values[:, 0], values[:, 1]
+
+
+def test_the_allan_deviation_of_the_shipped_rest_record_is_that_of_allantools() -> None:
+    time_s, gyro = rest_record()
+    step_s = float(np.median(np.diff(time_s)))
+    gyro = gyro - gyro.mean()
+
+    tau, found = allan_deviation(gyro, step_s, np.geomspace(step_s, 0.2, 12))
+
+    oracle_tau, oracle, *_ = allantools.oadev(gyro, rate=1 / step_s, data_type="freq", taus=tau)
+    assert tau == pytest.approx(oracle_tau) and found == pytest.approx(oracle, rel=1e-9)
+    noise = noise_at_rest(gyro, step_s)
+    at_one = np.sqrt(np.mean(oracle**2 * oracle_tau))  # N by the slope of minus one half, from the oracle's curve
+    assert noise.white == pytest.approx(at_one, rel=0.35)
+    assert 0.004 < math.degrees(noise.white) < 0.008  # data sheet: 0.006 degrees per second and root hertz
+
+
+def test_white_noise_and_a_random_walk_are_found_and_their_absence_is_too() -> None:
+    step_s, size = 0.01, 200_000
+    white = 0.02 / math.sqrt(step_s) * RANDOM.standard_normal(size)
+    walk = 0.01 * math.sqrt(step_s) * np.cumsum(RANDOM.standard_normal(size))
+
+    pure, both = noise_at_rest(white, step_s), noise_at_rest(white + walk, step_s)
+
+    assert pure.white == pytest.approx(0.02, rel=0.02)
+    assert pure.walk is None or pure.walk < 1e-3
+    assert both.white == pytest.approx(0.02, rel=0.02) and both.walk == pytest.approx(0.01, rel=0.3)
+    frequency, density = power_spectrum(white, step_s)
+    assert np.mean(density[10:-10]) == pytest.approx(2 * 0.02**2, rel=0.05)
+    assert frequency[-1] == pytest.approx(50.0)
+
+
+def test_what_is_no_rest_record_is_refused() -> None:
+    with pytest.raises(RecordError, match="samples"):
+        noise_at_rest(np.zeros(10), 0.01)
+    with pytest.raises(RecordError, match="does not move"):
+        noise_at_rest(np.ones(1000), 0.01)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_virtual_pendulum_gives_the_inertia_back_within_its_error_formula(seed: int) -> None:
+    inertia = 0.03176
+    time_s, angle = bifilar_swing(inertia, 1.4, damping_Nms=2e-4, seed=seed)
+
+    found = bifilar_inertia(swing_period(time_s, angle), (1.4, 0.0), (0.3, 0.0), (1.0, 0.0))
+
+    assert abs(found.value - inertia) < 4 * found.sigma + 3e-4 * inertia  # what the small-angle formula leaves out
+    assert found.sigma < 2e-3 * inertia
+
+
+def test_errors_of_mass_spacing_and_length_add_up_as_the_formula_says() -> None:
+    time_s, angle = bifilar_swing(0.03, 1.4)
+    period = swing_period(time_s, angle)
+
+    found = bifilar_inertia(period, (1.4, 0.014), (0.3, 0.003), (1.0, 0.01))
+
+    expected = math.sqrt(0.01**2 + 4 * 0.01**2 + 0.01**2 + 4 * (period.sigma / period.value) ** 2)
+    assert found.sigma / found.value == pytest.approx(expected)
+    with pytest.raises(RecordError, match="positive"):
+        bifilar_inertia(period, (0.0, 0.0), (0.3, 0.0), (1.0, 0.0))
+    with pytest.raises(RecordError, match="swings"):
+        swing_period(time_s[:200], angle[:200])
+
+
+def test_the_virtual_propulsion_stand_gives_the_coefficients_back() -> None:
+    throttle = np.repeat(np.linspace(0.2, 1.0, 17), 3)
+    speed = 691.33 * throttle + 162.59 + 2.0 * RANDOM.standard_normal(len(throttle))
+    table = {
+        "throttle": throttle,
+        "speed": speed,
+        "thrust": 9.286e-6 * speed**2 + 0.02 * RANDOM.standard_normal(len(throttle)),
+        "torque": 1.189e-7 * speed**2 + 5e-4 * RANDOM.standard_normal(len(throttle)),
+    }
+
+    found = {f.name: f for f in propulsion(table)}
+
+    truth = {"thrust_coefficient": 9.286e-6, "torque_coefficient": 1.189e-7, "slope": 691.33, "idle_speed": 162.59}
+    for name, value in truth.items():
+        assert abs(found[name].value - value) < 4 * found[name].sigma, name
+        assert found[name].sigma < 0.02 * abs(value)
+
+
+def test_a_step_of_the_speed_has_its_time_constant() -> None:
+    time_s = np.arange(0.0, 0.5, 0.001)
+    speed = 400 + 200 * (1 - np.exp(-np.clip(time_s - 0.1, 0, None) / 0.025)) + RANDOM.standard_normal(len(time_s))
+
+    found = step_time(time_s, speed)
+
+    assert abs(found.value - 0.025) < 4 * found.sigma and found.sigma < 1e-3
+    with pytest.raises(RecordError, match="no step"):
+        step_time(time_s, 400 + RANDOM.standard_normal(len(time_s)))
+
+
+def test_a_table_of_a_real_stand_is_read_and_fitted() -> None:
+    found = {f.name: f for f in propulsion(read_bench(DATA / "propulsion" / "static_a1_7.csv"))}
+
+    assert 5e-7 < found["thrust_coefficient"].value < 3e-6  # a five-inch propeller
+    assert found["thrust_coefficient"].sigma < 0.05 * found["thrust_coefficient"].value
+    done = CliRunner().invoke(app, ["measure", "motor", str(DATA / "propulsion" / "static_a1_7.csv")])
+    assert done.exit_code == 0 and "thrust_coefficient" in done.output
+
+
+@pytest.mark.parametrize("text", ["", "rpm,thrust_N\n1,2\n", "thrust_N\n" + "1\n" * 9, "rpm,thrust_N\n" + "x,1\n" * 9])
+def test_a_table_that_is_no_bench_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(RecordError):
+        read_bench(tmp_path / "a.csv")
+
+
+def test_excitations_have_their_band_and_amplitude() -> None:
+    for kind in ("sweep", "multisine"):
+        made = excitation(kind, amplitude=0.2, duration_s=60, band_radps=(1.0, 20.0))
+        w = 2 * math.pi * np.fft.rfftfreq(len(made.values), 0.01)
+        power = np.abs(np.fft.rfft(made.values)) ** 2
+        assert np.max(np.abs(made.values)) <= 0.2 + 1e-9
+        assert power[(w > 0.5) & (w < 25)].sum() > 0.97 * power.sum()
+    doublet = excitation("doublet", amplitude=0.2, duration_s=10).values
+    assert doublet.sum() == pytest.approx(0.0, abs=0.21) and set(np.round(doublet, 3)) == {0.0, 0.2, -0.2}
+    assert excitation("sweep", duration_s=10.0).advice
+    with pytest.raises(RecordError, match="amplitude"):
+        excitation("sweep", amplitude=2.0)

@@ -1,0 +1,172 @@
+"""Identification on data with a known truth: it lies within the stated bounds; what data cannot tell is said."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from ironbird.analysis.level import level_trim
+from ironbird.analysis.linear import linearize
+from ironbird.analysis.spectra import composite_response, log_frequencies, window_lengths
+from ironbird.cli.main import app
+from ironbird.credibility.record import Record
+from ironbird.errors import RecordError, UnknownNameError
+from ironbird.identification.excite import excitation
+from ironbird.identification.output_error import Fit, identify
+from ironbird.identification.result import identified_vehicle
+from ironbird.identification.virtual import CONTROL_S, excited_flight
+from ironbird.report.identification_page import write_identification_page
+from ironbird.vehicles.load import load_spec
+
+LONG = bool(os.environ.get("IRONBIRD_LONG"))
+WORDS = ["mass", "inertia", "motor_time", "torque", "drag_x", "drag_y"]
+FULL = {"battery.resistance": 0.0}
+
+
+@functools.cache
+def excitations(duration_s: float) -> np.ndarray:
+    """About all axes, none of them like another."""
+    columns = []
+    for axis, amplitude in enumerate((0.08, 0.08, 0.08, 0.2)):
+        made = excitation(
+            "multisine", amplitude=amplitude, duration_s=duration_s, band_radps=(1.5, 25.0), step_s=CONTROL_S, seed=axis
+        )
+        values = made.values[round(3.0 / CONTROL_S) :][: round(duration_s / CONTROL_S)]
+        columns.append(np.roll(values, 37 * axis))
+    return np.column_stack(columns)
+
+
+@functools.cache
+def flight(seed: int, duration_s: float = 3.0) -> Record:
+    return excited_flight("quad_f450", excitations(duration_s), seed=seed, params={"body.v_0": [6.0, -5.0, 0.0]})
+
+
+@functools.cache
+def fit(seed: int) -> Fit:
+    return identify(flight(seed), "quad_f450", WORDS, params=FULL)
+
+
+@pytest.mark.parametrize("seed", [3])
+def test_the_truth_lies_within_the_stated_bounds(seed: int) -> None:
+    found = fit(seed)
+
+    off = {e.name: (e.value - e.before) / e.sigma for e in found.estimates}
+    assert set(off) == {
+        "mass", "inertia_x", "inertia_y", "inertia_z", "motor_time", "torque", "drag_x", "drag_y"
+    }  # fmt: skip
+    assert max(map(abs, off.values())) < 3.5, off
+    by_name = {e.name: e for e in found.estimates}
+    assert by_name["mass"].relative < 1e-3 and by_name["inertia_y"].relative < 5e-3
+    assert all(look.inflation < 1.6 for look in found.residuals)
+
+
+@pytest.mark.skipif(not LONG, reason="100 flights; set IRONBIRD_LONG=1")
+def test_in_a_hundred_seeds_the_bounds_hold_the_truth_as_often_as_they_say() -> None:
+    inside = dict.fromkeys([e.name for e in fit(0).estimates], 0)
+    for seed in range(100):
+        for e in fit(seed).estimates:
+            low, high = e.interval()
+            inside[e.name] += low <= e.before <= high
+    assert all(90 <= count <= 99 for count in inside.values()), inside
+
+
+def test_a_wrong_start_is_mended(tmp_path: Path) -> None:
+    record = flight(3)
+    (tmp_path / "start.toml").write_text(
+        'schema = 1\nid = "start"\nbase = "quad_f450"\n[body]\nmass_kg = 1.7\ninertia_diag_kgm2 = [0.014, 0.02, '
+        "0.03176]\n"
+        '[provenance]\n"body.*" = "assumed: wrong on purpose"\n'
+    )
+
+    found = identify(record, tmp_path / "start.toml", ["mass", "inertia_x", "inertia_y"], params=FULL)
+
+    truth = {"mass": 1.4, "inertia_x": 0.01704, "inertia_y": 0.01704}
+    for e in found.estimates:
+        assert abs(e.value - truth[e.name]) < 4 * e.sigma, e
+    path = identified_vehicle(found, tmp_path / "start.toml", tmp_path / "new" / "made.toml")
+    spec = load_spec(path)
+    assert spec.total_mass_kg() == pytest.approx(1.4, rel=2e-3)
+    assert spec.source_of("body.mass_kg").startswith("identified: quad_f450_virtual, mass 1.")
+    assert "±" in spec.source_of("body.inertia_diag_kgm2")
+
+
+def test_mass_and_thrust_cannot_be_told_apart_and_the_page_says_so(tmp_path: Path) -> None:
+    found = identify(flight(3), "quad_f450", ["mass", "thrust"], params=FULL)
+    write_identification_page(found, tmp_path / "page.html")
+
+    assert [(a, b) for a, b, _ in found.kin()] == [("mass", "thrust")]
+    assert "cannot be told apart" in (tmp_path / "page.html").read_text()
+
+
+def test_what_cannot_be_identified_is_refused() -> None:
+    record = flight(3)
+    with pytest.raises(UnknownNameError, match="mas"):
+        identify(record, "quad_f450", ["mas"])
+    with pytest.raises(RecordError, match="nothing is free"):
+        identify(record, "quad_f450", [])
+    with pytest.raises(RecordError, match="twice"):
+        identify(record, "quad_f450", ["inertia", "inertia_x"])
+    with pytest.raises(RecordError, match="no command"):
+        identify(record.without(["motor_3"]), "quad_f450", ["mass"])
+    with pytest.raises(RecordError, match="less than one piece"):
+        identify(record, "quad_f450", ["mass"], window_s=(1.0, 1.1))
+
+
+def test_a_sweep_recovers_the_exact_linear_model_within_one_decibel_and_five_degrees() -> None:
+    # small: damping and drag grow with the square, and the linear model has none of them
+    sweep = excitation("sweep", amplitude=0.015, duration_s=90.0, band_radps=(0.4, 40.0), step_s=CONTROL_S).values
+    more = np.zeros((len(sweep), 4))
+    more[:, 2] = sweep
+    record = excited_flight("quad_f450", more, noise={})
+    signs = np.array([1.0, -1.0, 1.0, -1.0]) / np.sqrt(2)  # front right, rear left, front left, rear right
+    time_s = record.track("pitch_rate").time_s
+    # links take a command up 4 ms after it was given, and then hold it: half a control step late on the average
+    command = sum(s * record.track(f"motor_{n}").held(time_s + 0.005) for n, s in zip((1, 2, 3, 4), signs, strict=True))
+    answer = record.track("pitch_rate").at(time_s)
+    w = log_frequencies((0.8, 30.0), 20)
+
+    found = composite_response(command, answer, CONTROL_S, window_lengths((0.5, 30.0), float(time_s[-1])), w)
+
+    point = level_trim("quad_f450", 0.0)
+    links = [f"rotor/{n}/command_fault.value" for n in (1, 2, 3, 4)]
+    linear = linearize(point.model, point.point, inputs=links, outputs=["body.w_NB_B"])
+    exact = []
+    for one in w:
+        by_rotor = linear.C @ np.linalg.solve(1j * one * np.eye(len(linear.A)) - linear.A, linear.B) + linear.D
+        exact.append((by_rotor[1] @ signs) / (signs @ signs))
+    held = np.exp(-1j * w * (CONTROL_S / 2 + 0.004)) * np.sinc(w * CONTROL_S / 2 / np.pi)
+    ratio = found.response / (np.array(exact) * held)
+    assert np.max(np.abs(20 * np.log10(np.abs(ratio)))) < 1.0
+    assert np.max(np.abs(np.degrees(np.angle(ratio)))) < 5.0
+
+
+def test_the_commands_write_a_stick_file_and_a_vehicle(tmp_path: Path) -> None:
+    runner = CliRunner()
+    sticks = tmp_path / "sticks.csv"
+    done = runner.invoke(app, ["excite", "3211", "--axis", "roll", "--duration", "20", "--out", str(sticks)])
+    assert done.exit_code == 0, done.output
+    assert sticks.read_text().startswith("time_s,roll,pitch,throttle,yaw,buttons")
+    assert runner.invoke(app, ["excite", "noise", "--out", str(sticks)]).exit_code == 2
+    record = flight(3)
+    table = {name: track for name, track in record.tracks.items() if name != "motor_1"}
+    times = record.track("motor_1").time_s
+    columns = {"time_s": times, "motor_1": record.track("motor_1").values} | {n: t.at(times) for n, t in table.items()}
+    for n in (2, 3, 4):
+        columns[f"motor_{n}"] = record.track(f"motor_{n}").held(times)
+    text = (
+        ",".join(columns)
+        + "\n"
+        + "".join(",".join(map(repr, map(float, r))) + "\n" for r in zip(*columns.values(), strict=True))
+    )
+    (tmp_path / "flight.csv").write_text(text)
+    done = runner.invoke(
+        app,
+        ["identify", str(tmp_path / "flight.csv"), "--vehicle", "quad_f450", "--free", "mass", "--out", str(tmp_path)],
+    )
+    assert done.exit_code == 0, done.output
+    assert load_spec(tmp_path / "quad_f450_identified.toml").total_mass_kg() == pytest.approx(1.4, rel=0.02)

@@ -1,0 +1,126 @@
+"""The reference autopilot on chips: it flies, wires break in flight, and drivers and vehicle react."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+from ironbird.chips.board import load_board
+from ironbird.errors import FaultError
+from ironbird.flight.flight import Flight, fly
+from ironbird.links.chips.feed import Feeder
+from ironbird.links.chips.native_board import NativeBoard
+from ironbird.links.chips.wires import places_of, with_wires
+from ironbird.links.rig import make_rig
+from ironbird.vehicles.load import load_vehicle
+
+END_S = 14.0
+
+
+@functools.cache
+def flown(*faults: str, until_s: float = END_S) -> Flight:
+    return fly("quad_f450", control="chips", mission="hover", faults=faults, seed=1, until_s=until_s)
+
+
+def said(flight: Flight) -> str:
+    return " ".join(happening.text for happening in flight.happenings)
+
+
+def test_it_takes_off_and_hovers_through_registers_only() -> None:
+    flight = flown()
+    assert flight.survived and abs(-flight.log["body.p_NB_N"][-1, 2] - 10.0) < 1.0  # m: it still settles
+    assert flight.measured["requests"] > 14_000
+    assert all(flight.measured["samples"][name] > 100 for name in ("imu", "mag", "baro", "gps", "motors"))
+
+
+def test_two_flights_have_the_same_hash_over_every_request() -> None:
+    again = fly("quad_f450", control="chips", mission="hover", seed=1, until_s=END_S)
+    assert again.measured["bus_hash"] == flown().measured["bus_hash"] and again.sha256 == flown().sha256
+
+
+def test_an_open_wire_silences_the_unit_and_the_vehicle_crashes() -> None:
+    flight = flown("wire.miso_open_high@1:instance=imu,start=9")
+    assert flight.stop is not None and flight.stop.reason == "hard landing"
+    assert flight.witnesses[0].effective and abs(flight.witnesses[0].first_s - 9.004) < 0.005
+    assert "miso" in flight.witnesses[0].signal and "bad register" in said(flight)
+
+
+def test_a_chip_that_loses_its_settings_is_set_up_anew_in_a_tenth_of_a_second() -> None:
+    flight = flown("chip.reset@1:instance=imu,start=9")
+    assert flight.survived and "imu: started anew (2)" in said(flight)
+
+
+def test_a_trigger_starts_a_wire_fault() -> None:
+    flight = flown("wire.nack@1:instance=baro,start=0,end=2,when=height > 8 m")
+    assert 5.0 < flight.triggered_s[0] < 12.0 and flight.witnesses[0].effective
+    assert flight.witnesses[0].first_s >= flight.triggered_s[0]
+    assert "baro: 10 requests in a row failed" in said(flight)
+
+
+def test_an_ineffective_fault_says_so() -> None:
+    flight = flown("wire.baud@1:instance=gps,severity=0.05,start=6,end=8")  # half a percent: within a receiver's reach
+    assert not flight.witnesses[0].effective and flight.survived
+
+
+def test_a_vehicle_without_a_board_refuses_wire_faults() -> None:
+    with pytest.raises(FaultError, match="wire/imu/miso"):
+        fly("quad_f450", mission="hover", faults=["wire.miso_open_high@1:instance=imu"], until_s=1.0)
+
+
+def test_the_board_in_c_answers_as_the_one_in_python() -> None:
+    """Both under random requests with the same wire faults; what a driver sees is the same, bit for bit."""
+    import random
+
+    from ironbird.faults.catalog import parse_fault
+    from ironbird.links.chips.wiring import Wiring
+
+    board = load_board("pilotpi")
+    orders = {
+        "wire.miso_flips@1:instance=imu,severity=0.3": ("imu", "miso", {"flips": 0.03}),
+        "wire.sda_noise@1:instance=i2c1,severity=0.2": ("i2c1", "sda", {"noise_V": 0.66}),
+        "wire.scl_slow@1:instance=i2c1,severity=0.02": ("i2c1", "scl", {"hold": 0.02}),
+        "wire.rx_random@1:instance=gps,severity=0.01": ("gps", "rx", {"random": 0.01}),
+    }
+    for text, (place, line, params) in orders.items():
+        wiring, chips = Wiring(board, [parse_fault(text)]), NativeBoard(board)
+        chips.watch(place)
+        chips.set_wire(place, line, params)
+        dice, t = random.Random(text), 0
+        wiring.ports["uart0"].baud = 9600
+        for number in range(400):
+            t += dice.choice((1000, 130_000, 2_500_000))
+            if number % 40 == 0:
+                values = np.array([[dice.uniform(-3, 3) for _ in range(16)] for _ in board.device])
+                values[2] = 1e5, 290.0, *([0.0] * 14)
+                wiring.advance(t)
+                chips.tick(t)  # to this time with the old values
+                wiring.take(values)
+                chips.inputs[:] = values
+                chips.tick(t)
+            if dice.random() < 0.4:
+                sent = dice.randbytes(dice.choice((2, 3, 15)))
+                assert chips.spi(t, 0, 0, sent) == wiring.spi(t, "spi0", 0, sent)
+            elif dice.random() < 0.8:
+                address, sent = dice.choice((0x0F, 0x76, 0x40, 0x48, 0x33)), dice.randbytes(dice.choice((0, 1, 2)))
+                length = dice.choice((0, 1, 6))
+                assert chips.i2c(t, 1, address, sent, length) == wiring.i2c(t, "i2c1", address, sent, length)
+            else:
+                assert chips.uart_receive(t, 5) == wiring.uart_receive(t, "uart0")
+        first, witness = chips.first_difference(place), wiring.witnesses[0]
+        assert first is not None and witness.effective
+        assert (first.time_ns, first.line, first.slot) == (witness.time_ns, witness.line, witness.slot)
+
+
+def test_the_wires_of_a_board_are_parts_of_the_vehicle_and_feeds_are_in_chip_axes() -> None:
+    board = load_board("pilotpi")
+    assert set(places_of(board)) == {"imu", "i2c1", "mag", "baro", "motors", "adc", "gps", "radio"}
+    wired = with_wires(load_vehicle("quad_f450", control="external"), board)
+    assert "wire/imu/miso" in wired.diagram.blocks and "wire/mag" in wired.diagram.blocks
+    rig = make_rig("quad_f450", until_s=1.0, log=["body"])
+    rig.step(20)
+    feeder = Feeder(board, rig)
+    feeder.take()
+    body = rig.accels[0].values
+    assert feeder.values[0, :3] == pytest.approx([-body[0], body[1], -body[2]])  # axes -x +y -z
