@@ -58,7 +58,7 @@ class Disturbance:
             if witness.injection.when:
                 raise FaultError(f"{witness.injection.fault.id}: a link has no signals for 'when'; give times")
         self._draws = random.Random(f"{seed} {name}")
-        self._held: tuple[bytes, LinkWitness] | None = None  # to be overtaken
+        self._held: bytes | None = None  # to be overtaken; the last packet of all may never be
         self._last_s = 0.0  # at which the packet before was due
         self._free_s = 0.0  # at which a throttled link has room
 
@@ -67,7 +67,7 @@ class Disturbance:
         if not self.witnesses:
             return [(time_s, frame.data)]
         draws = {key: self._draws.random() for key in ("drop", "duplicate", "reorder", "corrupt", "jitter", "where")}
-        data, due_s = frame.data, time_s
+        data, due_s, twice = frame.data, time_s, False
         for witness in self.witnesses:
             fault = witness.injection
             there = fault.strength(time_s)
@@ -86,15 +86,15 @@ class Disturbance:
             if fate == "changed":
                 place = int(draws["where"] * len(data))
                 data = data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :]
+            twice = twice or fate == "doubled"
             if fate == "held" and self._held is None:
                 self._count(witness, time_s, "late")
-                self._held = (data, witness)
+                self._held = data
                 return []
             self._count(witness, time_s, fate if fate != "held" else "")
         due_s = max(due_s, self._last_s)
         self._last_s = due_s
-        twice = [(due_s, data)] if self._doubled(draws, time_s) else []
-        return [(due_s, data), *twice, *self._release(due_s)]
+        return [(due_s, data)] * (2 if twice else 1) + self._release(due_s)
 
     def _fate(self, kind: str, amount: float, draws: dict[str, float], frame: Frame, time_s: float) -> str:
         if kind == "cut" or (kind == "drop" and draws["drop"] < amount):
@@ -119,18 +119,9 @@ class Disturbance:
             return self._free_s - time_s
         return amount * (draws["jitter"] if kind == "jitter" else 1.0)
 
-    def _doubled(self, draws: dict[str, float], time_s: float) -> bool:
-        for witness in self.witnesses:
-            fault = witness.injection
-            if fault.fault.id.startswith("route.duplicate"):
-                there = fault.strength(time_s)
-                if there > 0.0 and draws["duplicate"] < there * fault.fault.changes[0].value(fault.severity):
-                    return True
-        return False
-
     def _release(self, time_s: float) -> list[tuple[float, bytes]]:
         held, self._held = self._held, None
-        return [] if held is None else [(max(time_s, self._last_s), held[0])]
+        return [] if held is None else [(max(time_s, self._last_s), held)]
 
     @staticmethod
     def _count(witness: LinkWitness, time_s: float, fate: str) -> None:
