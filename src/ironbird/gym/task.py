@@ -7,6 +7,7 @@ robustness on the decisions' samples.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -63,7 +64,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Task:
+class Task(ABC):
     """The base of all tasks; a task of one's own gives `memory`, `draw`, `signals`, and `after` if it remembers more.
 
     `observed` are signals of the model with the bound of each in its unit, both ways; those of the task come after.
@@ -94,9 +95,9 @@ class Task:
     )
     shown: tuple[str, ...] = ("to_target",)  # signals of the task that are observed
 
+    @abstractmethod
     def draw(self, rng: np.random.Generator) -> tuple[Start, np.ndarray]:
         """Where an episode begins, and what it remembers: here the target, first of all."""
-        raise NotImplementedError
 
     def target(self, memory: np.ndarray, time_s: np.ndarray) -> np.ndarray:
         """Where each vehicle is to be, [vehicle, 3] in N."""
