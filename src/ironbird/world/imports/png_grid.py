@@ -1,0 +1,14 @@
+"""Grey pictures as heights: black is low, white is high; 8 or 16 bits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ironbird.world.imports.tile import Tile
+from ironbird.world.png import read_png
+
+
+def read_png_grid(data: bytes, path: Path) -> Tile:
+    """Heights 0 to 1; of a colour picture the first channel counts."""
+    pixels, most = read_png(data)
+    return Tile(pixels[:, :, 0] / most, picture=True)

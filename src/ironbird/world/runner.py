@@ -1,0 +1,245 @@
+"""Sensors of a world at work: they sample at their own rates in simulation time, with faults and their witness.
+
+The runner stands outside the kernel. It is given the true motion (a `Track`) and gives back samples; what is
+sampled when depends on simulation time alone, so that a run repeats however fast it goes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from ironbird.errors import UnknownNameError, WorldError
+from ironbird.faults.spec import Injection
+from ironbird.files.problems import Problem, grammar_words, read_source, schema_problems
+from ironbird.world.model import Obstacle, World
+from ironbird.world.native import uniforms
+from ironbird.world.rays import Scene
+from ironbird.world.sensors import SENSORS
+from ironbird.world.sensors.camera import RENDERER_VERSION, Camera
+from ironbird.world.sensors.sensor import Data, Sensor, Sight
+from ironbird.world.track import Track, turned
+
+MOST_HELD = 64  # samples that a fault can hold back
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one sensor said: which sample it is, for when it claims to be, when it arrives, and the data."""
+
+    sensor: str
+    number: int
+    time_s: float
+    arrives_s: float
+    data: Data
+
+
+@dataclass
+class SightWitness:
+    """What a fault did to the samples of a sensor, against the same sensor without it."""
+
+    injection: Injection
+    samples: int = 0  # taken while it was there
+    differing: int = 0
+    first_s: float = math.nan
+
+    @property
+    def effective(self) -> bool:
+        """Whether any sample differed."""
+        return self.differing > 0
+
+    def sentence(self) -> str:
+        """In words."""
+        name = self.injection.fault.id
+        if not self.effective:
+            return f"{name}: ineffective; none of {self.samples} samples of '{self.injection.instance}' differed"
+        return (
+            f"{name}: acted on '{self.injection.instance}' from {self.first_s:.3f} s; {self.differing} of "
+            f"{self.samples} samples differed"
+        )
+
+
+@dataclass
+class _Seat:
+    """A sensor and what the runner remembers of it."""
+
+    sensor: Sensor
+    number: int = 0
+    held: list[Sample] = field(default_factory=list)  # healthy ones, the newest last
+    frozen: Data | None = None
+
+
+def sensor_of(table: Mapping[str, Any]) -> Sensor:
+    """A sensor from a table with its kind: `{"kind": "rangefinder", "name": "down", …}`."""
+    kind = table.get("kind")
+    if not isinstance(kind, str) or kind not in SENSORS:
+        raise UnknownNameError("kind of sensor", str(kind), SENSORS)
+    rest = {key: value for key, value in table.items() if key != "kind"}
+    try:
+        return SENSORS[kind].model_validate(rest)
+    except ValidationError as error:
+        found = grammar_words(SENSORS[kind], rest, error)
+        raise WorldError(*(f"sensor {kind}: {'.'.join(map(str, p))}: {m}; {cure}" for p, m, cure in found)) from None
+
+
+def load_sensors(path: str | Path) -> list[Sensor]:
+    """The sensors of a TOML file: `schema = 1` and a table [[sensor]] with kind and name for each."""
+    source = read_source(Path(path))
+    if isinstance(source, Problem):
+        raise WorldError(source)
+    if problems := schema_problems(source, 1):
+        raise WorldError(*problems)
+    tables = source.data.get("sensor")
+    if set(source.data) - {"schema", "sensor"} or not isinstance(tables, list) or not tables:
+        raise WorldError(source.problem((), "a file of sensors has [[sensor]] tables and nothing else", "add them"))
+    sensors = []
+    for number, table in enumerate(tables):
+        try:
+            sensors.append(sensor_of(table if isinstance(table, Mapping) else {}))
+        except (WorldError, UnknownNameError) as error:
+            message, _, cure = str(error).rpartition("; ")
+            raise WorldError(source.problem(("sensor", number), message or cure, cure)) from None
+    return sensors
+
+
+class WorldSensors:
+    """Sensors of one vehicle in a world.
+
+    `carrier` is the number of the body in the scene that carries them, which they do not see. Faults are those of
+    `ironbird.faults.sight`; their instance is a sensor's name.
+    """
+
+    def __init__(
+        self,
+        world: World | Scene,
+        sensors: Sequence[Sensor],
+        *,
+        seed: int = 1,
+        faults: Iterable[Injection] = (),
+        bodies: Sequence[Obstacle] = (),
+        carrier: int | None = None,
+    ) -> None:
+        self.scene = world if isinstance(world, Scene) else Scene(world, bodies)
+        names = [sensor.name for sensor in sensors]
+        if len(set(names)) < len(names):
+            raise WorldError(f"two sensors have one name among {', '.join(names)}; give each its own")
+        self.seed = seed
+        self.skip = -2 if carrier is None else self.scene.first_body + carrier
+        self._seats = {sensor.name: _Seat(sensor) for sensor in sensors}
+        self.witnesses = [SightWitness(injection) for injection in faults]
+        for witness in self.witnesses:
+            part, fault = str(witness.injection.instance), witness.injection.fault.id
+            if not fault.startswith("sight."):
+                raise WorldError(f"{fault} does not act on sensors of the world; 'sight.*' do")
+            if part not in self._seats:
+                raise UnknownNameError("sensor", part, names, fault)
+            if witness.injection.when:
+                raise WorldError(f"{fault}: a condition (when=) is not read here; give a start time")
+
+    @property
+    def sensors(self) -> list[Sensor]:
+        """In their order."""
+        return [seat.sensor for seat in self._seats.values()]
+
+    def version(self) -> dict[str, Any]:
+        """What of the world and its renderer belongs to the identity of a flight."""
+        cameras = any(isinstance(sensor, Camera) for sensor in self.sensors)
+        told: dict[str, Any] = {"world": self.scene.world.digest}
+        return told | {"renderer": RENDERER_VERSION} if cameras else told
+
+    def next_s(self) -> float:
+        """When the next sample is due."""
+        return min(_due(seat) for seat in self._seats.values())
+
+    def run(self, track: Track, until_s: float) -> list[Sample]:
+        """All samples that are due until a time, in the order in which they are taken; lost ones are not there."""
+        if not math.isfinite(until_s):
+            raise WorldError(f"sensors run until {until_s}; give a finite time")
+        samples: list[Sample] = []
+        while self._seats and self.next_s() <= until_s:
+            samples += self.due(track)
+        return samples
+
+    def due(self, track: Track) -> list[Sample]:
+        """The samples of the next moment at which one is due."""
+        now = self.next_s()
+        self.scene.at(now)
+        made = [self._sample(seat, track, now) for seat in self._seats.values() if _due(seat) <= now + 1e-12]
+        return [sample for sample in made if sample is not None]
+
+    def _sample(self, seat: _Seat, track: Track, now_s: float) -> Sample | None:
+        sensor, number = seat.sensor, seat.number
+        seat.number += 1
+        sight = Sight(self.scene, track, now_s, number, self.seed, self.skip)
+        healthy = Sample(sensor.name, number, now_s, now_s + sensor.latency_s, sensor.measure(sight))
+        seat.held = [*seat.held[-MOST_HELD:], healthy]
+        active = [
+            (witness, witness.injection.strength(now_s) * witness.injection.severity)
+            for witness in self.witnesses
+            if witness.injection.instance == sensor.name and witness.injection.strength(now_s) > 0
+        ]
+        if not any(witness.injection.fault.id == "sight.frozen@1" for witness, _ in active):
+            seat.frozen = None
+        sample: Sample | None = healthy
+        for witness, strength in active:
+            witness.samples += 1
+            if sample is None:
+                continue
+            before = sample
+            sample = self._broken(seat, sight, sample, witness.injection, strength)
+            if sample is None or _differs(before, sample):
+                witness.differing += 1
+                witness.first_s = now_s if math.isnan(witness.first_s) else witness.first_s
+        return sample
+
+    def _broken(
+        self, seat: _Seat, sight: Sight, sample: Sample, injection: Injection, strength: float
+    ) -> Sample | None:
+        """A sample with one fault."""
+        kind = injection.fault.id.removeprefix("sight.").partition("@")[0]
+        change = injection.fault.changes[0]
+        value = change.value(strength) if injection.fault.has_severity else 1.0
+        sensor, data, time_s, arrives_s = seat.sensor, sample.data, sample.time_s, sample.arrives_s
+        if kind == "occluded":
+            data = sensor.occluded(data, value)
+        elif kind == "black":
+            data = sensor.blinded(data)
+        elif kind == "frozen":
+            if seat.frozen is None:
+                seat.frozen = seat.held[-2].data if len(seat.held) > 1 else data
+            data = seat.frozen
+        elif kind == "shifted":
+            turn = turned([0.0, 0.0, math.radians(value)])
+            data = sensor.measure(
+                Sight(self.scene, sight.track, sight.time_s, sight.number, sight.seed, sight.skip, turn)
+            )
+        elif kind == "delayed":
+            back = min(round(value * sensor.rate_hz), len(seat.held) - 1)
+            data = seat.held[-1 - back].data
+        elif kind == "latency":
+            arrives_s += value
+        elif kind == "dropout":
+            chance = uniforms(self.seed, f"world/{sensor.name}/lost", sample.number, 1)[0]
+            if chance < value:
+                return None
+        return Sample(sample.sensor, sample.number, time_s, arrives_s, data)
+
+
+def _due(seat: _Seat) -> float:
+    return seat.number / seat.sensor.rate_hz
+
+
+def _differs(one: Sample, other: Sample) -> bool:
+    if one.arrives_s != other.arrives_s:
+        return True
+    return any(not np.array_equal(one.data[key], other.data[key], equal_nan=_float(one.data[key])) for key in one.data)
+
+
+def _float(array: np.ndarray) -> bool:
+    return array.dtype.kind == "f"

@@ -1,0 +1,28 @@
+"""A ring of rangefinders that look outwards in a plane: what collision prevention takes (OBSTACLE_DISTANCE)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from ironbird.world.sensors.echo import EchoSensor, ray_of
+from ironbird.world.sensors.sensor import Data, Sight
+
+
+class Ring(EchoSensor):
+    """`beams` rays in the plane of the sensor, the first forward, clockwise seen from above."""
+
+    beams: Annotated[int, Field(ge=1, le=720)] = 16
+
+    def angles_rad(self) -> np.ndarray:
+        """Of the beams, from forward to the right."""
+        return 2 * np.pi * np.arange(self.beams) / self.beams
+
+    def measure(self, sight: Sight) -> Data:
+        """range_m of each beam."""
+        angle = self.angles_rad()
+        rays = ray_of(angle, np.zeros_like(angle))
+        ranges, intensity = self.echoes(sight, *self.rays(sight, rays, sight.time_s))
+        return {"range_m": self.spoilt(sight, ranges), "intensity": intensity}

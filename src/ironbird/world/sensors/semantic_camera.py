@@ -1,0 +1,28 @@
+"""What every pixel shows, without error: object numbers and classes. Ground truth for perception, no product."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ironbird.world.sensors.optics import PictureSensor
+from ironbird.world.sensors.sensor import Data, Sight
+
+
+def classes_of(labels: tuple[str, ...]) -> list[str]:
+    """Classes of a scene, the sky first, then in the order of the alphabet."""
+    return ["sky", *sorted(set(labels))]
+
+
+class SemanticCamera(PictureSensor):
+    """`object` (height, width): the number of the object, -1 is the sky; `label`: its class, 0 is the sky."""
+
+    UNITS = {"object": "1", "label": "1"}
+
+    def measure(self, sight: Sight) -> Data:
+        """Both pictures."""
+        origins, directions, hits = self.look(sight)
+        number = sight.scene.seen(origins, directions, hits)
+        classes = classes_of(sight.scene.labels)
+        table = np.array([0, *(classes.index(label) for label in sight.scene.labels)], np.uint8)
+        shape = (self.height, self.width)
+        return {"object": number.reshape(shape), "label": table[number + 1].reshape(shape)}

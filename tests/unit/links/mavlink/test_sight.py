@@ -1,0 +1,75 @@
+"""Messages of sensors of the world, read back by pymavlink."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from pymavlink.dialects.v20 import common
+
+from ironbird.errors import LinkError
+from ironbird.links.mavlink.codec import Packer
+from ironbird.links.mavlink.sight import message_of
+from ironbird.rotations import from_euler
+from ironbird.world.model import Box, Material, Plane, World
+from ironbird.world.runner import WorldSensors, sensor_of
+from ironbird.world.track import Track
+
+WHITE = Material("white", reflectance=0.9, colour=(0.8, 0.2, 0.2), colour_2=(0.2, 0.8, 0.2), checker_m=0.6)
+WORLD = World(
+    "w",
+    terrain=Plane(material=WHITE),
+    obstacles=(Box("east", (0.0, 8.0, -5.0), material=WHITE, size_m=(1.0, 2.0, 8.0)),),
+)
+
+
+def told(track: Track, until_s: float = 0.0, /, **table: object) -> Any:
+    """What pymavlink reads of the last sample's message."""
+    sensor = sensor_of({"name": "s", **table})
+    sample = WorldSensors(WORLD, [sensor]).run(track, until_s)[-1]
+    message, fields = message_of(sensor, sample, 3)
+    packer = Packer()
+    packer.add(message, *fields)
+    (read,) = common.MAVLink(None).parse_buffer(bytes(packer.take()))
+    return read
+
+
+def test_a_rangefinder_tells_its_distance_and_where_it_looks() -> None:
+    track = Track.still((0.0, 0.0, -5.0))
+    down = told(track, kind="rangefinder", euler_deg=[0, -90, 0], max_m=40.0)
+    assert (down.current_distance, down.min_distance, down.max_distance) == (500, 10, 4000)
+    assert (down.orientation, down.id, down.signal_quality) == (common.MAV_SENSOR_ROTATION_PITCH_270, 3, 100)
+    right = told(track, kind="rangefinder", euler_deg=[0, 0, 90])
+    assert (right.current_distance, right.orientation) == (700, common.MAV_SENSOR_ROTATION_YAW_90)
+    slant = told(track, kind="rangefinder", euler_deg=[0, -30, 10])
+    assert slant.orientation == common.MAV_SENSOR_ROTATION_CUSTOM
+    assert slant.quaternion == pytest.approx(from_euler(np.radians([0, -30, 10])), abs=1e-6)
+    up = told(track, kind="rangefinder", euler_deg=[0, 90, 0], max_m=40.0)
+    assert (up.current_distance, up.signal_quality) == (4001, 1)
+
+
+@pytest.mark.parametrize("beams", [16, 72, 360])
+def test_a_ring_tells_the_obstacle_on_its_right(beams: int) -> None:
+    read = told(Track.still((0.0, 0.0, -5.0)), kind="ring", beams=beams, max_m=30.0)
+    count = min(beams, 72)
+    assert len(read.distances) == 72 and read.increment_f == pytest.approx(360 / count)
+    assert read.distances[count // 4] == 700 and read.distances[0] == 3001
+    assert read.distances[count:] == [65535] * (72 - count)
+    assert read.frame == common.MAV_FRAME_BODY_FRD
+
+
+def test_flow_has_the_signs_of_mavlink() -> None:
+    """Motion along x gives positive flow about y, motion along y negative flow about x."""
+    ahead = Track([0.0, 1.0], [[20.2, 0.3, -5], [21.7, 0.3, -5]], [[1.0, 0, 0, 0]] * 2)
+    read = told(ahead, 0.2, kind="optical_flow", rate_hz=10.0)
+    assert read.flow_rate_y == pytest.approx(1.5 / 5, abs=0.02) and read.flow_rate_x == pytest.approx(0.0, abs=0.02)
+    assert read.ground_distance == pytest.approx(5.0) and read.quality > 100
+    right = Track([0.0, 1.0], [[20.2, -30.3, -5], [20.2, -28.8, -5]], [[1.0, 0, 0, 0]] * 2)
+    read = told(right, 0.2, kind="optical_flow", rate_hz=10.0)
+    assert read.flow_rate_x == pytest.approx(-1.5 / 5, abs=0.02)
+
+
+def test_a_camera_has_no_message() -> None:
+    with pytest.raises(LinkError, match="MAVLink has no message for this kind"):
+        told(Track.still((0.0, 0.0, -5.0)), kind="camera", width=8, height=8)
