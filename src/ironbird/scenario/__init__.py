@@ -1,0 +1,1 @@
+"""Many vehicles in one world, on one clock."""

@@ -1,0 +1,434 @@
+"""The vehicles of a scenario in motion: one clock, what they see and tell of each other, what happens when they hit.
+
+Vehicles of one kind and control system are lanes of one run of the kernel; those under a control system outside have a
+run of their own. All advance by the same number of ticks (`SLICE_TICKS`, one tick while two are about to touch);
+between two slices they are looked at in the order of the file. So the result is the same with any number of workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ironbird.compiler.compiled import CompiledModel
+from ironbird.errors import LinkError, ScenarioError
+from ironbird.flight.derived import paths_to_log
+from ironbird.flight.flight import take_seat
+from ironbird.flight.judge import log_paths
+from ironbird.flight.order import Order
+from ironbird.flight.prepare import Fitted, fit, fit_key, prepare
+from ironbird.flight.surroundings import LOOK_TICKS, Surroundings, lanes_of, near_of, ordered_world, write_lanes
+from ironbird.flight.systems import is_outside
+from ironbird.links.rig import Rig, attach
+from ironbird.links.system import Happening, Seat
+from ironbird.runtime.lane_stepper import LaneStepper
+from ironbird.runtime.record import Log
+from ironbird.runtime.state import RUNNING, RunState
+from ironbird.scenario.grammar import Member, Scenario
+from ironbird.scenario.impact import Body, collide
+from ironbird.symbolic import shapes as sh
+from ironbird.vehicles import places as at
+from ironbird.vehicles.in_world import Hull, hull_of
+from ironbird.world.near import Shapes
+
+SLICE_TICKS = 20  # of 1 ms between two looks at each other
+DECK_TICKS = 10  # between two looks at where decks of vehicles are
+CLOSE_M = 0.3  # within this gap, or what two close in two slices, they go on tick by tick
+HIT_TICKS = 10  # how long a hit is told to the kernel, which looks every 5 ms
+FEW_LOGGED = (at.BODY.attitude, at.CLEARANCE.min_distance, at.CLEARANCE.collision, at.CLEARANCE.impact_speed)
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Where the vehicles are and how they move, one row each, one step ago."""
+
+    position: np.ndarray  # (n, 3) m in N
+    velocity: np.ndarray  # (n, 3) m/s in N
+    attitude: np.ndarray  # (n, 3, 3) R_NB
+    rates: np.ndarray  # (n, 3) rad/s in B
+
+
+@dataclass
+class Group:
+    """Vehicles of one model: lanes of one run."""
+
+    members: list[int]  # their numbers in the scenario, by lane
+    orders: list[Order]
+    fitted: Fitted
+    state: RunState
+    around: Surroundings
+    hull: Hull
+    stepper: LaneStepper | None = None
+    seat: Seat | None = None  # of a control system outside
+    rig: Rig | None = None
+    next_exchange: int = 0
+    failure: str = ""
+    _pose: list[slice] = field(
+        default_factory=list
+    )  # rows of the four parts of a pose, among `_poses` of the held ones
+    _poses: slice = field(default_factory=lambda: slice(0))
+
+    @property
+    def model(self) -> CompiledModel:
+        """The compiled model."""
+        return self.fitted.model
+
+    def motion(self) -> list[np.ndarray]:
+        """Position, velocity, attitude (column by column) and rates of all lanes."""
+        if not self._pose:
+            rows = [self.model.flat.held.rows(at.POSE(n)) for n in ("position", "velocity", "attitude", "rates")]
+            first = min(part.start for part in rows)
+            self._pose = [slice(part.start - first, part.stop - first) for part in rows]
+            self._poses = slice(first, max(part.stop for part in rows))
+        together = lanes_of(self.state, self.state.held, self._poses)
+        return [together[:, part] for part in self._pose]
+
+    def running(self) -> np.ndarray:
+        """Which lanes have not stopped."""
+        return self.state.stop_tick.reshape(-1)[: self.state.lanes] == RUNNING
+
+    def put(self, name: str, values: np.ndarray) -> None:
+        """Write an input of all lanes, (lanes, size)."""
+        write_lanes(self.state, self.model.flat.u.rows(name), values)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a vehicle has told of itself by ADS-B."""
+
+    time_s: float
+    position: np.ndarray  # m in N, as its receiver has it
+    velocity: np.ndarray  # m/s in N
+
+
+@dataclass
+class Hit:
+    """Two vehicles that touched."""
+
+    time_s: float
+    first: str
+    second: str
+    speed_mps: float
+
+
+@dataclass
+class Fleet:
+    """A scenario that flies."""
+
+    scenario: Scenario
+    workers: int = 1
+    also: Sequence[str] = ()  # signals that are logged besides what the judge needs
+    groups: list[Group] = field(default_factory=list)
+    place: list[tuple[int, int]] = field(default_factory=list)  # group and lane of each vehicle
+    hits: list[Hit] = field(default_factory=list)
+    reports: dict[str, Report] = field(default_factory=dict)  # the newest of each vehicle
+    happenings: dict[str, list[Happening]] = field(default_factory=dict)
+    tick: int = 0
+    _seen: Motion | None = None  # after the last slice
+    _looked: int = 0  # tick of the last look at the world
+
+    def __post_init__(self) -> None:
+        self.members: Sequence[Member] = self.scenario.members
+        self.near = near_of(self.scenario.world, ordered_world(self.scenario.world).digest)
+        self._pool = ThreadPoolExecutor(self.workers) if self.workers > 1 else None
+        try:
+            self._group()
+            self._step_s = self.groups[0].model.step_s
+            self.until_tick = round(self.scenario.table.until_s / self._step_s)
+            self._arrange()
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def time_s(self) -> float:
+        """Simulation time."""
+        return self.tick * self._step_s
+
+    def number(self, name: str) -> int:
+        """A vehicle's number by its name."""
+        return next(i for i, member in enumerate(self.members) if member.name == name)
+
+    # ------------------------------------------------------------------ making
+
+    def _group(self) -> None:
+        kinds: dict[object, list[int]] = {}
+        for number, member in enumerate(self.members):
+            alone = number if is_outside(member.order.control) else -1
+            kinds.setdefault((fit_key(member.order), alone), []).append(number)
+        self.place = [(0, 0)] * len(self.members)
+        for index, numbers in enumerate(kinds.values()):
+            orders = [self.members[number].order for number in numbers]
+            fitted = fit(orders[0])
+            state = prepare(fitted.model, orders)
+            around = Surroundings(self.near, fitted.model)
+            self.groups.append(Group(numbers, orders, fitted, state, around, hull_of(fitted.vehicle.diagram)))
+            for lane, number in enumerate(numbers):
+                self.place[number] = index, lane
+
+    def _arrange(self) -> None:
+        """What of each vehicle is needed at every slice, in the order of the scenario."""
+        hulls = [self.groups[group].hull for group, _ in self.place]
+        self.reach_m = np.array([hull.reach_m for hull in hulls])
+        self._balls = [hull.balls_m().T for hull in hulls]
+        most = max(len(balls) for balls in self._balls)  # the first one again where a hull has fewer
+        self._padded = np.stack([np.concatenate([b, np.repeat(b[:1], most - len(b), axis=0)]) for b in self._balls])
+        self._radii = np.array([hull.radius_m for hull in hulls])
+        self._order = np.argsort([number for group in self.groups for number in group.members], kind="stable")
+        self._hit_until = np.zeros(len(hulls), np.int64)
+        self._hit_speed = np.zeros(len(hulls))
+        self._decks = [(i, m.table.deck) for i, m in enumerate(self.members) if m.table.deck is not None]
+        every = max(1, round(self.scenario.table.adsb_s / self._step_s))
+        self._adsb = [(i, i % every, every) for i, m in enumerate(self.members) if m.table.adsb]
+
+    def _begin(self) -> None:
+        until_s, log_s = self.scenario.table.until_s, self.scenario.table.log_s
+        for group in self.groups:
+            who = " or ".join(self.members[number].name for number in group.members[:3])
+            group.around.begin(group.state, f"{who} ({group.orders[0].vehicle})")
+            if is_outside(group.orders[0].control):
+                group.rig = attach(group.fitted.vehicle, group.state, until_s=until_s, log=None, log_s=log_s)
+                group.seat = take_seat(group.orders[0], group.fitted)
+                group.seat.system.start(group.rig)
+                group.next_exchange = group.seat.system.step_ticks
+            else:
+                paths = self._logged(group)
+                group.stepper = LaneStepper(
+                    group.state, until_s=until_s, log=paths, log_s=log_s, parts=max(1, self.workers)
+                )
+
+    def _logged(self, group: Group) -> list[str]:
+        wanted = [path for order in group.orders for path in log_paths(order, group.model)]
+        more = [path for path in (*FEW_LOGGED, *self.also) if path in group.model.signals()]
+        return paths_to_log([*wanted, *more], group.model)
+
+    # ------------------------------------------------------------------ seeing
+
+    def motion(self) -> Motion:
+        """All vehicles, in the order of the scenario."""
+        parts = [group.motion() for group in self.groups]
+        columns = [np.concatenate([part[i] for part in parts])[self._order] for i in range(4)]
+        attitude = columns[2].reshape(-1, 3, 3).transpose(0, 2, 1)
+        return Motion(columns[0], columns[1], attitude, columns[3])
+
+    def running(self) -> np.ndarray:
+        """Which vehicles have not stopped."""
+        return np.concatenate([group.running() for group in self.groups])[self._order]
+
+    def _spread(self, name: str, values: np.ndarray) -> None:
+        """Write an input of one number of every vehicle."""
+        for group in self.groups:
+            group.put(name, values[group.members][:, None])
+
+    def _deck_shapes(self, motion: Motion) -> Shapes | None:
+        """Decks of vehicles, as moving shapes on which the others may land."""
+        if not self._decks:
+            return None
+        table = np.zeros((sh.SLOT_ROWS, len(self._decks)))
+        for column, (number, deck) in enumerate(self._decks):
+            R = motion.attitude[number]
+            arm = R @ np.asarray(deck.centre_m)
+            table[sh.KIND, column] = sh.BOX
+            table[sh.CENTRE : sh.CENTRE + 3, column] = motion.position[number] + arm
+            spin = np.cross(R @ motion.rates[number], arm)
+            table[sh.VELOCITY : sh.VELOCITY + 3, column] = motion.velocity[number] + spin
+            table[sh.AXES : sh.AXES + 9, column] = R.flatten(order="F")
+            table[sh.HALF : sh.HALF + 3, column] = np.asarray(deck.size_m) / 2
+            table[sh.FRICTION, column], table[sh.RESTITUTION, column], table[sh.LANDING, column] = 0.8, 0.1, 1.0
+        return Shapes(table, np.linalg.norm(table[sh.HALF : sh.HALF + 3], axis=0))
+
+    def deck(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """The middle of a deck's upper side and its velocity, in N: of a vehicle's deck, or of a mover."""
+        for number, deck in self._decks:
+            if self.members[number].name == name:
+                motion = self.motion()
+                R = motion.attitude[number]
+                arm = R @ (np.asarray(deck.centre_m) - [0.0, 0.0, deck.size_m[2] / 2])
+                velocity = motion.velocity[number] + np.cross(R @ motion.rates[number], arm)
+                return motion.position[number] + arm, velocity
+        moving = self.near.moving(self.time_s)
+        names = [mover.name for mover in self.near.world.movers]
+        if name not in names:
+            known = [self.members[number].name for number, _ in self._decks] + names
+            raise ScenarioError(f"there is no deck '{name}' to land on; there is {', '.join(known) or 'none'}")
+        column = moving.columns[:, names.index(name)]
+        up = -column[sh.AXES + 6 : sh.AXES + 9] * column[sh.HALF + 2]
+        return column[sh.CENTRE : sh.CENTRE + 3] + up, column[sh.VELOCITY : sh.VELOCITY + 3].copy()
+
+    def heard(self, number: int) -> dict[str, Report]:
+        """The newest ADS-B report of every other vehicle that one hears."""
+        own = self.reports.get(self.members[number].name)
+        reach = self.scenario.table.adsb_range_m
+        return {
+            name: report
+            for name, report in self.reports.items()
+            if name != self.members[number].name
+            and (own is None or float(np.linalg.norm(report.position - own.position)) <= reach)
+        }
+
+    def _broadcast(self, motion: Motion, before: int) -> None:
+        """ADS-B reports that were due since a tick: what the vehicle's own receiver says, faults and all."""
+        for number, phase, every in self._adsb:
+            if (self.tick - phase) // every == (before - phase) // every and self.tick:
+                continue
+            group, lane = self.groups[self.place[number][0]], self.place[number][1]
+            position, velocity = motion.position[number], motion.velocity[number]
+            held = group.model.flat.held
+            receiver = at.gnss(1)
+            if receiver.position.value in held.start and self.tick:
+                position = lanes_of(group.state, group.state.held, held.rows(receiver.position.value))[lane]
+                velocity = lanes_of(group.state, group.state.held, held.rows(receiver.velocity.value))[lane]
+            self.reports[self.members[number].name] = Report(self.time_s, position.copy(), velocity.copy())
+
+    # ------------------------------------------------------------------ hitting
+
+    def _closest(self, motion: Motion) -> tuple[np.ndarray, np.ndarray]:
+        """Gap between the balls around every two vehicles, (n, n), and the speed at which they close in."""
+        p, v = motion.position.T, motion.velocity.T
+        away = [one[:, None] - one[None] for one in p]
+        distance = np.sqrt(sum(one * one for one in away)) + 1e-12
+        closing = -sum((v[i][:, None] - v[i][None]) * away[i] for i in range(3)) / distance
+        gap = distance - self.reach_m[:, None] - self.reach_m[None]
+        np.fill_diagonal(gap, np.inf)
+        return gap, closing
+
+    def gap(self, motion: Motion, i: int, j: int) -> tuple[float, np.ndarray, np.ndarray]:
+        """Between two hulls: the gap, where it is, and the direction from the second to the first."""
+        a = motion.position[i] + self._balls[i] @ motion.attitude[i].T
+        b = motion.position[j] + self._balls[j] @ motion.attitude[j].T
+        away = a[:, None] - b[None]
+        distance = np.sqrt((away * away).sum(axis=2))
+        first, second = np.unravel_index(int(distance.argmin()), distance.shape)
+        length = float(distance[first, second])
+        n = away[first, second] / length if length > 1e-9 else np.array([0.0, 0.0, -1.0])
+        touch = b[second] + n * self._radii[j]
+        return length - self._radii[i] - self._radii[j], touch, n
+
+    def _gaps(self, motion: Motion, others: np.ndarray) -> np.ndarray:
+        """The gap between each vehicle's hull and that of another one, by its number."""
+        places = motion.position[:, None] + np.einsum("nbj,nij->nbi", self._padded, motion.attitude)
+        away = places[:, :, None] - places[others][:, None]
+        nearest = np.sqrt((away * away).sum(axis=3).min(axis=(1, 2)))
+        return np.asarray(nearest - self._radii - self._radii[others])
+
+    def _meet(self, motion: Motion) -> int:
+        """Tell vehicles how near others are, let those that touch collide, and say how long the next slice may be."""
+        count = len(self.members)
+        distances, slice_ticks = np.full(count, sh.FAR_M), SLICE_TICKS
+        if count > 1:
+            gap, closing = self._closest(motion)
+            distances = np.minimum(self._gaps(motion, gap.argmin(axis=1)), sh.FAR_M)
+            about = gap < CLOSE_M + 2 * SLICE_TICKS * self._step_s * np.maximum(closing, 0.0)
+            pairs = [(int(i), int(j)) for i, j in np.argwhere(about) if i < j]
+            live = self.running()
+            for i, j in pairs:
+                if not (live[i] or live[j]):
+                    continue
+                between, where, n = self.gap(motion, i, j)
+                if between < CLOSE_M / 2 + 2 * SLICE_TICKS * self._step_s * max(float(closing[i, j]), 0.0):
+                    slice_ticks = 1
+                if between <= 0:
+                    self._touch(i, j, where, n)
+        self._spread(at.CLEARANCE("others_distance"), distances)
+        told = np.where(self._hit_until > self.tick, self._hit_speed, 0.0)
+        self._spread(at.CLEARANCE("others_hit"), told)
+        return slice_ticks
+
+    def _touch(self, i: int, j: int, where: np.ndarray, n: np.ndarray) -> None:
+        decks = {number for number, _ in self._decks}
+        if i in decks or j in decks:  # contact with a deck is the kernel's
+            return
+        bodies = [self._body(number) for number in (i, j)]
+        speed = collide(bodies[0], bodies[1], where, n)
+        if speed <= 0:
+            return
+        if self._hit_until[i] <= self.tick or self._hit_until[j] <= self.tick:
+            self.hits.append(Hit(self.time_s, self.members[i].name, self.members[j].name, speed))
+        for number in (i, j):
+            self._hit_until[number], self._hit_speed[number] = self.tick + HIT_TICKS, speed
+
+    def _body(self, number: int) -> Body:
+        group, lane = self.groups[self.place[number][0]], self.place[number][1]
+        return Body.of(group.state, lane)
+
+    # ------------------------------------------------------------------ going on
+
+    def advance(self, most_ticks: int) -> int:
+        """Look at each other and go on by one slice; returns its ticks."""
+        motion = self._seen if self._seen is not None else self.motion()
+        slice_ticks = min(self._meet(motion) if self.tick else 1, most_ticks, self.until_tick - self.tick)
+        slice_ticks = min(slice_ticks, DECK_TICKS) if self._decks else slice_ticks
+        if self.tick - self._looked >= (DECK_TICKS if self._decks else LOOK_TICKS):
+            self._looked = self.tick
+            decks = self._deck_shapes(motion)
+            for group in self.groups:
+                group.around.look(group.state, self._others_decks(group, decks))
+        jobs = [job for group in self.groups if group.stepper for job in group.stepper.jobs(slice_ticks)]
+        if self._pool is not None and len(jobs) > 1:
+            list(self._pool.map(lambda job: job(), jobs))
+        else:
+            for job in jobs:
+                job()
+        for group in self.groups:
+            if group.stepper is not None:
+                group.stepper.done(slice_ticks)
+            else:
+                self._exchange(group, slice_ticks)
+        before, self.tick = self.tick, self.tick + slice_ticks
+        self._seen = self.motion()
+        self._broadcast(self._seen, before)
+        return slice_ticks
+
+    def _others_decks(self, group: Group, decks: Shapes | None) -> Shapes | None:
+        """Decks that the vehicles of a group may touch: not their own."""
+        if decks is None:
+            return None
+        others = [k for k, (number, _) in enumerate(self._decks) if number not in group.members]
+        return Shapes(decks.columns[:, others], decks.bounds_m[others]) if others else None
+
+    def _exchange(self, group: Group, ticks: int) -> None:
+        """Step a vehicle under a control system outside, and exchange with it whenever that is due."""
+        assert group.seat is not None and group.rig is not None
+        system = group.seat.system
+        end = self.tick + ticks
+        while group.state.tick < end:
+            part = min(end, group.next_exchange) - group.state.tick
+            going = group.rig.step(part)
+            if not going:
+                group.state.tick = end  # it has stopped; the clock goes on
+                return
+            if group.state.tick == group.next_exchange:
+                group.next_exchange += system.step_ticks
+                try:
+                    system.exchange(group.rig)
+                except LinkError as error:
+                    group.failure = str(error)
+                    raise
+                if group.seat.pilot is not None:
+                    group.seat.pilot.poll(group.rig)
+
+    def finish(self) -> list[Log]:
+        """The log of every group."""
+        logs = []
+        for group in self.groups:
+            if group.stepper is not None:
+                logs.append(group.stepper.finish())
+            else:
+                assert group.rig is not None and group.seat is not None
+                logs.append(group.rig.finish()[0])
+                self.happenings[self.members[group.members[0]].name] = list(group.seat.system.happenings)
+        return logs
+
+    def close(self) -> None:
+        """End threads and control systems outside."""
+        for group in self.groups:
+            if group.seat is not None:
+                group.seat.close()
+                group.seat = None
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None

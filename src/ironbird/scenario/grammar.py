@@ -1,0 +1,268 @@
+"""Scenario files: vehicles of any kinds and control systems in one world, and what must hold between them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from ironbird.errors import IronbirdError, ScenarioError, UnknownNameError
+from ironbird.files.problems import Problem, Source, grammar_words, other_kind, read_source, schema_problems
+from ironbird.flight.order import Order, Weather, make_order
+from ironbird.flight.pose import start_settings
+from ironbird.flight.prepare import fit
+from ironbird.flight.surroundings import BARO_START, STARTS, ordered_world
+from ironbird.vehicles import places as at
+
+BUILT_IN = Path(__file__).parent / "scenarios"
+SCHEMA = 1
+MOST_VEHICLES = 1000
+LONGEST_S = 86400.0
+NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
+REBOUND_MPS = 1e5  # no touch is so fast: the vehicle bounces and flies on
+
+Name = Annotated[str, Field(pattern=NAME, max_length=40)]
+Metres = Annotated[float, Field(ge=-1e6, le=1e6)]
+Offset = Annotated[list[Metres], Field(min_length=3, max_length=3)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class FollowTable(_Table):
+    """Keep an offset (m north, east, down) to another vehicle, as its ADS-B reports tell."""
+
+    vehicle: Name
+    offset_m: Offset
+
+
+class LandTable(_Table):
+    """Land on the deck of another vehicle, or on a mover of the world, from a height above it."""
+
+    on: Name
+    height_m: Annotated[float, Field(gt=0.5, le=500)] = 5.0
+    after_s: Annotated[float, Field(ge=0, le=LONGEST_S)] = 0.0
+
+
+class AvoidTable(_Table):
+    """Fly to a place and go round what is in the way, seen by rays: the vector field histogram."""
+
+    north_m: Metres
+    east_m: Metres
+    height_m: Annotated[float, Field(gt=0.5, le=1e5)]
+    speed_mps: Annotated[float, Field(gt=0, le=50)] = 3.0
+
+
+class DeckTable(_Table):
+    """A level box fixed to a vehicle on which others may land; its centre in body axes, its size."""
+
+    centre_m: Offset = [0.0, 0.0, 0.0]
+    size_m: Annotated[list[Annotated[float, Field(gt=0.01, le=1e3)]], Field(min_length=3, max_length=3)]
+
+
+class VehicleTable(_Table):
+    """One vehicle, or with `count` a start grid of them: NAME_1, NAME_2, … Missions count from each one's start."""
+
+    name: Name
+    vehicle: str
+    control: str | None = None
+    mission: str | None = None
+    north_m: Metres = 0.0
+    east_m: Metres = 0.0
+    height_m: Annotated[float, Field(ge=0, le=1e5)] = 0.0
+    yaw_deg: Annotated[float, Field(ge=-360, le=360)] = 0.0
+    count: Annotated[int, Field(ge=1, le=MOST_VEHICLES)] = 1
+    columns: Annotated[int, Field(ge=1, le=MOST_VEHICLES)] | None = None
+    spacing_m: Annotated[float, Field(gt=0, le=1e4)] = 3.0
+    collision: Literal["stop", "rebound"] = "stop"
+    adsb: bool = True
+    set: dict[str, float | list[float]] = {}
+    options: dict[str, str | bool | int | float] = {}
+    fault: list[str] = []
+    require: list[str] = []
+    follow: FollowTable | None = None
+    land: LandTable | None = None
+    avoid: AvoidTable | None = None
+    deck: DeckTable | None = None
+
+    @model_validator(mode="after")
+    def _one_pilot(self) -> VehicleTable:
+        if sum(task is not None for task in (self.follow, self.land, self.avoid)) > 1:
+            raise ValueError("give one of follow, land and avoid")
+        return self
+
+
+class WindTable(_Table):
+    """Weather of all vehicles."""
+
+    speed_mps: Annotated[float, Field(ge=0, le=60)] = 0.0
+    from_deg: Annotated[float, Field(ge=-360, le=360)] = 0.0
+    turbulence_mps: Annotated[float, Field(ge=0, le=60)] = 0.0
+
+
+class ScenarioTable(_Table):
+    """A scenario file."""
+
+    schema_version: Annotated[Literal[1], Field(alias="schema")]
+    title: str = ""
+    world: str = "field"
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    until_s: Annotated[float, Field(gt=0, le=LONGEST_S)]
+    log_s: Annotated[float, Field(ge=1e-3, le=10)] = 0.02
+    adsb_s: Annotated[float, Field(ge=0.05, le=60)] = 0.5
+    adsb_range_m: Annotated[float, Field(gt=0, le=1e6)] = 1e5
+    wind: WindTable = WindTable()
+    vehicle: Annotated[list[VehicleTable], Field(min_length=1)]
+    require: list[str] = []
+
+
+@dataclass(frozen=True)
+class Member:
+    """One vehicle of a scenario: its order, and who tells it where to go besides its own mission."""
+
+    name: str
+    order: Order
+    table: VehicleTable
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Vehicles in one world on one clock; equal scenarios give equal flights."""
+
+    name: str
+    table: ScenarioTable
+    world: str
+    members: tuple[Member, ...]
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return self.table.title or self.name
+
+    def digest(self) -> str:
+        """Hash of all that influences the result."""
+        said = self.table.model_dump(mode="json", exclude={"title"})
+        said["world"] = ordered_world(self.world).digest
+        data = {"schema": SCHEMA, "scenario": said, "orders": [m.order.digest() for m in self.members]}
+        return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+def scenario_names() -> list[str]:
+    """Scenarios that come with Ironbird."""
+    return sorted(path.stem for path in BUILT_IN.glob("*.toml"))
+
+
+def load_scenario(name: str | Path) -> Scenario:
+    """A scenario by name (`leader_follower`), or from a TOML file."""
+    path = Path(name)
+    if not str(name).endswith(".toml"):
+        if str(name) not in scenario_names():
+            raise UnknownNameError("scenario", str(name), scenario_names(), listed_by="ironbird scenario list")
+        path = BUILT_IN / f"{name}.toml"
+    source = read_source(path, f"give one of {', '.join(scenario_names())}, or the path of a TOML file")
+    if isinstance(source, Problem):
+        raise ScenarioError(source)
+    return scenario_of(source)
+
+
+def scenario_of(source: Source) -> Scenario:
+    """The scenario of a file that was read; all problems of its grammar in one error."""
+    if problems := other_kind(source, "vehicle", "until_s") or schema_problems(source, SCHEMA):
+        raise ScenarioError(*problems)
+    try:
+        table = ScenarioTable.model_validate(source.data)
+    except ValidationError as error:
+        found = grammar_words(ScenarioTable, source.data, error)
+        raise ScenarioError(*(source.problem(*words) for words in found)) from None
+    folder = source.path.parent
+    world = str(folder / table.world) if "." in table.world else table.world
+    members: list[Member] = []
+    for number, entry in enumerate(table.vehicle):
+        try:
+            members += _members(entry, table, world, folder, len(members))
+        except IronbirdError as error:
+            words = str(error).partition("\n")[0]
+            raise ScenarioError(source.problem(("vehicle", number), words, "correct this vehicle")) from None
+    _check_names(source, members)
+    return Scenario(source.path.stem, table, world, tuple(members))
+
+
+def _members(entry: VehicleTable, table: ScenarioTable, world: str, folder: Path, first: int) -> list[Member]:
+    vehicle = str(folder / entry.vehicle) if entry.vehicle.endswith(".toml") else entry.vehicle
+    mission = str(folder / entry.mission) if entry.mission and entry.mission.endswith(".toml") else entry.mission
+    columns = entry.columns or math.isqrt(entry.count - 1) + 1
+    wind = Weather(table.wind.speed_mps, table.wind.from_deg, table.wind.turbulence_mps)
+    base = make_order(
+        vehicle,
+        control=entry.control,
+        mission=mission,
+        weather=wind,
+        faults=entry.fault,
+        requirements=entry.require,
+        options=entry.options,
+        until_s=table.until_s,
+        log_s=table.log_s,
+        world=world,
+    )
+    found = []
+    for number in range(entry.count):
+        row, column = divmod(number, columns)
+        north = entry.north_m - row * entry.spacing_m
+        east = entry.east_m + (column - (min(columns, entry.count) - 1) / 2) * entry.spacing_m
+        settings: dict[str, Any] = start_settings(base, north, east, entry.yaw_deg)
+        if entry.height_m:
+            settings = _lifted(base, settings, entry.height_m)
+        if entry.collision == "rebound":
+            settings[at.CLEARANCE("stop_speed")] = REBOUND_MPS
+        name = entry.name if entry.count == 1 else f"{entry.name}_{number + 1}"
+        order = replace(base, seed=table.seed + first + number, settings={**settings, **entry.set})
+        found.append(Member(name, _from_start(order, north, east), entry))
+    return found
+
+
+def _from_start(order: Order, north_m: float, east_m: float) -> Order:
+    """The order with its mission counted from the vehicle's own start, so that a grid of them keeps its shape."""
+    if order.mission is None or not (north_m or east_m):
+        return order
+    items = [
+        item.model_copy(update={"north_m": item.north_m + north_m, "east_m": item.east_m + east_m})
+        for item in order.mission.item
+    ]
+    return replace(order, mission=order.mission.model_copy(update={"item": items}), mission_name="")
+
+
+def _lifted(order: Order, settings: dict[str, Any], height_m: float) -> dict[str, Any]:
+    """Settings of a start above the ground: on a roof, a deck or a launcher."""
+    model = fit(order).model
+    lifted = dict(settings)
+    for path in STARTS:
+        if path in model.params():
+            value = [*lifted.get(path, model.flat.values[model.param_rows(path)].tolist())]
+            lifted[path] = [value[0], value[1], value[2] - height_m]
+    for path in model.params():
+        if BARO_START.fullmatch(path):
+            lifted[path] = float(model.flat.values[model.param_rows(path)][0]) + height_m
+    return lifted
+
+
+def _check_names(source: Source, members: list[Member]) -> None:
+    names = [member.name for member in members]
+    if len(members) > MOST_VEHICLES:
+        cure = f"give at most {MOST_VEHICLES}"
+        raise ScenarioError(source.problem(("vehicle",), f"there are {len(members)} vehicles", cure))
+    for number, entry in enumerate(source.data["vehicle"]):
+        own = [member for member in members if member.table.name == entry["name"]]
+        if len(own) != entry.get("count", 1) or any(names.count(member.name) > 1 for member in own):
+            cure = "give each its own name"
+            raise ScenarioError(source.problem(("vehicle", number, "name"), f"'{entry['name']}' is there twice", cure))
+        other = entry.get("follow", {}).get("vehicle")
+        if other is not None and other not in names:
+            cure = f"one of {', '.join(names)}"
+            place = ("vehicle", number, "follow", "vehicle")
+            raise ScenarioError(source.problem(place, f"there is no vehicle '{other}'", cure))

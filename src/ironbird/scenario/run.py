@@ -1,0 +1,330 @@
+"""Fly a scenario and judge it: every vehicle by its own requirements, and what must hold between vehicles."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ironbird.conditions.formula import parse_formula
+from ironbird.conditions.names import Names
+from ironbird.errors import ScenarioError, UnknownNameError
+from ironbird.flight.derived import DERIVED, derived
+from ironbird.flight.judge import ERROR, FAIL, PASS, VOID, Flown, Judged, Judgement, judge
+from ironbird.flight.systems import is_outside
+from ironbird.flight.twins import WITNESS_S, Twins
+from ironbird.flight.witness import Witness, observe
+from ironbird.requirements.explain import broken_from_s, explain
+from ironbird.requirements.robustness import robustness
+from ironbird.requirements.trace import Trace
+from ironbird.requirements.vacuity import untested
+from ironbird.runtime.record import Log
+from ironbird.scenario.fleet import Fleet, Hit
+from ironbird.scenario.grammar import Scenario, load_scenario
+from ironbird.scenario.pilots import PILOT_TICKS, Avoider, DeckLander, Follower, Pilot
+from ironbird.vehicles import places as at
+
+BETWEEN = re.compile(r"\b(distance|gap)\(\s*([A-Za-z]\w*)\s*,\s*([A-Za-z]\w*)\s*\)")
+OWN = {"min_distance": at.CLEARANCE.min_distance, "collision": at.CLEARANCE.collision, "mode": at.NAVIGATOR.mode}
+SIGHT = "sight."  # faults of sensors that see the world
+
+
+@dataclass
+class VehicleFlight:
+    """What became of one vehicle."""
+
+    name: str
+    judged: Judged
+    log: Log
+    lane: int
+    path_N_m: np.ndarray  # (rows, 3); where it stopped it stays
+    attitudes: np.ndarray  # (rows, 3, 3)
+    min_distance_m: float  # to the nearest obstacle or vehicle
+
+
+@dataclass
+class ScenarioFlight:
+    """What came of a scenario."""
+
+    scenario: Scenario
+    time_s: np.ndarray
+    vehicles: list[VehicleFlight]
+    judgements: list[Judgement]  # of what must hold between vehicles
+    hits: list[Hit]
+    pilots: dict[str, Pilot]
+    balls: dict[str, tuple[np.ndarray, float]]  # hulls: centres (n, 3) in body axes, and radius
+    wall_s: float
+    witnesses: dict[str, list[Witness]] = field(default_factory=dict)
+
+    def vehicle(self, name: str) -> VehicleFlight:
+        """A vehicle by its name."""
+        found = next((v for v in self.vehicles if v.name == name), None)
+        if found is None:
+            raise UnknownNameError("vehicle", name, [v.name for v in self.vehicles], self.scenario.name)
+        return found
+
+    def distance(self, a: str, b: str) -> np.ndarray:
+        """Between two vehicles' centres of mass over time, m."""
+        away = self.vehicle(a).path_N_m - self.vehicle(b).path_N_m
+        return np.asarray(np.sqrt((away * away).sum(axis=1)))
+
+    def gap(self, a: str, b: str) -> np.ndarray:
+        """Between two vehicles' hulls over time, m; negative where they overlap."""
+        places = []
+        for name in (a, b):
+            flown, (centres, _) = self.vehicle(name), self.balls[name]
+            places.append(flown.path_N_m[:, None] + np.einsum("tij,bj->tbi", flown.attitudes, centres))
+        away = places[0][:, :, None] - places[1][:, None]
+        nearest = np.sqrt((away * away).sum(axis=3)).min(axis=(1, 2))
+        return np.asarray(nearest - self.balls[a][1] - self.balls[b][1])
+
+    @property
+    def verdict(self) -> str:
+        """pass, fail, void or error: the worst of the vehicles, and of what holds between them."""
+        found = [v.judged.verdict for v in self.vehicles]
+        if ERROR in found:
+            return ERROR
+        if FAIL in found or any(not j.holds for j in self.judgements):
+            return FAIL
+        return VOID if VOID in found else PASS
+
+    @property
+    def sentence(self) -> str:
+        """Why."""
+        said = [f"{j.name}: {j.sentence}" for j in self.judgements if not j.holds]
+        said += [f"{v.name}: {v.judged.sentence}" for v in self.vehicles if v.judged.verdict != PASS]
+        return "; ".join(said) or f"{len(self.vehicles)} vehicles flew to the end of it"
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the flights of all vehicles and of their hits."""
+        whole = hashlib.sha256()
+        for flown in self.vehicles:
+            whole.update(f"{flown.name} {flown.judged.sha256}\n".encode())
+        for hit in self.hits:
+            whole.update(f"{hit.time_s!r} {hit.first} {hit.second} {hit.speed_mps!r}\n".encode())
+        return whole.hexdigest()
+
+    def record(self) -> dict[str, Any]:
+        """Plain data for files."""
+        return {
+            "scenario": self.scenario.name,
+            "digest": self.scenario.digest(),
+            "verdict": self.verdict,
+            "sentence": self.sentence,
+            "sha256": self.sha256,
+            "vehicles": {
+                v.name: {"min_distance_m": v.min_distance_m, **v.judged.record()} for v in self.vehicles
+            },
+            "between": [{"name": j.name, "margin": j.margin, "holds": j.holds} for j in self.judgements],
+            "hits": [vars(hit) for hit in self.hits],
+        }  # fmt: skip
+
+
+def fly_scenario(
+    what: Scenario | str | Path,
+    *,
+    workers: int = 1,
+    pilots: Mapping[str, Pilot] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> ScenarioFlight:
+    """Fly a scenario; `pilots` take the place of those that its file names.
+
+    The result does not depend on `workers`. A fault's witness is the same scenario flown again without any fault.
+    """
+    scenario = what if isinstance(what, Scenario) else load_scenario(what)
+    for member in scenario.members:
+        if is_outside(member.order.control) and member.order.faults:
+            raise ScenarioError(
+                f"vehicle '{member.name}': control '{member.order.control}' cannot be flown twice to the bit, so its "
+                "faults have no witness in a scenario; fly it alone, or give it the control 'reference'"
+            )
+    begin = time.perf_counter()
+    faulted = any(member.order.faults for member in scenario.members)
+    fleet, logs, flying, triggered = _fly(scenario, workers, pilots or {}, progress)
+    witnesses: dict[str, list[Witness]] = {member.name: [] for member in scenario.members}
+    if faulted:
+        _, twins, _, _ = _fly(_healthy(scenario), workers, pilots or {}, None, also=_witnessed(scenario))
+        witnesses = _witnesses(fleet, logs, twins, triggered)
+    vehicles = _judged(fleet, logs, witnesses, triggered)
+    time_s = logs[0].time_s
+    balls = {
+        member.name: (fleet.groups[group].hull.balls_m().T, fleet.groups[group].hull.radius_m)
+        for member, (group, _) in zip(scenario.members, fleet.place, strict=True)
+    }
+    flown = ScenarioFlight(
+        scenario, time_s, vehicles, [], fleet.hits, flying, balls, time.perf_counter() - begin, witnesses
+    )
+    flown.judgements = [judge_between(text, flown) for text in scenario.table.require]
+    return flown
+
+
+def _healthy(scenario: Scenario) -> Scenario:
+    members = tuple(replace(m, order=replace(m.order, faults=())) for m in scenario.members)
+    return replace(scenario, members=members)
+
+
+def _witnessed(scenario: Scenario) -> list[str]:
+    """Signals that show the faults."""
+    return sorted({injection.witness for member in scenario.members for injection in member.order.faults})
+
+
+def pilot_of(fleet: Fleet, number: int) -> Pilot | None:
+    """The pilot that a scenario's file gives a vehicle."""
+    table = fleet.members[number].table
+    if table.follow is not None:
+        return Follower(table.follow)
+    if table.land is not None:
+        return DeckLander(table.land)
+    if table.avoid is not None:
+        return Avoider(table.avoid, fleet, number)
+    return None
+
+
+def _fly(
+    scenario: Scenario,
+    workers: int,
+    given: Mapping[str, Pilot],
+    progress: Callable[[float], None] | None,
+    also: Sequence[str] = (),
+) -> tuple[Fleet, list[Log], dict[str, Pilot], list[list[float]]]:
+    """Fly to the end; logs by group, pilots by name, and when each trigger fired, by vehicle."""
+    fleet = Fleet(scenario, workers, also=also)
+    try:
+        pilots: dict[int, Pilot] = {}
+        for number, member in enumerate(scenario.members):
+            pilot = given.get(member.name) or pilot_of(fleet, number)
+            if pilot is not None:
+                pilots[number] = pilot
+        unknown = set(given) - {member.name for member in scenario.members}
+        if unknown:
+            raise UnknownNameError("vehicle", sorted(unknown)[0], [m.name for m in scenario.members], scenario.name)
+        reported = 0
+        while fleet.tick < fleet.until_tick and fleet.running().any():
+            due = PILOT_TICKS - fleet.tick % PILOT_TICKS
+            fleet.advance(due)
+            if fleet.tick % PILOT_TICKS == 0:
+                live = fleet.running()
+                for number, pilot in pilots.items():
+                    if live[number]:
+                        pilot.fly(fleet, number)
+            if progress is not None and fleet.tick - reported > 1000:
+                reported = fleet.tick
+                progress(fleet.tick / fleet.until_tick)
+        logs = fleet.finish()
+        triggered: list[list[float]] = [[] for _ in scenario.members]
+        for group in fleet.groups:
+            fired = Twins(group.state, group.orders).triggers_s(group.state)
+            for number, times in zip(group.members, fired, strict=True):
+                triggered[number] = times
+        return fleet, logs, {scenario.members[n].name: pilot for n, pilot in pilots.items()}, triggered
+    finally:
+        fleet.close()
+
+
+def _witnesses(
+    fleet: Fleet, logs: list[Log], twins: list[Log], triggered: list[list[float]]
+) -> dict[str, list[Witness]]:
+    found: dict[str, list[Witness]] = {}
+    for number, member in enumerate(fleet.members):
+        group, lane = fleet.place[number]
+        log, twin = logs[group], twins[group]
+        found[member.name] = [
+            observe(
+                injection, log, lane, twin, lane, fired_s,
+                injection.start_s + fired_s + injection.rise_s + max(WITNESS_S, 2 * member.order.log_s),
+            )
+            for injection, fired_s in zip(member.order.faults, triggered[number], strict=True)
+        ]  # fmt: skip
+    return found
+
+
+def _judged(
+    fleet: Fleet, logs: list[Log], witnesses: Mapping[str, list[Witness]], triggered: list[list[float]]
+) -> list[VehicleFlight]:
+    found: dict[int, VehicleFlight] = {}
+    for group, log in zip(fleet.groups, logs, strict=True):
+        told = [
+            Flown(
+                witnesses=witnesses[fleet.members[number].name],
+                triggered_s=triggered[number],
+                ended_s=fleet.time_s,
+                rig_failure=group.failure,
+            )
+            for number in group.members
+        ]
+        judged = judge(group.orders, told, log, group.model)
+        for lane, number in enumerate(group.members):
+            attitudes = _held(log, at.BODY.attitude, lane).reshape(-1, 3, 3).transpose(0, 2, 1)
+            nearest = log.lane(at.CLEARANCE.min_distance, lane)
+            found[number] = VehicleFlight(
+                fleet.members[number].name,
+                judged[lane],
+                log,
+                lane,
+                _held(log, at.BODY.position, lane),
+                attitudes,
+                float(nearest.min()) if len(nearest) else math.nan,
+            )
+    return [found[number] for number in range(len(fleet.members))]
+
+
+def _held(log: Log, path: str, lane: int) -> np.ndarray:
+    """A signal over all rows of a log; after a vehicle's stop its last value."""
+    values = log.lane(path, lane)
+    missing = len(log.time_s) - len(values)
+    return np.concatenate([values, np.repeat(values[-1:], missing, axis=0)]) if missing else values
+
+
+# ---------------------------------------------------------------------- what must hold between vehicles
+
+
+def judge_between(text: str, flown: ScenarioFlight) -> Judgement:
+    """Judge a requirement that names several vehicles: `distance(a, b)`, `gap(a, b)` and `a.height` are signals."""
+    known = [v.name for v in flown.vehicles]
+    values: dict[str, np.ndarray] = {}
+    units: dict[str, str] = {}
+    for what, a, b in BETWEEN.findall(text):
+        for name in (a, b):
+            if name not in known:
+                raise ScenarioError(f"{text}: {UnknownNameError('vehicle', name, known, flown.scenario.name)}")
+        values[f"{what}.{a}.{b}"] = flown.distance(a, b) if what == "distance" else flown.gap(a, b)
+        units[f"{what}.{a}.{b}"] = "m"
+    for vehicle in flown.vehicles:
+        for name, value in _own_signals(vehicle, text).items():
+            values[f"{vehicle.name}.{name}"] = value[0]
+            units[f"{vehicle.name}.{name}"] = value[1]
+    plain = BETWEEN.sub(lambda found: f"{found[1]}.{found[2]}.{found[3]}", text)
+    formula = parse_formula(plain, Names(units))
+    rows = len(flown.time_s)
+    trace = Trace(flown.time_s, {name: value[None, :rows] for name, value in values.items()}, np.array([rows]))
+    margin = float(robustness(formula, trace)[0])
+    if margin >= 0:
+        return Judgement(text, "major", margin, math.nan, "", text, untested=untested(formula, trace)[0])
+    finding = explain(formula, trace, 0)
+    sentence = re.sub(r"\b(distance|gap)\.(\w+)\.(\w+)", r"\1(\2, \3)", finding.sentence)
+    return Judgement(
+        text, "major", margin, finding.time_s, sentence, text, finding.unit, broken_from_s(formula, trace, 0)
+    )
+
+
+def _own_signals(vehicle: VehicleFlight, text: str) -> dict[str, tuple[np.ndarray, str]]:
+    """What of one vehicle a requirement names."""
+    found: dict[str, tuple[np.ndarray, str]] = {}
+    for name in {*DERIVED, *OWN}:
+        if not re.search(rf"\b{vehicle.name}\.{name}\b", text):
+            continue
+        if name in OWN:
+            values, unit = vehicle.log.lane(OWN[name], vehicle.lane), vehicle.log.signals[OWN[name]].unit
+        else:
+            values, unit = derived(vehicle.log, name, vehicle.lane), DERIVED[name].unit
+        missing = len(vehicle.log.time_s) - len(values)
+        found[name] = (np.concatenate([values, np.repeat(values[-1:], missing)]), unit)
+    return found

@@ -1,0 +1,134 @@
+"""Scenarios: the same bytes with any number of workers, hits, ADS-B, requirements between vehicles, the page."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ironbird.errors import ScenarioError, UnknownNameError
+from ironbird.report.scenario_page import write_scenario_folder
+from ironbird.scenario.fleet import Fleet
+from ironbird.scenario.grammar import Scenario, load_scenario
+from ironbird.scenario.run import ScenarioFlight, fly_scenario, judge_between
+
+QUAD = 'vehicle = "quad_f450"\ncontrol = "truth"\n'
+
+
+def scenario(folder: Path, vehicles: str, until_s: float, more: str = "") -> Scenario:
+    folder.mkdir(exist_ok=True, parents=True)
+    file = folder / "scene.toml"
+    file.write_text(f'schema = 1\nworld = "field"\nuntil_s = {until_s}\n{more}\n{vehicles}')
+    return load_scenario(file)
+
+
+def one(name: str, more: str = "") -> str:
+    return f'[[vehicle]]\nname = "{name}"\n{QUAD}{more}\n'
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("scenario")
+
+
+@functools.cache
+def meeting(folder: Path) -> Scenario:
+    """Two vehicles that take off 3 m apart; the follower is sent onto the leader."""
+    follow = 'north_m = -3.0\nfollow = { vehicle = "leader", offset_m = [0.0, 0.0, 0.0] }\n'
+    text = one("leader", 'mission = "hover"\n') + one("follower", follow) + one("other", "east_m = 8.0\n")
+    require = 'require = ["always (distance(leader, follower) > 2 m)", "always (gap(leader, other) > 2 m)"]'
+    return scenario(folder / "meeting", text, 14.0, require)
+
+
+@functools.cache
+def met(folder: Path, workers: int = 1) -> ScenarioFlight:
+    return fly_scenario(meeting(folder), workers=workers)
+
+
+def test_the_same_bytes_with_one_worker_two_workers_and_twice(folder: Path) -> None:
+    again = fly_scenario(meeting(folder))
+
+    assert met(folder).sha256 == met(folder, 2).sha256 == again.sha256
+
+
+def test_two_that_meet_hit_each_other_and_stop(folder: Path) -> None:
+    flown = met(folder)
+
+    assert flown.verdict == "fail"
+    assert {flown.hits[0].first, flown.hits[0].second} == {"leader", "follower"}
+    assert flown.hits[0].speed_mps > 0
+    for name in ("leader", "follower"):
+        assert "collision" in flown.vehicle(name).judged.outcome
+        assert flown.vehicle(name).min_distance_m < 0.1
+    assert flown.vehicle("other").judged.verdict == "pass"
+    assert flown.gap("leader", "follower").min() < 0.05
+
+
+def test_requirements_between_vehicles_are_judged_with_a_sentence(folder: Path) -> None:
+    near, clear = met(folder).judgements
+
+    assert not near.holds and "distance(leader, follower) was" in near.sentence
+    assert clear.holds and clear.margin > 2.0
+    higher = judge_between("eventually (leader.height > 8 m)", met(folder))
+    assert higher.margin == pytest.approx(float(-met(folder).vehicle("leader").path_N_m[:, 2].min()) - 8.0)
+    with pytest.raises(ScenarioError, match="unknown vehicle 'leeder'"):
+        judge_between("always (distance(leeder, follower) > 2 m)", met(folder))
+
+
+def test_the_distance_is_that_of_the_paths(folder: Path) -> None:
+    flown = met(folder)
+
+    assert flown.distance("leader", "follower")[0] == pytest.approx(3.0)
+    assert flown.distance("leader", "other")[0] == pytest.approx(8.0)
+    assert flown.gap("leader", "other")[0] == pytest.approx(8.0 - 2 * 0.301, abs=0.01)
+
+
+def test_the_page_shows_paths_distances_and_every_vehicle(folder: Path, tmp_path: Path) -> None:
+    page = write_scenario_folder(met(folder), tmp_path).read_text()
+
+    for words in ("from above", "distance between the nearest pairs", "leader", "follower", "Hits between vehicles"):
+        assert words in page
+    assert (tmp_path / "leader.parquet").is_file() and (tmp_path / "summary.json").is_file()
+
+
+def test_a_report_tells_where_a_vehicle_is_and_is_heard_in_range_alone(folder: Path) -> None:
+    text = one("a") + one("b", "north_m = 20.0\n") + one("quiet", "north_m = 40.0\nadsb = false\n")
+    with_fleet = Fleet(scenario(folder / "heard", text, 2.0, "adsb_range_m = 30.0\n"))
+    try:
+        while with_fleet.time_s < 1.5:
+            with_fleet.advance(1000)
+        assert set(with_fleet.heard(0)) == {"b"} and set(with_fleet.heard(2)) == {"a", "b"}
+        report = with_fleet.heard(0)["b"]
+        np.testing.assert_allclose(report.position[:2], [20.0, 0.0], atol=0.1)
+        assert with_fleet.time_s - 0.5 <= report.time_s <= with_fleet.time_s
+    finally:
+        with_fleet.close()
+
+
+def test_a_fault_has_its_witness_in_a_scenario(folder: Path) -> None:
+    text = one("sick", 'fault = ["rotor.speed_loss@1:instance=1,severity=0.2,start=3"]\n') + one(
+        "well", "north_m = 9.0\n"
+    )
+
+    flown = fly_scenario(scenario(folder / "sick", text, 5.0))
+
+    assert flown.witnesses["sick"][0].effective and not flown.witnesses["well"]
+    assert "acted on" in flown.vehicle("sick").judged.sentence
+
+
+def test_a_pilot_of_your_own_takes_the_reins(folder: Path) -> None:
+    class Counter:
+        asked = 0
+
+        def fly(self, fleet: Fleet, number: int) -> None:
+            self.asked += 1
+            assert fleet.members[number].name == "a"
+
+    counter = Counter()
+    fly_scenario(scenario(folder / "own", one("a"), 1.0), pilots={"a": counter})
+
+    assert counter.asked == 20  # every 50 ms
+    with pytest.raises(UnknownNameError, match="'b'"):
+        fly_scenario(scenario(folder / "own", one("a"), 1.0), pilots={"b": counter})
