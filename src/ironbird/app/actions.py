@@ -1,0 +1,160 @@
+"""What can be asked of a rig by name, with plain data: by the page, by `ironbird app-do`, by any program.
+
+Names and values come from outside: whatever is wrong with them is a sentence in the answer, never an error in the
+server. Vehicles are those of the catalogue, by their names: no path of a file comes in by this way.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ironbird.app.live_flight import DEEDS
+from ironbird.app.plans import items_of_plan, mission_of_items, plan_of_items
+from ironbird.app.rig import Rig
+from ironbird.app.security import PILOT
+from ironbird.errors import IronbirdError, MissionError, RunError, UnknownNameError, shortened
+from ironbird.flight.mission import mission_names
+from ironbird.links.plan_file import LocalItem
+from ironbird.vehicles.load import vehicle_ids
+
+MOST_ITEMS = 500
+MOST_STEPS = 10_000  # exchanges at once
+Action = Callable[..., Any]
+STARTS = {  # what a flight may be started with, and as what it is read
+    "control": str, "wind_mps": float, "wind_from_deg": float, "turbulence_mps": float, "seed": int, "until_s": float,
+    "north_m": float, "east_m": float, "go": bool, "paused": bool, "mavlink": bool,
+}  # fmt: skip
+
+
+def act(rig: Rig, role: str, name: str, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Do something; the answer has `ok`, and what came of it or the `error` in words."""
+    try:
+        if role != PILOT:
+            raise RunError(f"a guest may look, not {shortened(name, 40)}")
+        if not isinstance(name, str) or name not in ACTIONS:
+            raise UnknownNameError("action", shortened(name, 40), ACTIONS)
+        return {"ok": True, "result": ACTIONS[name](rig, **args)}
+    except IronbirdError as error:
+        return {"ok": False, "error": shortened(error, 1000)}
+    except (TypeError, ValueError, OverflowError) as error:  # arguments that the action does not have
+        return {"ok": False, "error": f"{shortened(name, 40)}: {shortened(error, 300)}"}
+
+
+def start(rig: Rig, vehicle: str = "quad_f450", mission: Any = None, speed: Any = 1.0, **how: Any) -> dict[str, Any]:
+    """Start a flight; `mission` is a built-in name or a list of items, `speed` a factor or "max"."""
+    if vehicle not in vehicle_ids():
+        raise UnknownNameError("vehicle", shortened(vehicle, 80), vehicle_ids())
+    for key in how:
+        if key not in STARTS:
+            raise UnknownNameError("key", shortened(key, 40), STARTS, "start")
+    read = {key: _read(key, STARTS[key], value) for key, value in how.items()}
+    flight = rig.start(vehicle, mission=_mission(mission), speed=_speed(speed), **read)
+    return {"flight": flight.name}
+
+
+def _read(key: str, kind: type, value: Any) -> Any:
+    if kind is float:
+        number = float(value)
+        if not math.isfinite(number):
+            raise ValueError(f"{key} is no finite number")
+        return number
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise TypeError(f"{key} is a {kind.__name__}, not {shortened(repr(value), 40)}")
+    return value
+
+
+def _mission(mission: Any) -> Any:
+    if mission is None or mission == "":
+        return None
+    if isinstance(mission, str):
+        if mission not in mission_names():
+            raise UnknownNameError("mission", shortened(mission, 80), mission_names())
+        return mission
+    return mission_of_items(_items(mission))
+
+
+def _items(rows: Any) -> list[LocalItem]:
+    if not isinstance(rows, list) or not 1 <= len(rows) <= MOST_ITEMS:
+        raise MissionError(f"a mission is a list of 1 to {MOST_ITEMS} items")
+    found = []
+    for number, row in enumerate(rows):
+        if not isinstance(row, dict) or set(row) - set(LocalItem._fields):
+            raise MissionError(f"item {number}: give {', '.join(LocalItem._fields)}")
+        numbers = {key: _read(key, float, row.get(key, 0.0)) for key in LocalItem._fields if key != "kind"}
+        found.append(LocalItem(kind=str(row.get("kind", "waypoint")), **numbers))
+    return found
+
+
+def _speed(speed: Any) -> float | None:
+    return None if speed in ("max", None, 0) else _read("speed", float, speed)
+
+
+def pause(rig: Rig, flight: str) -> None:
+    """Let time stand still."""
+    rig.flight(flight).pause()
+
+
+def resume(rig: Rig, flight: str) -> None:
+    """Let time go on."""
+    rig.flight(flight).pause(False)
+
+
+def step(rig: Rig, flight: str, exchanges: int = 1) -> None:
+    """Pause, and go on by so many exchanges of 4 ms."""
+    if not 1 <= int(exchanges) <= MOST_STEPS:
+        raise RunError(f"{exchanges} exchanges: give 1 to {MOST_STEPS}")
+    rig.flight(flight).step(int(exchanges))
+
+
+def speed(rig: Rig, flight: str, factor: Any = 1.0) -> None:
+    """Times real time, or "max"."""
+    rig.flight(flight).set_speed(_speed(factor))
+
+
+def branch(rig: Rig, flight: str, at_s: float | None = None, paused: bool = False) -> dict[str, Any]:
+    """A second flight that is equal up to now."""
+    at = None if at_s is None else _read("at_s", float, at_s)
+    return {"flight": rig.branch(flight, at_s=at, paused=bool(paused)).name}
+
+
+def reset(rig: Rig, flight: str) -> dict[str, Any]:
+    """End it and begin anew."""
+    return {"flight": rig.reset(flight).name}
+
+
+def end(rig: Rig, flight: str) -> dict[str, Any]:
+    """End it; it is judged and written."""
+    ended = rig.end(flight)
+    if ended.flight is None:
+        return {"verdict": "", "failure": ended.failure}
+    return {"verdict": ended.flight.verdict, "sentence": ended.flight.judged.sentence, "folder": str(ended.folder)}
+
+
+def read_plan(rig: Rig, text: str, vehicle: str = "quad_f450") -> list[dict[str, Any]]:
+    """Items of a .plan or waypoint file for the map."""
+    if vehicle not in vehicle_ids():
+        raise UnknownNameError("vehicle", shortened(vehicle, 80), vehicle_ids())
+    return [item._asdict() for item in items_of_plan(str(text), vehicle)]
+
+
+def write_plan(rig: Rig, items: Any, vehicle: str = "quad_f450") -> str:
+    """The text of a .plan file of the map's items."""
+    if vehicle not in vehicle_ids():
+        raise UnknownNameError("vehicle", shortened(vehicle, 80), vehicle_ids())
+    return plan_of_items(_items(items), vehicle)
+
+
+def _deed(what: str, rig: Rig, flight: str, **args: Any) -> None:
+    if what == "set_mission":
+        args["items"] = _items(args.get("items"))
+    rig.do(flight, what, **args)
+
+
+ACTIONS: dict[str, Action] = {
+    "start": start, "pause": pause, "resume": resume, "step": step, "speed": speed, "branch": branch, "reset": reset,
+    "end": end, "read_plan": read_plan, "write_plan": write_plan,
+    **{name: functools.partial(_deed, name) for name in DEEDS},
+}  # fmt: skip

@@ -1,0 +1,203 @@
+"""One websocket for each browser: where all vehicles are, what they do, and plots, each made when it is sent.
+
+Nothing is queued: a frame is made when the one before it has left, of what is newest then, so a slow browser sees
+fewer of them and holds up nobody. From the server come binary frames (little-endian) and JSON:
+
+    kind u8 = 1, count u8, 0 u16, 0 u32, then for each vehicle: id, and a frame of `ironbird.app.frames`; f32 each
+    kind u8 = 2, count u8, rows u16, id u32, then times and the values of each signal, f32, all of one flight
+    {"flights": [...], "refused": 0}  what flies and how it is, about five times a second
+
+From the browser: {"do": ACTION, "seq": N, ...} of `ironbird.app.actions`, answered by {"seq": N, "ok": ...}; and
+{"plots": [[FLIGHT, SIGNAL, ENTRY], ...], "span_s": 30}, which chooses what is plotted.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ironbird.app.frames import FLOATS, Poser
+from ironbird.app.live_flight import OVER, LiveFlight
+from ironbird.app.rig import Rig
+from ironbird.errors import RunError, shortened
+from ironbird.runtime.record import Log
+
+POSES_HZ, PLOTS_HZ, STATUS_HZ = 30.0, 10.0, 5.0
+HEAD = struct.Struct("<BBHI")
+POSES, PLOTS = 1, 2
+MOST_PLOTTED = 24  # signals of one browser
+MOST_ROWS = 3000  # of one frame of plots
+LONGEST_SPAN_S = 600.0
+MOST_ASKED_S = 1e9  # of a span; what is no number is not below it
+LONGEST_TEXT = 65_536  # characters of a message from a browser
+
+
+class Live:
+    """Makes what is sent; what all browsers get alike is made once."""
+
+    def __init__(self, rig: Rig, refused: Callable[[], int] = lambda: 0) -> None:
+        self.rig, self._refused = rig, refused
+        self._posers: dict[str, tuple[int, Poser]] = {}
+        self._poses: tuple[float, bytes] = (-math.inf, b"")
+        self._status: tuple[float, str] = (-math.inf, "")
+
+    def poses(self) -> bytes:
+        """Where all vehicles are."""
+        now = time.monotonic()
+        if now - self._poses[0] > 0.5 / POSES_HZ:
+            self._poses = now, self._make_poses()
+        return self._poses[1]
+
+    def _make_poses(self) -> bytes:
+        flights = list(self.rig.flights.values())[-255:]
+        found = np.zeros((len(flights), 1 + FLOATS), "<f4")
+        count = 0
+        for flight in flights:
+            log = flight.log()
+            if log is None or not len(log.time_s):
+                continue
+            found[count, 0] = number_of(flight.name)
+            found[count, 1:] = self._poser(flight.name, log).frame(log, len(log.time_s) - 1)
+            count += 1
+        self._posers = {name: poser for name, poser in self._posers.items() if name in self.rig.flights}
+        return HEAD.pack(POSES, count, 0, 0) + found[:count].tobytes()
+
+    def _poser(self, name: str, log: Log) -> Poser:
+        known = self._posers.get(name)
+        if known is None or known[0] != id(log.plan):
+            known = self._posers[name] = id(log.plan), Poser(log)
+        return known[1]
+
+    def status(self) -> str:
+        """What flies and how it is, as JSON."""
+        now = time.monotonic()
+        if now - self._status[0] > 0.5 / STATUS_HZ:
+            flights = [status_of(flight) for flight in list(self.rig.flights.values())]
+            self._status = now, json.dumps({"flights": flights, "refused": self._refused()}, allow_nan=False)
+        return self._status[1]
+
+
+@dataclass
+class Plotter:
+    """What one browser has plotted, and up to which row it has got it."""
+
+    rig: Rig
+    wanted: dict[str, list[tuple[str, int]]] = field(default_factory=dict)  # flight -> signals and entries
+    span_s: float = 30.0
+    _sent: dict[str, int] = field(default_factory=dict)
+
+    def choose(self, series: Any, span_s: Any = 30.0) -> None:
+        """Other signals: [[FLIGHT, SIGNAL, ENTRY], ...]; all are sent anew."""
+        if not isinstance(series, list) or len(series) > MOST_PLOTTED:
+            raise RunError(f"plots are a list of {MOST_PLOTTED} signals at most")
+        wanted: dict[str, list[tuple[str, int]]] = {}
+        for entry in series:
+            if not isinstance(entry, list) or len(entry) != 3 or not isinstance(entry[2], int):
+                raise RunError("a plot is [FLIGHT, SIGNAL, ENTRY]")
+            wanted.setdefault(str(entry[0]), []).append((str(entry[1]), entry[2]))
+        if not isinstance(span_s, int | float) or not abs(span_s) < MOST_ASKED_S:
+            raise RunError(f"a span is a number of seconds, not {span_s!r}")
+        self.wanted, self._sent = wanted, {}
+        self.span_s = min(max(float(span_s), 1.0), LONGEST_SPAN_S)
+
+    def frames(self) -> list[bytes]:
+        """What is new, a frame for each flight."""
+        found = []
+        for name, series in self.wanted.items():
+            flight = self.rig.flights.get(name)
+            log = flight.log() if flight is not None else None
+            if log is not None and len(log.time_s):
+                found += self._of(name, log, series)
+        return found
+
+    def _of(self, name: str, log: Log, series: Sequence[tuple[str, int]]) -> list[bytes]:
+        last = len(log.time_s)
+        row_s = log.plan.every * log.plan.step_s
+        first = max(self._sent.get(name, 0), last - int(self.span_s / row_s))
+        rows = np.arange(first, last, max(1, -(-(last - first) // MOST_ROWS)))
+        self._sent[name] = last
+        if not len(rows):
+            return []
+        columns = [log.time_s[rows]]
+        for path, entry in series:
+            column = column_of(log, path, entry)
+            columns.append(log.data[0, rows, column, 0] if column is not None else np.full(len(rows), np.nan))
+        head = HEAD.pack(PLOTS, len(series), len(rows), number_of(name))
+        return [head + np.array(columns, "<f4").tobytes()]
+
+
+def column_of(log: Log, path: str, entry: int) -> int | None:
+    """The column of an entry of a signal; None if the log has none."""
+    signal = log.plan.signals.get(path)
+    if signal is None or not 0 <= entry < signal.size:
+        return None
+    return log.plan.start[path] + entry
+
+
+def number_of(name: str) -> int:
+    """The number with which a flight's name ends."""
+    return int(name.rpartition("-")[2])
+
+
+def status_of(flight: LiveFlight) -> dict[str, Any]:
+    """How one flight is: plain data without infinities, which JSON lacks."""
+    order, log = flight.order, flight.log()
+    row: dict[str, Any] = {
+        "name": flight.name, "id": number_of(flight.name), "vehicle": order.vehicle, "state": flight.state,
+        "control": order.control, "failure": shortened(flight.failure, 300), "speed": flight.speed,
+        "time_s": float(log.time_s[-1]) if log is not None and len(log.time_s) else 0.0, "mode": "", "armed": False,
+        "failsafes": [], "battery": None, "target": None, "item": 0, "items": [], "wishes": list(flight.wishes),
+        "wind": order.weather.describe(), "faults": _faults(flight), "listens": flight.listens, "verdict": "",
+    }  # fmt: skip
+    if flight.flight is not None:
+        row |= {"verdict": flight.flight.verdict, "sentence": shortened(flight.flight.judged.sentence, 600)}
+    if flight.commander is not None and flight.state != OVER:
+        row |= _autopilot(flight)
+    return row
+
+
+def _autopilot(flight: LiveFlight) -> dict[str, Any]:
+    commander = flight.commander
+    assert commander is not None
+    status = commander.status()
+    return {
+        "mode": status.mode, "armed": status.armed, "failsafes": list(status.failsafes), "item": status.item,
+        "battery": _finite(status.battery_share), "voltage": _finite(status.battery_voltage_V),
+        "healthy": status.healthy, "satellites": status.satellites,
+        "target": [_finite(value) for value in status.position_set.tolist()],
+        "items": [[item.north_m, item.east_m, item.height_m] for item in commander.mission()],
+    }  # fmt: skip
+
+
+def _faults(flight: LiveFlight) -> list[dict[str, Any]]:
+    found = []
+    time_s = flight.tick * flight.step_s
+    for number, (twin, witness) in enumerate(zip(list(flight.twins), _witnessed(flight), strict=False)):
+        injection = twin.injection
+        found.append(
+            {
+                "number": number,
+                "fault": injection.fault.id,
+                "text": injection.text(),
+                "part": "/".join(injection.targets[0].split("/")[:2]) if "/" in injection.targets[0] else "",
+                "active": injection.start_s <= time_s < injection.end_s and flight.state != OVER,
+                "acts": witness.effective,
+                "witness": witness.effect(),
+            }
+        )
+    return found
+
+
+def _witnessed(flight: LiveFlight) -> list[Any]:
+    return [twin.witness() for twin in list(flight.twins)]
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

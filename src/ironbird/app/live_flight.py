@@ -1,0 +1,408 @@
+"""One flight in a thread of its own, which others talk to while it flies.
+
+Whatever it is asked to do is a `Deed`: done between two exchanges, at a tick that is noted. The order of the flight
+holds all of it afterwards (`ironbird.links.commanded.stream`), so that `ironbird repeat` gives the same bytes; and the
+deeds, done again at their ticks, bring a second flight to the very state in which this one was: a branch.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ironbird.app.live_twin import LiveTwin
+from ironbird.app.monitor import Monitor
+from ironbird.errors import IronbirdError, RunError
+from ironbird.faults.spec import Injection
+from ironbird.flight.flight import Flight, fly
+from ironbird.flight.order import Order
+from ironbird.flight.witness import Witness
+from ironbird.links.commanded.commander import Commander
+from ironbird.links.commanded.front import FrontEnd
+from ironbird.links.commanded.kind import CommandedSystem
+from ironbird.links.commanded.stand import Stand
+from ironbird.links.rig import Rig
+from ironbird.report.folder import write_flight_folder
+from ironbird.runtime.clock import Pace
+from ironbird.runtime.record import Log
+
+MOST_WAITING = 64  # deeds that were asked for and not yet done
+LOOK_S = 0.2  # wall time between two looks while a flight stands
+ANSWER_S = 10.0  # a flight takes a deed within this, or it is compiling still
+STEP_S = 1e-3
+SLOWEST, FASTEST = 0.02, 1000.0  # times real time
+STARTING, RUNNING, PAUSED, OVER, FAILED = "starting", "running", "paused", "over", "failed"
+
+
+@dataclass
+class Deed:
+    """Something to do to a flight: a call of `DEEDS` with its arguments, and what came of it."""
+
+    name: str
+    args: Mapping[str, Any]
+    tick: int = -1  # when it was done; given before: it is done then
+    refusal: str | None = None
+    done_at: float = 0.0  # wall time
+    done: threading.Event = field(default_factory=threading.Event)
+
+
+class LiveFlight:
+    """A flight that can be paused, stepped, hurried, commanded, broken and tuned. All calls may come from any thread.
+
+    Under the reference autopilot (`control = "commanded"`) commands are heard; other control systems fly their mission
+    and take faults alone, and no branch: they need not repeat to the bit. `wishes` are deeds without arguments that are
+    done as soon as the vehicle takes them (it arms when its estimator has settled). A branch does the deeds of the
+    `past` at their ticks, as fast as it goes until `until_tick`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        order: Order,
+        *,
+        speed: float | None = 1.0,
+        folder: Path | None = None,
+        wishes: Sequence[str] = (),
+        past: Sequence[Deed] = (),
+        until_tick: int = 0,
+        paused: bool = False,
+        also: FrontEnd | None = None,
+        monitor: Monitor | None = None,
+    ) -> None:
+        self.name, self.order, self.folder = name, order, folder
+        self.flight: Flight | None = None
+        self.failure = ""
+        self.deeds: list[Deed] = []
+        self.twins: list[LiveTwin] = []
+        self.stand: Stand | None = None
+        self.also, self.monitor = also, monitor or Monitor()
+        self._past = deque(past)
+        self._wishes: deque[str] = deque(wishes)
+        self._fast_until = until_tick
+        self._queue: deque[Deed] = deque()
+        self._changed = threading.Condition()
+        self._ends = False
+        self._paused, self._steps, self._run_until = paused, 0, 0
+        self._speed = speed
+        self._pace = Pace(speed) if speed else None
+        self._state = STARTING
+        self.thread = threading.Thread(target=self._fly, name=f"flight {name}", daemon=True)
+
+    # ------------------------------------------------------------------ what is
+
+    @property
+    def state(self) -> str:
+        """starting, running, paused, over or failed."""
+        return PAUSED if self._state == RUNNING and self._paused else self._state
+
+    @property
+    def speed(self) -> float | None:
+        """Times real time; None: as fast as it goes."""
+        return self._speed
+
+    @property
+    def commander(self) -> Commander | None:
+        """Who takes commands; None under a control system that hears none of ours."""
+        return self.stand if isinstance(self.stand, Commander) else None
+
+    @property
+    def tick(self) -> int:
+        """The simulation's tick; 0 before it runs."""
+        return self.stand.rig.state.tick if self.stand is not None else 0
+
+    @property
+    def step_s(self) -> float:
+        """Of the simulation; that of all our vehicles before it runs."""
+        return self.stand.rig.state.model.step_s if self.stand is not None else STEP_S
+
+    @property
+    def wishes(self) -> tuple[str, ...]:
+        """What is to be done as soon as the vehicle takes it."""
+        return tuple(self._wishes)
+
+    @property
+    def listens(self) -> list[str]:
+        """Where ground stations reach it."""
+        return self.also.announce() if self.also is not None and self._state == RUNNING else []
+
+    def log(self) -> Log | None:
+        """The log so far: a view that later rows do not change; None before it runs."""
+        if self.flight is not None:
+            return self.flight.log
+        if self.stand is None:
+            return None
+        stepper = self.stand.rig.stepper
+        return stepper.log.between(0, stepper.plan.rows_between(stepper.first_tick, stepper.state.tick))
+
+    def witnesses(self) -> list[Witness]:
+        """What the faults that were injected in flight have done: so far, or as the judge found it."""
+        if self.flight is not None:
+            return list(self.flight.witnesses)
+        return [twin.witness() for twin in list(self.twins)]
+
+    # ------------------------------------------------------------------ what can be done at any time
+
+    def start(self) -> None:
+        """Begin, in a thread of its own."""
+        self.thread.start()
+
+    def pause(self, paused: bool = True) -> None:
+        """Let time stand still, or go on."""
+        with self._changed:
+            self._paused, self._steps = paused, 0
+            self._pace = Pace(self._speed) if self._speed else None
+            self._changed.notify_all()
+
+    def step(self, exchanges: int = 1) -> None:
+        """Pause, and go on by so many exchanges (4 ms of simulation time each under the reference autopilot)."""
+        with self._changed:
+            self._paused = True
+            self._steps += exchanges
+            self._changed.notify_all()
+
+    def run_to(self, time_s: float, wait_s: float = 600.0) -> None:
+        """Go on to a moment of simulation time and stand there; returns when it does, or when the flight is over."""
+        self._run_until = round(time_s / self.step_s)
+        self.pause()
+        end = time.monotonic() + wait_s
+        while self.tick < self._run_until and self._state in (STARTING, RUNNING) and time.monotonic() < end:
+            self.thread.join(0.002)
+
+    def set_speed(self, speed: float | None) -> None:
+        """Times real time; None: as fast as it goes."""
+        if speed is not None and not SLOWEST <= speed <= FASTEST:
+            raise RunError(f"speed {speed:g}: give {SLOWEST:g} to {FASTEST:g} times real time, or none for the fastest")
+        with self._changed:
+            self._speed, self._pace = speed, Pace(speed) if speed else None
+
+    def do(self, name: str, wait_s: float = ANSWER_S, **args: Any) -> str | None:
+        """Do something of `DEEDS`; returns None when it was done, or why it was refused, in words."""
+        if name not in DEEDS:
+            return f"there is nothing called '{name[:40]}' to do; there is {', '.join(DEEDS)}"
+        if self._state in (OVER, FAILED):
+            return "the flight is over"
+        deed = Deed(name, args)
+        with self._changed:
+            if len(self._queue) >= MOST_WAITING:
+                return f"{MOST_WAITING} things wait to be done already"
+            self._queue.append(deed)
+            self._changed.notify_all()
+        if not deed.done.wait(wait_s):
+            with self._changed:
+                if any(waiting is deed for waiting in self._queue):  # it must not be done later, unasked
+                    self._queue.remove(deed)
+                    return "the flight has not answered yet, it is starting: nothing was done"
+            deed.done.wait(wait_s)
+        return deed.refusal
+
+    def end(self, wait_s: float = 60.0) -> None:
+        """End the flight; what was flown is judged, and written into its folder."""
+        with self._changed:
+            self._ends = True
+            self._changed.notify_all()
+        if self.thread.is_alive() and threading.current_thread() is not self.thread:
+            self.thread.join(wait_s)
+
+    def join(self, wait_s: float | None = None) -> bool:
+        """Wait until it is over; whether it is."""
+        self.thread.join(wait_s)
+        return not self.thread.is_alive()
+
+    # ------------------------------------------------------------------ in the flight's own thread
+
+    def _fly(self) -> None:
+        try:
+            if self.order.control == "commanded":
+                system = CommandedSystem(_Front(self), sees_truth=self.order.options.get("state") == "truth")
+                flight = fly(self.order, control=system, folder=self.folder)
+            else:
+                flight = fly(self.order, folder=self.folder, between=self._between)
+            if self.folder is not None:
+                write_flight_folder(flight, self.folder)
+            self.flight, self._state = flight, OVER
+        except IronbirdError as error:
+            self.failure, self._state = str(error), FAILED
+        except Exception as error:  # a thread that dies without a word would leave the page waiting
+            self.failure, self._state = f"{type(error).__name__}: {error}", FAILED
+            raise
+        finally:
+            self._refuse_rest()
+
+    def _refuse_rest(self) -> None:
+        with self._changed:
+            for deed in self._queue:
+                deed.refusal = self.failure or "the flight is over"
+                deed.done.set()
+            self._queue.clear()
+
+    def _between(self, rig: Rig) -> bool:
+        if self.stand is None:
+            self.stand = Stand(rig.vehicle, rig)
+        return self.attend(self.stand)
+
+    def attend(self, stand: Stand) -> bool:
+        """Between two exchanges: do what is to be done, and wait as long as time stands; whether the flight goes on."""
+        for twin in self.twins:
+            twin.step()
+        self.stand, tick = stand, stand.rig.state.tick
+        if self._state == STARTING:
+            self._state = RUNNING
+        while self._past and self._past[0].tick <= tick:
+            deed = self._past.popleft()
+            self._perform(stand, replace(deed, done=threading.Event()))
+        if tick >= self._fast_until:  # a branch catches up before it listens
+            self._try_wishes(stand)
+            self._wait(stand)
+        for twin in self.twins:
+            twin.take_over()
+        return not self._ends
+
+    def _try_wishes(self, stand: Stand) -> None:
+        """What is to be done as soon as the vehicle takes it: arm, fly the mission."""
+        while self._wishes and DEEDS[self._wishes[0]](self, stand) is None:
+            self.deeds.append(Deed(self._wishes.popleft(), {}, stand.rig.state.tick))
+
+    def _wait(self, stand: Stand) -> None:
+        while True:
+            while self._queue:
+                self._perform(stand, self._queue.popleft())
+            if not self._paused or self._ends:
+                break
+            if stand.rig.state.tick < self._run_until:
+                break
+            if self._steps:
+                self._steps -= 1
+                return
+            with self._changed:
+                if not self._queue and self._paused and not self._steps and not self._ends:
+                    self._changed.wait(LOOK_S)
+        if self._pace is not None:
+            self._pace.wait(stand.time_s)
+
+    def _perform(self, stand: Stand, deed: Deed) -> None:
+        deed.tick, deed.done_at = stand.rig.state.tick, time.perf_counter()
+        try:
+            deed.refusal = DEEDS[deed.name](self, stand, **deed.args)
+        except (TypeError, ValueError, OverflowError) as error:  # arguments come from outside
+            deed.refusal = f"{deed.name}: {error}"
+        except IronbirdError as error:
+            deed.refusal = str(error)
+        if deed.refusal is None:
+            self.deeds.append(deed)
+        deed.done.set()
+
+
+class _Front:
+    """The front end of a live flight, and of a second one beside it (MAVLink) if there is one."""
+
+    open_ended = True
+
+    def __init__(self, live: LiveFlight) -> None:
+        self._live, self._also = live, live.also
+        self._over = False
+
+    def open(self, commander: Commander) -> None:
+        """Open the one beside it."""
+        if self._also is not None:
+            self._also.open(commander)
+        self._live.stand = commander
+
+    def poll(self, commander: Commander) -> None:
+        """Hear the one beside it, then do what the page asked for."""
+        if self._also is not None:
+            self._also.poll(commander)
+        self._over = not self._live.attend(commander)
+
+    def announce(self) -> list[str]:
+        """What listens beside it."""
+        return self._also.announce() if self._also is not None else []
+
+    @property
+    def finished(self) -> bool:
+        """Whether somebody has ended it."""
+        return self._over
+
+    def close(self) -> None:
+        """Close the one beside it."""
+        if self._also is not None:
+            self._also.close()
+
+
+# ---------------------------------------------------------------------- what can be done to a flight
+
+Doer = Callable[..., str | None]
+
+
+def _commanding(call: Callable[..., str | None]) -> Doer:
+    """A deed that needs somebody who takes commands."""
+
+    def doer(live: LiveFlight, stand: Stand, **args: Any) -> str | None:
+        if not isinstance(stand, Commander):
+            return f"control '{live.order.control}' flies its mission and takes no command from here"
+        return call(stand, **args)
+
+    return doer
+
+
+def _inject(live: LiveFlight, stand: Stand, injection: Injection) -> str | None:
+    rig = stand.rig
+    copy = rig.state.branch()
+    if refusal := stand.inject(injection):
+        return refusal
+    later = replace(injection, start_s=injection.start_s + rig.time_s, end_s=injection.end_s + rig.time_s)
+    for twin in live.twins:
+        if not twin.over:
+            twin.inject(later)
+    live.twins.append(LiveTwin(later, rig, copy))
+    return None
+
+
+def _clear(live: LiveFlight, stand: Stand, number: int) -> str | None:
+    """End the fault of this number, counted from 0 in the order in which they were injected."""
+    if not 0 <= number < len(live.twins):
+        return f"no fault number {number} was injected"
+    twin, now_s = live.twins[number], stand.time_s
+    if twin.injection.end_s <= now_s:
+        return f"{twin.injection.fault.id} has ended at {twin.injection.end_s:.2f} s"
+    if refusal := stand.end(replace(twin.injection, start_s=0.0, end_s=math.inf)):
+        return refusal
+    end_s = max(now_s, twin.injection.start_s + stand.rig.state.model.step_s)
+    twin.injection = replace(twin.injection, end_s=end_s)
+    for other in live.twins:
+        other.left_out |= other is not twin and not other.over
+    return None
+
+
+def _tune(live: LiveFlight, stand: Stand, path: str, value: float) -> str | None:
+    if not isinstance(stand, Commander):
+        return f"under control '{live.order.control}' no parameter can be changed in flight"
+    return stand.set_param(str(path), float(value))
+
+
+def _goto(commander: Commander, north_m: float, east_m: float, height_m: float | None = None) -> str | None:
+    down = float("nan") if height_m is None else -float(height_m)
+    return commander.reposition((float(north_m), float(east_m), down))
+
+
+DEEDS: dict[str, Doer] = {
+    "arm": _commanding(Commander.arm),
+    "disarm": _commanding(Commander.disarm),
+    "take_off": _commanding(Commander.take_off),
+    "land": _commanding(Commander.land),
+    "return": _commanding(Commander.return_home),
+    "hold": _commanding(Commander.hold),
+    "mission": _commanding(Commander.start_mission),
+    "set_mission": _commanding(Commander.set_mission),
+    "mode": _commanding(Commander.set_mode),
+    "goto": _commanding(_goto),
+    "sticks": _commanding(Commander.sticks),
+    "inject": _inject,
+    "clear": _clear,
+    "tune": _tune,
+}

@@ -1,0 +1,72 @@
+"""A twin that flies beside a running flight: what a fault does is seen while it acts, not only afterwards.
+
+It is given the very inputs and parameters that the flight gets, step by step, and lacks one fault. The judge's witness
+is made after the flight by `ironbird.flight.twins` in the same manner; both give the same figures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ironbird.faults.spec import Injection
+from ironbird.flight.prepare import inject
+from ironbird.flight.twins import WITNESS_S
+from ironbird.flight.witness import Witness, observe
+from ironbird.links.rig import Rig
+from ironbird.runtime.record import Log
+from ironbird.runtime.state import RunState
+from ironbird.runtime.stepper import Stepper
+from ironbird.runtime.tuning import apply_tuning
+from ironbird.vehicles import places as at
+
+
+@dataclass
+class LiveTwin:
+    """One fault in force, and the flight without it from where it began."""
+
+    injection: Injection  # with absolute times
+    rig: Rig
+    twin: RunState  # copied before the fault was injected
+    first_row: int = field(init=False)
+    until_s: float = field(init=False)
+    left_out: bool = False  # another fault ended on the way: the judge's twin tells, this one no longer does
+
+    def __post_init__(self) -> None:
+        plan = self.rig.stepper.plan
+        log_s = plan.every * plan.step_s
+        self.first_row = plan.rows_between(0, self.twin.tick)
+        self.until_s = self.injection.start_s + self.injection.rise_s + WITNESS_S
+        paths = [path for path in dict.fromkeys((self.injection.witness, at.NAVIGATOR.mode)) if path in plan.start]
+        self._stepper = Stepper(self.twin, until_s=self.until_s + log_s, log=paths, log_s=log_s)
+        self._tuned = len(self.rig.tunings)
+
+    @property
+    def over(self) -> bool:
+        """Whether it has been compared for long enough."""
+        return self.left_out or self.twin.tick >= self._stepper.until_tick
+
+    def step(self) -> None:
+        """Follow the flight to its tick, with the inputs that were taken over last."""
+        if not self.over:
+            self._stepper.step(self.rig.state.tick - self.twin.tick)
+
+    def take_over(self) -> None:
+        """The inputs and parameters with which the flight goes on."""
+        self._stepper.inputs[:] = self.rig.stepper.inputs
+        for tuning in self.rig.tunings[self._tuned :]:
+            apply_tuning(self.twin, tuning)
+        self._tuned = len(self.rig.tunings)
+
+    def inject(self, other: Injection) -> None:
+        """Another fault, which this twin has too."""
+        inject(self.twin, other)
+
+    def witness(self) -> Witness:
+        """What the fault has done so far."""
+        flown, twin = _so_far(self.rig.stepper), _so_far(self._stepper)
+        return observe(self.injection, flown, 0, twin, 0, until_s=self.until_s, first_row=self.first_row)
+
+
+def _so_far(stepper: Stepper) -> Log:
+    rows = stepper.plan.rows_between(stepper.first_tick, stepper.state.tick)
+    return stepper.log.between(0, rows)

@@ -1,0 +1,1 @@
+"""Pages of the app: one file each, one line in the registry."""

@@ -1,0 +1,148 @@
+"""What can be replayed and looked up: logs in a folder, campaigns of a store, pictures of vehicles. Nothing is run.
+
+Files are found by listing the folder: a name from outside is looked for in that list, and leads nowhere else.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from ironbird.app.frames import replay_frames
+from ironbird.errors import RecordError, shortened
+
+if TYPE_CHECKING:
+    from ironbird.campaign.store import Store
+
+ENDINGS = (".parquet", ".ulg", ".bin")
+MOST_FILES = 500
+DEEPEST = 4  # folders below the one that is listed
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Records:
+    """Logs below a folder."""
+
+    folder: Path
+
+    def names(self) -> list[str]:
+        """Logs, the newest first, as paths below the folder; links are not followed."""
+        found: list[tuple[float, str]] = []
+        for place, folders, files in os.walk(self.folder):
+            if len(Path(place).relative_to(self.folder).parts) >= DEEPEST:
+                folders.clear()
+            for file in files:
+                path = Path(place) / file
+                if path.suffix.lower() in ENDINGS and file != "autopilot.parquet" and not path.is_symlink():
+                    found.append((path.stat().st_mtime, path.relative_to(self.folder).as_posix()))
+        return [name for _, name in sorted(found, reverse=True)[:MOST_FILES]]
+
+    def frames(self, name: str) -> np.ndarray:
+        """The motion of a log by its name in the list."""
+        if name not in self.names():
+            raise RecordError(f"there is no log '{shortened(name, 80)}' below {self.folder}")
+        return replay_frames(self.folder / name)
+
+
+@dataclass(frozen=True)
+class Campaigns:
+    """Campaigns of a store."""
+
+    url: str | None = None
+
+    def _open(self, look: Callable[[Store], Found]) -> Found:
+        from ironbird.campaign.store import Store
+
+        store = Store(self.url)
+        try:
+            return look(store)
+        finally:
+            store.close()
+
+    def there(self) -> bool:
+        """Whether there is a store: looking makes none."""
+        from ironbird.campaign.store import default_url
+
+        url = self.url or default_url()
+        return not url.startswith("sqlite:///") or Path(url.removeprefix("sqlite:///")).is_file()
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Names, titles and how far each is."""
+
+        def look(store: Store) -> list[dict[str, Any]]:
+            found = []
+            for name in store.names():
+                campaign = store.campaign(name)
+                found.append({"name": name, "title": campaign.title, **store.counts(campaign)})
+            return found
+
+        return self._open(look) if self.there() else []
+
+    def matrix(self, name: str) -> list[dict[str, Any]]:
+        """A row for each case: verdicts, the worst margin, and the flight that had it."""
+        from ironbird.campaign.summary import by_case
+
+        def look(store: Store) -> list[dict[str, Any]]:
+            cases = by_case(store.results(store.campaign(name)))
+            return [
+                {"case": case.case_id, **case.verdicts, "as expected": case.as_expected,
+                 "margin": f"{case.worst.margin:.3g}", "worst": case.worst.id, "why": case.worst.sentence}
+                for case in cases
+            ]  # fmt: skip
+
+        return self._open(look)
+
+    def frames(self, name: str, flight: str) -> np.ndarray:
+        """A stored flight for the replay: its trace if one was kept, else it is flown again."""
+        from ironbird.app.frames import log_frames
+        from ironbird.flight.flight import fly
+
+        def look(store: Store) -> np.ndarray:
+            campaign = store.campaign(name)
+            kept = store.flight(campaign, flight)
+            path = store.trace_path(campaign, kept.result) if kept.result is not None else None
+            return replay_frames(path) if path is not None else log_frames(fly(kept.case).log)
+
+        return self._open(look)
+
+    def page(self, name: str) -> str:
+        """The campaign's own page: matrix, maps, plots."""
+        from ironbird.report.campaign_page import write_campaign_page
+
+        def look(store: Store) -> str:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "report.html"
+                write_campaign_page(store, store.campaign(name), path)
+                return path.read_text()
+
+        return self._open(look)
+
+    def compared(self, before: str, after: str) -> dict[str, Any]:
+        """What changed from one campaign to another."""
+        from ironbird.campaign.summary import compare
+
+        def look(store: Store) -> dict[str, Any]:
+            pair = [store.results(store.campaign(name)) for name in (before, after)]
+            return compare(pair[0], pair[1]).record()
+
+        return self._open(look)
+
+
+@functools.lru_cache(maxsize=64)
+def diagram_of(vehicle: str) -> str:
+    """A vehicle's block diagram as SVG."""
+    from ironbird.report.diagram_svg import write_diagram_svg
+    from ironbird.vehicles.load import load_vehicle
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "diagram.svg"
+        write_diagram_svg(load_vehicle(vehicle).diagram, path)
+        return path.read_text()

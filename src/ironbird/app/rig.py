@@ -1,0 +1,204 @@
+"""The rig: one or several flights that run, without any page. Whatever the page does is a call of this class.
+
+rig = Rig(Path("out/app"))
+flight = rig.start("quad_f450", wind_mps=5.0)
+rig.do(flight.name, "inject", fault="rotor.speed_loss@1:instance=1,severity=0.2")
+branch = rig.branch(flight.name)
+rig.close()
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import re
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ironbird.app.live_flight import DEEDS, FAILED, OVER, LiveFlight
+from ironbird.app.monitor import Monitor
+from ironbird.app.plans import mission_of_items
+from ironbird.errors import IronbirdError, OrderError, RunError, UnknownNameError
+from ironbird.faults.catalog import parse_fault
+from ironbird.flight.mission import Mission
+from ironbird.flight.order import Order, Weather, make_order
+from ironbird.flight.pose import start_settings
+from ironbird.flight.systems import system_names
+from ironbird.links.commanded.front import FrontEnd
+from ironbird.links.plan_file import LocalItem
+
+UNTIL_S = 600.0  # of a flight that nobody ends; its log takes about 0.25 MB a second
+MOST_FLYING = 32
+MOST_KEPT_BYTES = 256 * 2**20  # logs of flights that are over and still in memory; all are in their folders
+OWN = {"reference": "estimate", "truth": "truth"}  # control by the vehicle's own autopilot: what it sees
+
+
+class Rig:
+    """Flights by name. All calls may come from any thread; none but `do`, `end` and `close` waits."""
+
+    def __init__(self, folder: Path = Path("out/app")) -> None:
+        self.folder = folder
+        self.flights: dict[str, LiveFlight] = {}
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+        self._stamp = time.strftime("%Y%m%d-%H%M%S")
+
+    # ------------------------------------------------------------------ flights
+
+    def start(
+        self,
+        vehicle: str = "quad_f450",
+        *,
+        control: str = "reference",
+        mission: Mission | str | Path | Sequence[LocalItem] | None = None,
+        wind_mps: float = 0.0,
+        wind_from_deg: float = 270.0,
+        turbulence_mps: float = 0.0,
+        seed: int = 0,
+        speed: float | None = 1.0,
+        until_s: float = UNTIL_S,
+        north_m: float = 0.0,
+        east_m: float = 0.0,
+        go: bool = True,
+        paused: bool = False,
+        mavlink: bool | str = False,
+        **ordered: Any,
+    ) -> LiveFlight:
+        """Begin a flight; with `go` the vehicle arms and flies its mission, else it waits for commands.
+
+        `control` is `reference` (the vehicle's own autopilot), `truth` (the same on the true state) or any other name
+        of `ironbird systems`. With `mavlink` ground stations reach it too, at the usual ports or at the links that it
+        names (as `serve --option links=…`). More is as `make_order` takes it.
+        """
+        if control not in system_names():
+            raise UnknownNameError("control system", control, system_names())
+        if mission is not None and not isinstance(mission, Mission | str | Path):
+            mission = mission_of_items(mission)
+        order = make_order(
+            vehicle,
+            control="commanded" if control in OWN else control,
+            options={"state": OWN[control]} if control in OWN else ordered.pop("options", None),
+            mission=mission,
+            weather=Weather(speed_mps=wind_mps, from_deg=wind_from_deg, turbulence_mps=turbulence_mps),
+            seed=seed,
+            until_s=until_s,
+            **ordered,
+        )
+        if north_m or east_m:
+            order = replace(order, settings={**start_settings(order, north_m, east_m), **order.settings})
+        wishes = ("arm", "mission") if go and control in OWN else ()
+        monitor = Monitor()
+        front = self._front(mavlink, control, monitor)
+        return self._begin(order, wishes=wishes, speed=speed, paused=paused, also=front, monitor=monitor)
+
+    def branch(self, name: str, *, at_s: float | None = None, paused: bool = False) -> LiveFlight:
+        """A second flight that is equal to the bit up to now (or up to a moment) and goes on beside the first: what if?
+
+        It is flown again from its start at full speed, each deed at its tick, so its order and log are whole.
+        """
+        first = self.flight(name)
+        if first.order.control != "commanded":
+            raise RunError(f"{name}: control '{first.order.control}' need not repeat to the bit: there is no branch")
+        if first.also is not None:
+            raise RunError(f"{name}: what ground stations said to it is in no record yet: there is no branch")
+        tick = first.tick  # before the deeds: one that comes in between belongs to the first alone
+        if at_s is not None:
+            tick = min(tick, max(0, round(at_s / first.step_s)))
+        past = [deed for deed in list(first.deeds) if deed.tick <= tick]
+        return self._begin(
+            first.order, wishes=first.wishes, speed=first.speed, past=past, until_tick=tick, paused=paused
+        )
+
+    def reset(self, name: str) -> LiveFlight:
+        """End a flight and begin the same order anew, from its start, with nothing done to it."""
+        first = self.flight(name)
+        first.end()
+        with self._lock:
+            self.flights.pop(name, None)
+        wishes = ("arm", "mission") if first.order.control == "commanded" else ()
+        return self._begin(first.order, wishes=wishes, speed=first.speed)
+
+    def _begin(self, order: Order, **how: Any) -> LiveFlight:
+        with self._lock:
+            self._forget_old()
+            if sum(flight.state not in (OVER, FAILED) for flight in self.flights.values()) >= MOST_FLYING:
+                raise RunError(f"{MOST_FLYING} flights run already: end one")
+            name = f"{re.sub(r'[^A-Za-z0-9_]', '_', Path(order.vehicle).stem)[:40]}-{next(self._numbers)}"
+            flight = LiveFlight(name, order, folder=self.folder / f"{self._stamp}-{name}", **how)
+            self.flights[name] = flight
+        flight.start()
+        return flight
+
+    def _front(self, mavlink: bool | str, control: str, monitor: Monitor) -> FrontEnd | None:
+        if not mavlink:
+            return None
+        if control not in OWN:
+            raise OrderError(f"control '{control}' has its own link to ground stations")
+        from ironbird.links.mavlink_server.front import MavlinkFront
+
+        instance = sum(flight.also is not None for flight in self.flights.values()) % 100
+        front = MavlinkFront({"instance": instance, "links": mavlink if isinstance(mavlink, str) else ""})
+        front.watch = monitor.watch
+        return front
+
+    def _forget_old(self) -> None:
+        """Flights that are over leave the memory, the oldest first, when their logs are too large; folders stay."""
+        kept, gone = 0, False
+        for name, flight in reversed(list(self.flights.items())):
+            if flight.state in (OVER, FAILED):
+                kept += flight.flight.log.data.nbytes if flight.flight is not None else 2**20
+                if kept > MOST_KEPT_BYTES:
+                    del self.flights[name]
+                    gone = True
+        if gone:
+            gc.collect()  # a flight, its front end and its rig refer to each other: the log would stay for long
+
+    def flight(self, name: str) -> LiveFlight:
+        """A flight by its name."""
+        if name not in self.flights:
+            raise UnknownNameError("flight", name, list(self.flights) or ["none yet"])
+        return self.flights[name]
+
+    # ------------------------------------------------------------------ what is done to them
+
+    def do(self, name: str, what: str, **args: Any) -> None:
+        """Command, break or tune a flight (`DEEDS`); raises `RunError` with the reason if it is refused."""
+        if refusal := self.flight(name).do(what, **_read(what, args)):
+            raise RunError(f"{name}: {refusal}")
+
+    def end(self, name: str) -> LiveFlight:
+        """End a flight: it is judged on what was flown, and its folder is written."""
+        flight = self.flight(name)
+        flight.end()
+        return flight
+
+    def close(self) -> None:
+        """End all flights; what was flown is kept in their folders."""
+        for flight in list(self.flights.values()):
+            flight.end(wait_s=0.0)
+        for flight in list(self.flights.values()):
+            flight.end()
+
+    def __enter__(self) -> Rig:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def _read(what: str, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Texts in the arguments of a deed as what they stand for."""
+    if what not in DEEDS:
+        raise UnknownNameError("deed", what, DEEDS)
+    found = dict(args)
+    if what == "inject":
+        if set(found) - {"fault"}:
+            raise IronbirdError(f"a fault is one text, ID:key=value,…; not {', '.join(found)}")
+        return {"injection": parse_fault(str(found.get("fault", "")))}
+    if what == "set_mission":
+        found["items"] = [item if isinstance(item, LocalItem) else LocalItem(*item) for item in found.get("items", ())]
+    return found

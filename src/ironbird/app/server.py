@@ -1,0 +1,295 @@
+"""The server of `ironbird app`: pages, the websocket, logs and reports, behind the guard; on this machine alone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ironbird.app.actions import act
+from ironbird.app.frames import log_frames
+from ironbird.app.live import (
+    LONGEST_TEXT,
+    PLOTS_HZ,
+    POSES_HZ,
+    STATUS_HZ,
+    Live,
+    Plotter,
+)
+from ironbird.app.records import Campaigns, Records, diagram_of
+from ironbird.app.rig import Rig
+from ironbird.app.security import LONGEST_MESSAGE, ROLE, Door, Guard
+from ironbird.app.shape import shape_of
+from ironbird.errors import IronbirdError, LinkError, RunError, UnknownNameError, shortened
+from ironbird.vehicles.load import vehicle_ids
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI, Request, Response, WebSocket
+    from uvicorn import Server
+
+STATIC = Path(__file__).parent / "static"
+PORT = 8350
+MOST_LOOKING = 32  # browsers at once
+LOOK_S = 0.2  # whether the server shall end
+GRACE_S = 3  # for requests that run when the server ends
+REPORTS = ("flight.html", "flight.parquet", "order.toml", "summary.json", "happenings.json", "tunings.json")
+OWN_POLICY = {"content-security-policy": "frame-ancestors 'none'"}  # reports have a policy of their own in the page
+EXTRA = "ironbird app needs the extra 'app': pip install 'ironbird[app]'"
+
+
+def bind(port: int) -> socket.socket:
+    """A listening socket on the loopback address; port 0 is any free one."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError as error:
+        listener.close()
+        raise LinkError(f"port {port} of 127.0.0.1 cannot be had ({error.strerror}): give another by --port") from None
+    return listener
+
+
+def serve(
+    rig: Rig,
+    *,
+    port: int = PORT,
+    token: str = "",
+    logs: Path = Path("out"),
+    store: str | None = None,
+    ready: Callable[[Door], None] | None = None,
+    ends: threading.Event | None = None,
+) -> None:
+    """Serve the page until Ctrl-C (or until `ends`); then all flights end, and what was flown is kept in their folders.
+
+    Logs below the folder `logs` can be replayed; campaigns are those of the `store`.
+    """
+    try:
+        import nicegui  # noqa: F401
+        import uvicorn
+    except ImportError as error:
+        raise LinkError(f"{EXTRA} ({error})") from None
+    with bind(port) as listener:
+        door = Door(listener.getsockname()[1], token=token)
+        config = uvicorn.Config(
+            Guard(make_app(rig, door, Records(logs), Campaigns(store)), door),
+            log_level="warning",
+            access_log=False,
+            ws_max_size=LONGEST_MESSAGE,
+            ws_max_queue=8,
+            ws_per_message_deflate=False,
+            timeout_graceful_shutdown=GRACE_S,
+            server_header=False,
+            proxy_headers=False,  # nobody stands between: whoever says otherwise lies about the peer
+            lifespan="on",
+        )
+        server = uvicorn.Server(config)
+        gc.freeze()  # what is there now stays: collections on the way are short
+        _when_ready(server, lambda: ready(door) if ready is not None else None, ends)
+        try:
+            with contextlib.suppress(KeyboardInterrupt):
+                server.run(sockets=[listener])
+        finally:
+            rig.close()
+
+
+def _when_ready(server: Server, say: Callable[[], None], ends: threading.Event | None) -> None:
+    startup = server.startup
+
+    async def started(sockets: list[socket.socket] | None = None) -> None:
+        await startup(sockets)
+        say()
+        if ends is not None:
+            server.ending = asyncio.create_task(_end_on(server, ends))  # type: ignore[attr-defined]  # kept alive there
+
+    server.startup = started  # type: ignore[method-assign]
+
+
+async def _end_on(server: Server, ends: threading.Event) -> None:
+    while not ends.is_set():
+        await asyncio.sleep(LOOK_S)
+    server.should_exit = True
+
+
+def make_app(rig: Rig, door: Door, records: Records, campaigns: Campaigns) -> FastAPI:
+    """All that is served: what moves, what is looked up, the scripts, and the pages."""
+    from fastapi import FastAPI
+    from fastapi.staticfiles import StaticFiles
+    from nicegui import ui
+
+    from ironbird.app.pages.desk import Desk
+    from ironbird.app.pages.registry import add_pages
+
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    _add_live(app, rig, Live(rig, lambda: door.refused))
+    _add_files(app, rig, records, campaigns)
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    add_pages(Desk(rig, door, records, campaigns))
+    ui.run_with(app, title="Ironbird", show_welcome_message=False, binding_refresh_interval=None, tailwind=False)
+    return app
+
+
+def _add_live(app: FastAPI, rig: Rig, live: Live) -> None:
+    """Actions, and the websocket on which all is seen."""
+    from fastapi.responses import JSONResponse, Response
+    from starlette.routing import Route, WebSocketRoute
+
+    lookers: set[int] = set()
+
+    async def do(request: Request) -> Response:
+        try:
+            asked = json.loads(await request.body())
+            name = asked.pop("do")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return JSONResponse({"ok": False, "error": 'send {"do": ACTION, ...}'}, 400)
+        answer = await asyncio.to_thread(act, rig, request.scope[ROLE], name, asked)
+        return JSONResponse(answer, 200 if answer["ok"] else 409)
+
+    async def status(request: Request) -> Response:
+        return Response(live.status(), media_type="application/json")
+
+    async def look(peer: WebSocket) -> None:
+        if len(lookers) >= MOST_LOOKING:
+            await peer.close(1013, f"{MOST_LOOKING} browsers look already")
+            return
+        await peer.accept()
+        lookers.add(id(peer))
+        try:
+            await _attend(peer, rig, live, peer.scope[ROLE])
+        finally:
+            lookers.discard(id(peer))
+
+    app.router.routes += [
+        Route("/do", do, methods=["POST"]),
+        Route("/status", status),
+        WebSocketRoute("/live", look),
+    ]
+
+
+def _add_files(app: FastAPI, rig: Rig, records: Records, campaigns: Campaigns) -> None:
+    """Logs, reports, campaigns and pictures, all by names that are looked up in lists."""
+    from fastapi.responses import FileResponse, JSONResponse, Response
+    from starlette.routing import Route
+
+    async def made(make: Callable[..., Any], *names: Any) -> Any:
+        try:
+            return await asyncio.to_thread(make, *names)
+        except IronbirdError as error:
+            return JSONResponse({"error": shortened(error, 500)}, 404)
+
+    async def frames(make: Callable[..., Any], *names: str) -> Response:
+        found = await made(make, *names)
+        plain = "application/octet-stream"
+        return found if isinstance(found, Response) else Response(found.astype("<f4").tobytes(), media_type=plain)
+
+    def flown(name: str) -> np.ndarray:
+        log = rig.flight(name).log()
+        if log is None:
+            raise RunError(f"{name} has not begun")
+        return log_frames(log)
+
+    async def flight_frames(request: Request) -> Response:
+        return await frames(flown, request.path_params["name"])
+
+    async def log(request: Request) -> Response:
+        return await frames(records.frames, request.query_params.get("name", ""))
+
+    async def stored(request: Request) -> Response:
+        return await frames(campaigns.frames, *(request.query_params.get(key, "") for key in ("campaign", "flight")))
+
+    async def shape(request: Request) -> Response:
+        found = await made(_known, shape_of, request.path_params["name"])
+        return found if isinstance(found, Response) else JSONResponse(found)
+
+    async def diagram(request: Request) -> Response:
+        found = await made(_known, diagram_of, request.path_params["name"])
+        return found if isinstance(found, Response) else Response(found, media_type="image/svg+xml")
+
+    async def campaign(request: Request) -> Response:
+        found = await made(campaigns.page, request.path_params["name"])
+        return found if isinstance(found, Response) else Response(found, media_type="text/html", headers=OWN_POLICY)
+
+    async def report(request: Request) -> Response:
+        flight, file = rig.flights.get(request.path_params["name"]), request.path_params["file"]
+        if flight is None or flight.folder is None or file not in REPORTS or not (flight.folder / file).is_file():
+            return JSONResponse({"error": "no such report"}, 404)
+        return FileResponse(flight.folder / file, headers=OWN_POLICY)
+
+    async def tlog(request: Request) -> Response:
+        flight = rig.flights.get(request.path_params["name"])
+        if flight is None:
+            return JSONResponse({"error": "no such flight"}, 404)
+        return Response(flight.monitor.tlog(), media_type="application/octet-stream")
+
+    for path, serving in {
+        "/tlog/{name}.tlog": tlog,
+        "/frames/{name}": flight_frames, "/log": log, "/stored": stored, "/shape/{name}": shape,
+        "/diagram/{name}.svg": diagram, "/campaign/{name}": campaign, "/report/{name}/{file}": report,
+    }.items():  # fmt: skip
+        app.router.routes.append(Route(path, serving))
+
+
+def _known(make: Callable[[str], Any], vehicle: str) -> Any:
+    """Of a vehicle of the catalogue; no file's path comes in by this way."""
+    if vehicle not in vehicle_ids():
+        raise UnknownNameError("vehicle", shortened(vehicle, 80), vehicle_ids())
+    return make(vehicle)
+
+
+async def _attend(peer: WebSocket, rig: Rig, live: Live, role: str) -> None:
+    """Send what is new and take what is asked, until the browser leaves."""
+    plotter = Plotter(rig)
+    sending = asyncio.create_task(_send(peer, live, plotter))
+    try:
+        await _hear(peer, rig, plotter, role)
+    finally:
+        sending.cancel()
+        with contextlib.suppress(asyncio.CancelledError, Exception):  # the other side is gone
+            await sending
+
+
+async def _send(peer: WebSocket, live: Live, plotter: Plotter) -> None:
+    due = {"plots": 0.0, "status": 0.0}
+    while True:
+        begin = time.monotonic()
+        await peer.send_bytes(live.poses())
+        if begin >= due["plots"]:
+            due["plots"] = begin + 1.0 / PLOTS_HZ
+            for frame in plotter.frames():
+                await peer.send_bytes(frame)
+        if begin >= due["status"]:
+            due["status"] = begin + 1.0 / STATUS_HZ
+            await peer.send_text(live.status())
+        await asyncio.sleep(max(0.0, 1.0 / POSES_HZ - (time.monotonic() - begin)))
+
+
+async def _hear(peer: WebSocket, rig: Rig, plotter: Plotter, role: str) -> None:
+    while True:
+        message = await peer.receive()
+        if message["type"] == "websocket.disconnect":
+            return
+        text = message.get("text") or ""
+        try:
+            if len(text) > LONGEST_TEXT:
+                raise ValueError(f"a message has {LONGEST_TEXT} characters at most")
+            asked = json.loads(text)
+            if "plots" in asked:
+                plotter.choose(asked["plots"], asked.get("span_s", 30.0))
+                continue
+            name, number = asked.pop("do"), asked.pop("seq", 0)
+        except IronbirdError as error:
+            await peer.send_json({"ok": False, "error": str(error)})
+            continue
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            await peer.send_json({"ok": False, "error": f"not understood: {shortened(error)}"})
+            continue
+        answer: dict[str, Any] = await asyncio.to_thread(act, rig, role, name, asked)
+        await peer.send_json({"seq": number, **answer})

@@ -1,0 +1,23 @@
+"""What a vehicle looks like in the 3D view: its kind and where its rotors are; simple bodies, no model of its skin."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+import numpy as np
+
+from ironbird.vehicles import places as at
+from ironbird.vehicles.load import load_vehicle
+
+
+@functools.lru_cache(maxsize=64)
+def shape_of(vehicle: str) -> dict[str, Any]:
+    """Title, kind of vehicle, and its rotors in metres forward, right and down of the centre of mass."""
+    loaded = load_vehicle(vehicle)
+    diagram = loaded.diagram
+    places = (at.rotor(number).propeller("position") for number in itertools.count(1))
+    known = set(diagram.param_paths())
+    rotors = [np.ravel(diagram.value(path)).tolist() for path in itertools.takewhile(known.__contains__, places)]
+    return {"vehicle": loaded.id, "title": loaded.spec.title, "kind": loaded.spec.template, "rotors": rotors}

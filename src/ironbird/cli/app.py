@@ -1,0 +1,104 @@
+"""The verbs `app` and `app-do`: the live rig as a page in the browser, and its actions from a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ironbird.cli.output import errors
+from ironbird.errors import LinkError
+
+if TYPE_CHECKING:
+    from ironbird.app.security import Door
+
+TOKEN = "IRONBIRD_APP_TOKEN"
+WAIT_S = 120.0  # for an answer: ending a flight judges it and writes its report
+UrlOption = Annotated[
+    str, typer.Option(help="The address that 'ironbird app' printed, with its token.", envvar="IRONBIRD_APP")
+]
+
+
+def app(
+    port: Annotated[int, typer.Option(help="Port on 127.0.0.1; 0 is any free one.", min=0, max=65535)] = 8350,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for what is flown, one folder a flight.")] = Path("out/app"),
+    logs: Annotated[Path, typer.Option(help="Logs below this folder can be replayed.")] = Path("out"),
+    store: Annotated[str | None, typer.Option(help="Store of campaigns: sqlite:///FILE or postgresql://…")] = None,
+) -> None:
+    """Open a page in the browser: fly, watch, break, tune and judge vehicles while they run. Ctrl-C ends it.
+
+    The address holds a token: whoever has it can fly. A second address is for guests, who may only look. It listens on
+    this machine alone; from another one, use 'ssh -L 8350:127.0.0.1:8350'. What was flown is kept in its folder and
+    repeats bit for bit by 'ironbird repeat FOLDER'. Needs the extra 'app'.
+
+    The token is made anew each time, or taken from IRONBIRD_APP_TOKEN.
+
+    Example: ironbird app --port 8350
+    """
+    from ironbird.app.rig import Rig
+    from ironbird.app.security import GUEST
+    from ironbird.app.server import serve
+
+    def ready(door: Door) -> None:
+        typer.echo(f"open:   {door.url()}")
+        typer.echo(f"guests: {door.url(GUEST)}")
+        typer.echo("Ctrl-C ends all flights and keeps what was flown")
+        if not no_browser:
+            typer.launch(door.url())
+
+    with errors():
+        serve(Rig(out), port=port, token=os.environ.get(TOKEN, ""), logs=logs, store=store, ready=ready)
+
+
+def app_do(
+    action: Annotated[
+        str, typer.Argument(help="start, pause, resume, step, speed, branch, reset, end, arm, inject, …")
+    ],
+    values: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE…", help="Its arguments.")] = None,
+    url: UrlOption = "",
+) -> None:
+    """Do what the page's buttons do, to a running 'ironbird app': print what came of it as JSON.
+
+    Examples: ironbird app-do start vehicle=quad_f450 wind_mps=5 --url http://127.0.0.1:8350/?token=…
+    ironbird app-do inject flight=quad_f450-1 fault=rotor.speed_loss@1:instance=1,severity=0.2
+    """
+    with errors():
+        base, _, token = url.partition("/?token=")
+        if not base.startswith("http://") or not token:
+            raise LinkError("give --url (or IRONBIRD_APP) as 'ironbird app' printed it: http://127.0.0.1:PORT/?token=…")
+        answer = _asked(base, token, {"do": action, **dict(map(_pair, values or []))})
+    typer.echo(json.dumps(answer.get("result"), indent=1) if answer["ok"] else f"refused: {answer['error']}")
+    raise typer.Exit(0 if answer["ok"] else 1)
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise LinkError(f"'{text[:80]}' is not KEY=VALUE")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
+
+
+def _asked(base: str, token: str, what: dict[str, Any]) -> dict[str, Any]:
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    request = urllib.request.Request(f"{base}/do", json.dumps(what).encode(), headers)
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # it is on this machine
+    try:
+        with opener.open(request, timeout=WAIT_S) as reply:
+            return dict(json.loads(reply.read()))
+    except urllib.error.HTTPError as error:
+        text = error.read().decode(errors="replace")
+        try:
+            return dict(json.loads(text))
+        except ValueError:
+            raise LinkError(f"{base}: {text.strip()[:300]}") from None
+    except OSError as error:
+        raise LinkError(f"no app answers at {base} ({error}): start one by 'ironbird app'") from None
