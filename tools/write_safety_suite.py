@@ -1,14 +1,19 @@
 """Writes the shipped suites safety (campaign/suites/safety.toml, case files in campaign/suites/safety) and regression.
 
-One case per vehicle, fault and phase of flight. The expected verdict of each is what the present version gives: a suite
-for regression that also says, case by case, what the reference autopilot survives and what it does not. Faults that do
-not act in a case (a sensor that nothing listens to in that phase) are left out and named on standard output.
+    python tools/write_safety_suite.py                     all families
+    python tools/write_safety_suite.py multicopter vtol    these alone; the others stay as they are
+
+One case per vehicle, fault and phase of flight. A case is expected to pass, unless the vehicle itself cannot do better:
+then its note says why a real one would be lost too (`WHY`). A case that fails without such a reason is a defect of the
+autopilot: it is written as expected to pass, named on standard output, and the tool ends with 1. Faults that do not act
+in a case (a sensor that nothing listens to in that phase) are left out and named on standard output.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import re
-import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +25,7 @@ from ironbird.errors import FaultError
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection
 from ironbird.files.toml_text import write_toml
-from ironbird.flight.judge import VOID
+from ironbird.flight.judge import FAIL, PASS, VOID
 from ironbird.flight.order import make_order
 from ironbird.flight.prepare import model_of, targets_in
 
@@ -61,47 +66,99 @@ CORE: dict[str, float] = {
 FAILSAFES: tuple[tuple[str, str, float, str, str, float], ...] = (
     ("gnss-denied-descends", "environment.gnss_denied", 1.0, MISSION, "descend", 15.0),
     ("gnss-denied-in-hold", "environment.gnss_denied", 1.0, 'mode == "take-off"', "descend", 20.0),
-    ("battery-low-returns", "battery.low_capacity", 0.97, MISSION, "return", 45.0),
-    ("battery-empty-lands", "battery.low_capacity", 0.97, MISSION, "land", 45.0),
+    ("battery-low-returns", "battery.low_capacity", 0.96, MISSION, "return", 55.0),
+    ("battery-empty-lands", "battery.low_capacity", 0.96, MISSION, "land", 55.0),
 )
 PHASES = {"take-off": 'mode == "take-off"', "mission": MISSION, "landing": "item >= 5 and altitude < 8 m"}
 PHASE_FAULTS = {
     "rotor.speed_loss": 0.3, "rotor.floating": 1.0, "imu.accel_open": 1.0, "imu.gyro_bias": 0.3, "gnss.jamming": 1.0,
     "baro.drift": 0.5, "mag.dropout": 1.0, "wind.gust": 0.6, "battery.cell_loss": 1.0,
 }  # fmt: skip
+# Why a real vehicle would be lost too: patterns of case ids (`*` is any text), and the reason
+WHY: tuple[tuple[str, str], ...] = (
+    ("quad_*-rotor.floating", "Three rotors cannot hold the heading and this control does not fly the spin."),
+    ("quad_*-rotor.hard_over", "A rotor at full thrust takes more than its neighbours can balance."),
+    ("tri_y-rotor.*", "A tricopter without one of its rotors has no moment left about one axis."),
+    ("tri_y-servo.*", "The tail servo is the only source of yaw."),
+    ("vtol_*-rotor.*", "Four rotors, one of them lost in hover or transition: as a quadcopter."),
+    ("tiltrotor_provant-rotor.*", "Two rotors carry it: the loss of one turns it over."),
+    ("heli_xcell60-rotor.floating", "Without its engine it would have to autorotate, which this control does not fly."),
+    ("*-servo.stuck-*", "A stuck surface or swash-plate servo is a constant moment that the others cannot balance."),
+    ("*-servo.hard_over-*", "A surface at its stop outweighs the others."),
+    ("*-servo.loss-elevon*", "A flying wing has two surfaces: with half of one, roll and pitch cannot both be held."),
+    (
+        "aerosonde-airspeed.stuck",
+        "Its one airspeed tube is believed: speeds on the glide are wrong, and it lands too hard.",
+    ),
+    ("*-battery.power_off", "Without power nothing turns."),
+    ("*-battery.low_voltage", "At that voltage the rotors do not lift the weight."),
+    ("*-battery.cell_loss", "With a cell less the rotors do not lift the weight for long: it comes down hard."),
+    ("*-link.loss", "No command reaches the motors."),
+    ("*-wind.*", "The wind is stronger than the vehicle is fast, or throws it over at touch-down."),
+    ("boat_*-waves.rise", "Waves of that height exceed the thrust of the model ship."),
+    (
+        "*-environment.gnss_denied",
+        "All receivers are lost: it drifts with wind or current and touches down as it moves.",
+    ),
+    ("boat_*-gnss.*", "One receiver, no second source of position: it goes where the receiver says."),
+    ("rov_*-gnss.*", "One source of position under water: it goes where that says."),
+    ("auv_*-gnss.*", "One source of position under water: it goes where that says."),
+    ("*-environment.magnetic_anomaly", "Both compasses see the anomaly; the heading drifts with the gyro alone."),
+)
 SURFACES = re.compile(r"surface/([^/]+)/servo\.health")
 
 
 def main() -> None:
-    """Fly all and write the files."""
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    FOLDER.mkdir()
+    """Fly the families that are named, or all, and write their files."""
+    chosen_families = sys.argv[1:] or list(FAMILIES)
+    if unknown := set(chosen_families) - set(FAMILIES):
+        raise SystemExit(f"unknown family {', '.join(sorted(unknown))}; known: {', '.join(FAMILIES)}")
+    FOLDER.mkdir(exist_ok=True)
     for family, vehicles in FAMILIES.items():
+        if family not in chosen_families:
+            continue
         cases = [case for vehicle, when in vehicles.items() for case in _cases(vehicle, family, when)]
         path = FOLDER / f"{family}.toml"
         path.write_text(_text(family, cases))
     SUITE.write_text(SUITE_TEXT)
     suite = load_suite(SUITE)
-    results = {result.case_id: result for result in fly_all(suite.flights())}
+    flown = {case.id for case in suite.cases if case.source.path.stem in chosen_families}
+    results = {result.case_id: result for result in fly_all([f for f in suite.flights() if f.case_id in flown])}
     idle = [case for case, result in results.items() if result.verdict == VOID]
     for case in idle:
         print(f"left out, the fault does not act: {case}")
-    for planned in suite.cases:
-        planned.data["expect"] = results[planned.id].verdict
     kept: dict[Path, list[dict[str, Any]]] = {}
+    defects = 0
     for planned in suite.cases:
         own = dict(planned.source.data["case"][planned.number])
-        if planned.id not in idle:
-            kept.setdefault(planned.source.path, []).append(own | {"expect": results[planned.id].verdict})
+        result = results.get(planned.id)
+        if result is not None and result.verdict != VOID:
+            reason = _why(planned.id)
+            own = {key: value for key, value in own.items() if key != "note"}
+            fails = result.verdict == FAIL and bool(reason)
+            own["expect"] = FAIL if fails else PASS
+            if fails:
+                own["note"] = reason
+            elif result.verdict != PASS:
+                defects += 1
+                print(f"DEFECT {planned.id}: {result.sentence}")
+        if result is None or result.verdict != VOID:
+            kept.setdefault(planned.source.path, []).append(own)
     for path, cases in kept.items():
-        path.write_text(_text(path.stem, cases))
+        if path.stem in chosen_families:
+            path.write_text(_text(path.stem, cases))
     chosen = [case for cases in kept.values() for case in cases if _for_regression(case)]
     REGRESSION.write_text(SUITE_TEXT.replace(*HEAD) + write_toml({"case": chosen}, TABLES))
     counts: dict[str, int] = {}
     for case, result in results.items():
         if case not in idle:
             counts[result.verdict] = counts.get(result.verdict, 0) + 1
-    print(f"{sum(counts.values())} cases: {counts}")
+    print(f"{sum(counts.values())} cases flown: {counts}; {defects} without a reason")
+    raise SystemExit(1 if defects else 0)
+
+
+def _why(case: str) -> str:
+    return next((reason for pattern, reason in WHY if fnmatch.fnmatchcase(case, pattern)), "")
 
 
 def _for_regression(case: dict[str, Any]) -> bool:

@@ -18,6 +18,7 @@ Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # unknowns -> 
 REFRESHES = 3  # how often a trim brings slow sampled outputs up to date with its solution
 TOLERANCE = 1e-8  # largest residual of a trim, in SI units
 ITERATIONS = 200
+INSIDE = 1e-3  # share of its range by which an input that starts at an end of it is moved inside
 LEAST_STEPS, LEAST_STEP, LEAST_GAIN = 20, 1e-6, 1e-10  # towards the smallest inputs: how many, and how small
 
 
@@ -76,11 +77,18 @@ def trim(
         values, jacobian = function(*point.columns())
         return np.array(values).ravel(), np.array(jacobian)
 
+    first = len(places) - len(chosen)
+    start = np.array([getattr(point, array)[row] for array, row in places])
+    # At the end of its range an input may move nothing (a motor stands at a command of 0): the search begins inside
+    inside = INSIDE * np.where(np.isfinite(high - low), high - low, 0.0)[first:]
+    start[first:] = np.clip(start[first:], low[first:] + inside, high[first:] - inside)
+    for (array, row), value in zip(places, start, strict=True):
+        getattr(point, array)[row] = value
     for _ in range(REFRESHES):
         z = np.clip(np.array([getattr(point, array)[row] for array, row in places]), low, high)
         z, worst = _levenberg_marquardt(evaluate, z, low, high)
         if least and worst < tolerance:
-            z = _least(evaluate, z, low, high, len(places) - len(chosen))
+            z = _least(evaluate, z, low, high, first)
         if not worst < tolerance:
             left = np.nan_to_num(np.abs(evaluate(z)[0]), nan=np.inf)
             raise ModelError(

@@ -25,6 +25,18 @@ FAULTS = (
         witness="rotor/{instance}/propeller.thrust",
     ),
     Fault(
+        id="rotor.propeller_damage@1",
+        summary="A broken propeller: it gives less thrust, and being out of balance it shakes the airframe.",
+        changes=(
+            Change("rotor/{instance}/propeller.blade_health", Scale(1.0, 0.5)),
+            Change("imu/*/chip.accel_vibration", Scale(1.0, 20.0)),
+            Change("imu/*/chip.gyro_vibration", Scale(1.0, 20.0)),
+        ),
+        severity="0 is healthy, 1 is half of the blades and twenty times the vibration",
+        reference="[CopterSim] section 3, item 4: PropEffRatio; [Dai] Fig. 13 a and b",
+        witness="rotor/{instance}/propeller.thrust",
+    ),
+    Fault(
         id="rotor.slow_response@1",
         summary="A motor follows its command slowly: weak controller, low current limit.",
         changes=(Change(f"{_MOTOR}.time_constant", Scale(1.0, 10.0)),),

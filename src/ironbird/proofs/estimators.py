@@ -34,7 +34,8 @@ FIELD_N = (2.1e-5, 1.5e-6, 4.3e-5)  # a place in Europe; example number
 # Sensors of a small autopilot; example numbers. The filter gets the same ones.
 GYRO_NOISE, GYRO_BIAS, GYRO_WALK = 0.003, 0.005, 5e-5
 ACCEL_NOISE, ACCEL_BIAS, ACCEL_WALK = 0.05, 0.05, 5e-4
-MAG_NOISE, MAG_BIAS, FIELD_SPREAD, MAG_WALK = 3e-7, 5e-7, 2e-7, 1e-9
+MAG_NOISE, MAG_BIAS, FIELD_SPREAD = 3e-7, 5e-7, 2e-7
+HEADING_SPREAD = 0.03  # rad: offset and field of the two before, over a horizontal field of 21 uT, in both axes
 BARO_NOISE = 0.3
 EPH, EPV, SPEED_ACCURACY = 0.8, 1.2, 0.15
 GNSS_DELAY_S = 0.12
@@ -42,8 +43,8 @@ GNSS_DELAY_S = 0.12
 MATCHED: dict[str, Number] = {
     "field_0": FIELD_N, "gyro_noise": GYRO_NOISE, "gyro_bias_walk": GYRO_WALK, "std_gyro_bias_0": GYRO_BIAS,
     "accel_noise": ACCEL_NOISE, "accel_bias_walk": ACCEL_WALK, "std_accel_bias_0": ACCEL_BIAS,
-    "mag_noise": MAG_NOISE, "std_mag_bias_0": MAG_BIAS, "std_field_0": FIELD_SPREAD, "field_walk": MAG_WALK,
-    "mag_bias_walk": MAG_WALK, "baro_noise": BARO_NOISE, "gnss_delay": GNSS_DELAY_S, "min_eph": 0.1, "min_epv": 0.1,
+    "mag_noise": MAG_NOISE, "heading_spread": HEADING_SPREAD, "baro_noise": BARO_NOISE, "baro_spread": 1e-3,
+    "gnss_delay": GNSS_DELAY_S, "min_eph": 0.1, "min_epv": 0.1, "gnss_white": 1.0, "gnss_slow": 1e-3,
     "min_speed_accuracy": 0.01, "align_noise": ACCEL_NOISE / 10, "std_position_0": 0.1, "std_velocity_0": 0.05,
 }  # fmt: skip
 
@@ -249,6 +250,7 @@ SENSOR_PORTS = {  # estimator's input -> sensor's output
     "accel_B": "imu.accel_B", "gyro_B": "imu.gyro_B", "imu_stamp": "imu.stamp",
     "mag_B": "mag.mag_B", "mag_stamp": "mag.stamp", "baro_height": "baro.height", "baro_stamp": "baro.stamp",
     "gnss_position_N": "gnss.position_N", "gnss_velocity_N": "gnss.velocity_N", "gnss_stamp": "gnss.stamp",
+    "gnss_velocity_stamp": "gnss.stamp",
     "gnss_fix": "gnss.fix", "gnss_eph": "gnss.eph", "gnss_epv": "gnss.epv",
     "gnss_speed_accuracy": "gnss.speed_accuracy", "zero_velocity": "flight.standing",
 }  # fmt: skip

@@ -60,7 +60,7 @@ COASTS_S = 15.0  # in which a boat comes from cruise speed to rest
 ITEMS = 64  # of a mission that comes from outside
 ARM_TIME_S = 3.0  # the estimator settles before a vehicle on the ground or in water is armed
 MISSION_ENDS = (at.NAVIGATOR.done, at.NAVIGATOR.landed)  # what ends a flight that only has a mission
-ALWAYS_WELL = ("healthy", "gnss_age", "ready")  # inputs that say how the estimator is
+ALWAYS_WELL = ("healthy", "gnss_age", "sink_rate", "ready")  # inputs that say how the estimator is
 
 
 def take_commands(diagram: Diagram) -> Diagram:

@@ -120,6 +120,14 @@ class Terrain(Part):
     base = Named("base_z")  # m below home, a parameter
 
 
+class Clearance(Part):
+    """How far the hull is from obstacles and other vehicles; only in a world."""
+
+    min_distance = Named("min_distance")  # m
+    collision = Named("collision")  # 1 from the first one on
+    impact_speed = Named("impact_speed")  # m/s, of the last hit
+
+
 class Current(Part):
     """The current of the water."""
 
@@ -153,12 +161,18 @@ WIND_TURBULENCE = WindTurbulence("wind/turbulence")
 CURRENT = Current("current")
 WAVES = Part("waves")
 AIRFRAME = Part("airframe")
+WAKES = Part("wakes")
 LOAD = Part("load")
 CONTACT = Part("contact")
 CRASH = Part("crash")
+POSE = Part("world/pose")  # these four only in a world
+CLEARANCE = Clearance("world/clearance")
+OBSTACLES = Part("world/obstacles")
+DAMAGE = Part("world/damage")
 TRAILER = Motion("trailer/body")
 HITCH = Part("trailer/hitch")
 BATTERY = Battery("battery")
+POWER_RAIL = Part("power_rail")
 BATTERY_MONITOR = BatteryMonitor("monitor/battery")
 NAVIGATOR = Navigator("navigator")
 CONTROL = Part("control")
@@ -173,6 +187,11 @@ GNSS_VOTER = Part("vote/gnss")
 AIRSPEED_VOTER = Part("vote/airspeed")
 BATTERY_GAUGE = Part("vote/battery")
 ROTOR_MEAN = Part("monitor/rotor_mean")
+
+
+def is_told_by_world(name: str) -> bool:
+    """Whether an input of a model is what a world tells the vehicle, and no command."""
+    return name.startswith(("world/", TERRAIN("")))
 
 
 # ---------------------------------------------------------------------- sensors

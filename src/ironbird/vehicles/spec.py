@@ -53,6 +53,7 @@ class Environment(Table):
     slow_sample_s: Positive = 0.1  # gravity, atmosphere, magnetic field
     wind_sample_s: Positive = 0.01
     terrain_sample_s: Positive = 0.02
+    gust_span_m: NotNegative = 0.0  # angular gusts and gradients over this width; 0 has none
 
 
 class VehicleSpec(Table):

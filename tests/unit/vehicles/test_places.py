@@ -8,7 +8,9 @@ import pytest
 
 from ironbird.model.diagram import Diagram
 from ironbird.vehicles import places as at
-from ironbird.vehicles.load import load_vehicle
+from ironbird.vehicles.in_world import put_in_world
+from ironbird.vehicles.load import load_spec, load_vehicle
+from ironbird.vehicles.templates.multicopter import MulticopterSpec, build
 
 PARTS = {name: part for name, part in vars(at).items() if name.isupper() and isinstance(part, at.Part)}
 VEHICLES = ("quad_f450", "car_escort_trailer", "boat_otter", "zagi", "aerosonde", "vtol_standard")
@@ -16,7 +18,11 @@ VEHICLES = ("quad_f450", "car_escort_trailer", "boat_otter", "zagi", "aerosonde"
 
 @functools.cache
 def diagrams() -> list[Diagram]:
-    return [load_vehicle(name, control="reference").diagram for name in VEHICLES]
+    spec = load_spec("quad_f450")
+    assert isinstance(spec, MulticopterSpec)
+    fitted = spec.model_copy(update={"battery": spec.battery.model_copy(update={"brown_out_V": 6.0})})
+    found = [load_vehicle(name, control="reference") for name in VEHICLES]
+    return [*(vehicle.diagram for vehicle in found), put_in_world(found[0]).diagram, build(fitted)]
 
 
 @functools.cache

@@ -43,13 +43,13 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
             "mass_kg = 1.4", "  mass_kg = -1.4",
             ["mine.toml:10:3: body.mass_kg: -1.4 is outside its bounds; write a number greater than 0"],
         ),
-        ("= 1.4", "= 'heavy'", ["mine.toml:10:1: body.mass_kg: 'heavy' does not fit here; write a number"]),
+        ("= 1.4\n", "= 'heavy'\n", ["mine.toml:10:1: body.mass_kg: 'heavy' does not fit here; write a number"]),
         ("mass_kg = 1.4", "", ["mine.toml:9:1: body.mass_kg: mass_kg is missing; add mass_kg = …"]),
         (
             'spin = "ccw"', 'spin = "left"',
             [
-                "mine.toml:28:1: rotor.1.spin: 'left' is not known here; one of ccw, cw",
-                "mine.toml:32:1: rotor.2.spin: 'left' is not known here; one of ccw, cw",
+                "mine.toml:35:1: rotor.1.spin: 'left' is not known here; one of ccw, cw",
+                "mine.toml:39:1: rotor.2.spin: 'left' is not known here; one of ccw, cw",
             ],
         ),
         (
@@ -79,7 +79,7 @@ def edited(tmp_path: Path, old: str, new: str) -> Path:
         (
             '"published: [Dai] Fig. 14, flyeval F450"', '"somewhere"',
             [
-                "mine.toml:77:1: provenance.body.*: 'somewhere' does not say where the number comes from; "
+                "mine.toml:84:1: provenance.body.*: 'somewhere' does not say where the number comes from; "
                 "begin with one of measured, identified, datasheet, published, derived, assumed"
             ],
         ),

@@ -8,20 +8,24 @@ from ironbird.model.block import Block, Rates, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.smooth import clip
 
+IDLE_THROTTLE = 1e-3  # the least command of an armed autopilot: 0 is the signal at which a speed controller stops
+
 
 class MotorCurve(Block):
     """Steady state of a motor: f_ss of [Dai] Eq. 7, w_ss = C_R s + w_b with s = sigma U / U_full, [RflyModel] 7.1.1.
 
-    A curve that bends has a term with s^2 as well: a lower voltage acts like less throttle. Zero below the dead zone.
+    A curve that bends has a term with s^2 as well: a lower voltage acts like less throttle. Zero below the dead zone,
+    and at a command of 0, which is what a disarmed autopilot sends: w_b is the speed of an armed motor that idles.
     `health` scales the speed: 0 is dead.
     """
 
     throttle = In(unit="1", low=0.0, high=1.0, doc="command after the mixer")
     voltage_ratio = In(unit="1", default=1.0, doc="supply voltage over that of a full battery")
+    alive = In(unit="1", default=1.0, doc="0 while the flight controller is dead: no command comes")
     speed = Out(unit="rad/s", doc="rotor speed; direction of spin belongs to the rotor")
     acceleration = Out(unit="rad/s^2", doc="its derivative")
     slope = Param(unit="rad/s", low=0.0, doc="C_R: speed gained from zero to full throttle, if the curve is straight")
-    idle_speed = Param(unit="rad/s", doc="w_b: speed at zero throttle; may be negative")
+    idle_speed = Param(unit="rad/s", doc="w_b: speed towards zero throttle, armed; may be negative")
     quadratic = Param(unit="rad/s", default=0.0, doc="bend of the curve: factor of the squared throttle")
     dead_zone = Param(unit="1", default=0.0, low=0.0, high=1.0, doc="no rotation below this command")
     override = Param(
@@ -36,11 +40,11 @@ class MotorCurve(Block):
     def steady_speed(self, u: View, p: View) -> ca.SX:
         """Speed at which the motor settles."""
         driven = p.override > 0.5
-        sigma = clip(ca.if_else(driven, p.override_throttle, u.throttle), 0, 1)
+        sigma = clip(ca.if_else(driven, p.override_throttle, u.alive * u.throttle), 0, 1)
         fed = sigma * u.voltage_ratio
         running = p.slope * sigma * u.voltage_ratio + p.idle_speed + p.quadratic * fed * fed  # [RflyModel] 7.1.1
         off = ca.logic_and(driven, p.override_throttle < 0)
-        turning = ca.logic_and(sigma >= p.dead_zone, ca.logic_not(off))
+        turning = ca.logic_and(ca.logic_and(sigma > 0, sigma >= p.dead_zone), ca.logic_not(off))
         return p.health * ca.if_else(turning, ca.fmax(running, 0), 0)
 
 

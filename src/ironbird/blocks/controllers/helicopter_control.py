@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 
 from ironbird.blocks.actuators.swash_plate import SERVOS
-from ironbird.blocks.controllers.cascade_ports import CascadePorts
+from ironbird.blocks.controllers.cascade_ports import CascadePorts, blind_acceleration
 from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.model.block import Values, View
 from ironbird.model.signal import In, Out, Param, State
@@ -92,6 +92,11 @@ class HelicopterControl(CascadePorts):
         velocity_error = u.velocity_weight * (wanted - u.v_NB_N)
         trim = ca.vertcat(u.velocity_weight[:2] * x.velocity_sum[:2], x.velocity_sum[2])
         acceleration = p.velocity_gain * velocity_error + trim + u.acceleration_set
+        sink, sink_error = blind_acceleration(
+            wanted[2], u.sink_rate, u.v_NB_N[2], p.velocity_gain[2], x.velocity_sum[2]
+        )
+        acceleration = ca.vertcat(acceleration[:2], ca.if_else(blind, sink, acceleration[2]))
+        velocity_error = ca.vertcat(velocity_error[:2], ca.if_else(blind, sink_error, velocity_error[2]))
         least, most = LEAST_LIFT * STANDARD_GRAVITY_MPS2, MOST_LIFT * STANDARD_GRAVITY_MPS2
         up = clip(STANDARD_GRAVITY_MPS2 - acceleration[2], least, most)
         # The main rotor leans against the tail rotor; with less lift than the weight (touching down) everything leans

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
+from ironbird.blocks.controllers.cascade_ports import NOT_TOLD
 from ironbird.blocks.controllers.mission_table import (
     DESCEND,
     DISARMED,
@@ -35,6 +36,9 @@ SINK_BELOW_M = 1.0  # how far the set-point may lead the vehicle down in a landi
 PRESSED_M = 0.6  # how far below a standing vehicle the set-point is; in a descent it leads by about half of that
 PRESS = 4.0  # times the landing speed, of the set-point of a vehicle that does not sink
 STANDS_MPS = 0.15  # a vehicle that sinks more slowly is held up
+FALLS_MPS = 0.5  # one whose motors idle already, and that sinks faster, was not on the ground after all
+REGAINED_S = 2.0  # a position that is believed again for so long turns a descent into a landing
+BELOW_FENCE_M = 2.0  # a return flies so far below the height limit
 
 
 class Navigator(MissionTable):
@@ -42,9 +46,11 @@ class Navigator(MissionTable):
 
     Commands are mode numbers, from the input `command` or from `script` (time, command). Of requests at the same
     time landing goes before return before take-off, [RflyModel] 9.2.1.2; failsafes go before all: terminate, descend,
-    land, return. The set-point runs along the legs with limited speed and acceleration. Without position (GNSS or
-    estimator lost) the vehicle brakes while dead reckoning is good and descends level at a steady rate, drifting with
-    the wind. Not modelled: fly-by turns, manual flight.
+    land, return. What is still believed decides: with a position the vehicle returns, never above the height limit;
+    with a velocity alone (GNSS lost, dead reckoning good) it brakes and descends on the spot; with neither it
+    descends level at a steady rate, drifting with the wind, by `sink_rate`. A descent in which the position is
+    believed again becomes a landing. The set-point runs along the legs with limited speed and acceleration. Not
+    modelled: fly-by turns, manual flight.
     """
 
     source = "[RflyModel] 9.2.1"
@@ -55,6 +61,8 @@ class Navigator(MissionTable):
     R_NB = In(unit="1", shape=(3, 3), default=((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), doc="attitude")
     healthy = In(unit="1", default=1.0, doc="0 when the estimator has failed")
     gnss_age = In(unit="s", default=0.0, doc="time since the last good fix")
+    sink_rate = In(unit="m/s", default=NOT_TOLD, doc="that can be believed in a blind descent; 1000 is not told")
+    rotor_lost = In(unit="1", default=0.0, doc="more than 0: a rotor is lost without which it can only come down")
     battery_remaining = In(unit="1", default=1.0, doc="share of the charge left")
     link_stamp = In(
         unit="s", default=-1.0, doc="time of the last message of the control link; negative is no link in use"
@@ -90,6 +98,7 @@ class Navigator(MissionTable):
     timer = State(unit="s", init=0.0, doc="held so long")
     steep = State(unit="s", init=0.0, doc="tilt beyond the limit for so long")
     lost = State(unit="s", init=0.0, doc="estimator unhealthy for so long")
+    regained = State(unit="s", init=0.0, doc="in a descent, position believed again for so long")
     tripped = State(unit="1", shape=6, init=0.0, doc="failsafes, latched until landed")
     off = State(unit="1", init=0.0, doc="1 after landing or termination")
     finished = State(unit="1", init=0.0, doc="1 after the last item")
@@ -141,6 +150,7 @@ class Navigator(MissionTable):
         mode = ca.if_else(heard, order, x.now)
         mode = ca.if_else(ca.logic_and(mode == TAKE_OFF, climbed), goal, mode)
         mode = ca.if_else(ca.logic_and(mode == RETURN, at_home), LANDING, mode)
+        mode = ca.if_else(ca.logic_and(mode == DESCEND, x.regained > REGAINED_S), LANDING, mode)
         mode = ca.if_else(begin, TAKE_OFF, mode)
         # Failsafes, the gentlest first; a stronger one overrides
         flying = mode >= TAKE_OFF
@@ -149,6 +159,8 @@ class Navigator(MissionTable):
         mode = ca.if_else(ca.logic_and(ca.logic_and(flying, going_home), mode == OFFBOARD), RETURN, mode)
         empty = ca.logic_and(flying, u.battery_remaining < p.battery_critical)
         mode = ca.if_else(ca.logic_and(empty, mode < LANDING), LANDING, mode)
+        crippled = ca.logic_and(flying, u.rotor_lost > 0.5)
+        mode = ca.if_else(ca.logic_and(crippled, mode < DESCEND), LANDING, mode)
         blind = ca.logic_and(flying, ca.logic_or(tripped[1] > 0.5, tripped[2] > 0.5))
         mode = ca.if_else(ca.logic_and(blind, mode < DESCEND), DESCEND, mode)
         mode = ca.if_else(ca.logic_and(flying, tripped[4] > 0.5), TERMINATED, mode)
@@ -172,9 +184,10 @@ class Navigator(MissionTable):
 
         item_lands = ca.logic_and(mode == MISSION, item[5] > 0.5 * LAND)
         landing = ca.logic_or(mode == LANDING, item_lands)
-        home_height = ca.fmax(p.return_height, -x.point[2])
+        lowest = ca.fmin(p.return_height, p.fence_height - BELOW_FENCE_M)
+        home_height = ca.fmin(ca.fmax(lowest, -x.point[2]), p.fence_height - BELOW_FENCE_M)
         far = ca.dot(x.point[:2], x.point[:2]) > 4.0
-        climb_first = ca.logic_and(far, -x.point[2] < p.return_height - 0.5)
+        climb_first = ca.logic_and(far, -x.point[2] < lowest - 0.5)
         home = ca.vertcat(ca.if_else(climb_first, x.point[0], 0), ca.if_else(climb_first, x.point[1], 0), -home_height)
         target = ca.if_else(mode == TAKE_OFF, ca.vertcat(p.point_0[:2], -p.take_off_height), stay)
         target = ca.if_else(mode == MISSION, item[:3], target)
@@ -189,7 +202,8 @@ class Navigator(MissionTable):
         fly = x.point + away * (ca.fmin(speed * dt, distance) / ca.fmax(distance, 1e-9))
         # Landing: straight down, never far below the vehicle; faster when something holds the vehicle up, so that
         # ground is told from a gust soon. It may still slide or lean into the wind.
-        held_up = u.v_NB_N[2] < STANDS_MPS
+        rests = ca.if_else(x.timer > GROUNDED_S, FALLS_MPS, STANDS_MPS)  # an error of the velocity must not wake it
+        held_up = u.v_NB_N[2] < ca.if_else(landing, rests, STANDS_MPS)
         drop = p.landing_speed * ca.if_else(held_up, PRESS, 1)
         low = ca.fmin(x.point[2] + drop * dt, u.p_NB_N[2] + SINK_BELOW_M)
         point = ca.if_else(landing, ca.vertcat(x.point[:2], low), fly)
@@ -202,7 +216,8 @@ class Navigator(MissionTable):
         there = ca.logic_and(distance < 0.05, ca.dot(gap, gap) < ARRIVED_M**2)
         there = ca.logic_and(mode == MISSION, there)
         pressed = ca.logic_and(held_up, x.point[2] - u.p_NB_N[2] > PRESSED_M)
-        stands = ca.if_else(mode == DESCEND, ca.fabs(u.v_NB_N[2]) < STANDS_MPS, pressed)
+        sinks = ca.if_else(u.sink_rate < NOT_TOLD, u.sink_rate, u.v_NB_N[2])
+        stands = ca.if_else(mode == DESCEND, ca.fabs(sinks) < rests, pressed)
         settling = ca.logic_or(landing, mode == DESCEND)
         counts = ca.if_else(settling, stands, there)
         timer = ca.if_else(ca.logic_or(counts < 0.5, entered), 0, x.timer + dt)
@@ -213,6 +228,8 @@ class Navigator(MissionTable):
         landed = ca.logic_and(complete, settling)
         over = ca.logic_and(complete, ca.logic_and(mode == MISSION, last))
 
+        blind = ca.logic_or(tripped[1] > 0.5, tripped[2] > 0.5)
+        believed = ca.logic_and(ca.logic_not(blind), u.healthy > 0.5)
         steep = u.R_NB[2, 2] < ca.cos(p.tilt_limit)
         yaw = ca.if_else(mode == MISSION, item[3], ca.if_else(mode == OFFBOARD, u.offboard_yaw, x.yaw))
         return {
@@ -228,6 +245,7 @@ class Navigator(MissionTable):
             "timer": ca.if_else(advance, 0, clip(timer, 0, 1e6)),
             "steep": ca.if_else(steep, x.steep + dt, 0),
             "lost": ca.if_else(ca.logic_and(u.healthy < 0.5, x.now > DISARMED), x.lost + dt, 0),
+            "regained": ca.if_else(ca.logic_and(mode == DESCEND, believed), x.regained + dt, 0),
             "tripped": ca.if_else(mode < TAKE_OFF, ca.SX.zeros(6), tripped),
             "off": ca.if_else(ca.logic_or(landed, mode == TERMINATED), 1, x.off),
             "finished": ca.if_else(over, 1, x.finished),

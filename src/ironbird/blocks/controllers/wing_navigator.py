@@ -32,7 +32,9 @@ ALIGNED = 0.95  # cosine between velocity and landing course at which the circle
 STANDS_MPS, STANDS_S = 1.0, 2.0  # slower for so long: the vehicle has come to rest
 GROUND_SEEN_M = 10.0  # a height over ground below this is used in the landing
 ANY_PITCH = 1.5  # no limit
-OPEN, GLIDE, FLARE = 0.0, 1.0, 2.0  # stages of a landing: to the approach height, down the slope, above the ground
+# Stages of a landing: to the approach height, down the slope, above the ground, and up again for another try
+OPEN, GLIDE, FLARE, AROUND = 0.0, 1.0, 2.0, 3.0
+LEAST_WIND_MPS = 1.0  # with less from behind the course stays as it is
 
 
 class WingNavigator(MissionTable):
@@ -45,10 +47,14 @@ class WingNavigator(MissionTable):
     the circle. Return circles the take-off point; of commands only landing is heard then, [RflyModel] 9.2.2.2. Landing:
     the height is adjusted in a circle that touches the approach line, which is left on the landing course for a
     straight glide with the throttle open; near the ground an exponential flare with closed throttle, on the height over
-    ground if that is given. The vehicle slides to rest. Failsafes: without GNSS or estimator it circles with a
-    steady bank at its height (drifting with the wind) until they are back; beyond the fence, or without link, it
-    returns. `mode` tells what is being done: an item for landing shows as `land`. Not modelled: going around, choice of
-    the landing course by wind, terrain, fillets, battery, offboard flight.
+    ground if that is given. The vehicle slides to rest. It goes around (climbs straight ahead to the approach height
+    and begins the landing anew, `most_rounds` times) when it is off the glide by more than `glide_across` or
+    `glide_window` above the decision height, when it is still in the air `overrun` behind the touch-down place, and at
+    the command take-off. By `course_by_wind` the landing course is turned into the wind that the estimator tells when
+    the landing begins: 1 to the other end of the strip, 2 freely. Failsafes: without GNSS or estimator it circles with
+    a steady bank at its height (drifting with the wind) until they are back; beyond the fence, without link or with a
+    low battery it returns, with an empty one it lands. `mode` tells what is being done: an item for landing shows as
+    `land`. Not modelled: terrain, fillets, offboard flight.
     """
 
     source = "[RflyModel] 9.2.2; [BeardMcLain] Ch. 10; landing pattern of this project"
@@ -59,6 +65,8 @@ class WingNavigator(MissionTable):
     ground_distance = In(unit="m", default=1e3, doc="height over ground; beyond 10 m it is not used")
     healthy = In(unit="1", default=1.0, doc="0 when the estimator has failed")
     gnss_age = In(unit="s", default=0.0, doc="time since the last good fix")
+    wind_N = In(unit="m/s", shape=3, frame="N", default=0.0, doc="velocity of the air, for the landing course")
+    battery_remaining = In(unit="1", default=1.0, doc="share of the charge left")
     link_stamp = In(
         unit="s", default=-1.0, doc="time of the last message of the control link; negative is no link in use"
     )
@@ -79,7 +87,7 @@ class WingNavigator(MissionTable):
     launch = Out(unit="1", doc="1 fires the launcher")
     disarmed = Out(unit="1", doc="1 on the ground before the start: the estimator may assume rest")
     mode = Out(unit="1", doc="number of what is being done")
-    failsafe = Out(unit="1", shape=6, doc="active: battery (never), GNSS, estimator, geofence, attitude (never), link")
+    failsafe = Out(unit="1", shape=6, doc="active: battery, GNSS, estimator, geofence, attitude (never), link")
     item = Out(unit="1", doc="number of the present mission item, from 0")
     done = Out(unit="1", doc="1 when the last item is completed")
     landed = Out(unit="1", doc="1 when the vehicle has come to rest otherwise")
@@ -92,9 +100,12 @@ class WingNavigator(MissionTable):
     before = State(unit="m", shape=3, frame="N", init="point_0", doc="where the leg before began")
     circling = State(unit="1", init=0.0, doc="1 when the present circle has been reached")
     timer = State(unit="s", init=0.0, doc="circled so long")
-    stage = State(unit="1", init=OPEN, doc="of the landing: 0 to the approach, 1 glide, 2 flare")
+    stage = State(unit="1", init=OPEN, doc="of the landing: 0 to the approach, 1 glide, 2 flare, 3 going around")
+    rounds = State(unit="1", init=0.0, doc="how often it has gone around")
+    turned = State(unit="rad", init=0.0, doc="landing course less the one that was asked for")
+    decided = State(unit="1", init=0.0, doc="1 when the course of the present landing is fixed")
     still = State(unit="s", init=0.0, doc="has stood so long after take-off")
-    tripped = State(unit="1", shape=6, init=0.0, doc="failsafes; the fence stays")
+    tripped = State(unit="1", shape=6, init=0.0, doc="failsafes; battery and fence stay")
     finished = State(unit="1", init=0.0, doc="1 after the last item")
     down = State(unit="1", init=0.0, doc="1 when at rest without having finished")
 
@@ -118,6 +129,21 @@ class WingNavigator(MissionTable):
     flare_time = Param(unit="s", default=2.0, low=0.1, tunable=True, doc="height over sink rate in the flare")
     touch_sink = Param(unit="m/s", default=0.4, low=0.05, tunable=True, doc="sink rate at the ground")
     flare_pitch = Param(unit="rad", default=0.0, tunable=True, doc="least pitch in the flare")
+    course_by_wind = Param(
+        unit="1",
+        default=0.0,
+        low=0.0,
+        high=2.0,
+        tunable=True,
+        doc="0 as asked, 1 that or its opposite, 2 into the wind",
+    )
+    most_rounds = Param(unit="1", default=2.0, low=0.0, tunable=True, doc="how often it goes around by itself")
+    decision_height = Param(unit="m", default=8.0, low=0.0, tunable=True, doc="below it the glide is not judged")
+    glide_across = Param(unit="m", default=30.0, low=1.0, tunable=True, doc="beside the glide: it goes around")
+    glide_window = Param(unit="m", default=15.0, low=1.0, tunable=True, doc="above or below the glide: it goes around")
+    overrun = Param(unit="m", default=250.0, low=1.0, tunable=True, doc="in the air so far behind the place: around")
+    battery_low = Param(unit="1", default=0.2, low=0.0, high=1.0, tunable=True, doc="return below this share")
+    battery_critical = Param(unit="1", default=0.1, low=0.0, high=1.0, tunable=True, doc="land below this share")
     belly_height = Param(unit="m", default=0.0, low=0.0, doc="of the centre of mass when the vehicle lies")
     blind_bank = Param(unit="rad", default=0.26, tunable=True, doc="without GNSS; PX4's failsafe has 15 degrees")
     gnss_timeout = Param(unit="s", default=3.0, low=0.0, tunable=True, doc="circle with steady bank if older")
@@ -140,20 +166,24 @@ class WingNavigator(MissionTable):
         mode = ca.if_else(kind == RETURN_ITEM, RETURN, mode)
         return {"item": item, "last": last, "begun": begun, "by_item": by_item, "kind": kind, "mode": mode}
 
-    def _approach(self, u: View, p: View, task: dict[str, ca.SX]) -> dict[str, ca.SX]:
+    def _approach(self, x: View, u: View, p: View, task: dict[str, ca.SX]) -> dict[str, ca.SX]:
         """Line of the landing: course, distance left, and the circle that touches it where the glide begins."""
         item, by_item = task["item"], task["by_item"]
-        course = ca.if_else(by_item, item[3], p.landing_course)
+        asked = ca.if_else(by_item, item[3], p.landing_course)
+        course = asked + x.turned
         touch = ca.if_else(by_item, item[:2], p.landing_place)
         along = ca.vertcat(ca.cos(course), ca.sin(course))
         right = ca.vertcat(-along[1], along[0])
         slope = ca.tan(p.glide_slope)
         entry = touch - along * (p.approach_height / slope)
-        left = ca.dot(touch - u.p_NB_N[:2], along)
+        gap = touch - u.p_NB_N[:2]
+        left = ca.dot(gap, along)
         seen = u.ground_distance < GROUND_SEEN_M
         return {
+            "asked": asked,
             "course": course,
             "along": along,
+            "across": ca.dot(gap, right),
             "touch": touch,
             "slope": slope,
             "left": left,
@@ -197,10 +227,13 @@ class WingNavigator(MissionTable):
         }
 
     def _trips(self, x: View, u: View, p: View) -> ca.SX:
-        """Failsafes in the order of the port; only the fence stays when its cause is gone."""
-        conditions = (0, u.gnss_age > p.gnss_timeout, u.healthy < 0.5, outside_fence(u, p), 0, link_silent(u, p))
+        """Failsafes in the order of the port; battery and fence stay when their cause is gone."""
+        conditions = (
+            u.battery_remaining < p.battery_low, u.gnss_age > p.gnss_timeout, u.healthy < 0.5, outside_fence(u, p), 0,
+            link_silent(u, p),
+        )  # fmt: skip
         now = ca.vertcat(*[ca.if_else(ca.SX(c), 1, 0) for c in conditions])
-        return ca.fmax(now, ca.vertcat(0, 0, 0, 1, 0, 0) * x.tripped) * x.aloft
+        return ca.fmax(now, ca.vertcat(1, 0, 0, 1, 0, 0) * x.tripped) * x.aloft
 
     def _blind(self, x: View, task: dict[str, ca.SX]) -> ca.SX:
         """Without position; a glide that has begun is flown to its end."""
@@ -214,7 +247,7 @@ class WingNavigator(MissionTable):
         assert self.sample_s is not None
         dt = self.sample_s
         task = self._task(x, p)
-        approach = self._approach(u, p, task)
+        approach = self._approach(x, u, p, task)
         leg = self._leg(x, u, p, task, approach)
         begun, aloft = task["begun"], x.aloft > 0.5
         blind = self._blind(x, task)
@@ -231,8 +264,13 @@ class WingNavigator(MissionTable):
         complete = ca.logic_and(ca.logic_and(task["by_item"], aloft), ca.logic_and(over, ca.logic_not(blind)))
         advance = ca.logic_and(complete, ca.logic_not(task["last"]))
         missed = ca.logic_and(leg["passed"], ca.logic_not(ca.logic_or(near, circling > 0.5)))
+        command = command_in_force(u, p)
+        new = ca.fabs(command - x.asked) > 0.5
         stage = self._next_stage(x, u, p, approach, circling)
+        stage = self._around(x, u, p, approach, stage, ca.logic_and(new, command == TAKE_OFF))
         stage = ca.if_else(lands, stage, OPEN)
+        around = ca.logic_and(stage == AROUND, x.stage < AROUND)
+        again = ca.logic_and(x.stage == AROUND, stage == OPEN)  # high enough: to the circle once more
 
         # At rest: the landing is over, or an engine has failed
         slow = ca.dot(u.v_NB_N, u.v_NB_N) < STANDS_MPS**2
@@ -241,8 +279,6 @@ class WingNavigator(MissionTable):
         well = ca.logic_and(rests, ca.logic_and(task["by_item"], ca.logic_and(lands, task["last"])))
 
         # Mode: commands, the end of the take-off, failsafes
-        command = command_in_force(u, p)
-        new = ca.fabs(command - x.asked) > 0.5
         starts = ca.logic_or(command == TAKE_OFF, command == MISSION)
         ready = ca.logic_and(u.time >= p.arm_time, u.healthy > 0.5)
         begin = ca.logic_and(ca.logic_and(begun < TAKE_OFF, ca.logic_not(aloft)), ca.logic_and(ready, starts))
@@ -254,14 +290,24 @@ class WingNavigator(MissionTable):
         mode = ca.if_else(climbed, ca.if_else(command == TAKE_OFF, HOLD, MISSION), mode)
         mode = ca.if_else(begin, TAKE_OFF, mode)
         tripped = self._trips(x, u, p)
-        home = ca.logic_or(tripped[3] > 0.5, tripped[5] > 0.5)
-        mode = ca.if_else(ca.logic_and(ca.logic_and(home, aloft), mode < RETURN), RETURN, mode)
+        home = ca.logic_or(ca.logic_or(tripped[0] > 0.5, tripped[3] > 0.5), tripped[5] > 0.5)
+        # A landing that the mission asks for is flown on; nothing else goes before the return
+        goes = ca.logic_and(ca.logic_and(home, aloft), mode < RETURN)
+        goes = ca.logic_and(goes, ca.logic_not(ca.logic_and(lands, tripped[3] + tripped[5] < 0.5)))
+        mode = ca.if_else(goes, RETURN, mode)
+        empty = ca.logic_and(ca.logic_and(u.battery_remaining < p.battery_critical, aloft), ca.logic_not(lands))
+        mode = ca.if_else(empty, LANDING, mode)
         entered = ca.logic_and(ca.fabs(mode - begun) > 0.5, ca.logic_not(begin))
         here = u.p_NB_N
         anew = ca.logic_or(entered, ca.logic_and(advance, task["kind"] == TAKE_OFF_ITEM))
+        anew = ca.logic_or(anew, again)
+        # The course of a landing is fixed where it begins, and after going around
+        still_open = ca.logic_and(lands, ca.logic_and(stage == OPEN, circling < 0.5))
+        decides = ca.logic_and(still_open, ca.logic_or(x.decided < 0.5, again))
+        turned = ca.if_else(decides, self._turn(u, p, approach["asked"]), x.turned)
 
-        again = ca.vertcat(here[:2], leg["target"][2])  # a leg that missed its end begins anew from here
-        place = ca.if_else(ca.logic_and(missed, ca.logic_not(blind)), again, x.place)
+        restart = ca.vertcat(here[:2], leg["target"][2])  # a leg that missed its end begins anew from here
+        place = ca.if_else(ca.logic_and(missed, ca.logic_not(blind)), restart, x.place)
         place = ca.if_else(advance, leg["target"], place)
         fresh = ca.logic_or(advance, entered)
         return {
@@ -271,9 +317,12 @@ class WingNavigator(MissionTable):
             "index": x.index + ca.if_else(advance, 1, 0),
             "place": ca.if_else(anew, here, place),
             "before": ca.if_else(anew, here, ca.if_else(advance, x.place, x.before)),
-            "circling": ca.if_else(fresh, 0, circling),
+            "circling": ca.if_else(ca.logic_or(fresh, around), 0, circling),
             "timer": ca.if_else(fresh, 0, clip(timer, 0, 1e6)),
             "stage": ca.if_else(fresh, OPEN, stage),
+            "rounds": x.rounds + ca.if_else(around, 1, 0),
+            "turned": ca.if_else(lands, turned, 0),
+            "decided": ca.if_else(lands, ca.if_else(decides, 1, x.decided), 0),
             "still": ca.fmin(still, 1e6),
             "tripped": tripped,
             "finished": ca.if_else(ca.logic_or(ca.logic_and(complete, task["last"]), well), 1, x.finished),
@@ -297,6 +346,26 @@ class WingNavigator(MissionTable):
         low = ca.logic_or(low, approach["height"] < p.touch_sink * p.flare_time)
         return ca.if_else(ca.logic_and(x.stage == GLIDE, low), FLARE, stage)
 
+    def _around(self, x: View, u: View, p: View, approach: dict[str, ca.SX], stage: ca.SX, ordered: ca.SX) -> ca.SX:
+        """The stage, or going around: off the glide, behind the place, or by order; then up to the approach height."""
+        high = approach["height"] - approach["left"] * approach["slope"]
+        off = ca.logic_or(ca.fabs(approach["across"]) > p.glide_across, ca.fabs(high) > p.glide_window)
+        off = ca.logic_and(ca.logic_and(off, stage == GLIDE), approach["height"] > p.decision_height)
+        long = ca.logic_and(approach["left"] < -p.overrun, approach["height"] > p.touch_sink * p.flare_time)
+        descends = ca.logic_or(stage == GLIDE, stage == FLARE)
+        tries = ca.logic_and(ca.logic_or(off, ca.logic_and(long, descends)), x.rounds < p.most_rounds - 0.5)
+        goes = ca.logic_or(tries, ca.logic_and(ordered, descends))
+        climbed = ca.logic_and(x.stage == AROUND, -u.p_NB_N[2] > p.approach_height - HEIGHT_REACHED_M)
+        return ca.if_else(goes, AROUND, ca.if_else(climbed, OPEN, stage))
+
+    def _turn(self, u: View, p: View, asked: ca.SX) -> ca.SX:
+        """What is added to the landing course that was asked for, by the wind."""
+        wind = u.wind_N[:2]
+        behind = ca.cos(asked) * wind[0] + ca.sin(asked) * wind[1]
+        opposite = ca.if_else(behind > LEAST_WIND_MPS, ca.pi, 0)
+        freely = ca.if_else(_length(wind) > LEAST_WIND_MPS, ca.atan2(-wind[1], -wind[0]) - asked, 0)
+        return ca.if_else(p.course_by_wind > 1.5, freely, ca.if_else(p.course_by_wind > 0.5, opposite, 0))
+
     def _nearest(self, x: View, u: View, p: View, leg: dict[str, ca.SX]) -> ca.SX:
         """Where the vehicle should be by now: near a corner it may be on its way from one leg to the next."""
         here, target, circles = u.p_NB_N, leg["target"], x.circling > 0.5
@@ -310,12 +379,13 @@ class WingNavigator(MissionTable):
 
     def output(self, x: View, u: View, p: View) -> Values:
         task = self._task(x, p)
-        approach = self._approach(u, p, task)
+        approach = self._approach(x, u, p, task)
         leg = self._leg(x, u, p, task, approach)
         mode, here = task["mode"], u.p_NB_N
         rising = mode <= TAKE_OFF  # on the launcher, or climbing away from it
         gliding = ca.logic_and(mode == LANDING, x.stage > 0.5 * GLIDE)
-        flaring = ca.logic_and(gliding, x.stage > 0.5 * (GLIDE + FLARE))
+        rounding = ca.logic_and(gliding, x.stage == AROUND)
+        flaring = ca.logic_and(gliding, x.stage == FLARE)
         blind = self._blind(x, task)
         circles = ca.logic_and(x.circling > 0.5, ca.logic_not(ca.logic_or(rising, gliding)))
         over = ca.logic_or(x.finished * (mode == LANDING) > 0.5, x.down > 0.5)
@@ -331,13 +401,14 @@ class WingNavigator(MissionTable):
         # On the slope the error is that of the height over ground, as soon as it is seen; behind the aim it goes on
         too_high = approach["height"] - ca.fmin(approach["left"] * approach["slope"], p.approach_height)
         slope_down = here[2] + ca.if_else(flaring, 0, too_high)
+        slope_down = ca.if_else(rounding, -p.approach_height, slope_down)
         glide = ca.vertcat(approach["touch"] - approach["along"] * approach["left"], slope_down)
         origin = ca.if_else(rising, climbing, ca.if_else(gliding, glide, origin))
         course = ca.if_else(rising, p.launch_course, ca.if_else(gliding, approach["course"], course))
         nearest = ca.if_else(rising, climbing, ca.if_else(gliding, glide, nearest))
         height = ca.if_else(rising, self._top(x, p, task), -origin[2])
         exponential = -(ca.fmax(approach["height"], 0) / p.flare_time + p.touch_sink)
-        climb = ca.if_else(flaring, exponential, -approach["sink"])
+        climb = ca.if_else(flaring, exponential, ca.if_else(rounding, 0, -approach["sink"]))
         fixed = ca.vertcat(p.take_off_pitch, p.take_off_pitch)
         pitch = ca.if_else(rising, fixed, ca.vertcat(ca.if_else(flaring, p.flare_pitch, -ANY_PITCH), ANY_PITCH))
         closed = ca.logic_or(ca.logic_or(mode < TAKE_OFF, flaring), over)

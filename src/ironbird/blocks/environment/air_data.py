@@ -8,7 +8,10 @@ from ironbird.symbolic.rotation import norm
 
 
 class AirData(Block):
-    """Velocity relative to the air, [Dai] Sec. II-B: v_rel = v - v_wind; the wind is the sum of Eq. 6."""
+    """Velocity relative to the air, [Dai] Sec. II-B: v_rel = v - v_wind; the wind is the sum of Eq. 6.
+
+    With `turning` the angular velocity relative to air that turns as well: angular gusts.
+    """
 
     source = "[Dai] Eq. 6"
 
@@ -19,6 +22,17 @@ class AirData(Block):
     airspeed = Out(unit="m/s", doc="its size")
     wind_sum_N = Out(unit="m/s", shape=3, frame="N", doc="the whole wind")
 
+    def __init__(self, *, turning: bool = False) -> None:
+        super().__init__()
+        self.turning = turning
+        if turning:
+            self.declare("w_NB_B", In(unit="rad/s", shape=3, frame="B", doc="angular velocity"))
+            self.declare("rates_N", In(unit="rad/s", shape=3, frame="N", doc="angular velocity of the air"))
+            self.declare("w_air_B", Out(unit="rad/s", shape=3, frame="B", doc="angular velocity through the air"))
+
     def output(self, x: View, u: View, p: View) -> Values:
         v = u.v_NB_B - u.R_NB.T @ u.wind_N
-        return {"v_air_B": v, "airspeed": norm(v), "wind_sum_N": u.wind_N}
+        values = {"v_air_B": v, "airspeed": norm(v), "wind_sum_N": u.wind_N}
+        if self.turning:
+            values["w_air_B"] = u.w_NB_B - u.R_NB.T @ u.rates_N
+        return values

@@ -19,8 +19,10 @@ class WindDryden(Block):
 
     The turbulence part of [Dai] Eq. 6. Each filter is sampled exactly (its covariance over a sample is that of
     the continuous filter), so that the variance is right at any sample time; the first sample is drawn from the
-    steady distribution and held for one more. Axes: along and across the mean wind, and down. Not modelled: angular
-    gusts, turbulence axes turning with the body above 2000 ft, change over the vehicle's size.
+    steady distribution and held for one more. Axes: along and across the mean wind, and down. With `angular` the
+    air turns as well: roll by a filter of its own, pitch and yaw by the change of the gusts along the path (3.7.1.3),
+    smoothed over the span; these are the gradients of the gusts over a wing. Not modelled: turbulence axes turning
+    with the body above 2000 ft.
     """
 
     source = "[MIL8785C] 3.7.2, 3.7.3; [Dai] Eq. 6"
@@ -54,6 +56,41 @@ class WindDryden(Block):
     )
     direction = Param(unit="rad", default=0.0, tunable=True, doc="heading to which the mean wind goes")
 
+    span = Param(unit="m", default=1.0, low=0.01, doc="b: width of the vehicle; with `angular`")
+
+    def __init__(self, *, angular: bool = False, sample_s: float | None = None) -> None:
+        super().__init__(sample_s=sample_s)
+        self.angular = angular
+        if angular:
+            self.declare("rates_N", Out(unit="rad/s", shape=3, frame="N", doc="angular velocity of the turbulent air"))
+            self.declare("white_roll", Noise(doc="drives the rolling gust"))
+            self.declare("rolling", State(unit="1", init=0.0, doc="rolling gust, unit variance"))
+            self.declare("smooth", State(unit="m/s", shape=2, init=0.0, doc="gusts across and down, over the span"))
+
+    def _turning(self, x: View, u: View, p: View) -> ca.SX:
+        """[MIL8785C] 3.7.1.3: rolling, pitching and yawing of the air, along, across, down."""
+        sigma, length = self._scales(u, p)
+        _, across, down = self._gusts(x, u, p)
+        # Phi_p = sigma_w^2 / L_w 0.8 (pi L_w / 4 b)^(1/3) / (1 + (4 b Omega / pi)^2), whose integral is the variance
+        shape = ca.exp(ca.log(ca.pi * length[2] / (4 * p.span)) / 3)
+        deviation = sigma[2] * ca.pi * ca.sqrt(0.8 * shape / (8 * p.span * length[2]))
+        # Phi_q = Omega^2 Phi_w / (1 + (4 b Omega / pi)^2), Phi_r with 3 b: a gust less its mean over the span
+        pitching = (down - x.smooth[1]) * ca.pi / (4 * p.span)
+        yawing = -(across - x.smooth[0]) * ca.pi / (3 * p.span)
+        return ca.vertcat(deviation * x.rolling, pitching, yawing)
+
+    def _turning_step(self, x: View, u: View, p: View) -> dict[str, ca.SX]:
+        assert self.sample_s is not None
+        speed = ca.fmax(u.airspeed, SLOWEST_MPS)
+        _, across, down = self._gusts(x, u, p)
+        share = ca.pi * speed * self.sample_s / (ca.vertcat(3, 4) * p.span)
+        kept, gusts = ca.exp(-share), ca.vertcat(across, down)
+        roll = ca.sqrt(-ca.expm1(-2 * share[1])) * u.white_roll
+        return {
+            "rolling": ca.if_else(x.started, kept[1] * x.rolling + roll, u.white_roll),
+            "smooth": ca.if_else(x.started, kept * x.smooth + (1 - kept) * gusts, gusts),
+        }
+
     def _scales(self, u: View, p: View) -> tuple[ca.SX, ca.SX]:
         h_ft = ca.fmax(u.height_above_ground / FOOT_M, LOWEST_FT)
         low_ft = ca.fmin(h_ft, LOW_FT)
@@ -79,6 +116,7 @@ class WindDryden(Block):
             "across": ca.if_else(x.started, _second_order(across, d[1], n[1], n[2]), across),
             "down": ca.if_else(x.started, _second_order(down, d[2], n[3], n[4]), down),
             "started": ca.SX(1),
+            **(self._turning_step(x, u, p) if self.angular else {}),
         }
 
     def _filters(self, x: View, u: View) -> tuple[ca.SX, ca.SX, ca.SX]:
@@ -94,8 +132,9 @@ class WindDryden(Block):
             ca.if_else(x.started, x.down, steady(n[3], n[4])),
         )
 
-    def output(self, x: View, u: View, p: View) -> Values:
-        sigma, length = self._scales(u, p)
+    def _gusts(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Along, across and down."""
+        sigma, _ = self._scales(u, p)
         along, across, down = self._filters(x, u)
         # (1 + sqrt3 s) / (1 + s)^2 = sqrt3 / (1 + s) + (1 - sqrt3) / (1 + s)^2, over its own deviation sqrt2
         root3 = 3.0**0.5
@@ -103,8 +142,19 @@ class WindDryden(Block):
         g_u = sigma[0] * along
         g_v = sigma[1] * (c1 * across[0] + c2 * across[1])
         g_w = sigma[2] * (c1 * down[0] + c2 * down[1])
+        return g_u, g_v, g_w
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        sigma, length = self._scales(u, p)
         c, s = ca.cos(p.direction), ca.sin(p.direction)
-        return {"wind_N": ca.vertcat(c * g_u - s * g_v, s * g_u + c * g_v, g_w), "sigma": sigma, "length": length}
+
+        def to_north(vector: ca.SX) -> ca.SX:
+            return ca.vertcat(c * vector[0] - s * vector[1], s * vector[0] + c * vector[1], vector[2])
+
+        values = {"wind_N": to_north(ca.vertcat(*self._gusts(x, u, p))), "sigma": sigma, "length": length}
+        if self.angular:
+            values["rates_N"] = to_north(self._turning(x, u, p))
+        return values
 
 
 def _second_order(z: ca.SX, d: ca.SX, n1: ca.SX, n2: ca.SX) -> ca.SX:

@@ -1,4 +1,4 @@
-"""Error-state extended Kalman filter: attitude, velocity, position, sensor biases, earth field and wind."""
+"""Error-state extended Kalman filter: attitude, velocity, position, slow errors of the sensors, and wind."""
 
 from __future__ import annotations
 
@@ -21,21 +21,27 @@ from ironbird.model.signal import Clock, In, Out, Param, State
 from ironbird.symbolic import quaternion
 from ironbird.symbolic.smooth import clip
 
-# Places in the error state: attitude (in B), velocity, position, biases, field, wind.
-TH, V, P, BG, BA, MN, MB, W = 0, 3, 6, 9, 12, 15, 18, 21
-ERRORS = 23
+# Places in the error state: attitude (in B), velocity, position, biases of gyro and accelerometer, slow errors of GNSS
+# position, barometer and compass, wind.
+TH, V, P, BG, BA, GW, BB, HB, W = 0, 3, 6, 9, 12, 15, 18, 19, 20
+ERRORS = 22
 UPPER = ERRORS * (ERRORS + 1) // 2
 GNSS_POSITION, GNSS_VELOCITY, MAG, BARO = range(4)  # groups of measurements, in the order of `rejected`
 
 SLOTS = 10  # pseudo-measurements come every so many samples
 FORGET = 1e4  # a state that is reset gets this many times the measurement's variance before the update
 NO_FIX_S = 1.0  # a barometer is re-zeroed instead of moving the height if GNSS height is at most this old
+BARO_LOST_S = 0.5  # an older barometer says nothing of the climb
+CLIMB_RADPS, CLIMB_DAMPING = 1.5, 0.8  # of the observer that makes a climb rate of the barometer alone
+MOST_STEP_M = 3.0  # what one barometer sample may say to it
+AGREED_SHARE = 0.4  # of `reset_after`: two receivers that agree are sooner right than the estimate
 SMALLEST = 1e-6  # below every length that is divided by
+SMALLEST_T = 1e-7  # a weaker horizontal field tells no heading
 LARGEST = 1e9  # above every innovation
 
 
 class ErrorStateEkf(EstimatorPorts):
-    """23 error states about a nominal state, attitude error local in B, [Sola2017] ch. 5 to 7.
+    """22 error states about a nominal state, attitude error local in B, [Sola2017] ch. 5 to 7.
 
     Each sample predicts from the last with the mean of the two inertial samples (trapezoid), then fuses what is fresh
     (a stamp other than the one fused last), component by component. All measurements of a sample are linearised at
@@ -45,14 +51,24 @@ class ErrorStateEkf(EstimatorPorts):
     Alignment: level from the mean accelerometer, heading from the mean magnetometer and `field_0`; the
     covariance follows from an update with that mean, so that tilt and accelerometer bias are correlated as they are.
     GNSS: valid at `gnss_stamp - gnss_delay`; the present estimate is carried back along stored
-    integrals of the measured acceleration, and the correction applies to the present. Barometer: fused as height above
-    N's origin; there is no bias state, slow drift belongs into `baro_noise`. Without GNSS velocity the
-    accelerometer stands in as a weak level while its length is near g. A group that was rejected for `reset_after` is
-    believed: position and velocity are set to the measurement, the field offset in B is learnt anew, the
-    barometer is re-zeroed (or, without GNSS, the height is set).
+    integrals of the measured acceleration, and the correction applies to the present. Position and velocity have
+    stamps of their own. Each aiding sensor has a slow error of its own (Gauss-Markov: GNSS position, barometer,
+    compass heading), so that many samples do not average away what they share; these move when their sensor speaks.
 
-    Not modelled: earth rate and curvature, coning and sculling within a sample, lever arms, time correlation of GNSS
-    errors, side-slip as a measurement, alignment in motion.
+    The magnetometer corrects the heading alone, never the tilt, and only while strength and inclination of the field
+    are those of `field_0`. Without it the heading follows from the gyro and from GNSS velocity while the vehicle
+    accelerates. Without GNSS velocity the accelerometer stands in as a weak level while its length is near g; without
+    an accelerometer (`imu_healthy` 0) the flight is taken as unaccelerated, with much noise.
+
+    A group that was rejected for `reset_after` is not simply believed. A position that jumped is put down to the slow
+    error of the receiver, unless two receivers agree (`gnss_agreed`); then the estimate moves, and sooner. Velocity is
+    reset only to two that agree, or to one that is alone, consistent in itself, and rejected in position too for twice
+    as long. When the voter leaves a receiver (`gnss_used`), the estimate is suspect at once: the new one may move it.
+    The barometer is re-zeroed while GNSS knows the height, else believed. The compass is never believed again by
+    force: its gate opens as the heading grows uncertain.
+
+    Not modelled: earth rate and curvature, coning and sculling within a sample, lever arms, side-slip as a
+    measurement, alignment in motion, large heading errors found by motion alone.
     """
 
     source = "[Sola2017] ch. 5, 6, 7"
@@ -60,24 +76,31 @@ class ErrorStateEkf(EstimatorPorts):
     gnss_eph = In(unit="m", doc="standard deviation of each horizontal component")
     gnss_epv = In(unit="m", doc="standard deviation of the height")
     gnss_speed_accuracy = In(unit="m/s", doc="standard deviation of each velocity component")
+    gnss_velocity_stamp = In(unit="s", doc="time at which the velocity of the GNSS sample came")
+    gnss_used = In(unit="1", default=1.0, doc="number of the receiver")
+    gnss_agreed = In(unit="1", default=2.0, doc="receivers that agree; 1 is one alone that is consistent, 0 none")
+    baro_sound = In(unit="1", default=1.0, doc="0 while others contradict the barometer")
+    imu_healthy = In(unit="1", default=1.0, doc="0 if no accelerometer can be believed")
     airspeed = In(unit="m/s", default=0.0, doc="true airspeed")
     airspeed_stamp = In(unit="s", default=0.0, doc="time of the airspeed sample; 0 is never")
     zero_velocity = In(unit="1", default=0.0, doc="1 while the vehicle stands on the ground, disarmed")
     time = Clock(doc="time base of the stamps")
 
     accel_bias_B = Out(unit="m/s^2", shape=3, frame="B", doc="offset of the accelerometer")
-    field_N = Out(unit="T", shape=3, frame="N", doc="magnetic field of the earth")
-    mag_bias_B = Out(unit="T", shape=3, frame="B", doc="field that turns with the vehicle")
+    gnss_wander_N = Out(unit="m", shape=3, frame="N", doc="slow error of the GNSS position")
+    baro_bias = Out(unit="m", doc="slow error of the barometer's height")
+    heading_bias = Out(unit="rad", doc="slow error of the compass")
     wind_N = Out(unit="m/s", shape=3, frame="N", doc="velocity of the air, horizontal; known only with airspeed")
     std_position = Out(unit="m", shape=3, doc="standard deviation, north east down; 0 until aligned")
     std_velocity = Out(unit="m/s", shape=3, doc="standard deviation, north east down")
     std_attitude = Out(unit="rad", shape=3, doc="standard deviation about the body axes")
     nis_gnss_position = Out(unit="1", doc="latest normalised innovation squared, mean of the components")
     nis_gnss_velocity = Out(unit="1", doc="latest normalised innovation squared, mean of the components")
-    nis_mag = Out(unit="1", doc="latest normalised innovation squared, mean of the components")
+    nis_mag = Out(unit="1", doc="latest normalised innovation squared of the heading")
     nis_baro = Out(unit="1", doc="latest normalised innovation squared")
     rejected = Out(unit="1", shape=4, doc="1 if a gate closed at the latest: GNSS position, velocity, field, barometer")
     gnss_age = Out(unit="s", doc="since the last GNSS velocity within the gates; 1000 before the first")
+    sink_rate = Out(unit="m/s", doc="for a blind descent: that of the state, or of a barometer that contradicts it")
     aligned = Out(unit="1", doc="1 after the alignment")
     healthy = Out(unit="1", doc="0 if not aligned, without inertial data or GNSS, or with a covariance out of bounds")
 
@@ -86,19 +109,27 @@ class ErrorStateEkf(EstimatorPorts):
     p = State(unit="m", shape=3, frame="N", init="position_0", doc="nominal position")
     gyro_bias = State(unit="rad/s", shape=3, frame="B", init=0.0, doc="nominal gyro bias")
     accel_bias = State(unit="m/s^2", shape=3, frame="B", init=0.0, doc="nominal accelerometer bias")
-    field = State(unit="T", shape=3, frame="N", init="field_0", doc="nominal earth field")
-    mag_bias = State(unit="T", shape=3, frame="B", init=0.0, doc="nominal field offset")
+    wander = State(unit="m", shape=3, frame="N", init=0.0, doc="nominal slow error of GNSS position")
+    height_bias = State(unit="m", init=0.0, doc="nominal slow error of the barometer")
+    compass_bias = State(unit="rad", init=0.0, doc="nominal slow error of the compass")
     wind = State(unit="m/s", shape=2, init=0.0, doc="nominal wind, north and east")
     covariance = State(unit="1", shape=UPPER, init=0.0, doc="upper triangle, column by column, in SI units")
 
     accel_last = State(unit="m/s^2", shape=3, frame="B", init=0.0, doc="the sample before")
     gyro_last = State(unit="rad/s", shape=3, frame="B", init=0.0, doc="the sample before")
-    stamps = State(unit="s", shape=5, init=0.0, doc="of the last use: inertial, field, barometer, GNSS, airspeed")
+    stamps = State(
+        unit="s",
+        shape=6,
+        init=0.0,
+        doc="of the last use: inertial, field, barometer, GNSS position, velocity, airspeed",
+    )
     imu_age = State(unit="s", init=0.0, doc="since the last fresh inertial sample")
     ages = State(unit="s", shape=4, init=OLDEST_S, doc="since the last sample within the gate, by group")
     closed = State(unit="1", shape=4, init=0.0, doc="whether a gate was closed at the latest sample, by group")
     nis = State(unit="1", shape=4, init=0.0, doc="normalised innovation squared of the latest sample, by group")
-    baro_offset = State(unit="m", init=0.0, doc="taken off the barometer's height")
+    receiver = State(unit="1", init=1.0, doc="number of the GNSS receiver fused last")
+    suspect = State(unit="1", init=0.0, doc="1 after a change of receiver until the new one is within the gates")
+    climb = State(unit="m", shape=2, init=0.0, doc="height and, per second, climb rate, of the barometer alone")
     ready = State(unit="1", init=0.0, doc="1 after the alignment")
     mean_accel = State(unit="m/s^2", shape=3, frame="B", init=0.0, doc="mean during the alignment")
     mean_mag = State(unit="T", shape=3, frame="B", init=0.0, doc="mean during the alignment")
@@ -107,7 +138,7 @@ class ErrorStateEkf(EstimatorPorts):
     path = State(unit="m", shape=6, init=0.0, doc="second and first integral of the measured acceleration")
 
     position_0 = Param(unit="m", shape=3, frame="N", default=0.0, doc="position at the start")
-    field_0 = Param(unit="T", shape=3, frame="N", doc="earth field at the start; its direction gives the declination")
+    field_0 = Param(unit="T", shape=3, frame="N", doc="earth field; its direction gives the declination")
     gravity = Param(unit="m/s^2", default=STANDARD_GRAVITY_MPS2, low=1.0, doc="acceleration of gravity")
     align_time = Param(unit="s", default=0.4, low=0.0, doc="time over which the alignment averages")
     align_noise = Param(unit="m/s^2", default=0.05, low=1e-6, doc="of the mean accelerometer, bias apart")
@@ -116,16 +147,23 @@ class ErrorStateEkf(EstimatorPorts):
     accel_noise = Param(unit="m/s^2", default=0.1, low=0.0, tunable=True, doc="standard deviation of one sample")
     gyro_bias_walk = Param(unit="rad/s", default=5e-5, low=0.0, tunable=True, doc="random walk after one second")
     accel_bias_walk = Param(unit="m/s^2", default=1e-3, low=0.0, tunable=True, doc="random walk after one second")
-    field_walk = Param(unit="T", default=1e-8, low=0.0, tunable=True, doc="random walk after one second")
-    mag_bias_walk = Param(unit="T", default=1e-8, low=0.0, tunable=True, doc="random walk after one second")
+    lost_accel_noise = Param(unit="m/s^2", default=25.0, low=0.0, tunable=True, doc="without an accelerometer")
     wind_walk = Param(unit="m/s", default=0.1, low=0.0, tunable=True, doc="random walk after one second")
 
     mag_noise = Param(unit="T", default=5e-7, low=1e-12, tunable=True, doc="standard deviation of a component")
-    baro_noise = Param(unit="m", default=0.5, low=1e-6, tunable=True, doc="standard deviation, with slow drift")
+    field_window = Param(unit="1", default=0.25, low=0.0, tunable=True, doc="of the field, off the model: not used")
+    heading_spread = Param(unit="rad", default=0.04, low=0.0, tunable=True, doc="of the compass's slow error")
+    heading_time = Param(unit="s", default=300.0, low=1e-2, tunable=True, doc="correlation of it")
+    baro_noise = Param(unit="m", default=0.5, low=1e-6, tunable=True, doc="standard deviation, slow error apart")
+    baro_spread = Param(unit="m", default=1.0, low=0.0, tunable=True, doc="of the barometer's slow error")
+    baro_time = Param(unit="s", default=300.0, low=1e-2, tunable=True, doc="correlation of it")
     airspeed_noise = Param(unit="m/s", default=1.0, low=1e-6, tunable=True, doc="standard deviation")
+    gnss_white = Param(unit="1", default=0.5, low=0.0, tunable=True, doc="stated accuracy that is new in each fix")
+    gnss_slow = Param(unit="1", default=1.0, low=0.0, tunable=True, doc="stated accuracy that fixes share")
+    gnss_time = Param(unit="s", default=120.0, low=1e-2, tunable=True, doc="correlation of the shared error")
     gnss_delay = Param(unit="s", default=0.1, low=0.0, high=0.36, tunable=True, doc="age of a GNSS sample on arrival")
-    min_eph = Param(unit="m", default=0.3, low=1e-6, tunable=True, doc="GNSS is not believed to be better")
-    min_epv = Param(unit="m", default=0.5, low=1e-6, tunable=True, doc="GNSS is not believed to be better")
+    min_eph = Param(unit="m", default=0.3, low=1e-6, tunable=True, doc="a fix is not believed to be better")
+    min_epv = Param(unit="m", default=0.5, low=1e-6, tunable=True, doc="a fix is not believed to be better")
     min_speed_accuracy = Param(unit="m/s", default=0.1, low=1e-6, tunable=True, doc="GNSS is not believed to be better")
     zero_velocity_noise = Param(unit="m/s", default=0.05, low=1e-6, tunable=True, doc="of the standing vehicle")
     level_noise = Param(unit="m/s^2", default=1.0, low=1e-6, tunable=True, doc="of the accelerometer as a level")
@@ -135,8 +173,10 @@ class ErrorStateEkf(EstimatorPorts):
 
     gates = Param(unit="1", shape=4, default=5.0, low=0.1, tunable=True, doc="in standard deviations, by group")
     airspeed_gate = Param(unit="1", default=5.0, low=0.1, tunable=True, doc="in standard deviations")
-    reset_after = Param(unit="s", default=5.0, low=0.0, tunable=True, doc="closed gate until the sensor is believed")
-    max_gnss_age = Param(unit="s", default=5.0, low=0.0, tunable=True, doc="without GNSS until not healthy")
+    reset_after = Param(unit="s", default=5.0, low=0.0, tunable=True, doc="closed gate until something is done")
+    max_gnss_age = Param(unit="s", default=5.0, low=0.0, tunable=True, doc="without GNSS velocity until not healthy")
+    max_position_age = Param(unit="s", default=20.0, low=0.0, tunable=True, doc="the same of GNSS position")
+    climb_window = Param(unit="m/s", default=1.5, low=0.0, tunable=True, doc="off the barometer's rate: contradicted")
     max_std_velocity = Param(unit="m/s", default=10.0, low=0.0, tunable=True, doc="not healthy above")
     max_std_attitude = Param(unit="rad", default=0.5, low=0.0, tunable=True, doc="not healthy above")
     max_std_position = Param(unit="m", default=1e4, low=1.0, high=1e5, doc="the covariance does not grow above")
@@ -146,8 +186,6 @@ class ErrorStateEkf(EstimatorPorts):
     std_position_0 = Param(unit="m", default=1.0, low=1e-6, doc="at the start")
     std_gyro_bias_0 = Param(unit="rad/s", default=0.01, low=1e-9, doc="at the start")
     std_accel_bias_0 = Param(unit="m/s^2", default=0.2, low=1e-9, doc="at the start")
-    std_field_0 = Param(unit="T", default=1e-6, low=1e-12, doc="at the start")
-    std_mag_bias_0 = Param(unit="T", default=2e-6, low=1e-12, doc="at the start")
     std_wind_0 = Param(unit="m/s", default=5.0, low=1e-6, doc="at the start")
 
     def __init__(self, *, sample_s: float = 0.004, history: int = 20, history_every: int = 5) -> None:
@@ -160,11 +198,16 @@ class ErrorStateEkf(EstimatorPorts):
 
     # ------------------------------------------------------------------ nominal state
 
+    def _accel(self, x: View, u: View, p: View) -> ca.SX:
+        """The accelerometer, or what it would feel in unaccelerated flight."""
+        steady = x.accel_bias - p.gravity * quaternion.rotation_matrix(x.q)[2, :].T
+        return ca.if_else(u.imu_healthy > 0.5, u.accel_B, steady)
+
     def _predict(self, x: View, u: View, p: View) -> _Nominal:
         """The nominal state at this sample, before any measurement."""
         assert self.sample_s is not None
         dt = self.sample_s * x.ready  # nothing moves before the alignment
-        f_0, f_1 = x.accel_last - x.accel_bias, u.accel_B - x.accel_bias
+        f_0, f_1 = x.accel_last - x.accel_bias, self._accel(x, u, p) - x.accel_bias
         turn = (0.5 * (x.gyro_last + u.gyro_B) - x.gyro_bias) * dt
         step = from_rotation_vector(turn)
         q = quaternion.product(x.q, step)
@@ -198,23 +241,19 @@ class ErrorStateEkf(EstimatorPorts):
             phi[P + i, V + i] = shrink * n.dt
         return phi
 
-    def _process_noise(self, p: View, dt: ca.SX) -> ca.SX:
-        """What one sample adds to the variances, [Sola2017] Eq. 262 to 265."""
-        spread = [(p.gyro_noise * dt) ** 2] * 3 + [(p.accel_noise * dt) ** 2] * 3 + [ca.SX(0)] * 3
-        for walk, count in (
-            (p.gyro_bias_walk, 3),
-            (p.accel_bias_walk, 3),
-            (p.field_walk, 3),
-            (p.mag_bias_walk, 3),
-            (p.wind_walk, 2),
-        ):
-            spread += [walk**2 * dt] * count
+    def _process_noise(self, u: View, p: View, dt: ca.SX) -> ca.SX:
+        """What one sample adds to the variances, [Sola2017] Eq. 262 to 265; slow errors move when they are seen."""
+        accel_noise = ca.if_else(u.imu_healthy > 0.5, p.accel_noise, p.lost_accel_noise)
+        spread = [(p.gyro_noise * dt) ** 2] * 3 + [(accel_noise * dt) ** 2] * 3 + [ca.SX(0)] * 3
+        spread += [p.gyro_bias_walk**2 * dt] * 3 + [p.accel_bias_walk**2 * dt] * 3 + [ca.SX(0)] * 5
+        spread += [p.wind_walk**2 * dt] * 2
         return ca.vertcat(*spread)
 
-    def _initial_variance(self, p: View) -> ca.SX:
+    def _initial_variance(self, u: View, p: View) -> ca.SX:
         spread = [p.std_attitude_0] * 3 + [p.std_velocity_0] * 3 + [p.std_position_0] * 3
-        spread += [p.std_gyro_bias_0] * 3 + [p.std_accel_bias_0] * 3 + [p.std_field_0] * 3
-        spread += [p.std_mag_bias_0] * 3 + [p.std_wind_0] * 2
+        spread += [p.std_gyro_bias_0] * 3 + [p.std_accel_bias_0] * 3
+        spread += [p.gnss_slow * u.gnss_eph] * 2 + [p.gnss_slow * u.gnss_epv, p.baro_spread, p.heading_spread]
+        spread += [p.std_wind_0] * 2
         return ca.vertcat(*spread) ** 2
 
     # ------------------------------------------------------------------ alignment
@@ -245,8 +284,10 @@ class ErrorStateEkf(EstimatorPorts):
 
     def update(self, x: View, u: View, p: View) -> Values:
         assert self.sample_s is not None
-        stamps = ca.vertcat(u.imu_stamp, u.mag_stamp, u.baro_stamp, u.gnss_stamp, u.airspeed_stamp)
-        fresh = [stamps[i] != x.stamps[i] for i in range(5)]
+        stamps = ca.vertcat(
+            u.imu_stamp, u.mag_stamp, u.baro_stamp, u.gnss_stamp, u.gnss_velocity_stamp, u.airspeed_stamp
+        )
+        fresh = [stamps[i] != x.stamps[i] for i in range(6)]
         start = self._alignment(x, u, p, fresh[0], fresh[1])
         active = ca.logic_or(x.ready > 0.5, start.now)
         n = self._predict(x, u, p)
@@ -256,19 +297,27 @@ class ErrorStateEkf(EstimatorPorts):
         # Covariance of the prediction; the alignment starts it from zero
         symmetric = ca.triu2symm(ca.SX(ca.Sparsity.upper(ERRORS), x.covariance))
         phi = self._transition(p, n, ca.diag(symmetric)[P : P + 3])
-        added = self._process_noise(p, n.dt) + ca.if_else(start.now, self._initial_variance(p), ca.SX.zeros(ERRORS))
+        first = ca.if_else(start.now, self._initial_variance(u, p), ca.SX.zeros(ERRORS))
+        added = self._process_noise(u, p, n.dt) + first
         moved = ca.densify(phi @ symmetric @ phi.T) + ca.diag(added)
         estimate = _Estimate(ca.triu2symm(ca.triu(moved)), ca.SX.zeros(ERRORS))
 
         # Measurements: each layer hangs under one condition, so that it costs little between its samples
-        due = [ca.logic_and(x.closed[i] > 0.5, x.ages[i] > p.reset_after) for i in range(4)]
+        sooner = ca.if_else(u.gnss_agreed > 1.5, AGREED_SHARE, 1)
+        waits = [p.reset_after * (sooner if i in (GNSS_POSITION, GNSS_VELOCITY) else 1) for i in range(4)]
+        due = [ca.logic_and(x.closed[i] > 0.5, x.ages[i] > waits[i]) for i in range(4)]
+        for i in (GNSS_POSITION, GNSS_VELOCITY):
+            due[i] = ca.logic_or(due[i], ca.logic_and(x.closed[i] > 0.5, x.suspect > 0.5))
         groups = _Groups(x, self.sample_s)
-        use_airspeed = ca.logic_and(fresh[4], active)
+        use_airspeed = ca.logic_and(fresh[5], active)
         estimate = self._fuse_rare(estimate, x, u, p, n, start, active, use_airspeed)
-        use_mag, use_baro = ca.logic_and(fresh[1], active), ca.logic_and(fresh[2], active)
-        estimate, offset = self._fuse_field_and_height(estimate, x, u, p, n, use_mag, use_baro, due, groups)
-        use = ca.logic_and(ca.logic_and(fresh[3], u.gnss_fix > 2.5), active)
-        estimate = self._fuse_gnss(estimate, x, u, p, n, use, due, groups)
+        use_mag = ca.logic_and(fresh[1], active)
+        use_baro = ca.logic_and(ca.logic_and(fresh[2], u.baro_sound > 0.5), active)
+        slow = _Slow(x.wander, x.height_bias, x.compass_bias)
+        estimate = self._fuse_heading_and_height(estimate, x, u, p, n, use_mag, use_baro, due, groups, slow)
+        fixed = ca.logic_and(u.gnss_fix > 2.5, active)
+        use_position, use_velocity = ca.logic_and(fresh[3], fixed), ca.logic_and(fresh[4], fixed)
+        estimate = self._fuse_gnss(estimate, x, u, p, n, use_position, use_velocity, due, groups, slow)
 
         # The correction goes into the nominal state, [Sola2017] Eq. 283
         d = estimate.error
@@ -280,18 +329,21 @@ class ErrorStateEkf(EstimatorPorts):
             "p": n.p + d[P : P + 3],
             "gyro_bias": x.gyro_bias + d[BG : BG + 3],
             "accel_bias": x.accel_bias + d[BA : BA + 3],
-            "field": x.field + d[MN : MN + 3],
-            "mag_bias": x.mag_bias + d[MB : MB + 3],
+            "wander": slow.wander + d[GW : GW + 3],
+            "height_bias": slow.height + d[BB],
+            "compass_bias": slow.heading + d[HB],
             "wind": x.wind + d[W : W + 2],
             "covariance": ca.sparsity_cast(ca.triu(estimate.covariance), ca.Sparsity.dense(UPPER)),
-            "accel_last": u.accel_B,
+            "accel_last": self._accel(x, u, p),
             "gyro_last": u.gyro_B,
             "stamps": stamps,
             "imu_age": next_age(fresh[0], x.imu_age, self.sample_s),
             "ages": ca.vertcat(*groups.ages),
             "closed": ca.vertcat(*groups.closed),
             "nis": ca.vertcat(*groups.nis),
-            "baro_offset": offset,
+            "receiver": ca.if_else(use_position, u.gnss_used, x.receiver),
+            "suspect": self._suspect(x, u, use_position, groups),
+            "climb": self._climb(x, u, fresh[2]),
             "ready": flag(active),
             "mean_accel": ca.if_else(start.waiting, start.accel, x.mean_accel),
             "mean_mag": ca.if_else(start.waiting, start.mag, x.mean_mag),
@@ -306,7 +358,7 @@ class ErrorStateEkf(EstimatorPorts):
         self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, start: _Alignment, active: ca.SX, air: ca.SX
     ) -> _Estimate:
         """Zero velocity of a standing vehicle, or the accelerometer as a level (alignment, GNSS lost); airspeed."""
-        accel = ca.if_else(start.now, start.accel, 0.5 * (x.accel_last + u.accel_B))
+        accel = ca.if_else(start.now, start.accel, 0.5 * (x.accel_last + self._accel(x, u, p)))
         length = ca.sqrt(ca.dot(accel, accel))
         standing = ca.logic_and(u.zero_velocity > 0.5, ca.logic_not(start.now))
         near_g = ca.fabs(length - p.gravity) < p.level_window * p.gravity
@@ -334,7 +386,7 @@ class ErrorStateEkf(EstimatorPorts):
         after = after.fuse(row, u.airspeed - speed, p.airspeed_noise**2, moving, p.airspeed_gate)
         return e.replaced(ca.logic_or(use, air), after)
 
-    def _fuse_field_and_height(
+    def _fuse_heading_and_height(
         self,
         e: _Estimate,
         x: View,
@@ -345,61 +397,113 @@ class ErrorStateEkf(EstimatorPorts):
         baro: ca.SX,
         due: list[ca.SX],
         groups: _Groups,
-    ) -> tuple[_Estimate, ca.SX]:
-        """Magnetometer: the earth's field turned into B, plus the vehicle's own. Barometer: height.
-
-        A barometer that disagrees for long is re-zeroed while GNSS knows the height, else believed.
-        """
+        slow: _Slow,
+    ) -> _Estimate:
+        """Magnetometer: turn about the vertical, if the field is that of the model. Barometer: height."""
         layer = ca.logic_or(mag, baro)
-        m_B = n.R.T @ x.field
-        turn = _skew(m_B)
-        after = e
-        for i in range(3):
-            row = {TH + k: turn[i, k] for k in range(3) if k != i}
-            row |= {MN + k: n.R[k, i] for k in range(3)}
-            row[MB + i] = ca.SX(1)
-            residual = u.mag_B[i] - m_B[i] - x.mag_bias[i]
-            after = after.forget(MB + i, ca.logic_and(mag, due[MAG]), p.std_mag_bias_0**2 + residual**2)
-            after = after.fuse(row, residual, p.mag_noise**2, mag, p.gates[MAG], due[MAG])
+        m_N = n.R @ u.mag_B
+        level = ca.sqrt(ca.dot(m_N[:2], m_N[:2]))
+        level_0 = ca.sqrt(ca.dot(p.field_0[:2], p.field_0[:2]) + SMALLEST_T**2)
+        off = ca.sqrt((level - level_0) ** 2 + (m_N[2] - p.field_0[2]) ** 2)
+        like = off < p.field_window * ca.sqrt(ca.dot(p.field_0, p.field_0))
+        keep = ca.exp(-clip(u.mag_stamp - x.stamps[1], 0, OLDEST_S) / p.heading_time)
+        heading = keep * x.compass_bias
+        after = e.faded(HB, keep, p.heading_spread**2, mag)
+        # The field, turned into N by an attitude that lacks a turn d about the vertical, points d too far back
+        sine = p.field_0[1] * m_N[0] - p.field_0[0] * m_N[1]
+        residual = ca.atan2(sine, ca.dot(p.field_0[:2], m_N[:2])) - heading
+        row = {TH + k: n.R[2, k] for k in range(3)} | {HB: ca.SX(1)}
+        noise = (p.mag_noise / level_0) ** 2
+        after = after.fuse(row, residual, noise, ca.logic_and(mag, like), p.gates[MAG])
         groups.note(MAG, layer, mag, after)
+        slow.heading = ca.if_else(layer, ca.if_else(mag, heading, x.compass_bias), x.compass_bias)
+
         known = x.ages[GNSS_POSITION] < NO_FIX_S
-        residual = u.baro_height - x.baro_offset + n.p[2]
+        keep = ca.exp(-clip(u.baro_stamp - x.stamps[2], 0, OLDEST_S) / p.baro_time)
+        bias = keep * x.height_bias
+        residual = u.baro_height - bias + n.p[2]
         rezero = ca.logic_and(baro, ca.logic_and(due[BARO], known))
         moved = ca.logic_and(baro, ca.logic_and(due[BARO], ca.logic_not(known)))
-        after = after.counted_anew().forget(P + 2, moved, FORGET * p.baro_noise**2)
-        shown = ca.if_else(rezero, 0, residual)
-        after = after.fuse({P + 2: ca.SX(-1)}, shown, p.baro_noise**2, baro, p.gates[BARO], due[BARO])
+        after = after.counted_anew().faded(BB, keep, p.baro_spread**2, baro)
+        after = after.forget(BB, rezero, FORGET * residual**2).forget(P + 2, moved, FORGET * p.baro_noise**2)
+        row = {P + 2: ca.SX(-1), BB: ca.SX(1)}
+        after = after.fuse(row, residual, p.baro_noise**2, baro, p.gates[BARO], due[BARO])
         groups.note(BARO, layer, baro, after)
-        return e.replaced(layer, after), x.baro_offset + ca.if_else(rezero, residual, 0)
+        slow.height = ca.if_else(layer, ca.if_else(baro, bias, x.height_bias), x.height_bias)
+        return e.replaced(layer, after)
 
     def _fuse_gnss(
-        self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, use: ca.SX, due: list[ca.SX], groups: _Groups
+        self,
+        e: _Estimate,
+        x: View,
+        u: View,
+        p: View,
+        n: _Nominal,
+        use_position: ca.SX,
+        use_velocity: ca.SX,
+        due: list[ca.SX],
+        groups: _Groups,
+        slow: _Slow,
     ) -> _Estimate:
         """Position and velocity of a little while ago, against the present estimate carried back to then."""
+        layer = ca.logic_or(use_position, use_velocity)
         lag = ca.fmax(u.time - u.gnss_stamp, 0) + p.gnss_delay
         then = self._path_at(x, n, lag)
-        v_past = n.v - (n.path[3:] - then[3:])
         p_past = n.p - lag * n.v + lag * n.path[3:] - (n.path[:3] - then[:3])
-        # A tilt error of now was one of the acceleration since then: dv(then) = dv - lag da, da = -R [f] dth - R dba
-        tilt = lag * (n.R @ _skew(u.accel_B - x.accel_bias))
+        agreed = ca.logic_or(u.gnss_agreed > 1.5, x.suspect > 0.5)
+        other = ca.logic_and(use_position, u.gnss_used != x.receiver)
+        moved = ca.logic_and(use_position, ca.logic_and(due[GNSS_POSITION], agreed))
+        rezero = ca.logic_and(use_position, ca.logic_and(due[GNSS_POSITION], ca.logic_not(agreed)))
+        keep = ca.exp(-clip(u.gnss_stamp - x.stamps[3], 0, OLDEST_S) / p.gnss_time)
+        wander = ca.if_else(other, 0, keep * x.wander)
         after = e
-        spread = [ca.fmax(u.gnss_eph, p.min_eph)] * 2 + [ca.fmax(u.gnss_epv, p.min_epv)]
+        stated = [u.gnss_eph, u.gnss_eph, u.gnss_epv]
+        least = [p.min_eph, p.min_eph, p.min_epv]
         for i in range(3):
-            after = after.forget(P + i, due[GNSS_POSITION], FORGET * spread[i] ** 2)
-            row = {P + i: ca.SX(1), V + i: -lag}
-            residual = u.gnss_position_N[i] - p_past[i]
-            after = after.fuse(row, residual, spread[i] ** 2, use, p.gates[GNSS_POSITION], due[GNSS_POSITION])
-        groups.note(GNSS_POSITION, use, use, after)
+            spread = ca.fmax(p.gnss_white * stated[i], least[i])
+            residual = u.gnss_position_N[i] - p_past[i] - wander[i]
+            slow_variance = (p.gnss_slow * stated[i]) ** 2
+            after = after.faded(GW + i, keep, slow_variance, use_position).forget(GW + i, other, slow_variance)
+            after = after.forget(P + i, moved, FORGET * spread**2).forget(GW + i, rezero, FORGET * residual**2)
+            row = {P + i: ca.SX(1), V + i: -lag, GW + i: ca.SX(1)}
+            after = after.fuse(row, residual, spread**2, use_position, p.gates[GNSS_POSITION], due[GNSS_POSITION])
+        groups.note(GNSS_POSITION, layer, use_position, after)
+        slow.wander = ca.if_else(layer, ca.if_else(use_position, wander, x.wander), x.wander)
+
+        lag = ca.fmax(u.time - u.gnss_velocity_stamp, 0) + p.gnss_delay
+        v_past = n.v - (n.path[3:] - self._path_at(x, n, lag)[3:])
+        # A tilt error of now was one of the acceleration since then: dv(then) = dv - lag da, da = -R [f] dth - R dba
+        tilt = lag * (n.R @ _skew(self._accel(x, u, p) - x.accel_bias))
+        alone = ca.logic_and(u.gnss_agreed > 0.5, x.closed[GNSS_POSITION] > 0.5)
+        alone = ca.logic_and(alone, x.ages[GNSS_VELOCITY] > 2 * p.reset_after)
+        reset = ca.logic_and(due[GNSS_VELOCITY], ca.logic_or(agreed, alone))
+        reset = ca.logic_and(use_velocity, reset)
         after = after.counted_anew()
         speed = ca.fmax(u.gnss_speed_accuracy, p.min_speed_accuracy)
         for i in range(3):
-            after = after.forget(V + i, due[GNSS_VELOCITY], FORGET * speed**2)
+            after = after.forget(V + i, reset, FORGET * speed**2)
             row = {V + i: ca.SX(1)}
             row |= {TH + k: tilt[i, k] for k in range(3)} | {BA + k: lag * n.R[i, k] for k in range(3)}
             residual = u.gnss_velocity_N[i] - v_past[i]
-            after = after.fuse(row, residual, speed**2, use, p.gates[GNSS_VELOCITY], due[GNSS_VELOCITY])
-        groups.note(GNSS_VELOCITY, use, use, after)
-        return e.replaced(use, after)
+            after = after.fuse(row, residual, speed**2, use_velocity, p.gates[GNSS_VELOCITY], reset)
+        groups.note(GNSS_VELOCITY, layer, use_velocity, after)
+        return e.replaced(layer, after)
+
+    def _suspect(self, x: View, u: View, use: ca.SX, groups: _Groups) -> ca.SX:
+        """After a change of receiver the estimate is doubted rather than the receiver, until both agree."""
+        fine = ca.logic_and(groups.closed[GNSS_POSITION] < 0.5, groups.closed[GNSS_VELOCITY] < 0.5)
+        changed = ca.logic_or(u.gnss_used != x.receiver, ca.logic_and(x.suspect > 0.5, ca.logic_not(fine)))
+        return ca.if_else(use, flag(changed), x.suspect)
+
+    def _climb(self, x: View, u: View, fresh: ca.SX) -> ca.SX:
+        """Height and climb rate by the barometer alone: an observer of second order."""
+        dt = clip(u.baro_stamp - x.stamps[2], 0, BARO_LOST_S)
+        ahead = x.climb[0] + dt * x.climb[1]
+        first = x.stamps[2] <= 0
+        missing = ca.if_else(first, 0, clip(u.baro_height - ahead, -MOST_STEP_M, MOST_STEP_M))
+        height = ca.if_else(first, u.baro_height, ahead + 2 * CLIMB_DAMPING * CLIMB_RADPS * dt * missing)
+        rate = x.climb[1] + CLIMB_RADPS**2 * dt * missing
+        return ca.if_else(fresh, ca.vertcat(height, rate), x.climb)
 
     def _path_at(self, x: View, n: _Nominal, lag: ca.SX) -> ca.SX:
         """The integrals of acceleration a while ago, linear between the stored values."""
@@ -424,12 +528,14 @@ class ErrorStateEkf(EstimatorPorts):
             x.ready > 0.5,
             x.imu_age < IMU_LOST_S,
             x.ages[GNSS_VELOCITY] < p.max_gnss_age,
-            x.ages[GNSS_POSITION] < p.max_gnss_age,
+            x.ages[GNSS_POSITION] < p.max_position_age,
             ca.mmax(std[V : V + 3]) < p.max_std_velocity,
             ca.mmax(std[TH : TH + 3]) < p.max_std_attitude,
             ca.mmin(variance) >= 0,
         ):
             sound = ca.logic_and(sound, fine)
+        heard = ca.logic_and(u.time - x.stamps[2] < BARO_LOST_S, x.stamps[2] > 0)
+        contradicted = ca.logic_and(heard, ca.fabs(n.v[2] + x.climb[1]) > p.climb_window)
         return {
             "p_NB_N": n.p,
             "v_NB_N": n.v,
@@ -439,8 +545,9 @@ class ErrorStateEkf(EstimatorPorts):
             "w_NB_B": u.gyro_B - x.gyro_bias,
             "gyro_bias_B": x.gyro_bias,
             "accel_bias_B": x.accel_bias,
-            "field_N": x.field,
-            "mag_bias_B": x.mag_bias,
+            "gnss_wander_N": x.wander,
+            "baro_bias": x.height_bias,
+            "heading_bias": x.compass_bias,
             "wind_N": ca.vertcat(x.wind, 0),
             "std_position": std[P : P + 3],
             "std_velocity": std[V : V + 3],
@@ -451,6 +558,7 @@ class ErrorStateEkf(EstimatorPorts):
             "nis_baro": x.nis[BARO],
             "rejected": x.closed,
             "gnss_age": x.ages[GNSS_VELOCITY],
+            "sink_rate": ca.if_else(contradicted, -x.climb[1], n.v[2]),
             "aligned": x.ready,
             "healthy": flag(sound),
         }
@@ -469,6 +577,15 @@ class _Nominal:
     step: ca.SX  # rotation of this sample, as a quaternion
     R_0: ca.SX  # attitude at the sample before
     f: ca.SX  # mean specific force, bias taken off
+
+
+@dataclass
+class _Slow:
+    """Nominal slow errors, faded if their sensor spoke."""
+
+    wander: ca.SX
+    height: ca.SX
+    heading: ca.SX
 
 
 @dataclass
@@ -540,6 +657,15 @@ class _Estimate:
         covariance[place, :] = covariance[place, :] * keep
         covariance[:, place] = covariance[place, :].T
         covariance[place, place] = ca.if_else(when, variance, self.covariance[place, place])
+        return _Estimate(covariance, self.error, self.nis_sum, self.closed, self.count)
+
+    def faded(self, place: int, keep: ca.SX, variance: ca.SX, when: ca.SX) -> _Estimate:
+        """One error state a while later, as a Gauss-Markov process with a steady variance, [Sola2017] App. E."""
+        keep = 1 - _weight(when) * (1 - keep)
+        covariance = ca.SX(self.covariance)
+        covariance[place, :] = covariance[place, :] * keep
+        covariance[:, place] = covariance[place, :].T
+        covariance[place, place] = keep**2 * self.covariance[place, place] + (1 - keep**2) * variance
         return _Estimate(covariance, self.error, self.nis_sum, self.closed, self.count)
 
     def counted_anew(self) -> _Estimate:

@@ -10,15 +10,19 @@ from ironbird.errors import ModelError
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param
 
+SECOND = 4.0  # thresholds that the two units left of three or more may be apart: vibration, not a second failure
+
 
 class ImuVoter(Block):
     """Component-wise median of all usable units; the mean of two; the one that is left.
 
     A unit is left out while its stamp is old or its accelerometer or gyro gives exactly the same numbers over many
-    samples; with three or more also if its mean distance from the median was above a threshold within the hold
-    time (bias and noise alike). Of two that disagree none can be believed more: their mean is given and `healthy`
-    is 0. With none left the median of all is given and `healthy` is 0. A noise-free sensor at rest looks stuck: raise
-    `stuck_samples` then. Not modelled: lever arms between units, different mounting, temperature.
+    samples; with three or more also if its mean distance from the median was above a threshold and well above that
+    of the others within the hold time (bias and noise alike; vibration sets all of them apart and votes none out). Of
+    two that disagree none can be believed more: their mean is given and `healthy` is 0; the two that are left of more
+    must differ more for that. With none left the median of all is given and `healthy` is 0. A sensor at rest whose
+    noise is below its resolution repeats itself for a while, and a noise-free one looks stuck: raise `stuck_samples`
+    then. Not modelled: lever arms between units, different mounting, temperature.
     """
 
     source = "component-wise median and latched exclusion, closed form of this project"
@@ -35,7 +39,7 @@ class ImuVoter(Block):
     )
     gyro_threshold = Param(unit="rad/s", default=0.1, low=1e-6, tunable=True, doc="mean distance that votes a unit out")
     max_age = Param(unit="s", default=0.02, low=0.0, tunable=True, doc="a stamp that stands longer is old")
-    stuck_samples = Param(unit="1", default=10.0, low=1.0, tunable=True, doc="equal samples until it counts as stuck")
+    stuck_samples = Param(unit="1", default=25.0, low=1.0, tunable=True, doc="equal samples until it counts as stuck")
     distance_time = Param(unit="s", default=0.1, low=1e-3, tunable=True, doc="over which the distance is averaged")
     hold_time = Param(unit="s", default=5.0, low=0.0, tunable=True, doc="out for at least this long after disagreement")
 
@@ -57,7 +61,6 @@ class ImuVoter(Block):
         return watch(
             [[u[f"accel_{i}_B"], u[f"gyro_{i}_B"]] for i in numbers],
             [u[f"stamp_{i}"] for i in numbers],
-            [ca.SX(1)] * self.imus,
             x,
             p,
             self.sample_s,
@@ -77,7 +80,7 @@ class ImuVoter(Block):
             used = used + ca.if_else(seen.usable[i], i + 1, 0)
             worst = ca.fmax(worst, ca.if_else(seen.usable[i], seen.distance[i], 0))
         two = ca.fabs(seen.count - 2) < 0.5
-        undecided = ca.logic_and(two, worst > 1)
+        undecided = ca.logic_and(two, worst > (1 if self.imus == 2 else SECOND))
         some = seen.count > 0.5
         result: dict[str, ca.SX] = {
             "accel_B": seen.agreed[0], "gyro_B": seen.agreed[1], "stamp": ca.if_else(some, stamp, newest),

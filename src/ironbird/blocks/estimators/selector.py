@@ -16,24 +16,17 @@ from ironbird.symbolic.smooth import choose
 Distance = Callable[[Sequence[ca.SX]], ca.SX]
 
 MAGNETOMETER = {"mag_B": Out(unit="T", shape=3, frame="B", doc="magnetic field")}
+UNUSUAL = 3.0  # times the middle distance: what all sources show is no failure of one
 BAROMETER = {"baro_height": Out(unit="m", doc="height above take-off")}
-GNSS = {
-    "gnss_position_N": Out(unit="m", shape=3, frame="N", doc="position from the take-off point"),
-    "gnss_velocity_N": Out(unit="m/s", shape=3, frame="N", doc="velocity over ground"),
-    "gnss_fix": Out(unit="1", doc="3 and above is a three-dimensional fix"),
-    "gnss_eph": Out(unit="m", doc="standard deviation of each horizontal component"),
-    "gnss_epv": Out(unit="m", doc="standard deviation of the height"),
-    "gnss_speed_accuracy": Out(unit="m/s", doc="standard deviation of each velocity component"),
-}
 
 
 class Selector(Block):
     """Hands on all signals of the first healthy source; the first signal of `carries` is the one compared.
 
-    A source is left out while its stamp is old, its value stays exactly the same over many samples, its quality is too
-    low, or (three sources and more) its mean distance from the median was above the threshold within the hold
-    time. With none left the last one is kept and `healthy` is 0. Input ports carry the source's number: `mag_1_B`,
-    `gnss_eph_2`, `stamp_3`. Not modelled: blending, differences in time between sources.
+    A source is left out while its stamp is old, its value stays exactly the same over many samples, or (three sources
+    and more) its mean distance from the median was above the threshold within the hold time. With none left the
+    last one is kept, its stamp stands still (so that nobody takes it as fresh) and `healthy` is 0. Input ports carry
+    the source's number: `mag_1_B`, `stamp_3`. Not modelled: blending, differences in time between sources.
     """
 
     source = "component-wise median and latched exclusion, closed form of this project"
@@ -53,18 +46,13 @@ class Selector(Block):
         sources: int = 3,
         carries: Mapping[str, Out] | None = None,
         *,
-        quality: str | None = None,
         sample_s: float = 0.004,
     ) -> None:
-        """`quality` names a scalar among the carried signals that must reach the parameter `min_quality`."""
         super().__init__(sample_s=sample_s)
         self.carries = dict(carries or MAGNETOMETER)
         if sources < 1:
             raise ModelError(f"a selector needs one source or more, not {sources}")
-        if quality is not None and (quality not in self.carries or self.carries[quality].size != 1):
-            raise ModelError(f"quality '{quality}' is not a scalar among {', '.join(self.carries)}")
         self.sources = sources
-        self.quality = quality
         self.compared = next(iter(self.carries))
         first = self.carries[self.compared]
         for name, signal in self.carries.items():
@@ -77,41 +65,41 @@ class Selector(Block):
             self.declare(f"faulty_{i + 1}", Out(unit="1", doc=f"1 while source {i + 1} is left out"))
         declare_watch(self, sources, first.size, 1)
         self.declare("used_last", State(unit="1", init=1.0, doc="source in use at the sample before"))
+        self.declare("stamp_last", State(unit="s", init=0.0, doc="stamp handed on at the sample before"))
         self.declare(
             "threshold",
             Param(unit=first.unit, default=1e30, low=0.0, tunable=True, doc="distance from the median"),
         )
-        if quality is not None:
-            self.declare(
-                "min_quality",
-                Param(unit=self.carries[quality].unit, default=0.0, tunable=True, doc="below it is left out"),
-            )
 
     def _look(self, x: View, u: View, p: View) -> tuple[Watch, ca.SX]:
         assert self.sample_s is not None
         values = [u[numbered(self.compared, i)] for i in range(self.sources)]
         stamps = [u[f"stamp_{i + 1}"] for i in range(self.sources)]
-        quality = [
-            ca.SX(1) if self.quality is None else u[numbered(self.quality, i)] >= p.min_quality
-            for i in range(self.sources)
-        ]
         parts = [[value] for value in values]
-        seen = watch(parts, stamps, quality, x, p, self.sample_s, lambda d: norm(d[0]) / p.threshold)
+        seen = watch(parts, stamps, x, p, self.sample_s, lambda d: norm(d[0]) / p.threshold)
+        return seen, self._choose(seen, x, u, p)
+
+    def _choose(self, seen: Watch, x: View, u: View, p: View) -> ca.SX:
+        """Number of the source to use: the first that is fit, else the last one that was."""
         used = x.used_last
         for i in reversed(range(self.sources)):
             used = ca.if_else(seen.usable[i], i + 1, used)
-        return seen, used
+        return used
+
+    def _stamp(self, seen: Watch, used: ca.SX, x: View, u: View) -> ca.SX:
+        stamp = choose(used - 1, [u[f"stamp_{i + 1}"] for i in range(self.sources)])
+        return ca.if_else(seen.count > 0.5, stamp, x.stamp_last)
 
     def update(self, x: View, u: View, p: View) -> Values:
         seen, used = self._look(x, u, p)
-        return {**seen.states, "used_last": used}
+        return {**seen.states, "used_last": used, "stamp_last": self._stamp(seen, used, x, u)}
 
     def output(self, x: View, u: View, p: View) -> Values:
         seen, used = self._look(x, u, p)
         result: dict[str, ca.SX] = {
             name: choose(used - 1, [u[numbered(name, i)] for i in range(self.sources)]) for name in self.carries
         }
-        result["stamp"] = choose(used - 1, [u[f"stamp_{i + 1}"] for i in range(self.sources)])
+        result["stamp"] = self._stamp(seen, used, x, u)
         result["used"] = used
         result["healthy"] = flag(seen.count > 0.5)
         for i in range(self.sources):
@@ -154,7 +142,6 @@ def declare_watch(block: Block, sources: int, size: int, parts: int) -> None:
 def watch(
     values: Sequence[Sequence[ca.SX]],
     stamps: Sequence[ca.SX],
-    quality: Sequence[ca.SX],
     x: View,
     p: View,
     sample_s: float,
@@ -178,16 +165,19 @@ def watch(
             same.append(ca.if_else(fresh, run, x.same[i * parts + j]))
             stuck = ca.logic_or(stuck, same[-1] >= p.stuck_samples)
         fine = ca.logic_and(ages[i] <= p.max_age, ca.logic_not(stuck))
-        usable.append(ca.logic_and(ca.logic_and(fine, quality[i]), x.holds[i] <= 0))
+        usable.append(ca.logic_and(fine, x.holds[i] <= 0))
     number = [flag(condition) for condition in usable]
     count = sum(number, ca.SX(0))
     agreed = [_agreed([value[j] for value in values], number, count) for j in range(parts)]
-    apart, holds = [], []
+    apart: list[ca.SX] = []
+    holds = []
     for i in range(n):
         d = distance([values[i][j] - agreed[j] for j in range(parts)])
         apart.append(x.distances[i] + ca.fmin(sample_s / p.distance_time, 1) * (ca.fmin(d, 1e6) - x.distances[i]))
+    usual = median(apart)  # vibration sets all of them apart
+    for i in range(n):
         judged = count - number[i] > 1.5  # two others must agree before one is voted out
-        out = ca.logic_and(apart[i] > 1, judged)
+        out = ca.logic_and(apart[i] > ca.fmax(1, UNUSUAL * usual), judged)
         holds.append(ca.if_else(out, p.hold_time, ca.fmax(x.holds[i] - sample_s, 0)))
     return Watch(
         usable,

@@ -183,8 +183,10 @@ class Hydrostatics(Block):
     """Restoring force of a floating hull, -G (z, roll, pitch), [Fossen2021] Ch. 4, about the body's origin.
 
     At z = 0 and level the water carries `balanced_mass` whose weight acts at `balanced_at`; what the vehicle weighs
-    more sinks it further. `stiffness` holds for heave, roll and pitch about the centre of flotation. Linear: valid for
-    some 10 degrees and while the waterline stays between deck and keel. Not modelled: capsizing arms, waves, planing.
+    more sinks it further. `stiffness` holds for heave, roll and pitch about the centre of flotation. Buoyancy is
+    vertical; Fossen's published program has the heave spring along the body's axis, so that a hull that is trimmed by
+    its payload drives itself (`along_body` = 1 is that program). Linear: valid for some 10 degrees and while the
+    waterline stays between deck and keel. Not modelled: capsizing arms, waves, planing.
     """
 
     source = "[Fossen2021] Ch. 4"
@@ -200,6 +202,9 @@ class Hydrostatics(Block):
     roll_stiffness = Param(unit="N*m/rad", default=0.0, low=0.0, tunable=True, doc="rho g V GM_T")
     pitch_stiffness = Param(unit="N*m/rad", default=0.0, low=0.0, tunable=True, doc="rho g V GM_L")
     flotation_x = Param(unit="m", default=0.0, doc="centre of flotation forward of the body's origin")
+    along_body = Param(
+        unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="1 has the heave spring along the body's z axis"
+    )
     balanced_mass = Param(unit="kg", low=0.0, doc="carried at z = 0")
     balanced_at = Param(unit="m", shape=3, frame="B", default=0.0, doc="where its weight acts")
 
@@ -211,7 +216,7 @@ class Hydrostatics(Block):
         spring = -p.heave_stiffness * sink
         righting = ca.vertcat(-p.roll_stiffness * roll, -p.pitch_stiffness * pitch - p.flotation_x * spring, 0)
         return {
-            "force_B": carried + ca.vertcat(0, 0, spring),
+            "force_B": carried + spring * ca.if_else(p.along_body > 0.5, ca.SX([0, 0, 1]), u.R_NB[2, :].T),
             "moment_B": ca.cross(p.balanced_at, carried) + righting,
             "lift": ca.fmax(p.balanced_mass * norm(u.gravity_N) - spring, 0),
         }

@@ -16,12 +16,13 @@ class LiftDragSurface(Block):
 
     Coefficients are piecewise linear in the angle of attack, which counts from the surface's angle of no lift, and end
     at those of a flat plate. Flow along the span does nothing. Corrected against the plug-in: it compares the angle of
-    attack in radians with 90 where the moment changes over at 90 degrees. `cma` is per radian and metre of chord. Valid
-    for any flow, subsonic. Not modelled: downwash, propeller wash, induced drag by aspect ratio, hysteresis of the
-    stall, drag of the deflection.
+    attack in radians with 90 where the moment changes over at 90 degrees. `cma` is per radian and metre of chord. With
+    `washed` a share of the area stands in the wake of propellers, where the air comes along `forward` at the speed of
+    momentum theory, sqrt(V^2 + 2 T / (rho A)). Valid for any flow, subsonic. Not modelled: downwash, swirl of the
+    wake, a wake that is blown aside, induced drag by aspect ratio, hysteresis of the stall, drag of the deflection.
     """
 
-    source = "[LiftDrag]; [RflyModel] 6.8.6"
+    source = "[LiftDrag]; [RflyModel] 6.8.6; [Leishman2006] Ch. 2"
 
     v_air_B = In(unit="m/s", shape=3, frame="B", doc="velocity of the body's origin through the air")
     w_NB_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity")
@@ -48,8 +49,28 @@ class LiftDragSurface(Block):
     control_joint_rad_to_cl = Param(unit="1/rad", default=0.0, tunable=True, doc="lift coefficient by deflection")
     cm_delta = Param(unit="m", default=0.0, tunable=True, doc="moment by deflection, per radian, nose up")
 
+    wash_share = Param(unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="of the area in the wake; `washed`")
+    wash_area = Param(unit="m^2", default=1.0, low=1e-6, doc="of the propellers' discs together; `washed`")
+
+    def __init__(self, *, washed: bool = False) -> None:
+        super().__init__()
+        self.washed = washed
+        if washed:
+            self.declare("wash_thrust", In(unit="N", gather=True, doc="of the propellers whose wake it is"))
+
     def output(self, x: View, u: View, p: View) -> Values:
         v = u.v_air_B + ca.cross(u.w_NB_B, p.position)
+        free = self._panel(v, u, p)
+        if not self.washed:
+            return free
+        ahead = ca.fmax(ca.dot(v, p.forward), 0)
+        # [Leishman2006] Ch. 2: T = 2 rho A v_i (V + v_i), far behind the disc the air has V + 2 v_i
+        wake = ca.sqrt(ahead * ahead + 2 * ca.fmax(u.wash_thrust, 0) / (u.density * p.wash_area))
+        inside = self._panel(v + p.forward * (wake - ahead), u, p)
+        return {name: free[name] + p.wash_share * (inside[name] - free[name]) for name in free}
+
+    def _panel(self, v: ca.SX, u: View, p: View) -> dict[str, ca.SX]:
+        """All of it in one flow."""
         span = ca.cross(p.forward, p.upward)
         v = v - span * ca.dot(v, span)  # in the plane of lift and drag
         sink, ahead = -ca.dot(v, p.upward), ca.dot(v, p.forward) + 1e-12  # a picometre per second, as `norm` has it

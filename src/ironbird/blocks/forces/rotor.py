@@ -15,8 +15,8 @@ class Rotor(Block):
 
     Coefficients hold at `reference_density` and scale with the air's. The document prints a factor 1/2 in the first
     row of its quad matrix; the sum of thrusts has none. With `tilting` a servo turns the axis about a hinge across
-    it, as at the tail of a tricopter. Not modelled: the moment that turns a tilting rotor, inflow, blade flapping,
-    ground effect, interference between rotors.
+    it, as at the tail of a tricopter. Not modelled: the moment that turns a tilting rotor, and all that
+    the motion of the air does (`RotorInAir`).
     """
 
     source = "[RflyModel] 7.1.1; [Dai] Eq. 9"
@@ -50,17 +50,91 @@ class Rotor(Block):
             self.declare("hinge", hinge)
 
     def output(self, x: View, u: View, p: View) -> Values:
-        axis = p.axis * ca.cos(u.tilt) + ca.cross(p.hinge, p.axis) * ca.sin(u.tilt) if self.tilting else p.axis
-        ratio = p.blade_health * (u.density / p.reference_density)
+        axis, ratio = self._axis(u, p), p.blade_health * (u.density / p.reference_density)
         square = u.speed * u.speed
         thrust = (p.thrust_coefficient * ratio) * square  # [RflyModel] 7.1.1: T = c_T w^2
         drag = (p.torque_coefficient * ratio) * square
+        return self._wrench(u, p, axis, thrust, drag, axis * thrust, ca.cross(p.position, axis) * thrust)
+
+    def _axis(self, u: View, p: View) -> ca.SX:
+        """Direction of thrust."""
+        return p.axis * ca.cos(u.tilt) + ca.cross(p.hinge, p.axis) * ca.sin(u.tilt) if self.tilting else p.axis
+
+    def _wrench(self, u: View, p: View, axis: ca.SX, thrust: ca.SX, drag: ca.SX, force: ca.SX, moment: ca.SX) -> Values:
+        """All outputs from the air's force and torque; `moment` is that of the force about the centre of mass."""
         reaction = p.spin * (drag + p.inertia * u.acceleration)  # M = c_M w^2 + J_RP dw/dt
         return {
-            "force_B": axis * thrust,
-            # a rotor turning one way pushes the body the other way
-            "moment_B": ca.cross(p.position, axis) * thrust - axis * reaction,
+            "force_B": force,
+            "moment_B": moment - axis * reaction,  # a rotor turning one way pushes the body the other way
             "momentum_B": (axis * (p.spin * p.inertia)) * u.speed,
             "thrust": thrust,
             "shaft_power": drag * u.speed,
         }
+
+
+class RotorInAir(Rotor):
+    """A rotor that feels the air at its own hub, the body's rates included.
+
+    Thrust and torque are parabolas of the climb speed: C_T(J) and C_P(J) of a propeller's table [Brandt2011], written
+    without a division by the rotor speed. Thrust grows with the flow along the disc (translational lift), drag along
+    the disc is linear in rotor speed and flow [RotorPy], the disc tilts back [Mahony2012], and the blades' speed is
+    that against the air, not against the body. `wake` scales the thrust: what ground, vortex ring and other rotors do,
+    made by `RotorWakes`. A coefficient of 0 switches its effect off. Valid for flow along the disc up to a quarter of
+    the tip speed; in descent the parabola is continued, and what the vortex ring takes of it comes by `wake`. With
+    `upright` the axis is the body's own and `axis` is not looked at: the same numbers for half of the work. Blades flap
+    with `flaps` only. Not modelled: lag of the inflow, stall of the blades, the moment that turns a tilting rotor.
+    """
+
+    source = "[RflyModel] 7.1.1; [RotorPy]; [Brandt2011]; [Mahony2012]"
+
+    v_air_B = In(unit="m/s", shape=3, frame="B", doc="velocity of the body's origin through the air")
+    w_NB_B = In(unit="rad/s", shape=3, frame="B", doc="angular velocity of the body")
+    wake = In(unit="1", default=1.0, doc="factor of the thrust by ground and wakes")
+    inflow = Param(unit="N*s^2/m", default=0.0, tunable=True, doc="k_z: thrust lost per rotor speed and climb speed")
+    climb_loss = Param(unit="N*s^2/m^2", default=0.0, tunable=True, doc="thrust lost per squared climb speed")
+    translational_lift = Param(
+        unit="N*s^2/m^2", default=0.0, low=0.0, tunable=True, doc="k_h: thrust per squared flow along the disc"
+    )
+    rotor_drag = Param(
+        unit="N*s^2/m", default=0.0, low=0.0, tunable=True, doc="k_d: drag per rotor speed and flow along the disc"
+    )
+    flapping = Param(
+        unit="N*s^2", default=0.0, low=0.0, tunable=True, doc="moment, nose up, per rotor speed and flow; with `flaps`"
+    )
+    torque_inflow = Param(unit="N*s^2", default=0.0, tunable=True, doc="torque lost per rotor speed and climb speed")
+    torque_climb = Param(unit="N*s^2/m", default=0.0, tunable=True, doc="torque lost per squared climb speed")
+
+    body_spin = Param(
+        unit="1",
+        default=1.0,
+        low=0.0,
+        high=1.0,
+        tunable=True,
+        doc="1 counts the blades' speed against the air, 0 the body",
+    )
+
+    def __init__(self, *, tilting: bool = False, upright: bool = False, flaps: bool = False) -> None:
+        super().__init__(tilting=tilting)
+        self.upright, self.flaps = upright, flaps
+
+    def _axis(self, u: View, p: View) -> ca.SX:
+        return ca.SX([0, 0, -1]) if self.upright else super()._axis(u, p)
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        axis, ratio = self._axis(u, p), p.blade_health * (u.density / p.reference_density)
+        hub = u.v_air_B + ca.cross(u.w_NB_B, p.position)  # of the hub through the air
+        climb = ca.dot(hub, axis)
+        along = hub - axis * climb
+        turning = u.speed + (p.body_spin * p.spin) * ca.dot(u.w_NB_B, axis)  # of the blades against the air
+        square, product, climb2 = turning * turning, u.speed * climb, climb * ca.fabs(climb)
+        # [Brandt2011]: T = rho n^2 D^4 (C_0 + C_1 J + C_2 J^2), J = V / (n D); [RotorPy]: k_z w v_z, k_h v_xy^2
+        lift = p.thrust_coefficient * square - p.inflow * product - p.climb_loss * climb2
+        thrust = (ratio * u.wake) * (lift + p.translational_lift * ca.dot(along, along))
+        drag = ratio * (p.torque_coefficient * square - p.torque_inflow * product - p.torque_climb * climb2)
+        force = axis * thrust - along * (ratio * p.rotor_drag * u.speed)  # [RotorPy]: H = -k_d w v
+        moment = ca.cross(p.position, force)
+        if (
+            self.flaps
+        ):  # [Mahony2012]: the disc tilts back, nose up; [RotorPy] has the other sign, with a coefficient of 0
+            moment = moment + ca.cross(along, axis) * (ratio * p.flapping * u.speed)
+        return self._wrench(u, p, axis, thrust, drag, force, moment)

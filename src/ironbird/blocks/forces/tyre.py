@@ -34,7 +34,7 @@ class Tyre(Block):
     contact patch is a spring with a bounded deflection and the vehicle does not creep. `friction` scales the peak
     forces, not the stiffness. Beyond a locked wheel's slip the longitudinal curve is flat: with a curvature above 1 the
     formula turns round there. The stiffness of Mz, misprinted in [RflyModel], is (C3 Fz^2 + C4 Fz) exp(-C5 Fz). Not
-    modelled: overturning moment, spin of the contact patch, temperature, wear, inflation pressure, aquaplaning.
+    modelled: spin of the contact patch, temperature, wear, inflation pressure, aquaplaning.
     """
 
     source = "[RflyModel] 7.3.1.1; [Pacejka1989]"
@@ -46,10 +46,11 @@ class Tyre(Block):
     speed = In(unit="rad/s", doc="rotation of the wheel, positive forward")
     load = In(unit="N", low=0.0, high=8000.0, doc="normal force")
     force_B = Out(unit="N", shape=3, frame="B", doc="on the body")
-    moment_B = Out(unit="N*m", shape=3, frame="B", doc="about the centre of mass, the vertical part")
+    moment_B = Out(unit="N*m", shape=3, frame="B", doc="about the centre of mass, without that of the force about x, y")
     longitudinal = Out(unit="N", doc="Fx in the wheel's axes")
     lateral = Out(unit="N", doc="Fy in the wheel's axes")
     aligning = Out(unit="N*m", doc="Mz")
+    overturning = Out(unit="N*m", doc="Mx about the wheel's x axis: the load acts beside the wheel's plane")
     slip = Out(unit="1", doc="longitudinal slip, positive drives")
     slip_angle = Out(unit="rad", doc="positive gives a force to the right")
     kappa = State(unit="1", init="slip_0", doc="longitudinal slip of the contact patch")
@@ -57,6 +58,7 @@ class Tyre(Block):
 
     position = Param(unit="m", shape=3, frame="B", doc="of the contact patch from the centre of mass")
     radius = Param(unit="m", low=1e-3, doc="rolling radius")
+    lateral_stiffness = Param(unit="N/m", default=1e9, low=1.0, tunable=True, doc="L_s: sideways, of the carcass")
     side = Param(unit="1", default=1.0, low=-1.0, high=1.0, doc="+1 tyre of the right side, -1 of the left")
     a = Param(unit="1", shape=14, doc="A0 .. A13 of the lateral force; N, kN, degrees")
     b = Param(unit="1", shape=11, doc="B0 .. B10 of the longitudinal force; N, kN, per cent")
@@ -137,12 +139,16 @@ class Tyre(Block):
 
         cosine, sine = ca.cos(u.steer), ca.sin(u.steer)
         force = ca.vertcat(cosine * fx - sine * fy, sine * fx + cosine * fy, 0)
+        # [RflyModel] 7.3.1.1: M_x = -F_z D_e, D_e = F_y / L_s
+        over = -u.load * fy / p.lateral_stiffness
+        turn_B = p.position[0] * force[1] - p.position[1] * force[0] + mz
         return {
             "force_B": force,
-            "moment_B": ca.vertcat(0, 0, p.position[0] * force[1] - p.position[1] * force[0] + mz),
+            "moment_B": ca.vertcat(cosine * over, sine * over, turn_B),
             "longitudinal": fx,
             "lateral": fy,
             "aligning": mz,
+            "overturning": over,
             "slip": kappa,
             "slip_angle": slip_angle,
         }

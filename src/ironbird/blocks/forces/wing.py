@@ -48,6 +48,7 @@ class Wing(Block):
     CL_q = Param(unit="1", tunable=True, doc="lift by pitch rate, per q c / 2 V")
     CL_elevator = Param(unit="1/rad", tunable=True, doc="lift by elevator")
     CD_p = Param(unit="1", tunable=True, doc="parasitic drag")
+    CD_alpha = Param(unit="1/rad", default=0.0, tunable=True, doc="drag by angle of attack, besides that of the lift")
     CD_q = Param(unit="1", default=0.0, tunable=True, doc="drag by pitch rate")
     CD_elevator = Param(unit="1/rad", default=0.0, tunable=True, doc="drag by elevator, with its sign")
     CD_elevator_size = Param(unit="1/rad", default=0.0, tunable=True, doc="drag by the size of the elevator's angle")
@@ -95,6 +96,7 @@ class Wing(Block):
         lift_coefficient = (1 - sigma) * linear + sigma * plate  # [BeardMcLain] Sec. 4.2.1
         aspect = p.span * p.span / p.area
         drag_coefficient = p.CD_p + linear * linear / (ca.pi * p.oswald * aspect)
+        drag_coefficient = drag_coefficient + p.CD_alpha * alpha  # [RflyModel] 7.2.1.1: C_D0 + C_Dalpha alpha
         lift = force(lift_coefficient + p.CL_elevator * u.elevator, p.CL_q * rates[1])
         of_elevator = p.CD_elevator * u.elevator + p.CD_elevator_size * ca.fabs(u.elevator)
         drag = force(drag_coefficient + of_elevator, p.CD_q * rates[1])

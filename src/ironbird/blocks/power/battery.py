@@ -8,17 +8,19 @@ from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.smooth import clip
 
-FULL_CELL_V = 4.2
+FULL_CELL_V = 4.1029  # at rest, of the curve below
+LAST = 0.01  # of the charge, assumed: over it the voltage goes to zero
 
 
 class Battery(Block):
     """Open-circuit curve of a cell over depth of discharge, times cells, minus the drop over a resistance.
 
-    The curve is that of the CopterSim model ([CopterSim] section 8). Power drawn is the rotors' shaft power over an
-    efficiency plus a constant for the electronics. Sampled. Not modelled: temperature, recovery, ageing, cell spread.
+    The curve is that of a lithium-polymer cell [Chen2006]; CopterSim's has 3.64 V at half charge. Over the last
+    hundredth of the charge the voltage goes to zero. Power drawn is the rotors' shaft power over an efficiency plus a
+    constant for the electronics. Sampled. Not modelled: temperature, recovery, ageing, cell spread.
     """
 
-    source = "[CopterSim] 8"
+    source = "[Chen2006] Eq. 2; [CopterSim] 8"
 
     shaft_power = In(unit="W", gather=True, doc="what the propellers take")
     voltage = Out(unit="V", doc="at the terminals")
@@ -36,11 +38,10 @@ class Battery(Block):
 
     def _state(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX, ca.SX]:
         depth = clip(x.used / p.capacity, 0, 1)
-        # [CopterSim] 8: one cell over depth of discharge, three pieces
-        early = ((-14.029 * depth + 16.975) * depth - 5.3339) * depth + 4.2
-        middle = -0.2 * depth + 3.74
-        late = ((-48.0 * depth + 89.6) * depth - 55.08) * depth + 14.716
-        cell = ca.if_else(depth <= 0.2, early, ca.if_else(depth < 0.7, middle, late))
+        left = 1 - depth
+        # [Chen2006] Eq. 2: one cell over the state of charge
+        cell = ((0.3201 * left - 0.1178) * left + 0.2156) * left + 3.685 - 1.031 * ca.exp(-35 * left)
+        cell = cell * ca.fmin(left / LAST, 1)  # an empty cell holds no voltage under load
         rest = p.cells * p.voltage_factor * ca.fmax(cell, 0)
         wanted = u.shaft_power / p.efficiency + p.electronics_power
         # U = U0 - R I and P = U I: the smaller root of R I^2 - U0 I + P = 0; a battery gives U0^2 / (4 R) at most

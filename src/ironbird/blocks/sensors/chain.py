@@ -35,6 +35,19 @@ def drift_step(x: View, u: View, p: View, step_s: float) -> Expr:
     return turn_on_draw(x.started, stepped, p.drift * u.white[1])
 
 
+def second_order_step(
+    value: Expr, slope: Expr, felt: Expr, natural_frequency: Expr, damping_ratio: Expr, step_s: float
+) -> tuple[Expr, Expr]:
+    """[ChipLevel] Eq. 12 over one sample with its input held: the distance to the input decays freely."""
+    wn, zeta = natural_frequency, damping_ratio
+    root = ca.sqrt(1 - zeta * zeta)
+    angle = wn * root * step_s
+    decay = ca.exp(-zeta * wn * step_s)
+    c, s = decay * ca.cos(angle), decay * ca.sin(angle) / root
+    away = value - felt
+    return felt + (c + zeta * s) * away + (s / wn) * slope, (c - zeta * s) * slope - (wn * s) * away
+
+
 def rounded(value: Expr, resolution: Expr) -> Expr:
     """To the nearest multiple of the resolution; unchanged where that is zero."""
     size = ca.if_else(resolution > 0, resolution, 1)

@@ -21,13 +21,15 @@ class Gnss(Block):
 
     The block runs at an inner rate (`sample_s`); a fix comes every `period_samples` of it and shows where the
     antenna was `delay_samples` earlier. `stamp` is the time at which the fix came out; it is `latency_s` older.
-    Errors: white per fix, and a Gauss-Markov process per axis drawn from its steady state at the start. Jamming takes
+    Errors: white per fix, and a Gauss-Markov process per axis drawn from its steady state at the start; the share
+    `speed_correlated` of the velocity's variance is such a process as well (a loop filter of the receiver). Satellites
+    stand evenly over the sky: those below `mask_elevation` are not seen, and with `masking` those that a tilted antenna
+    turns its back on, the lune tilt / pi of the sky; accuracy goes with the root of what is left. Jamming takes
     satellites away (share of them) and divides accuracy by what is left, down to 0.05; below four satellites there is
     no fix: position and velocity stay, messages go on. A spoofer's velocity is added to the velocity and its
     integral to the position while it is not zero. Truth is the antenna's now, without latency. Latitude and
     longitude are the body's, moved by the error over the radii of curvature: right for errors that are small beside
-    the earth. Not modelled: satellite geometry, multipath, loss of lock by attitude, time to first fix, height of the
-    geoid.
+    the earth. Not modelled: single satellites and their geometry, multipath, time to first fix, height of the geoid.
     """
 
     source = "[ChipLevel] Eq. 16-17; [CopterSim] 10"
@@ -56,6 +58,8 @@ class Gnss(Block):
     stamp = Out(unit="s", doc="time at which the latest fix came out")
 
     white = Noise(shape=9, doc="position, velocity, and what drives the correlated error")
+    loop = Noise(shape=3, doc="drives the correlated error of the velocity")
+    rolling = State(unit="1", shape=3, frame="N", init=0.0, doc="correlated error of the velocity, unit variance")
     count = State(unit="1", init=0.0, doc="inner samples since the last fix")
     started = State(unit="1", init=0.0, doc="0 until the first sample")
     wander = State(unit="m", shape=3, frame="N", init=0.0, doc="correlated error")
@@ -69,6 +73,17 @@ class Gnss(Block):
     correlation_time = Param(unit="s", default=100.0, low=1e-2, doc="of the correlated error")
     noise_speed_horizontal = Param(unit="m/s", default=0.0, low=0.0, tunable=True, doc="deviation per fix")
     noise_speed_vertical = Param(unit="m/s", default=0.0, low=0.0, tunable=True, doc="deviation per fix")
+    speed_correlated = Param(
+        unit="1",
+        default=0.0,
+        low=0.0,
+        high=1.0,
+        tunable=True,
+        doc="share of the velocity's variance that is correlated",
+    )
+    speed_correlation_time = Param(unit="s", default=2.0, low=1e-2, doc="of that share")
+    mask_elevation = Param(unit="rad", default=0.0, low=0.0, high=1.4, tunable=True, doc="below it nothing is seen")
+    masking = Param(unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="1 has an antenna that sees half a sky")
     satellites = Param(unit="1", default=14.0, low=0.0, high=60.0, tunable=True, doc="in view without jamming")
     jamming = Param(unit="1", default=0.0, low=0.0, high=1.0, tunable=True, doc="1 is no signal left")
     spoof_velocity_N = Param(
@@ -139,14 +154,17 @@ class Gnss(Block):
         position, velocity = (line[-3:] for line in self._lines(x, u, p))
         now_position, now_velocity = self._antenna(u, p)
         signal = 1 - p.jamming
-        worse = 1 / ca.fmax(signal, LEAST_SIGNAL)
-        satellites = ca.floor(p.satellites * signal + 0.5)
+        tilt = ca.acos(ca.fmax(ca.fmin(u.R_NB[2, 2], 1), -1))
+        seen = (1 - ca.sin(p.mask_elevation)) * (1 - p.masking * tilt / ca.pi)  # of the sky: a zone, then a lune
+        worse = 1 / (ca.fmax(signal, LEAST_SIGNAL) * ca.sqrt(ca.fmax(seen, LEAST_SIGNAL)))
+        satellites = ca.floor(p.satellites * signal * seen + 0.5)
         fixed = satellites >= FEWEST_SATELLITES
         noise = ca.vertcat(p.noise_horizontal, p.noise_horizontal, p.noise_vertical)
         noise_speed = ca.vertcat(p.noise_speed_horizontal, p.noise_speed_horizontal, p.noise_speed_vertical)
         dragged = ca.if_else(self._spoofed(p), x.dragged, 0)
         position = position + worse * (noise * u.white[0:3] + self._wander(x, u, p)) + dragged
-        velocity = velocity + worse * noise_speed * u.white[3:6] + p.spoof_velocity_N
+        error = ca.sqrt(1 - p.speed_correlated) * u.white[3:6] + ca.sqrt(p.speed_correlated) * x.rolling
+        velocity = velocity + worse * noise_speed * error + p.spoof_velocity_N
         position = ca.if_else(fixed, position, x.last_position_N)
         velocity = ca.if_else(fixed, velocity, x.last_velocity_N)
         away = position - u.p_NB_N
@@ -187,6 +205,11 @@ class Gnss(Block):
             "count": ca.if_else(count > self.period_samples - 0.5, 0, count),
             "started": ca.SX(1),
             "wander": ca.if_else(x.started > 0.5, stepped, deviation * u.white[6:9]),
+            "rolling": ca.if_else(
+                x.started > 0.5,
+                markov_step(x.rolling, ca.SX(1), p.speed_correlation_time, self.sample_s, u.loop),
+                u.loop,
+            ),
             "dragged": ca.if_else(self._spoofed(p), x.dragged + self.sample_s * p.spoof_velocity_N, 0),
         }
         if self.delay_samples:

@@ -6,7 +6,7 @@ import math
 
 import casadi as ca
 
-from ironbird.blocks.sensors.chain import filled, markov_step, rounded, shifted
+from ironbird.blocks.sensors.chain import filled, markov_step, rounded, second_order_step, shifted
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import Clock, In, Noise, Out, Param, State
 from ironbird.symbolic.smooth import clip
@@ -145,17 +145,6 @@ class Imu(Block):
             return value
         return filled(x.count < 0.5, x[f"{kind}_line"], value)[-3:]
 
-    def _dynamics_step(self, value: ca.SX, slope: ca.SX, felt: ca.SX, p: View, kind: str) -> tuple[ca.SX, ca.SX]:
-        """[ChipLevel] Eq. 12 over one sample with its input held: the distance to the input decays freely."""
-        assert self.sample_s is not None
-        wn, zeta = p[f"{kind}_natural_frequency"], p.damping_ratio
-        root = ca.sqrt(1 - zeta * zeta)
-        angle = wn * root * self.sample_s
-        decay = ca.exp(-zeta * wn * self.sample_s)
-        c, s = decay * ca.cos(angle), decay * ca.sin(angle) / root
-        away = value - felt
-        return felt + (c + zeta * s) * away + (s / wn) * slope, (c - zeta * s) * slope - (wn * s) * away
-
     # ------------------------------------------------------------------ bias
 
     def _temperature(self, x: View, u: View) -> ca.SX:
@@ -208,8 +197,9 @@ class Imu(Block):
             values[f"{kind}_markov"], values[f"{kind}_walked"] = self._drifted(x, u, p, kind, axis)
             value, slope = self._filtered(x, felt[kind], kind)
             if self.dynamics:
-                values[f"{kind}_filtered"], values[f"{kind}_slope"] = self._dynamics_step(
-                    value, slope, felt[kind], p, kind
+                wn = p[f"{kind}_natural_frequency"]
+                values[f"{kind}_filtered"], values[f"{kind}_slope"] = second_order_step(
+                    value, slope, felt[kind], wn, p.damping_ratio, self.sample_s
                 )
             if self.delay_samples:
                 line = filled(first, x[f"{kind}_line"], value)

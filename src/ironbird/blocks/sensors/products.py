@@ -94,12 +94,14 @@ MAGNETOMETERS: dict[str, Params] = {
         "resolution": _GAUSS / 1320,  # [X] 16 bit setting
         "noise": 0.3e-6,  # [M] 16 averages
         "hard_iron_spread": 0.5e-6,  # [A]
+        "drift": 0.1e-6,  # [A] a fifth of that, over ten minutes
     },
     "hmc5883l": {
         "range": 1.9 * _GAUSS,  # [X] gain as PX4 sets it
         "resolution": _GAUSS / 820,  # [X]
         "noise": 0.2e-6,  # [M] 2 milligauss
         "hard_iron_spread": 0.5e-6,  # [A]
+        "drift": 0.1e-6,  # [A] a fifth of that, over ten minutes
     },
 }
 
@@ -141,6 +143,7 @@ GNSS: dict[str, Params] = {
         "correlation_time": 120.0,  # [A]
         "noise_speed_horizontal": 0.05,  # [M] 0.05 m/s
         "noise_speed_vertical": 0.1,  # [A]
+        "speed_correlated": 0.5,  # [A] half of the variance, over two seconds
         "satellites": 14.0,  # [A]
     },
     "ublox_f9p": {

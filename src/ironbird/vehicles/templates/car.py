@@ -62,7 +62,43 @@ class SteeringTable(BlockTable):
 class TyreTable(BlockTable):
     """Magic Formula coefficients and relaxation lengths."""
 
-    params = params_of(Tyre, "lateral=a longitudinal=b aligning=c relaxation_x_m relaxation_y_m")
+    params = params_of(Tyre, "lateral=a longitudinal=b aligning=c relaxation_x_m relaxation_y_m lateral_stiffness_Npm?")
+
+
+class SuspensionTable(Table):
+    """Springs on which the body rolls and pitches: of one wheel, front and rear; parameters of [CommonRoad] Tab. 6."""
+
+    sprung_mass_kg: Positive
+    sprung_height_m: Positive  # h_s
+    roll_inertia_kgm2: Positive  # of the sprung mass about its centre
+    pitch_inertia_kgm2: Positive
+    spring_Npm: Annotated[list[Positive], Field(min_length=2, max_length=2)]  # K_sf, K_sr
+    damper_Nspm: Annotated[list[NotNegative], Field(min_length=2, max_length=2)]  # K_sdf, K_sdr
+    anti_roll_Nm: Annotated[list[NotNegative], Field(min_length=2, max_length=2)] = [0.0, 0.0]  # -K_tsf, -K_tsr
+    tyre_Npm: Positive = 1e9  # K_zt: the tyres' own springs, in series
+    camber_radpm: Annotated[list[float], Field(min_length=2, max_length=2)] = [0.0, 0.0]  # D_f, D_r: per compression
+
+    def params(self, body: Body) -> dict[str, Number]:
+        """Of `PlanarCar`. Heave is taken as settled: it takes a share of the pitch stiffness."""
+        arms = np.array([body.front_m, -body.rear_m])
+        halves = np.array(body.track_m) / 2
+        raised = self.sprung_mass_kg * self.sprung_height_m**2
+
+        def nods(rates: np.ndarray) -> float:
+            return 2 * float(rates @ arms**2) - 2 * float(rates @ arms) ** 2 / max(float(rates.sum()), 1e-9)
+
+        springs, dampers = np.array(self.spring_Npm), np.array(self.damper_Nspm)
+        axles = 2 * springs * halves**2 + np.array(self.anti_roll_Nm)
+        tyres = 2 * self.tyre_Npm * halves**2
+        roll = float((axles * tyres / (axles + tyres)).sum())
+        return {
+            "sprung_mass": self.sprung_mass_kg,
+            "sprung_height": self.sprung_height_m,
+            "lean_inertia": [self.roll_inertia_kgm2 + raised, self.pitch_inertia_kgm2 + raised],
+            "lean_stiffness": [roll, nods(springs * self.tyre_Npm / (springs + self.tyre_Npm))],
+            "lean_damping": [2 * float(dampers @ halves**2), nods(dampers)],
+            "camber_share": (1 + np.array(self.camber_radpm) * halves).tolist(),
+        }
 
 
 class TrailerTable(BlockTable):
@@ -113,6 +149,7 @@ class CarSpec(VehicleSpec):
     wheels: Wheels
     steering: SteeringTable
     tyre: TyreTable
+    suspension: SuspensionTable | None = None  # none stays parallel to the ground
     airframe: Airframe
     trailer: TrailerTable | None = None
     control: Control
@@ -124,7 +161,8 @@ def build(spec: CarSpec, control_kind: str = "truth") -> Diagram:
     """The diagram of a car: body, four wheels with tyres, steering, controller, sensors with `reference`."""
     diagram = Diagram(spec.id)
     table, wheels = spec.body, spec.wheels
-    body = _add_body(diagram, at.BODY, spec, table.yaw_inertia_kgm2, 0.0, table.params)
+    springs = spec.suspension.params(table) if spec.suspension is not None else {}
+    body = _add_body(diagram, at.BODY, spec, table.yaw_inertia_kgm2, 0.0, {**table.params, **springs})
     parts = add_environment(diagram, body, spec.home, spec.environment)
     connect_ports(diagram, parts["terrain"], body, "place", "ground_z", "slope")
     seen = add_state(diagram, spec, spec.sensors, body, parts, control_kind, start_height_m=table.cg_height_m)
@@ -161,7 +199,8 @@ def _add_body(
     """The body of the car or of its trailer, standing on its wheels `x_m` ahead of the take-off point."""
     inertia = np.diag([0.0, 0.0, yaw_inertia_kgm2]).tolist()
     start = [x_m, 0.0, -float(np.asarray(params["cg_height"]))]
-    return diagram.add(part.path, PlanarCar(), inertia=inertia, p_0=start, **params, **home_params(spec.home))
+    block = PlanarCar(sprung="sprung_mass" in params)
+    return diagram.add(part.path, block, inertia=inertia, p_0=start, **params, **home_params(spec.home))
 
 
 def _add_wheel(
@@ -184,6 +223,8 @@ def _add_wheel(
     tyre = _add_corner(diagram, spec.tyre, number, position, drive, body, body[f"load_{number}"], links)
     if front:
         diagram.connect(steering.deflection, tyre.steer)
+    if spec.suspension is not None:
+        diagram.connect(body.camber_front if front else body.camber_rear, tyre.camber)
 
 
 def _add_corner(

@@ -1,8 +1,9 @@
 """Fixed wings: a coefficient model or lifting surfaces, a propeller, any surfaces; L1 and total-energy control.
 
-With `reference` the vehicle begins at rest on a catapult at the take-off point, nose to the north, and every mission
-begins with a launch. With `truth` it begins in the air, in trimmed flight to the north at the height and airspeed of
-its file's table `start`: wind comes on top of that. Landings end sliding on the contact points.
+With `reference` the vehicle begins at rest on a catapult at the take-off point, nose to the north or along the
+launcher's `course_deg`, and every mission begins with a launch. With `truth` it begins in the air, in trimmed flight to
+the north at the height and airspeed of its file's table `start`: wind comes on top of that. Landings end sliding on the
+contact points.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from ironbird.blocks.forces.catapult import Catapult
 from ironbird.blocks.forces.lift_drag import LiftDragSurface
 from ironbird.blocks.forces.propeller_map import PropellerMap
 from ironbird.blocks.forces.puller import Puller
+from ironbird.blocks.forces.rated_propeller import RatedPropeller
 from ironbird.blocks.forces.simple_propeller import SimplePropeller
 from ironbird.blocks.forces.wing import Wing
+from ironbird.blocks.power.supply_capacitor import SupplyCapacitor
 from ironbird.model.diagram import Diagram, Handle, Port
 from ironbird.model.signal import Number
 from ironbird.symbolic import quaternion
@@ -36,10 +39,12 @@ from ironbird.vehicles.templates.mission import MISSION_ITEMS, mission_table
 from ironbird.vehicles.templates.reference_autopilot import add_pitot, add_senses
 from ironbird.vehicles.templates.rotorcraft import (
     STATE,
+    BatteryTable,
     ContactTable,
     LimitTable,
     Matrix3,
     SensorTable,
+    add_battery,
     add_contact,
     add_crash,
     add_failsafes,
@@ -70,7 +75,7 @@ class WingTable(BlockTable):
     params = params_of(
         Wing,
         "area_m2 span_m chord_m oswald stall_angle_rad stall_rate_prad CL_0 CL_alpha CL_q CL_elevator "
-        "CD_p CD_q? CD_elevator? CD_elevator_size? Cm_0 Cm_alpha Cm_q Cm_elevator "
+        "CD_p CD_alpha? CD_q? CD_elevator? CD_elevator_size? Cm_0 Cm_alpha Cm_q Cm_elevator "
         "CY_0? CY_beta CY_p? CY_r? CY_aileron CY_rudder Cl_0? Cl_beta Cl_p Cl_r Cl_aileron Cl_rudder "
         "Cn_0? Cn_beta Cn_p Cn_r Cn_aileron Cn_rudder",
     )
@@ -101,6 +106,12 @@ class SimplePropellerTable(BlockTable):
     params = params_of(SimplePropeller, "area_m2 outflow_mps coefficient>0 position_B_m?")
 
 
+class RatedPropellerTable(BlockTable):
+    """Propeller by its static thrust and a loss with airspeed, [RflyModel] 7.2.1.1."""
+
+    params = params_of(RatedPropeller, "diameter_m thrust_number top_speed_radps loss? position_B_m?")
+
+
 class PullerTable(BlockTable):
     """Motor and rotor of Gazebo's motor model."""
 
@@ -117,11 +128,12 @@ class ServoTable(BlockTable):
 
 
 class LauncherTable(BlockTable):
-    """Catapult that points to the north."""
+    """Catapult; without `course_deg` it points to the north."""
 
     height_m: Positive
     pitch_deg: Annotated[float, Field(ge=0, lt=45)]
-    params = params_of(Catapult, "pitch_deg stroke_m pull_N>0")
+    course_deg: Annotated[float, Field(ge=-360, le=360)] = 0.0
+    params = params_of(Catapult, "pitch_deg course_deg stroke_m pull_N>0")
 
 
 class StartTable(BlockTable):
@@ -151,18 +163,20 @@ class ControlTable(BlockTable):
     path = params_of(
         WingNavigator,
         "cruise_speed_mps acceptance_radius_m loiter_radius_m take_off_pitch_deg take_off_height_m return_height_m "
-        "approach_height_m approach_speed_mps glide_slope_deg flare_time_s touch_sink_mps flare_pitch_deg",
+        "approach_height_m approach_speed_mps glide_slope_deg flare_time_s touch_sink_mps flare_pitch_deg "
+        "course_by_wind? most_rounds?",
     )
 
 
 class FixedWingSpec(VehicleSpec):
-    """A fixed wing's file: one of `wing` and `panel`, one of the three propellers."""
+    """A fixed wing's file: one of `wing` and `panel`, one of the four propellers."""
 
     body: Body
     wing: WingTable | None = None
     panel: dict[str, PanelTable] = {}
     propeller: PropellerTable | None = None
     simple_propeller: SimplePropellerTable | None = None
+    rated_propeller: RatedPropellerTable | None = None
     puller: PullerTable | None = None
     # Each surface's share of aileron, elevator and rudder
     surfaces: dict[str, Vector3] = {name: row for name, row in zip(SURFACES, np.eye(3).tolist(), strict=True)}
@@ -171,6 +185,7 @@ class FixedWingSpec(VehicleSpec):
     launcher: LauncherTable
     start: StartTable
     control: ControlTable
+    battery: BatteryTable | None = None  # none has one that never empties
     sensors: SensorTable = SensorTable()
     limits: LimitTable = LimitTable()
 
@@ -180,8 +195,11 @@ class FixedWingSpec(VehicleSpec):
             raise ValueError("a fixed wing starts in the air, which is written for environment.earth = 'flat' only")
         if (self.wing is None) == (not self.panel):
             raise ValueError("give either the table wing, or tables panel.NAME")
-        if sum(table is not None for table in (self.propeller, self.simple_propeller, self.puller)) != 1:
-            raise ValueError("give one of the tables propeller, simple_propeller and puller")
+        drives = (self.propeller, self.simple_propeller, self.rated_propeller, self.puller)
+        if sum(table is not None for table in drives) != 1:
+            raise ValueError("give one of the tables propeller, simple_propeller, rated_propeller and puller")
+        if self.battery is not None and self.propeller is None:
+            raise ValueError("a battery needs the table propeller: the other propellers do not tell their shaft power")
         for name, panel in self.panel.items():
             if panel.surface and panel.surface not in self.surfaces:
                 raise ValueError(f"panel '{name}' names surface '{panel.surface}'; known: {', '.join(self.surfaces)}")
@@ -215,8 +233,8 @@ def build(spec: FixedWingSpec, control_kind: str = "truth", *, airborne: bool | 
     if airborne:
         _start_in_the_air(diagram, spec.start)
     else:
-        pitch = ca.SX(math.radians(spec.launcher.pitch_deg))
-        diagram.set(at.BODY.attitude_0, _constants(quaternion.from_euler(ca.SX(0), pitch, ca.SX(0))))
+        pitch, course = (ca.SX(math.radians(angle)) for angle in (spec.launcher.pitch_deg, spec.launcher.course_deg))
+        diagram.set(at.BODY.attitude_0, _constants(quaternion.from_euler(ca.SX(0), pitch, course)))
     parts = add_environment(diagram, body, spec.home, spec.environment)
     navigator = _add_navigator(diagram, spec, height_m, airborne)
     control = _add_control(diagram, spec, navigator)
@@ -227,6 +245,7 @@ def build(spec: FixedWingSpec, control_kind: str = "truth", *, airborne: bool | 
     deflections = _add_surfaces(diagram, spec, control)
     drive_surfaces(diagram, spec, aero, deflections)
     motor = _add_throttle(diagram, spec, control, propeller)
+    battery = _add_battery(diagram, spec.battery, propeller)
     _add_catapult(diagram, spec, body, navigator, airborne)
     if control_kind == "truth":
         connect_seen(diagram, {name: body[name] for name in STATE}, navigator, control)
@@ -234,7 +253,7 @@ def build(spec: FixedWingSpec, control_kind: str = "truth", *, airborne: bool | 
         diagram.connect(body.specific_force_B, control.accel_B)
         diagram.connect(parts["terrain"].height_above_ground, navigator.ground_distance)
     else:
-        _use_estimate(diagram, spec, body, parts, navigator, control, motor)
+        _use_estimate(diagram, spec, body, parts, navigator, control, motor, battery)
     contact = add_contact(diagram, spec.contact, body, parts["terrain"])
     # Of a touch-down only the sink rate counts
     add_crash(diagram, spec.limits, body, contact, hit="ground hit", along_share=0.0)
@@ -267,6 +286,8 @@ def _add_propeller(diagram: Diagram, spec: FixedWingSpec) -> Handle:
         return diagram.add(path, PropellerMap(), **spec.propeller.params)
     if spec.simple_propeller is not None:
         return diagram.add(path, SimplePropeller(), **spec.simple_propeller.params)
+    if spec.rated_propeller is not None:
+        return diagram.add(path, RatedPropeller(), **spec.rated_propeller.params)
     assert spec.puller is not None
     return diagram.add(path, Puller(), **spec.puller.rotor)
 
@@ -321,6 +342,7 @@ def _add_navigator(diagram: Diagram, spec: FixedWingSpec, height_m: float, airbo
         airborne=float(airborne),
         point_0=[0.0, 0.0, -height_m],
         belly_height=spec.contact.lowest_m(),
+        launch_course=math.radians(spec.launcher.course_deg),
         **spec.control.path,
     )
     for port in ("command", "link_stamp"):  # what a program outside may command
@@ -369,6 +391,18 @@ def _add_throttle(diagram: Diagram, spec: FixedWingSpec, control: Handle, propel
     return motor
 
 
+def _add_battery(diagram: Diagram, table: BatteryTable | None, propeller: Handle) -> Handle | None:
+    """What the motor draws from, if the file has it: a falling voltage slows the propeller."""
+    if table is None:
+        return None
+    battery = add_battery(diagram, table)
+    diagram.connect(propeller.shaft_power, battery.shaft_power)
+    capacitor = diagram.add("battery/capacitor", SupplyCapacitor())
+    diagram.connect(battery.voltage_ratio, capacitor.voltage_ratio)
+    diagram.connect(capacitor.supplied, propeller.voltage_ratio)
+    return battery
+
+
 def _add_catapult(diagram: Diagram, spec: FixedWingSpec, body: Handle, navigator: Handle, airborne: bool) -> None:
     table, inertia = spec.launcher, spec.body.inertia_kgm2
     catapult = diagram.add(
@@ -393,6 +427,7 @@ def _use_estimate(
     navigator: Handle,
     control: Handle,
     motor: Handle | None,
+    battery: Handle | None,
 ) -> None:
     """Sensors with the pitot tube and the rangefinder, the estimator, and what control and navigator take of them."""
     cruise = spec.puller.top_speed_radps * spec.start.throttle if spec.puller is not None else 0.0
@@ -400,7 +435,7 @@ def _use_estimate(
     suite = Suite(**spec.sensors.model_dump(), optical_flows=0, products=Products(vibration=shaking))
     rotors = [motor] if motor is not None else []
     start = spec.launcher.height_m
-    senses = add_senses(diagram, body, parts, spec.home, suite, rotors=rotors, battery=None, start_height_m=start)
+    senses = add_senses(diagram, body, parts, spec.home, suite, rotors=rotors, battery=battery, start_height_m=start)
     estimator = senses.estimator
     pitot = add_pitot(diagram, at.airspeed(1).speed)
     diagram.connect(pitot.airspeed, control.airspeed)
@@ -410,4 +445,8 @@ def _use_estimate(
         diagram.connect(pitot.stamp, estimator.airspeed_stamp)
     connect_seen(diagram, {name: estimator[name] for name in STATE}, navigator, control)
     diagram.connect(diagram.port(at.rangefinder(1).tap.value), navigator.ground_distance)
+    if "wind_N" in estimator:
+        diagram.connect(estimator.wind_N, navigator.wind_N)
+    if senses.gauge is not None:
+        diagram.connect(senses.gauge.remaining, navigator.battery_remaining)
     add_failsafes(diagram, estimator, navigator)

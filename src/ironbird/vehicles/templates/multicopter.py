@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
@@ -10,12 +11,16 @@ from pydantic import Field, model_validator
 
 from ironbird.blocks.actuators.motor import Motor, MotorSecondOrder
 from ironbird.blocks.actuators.servo import Servo
-from ironbird.blocks.controllers.multicopter_control import MulticopterControl
+from ironbird.blocks.controllers.multicopter_control import SPINS, MulticopterControl
 from ironbird.blocks.controllers.navigator import Navigator
-from ironbird.blocks.forces.rotor import Rotor
+from ironbird.blocks.forces.rotor import Rotor, RotorInAir
+from ironbird.blocks.forces.rotor_wakes import RotorWakes
+from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3
 from ironbird.model.diagram import Diagram, Handle
 from ironbird.model.signal import Number
 from ironbird.vehicles import places as at
+from ironbird.vehicles.riccati import regulator, zero_order_hold
+from ironbird.vehicles.rotor_air import wake_losses
 from ironbird.vehicles.spec import Positive, VehicleSpec
 from ironbird.vehicles.tables import BlockTable, params_of
 from ironbird.vehicles.templates.reference_autopilot import add_senses
@@ -39,8 +44,12 @@ from ironbird.vehicles.templates.rotorcraft import (
 )
 from ironbird.vehicles.templates.sensors import Suite
 from ironbird.vehicles.templates.surroundings import add_body, add_environment
-from ironbird.vehicles.templates.wiring import add_link, connect_ports
+from ironbird.vehicles.templates.wiring import add_link, connect_ports, lead_air
 
+OPPOSITE_SHARE = 0.5  # thrust of the rotor opposite a lost one over that of the others, as in [Mueller2014]
+RATE_WEIGHT, AXIS_WEIGHT = 13.0, 120.0  # rad/s^2 that are worth an error of one rad/s, and of one in the axis
+SETTLED = 20  # rounds in which spin and thrusts settle
+MOST_LEAN = 0.26  # rad: of the axis of a spin in the body
 DESIGN_GRAVITY_MPS2 = 9.81  # of the hover that sets `yaw_lag`; standard gravity would change the bytes of every flight
 
 
@@ -78,11 +87,34 @@ class MotorTable(BlockTable):
 
 
 class PropellerTable(BlockTable):
-    """A propeller with the spinning part of its motor."""
+    """A propeller with the spinning part of its motor.
 
+    Coefficients of moving air are 0 if they are left out: `ironbird.vehicles.rotor_air` makes them from tables.
+    `diameter_m` brings ground effect, vortex ring and wakes of other rotors; without any of these keys the rotor does
+    not feel the air move.
+    """
+
+    diameter_m: Positive | None = None
     params = params_of(
         Rotor, "thrust_coefficient_Ns2>0 torque_coefficient_Nms2>0 inertia_kgm2 reference_density_kgpm3?"
     )
+    air = params_of(
+        RotorInAir,
+        "inflow_Ns2pm? climb_loss_Ns2pm2? translational_lift_Ns2pm2? rotor_drag_Ns2pm? flapping_Ns2? "
+        "torque_inflow_Ns2? torque_climb_Ns2pm? body_spin?",
+    )
+
+    @property
+    def in_air(self) -> bool:
+        """Whether the rotor feels the air move."""
+        return self.diameter_m is not None or any(value for name, value in self.air.items() if name != "body_spin")
+
+
+class WakeTable(BlockTable):
+    """Switches of what ground and wakes do to rotors whose diameter is given."""
+
+    interference: bool = True
+    params = params_of(RotorWakes, "ground_effect? vortex_ring? fluctuation?")
 
 
 class RotorTable(BlockTable):
@@ -116,6 +148,7 @@ class ControlTable(BlockTable):
     max_tilt_deg: Annotated[float, Field(gt=0, lt=80)]
     cruise_speed_mps: Positive = 5.0
     cruise_acceleration_mps2: Positive = 2.0
+    lands_spinning: bool = False  # without one of four rotors
     gains = params_of(
         MulticopterControl,
         "position_gain>0 velocity_gain>0 velocity_integral attitude_gain rate_gain rate_integral max_speed_mps "
@@ -136,6 +169,7 @@ class MulticopterSpec(VehicleSpec):
     contact: ContactTable
     battery: BatteryTable
     control: ControlTable
+    wakes: WakeTable = WakeTable()
     sensors: SensorTable = SensorTable()
     limits: LimitTable = LimitTable()
 
@@ -148,6 +182,8 @@ class MulticopterSpec(VehicleSpec):
             raise ValueError(f"tail names rotor '{self.tail.rotor}'; known: {', '.join(names)}")
         if self.tail and self.rotor[names.index(self.tail.rotor)].position_B_m[0] >= 0:
             raise ValueError(f"tail: rotor '{self.tail.rotor}' is not behind the centre of mass")
+        if self.control.lands_spinning and (len(self.rotor) != 4 or self.tail):
+            raise ValueError(f"control.lands_spinning is for four rotors without a tail servo, not for {len(names)}")
         if self.tail is None and len(self.rotor) == 3:
             raise ValueError("three rotors cannot hold the yaw: give a [tail] whose servo tilts one of them")
         return self
@@ -192,6 +228,86 @@ def exchange(effect: np.ndarray) -> np.ndarray:
     return np.asarray(null / np.where(own > 1e-9, own, np.inf))  # a rotor that nobody can replace gets zeros
 
 
+def allocations_without(effect: np.ndarray) -> np.ndarray:
+    """The allocation after the loss of each rotor in turn, side by side, n x 4 n.
+
+    Lift, roll and pitch by the pseudo-inverse over the others; yaw by the smallest change that leaves those three
+    alone, so that a layout that cannot hold all four gives up the heading and not the tilt [Mueller2014].
+    """
+    rotors = effect.shape[1]
+    blocks = []
+    for lost in range(rotors):
+        others = np.delete(np.arange(rotors), lost)
+        block = np.zeros((rotors, 4))
+        left = effect[:, others]
+        inverse = np.linalg.pinv(left[:3])
+        block[others, :3] = inverse
+        turn = left[3] - inverse @ (left[:3] @ left[3])  # of the yaw moments, what the other three do not see
+        block[others, 3] = turn / max(float(turn @ turn), 1e-12)
+        blocks.append(block)
+    return np.hstack(blocks)
+
+
+@dataclass(frozen=True)
+class Spin:
+    """The steady spin of a quadcopter without one rotor, and the gains around it."""
+
+    axis_B: np.ndarray  # upwards, unit length: stays upright
+    rate_radps: float  # yaw
+    opposite_N: float  # thrust of the rotor opposite the lost one
+    gains: np.ndarray  # 8 x SPINS, at 0 to 1.5 times the rate
+
+
+def spin_without(spec: MulticopterSpec, lost: int) -> Spin:
+    """The relaxed hover of [Mueller2014] after the loss of a rotor, by number from 0.
+
+    The rotor opposite the lost one gives OPPOSITE_SHARE of the others' thrust, or less where the body would lean by
+    more than MOST_LEAN: the moment of its thrust keeps the axis turning, w x (J w + H). In yaw the rotors' torque meets
+    their drag round the arm and the body's. Gains are linear-quadratic for the rates and the axis in body axes.
+    """
+    rotors, weight = spec.rotor, spec.body.mass_kg * DESIGN_GRAVITY_MPS2
+    propellers = [spec.propeller[rotor.propeller] for rotor in rotors]
+    places = np.array([rotor.position_B_m for rotor in rotors])
+    arms = np.linalg.norm(places[:, :2], axis=1)
+    opposite = int(np.argmin(places @ places[lost]))
+    ways = np.array([SPIN[rotor.spin] for rotor in rotors])
+    inertia, squared = spec.body.inertia().diagonal(), max(spec.airframe.damping_Nms2prad2[2], 1e-9)
+    shares = np.ones(len(rotors))
+    shares[lost], shares[opposite] = 0.0, OPPOSITE_SHARE
+    for _ in range(SETTLED):
+        thrusts = weight * shares / shares.sum()
+        speeds = np.sqrt(thrusts / [q.thrust_coefficient_Ns2 for q in propellers])
+        drive = float(ways @ (speeds**2 * [q.torque_coefficient_Nms2 for q in propellers]))
+        linear = float((arms**2 * speeds) @ [q.rotor_drag_Ns2pm for q in propellers])
+        rate = math.copysign((math.sqrt(linear**2 + 4 * squared * abs(drive)) - linear) / (2 * squared), drive)
+        momentum = -float(ways @ (speeds * [q.inertia_kgm2 for q in propellers]))
+        stiffness = rate * ((inertia[2] - inertia[:2].mean()) * rate + momentum)  # N m per slope of the axis
+        wanted = OPPOSITE_SHARE * float(thrusts.max() * arms[opposite]) / stiffness
+        slope = math.copysign(min(abs(wanted), math.tan(MOST_LEAN)), wanted)
+        given = slope * stiffness / float(arms[opposite])
+        shares[opposite] = given / float(thrusts.max())
+    axis = np.array([*(slope * places[opposite, :2] / arms[opposite]), -1.0])
+    axis /= np.linalg.norm(axis)
+    # What the two pairs may add or take away, as angular acceleration: along the arm by the neighbours, across it by
+    # the opposite rotor alone, which cannot pull
+    scarce = max(OPPOSITE_SHARE * float(thrusts.max()) / given, 1.0)
+    along = places[opposite, :2] / arms[opposite]
+    across = np.array([-along[1], along[0]])
+    price = np.outer(along, along) + scarce**2 * np.outer(across, across)
+    columns = []
+    for k in range(SPINS):
+        r = 1.5 * rate * k / (SPINS - 1)
+        turn = ((inertia[2] - inertia[:2].mean()) * r + momentum) / inertia[:2]
+        A = np.array(
+            [[0, -turn[0], 0, 0], [turn[1], 0, 0, 0], [0, -axis[2], 0, r], [axis[2], 0, -r, 0]]
+        )  # dw/dt = -(w x (J w + H)) / J, dh/dt = h x w
+        B = np.vstack([np.eye(2), np.zeros((2, 2))])
+        weights = np.diag([RATE_WEIGHT**2] * 2 + [AXIS_WEIGHT**2] * 2)
+        gain = regulator(*zero_order_hold(A, B, CONTROL_SAMPLE_S), weights, price)
+        columns.append((inertia[:2, None] * gain).ravel())
+    return Spin(axis, rate, given, np.array(columns).T)
+
+
 def build(spec: MulticopterSpec, control_kind: str = "truth") -> Diagram:
     """The diagram of a multicopter, wired as [Dai] Eq. 3 and 4.
 
@@ -207,10 +323,7 @@ def build(spec: MulticopterSpec, control_kind: str = "truth") -> Diagram:
     navigator = add_navigator(diagram, lowest, spec.control.cruise)
     control = _add_control(diagram, spec, navigator)
     battery = add_battery(diagram, spec.battery)
-    motors = [
-        add_rotor(diagram, spec, number, rotor, body, parts, control, battery)
-        for number, rotor in enumerate(spec.rotor, start=1)
-    ]
+    motors = add_rotors(diagram, spec, body, parts, control, battery)
     if control_kind == "truth":
         use_truth(diagram, body, control, navigator)
     else:
@@ -219,6 +332,11 @@ def build(spec: MulticopterSpec, control_kind: str = "truth") -> Diagram:
             diagram, body, parts, spec.home, suite, rotors=motors, battery=battery, start_height_m=lowest
         )
         use_estimate(diagram, senses, control, navigator)
+        if spec.control.lands_spinning:
+            diagram.connect(control.lost_rotor, navigator.rotor_lost)
+        for number, sensor in enumerate(senses.rotors, start=1):
+            if f"rotor_speed_{number}" in control:
+                diagram.connect(sensor.speed, control[f"rotor_speed_{number}"])
     add_airframe(diagram, spec.airframe, mass, body, parts)
     contact = add_contact(diagram, spec.contact, body, parts["terrain"])
     add_crash(diagram, spec.limits, body, contact)
@@ -233,7 +351,18 @@ def add_cascade(diagram: Diagram, spec: MulticopterSpec) -> Handle:
     hover = math.sqrt(spec.body.mass_kg * DESIGN_GRAVITY_MPS2 / sum(thrust))
     yaw_lag = float(np.mean([q.inertia_kgm2 / (2 * q.torque_coefficient_Nms2 * hover) for q in propellers]))
     effect = effectiveness(spec)
-    more: dict[str, Number] = {"exchange": exchange(effect).tolist()} if len(spec.rotor) > 4 else {}
+    more: dict[str, Number] = {}
+    spins = spec.control.lands_spinning
+    if len(spec.rotor) > 4:
+        more = {"exchange": exchange(effect).tolist()}
+    if len(spec.rotor) > 4 or spins:
+        more["without"] = allocations_without(effect).tolist()
+    if spins:
+        found = [spin_without(spec, lost) for lost in range(len(spec.rotor))]
+        more["lean"] = np.array([spin.axis_B for spin in found]).T.tolist()
+        more["spin_step"] = [1.5 * spin.rate_radps / (SPINS - 1) for spin in found]
+        more["spin_gains"] = np.hstack([spin.gains for spin in found]).tolist()
+        more["rotor_inertia"] = [SPIN[r.spin] * spec.propeller[r.propeller].inertia_kgm2 for r in spec.rotor]
     tail = spec.tail_number()
     if spec.tail is not None and tail is not None:
         yaw_lag = 0.0  # the servo yaws, not the rotors' speeds
@@ -251,7 +380,7 @@ def add_cascade(diagram: Diagram, spec: MulticopterSpec) -> Handle:
         "motor_idle": [m.idle_speed_radps for m in motors],
         "motor_quadratic": [m.quadratic_radps for m in motors],
     }
-    block = MulticopterControl(len(spec.rotor), sample_s=CONTROL_SAMPLE_S, tail=tail)
+    block = MulticopterControl(len(spec.rotor), sample_s=CONTROL_SAMPLE_S, tail=tail, spins=spins)
     return diagram.add(at.CONTROL.path, block, **spec.control.gains, **more)
 
 
@@ -265,6 +394,49 @@ def _add_control(diagram: Diagram, spec: MulticopterSpec, navigator: Handle) -> 
     return control
 
 
+def add_wakes(diagram: Diagram, spec: MulticopterSpec, body: Handle, parts: dict[str, Handle]) -> Handle | None:
+    """What ground and wakes do to the rotors; None if a diameter is not known."""
+    propellers = [spec.propeller[rotor.propeller] for rotor in spec.rotor]
+    sizes = [q.diameter_m for q in propellers if q.diameter_m is not None]
+    if len(sizes) < len(propellers):
+        return None
+    hubs, axes = [r.position_B_m for r in spec.rotor], [r.axis_B for r in spec.rotor]
+    lost = wake_losses(hubs, axes, sizes)
+    meet = spec.wakes.interference and any(map(any, lost))
+    others: dict[str, Number] = {"losses": lost} if meet else {}
+    swept = [2 * SEA_LEVEL_DENSITY_KGPM3 * math.pi * size * size / 4 for size in sizes]  # 2 rho A
+    wakes = diagram.add(
+        at.WAKES.path,
+        RotorWakes(len(propellers), meet=meet, sample_s=spec.environment.wind_sample_s),
+        positions=np.array(hubs).T.tolist(),
+        axes=np.array(axes).T.tolist(),
+        diameters=sizes,
+        # k_z w v_h / T with T = c_T w^2 = 2 rho A v_h^2: the same at every speed
+        inflows=[
+            q.inflow_Ns2pm / math.sqrt(a * q.thrust_coefficient_Ns2) for q, a in zip(propellers, swept, strict=True)
+        ],
+        climb_losses=[q.climb_loss_Ns2pm2 / a for q, a in zip(propellers, swept, strict=True)],
+        **others,
+        **spec.wakes.params,
+    )
+    connect_ports(diagram, body, wakes, "p_NB_N", "R_NB")
+    connect_ports(diagram, parts["terrain"], wakes, "place", "ground_z", "slope")
+    lead_air(diagram, wakes, body, parts)
+    diagram.connect(parts["atmosphere"].density, wakes.density)
+    return wakes
+
+
+def add_rotors(
+    diagram: Diagram, spec: MulticopterSpec, body: Handle, parts: dict[str, Handle], control: Handle, battery: Handle
+) -> list[Handle]:
+    """All rotors that lift, in the air that they share; returns their motors."""
+    wakes = add_wakes(diagram, spec, body, parts)
+    return [
+        add_rotor(diagram, spec, number, rotor, body, parts, control, battery, wakes)
+        for number, rotor in enumerate(spec.rotor, start=1)
+    ]
+
+
 def add_rotor(
     diagram: Diagram,
     spec: MulticopterSpec,
@@ -274,14 +446,24 @@ def add_rotor(
     parts: dict[str, Handle],
     control: Handle,
     battery: Handle,
+    wakes: Handle | None = None,
 ) -> Handle:
     """Motor, propeller and the link to them, driven by the control's port `throttle_N`; returns the motor."""
     place = at.rotor(number)
     motor = spec.motor[rotor.motor].add(diagram, place)
     tilting = spec.tail is not None and spec.tail.rotor == rotor.name
-    blades = spec.propeller[rotor.propeller].params
+    table = spec.propeller[rotor.propeller]
     block = Rotor(tilting=tilting)
+    if table.in_air:
+        upright = not tilting and rotor.axis_B == [0.0, 0.0, -1.0]
+        block = RotorInAir(tilting=tilting, upright=upright, flaps=table.flapping_Ns2 > 0)
+    blades = {**table.params, **(table.air if table.in_air else {})}
     propeller = diagram.add(place.propeller.path, block, **rotor.params, spin=SPIN[rotor.spin], **blades)
+    if table.in_air:
+        lead_air(diagram, propeller, body, parts)
+    if wakes is not None:
+        diagram.connect(propeller.thrust, wakes[f"thrust_{number}"])
+        diagram.connect(wakes[f"factor_{number}"], propeller.wake)
     diagram.connect(add_link(diagram, place, control[f"throttle_{number}"], CONTROL_SAMPLE_S), motor.throttle)
     if spec.tail is not None and tilting:
         tail = at.surface("tail")
@@ -289,6 +471,8 @@ def add_rotor(
         diagram.connect(add_link(diagram, tail, control.tail_command, CONTROL_SAMPLE_S), servo.command)
         diagram.connect(servo.deflection, propeller.tilt)
     diagram.connect(battery.voltage_ratio, motor.voltage_ratio)
+    if "alive" in battery:
+        diagram.connect(battery.alive, motor.alive)
     connect_ports(diagram, motor, propeller, "speed", "acceleration")
     diagram.connect(parts["atmosphere"].density, propeller.density)
     connect_ports(diagram, propeller, body, "force_B", "moment_B", "momentum_B")

@@ -13,9 +13,11 @@ from ironbird.blocks.environment.magnetic_wmm import local_field
 from ironbird.blocks.estimators.battery_gauge import BatteryGauge
 from ironbird.blocks.estimators.complementary import ComplementaryFilter
 from ironbird.blocks.estimators.ekf import ErrorStateEkf
+from ironbird.blocks.estimators.field_voter import FieldVoter
+from ironbird.blocks.estimators.gnss_voter import GNSS, GnssVoter
 from ironbird.blocks.estimators.imu_voter import ImuVoter
 from ironbird.blocks.estimators.pitot_airspeed import PitotAirspeed
-from ironbird.blocks.estimators.selector import BAROMETER, GNSS, MAGNETOMETER, Selector, numbered
+from ironbird.blocks.estimators.selector import BAROMETER, Selector, numbered
 from ironbird.blocks.estimators.start_height import StartHeight
 from ironbird.model.diagram import Diagram, Handle
 from ironbird.model.signal import Number
@@ -29,17 +31,20 @@ VOTE_SAMPLE_S = 0.02  # of all voters but that of the inertial units
 ESTIMATORS = {"ekf": ErrorStateEkf, "complementary": ComplementaryFilter}
 # Deviation of one inertial sample in flight, vibration and noise of `sensors.VIBRATION` together:
 # sqrt(0.5^2 / 2 + 0.3^2) and sqrt(0.01^2 / 2 + 0.005^2), rounded up; the filter's own defaults are those of a chip at
-# rest. GNSS wander and barometer drift are correlated over minutes, so that many samples do not average them away:
-# a sample counts as much as one of a white error of about five times its size.
+# rest. What GNSS position, barometer and compass err slowly is a state of the filter; what GNSS velocity does over two
+# seconds is not, so that a sample counts as one of a white error of two to three times its size.
 NOISE: dict[str, dict[str, Number]] = {
     "ekf": {
         "accel_noise": 0.5,
         "gyro_noise": 0.01,
-        "min_eph": 5.0,
-        "min_epv": 8.0,
-        "baro_noise": 3.0,
-        "min_speed_accuracy": 0.3,
-        "gates": [3.0, 5.0, 5.0, 5.0],
+        "baro_noise": 0.35,
+        "baro_spread": 2.0,
+        "mag_noise": 7e-7,
+        "gnss_white": 0.25,
+        "min_eph": 0.2,
+        "min_epv": 0.3,
+        "min_speed_accuracy": 0.2,
+        "std_position_0": 0.1,
     },
     "complementary": {},
 }
@@ -53,6 +58,7 @@ class Senses:
     estimator: Handle
     gauge: Handle | None
     log: Handle | None = None  # velocity through the water, behind its tap
+    rotors: tuple[Handle, ...] = ()  # telemetry of their speeds
 
 
 def add_senses(
@@ -73,8 +79,9 @@ def add_senses(
         diagram.connect(accel.value, imu[f"accel_{i}_B"])
         diagram.connect(gyro.value, imu[f"gyro_{i}_B"])
         diagram.connect(gyro.stamp, imu[f"stamp_{i}"])
-    voter = Selector(suite.magnetometers, MAGNETOMETER, sample_s=VOTE_SAMPLE_S)
-    mag = diagram.add(at.MAGNETOMETER_VOTER.path, voter, threshold=3e-5)
+    field = local_field(home.latitude_rad, home.longitude_rad, home.height_m, home.year)["field_home"]
+    compasses = FieldVoter(suite.magnetometers, sample_s=VOTE_SAMPLE_S)
+    mag = diagram.add(at.MAGNETOMETER_VOTER.path, compasses, threshold=3e-5, field_0=field)
     for i, tap in enumerate(sensors["mag"]):
         diagram.connect(tap.value, mag[numbered("mag_B", i)])
         diagram.connect(tap.stamp, mag[f"stamp_{i + 1}"])
@@ -87,15 +94,14 @@ def add_senses(
         diagram.connect(altitude.stamp, height.stamp_in)
         diagram.connect(height.baro_height, baro[numbered("baro_height", i)])
         diagram.connect(height.stamp, baro[f"stamp_{i + 1}"])
-    voter = Selector(suite.gnss, GNSS, quality="gnss_fix", sample_s=VOTE_SAMPLE_S)
-    gnss = diagram.add(at.GNSS_VOTER.path, voter, threshold=50.0, min_quality=3.0)
+    gnss = diagram.add(at.GNSS_VOTER.path, GnssVoter(suite.gnss, sample_s=VOTE_SAMPLE_S))
     for i, chip in enumerate(sensors["gnss"]):
         diagram.connect(sensors["gnss_position"][i].value, gnss[numbered("gnss_position_N", i)])
         diagram.connect(sensors["gnss_velocity"][i].value, gnss[numbered("gnss_velocity_N", i)])
         diagram.connect(sensors["gnss_position"][i].stamp, gnss[f"stamp_{i + 1}"])
+        diagram.connect(sensors["gnss_velocity"][i].stamp, gnss[f"velocity_stamp_{i + 1}"])
         for name in GNSS_QUALITY:
             diagram.connect(chip[name], gnss[numbered(f"gnss_{name.removesuffix('_type')}", i)])
-    field = local_field(home.latitude_rad, home.longitude_rad, home.height_m, home.year)["field_home"]
     trust = NOISE[suite.estimator] | dict(suite.noise or {})
     block = ESTIMATORS[suite.estimator](sample_s=SAMPLE_S)
     start = [0.0, 0.0, -start_height_m]
@@ -103,15 +109,25 @@ def add_senses(
     used = ((imu, ("accel_B", "gyro_B")), (mag, ("mag_B",)), (baro, ("baro_height",)), (gnss, tuple(GNSS)))
     for source, ports in used:
         connect_ports(diagram, source, estimator, *(port for port in ports if port in estimator))
-    for source, port in ((imu, "imu_stamp"), (mag, "mag_stamp"), (baro, "baro_stamp"), (gnss, "gnss_stamp")):
-        if port in estimator:
-            diagram.connect(source.stamp, estimator[port])
+    told = {
+        "imu_stamp": imu.stamp, "imu_healthy": imu.healthy, "mag_stamp": mag.stamp, "baro_stamp": baro.stamp,
+        "baro_sound": gnss.baro_sound, "gnss_stamp": gnss.stamp, "gnss_velocity_stamp": gnss.velocity_stamp,
+        "gnss_used": gnss.used, "gnss_agreed": gnss.agreed,
+    }  # fmt: skip
+    for name, told_by in told.items():
+        if name in estimator:
+            diagram.connect(told_by, estimator[name])
+    # What is believed tells the good source from the bad one
+    diagram.connect(estimator.R_NB, mag.R_NB)
+    diagram.connect(estimator.v_NB_N, gnss.v_NB_N)
+    diagram.connect(baro.baro_height, gnss.baro_height)
     gauge = None
     if battery is not None:
         own = {name: float(diagram.value(at.BATTERY(name))[0]) for name in ("capacity", "cells")}
         gauge = diagram.add(at.BATTERY_GAUGE.path, BatteryGauge(sample_s=BATTERY_SAMPLE_S), **own)
         connect_ports(diagram, sensors["battery"][0], gauge, "voltage", "charge")
-    return Senses(estimator, gauge, sensors["log"][0] if sensors["log"] else None)
+    log = sensors["log"][0] if sensors["log"] else None
+    return Senses(estimator, gauge, log, tuple(sensors["rotor"]))
 
 
 def add_pitot(diagram: Diagram, part: at.Part) -> Handle:

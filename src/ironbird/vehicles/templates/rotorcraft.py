@@ -13,6 +13,7 @@ from ironbird.blocks.forces.ground_contact import GroundContact
 from ironbird.blocks.forces.load import ShiftedLoad
 from ironbird.blocks.monitors.crash_detector import CrashDetector
 from ironbird.blocks.power.battery import Battery
+from ironbird.blocks.power.power_rail import PowerRail
 from ironbird.model.diagram import Diagram, Handle
 from ironbird.model.signal import Number
 from ironbird.vehicles import places as at
@@ -63,6 +64,7 @@ class BatteryTable(BlockTable):
     """Battery and what else it feeds."""
 
     cells: Annotated[int, Field(ge=1)]
+    brown_out_V: Positive | None = None  # below it the flight controller stops; none has one that never does
     params = params_of(Battery, "cells capacity_Ah resistance_ohm efficiency electronics_W=electronics_power")
 
 
@@ -77,6 +79,16 @@ class ContactTable(BlockTable):
         return max(point[2] for point in self.points_B_m)
 
 
+class VibrationTable(Table):
+    """Vibration at the inertial sensors near hover: harmonics of the rotors (amplitude) and random (deviation)."""
+
+    rotor_speed_radps: Positive
+    accel_mps2: Vector3
+    accel_noise_mps2: Vector3
+    gyro_radps: Vector3
+    gyro_noise_radps: Vector3
+
+
 class SensorTable(Table):
     """Sensors of the reference autopilot."""
 
@@ -85,6 +97,8 @@ class SensorTable(Table):
     gnss: Annotated[int, Field(ge=1, le=4)] = 2
     barometers: Annotated[int, Field(ge=1, le=4)] = 1
     estimator: Literal["ekf", "complementary"] = "ekf"
+    imu_position_B_m: Vector3 = [0.0, 0.0, 0.0]
+    vibration: VibrationTable | None = None
 
 
 class LimitTable(BlockTable):
@@ -120,21 +134,29 @@ def use_estimate(diagram: Diagram, senses: Senses, control: Handle, navigator: H
     connect_ports(diagram, senses.estimator, control, *STATE)
     connect_ports(diagram, senses.estimator, navigator, "p_NB_N", "v_NB_N", "R_NB")
     add_failsafes(diagram, senses.estimator, navigator)
+    if "sink_rate" in senses.estimator and "sink_rate" in control:
+        connect_ports(diagram, senses.estimator, control, "sink_rate")
     if senses.gauge is not None:
         diagram.connect(senses.gauge.remaining, navigator.battery_remaining)
 
 
 def add_failsafes(diagram: Diagram, estimator: Handle, navigator: Handle) -> None:
     """What estimator and navigator tell each other besides the state; the navigator waits for the estimator."""
-    connect_ports(diagram, estimator, navigator, *(name for name in ("healthy", "gnss_age") if name in estimator))
+    told = ("healthy", "gnss_age", "sink_rate")
+    connect_ports(diagram, estimator, navigator, *(name for name in told if name in estimator and name in navigator))
     if "zero_velocity" in estimator:
         diagram.connect(navigator.disarmed, estimator.zero_velocity)
     diagram.set(at.NAVIGATOR.arm_time, ARM_TIME_S)
 
 
 def add_battery(diagram: Diagram, table: BatteryTable) -> Handle:
-    """The battery; what loads it is connected where that is added."""
-    return diagram.add(at.BATTERY.path, Battery(sample_s=BATTERY_SAMPLE_S), **table.params)
+    """The battery, and the flight controller's supply; what loads it is connected where that is added."""
+    battery = diagram.add(at.BATTERY.path, Battery(sample_s=BATTERY_SAMPLE_S), **table.params)
+    if table.brown_out_V is None:
+        return battery
+    rail = diagram.add(at.POWER_RAIL.path, PowerRail(sample_s=BATTERY_SAMPLE_S), drop_out=table.brown_out_V)
+    diagram.connect(battery.voltage, rail.voltage)
+    return Handle(at.BATTERY.path, {**battery.ports(), "alive": rail.alive})
 
 
 def add_airframe(

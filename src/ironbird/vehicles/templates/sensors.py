@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ironbird.blocks.sensors import products as catalogue
 from ironbird.blocks.sensors.airspeed import Airspeed
@@ -79,6 +80,8 @@ class Suite:
     speed_logs: int = 0
     products: Products = field(default_factory=Products)
     noise: Mapping[str, Number] | None = None  # parameters of the estimator other than the usual ones
+    imu_position_B_m: Sequence[float] = (0.0, 0.0, 0.0)  # of all inertial units, from the centre of mass
+    vibration: Mapping[str, Any] | None = None  # of this airframe, keys as in its file; None is that of the products
 
 
 KINDS = (
@@ -138,7 +141,7 @@ def add_sensors(
         for motor in rotors:
             diagram.connect(motor.speed, mean.speeds)
         mean_speed = mean.speed
-    wiring = _Wiring(diagram, body, parts, battery, mean_speed, chosen.vibration)
+    wiring = _Wiring(diagram, body, parts, battery, mean_speed, _shaken(suite))
     for adder, names, count in (
         (_add_imu, chosen.imu, suite.imus),
         (_add_magnetometer, chosen.magnetometer, suite.magnetometers),
@@ -162,6 +165,20 @@ def add_sensors(
         wiring.join(sensor, speed_rotor=motor.speed)
         found["rotor"].append(sensor)
     return found
+
+
+def _shaken(suite: Suite) -> dict[str, Number]:
+    """Parameters of `Imu` that belong to the airframe: vibration and the place of the board."""
+    given, found = suite.vibration, dict(suite.products.vibration)
+    if given is not None:
+        found = {
+            "vibration_speed": given["rotor_speed_radps"],
+            "accel_vibration": given["accel_mps2"],
+            "accel_vibration_noise": given["accel_noise_mps2"],
+            "gyro_vibration": given["gyro_radps"],
+            "gyro_vibration_noise": given["gyro_noise_radps"],
+        }
+    return {**found, "position": list(suite.imu_position_B_m)}
 
 
 def _add_imu(wiring: _Wiring, number: int, name: str) -> None:

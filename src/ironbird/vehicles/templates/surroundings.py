@@ -69,15 +69,20 @@ def add_environment(diagram: Diagram, body: Handle, home: Home, environment: Env
     terrain = parts["terrain"] = diagram.add(at.TERRAIN.path, Terrain(sample_s=environment.terrain_sample_s))
     diagram.connect(body.p_NB_N, terrain.p_NB_N)
 
-    air = parts["air"] = diagram.add(at.AIR.path, AirData())
+    turning = environment.gust_span_m > 0
+    air = parts["air"] = diagram.add(at.AIR.path, AirData(turning=turning))
     diagram.connect(body.v_NB_B, air.v_NB_B)
     diagram.connect(body.R_NB, air.R_NB)
     winds = [
         diagram.add(at.WIND_STEADY.path, WindSteady()),
         diagram.add(at.WIND_SHEAR.path, WindShear(sample_s=windy)),
         diagram.add(at.WIND_GUST.path, WindGust(sample_s=windy)),
-        diagram.add(at.WIND_TURBULENCE.path, WindDryden(sample_s=windy)),
+        diagram.add(at.WIND_TURBULENCE.path, WindDryden(angular=turning, sample_s=windy)),
     ]
+    if turning:
+        diagram.set(at.WIND_TURBULENCE("span"), environment.gust_span_m)
+        diagram.connect(winds[3].rates_N, air.rates_N)
+        diagram.connect(body.w_NB_B, air.w_NB_B)
     for wind in winds:
         diagram.connect(wind.wind_N, air.wind_N)
         if "height_above_ground" in wind:

@@ -45,7 +45,7 @@ from ironbird.vehicles.templates.rotorcraft import (
     add_crash,
     add_failsafes,
 )
-from ironbird.vehicles.templates.sensors import Suite
+from ironbird.vehicles.templates.sensors import VIBRATION, Products, Suite
 from ironbird.vehicles.templates.surroundings import add_environment, home_params
 from ironbird.vehicles.templates.wiring import add_link, connect_ports
 
@@ -275,7 +275,11 @@ def build(spec: TiltRotorSpec, control_kind: str = "truth") -> Diagram:
         diagram.connect(servo.torque, body[f"tilt_torque_{number}"])
     seen = body
     if control_kind == "reference":
-        suite = Suite(**spec.sensors.model_dump())
+        # The vibration of a small frame belongs to its rotors' speed in hover, not to that of the F450
+        share = spec.total_mass_kg() * DESIGN_GRAVITY_MPS2 / len(SIDES)
+        hover = math.sqrt(share / float(np.asarray(spec.propeller.params["thrust_coefficient"])))
+        shaking = Products(vibration=VIBRATION | {"vibration_speed": hover})
+        suite = Suite(**spec.sensors.model_dump(), products=shaking)
         senses = add_senses(diagram, body, parts, home, suite, rotors=motors, battery=None, start_height_m=lowest)
         seen = senses.estimator
         add_failsafes(diagram, seen, navigator)

@@ -27,7 +27,7 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.spec import NotNegative, Positive
 from ironbird.vehicles.tables import BlockTable, params_of
 from ironbird.vehicles.templates.mission import MISSION_ITEMS, mission_table
-from ironbird.vehicles.templates.multicopter import MulticopterSpec, RotorTable, add_cascade, add_rotor
+from ironbird.vehicles.templates.multicopter import MulticopterSpec, RotorTable, add_cascade, add_rotor, add_rotors
 from ironbird.vehicles.templates.reference_autopilot import add_pitot, add_senses
 from ironbird.vehicles.templates.rotorcraft import (
     CONTROL_SAMPLE_S,
@@ -65,9 +65,10 @@ class SurfaceTable(BlockTable):
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     aero: str
     axes: list[Literal["roll", "pitch", "yaw"]] = []
+    wash_rotors: list[str] = []  # in whose wake it stands
     params = params_of(
         LiftDragSurface,
-        "area_m2 position_B_m forward_B? upward_B? a0_rad? control_joint_rad_to_cl? cm_delta_mprad?",
+        "area_m2 position_B_m forward_B? upward_B? a0_rad? control_joint_rad_to_cl? cm_delta_mprad? wash_share?",
     )
 
 
@@ -111,6 +112,8 @@ class VtolSpec(MulticopterSpec):
             if surface.aero not in self.aero:
                 known = ", ".join(self.aero)
                 raise ValueError(f"surface '{surface.name}' names aero '{surface.aero}'; known: {known}")
+            for name in surface.wash_rotors:
+                _washing(self, surface.name, name)
         if (self.pusher is None) != (self.wing.hover_pitch_deg == 90):
             raise ValueError("give either a [pusher], or wing.hover_pitch_deg = 90 (tail-sitter)")
         if self.pusher is not None:
@@ -131,6 +134,18 @@ class VtolSpec(MulticopterSpec):
         angle = math.radians(self.wing.hover_pitch_deg)
         c, s = round(math.cos(angle), 15), math.sin(angle)
         return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+
+
+def _washing(spec: VtolSpec, surface: str, name: str) -> tuple[int, float]:
+    """Number and disc area of a rotor whose wake meets a surface."""
+    rotors = [*spec.rotor, *([spec.pusher] if spec.pusher else [])]
+    names = [rotor.name for rotor in rotors]
+    if name not in names:
+        raise ValueError(f"surface '{surface}' stands in the wake of rotor '{name}'; known: {', '.join(names)}")
+    size = spec.propeller[rotors[names.index(name)].propeller].diameter_m
+    if size is None:
+        raise ValueError(f"surface '{surface}' stands in the wake of rotor '{name}': give its propeller's diameter_m")
+    return names.index(name) + 1, math.pi * size * size / 4
 
 
 def hover_spec(spec: VtolSpec) -> VtolSpec:
@@ -208,13 +223,11 @@ def build(spec: VtolSpec, control_kind: str = "truth") -> Diagram:
     parts = add_environment(diagram, body, spec.home, spec.environment)
     navigator = _add_navigator(diagram, spec, lowest)
     control = add_cascade(diagram, hover_spec(spec))
+    diagram.set(at.CONTROL("carried"), 0.0)  # with little lift the wings hold it, not its legs
     wing = _add_wing_control(diagram, spec)
     _connect_controls(diagram, navigator, control, wing)
     battery = add_battery(diagram, spec.battery)
-    motors = [
-        add_rotor(diagram, spec, number, rotor, body, parts, control, battery)
-        for number, rotor in enumerate(spec.rotor, start=1)
-    ]
+    motors = add_rotors(diagram, spec, body, parts, control, battery)
     if spec.pusher is not None:
         motors.append(add_rotor(diagram, spec, len(motors) + 1, spec.pusher, body, parts, wing, battery))
     _add_surfaces(diagram, spec, body, parts, wing)
@@ -308,7 +321,13 @@ def _add_surfaces(diagram: Diagram, spec: VtolSpec, body: Handle, parts: dict[st
     for surface in spec.surface:
         place = at.surface(surface.name)
         profile = spec.aero[surface.aero].params
-        panel = diagram.add(place.panel.path, LiftDragSurface(), **surface.params, **profile)
+        washers = [_washing(spec, surface.name, name) for name in surface.wash_rotors]
+        area: dict[str, Number] = {"wash_area": sum(disc for _, disc in washers)} if washers else {}
+        panel = diagram.add(
+            place.panel.path, LiftDragSurface(washed=bool(washers)), **surface.params, **profile, **area
+        )
+        for number, _ in washers:
+            diagram.connect(diagram.port(at.rotor(number).propeller("thrust")), panel.wash_thrust)
         add_air_force(diagram, panel, body, parts)
         if surface.axes:
             servo = diagram.add(place.servo.path, Servo(), **spec.servo.params)

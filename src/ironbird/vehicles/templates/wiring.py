@@ -36,7 +36,13 @@ def connect_seen(diagram: Diagram, seen: Mapping[str, Port], *readers: Handle) -
 
 def add_air_force(diagram: Diagram, part: Handle, body: Handle, parts: Mapping[str, Handle]) -> None:
     """Lead the air to a part, and its force and moment to the body."""
-    diagram.connect(parts["air"].v_air_B, part.v_air_B)
-    diagram.connect(body.w_NB_B, part.w_NB_B)
+    lead_air(diagram, part, body, parts)
     diagram.connect(parts["atmosphere"].density, part.density)
     connect_ports(diagram, part, body, "force_B", "moment_B")
+
+
+def lead_air(diagram: Diagram, part: Handle, body: Handle, parts: Mapping[str, Handle]) -> None:
+    """Lead the motion through the air to a part, angular gusts included where there are such."""
+    air = parts["air"]
+    diagram.connect(air.v_air_B, part.v_air_B)
+    diagram.connect(air.w_air_B if "w_air_B" in air else body.w_NB_B, part.w_NB_B)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from ironbird.blocks.actuators.motor import IDLE_THROTTLE
 from ironbird.blocks.controllers.multicopter_control import MulticopterControl
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.constants import STANDARD_GRAVITY_MPS2 as GRAVITY
@@ -18,6 +19,7 @@ from ironbird.model.signal import Number
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing.alone import alone, outputs_at
+from ironbird.vehicles.templates.multicopter import allocations_without
 
 EXAMPLES = settings(deadline=None, max_examples=25, derandomize=True)
 MASS, C_T, C_M, ARM, SLOPE, IDLE = 1.4, 9.286e-6, 1.189e-7, 0.225, 691.33, 162.59
@@ -26,6 +28,7 @@ A = ARM * math.sqrt(0.5)
 # [RflyModel] 7.1.1: total thrust, roll, pitch, yaw moment per newton of each rotor
 EFFECT = np.array([[1, 1, 1, 1], [-A, A, A, -A], [A, -A, A, -A], np.array([1, 1, -1, -1]) * C_M / C_T])
 TOP_N = C_T * (SLOPE + IDLE) ** 2
+IDLE_N = C_T * (IDLE + IDLE_THROTTLE * SLOPE) ** 2  # an armed motor gives no less
 LEVEL = np.eye(3).flatten(order="F")
 vectors = st.tuples(*[st.floats(-1, 1)] * 3).map(np.array)
 
@@ -165,7 +168,7 @@ def test_yaw_gives_way_when_the_motors_are_full() -> None:
     np.testing.assert_allclose(total[1:3], found["moment_set_B"][:2], rtol=0, atol=1e-12)  # roll and pitch in full
     assert abs(total[0] - found["thrust_total"]) < 1e-11  # and the thrust
     assert 0 < total[3] < 0.9 * found["moment_set_B"][2]  # less yaw than asked for, the right way
-    assert thrusts(found).min() < C_T * IDLE**2 + 1e-9 or thrusts(found).max() > TOP_N - 1e-9  # a motor is at its limit
+    assert thrusts(found).min() < IDLE_N + 1e-9 or thrusts(found).max() > TOP_N - 1e-9  # a motor is at its limit
 
 
 def test_disarmed_motors_get_nothing_and_the_integrals_are_empty() -> None:
@@ -215,7 +218,7 @@ def test_lift_is_never_raised_to_make_room() -> None:
 
     assert abs(found["thrust_total"] - 0.2 * 4 * TOP_N) < 1e-12
     low = at(control_kind=3.0, thrust_set=0.0)
-    np.testing.assert_allclose([low[f"throttle_{i}"] for i in range(1, 5)], 0.0, atol=1e-12)
+    np.testing.assert_allclose([low[f"throttle_{i}"] for i in range(1, 5)], IDLE_THROTTLE, atol=1e-12)
 
 
 def test_more_roll_than_there_is_keeps_its_direction() -> None:
@@ -223,7 +226,7 @@ def test_more_roll_than_there_is_keeps_its_direction() -> None:
     total = EFFECT @ thrusts(found)
 
     assert abs(total[1] / total[2] - 2.0) < 1e-9  # both shrink alike
-    assert abs(np.ptp(thrusts(found)) - (TOP_N - C_T * IDLE**2)) < 1e-9  # all that the motors have
+    assert abs(np.ptp(thrusts(found)) - (TOP_N - IDLE_N)) < 1e-9  # all that the motors have
 
 
 @pytest.mark.parametrize(("thrust", "grows"), [(0.5, True), (1.0, False)])
@@ -276,7 +279,8 @@ def hexacopter() -> CompiledModel:
         MulticopterControl(6, sample_s=0.004), step_s=0.004, mass=MASS, inertia=INERTIA.tolist(), position_gain=1.1,
         velocity_gain=3.2, velocity_integral=0.6, attitude_gain=8.0, rate_gain=22.0, rate_integral=2.0, max_speed=10.0,
         max_climb=3.0, max_descent=2.0, max_tilt=0.6, max_rate=4.0, allocation=inverse.tolist(),
-        exchange=(null / np.diag(null)).tolist(), max_thrust=TOP_N, thrust_coefficient=C_T, motor_slope=SLOPE,
+        exchange=(null / np.diag(null)).tolist(), without=allocations_without(HEXA).tolist(),
+        max_thrust=TOP_N, thrust_coefficient=C_T, motor_slope=SLOPE,
         motor_idle=IDLE,
     )  # fmt: skip
 
@@ -293,6 +297,56 @@ def test_five_rotors_make_up_for_what_the_sixth_cannot_give() -> None:
 
     assert throttle[0] == 1.0 and np.all(throttle[1:] < 1.0)
     np.testing.assert_allclose(total, [lift, 0.0, moment, 0.0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("number", [1, 4])
+def test_lost_rotor_of_six_is_noticed_and_the_others_share_its_work(number: int) -> None:
+    state = start(hexacopter(), lanes=2)
+    state.set_input("R_NB", LEVEL)
+    hover = math.sqrt(MASS * GRAVITY / 6 / C_T)
+    for i in range(1, 7):
+        state.set_input(f"rotor_speed_{i}", hover)
+    healthy = run(state, 1.0, log_s=0.004)
+    state.set_input(f"rotor_speed_{number}", 0.0)  # telemetry says that it stands
+    log = run(state, 1.4, log_s=0.004)
+
+    assert healthy["block.lost_rotor"].max() == 0
+    first = int(np.argmax(log["block.lost_rotor"] == number))
+    assert 0.1 <= 0.004 * first < 0.2 and log["block.lost_rotor"][-1] == number
+    throttle = np.array([log[f"block.throttle_{i}"][-1] for i in range(1, 7)])
+    thrust = C_T * (SLOPE * throttle + IDLE) ** 2
+    thrust[number - 1] = 0.0
+    np.testing.assert_allclose((HEXA @ thrust)[:3], [MASS * GRAVITY, 0.0, 0.0], atol=1e-9)  # lift, no roll, no pitch
+
+
+def test_without_telemetry_no_rotor_is_taken_as_lost() -> None:
+    state = start(hexacopter(), lanes=2)
+    state.set_input("R_NB", LEVEL)
+
+    assert run(state, 1.0, log_s=0.02)["block.lost_rotor"].max() == 0
+
+
+@pytest.mark.parametrize("believed", [-30.0, 30.0])
+def test_blind_descent_is_bounded_whatever_the_velocity_says_and_follows_the_sink_rate(believed: float) -> None:
+    inputs = {"control_kind": 4.0, "velocity_set": [0.0, 0.0, 1.0], "v_NB_N": [0.0, 0.0, believed]}
+    lifts = [at(**inputs, sink_rate=rate)["thrust_total"] for rate in (-20.0, 1.0, 20.0)]
+
+    weight = MASS * GRAVITY
+    np.testing.assert_allclose(lifts[1], weight, rtol=1e-12)  # sinks as asked: carried
+    np.testing.assert_allclose([lifts[0], lifts[2]], [weight - 2.5 * MASS, weight + 1.5 * MASS], rtol=1e-12)
+    untold = float(at(**inputs)["thrust_total"])
+    assert weight - 2.5 * MASS - 1e-9 <= untold <= weight + 1.5 * MASS + 1e-9
+
+
+def test_legs_that_hold_the_vehicle_are_not_trimmed_against() -> None:
+    state = start(model(), lanes=2)
+    inputs: dict[str, Number | np.ndarray] = {"R_NB": LEVEL, "control_kind": 3.0, "rate_wanted_B": [0.5, 0.0, 0.0]}
+    for name, value in inputs.items():
+        state.set_input(name, value)
+    for thrust_set, grows in ((0.2, False), (0.6, True)):  # 0.4 and 1.2 of the weight
+        state.set_input("thrust_set", thrust_set)
+        run(state, state.time_s + 0.2, log_s=0.02)
+        assert (abs(state.get("block.rate_sum")[0]) > 0) == grows
 
 
 @functools.cache

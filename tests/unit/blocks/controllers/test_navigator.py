@@ -268,6 +268,42 @@ def test_descent_without_position_brakes_and_then_sinks_level_at_its_speed() -> 
     np.testing.assert_array_equal(rows["velocity_set"][-1], [0.0, 0.0, 0.8])
 
 
+def test_descent_in_which_the_position_is_believed_again_becomes_a_landing() -> None:
+    state = mission(HERE)
+    follow(state, 1.0)
+    sinks = [0.0, 0.0, 0.8]
+    follow(state, 2.0, gnss_age=5.0, v_NB_N=sinks)
+    assert state.get("block.now")[0] == DESCEND
+    follow(state, 3.5, gnss_age=0.1, v_NB_N=sinks)
+    assert state.get("block.now")[0] == DESCEND  # not at the first good fix
+    follow(state, 5.0, gnss_age=0.1, v_NB_N=sinks)
+
+    assert state.get("block.now")[0] == LANDING
+
+
+def test_return_stays_below_the_height_limit() -> None:
+    state = mission([[50.0, 0.0, -10.0, 0.0, 1e6, FLY]], fence_height=12.0, return_height=15.0)
+    follow(state, 15.0)
+    rows = follow(state, 25.0, battery_remaining=0.15)
+
+    assert rows["now"][-1] == RETURN and -rows["point"][:, 2].min() <= 10.0 + 1e-6  # 2 m below the limit
+
+
+def test_blind_descent_ends_by_the_sink_rate_that_can_be_believed() -> None:
+    state = mission(HERE)
+    follow(state, 1.0)
+    falling: dict[str, Any] = {
+        "gnss_age": 6.0,
+        "healthy": 0.0,
+        "v_NB_N": [0.0, 0.0, 30.0],
+    }  # so says an estimate that is lost
+    follow(state, 3.0, **falling, sink_rate=1.0)
+    assert state.get("block.now")[0] == DESCEND
+    follow(state, 6.0, **falling, sink_rate=0.02)
+
+    assert state.get("block.now")[0] == DISARMED
+
+
 def test_terminated_vehicle_is_disarmed_for_good() -> None:
     state = mission(HERE, tilt_time=0.1)
     upside_down = np.diag([1.0, -1.0, -1.0]).flatten(order="F")

@@ -232,3 +232,81 @@ def test_aircraft_that_comes_to_rest_elsewhere_has_landed_early() -> None:
     found = at(state, 800.0, 0.0, -0.2, v=(0.0, 0.0, 0.0), samples=110)
 
     assert found["landed"] == 1 and found["done"] == 0 and found["throttle_limits"].tolist() == [0.0, 0.0]
+
+
+# ---------------------------------------------------------------------- going around, wind, battery
+
+
+def on_the_glide(**params: float) -> RunState:
+    """A landing at the origin, course north, on its glide."""
+    state = mission((0.0, 0.0, 0.0, 0.0, LAND), **params)
+    at(state, -300.0, 300.0, -60.0)
+    entry = -40.0 / math.tan(SLOPE)
+    at(state, entry, 2.0, -41.0)
+    found = at(state, entry + 1.0, 2.0, -41.0, v=(20.0, 1.0, 0.0))
+    assert found["path_kind"] == 0 and found["climb_ahead"] < 0
+    return state
+
+
+@pytest.mark.parametrize(
+    ("place", "goes"),
+    [
+        ((-300.0, 29.0, -21.4), False), ((-300.0, 31.0, -21.4), True), ((-300.0, -31.0, -21.4), True),
+        ((-300.0, 0.0, -37.0), True), ((-300.0, 0.0, -35.0), False), ((-300.0, 0.0, -8.5), False),
+        ((-400.0, 0.0, -12.0), True), ((-60.0, 40.0, -5.0), False), ((240.0, 0.0, -5.0), False),
+        ((260.0, 0.0, -5.0), True),
+    ],
+)  # fmt: skip
+def test_glide_that_is_missed_is_flown_again(place: tuple[float, float, float], goes: bool) -> None:
+    state = on_the_glide()
+    found = at(state, *place, v=(20.0, 0.0, 1.4))
+
+    assert found["mode"] == LANDING
+    if goes:  # straight ahead up to the approach height, then to the circle
+        assert found["height_set"] == 40.0 and found["path_course"] == 0 and found["throttle_limits"][1] == 1
+        assert found["pitch_limits"].tolist() == [-1.5, 1.5] and found["climb_ahead"] == 0
+        found = at(state, 300.0, 0.0, -36.0, v=(20.0, 0.0, -2.0))
+        assert abs(math.degrees(float(found["path_course"][0]))) > 90  # back to the circle
+    else:
+        assert found["climb_ahead"] < 0
+
+
+def test_it_goes_around_by_order_and_by_itself_not_more_often_than_allowed() -> None:
+    state = on_the_glide(most_rounds=0.0)
+    assert at(state, -300.0, 35.0, -21.4, v=(20.0, 0.0, 1.4))["climb_ahead"] < 0
+    state.set_input("command", float(TAKE_OFF))
+    assert at(state, -290.0, 35.0, -21.4, v=(20.0, 0.0, 1.4))["height_set"] == 40.0
+
+
+@pytest.mark.parametrize(
+    ("choice", "wind", "course_deg"),
+    [
+        (0.0, (5.0, 0.0), 0.0), (1.0, (5.0, 0.0), 180.0), (1.0, (-5.0, 3.0), 0.0), (1.0, (0.5, 4.0), 0.0),
+        (2.0, (0.0, 4.0), -90.0), (2.0, (-3.0, 3.0), -45.0), (2.0, (0.3, 0.3), 0.0),
+    ],
+)  # fmt: skip
+def test_landing_course_follows_the_wind_where_it_is_allowed_to(
+    choice: float, wind: tuple[float, float], course_deg: float
+) -> None:
+    """The wind blows towards its vector; the circle touches the approach line, right of it, where the glide begins."""
+    state = mission((0.0, 0.0, 0.0, 0.0, LAND), course_by_wind=choice)
+    state.set_input("wind_N", [*wind, 0.0])
+    at(state, 2000.0, 2000.0, -60.0)
+    state.set_input("wind_N", [-9.0, -9.0, 0.0])  # a course that was chosen stays
+    course = math.radians(course_deg)
+    along, right = np.array([math.cos(course), math.sin(course)]), np.array([-math.sin(course), math.cos(course)])
+    centre = -along * 40.0 / math.tan(SLOPE) + right * LOITER
+    found = at(state, *centre, -60.0, v=(20.0, 0.0, 0.0))
+
+    np.testing.assert_allclose(found["path_origin"][:2], centre, atol=1e-6)
+
+
+def test_low_battery_sends_it_home_and_an_empty_one_lands_it() -> None:
+    state = mission((4000.0, 0.0, 100.0, 0.0, 0.0))
+    state.set_input("battery_remaining", 0.19)
+    found = at(state, 500.0, 0.0, -100.0)
+    assert found["mode"] == RETURN and found["failsafe"][0] == 1
+    state.set_input("battery_remaining", 0.25)  # it stays
+    assert at(state, 400.0, 0.0, -100.0)["mode"] == RETURN
+    state.set_input("battery_remaining", 0.09)
+    assert at(state, 300.0, 0.0, -100.0)["mode"] == LANDING

@@ -215,3 +215,32 @@ def test_same_seed_gives_the_same_air_and_another_seed_another() -> None:
 
     np.testing.assert_array_equal(same[0], same[1])
     assert np.abs(different[0] - different[1]).min() > 0
+
+
+# ---------------------------------------------------------------------- angular gusts
+
+
+def test_angular_gusts_have_the_deviations_of_their_spectra() -> None:
+    """[MIL8785C] 3.7.1.3: Phi_p, and Omega^2 Phi / (1 + (4 b Omega / pi)^2) of the gusts down and across (3 b)."""
+    span, sample_s, lanes = 2.9, 0.01, 256
+    angular = alone(WindDryden(angular=True, sample_s=sample_s), step_s=sample_s, wind_20ft=10.0, span=span)
+    state = start(angular, lanes=lanes, seed=7)
+    state.set_input("height_above_ground", HEIGHT_M)
+    state.set_input("airspeed", SPEED)
+    rates = run(state, 8.0, log=["block.rates_N"], log_s=0.05).all_lanes("block.rates_N")[:, 20:]
+    scales = outputs_at(model(sample_s), {"height_above_ground": HEIGHT_M, "airspeed": SPEED})
+    sigma, length = scales["sigma"][0], scales["length"][0]
+
+    shape = 0.8 / length[2] * (math.pi * length[2] / (4 * span)) ** (1 / 3)
+    rolling = sigma[2] * math.sqrt(shape * math.pi**2 / (8 * span))
+
+    def gradient(axis: int, widths: float) -> float:
+        def density(k: float) -> float:
+            a = (length[axis] * k) ** 2
+            gust = sigma[axis] ** 2 * length[axis] / math.pi * (1 + 3 * a) / (1 + a) ** 2
+            return k * k * gust / (1 + (widths * span * k / math.pi) ** 2)
+
+        return math.sqrt(quad(density, 0, 50, limit=400)[0])  # rad/m: the sample's own limit is 12
+
+    expected = [rolling, gradient(2, 4.0), gradient(1, 3.0)]
+    np.testing.assert_allclose(rates.std(axis=(0, 1)), expected, rtol=0.12)  # samples of 0.25 m along the path

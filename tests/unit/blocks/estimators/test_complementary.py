@@ -94,7 +94,7 @@ def test_kalman_filter_is_clearly_better_in_a_turning_flight() -> None:
     rows = {(row.estimator, row.phase): row for row in attitude_error_table()}
 
     ekf, mahony = rows["ekf", "turn"], rows["mahony", "turn"]
-    assert ekf.tilt_rms_rad < math.radians(0.1) and ekf.heading_rms_rad < math.radians(0.3)
+    assert ekf.tilt_rms_rad < math.radians(0.1) and ekf.heading_rms_rad < math.radians(0.4)
     assert mahony.tilt_rms_rad > 10 * ekf.tilt_rms_rad  # [Dai] Fig. 16: the accelerometer shows a false level
     assert mahony.heading_rms_rad > 5 * ekf.heading_rms_rad
     assert rows["mahony", "hover"].tilt_rms_rad < math.radians(2.0)  # both work where there is no turn

@@ -49,7 +49,7 @@ def value(state: RunState, path: str) -> np.ndarray:
 
 
 def covariance(state: RunState) -> np.ndarray:
-    """The filter's covariance: [lane, 23, 23]."""
+    """The filter's covariance: [lane, 22, 22]."""
     packed = value(state, "ekf.covariance")
     full = np.zeros((state.lanes, ERRORS, ERRORS))
     columns, rows = np.tril_indices(ERRORS)  # the upper triangle, column by column
@@ -81,10 +81,17 @@ def errors(state: RunState) -> np.ndarray:
 
 
 class Consistency:
-    """200 flights with matched noise: errors and covariances at some times, innovations at all."""
+    """200 flights with matched noise: errors and covariances at some times, innovations at all.
+
+    The field is level, as at the magnetic equator: elsewhere a tilt error turns the compass a little, which the filter
+    leaves to its noise. The compass has white noise alone.
+    """
 
     def __init__(self) -> None:
-        state = flight(SEEDS, std_velocity_0=1e-3)  # it stands still at the start
+        state = flight(SEEDS, std_velocity_0=1e-3, heading_spread=1e-4)  # it stands still at the start
+        state.set_param("mag.spread", [0.0, 0.0])
+        for path in ("mag.field_N", "ekf.field_0"):
+            state.set_param(path, [*FIELD_N[:2], 0.0])
         state.set_param("flight.tells", 0.0)
         draws = np.random.default_rng(7).normal(scale=0.1, size=(SEEDS, 3))
         for lane in range(SEEDS):
@@ -140,7 +147,7 @@ def test_errors_are_as_large_as_the_covariance_says(name: str, rows: list[int]) 
     [
         ("nis_gnss_position", GNSS_S, 3),
         ("nis_gnss_velocity", GNSS_S, 3),
-        ("nis_mag", MAG_S, 3),
+        ("nis_mag", MAG_S, 1),
         ("nis_baro", BARO_S, 1),
     ],
 )
@@ -284,12 +291,13 @@ def test_gate_rejects_an_outlier() -> None:
 
 
 def test_lasting_jump_of_gnss_is_believed_after_the_time_out() -> None:
+    """Two receivers agree here: two fifths of the five seconds."""
     state = flight(32)
     state.add_event(ParamEvent("gnss.jump[0]", 40.0, start_s=30.0))
     log = run(state, 45.0, log=["ekf", "flight"], log_s=0.02)
 
     error = tail(log, "ekf.p_NB_N", "flight.p_NB_N", 0.0)
-    waiting, after = (log.time_s > 30.1) & (log.time_s < 34.9), log.time_s > 38.0
+    waiting, after = (log.time_s > 30.1) & (log.time_s < 31.9), log.time_s > 38.0
     assert np.abs(error[:, waiting, 0]).max() < 1.2  # dead reckoning
     np.testing.assert_allclose(error[:, after, 0].mean(), 40.0, atol=0.2)  # GNSS is all there is; noise of the mean
     assert log.all_lanes("ekf.rejected")[:, after].max() == 0.0
@@ -304,7 +312,8 @@ def test_barometer_that_is_off_for_long_is_re_zeroed() -> None:
     waiting, after = (log.time_s > 30.1) & (log.time_s < 34.9), log.time_s > 38.0
     assert log.all_lanes("ekf.rejected")[:, waiting, 3].min() == 1.0
     assert log.all_lanes("ekf.rejected")[:, after].max() == 0.0
-    np.testing.assert_allclose(value(state, "ekf.baro_offset").mean(), 15.0, atol=0.3)
+    fades = math.exp(-10.0 / 300.0)  # since it was learnt, with its correlation time
+    np.testing.assert_allclose(value(state, "ekf.baro_bias").mean(), 15.0 * fades, atol=0.3)
     assert np.abs(error[:, log.time_s > 30.0, 2]).max() < 1.4  # 4 deviations of the sample that re-zeroed, 0.3 m
 
 
@@ -314,11 +323,22 @@ def test_magnetic_disturbance_does_not_turn_the_heading() -> None:
     log = run(state, 60.0, log=["ekf", "flight.R_NB"], log_s=0.02)
 
     turn = attitude_error_B(log.all_lanes("ekf.R_NB"), log.all_lanes("flight.R_NB"))
-    waiting = (log.time_s > 30.1) & (log.time_s < 34.9)
-    assert log.all_lanes("ekf.rejected")[:, waiting, 2].min() == 1.0
-    assert np.abs(turn[:, log.time_s > 30.0]).max() < math.radians(1.5)
-    learnt = value(state, "ekf.mag_bias")[:, 1] - value(state, "mag.mag_bias_B")[:, 1]
-    np.testing.assert_allclose(learnt.mean(), 1.5e-5, rtol=0.02)  # the offset is learnt as one of the vehicle
+    assert log.all_lanes("ekf.rejected")[:, log.time_s > 30.1, 2].mean() > 0.9  # also as it turns in the circle
+    assert np.abs(turn[:, log.time_s > 30.0]).max() < math.radians(2.0)
+
+
+def test_compass_that_is_bent_little_by_little_tilts_nothing() -> None:
+    # 0.5 uT a second and axis: with a correction of all axes it once tilted a vehicle by 28 degrees
+    state = flight(32)
+    for second in range(30):
+        for axis in range(3):
+            state.add_event(ParamEvent(f"mag.offset[{axis}]", 5e-7 * (second + 1), 30.0 + second, 31.0 + second))
+    log = run(state, 60.0, log=["ekf.R_NB", "flight.R_NB"], log_s=0.1)
+
+    turn = attitude_error_B(log.all_lanes("ekf.R_NB"), log.all_lanes("flight.R_NB"))
+    bent = log.time_s > 30.0
+    assert np.abs(turn[:, bent, :2]).max() < math.radians(1.0)
+    assert np.abs(turn[:, bent, 2]).max() < math.radians(12.0)  # the heading follows for a while, then no longer
 
 
 def test_loss_of_gnss_is_flagged_and_attitude_stays_bounded() -> None:

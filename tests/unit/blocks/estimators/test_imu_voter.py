@@ -167,3 +167,17 @@ def test_the_stamp_is_not_that_of_a_unit_that_is_left_out() -> None:
     assert log.all_lanes("voter.faulty_3")[:, late].min() == 1.0
     # sampled every 4 ms at the latest before the row
     np.testing.assert_allclose(log.all_lanes("voter.stamp")[0, late].ravel(), log.time_s[late], atol=2 * IMU_S)
+
+
+def test_vibration_that_all_units_feel_votes_none_of_them_out() -> None:
+    """Three units on a frame that shakes by more than the threshold: none is unusual, and all stay in use."""
+    state = start(alone(ImuVoter(3, sample_s=IMU_S), step_s=IMU_S))
+    rng = np.random.default_rng(1)
+    for tick in range(500):
+        for unit in (1, 2, 3):
+            state.set_input(f"accel_{unit}_B", np.array([0.0, 0.0, -9.81]) + 3.0 * rng.normal(size=3))
+            state.set_input(f"gyro_{unit}_B", 0.01 * rng.normal(size=3))
+            state.set_input(f"stamp_{unit}", (tick + 1) * IMU_S)
+        log = run(state, state.time_s + IMU_S, log_s=IMU_S)
+        if tick > 50:
+            assert log["block.healthy"][-1] == 1.0 and not any(log[f"block.faulty_{n}"][-1] for n in (1, 2, 3))

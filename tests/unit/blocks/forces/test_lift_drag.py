@@ -153,3 +153,20 @@ def test_still_air_gives_no_force() -> None:
 
     assert np.abs(found["force_B"]).max() < 1e-20 and np.abs(found["moment_B"]).max() < 1e-20
     assert np.isfinite(found["alpha"]).all()
+
+
+def test_a_surface_in_the_wake_of_a_propeller_has_the_pressure_of_momentum_theory() -> None:
+    """At rest all of the flow is the wake: q = T / A, so lift is cl area T / A."""
+    wing = alone(
+        LiftDragSurface(washed=True), area=0.15, cla=4.75, cda=0.6, alpha_stall=0.6, cla_stall=-3.85, cda_stall=0.9,
+        a0=0.1, wash_area=0.06, wash_share=1.0,
+    )  # fmt: skip
+    still = {"v_air_B": np.zeros(3), "w_NB_B": np.zeros(3), "density": np.array(1.225)}
+    hover = outputs_at(wing, {**still, "wash_thrust": np.array(4.0)})
+    half = outputs_at(wing, {**still, "wash_thrust": np.array(4.0)}, {"wash_share": 0.5})
+    cruise = outputs_at(wing, {**still, "v_air_B": np.array([15.0, 0.0, 0.0]), "wash_thrust": np.array(4.0)})
+
+    assert abs(hover["lift"][0] - 4.75 * 0.1 * 0.15 * 4.0 / 0.06) < 1e-9
+    assert abs(half["lift"][0] / hover["lift"][0] - 0.5) < 1e-12
+    pressure = 0.5 * 1.225 * 15.0**2 + 4.0 / 0.06  # Bernoulli: the disc adds T / A
+    assert abs(cruise["lift"][0] - 4.75 * 0.1 * 0.15 * pressure) < 1e-9

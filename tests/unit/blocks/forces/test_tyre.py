@@ -107,6 +107,13 @@ def test_camber_enters_as_printed() -> None:
         np.testing.assert_allclose(found["aligning"], aligning(degrees, 4.0, gamma), rtol=1e-9, atol=1e-9)
 
 
+def test_the_overturning_moment_is_the_load_times_the_sideways_deflection() -> None:
+    found = at(0.0, np.linspace(-8, 8, 9), 4000.0, lateral_stiffness=1.2e5)
+
+    np.testing.assert_allclose(found["overturning"], -4000.0 * found["lateral"] / 1.2e5, rtol=1e-12)  # [RflyModel]
+    assert np.abs(found["overturning"]).max() > 100.0  # N m
+
+
 def test_a_positive_slip_angle_pushes_right_and_the_moment_turns_the_wheel_back() -> None:
     found = at(0.0, 4.0, 4000.0)
 
@@ -200,7 +207,8 @@ def test_force_and_moment_on_the_body_follow_from_place_and_steering() -> None:
     force = np.array([np.cos(0.3) * fx - np.sin(0.3) * fy, np.sin(0.3) * fx + np.cos(0.3) * fy, 0])
     np.testing.assert_allclose(log["block.force_B"][0], force, rtol=1e-12, atol=1e-9)
     moment = np.cross([1.2, 0.7, 0.5], force)[2] + mz
-    np.testing.assert_allclose(log["block.moment_B"][0], [0, 0, moment], rtol=1e-12)
+    over = log["block.overturning"][0]  # about the wheel's own axis ahead
+    np.testing.assert_allclose(log["block.moment_B"][0], [np.cos(0.3) * over, np.sin(0.3) * over, moment], rtol=1e-12)
 
 
 def settled(**inputs: Any) -> Log:

@@ -172,3 +172,11 @@ def test_no_air_means_no_force_and_backwards_flow_stays_finite() -> None:
         np.abs(found["force_B"][0]).max() < 1e-11 and np.abs(found["moment_B"][0]).max() < 1e-11
     )  # a picometre per second
     assert np.isfinite(found["force_B"]).all() and np.isfinite(found["moment_B"]).all()
+
+
+def test_drag_by_angle_of_attack_adds_as_in_the_manual() -> None:
+    inputs = {"v_air_B": np.array(air(25.0, 0.1)), "w_NB_B": np.zeros(3), "density": np.array(DENSITY)}
+    without, with_it = outputs_at(model(), inputs), outputs_at(model(), inputs, {"CD_alpha": 0.3})
+
+    extra = 0.5 * DENSITY * 25.0**2 * S * 0.3 * 0.1  # [RflyModel] 7.2.1.1: C_Dalpha alpha
+    assert abs(with_it["drag"][0] - without["drag"][0] - extra) < 1e-9

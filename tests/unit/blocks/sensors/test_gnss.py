@@ -151,3 +151,30 @@ def test_spoofing_drags_the_position_off_and_lets_go_at_once() -> None:
     np.testing.assert_allclose(found["position_N"][:, 1], pulled, atol=1e-12)
     np.testing.assert_array_equal(found["velocity_N"][:, 1], np.where(((k >= 20) & (k < 60)) | (k >= 80), 2.0, 0.0))
     assert not found["position_N"][:, [0, 2]].any()
+
+
+def test_half_of_the_velocity_error_is_correlated_over_seconds_and_its_deviation_stays() -> None:
+    params = {"noise_speed_horizontal": 0.1, "noise_speed_vertical": 0.2, "speed_correlated": 0.5}
+    log = sample(fast(), 30_000, STILL, params)
+    error = log["block.velocity_N"]
+
+    np.testing.assert_allclose(error.std(axis=0), [0.1, 0.1, 0.2], rtol=0.05)  # 1,500 correlation times
+    for lag_s in (0.1, 1.0, 4.0):
+        lag = round(lag_s / 0.1)
+        expected = 0.5 * math.exp(-lag_s / 2.0)
+        for axis in error.T:
+            assert abs(np.corrcoef(axis[:-lag], axis[lag:])[0, 1] - expected) < 0.06
+
+
+def test_tilt_and_horizon_take_their_share_of_the_sky() -> None:
+    c, s = math.cos(math.radians(60)), math.sin(math.radians(60))
+    tilted = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+    params = {"satellites": 18.0, "noise_horizontal": 1.0}
+
+    free = outputs_at(fast(), {**STILL, "R_NB": tilted[None]}, params)
+    lune = outputs_at(fast(), {**STILL, "R_NB": tilted[None]}, {**params, "masking": 1.0})
+    street = outputs_at(fast(), STILL, {**params, "mask_elevation": math.radians(30)})
+
+    assert free["satellites_used"][0] == 18 and free["eph"][0] == 1.0
+    assert lune["satellites_used"][0] == 12 and abs(lune["eph"][0] - math.sqrt(18 / 12)) < 1e-12  # 60 of 180 degrees
+    assert street["satellites_used"][0] == 9 and abs(street["eph"][0] - math.sqrt(2)) < 1e-12  # a zone of half the sky

@@ -11,6 +11,9 @@ from sensing import outputs_at, sample, sensor
 from ironbird.blocks.sensors.magnetometer import Magnetometer
 from ironbird.blocks.sensors.products import magnetometer_params
 from ironbird.compiler.compiled import CompiledModel
+from ironbird.runtime.state import start
+from ironbird.runtime.step import advance, run
+from ironbird.testing.alone import alone
 from ironbird.testing.checks import check_block
 
 FIELD_N = np.array([2.8e-5, -3e-6, 4.7e-5])
@@ -68,3 +71,35 @@ def test_noise_has_its_deviation_and_the_residual_iron_is_drawn_once() -> None:
     iron = spread.all_lanes("block.field_B") - FIELD_N
     np.testing.assert_array_equal(iron[:, 0], iron[:, 2])
     np.testing.assert_allclose(iron[:, 0].std(axis=0), 5e-7, rtol=0.08)
+
+
+def test_the_zero_wanders_with_the_deviation_and_correlation_of_the_markov_process() -> None:
+    log = sample(compass(), 40_000, {"field_N": FIELD_N, "R_NB": np.eye(3)}, {"drift": 2e-7, "correlation_time": 2.0})
+    away = log["block.field_B"] - FIELD_N
+
+    np.testing.assert_allclose(away.std(axis=0), 2e-7, rtol=0.15)  # 400 correlation times
+    lag = round(2.0 / 0.02)
+    for axis in away.T:
+        assert abs(np.corrcoef(axis[:-lag], axis[lag:])[0, 1] - np.exp(-1)) < 0.15
+
+
+def test_dynamics_answer_a_step_as_a_second_order_system() -> None:
+    """[ChipLevel] Eq. 12: 1 - exp(-z w t) (cos(d t) + z w / d sin(d t)) with d = w sqrt(1 - z^2)."""
+    wn, zeta = 20.0, 0.5
+    block = alone(
+        Magnetometer(dynamics=True, sample_s=0.01),
+        step_s=0.01,
+        natural_frequency=wn,
+        damping_ratio=zeta,
+        range=[10.0] * 3,
+    )
+    state = start(block)
+    state.set_input("R_NB", np.eye(3))
+    state.set_input("field_N", [0.0, 0.0, 0.0])
+    advance(state, 3)
+    state.set_input("field_N", [1.0, 0.0, 0.0])
+    log = run(state, 0.5, log=["block.field_B"], log_s=0.01)
+
+    t, d = 0.01 * np.arange(len(log["block.field_B"])), wn * np.sqrt(1 - zeta**2)
+    exact = 1 - np.exp(-zeta * wn * t) * (np.cos(d * t) + zeta * wn / d * np.sin(d * t))
+    np.testing.assert_allclose(log["block.field_B"][:, 0], exact, atol=1e-12)

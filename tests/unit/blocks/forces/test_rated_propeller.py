@@ -1,0 +1,39 @@
+"""The manual's propeller law: static thrust, and what airspeed takes of it."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+
+from ironbird.blocks.forces.rated_propeller import RatedPropeller
+from ironbird.compiler.compiled import CompiledModel
+from ironbird.testing.alone import alone, outputs_at
+from ironbird.testing.checks import check_block
+
+D_M, C_T, TOP, K = 0.3, 0.09, 900.0, 1.5
+PARAMS = {"diameter": D_M, "thrust_number": C_T, "top_speed": TOP, "loss": K}
+
+
+@functools.cache
+def model() -> CompiledModel:
+    return alone(RatedPropeller(), **PARAMS)  # type: ignore[arg-type]
+
+
+def test_passes_the_public_check() -> None:
+    check_block(RatedPropeller(), params=PARAMS, inputs={"throttle": 0.6, "airspeed": 12.0})
+
+
+def test_thrust_is_the_printed_law() -> None:
+    throttle = np.linspace(0.2, 1.0, 5)
+    found = outputs_at(model(), {"throttle": throttle, "airspeed": 15.0, "density": 1.1})["thrust"]
+
+    at_rest = C_T * 1.1 * (throttle * TOP / (2 * math.pi)) ** 2 * D_M**4
+    np.testing.assert_allclose(found, at_rest - K * 15.0 / np.sqrt(at_rest), rtol=1e-12)
+
+
+def test_a_closed_throttle_brakes_and_stays_finite() -> None:
+    found = outputs_at(model(), {"throttle": [0.0, 1e-6], "airspeed": 15.0})["thrust"]
+
+    assert np.isfinite(found).all() and (found < 0).all()

@@ -1,0 +1,345 @@
+"""Writes docs/reference_autopilot.md: what the reference autopilot believes, its modes, and which faults it survives.
+
+    python tools/write_reference_autopilot_page.py [faults] [sensors] [consistency] [transitions] [rotors]
+
+Without a word the page is written from docs/measured/reference_autopilot.json; the parts that are named are flown
+anew (some minutes). The state chart is made from the navigator itself: its rule for the next mode is evaluated for
+every mode, command and failsafe. The same faults on PX4 and ArduPilot
+are the matter of tools/write_comparison_page.py.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from ironbird.blocks.controllers.mission_table import FAILSAFES, MODES
+from ironbird.blocks.controllers.navigator import REGAINED_S, Navigator
+from ironbird.faults.catalog import FAULTS
+from ironbird.faults.spec import Injection
+from ironbird.flight.inside import fly_lanes
+from ironbird.flight.order import make_order
+from ironbird.flight.prepare import fit
+from ironbird.model.block import View
+from ironbird.model.graph import symbol
+from ironbird.vehicles import places as at
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "reference_autopilot.md"
+FIGURES = ROOT / "docs" / "measured" / "reference_autopilot.json"
+BENCH = runpy.run_path(str(ROOT / "bench" / "single_faults.py"))
+TRANSITIONS = runpy.run_path(str(ROOT / "bench" / "mode_transitions.py"))
+ROTORS = runpy.run_path(str(ROOT / "bench" / "rotor_loss.py"))
+COMMANDS = ("take-off", "hold", "mission", "return", "land", "offboard")
+SHOWN = MODES[:9]  # of the navigator itself
+SEVERITIES = (0.1, 0.3, 0.5, 1.0)
+SEEDS = 2
+LANES = 32
+
+
+# ---------------------------------------------------------------------- measuring
+
+
+def faults() -> list[dict[str, Any]]:
+    """The sixty faults on the F450, one seed, severity 0.5."""
+    orders = []
+    for id in BENCH["sixty_faults"]():
+        fault = FAULTS[id]
+        severity = 0.5 if fault.has_severity else 1.0
+        injection = Injection(fault, severity=severity, start_s=3.0, when='mode == "mission"')
+        orders.append(BENCH["order_of"]("quad_f450", injection, 0))
+    return [vars(flight) for flight in BENCH["fly"](orders, 1)]
+
+
+def sensors() -> dict[str, Any]:
+    """All faults of one sensor at some severities, on the first and second instance, some seeds: how many end how."""
+    model = fit(make_order("quad_f450", control="reference")).model
+    orders = []
+    for name in BENCH["sensor_faults"](True):
+        fault = FAULTS[f"{name}@1"]
+        for severity in SEVERITIES if fault.has_severity else (1.0,):
+            for instance in (1, 2):
+                tap = fault.changes[0].target.format(instance=instance)
+                if tap not in model.params():
+                    continue
+                injection = Injection(
+                    fault, instance=instance, severity=severity, start_s=3.0, when='mode == "mission"'
+                )
+                orders += [BENCH["order_of"]("quad_f450", injection, seed) for seed in range(SEEDS)]
+    found = BENCH["fly"](orders, 1)
+    counts: dict[str, int] = {}
+    for flight in found:
+        counts[flight.result] = counts.get(flight.result, 0) + 1
+    return {"flights": len(found), "counts": counts}
+
+
+def consistency() -> dict[str, float]:
+    """The filter on the sensors as flown: normalised errors and innovations in 32 missions in wind without a fault."""
+    orders = [
+        make_order("quad_f450", control="reference", weather=BENCH["WIND"], seed=seed, until_s=60.0, log_s=0.2)
+        for seed in range(LANES)
+    ]
+    model = fit(orders[0]).model
+    own = [at.ESTIMATOR(name) for name in ("p_NB_N", "v_NB_N", "std_position", "std_velocity")]
+    nis = [at.ESTIMATOR(name) for name in ("nis_gnss_position", "nis_gnss_velocity", "nis_mag", "nis_baro")]
+    log = fly_lanes(orders, model, also=(*own, *nis, at.BODY.position, at.BODY.velocity), threads=1).log
+    settled = log.time_s > 10.0
+    found = {}
+    for name, truth, index in (("position", at.BODY.position, 0), ("velocity", at.BODY.velocity, 1)):
+        error = log.all_lanes(own[index])[:, settled] - log.all_lanes(truth)[:, settled]
+        spread = log.all_lanes(own[index + 2])[:, settled]
+        ratio = (error / spread)[np.isfinite(error).all(axis=-1)]
+        found[f"{name}_nees"] = float(np.mean(ratio**2))
+        found[f"{name}_within_two"] = float(np.mean(np.abs(ratio) < 2))
+    for path in nis:
+        values = log.all_lanes(path)[:, settled]
+        found[path.rpartition(".")[2]] = float(np.nanmean(values))
+    return found
+
+
+def flown_transitions() -> dict[str, int]:
+    """Transitions between modes in the flights that are made for them, `FROM to AFTER`: in how many flights."""
+    return {f"{now} to {after}": flights for (now, after), flights in sorted(TRANSITIONS["flown"]().items())}
+
+
+def rotors() -> list[dict[str, Any]]:
+    """Quadcopters that lose a rotor in hover, with and without the spin."""
+    found = []
+    for vehicle, spins, rotor in itertools.product(ROTORS["VEHICLES"], (False, True), (1, 3)):
+        flights = ROTORS["fly"](vehicle, spins=spins, rotor=rotor, seeds=range(20))
+        row: dict[str, Any] = {"vehicle": vehicle, "spins": spins, "rotor": rotor, "flights": len(flights)}
+        row["landed"] = sum("landed" in flight.ended for flight in flights)
+        for name in ("sink_mps", "impact_mps", "away_m", "spin_radps"):
+            values = np.abs([getattr(flight, name) for flight in flights])
+            row[name] = [round(float(value), 2) for value in (np.median(values), values.max())]
+        found.append(row)
+    return found
+
+
+# ---------------------------------------------------------------------- the state chart
+
+
+def transitions() -> dict[tuple[str, str], list[str]]:
+    """Mode and next mode -> what leads there, from the navigator's own rule."""
+    block = Navigator(2, sample_s=0.02)
+    x = {name: symbol(name, signal) for name, signal in block.states.items()}
+    u = {name: symbol(name, signal) for name, signal in (*block.inputs.items(), *block.clocks.items())}
+    p = {name: symbol(name, signal) for name, signal in block.params.items()}
+    tripped, climbed, at_home = ca.SX.sym("tripped", len(FAILSAFES)), ca.SX.sym("climbed"), ca.SX.sym("at_home")
+    views = View(x, "states"), View(u, "inputs"), View(p, "parameters")
+    mode, _ = block._next_mode(*views, tripped, climbed, at_home)
+    free = [*x.values(), *u.values(), *p.values(), tripped, climbed, at_home]
+    rule = ca.Function("rule", free, [mode])
+    usual: dict[str, Any] = {
+        name: np.zeros((s.rows, s.columns)) for name, s in {**block.states, **block.inputs}.items()
+    }
+    for name, signal in {**block.inputs, **block.params}.items():
+        default = getattr(signal, "default", None)
+        if default is not None and name != "table":
+            usual[name] = np.array(default, np.float64) * np.ones((signal.rows, signal.columns))
+    usual |= {"time": 100.0, "script": np.array([[1e9] * 4, [0.0] * 4]), "table": np.zeros((6, 2)), "count": 2.0}
+
+    def following(now: str, command: str, trips: tuple[int, ...] = (), **told: float) -> str:
+        values = usual | {"now": MODES.index(now), "command": MODES.index(command), "asked": MODES.index(command)}
+        values |= {name: value for name, value in told.items() if name in values}
+        flags = np.array([float(i in trips) for i in range(len(FAILSAFES))])
+        fixed = [values.get(name, 0.0) for name in (*x, *u, *p)]
+        return MODES[round(float(rule(*fixed, flags, told.get("climbed", 0.0), told.get("at_home", 0.0))))]
+
+    found: dict[tuple[str, str], list[str]] = {}
+
+    def note(now: str, after: str, why: str) -> None:
+        if after != now:
+            found.setdefault((now, after), []).append(why)
+
+    flying = [name for name in SHOWN if name not in ("disarmed", "terminated")]
+    for command in COMMANDS:
+        for now in ("disarmed", *flying):
+            note(now, following(now, command, asked=-1.0), f"order: {command}")
+    for now in flying:
+        for number, name in enumerate(FAILSAFES):
+            note(now, following(now, now, (number,)), f"failsafe: {name}")
+        note(now, following(now, now, (0,), battery_remaining=0.05), "battery empty")
+        note(now, following(now, now, rotor_lost=1.0), "rotor of a quadcopter lost")
+    for goal in ("hold", "mission"):
+        note("take-off", following("take-off", goal, climbed=1.0, goal=float(MODES.index(goal))), "height reached")
+    note("return", following("return", "return", at_home=1.0), "at home")
+    note("descend", following("descend", "descend", regained=REGAINED_S + 1.0), "position believed again")
+    return found
+
+
+def chart() -> str:
+    """As a Mermaid diagram; landings end in `disarmed`, whatever the mode."""
+    lines = ["```mermaid", "stateDiagram-v2", "    direction LR"]
+    known = {name: name.replace("-", "_") for name in SHOWN}
+    for (now, after), why in sorted(transitions().items()):
+        lines.append(f"    {known[now]} --> {known[after]}: {', '.join(dict.fromkeys(why))}")
+    for name in ("mission", "land", "descend"):
+        lines.append(f"    {known[name]} --> disarmed: stands on the ground")
+    return "\n".join([*lines, "```"])
+
+
+def possible() -> set[tuple[str, str]]:
+    """All transitions of the chart."""
+    return set(transitions()) | {(name, "disarmed") for name in ("mission", "land", "descend")}
+
+
+def coverage(figures: dict[str, Any]) -> str:
+    """Which transitions the tests fly, and which the flights of the table made."""
+    seen = set()
+    for flight in figures.get("faults", []):
+        modes = [MODES[int(part.partition("@")[0])] for part in flight["modes"].split()]
+        seen |= set(itertools.pairwise(modes))
+    chart = {f"{now} to {after}" for now, after in possible()}
+    flown = chart & set(figures.get("transitions", {}))
+    made = sorted(f"{now} to {after}" for now, after in seen & possible())
+    left = ", ".join(sorted(chart - flown)) or "none"
+    return (
+        f"One flight of the whole vehicle per transition, with orders by script, GNSS denied for a while and a rotor "
+        f"taken away (`bench/mode_transitions.py`, flown by the tests): {len(flown)} of {len(chart)} transitions, not "
+        f"flown: {left}. The causes beside an arrow are not all flown: a pair of modes counts once. The flights of the "
+        f"table of sixty faults alone made {len(made)}: {', '.join(made)}."
+    )
+
+
+# ---------------------------------------------------------------------- the page
+
+
+def page(figures: dict[str, Any]) -> str:
+    """The whole text."""
+    parts = [HEAD.strip(), "## Modes and failsafes", MODES_TEXT.strip(), chart(), coverage(figures)]
+    parts += ["## One bad sensor among good ones", _sensor_text(figures), "## Sixty faults", _table(figures)]
+    parts += ["## A quadcopter without a rotor", _rotor_text(figures)]
+    parts += ["## The filter's own statistics", _statistics(figures)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _sensor_text(figures: dict[str, Any]) -> str:
+    if "sensors" not in figures:
+        return "Not measured."
+    counts, flights = figures["sensors"]["counts"], figures["sensors"]["flights"]
+    kept = counts.get("completed", 0) + counts.get("landed", 0)
+    return (
+        f"Every fault of one inertial unit, compass, barometer or receiver, on the first and the second of its kind, "
+        f"at severities {', '.join(map(str, SEVERITIES))}, {SEEDS} seeds each, on the F450 (three inertial units, two "
+        f"compasses, two receivers, one barometer) in 5 m/s wind with turbulence, with a fence of 60 m and 30 m: "
+        f"{flights} flights, {counts.get('completed', 0)} completed their mission, {counts.get('landed', 0)} landed "
+        f"before its end, {counts.get('out', 0)} left the fence by more than a braking distance, "
+        f"{counts.get('crashed', 0)} crashed: {kept / flights:.1%} survived (`bench/single_faults.py`)."
+    )
+
+
+def _table(figures: dict[str, Any]) -> str:
+    rows = ["| fault | severity | reference autopilot | highest, farthest, m |", "|" + " --- |" * 4]
+    for flight in figures.get("faults", []):
+        rows.append(
+            f"| {flight['fault']} | {flight['severity']:g} | {flight['result']}: {flight['ended']} | "
+            f"{flight['highest_m']:.0f}, {flight['farthest_m']:.0f} |"
+        )
+    return TABLE_TEXT.strip() + "\n\n" + "\n".join(rows)
+
+
+def _rotor_text(figures: dict[str, Any]) -> str:
+    rows = [ROTOR_TEXT.strip(), ""]
+    rows += ["| vehicle | rotor lost | `lands_spinning` | landed | sink, m/s | impact, m/s | away, m | spin, rad/s |"]
+    rows += ["|" + " --- |" * 8]
+    for row in figures.get("rotors", []):
+        cells = [f"{row[name][0]:.1f} ({row[name][1]:.1f})" for name in ("sink_mps", "impact_mps", "away_m")]
+        cells.append(f"{row['spin_radps'][0]:.1f}" if row["spins"] else "-")
+        key = "true" if row["spins"] else "false"
+        rows.append(
+            f"| {row['vehicle']} | {row['rotor']} | {key} | {row['landed']} of {row['flights']} | {' | '.join(cells)} |"
+        )
+    return "\n".join(rows)
+
+
+def _statistics(figures: dict[str, Any]) -> str:
+    found = figures.get("consistency")
+    if not found:
+        return "Not measured."
+    return (
+        f"On the sensor presets as flown, wandering GNSS included, {LANES} missions in wind: mean squared error over "
+        f"variance {found['position_nees']:.2f} in position and {found['velocity_nees']:.2f} in velocity (1 is "
+        f"consistent, below 1 cautious); {found['position_within_two']:.0%} and {found['velocity_within_two']:.0%} of "
+        f"the errors lie within two deviations (95 % if normal). Innovations: GNSS position "
+        f"{found['nis_gnss_position']:.2f}, velocity {found['nis_gnss_velocity']:.2f}, compass {found['nis_mag']:.2f}, "
+        f"barometer {found['nis_baro']:.2f}."
+    )
+
+
+HEAD = """
+# The reference autopilot
+
+Written by `tools/write_reference_autopilot_page.py`; figures in [measured](measured/reference_autopilot.json).
+
+Sensors with fault taps, voters, a Kalman filter, navigator and control are blocks of the vehicle's own model
+([record 8](adr/0008-sensors-taps-and-the-reference-autopilot.md), [record 29](adr/0029-one-bad-sensor.md)).
+What one bad sensor can do to it:
+
+- **Inertial unit**, one of three: the median contradicts it; it is left out for 5 s at least. With no accelerometer
+  left the flight is taken as unaccelerated: GNSS velocity carries it, else a bounded blind descent ends it.
+- **Compass**: strength, inclination and heading of the field model, seen with the believed attitude, contradict it;
+  the other one is used. With none left the gyro holds the heading, and GNSS velocity while the vehicle accelerates.
+- **Receiver**, position or velocity: its own other half contradicts it (positions must move as the velocity says), the
+  other receivers, the estimate, and the barometer's height. The other one is used, and may move the estimate at once.
+- **Receiver alone**: a position that jumps is put down to the receiver's slow error; a wrong velocity is rejected.
+- **Barometer**: position and velocity of a consistent receiver contradict it; it is not used while that lasts, then
+  zeroed anew.
+
+No sensor is believed by force that two others contradict.
+"""
+
+MODES_TEXT = f"""
+What is still believed decides. With a position: hold, return (never above the height limit) or land. With a
+velocity alone: brake, then descend on the spot. With neither: level, at a steady sink rate, by the barometer's own
+rate where that contradicts the estimate, with lift bounded to 0.75 to 1.15 of the weight. A descent in which the
+position is believed again for {REGAINED_S:g} s becomes a landing. Of several failsafes the strongest acts:
+terminate, descend, land, return. The chart is made from the navigator's own rule.
+"""
+
+TABLE_TEXT = """
+F450 on its usual mission in 5 m/s wind with turbulence, one seed, fault 3 s into the mission, fence of 60 m and 30 m.
+`completed`: the mission's end was reached; `landed`: whole on the ground before it, or in the air within the fence at
+150 s; `out`: beyond the fence by more than a braking distance; `crashed`. PX4 and ArduPilot with sixty common faults:
+[their page](autopilot_comparison.md).
+"""
+
+ROTOR_TEXT = """
+With `lands_spinning = true` in the table `control` of a quadcopter's file a rotor that telemetry shows to be lost is
+given up together with the heading ([record 36](adr/0036-a-quadcopter-without-a-rotor.md)): the vehicle spins about an
+axis that it holds upright, and lands where it is. Hover at 20 m in 3 m/s of wind with turbulence, 20 seeds
+(`bench/rotor_loss.py`): medians, in brackets the largest; sink from 3 s after the loss. A touch-down faster than 3 m/s
+counts as a crash. Two rotors of the F450 lift nine tenths of its weight at full throttle: it cannot hold its height,
+and comes down upright at 5 m/s where it fell at 16 m/s.
+"""
+
+MEASURED: dict[str, Callable[[], Any]] = {
+    "faults": faults,
+    "sensors": sensors,
+    "consistency": consistency,
+    "transitions": flown_transitions,
+    "rotors": rotors,
+}
+
+
+def main() -> None:
+    """Measure what is named, write the page."""
+    figures: dict[str, Any] = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
+    for name in sys.argv[1:]:
+        if name not in MEASURED:
+            raise SystemExit(f"unknown part {name}; known: {', '.join(MEASURED)}")
+        figures[name] = MEASURED[name]()
+        FIGURES.write_text(json.dumps(figures, indent=1) + "\n")
+    PAGE.write_text(page(figures))
+
+
+if __name__ == "__main__":
+    main()
