@@ -1,11 +1,16 @@
 """Hardware in the loop against a published bench [NguyenHa]: rates held (its tables 3 and 4), hover error (table 5).
 
-    python bench/hil.py [--seconds 45] [--baud 921600] [--no-priority]
+    python bench/hil.py [--seconds 45] [--baud 921600] [--no-priority] [--ways direct,single,router]
 
 Three processes: `ironbird hil` (the bench), `ironbird autopilot --serial` (the board: the reference autopilot), and
 between them a serial line of two pseudo-terminals that carries bytes at the baud rate and no faster. The F450 takes off
 and hovers at 2.5 m in calm air, as in section 4 there; two flights, one with the sensors of our catalogue and one with
 those of its table 1. Takes about two minutes; prints JSON, then a table in Markdown. Run it on an idle machine.
+
+`--ways`: between the bench and the line there is nothing (`direct`), or UDP and one thread that serves both sides in
+turn and waits for each (`single`, what the document calls TS), or `ironbird route` (`router`, its TCAS). With other
+ways than direct only the sensors of our catalogue fly. The document's third arrangement, software in the loop, is the
+flight over a link without any delay or loss.
 
 What is compared. Loss is one minus the rate at the receiver over the rate asked for: sensors and fixes as the board
 counts them, controls as the bench does. Hover error is the RMS of the true position about the place asked for, from
@@ -18,7 +23,10 @@ ratio of its bench to its software in the loop.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -30,15 +38,17 @@ import pyarrow.parquet as parquet
 
 from ironbird.flight.flight import fly
 from ironbird.flight.mission import Mission
-from ironbird.links.hardware.cable import Cable
+from ironbird.links.hardware.cable import Cable, SerialCable
 from ironbird.links.hardware.link import HardwareLink, with_sensor_rate
 from ironbird.links.mavlink import codec, dialect
+from ironbird.links.process import free_udp_port
 from ironbird.links.realtime import WallClock
 from ironbird.links.standin.autopilot import ReferenceAutopilot
 from ironbird.links.standin.px4 import Px4Side
 from ironbird.vehicles.load import load_vehicle
 
 HOVER_FROM_S = 15.0
+TURN_S = 0.002  # that the single thread waits for a line
 HEIGHT_M = 2.5
 MISSION = f"""schema = 1
 title = "hover at {HEIGHT_M} m"
@@ -114,8 +124,10 @@ class NoWait(WallClock):
 
 
 def errors(time_s: np.ndarray, place: np.ndarray, yaw: np.ndarray) -> dict[str, dict[str, float]]:
-    """RMS about the place asked for, and about the mean."""
+    """RMS about the place asked for, and about the mean; not numbers if it did not come to hover."""
     hovering = time_s >= HOVER_FROM_S
+    if not hovering.any():
+        return {key: dict.fromkeys(AXES, float("nan")) for key in ("rms", "scatter")}
     values = np.column_stack([place - [0.0, 0.0, -HEIGHT_M], yaw])[hovering]
     rms = np.sqrt(np.mean(values**2, axis=0))
     return {
@@ -124,7 +136,25 @@ def errors(time_s: np.ndarray, place: np.ndarray, yaw: np.ndarray) -> dict[str, 
     }
 
 
-def over_the_line(settings: dict[str, Any], options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+def single_thread(device: str, baud: int, port: int) -> None:
+    """Serve a serial line and a UDP port in turn, waiting for each, until we are killed."""
+    line, far = SerialCable(device, baud), ("127.0.0.1", port)
+    line.open()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as wire:
+        wire.bind(("127.0.0.1", 0))
+        wire.settimeout(TURN_S)
+        while True:
+            with contextlib.suppress(OSError):
+                line.write(memoryview(wire.recv(65536)))
+            line.wait(TURN_S)
+            data = line.read()
+            if data:
+                wire.sendto(data, far)
+
+
+def over_the_line(
+    settings: dict[str, Any], options: argparse.Namespace, folder: Path, way: str = "direct"
+) -> dict[str, Any]:
     """One flight by the verbs, each in a process of its own."""
     mission = folder / "hover.toml"
     mission.write_text(MISSION)
@@ -145,6 +175,13 @@ def over_the_line(settings: dict[str, Any], options: argparse.Namespace, folder:
         assert board.stderr is not None
         board.stderr.readline()  # it is ready
         cable = ["--port", near, "--baud", str(options.baud)]
+        if way != "direct":
+            port = free_udp_port()
+            cable = ["--udp", str(port)]
+            links = ["--link", f"board=serial:{near}:{options.baud}", "--link", f"bench=udpout:127.0.0.1:{port}"]
+            ours = [sys.executable, __file__, "--single", near, str(options.baud), str(port)]
+            between = start(*(ours if way == "single" else [*ironbird, "route", *links]))
+            assert between.stdin is not None
         rest = ["--until", str(options.seconds), "--headless", "--out", str(folder), *sets]
         command = [*ironbird, "hil", *cable, *rest, *(["--no-priority"] if options.no_priority else [])]
         flown = subprocess.run(command, capture_output=True, text=True, timeout=options.seconds + 300, check=False)
@@ -211,19 +248,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=45.0, help="of each flight")
     parser.add_argument("--baud", type=int, default=921_600)
+    parser.add_argument("--ways", default="direct", help="direct, single, router; with commas")
+    parser.add_argument("--single", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--no-priority", action="store_true", help="do not ask for real-time priority")
     options = parser.parse_args()
+    if options.single is not None:
+        single_thread(options.single[0], int(options.single[1]), int(options.single[2]))
+    ways = options.ways.split(",")
     result: dict[str, Any] = {"seconds": options.seconds, "baud": options.baud}
     tables = []
     for name, title, settings in (
         ("our_sensors", "Sensors of the catalogue", {}),
         ("their_sensors", "Sensors of the document", THEIR_SENSORS),
     ):
-        with tempfile.TemporaryDirectory(prefix="ironbird-hil-") as folder:
-            flight = over_the_line(settings, options, Path(folder))
+        if settings and ways != ["direct"]:
+            continue
         ideal = without_a_line(settings, options.seconds)
-        result[name] = {**flight, "hover_without_cable": ideal}
-        tables.append((title, compare(flight, ideal)))
+        for way in ways:
+            with tempfile.TemporaryDirectory(prefix="ironbird-hil-") as folder:
+                flight = over_the_line(settings, options, Path(folder), way)
+            result[f"{name}, {way}"] = {**flight, "hover_without_cable": ideal, "load": os.getloadavg()[0]}
+            tables.append((f"{title}, {way}", compare(flight, ideal)))
     print(json.dumps(result, indent=2))
     for title, rows in tables:
         print(f"\n{title}\n\n| | Document | Ours | Bar |\n|---|---|---|---|")

@@ -93,7 +93,7 @@ def exchange() -> dict[str, float]:
         messages.add(rig.time_us)
         theirs.send(answer)
         wire.turn(packer.seal(), rig.time_us, 1.0)
-        outputs.place(rig, wire.state.controls, True, 0.0)
+        outputs.place(wire.state.controls, True, 0.0)
         theirs.recv(65536)
 
     def stepping() -> None:

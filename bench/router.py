@@ -24,11 +24,12 @@ from multiprocessing.connection import Connection as Pipe
 from multiprocessing.synchronize import Barrier
 from typing import Any
 
+from ironbird.links.hardware.cable import make_room
 from ironbird.links.mavlink.codec import Packer
 from ironbird.links.mavlink.dialect import ATTITUDE, HIL_ACTUATOR_CONTROLS, HIL_GPS, HIL_SENSOR, Message
 from ironbird.links.router.cables import parse_cable
 from ironbird.links.router.frames import FrameReader
-from ironbird.links.router.router import Connection, Router, Rule
+from ironbird.links.router.router import Connection, Router, Rule, Traffic
 
 LINKS = 10
 LINK_HZ = 1000.0
@@ -40,7 +41,7 @@ BOARD = {HIL_ACTUATOR_CONTROLS: 400.0}
 def end(own: int, far: int, messages: dict[Message, float], seconds: float, said: Pipe, ready: Barrier) -> None:
     """One end of a line: sends its messages at their rates and counts what comes."""
     port = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    port.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    make_room(port)
     port.bind(("127.0.0.1", own))
     port.settimeout(0.1)
     came: dict[int, int] = {}
@@ -166,6 +167,14 @@ def run(
     return results
 
 
+def _received(connection: Connection) -> dict[str, Traffic]:
+    return connection.received
+
+
+def _sent(connection: Connection) -> dict[str, Traffic]:
+    return connection.sent
+
+
 def ten(seconds: float) -> dict[str, Any]:
     """Ten senders of 1 kHz through one router to ten receivers."""
     own, far, left = (ports(LINKS) for _ in range(3))
@@ -178,12 +187,16 @@ def ten(seconds: float) -> dict[str, Any]:
     with Router(connections, rules) as router:
         sides = [(own[k], left[k], {ATTITUDE: LINK_HZ}) for k in range(LINKS)] + [(f, 9, {}) for f in far]
         results = run(sides, seconds)
-        late = sorted(value for c in router.connections.values() for value in c.latencies_s)
+        ends = list(router.connections.values())
+        late = sorted(value for c in ends for value in c.latencies_s)
+        heard, passed = (sum(t.count for c in ends for t in way(c).values()) for way in (_received, _sent))
     sent = sum(sum(counts.values()) for counts, _ in results[:LINKS])
     came = sum(sum(counts.values()) for _, counts in results[LINKS:])
     return {
         "packets": sent,
         "lost": round(1.0 - came / sent, 5),
+        "lost_before_the_router": round(1.0 - heard / sent, 5),
+        "lost_in_the_router": round(1.0 - passed / max(heard, 1), 5),
         "latency_ms": {
             "median": round(1e3 * late[len(late) // 2], 3),
             "p95": round(1e3 * late[int(0.95 * len(late))], 3),
@@ -196,8 +209,11 @@ def main() -> None:
     """Measure and print."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--seconds", type=float, default=10.0)
-    seconds = arguments.parse_args().seconds
-    figures = {way: table(way, seconds) for way in ("direct", "single thread", "router")}
+    arguments.add_argument("--ten-only", action="store_true", help="only the ten links")
+    options = arguments.parse_args()
+    seconds = options.seconds
+    ways = () if options.ten_only else ("direct", "single thread", "router")
+    figures = {way: table(way, seconds) for way in ways}
     print(json.dumps({**figures, "ten links": ten(seconds), "load": os.getloadavg()[0]}, indent=1))
 
 

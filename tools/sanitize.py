@@ -29,7 +29,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ironbird.links.system import ControlSystem
 
-QUICK = ["kernel:rover_differential:1,9", "kernel:boat_otter:2", "kernel:quad_f450:1", "codec", "px4", "ardupilot"]
+QUICK = [
+    "kernel:rover_differential:1,9",
+    "kernel:boat_otter:2",
+    "kernel:quad_f450:1",
+    "codec",
+    "world",
+    "px4",
+    "ardupilot",
+]
 KERNEL_S = 0.3  # of each flight
 LINK_S = 1.0
 STREAM = 200_000  # bytes of noise with frames among them
@@ -165,7 +173,36 @@ def _flown(link: ControlSystem, options: tuple[str, ...]) -> str:
     return rig.finish()[0].sha256()
 
 
-UNITS: dict[str, Callable[[], str]] = {"codec": codec, "px4": px4, "ardupilot": ardupilot}
+def world() -> str:
+    """Rays, distances and pictures in worlds with every kind of thing, a mesh of one triangle and the smallest grid."""
+    import numpy as np
+
+    from ironbird.world.files import load_world
+    from ironbird.world.model import Heightfield, Mesh, World
+    from ironbird.world.rays import Scene
+    from ironbird.world.runner import WorldSensors, sensor_of
+    from ironbird.world.track import Track
+
+    corners = np.random.default_rng(3).normal(size=(300, 3))
+    sheet = Mesh("m", (3.0, 0.0, -4.0), vertices_m=corners, triangles=np.arange(300).reshape(100, 3))
+    lone = Mesh("one", (9.0, 0.0, -4.0), vertices_m=corners[:3], triangles=np.array([[0, 1, 2]]))
+    small = World("s", terrain=Heightfield(np.array([[0.0, 1.0], [2.0, 0.5]]), 5.0, 5.0), obstacles=(sheet, lone))
+    digest = hashlib.sha256()
+    random_rays = np.random.default_rng(4).normal(size=(400, 3))
+    for scene in (Scene(small, [sheet]), Scene(load_world("harbour")), Scene(load_world("sea_floor"))):
+        if scene.bodies:
+            scene.place(0, (-3.0, 1.0, -2.0), (0.9, 0.1, 0.2, 0.3))
+        hits = scene.at(3.0).cast(random_rays * [3, 3, 1] - [0, 0, 6], random_rays, 500.0)
+        distance, number = scene.distance(random_rays * 20)
+        for array in (hits.range_m, hits.object, hits.normal, distance, number):
+            digest.update(array.tobytes())
+        camera = {"kind": "camera", "name": "c", "width": 24, "height": 18, "noise": 0.01}
+        data = WorldSensors(scene, [sensor_of(camera)]).due(Track.still((-20.0, 0.0, -8.0)))[0].data
+        digest.update(data["rgb"].tobytes())
+    return digest.hexdigest()
+
+
+UNITS: dict[str, Callable[[], str]] = {"codec": codec, "world": world, "px4": px4, "ardupilot": ardupilot}
 
 
 def compute(unit: str) -> str:
@@ -220,7 +257,7 @@ def main() -> None:
         from ironbird.vehicles.load import CATALOG
 
         vehicles = sorted(path.stem for path in Path(CATALOG).glob("*.toml"))
-        groups = [[f"kernel:{vehicle}:1,9"] for vehicle in vehicles] + [["codec"], ["px4"], ["ardupilot"]]
+        groups = [[f"kernel:{vehicle}:1,9"] for vehicle in vehicles] + [["codec"], ["world"], ["px4"], ["ardupilot"]]
     wrong, begin = 0, time.perf_counter()
     for group in groups:
         usual = computed(group, sanitized=False)

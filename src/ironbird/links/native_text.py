@@ -1,44 +1,15 @@
-"""Native code of the links: texts in `c/`, built together, and its structures compared with their mirrors in Python."""
+"""Native code of the links: texts in `c/`."""
 
 from __future__ import annotations
 
 import ctypes
-import itertools
-from collections.abc import Mapping
 from pathlib import Path
 
-from ironbird.compiler import native
-from ironbird.errors import LinkError
+from ironbird.compiler.native_text import Structures, load_texts
 
 FOLDER = Path(__file__).parent / "c"
-Structures = Mapping[str, type[ctypes.Structure]]
 
 
 def load_native(*names: str, structures: Structures | None = None) -> ctypes.CDLL:
     """Build texts of `c/` as one library and load it; `structures` are its own by their names there."""
-    if structures is not None:
-        names = ("ib_layout.h", *names)
-    text = "".join((FOLDER / name).read_text() for name in names)
-    library = native.load(text, 1)
-    if structures is not None:
-        check_layout(library, structures)
-    return library
-
-
-def check_layout(library: ctypes.CDLL, structures: Structures) -> None:
-    """Raise unless fields and sizes of the structures are in Python where they are in the library."""
-    library.ib_layout_name.restype, library.ib_layout_name.argtypes = ctypes.c_char_p, [ctypes.c_int64]
-    library.ib_layout_value.restype, library.ib_layout_value.argtypes = ctypes.c_int64, [ctypes.c_int64]
-    names = itertools.takewhile(lambda name: name is not None, map(library.ib_layout_name, itertools.count()))
-    theirs = {name.decode(): library.ib_layout_value(place) for place, name in enumerate(names)}
-    ours: dict[str, int] = {}
-    for name, structure in structures.items():
-        ours |= {f"{name}.{field[0]}": getattr(structure, field[0]).offset for field in structure._fields_}
-        ours[f"sizeof({name})"] = ctypes.sizeof(structure)
-    for name in {**theirs, **ours}:
-        if theirs.get(name) != ours.get(name):
-            there, here = theirs.get(name, "unknown"), ours.get(name, "unknown")
-            raise LinkError(
-                f"native code of the links and its mirror in Python disagree about {name}: {there} there, {here} here; "
-                f"empty the cache folder {native.cache_folder()}"
-            )
+    return load_texts(FOLDER, *names, structures=structures)

@@ -9,12 +9,25 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import itertools
 import os
 import time
 from collections.abc import Iterator
 
+import numpy as np
+
+from ironbird.errors import LinkError
+from ironbird.runtime.paced import PacedLoop, locked_memory
+
 SPIN_S = 2e-4  # before a moment; a sleep ends up to about this much late
-FIFO_PRIORITY, NICENESS = 10, -10
+FIFO_PRIORITY, LOOP_PRIORITY, NICENESS = 10, 20, -10  # a loop in native code goes before what runs in Python
+LEAST_S = 5e-4  # of waiting for a processor that may have made a step late
+SAMPLE_S = 0.5  # between two looks at what the system takes
+BY_HOST, BY_OTHERS, BY_NOBODY = (
+    "while the host of this virtual machine took its time",
+    "while other programs ran",
+    "else",
+)
 SET_TIMER_SLACK = 29  # PR_SET_TIMERSLACK of prctl(2)
 USUAL_SLACK_NS = 50_000
 
@@ -55,6 +68,37 @@ def undisturbed(*, priority: bool = True) -> Iterator[str]:
             gc.enable()
 
 
+@contextlib.contextmanager
+def on_time(*, priority: bool = True, core: int | None = None) -> Iterator[str]:
+    """For a thread in native code: exact sleeps, locked memory, priority and a core of its own as far as permitted."""
+    _timer_slack(1)
+    with contextlib.ExitStack() as undo:
+        words = []
+        if priority:
+            said, given = _raise_priority(LOOP_PRIORITY)
+            words.append(said)
+            if given is not None:
+                undo.enter_context(given)
+            words.append(undo.enter_context(locked_memory()))
+        else:
+            words.append("ordinary priority, as asked")
+        if core is not None:
+            words.append(_pinned(core, undo))
+        yield ", ".join(words)
+
+
+def _pinned(core: int, undo: contextlib.ExitStack) -> str:
+    """Keep this thread on one core."""
+    usual = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {core})
+    except OSError:
+        there = ", ".join(map(str, sorted(usual)))
+        raise LinkError(f"there is no core {core} for this program; it may use {there}") from None
+    undo.callback(os.sched_setaffinity, 0, usual)
+    return f"on core {core}"
+
+
 def stolen_s() -> float:
     """Processor time that the host of a virtual machine took from it since it started; all processors together."""
     try:
@@ -62,6 +106,32 @@ def stolen_s() -> float:
             return float(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
     except (OSError, IndexError, ValueError):
         return 0.0
+
+
+class Toll:
+    """What the system takes while a loop keeps time, looked at now and then, so that late steps are told apart."""
+
+    def __init__(self, loop: PacedLoop) -> None:
+        self.loop = loop
+        self._samples: list[tuple[int, float, float]] = []  # steps, s that the host and that other programs took
+        self._next = 0.0
+
+    def look(self) -> None:
+        """Note it, if it is time; cheap."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + SAMPLE_S
+            self._samples.append((self.loop.steps, stolen_s(), self.loop.waited_s))
+
+    def causes(self, late: np.ndarray, first: int = 0) -> dict[str, int]:
+        """Late steps (flags from step `first` on) by what was taken in the half second around them."""
+        found = {BY_HOST: 0, BY_OTHERS: 0, BY_NOBODY: 0}
+        samples = [*self._samples, (self.loop.steps, stolen_s(), self.loop.waited_s)]
+        for (begin, stolen, waited), (end, then, longer) in itertools.pairwise(samples):
+            count = int(late[max(begin - first, 0) : max(end - first, 0)].sum())
+            others = longer - waited > LEAST_S
+            found[BY_HOST if then > stolen else BY_OTHERS if others else BY_NOBODY] += count
+        return {word: count for word, count in found.items() if count}
 
 
 def real_time(priority: int) -> contextlib.ExitStack | None:
@@ -86,10 +156,10 @@ def real_time_of(pid: int) -> int:
     return highest
 
 
-def _raise_priority() -> tuple[str, contextlib.ExitStack | None]:
-    taken = real_time(FIFO_PRIORITY)
+def _raise_priority(fifo: int = FIFO_PRIORITY) -> tuple[str, contextlib.ExitStack | None]:
+    taken = real_time(fifo)
     if taken is not None:
-        return f"real-time priority (SCHED_FIFO {FIFO_PRIORITY})", taken
+        return f"real-time priority (SCHED_FIFO {fifo})", taken
     undo = contextlib.ExitStack()
     usual = os.getpriority(os.PRIO_PROCESS, 0)
     with contextlib.suppress(OSError):

@@ -45,13 +45,19 @@ def advance(
     return log
 
 
-def _advance(state: RunState, ticks: int, log: Log | None, first_row: int, threads: int) -> None:
-    """Run the kernel; rows of the log are written from `first_row` on."""
+def _advance(
+    state: RunState, ticks: int, log: Log | None, first_row: int, threads: int, pace: Pace | None = None
+) -> None:
+    """Run the kernel; rows of the log are written from `first_row` on. With a `pace` each tick has its moment."""
     library = kernel(state)
     if state.kernel_events is None:
         state.kernel_events = kernel_events(state)
     events = state.kernel_events
     args = run_args(state, events, ticks, log, first_row)
+    if pace is not None:
+        pace.advance(library, args, state)
+        events.note_fired(state)
+        return
     blocks = int(args.last_block)
     parts = min(whole(threads, "threads", -MOST_TICKS), blocks)
     begin = time.perf_counter()
@@ -188,6 +194,7 @@ def run(
     tunings: Sequence[Tuning] = (),
     pace: Pace | None = None,
     poll: Callable[[RunState], None] | None = None,
+    piece_ticks: int = CHUNK_TICKS,
 ) -> Log:
     """Run all lanes until a time (or until all have stopped) and return the log.
 
@@ -196,7 +203,7 @@ def run(
     `sink`, so that memory stays flat however long the run is. `progress` receives the share done. An
     interruption (Ctrl-C) ends the run early; the log up to there is returned and `log.interrupted` says so.
     `tunings` are parameter changes at given ticks. With a `pace` the run keeps to the wall clock. `poll` is called with
-    the state before each piece (CHUNK_TICKS long, 20 ms with a pace); it may change the state.
+    the state before each piece (`piece_ticks` long, with a pace 20 ms at most); it may change the state.
     """
     model = state.model
     end = ticks_of(until_s, model.step_s, "until_s")
@@ -207,7 +214,7 @@ def run(
     threads = threads or (os.cpu_count() or 1)
     whole = Log.empty(plan, state, state.tick, end if keep else state.tick)
     coming = sorted((t for t in tunings if t.tick >= begin), key=lambda t: t.tick)
-    chunk = CHUNK_TICKS if pace is None else max(1, round(PACED_S / model.step_s))
+    chunk = piece_ticks if pace is None else min(piece_ticks, max(1, round(PACED_S / model.step_s)))
     try:
         while state.tick < end and not state.finished:
             while coming and coming[0].tick <= state.tick:
@@ -217,13 +224,11 @@ def run(
             ticks = min(chunk, end - state.tick, *([coming[0].tick - state.tick] if coming else []))
             piece = whole if keep else Log.empty(plan, state, state.tick, state.tick + ticks)
             first_row = plan.rows_between(begin, state.tick) if keep else 0
-            _advance(state, ticks, piece, first_row, threads)
+            _advance(state, ticks, piece, first_row, threads, pace)
             if sink is not None:
                 sink(piece.between(first_row, plan.rows_between(begin, state.tick)) if keep else piece)
             if progress is not None:
                 progress((state.tick - begin) / total)
-            if pace is not None:
-                pace.wait(state.time_s)
     except KeyboardInterrupt:
         whole.interrupted = True
     whole.finish(state, plan.rows_between(begin, state.tick) if keep else 0)

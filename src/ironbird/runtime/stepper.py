@@ -10,6 +10,7 @@ import ctypes
 
 from ironbird.errors import RunError, UnknownNameError
 from ironbird.runtime.border import ticks_of
+from ironbird.runtime.paced import PacedLoop
 from ironbird.runtime.record import Log, LogPlan
 from ironbird.runtime.state import RUNNING, RunState, Stop
 from ironbird.runtime.step import kernel, kernel_events, run_args
@@ -70,6 +71,31 @@ class Stepper:
         self._run(self._pointer)
         state.tick += ticks
         return bool(state.stop_tick[0, 0] == RUNNING)
+
+    def on_time(
+        self,
+        step_ticks: int,
+        *,
+        exchange: tuple[int, int] | None = None,
+        copy_ticks: int = 0,
+        begin_ns: int = -1,
+    ) -> PacedLoop:
+        """A loop that makes all steps to the end at their moments; nobody else may step meanwhile."""
+        if self.state.kernel_events is not self._events:
+            self._prepare()
+        return PacedLoop(
+            self._run,
+            self._args,
+            self.state,
+            self.until_tick,
+            step_ticks,
+            begin_ns=begin_ns,
+            exchange=exchange,
+            commands=True,
+            copy_ticks=copy_ticks,
+            keeps=self,
+            log_from=self.plan.rows_between(self.first_tick, self.state.tick),
+        )
 
     def note_fired(self) -> None:
         """Take over into the state which triggers have fired."""

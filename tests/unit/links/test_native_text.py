@@ -7,7 +7,7 @@ import ctypes
 import pytest
 
 from ironbird.compiler.native import cache_folder
-from ironbird.errors import LinkError
+from ironbird.errors import CompileError
 from ironbird.links.ardupilot import link as ardupilot
 from ironbird.links.native_text import load_native
 from ironbird.links.px4 import messages as px4
@@ -40,10 +40,10 @@ def test_two_swapped_fields_are_refused(system: str, name: str, one: str, other:
     load_native(*texts, structures=structures)  # the true mirror agrees
     there, here = (getattr(structures[name], field).offset for field in (one, other))
     wrong = {**structures, name: changed(structures[name], {one: other, other: one})}
-    with pytest.raises(LinkError) as error:
+    with pytest.raises(CompileError) as error:
         load_native(*texts, structures=wrong)
     assert str(error.value) == (
-        f"native code of the links and its mirror in Python disagree about {name}.{one}: {there} there, {here} here; "
+        f"native code and its mirror in Python disagree about {name}.{one}: {there} there, {here} here; "
         f"empty the cache folder {cache_folder()}"
     )
 
@@ -52,8 +52,8 @@ def test_a_field_too_many_and_a_structure_that_is_missing_are_refused() -> None:
     texts, structures = TEXTS["px4"]
     size = ctypes.sizeof(structures["ib_wire"])
     more = {**structures, "ib_wire": changed(structures["ib_wire"], {}, extra="more")}
-    with pytest.raises(LinkError, match=rf"about sizeof\(ib_wire\): {size} there, {size + 8} here"):
+    with pytest.raises(CompileError, match=rf"about sizeof\(ib_wire\): {size} there, {size + 8} here"):
         load_native(*texts, structures=more)
     fewer = {name: structure for name, structure in structures.items() if name != "ib_imu"}
-    with pytest.raises(LinkError, match=r"about ib_imu\.accel: 0 there, unknown here"):
+    with pytest.raises(CompileError, match=r"about ib_imu\.accel: 0 there, unknown here"):
         load_native(*texts, structures=fewer)

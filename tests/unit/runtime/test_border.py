@@ -226,7 +226,7 @@ def test_a_count_of_ticks_that_is_none_is_refused(lag: CompiledModel, ticks: Any
 
 def test_a_log_planned_for_another_model_is_refused(lag: CompiledModel, f450: CompiledModel) -> None:
     plan = LogPlan.make(f450, None, 0.02)
-    with pytest.raises(RunError, match="planned for another model: row 212 of 1 signals"):
+    with pytest.raises(RunError, match="planned for another model: row 216 of 1 signals"):
         advance(start(lag), plan=plan)
     good = LogPlan.make(lag, None, 0.02)
     for index in (np.array([-1]), np.array([0], np.int32), np.array([0.0]), np.zeros((1, 1), np.int64)):

@@ -119,6 +119,103 @@ EXPORT int64_t ib_stage_inertial(ib_inertial *a, uint64_t now_us, uint8_t *stage
     return at - stage;
 }
 
+/* A fix of a satellite receiver as HIL_GPS; `place` and `speed` are metres from home, north, east and down. */
+#define HIL_GPS 113
+#define HIL_GPS_EXTRA 124
+#define HIL_GPS_SIZE 39
+#define NO_COURSE 65535
+#define SLOWEST_COURSE 0.1
+#define DEGREES 57.29577951308232
+typedef struct {
+    ib_sensor place;
+    const double *speed, *eph, *epv, *kind, *satellites;
+    double latitude, longitude, height;  /* of home, degrees and m */
+    double north_m, east_m;              /* of a degree */
+} ib_fix;
+
+/* Rounded to even and kept inside; what is no number is `other`. */
+static int64_t whole(double v, double low, double high, int64_t other)
+{
+    if (v != v) return other;
+    return (int64_t)ib_round_even(v < low ? low : v > high ? high : v);
+}
+
+static int64_t signed_of(double v, int bits)
+{
+    const double limit = bits == 32 ? 2147483647.0 : 32767.0;
+    return whole(v, -limit, limit, 0);
+}
+
+static int64_t centimetres(double v) { return whole(100 * v, 0, 65535, 65535); }
+
+EXPORT int64_t ib_stage_fix(const ib_fix *a, uint64_t now_us, int64_t number, uint8_t *at)
+{
+    const double *p = a->place.value, *v = a->speed;
+    const double speed = ib_hypot(v[0], v[1]);
+    int64_t course = NO_COURSE;
+    if (speed > SLOWEST_COURSE) {
+        course = (int64_t)ib_round_even(100 * (ib_atan2(v[1], v[0]) * DEGREES)) % 36000;
+        if (course < 0) course += 36000;
+    }
+    const int32_t geodetic[3] = {
+        (int32_t)signed_of(1e7 * (a->latitude + p[0] / a->north_m), 32),
+        (int32_t)signed_of(1e7 * (a->longitude + p[1] / a->east_m), 32),
+        (int32_t)signed_of(1e3 * (a->height - p[2]), 32),
+    };
+    const uint16_t small[7] = {
+        (uint16_t)centimetres(*a->eph), (uint16_t)centimetres(*a->epv), (uint16_t)centimetres(speed),
+        (uint16_t)signed_of(100 * v[0], 16), (uint16_t)signed_of(100 * v[1], 16), (uint16_t)signed_of(100 * v[2], 16),
+        (uint16_t)course,
+    };
+    const uint8_t tail[5] = {(uint8_t)whole(*a->kind, 0, 255, 0), (uint8_t)whole(*a->satellites, 0, 255, 0),
+                             (uint8_t)number, 0, 0};
+    const uint32_t id = HIL_GPS;
+    const uint8_t head[4] = {HIL_GPS_SIZE, HIL_GPS_EXTRA, 0, 0};
+    put(at, &id, 4);
+    put(at + 4, head, 4);
+    put(at + 8, &now_us, 8);
+    put(at + 16, geodetic, 12);
+    put(at + 28, small, 14);
+    put(at + 42, tail, 5);
+    return STAGE_HEADER + HIL_GPS_SIZE;
+}
+
+/* PX4's outputs to the vehicle's actuators. */
+#define MOST_OUTPUTS 16
+typedef struct {
+    double *inputs;
+    int64_t count, channel[MOST_OUTPUTS], row[MOST_OUTPUTS], rotor[MOST_OUTPUTS]; /* rotor: 1 if it drives one */
+    double idle; /* what PX4's lowest output is to a rotor while it is armed */
+    int64_t parked, parked_row[MOST_OUTPUTS];
+    int64_t released, released_row[MOST_OUTPUTS];
+    double release_s;
+    int64_t governed, drive, brake; /* a motor controller in speed mode */
+    const double *ahead;            /* speed, m/s */
+    double full, gain, drive_most, brake_most;
+} ib_outputs;
+
+/* Hand over controls; what is no number counts as zero. */
+EXPORT void ib_place(const ib_outputs *a, const double *controls, int64_t armed, double since_s)
+{
+    double *u = a->inputs;
+    for (int64_t i = 0; i < a->count; i++) {
+        const double v = controls[a->channel[i]];
+        u[a->row[i]] = v != v ? 0.0 : v > 1.0 ? 1.0 : v < -1.0 ? -1.0 : v;
+        if (armed && a->rotor[i] && v == 0.0) u[a->row[i]] = a->idle;
+    }
+    for (int64_t i = 0; i < a->parked; i++) u[a->parked_row[i]] = armed ? 0.0 : 1.0;
+    if (armed && since_s >= a->release_s)
+        for (int64_t i = 0; i < a->released; i++) u[a->released_row[i]] = 1.0;
+    if (a->governed && armed) {
+        const double speed = *a->ahead, wanted = a->gain * (u[a->drive] * a->full - speed);
+        const int against = wanted * speed < 0;
+        double drive = wanted / a->drive_most, brake = (wanted < 0 ? -wanted : wanted) / a->brake_most;
+        drive = drive < -1.0 ? -1.0 : drive > 1.0 ? 1.0 : drive;
+        u[a->drive] = against ? 0.0 : drive;
+        u[a->brake] = against ? (brake < 1.0 ? brake : 1.0) : 0.0;
+    }
+}
+
 /* The answer. Functions of the C library are handed in: this code is linked against nothing. */
 struct ib_poll {
     int fd;
@@ -242,4 +339,12 @@ LAYOUT(FIELD(ib_sensor, value), FIELD(ib_sensor, stamp), FIELD(ib_sensor, seen),
        FIELD(ib_wire, extras), FIELD(ib_wire, known), FIELD(ib_wire, buffer), FIELD(ib_wire, size),
        FIELD(ib_wire, kept), FIELD(ib_wire, tally), FIELD(ib_wire, received), FIELD(ib_wire, last),
        FIELD(ib_wire, answers), FIELD(ib_wire, answer_us), FIELD(ib_wire, flags), FIELD(ib_wire, mode),
-       FIELD(ib_wire, controls), SIZE(ib_wire))
+       FIELD(ib_wire, controls), SIZE(ib_wire),
+       FIELD(ib_fix, place), FIELD(ib_fix, speed), FIELD(ib_fix, eph), FIELD(ib_fix, epv), FIELD(ib_fix, kind),
+       FIELD(ib_fix, satellites), FIELD(ib_fix, latitude), FIELD(ib_fix, longitude), FIELD(ib_fix, height),
+       FIELD(ib_fix, north_m), FIELD(ib_fix, east_m), SIZE(ib_fix),
+       FIELD(ib_outputs, inputs), FIELD(ib_outputs, count), FIELD(ib_outputs, channel), FIELD(ib_outputs, row), FIELD(ib_outputs, rotor), FIELD(ib_outputs, idle),
+       FIELD(ib_outputs, parked), FIELD(ib_outputs, parked_row), FIELD(ib_outputs, released),
+       FIELD(ib_outputs, released_row), FIELD(ib_outputs, release_s), FIELD(ib_outputs, governed),
+       FIELD(ib_outputs, drive), FIELD(ib_outputs, brake), FIELD(ib_outputs, ahead), FIELD(ib_outputs, full),
+       FIELD(ib_outputs, gain), FIELD(ib_outputs, drive_most), FIELD(ib_outputs, brake_most), SIZE(ib_outputs))

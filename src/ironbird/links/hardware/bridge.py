@@ -10,6 +10,8 @@ import contextlib
 import socket
 from collections.abc import Sequence
 
+from ironbird.links.link_faults import Way
+
 FORWARD_S = 0.01  # between packets to the ground stations
 MOST_BYTES = 1400  # of one packet
 MOST_PACKETS = 64  # taken at once
@@ -26,6 +28,12 @@ class Bridge:
         self._socket.setblocking(False)
         self._waiting = bytearray()
         self._sent_at = 0.0
+        self._ground: Way | None = None
+        self._vehicle: Way | None = None
+
+    def disturb(self, ground: Way | None, vehicle: Way | None) -> None:
+        """Have link faults act on what goes to ground stations and on what comes from them."""
+        self._ground, self._vehicle = ground, vehicle
 
     @property
     def port(self) -> int:
@@ -34,7 +42,7 @@ class Bridge:
 
     def to_ground(self, data: bytes, now: float) -> None:
         """Pass on what the board said, a few packets at a time."""
-        self._waiting += data
+        self._waiting += data if self._ground is None else b"".join(self._ground.through(data))
         if not self._waiting or (now - self._sent_at < FORWARD_S and len(self._waiting) < MOST_BYTES):
             return
         self._sent_at = now
@@ -50,10 +58,11 @@ class Bridge:
         parts: list[bytes] = []
         with contextlib.suppress(OSError):
             for _ in range(MOST_PACKETS):
-                said, source = self._socket.recvfrom(65536)
+                packet, source = self._socket.recvfrom(65536)
                 if source in self._peers:
-                    parts.append(said)
-        return b"".join(parts)
+                    parts.append(packet)
+        said = b"".join(parts)
+        return said if self._vehicle is None else b"".join(self._vehicle.through(said))
 
     def close(self) -> None:
         """Let go of the port."""

@@ -23,6 +23,8 @@ FRAMING = 12  # bytes of a MAVLink 2 frame around its payload
 BITS_PER_BYTE = 10  # start bit, eight, stop bit
 MOST_BYTES = 65536  # of one read
 MOST_PACKETS = 256  # of one read: who sends faster than we read may not hold up a step
+RECEIVED = 1 << 22  # bytes that may wait to be read while we are held up
+RECEIVED_BY_FORCE = 33  # SO_RCVBUFFORCE of socket(7): beyond the system's limit, for root
 SILENT_S = 2.0  # after which another sender is taken for the board
 LOOK_S = 2e-4  # between two looks at a serial port
 USUAL_BAUDS = (57_600, 115_200, 230_400, 460_800, 921_600, 1_500_000, 2_000_000, 3_000_000)
@@ -145,6 +147,13 @@ class SerialCable(Cable):
             self._port.close()
 
 
+def make_room(opened: socket.socket) -> None:
+    """Room for what comes while we are held up: as much as the system permits, and all of it for root."""
+    for option in (socket.SO_RCVBUF, RECEIVED_BY_FORCE):
+        with contextlib.suppress(OSError):
+            opened.setsockopt(socket.SOL_SOCKET, option, RECEIVED)
+
+
 def waiting(handle: int) -> int:
     """Bytes of a terminal that can be read now.
 
@@ -176,6 +185,11 @@ class DatagramCable(Cable):
         self.strangers = 0  # packets
         self._socket: socket.socket | None = None
 
+    @property
+    def waits_for_peer(self) -> bool:
+        """Whether it is the first sender that is answered."""
+        return self._peer is None
+
     def open(self) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
@@ -186,6 +200,7 @@ class DatagramCable(Cable):
                 f"UDP port {self._own[1]} on {self._own[0]} cannot be opened: {error.strerror}; see `ironbird doctor`"
             ) from None
         self._socket.setblocking(False)
+        make_room(self._socket)
         self.handle = self._socket.fileno()
 
     def read(self) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -35,11 +35,15 @@ class HardwareOptions(Options):
     sensor_hz: Annotated[
         float, Field(description="Inertial samples a second: 1000, 500, 250, 200 or 100.", ge=10, le=1000)
     ] = SENSOR_HZ
+    model_hz: Annotated[
+        float, Field(description="Steps of the vehicle's model a second: 1000, 2000, 4000 or 5000.", ge=1000, le=5000)
+    ] = 1000.0
     control_hz: Annotated[float, Field(description="Controls a second that the board is asked for.", ge=1, le=1000)] = (
         CONTROL_HZ
     )
     connect_s: Annotated[float, Field(description="Seconds to wait for the first controls.", gt=0)] = 30.0
     priority: Annotated[bool, Field(description="Ask the system for real-time priority.")] = True
+    core: Annotated[int | None, Field(description="Keep the loop on this core of the processor.", ge=0, le=4095)] = None
     ground_station: Annotated[bool, Field(description="Feed a ground station on UDP 14550 (QGroundControl).")] = True
 
 
@@ -77,11 +81,20 @@ class HardwareKind(Kind):
         """With inertial units that sample as often as they are sent."""
         assert isinstance(options, HardwareOptions)
         class_of(vehicle, "flight controller")
-        return with_sensor_rate(vehicle, options.sensor_hz)
+        return with_sensor_rate(vehicle, options.sensor_hz, options.model_hz)
+
+    def step_s(self, options: Options) -> float:
+        """As chosen."""
+        assert isinstance(options, HardwareOptions)
+        return 1.0 / options.model_hz
 
     def loads(self, vehicle: Vehicle, options: HardwareOptions, *, told: bool = False) -> list[Load]:
         """What will go over the cable, each way; `told` is whether it gets a mission from our ground station."""
         return self._link(options).loads(vehicle, shared=options.ground_station or told)
+
+    def links(self, options: Options) -> Sequence[str]:
+        """The cable both ways, and what ground stations say and hear over it."""
+        return ("ground", "vehicle", "sensors", "actuators")
 
     def seat(self, task: Task) -> Seat:
         """The board's link, and on its cable our ground station if there is something to fly."""
@@ -110,6 +123,7 @@ class HardwareKind(Kind):
             control_hz=options.control_hz,
             connect_s=options.connect_s,
             priority=options.priority,
+            core=options.core,
             clock=self._clock(),
         )
 

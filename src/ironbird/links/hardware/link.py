@@ -6,7 +6,9 @@ figures do not hold, `mistrust` says why, and nothing is concluded from that run
 comparable bench: [NguyenHa] tables 3 to 5.
 Time. Simulation time is wall time from the first exchange on: a step that comes late, after a stall of this machine, is
 counted, and those behind it follow at once until they have caught up. Nothing is left out but what finds no room on the
-cable, and that is counted too.
+cable, and that is counted too. On a serial port or UDP, vehicle and exchange run in native code in a thread of their
+own (`runtime/paced.py`, `board.py`): Python gives heartbeats and the words of ground stations, and counts what came,
+beside. What makes steps late is told apart: the host of a virtual machine, other programs, or neither.
 A PX4 board [PX4Hitl]: it starts MAVLink on USB when it hears a heartbeat, so we say ours; it gives controls 200 times a
 second until it is asked for more, so we ask; it takes HIL_STATE_QUATERNION for its own estimate, so we do not send it.
 """
@@ -16,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,17 +26,22 @@ import numpy as np
 
 from ironbird.blocks.sensors.gnss import Gnss
 from ironbird.errors import LinkError
+from ironbird.links.hardware.board import Board, Heard
 from ironbird.links.hardware.bridge import ALLOWED_PER_S, Bridge
-from ironbird.links.hardware.cable import Cable, Load, load_of
+from ironbird.links.hardware.cable import Cable, DatagramCable, Load, load_of
+from ironbird.links.link_faults import FlownLinks, Way
 from ironbird.links.mavlink import codec, dialect, numbers
 from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.messages import Messages, Outputs
-from ironbird.links.realtime import WallClock, stolen_s, undisturbed
+from ironbird.links.realtime import Toll, WallClock, on_time, stolen_s, undisturbed
 from ironbird.links.rig import Rig
-from ironbird.links.system import ControlSystem
+from ironbird.links.system import ControlSystem, Happening
+from ironbird.runtime.paced import BROKEN, PacedLoop, Taken
+from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.vehicles.load import Vehicle
 
 SENSOR_HZ, CONTROL_HZ = 500.0, 400.0  # [NguyenHa] table 3
+MOST_SENSOR_HZ = 1000.0  # that HIL_SENSOR is sent at
 MOST_LOST, MOST_LATE, LEAST_RATE = 0.005, 0.005, 0.995  # shares at which the figures no longer hold
 SETTLED_S = 1.0  # from the first answer, before rates are measured
 EDGES_MS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0)  # of the histogram of lateness
@@ -45,23 +53,25 @@ HEARTBEAT = dialect.HEARTBEAT.record(
     system_status=numbers.MAV_STATE_ACTIVE,
     mavlink_version=numbers.MAVLINK_VERSION,
 )
-MOST_WAITING = 65536  # bytes for the board, beyond which ground stations are not heard
 ASKED = 2  # times that we ask for the rate of controls
 TOUCHED = 2**26  # numbers of the log for which memory is taken before the start
 OWN_CLOCK_S = 5.0  # stamps of controls that are further from ours are of a clock of the board's own
 
 
-def ticks_of(sensor_hz: float) -> int:
-    """Steps of 1 ms between two samples."""
-    ticks = round(1000.0 / sensor_hz)
-    if abs(ticks * sensor_hz - 1000.0) > 1e-6:
-        raise LinkError(f"sensors at {sensor_hz:g} Hz do not fit steps of 1 ms: give 1000, 500, 250, 200 or 100")
+def ticks_of(sensor_hz: float, model_hz: float = 1000.0) -> int:
+    """Steps of the model between two samples."""
+    ticks = round(model_hz / sensor_hz)
+    if ticks < 1 or abs(ticks * sensor_hz - model_hz) > 1e-6:
+        fitting = ", ".join(f"{model_hz / part:g}" for part in (1, 2, 4, 5) if model_hz / part <= MOST_SENSOR_HZ)
+        raise LinkError(
+            f"sensors at {sensor_hz:g} Hz do not fit steps of {1e3 / model_hz:g} ms: give {fitting or '1000'} or 100"
+        )
     return ticks
 
 
-def with_sensor_rate(vehicle: Vehicle, rate_hz: float) -> Vehicle:
+def with_sensor_rate(vehicle: Vehicle, rate_hz: float, model_hz: float = 1000.0) -> Vehicle:
     """The same vehicle with inertial units that sample at this rate, chips and taps alike."""
-    ticks_of(rate_hz)
+    ticks_of(rate_hz, model_hz)
     diagram = copy.copy(vehicle.diagram)
     diagram.blocks = dict(diagram.blocks)
     for path, block in diagram.blocks.items():
@@ -92,6 +102,10 @@ class Figures:
     most_99_ms: float = 0.0  # 99 % are below
     worst_ms: float = 0.0
     stolen_s: float = 0.0  # taken from this machine by its host, if it is a virtual one
+    waited_s: float = 0.0  # that the loop was ready to run and other programs had the processor
+    preempted: int = 0  # times that another program took it
+    began_s: float = 0.0  # moment of simulation time zero on the monotonic clock, of a loop in native code
+    late_by: dict[str, int] = field(default_factory=dict)  # late steps by what the system took at that time
     histogram: dict[str, int] = field(default_factory=dict)  # steps by lateness
 
     def rows(self) -> dict[str, str]:
@@ -109,10 +123,41 @@ class Figures:
                 f"{self.late_steps} of {self.steps} steps late ({100 * self.late:.2f} %); median {self.median_ms:.3f} "
                 f"ms, 99 % below {self.most_99_ms:.2f} ms, worst {self.worst_ms:.1f} ms"
                 + (f"; the host of this virtual machine took {self.stolen_s:.2f} s" if self.stolen_s else "")
+                + (f"; other programs kept us waiting for {self.waited_s:.2f} s" if self.waited_s >= 0.01 else "")
             ),
+            **({"late steps": ", ".join(f"{n} {why}" for why, n in self.late_by.items())} if self.late_by else {}),
             "steps by lateness": ", ".join(f"{name}: {count}" for name, count in self.histogram.items()),
             "link delay": delay,
         }
+
+
+class DisturbedCable(Cable):
+    """A cable on whose packets link faults act, in simulation time; it is open already."""
+
+    def __init__(self, cable: Cable, out: Way | None, back: Way | None) -> None:
+        self.cable, self.name, self.baud = cable, cable.name, cable.baud
+        self._out, self._back = out, back
+        self._unsent = b""
+
+    def open(self) -> None:
+        """It is."""
+
+    def read(self) -> bytes:
+        data = self.cable.read()
+        return data if self._back is None else b"".join(self._back.through(data))
+
+    def write(self, data: memoryview) -> int:
+        if self._out is None:
+            return self.cable.write(data)
+        self._unsent += b"".join(self._out.through(data))
+        self._unsent = self._unsent[self.cable.write(memoryview(self._unsent)) :]
+        return len(data)
+
+    def wait(self, seconds: float) -> None:
+        self.cable.wait(seconds)
+
+    def close(self) -> None:
+        self.cable.close()
 
 
 class HardwareLink(ControlSystem):
@@ -134,23 +179,25 @@ class HardwareLink(ControlSystem):
         patience_s: float = 5.0,
         connect_s: float = 30.0,
         priority: bool = True,
+        core: int | None = None,
         bridge: Bridge | None = None,
         clock: WallClock | None = None,
     ) -> None:
         super().__init__()
-        self.cable, self.bridge = cable, bridge
+        self.cable, self.bridge, self.core = cable, bridge, core
         self.clock = clock or WallClock()
         self.sensor_hz, self.control_hz = sensor_hz, control_hz
         self.patience_s, self.connect_s, self.priority = patience_s, connect_s, priority
-        self.step_ticks = ticks_of(sensor_hz)
+        self.step_ticks = 1  # until the vehicle's model is known
         self.armed = False
         self.answered = False
         self.unsent = 0
         self.standing = ""  # what priority this process has
         self._running = contextlib.ExitStack()
-        self._controls: tuple[float, ...] = (0.0,) * 16
-        self._counted_from: tuple[float, int, int, int, int] | None = None
-        self._first_counted = self._steps = 0
+        self._loop: PacedLoop | None = None
+        self._board_link: Board | None = None
+        self._counted_from: tuple[Heard, int, int] | None = None  # frames that were lost and received until then
+        self._toll: Toll | None = None
 
     # ------------------------------------------------------------------ start and stop
 
@@ -183,6 +230,7 @@ class HardwareLink(ControlSystem):
     def start(self, rig: Rig) -> None:
         """Check that the cable can carry it, and open it. The clock starts with the first exchange."""
         self.check(rig.vehicle)
+        self.step_ticks = ticks_of(self.sensor_hz, 1.0 / rig.state.model.step_s)
         self._airframe = airframe_of(rig.vehicle)
         shown = dataclasses.replace(
             rig,
@@ -193,33 +241,66 @@ class HardwareLink(ControlSystem):
             rangefinders=[],
             flows=[],
         )
-        self._packer = codec.Packer(*SENDER)
+        self._packer = codec.Packer()  # only stages: the numbers are given where the frames are made
         self._parser = codec.Parser(count_lost=True, extras=dialect.BOARD_EXTRAS)
         self._messages = Messages(shown, self._airframe, self._packer, truth=False)
         self._outputs = Outputs(rig, self._airframe)
-        self._fix = rig.receivers[0].position_N.stamp if rig.receivers else np.zeros(1)
-        self._fix_seen = float(self._fix[0])
-        self._lateness = np.zeros(rig.stepper.until_tick // self.step_ticks + 2, np.float32)
+        self._late_s = np.zeros(rig.stepper.until_tick // self.step_ticks + 2)
         self._wall_0: float | None = None
         self._heard_at = self.clock.now()
-        self._first_answer_s = self._armed_at = 0.0
+        self._first_answer_s = 0.0
         self._beat_at = -HEARTBEAT_S
         self._board = (1, 1)  # system and component
         self._asked = 0
-        self._fixes = self._answers = 0
+        self._answers = 0
         self._delay_s, self._stamped = 0.0, 0
-        self._last_at = 0.0
+        self._tick_s = rig.state.model.step_s
         self._stolen_s = stolen_s()
-        self._rest = b""
-        self._lateness.fill(0.0)
         rig.stepper.log.data.reshape(-1)[:TOUCHED] = 0.0  # memory that is used for the first time costs time
         self.cable.open()
         self._running.callback(self.cable.close)
-        self.standing = self._running.enter_context(undisturbed(priority=self.priority))
+        line = self.cable if rig.links is None else self._disturbed(rig.links)
+        self._board_link = Board(rig, line, self._messages, self._outputs, self._parser)
+        self._board_link.native.system, self._board_link.native.component = SENDER
+        if not self._by_itself:
+            self.standing = self._running.enter_context(undisturbed(priority=self.priority))
+            self.note(rig, "link", f"{self.cable.name}, {self.sensor_hz:g} Hz, {self.standing}")
+
+    def _disturbed(self, links: FlownLinks) -> Cable:
+        """The cable with what link faults do to it, and to ground stations behind it."""
+        if self.bridge is not None and links.take("telemetry"):
+            self.bridge.disturb(links.way("ground"), links.way("vehicle"))
+        out, back = links.way("sensors"), links.way("actuators")
+        return self.cable if out is None and back is None else DisturbedCable(self.cable, out, back)
+
+    @property
+    def _by_itself(self) -> bool:
+        """Whether vehicle and exchange can run without Python: the cable is the system's own, the clock the wall's."""
+        assert self._board_link is not None
+        own = type(self.clock) is WallClock and self._messages.odometry is None
+        return self._board_link.is_native and own
+
+    def take_over(self, rig: Rig, begin_ns: int) -> PacedLoop | None:
+        """Start the loop that keeps time, in a thread of its own."""
+        if not self._by_itself:
+            self._wall_0 = 1e-9 * begin_ns if begin_ns >= 0 else None
+            return None
+        assert self._board_link is not None
+        loop = self._loop = rig.stepper.on_time(
+            self.step_ticks, exchange=self._board_link.for_loop, copy_ticks=CHUNK_TICKS, begin_ns=begin_ns
+        )
+        self._heard_at, self._late_s = self.clock.now(), loop.room_late_s
+        loop.start(lambda: on_time(priority=self.priority, core=self.core))
+        self.standing, self._toll = loop.standing, Toll(loop)
         self.note(rig, "link", f"{self.cable.name}, {self.sensor_hz:g} Hz, {self.standing}")
+        return loop
 
     def stop(self) -> None:
         """Close the cable and the bridge."""
+        if self._loop is not None:
+            self._loop.end()
+        if self._board_link is not None and self._board_link.is_native and isinstance(self.cable, DatagramCable):
+            self.cable.strangers = self._board_link.strangers
         self._running.close()
         if self.bridge is not None:
             self.bridge.close()
@@ -233,6 +314,7 @@ class HardwareLink(ControlSystem):
 
     def exchange(self, rig: Rig) -> None:
         """Wait for the moment of this step, send the sensors, take the newest controls."""
+        assert self._board_link is not None
         clock, time_s = self.clock, rig.time_s
         if self._wall_0 is None:
             self._wall_0 = clock.now() - time_s
@@ -240,66 +322,67 @@ class HardwareLink(ControlSystem):
         clock.wait_until(self._wall_0 + time_s)
         now = clock.now()
         late_s = now - self._wall_0 - time_s
-        self._lateness[self.traffic.sent] = late_s
-        if late_s > 1.0 / self.sensor_hz:
-            self.traffic.late += 1
-        self._messages.add(rig.time_us)
+        self._late_s[self.traffic.sent] = late_s
+        if self._messages.odometry is not None:
+            self._messages.odometry.add(rig.time_us)
+        self._say(time_s)
+        with self._cut():
+            self._board_link.exchange(rig.state.tick, now)
+        self._hear(rig, now)
+
+    def watch(self, rig: Rig) -> None:
+        """Look at the loop that keeps time: say what is due, take over what the board said."""
+        assert self._loop is not None and self._board_link is not None
+        now = self.clock.now()
+        self._say(rig.time_s)
+        self._hear(rig, now)
+        if self._toll is not None:
+            self._toll.look()
+        if self._loop.result == BROKEN:
+            with self._cut():
+                self._board_link.check(self._loop.trouble)
+
+    @contextlib.contextmanager
+    def _cut(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise LinkError(f"{self.cable.name}: the cable is gone ({error})") from None
+
+    def _say(self, time_s: float) -> None:
+        """What goes with the next step: our heartbeat and, once the board gives controls, what rate of them we want."""
+        assert self._board_link is not None
         if time_s - self._beat_at >= HEARTBEAT_S:
-            self._beat(time_s)
-        self.traffic.sent += 1
-        self.traffic.last_sent = "HIL_SENSOR"
-        self._put(self._packer.take())
-        self._receive(rig, now)
-        fix = float(self._fix[0])
-        if self._counted_from is not None:
-            self._steps += 1
-            self._fixes += fix != self._fix_seen
-            self._last_at = now
-        self._fix_seen = fix
-        self._outputs.place(rig, self._controls, self.armed, time_s - self._armed_at)
-
-    def _beat(self, time_s: float) -> None:
-        """Our heartbeat and, once the board gives controls, what rate of them we want."""
-        self._beat_at = time_s
-        self._packer.add(dialect.HEARTBEAT, *HEARTBEAT)
-        if self.answered and self._asked < ASKED:
-            self._asked += 1
-            wanted = (float(dialect.HIL_ACTUATOR_CONTROLS.id), 1e6 / self.control_hz, 0.0, 0.0, 0.0, 0.0, 0.0)
-            self._packer.add(dialect.COMMAND_LONG, *wanted, numbers.SET_MESSAGE_INTERVAL, *self._board, 0)
-
-    def _put(self, frames: memoryview) -> None:
-        """Send; what finds no room goes before the next step, and if that found none either, a step is left out."""
-        if len(self._rest) > len(frames):
-            self.unsent += 1
-        else:
-            self._rest += frames
+            self._beat_at = time_s
+            self._packer.add(dialect.HEARTBEAT, *HEARTBEAT)
+            if self.answered and self._asked < ASKED:
+                self._asked += 1
+                wanted = (float(dialect.HIL_ACTUATOR_CONTROLS.id), 1e6 / self.control_hz, 0.0, 0.0, 0.0, 0.0, 0.0)
+                self._packer.add(dialect.COMMAND_LONG, *wanted, numbers.SET_MESSAGE_INTERVAL, *self._board, 0)
+        self._board_link.order(self._packer)
         if self.bridge is not None:
-            said = self.bridge.from_ground()
-            if len(self._rest) < MOST_WAITING:  # ground stations that say more than the cable carries are not heard
-                self._rest += said
-        try:
-            sent = self.cable.write(memoryview(self._rest))
-        except OSError as error:
-            raise LinkError(f"{self.cable.name}: the cable is gone ({error})") from None
-        self._rest = self._rest[sent:]
+            self._board_link.pass_on(self.bridge.from_ground())
 
-    def _receive(self, rig: Rig, now: float) -> None:
-        try:
-            data = self.cable.read()
-        except OSError as error:
-            raise LinkError(f"{self.cable.name}: the cable is gone ({error})") from None
+    def _hear(self, rig: Rig, now: float) -> None:
+        """Take over what the board said, and be out of patience if it says nothing."""
+        assert self._board_link is not None
+        for heard in self._board_link.heard():
+            if self.bridge is not None:
+                self.bridge.to_ground(heard.data, now)
+            for number, payload, system, component in self._parser.feed(heard.data):
+                self.traffic.received += 1
+                if number in (dialect.HIL_ACTUATOR_CONTROLS.id, dialect.HIL_CONTROLS.id):
+                    self._board = (system, component)
+                    self._take(heard, dialect.MESSAGES[number], payload)
+                elif not self.answered or self._mute:
+                    known = dialect.MESSAGES.get(number)
+                    self.traffic.last_received = known.name if known else f"message {number}"
+                    self._heard_at = heard.wall_s if self._mute else self._heard_at
         if self.bridge is not None:
-            self.bridge.to_ground(data, now)
-        for number, payload, system, component in self._parser.feed(data) if data else ():
-            self.traffic.received += 1
-            if number in (dialect.HIL_ACTUATOR_CONTROLS.id, dialect.HIL_CONTROLS.id):
-                self._board = (system, component)
-                self._take(rig, now, dialect.MESSAGES[number], payload)
-            elif not self.answered or self._mute:
-                known = dialect.MESSAGES.get(number)
-                self.traffic.last_received = known.name if known else f"message {number}"
-                self._heard_at = now if self._mute else self._heard_at
+            self.bridge.to_ground(b"", now)
         self.traffic.bad = self._parser.skipped
+        self.traffic.sent, self.traffic.last_sent = int(self._board_link.native.sent), "HIL_SENSOR"
+        self.unsent = int(self._board_link.native.unsent)
         waited = now - self._heard_at
         if waited > (self.patience_s if self.answered else self.connect_s):
             raise self._silence(rig, waited)
@@ -322,73 +405,78 @@ class HardwareLink(ControlSystem):
             advice = "nothing came at all: is it switched on, and does MAVLink run on this port of it?"
         return LinkError(f"{error}; {advice}")
 
-    def _take(self, rig: Rig, now: float, message: dialect.Message, payload: bytes) -> None:
-        if message is dialect.HIL_CONTROLS:  # of old firmware: eight outputs under the names of sticks
-            time_us, *controls, mode, _ = message.unpack(payload)
-            controls += [0.0] * 8
-        else:
-            time_us, _, *controls, mode = message.unpack(payload)
-        self.traffic.last_received = message.name
-        self._controls, self._heard_at = tuple(controls), now
+    def _take(self, heard: Heard, message: dialect.Message, payload: bytes) -> None:
+        values, time_s = message.unpack(payload), heard.tick * self._tick_s
+        time_us, mode = values[0], values[-2 if message is dialect.HIL_CONTROLS else -1]  # the old one has a mode more
+        self.traffic.last_received, self._heard_at = message.name, heard.wall_s
         if not self.answered:
-            self.answered, self._first_answer_s = True, rig.time_s
+            self.answered, self._first_answer_s = True, time_s
             self._beat_at = -HEARTBEAT_S  # ask for the rate at once
         if self._counted_from is None:
-            if rig.time_s >= self._first_answer_s + SETTLED_S:
-                counts = (self._parser.lost, self.traffic.late, self.unsent, self.traffic.received)
-                self._counted_from = (now, *counts)
-                self._first_counted = self.traffic.sent - 1  # this step
+            if time_s >= self._first_answer_s + SETTLED_S:
+                self._counted_from = (heard, self._parser.lost, self.traffic.received)
         else:
             self._answers += 1
-            delay_s = rig.time_s - time_us * 1e-6
+            delay_s = time_s - time_us * 1e-6
             if 0.0 <= delay_s < OWN_CLOCK_S:
                 self._delay_s += delay_s
                 self._stamped += 1
         armed = bool(mode & numbers.MAV_MODE_FLAG_SAFETY_ARMED)
         if armed != self.armed:
-            self.armed, self._armed_at = armed, rig.time_s
-            self.note(rig, "armed", "armed" if armed else "disarmed")
+            self.armed = armed
+            self.happenings.append(Happening(time_s, "armed", "armed" if armed else "disarmed"))
 
     # ------------------------------------------------------------------ figures
 
     def statistics(self) -> Figures:
         """Rates, losses and lateness so far."""
-        if self._counted_from is None or self._steps < 2:
+        if self._counted_from is None or self._board_link is None:
             return Figures()
-        since, lost, late, unsent, received = self._counted_from
-        passed = max(self._last_at - since, 1e-9)
+        since, lost, received = self._counted_from
+        native, first = self._board_link.native, since.tick // self.step_ticks - 1
+        steps = self.traffic.sent - first
+        if steps < 2:
+            return Figures()
+        passed = max(1e-9 * native.last_ns - since.wall_s, 1e-9)
         missing, came = self._parser.lost - lost, self.traffic.received - received
-        late, unsent = self.traffic.late - late, self.unsent - unsent
-        late_ms = 1e3 * self._lateness[self._first_counted : self._first_counted + self._steps]
-        counts, _ = np.histogram(late_ms, [-np.inf, *EDGES_MS, np.inf])
+        unsent = self.unsent - since.unsent
+        late_s = self._late_s[first : first + steps]
+        late = late_s > 1.0 / self.sensor_hz
+        counts, _ = np.histogram(1e3 * late_s, [-np.inf, *EDGES_MS, np.inf])
         names = [f"below {edge:g} ms" for edge in EDGES_MS] + [f"above {EDGES_MS[-1]:g} ms"]
-        median, most = np.percentile(late_ms, [50, 99])
+        median, most = np.percentile(1e3 * late_s, [50, 99])
+        taken = self._loop.taken if self._loop is not None else Taken()
         return Figures(
-            sensor_hz=(self._steps - 1) / passed,
-            gnss_hz=self._fixes / passed,
+            sensor_hz=(steps - 1) / passed,
+            gnss_hz=(int(native.fixes) - since.fixes) / passed,
             control_hz=self._answers / passed,
             lost=missing / max(missing + came, 1),
-            unsent=unsent / self._steps,
-            late=late / self._steps,
+            unsent=unsent / steps,
+            late=float(late.mean()),
             delay_ms=1e3 * self._delay_s / self._stamped if 2 * self._stamped > self._answers else None,
-            steps=self._steps,
+            steps=steps,
             lost_frames=missing,
             unsent_steps=unsent,
-            late_steps=late,
+            late_steps=int(late.sum()),
             garbage=self._parser.skipped,
             median_ms=float(median),
             most_99_ms=float(most),
-            worst_ms=float(late_ms.max()),
+            worst_ms=float(1e3 * late_s.max()),
             stolen_s=stolen_s() - self._stolen_s,
+            waited_s=taken.waited_s,
+            preempted=taken.preempted,
+            began_s=1e-9 * self._loop.began_ns if self._loop is not None else 0.0,
+            late_by=self._toll.causes(late, first) if self._toll is not None else {},
             histogram={name: int(count) for name, count in zip(names, counts, strict=True)},
         )
 
     def live(self, time_s: float) -> str:
         """One line for a screen while it flies; cheap."""
-        worst = 1e3 * float(self._lateness[: self.traffic.sent].max(initial=0.0))
+        late_s = self._late_s[: self.traffic.sent]
         return (
             f"{time_s:7.1f} s  sent {self.traffic.sent}  received {self.traffic.received}  lost {self._parser.lost}  "
-            f"not sent {self.unsent}  late {self.traffic.late}  worst {worst:.1f} ms  "
+            f"not sent {self.unsent}  late {int((late_s > 1.0 / self.sensor_hz).sum())}  "
+            f"worst {1e3 * late_s.max(initial=0.0):.1f} ms  "
             f"{'armed' if self.armed else 'disarmed' if self.answered else 'waiting for the board'}"
         )
 

@@ -17,6 +17,7 @@ from ironbird.links.autopilot_kind import (
     in_virtual_time,
     mirror_port,
     read_params,
+    relay_of,
     trusted,
     watches,
     with_libraries,
@@ -29,6 +30,7 @@ from ironbird.links.px4.link import Px4
 from ironbird.links.px4.on_chips import Px4OnChips, Px4OnChipsProcess, find_board_px4, variable_of
 from ironbird.links.px4.process import (
     COMMAND_PORT,
+    GROUND_PORT,
     LISTENER_PORT,
     PILOT_PORT,
     START_FILES,
@@ -83,6 +85,10 @@ class Px4Kind(AutopilotKind):
         vehicle, board = super().fitted(vehicle, options), _board_of(options)
         return with_wires(vehicle, load_board(board)) if board else vehicle
 
+    def links(self, options: Options) -> Sequence[str]:
+        """Telemetry, and on the simulator link sensors, outputs and sticks."""
+        return (*super().links(options), *(() if _board_of(options) else ("sensors", "actuators", "rc")))
+
     def seat(self, task: Task) -> Seat:
         """A PX4 of an instance that is free, and our ground station on its ports."""
         board = _board_of(task.options)
@@ -106,7 +112,9 @@ class Px4Kind(AutopilotKind):
             if params:
                 raise LinkError("PX4 on chips takes no parameters yet: leave --param and --params out")
             return Seat(Px4OnChips(process, task.injections, instance=instance, seed=task.seed), pilot)
-        return Seat(Px4(process, instance=instance, params=params), pilot)
+        system = Px4(process, instance=instance, params=params)
+        system.recorder = pilot.relay.record if pilot.relay is not None else None
+        return Seat(system, pilot)
 
     def _pilot(self, task: Task, process: Px4Process, instance: int) -> Pilot:
         """Our ground station on the ports of an instance."""
@@ -115,7 +123,8 @@ class Px4Kind(AutopilotKind):
         pilot: Pilot
         if watch:
             kind, port = class_of(task.vehicle), LISTENER_PORT + instance
-            pilot = Pilot("px4", kind=kind, port=port, peer_port=peer_port, passive=True, process=process)
+            relay = relay_of(task, process, peer_port=GROUND_PORT + instance)
+            pilot = Pilot("px4", kind=kind, port=port, peer_port=peer_port, passive=True, process=process, relay=relay)
         elif isinstance(spec, UnderwaterSpec):
             pilot = StickPilot(spec, plan_of(task).items, port=pilot_port, peer_port=peer_port, process=process)
         else:
@@ -131,11 +140,11 @@ class Px4Kind(AutopilotKind):
                 process=process,
                 mirror_port=mirror_port(task),
             )
+        more = f" and UDP {pilot_port} (MAVSDK: udpin://127.0.0.1:{pilot_port})" if process.run is None else ""
         announce(
             task,
             f"PX4 {instance} (MAVLink system {instance + 1}) sends to UDP {GROUND_STATION_PORT} (QGroundControl, "
-            f"MAVProxy, pymavlink: udpin:127.0.0.1:{GROUND_STATION_PORT}) and UDP {pilot_port} "
-            f"(MAVSDK: udpin://127.0.0.1:{pilot_port})",
+            f"MAVProxy, pymavlink: udpin:127.0.0.1:{GROUND_STATION_PORT}){more}",
         )
         return pilot
 

@@ -36,6 +36,7 @@ from ironbird.links.peers import Doorkeeper
 from ironbird.links.px4.airframe import Airframe
 from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.battery import SmartBattery, has_battery
+from ironbird.links.px4.faulty_link import SimulatorWays
 from ironbird.links.px4.messages import Messages, Outputs, Wire
 from ironbird.links.px4.process import SIMULATOR_PORT, Px4Process, open_port
 from ironbird.links.realtime import real_time, real_time_of
@@ -90,6 +91,7 @@ class Px4(ControlSystem):
         self._socket: socket.socket | None = None
         self._battery: SmartBattery | None = None
         self._priority: contextlib.ExitStack | None = None
+        self._ways: SimulatorWays | None = None
 
     # ------------------------------------------------------------------ start and stop
 
@@ -116,6 +118,7 @@ class Px4(ControlSystem):
         self._outputs = Outputs(rig, self.airframe)
         self._battery = SmartBattery(rig, self.instance, run) if self.process and has_battery(rig.vehicle) else None
         self._messages = Messages(rig, self.airframe, self._packer)
+        self._ways = SimulatorWays(rig.links) if rig.links is not None else None
         self._answered = False  # at least once
         self._waiting = False  # steps are answered, so each waits for its answer
         self._late_steps = 0
@@ -207,13 +210,20 @@ class Px4(ControlSystem):
             self._sticks_at = rig.time_s + STICKS_S
             values = [*self.sticks, *[0] * (18 - len(self.sticks))]
             self._packer.add(dialect.RC_CHANNELS, now_us // 1000, *values, len(self.sticks), 255)
-        frames, asked_us = self._packer.seal(), self._asked_us
+        frames, asked_us, sent_us = self._packer.seal(), self._asked_us, now_us
+        if self._ways is not None:
+            frames, sent_us = self._ways.out(frames)
+            if asked_us < 0:  # nothing reached it: it owes nothing
+                self._heard_at = self._clock_s(rig)
         if self._run is not None:
             self._exchange_virtual(rig, self._run, frames, silent)
         elif asked_us < 0 or not self._collect(rig, frames, asked_us, silent):
             self._turn(rig, frames, -1, 0.0)
-        self._asked_us = now_us
-        self._outputs.place(rig, self.controls, self.armed, rig.time_s - self._armed_at)
+        self._asked_us = sent_us
+        if self._ways is not None:
+            for controls, mode in self._ways.arrived():
+                self._obey(rig, controls, mode)
+        self._outputs.place(self.controls, self.armed, rig.time_s - self._armed_at)
         if self._battery is not None and self._run is None:
             self._battery.poll(rig.time_s)
 
@@ -332,8 +342,14 @@ class Px4(ControlSystem):
             if not state.flags & 1:
                 raise LinkError("this PX4 was built without lockstep: build it with the default board config")
         self._heard_at = self._clock_s(rig)
-        self.controls = state.controls
-        armed = bool(state.mode & MAV_MODE_FLAG_SAFETY_ARMED)
+        if self._ways is not None and self._ways.takes_controls:
+            self._ways.put_controls(state.answer_us, state.flags, tuple(state.controls), state.mode)
+        else:
+            self._obey(rig, tuple(state.controls), state.mode)
+
+    def _obey(self, rig: Rig, controls: tuple[float, ...], mode: int) -> None:
+        self.controls = controls
+        armed = bool(mode & MAV_MODE_FLAG_SAFETY_ARMED)
         if armed != self.armed:
             self.armed = armed
             self._armed_at = rig.time_s

@@ -17,26 +17,26 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ironbird.blocks.actuators.motor import IDLE_THROTTLE
 from ironbird.constants import SEA_LEVEL_PRESSURE_PA, STANDARD_GRAVITY_MPS2, TROPOSPHERE_LAPSE_KPM
 from ironbird.errors import LinkError
 from ironbird.links import atmosphere
-from ironbird.links.geodesy import to_geodetic
+from ironbird.links.geodesy import metres_per_degree, to_geodetic
 from ironbird.links.mavlink import dialect
 from ironbird.links.mavlink.codec import Packer
 from ironbird.links.mavlink.dialect import CRC_EXTRA
 from ironbird.links.mavlink.numbers import MAV_DISTANCE_SENSOR_LASER, MAV_SENSOR_ROTATION_PITCH_270
 from ironbird.links.native_text import load_native
-from ironbird.links.px4.airframe import Airframe, Governor
+from ironbird.links.px4.airframe import Airframe
 from ironbird.links.px4.odometry import Odometry
 from ironbird.links.rig import Receiver, Rig, Sensor
 from ironbird.rotations import from_matrix, multiply, rotate
 
 # Id 0 goes through 16 bits in PX4: outside, the conversion wraps round
 ACCEL_LIMIT, GYRO_LIMIT = STANDARD_GRAVITY_MPS2 / 2048 * 32767, math.radians(2000) / 32768 * 32767
-MOST_IMUS, MOST_MAGNETOMETERS, MOST_RECEIVERS, MOST_SLOW = 3, 2, 3, 8
+MOST_IMUS, MOST_MAGNETOMETERS, MOST_RECEIVERS, MOST_SLOW, MOST_OUTPUTS = 3, 2, 3, 8, 16
 TRUTH_S = 0.04  # between messages of the true state
 LIMITS = ("nearest", "farthest")  # of a rangefinder
-NO_COURSE, SLOWEST_COURSE_MPS = 65535, 0.1
 ANSWERED, CLOSED, NOT_SENT = 1, -1, -3  # of `ib_turn`; 0 is that the time is over, the rest are errors
 RECEIVED = 8192  # bytes of room for what comes
 
@@ -74,11 +74,40 @@ class _Wire(ctypes.Structure):
     ]  # fmt: skip
 
 
+class _Fix(ctypes.Structure):
+    """`ib_fix` of c/ib_px4.c."""
+
+    _fields_ = [
+        ("place", _Sensor), ("speed", ctypes.c_void_p), ("eph", ctypes.c_void_p), ("epv", ctypes.c_void_p),
+        ("kind", ctypes.c_void_p), ("satellites", ctypes.c_void_p), ("latitude", ctypes.c_double),
+        ("longitude", ctypes.c_double), ("height", ctypes.c_double), ("north_m", ctypes.c_double),
+        ("east_m", ctypes.c_double),
+    ]  # fmt: skip
+
+
+_Rows = ctypes.c_int64 * MOST_OUTPUTS
+
+
+class _Outputs(ctypes.Structure):
+    """`ib_outputs` of c/ib_px4.c."""
+
+    _fields_ = [
+        ("inputs", ctypes.c_void_p), ("count", ctypes.c_int64), ("channel", _Rows), ("row", _Rows),
+        ("rotor", _Rows), ("idle", ctypes.c_double),
+        ("parked", ctypes.c_int64), ("parked_row", _Rows), ("released", ctypes.c_int64), ("released_row", _Rows),
+        ("release_s", ctypes.c_double), ("governed", ctypes.c_int64), ("drive", ctypes.c_int64),
+        ("brake", ctypes.c_int64), ("ahead", ctypes.c_void_p), ("full", ctypes.c_double), ("gain", ctypes.c_double),
+        ("drive_most", ctypes.c_double), ("brake_most", ctypes.c_double),
+    ]  # fmt: skip
+
+
 STRUCTURES: dict[str, type[ctypes.Structure]] = {
     "ib_sensor": _Sensor,
     "ib_imu": _Imu,
     "ib_inertial": _Inertial,
     "ib_wire": _Wire,
+    "ib_fix": _Fix,
+    "ib_outputs": _Outputs,
 }
 
 
@@ -90,7 +119,18 @@ def _library() -> ctypes.CDLL:
     library.ib_turn.argtypes = [
         ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_double,
     ]  # fmt: skip
+    library.ib_stage_fix.restype = ctypes.c_int64
+    library.ib_stage_fix.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int64, ctypes.c_void_p]
+    library.ib_place.restype = None
+    library.ib_place.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_double]
     return library
+
+
+def native_functions() -> dict[str, int]:
+    """Addresses of what native code beside this uses of it, by name."""
+    names = ("ib_stage_inertial", "ib_stage_fix", "ib_place", "ib_seal", "ib_scan")
+    found = {name: ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value for name in names}
+    return {name: address for name, address in found.items() if address is not None}
 
 
 class Wire:
@@ -145,35 +185,36 @@ class Outputs:
         unknown = [place for place in airframe.channels if place and place not in rig.actuators]
         if unknown:
             raise LinkError(f"vehicle '{rig.vehicle.id}' has no actuator '{unknown[0]}'; it has {list(rig.actuators)}")
-        self._rows = [(n, rig.actuators[place]) for n, place in enumerate(airframe.channels) if place]
-        self._parked = [rig.actuators[place] for place in airframe.parked]
-        self._released = [rig.actuators[place] for place in airframe.released]
-        self._release_s = airframe.release_s
-        self._governor = airframe.governor
-        self._speed = rig.truth("v") if airframe.governor is not None else np.zeros(1)
+        rows = [(n, rig.actuators[place]) for n, place in enumerate(airframe.channels) if place]
+        governor = airframe.governor
+        self._speed = rig.truth("v") if governor is not None else np.zeros(1)
+        self._inputs = rig.stepper.inputs
+        self.native = _Outputs(
+            inputs=self._inputs.ctypes.data,
+            count=len(rows),
+            channel=_Rows(*(channel for channel, _ in rows)),
+            row=_Rows(*(row for _, row in rows)),
+            rotor=_Rows(*(place.startswith("rotor/") for place in airframe.channels if place)),
+            idle=IDLE_THROTTLE,  # PX4's 0 is the lowest pulse of an armed motor, NaN is one that stands
+            parked=len(airframe.parked),
+            parked_row=_Rows(*(rig.actuators[place] for place in airframe.parked)),
+            released=len(airframe.released),
+            released_row=_Rows(*(rig.actuators[place] for place in airframe.released)),
+            release_s=airframe.release_s,
+            ahead=self._speed.ctypes.data,
+        )
+        if governor is not None:
+            self.native.governed = 1
+            self.native.drive, self.native.brake = rig.actuators[governor.drive], rig.actuators[governor.brake]
+            self.native.full, self.native.gain = governor.full_mps, governor.gain_1ps
+            self.native.drive_most, self.native.brake_most = governor.drive_mps2, governor.brake_mps2
+        self._place, self._at = _library().ib_place, ctypes.addressof(self.native)
+        self._controls = (ctypes.c_double * MOST_OUTPUTS)()
 
-    def place(self, rig: Rig, controls: Sequence[float], armed: bool, since_s: float) -> None:
+    def place(self, controls: Sequence[float], armed: bool, since_s: float) -> None:
         """Hand over the controls; what is no number counts as zero."""
-        inputs = rig.stepper.inputs
-        for channel, row in self._rows:
-            value = controls[channel]
-            inputs[row] = value if -1.0 <= value <= 1.0 else 0.0 if value != value else math.copysign(1.0, value)
-        for row in self._parked:
-            inputs[row] = 0.0 if armed else 1.0
-        if self._released and armed and since_s >= self._release_s:
-            for row in self._released:
-                inputs[row] = 1.0
-        if self._governor is not None and armed:
-            self._govern(rig, self._governor)
-
-    def _govern(self, rig: Rig, governor: Governor) -> None:
-        speed = float(self._speed[0])
-        drive, brake = rig.actuators[governor.drive], rig.actuators[governor.brake]
-        inputs = rig.stepper.inputs
-        wanted = governor.gain_1ps * (inputs[drive] * governor.full_mps - speed)
-        against = wanted * speed < 0
-        inputs[drive] = 0.0 if against else min(max(wanted / governor.drive_mps2, -1.0), 1.0)
-        inputs[brake] = min(abs(wanted) / governor.brake_mps2, 1.0) if against else 0.0
+        self._controls[: len(controls)] = list(controls)
+        self._place(self._at, ctypes.addressof(self._controls), armed, since_s)
 
 
 class Messages:
@@ -188,9 +229,10 @@ class Messages:
         self._odometry = odometry_of(rig, packer, airframe) if airframe.water_Papm else None
         self._imus = list(zip(rig.accels, rig.gyros, strict=True))[:MOST_IMUS]
         self._receivers = rig.receivers[:MOST_RECEIVERS] if self._odometry is None else []
-        self._inertial, self._keep = self._prepared(airframe)
-        self._stage_inertial = _library().ib_stage_inertial
-        self._inertial_at = ctypes.addressof(self._inertial)
+        self.inertial, self._keep = self._prepared(airframe)
+        self.fixes = [self._fix(receiver) for receiver in self._receivers]
+        self._stage_inertial, self._stage_fix = _library().ib_stage_inertial, _library().ib_stage_fix
+        self._inertial_at = ctypes.addressof(self.inertial)
         self._motion = true_motion(rig)
         self._truth_at = 0.0 if truth else math.inf  # of the next message of the true state, us
         self._velocity: Numbers = ()
@@ -208,12 +250,7 @@ class Messages:
     def _prepared(self, airframe: Airframe) -> tuple[_Inertial, np.ndarray | None]:
         """Where native code finds the sensors, and what must live as long."""
 
-        def place(sensor: Sensor | None) -> _Sensor:
-            if sensor is None:
-                return _Sensor(None, None, 0.0)
-            return _Sensor(sensor.values.ctypes.data, sensor.stamp.ctypes.data, sensor.seen)
-
-        rig = self.rig
+        rig, place = self.rig, _place
         magnetometers: list[Sensor | None] = [*rig.magnetometers[:MOST_MAGNETOMETERS], *[None] * MOST_IMUS]
         imus = [_Imu(place(a), place(g), place(m)) for (a, g), m in zip(self._imus, magnetometers, strict=False)]
         slow = [*(receiver.position_N for receiver in self._receivers), *rig.rangefinders, *rig.flows]
@@ -238,10 +275,35 @@ class Messages:
         )
         return inertial, turn
 
+    def _fix(self, receiver: Receiver) -> _Fix:
+        """Where native code finds a receiver."""
+        north_m, east_m = metres_per_degree(self._home.latitude_deg)
+        eph, epv, kind, satellites = (
+            receiver.details[name].ctypes.data for name in ("eph", "epv", "fix_type", "satellites_used")
+        )
+        return _Fix(
+            place=_place(receiver.position_N),
+            speed=receiver.velocity_N.values.ctypes.data,
+            eph=eph,
+            epv=epv,
+            kind=kind,
+            satellites=satellites,
+            latitude=self._home.latitude_deg,
+            longitude=self._home.longitude_deg,
+            height=self._home.height_m,
+            north_m=north_m,
+            east_m=east_m,
+        )
+
     @property
     def silent_gyros(self) -> int:
         """Gyroscopes that have given no sample in this step."""
-        return int(self._inertial.silent)
+        return int(self.inertial.silent)
+
+    @property
+    def odometry(self) -> Odometry | None:
+        """Of vehicles under water."""
+        return self._odometry
 
     @property
     def gyros(self) -> int:
@@ -253,7 +315,7 @@ class Messages:
         self.packer.grow(self._stage_inertial(self._inertial_at, now_us, self.packer.place))
         if self._odometry is not None:
             self._odometry.add(now_us)
-        if self._inertial.due:
+        if self.inertial.due:
             self._add_slow(now_us)
         if now_us >= self._truth_at:
             self._truth_at = now_us + round(TRUTH_S * 1e6)
@@ -262,7 +324,8 @@ class Messages:
     def _add_slow(self, now_us: int) -> None:
         for number, receiver in enumerate(self._receivers):
             if receiver.position_N.fresh():
-                self._add_fix(now_us, number, receiver)
+                at = ctypes.addressof(self.fixes[number])
+                self.packer.grow(self._stage_fix(at, now_us, number, self.packer.place))
         for number, (sensor, valid, limits) in enumerate(self._ranges):
             if sensor.fresh():
                 quality = 100 if valid[0] > 0.5 else 1  # 0 would be unknown
@@ -281,33 +344,6 @@ class Messages:
         for number, (sensor, rotation, clear) in enumerate(self._flows):
             if sensor.fresh():
                 self._add_flow(now_us, number, sensor, rotation, float(clear[0]))
-
-    def _add_fix(self, now_us: int, number: int, receiver: Receiver) -> None:
-        latitude, longitude, height = to_geodetic(self._home, receiver.position_N.values)
-        north, east, down = receiver.velocity_N.values.tolist()
-        speed = math.hypot(north, east)
-        course = NO_COURSE
-        if speed > SLOWEST_COURSE_MPS:
-            course = round(100 * math.degrees(math.atan2(east, north))) % 36000
-        details = receiver.details
-        self.packer.add(
-            dialect.HIL_GPS,
-            now_us,
-            _whole(1e7 * latitude, 32),
-            _whole(1e7 * longitude, 32),
-            _whole(1e3 * height, 32),
-            _cm(float(details["eph"][0])),
-            _cm(float(details["epv"][0])),
-            _cm(speed),
-            _whole(100 * north, 16),
-            _whole(100 * east, 16),
-            _whole(100 * down, 16),
-            course,
-            int(details["fix_type"][0]),
-            int(details["satellites_used"][0]),
-            number,
-            0,
-        )
 
     def _add_flow(self, now_us: int, number: int, sensor: Sensor, rotation: np.ndarray, quality: float) -> None:
         passed_us = now_us - self._flow_us[number]
@@ -353,6 +389,13 @@ class Messages:
             0,
             *[_whole(1000 * (v - b) / passed_s, 16) for v, b in zip(velocity, before, strict=True)],
         )
+
+
+def _place(sensor: Sensor | None) -> _Sensor:
+    """Where native code finds a sensor."""
+    if sensor is None:
+        return _Sensor(None, None, 0.0)
+    return _Sensor(sensor.values.ctypes.data, sensor.stamp.ctypes.data, sensor.seen)
 
 
 def odometry_of(rig: Rig, packer: Packer, airframe: Airframe) -> Odometry:

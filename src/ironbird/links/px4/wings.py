@@ -127,7 +127,7 @@ def _flare_params(spec: FixedWingSpec) -> Params:
 def fixed_wing_airframe(spec: FixedWingSpec) -> Airframe:
     table, start = spec.control, spec.start
     channels = {f"surface/{name}": SERVO + n for n, name in enumerate(spec.surfaces)} | {"rotor/1": MOTOR}
-    puller = spec.puller or spec.propeller or spec.simple_propeller
+    puller = spec.puller or spec.propeller or spec.simple_propeller or spec.rated_propeller
     assert puller is not None
     params: Params = {
         "CA_AIRFRAME": 1, "MAV_TYPE": numbers.MAV_TYPE_FIXED_WING, "CA_ROTOR_COUNT": 1, "NAV_DLL_ACT": 0,

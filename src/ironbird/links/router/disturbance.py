@@ -9,7 +9,7 @@ Not modelled: what radio does to a signal; a frame is lost, late or wrong as a w
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ironbird.errors import FaultError, UnknownNameError
@@ -18,6 +18,7 @@ from ironbird.links.mavlink import dialect
 from ironbird.links.router.frames import Frame
 
 ACKS = frozenset({dialect.COMMAND_ACK.id, dialect.MISSION_ACK.id, dialect.PARAM_VALUE.id})
+HELD_S = 0.5  # that a packet waits to be overtaken; then it goes on alone
 MOST_WAITING_S = 5.0  # that a throttled link lets a packet wait before it is lost
 
 
@@ -43,9 +44,13 @@ class LinkWitness:
         name = self.injection.text()
         if not self.disturbed:
             return f"{name}: ineffective; no packet of {self.passed} was lost, late, changed or doubled"
+        return f"{name}: acted from {self.first_s:.3f} s: {self.counts()}"
+
+    def counts(self) -> str:
+        """What it did to how many."""
         counts = {"lost": self.lost, "late": self.late, "changed": self.changed, "doubled": self.doubled}
-        parts = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-        return f"{name}: acted from {self.first_s:.3f} s: {parts} of {self.disturbed + self.passed} packets"
+        parts = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "none disturbed"
+        return f"{parts} of {self.disturbed + self.passed} packets"
 
 
 class Disturbance:
@@ -54,11 +59,9 @@ class Disturbance:
     def __init__(self, name: str, faults: Sequence[Injection] = (), seed: int = 0) -> None:
         self.name = name
         self.witnesses = [LinkWitness(fault) for fault in faults if fault.instance == name]
-        for witness in self.witnesses:
-            if witness.injection.when:
-                raise FaultError(f"{witness.injection.fault.id}: a link has no signals for 'when'; give times")
         self._draws = random.Random(f"{seed} {name}")
-        self._held: bytes | None = None  # to be overtaken; the last packet of all may never be
+        self._held: bytes | None = None  # to be overtaken
+        self._held_s = 0.0  # since when
         self._last_s = 0.0  # at which the packet before was due
         self._free_s = 0.0  # at which a throttled link has room
 
@@ -68,15 +71,7 @@ class Disturbance:
             return [(time_s, frame.data)]
         draws = {key: self._draws.random() for key in ("drop", "duplicate", "reorder", "corrupt", "jitter", "where")}
         data, due_s, twice = frame.data, time_s, False
-        for witness in self.witnesses:
-            fault = witness.injection
-            there = fault.strength(time_s)
-            if there <= 0.0:
-                continue
-            kind = fault.fault.changes[0].target.rpartition(".")[2]
-            amount = there * fault.fault.changes[0].value(fault.severity)
-            if kind == "throttle":
-                amount = fault.fault.changes[0].value(there * fault.severity)
+        for witness, kind, amount in self.acting(time_s):
             fate = self._fate(kind, amount, draws, frame, time_s)
             if fate == "lost":
                 self._count(witness, time_s, "lost")
@@ -89,12 +84,32 @@ class Disturbance:
             twice = twice or fate == "doubled"
             if fate == "held" and self._held is None:
                 self._count(witness, time_s, "late")
-                self._held = data
+                self._held, self._held_s = data, time_s
                 return []
             self._count(witness, time_s, fate if fate != "held" else "")
         due_s = max(due_s, self._last_s)
         self._last_s = due_s
         return [(due_s, data)] * (2 if twice else 1) + self._release(due_s)
+
+    def acting(self, time_s: float) -> Iterator[tuple[LinkWitness, str, float]]:
+        """What is wrong at a time: for each fault that is there its witness, its kind and how much of it."""
+        for witness in self.witnesses:
+            fault, change = witness.injection, witness.injection.fault.changes[0]
+            there = fault.strength(time_s)
+            if there > 0.0:
+                kind = kind_of(fault)
+                throttled = kind == "throttle"  # its value at no severity is not zero
+                yield (
+                    witness,
+                    kind,
+                    change.value(there * fault.severity) if throttled else there * change.value(fault.severity),
+                )
+
+    def overdue(self, time_s: float) -> list[bytes]:
+        """A packet that has waited too long to be overtaken goes on."""
+        if self._held is None or time_s < self._held_s + HELD_S:
+            return []
+        return [data for _, data in self._release(time_s)]
 
     def _fate(self, kind: str, amount: float, draws: dict[str, float], frame: Frame, time_s: float) -> str:
         if kind == "cut" or (kind == "drop" and draws["drop"] < amount):
@@ -133,8 +148,15 @@ class Disturbance:
             witness.first_s = time_s
 
 
+def kind_of(fault: Injection) -> str:
+    """What a link fault does: `drop`, `delay`, ..."""
+    return fault.fault.changes[0].target.rpartition(".")[2]
+
+
 def check_faults(faults: Sequence[Injection], names: Sequence[str]) -> None:
-    """Raise if a fault names no connection."""
+    """Raise if a fault names no connection, or waits for a signal: a router has none."""
     for fault in faults:
+        if fault.when:
+            raise FaultError(f"{fault.fault.id}: a link has no signals for 'when' outside a flight; give times")
         if fault.instance not in names:
             raise UnknownNameError("connection", str(fault.instance), names, f"fault {fault.fault.id}")

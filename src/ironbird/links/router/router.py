@@ -8,8 +8,10 @@ faults act on the way to a connection.
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
+import math
 import threading
 import time
 from collections import deque
@@ -139,6 +141,8 @@ class Connection:
         """The packet that is due, with the times at which it came and was due; waits for one so long at most."""
         with self._changed:
             self._sending = False
+            for data in self.disturbance.overdue(now_s):
+                heapq.heappush(self._queue, (now_s, next(self._numbers), Frame(-1, 0, 0, 0, data), data, now_s))
             if not self._queue or self._queue[0][0] > now_s:
                 until = self._queue[0][0] - now_s if self._queue else wait_s
                 self._changed.wait(min(wait_s, max(until, 0.0)))
@@ -218,6 +222,10 @@ class Router:
             connection.wake()
         for thread in self._threads:
             thread.join(5.0)
+        for connection in self.connections.values():
+            for data in connection.disturbance.overdue(math.inf):  # nobody comes to overtake it any more
+                with contextlib.suppress(OSError, ValueError):
+                    connection.cable.write(memoryview(data))
         self._close(list(self.connections.values()))
 
     def _close(self, opened: list[Connection]) -> None:

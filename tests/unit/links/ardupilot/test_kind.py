@@ -6,10 +6,11 @@ import contextlib
 import re
 
 from ironbird.faults.catalog import parse_fault
-from ironbird.links.ardupilot.kind import ARDUPILOT, WATCHED
+from ironbird.links.ardupilot.kind import ARDUPILOT, WATCHED, WATCHED_TCP
 from ironbird.links.ardupilot.link import ArduPilot
 from ironbird.links.autopilot_kind import AutopilotOptions
 from ironbird.links.ground.pilot import Pilot
+from ironbird.links.ground.relay import HEADER
 from ironbird.links.mavlink.numbers import NAV_LAND, NAV_TAKEOFF, NAV_WAYPOINT
 from ironbird.links.plan_file import LocalItem
 from ironbird.links.system import Task
@@ -35,8 +36,20 @@ def test_other_ground_stations_get_ports_of_their_own_per_instance() -> None:
     task = Task(QUAD, ITEMS, AutopilotOptions(pilot="none", instance=3), until_s=90.0, announce=told.append)
     with contextlib.closing(ARDUPILOT.seat(task)) as seat:
         assert isinstance(seat.system, ArduPilot) and seat.system.process is not None
-        assert seat.system.process.params == WATCHED
+        assert seat.system.process.params == WATCHED_TCP + WATCHED
         serial = dict(zip(seat.system.process.extra[::2], seat.system.process.extra[1::2], strict=True))
     assert serial["--serial2"] == "udpclient:127.0.0.1:14580"
     tcp = re.search(r"listens on TCP (\d+)", told[0])
     assert tcp is not None and serial["--serial5"] == f"tcp:{tcp[1]}" and (int(tcp[1]) - 5790) % 10 == 0
+
+
+def test_in_virtual_time_they_get_one_link_that_is_recorded() -> None:
+    told: list[str] = []
+    options = AutopilotOptions(pilot="none", instance=3, time="paced")
+    task = Task(QUAD, ITEMS, options, until_s=90.0, announce=told.append)
+    with contextlib.closing(ARDUPILOT.seat(task)) as seat:
+        assert isinstance(seat.system, ArduPilot) and seat.system.process is not None
+        assert seat.system.process.params == WATCHED
+        assert seat.system.process.extra == ("--serial2", "udpclient:127.0.0.1:14550")
+        assert seat.system.script() == f"{HEADER}\n"  # nothing was said yet
+    assert "UDP 14580" in told[0] and "TCP" not in told[0]

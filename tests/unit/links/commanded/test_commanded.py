@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ironbird as ib
+from ironbird.blocks.actuators.motor import IDLE_THROTTLE
 from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.errors import LinkError, OrderError
 from ironbird.faults.catalog import parse_fault
@@ -67,7 +68,7 @@ def test_multicopter_does_what_it_is_told_and_repeats_it_bit_for_bit() -> None:
         yield from until(lambda: v.arm() is None)
         yield from lasting(v, 1.0)
         assert v.mode == "armed" and v.status().landed == "on_ground"
-        assert abs(v.truth().p_N[2]) < 0.5 and not any(v.actuators().values())  # the motors idle
+        assert abs(v.truth().p_N[2]) < 0.5 and max(v.actuators().values()) <= IDLE_THROTTLE
         assert v.take_off(5.0) is None
         yield from until(lambda: v.mode == "hold")
         assert v.disarm() == "in the air: land first, or force it"
@@ -83,11 +84,12 @@ def test_multicopter_does_what_it_is_told_and_repeats_it_bit_for_bit() -> None:
         # ahead in body axes
         yield from heading_for(v, Target(velocity_N=(1.0, 0.0, 0.0), frame="B", yaw=0.0), 4.0)
         np.testing.assert_allclose(v.estimate().v_N[:2], [1.0, 0.0], atol=0.3)
-        # a horizontal acceleration for 2 s, with the height held: v = a t
+        # a horizontal acceleration for 2 s, with the height held, against the drag of the rotors, which is linear:
+        # v = a / c (1 - exp(-c t)) with c = 4 k_d w / m = 0.27/s
         speed, height = v.estimate().v_N[1], v.estimate().p_N[2]
         accelerated = Target(acceleration_N=(math.nan, 1.0, math.nan), position_N=(math.nan, math.nan, height))
         yield from heading_for(v, accelerated, 2.0)
-        assert v.estimate().v_N[1] - speed == pytest.approx(2.0, abs=0.6)
+        assert v.estimate().v_N[1] - speed == pytest.approx(1.55, abs=0.4)
         assert v.estimate().p_N[2] == pytest.approx(height, abs=0.5)
         # a place with a heading
         yield from heading_for(v, Target(position_N=(10.0, 5.0, -20.0), yaw=1.0), 14.0)

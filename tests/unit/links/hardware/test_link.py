@@ -102,7 +102,7 @@ def test_the_budget_counts_whole_frames() -> None:
 def test_wrong_settings_are_refused(vehicle: Vehicle) -> None:
     rig = make_rig(vehicle, until_s=1.0)
     with pytest.raises(LinkError, match=r"400 Hz do not fit.*give 1000, 500"):
-        HardwareLink(BoardCable(), sensor_hz=400.0)
+        HardwareLink(BoardCable(), sensor_hz=400.0).start(rig)
     with pytest.raises(LinkError, match=r"serial port /dev/nowhere cannot be opened: there is no such device; is the"):
         HardwareLink(SerialCable("/dev/nowhere")).start(rig)
     with pytest.raises(LinkError, match=r"/dev/null cannot be opened: .*is it a serial port\?"):

@@ -86,7 +86,7 @@ def test_the_governor_of_a_car_holds_speeds_and_brakes() -> None:
     def go(throttle: float, seconds: float, armed: bool = True) -> None:
         end = rig.time_s + seconds
         while rig.time_s < end and rig.step(10):
-            outputs.place(rig, [0.0, throttle], armed, 0.0)
+            outputs.place([0.0, throttle], armed, 0.0)
 
     go(0.0, 0.1, armed=False)
     assert rig.stepper.inputs[brake] == 1.0  # parked

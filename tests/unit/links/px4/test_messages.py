@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from pymavlink.dialects.v20 import common
 
+from ironbird.blocks.actuators.motor import IDLE_THROTTLE
 from ironbird.links.mavlink.codec import Packer
 from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.messages import Messages, Outputs
@@ -131,7 +132,14 @@ def test_the_true_state_is_told_in_level_axes(rig: Rig) -> None:
 def test_controls_go_to_the_actuators_in_order_and_what_is_no_number_is_zero(rig: Rig) -> None:
     outputs = Outputs(rig, airframe_of(rig.vehicle))
 
-    outputs.place(rig, [0.1, math.nan, 7.0, -7.0, *[0.9] * 12], True, 0.0)
+    outputs.place([0.1, math.nan, 7.0, -7.0, *[0.9] * 12], True, 0.0)
 
     inputs = [rig.stepper.inputs[rig.actuators[f"rotor/{n}"]] for n in (1, 2, 3, 4)]
     np.testing.assert_array_equal(inputs, [0.1, 0.0, 1.0, -1.0])
+
+
+def test_a_motor_at_the_lowest_pulse_idles_while_armed_and_stands_otherwise(rig: Rig) -> None:
+    outputs = Outputs(rig, airframe_of(rig.vehicle))
+    for armed, expected in ((True, IDLE_THROTTLE), (False, 0.0)):
+        outputs.place([0.0, math.nan, 0.5, 0.5, *[0.0] * 12], armed, 0.0)
+        assert [rig.stepper.inputs[rig.actuators[f"rotor/{n}"]] for n in (1, 2)] == [expected, 0.0]

@@ -109,4 +109,4 @@ def test_faults_of_unknown_connections_and_with_predicates_are_refused() -> None
     with pytest.raises(UnknownNameError, match="gcs"):
         check_faults([fault], ["gcs"])
     with pytest.raises(FaultError, match="when"):
-        Disturbance("gcs", [parse_fault("route.cut@1:instance=gcs,when=height > 3 m", ROUTE_FAULTS)])
+        check_faults([parse_fault("route.cut@1:instance=gcs,when=height > 3 m", ROUTE_FAULTS)], ["gcs"])

@@ -255,3 +255,17 @@ most_hz = 5.0
         (tmp_path / "wrong.toml").write_text(wrong)
         with pytest.raises(LinkError, match=reason):
             read_route(tmp_path / "wrong.toml")
+
+
+def test_a_packet_that_nobody_overtakes_leaves_after_a_while_or_at_the_end() -> None:
+    faults = [parse_fault("route.reorder@1:instance=gcs,severity=1", ROUTE_FAULTS)]
+    port = free_port()
+    with peer() as vehicle, peer() as station:
+        connections = [Connection("vehicle", parse_cable(f"udpin:{port}")), routed(station)]
+        sent = messages(3, Packer())
+        with Router(connections, [Rule("vehicle", "gcs")], faults=faults) as router:
+            vehicle.sendto(sent[0], ("127.0.0.1", port))
+            assert station.recv(2048) == sent[0]  # alone
+            vehicle.sendto(sent[1], ("127.0.0.1", port))
+            until(lambda: router.witnesses[0].late == 2)
+        assert station.recv(2048) == sent[1]

@@ -21,6 +21,7 @@ from ironbird.links.ardupilot.kind import ARDUPILOT
 from ironbird.links.ardupilot.link import ArduPilot
 from ironbird.links.ardupilot.process import ArduPilotProcess
 from ironbird.links.autopilot_kind import AutopilotOptions
+from ironbird.links.ground.relay import HEADER
 from ironbird.links.px4.kind import PX4
 from ironbird.links.px4.link import Px4
 from ironbird.links.px4.process import Px4Process
@@ -353,12 +354,27 @@ def test_flights_in_virtual_time_say_that_they_repeat_and_paced_ones_keep_to_the
         assert not kind.repeats(AutopilotOptions(time="virtual", pilot="none"), "")
 
 
-def test_ground_stations_of_others_are_refused_in_virtual_time() -> None:
+def test_a_flight_that_another_ground_station_commanded_repeats_by_its_record() -> None:
+    for kind in (ARDUPILOT, PX4):
+        assert kind.repeats(AutopilotOptions(time="virtual", pilot="none"), HEADER)
+        assert not kind.repeats(AutopilotOptions(time="real", pilot="none"), HEADER)
+
+
+@pytest.mark.parametrize(
+    ("options", "script", "said"),
+    [
+        (AutopilotOptions(time="virtual"), "", "somebody has to command"),
+        (AutopilotOptions(time="virtual"), HEADER, "flown with --time virtual or paced and --pilot none"),
+        (AutopilotOptions(pilot="none"), HEADER, "flown with --time virtual or paced and --pilot none"),
+    ],
+)
+def test_flights_that_nobody_would_command_or_that_could_not_repeat_are_refused(
+    options: AutopilotOptions, script: str, said: str
+) -> None:
     vehicle = load_vehicle("quad_f450", control="external")
     for kind in (ARDUPILOT, PX4):
-        task = Task(vehicle, [], AutopilotOptions(time="virtual", pilot="none"), until_s=1.0)
-        with pytest.raises(LinkError, match="only our ground station commands"):
-            kind.seat(task)
+        with pytest.raises(LinkError, match=said):
+            kind.seat(Task(vehicle, [], options, until_s=1.0, script=script))
 
 
 def test_the_libraries_belong_to_what_repeats(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

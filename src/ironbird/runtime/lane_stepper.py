@@ -1,0 +1,65 @@
+"""LaneStepper: many vehicles of one model advanced a few ticks at a time, in parts that different threads may run.
+
+What is logged and what comes out does not depend on how the parts are shared out.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from collections.abc import Callable
+
+from ironbird.runtime.border import ticks_of
+from ironbird.runtime.interface import RunArgs
+from ironbird.runtime.record import Log, LogPlan
+from ironbird.runtime.state import RunState
+from ironbird.runtime.step import kernel, kernel_events, run_args
+
+
+class LaneStepper:
+    """Steps a run state; rows of the planned signals are kept."""
+
+    def __init__(
+        self, state: RunState, *, until_s: float, log: list[str] | None = None, log_s: float = 0.02, parts: int = 1
+    ) -> None:
+        self.state = state
+        self.plan = LogPlan.make(state.model, log, log_s)
+        self.until_tick = ticks_of(until_s, state.model.step_s, "until_s")
+        self.log = Log.empty(self.plan, state, state.tick, self.until_tick)
+        self.first_tick = state.tick
+        self._run = kernel(state).ib_run
+        self._events = kernel_events(state)
+        state.kernel_events = self._events
+        args = run_args(state, self._events, 0, self.log, 0)
+        blocks = state.x.shape[0]
+        edges = [blocks * i // parts for i in range(parts + 1)]
+        self._args: list[RunArgs] = []
+        for first, last in itertools.pairwise(edges):
+            if last > first:
+                part = RunArgs.from_buffer_copy(args)
+                part.first_block, part.last_block = first, last
+                self._args.append(part)
+
+    def jobs(self, ticks: int) -> list[Callable[[], None]]:
+        """The calls that advance all lanes; when all are done, `done` moves the time on."""
+        tick, every = self.state.tick, self.plan.every
+        first = -(-tick // every) - (-(-self.first_tick // every))
+
+        def job(args: RunArgs) -> Callable[[], None]:
+            def call() -> None:
+                args.tick, args.ticks, args.log_first = tick, ticks, first
+                self._run(ctypes.byref(args))
+
+            return call
+
+        return [job(args) for args in self._args]
+
+    def done(self, ticks: int) -> None:
+        """All calls of `jobs` have returned."""
+        self.state.tick += ticks
+
+    def finish(self) -> Log:
+        """The log up to here."""
+        self._events.note_fired(self.state)
+        self.log.finish(self.state, self.plan.rows_between(self.first_tick, self.state.tick))
+        return self.log

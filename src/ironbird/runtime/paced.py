@@ -1,0 +1,270 @@
+"""A loop that keeps time: native code steps the kernel at moments of an absolute clock, outside the interpreter.
+
+The loop is `c/ib_paced.c`. It runs in the calling thread for some steps, or in a thread of its own until its end, and
+Python then only reads how far it is. What it computes does not depend on the wall: a run that keeps time is the same,
+to the last byte, as one that does not, unless somebody outside takes part.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import os
+import resource
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ironbird.compiler.native_text import load_texts
+from ironbird.errors import RunError
+from ironbird.runtime.border import MOST_TICKS, whole
+from ironbird.runtime.interface import RunArgs
+from ironbird.runtime.state import RUNNING, RunState
+
+NOT_YET, ENDED, STOPPED, ASKED, BROKEN = -1, 0, 1, 2, 3  # why it returned
+PARTS = ("x", "xd", "held", "inputs")  # of a state, that change
+SHORTEST_STEP_S = 1e-4  # of the wall: several ticks make a step where they are shorter
+CURRENT, FUTURE, ON_FAULT = 1, 2, 4  # MCL_ flags of mlockall(2)
+
+
+class _Part(ctypes.Structure):
+    _fields_ = [("from", ctypes.c_void_p), ("count", ctypes.c_int64)]
+
+
+class _Paced(ctypes.Structure):
+    """`ib_paced` of c/ib_paced.c."""
+
+    _fields_ = [
+        ("run", ctypes.c_void_p), ("args", ctypes.c_void_p), ("arg_tick", ctypes.c_void_p),
+        ("arg_ticks", ctypes.c_void_p), ("arg_log_first", ctypes.c_void_p), ("stop_tick", ctypes.c_void_p),
+        ("first_tick", ctypes.c_int64), ("log_from", ctypes.c_int64), ("until_tick", ctypes.c_int64),
+        ("step_ticks", ctypes.c_int64),
+        ("log_every", ctypes.c_int64), ("tick_ns", ctypes.c_double), ("now", ctypes.c_void_p),
+        ("sleep", ctypes.c_void_p), ("begin_ns", ctypes.c_int64), ("exchange", ctypes.c_void_p),
+        ("with", ctypes.c_void_p), ("late_s", ctypes.c_void_p), ("most", ctypes.c_int64),
+        ("commands", ctypes.c_void_p), ("inputs", ctypes.c_void_p), ("width", ctypes.c_int64), ("part", _Part * 4),
+        ("copy_ticks", ctypes.c_int64), ("copy_size", ctypes.c_int64), ("next_copy", ctypes.c_int64),
+        ("copies", ctypes.c_void_p), ("copy_at", ctypes.c_void_p), ("most_copies", ctypes.c_int64),
+        ("copied", ctypes.c_int64), ("tick", ctypes.c_int64), ("steps", ctypes.c_int64), ("result", ctypes.c_int64),
+        ("trouble", ctypes.c_int64), ("stop", ctypes.c_int64),
+    ]  # fmt: skip
+
+
+STRUCTURES: dict[str, type[ctypes.Structure]] = {"ib_part": _Part, "ib_paced": _Paced}
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    library = load_texts(Path(__file__).parent / "c", "ib_paced.c", structures=STRUCTURES)
+    library.ib_keep_time.restype = ctypes.c_int64
+    library.ib_keep_time.argtypes = [ctypes.c_void_p, ctypes.c_int64]
+    return library
+
+
+def c_function(name: str) -> int:
+    """The address of a function of the C library."""
+    return int(ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value or 0)
+
+
+@dataclass
+class Taken:
+    """What the system took from a thread while it kept time."""
+
+    preempted: int = 0  # times that another program got the processor in its place
+    waited_s: float = 0.0  # ready to run, without a processor
+    faults: int = 0  # pages of memory that were not there
+
+
+@dataclass
+class PacedLoop:
+    """Steps of `step_ticks` of a prepared run, each at its moment; `exchange` (address, argument) follows each.
+
+    `copy_ticks` apart the state is copied, so that whoever wants it as it was then need not hold up the loop.
+    """
+
+    run: Any  # the kernel: `ib_run` of its library
+    args: RunArgs
+    state: RunState
+    until_tick: int
+    step_ticks: int
+    speed: float = 1.0
+    begin_ns: int = -1  # moment of tick 0; negative: the first step begins at once
+    exchange: tuple[int, int] | None = None
+    commands: bool = False  # keep what the inputs were after each step
+    copy_ticks: int = 0
+    keeps: object = None  # whatever the arguments have addresses of: it must live as long
+    log_from: int = 0  # row of the log that the first tick writes, or the next one that does
+    taken: Taken = field(default_factory=Taken)
+    standing: str = ""  # what the thread got from the system
+
+    def __post_init__(self) -> None:
+        state, step_s = self.state, self.state.model.step_s
+        whole(self.step_ticks, "ticks of a step", 1)
+        whole(self.until_tick, "tick at the end", state.tick)
+        if not self.speed > 0.0:
+            raise RunError(f"a run keeps to a positive multiple of real time, not {self.speed:g}")
+        steps = -(-(self.until_tick - state.tick) // self.step_ticks)
+        whole(steps, "steps that keep time", 0, MOST_TICKS)
+        self.room_late_s = np.zeros(steps + 1)  # of all steps, as far as they were made
+        width = state.inputs[0, :, 0].size
+        self._commands = np.zeros((steps + 1, width)) if self.commands else None
+        parts = [getattr(state, name) for name in PARTS]
+        size = sum(part.size for part in parts)
+        count = (self.until_tick - state.tick) // self.copy_ticks + 2 if self.copy_ticks else 0
+        self._copies, self._copy_at = np.zeros((count, size)), np.zeros(count, np.int64)
+        at = ctypes.addressof(self.args)
+        self._native = _Paced(
+            run=ctypes.cast(self.run, ctypes.c_void_p).value, args=at,
+            arg_tick=at + RunArgs.tick.offset, arg_ticks=at + RunArgs.ticks.offset,
+            arg_log_first=at + RunArgs.log_first.offset, stop_tick=state.stop_tick.ctypes.data,
+            first_tick=state.tick, log_from=self.log_from, until_tick=self.until_tick,
+            step_ticks=self.step_ticks, log_every=max(1, self.args.log_every), tick_ns=1e9 * step_s / self.speed,
+            now=c_function("clock_gettime"), sleep=c_function("clock_nanosleep"), begin_ns=self.begin_ns,
+            late_s=self.room_late_s.ctypes.data, most=steps, inputs=state.inputs.ctypes.data, width=width,
+            commands=None if self._commands is None else self._commands.ctypes.data,
+            part=(_Part * len(PARTS))(*(_Part(part.ctypes.data, part.size) for part in parts)),
+            copy_ticks=self.copy_ticks, copy_size=size, next_copy=state.tick + self.copy_ticks,
+            copies=self._copies.ctypes.data if count else None, copy_at=self._copy_at.ctypes.data, most_copies=count,
+            tick=state.tick,
+        )  # fmt: skip
+        if self.exchange is not None:
+            self._native.exchange = self.exchange[0]
+            setattr(self._native, "with", self.exchange[1])  # a keyword here
+        self._held = (state.x, state.xd, state.held, state.inputs, state.stop_tick)
+        self._thread: threading.Thread | None = None
+        self._keep_time, self._at = _library().ib_keep_time, ctypes.addressof(self._native)
+
+    # ------------------------------------------------------------------ going
+
+    def go(self, steps: int | None = None) -> int:
+        """Run in this thread, for so many steps or to the end; why it returned."""
+        result = int(self._keep_time(self._at, self._native.most + 1 if steps is None else steps))
+        self.state.tick = int(self._native.tick)
+        return result
+
+    def start(self, around: Callable[[], AbstractContextManager[str]] = lambda: contextlib.nullcontext("")) -> None:
+        """Run to the end in a thread of its own, within `around`, which says what the system granted."""
+
+        failed: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                with around() as self.standing, _watched(self.taken):
+                    ready.set()
+                    self._keep_time(self._at, self._native.most + 1)
+            except BaseException as error:  # of `around`: it belongs to whoever started this
+                failed.append(error)
+                ready.set()
+
+        ready = threading.Event()
+        self._thread = threading.Thread(target=work, name="keeps time", daemon=True)
+        self._thread.start()
+        ready.wait()
+        if failed:
+            raise failed[0]
+
+    def look(self) -> bool:
+        """Take over how far it is; whether it still runs."""
+        running = self._thread is not None and self._thread.is_alive()
+        self.state.tick = int(self._native.tick)
+        return running
+
+    def end(self) -> None:
+        """Have it end after its step and wait for that. May be called twice."""
+        self._native.stop = 1
+        if self._thread is not None:
+            self._thread.join()
+        self.look()
+
+    # ------------------------------------------------------------------ what came of it
+
+    @property
+    def steps(self) -> int:
+        """Steps so far."""
+        return int(self._native.steps)
+
+    @property
+    def result(self) -> int:
+        """Why it ended."""
+        return int(self._native.result)
+
+    @property
+    def trouble(self) -> int:
+        """What the exchange said last; negative: it broke."""
+        return int(self._native.trouble)
+
+    @property
+    def late_s(self) -> np.ndarray:
+        """How late each step was so far."""
+        return self.room_late_s[: self.steps]
+
+    @property
+    def waited_s(self) -> float:
+        """Time so far that its thread was ready to run and had no processor."""
+        if self._thread is None or not self._thread.is_alive():
+            return self.taken.waited_s
+        return run_delay_s(self._thread.native_id)
+
+    @property
+    def given(self) -> np.ndarray:
+        """What the inputs were after each step."""
+        assert self._commands is not None
+        return self._commands[: self.steps]
+
+    @property
+    def began_ns(self) -> int:
+        """Moment of tick 0 on the wall."""
+        return int(self._native.begin_ns)
+
+    def past(self) -> Iterator[RunState]:
+        """The state as it was when it was copied; triggers that fired later have not fired there."""
+        for place in range(int(self._native.copied)):
+            then, first = self.state.branch(), 0
+            then.tick = int(self._copy_at[place])
+            then.stop_tick[...] = RUNNING
+            for name in PARTS:
+                array = getattr(then, name)
+                array.reshape(-1)[:] = self._copies[place, first : first + array.size]
+                first += array.size
+            then.fired = [[-1 if tick > then.tick else tick for tick in lane] for lane in then.fired]
+            yield then
+
+
+@contextlib.contextmanager
+def _watched(taken: Taken) -> Iterator[None]:
+    """What the system takes from this thread."""
+    before, delay = resource.getrusage(resource.RUSAGE_THREAD), run_delay_s()
+    try:
+        yield
+    finally:
+        after = resource.getrusage(resource.RUSAGE_THREAD)
+        taken.preempted = after.ru_nivcsw - before.ru_nivcsw
+        taken.faults = after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt
+        taken.waited_s = run_delay_s() - delay
+
+
+def run_delay_s(thread: int | None = None) -> float:
+    """Time that a thread of this process was ready to run and had no processor; zero if the system does not tell."""
+    number = threading.get_native_id() if thread is None else thread
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        return 1e-9 * int(Path(f"/proc/self/task/{number}/schedstat").read_text().split()[1])
+    return 0.0
+
+
+@contextlib.contextmanager
+def locked_memory() -> Iterator[str]:
+    """Memory that is in use stays where it is, if the system permits it; says whether."""
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.mlockall(CURRENT | FUTURE | ON_FAULT) != 0:
+        yield f"memory not locked ({os.strerror(ctypes.get_errno())}: allow 'memlock' in /etc/security/limits.conf)"
+        return
+    try:
+        yield "memory locked"
+    finally:
+        library.munlockall()
