@@ -1,9 +1,10 @@
 """Flies the real PX4 and ArduPilot and writes docs/autopilots.md.
 
-    python tools/write_autopilots_page.py [square] [vehicles] [faults] [speed] [hil]
+    python tools/write_autopilots_page.py [square] [vehicles] [speed] [hil] [page]
 
-Without a word all parts are measured, in about half an hour of an idle machine; else those named. Figures are kept in
-docs/measured/autopilots.json, from which the page is written. Needs IRONBIRD_PX4 and IRONBIRD_ARDUPILOT.
+Without a word all parts are measured, in about half an hour of an idle machine; with `page` none, else those named.
+Figures are kept in docs/measured/autopilots.json, from which the page is written; reactions are those of
+docs/measured/common_faults.json (tools/write_comparison_page.py). Needs IRONBIRD_PX4 and IRONBIRD_ARDUPILOT.
 """
 
 from __future__ import annotations
@@ -19,16 +20,20 @@ from typing import Any
 
 import numpy as np
 
-from ironbird.campaign.batch import fly_batch
-from ironbird.campaign.suite import load_suite
 from ironbird.errors import IronbirdError
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import Weather, make_order
+from write_comparison_page import FIGURES as COMMON
+from write_comparison_page import first_of_each, word_of
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "autopilots.md"
 FIGURES = ROOT / "docs" / "measured" / "autopilots.json"
 AUTOPILOTS = ("px4", "ardupilot")
+FAULTS = (
+    "imu.gyro_stuck", "imu.accel_bias", "environment.magnetic_anomaly", "baro.bias", "environment.gnss_denied",
+    "gnss.spoofing", "rotor.speed_loss", "battery.low_voltage",
+)  # fmt: skip
 SEEDS = range(10)
 WINDY = Weather(5.0, 270.0, 5.0)
 FLYERS = (
@@ -86,27 +91,6 @@ def ending(flight: Flight) -> Figures:
     }
 
 
-def faults() -> list[Figures]:
-    """The shipped suite `autopilots`."""
-    rows = []
-    for case in load_suite("autopilots").flights():
-        result = fly_batch([case]).flights[0]
-        rows.append(
-            {
-                "case": case.case_id,
-                "vehicle": case.vehicle,
-                "autopilot": case.control,
-                "verdict": result.verdict,
-                "outcome": result.outcome,
-                "began_s": [round(w["first_s"], 2) for w in result.witnesses],
-                "broken": [j.name for j in result.judgements if not j.holds],
-                "reactions": result.reactions,
-            }
-        )
-        print(rows[-1], flush=True)
-    return rows
-
-
 def speed() -> Figures:
     """What bench/links.py and bench/links_ardupilot.py measure."""
     px4 = runpy.run_path(str(ROOT / "bench" / "links.py"))
@@ -126,7 +110,7 @@ def hil() -> Figures:
 
 
 PARTS: dict[str, Callable[[], Any]] = {
-    "square": square, "vehicles": vehicles, "faults": faults, "speed": speed, "hil": hil,
+    "square": square, "vehicles": vehicles, "speed": speed, "hil": hil,
 }  # fmt: skip
 
 
@@ -140,7 +124,7 @@ def page(figures: Figures) -> str:
         "",
         *_square_lines(figures["square"]),
         *_vehicle_lines(figures["vehicles"]),
-        *_fault_lines(figures["faults"]),
+        *_fault_lines(json.loads(COMMON.read_text())),
         *_speed_lines(figures["speed"]),
         "## Hardware in the loop",
         "",
@@ -196,25 +180,28 @@ def _cell(row: Figures) -> str:
     return f"{row['outcome']}, {row['simulated_s']:g} s at {row['times_real_time']:g} times real time"
 
 
-def _fault_lines(rows: list[Figures]) -> list[str]:
+def _fault_lines(figures: dict[str, dict[str, Figures]]) -> list[str]:
     lines = [
-        "## The same faults on both",
+        "## What both do about the same faults",
         "",
-        "Suite `autopilots` (`ironbird campaign run autopilots`), one seed. Each fault was witnessed; verdicts are on",
-        "`no_crash` and a fence of 60 m around home. Reactions are the first of each kind after the fault began to",
-        "act, in simulation time.",
+        "Some of the [sixty common faults](autopilot_comparison.md) (suite `common`), flown in virtual time by PX4",
+        "1.17.0 and ArduCopter 4.8.0-dev. Caused is what the same flight without the fault does not do, with the time",
+        "after the fault began to act; the first of each kind.",
         "",
-        "| case | autopilot | verdict | ended | fault acted from | reactions |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| fault | autopilot | outcome | acted from | caused |",
+        "| --- | --- | --- | --- | --- |",
     ]
-    for row in rows:
-        verdict = row["verdict"] + (f" ({', '.join(row['broken'])})" if row["broken"] else "")
-        began = ", ".join(f"{value:g} s" for value in row["began_s"]) or "no fault"
-        said = "<br>".join(text.rpartition(" s after")[0] + " s" for text in row["reactions"]) or "none"
-        lines.append(
-            f"| {row['case']} ({row['vehicle']}) | {row['autopilot']} | {verdict} | {row['outcome']} | {began} | "
-            f"{said.replace('|', '/')} |"
-        )
+    for name in FAULTS:
+        for autopilot in AUTOPILOTS:
+            row = figures.get(autopilot, {}).get(name)
+            if row is None or "caused" not in row:
+                lines.append(f"| {name} | {autopilot} | {word_of(row)} | - | - |")
+                continue
+            caused = [f"{text} ({after:g} s)" for after, _, text in first_of_each(row["caused"])]
+            lines.append(
+                f"| {name} | {autopilot} | {word_of(row)} | {row['acted_s']:g} s | "
+                f"{'; '.join(caused).replace('|', '/') or 'nothing'} |"
+            )
     return [*lines, ""]
 
 
@@ -252,7 +239,7 @@ def main() -> None:
     """Measure the parts that are asked for, and write the page."""
     wanted = sys.argv[1:] or list(PARTS)
     figures = json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
-    for name in wanted:
+    for name in (part for part in wanted if part != "page"):
         figures[name] = PARTS[name]()
         FIGURES.parent.mkdir(exist_ok=True)
         FIGURES.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")

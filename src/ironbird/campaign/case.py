@@ -484,6 +484,10 @@ class Defaults(_Table):
     tags: list[Text] = []
     wind: WindTable = WindTable()
     place: PlaceTable | None = None
+    world: (
+        Annotated[Text, Field(description="name of a world, a file relative to this one, or the text of a world file")]
+        | None
+    ) = None
     options: Annotated[dict[str, str | bool | int | float], Field(description="of a control system outside")] = {}
     set: Annotated[dict[str, Setting], Field(description="parameters by path, for example body.mass")] = {}
     vary: Annotated[dict[str, Variable], Field(description='shared parameters, used elsewhere as "$name"')] = {}
@@ -570,7 +574,7 @@ class FlightCase(Order):
             "mission": self.mission_name or (_mission_table(self.mission) if self.mission else None),
             "commands": commands, "until_s": self.until_s, "seeds": self.seed, "log_s": float(self.log_s),
             "expect": self.expect, "tags": list(self.tags), "wind": wind,
-            "place": self.place.model_dump() if self.place else None,
+            "place": self.place.model_dump() if self.place else None, "world": self.world,
             "options": dict(self.options), "set": {path: plain(value) for path, value in self.settings.items()},
             "fault": [fault.table() for fault in self.faults],
             "require": [_require_table(requirement) for requirement in self.requirements],

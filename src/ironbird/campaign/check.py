@@ -27,19 +27,23 @@ from ironbird.errors import (
     VehicleError,
     shortened,
 )
-from ironbird.faults.catalog import FAULTS, read_fault
+from ironbird.faults.catalog import KNOWN, read_fault
 from ironbird.files.problems import Problem, Source, near_words
 from ironbird.files.toml_text import KeyPath
 from ironbird.flight.derived import names_of
 from ironbird.flight.mission import Mission, load_mission, mission_names
 from ironbird.flight.order import SEVERITY
 from ironbird.flight.prepare import targets_in
+from ironbird.flight.surroundings import ordered_world
 from ironbird.flight.systems import is_outside, kind_of, outside_homes, read_options
+from ironbird.links.link_faults import with_links
 from ironbird.model.diagram import Diagram, as_column
 from ironbird.model.signal import Signal
 from ironbird.requirements import library
 from ironbird.vehicles import places
+from ironbird.vehicles.in_world import put_in_world
 from ironbird.vehicles.load import TEMPLATES, Stamp, file_stamp, load_spec, load_vehicle, vehicle_ids, vehicle_path
+from ironbird.world.files import world_names
 
 SEVERITIES: tuple[str, ...] = get_args(library.Severity)
 
@@ -70,17 +74,20 @@ class Outline:
         return names_of(self)
 
 
-def outline(vehicle: str, control: str) -> Outline:
+def outline(vehicle: str, control: str, *, in_world: bool = False) -> Outline:
     """The outline of a vehicle; kept until its file changes."""
-    return _outline(str(vehicle), control, file_stamp(vehicle_path(vehicle)))
+    return _outline(str(vehicle), control, in_world, file_stamp(vehicle_path(vehicle)))
 
 
 @functools.lru_cache(maxsize=64)
-def _outline(vehicle: str, control: str, stamp: Stamp) -> Outline:
+def _outline(vehicle: str, control: str, in_world: bool, stamp: Stamp) -> Outline:
     if control not in outside_homes():
-        return Outline(load_vehicle(vehicle, control=control).diagram)
-    kind = kind_of(control)
-    return Outline(kind.fitted(load_vehicle(vehicle, control=kind.vehicle_control), kind.options()).diagram)
+        loaded = load_vehicle(vehicle, control=control)
+    else:
+        kind = kind_of(control)
+        fitted = kind.fitted(load_vehicle(vehicle, control=kind.vehicle_control), kind.options())
+        loaded = with_links(fitted, kind.links(kind.options()))
+    return Outline((put_in_world(loaded) if in_world else loaded).diagram)
 
 
 def problems_of(case: Planned) -> list[Problem]:
@@ -94,7 +101,8 @@ def problems_of(case: Planned) -> list[Problem]:
         return found
     names, found = _vehicles(plain)
     found += _option_problems(plain)
-    outlines = [outline(vehicle, control) for vehicle, control in names]
+    found += _world_problems(plain)
+    outlines = [outline(vehicle, control, in_world=bool(plain.data.get("world"))) for vehicle, control in names]
     found += _mission_problems(plain, outlines)
     found += _command_problems(plain)
     found += _setting_problems(plain, outlines)
@@ -102,6 +110,19 @@ def problems_of(case: Planned) -> list[Problem]:
     found += _requirement_problems(plain, outlines)
     found += _validation_problems(plain, sorted({vehicle for vehicle, _ in names}))
     return found
+
+
+def _world_problems(case: Planned) -> list[Problem]:
+    """A world that is not there, or whose file is wrong."""
+    name = case.data.get("world")
+    if not name:
+        return []
+    try:
+        ordered_world(name)
+    except IronbirdError as error:
+        words = str(error).partition("\n")[0]
+        return [case.problem(("world",), words, f"one of {', '.join(world_names())}; or a world file")]
+    return []
 
 
 def _validation_problems(case: Planned, vehicles: Sequence[str]) -> list[Problem]:
@@ -297,7 +318,7 @@ def _vehicles(case: Planned) -> tuple[list[tuple[str, str]], list[Problem]]:
             continue
         for control in _options(case.data.get("control", offered[0])):
             if control in outside_homes():  # whether it can be had is seen when it flies
-                if not _adds_parts(control):
+                if not _adds_parts(control) and not _has_link_faults(case):
                     names.append((vehicle, "external"))
                     continue
                 try:
@@ -319,6 +340,11 @@ def _adds_parts(control: str) -> bool:
         return kind_of(control).adds_parts
     except IronbirdError:
         return False
+
+
+def _has_link_faults(case: Planned) -> bool:
+    """Whether one of its faults may be one of links, which control systems have."""
+    return any(str(id).startswith("route.") for table in case.data.get("fault", []) for id in _options(table["id"]))
 
 
 def _option_problems(case: Planned) -> list[Problem]:
@@ -444,14 +470,14 @@ def _one_fault(
     case: Planned, path: KeyPath, table: Mapping[str, Any], outlines: Sequence[Outline]
 ) -> Iterator[Problem]:
     for id in _options(table["id"]):
-        if id not in FAULTS:
-            yield _unknown(case, (*path, "id"), UnknownNameError("fault", id, FAULTS), "see 'ironbird faults'")
+        if id not in KNOWN:
+            yield _unknown(case, (*path, "id"), UnknownNameError("fault", id, KNOWN), "see 'ironbird faults'")
             return
-        if "instance" in table and not FAULTS[id].counts_instances:
+        if "instance" in table and not KNOWN[id].counts_instances:
             yield case.problem((*path, "instance"), f"{id} has no instances", "leave the key out")
             return
-        if not FAULTS[id].has_severity and _options(table.get("severity", 1.0)) != [1.0]:
-            message = f"{id} has no severity ({FAULTS[id].severity})"
+        if not KNOWN[id].has_severity and _options(table.get("severity", 1.0)) != [1.0]:
+            message = f"{id} has no severity ({KNOWN[id].severity})"
             yield case.problem((*path, "severity"), message, "leave the key out")
             return
         for instance in _options(table.get("instance", 1)):

@@ -21,8 +21,10 @@ from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.faults.spec import Injection
 from ironbird.flight.judge import FAIL, PASS
 from ironbird.flight.order import Weather
+from ironbird.flight.systems import is_outside
 
 ROUND = 32  # candidates flown at once
+HALVES = 2  # sections of an interval where each candidate is a flight of its own, under a control system outside
 SCORE_WEIGHT = 1e-3  # of the graded score beside the margin: tells near from far where the margin is only yes or no
 
 
@@ -142,16 +144,18 @@ def boundary(
     if not (math.isfinite(low) and math.isfinite(high)):
         raise IronbirdError(f"{name} has no bounds: give {{ uniform = [a, b] }}")
     others = {n: spread.at(0.5) for n, spread in planned.variables.items()} | dict(fixed or {})
-    span, flown, monotone = high - low, [], True
-    sections = ROUND // 2
+    span, monotone = high - low, True
+    known: dict[float, Candidate] = {}
+    sections = _sections(planned.flight({**others, name: low}, 1, planned.seeds_at(1)[0]), ROUND // 2)
     while True:
         points = [low + (high - low) * i / sections for i in range(sections + 1)]
-        found = _fly_values(planned, [{**others, name: value} for value in points])
-        flown += found
+        new = [value for value in points if value not in known]
+        found = _fly_values(planned, [{**others, name: value} for value in new])
+        known.update(zip(new, found, strict=True))
         judged = [  # void and error say nothing of the line
-            (value, c.result.verdict == FAIL)
-            for value, c in zip(points, found, strict=True)
-            if c.result.verdict in (PASS, FAIL)
+            (value, known[value].result.verdict == FAIL)
+            for value in points
+            if known[value].result.verdict in (PASS, FAIL)
         ]
         changes = [pair for pair in itertools.pairwise(judged) if pair[0][1] != pair[1][1]]
         if not changes:
@@ -160,8 +164,13 @@ def boundary(
         (left, fails_left), (right, _) = changes[0]
         if right - left <= tolerance * span or (left, right) == (low, high):
             survived, lost = (right, left) if fails_left else (left, right)
-            return Boundary(name, survived, lost, flown, monotone)
+            return Boundary(name, survived, lost, list(known.values()), monotone)
         low, high = left, right
+
+
+def _sections(case: FlightCase, side_by_side: int) -> int:
+    """How many pieces an interval is cut into at once."""
+    return HALVES if is_outside(case.control) else side_by_side
 
 
 def _fly_values(planned: Planned, values: Sequence[dict[str, float | str]]) -> list[Candidate]:
@@ -330,8 +339,9 @@ def _cut(
     else:
         longest = injection.end_s - injection.start_s if key == "end_s" else injection.severity
     low, high, best = 0.0, longest, (case, result)
+    sections = _sections(case, ROUND)
     while high - low > tolerance * longest:
-        points = [low + (high - low) * i / ROUND for i in range(1, ROUND)]
+        points = [low + (high - low) * i / sections for i in range(1, sections)]
         candidates = []
         for value in points:
             end_s = injection.start_s + value

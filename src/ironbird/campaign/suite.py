@@ -41,10 +41,23 @@ from ironbird.requirements import library
 from ironbird.vehicles.load import CATALOG, load_spec, read_layers, usual_control
 from ironbird.vehicles.spec import Home
 
+FILE_ENDINGS = (".toml", ".sdf", ".world", ".yaml", ".yml")  # the last four of worlds alone
 BUILT_IN = Path(__file__).parent / "suites"
 MERGED = ("wind", "place", "options", "set", "vary")  # tables of the defaults that a case's own complete
 JOINED = ("fault", "require", "tags")  # lists of the defaults that a case's own follow
-_FIXED = ("id", "title", "note", "source", "seeds", "log_s", "expect", "tags", "vary", "plan")  # no references inside
+_FIXED = (
+    "id",
+    "title",
+    "note",
+    "source",
+    "seeds",
+    "log_s",
+    "expect",
+    "tags",
+    "vary",
+    "plan",
+    "world",
+)  # no references inside
 # Grammar errors of case files in words: a number may vary, a text in its place names a shared parameter
 case_words = functools.partial(
     grammar_words,
@@ -87,7 +100,7 @@ class Planned:
         return self.source.problem(own, message, cure)
 
     def files(self, key: str) -> list[Path]:
-        """The files that its `vehicle`, `mission` or `commands` may be."""
+        """The files that its `vehicle`, `mission`, `commands` or `world` may be."""
         value = self.data.get(key)
         if isinstance(value, str) and value.startswith("$"):
             value = self.data.get("vary", {}).get(value[1:])
@@ -198,14 +211,16 @@ class Suite:
     def sources(self) -> dict[str, str]:
         """The text of all files, by their place relative to the suite's, which comes first.
 
-        Vehicles, missions and commands of the project are among them, with what they are based on; the catalogue's are
-        not.
+        Vehicles, missions, commands and worlds of the project are among them, with what they are based on; the
+        catalogue's are not, nor are meshes and elevation tiles that a world takes.
         """
         paths = dict.fromkeys([self.path.resolve(), *(case.source.path.resolve() for case in self.cases)])
         for case in self.cases:
             layers = [layer.path for file in case.files("vehicle") for layer in read_layers(file).sources]
             paths.update(dict.fromkeys(layer.resolve() for layer in layers if layer.parent != CATALOG))
             paths.update(dict.fromkeys(file.resolve() for key in ("mission", "commands") for file in case.files(key)))
+            worlds = [file for file in case.files("world") if "\n" not in str(file)]
+            paths.update(dict.fromkeys(file.resolve() for file in worlds))
         return {os.path.relpath(path, self.path.resolve().parent): path.read_text(encoding="utf-8") for path in paths}
 
     def flights(self) -> list[FlightCase]:
@@ -280,6 +295,7 @@ def _flight(
         tunings=recorded.tunings if recorded else (),
         weather=Weather(**{key: float(value) for key, value in wind.items()}),
         place=Home(**data["place"]) if "place" in data else None,
+        world=data.get("world", ""),
         options=dict(data.get("options", {})),
         settings=dict(data.get("set", {})),
         faults=faults,
@@ -448,17 +464,17 @@ def _kept(defaults: Mapping[str, Any], case: Mapping[str, Any], key: str) -> lis
 
 
 def _with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Files of vehicles, missions and commands by absolute path: a case file names them relative to itself."""
+    """Files of vehicles, missions, commands and worlds by absolute path: a case file names them relative to itself."""
 
     def absolute(value: Any) -> Any:
         if isinstance(value, str):
-            return str((folder / value).resolve()) if value.endswith(".toml") else value
+            return str((folder / value).resolve()) if value.endswith(FILE_ENDINGS) and "\n" not in value else value
         if is_spread(value) and isinstance(value.get("choice"), list):
             return {**value, "choice": [absolute(word) for word in value["choice"]]}
         return value
 
     result = dict(data)
-    for key in ("vehicle", "mission", "commands"):
+    for key in ("vehicle", "mission", "commands", "world"):
         if key in result:
             result[key] = absolute(result[key])
     if "vary" in result:

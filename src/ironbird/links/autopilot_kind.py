@@ -12,8 +12,9 @@ from ironbird.errors import LinkError
 from ironbird.links.ardupilot.parm_file import parse_parm
 from ironbird.links.autopilot_log import AutopilotLog, read_autopilot_log
 from ironbird.links.geodesy import Place
+from ironbird.links.ground.relay import Relay, is_record
 from ironbird.links.mission_plan import class_of
-from ironbird.links.process import GROUND_STATION_PORT, check_trusted
+from ironbird.links.process import GROUND_STATION_PORT, AutopilotProcess, check_trusted
 from ironbird.links.system import Kind, Options, Task
 from ironbird.links.virtual_time.run import libraries_of
 from ironbird.vehicles.load import Vehicle
@@ -80,13 +81,19 @@ class AutopilotKind(Kind):
         return 1.0 if isinstance(options, AutopilotOptions) and options.time == "paced" else None
 
     def repeats(self, options: Options, script: str) -> bool:
-        """In virtual time, with our own ground station."""
-        return isinstance(options, AutopilotOptions) and options.time != "real" and options.pilot == "ours"
+        """In virtual time, with our own ground station or with the record of another one."""
+        if not isinstance(options, AutopilotOptions) or options.time == "real":
+            return False
+        return options.pilot == "ours" or is_record(script)
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
         """Unchanged; `LinkError` if autopilots have no word for it."""
         class_of(vehicle)
         return vehicle
+
+    def links(self, options: Options) -> Sequence[str]:
+        """Telemetry, both ways."""
+        return ("ground", "vehicle")
 
     def read_log(self, paths: Sequence[Path], home: Place) -> AutopilotLog | None:
         """The largest of its logs; `LinkError` if there is none that can be read."""
@@ -127,14 +134,22 @@ def mirror_port(task: Task) -> int | None:
 
 
 def in_virtual_time(task: Task) -> bool:
-    """Whether the program's clock is ours; `LinkError` if another ground station is to command it."""
-    virtual = chosen(task).time != "real"
-    if virtual and watches(task):
-        raise LinkError(
-            "in virtual time only our ground station commands, as what others send comes when the wall clock has it: "
-            "use --time real with --pilot none, or give a mission"
-        )
+    """Whether the program's clock is ours; `LinkError` if nobody would command it."""
+    options = chosen(task)
+    virtual = options.time != "real"
+    if virtual and options.pilot == "ours" and watches(task):
+        raise LinkError("in virtual time somebody has to command: give a mission, or --pilot none for others")
+    if is_record(task.script) and not (virtual and options.pilot == "none"):
+        raise LinkError("a record of a ground station is flown with --time virtual or paced and --pilot none")
     return virtual
+
+
+def relay_of(task: Task, process: AutopilotProcess, *, peer_port: int | None = None, shift: int = 0) -> Relay | None:
+    """In virtual time, the way of other ground stations to the autopilot, if they are to command; else None."""
+    if process.run is None or chosen(task).pilot != "none":
+        return None
+    port = GROUND_STATION_PORT
+    return Relay(process, port, peer_port=peer_port, script=task.script, outside=port + shift)
 
 
 def with_libraries(program: Path, options: Options) -> tuple[Path, ...]:

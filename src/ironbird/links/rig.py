@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from ironbird.runtime.stepper import Stepper
 from ironbird.runtime.tuning import Tuning, apply_tuning
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle, load_vehicle
+
+if TYPE_CHECKING:
+    from ironbird.links.link_faults import FlownLinks
 
 
 @dataclass
@@ -69,6 +73,7 @@ class Rig:
     receivers: list[Receiver] = field(default_factory=list)
     tunings: list[Tuning] = field(default_factory=list)  # parameters that were changed on the way
     injector: Callable[[Injection], None] | None = None  # of whoever flies it: schedules a fault, with its witness
+    links: FlownLinks | None = None  # of whoever flies it: what link faults do to packets
     ender: Callable[[Injection], None] | None = None  # of whoever flies it: ends such a fault
 
     @property
@@ -148,7 +153,7 @@ def attach(
     stepper = Stepper(state, until_s=until_s, log=list(log) if log is not None else None, log_s=log_s)
     flat = state.model.flat
     rig = Rig(vehicle, state, stepper)
-    rig.actuators = {name: stepper.input_row(name) for name in flat.u.start}
+    rig.actuators = {name: stepper.input_row(name) for name in flat.u.start if not at.is_told_by_world(name)}
 
     def sensor(tap: at.Tap) -> Sensor:
         return Sensor(rig.held(tap.value), rig.held(tap.stamp))

@@ -20,6 +20,7 @@ from ironbird.links.geodesy import Place
 from ironbird.links.plan_file import LocalItem
 from ironbird.links.process import AutopilotProcess
 from ironbird.links.rig import Rig
+from ironbird.runtime.paced import PacedLoop
 from ironbird.vehicles.load import Vehicle
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class ControlSystem(ABC):
     fills: str = ""  # kind whose place it takes; empty: its flights are ordered under its own name
     open_ended: bool = False  # somebody outside flies it for as long as he likes: Ctrl-C ends it as its time does
     failure: str = ""  # why the rig failed after it had taken part: the flight ends there, its log is kept
+    recorder: Callable[[], str] | None = None  # has written down all that others told it
 
     def __init__(self) -> None:
         self.traffic = Traffic()
@@ -79,6 +81,17 @@ class ControlSystem(ABC):
     @abstractmethod
     def exchange(self, rig: Rig) -> None:
         """Hand over what the sensors have that is new, and take its commands to the actuators."""
+
+    def take_over(self, rig: Rig, begin_ns: int) -> PacedLoop | None:
+        """After the start: a loop in native code that steps and exchanges by itself; None if it is exchanged with.
+
+        Its time begins at a moment of the monotonic clock, or at once if that is negative.
+        """
+        return None
+
+    def watch(self, rig: Rig) -> None:
+        """Look at such a loop between steps of its own; called about every 10 ms, and once when it has ended."""
+        raise LinkError(f"{self.name} has no loop of its own")
 
     @abstractmethod
     def stop(self) -> None:
@@ -100,7 +113,7 @@ class ControlSystem(ABC):
 
     def script(self) -> str:
         """A text with which its kind repeats this flight bit for bit; empty if it cannot."""
-        return ""
+        return self.recorder() if self.recorder is not None else ""
 
     def mistrust(self) -> str:
         """Why the rig's own figures forbid any conclusion, such as rates that were not held; empty if they do not."""
@@ -223,6 +236,14 @@ class Kind(ABC):
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
         """The vehicle as this kind needs it; `LinkError` if it cannot fly it."""
         return vehicle
+
+    def step_s(self, options: Options) -> float:
+        """The step of the vehicle's model under it."""
+        return 1e-3
+
+    def links(self, options: Options) -> Sequence[str]:
+        """Links between it and others that faults may disturb, by their names in `link_faults.LINKS`."""
+        return ()
 
     def programs(self, options: Options) -> Sequence[Path]:
         """Files of the control system itself, as far as they are there: a campaign notes what it was flown with."""

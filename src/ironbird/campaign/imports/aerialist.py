@@ -3,7 +3,8 @@
 Their places are PX4's local ones: x north, y east; an obstacle turns clockwise seen from above. Wind is Gazebo's: its
 direction is (east, north, up), the way in which it blows, and a gust adds to it (from memory: the plugin was not read).
 A mission is a plan of QGroundControl.
-Obstacles become requirements: our vehicle does not see them and does not hit them, but its path must keep out of them.
+Obstacles stand in the world of the case, where the vehicle may hit them, and are requirements too: its path must keep
+out of them. The smallest distance to them is the signal `min_distance`.
 What has no counterpart is listed, not guessed: avoidance, stick commands, recorded flights as the expected outcome.
 """
 
@@ -18,8 +19,9 @@ from typing import Any
 import yaml
 
 from ironbird.campaign.case import Imported
-from ironbird.errors import CaseError, MissionError, shortened
+from ironbird.errors import CaseError, MissionError, WorldError, shortened
 from ironbird.files.problems import read_bytes
+from ironbird.files.toml_text import write_toml
 from ironbird.links.geodesy import Place, to_local
 from ironbird.links.mavlink.numbers import (
     DO_CHANGE_SPEED,
@@ -30,6 +32,8 @@ from ironbird.links.mavlink.numbers import (
     NAV_WAYPOINT,
 )
 from ironbird.links.plan_file import Home, PlanItem, load_plan
+from ironbird.world.imports.aerialist import CONCRETE, obstacles_of
+from ironbird.world.model import Box, Cylinder
 
 VEHICLE = "quad_f450"
 MISSION_MODE = 3  # their command that starts the mission
@@ -78,10 +82,13 @@ def _import(path: Path, data: dict[str, Any], vehicle: str) -> Imported:
     case["tags"] = ["aerialist"]
     case["wind"], case["fault"] = _wind(simulation.get("wind") or {}, missing)
     case["set"] = _settings(robot, path.parent, missing)
+    obstacles = simulation.get("obstacles") or []
+    if obstacles:
+        case["world"] = world_text(world_of_obstacles(obstacles, str(path)))
     case["require"] = [{"use": "no_crash"}, {"use": "mission_completed"}]
     case["require"] += [
         {"name": f"keeps clear of obstacle {number}", "formula": formula, "severity": "critical"}
-        for number, formula in enumerate(_obstacles(simulation.get("obstacles") or [], str(path)), start=1)
+        for number, formula in enumerate(_obstacles(obstacles, str(path)), start=1)
     ]
     if len(case["require"]) > 2 or simulation.get("simulator") == "ros":
         missing.append("avoidance of obstacles")
@@ -250,6 +257,34 @@ def _settings(robot: Mapping[str, Any], folder: Path, missing: list[str]) -> dic
         if not (off_at_zero and float(value) == 0):
             settings[ours] = float(value)
     return settings
+
+
+def world_of_obstacles(obstacles: Any, where: str) -> dict[str, Any]:
+    """The obstacles of a test as the content of a world file, on flat ground."""
+    try:
+        found = obstacles_of(obstacles)
+    except WorldError as error:
+        raise CaseError(where, [str(error)]) from None
+    tables: dict[str, list[dict[str, Any]]] = {"box": [], "cylinder": []}
+    for shape in found:
+        north, east, down = shape.p_N_m
+        yaw = math.degrees(2 * math.atan2(shape.q_NB[3], shape.q_NB[0]))
+        tall = shape.height_m if isinstance(shape, Cylinder) else shape.size_m[2] if isinstance(shape, Box) else 0.0
+        entry: dict[str, Any] = {"name": shape.name, "north_m": north, "east_m": east, "height_m": -down - tall / 2}
+        if isinstance(shape, Cylinder):
+            tables["cylinder"].append({**entry, "radius_m": shape.radius_m, "tall_m": tall, "material": "concrete"})
+        elif isinstance(shape, Box):
+            tables["box"].append({**entry, "yaw_deg": yaw, "size_m": list(shape.size_m), "material": "concrete"})
+    concrete = {"friction": CONCRETE.friction, "restitution": CONCRETE.restitution}
+    return {
+        "schema": 1, "title": "obstacles of an Aerialist test", "terrain": {"kind": "plane"},
+        "material": {"concrete": concrete}, **{kind: rows for kind, rows in tables.items() if rows},
+    }  # fmt: skip
+
+
+def world_text(tables: Mapping[str, Any]) -> str:
+    """The content of a world file as its text."""
+    return write_toml(dict(tables), ("terrain", "material", "concrete", "box", "cylinder"))
 
 
 def _obstacles(obstacles: Sequence[Any], where: str) -> list[str]:

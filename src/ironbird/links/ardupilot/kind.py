@@ -18,6 +18,7 @@ from ironbird.links.autopilot_kind import (
     in_virtual_time,
     mirror_port,
     read_params,
+    relay_of,
     trusted,
     watches,
     with_libraries,
@@ -29,7 +30,8 @@ from ironbird.links.process import GROUND_STATION_PORT, free_tcp_port
 from ironbird.links.system import Options, Seat, Task
 
 # Parameters of an ArduPilot that we only listen to: MAVLink on its TCP port; what our own link is sent unasked, in Hz
-WATCHED = "SERIAL5_PROTOCOL 2\nMAV1_EXT_STAT 2\nMAV1_POSITION 5\nMAV1_EXTRA3 2\n"
+WATCHED = "MAV1_EXT_STAT 2\nMAV1_POSITION 5\nMAV1_EXTRA3 2\n"
+WATCHED_TCP = "SERIAL5_PROTOCOL 2\n"
 
 
 class ArduPilotKind(AutopilotKind):
@@ -54,10 +56,15 @@ class ArduPilotKind(AutopilotKind):
         shift = PORT_STEP * (options.instance or 0)
         ground = GROUND_STATION_PORT + shift
         virtual = in_virtual_time(task)
-        extra = (
-            ["--serial2", f"udpclient:127.0.0.1:{ground}"] if (options.ground_station or watch) and not virtual else []
-        )
-        if watch:
+        heard = watch or (options.ground_station and not virtual)
+        inside = GROUND_STATION_PORT if virtual else ground
+        extra = ["--serial2", f"udpclient:127.0.0.1:{inside}"] if heard else []
+        if watch and virtual:
+            announce(
+                task,
+                f"ArduPilot sends to UDP {ground} (QGroundControl, MAVProxy, pymavlink: udpin:127.0.0.1:{ground})",
+            )
+        elif watch:
             tcp = free_tcp_port(TCP_PORT + shift, PORT_STEP)
             extra += ["--serial5", f"tcp:{tcp}"]
             announce(
@@ -66,7 +73,8 @@ class ArduPilotKind(AutopilotKind):
                 f"listens on TCP {tcp} (tcp:127.0.0.1:{tcp})",
             )
         own = {name: Param(value, "ordered") for name, value in read_params(options.params).items()}
-        params = (WATCHED if watch else "") + (write_parm(own) if own else "")
+        watched = ("" if virtual else WATCHED_TCP) + WATCHED if watch else ""
+        params = watched + (write_parm(own) if own else "")
         plan = Plan([]) if watch else plan_of(task)
         kind = class_of(task.vehicle)
         process = ArduPilotProcess(options.folder, keep=task.folder, params=params, extra=extra, virtual=virtual)
@@ -81,11 +89,14 @@ class ArduPilotKind(AutopilotKind):
                 passive=watch,
                 process=process,
                 mirror_port=mirror_port(task),
+                relay=relay_of(task, process, shift=shift),
             )
         except BaseException:
             process.stop()
             raise
-        return Seat(ArduPilot(process, injections=task.injections), pilot)
+        system = ArduPilot(process, injections=task.injections)
+        system.recorder = pilot.relay.record if pilot.relay is not None else None
+        return Seat(system, pilot)
 
 
 ARDUPILOT = ArduPilotKind()

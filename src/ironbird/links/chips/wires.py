@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from ironbird.links.chips.native_board import FirstDifference, NativeBoard
 from ironbird.links.chips.wiring import I2C_LINES, SPI_LINES, UART_LINES
 from ironbird.links.rig import Rig
 from ironbird.links.system import OwnWitness
-from ironbird.model.diagram import Diagram
 from ironbird.vehicles.load import Vehicle
 
 TICK_S = 0.001  # how often wires may change
@@ -36,22 +34,12 @@ def places_of(board: Board) -> dict[str, Sequence[str]]:
 
 def with_wires(vehicle: Vehicle, board: Board) -> Vehicle:
     """The vehicle with the wires of a board."""
-    wired = Diagram(vehicle.diagram.name, *_copies(vehicle.diagram))
+    wired = vehicle.diagram.copied()
     for place, lines in places_of(board).items():
         wired.add(f"wire/{place}", WirePlace(sample_s=TICK_S))
         for line in lines:
             wired.add(f"wire/{place}/{line}", Wire(sample_s=TICK_S))
     return replace(vehicle, diagram=wired)
-
-
-def _copies(diagram: Diagram) -> tuple[Any, ...]:
-    return (
-        dict(diagram.blocks),
-        {path: value.copy() for path, value in diagram.values.items()},
-        {target: list(sources) for target, sources in diagram.links.items()},
-        dict(diagram.exports),
-        dict(diagram.stops),
-    )
 
 
 class BrokenWires:

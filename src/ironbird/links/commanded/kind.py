@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -15,6 +15,7 @@ from ironbird.links.commanded.stream import Recorder, Stream, parse_stream
 from ironbird.links.rflysim.options import RflySimOptions
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem, Kind, Options, Seat, Task
+from ironbird.vehicles import places as at
 from ironbird.vehicles.commanded import see_truth
 from ironbird.vehicles.load import Vehicle
 
@@ -81,7 +82,7 @@ class CommandedSystem(ControlSystem):
     def start(self, rig: Rig) -> None:
         """Open the front end, or read the stream."""
         flat = rig.state.model.flat
-        places = {name: flat.u.rows(name) for name in flat.u.start}
+        places = {name: flat.u.rows(name) for name in flat.u.start if not at.is_told_by_world(name)}
         self._recorder = Recorder(places, rig.stepper.inputs)
         self._places = places
         self.commander = Commander(
@@ -157,6 +158,10 @@ class CommandedKind(Kind):
     def repeats(self, options: Options, script: str) -> bool:
         """Under a recorded stream, or when nobody outside commands."""
         return bool(script) or getattr(options, "front", "") == "mission"
+
+    def links(self, options: Options) -> Sequence[str]:
+        """What partners say and hear over MAVLink."""
+        return ("ground", "vehicle") if getattr(options, "front", "") == "mavlink" else ()
 
     def seat(self, task: Task) -> Seat:
         """Under the recorded stream if there is one, else under the front end."""

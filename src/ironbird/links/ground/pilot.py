@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from ironbird.links.ground.handshakes import Handshakes, Script
+from ironbird.links.ground.relay import Relay
 from ironbird.links.ground.texts import IN_AIR, LANDING, MODES, ON_GROUND, UNDEFINED, Autopilot
-from ironbird.links.ground.wires import Port
+from ironbird.links.ground.wires import Disturbed, Port
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.plan_file import TOUCHES, PlanItem, VehicleClass
 from ironbird.links.process import AutopilotProcess
@@ -81,12 +82,14 @@ class Pilot(Handshakes):
         passive: bool = False,
         process: AutopilotProcess | None = None,
         mirror_port: int | None = None,
+        relay: Relay | None = None,
     ) -> None:
         self.takeoff_m = takeoff_m
         self.fence, self.rally = list(fence), list(rally)
         self.params = dict(params or {})
         self.arm_after_s = arm_after_s
         self.ready = False
+        self.relay = relay
         self._sank_s = 0.0  # when it last sank or did not try to land
         self._orders: list[str] = []
         peer = (host, peer_port) if peer_port is not None and not passive else None
@@ -100,6 +103,12 @@ class Pilot(Handshakes):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def close(self) -> None:
+        """Let go of the ports. May be called twice."""
+        super().close()
+        if self.relay is not None:
+            self.relay.close()
+
     def order(self, what: str) -> None:
         """Have `land`, `return`, `hold`, `takeoff`, `disarm` or a mode flown as soon as the script allows it."""
         self._orders.append(what)
@@ -107,7 +116,12 @@ class Pilot(Handshakes):
     def poll(self, rig: Clock) -> None:
         """Read what came, say what is due, go on with the script."""
         self._now_s = rig.time_s
+        links = getattr(rig, "links", None)
+        if links is not None and not isinstance(self.wire, Disturbed) and links.take("telemetry"):
+            self.wire = Disturbed(self.wire, links.way("ground"), links.way("vehicle"))
         self._receive()
+        if self.relay is not None:
+            self.relay.poll(round(1e6 * rig.time_s))
         self._beat()
         self._check_deadlines()
         with contextlib.suppress(StopIteration):

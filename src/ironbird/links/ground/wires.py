@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from ironbird.errors import LinkError
 from ironbird.links.hardware.cable import Cable
+from ironbird.links.link_faults import Way
 from ironbird.links.peers import Doorkeeper
 from ironbird.links.process import AutopilotProcess
 
@@ -134,6 +135,50 @@ class Port(Wire):
     @property
     def answered(self) -> bool:
         return self.peer is not None
+
+
+class Disturbed(Wire):
+    """A wire on whose packets link faults act, in simulation time."""
+
+    def __init__(self, wire: Wire, ground: Way | None, vehicle: Way | None) -> None:
+        self.wire, self.name, self.virtual = wire, wire.name, wire.virtual
+        self._ground, self._vehicle = ground, vehicle
+        self._source: Source = ("", 0)  # of what was heard last
+
+    def read(self) -> Iterator[tuple[Source, bytes]]:
+        if self._vehicle is not None:
+            for packet in self._vehicle.due():
+                self.wire.send(memoryview(packet))
+        for source, data in self.wire.read():
+            if self._ground is None:
+                yield source, data
+                continue
+            self._source = source
+            for packet in self._ground.through(data):
+                yield source, packet
+        for packet in self._ground.due() if self._ground is not None else ():
+            yield self._source, packet
+
+    def send(self, packet: memoryview) -> None:
+        if self._vehicle is None:
+            self.wire.send(packet)
+            return
+        for due in self._vehicle.through(packet):
+            self.wire.send(memoryview(due))
+
+    def answer(self, source: Source) -> None:
+        self.wire.answer(source)
+
+    def close(self) -> None:
+        self.wire.close()
+
+    @property
+    def handle(self) -> int:
+        return self.wire.handle
+
+    @property
+    def answered(self) -> bool:
+        return self.wire.answered
 
 
 class OnCable(Wire):

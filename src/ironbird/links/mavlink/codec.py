@@ -86,6 +86,11 @@ class Packer:
         self._end = 0
         return out, length
 
+    def staged(self) -> bytes:
+        """All staged messages as they are, for native code that makes frames of them."""
+        staged, self._end = bytes(self._stage[: self._end]), 0
+        return staged
+
     def take(self) -> memoryview:
         """The frames of all staged messages: valid until the next call."""
         return self._view[: self.seal()[1]]
@@ -102,13 +107,13 @@ class Parser:
         self.skipped = 0  # bytes that belong to no frame
         self.broken = 0  # what began like a frame, with a wrong checksum or an unknown id
         self._rest = b""
-        self._ids, self._extras = _known(frozenset(extras.items()))
+        self.ids, self.extras = _known(frozenset(extras.items()))
         self._found = (ctypes.c_int32 * (ROW * self.MOST))()
         self._tally = (ctypes.c_int64 * 2)()
         self._used = ctypes.c_int64(0)
         self._scan = _library().ib_scan
         self._pointers = tuple(
-            ctypes.addressof(part) for part in (self._ids, self._extras, self._found, self._tally, self._used)
+            ctypes.addressof(part) for part in (self.ids, self.extras, self._found, self._tally, self._used)
         )
 
     def feed(self, data: bytes) -> list[tuple[int, bytes, int, int]]:
@@ -120,7 +125,7 @@ class Parser:
         place, done = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0, 0
         while True:
             left = len(data) - done
-            count = self._scan(place + done, left, ids, extras, len(self._ids), found, self.MOST, tally, used)
+            count = self._scan(place + done, left, ids, extras, len(self.ids), found, self.MOST, tally, used)
             for number in range(count):
                 start, length, id_, sysid, compid = self._found[ROW * number : ROW * (number + 1)]
                 start += done

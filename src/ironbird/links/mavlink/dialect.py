@@ -215,6 +215,12 @@ POSITION_TARGET_GLOBAL_INT = Message(
 )
 HIL_CONTROLS = Message("HIL_CONTROLS", 91, "Q8f2B")  # what boards gave before HIL_ACTUATOR_CONTROLS
 HIL_ACTUATOR_CONTROLS = Message("HIL_ACTUATOR_CONTROLS", 93, "2Q16fB")
+OPTICAL_FLOW = Message(
+    "OPTICAL_FLOW",
+    100,
+    "Q3f2h2B2f",
+    "time_usec flow_comp_m_x flow_comp_m_y ground_distance flow_x flow_y sensor_id quality flow_rate_x flow_rate_y",
+)
 HIGHRES_IMU = Message(
     "HIGHRES_IMU",
     105,
@@ -278,6 +284,7 @@ MESSAGE_INTERVAL = Message("MESSAGE_INTERVAL", 244, "iH", "interval_us message_i
 EXTENDED_SYS_STATE = Message("EXTENDED_SYS_STATE", 245, "2B", "vtol_state landed_state")
 STATUSTEXT = Message("STATUSTEXT", 253, "B50sHB", "severity text id chunk_seq")
 PROTOCOL_VERSION = Message("PROTOCOL_VERSION", 300, "3H16B")
+OBSTACLE_DISTANCE = Message("OBSTACLE_DISTANCE", 330, "Q74H2B2fB")
 ODOMETRY = Message("ODOMETRY", 331, "Q55f4Bb")
 PARAM_ERROR = Message("PARAM_ERROR", 345, "h2B16sB", "param_index target_system target_component param_id error")
 DEBUG_FLOAT_ARRAY = Message("DEBUG_FLOAT_ARRAY", 350, "QH10s58f")

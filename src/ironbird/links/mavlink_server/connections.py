@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from ironbird.errors import LinkError, shortened
 from ironbird.links.hardware.cable import BITS_PER_BYTE, FRAMING, SerialCable
+from ironbird.links.link_faults import FlownLinks, Way
 from ironbird.links.mavlink.codec import Packer, Parser
 from ironbird.links.mavlink.dialect import BOARD_EXTRAS, Message
 from ironbird.links.peers import Doorkeeper, own_address
@@ -41,6 +42,9 @@ class Sender(NamedTuple):
     component: int
 
 
+Watch = Callable[[str, bool, bytes], None]
+
+
 class Channel:
     """One partner: messages to it are collected and leave with `flush`; what it says comes out of `read`."""
 
@@ -60,14 +64,38 @@ class Channel:
         self.next_s: dict[int, float] = {}  # simulation time of the next message of each stream
         self.interval_s: dict[int, float] = {}  # asked for by this partner
         self._parser = Parser(extras=BOARD_EXTRAS)
+        self.watch: Watch | None = None  # is told every packet, and whether it came
         self._packer = Packer(sysid)
         self._write = write
         self._staged = 0
+        self._ground: Way | None = None
+        self._vehicle: Way | None = None
+        self._links: FlownLinks | None = None
 
     def read(self, data: bytes) -> list[tuple[int, bytes, Sender]]:
         """Messages that are complete now: number, payload and sender."""
         self.heard_at = time.monotonic()
+        if self.watch is not None:
+            self.watch(self.name, True, data)
+        if self._vehicle is not None:
+            data = b"".join(self._vehicle.through(data))
         return [(number, payload, Sender(*sender)) for number, payload, *sender in self._parser.feed(data)]
+
+    def disturb(self, links: FlownLinks) -> None:
+        """From now on link faults act on what is said and heard here; may be called again."""
+        if self._links is not links:
+            self._links, self._ground, self._vehicle = links, links.way("ground"), links.way("vehicle")
+
+    def late(self) -> list[tuple[int, bytes, Sender]]:
+        """Messages that a fault has held up until now; what it has held up of ours leaves."""
+        if self._ground is not None:
+            self._send(self._ground.due())
+        data = b"".join(self._vehicle.due()) if self._vehicle is not None else b""
+        return [(number, payload, Sender(*sender)) for number, payload, *sender in self._parser.feed(data)]
+
+    def _send(self, packets: Sequence[bytes]) -> None:
+        for packet in packets:
+            self._write(memoryview(packet))
 
     def say(self, message: Message, *fields: float | bytes) -> None:
         """One more message of the next packet."""
@@ -80,13 +108,22 @@ class Channel:
     def pass_on(self, data: bytes) -> None:
         """Send what somebody else has said, as it is."""
         self.flush()
-        self._write(memoryview(data))
+        self._out(memoryview(data))
+
+    def _out(self, frames: memoryview) -> None:
+        if self._ground is None:
+            self._write(frames)
+        else:
+            self._send(self._ground.through(frames))
 
     def flush(self) -> None:
         """Send what was said."""
         if self._staged:
             self._staged = 0
-            self._write(self._packer.take())
+            packet = self._packer.take()
+            if self.watch is not None:
+                self.watch(self.name, False, bytes(packet))
+            self._out(packet)
 
 
 class Endpoint(ABC):

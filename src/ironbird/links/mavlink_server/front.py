@@ -11,7 +11,7 @@ from __future__ import annotations
 import select
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,12 +19,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ironbird.errors import LinkError
 from ironbird.links.commanded.commander import Commander
+from ironbird.links.link_faults import FlownLinks
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.mavlink.dialect import Message
 from ironbird.links.mavlink_server import parameters
 from ironbird.links.mavlink_server.answers import Answers
 from ironbird.links.mavlink_server.commands import Commands
-from ironbird.links.mavlink_server.connections import Channel, Endpoint, Sender, parse_link, usual_links
+from ironbird.links.mavlink_server.connections import Channel, Endpoint, Sender, Watch, parse_link, usual_links
 from ironbird.links.mavlink_server.identity import constants
 from ironbird.links.mavlink_server.missions import Missions
 from ironbird.links.mavlink_server.parameters import Parameters
@@ -75,6 +76,7 @@ class MavlinkFront:
         self._takers: dict[int, tuple[Message, Taker]] = {}
         self._over = False
         self._failsafes: tuple[str, ...] = ()
+        self.watch: Watch | None = None  # is told every packet: partner, whether it came, bytes
 
     def open(self, commander: Commander) -> None:
         """Open all links; if one is taken, none stays open."""
@@ -138,6 +140,8 @@ class MavlinkFront:
 
     def poll(self, commander: Commander) -> None:
         """Take what came and send what is due; in lockstep, wait for the partner's next word."""
+        if commander.rig.links is not None:
+            self._disturb(commander.rig.links)
         self._receive()
         self._work(commander)
         self._tell(commander)
@@ -161,6 +165,12 @@ class MavlinkFront:
             else:
                 self._tell(commander)
 
+    def _disturb(self, links: FlownLinks) -> None:
+        """Have link faults act on all partners, and take what they held up until now."""
+        for channel in self.channels:
+            channel.disturb(links)
+            self._keep(channel, channel.late())
+
     def announce(self) -> list[str]:
         """What listens where."""
         return [endpoint.announce() for endpoint in self.endpoints]
@@ -180,9 +190,13 @@ class MavlinkFront:
     def _receive(self) -> None:
         for endpoint in self.endpoints:
             for channel, data in endpoint.receive():
-                for number, payload, sender in channel.read(data):
-                    if number in self._takers and len(self._inbox) < MOST_WAITING:
-                        self._inbox.append((channel, number, payload, sender))
+                channel.watch = self.watch
+                self._keep(channel, channel.read(data))
+
+    def _keep(self, channel: Channel, messages: Sequence[tuple[int, bytes, Sender]]) -> None:
+        for number, payload, sender in messages:
+            if number in self._takers and len(self._inbox) < MOST_WAITING:
+                self._inbox.append((channel, number, payload, sender))
 
     def _ahead(self, commander: Commander) -> bool:
         """Whether the next message is for a time to come."""
@@ -245,4 +259,5 @@ class MavlinkFront:
         channels = self.channels
         self.texts.send(channels)
         for channel in channels:
+            channel.watch = self.watch
             channel.flush()

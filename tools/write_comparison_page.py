@@ -1,0 +1,280 @@
+"""Flies the suite `common` under several control systems and writes docs/autopilot_comparison.md.
+
+    python tools/write_comparison_page.py [px4] [ardupilot] [reference] [CASE …]
+
+The control systems that are named fly all cases, or those named, as far as they are not stored yet in
+docs/measured/common_faults.json (an order that was changed is flown again); the page is then written from all that is
+stored. One flight after the other beside one healthy flight of each, in virtual time: on a free machine some 12 minutes
+for PX4 and 15 for ArduPilot. Needs IRONBIRD_PX4, IRONBIRD_ARDUPILOT.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ironbird.campaign.case import FlightCase
+from ironbird.campaign.suite import Planned, load_suite
+from ironbird.errors import IronbirdError
+from ironbird.flight.belief import Belief, beside
+from ironbird.flight.cause import compare
+from ironbird.flight.derived import derived
+from ironbird.flight.ending import ending_of
+from ironbird.flight.flight import LOG_ENDINGS, Flight, fly
+from ironbird.flight.systems import is_outside, title_of
+from ironbird.links.ardupilot import faults as on_ardupilot
+from ironbird.links.own_records import sight_of
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "autopilot_comparison.md"
+FIGURES = ROOT / "docs" / "measured" / "common_faults.json"
+SUITE, HEALTHY = "common", "healthy"
+CONTROLS = ("px4", "ardupilot", "reference")
+MOST_CAUSED = 12  # of what a fault caused, in the file
+SHOWN = 3  # of it, on the page
+Row = dict[str, Any]
+HEAD = """
+Written by `tools/write_comparison_page.py` from `docs/measured/common_faults.json`. Suite `common`: an F450 flies a
+square of 20 m at 10 m height in 5 m/s wind with turbulence; 4 s after it has passed 8 m one fault sets in, at the first
+of several sensors. At most 90 s. Lost is what crashes or leaves 60 m around home or 30 m of height. PX4 1.17.0 gets
+three inertial units, two receivers, compasses and barometers, a rangefinder and optical flow; ArduPilot (ArduCopter
+4.8.0-dev) gets one inertial unit, two receivers, one barometer and a rangefinder. Both fly unmodified in virtual time:
+every row repeats to the last byte (`ironbird campaign run common`). One seed: a row is one flight, not a rate.
+"""
+READING = """
+Seen: the record of its own log in which the fault shows first, against the log of the same flight without the fault;
+for sensors the sensor's own record, for all others what the inertial unit felt. Caused: what the healthy flight does
+not do, with the time after the fault began to act, the first of each kind; the file has more.
+"""
+
+
+@functools.cache
+def planned() -> dict[str, Planned]:
+    """The suite's cases, the healthy one first."""
+    return {case.id: case for case in load_suite(SUITE).cases}
+
+
+def cases_for(control: str) -> dict[str, FlightCase]:
+    """The first flight of each under one control system."""
+    options = {"time": "virtual"} if is_outside(control) else {}
+    return {
+        name: replace(next(iter(case.flights())), control=control, options=options, values={"control": control})
+        for name, case in planned().items()
+    }
+
+
+def fly_control(control: str, stored: dict[str, Row], wanted: list[str]) -> None:
+    """Fly what is not stored; each row is written down at once."""
+    orders = cases_for(control)
+    missing = [name for name in wanted or orders if stored.get(name, {}).get("digest") != orders[name].digest()]
+    if not missing:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        healthy = Healthy(fly(orders[HEALTHY], folder=Path(folder) / HEALTHY))
+        for number, name in enumerate(missing, start=1):
+            begin = time.perf_counter()
+            case = orders[name]
+            with tempfile.TemporaryDirectory(dir=folder) as own:
+                try:
+                    row = row_of(case, healthy, Path(own))
+                except IronbirdError as error:
+                    row = {"outcome": "error", "error": str(error)}
+            stored[name] = {"digest": case.digest(), **row}
+            write(FIGURES_ALL)
+            print(f"{control} {number}/{len(missing)} {name}: {row} {time.perf_counter() - begin:.0f} s", flush=True)
+
+
+class Healthy:
+    """A flight without faults, whose log is read once."""
+
+    def __init__(self, flight: Flight) -> None:
+        self.flight = flight
+        belief = beside(flight) if is_outside(flight.order.control) else None
+        self.belief = belief if isinstance(belief, Belief) else None
+
+
+def row_of(case: FlightCase, healthy: Healthy, folder: Path) -> Row:
+    """One flight: how it ended, what its own log shows of the fault, what the fault caused."""
+    fault = case.faults[0] if case.faults else None
+    if fault is not None and case.control == "ardupilot":
+        plan = on_ardupilot.plan_of(fault)
+        if plan.route == "none":
+            return {"outcome": "no counterpart", "why": plan.reason}
+    flight = healthy.flight if fault is None else fly(case, folder=folder)
+    row: Row = {
+        "outcome": ending_of(flight),
+        "verdict": flight.verdict,
+        "ended": flight.outcome,
+        "broken": [judgement.name for judgement in flight.judged.judgements if not judgement.holds],
+        "height_m": round(float(derived(flight.log, "height").max()), 1),
+        "distance_m": round(float(derived(flight.log, "distance").max()), 1),
+        "sha256": flight.sha256,
+        "times_real_time": round(flight.ended_s / flight.wall_s, 1),
+    }
+    if fault is not None:
+        witness = flight.witnesses[0]
+        row["acted_s"] = round(witness.first_s, 3) if witness.effective else None
+        row["witness"] = witness.effect()
+    if not is_outside(case.control):
+        row["seen"] = bool(fault is not None and flight.witnesses[0].effective)
+        return row
+    row["sha256_of_all"] = flight.sha256_of_all
+    if fault is None:
+        return row
+    belief = beside(flight)
+    if not isinstance(belief, Belief) or healthy.belief is None:
+        return row | {"seen": False, "sight": str(belief), "caused": [], "carried": "", "believed": {}}
+    cause = compare(belief, healthy.belief)
+    sight = sight_of(fault.fault.id.partition("@")[0], fault.instance, log_of(flight), log_of(healthy.flight))
+    row |= {"seen": sight.seen, "sight": sight.sentence(), "direct": sight.direct}
+    if math.isfinite(sight.first_s):
+        row["seen_after_s"] = round(max(sight.first_s - cause.begin_s, 0.0), 2)
+    row["caused"] = [
+        [round(happening.time_s - cause.begin_s, 2), happening.kind, happening.text]
+        for happening in cause.caused[:MOST_CAUSED]
+    ]
+    row["carried"] = cause.carried
+    row["believed"] = {error.name: [round(error.most, 2), error.unit] for error in belief.errors()}
+    row["uncovered"] = belief.uncovered()
+    return row
+
+
+def log_of(flight: Flight) -> Path:
+    """The autopilot's own log."""
+    return max(
+        (path for path in flight.logs if path.suffix.lower() in LOG_ENDINGS), key=lambda path: path.stat().st_size
+    )
+
+
+# ---------------------------------------------------------------------- the page
+
+
+def word_of(row: Row | None) -> str:
+    """What became of the vehicle, in a cell."""
+    if row is None:
+        return "not flown"
+    if row["outcome"] == "no counterpart":
+        return "no counterpart"
+    if row["outcome"] == "error":
+        return "error"
+    if row["outcome"] == "crashed":
+        return f"**lost**: {row['ended']}"
+    if "geofence" in row["broken"]:
+        return f"**lost**: flew away ({row['distance_m']:g} m off, {row['height_m']:g} m high)"
+    if row.get("acted_s", 0.0) is None:
+        return "the fault did not act"
+    return f"survived, {row['outcome']}"
+
+
+def is_lost(row: Row) -> bool:
+    """Crashed, or out of the fence."""
+    return word_of(row).startswith("**lost**")
+
+
+def page(figures: dict[str, dict[str, Row]]) -> str:
+    """The page as text."""
+    levels = {name: _level(case) for name, case in planned().items()}
+    flown = [control for control in CONTROLS if control in figures]
+    lines = [
+        "# Sixty common faults on autopilots",
+        "",
+        HEAD.strip(),
+        "",
+        "| control system | flown | survived | lost | no counterpart | seen in its own log |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    names = [name for name in levels if name != HEALTHY]
+    for control in flown:
+        rows = [row for name, row in figures[control].items() if name != HEALTHY]
+        none = sum(row["outcome"] == "no counterpart" for row in rows)
+        lost = sum(map(is_lost, rows))
+        count = len(rows) - none
+        seen = sum(bool(row.get("seen")) for row in rows)
+        figures_of = [f"{count} of {len(names) - none}", count - lost, lost, none, f"{seen} of {count}"]
+        lines.append(f"| {title_of(control)} | {' | '.join(map(str, figures_of))} |")
+    lines += [
+        "",
+        "## What became of the vehicle",
+        "",
+        f"| fault | severity | {' | '.join(title_of(control) for control in flown)} |",
+        f"| --- | --- | {' | '.join('---' for _ in flown)} |",
+    ]
+    for name, level in levels.items():
+        lines.append(f"| {name} | {level} | {' | '.join(word_of(figures[c].get(name)) for c in flown)} |")
+    for control in flown:
+        if is_outside(control):
+            lines += _reaction_lines(control, figures[control], names)
+    return "\n".join([*lines, ""])
+
+
+def _level(case: Planned) -> str:
+    """Of a case's fault, as its file has it."""
+    faults = case.data.get("fault", [])
+    return f"{faults[0]['severity']:g}" if faults and "severity" in faults[0] else "-"
+
+
+def _reaction_lines(control: str, rows: dict[str, Row], names: list[str]) -> list[str]:
+    lines = [
+        "",
+        f"## What {title_of(control)} received and did",
+        "",
+        READING.strip(),
+        "",
+        "| fault | seen in its log | caused | position by |",
+        "| --- | --- | --- | --- |",
+    ]
+    for name in names:
+        row = rows.get(name)
+        if row is None:
+            continue
+        if row["outcome"] in ("no counterpart", "error"):
+            lines.append(f"| {name} | {row.get('why') or row.get('error')} | - | - |".replace("\n", " "))
+            continue
+        caused = [f"{text} ({after:g} s)" for after, _, text in first_of_each(row["caused"])]
+        seen = row["sight"] + (f", after {max(row['seen_after_s'], 0):g} s" if row["seen"] else "")
+        lines.append(
+            f"| {name} | {seen} | {'; '.join(caused).replace('|', '/') or 'nothing'} | {row['carried'] or '-'} |"
+        )
+    return lines
+
+
+def first_of_each(caused: list[list[Any]]) -> list[list[Any]]:
+    """The first things of different kinds."""
+    seen: Counter[str] = Counter()
+    found = []
+    for entry in caused:
+        seen[entry[1]] += 1
+        if seen[entry[1]] == 1:
+            found.append(entry)
+    return found[:SHOWN]
+
+
+def write(figures: dict[str, dict[str, Row]]) -> None:
+    """Keep the figures."""
+    FIGURES.write_text(json.dumps(figures, indent=1, ensure_ascii=False, default=float) + "\n")
+
+
+FIGURES_ALL: dict[str, dict[str, Row]] = json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
+
+
+def main() -> None:
+    """Fly what is asked for, and write the page."""
+    known = planned()
+    wrong = [word for word in sys.argv[1:] if word not in CONTROLS and word not in known]
+    if wrong:
+        raise SystemExit(f"{wrong[0]}: give {', '.join(CONTROLS)}, and cases of the suite '{SUITE}'")
+    for control in (word for word in sys.argv[1:] if word in CONTROLS):
+        fly_control(control, FIGURES_ALL.setdefault(control, {}), [word for word in sys.argv[1:] if word in known])
+    PAGE.write_text(page(FIGURES_ALL))
+
+
+if __name__ == "__main__":
+    main()

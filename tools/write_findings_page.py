@@ -1,0 +1,179 @@
+"""Flies the suite `findings` and writes docs/findings.md.
+
+    python tools/write_findings_page.py [fly] [shrink] [pack]
+
+Without a word the page is written from docs/measured/findings.json. `fly` flies each finding beside its healthy twin;
+`shrink` looks for its smallest fault (some 15 flights each) and writes it as docs/findings/CASE.toml; `pack` flies the
+suite as a campaign, packs out/findings/evidence.zip and flies that again. Needs IRONBIRD_PX4, IRONBIRD_ARDUPILOT.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from ironbird.campaign.case import FlightCase
+from ironbird.campaign.pack import repeat
+from ironbird.campaign.search import shrink
+from ironbird.campaign.suite import Planned, load_suite
+from ironbird.flight.flight import fly
+from ironbird.flight.systems import title_of
+from write_comparison_page import FIGURES as COMMON
+from write_comparison_page import Healthy, Row, row_of
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "findings.md"
+FOLDER = ROOT / "docs" / "findings"
+FIGURES = ROOT / "docs" / "measured" / "findings.json"
+PACK = ROOT / "out" / "findings" / "evidence.zip"  # some MB: not kept with the code
+TOLERANCE = 0.1  # of the smallest severity
+HEAD = """
+# What real autopilots do about faults: findings
+
+Written by `tools/write_findings_page.py` from `docs/measured/findings.json`. Unmodified PX4 1.17.0 and ArduPilot
+(ArduCopter 4.8.0-dev) fly the F450 in virtual time, so each finding is a case file and a hash: whoever has the same
+program gets the same bytes. These are findings on a simulated vehicle with the parameters that Ironbird makes from its
+file; a finding is where to look, not yet a defect of the autopilot on a real one.
+
+```sh
+ironbird campaign run findings                     # all of them; each fails as its case says
+ironbird sitl px4 --time virtual --twin --fault …  # one of them, with what the fault caused
+ironbird campaign evidence findings                # all files, versions and hashes in one zip
+ironbird campaign repeat evidence.zip              # anybody with the same programs gets the same bytes
+```
+"""
+
+
+def planned() -> dict[str, Planned]:
+    """The suite's cases."""
+    return {case.id: case for case in load_suite("findings").cases}
+
+
+def only(case: Planned) -> FlightCase:
+    """A finding is one flight."""
+    (flight,) = case.flights()
+    return flight
+
+
+def fly_all(figures: dict[str, Row]) -> None:
+    """Each finding beside the same flight without its fault; one that the comparison has flown is taken from there."""
+    common = {row["digest"]: row for rows in json.loads(COMMON.read_text()).values() for row in rows.values()}
+    with tempfile.TemporaryDirectory() as folder:
+        healthy: dict[str, Healthy] = {}
+        for name, case in planned().items():
+            order = only(case)
+            if order.digest() in common:
+                figures[name] = figures.get(name, {}) | common[order.digest()]
+                keep(figures)
+                continue
+            twin = replace(order, faults=())
+            key = replace(twin, id="", case_id="", expect=None).digest()
+            if key not in healthy:
+                healthy[key] = Healthy(fly(twin, folder=Path(folder) / f"healthy{len(healthy)}"))
+            row = row_of(order, healthy[key], Path(folder) / name)
+            figures[name] = figures.get(name, {}) | row | {"digest": order.digest()}
+            print(name, row, flush=True)
+            keep(figures)
+
+
+def shrink_all(figures: dict[str, Row]) -> None:
+    """The smallest fault of each that is not known yet."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, case in planned().items():
+        order = only(case)
+        row = figures.setdefault(name, {})
+        if row.get("shrunk_of") == order.digest():
+            continue
+        small = shrink(order, tolerance=TOLERANCE)
+        (FOLDER / f"{name}.toml").write_text(small.case.to_toml())
+        row |= {
+            "shrunk_of": order.digest(),
+            "smallest": small.sentence(),
+            "smallest_fault": [injection.text() for injection in small.case.faults],
+            "smallest_sha256": small.result.sha256,
+            "flown": small.flown,
+        }
+        print(name, row["smallest"], flush=True)
+        keep(figures)
+
+
+def pack(figures: dict[str, Row]) -> None:
+    """A campaign, its evidence, and the same flown again from that."""
+    PACK.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        store = f"sqlite:///{folder}/store.db"
+        _ironbird("run", "findings", "--name", "findings", "--store", store, "--workers", "1")
+        _ironbird("evidence", "findings", "--store", store, "--out", str(PACK))
+        found = repeat(PACK, Path(folder) / "again", workers=1)
+    names = ", ".join(planned())
+    figures["pack"] = {"cases": names, "flown": found.flown, "same": found.same, "differing": found.differing}
+    print(figures["pack"], flush=True)
+    keep(figures)
+
+
+def _ironbird(*words: str) -> None:
+    """A verb about campaigns."""
+    subprocess.run([sys.executable, "-m", "ironbird.cli", "campaign", *words], check=True)
+
+
+def keep(figures: dict[str, Row]) -> None:
+    """Write the figures down."""
+    FIGURES.write_text(json.dumps(figures, indent=1, ensure_ascii=False, default=float) + "\n")
+
+
+def page(figures: dict[str, Row]) -> str:
+    """The page as text."""
+    lines = [HEAD.strip(), ""]
+    done = figures.get("pack")
+    if done:
+        lines += [
+            f"An evidence pack of {done['cases']} was flown again from its own files: "
+            f"{done['same']} of {done['flown']} flights equal, bit for bit.",
+            "",
+        ]
+    for number, (name, case) in enumerate(planned().items(), start=1):
+        row = figures.get(name)
+        if row is None or "outcome" not in row:
+            continue
+        order = only(case)
+        believed = ", ".join(f"{what} {most:g} {unit}" for what, (most, unit) in row["believed"].items())
+        lines += [
+            f"## {number}. {title_of(order.control)}: {case.data['title']}",
+            "",
+            str(case.data.get("note", "")).strip(),
+            "",
+            "| | |",
+            "| --- | --- |",
+            f"| case | `findings` / `{name}`; `{order.faults[0].text()}` |",
+            f"| ended | {row['outcome']}: {row['ended']}; greatest height {row['height_m']:g} m, "
+            f"greatest distance {row['distance_m']:g} m |",
+            f"| broken | {', '.join(row['broken'])} |",
+            f"| seen in its own log | {row['sight']} |",
+            f"| what it believed | off at most: {believed} |",
+            f"| what the fault caused | {'; '.join(f'{text} ({after:g} s)' for after, _, text in row['caused'])} |",
+            f"| position carried by | {row['carried'] or 'as before'} |",
+            f"| smallest fault | {row.get('smallest', 'not looked for')}"
+            + (f" ([case](findings/{name}.toml), {row['flown']} flights) |" if "smallest" in row else " |"),
+            f"| sha256 | flight `{row['sha256']}`, with words and log `{row['sha256_of_all']}` |",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+PARTS = {"fly": fly_all, "shrink": shrink_all, "pack": pack}
+
+
+def main() -> None:
+    """Do what is asked for, and write the page."""
+    figures: dict[str, Row] = json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
+    for word in sys.argv[1:]:
+        PARTS[word](figures)
+    PAGE.write_text(page(figures))
+
+
+if __name__ == "__main__":
+    main()
