@@ -72,6 +72,8 @@ bench: setup
 soak: setup
 	@echo "== soak: 10^8 steps with flat memory, 4,096 lanes"
 	$(BIN)/python bench/soak.py
+	@echo "== soak: the live rig, watched for half an hour"
+	$(BIN)/python bench/app.py --minutes 30
 
 sanitize: setup system
 	@echo "== sanitize: native code of all vehicles and links under AddressSanitizer and UndefinedBehaviorSanitizer"

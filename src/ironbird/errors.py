@@ -11,6 +11,7 @@ IronbirdError
 ├── MissionError          a mission file is missing or wrong; holds all problems
 ├── OrderError            a flight's order is missing or wrong
 ├── CaseError             test cases or suites are missing or wrong; holds all problems
+├── WorldError            a world, or a file that it takes, is missing or wrong; holds all problems
 ├── MixerError            a mixer file is missing or wrong; says line and column
 ├── FaultError            a fault is unknown or does not fit the vehicle
 ├── LinkError             a control system outside does not answer, or what it says cannot be read
@@ -102,6 +103,22 @@ class VehicleError(IronbirdError):
 
 class MissionError(IronbirdError):
     """A mission file is missing or wrong; `problems` holds one entry each, those of a file with place and cure."""
+
+    def __init__(self, *problems: object) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = list(problems)
+
+
+class WorldError(IronbirdError):
+    """A world, or a file that it takes, is missing or wrong; `problems` holds one entry each, with place and cure."""
+
+    def __init__(self, *problems: object) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = list(problems)
+
+
+class ScenarioError(IronbirdError):
+    """A scenario file is wrong, or cannot be flown; `problems` holds one entry each, with place and cure."""
 
     def __init__(self, *problems: object) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))

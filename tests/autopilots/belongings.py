@@ -41,12 +41,17 @@ class Belongings:
         return os.environ | {"TMPDIR": str(self.folder), MARK: self.mark}
 
     def processes(self) -> dict[int, list[str]]:
-        """Words of the command of each process, without this one; a zombie counts."""
+        """Words of the command of each process, without this one; a zombie counts.
+
+        In virtual time programs get few variables: their home is in the folder.
+        """
         found = {}
         for path in Path("/proc").iterdir():
             if path.name.isdigit() and int(path.name) != os.getpid():
                 with contextlib.suppress(OSError):
-                    if f"{MARK}={self.mark}".encode() in (path / "environ").read_bytes().split(b"\0"):
+                    words = (path / "environ").read_bytes().split(b"\0")
+                    home = f"HOME={self.folder}/".encode()
+                    if f"{MARK}={self.mark}".encode() in words or any(word.startswith(home) for word in words):
                         found[int(path.name)] = (path / "cmdline").read_bytes().decode().split("\0")
         return found | {pid: ["zombie"] for pid in self._zombies()}
 

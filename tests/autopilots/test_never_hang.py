@@ -24,6 +24,7 @@ from ironbird.links import peers
 from ironbird.links.ardupilot.link import ArduPilot
 from ironbird.links.ardupilot.process import ArduPilotProcess
 from ironbird.links.ground.pilot import Pilot
+from ironbird.links.process import REST_S
 from ironbird.links.px4 import process as px4_process
 from ironbird.links.px4.link import Px4
 from ironbird.links.px4.process import PILOT_PORT, Px4Process, free_instance
@@ -85,6 +86,29 @@ def test_an_autopilot_that_dies_or_stands_still_ends_the_run(
     belongings.check_nothing_left()
 
 
+@pytest.mark.parametrize("mode", ["virtual", "paced"])
+@pytest.mark.parametrize(
+    ("number", "patience_s", "message"),
+    [
+        (signal.SIGKILL, 5.0, r"(PX4|arducopter) was ended by SIGKILL"),
+        (signal.SIGSTOP, REST_S + 10.0, r"thread '.+' .+ sleeps in system call|it has not come to a rest for [\d.]+ s"),
+    ],
+)
+def test_in_virtual_time_an_autopilot_that_dies_or_stands_still_ends_the_run_too(
+    belongings: Belongings, tmp_path: Path, number: signal.Signals, patience_s: float, message: str, mode: str
+) -> None:
+    out = tmp_path / "out"
+    run = begin_flight(belongings, out, "--time", mode)
+    (pid,) = belongings.autopilots()
+    os.kill(pid, number)
+    code, _, err = end_of(run, patience_s + GOODBYE_S)
+    assert code == 2 and "Traceback" not in err, err
+    said = json.loads((out / "summary.json").read_text())["verdict"]
+    assert re.search(f"error: .*({message})", said), said
+    assert (out / "flight.parquet").stat().st_size > 0
+    belongings.check_nothing_left()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 @pytest.mark.parametrize("phase", ["start", "flight"])
 def test_a_signal_to_us_ends_the_run_and_keeps_what_was_flown(
@@ -105,6 +129,21 @@ def test_a_signal_to_us_ends_the_run_and_keeps_what_was_flown(
         assert json.loads((out / "summary.json").read_text())["outcome"].startswith("interrupted at")
         assert (out / "flight.parquet").stat().st_size > 0 and (out / "flight.html").stat().st_size > 0
         assert list(out.glob("*.ulg")) or list(out.glob("*.BIN"))  # the autopilot's own
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("mode", ["virtual", "paced"])
+def test_a_signal_to_us_ends_the_run_in_virtual_time_too(
+    belongings: Belongings, tmp_path: Path, number: signal.Signals, mode: str
+) -> None:
+    out = tmp_path / "out"
+    run = begin_flight(belongings, out, "--time", mode)
+    run.send_signal(number)
+    code, _, said = end_of(run, GOODBYE_S)
+    assert code == (-signal.SIGKILL if number == signal.SIGKILL else 130), said
+    belongings.check_nothing_left()
+    if number != signal.SIGKILL:
+        assert list(out.glob("*.ulg")) or list(out.glob("*.BIN"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import threading
 from pathlib import Path
 
 import pytest
 
+import ironbird as ib
 from ironbird.flight.belief import Belief, beside
 from ironbird.flight.cause import cause_of, fly_healthy
 from ironbird.flight.flight import fly
@@ -75,3 +77,43 @@ def test_a_twin_without_a_fault_that_acts_is_the_same_to_the_last_byte(autopilot
     )
     cause = cause_of(flight, fly_healthy(flight, tmp_path / "healthy"))
     assert cause.first_s == math.inf and cause.caused == []
+
+
+# ------------------------------------------------------------------------------ ground stations of others
+
+
+def command(found: list[BaseException], address: str = "udpin:127.0.0.1:14550") -> None:
+    """A client in wall time: take-off to 4 m and landing."""
+    try:
+        with ib.connect(address, within_s=120.0) as vehicle:
+            vehicle.wait_ready(within_s=240.0)
+            vehicle.arm(within_s=120.0)
+            vehicle.take_off(4.0, within_s=120.0)
+            vehicle.land()
+            vehicle.wait_disarmed(within_s=120.0)
+    except BaseException as error:
+        found.append(error)
+
+
+def test_what_another_ground_station_commanded_is_recorded_and_flown_again_to_the_last_byte(
+    autopilot: str, tmp_path: Path
+) -> None:
+    failed: list[BaseException] = []
+    client = threading.Thread(target=command, args=(failed,))
+    client.start()
+    flight = fly(
+        "quad_f450",
+        control=autopilot,
+        mission=None,
+        weather=Weather(3.0, 270.0, 5.0),
+        seed=2,
+        until_s=200.0,
+        speed=3.0,
+        options={"time": "paced", "pilot": "none"},
+        folder=tmp_path / "commanded",
+    )
+    client.join(timeout=300.0)
+    assert failed == [] and not client.is_alive()
+    assert flight.records and flight.repeats and -flight.log["body.p_NB_N"][:, 2].min() > 3.0
+    again = fly(flight.order, speed=1e6, folder=tmp_path / "again")  # nobody commands
+    assert again.sha256 == flight.sha256 and again.sha256_of_all == flight.sha256_of_all

@@ -1,4 +1,4 @@
-"""The page of measured flights with real autopilots says what its figures say."""
+"""The pages of measured flights with real autopilots say what their figures say."""
 
 from __future__ import annotations
 
@@ -6,21 +6,40 @@ import json
 
 import pytest
 
-from ironbird.campaign.suite import load_suite
-from write_autopilots_page import AUTOPILOTS, FIGURES, PAGE, SEEDS, page
+import write_autopilots_page
+import write_comparison_page
+import write_findings_page
+from write_autopilots_page import AUTOPILOTS, SEEDS
+
+PAGES = [write_autopilots_page, write_comparison_page, write_findings_page]
 
 
-@pytest.fixture(scope="module")
-def figures() -> dict[str, object]:
-    """As measured."""
-    return json.loads(FIGURES.read_text())
+@pytest.mark.parametrize("tool", PAGES, ids=lambda tool: tool.__name__)
+def test_page_is_up_to_date(tool: object) -> None:
+    figures = json.loads(tool.FIGURES.read_text())  # type: ignore[attr-defined]
+    assert tool.PAGE.read_text() == tool.page(figures), "run the tool again"  # type: ignore[attr-defined]
 
 
-def test_page_is_up_to_date(figures: dict[str, object]) -> None:
-    assert PAGE.read_text() == page(figures), "run tools/write_autopilots_page.py with the parts that changed"
-
-
-def test_all_that_the_page_speaks_of_was_flown(figures: dict[str, list[dict[str, object]]]) -> None:
+def test_all_that_the_page_speaks_of_was_flown() -> None:
+    figures = json.loads(write_autopilots_page.FIGURES.read_text())
     assert {(row["autopilot"], row["seed"]) for row in figures["square"]} == {(a, s) for a in AUTOPILOTS for s in SEEDS}
-    flown = {(row["case"], row["autopilot"]) for row in figures["faults"]}
-    assert flown == {(case.case_id, case.control) for case in load_suite("autopilots").flights()}
+
+
+@pytest.mark.parametrize("autopilot", AUTOPILOTS)
+def test_each_common_fault_is_seen_in_the_autopilots_own_log_or_has_no_counterpart(autopilot: str) -> None:
+    rows = json.loads(write_comparison_page.FIGURES.read_text())[autopilot]
+    assert set(rows) <= set(write_comparison_page.planned())
+    unseen = {
+        name: row
+        for name, row in rows.items()
+        if name != write_comparison_page.HEALTHY and not row.get("seen") and row["outcome"] != "no counterpart"
+    }
+    assert unseen == {}
+    assert all(row["why"] for row in rows.values() if row["outcome"] == "no counterpart")
+
+
+def test_each_finding_was_flown_and_is_a_failure_that_its_own_log_shows() -> None:
+    figures = json.loads(write_findings_page.FIGURES.read_text())
+    assert set(figures) - {"pack"} <= set(write_findings_page.planned()) and len(figures) >= 2
+    for row in (row for name, row in figures.items() if name != "pack"):
+        assert row["broken"] and row["seen"] and row["sha256_of_all"] and row["believed"]

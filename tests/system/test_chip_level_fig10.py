@@ -2,8 +2,8 @@
 
 The paper's vehicle has one IMU in use: it shakes under the noise and flies on; when "the open-circuit fault for
 communication circuit" comes it crashes at once. An open link to the chip silences accelerometer and gyro: both read
-zero. An accelerometer that alone reads zero is another case: the attitude is known from the gyro, but the estimator
-believes in free fall, so that the controller gives full thrust and the vehicle flies away.
+zero. An accelerometer that alone reads zero is another case: the attitude is known from the gyro, the zero is noticed
+because it repeats, and GNSS velocity carries the vehicle home.
 """
 
 from __future__ import annotations
@@ -112,25 +112,18 @@ def test_one_imu_an_open_link_crashes_the_vehicle_at_once() -> None:
         assert tilt_deg(log, lane).max() > 90.0  # degrees
 
 
-def test_one_imu_an_open_accelerometer_alone_makes_the_vehicle_fly_away() -> None:
+def test_one_imu_an_open_accelerometer_alone_does_not_end_the_mission() -> None:
     log = flown(1)
 
     for lane in lanes("accelerometer open"):
         stop = log.stops[lane]
-        assert stop is None or stop.reason == "hard landing"  # the mission is never completed
+        assert stop is not None and stop.reason == COMPLETED
         time_s = log.time(lane)
-        soon = (time_s > OPEN_S) & (time_s < OPEN_S + 10.0)
-        # The estimator falls at 9.8 m/s^2 within a sample, and the controller answers with all it has
-        sink = log.lane("estimator.v_NB_N", lane)[:, 2]
-        at = np.searchsorted(time_s, [OPEN_S, OPEN_S + 0.2])
-        assert abs((sink[at[1]] - sink[at[0]]) / 0.2 - 9.8) < 1.5  # m/s^2: GNSS still pulls at it
-        assert log.lane("control.throttle_1", lane)[soon].max() == 1.0
-        away = log.lane("body.p_NB_N", lane) - log.lane("navigator.position_set", lane)
-        mission = log.lane("navigator.mode", lane) == 3
-        climbed = -log.lane("body.p_NB_N", lane)[soon, 2].min()
-        assert climbed > 25.0 or np.linalg.norm(away[soon & mission], axis=1).max() > 20.0  # m: it had 10 m to hold
-        # The failsafe for GNSS that no longer fits comes, and cannot help: it holds a sink rate of the same estimate
-        assert log.lane("navigator.failsafe", lane)[soon][:, 1].max() == 1.0
+        # A value that repeats is noticed, and flight is taken as unaccelerated: the estimator does not fall
+        assert log.lane("vote/imu.healthy", lane)[time_s > OPEN_S + 0.1].max() == 0.0
+        error = log.lane("estimator.v_NB_N", lane) - log.lane("body.v_NB_N", lane)
+        assert np.linalg.norm(error[time_s > OPEN_S], axis=1).max() < 3.0  # m/s: GNSS velocity carries it
+        assert -log.lane("body.p_NB_N", lane)[:, 2].min() < 15.0  # m: it had 10 m to hold
 
 
 @pytest.mark.parametrize("case", ["noise", "accelerometer open", "link open"])
@@ -145,5 +138,7 @@ def test_three_imus_survive_every_case_by_voting(case: str) -> None:
         if case != "noise":
             assert out[time_s > OPEN_S + 0.2].all()  # 0.1 s of averaging
         for other in (2, 3):
-            assert not log.lane(f"vote/imu.faulty_{other}", lane)[time_s > 1.0].any()  # s: all samples are there
+            assert not log.lane(f"vote/imu.faulty_{other}", lane)[
+                time_s > 4.0
+            ].any()  # s: armed; rotors that stand shake nothing, and 12 bits repeat
         assert abs(shaking(log, lane) / shaking(log, healthy) - 1) < 0.05  # the flight hardly feels it

@@ -206,15 +206,20 @@ def test_the_rotors_that_are_left_carry_the_shares_of_the_closed_form() -> None:
         expected = (1 + D) / 6 + D / 3 * np.cos(phi) + (D / 2 - 1 / 6) * spins * spins[lane]
         expected[lane] = 0.0
         np.testing.assert_allclose(found, expected, atol=0.005)  # means of 15 s in gusts
-        assert 1.0 < abs(log.lane("body.w_NB_B", lane)[steady][:, 2].mean()) < 4.0  # rad/s: the yaw is not held
+        assert abs(log.lane("body.w_NB_B", lane)[steady][:, 2].mean()) < 1.0  # rad/s: the control knows what is lost
 
 
 def test_a_coaxial_hexacopter_sinks_upright_when_a_motor_stops() -> None:
-    """The partner alone would have to carry a third of the weight, 6.9 N, and gives 6.8 N at most: lift goes first."""
+    """The partner alone would have to carry a third of the weight, 6.9 N, and gives 6.8 N at most: lift goes first.
+
+    Sinking, its rotors gain a little thrust; those under a living rotor lose 30 % in its wake.
+    """
     log = lost("hexa_coax")
 
     for lane in range(6):
         stop = log.stops[lane]
-        assert stop is not None and stop.reason == "hard landing" and stop.time_s > LOST_S + 3.0
-        flying = (log.time(lane) > LOST_S) & (log.time(lane) < stop.time_s - 0.1)
+        assert stop is None or (stop.reason == "hard landing" and stop.time_s > LOST_S + 2.4)
+        flying = (log.time(lane) > LOST_S) & (
+            log.time(lane) < (log.time(lane)[-1] if stop is None else stop.time_s - 0.1)
+        )
         assert tilts_deg(log, lane)[flying].max() < 25.0  # roll and pitch are held all the way down

@@ -94,12 +94,20 @@ def test_cybership_surges_at_the_computed_speeds(push_N: float, speed: float) ->
     assert abs(v[0] / speed - 1) < 2e-4  # four digits printed
 
 
+def test_the_otter_does_not_move_in_still_water_with_its_thrusters_off() -> None:
+    drift = terminal_velocity("boat_otter", [0.0, 0.0, 0.0])
+    as_published = terminal_velocity("boat_otter", [0.0, 0.0, 0.0], hydrostatics__along_body=1.0)
+
+    assert np.abs(drift).max() < 1e-4  # m/s, although its payload trims it by 1.5 degrees
+    assert as_published[0] > 0.08  # m/s: weight turned into body axes, buoyancy not
+
+
 # ---------------------------------------------------------------------- runs of another program
 
 
 def otter(left: float, right: float) -> dict[str, object]:
-    """Shaft speeds in rad/s, held from the start."""
-    found: dict[str, object] = {}
+    """Shaft speeds in rad/s, held from the start; buoyancy along the body's axis, as that program has it."""
+    found: dict[str, object] = {"hydrostatics.along_body": 1.0}
     for number, speed in ((1, left), (2, right)):
         found[f"rotor/{number}/motor.override"] = 1.0
         found[f"rotor/{number}/motor.override_throttle"] = speed / 103.93086427398005

@@ -161,13 +161,13 @@ def test_a_flight_leaves_its_results_and_nothing_else(fake_px4: Path, tmp_path: 
 
     result = fly_fake(fake_px4, tmp_path / "out", "--pilot", "none", "--speed", "max", "--seed", "3")
 
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 6, result.output  # still flying
     assert "flown to the end at 6.00 s" in said(result)
     assert "sends to UDP 14550 (QGroundControl" in said(result)
     out = tmp_path / "out"
     assert pq.read_table(out / "flight.parquet")["body.p_NB_N[2]"].to_pylist()[-1] < -2.0  # it climbs
     summary = json.loads((out / "summary.json").read_text())
-    assert summary["control"] == "PX4" and summary["seed"] == "3"
+    assert summary["control"] == "PX4" and summary["seed"] == "3" and summary["ending"] == "still flying"
     assert "flight.ulg is no readable ULog file" in summary["autopilot's log"]
     page = (out / "flight.html").read_text()
     assert "There is no autopilot's log to compare with: flight.ulg is no readable ULog file" in page
@@ -181,7 +181,7 @@ def test_the_log_that_it_leaves_is_set_beside_the_truth(fake_px4: Path, tmp_path
 
     result = fly_fake(fake_px4, tmp_path / "out", "--pilot", "none", "--speed", "max")
 
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 6, result.output
     table = pq.read_table(tmp_path / "out" / "autopilot.parquet")
     assert {"time_s", "body.p_NB_N[0]", "autopilot.p_NB_N[0]", "autopilot.mode"} <= set(table.column_names)
     assert table.schema.metadata[b"ironbird.clock"].endswith(b"by the true velocity that it was sent and logged")

@@ -53,7 +53,7 @@ def test_equations_and_gaps_come_from_the_blocks(tool: ModuleType) -> None:
     text = tool.static_part("car_escort")
 
     assert "(4 times, `wheel/*/tyre`): Magic Formula of [Pacejka1989]" in text
-    assert "- Tyre: overturning moment, spin of the contact patch, temperature" in text
+    assert "- Tyre: spin of the contact patch, temperature, wear, inflation pressure, aquaplaning." in text
     assert "Not modelled:" not in text.partition("## What is not modelled")[0]
 
 

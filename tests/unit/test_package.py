@@ -42,6 +42,14 @@ PARAMS: dict[str, dict[str, object]] = {
         "position": [0.1, 0.1, 0.0], "spin": 1.0, "thrust_coefficient": 1e-5, "torque_coefficient": 1e-7,
         "inertia": 1e-4,
     },
+    "RotorInAir": {
+        "position": [0.1, 0.1, 0.0], "spin": 1.0, "thrust_coefficient": 1e-5, "torque_coefficient": 1e-7,
+        "inertia": 1e-4, "inflow": 1e-4, "rotor_drag": 1e-4,
+    },
+    "RotorWakes": {
+        "positions": [[0.3, -0.3], [0.0, 0.0], [0.0, 0.0]], "axes": [[0.0, 0.0], [0.0, 0.0], [-1.0, -1.0]],
+        "diameters": [0.25, 0.25], "inflows": [0.2, 0.2], "climb_losses": [0.0, 0.0],
+    },
     "AirframeDrag": {"drag": 0.05, "damping": 0.01},
     "GroundContact": {
         "points": [[0.1, -0.1, 0.1, -0.1], [0.1, 0.1, -0.1, -0.1], [0.1, 0.1, 0.1, 0.1]], "stiffness": 2000.0,
@@ -153,6 +161,7 @@ PARAMS: dict[str, dict[str, object]] = {
 ARGUMENTS: dict[str, dict[str, object]] = {
     "Waves": {"sample_s": 0.02},
     "GroundContact": {"points": 4},
+    "RotorWakes": {"rotors": 2, "sample_s": 0.01},
     "WindDryden": {"sample_s": 0.01},
     "WindGust": {"sample_s": 0.01},
     "Battery": {"sample_s": 0.01},

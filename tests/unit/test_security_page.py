@@ -10,11 +10,13 @@ PAGE = (ROOT / "SECURITY.md").read_text()
 
 # Every file that opens a socket for others, and what the page says of it. Whoever adds one adds a row.
 LISTENERS = {
+    "app/server.py": "the page of the live rig",
     "firmware/gdb.py": "a debugger's port of emulated firmware",
     "links/chips/served.py": "a program on chips (`chips serve`)",
     "flight/live.py": "live tuning",
     "links/ardupilot/faults.py": "parameters for ArduPilot's faults",
     "links/ardupilot/link.py": "ArduPilot's simulator link",
+    "links/ground/relay.py": "a ground station that commands in virtual time",
     "links/ground/wires.py": "our ground station",
     "links/hardware/bridge.py": "bridge to ground stations",
     "links/hardware/cable.py": "a board on a network",

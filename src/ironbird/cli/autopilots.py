@@ -25,6 +25,7 @@ from ironbird.cli.options import (
     TurbulenceOption,
     VehicleOption,
     WindOption,
+    WorldOption,
     home_of,
     order_from,
     pace_of,
@@ -36,12 +37,14 @@ from ironbird.cli.output import (
     WRONG,
     code_of,
     code_of_all,
+    code_of_ending,
     ending_in_order,
     errors,
     on_signals,
     print_table,
     progress_bar,
 )
+from ironbird.cli.route import LinkOption, RuleOption, SaveOption, figures_of, text_of
 from ironbird.errors import IronbirdError, LinkError, UnknownNameError
 from ironbird.files.whole import write_text
 from ironbird.links.process import trust
@@ -96,6 +99,9 @@ def sitl(
     headless: Annotated[
         bool, typer.Option("--headless", help="Do not feed a ground station on UDP 14550 (QGroundControl) beside ours.")
     ] = False,
+    link: LinkOption = None,
+    rule: RuleOption = None,
+    save: SaveOption = None,
     wind: WindOption = None,
     turbulence: TurbulenceOption = 0.0,
     fault: FaultOption = None,
@@ -116,6 +122,7 @@ def sitl(
         ),
     ] = False,
     home: HomeOption = None,
+    world: WorldOption = "",
     instance: Annotated[
         int | None, typer.Option(help="Number that its ports follow; by default a free one.", min=0, max=9)
     ] = None,
@@ -125,7 +132,9 @@ def sitl(
 ) -> None:
     """Fly with PX4 or ArduPilot in lockstep: started, armed, flown, landed, ended; nothing is left behind.
 
-    Exit code: 0 pass, 1 fail, 2 error (the autopilot is missing or does not answer), 3 void, 130 interrupted.
+    Exit code: 0 landed (a vehicle on wheels or in water: disarmed) with every requirement held, 1 a requirement is
+    broken, 2 error (the autopilot is missing or does not answer), 3 void (a fault did not act), 4 crashed, 5 never
+    airborne, 6 still flying at the end, 7 disarmed in the air, 130 interrupted. Of several flights: 0 if each has 0.
 
     With --time virtual the row sha256 is the same each time; without, it tells this flight from others. Variables
     PX4_PARAM_NAME are parameters of PX4, as its own start-up has them; --params and --param win over them.
@@ -134,6 +143,7 @@ def sitl(
     """
     from ironbird.flight.systems import kind_of, outside_homes
     from ironbird.links.autopilot_kind import AutopilotKind
+    from ironbird.links.router.beside import routed
 
     with errors():
         known = [name for name in outside_homes() if isinstance(kind_of(name), AutopilotKind)]
@@ -149,6 +159,7 @@ def sitl(
             requirements=require or [],
             until_s=until,
             place=home_of(home),
+            world=world,
         )
         own = params_of(autopilot, params or [], param or [])
         base = out or Path("out") / f"{autopilot}-{Path(vehicle).stem}"
@@ -167,7 +178,10 @@ def sitl(
         folders = [base if count == 1 else base / str(number) for number in range(count)]
         if twin and time == "real":
             raise IronbirdError("--twin needs a flight that repeats: add --time virtual")
-        code = _fly(orders, folders, pace_of(speed or ("max" if pilot == "ours" else "1")), twin)
+        with routed(link or [], rule or [], save=save) as router:
+            code = _fly(orders, folders, pace_of(speed or ("max" if pilot == "ours" else "1")), twin)
+        if router is not None:
+            typer.echo(text_of(figures_of(router), values=False))
     raise typer.Exit(code)
 
 
@@ -200,7 +214,10 @@ def fly_one(
 ) -> tuple[dict[str, str], int]:
     """Fly one order, and with `twin` the same without faults; write its results, return summary and exit code."""
     from ironbird.flight.cause import cause_of, fly_healthy
+    from ironbird.flight.ending import ending_of
     from ironbird.flight.flight import fly
+    from ironbird.links.mission_plan import class_of
+    from ironbird.links.plan_file import TOUCHES
     from ironbird.report.folder import clear_flight_folder, write_flight_folder
 
     clear_flight_folder(folder)  # if this one fails, nothing there passes for its result
@@ -214,8 +231,10 @@ def fly_one(
         write_flight_folder(healthy, folder / "healthy")
         rows = {name: text for name, text in rows.items() if not name.startswith("reaction ")}  # what merely came next
         rows |= cause_of(flight, healthy).rows()
-        write_text(folder / "summary.json", json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
-    return rows, code_of(flight)
+    ending = ending_of(flight)
+    rows["ending"] = ending
+    write_text(folder / "summary.json", json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+    return rows, code_of_ending(flight, class_of(flight.vehicle) in TOUCHES, ending)
 
 
 def _begin_worker(parent: int) -> None:

@@ -24,6 +24,7 @@ from ironbird.cli.options import (
     UntilOption,
     VehicleArgument,
     WindOption,
+    WorldOption,
     home_of,
     options_of,
     order_from,
@@ -51,6 +52,7 @@ def fly(
     turbulence: TurbulenceOption = 0.0,
     gust: GustOption = None,
     home: HomeOption = None,
+    world: WorldOption = "",
     start: Annotated[
         str | None,
         typer.Option(metavar="NORTH,EAST[,YAW]", help="Where it starts, in m from home, and its heading in degrees."),
@@ -96,6 +98,7 @@ def fly(
             options=options_of(option),
             weather=weather_of(wind, turbulence, gust),
             place=home_of(home),
+            world=world,
             seed=seed,
             settings=settings_of(set_),
             faults=fault or [],

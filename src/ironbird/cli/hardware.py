@@ -14,13 +14,13 @@ from ironbird.cli.options import (
     SeedOption,
     SetOption,
     TurbulenceOption,
-    VehicleOption,
     WindOption,
     order_from,
     settings_of,
     weather_of,
 )
-from ironbird.cli.output import ending_in_order, errors, print_table, write_and_print
+from ironbird.cli.output import code_of_all, ending_in_order, errors, print_table, write_and_print
+from ironbird.cli.route import LinkOption, RuleOption, SaveOption, figures_of, text_of
 
 if TYPE_CHECKING:
     from ironbird.links.hardware.cable import Cable, Load
@@ -29,13 +29,27 @@ CLEAR_LINE = "\r\x1b[K"
 
 
 def hil(
-    port: Annotated[str | None, typer.Option(help="Serial port of the board, for example /dev/ttyACM0.")] = None,
+    port: Annotated[
+        list[str] | None,
+        typer.Option(help="Serial port of the board, for example /dev/ttyACM0; repeat it for several boards at once."),
+    ] = None,
     baud: Annotated[int, typer.Option(help="Of the serial port; USB ignores it.", min=1200, max=12_000_000)] = 921_600,
-    udp: Annotated[int | None, typer.Option(help="Or a UDP port to which the board sends.", min=1, max=65535)] = None,
+    udp: Annotated[
+        list[int] | None,
+        typer.Option(
+            help="Or a UDP port to which the board sends; repeatable, also beside serial ports.", min=1, max=65535
+        ),
+    ] = None,
     host: Annotated[str, typer.Option(help="Address of this computer that the board sends to, with --udp.")] = (
         "127.0.0.1"
     ),
-    vehicle: VehicleOption = "quad_f450",
+    vehicle: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A vehicle of the catalogue (see 'ironbird vehicles') or a TOML file, quad_f450 by default; with "
+            "several boards one for all, or one for each: serial ports first."
+        ),
+    ] = None,
     mission: Annotated[
         str | None,
         typer.Option(
@@ -52,6 +66,9 @@ def hil(
     sensor_hz: Annotated[
         float, typer.Option(help="Inertial samples a second: 1000, 500, 250, 200 or 100.", min=10, max=1000)
     ] = 500.0,
+    model_hz: Annotated[
+        float, typer.Option(help="Steps of the vehicle's model a second: 1000, 2000, 4000 or 5000.", min=1000, max=5000)
+    ] = 1000.0,
     control_hz: Annotated[
         float, typer.Option(help="Controls a second that the board is asked for.", min=1, max=1000)
     ] = 400.0,
@@ -59,7 +76,14 @@ def hil(
     priority: Annotated[
         bool, typer.Option("--priority/--no-priority", help="Ask the system for real-time priority.")
     ] = True,
+    core: Annotated[
+        int | None,
+        typer.Option(help="Keep the loop on this core of the processor; of the next for the next board.", min=0),
+    ] = None,
     headless: Annotated[bool, typer.Option("--headless", help="Do not feed QGroundControl on UDP 14550.")] = False,
+    link: LinkOption = None,
+    rule: RuleOption = None,
+    save: SaveOption = None,
     write_params: Annotated[
         Path | None,
         typer.Option(help="Only write the vehicle's parameters for a PX4 board, as QGroundControl loads them."),
@@ -71,7 +95,7 @@ def hil(
     The board gets HIL_SENSOR and HIL_GPS and gives HIL_ACTUATOR_CONTROLS (PX4: SYS_HITL 1, airframe 1001). Before the
     start the messages are added up against what the cable carries. While it flies, late steps and lost frames are
     counted; if rates do not hold, or more than 0.5 % is late or lost, the verdict is error: the rig failed. Ctrl-C ends
-    the flight and keeps its results.
+    the flight and keeps its results. Several boards fly at once on one clock, each with a vehicle of its own.
 
     Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act), 130 interrupted.
 
@@ -80,44 +104,66 @@ def hil(
     Without a board: 'python -m ironbird.links.hardware.serial_wire' makes a serial line with two ends, 'ironbird
     autopilot --serial END' is a board on the one end, 'ironbird hil --port END' the bench on the other.
     """
+    from ironbird.errors import OrderError
     from ironbird.flight.flight import fly
     from ironbird.flight.prepare import fit
     from ironbird.flight.systems import read_options
+    from ironbird.flight.together import fly_together
     from ironbird.links.hardware.kind import HARDWARE, HardwareOptions, cable_of
+    from ironbird.links.router.beside import routed
 
+    vehicles = vehicle or ["quad_f450"]
     if write_params is not None:
-        _write_params(vehicle, write_params)
+        _write_params(vehicles[0], write_params)
         return
-    folder = out or Path("out") / f"hil-{Path(vehicle).stem}"
     with errors():
-        given: dict[str, Any] = {"port": port, "udp": udp, "host": host if udp is not None else None}
-        given |= {"baud": baud, "sensor_hz": sensor_hz, "control_hz": control_hz, "connect_s": wait}
-        given |= {"priority": priority, "ground_station": not headless}
-        said = {key: value for key, value in given.items() if value is not None}
-        order = order_from(
-            vehicle,
-            mission=mission or "none",  # told nothing, the board flies what it has, or by its pilot
-            control="hardware",
-            options=said,
-            weather=weather_of(wind, turbulence),
-            faults=fault or [],
-            requirements=require or [],
-            settings=settings_of(set_),
-            seed=seed,
-            until_s=until,
-        )
-        options = read_options(HARDWARE, order.options)
-        assert isinstance(options, HardwareOptions)
-        cable = cable_of(options)
-        _print_budget(HARDWARE.loads(fit(order).vehicle, options, told=mission is not None), cable)
+        boards: list[dict[str, Any]] = [{"port": one} for one in port or []]
+        boards += [{"udp": one, "host": host} for one in udp or []]
+        boards = boards or [{}]
+        if len(vehicles) not in (1, len(boards)):
+            raise OrderError(f"{len(vehicles)} vehicles for {len(boards)} boards: give one for all, or one for each")
+        orders, cables = [], []
+        for number, board in enumerate(boards):
+            given = {**board, "baud": baud, "sensor_hz": sensor_hz, "control_hz": control_hz, "connect_s": wait}
+            given |= {"priority": priority, "ground_station": not headless}
+            given |= {"core": core + number} if core is not None else {}
+            given |= {"model_hz": model_hz} if model_hz != 1000.0 else {}
+            order = order_from(
+                vehicles[number if len(vehicles) > 1 else 0],
+                mission=mission or "none",  # told nothing, the board flies what it has, or by its pilot
+                control="hardware",
+                options=given,
+                weather=weather_of(wind, turbulence),
+                faults=fault or [],
+                requirements=require or [],
+                settings=settings_of(set_),
+                seed=seed + number,
+                until_s=until,
+            )
+            options = read_options(HARDWARE, order.options)
+            assert isinstance(options, HardwareOptions)
+            cables.append(cable_of(options))
+            _print_budget(HARDWARE.loads(fit(order).vehicle, options, told=mission is not None), cables[-1])
+            orders.append(order)
+        base = out or Path("out") / f"hil-{Path(vehicles[0]).stem}"
+        folders = [base if len(orders) == 1 else base / str(number) for number in range(1, len(orders) + 1)]
         try:
-            with ending_in_order():
-                flight = fly(order, folder=folder, show=_show if sys.stderr.isatty() else None)
+            with ending_in_order(), routed(link or [], rule or [], save=save) as router:
+                if len(orders) == 1:
+                    shown = _show if sys.stderr.isatty() else None
+                    flights = [fly(orders[0], folder=folders[0], show=shown)]
+                else:
+                    flights = fly_together(orders, folders)
         finally:
             if sys.stderr.isatty():
                 sys.stderr.write(CLEAR_LINE)
-        code = write_and_print(flight, folder, title=f"{flight.vehicle.spec.title} on {cable.name}")
-    raise typer.Exit(code)
+        codes = [
+            write_and_print(flight, folder, title=f"{flight.vehicle.spec.title} on {cable.name}")
+            for flight, folder, cable in zip(flights, folders, cables, strict=True)
+        ]
+        if router is not None:
+            typer.echo(text_of(figures_of(router), values=False))
+    raise typer.Exit(codes[0] if len(codes) == 1 else code_of_all(codes))
 
 
 def _write_params(vehicle: str, path: Path) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 import typer
 
+from ironbird.cli.app import app as app_verb
+from ironbird.cli.app import app_do
 from ironbird.cli.autopilots import autopilot, compare_autopilots, sitl
 from ironbird.cli.campaign import campaign_app
 from ironbird.cli.case import case_app
@@ -29,9 +31,11 @@ from ironbird.cli.proofs import bench, compare_estimators, doctor, verify_determ
 from ironbird.cli.reliability import reliability
 from ironbird.cli.rflysim import rflysim
 from ironbird.cli.route import route
+from ironbird.cli.scenario import scenario_app
 from ironbird.cli.serve import serve
 from ironbird.cli.sticks import sticks_app
 from ironbird.cli.vehicles import fleet_table, mixer, modes_of_vehicle, show, trim_vehicle, vehicles
+from ironbird.cli.worlds import worlds_app
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -52,6 +56,8 @@ VERBS: dict[str, Callable[..., None]] = {
     "export": export_model,
     "systems": systems,
     "serve": serve,
+    "app": app_verb,
+    "app-do": app_do,
     "sitl": sitl,
     "hil": hil,
     "rflysim": rflysim,
@@ -82,7 +88,9 @@ for name, group in {
     "import": import_app,
     "log": log_app,
     "measure": measure_app,
+    "scenario": scenario_app,
     "sticks": sticks_app,
+    "worlds": worlds_app,
 }.items():
     app.add_typer(group, name=name)
 

@@ -57,6 +57,10 @@ HomeOption = Annotated[
         metavar="LAT,LON[,HEIGHT[,YEAR]]", help="Take-off point in degrees and m, and year; else the vehicle's own."
     ),
 ]
+WorldOption = Annotated[
+    str,
+    typer.Option(metavar="NAME|FILE", help="A world of 'ironbird worlds', or a file; else flat ground, no obstacle."),
+]
 SeedOption = Annotated[
     int, typer.Option(help="Seed of all random numbers; equal seeds give equal bytes.", min=0, max=2**63 - 1)
 ]

@@ -15,6 +15,21 @@ if TYPE_CHECKING:
     from ironbird.links.router.router import Router
 
 MOST_SHOWN = 12  # messages of one connection
+LinkOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=WHERE",
+        help="Have a router pass what the vehicle sends to UDP 14550 on to here, and back: udpout:HOST:PORT, "
+        "tcpin:[HOST:]PORT, serial:DEVICE[:BAUD], ...; repeatable.",
+    ),
+]
+RuleOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FROM>TO[:MESSAGE,…][@HZ]", help="What that router passes on; the vehicle is 'vehicle'."),
+]
+SaveOption = Annotated[
+    Path | None, typer.Option(help="Have that router keep all MAVLink packets in a telemetry log (.tlog).")
+]
 
 
 def route(

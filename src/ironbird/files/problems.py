@@ -194,6 +194,7 @@ KINDS = {  # keys at the top of a file of ours: what it is then, and which comma
     "item": ("a mission file", "'ironbird fly VEHICLE --mission FILE' takes it"),
     "template": ("a vehicle file", "'ironbird fly' and 'ironbird show' take it"),
     "base": ("a vehicle file", "'ironbird fly' and 'ironbird show' take it"),
+    "terrain": ("a world file", "'ironbird worlds' takes it"),
 }
 
 

@@ -20,10 +20,12 @@ from ironbird.flight.judge import PASS, Judged, outcome, survived
 from ironbird.flight.live import LiveControl
 from ironbird.flight.order import Order, make_order, read_faults, read_requirements
 from ironbird.flight.outside import fly_outside, reactions_of
-from ironbird.flight.prepare import OBJECT, Fitted, end_s, fit, fit_vehicle
+from ironbird.flight.prepare import OBJECT, Fitted, end_s, fit, fit_vehicle, has_link_faults
+from ironbird.flight.start_line import StartLine
 from ironbird.flight.systems import is_outside, kind_of, read_options, repeats, title_of
 from ironbird.flight.witness import Witness
 from ironbird.links.plan_file import LocalItem
+from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem, Happening, Pilot, Seat, Task
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import Stop
@@ -169,6 +171,8 @@ def fly(
     folder: Path | None = None,
     announce: Callable[[str], None] | None = None,
     show: Callable[[str], None] | None = None,
+    line: StartLine | None = None,
+    between: Callable[[Rig], bool] | None = None,
     **ordered: Any,
 ) -> Flight:
     """Fly an order, or a vehicle with what `make_order` takes (mission, weather, faults, requirements, seed, ...).
@@ -176,7 +180,9 @@ def fly(
     `control` names a control system (`ironbird.flight.systems`) or is one: a `ControlSystem`, with its `pilot`. With
     faults, twins without them fly beside: each fault's witness is the difference to a twin that lacks this fault alone.
     With `speed` the flight keeps to the wall clock, and `live` takes new parameter values. A control system outside may
-    leave its logs in `folder`, is asked to `announce` its ports, and to `show` figures about once a second.
+    leave its logs in `folder`, is asked to `announce` its ports, and to `show` figures about once a second; `between`
+    is called after every exchange with it, may wait, and ends the flight by False. At a `line` a flight waits for
+    others with which it flies together.
     """
     seat: Seat | None = None
     if isinstance(control, ControlSystem):
@@ -194,10 +200,16 @@ def fly(
         order = make_order(what.path, control=control or what.control, **ordered)
     else:
         order = make_order(what, control=control, **ordered)
-    fitted = fit_vehicle(what, order.control, order.options) if isinstance(what, Vehicle) else fit(order)
+    if isinstance(what, Vehicle):
+        linked = has_link_faults(order)
+        fitted = fit_vehicle(what, order.control, order.options, linked=linked, world=order.world)
+    else:
+        fitted = fit(order)
     begin = time.perf_counter()
+    if between is not None and not is_outside(order.control):
+        raise OrderError(f"control '{order.control}' has no exchanges between which something could be done")
     if not is_outside(order.control):
-        lanes = fly_lanes([order], fitted.model, everything=True, speed=speed, live=live, progress=progress)
+        lanes = fly_lanes([order], fitted.model, everything=True, speed=speed, live=live, progress=progress, line=line)
         stop = lanes.log.stops[0]
         flight = Flight(
             order=replace(order, tunings=tuple(lanes.tunings)),
@@ -217,7 +229,7 @@ def fly(
             kind = kind_of(order.control)
             speed = speed or kind.pace(read_options(kind, order.options))
             seat = take_seat(order, fitted, folder=folder, announce=announce, show=show)
-        flown = fly_outside(order, fitted, seat, speed=speed, progress=progress)
+        flown = fly_outside(order, fitted, seat, speed=speed, progress=progress, line=line, between=between)
         system = seat.system
         order = flown.order
         flight = Flight(

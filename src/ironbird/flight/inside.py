@@ -14,13 +14,15 @@ from ironbird.errors import OrderError
 from ironbird.flight.derived import paths_to_log
 from ironbird.flight.judge import Flown, Judged, judge, log_paths
 from ironbird.flight.order import Order
-from ironbird.flight.prepare import end_s, prepare
+from ironbird.flight.prepare import end_s, prepare, surroundings_of
+from ironbird.flight.start_line import StartLine
+from ironbird.flight.surroundings import LOOK_TICKS
 from ironbird.flight.twins import Twins
 from ironbird.flight.witness import Witness
 from ironbird.runtime.clock import Pace
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState
-from ironbird.runtime.step import run
+from ironbird.runtime.step import CHUNK_TICKS, run
 from ironbird.runtime.tuning import Tuning
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ def fly_lanes(
     speed: float | None = None,
     live: LiveControl | None = None,
     progress: Callable[[float], None] | None = None,
+    line: StartLine | None = None,
 ) -> Lanes:
     """Fly orders of one vehicle that end at the same time and log at the same rate, and judge them.
 
@@ -65,13 +68,25 @@ def fly_lanes(
     if len(orders) > 1 and (live or any(order.tunings for order in orders)):
         raise OrderError("a flight whose parameters change on the way flies alone")
     state = prepare(model, orders)
+    around = surroundings_of(orders, model)
+    piece_ticks = CHUNK_TICKS if around is None else LOOK_TICKS
+    if around is not None:
+        around.begin(state, f"vehicle '{first.vehicle}'")
     twins = Twins(state, orders, healthy=everything)
     tunings = list(first.tunings)
+    next_watch = 0
 
     def between(running: RunState) -> None:
+        if line is not None and line.over:
+            raise KeyboardInterrupt
         if live is not None:
             tunings.extend(live.poll(running))
-        twins.watch(running)
+        if around is not None:
+            around.look(running)
+        nonlocal next_watch
+        if running.tick + piece_ticks > next_watch:  # the next piece would go beyond what the twins have seen
+            twins.watch(running)
+            next_watch = running.tick + CHUNK_TICKS
 
     judged_paths = [path for order in orders for path in log_paths(order)]
     paths = None if everything else paths_to_log([*judged_paths, *also], model)
@@ -83,12 +98,22 @@ def fly_lanes(
         threads=threads,
         progress=progress,
         tunings=first.tunings,
-        pace=Pace(speed) if speed else None,
+        pace=Pace(speed, line.wait if line is not None else None) if speed else None,
         poll=between,
+        piece_ticks=piece_ticks,
     )
 
     def advance(twin: RunState, twin_end_s: float, wanted: list[str] | None) -> Log:
-        flown = run(twin, twin_end_s, log=wanted, log_s=first.log_s, threads=1, tunings=tunings)
+        flown = run(
+            twin,
+            twin_end_s,
+            log=wanted,
+            log_s=first.log_s,
+            threads=1,
+            tunings=tunings,
+            poll=around.look if around is not None else None,
+            piece_ticks=piece_ticks,
+        )
         log.interrupted |= flown.interrupted  # without its twin a flight shows nothing
         return flown
 

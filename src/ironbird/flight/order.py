@@ -19,11 +19,12 @@ import numpy as np
 from pydantic import ValidationError
 
 from ironbird.errors import IronbirdError, OrderError, UnknownNameError, shortened
-from ironbird.faults.catalog import FAULTS, parse_fault, read_fault
+from ironbird.faults.catalog import KNOWN, parse_fault, read_fault
 from ironbird.faults.spec import Injection
 from ironbird.files.problems import grammar_words, read_bytes, read_toml
 from ironbird.files.toml_text import write_toml
 from ironbird.flight.mission import LONGEST_S, Item, Mission, load_mission
+from ironbird.flight.surroundings import ordered_world
 from ironbird.model.signal import Number
 from ironbird.requirements import library
 from ironbird.runtime.tuning import Tuning
@@ -129,6 +130,7 @@ class Order:
     log_s: float = LOG_S
     tunings: tuple[Tuning, ...] = ()  # parameters changed during the flight
     options: Mapping[str, Option] = field(default_factory=dict)  # of the control system, as its kind declares them
+    world: str = ""  # name of a world, the path of its file, or the text of one; none: flat ground, nothing to hit
 
     def __post_init__(self) -> None:
         for path, value in self.settings.items():
@@ -181,6 +183,8 @@ class Order:
             data["tunings"] = [asdict(tuning) for tuning in self.tunings]
         if self.options:
             data["options"] = dict(self.options)
+        if self.world:
+            data["world"] = ordered_world(self.world).digest  # of all that its files say
         text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -204,6 +208,7 @@ class Order:
             "log_s": self.log_s,
             "tunings": [asdict(tuning) for tuning in self.tunings],
             "options": dict(self.options),
+            "world": self.world,
         }
 
     @staticmethod
@@ -212,7 +217,11 @@ class Order:
         mission, place = record.get("mission"), record.get("place")
         return {
             **{key: record[key] for key in ("vehicle", "control")},
-            **{key: record[key] for key in ("mission_name", "script", "seed", "until_s", "log_s") if key in record},
+            **{
+                key: record[key]
+                for key in ("mission_name", "script", "seed", "until_s", "log_s", "world")
+                if key in record
+            },
             "mission": Mission.model_validate(mission) if mission is not None else None,
             "weather": Weather(**record.get("wind", {})),
             "place": Home(**place) if place is not None else None,
@@ -284,6 +293,7 @@ def make_order(
     until_s: float | None = None,
     log_s: float = LOG_S,
     place: Home | None = None,
+    world: str | Path = "",
 ) -> Order:
     """An order in short: what is not said is what the vehicle usually has, its own mission, calm air."""
     if options and isinstance(options.get("folder"), str):
@@ -312,6 +322,7 @@ def make_order(
         until_s=until_s,
         log_s=log_s,
         place=place,
+        world=str(world),
     )
 
 
@@ -350,8 +361,8 @@ def _check_keys(order: Mapping[str, Any]) -> None:
             _known(f"[order.{name}]", table, [entry.name for entry in fields(kind)])
     for table in order.get("faults", []):
         _known("[order.faults]", table, _FAULT_KEYS)
-        if table.get("id") not in FAULTS:
-            raise UnknownNameError("fault", str(table.get("id")), FAULTS)
+        if table.get("id") not in KNOWN:
+            raise UnknownNameError("fault", str(table.get("id")), KNOWN)
 
 
 def _is_number(value: Any) -> bool:
@@ -392,7 +403,7 @@ def _known(where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
 NOTHING: tuple[Any, ...] = (None, [], {}, "")  # what the text of an order leaves out
 _KEYS = (
     "vehicle", "control", "mission", "mission_name", "script", "wind", "place", "settings", "faults", "requirements",
-    "seed", "until_s", "log_s", "tunings", "options",
+    "seed", "until_s", "log_s", "tunings", "options", "world",
 )  # fmt: skip
 _FAULT_KEYS = ("id", *(entry.name for entry in fields(Injection) if entry.name != "fault"))
 

@@ -6,6 +6,7 @@ The vehicle, weather and faults are those of any other flight; the control syste
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,12 +16,16 @@ from ironbird.errors import FaultError, LinkError
 from ironbird.faults.spec import Injection
 from ironbird.flight.judge import Flown, Judged, judge
 from ironbird.flight.order import Order
-from ironbird.flight.prepare import Fitted, end_s, inject, prepare
+from ironbird.flight.prepare import Fitted, end_s, has_link_faults, inject, prepare, surroundings_of
+from ironbird.flight.start_line import StartLine
+from ironbird.flight.surroundings import Surroundings
 from ironbird.flight.twins import Twins
 from ironbird.flight.witness import Witness
+from ironbird.links.link_faults import FlownLinks, is_link
 from ironbird.links.rig import Rig, attach
 from ironbird.links.system import ControlSystem, Happening, Seat
 from ironbird.runtime.clock import Pace
+from ironbird.runtime.paced import PacedLoop
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState, Stop
 from ironbird.runtime.step import CHUNK_TICKS
@@ -30,6 +35,7 @@ from ironbird.runtime.tuning import Tuning, apply_tuning
 # Kinds of happenings that answer a fault; the last ones are in the control system's own log
 REACTIONS = ("failsafe", "mode", "estimator", "text", "armed", "fusion", "rejection", "sensor", "saturation")
 PROGRESS_EXCHANGES = 250  # between two reports of progress
+LOOK_S = 0.01  # between two looks at a loop that keeps time by itself
 
 
 @dataclass(frozen=True)
@@ -96,28 +102,37 @@ def fly_outside(
     *,
     speed: float | None = None,
     progress: Callable[[float], None] | None = None,
+    line: StartLine | None = None,
+    between: Callable[[Rig], bool] | None = None,
 ) -> FlownOutside:
     """Fly an order; `LinkError` if the control system never takes part, with nothing left behind.
 
     A link that fails later ends the flight, whose log is kept; its verdict is error.
     With `speed` the flight keeps to the wall clock; without, it runs as fast as the control system answers. Ctrl-C
     after the first exchange ends the flight; `log.interrupted` says so, and its verdict is error. An open-ended one,
-    which somebody outside flies, ends as if its time was over.
+    which somebody outside flies, ends as if its time was over. `between` is called after every exchange: it may wait
+    (the flight stands still), inject faults and change parameters, and ends the flight as Ctrl-C does by False.
     """
     model, system, pilot = fitted.model, seat.system, seat.pilot
     exchanges, next_watch = 0, CHUNK_TICKS
-    pace = Pace(speed) if speed else None
     interrupted = False
+    loop: PacedLoop | None = None
     try:  # the seat is taken: it is given back whatever comes
         until_s = end_s(order, model)
         state = prepare(model, [order])
+        around = surroundings_of([order], model)
+        if around is not None:
+            around.begin(state, f"vehicle '{order.vehicle}'")
         twins = Twins(state, [order], apart=True)
         rig = attach(fitted.vehicle, state, until_s=until_s, log=list(model.signals()), log_s=order.log_s)
+        rig.links = links = FlownLinks(rig, order.faults, order.seed) if has_link_faults(order) else None
         faults: list[Injection] = []  # that came on the way
 
         def injected(injection: Injection) -> None:
             if injection.when:
                 raise FaultError(f"{injection.text()}: a fault with a trigger is ordered before the flight")
+            if is_link(injection):
+                raise FaultError(f"{injection.text()}: a fault of a link is ordered before the flight")
             now_s = rig.time_s
             later = replace(injection, start_s=injection.start_s + now_s, end_s=injection.end_s + now_s)
             rig.stepper.note_fired()
@@ -143,11 +158,34 @@ def fly_outside(
         commands = np.zeros((round(until_s / model.step_s) // system.step_ticks + 2, len(rig.stepper.inputs)))
         every = max(1, round(system.pilot_s / (system.step_ticks * model.step_s)))
         twins.watch(state)  # after the start, which may command: a twin has the same commands
-        while _tuned(rig, due) and rig.step(system.step_ticks):
+        begin_ns = line.wait() if line is not None else -1
+        pace = Pace(speed, (lambda: begin_ns) if line is not None else None) if speed else None
+        stepped = around is not None or between is not None  # what is done between two steps is done here
+        loop = None if stepped else system.take_over(rig, begin_ns)
+        while loop is not None:
+            running = loop.look()
+            exchanges, commands = loop.steps, loop.given
+            system.watch(rig)
+            if pilot is not None:
+                pilot.poll(rig)
+            if (pilot is not None and pilot.finished) or system.failure or system.finished:
+                break
+            if progress is not None:
+                progress(rig.time_s / until_s)
+            _look_at(line)
+            if not running:
+                break
+            time.sleep(LOOK_S)
+        while loop is None and _tuned(rig, due) and rig.step(system.step_ticks):
             system.exchange(rig)
+            if around is not None:
+                around.look(state)
             commands[exchanges] = rig.stepper.inputs
             exchanges += 1
+            goes_on = between is None or between(rig)
             twins.add(faults, state)  # after the exchange: a twin has the same commands
+            if not goes_on:
+                raise KeyboardInterrupt
             if state.tick + system.step_ticks > next_watch:  # the next step would leave the piece
                 rig.stepper.note_fired()
                 twins.watch(state)
@@ -162,6 +200,7 @@ def fly_outside(
                 progress(rig.time_s / until_s)
             if pace is not None:
                 pace.wait(rig.time_s)
+            _look_at(line)
     except KeyboardInterrupt:
         if not exchanges:
             raise
@@ -173,6 +212,11 @@ def fly_outside(
         system.note(rig, "link", system.failure)
     finally:
         seat.close()
+    if loop is not None:  # it has ended with its seat
+        exchanges, commands = loop.steps, loop.given
+        rig.stepper.note_fired()
+        for then in loop.past():
+            twins.watch(then)
     log, stop = rig.finish()
     log.interrupted = interrupted
     ended_s = stop.time_s if stop else rig.time_s
@@ -187,12 +231,13 @@ def fly_outside(
         )
 
     def replay(twin: RunState, twin_end_s: float, wanted: list[str] | None) -> Log:
-        flown = _replay(twin, twin_end_s, wanted, order.log_s, commands[:exchanges], system.step_ticks, rig.tunings)
+        given = commands[:exchanges]
+        flown = _replay(twin, twin_end_s, wanted, order.log_s, given, system.step_ticks, rig.tunings, around)
         log.interrupted |= flown.interrupted  # without its twin a flight shows nothing
         return flown
 
     witnesses = twins.observe(state, log, rig.time_s, replay)[0]
-    witnesses = [_own(system, witness, ended_s) or witness for witness in witnesses]
+    witnesses = [_own(system, links, witness, ended_s) or witness for witness in witnesses]
     triggered_s = twins.triggers_s(state)[0]
     happenings = sorted([*system.happenings, *(pilot.happenings if pilot else [])], key=lambda h: h.time_s)
     told = Flown(
@@ -209,6 +254,12 @@ def fly_outside(
     )  # fmt: skip
 
 
+def _look_at(line: StartLine | None) -> None:
+    """End as Ctrl-C does if all who fly together are to end."""
+    if line is not None and line.over:
+        raise KeyboardInterrupt
+
+
 def _tuned(rig: Rig, due: list[Tuning]) -> bool:
     """Change the parameters whose time has come, as ordered; always true."""
     while due and due[0].tick <= rig.state.tick:
@@ -217,9 +268,10 @@ def _tuned(rig: Rig, due: list[Tuning]) -> bool:
     return True
 
 
-def _own(system: ControlSystem, witness: Witness, ended_s: float) -> Witness | None:
-    """The witness of a fault that the control system made itself, at a sensor of its own."""
-    own = system.acted(witness.injection)
+def _own(system: ControlSystem, links: FlownLinks | None, witness: Witness, ended_s: float) -> Witness | None:
+    """The witness of a fault of a link, or of one that the control system made itself, at a sensor of its own."""
+    own = links.acted(witness.injection) if links is not None else None
+    own = own or system.acted(witness.injection)
     if own is None:
         return None
     return Witness(witness.injection, own.signal, own.unit, own.first_s, own.size, own.size, ended_s)
@@ -233,6 +285,7 @@ def _replay(
     commands: np.ndarray,
     step_ticks: int,
     tunings: Sequence[Tuning],
+    around: Surroundings | None,
 ) -> Log:
     """A twin that is given the very commands and parameters that the flight got from its tick on; Ctrl-C ends it."""
     stepper = Stepper(twin, until_s=until_s, log=wanted, log_s=log_s)
@@ -249,6 +302,8 @@ def _replay(
             if not stepper.step(step_ticks):
                 break
             stepper.inputs[:] = row
+            if around is not None:
+                around.look(twin)
             tuned()
         else:
             stepper.step(step_ticks)  # the flight's last step, after which nothing was exchanged

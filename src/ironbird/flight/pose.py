@@ -11,9 +11,9 @@ from ironbird import rotations
 from ironbird.errors import OrderError
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import fit
+from ironbird.flight.surroundings import STARTS
 from ironbird.vehicles import places as at
 
-STARTS = (at.BODY("p_0"), at.ESTIMATOR("position_0"), at.NAVIGATOR("point_0"))  # north, east, down
 FLAT_STARTS = (at.NAVIGATOR("origin_0"),)  # north, east
 
 

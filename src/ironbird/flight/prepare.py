@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ironbird import rotations
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.conditions.names import Names
 from ironbird.conditions.trigger import compile_trigger
@@ -19,18 +21,23 @@ from ironbird.faults.spec import Change, Injection
 from ironbird.flight.derived import names_of
 from ironbird.flight.mission import Mission
 from ironbird.flight.order import Option, Order
+from ironbird.flight.surroundings import Surroundings, home_in, near_of, ordered_world
 from ironbird.flight.systems import is_outside, kind_of, read_options
+from ironbird.links.link_faults import is_link, with_links
 from ironbird.model.signal import Signal
 from ironbird.runtime.events import ParamEvent
 from ironbird.runtime.predicate import Predicate
 from ironbird.runtime.state import RunState, start
 from ironbird.vehicles import places as at
-from ironbird.vehicles.load import Stamp, Vehicle, file_stamp, load_vehicle, vehicle_path
+from ironbird.vehicles.in_world import put_in_world
+from ironbird.vehicles.load import Stamp, Vehicle, file_stamp, load_spec, load_vehicle, vehicle_path
 from ironbird.vehicles.spec import Home
 
+STANDING_M = 0.01  # a vehicle whose gear is this near to the ground stands on it
 FAR = 100.0  # times the usual value of a parameter, or its part: somebody should look again
 LONGEST_S = 600.0  # of a flight under an object that says nothing of its end
 CRUISE_SPEED = at.NAVIGATOR.cruise_speed
+NO_LINKS = "this control system has no link whose packets faults reach; see docs/guide/route.md"
 OBJECT = "python:"  # a control system that was handed over as an object: `python:NAME`
 
 
@@ -42,6 +49,15 @@ class Fitted:
     model: CompiledModel
 
 
+def surroundings_of(orders: Sequence[Order], model: CompiledModel) -> Surroundings | None:
+    """The world around flights of one model; None if they have none."""
+    names = {order.world for order in orders}
+    if len(names) > 1:
+        raise OrderError("flights side by side need one world")
+    name = names.pop()
+    return Surroundings(near_of(name, ordered_world(name).digest), model) if name else None
+
+
 def fit(order: Order) -> Fitted:
     """The vehicle and model of an order, kept for the life of the process or until the vehicle's file changes."""
     return _fit(*fit_key(order))
@@ -50,13 +66,30 @@ def fit(order: Order) -> Fitted:
 def fit_key(order: Order) -> tuple[Any, ...]:
     """Orders with equal keys share a vehicle and a model."""
     options = tuple(sorted(order.options.items()))
-    return order.vehicle, order.control, order.place, options, file_stamp(vehicle_path(order.vehicle))
+    world = (order.world, ordered_world(order.world).digest) if order.world else ("", "")
+    stamp, linked = file_stamp(vehicle_path(order.vehicle)), has_link_faults(order)
+    return order.vehicle, order.control, order.place, options, stamp, linked, world
+
+
+def has_link_faults(order: Order) -> bool:
+    """Whether an order has faults of links: its vehicle has these as parts then."""
+    return any(is_link(injection) for injection in order.faults)
 
 
 @functools.lru_cache(maxsize=32)
-def _fit(name: str, control: str, place: Home | None, options: tuple[tuple[str, Option], ...], stamp: Stamp) -> Fitted:
+def _fit(
+    name: str,
+    control: str,
+    place: Home | None,
+    options: tuple[tuple[str, Option], ...],
+    stamp: Stamp,
+    linked: bool,
+    world: tuple[str, str],
+) -> Fitted:
+    if world[0] and place is None:
+        place = home_in(ordered_world(world[0]), load_spec(name).home)
     vehicle = load_vehicle(name, control=vehicle_control(control), home=place)
-    return fit_vehicle(vehicle, control, dict(options))
+    return fit_vehicle(vehicle, control, dict(options), linked=linked, world=world[0])
 
 
 def vehicle_control(control: str) -> str:
@@ -66,15 +99,25 @@ def vehicle_control(control: str) -> str:
     return "external" if control.startswith(OBJECT) else kind_of(control).vehicle_control
 
 
-def fit_vehicle(vehicle: Vehicle, control: str, options: Mapping[str, Option]) -> Fitted:
-    """A vehicle that was loaded for this control, as its kind needs it, and compiled."""
+def fit_vehicle(
+    vehicle: Vehicle, control: str, options: Mapping[str, Option], *, linked: bool = False, world: str = ""
+) -> Fitted:
+    """A vehicle that was loaded for this control, as its kind needs it, with its links, in its world, and compiled."""
     if vehicle.control != vehicle_control(control):
         raise OrderError(f"vehicle '{vehicle.id}' was loaded with control '{vehicle.control}', not for '{control}'")
     if is_outside(control) and not control.startswith(OBJECT):
         kind = kind_of(control)
-        vehicle = kind.fitted(vehicle, read_options(kind, options))
-    elif options:
+        chosen = read_options(kind, options)
+        vehicle = kind.fitted(vehicle, chosen)
+        if linked:
+            vehicle = with_links(vehicle, kind.links(chosen))
+        if world:
+            vehicle = put_in_world(vehicle)
+        return Fitted(vehicle, compile_model(vehicle.diagram, step_s=kind.step_s(chosen)))
+    if options:
         raise OrderError(f"control '{control}' takes no options; it was given {', '.join(options)}")
+    if world:
+        vehicle = put_in_world(vehicle)
     return Fitted(vehicle, compile_model(vehicle.diagram))
 
 
@@ -147,10 +190,40 @@ def _params_of(order: Order, model: CompiledModel) -> dict[str, Any]:
         mission: dict[str, Any] = {}
         if order.mission is not None and table is not None:  # else it has a navigator of its own
             mission = order.mission.params(table.columns)
-        return {**mission, **order.weather.params(), **order.settings}
+        return {**mission, **order.weather.params(), **order.settings, **_on_the_ground(order, model)}
     if table is None:
         raise RunError(f"vehicle '{model.name}' has no navigator: it cannot fly a mission")
-    return {**mission_of(order).params(table.columns), **order.weather.params(), **order.settings}
+    given = {**mission_of(order).params(table.columns), **order.weather.params(), **order.settings}
+    return {**given, **_on_the_ground(order, model)}
+
+
+def _on_the_ground(order: Order, model: CompiledModel) -> dict[str, Any]:
+    """Place and attitude of a vehicle that stands on landing gear where the terrain is not level at height zero.
+
+    Its own start, turned the shortest way from the level onto the slope; a start in the air is left alone.
+    """
+    position, attitude, points = at.BODY("p_0"), at.BODY.attitude_0, at.CONTACT("points")
+    base, slope = at.TERRAIN("base_z"), at.TERRAIN("plane_slope")
+    known = model.params()
+    if not {base, slope} & set(order.settings) or not {position, attitude, points} <= set(known):
+        return {}
+
+    def of(path: str) -> np.ndarray:
+        usual = np.array(model.flat.values[model.param_rows(path)])
+        return np.asarray(order.settings.get(path, usual), float).ravel()
+
+    begin, turned, fall = of(position), of(attitude), of(slope)
+    gear = rotations.matrix(turned) @ of(points).reshape(-1, 3).T
+    if abs(begin[2] + gear[2].max()) > STANDING_M:
+        return {}
+    down = np.array([-fall[0], -fall[1], 1.0]) / math.sqrt(1.0 + float(fall @ fall))  # into the ground
+    half = math.sqrt((1.0 + down[2]) / 2)
+    align = np.array([half, -down[1] / (2 * half), down[0] / (2 * half), 0.0])
+    foot = np.array([begin[0], begin[1], float(of(base)[0]) + float(fall @ begin[:2])])
+    return {
+        position: (foot + rotations.rotate(align, [0.0, 0.0, begin[2]])).tolist(),
+        attitude: rotations.multiply(align, turned).tolist(),
+    }
 
 
 def _look_at(order: Order, model: CompiledModel) -> None:
@@ -207,6 +280,8 @@ def targets_in(model: HasParams, injection: Injection) -> list[tuple[str, Change
         hits = fnmatch.filter(known, pattern) if "*" in pattern else [pattern] * (pattern in known)
         if not hits and (parts := injection.parts_among(known)):
             raise FaultError(f"{injection.text()}: vehicle '{model.name}' has {parts}, not {injection.instance}")
+        if not hits and is_link(injection):
+            raise FaultError(f"{injection.text()}: {NO_LINKS}")
         if not hits:
             unknown = UnknownNameError("parameter", pattern, known, f"vehicle '{model.name}'")
             raise FaultError(f"{injection.text()}: {unknown}")

@@ -12,6 +12,9 @@ ALIASES = {  # short names of signals in conditions
     "item": at.NAVIGATOR.item,
     "airspeed": at.AIR.airspeed,
     "battery": at.BATTERY.remaining,
+    "min_distance": at.CLEARANCE.min_distance,
+    "collision": at.CLEARANCE.collision,
+    "impact_speed": at.CLEARANCE.impact_speed,
 }
 
 # Stop conditions that are no crash

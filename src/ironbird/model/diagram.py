@@ -82,6 +82,17 @@ class Diagram:
 
     # ------------------------------------------------------------------ building
 
+    def copied(self) -> Diagram:
+        """The same diagram, to which parts may be added; the blocks are shared."""
+        return Diagram(
+            self.name,
+            dict(self.blocks),
+            {path: value.copy() for path, value in self.values.items()},
+            {target: list(sources) for target, sources in self.links.items()},
+            dict(self.exports),
+            dict(self.stops),
+        )
+
     def add(self, name: str, part: Block | Diagram, **params: Number) -> Handle:
         """Put a block (with its parameter values) or a whole diagram into this one under `name`."""
         if not NAME.fullmatch(name):

@@ -9,7 +9,7 @@ in the message's definition. CDR as rosbag2 writes it. Times are those of the si
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,17 @@ _PARTS = {
     "sensor_msgs/NavSatFix": HEADER
     + "sensor_msgs/NavSatStatus status\nfloat64 latitude\nfloat64 longitude\nfloat64 altitude\n"
     + "float64[9] position_covariance\nuint8 position_covariance_type\n",
+    "sensor_msgs/Image": HEADER
+    + "uint32 height\nuint32 width\nstring encoding\nuint8 is_bigendian\nuint32 step\nuint8[] data\n",
+    "sensor_msgs/PointField": "string name\nuint32 offset\nuint8 datatype\nuint32 count\n",
+    "sensor_msgs/PointCloud2": HEADER
+    + "uint32 height\nuint32 width\nsensor_msgs/PointField[] fields\nbool is_bigendian\nuint32 point_step\n"
+    + "uint32 row_step\nuint8[] data\nbool is_dense\n",
+    "sensor_msgs/LaserScan": HEADER
+    + "float32 angle_min\nfloat32 angle_max\nfloat32 angle_increment\nfloat32 time_increment\nfloat32 scan_time\n"
+    + "float32 range_min\nfloat32 range_max\nfloat32[] ranges\nfloat32[] intensities\n",
+    "sensor_msgs/Range": HEADER
+    + "uint8 radiation_type\nfloat32 field_of_view\nfloat32 min_range\nfloat32 max_range\nfloat32 range\n",
 }  # of the ROS 2 packages common_interfaces and geometry2
 NED_ENU = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
 FRD_FLU = np.diag([1.0, -1.0, -1.0])
@@ -71,29 +82,36 @@ def definition(kind: str, own: str | None = None) -> str:
 
 def write_mcap(log: Log, path: Path, lane: int = 0) -> None:
     """Write one lane of a log as an MCAP file."""
+    blocks = _Blocks(log, lane)
+    standard = _Standard(log, lane)
+
+    def rows() -> Iterator[tuple[int, int, Message]]:
+        for row, time_s in enumerate(log.time(lane)):
+            time_ns = round(float(time_s) * 1e9)
+            for message in (*standard.messages(row, time_ns), *blocks.messages(row, time_ns)):
+                yield row, time_ns, message
+
+    write_messages(path, rows(), blocks.definitions)
+
+
+def write_messages(path: Path, rows: Iterable[tuple[int, int, Message]], own: Mapping[str, str]) -> None:
+    """Write messages (number, time in ns, message) as an MCAP file; `own` defines what ROS 2 does not have."""
     try:
         from mcap_ros2.writer import Writer
     except ImportError:
         raise RunError("writing MCAP needs the extra 'logs': pip install 'ironbird[logs]'") from None
-    blocks = _Blocks(log, lane)
-    standard = _Standard(log, lane)
     with replacing(Path(path)) as part, part.open("wb") as file:
         writer: Any = Writer(file)
         schemas: dict[str, Any] = {}
-        for row, time_s in enumerate(log.time(lane)):
-            time_ns = round(float(time_s) * 1e9)
-            for topic, kind, content in (*standard.messages(row, time_ns), *blocks.messages(row, time_ns)):
-                if kind not in schemas:
-                    package, name = kind.split("/")
-                    text = definition(kind, blocks.definitions.get(kind))
-                    schemas[kind] = writer.register_msgdef(f"{package}/msg/{name}", text)
-                writer.write_message(
-                    topic, schemas[kind], content, log_time=time_ns, publish_time=time_ns, sequence=row
-                )
+        for number, time_ns, (topic, kind, content) in rows:
+            if kind not in schemas:
+                package, name = kind.split("/")
+                schemas[kind] = writer.register_msgdef(f"{package}/msg/{name}", definition(kind, own.get(kind)))
+            writer.write_message(topic, schemas[kind], content, log_time=time_ns, publish_time=time_ns, sequence=number)
         writer.finish()
 
 
-def _header(time_ns: int, frame: str) -> dict[str, Any]:
+def header(time_ns: int, frame: str) -> dict[str, Any]:
     return {"stamp": {"sec": time_ns // 10**9, "nanosec": time_ns % 10**9}, "frame_id": frame}
 
 
@@ -136,7 +154,7 @@ class _Blocks:
     def messages(self, row: int, time_ns: int) -> Iterator[Message]:
         """Those of one instant."""
         for topic, (kind, fields) in self._columns.items():
-            content: dict[str, Any] = {"header": _header(time_ns, "")}
+            content: dict[str, Any] = {"header": header(time_ns, "")}
             for name, values in fields.items():
                 content[name] = float(values[row, 0]) if values.shape[1] == 1 else [float(v) for v in values[row]]
             yield topic, kind, content
@@ -161,21 +179,21 @@ class _Standard:
             place, turn = _xyz(NED_ENU @ self.place[row]), _turn(self.attitude[row])
             motion = {"linear": _xyz(FRD_FLU @ self.speed[row]), "angular": _xyz(FRD_FLU @ self.rates[row])}
             yield "/odom", "nav_msgs/Odometry", {
-                "header": _header(time_ns, "map"), "child_frame_id": "base_link",
+                "header": header(time_ns, "map"), "child_frame_id": "base_link",
                 "pose": {"pose": {"position": place, "orientation": turn}, "covariance": [0.0] * 36},
                 "twist": {"twist": motion, "covariance": [0.0] * 36},
             }  # fmt: skip
             yield "/tf", "tf2_msgs/TFMessage", {
                 "transforms": [
                     {
-                        "header": _header(time_ns, "map"), "child_frame_id": "base_link",
+                        "header": header(time_ns, "map"), "child_frame_id": "base_link",
                         "transform": {"translation": place, "rotation": turn},
                     }
                 ]
             }  # fmt: skip
         if self.accel is not None and self.gyro is not None:
             yield "/imu", "sensor_msgs/Imu", {
-                "header": _header(time_ns, "base_link"), "orientation": {"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0},
+                "header": header(time_ns, "base_link"), "orientation": {"x": 0.0, "y": 0.0, "z": 0.0, "w": 1.0},
                 "orientation_covariance": [-1.0, *[0.0] * 8],  # the sensor has none
                 "angular_velocity": _xyz(FRD_FLU @ self.gyro[row]), "angular_velocity_covariance": [0.0] * 9,
                 "linear_acceleration": _xyz(FRD_FLU @ self.accel[row]), "linear_acceleration_covariance": [0.0] * 9,
@@ -184,7 +202,7 @@ class _Standard:
         if latitude is not None and longitude is not None and height is not None:
             good = kind is None or kind[row] >= 2
             yield "/fix", "sensor_msgs/NavSatFix", {
-                "header": _header(time_ns, "base_link"), "status": {"status": 0 if good else -1, "service": 1},
+                "header": header(time_ns, "base_link"), "status": {"status": 0 if good else -1, "service": 1},
                 "latitude": float(np.degrees(latitude[row])), "longitude": float(np.degrees(longitude[row])),
                 "altitude": float(height[row]), "position_covariance": [0.0] * 9, "position_covariance_type": 0,
             }  # fmt: skip

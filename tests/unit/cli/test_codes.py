@@ -19,7 +19,7 @@ from ironbird.campaign.compare import Flown
 from ironbird.campaign.store import Store
 from ironbird.cli import autopilots
 from ironbird.cli.main import app
-from ironbird.cli.output import INTERRUPTED, code_of, code_of_all
+from ironbird.cli.output import INTERRUPTED, code_of, code_of_all, code_of_ending
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import Requirement
 from ironbird.report.folder import write_flight_folder
@@ -38,6 +38,24 @@ def test_one_flight_ends_with_the_code_of_its_verdict(hover: Flight) -> None:
     codes = {verdict: code_of(judged_as(hover, verdict)) for verdict in ("pass", "fail", "error", "void")}
     assert codes == {"pass": 0, "fail": 1, "error": 2, "void": 3}
     assert code_of(replace(judged_as(hover, "error"), log=replace(hover.log, interrupted=True))) == 130
+
+
+@pytest.mark.parametrize(
+    ("verdict", "ending", "code"),
+    [
+        ("pass", "landed", 0), ("pass", "crashed", 4), ("pass", "never airborne", 5), ("pass", "still flying", 6),
+        ("pass", "disarmed", 7), ("fail", "landed", 1), ("fail", "crashed", 4), ("error", "crashed", 2),
+        ("void", "landed", 3),
+    ],
+)  # fmt: skip
+def test_a_flight_of_an_autopilot_ends_with_the_code_of_where_the_vehicle_is(
+    hover: Flight, verdict: str, ending: str, code: int
+) -> None:
+    assert code_of_ending(judged_as(hover, verdict), False, ending) == code
+
+
+def test_a_vehicle_on_wheels_ends_well_by_disarming(hover: Flight) -> None:
+    assert code_of_ending(judged_as(hover, "pass"), True, "disarmed") == 0
 
 
 @pytest.mark.parametrize(

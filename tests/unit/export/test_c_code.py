@@ -118,12 +118,12 @@ def test_only_the_stated_deviations_from_misra_are_found(tmp_path: Path) -> None
 
 def test_single_precision_stays_near_the_kernel(tmp_path: Path) -> None:
     folder = tmp_path / "single"
-    export("c", Job("quad_f450", "rotor/1", precision="single", seconds=2.0, faults=FAULTS[:1]), folder)
+    export("c", Job("quad_f450", "rotor/1", precision="single", seconds=5.0, faults=FAULTS[:1]), folder)
     text = said_by(built(folder, "gcc", "-O2"), folder / "test/vectors.bin")
     worst = {line.split()[0]: line.split()[1::2] for line in text.splitlines() if " of " in line}
     assert "rotor_1_motor_speed" in worst
     for name, (off, size) in worst.items():
-        assert float(off) <= 2e-5 * max(1.0, float(size)), name
+        assert float(off) <= 5e-5 * max(1.0, float(size)), name  # an acceleration is a difference of two speeds
 
 
 SINGLE = """

@@ -142,7 +142,7 @@ def test_a_fault_that_does_not_act_is_void(plug: Plug) -> None:
     ("options", "says"),
     [
         ([], "give --port DEVICE or --udp PORT, one of the two"),
-        (["--port", "/dev/nowhere", "--udp", "1"], "one of the two"),
+        (["--port", "/dev/nowhere", "--udp", "14997"], "vehicle 1 of 2 (quad_f450): serial port /dev/nowhere"),
         (["--port", "/dev/nowhere"], "there is no such device; is the board plugged in?"),
         (["--port", "/dev/null"], "is it a serial port?"),
         (["--port", "/dev/nowhere", "--baud", "115200"], "Use 460800 baud, here and on the board"),

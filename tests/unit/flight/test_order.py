@@ -77,6 +77,7 @@ MATTERS: dict[str, list[Any]] = {  # each field of an order, changed in each of 
         (Tuning(10, "body.mass", 1.6, 0),),
     ],
     "options": [{}, {"pilot": "none"}, {"pilt": "ours"}],
+    "world": ["field", "forest", 'schema = 1\n[terrain]\nkind = "plane"\n'],
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from ironbird.flight.flight import fly
 from ironbird.flight.order import Weather, make_order
 from ironbird.flight.prepare import fit, model_of, prepare
 from ironbird.links.system import FunctionSystem
+from ironbird.runtime.step import run
 from ironbird.vehicles.load import CATALOG, file_stamp
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
 
@@ -86,3 +88,35 @@ def test_a_fault_of_one_axis_leaves_the_others_as_they_were() -> None:
 
     # East alone, then 2 m/s on every axis more
     np.testing.assert_allclose(wind, [[0, 0, 0], [0, 0, 0], [0, 10, 0], [2, 12, 2], [2, 12, 2]], atol=1e-12)
+
+
+DISARMED = {"navigator.arm_time": 1e3}
+
+
+def test_rotors_of_a_disarmed_vehicle_stand_and_the_gear_carries_all_of_its_weight() -> None:
+    order = make_order("quad_f450", control="truth", mission="hover", settings=DISARMED)
+    log = run(prepare(model_of(order), [order]), 2.0, log=["contact.load", "rotor/1/motor.speed", "gravity"], log_s=0.1)
+
+    assert log["rotor/1/motor.speed"][-1] == 0.0  # at idle the rotors would lift 7 % of the weight
+    assert abs(log["contact.load"][-1] / (1.4 * log["gravity.gravity_N"][-1][2]) - 1) < 1e-4
+
+
+@pytest.mark.parametrize("slope", [(0.5, 0.0), (0.0, -0.5), (0.3, 0.3)])
+def test_a_vehicle_stands_on_a_slope_at_the_start_and_stays_there(slope: tuple[float, float]) -> None:
+    settings: dict[str, Any] = {**DISARMED, "terrain.plane_slope": list(slope), "terrain.base_z": -2.0}
+    order = make_order("quad_f450", control="truth", mission="hover", settings=settings)
+    log = run(prepare(model_of(order), [order]), 3.0, log=["body.p_NB_N", "body.R_NB", "contact.load"], log_s=0.05)
+
+    assert log.stops[0] is None  # level, with two legs in the ground, it is thrown over within a second
+    assert np.ptp(log["body.p_NB_N"], axis=0).max() < 0.01  # m: the gear settles
+    up = -log["body.R_NB"][-1].reshape(3, 3, order="F")[:, 2]
+    np.testing.assert_allclose(up, np.array([*slope, -1.0]) / np.sqrt(1 + slope[0] ** 2 + slope[1] ** 2), atol=0.02)
+
+
+def test_a_start_in_the_air_is_left_alone_by_the_slope() -> None:
+    settings: dict[str, Any] = {"terrain.plane_slope": [0.5, 0.0], "body.p_0": [0.0, 0.0, -20.0]}
+    order = make_order("quad_f450", control="truth", mission="hover", settings=settings)
+    state = prepare(model_of(order), [order])
+
+    np.testing.assert_array_equal(state.get("body.p"), [0.0, 0.0, -20.0])
+    np.testing.assert_array_equal(state.get("body.q"), [1.0, 0.0, 0.0, 0.0])

@@ -93,7 +93,7 @@ def test_tiny_logs_are_valid_files(flight: Flight, tmp_path: Path, rows: int) ->
 
     assert not ulog.file_corruption
     assert ulog.msg_info_dict["sys_name"] == "Ironbird"
-    assert len(ulog.data_list) == (37 if rows else 0)  # 33 blocks and 4 topics of PX4
+    assert len(ulog.data_list) == (38 if rows else 0)  # 34 blocks and 4 topics of PX4
 
 
 def test_blocks_with_the_same_sanitised_name_stay_apart() -> None:

@@ -16,8 +16,11 @@ from ironbird.campaign.suite import check
 from ironbird.conditions.formula import parse_formula
 from ironbird.conditions.names import Names
 from ironbird.errors import CaseError
+from ironbird.flight.surroundings import ordered_world
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.trace import Trace
+from ironbird.world.model import Box
+from ironbird.world.rays import Scene
 
 HOME = [47.397742, 8.545594, 488.0]
 TEST = """
@@ -123,6 +126,20 @@ def test_a_path_through_an_obstacle_violates_its_requirement(tmp_path: Path) -> 
     assert margin(formula, 20.0 + 6 * cos, -5.0 + 6 * sin, 6.0) == pytest.approx(1.0)
     assert margin(formula, 20.0 + 4 * cos, -5.0 - 4 * sin, 6.0) == pytest.approx(4 * math.sin(math.radians(60)) - 2)
     assert margin(formula, 20.0, -5.0, 13.0) == pytest.approx(1.0)  # above it
+
+
+def test_obstacles_stand_in_the_world_of_the_case_where_the_formula_has_them(tmp_path: Path) -> None:
+    case = import_aerialist(write(tmp_path)).case
+    world = ordered_world(case["world"])
+    formula = case["require"][2]["formula"]
+
+    (box,) = world.obstacles
+    scene = Scene(world)
+    for north, east, height in ((20.0, -5.0, 6.0), (24.0, -3.0, 6.0), (20.0, -5.0, 12.5), (26.0, -1.0, 5.0)):
+        distance, _ = scene.distance([[north, east, -height]], terrain=False)
+        assert (distance[0] < 0) == (margin(formula, north, east, height) < 0)
+    assert isinstance(box, Box) and box.size_m == (10.0, 4.0, 12.0)
+    assert box.p_N_m == pytest.approx((20.0, -5.0, -6.0))
 
 
 def test_the_older_forms_of_a_test_are_read(tmp_path: Path) -> None:

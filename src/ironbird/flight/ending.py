@@ -1,0 +1,33 @@
+"""How a flight ended for the vehicle: landed, disarmed, still flying, never airborne or crashed.
+
+The verdict says whether what was required held; this says where the vehicle is. Heights are those above the start, so
+a vehicle that lands on other ground more than `AIRBORNE_M` away in height counts by what its autopilot says.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ironbird.flight.belief import AIRBORNE_M
+from ironbird.flight.derived import derived
+from ironbird.flight.flight import Flight
+from ironbird.links.mission_plan import class_of
+from ironbird.links.plan_file import TOUCHES
+
+Ending = Literal["landed", "disarmed", "still flying", "never airborne", "crashed"]
+
+
+def ending_of(flight: Flight) -> Ending:
+    """How it ended. A vehicle that touches the ground or water all the time can only crash, disarm or go on."""
+    if not flight.survived:
+        return "crashed"
+    armed = [happening.text == "armed" for happening in flight.happenings if happening.kind == "armed"]
+    finished = any(happening.kind == "finished" for happening in flight.happenings)
+    off = finished or armed[-1:] == [False]
+    if class_of(flight.vehicle) in TOUCHES:
+        return "disarmed" if off else "still flying" if any(armed) else "never airborne"
+    height = derived(flight.log, "height")
+    if not len(height) or float((height - height[0]).max()) <= AIRBORNE_M:
+        return "never airborne"
+    down = finished or float(height[-1] - height[0]) <= AIRBORNE_M
+    return "landed" if down else "disarmed" if off else "still flying"

@@ -1,0 +1,42 @@
+"""Where flights that fly together wait for each other: time begins for all of them at one moment."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from ironbird.errors import LinkError
+
+AHEAD_NS = 50_000_000  # from the last one's arrival to the start
+
+
+class StartLine:
+    """Each flight comes when it is ready (`wait`); `end` ends all of them, `give_up` lets none start."""
+
+    class Broken(LinkError):
+        """Another one did not come."""
+
+    def __init__(self, count: int, patience_s: float) -> None:
+        self.over = False  # whether all are to end
+        self._begin_ns = 0
+        self._barrier = threading.Barrier(count, action=self._begin, timeout=patience_s)
+
+    def _begin(self) -> None:
+        self._begin_ns = time.monotonic_ns() + AHEAD_NS
+
+    def wait(self) -> int:
+        """Wait for all others; the moment at which time begins, in nanoseconds of the monotonic clock."""
+        try:
+            self._barrier.wait()
+        except threading.BrokenBarrierError:
+            raise StartLine.Broken("another vehicle did not get ready, so this one did not start") from None
+        return self._begin_ns
+
+    def give_up(self) -> None:
+        """Nobody who has not started starts."""
+        self._barrier.abort()
+
+    def end(self) -> None:
+        """All end, with their results."""
+        self.over = True
+        self._barrier.abort()

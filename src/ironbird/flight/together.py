@@ -1,0 +1,85 @@
+"""Several vehicles at once, each under its own control system, on one clock of the wall.
+
+Each flight has a thread; those whose loop is native run beside each other, whatever Python does. All are made ready
+first; then time begins for all at the same moment, and simulation time is wall time since then in each of them.
+Not done: the vehicles do not see each other (wake, radio, collision).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ironbird.errors import IronbirdError, LinkError, OrderError
+from ironbird.flight.flight import Flight, fly
+from ironbird.flight.order import Order
+from ironbird.flight.prepare import fit
+from ironbird.flight.start_line import StartLine
+from ironbird.flight.systems import is_outside, kind_of, read_options
+
+MOST = 16  # vehicles
+LOOK_S = 0.05
+
+
+def fly_together(
+    orders: Sequence[Order],
+    folders: Sequence[Path | None] = (),
+    *,
+    announce: Callable[[str], None] | None = None,
+    patience_s: float = 120.0,
+) -> list[Flight]:
+    """Fly orders in real time on one clock; Ctrl-C ends all of them with their results.
+
+    If one never takes part (`LinkError`), none flies: the error says which.
+    """
+    if not 1 <= len(orders) <= MOST:
+        raise OrderError(f"{len(orders)} vehicles at once: give 1 to {MOST}")
+    _check_apart(orders)
+    folders = folders or [None] * len(orders)
+    for order in orders:
+        fit(order)  # compiled one after the other, before any waits for the others
+    line = StartLine(len(orders), patience_s)
+    found: dict[int, Flight] = {}
+    failed: dict[int, BaseException] = {}
+
+    def work(number: int, order: Order, folder: Path | None) -> None:
+        try:
+            found[number] = fly(order, speed=1.0, folder=folder, announce=announce, line=line)
+        except BaseException as error:
+            failed[number] = error
+            line.give_up()
+
+    threads = [
+        threading.Thread(target=work, args=(number, order, folder), name=f"vehicle {number + 1}")
+        for number, (order, folder) in enumerate(zip(orders, folders, strict=True))
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        while any(thread.is_alive() for thread in threads):
+            time.sleep(LOOK_S)
+    except KeyboardInterrupt:
+        line.end()
+    for thread in threads:
+        thread.join()
+    own = {number: error for number, error in failed.items() if not isinstance(error, StartLine.Broken)}
+    for number, error in sorted((own or failed).items()):
+        if isinstance(error, IronbirdError):
+            raise LinkError(f"vehicle {number + 1} of {len(orders)} ({orders[number].vehicle}): {error}") from error
+        raise error
+    return [found[number] for number in range(len(orders))]
+
+
+def _check_apart(orders: Sequence[Order]) -> None:
+    """No two on one port."""
+    taken: dict[str, int] = {}
+    for number, order in enumerate(orders, start=1):
+        if not is_outside(order.control):
+            continue
+        options = read_options(kind_of(order.control), order.options).model_dump()
+        for key in ("port", "udp"):
+            place = f"{key} {options[key]}" if options.get(key) is not None else ""
+            if place and taken.setdefault(place, number) != number:
+                raise OrderError(f"vehicles {taken[place]} and {number} are both on {place}: give each its own")

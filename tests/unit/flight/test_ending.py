@@ -1,0 +1,50 @@
+"""How a flight ended for the vehicle, from its true height, its stop and what its autopilot said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ironbird.flight.ending import ending_of
+from ironbird.flight.flight import Flight, fly
+from ironbird.links.system import Happening
+from ironbird.runtime.state import Stop
+
+ARMED, DISARMED = Happening(1.0, "armed", "armed"), Happening(4.0, "armed", "disarmed")
+FINISHED = Happening(4.0, "finished", "landed and disarmed")
+
+
+@pytest.fixture(scope="module")
+def climbing() -> Flight:
+    return fly("quad_f450", control="truth", mission="hover", until_s=4.0)
+
+
+@pytest.fixture(scope="module")
+def standing() -> Flight:
+    return fly("quad_f450", control="truth", mission="hover", until_s=0.5)
+
+
+@pytest.mark.parametrize(
+    ("said", "ending"),
+    [
+        ([], "still flying"),
+        ([ARMED], "still flying"),
+        ([ARMED, DISARMED], "disarmed"),
+        ([ARMED, DISARMED, Happening(4.1, "armed", "armed")], "still flying"),
+        ([ARMED, DISARMED, FINISHED], "landed"),
+    ],
+)
+def test_in_the_air_its_autopilot_says_whether_it_still_flies(
+    climbing: Flight, said: list[Happening], ending: str
+) -> None:
+    assert ending_of(replace(climbing, happenings=said)) == ending
+
+
+def test_a_vehicle_that_never_left_the_ground_was_never_airborne_though_it_was_armed(standing: Flight) -> None:
+    assert ending_of(replace(standing, happenings=[ARMED, DISARMED])) == "never airborne"
+
+
+def test_a_crash_is_a_crash_whatever_the_autopilot_says(climbing: Flight) -> None:
+    crashed = replace(climbing, stop=Stop(4.0, "hard landing"), happenings=[ARMED, DISARMED, FINISHED])
+    assert ending_of(crashed) == "crashed"

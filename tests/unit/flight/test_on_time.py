@@ -1,0 +1,140 @@
+"""Flights whose loop is native: boards on pseudo-terminals and UDP, several at once, faults and their witnesses."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hil_udp_board import ThreadBoard, serial_board, udp_board
+from typer.testing import CliRunner
+
+from ironbird.cli.main import app
+from ironbird.errors import LinkError, OrderError
+from ironbird.flight.flight import Flight, fly
+from ironbird.flight.order import Order, make_order
+from ironbird.flight.prepare import fit, prepare
+from ironbird.flight.together import fly_together
+from ironbird.links.hardware.kind import HARDWARE
+from ironbird.links.mavlink.dialect import HIL_GPS, HIL_SENSOR
+from ironbird.links.rig import attach
+from ironbird.links.system import Task
+from ironbird.runtime.stepper import Stepper
+
+OPTIONS: dict[str, Any] = {"ground_station": False, "priority": False, "control_hz": 100.0, "connect_s": 60.0}
+
+
+def order(until_s: float = 1.6, faults: tuple[str, ...] = (), **options: Any) -> Order:
+    made = make_order("quad_f450", control="hardware", options={**OPTIONS, **options}, until_s=until_s, faults=faults)
+    return replace(made, mission=None, mission_name="")
+
+
+def test_a_board_on_a_serial_line_flies_in_native_code_and_nothing_is_left_out() -> None:
+    board = ThreadBoard()
+    with serial_board(board) as port:
+        flight = fly(order(port=port))
+    # each step was sent once, in order; what the machine made late is another matter
+    assert board.stamps == list(range(2000, 1_600_001, 2000)) and board.lost == 0
+    assert board.got.count(HIL_GPS.id) == 8
+    assert flight.measured["steps"] > 0 and flight.measured["began_s"] > 0.0
+    assert flight.link["link"].startswith(f"{port}, 921600 baud, ordinary priority, as asked")
+    assert flight.log["body.p_NB_N"][-1, 2] < -1.0  # it climbed under the board's throttle
+
+
+def test_what_it_flew_is_what_its_commands_give_to_the_last_byte() -> None:
+    board = ThreadBoard()
+    given: list[np.ndarray] = []
+    with udp_board(board) as port:
+        ordered = order(until_s=1.0, udp=port)
+        fitted = fit(ordered)
+        options = HARDWARE.options.model_validate(dict(ordered.options))
+        seat = HARDWARE.seat(Task(fitted.vehicle, (), options, 1.0))
+        rig = attach(fitted.vehicle, prepare(fitted.model, [ordered]), until_s=1.0, log=["body.*"])
+        try:
+            seat.system.start(rig)
+            loop = seat.system.take_over(rig, -1)
+            assert loop is not None
+            while loop.look():
+                seat.system.watch(rig)
+            given.append(loop.given.copy())
+        finally:
+            seat.close()
+    log, _ = rig.finish()
+    again = Stepper(prepare(fitted.model, [ordered]), until_s=1.0, log=["body.*"])
+    for row in given[0]:
+        assert again.step(2)
+        again.inputs[:] = row
+    assert again.finish().data.tobytes() == log.data.tobytes() and given[0].max() == np.float32(0.9)
+
+
+def test_the_model_may_be_faster_than_the_sensors() -> None:
+    board = ThreadBoard()
+    with udp_board(board) as port:
+        flight = fly(order(until_s=1.0, udp=port, model_hz=2000.0))
+        deadline = time.monotonic() + 30.0
+        while board.stamps[-1] < 1_000_000 and time.monotonic() < deadline:  # the board may still be reading
+            time.sleep(0.01)
+    assert flight.model.step_s == 0.0005 and flight.ended_s == 1.0
+    assert board.stamps == list(range(board.stamps[0], 1_000_001, 2000)) and len(board.stamps) > 400
+
+
+def test_a_fault_with_a_trigger_has_its_witness_beside_the_loop() -> None:
+    board = ThreadBoard()
+    with udp_board(board) as port:
+        flight = fly(
+            order(until_s=2.5, faults=("rotor.speed_loss@1:instance=1,severity=0.3,when=height > 1 m",), udp=port)
+        )
+    witness = flight.witnesses[0]
+    assert witness.effective and flight.triggered_s[0] == pytest.approx(witness.first_s, abs=0.05)
+    assert witness.first_s > 0.5
+
+
+def test_a_board_that_falls_silent_ends_the_flight_with_its_log() -> None:
+    board = ThreadBoard()
+    with serial_board(board) as port:
+        timer = threading.Timer(1.0, board.end)
+        timer.start()
+        flight = fly(order(until_s=60.0, port=port))
+        timer.join()
+    assert flight.verdict == "error" and "gave no HIL_ACTUATOR_CONTROLS for" in flight.judged.sentence
+    assert flight.ended_s < 60.0 and len(flight.log.time()) > 10
+
+
+def test_two_boards_and_a_vehicle_of_ours_fly_at_once_on_one_clock(tmp_path: Path) -> None:
+    boards = [ThreadBoard(0.9), ThreadBoard(0.8)]
+    with serial_board(boards[0]) as first, serial_board(boards[1]) as second:
+        orders = [order(port=first), order(port=second), make_order("quad_f450", mission="hover", until_s=1.6)]
+        flights: list[Flight] = fly_together(orders, [tmp_path / str(n) for n in range(3)])
+    assert [board.stamps[-1] for board in boards] == [1_600_000, 1_600_000]
+    assert flights[0].measured["began_s"] == flights[1].measured["began_s"] > 0.0
+    heights = [-float(flight.log["body.p_NB_N"][-1, 2]) for flight in flights[:2]]
+    assert heights[0] > heights[1] > 0.0  # each under its own board
+    alone = fly("quad_f450", mission="hover", until_s=1.6)
+    assert flights[2].sha256 == alone.sha256
+
+
+def test_if_one_of_several_never_comes_none_flies_and_the_error_says_which() -> None:
+    board = ThreadBoard()
+    with serial_board(board) as port:
+        with pytest.raises(LinkError, match=r"vehicle 2 of 2 \(quad_f450\): serial port /dev/nowhere cannot be opened"):
+            fly_together([order(port=port), order(port="/dev/nowhere")])
+        with pytest.raises(OrderError, match="vehicles 1 and 2 are both on port"):
+            fly_together([order(port=port), order(port=port)])
+    assert HIL_SENSOR.id not in board.got
+
+
+def test_the_verb_takes_several_ports_and_a_router_for_ground_stations(tmp_path: Path) -> None:
+    boards = [ThreadBoard(), ThreadBoard()]
+    with serial_board(boards[0]) as first, udp_board(boards[1]) as second:
+        words = ["hil", "--port", first, "--udp", str(second), "--control-hz", "100", "--until", "1.5", "--no-priority"]
+        ended = CliRunner().invoke(app, [*words, "--headless", "--out", str(tmp_path)])
+    assert ended.exit_code in (0, 1), ended.output  # 1: this machine is too busy to keep time
+    assert all((tmp_path / number / "flight.parquet").is_file() for number in ("1", "2"))
+    wrong = CliRunner().invoke(app, ["hil", "--udp", "1", "--vehicle", "a", "--vehicle", "b"])
+    assert wrong.exit_code == 2 and "2 vehicles for 1 boards" in wrong.stderr
+    named = CliRunner().invoke(app, ["hil", "--udp", "14997", "--link", "vehicle=udpout:127.0.0.1:1"])
+    assert named.exit_code == 2 and "give the connection another name" in " ".join(named.stderr.split())
