@@ -34,9 +34,13 @@ async function perform(name, args = {}) {
   return answer;
 }
 
-function say(words, bad = false) {
+// Words for the pilot; a page that is not mounted yet shows them a little later.
+function say(words, bad = false, tries = 50) {
   const line = place("ib-said");
-  if (!line) return;
+  if (!line) {
+    if (tries > 0) setTimeout(() => say(words, bad, tries - 1), 100);
+    return;
+  }
   line.textContent = words;
   line.className = bad ? "ib-said ib-bad" : "ib-said";
   clearTimeout(say.timer);
