@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
+from typing import Annotated
 
 import typer
 
+from ironbird import __version__
 from ironbird.cli.app import app as app_verb
 from ironbird.cli.app import app_do
 from ironbird.cli.autopilots import autopilot, compare_autopilots, sitl
@@ -34,12 +36,12 @@ from ironbird.cli.route import route
 from ironbird.cli.scenario import scenario_app
 from ironbird.cli.serve import serve
 from ironbird.cli.sticks import sticks_app
+from ironbird.cli.tuning import autotune, margins, step
 from ironbird.cli.vehicles import fleet_table, mixer, modes_of_vehicle, show, trim_vehicle, vehicles
 from ironbird.cli.worlds import worlds_app
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     help="Prove a control system on the ground: fly vehicles that can be believed, break them, see what happens.",
 )
@@ -51,6 +53,9 @@ VERBS: dict[str, Callable[..., None]] = {
     "show": show,
     "trim": trim_vehicle,
     "modes": modes_of_vehicle,
+    "step": step,
+    "margins": margins,
+    "autotune": autotune,
     "fleet": fleet_table,
     "mixer": mixer,
     "export": export_model,
@@ -76,6 +81,22 @@ VERBS: dict[str, Callable[..., None]] = {
     "excite": excite,
     "reliability": reliability,
 }
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"ironbird {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", callback=_version, is_eager=True)
+    ] = False,
+) -> None: ...
+
+
 for name, verb in VERBS.items():
     app.command(name)(verb)
 for name, group in {

@@ -34,6 +34,11 @@ class CompiledModel:
     _libraries: dict[int, ctypes.CDLL] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
+    def __repr__(self) -> str:
+        flat = self.flat
+        sizes = f"{flat.x.size} states, {flat.xd.size} sampled states, {flat.p.size} parameters"
+        return f"<CompiledModel '{self.name}': {sizes}, {self.method} at {self.step_s * 1e3:g} ms>"
+
     @property
     def name(self) -> str:
         """The diagram's name."""

@@ -58,6 +58,10 @@ class Flight:
     records: bool = False  # the control system outside has recorded all that it was told
     of_object: bool = False  # the vehicle was an object of a Python program: its diagram may differ from its file's
 
+    def __repr__(self) -> str:
+        flown = f"'{self.order.vehicle}' under {self.order.control}, {self.ended_s:g} s"
+        return f"<Flight of {flown}: {self.verdict}, {self.outcome}>"
+
     @property
     def verdict(self) -> str:
         """pass, fail, void or error."""

@@ -59,6 +59,10 @@ class RunState:
     kernel_s: float = 0.0  # wall time spent in native code so far
     kernel_events: Any = None  # events in the kernel's form, made at first use
 
+    def __repr__(self) -> str:
+        lanes = f"{self.lanes} lane{'s' * (self.lanes > 1)}"
+        return f"<RunState of '{self.model.name}': {lanes} at {self.time_s:g} s>"
+
     @property
     def time_s(self) -> float:
         """Simulation time."""

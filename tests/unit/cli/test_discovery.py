@@ -1,0 +1,60 @@
+"""What users type to find out what is there: the version, completion of the shell, objects at the prompt."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import cast
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import ironbird as ib
+from ironbird.campaign.result import FlightResult
+from ironbird.cli.campaign import MOST_SHOWN, unexpected
+from ironbird.cli.main import app
+from ironbird.compiler.compiled import CompiledModel
+
+
+def test_the_version_is_printed() -> None:
+    said = CliRunner().invoke(app, ["--version"])
+    assert said.exit_code == 0 and said.output == f"ironbird {ib.__version__}\n"
+
+
+def test_the_shell_completes_verbs() -> None:
+    words = {"_IRONBIRD_COMPLETE": "complete_bash", "COMP_WORDS": "ironbird mar", "COMP_CWORD": "1"}
+    said = CliRunner().invoke(app, [], env=words, prog_name="ironbird")
+    assert said.output.split() == ["margins"]
+
+
+def test_objects_at_the_prompt_are_short(f450: CompiledModel) -> None:
+    flight = ib.fly("quad_f450", mission="hover", control="truth", until_s=1.0)
+    shown = [repr(thing) for thing in (flight, flight.log, flight.vehicle, flight.model, ib.start(f450, lanes=3))]
+    assert all(len(text) < 160 for text in shown)
+    assert shown[0].startswith("<Flight of 'quad_f450' under truth, 1 s: pass, ")
+    assert "50 rows, 0 to 0.98 s, 1 lane" in shown[1] and "3 lanes at 0 s" in shown[4]
+
+
+def test_a_log_becomes_a_frame_of_pandas() -> None:
+    pytest.importorskip("pandas")
+    log = ib.fly("quad_f450", mission="hover", control="truth", until_s=1.0).log
+    frame = log.to_pandas()
+    assert np.array_equal(frame["body.p_NB_N[2]"].to_numpy(), log["body.p_NB_N"][:, 2])
+    assert frame.index.name == "time_s" and frame.attrs["units"]["body.p_NB_N[2]"] == "m"
+
+
+def test_a_campaign_names_what_failed() -> None:
+    def result(number: int, margin: float, good: bool) -> FlightResult:
+        told = {
+            "id": f"TC/{number}",
+            "margin": margin,
+            "as_expected": good,
+            "verdict": "fail",
+            "sentence": "hard landing",
+        }
+        return cast(FlightResult, SimpleNamespace(**told))
+
+    few = unexpected([result(1, -1.0, False), result(2, -9.0, False), result(3, 5.0, True)])
+    assert few == ["FAIL  TC/2: hard landing", "FAIL  TC/1: hard landing"]
+    many = unexpected([result(n, -float(n), False) for n in range(MOST_SHOWN + 3)])
+    assert len(many) == MOST_SHOWN + 1 and many[-1] == "… and 3 more: see the report"
