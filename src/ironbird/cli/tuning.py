@@ -96,7 +96,7 @@ def margins(
 
     with errors():
         loop = hover_loop(vehicle, settings_of(set_))
-        responses = [loop.broken(name) for name in axis or loop.axes()]
+        responses = [loop.broken(name) for name in axis or loop.closed_axes()]
         page = (out or Path("out/tuning") / Path(vehicle).stem) / "margins.html"
         write_margins_page(f"{vehicle}: loops at hover", responses, page)
     if as_json:

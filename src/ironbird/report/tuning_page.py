@@ -68,7 +68,7 @@ def margin_words(margins: Margins) -> list[str]:
     """Margins for people, in the order of `MARGINS`."""
 
     def number(value: float, form: str, unit: str) -> str:
-        return "none" if math.isinf(value) or math.isnan(value) else f"{value:{form}} {unit}"
+        return "-" if math.isnan(value) else "any" if math.isinf(value) else f"{value:{form}} {unit}"
 
     return [
         number(margins.crossover_radps, ".2f", "rad/s"), number(margins.phase_deg, ".1f", "deg"),

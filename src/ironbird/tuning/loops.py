@@ -193,10 +193,11 @@ class Loop:
             geometry = np.linalg.pinv(allocation)
             return {axis: (allocation[:, i], geometry[i]) for i, axis in enumerate(AXES)}
         unit = np.eye(len(self.links))
-        names = [path.removesuffix(LINK).rpartition("/")[2] for path in self.links]
-        if len(set(names)) < len(names):
-            names = [path.removesuffix(LINK) for path in self.links]
-        return {name: (unit[i], unit[i]) for i, name in enumerate(names)}
+        return {path.removesuffix(LINK): (unit[i], unit[i]) for i, path in enumerate(self.links)}
+
+    def closed_axes(self) -> list[str]:
+        """The axes through which there is a loop: an actuator that hovering does not use has none."""
+        return [axis for axis in self.axes() if np.abs(self._broken(axis, None, self.frequencies()[:1])).max() > 0]
 
     def broken(
         self, axis: str, params: Mapping[str, Number] | None = None, frequency_radps: np.ndarray | None = None
@@ -205,17 +206,22 @@ class Loop:
         axes = self.axes()
         if axis not in axes:
             raise UnknownNameError("axis", axis, axes, f"the loops of '{self.model.name}'")
-        along, share = axes[axis]
+        w = self.frequencies() if frequency_radps is None else frequency_radps
+        L = self._broken(axis, params, w)
+        if not np.abs(L).max() > 0:
+            raise ModelError(f"hovering, '{self.model.name}' does not use {axis}: there is no loop to break")
+        closed = np.abs(self.eigenvalues(params)[0]) < 1 + DRIFTS
+        return Response(axis, w, L, margins_of(w, L, bool(closed)))
+
+    def _broken(self, axis: str, params: Mapping[str, Number] | None, w: np.ndarray) -> np.ndarray:
+        along, share = self.axes()[axis]
         J, P, _ = self._maps(params)
         rows = [row for path in self.links for row in self._places("held", path)]
         cut = J.copy()
         cut[rows] -= np.outer(along, share @ J[rows])
         put = np.zeros(len(J))
         put[rows] = along
-        w = self.frequencies() if frequency_radps is None else frequency_radps
-        L = -answers(P @ cut, P @ put, share @ J[rows], np.exp(1j * w * self.period_s))
-        closed = np.abs(np.linalg.eigvals(P @ J)).max() < 1 + DRIFTS
-        return Response(axis, w, L, margins_of(w, L, bool(closed)))
+        return -answers(P @ cut, P @ put, share @ J[rows], np.exp(1j * w * self.period_s))
 
 
 def margins_of(frequency_radps: np.ndarray, L: np.ndarray, stable: bool) -> Margins:
@@ -253,6 +259,8 @@ def answers(A: np.ndarray, b: np.ndarray, c: np.ndarray, z: np.ndarray) -> np.nd
     reached = _grown(A, np.abs(b) > 0)
     seen = _grown(A.T, np.abs(c) > 0)
     keep = np.flatnonzero(reached & seen)
+    if not len(keep):
+        return np.zeros(len(z), complex)
     A, b, c = A[np.ix_(keep, keep)], b[keep], c[keep]
     values, vectors = np.linalg.eig(A)
     left = np.linalg.solve(vectors, b.astype(complex))

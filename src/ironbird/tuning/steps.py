@@ -23,7 +23,8 @@ from ironbird.vehicles import places as at
 
 LOG_S = 0.004
 BAND = 0.05  # of the step: settled when it stays within
-SATURATED = (0.001, 0.999)  # of an actuator's command
+SATURATED = (0.001, 0.999)  # of an actuator's command; what turns has no less than 0
+USED = 0.01  # a command that an actuator has which takes part in the hover
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,7 @@ def answers_to(
             state.set_param(path, value, lane if len(sets) > 1 else None)
     whole_s = HOVER_S + lasts_s
     links = [path for path in state.model.flat.held.start if path.endswith(LINK)]
+    rotors = np.array([path.startswith("rotor/") for path in links])
     bar = progress or (lambda share: None)
     run(state, HOVER_S, log=[step.signal], progress=lambda share: bar(share * HOVER_S / whole_s))
     flown = [state.stop_of(lane) for lane in range(len(sets))]
@@ -181,7 +183,8 @@ def answers_to(
         time_s = log.time(lane) - HOVER_S
         value = step.sign * (log.lane(step.signal, lane)[:, step.read] - before[lane]) / step.scale
         commands = np.array([log.lane(path, lane) for path in links]).T
-        limits = np.logical_or(commands < SATURATED[0], commands > SATURATED[1]).any(axis=1)
+        used = np.abs(commands[:1]) > USED if len(commands) else True
+        limits = ((np.abs(commands) > SATURATED[1]) | (used & (np.abs(commands) < SATURATED[0]) & rotors)).any(axis=1)
         if flown[lane] is not None:  # it did not come so far
             time_s, value, limits = time_s[:0], value[:0], limits[:0]
         saturated = float(limits.mean()) if len(limits) else math.nan

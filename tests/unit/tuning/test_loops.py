@@ -99,3 +99,10 @@ def test_what_cannot_be_looked_at_is_said(loop: Loop) -> None:
         hover_loop("aerosonde")
     with pytest.raises(ModelError, match="does not hover"):
         hover_loop("quad_f450", {"control.rate_gain": [0.2, 0.2, 0.2]})
+
+
+def test_an_actuator_that_hovering_does_not_use_has_no_loop() -> None:
+    vtol = hover_loop("vtol_standard")
+    assert vtol.closed_axes() == [f"rotor/{n}" for n in range(1, 5)]
+    with pytest.raises(ModelError, match="there is no loop to break"):
+        vtol.broken("surface/rudder")
