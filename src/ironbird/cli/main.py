@@ -19,6 +19,7 @@ from ironbird.cli.chips import chips_app
 from ironbird.cli.credibility import credibility
 from ironbird.cli.dataset import dataset
 from ironbird.cli.design import design_app
+from ironbird.cli.discover import missions, params, requirements, signals
 from ironbird.cli.export import export_model
 from ironbird.cli.faults import faults_app
 from ironbird.cli.firmware import firmware_app, provant
@@ -53,6 +54,10 @@ VERBS: dict[str, Callable[..., None]] = {
     "show": show,
     "trim": trim_vehicle,
     "modes": modes_of_vehicle,
+    "signals": signals,
+    "params": params,
+    "requirements": requirements,
+    "missions": missions,
     "step": step,
     "margins": margins,
     "autotune": autotune,

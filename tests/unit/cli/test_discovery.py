@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import cast
 
@@ -14,17 +15,19 @@ from ironbird.campaign.result import FlightResult
 from ironbird.cli.campaign import MOST_SHOWN, unexpected
 from ironbird.cli.main import app
 from ironbird.compiler.compiled import CompiledModel
+from ironbird.flight.mission import mission_names
+from ironbird.requirements.library import TEMPLATES
 
 
 def test_the_version_is_printed() -> None:
-    said = CliRunner().invoke(app, ["--version"])
-    assert said.exit_code == 0 and said.output == f"ironbird {ib.__version__}\n"
+    done = CliRunner().invoke(app, ["--version"])
+    assert done.exit_code == 0 and done.output == f"ironbird {ib.__version__}\n"
 
 
 def test_the_shell_completes_verbs() -> None:
     words = {"_IRONBIRD_COMPLETE": "complete_bash", "COMP_WORDS": "ironbird mar", "COMP_CWORD": "1"}
-    said = CliRunner().invoke(app, [], env=words, prog_name="ironbird")
-    assert said.output.split() == ["margins"]
+    done = CliRunner().invoke(app, [], env=words, prog_name="ironbird")
+    assert done.output.split() == ["margins"]
 
 
 def test_objects_at_the_prompt_are_short(f450: CompiledModel) -> None:
@@ -58,3 +61,30 @@ def test_a_campaign_names_what_failed() -> None:
     assert few == ["FAIL  TC/2: hard landing", "FAIL  TC/1: hard landing"]
     many = unexpected([result(n, -float(n), False) for n in range(MOST_SHOWN + 3)])
     assert len(many) == MOST_SHOWN + 1 and many[-1] == "… and 3 more: see the report"
+
+
+def said(*words: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, [*words])
+    return done.exit_code, done.output
+
+
+def test_parameters_are_listed_with_the_values_that_are_flown(f450: CompiledModel) -> None:
+    rows = json.loads(said("params", "quad_f450", "control.*gain", "--control", "truth", "--json")[1])
+    for row in rows:
+        assert np.ravel(row["value"]).tolist() == f450.flat.values[f450.param_rows(row["path"])].tolist()
+    assert [row["path"] for row in rows if row["tunable"]] and "control.rate_gain" in [row["path"] for row in rows]
+
+
+def test_signals_are_those_of_the_log_and_what_requirements_know(f450: CompiledModel) -> None:
+    rows = {row["path"]: row for row in json.loads(said("signals", "quad_f450", "--control", "truth", "--json")[1])}
+    assert set(f450.signals()) <= set(rows)
+    assert rows["tilt"]["unit"] == "rad" and rows["altitude"]["doc"] == "= terrain.height_above_ground"
+    code, words = said("signals", "quad_f450", "no_such")
+    assert code == 2 and "unknown signal 'no_such'" in words
+
+
+def test_requirements_and_missions_are_listed() -> None:
+    assert {row["name"] for row in json.loads(said("requirements", "--json")[1])} == set(TEMPLATES)
+    assert "always[0, 30] (altitude < 60 m)" in said("requirements", "--grammar")[1]
+    assert "greatest angular rate" in said("requirements")[1]
+    assert set(json.loads(said("missions", "--json")[1])) == set(mission_names()) and "square" in said("missions")[1]
