@@ -32,7 +32,7 @@ from ironbird.cli.options import (
     start_of,
     weather_of,
 )
-from ironbird.cli.output import ending_in_order, errors, print_table, progress_bar, write_and_print
+from ironbird.cli.output import ending_in_order, errors, print_table, progress_bar, usual_folder, write_and_print
 from ironbird.errors import IronbirdError, OrderError
 
 UlogOption = Annotated[bool, typer.Option("--ulog", help="Also write a PX4 ULog file.")]
@@ -109,7 +109,7 @@ def fly(
         )
         if start is not None:
             order = replace(order, settings={**start_settings(order, *start_of(start)), **order.settings})
-        folder = out or Path("out") / Path(vehicle).stem
+        folder = out or usual_folder(Path(vehicle).stem)
         if speed is not None and not is_outside(order.control):
             live = LiveControl(folder)
             typer.echo(f"listening: ironbird tune {folder} PATH=VALUE", err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
@@ -88,3 +89,16 @@ def test_requirements_and_missions_are_listed() -> None:
     assert "always[0, 30] (altitude < 60 m)" in said("requirements", "--grammar")[1]
     assert "greatest angular rate" in said("requirements")[1]
     assert set(json.loads(said("missions", "--json")[1])) == set(mission_names()) and "square" in said("missions")[1]
+
+
+def test_a_flight_does_not_overwrite_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ("fly", "quad_f450", "--mission", "hover", "--control", "truth", "--until", "0.5", "--seed")
+    for seed in ("1", "2", "3"):
+        code, printed = said(*words, seed)
+        assert code == 0, printed
+    assert "the earlier flight is now out/quad_f450-2" in printed
+    orders = [
+        (tmp_path / "out" / name / "order.toml").read_text() for name in ("quad_f450-1", "quad_f450-2", "quad_f450")
+    ]
+    assert [f"seed = {seed}" in order for seed, order in enumerate(orders, 1)] == [True] * 3
