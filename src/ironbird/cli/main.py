@@ -23,7 +23,7 @@ from ironbird.cli.discover import missions, params, requirements, signals
 from ironbird.cli.export import export_model
 from ironbird.cli.faults import faults_app
 from ironbird.cli.firmware import firmware_app, provant
-from ironbird.cli.fly import fly, repeat, systems, tune
+from ironbird.cli.fly import compare, fly, repeat, systems, tune
 from ironbird.cli.hardware import hil
 from ironbird.cli.hdl import hdl
 from ironbird.cli.identification import excite, identify, measure_app
@@ -49,6 +49,7 @@ app = typer.Typer(
 VERBS: dict[str, Callable[..., None]] = {
     "fly": fly,
     "repeat": repeat,
+    "compare": compare,
     "tune": tune,
     "vehicles": vehicles,
     "show": show,
