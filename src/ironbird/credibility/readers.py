@@ -206,7 +206,8 @@ def _px4_motors(raw: Raw, topics: Mapping[tuple[str, int], Any]) -> None:
     found = [d for (name, _), d in topics.items() if name == "actuator_outputs"]
     for data in sorted(found, key=lambda d: -float(sum(np.ptp(d[f"output[{i}]"]) for i in range(4)))):
         pulses = {i: np.asarray(data[f"output[{i}]"], float) for i in range(8) if f"output[{i}]" in data}
-        moving = {i: p for i, p in pulses.items() if np.ptp(p) > 1 and 500 < np.max(p) < 2500}
+        # an output that is switched on once and then stands is no motor's
+        moving = {i: p for i, p in pulses.items() if 500 < np.max(p) < 2500 and np.ptp(p[p > 500]) > 1}
         if len(moving) >= 3:
             for i, pulse in moving.items():
                 share = np.clip((pulse - PULSE_LOW_US) / PULSE_SPAN_US, 0.0, 1.0)

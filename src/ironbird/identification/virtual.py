@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -110,20 +110,26 @@ def excited_flight(
     log = stepper.finish()
     if log.stops[0] is not None and log.stops[0].reason:
         raise RecordError(f"the virtual flight ends in '{log.stops[0].reason}': excite less")
-    random = np.random.default_rng(seed)
     every = round(CONTROL_S / LINK_S)
     time_s = log.time()[::every]
     tracks: dict[str, Track] = {}
     for path, names in SIGNALS.items():
         for axis, signal in enumerate(names):
             values = log[path][::every, axis]
-            if signal in ATTITUDE:
-                values = np.unwrap(values)
-            sigma = (NOISE if noise is None else noise).get(signal, 0.0)
-            tracks[signal] = Track(time_s, values + sigma * random.standard_normal(len(values)), UNITS[signal])
+            tracks[signal] = Track(time_s, np.unwrap(values) if signal in ATTITUDE else values, UNITS[signal])
     for n, link in zip(numbers, links, strict=True):
         tracks[f"motor_{n}"] = Track(log.time(), log[link], "1")
-    return Record(Path(f"{vehicle.id}_virtual"), "virtual", tracks, [])
+    return with_noise(Record(Path(f"{vehicle.id}_virtual"), "virtual", tracks, []), noise, seed)
+
+
+def with_noise(record: Record, noise: Mapping[str, float] | None = None, seed: int = 0) -> Record:
+    """A record with white noise of these standard deviations on top, else those of `NOISE`."""
+    random = np.random.default_rng(seed)
+    tracks = {}
+    for name, track in record.tracks.items():
+        sigma = (NOISE if noise is None else noise).get(name, 0.0)
+        tracks[name] = replace(track, values=track.values + sigma * random.standard_normal(len(track.values)))
+    return replace(record, tracks=tracks)
 
 
 def _motion(q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
