@@ -1,7 +1,7 @@
 """Virtual benches: our own model on a rig, as the real vehicle would be.
 
 Each bench gives the record that a real one would give, made by the equations of a vehicle, so that the identification
-can be held against what was put in: an excited flight, and a swing on two strings.
+can be held against what was put in: an excited flight, a rig with one axis, and a swing on two strings.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from ironbird.compiler.compiled import compile_model
 from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.credibility.readers import ATTITUDE, FORCE, POSITION, RATES, VELOCITY
 from ironbird.credibility.record import UNITS, Record, Track
-from ironbird.errors import RecordError
+from ironbird.errors import RecordError, UnknownNameError
 from ironbird.model.signal import Number
-from ironbird.rotations import euler, rotate
-from ironbird.runtime.state import start
+from ironbird.rotations import euler, from_euler, rotate
+from ironbird.runtime.state import RunState, start
 from ironbird.runtime.stepper import Stepper
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import load_vehicle
@@ -81,8 +81,15 @@ def excited_flight(
     params: Mapping[str, Number] | None = None,
     noise: Mapping[str, float] | None = None,
     seed: int = 0,
+    rig: str = "",
 ) -> Record:
-    """A flight about hover with excitations [row, (thrust, roll, pitch, yaw)] every 12 ms, recorded with noise."""
+    """A flight about hover with excitations [row, (thrust, roll, pitch, yaw)] every 12 ms, recorded with noise.
+
+    With `rig` the vehicle sits on a stiff rod through its centre of mass and turns about that axis alone: roll, pitch
+    or yaw. The rod has no friction.
+    """
+    if rig not in ("", *ATTITUDE):
+        raise UnknownNameError("axis of the rig", rig, ATTITUDE)
     vehicle = load_vehicle(name, control="external")
     if not isinstance(vehicle.spec, MulticopterSpec):
         raise RecordError(f"vehicle '{vehicle.id}' is no multicopter; the virtual flight knows no other")
@@ -105,6 +112,8 @@ def excited_flight(
             **_motion(state.get("body.q"), state.get("body.v")),
         }
         stepper.inputs[rows] = hover.commands(seen, more)
+        if rig:
+            _hold(state, ATTITUDE.index(rig))
         if not stepper.step(round(CONTROL_S / model.step_s)):
             break
     log = stepper.finish()
@@ -130,6 +139,20 @@ def with_noise(record: Record, noise: Mapping[str, float] | None = None, seed: i
         sigma = (NOISE if noise is None else noise).get(name, 0.0)
         tracks[name] = replace(track, values=track.values + sigma * random.standard_normal(len(track.values)))
     return replace(record, tracks=tracks)
+
+
+def _hold(state: RunState, axis: int) -> None:
+    """What the rod does: no place but its own, no turning but about its axis; every 12 ms."""
+    angles, rates = np.zeros(3), np.zeros(3)
+    angles[axis] = euler(state.get("body.q"))[axis]
+    rates[axis] = state.get("body.w")[axis]
+    for path, value in (
+        ("body.p", np.array([0.0, 0.0, -HEIGHT_M])),
+        ("body.v", np.zeros(3)),
+        ("body.q", from_euler(angles)),
+        ("body.w", rates),
+    ):
+        state.set_state(path, value)
 
 
 def _motion(q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
