@@ -3,9 +3,9 @@
     python examples/px4_vision_credibility.py
 
 The record is part of a public flight of a PX4 Vision kit (tests/data/px4_vision). The thrust is identified by equation
-error from the first half of the cruise; both models are judged on the second half and on the descent, which the fit has
-not seen. The log has the motors' pulses at 10 Hz, so roll and pitch, which the vehicle controlled at 400 Hz, are not
-judged.
+error from 8 s of the cruise; both models are judged on the 12 s after it and on the descent, which the fit
+has not seen. The log has the motors' pulses at 10 Hz, so roll and pitch, which the vehicle controlled at 400 Hz, are
+not judged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ironbird.report.credibility_page import write_credibility_json, write_credi
 from ironbird.report.identification_page import write_identification_page
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "px4_vision"
-FITTED_S = (2.0, 14.0)
+FITTED_S = (6.0, 14.0)
 JUDGED = {"cruise": (14.0, 26.0), "descent": (28.5, 32.0)}
 OUT = Path("out") / "px4_vision"
 

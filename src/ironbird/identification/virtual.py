@@ -53,14 +53,15 @@ class Hover:
     mixer: np.ndarray  # [rotor, (thrust, roll, pitch, yaw)] in throttle
     trim: np.ndarray  # throttle of each rotor in hover
 
-    def commands(self, seen: Mapping[str, np.ndarray], more: np.ndarray) -> np.ndarray:
-        """Throttles from what is seen, with an excitation about the axes on top."""
+    def commands(self, seen: Mapping[str, np.ndarray], more: np.ndarray, tilt: np.ndarray | None = None) -> np.ndarray:
+        """Throttles from what is seen, with an excitation about the axes on top; without a tilt it stays in place."""
         angles, rates, v, p = (np.asarray(seen[name]) for name in ("euler", "rates", "velocity", "position"))
+        roll, pitch = np.clip([-0.1 * v[1], 0.1 * v[0]], -0.1, 0.1) if tilt is None else tilt
         wanted = np.array(
             [
                 0.15 * (p[2] + HEIGHT_M) + 0.15 * v[2],
-                -0.30 * (angles[0] - np.clip(0.1 * -v[1], -0.1, 0.1)) - 0.06 * rates[0],
-                -0.30 * (angles[1] - np.clip(0.1 * v[0], -0.1, 0.1)) - 0.06 * rates[1],
+                -0.30 * (angles[0] - roll) - 0.06 * rates[0],
+                -0.30 * (angles[1] - pitch) - 0.06 * rates[1],
                 -0.10 * math.remainder(angles[2], 2 * math.pi) - 0.15 * rates[2],
             ]
         )
@@ -82,11 +83,12 @@ def excited_flight(
     noise: Mapping[str, float] | None = None,
     seed: int = 0,
     rig: str = "",
+    tilts: np.ndarray | None = None,
 ) -> Record:
     """A flight about hover with excitations [row, (thrust, roll, pitch, yaw)] every 12 ms, recorded with noise.
 
     With `rig` the vehicle sits on a stiff rod through its centre of mass and turns about that axis alone: roll, pitch
-    or yaw. The rod has no friction.
+    or yaw. The rod has no friction. With `tilts` [row, (roll, pitch)] it follows these angles instead of its place.
     """
     if rig not in ("", *ATTITUDE):
         raise UnknownNameError("axis of the rig", rig, ATTITUDE)
@@ -105,13 +107,13 @@ def excited_flight(
     rows = [stepper.input_row(f"rotor/{n}") for n in numbers]
     for n in numbers:
         state.set_state(f"rotor/{n}/motor.omega", float(steady[f"rotor/{n}/motor.speed"][0]))
-    for more in excitations:
+    for row, more in enumerate(excitations):
         seen = {
             "position": state.get("body.p"),
             "rates": state.get("body.w"),
             **_motion(state.get("body.q"), state.get("body.v")),
         }
-        stepper.inputs[rows] = hover.commands(seen, more)
+        stepper.inputs[rows] = hover.commands(seen, more, None if tilts is None else tilts[row])
         if rig:
             _hold(state, ATTITUDE.index(rig))
         if not stepper.step(round(CONTROL_S / model.step_s)):
