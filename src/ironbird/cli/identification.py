@@ -83,14 +83,25 @@ def excite(
     amplitude: Annotated[float, typer.Option(help="Share of a full stick.")] = 0.3,
     duration: Annotated[float, typer.Option(help="Seconds, without the quiet before and after.")] = 60.0,
     band: Annotated[str, typer.Option(metavar="LOW,HIGH", help="rad/s.")] = "0.5,30",
-    out: Annotated[Path, typer.Option(help="Stick file to write.")] = Path("out/excitation.csv"),
+    out: Annotated[Path, typer.Option(help="Stick file (.csv) or mission (.toml) to write.")] = Path(
+        "out/excitation.csv"
+    ),
 ) -> None:
-    """Write an excitation as a stick file, for the reference autopilot, PX4 and ArduPilot."""
+    """Write an excitation for the reference autopilot, PX4 and ArduPilot: a stick file, or a mission of legs."""
     from ironbird.files.whole import write_text
-    from ironbird.identification.excite import excitation, stick_file
+    from ironbird.identification.excite import excitation, excitation_mission, mission_text, stick_file
 
     with errors():
         low, high = numbers_of("--band", band, 2, 2, "LOW,HIGH in rad/s, for example 0.5,30")
+        if out.suffix == ".toml":
+            mission = excitation_mission(kind, axis, amplitude=amplitude, band_radps=(low, high))
+            out.parent.mkdir(parents=True, exist_ok=True)
+            write_text(out, mission_text(mission))
+            typer.echo(f"mission: {out} ({len(mission.item)} items)")
+            typer.echo(
+                f"fly it: ironbird fly quad_f450 --mission {out}; ironbird sitl px4 --mission {out} --time virtual"
+            )
+            return
         found = excitation(kind, amplitude=amplitude, duration_s=duration, band_radps=(low, high))
         out.parent.mkdir(parents=True, exist_ok=True)
         write_text(out, stick_file(found, axis))

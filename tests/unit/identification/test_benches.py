@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from ironbird.cli.main import app
 from ironbird.compiler.compiled import compile_model
 from ironbird.errors import RecordError
+from ironbird.flight.mission import load_mission
 from ironbird.identification.bench import (
     bifilar_inertia,
     propulsion,
@@ -21,7 +22,7 @@ from ironbird.identification.bench import (
     step_time,
     swing_period,
 )
-from ironbird.identification.excite import excitation
+from ironbird.identification.excite import excitation, excitation_mission
 from ironbird.identification.rest import allan_deviation, noise_at_rest, power_spectrum
 from ironbird.identification.virtual import bifilar_swing
 from ironbird.vehicles.load import load_spec, load_vehicle
@@ -199,3 +200,21 @@ def test_the_command_fits_a_transfer_function_to_a_sweep(tmp_path: Path) -> None
     assert "coherence 1.00" in done.output
     pole = float(done.output.split("│ a0")[1].split("±")[0].strip(" │"))
     assert pole == pytest.approx(5.0, rel=0.05)
+
+
+def test_an_excitation_becomes_a_mission_of_legs_there_and_back(tmp_path: Path) -> None:
+    path = tmp_path / "legs.toml"
+    arguments = ["excite", "3211", "--axis", "roll", "--band", "0.5,2", "--amplitude", "0.5", "--out", str(path)]
+    done = CliRunner().invoke(app, arguments)
+
+    assert done.exit_code == 0, done.output
+    mission = load_mission(path)
+    east = [item.east_m for item in mission.item]
+    leg = 9.80665 * math.tan(math.radians(15)) * math.pi**2 / 4  # half period pi / 1 rad/s
+    expected = np.cumsum([9 * leg, -4 * leg, leg, -leg])  # legs of three, two, one, one half periods
+    assert east[1:5] == pytest.approx(expected, rel=1e-3) and mission.item[-1].kind == "land"
+    heights = [item.height_m for item in excitation_mission("doublet", "throttle").item[:-1]]
+    assert max(heights) > 21 and min(heights) >= 5
+    assert len(excitation_mission("sweep", "pitch").item) == 12
+    with pytest.raises(RecordError, match="no legs"):
+        excitation_mission("multisine", "pitch")
