@@ -27,7 +27,7 @@ PUBLISHED = {  # the authors' numbers: torque 0.0166 m of the thrust, and all dr
     **{f"{rotor}.rotor_drag": 0.0 for rotor in ROTORS},
     **{f"{rotor}.torque_coefficient": 2.233e-8 for rotor in ROTORS},
 }
-FITTED = {f"{rotor}.rotor_drag": 2.666e-5 for rotor in ROTORS}  # N s^2/m, +- 0.06e-5
+FITTED = {f"{rotor}.rotor_drag": 2.731e-5 for rotor in ROTORS}  # N s^2/m, +- 0.06e-5
 PHASES = {  # seconds of the record, pieces in s, signals
     "hover": ((0.5, 5.5), 0.5, ("velocity_down", "yaw_rate"), {}),
     "loss": ((6.9, 9.4), 0.5, ("velocity_down", "yaw_rate", "roll_rate", "pitch_rate"), LOST),

@@ -22,6 +22,7 @@ from ironbird.runtime.log_file import read_log
 from ironbird.vehicles import places as at
 
 Raw = dict[str, tuple[np.ndarray, np.ndarray, str]]
+Topics = Mapping[tuple[str, int], Any]
 MOST_BYTES = 1 << 30
 DAMAGED = "the file is damaged or cut off; --salvage compares what can be read"
 POSITION = ("north", "east", "down")
@@ -140,7 +141,7 @@ def _ulog(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool) -> 
     raw: Raw = {}
     for name, part in _PX4_PARTS.items():
         try:
-            part(raw, topics)
+            part(raw, topics, dict(ulog.initial_parameters))
         except (KeyError, ValueError, IndexError) as error:  # fields of another version
             notes.append(f"{name}: not in a form that is known ({error})")
     for name, (source, unit) in columns.items():
@@ -158,7 +159,7 @@ def _stamps(data: Mapping[str, np.ndarray]) -> np.ndarray:
     return np.asarray(data["timestamp"], np.int64).astype(float) * 1e-6
 
 
-def _px4_motion(raw: Raw, topics: Mapping[tuple[str, int], Any]) -> None:
+def _px4_motion(raw: Raw, topics: Topics, _: Mapping[str, Any]) -> None:
     data = topics.get(("vehicle_local_position", 0))
     if data is None:
         return
@@ -173,13 +174,13 @@ def _px4_motion(raw: Raw, topics: Mapping[tuple[str, int], Any]) -> None:
         _add(raw, names, _stamps(data), values)
 
 
-def _px4_attitude(raw: Raw, topics: Mapping[tuple[str, int], Any]) -> None:
+def _px4_attitude(raw: Raw, topics: Topics, _: Mapping[str, Any]) -> None:
     data = topics.get(("vehicle_attitude", 0))
     if data is not None:
         _add(raw, ATTITUDE, _stamps(data), _quaternions([data[f"q[{i}]"] for i in range(4)]))
 
 
-def _px4_inertial(raw: Raw, topics: Mapping[tuple[str, int], Any]) -> None:
+def _px4_inertial(raw: Raw, topics: Topics, _: Mapping[str, Any]) -> None:
     data = topics.get(("sensor_combined", 0))
     if data is not None:
         for names, key in ((RATES, "gyro_rad"), (FORCE, "accelerometer_m_s2")):
@@ -189,19 +190,28 @@ def _px4_inertial(raw: Raw, topics: Mapping[tuple[str, int], Any]) -> None:
         _add(raw, RATES, _stamps(data), np.column_stack([data[f"xyz[{i}]"] for i in range(3)]).astype(float))
 
 
-def _px4_battery(raw: Raw, topics: Mapping[tuple[str, int], Any]) -> None:
+def _px4_battery(raw: Raw, topics: Topics, _: Mapping[str, Any]) -> None:
     data = topics.get(("battery_status", 0))
     if data is not None:
         raw["battery_voltage"] = (_stamps(data), np.asarray(data["voltage_v"], float), "V")
 
 
-def _px4_motors(raw: Raw, topics: Mapping[tuple[str, int], Any]) -> None:
+def px4_throttle(thrust: np.ndarray, factor: float) -> np.ndarray:
+    """What the motors are told for a wanted share of thrust: T = f u^2 + (1 - f) u with f = THR_MDL_FAC [PX4]."""
+    if not 0 < factor <= 1:
+        return thrust
+    half = (1 - factor) / (2 * factor)
+    return np.asarray(np.sign(thrust) * (np.sqrt(half**2 + np.abs(thrust) / factor) - half))
+
+
+def _px4_motors(raw: Raw, topics: Topics, params: Mapping[str, Any]) -> None:
     data = topics.get(("actuator_motors", 0))
     if data is not None:
         for i in range(12):
             column = np.asarray(data[f"control[{i}]"], float)
             if np.isfinite(column).any():
-                raw[f"motor_{i + 1}"] = (_stamps(data), np.nan_to_num(column, nan=0.0), "1")
+                throttle = px4_throttle(np.nan_to_num(column, nan=0.0), float(params.get("THR_MDL_FAC", 0.0)))
+                raw[f"motor_{i + 1}"] = (_stamps(data), throttle, "1")
         return
     found = [d for (name, _), d in topics.items() if name == "actuator_outputs"]
     for data in sorted(found, key=lambda d: -float(sum(np.ptp(d[f"output[{i}]"]) for i in range(4)))):
@@ -215,7 +225,7 @@ def _px4_motors(raw: Raw, topics: Mapping[tuple[str, int], Any]) -> None:
             return
 
 
-_PX4_PARTS: dict[str, Callable[[Raw, Mapping[tuple[str, int], Any]], None]] = {
+_PX4_PARTS: dict[str, Callable[[Raw, Topics, Mapping[str, Any]], None]] = {
     "position": _px4_motion,
     "attitude": _px4_attitude,
     "rates": _px4_inertial,
