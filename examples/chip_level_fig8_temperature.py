@@ -50,7 +50,7 @@ class Chamber(Block):
 
     def output(self, x: View, u: View, p: View) -> Values:
         return {
-            "specific_force_B": ca.vertcat(0, 0, -STANDARD_GRAVITY_MPS2),
+            "specific_force_B": ca.SX([0, 0, -STANDARD_GRAVITY_MPS2]),
             "w_NB_B": ca.SX.zeros(3),
             "temperature": KELVIN + 17.0 + 33.0 * ca.fmin(u.time / p.length, 1.0),
         }

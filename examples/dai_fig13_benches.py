@@ -51,7 +51,8 @@ def vibration(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
             stepper.inputs[stepper.input_row(f"rotor/{number}")] = share
         stepper.step(round((until - (BEGIN_S if share == 0 else STEP_S)) / model.step_s))
     log = stepper.finish()
-    return BEGIN_S + log.time(), *(log[name] for name in signals)
+    accel, gyro, speed = (log[name] for name in signals)
+    return BEGIN_S + log.time(), accel, gyro, speed
 
 
 def rig() -> tuple[FrequencyResponse, FrequencyResponse]:

@@ -42,9 +42,10 @@ def main() -> None:
     found = evaluate(craft)
     spec = load_spec(write_design(found, OUT, "f450_of_parts")["vehicle"])
     assert isinstance(spec, MulticopterSpec)
+    inertia = spec.body.inertia_diag_kgm2 or []
     motor, blade = spec.motor["standard"], spec.propeller["standard"]
     ours = [
-        spec.body.inertia_diag_kgm2[0], spec.body.inertia_diag_kgm2[2], blade.thrust_coefficient_Ns2,
+        inertia[0], inertia[2], blade.thrust_coefficient_Ns2,
         blade.torque_coefficient_Nms2, motor.slope_radps, motor.idle_speed_radps, motor.time_constant_s,
         spec.airframe.drag_Ns2pm2[0], spec.airframe.damping_Nms2prad2[0],
     ]  # fmt: skip

@@ -23,11 +23,12 @@ from ironbird.identification.excite import excitation
 from ironbird.identification.output_error import identify
 from ironbird.identification.result import identified_vehicle
 from ironbird.identification.virtual import CONTROL_S, excited_flight
+from ironbird.model.signal import Number
 
 OUT = Path("out") / "dai_fig15"
 STILL = {"wakes.vortex_ring": 0.0, "wakes.ground_effect": 0.0}
-TRUTH = {  # what nobody knows
-    "body.inertia": np.diag([0.0195, 0.0202, 0.0345]),
+TRUTH: dict[str, Number] = {  # what nobody knows
+    "body.inertia": np.diag([0.0195, 0.0202, 0.0345]).tolist(),
     "airframe.drag": [0.02, 0.02, 0.02],
     **{f"rotor/{n}/propeller.thrust_coefficient": 8.75e-6 for n in range(1, 5)},
     **{f"rotor/{n}/motor.time_constant": 0.021 for n in range(1, 5)},
@@ -42,7 +43,7 @@ SHOWN = {
 COLOURS = {"vehicle": "#2c3e50", "estimated (Fig. 14)": "#e08e0b", "calibrated": "#c0392b"}
 
 
-def step(vehicle: str | Path, params: dict[str, object], noise: dict[str, float] | None) -> Record:
+def step(vehicle: str | Path, params: dict[str, Number], noise: dict[str, float] | None) -> Record:
     """A step of the wanted pitch by -15 degrees (nose down) at 0.2 s."""
     rows = round(END_S / CONTROL_S)
     tilts = np.zeros((rows, 2))

@@ -19,6 +19,7 @@ from ironbird.links.ardupilot.dataflash import read_dataflash
 from ironbird.links.autopilot_log import open_ulog
 from ironbird.rotations import euler
 from ironbird.runtime.log_file import read_log
+from ironbird.runtime.record import Log
 from ironbird.vehicles import places as at
 
 Raw = dict[str, tuple[np.ndarray, np.ndarray, str]]
@@ -30,6 +31,7 @@ VELOCITY = ("velocity_north", "velocity_east", "velocity_down")
 ATTITUDE = ("roll", "pitch", "yaw")
 RATES = ("roll_rate", "pitch_rate", "yaw_rate")
 FORCE = ("specific_force_x", "specific_force_y", "specific_force_z")
+WANTED = ("wanted_velocity_north", "wanted_velocity_east", "wanted_velocity_down", "wanted_yaw")  # set-points
 OURS = {  # signals of our own logs
     at.BODY.position: POSITION,
     at.BODY.velocity: VELOCITY,
@@ -61,6 +63,7 @@ TIMES = {"time_s": 1.0, "time": 1.0, "t": 1.0, "t_s": 1.0, "time_ms": 1e-3, "tim
 _MOTOR = re.compile(r"rotor/(\d{1,2})/command\.value")
 PX4_TOPICS = (
     "vehicle_local_position",
+    "vehicle_local_position_setpoint",
     "vehicle_attitude",
     "vehicle_angular_velocity",
     "sensor_combined",
@@ -174,6 +177,17 @@ def _px4_motion(raw: Raw, topics: Topics, _: Mapping[str, Any]) -> None:
         _add(raw, names, _stamps(data), values)
 
 
+def _px4_wanted(raw: Raw, topics: Topics, _: Mapping[str, Any]) -> None:
+    data = topics.get(("vehicle_local_position_setpoint", 0))
+    if data is not None:
+        for name, key in zip(WANTED, ("vx", "vy", "vz", "yaw"), strict=True):
+            values = np.asarray(data[key], float)
+            good = np.isfinite(values)
+            if key == "yaw" and good.any():
+                values = np.interp(np.arange(len(values)), np.flatnonzero(good), np.unwrap(values[good]))
+            raw[name] = (_stamps(data), values, "rad" if key == "yaw" else "m/s")
+
+
 def _px4_attitude(raw: Raw, topics: Topics, _: Mapping[str, Any]) -> None:
     data = topics.get(("vehicle_attitude", 0))
     if data is not None:
@@ -227,6 +241,7 @@ def _px4_motors(raw: Raw, topics: Topics, params: Mapping[str, Any]) -> None:
 
 _PX4_PARTS: dict[str, Callable[[Raw, Topics, Mapping[str, Any]], None]] = {
     "position": _px4_motion,
+    "set-points": _px4_wanted,
     "attitude": _px4_attitude,
     "rates": _px4_inertial,
     "battery": _px4_battery,
@@ -314,10 +329,17 @@ def _dataflash(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool
 
 
 def _parquet(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool) -> tuple[Raw, list[str]]:
-    log = read_log(path)
-    table = log.columns()
-    units = {path: signal.unit for path, signal in log.signals.items()}
-    return _table(path, table, columns, units), []
+    return _log_table(path, read_log(path), columns), []
+
+
+def _log_table(path: Path, log: Log, columns: Mapping[str, tuple[str, str]]) -> Raw:
+    units = {signal: declared.unit for signal, declared in log.signals.items()}
+    return _table(path, log.columns(), columns, units)
+
+
+def record_of(log: Log, path: Path) -> Record:
+    """The record of a flight of ours that was just flown."""
+    return make_record(path, "flight", _log_table(path, log, {}), [])
 
 
 def _csv(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool) -> tuple[Raw, list[str]]:

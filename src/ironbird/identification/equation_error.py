@@ -79,7 +79,7 @@ def _fitted(
     theta, bias = np.ones(k), np.zeros(len(biased))
     weight = 1 / np.maximum(np.std(measured, axis=0), 1e-6)
     modelled, residual = measured, np.zeros_like(measured)
-    inverse = np.eye(k + len(biased))
+    hessian = inverse = np.eye(k + len(biased))
     jacobian = np.zeros((*measured.shape, k + len(biased)))
     iterations, most = 0, np.inf
     while iterations < ITERATIONS and not (iterations > 3 and most < CONVERGED):
@@ -108,14 +108,14 @@ def _fitted(
     for place in range(len(used)):  # the moving mean colours what is left
         pull = (jacobian[:, place] * weight[place] ** 2) @ inverse[:, :k]
         variance += coloured_variance(pull, residual[:, place], len(residual))
-    deviations = np.sqrt(np.diag(inverse)[:k])
+    deviations, alone = np.sqrt(np.diag(inverse)[:k]), 1 / np.sqrt(np.diag(hessian)[:k])
     covariance = inverse[:k, :k]
     return Fit(
         record.path.name,
         problem.vehicle.id,
         "equation error",
         problem.free,
-        estimates_of(problem, theta, np.maximum(np.sqrt(np.maximum(variance, 0.0)), deviations), deviations),
+        estimates_of(problem, theta, np.maximum(np.sqrt(np.maximum(variance, 0.0)), deviations), deviations, alone),
         theta,
         covariance / np.outer(deviations, deviations),
         list(used),

@@ -64,6 +64,7 @@ class Estimate:
     value: float
     sigma: float  # standard deviation, widened for coloured residuals
     bound: float  # after Cramér and Rao, for white residuals
+    insensitivity: float  # deviation if all others were known
 
     @property
     def relative(self) -> float:
@@ -389,7 +390,7 @@ def _gauss_newton(
     iterations = 0
     converged = False
     y = np.zeros(0)
-    gain = np.zeros((k, k))
+    gain, hessian = np.zeros((k, k)), np.eye(k)
     sensitivity = np.zeros((pieces, steps, len(used), n + k))
     residual = np.zeros((pieces, steps, len(used)))
     while iterations < ITERATIONS:
@@ -456,7 +457,7 @@ def _gauss_newton(
         problem.vehicle.id,
         "output error, " + ("continuous" if continuous else "pieces"),
         problem.free,
-        estimates_of(problem, theta, widened, deviations),
+        estimates_of(problem, theta, widened, deviations, 1 / np.sqrt(np.diag(hessian)[:k])),
         theta,
         covariance / np.outer(scale, scale),
         list(used),
@@ -477,7 +478,9 @@ def not_converged(problem: Problem, iterations: int, most: float) -> RecordError
     )
 
 
-def estimates_of(problem: Problem, theta: np.ndarray, widened: np.ndarray, bounds: np.ndarray) -> list[Estimate]:
+def estimates_of(
+    problem: Problem, theta: np.ndarray, widened: np.ndarray, bounds: np.ndarray, alone: np.ndarray
+) -> list[Estimate]:
     """The factors as parameters with their deviations."""
     return [
         Estimate(
@@ -487,8 +490,9 @@ def estimates_of(problem: Problem, theta: np.ndarray, widened: np.ndarray, bound
             free.value * float(factor),
             abs(free.value) * float(wide),
             abs(free.value) * float(bound),
+            abs(free.value) * float(one),
         )
-        for free, factor, wide, bound in zip(problem.free, theta, widened, bounds, strict=True)
+        for free, factor, wide, bound, one in zip(problem.free, theta, widened, bounds, alone, strict=True)
     ]
 
 

@@ -76,7 +76,7 @@ def _ageing(name: str, table: Any, where: str) -> Ageing:
         raise RecordError(
             f"{where}: [{name}] wears by {rates[0]:g} an hour and {rates[1]:g} a cycle: give positive rates"
         )
-    return Ageing(name, parameter, effect, Wear(*rates, str(table.get("source", "assumed: no source"))))
+    return Ageing(name, parameter, effect, Wear(rates[0], rates[1], str(table.get("source", "assumed: no source"))))
 
 
 def worn(

@@ -53,6 +53,7 @@ def _content(fit: Fit, written: str) -> dict[str, Any]:
                 "value": f"{e.value:.5g}",
                 "sigma": f"{e.sigma:.2g}",
                 "share": f"{100 * e.relative:.2g} %",
+                "alone": f"{100 * e.insensitivity / abs(e.value):.2g} %",
                 "interval": f"{e.interval()[0]:.5g} to {e.interval()[1]:.5g}",
                 "told": e.told,
             }
