@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -396,9 +395,9 @@ class Calls(Core):
             lambda: self._say(dialect.PARAM_REQUEST_LIST, **self._target), lambda: self._table_size >= 0
         )
         while len(self._table) < self._table_size:
-            had, since = len(self._table), time.monotonic()
+            had, since = len(self._table), self._wall_s()
             step.note = f"{had} of {self._table_size} came"
-            while len(self._table) == had and time.monotonic() - since < 0.5:
+            while len(self._table) == had and self._wall_s() - since < 0.5:
                 yield
             if len(self._table) > had:
                 continue
