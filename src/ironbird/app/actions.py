@@ -133,6 +133,11 @@ def end(rig: Rig, flight: str) -> dict[str, Any]:
     return {"verdict": ended.flight.verdict, "sentence": ended.flight.judged.sentence, "folder": str(ended.folder)}
 
 
+def refly(rig: Rig, campaign: str, stored: str) -> dict[str, Any]:
+    """Fly a stored flight of a campaign again, for the replay."""
+    return {"flight": rig.refly(str(campaign), str(stored)).name}
+
+
 def read_plan(rig: Rig, text: str, vehicle: str = "quad_f450") -> list[dict[str, Any]]:
     """Items of a .plan or waypoint file for the map."""
     if vehicle not in vehicle_ids():
@@ -155,6 +160,6 @@ def _deed(what: str, rig: Rig, flight: str, **args: Any) -> None:
 
 ACTIONS: dict[str, Action] = {
     "start": start, "pause": pause, "resume": resume, "step": step, "speed": speed, "branch": branch, "reset": reset,
-    "end": end, "read_plan": read_plan, "write_plan": write_plan,
+    "end": end, "refly": refly, "read_plan": read_plan, "write_plan": write_plan,
     **{name: functools.partial(_deed, name) for name in DEEDS},
 }  # fmt: skip

@@ -20,6 +20,7 @@ from ironbird.errors import RecordError, shortened
 
 if TYPE_CHECKING:
     from ironbird.campaign.store import Store
+    from ironbird.flight.order import Order
 
 ENDINGS = (".parquet", ".ulg", ".bin")
 MOST_FILES = 500
@@ -101,15 +102,23 @@ class Campaigns:
         return self._open(look)
 
     def frames(self, name: str, flight: str) -> np.ndarray:
-        """A stored flight for the replay: its trace if one was kept, else it is flown again."""
-        from ironbird.app.frames import log_frames
-        from ironbird.flight.flight import fly
+        """A stored flight for the replay, if its trace was kept; nothing is flown."""
 
         def look(store: Store) -> np.ndarray:
             campaign = store.campaign(name)
             kept = store.flight(campaign, flight)
             path = store.trace_path(campaign, kept.result) if kept.result is not None else None
-            return replay_frames(path) if path is not None else log_frames(fly(kept.case).log)
+            if path is None:
+                raise RecordError(f"{shortened(flight, 80)}: its trace was not kept: it has to be flown again")
+            return replay_frames(path)
+
+        return self._open(look)
+
+    def order(self, name: str, flight: str) -> Order:
+        """The order of a stored flight."""
+
+        def look(store: Store) -> Order:
+            return store.flight(store.campaign(name), flight).case
 
         return self._open(look)
 

@@ -9,6 +9,7 @@ rig.close()
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import re
@@ -22,7 +23,8 @@ from typing import Any
 from ironbird.app.live_flight import DEEDS, FAILED, OVER, LiveFlight
 from ironbird.app.monitor import Monitor
 from ironbird.app.plans import mission_of_items
-from ironbird.errors import IronbirdError, OrderError, RunError, UnknownNameError
+from ironbird.app.records import Campaigns
+from ironbird.errors import IronbirdError, OrderError, RunError, UnknownNameError, shortened
 from ironbird.faults.catalog import parse_fault
 from ironbird.flight.mission import Mission
 from ironbird.flight.order import Order, Weather, make_order
@@ -30,6 +32,8 @@ from ironbird.flight.pose import start_settings
 from ironbird.flight.systems import is_outside, kind_of, repeats, system_names
 from ironbird.links.mavlink_server.front import MavlinkFront
 from ironbird.links.plan_file import LocalItem
+from ironbird.links.router.route_file import Route
+from ironbird.links.router.router import Router
 
 UNTIL_S = 600.0  # of a flight that nobody ends; its log takes about 0.25 MB a second
 MOST_FLYING = 32
@@ -40,9 +44,11 @@ OWN = {"reference": "estimate", "truth": "truth"}  # control by the vehicle's ow
 class Rig:
     """Flights by name. All calls may come from any thread; none but `do`, `end` and `close` waits."""
 
-    def __init__(self, folder: Path = Path("out/app")) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path = Path("out/app"), campaigns: Campaigns | None = None) -> None:
+        self.folder, self.campaigns = folder, campaigns or Campaigns()
+        self.routes: dict[str, Monitor] = {}  # of routers beside the flights, by name
         self.flights: dict[str, LiveFlight] = {}
+        self._routers = contextlib.ExitStack()
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._stamp = time.strftime("%Y%m%d-%H%M%S")
@@ -118,6 +124,25 @@ class Rig:
         wishes = [*(deed.name for deed in deeds if deed.wished and deed.tick > tick), *first.wishes]
         return self._begin(first.order, wishes=wishes, speed=first.speed, past=past, until_tick=tick, paused=paused)
 
+    def refly(self, campaign: str, flight: str) -> LiveFlight:
+        """Fly a stored flight of a campaign again, as fast as it goes: its log is there to be replayed."""
+        return self._begin(self.campaigns.order(campaign, flight), speed=None)
+
+    def route(self, name: str, route: Route) -> Router:
+        """Run a router beside the flights until the rig is closed; its packets are watched as those of flights are."""
+        if name in self.monitors():
+            raise OrderError(f"there is a flight or a route with the name '{shortened(name, 40)}' already")
+        monitor, connections = Monitor(), route.connections()
+        for connection in connections:
+            connection.watch = monitor.watch
+        router = self._routers.enter_context(Router(connections, route.rules()))
+        self.routes[name] = monitor
+        return router
+
+    def monitors(self) -> dict[str, Monitor]:
+        """What watches packets: of each flight, and of each route."""
+        return {**{name: flight.monitor for name, flight in self.flights.items()}, **self.routes}
+
     def reset(self, name: str) -> LiveFlight:
         """End a flight and begin the same order anew, from its start, with nothing done to it."""
         first = self.flight(name)
@@ -185,6 +210,7 @@ class Rig:
             flight.end(wait_s=0.0)
         for flight in list(self.flights.values()):
             flight.end()
+        self._routers.close()
 
     def __enter__(self) -> Rig:
         return self

@@ -30,7 +30,7 @@ def build(desk: Desk) -> None:
             compared = ui.element("div").classes("ib-scroll")
 
     async def show() -> None:
-        campaigns = await _asked(desk.campaigns.listed) or []
+        campaigns = await _asked(desk.rig.campaigns.listed) or []
         names = [campaign["name"] for campaign in campaigns]
         before.set_options(names)
         after.set_options(names)
@@ -42,7 +42,7 @@ def build(desk: Desk) -> None:
                 _campaign(campaign, choose)
 
     async def choose(name: str) -> None:
-        rows = await _asked(desk.campaigns.matrix, name) or []
+        rows = await _asked(desk.rig.campaigns.matrix, name) or []
         matrix.clear()
         with matrix:
             ui.link(f"page of {name} with maps and plots", f"/campaign/{urllib.parse.quote(name)}", new_tab=True)
@@ -50,7 +50,7 @@ def build(desk: Desk) -> None:
                 _case(name, row)
 
     async def compare() -> None:
-        found = await _asked(desk.campaigns.compared, before.value, after.value) if before.value and after.value else {}
+        found = await _asked(desk.rig.campaigns.compared, before.value, after.value) if before.value and after.value else {}
         compared.clear()
         with compared:
             table(["what", "value"], [[key, str(value)] for key, value in (found or {}).items()])

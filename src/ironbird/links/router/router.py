@@ -15,7 +15,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -80,6 +80,7 @@ class Connection:
         self.latencies_s: deque[float] = deque(maxlen=MOST_LATENCIES)
         self.reader = FrameReader()
         self.disturbance = Disturbance(name)
+        self.watch: Callable[[str, bool, bytes], None] | None = None  # is told of all bytes: who, whether they came
         self._last: dict[tuple[int, int], int] = {}
         self._queue: list[tuple[float, int, Frame, bytes, float]] = []
         self._numbers = itertools.count()
@@ -129,7 +130,7 @@ class Connection:
                         continue
                     if not rest:
                         now = time.monotonic()
-                        self.wrote(frame, now - begin, now)
+                        self.wrote(frame, data, now - begin, now)
                         continue
                 heapq.heappush(self._queue, (due_s, next(self._numbers), frame, rest, time_s))
                 self._changed.notify()
@@ -156,8 +157,10 @@ class Connection:
         with self._changed:
             self._changed.notify()
 
-    def wrote(self, frame: Frame, late_s: float, now: float) -> None:
+    def wrote(self, frame: Frame, data: bytes, late_s: float, now: float) -> None:
         """Count a packet that left."""
+        if self.watch is not None:
+            self.watch(self.name, False, data)
         self.latencies_s.append(late_s)
         self._tally(self.sent, frame, now)
 
@@ -263,6 +266,8 @@ class Router:
             if not data:
                 continue
             time_s, now = self.time_s, time.monotonic()
+            if connection.watch is not None:
+                connection.watch(connection.name, True, data)
             for frame in connection.packets(data):
                 connection.heard(frame, now)
                 self._keep(frame)
@@ -306,7 +311,7 @@ class Router:
                 continue
             frame, data, came_s, due_s = taken
             if self._sent(connection, data):
-                connection.wrote(frame, self.time_s - max(came_s, due_s), time.monotonic())
+                connection.wrote(frame, data, self.time_s - max(came_s, due_s), time.monotonic())
             else:
                 connection.unsent += 1
 
