@@ -17,15 +17,18 @@ from ironbird.app.rig import Rig
 from ironbird.app.security import PILOT
 from ironbird.errors import IronbirdError, MissionError, RunError, UnknownNameError, shortened
 from ironbird.flight.mission import mission_names
+from ironbird.links.hardware.cable import ports
 from ironbird.links.plan_file import LocalItem
 from ironbird.vehicles.load import vehicle_ids
+from ironbird.world.files import world_names
 
 MOST_ITEMS = 500
 MOST_STEPS = 10_000  # exchanges at once
 Action = Callable[..., Any]
 STARTS = {  # what a flight may be started with, and as what it is read
     "control": str, "wind_mps": float, "wind_from_deg": float, "turbulence_mps": float, "seed": int, "until_s": float,
-    "north_m": float, "east_m": float, "go": bool, "paused": bool, "mavlink": bool,
+    "north_m": float, "east_m": float, "go": bool, "paused": bool, "mavlink": bool, "world": str, "udp": int,
+    "port": str,
 }  # fmt: skip
 
 
@@ -51,6 +54,15 @@ def start(rig: Rig, vehicle: str = "quad_f450", mission: Any = None, speed: Any 
         if key not in STARTS:
             raise UnknownNameError("key", shortened(key, 40), STARTS, "start")
     read = {key: _read(key, STARTS[key], value) for key, value in how.items()}
+    if read.get("world") and read["world"] not in world_names():
+        raise UnknownNameError("world", shortened(read["world"], 80), world_names())
+    if board := {key: read.pop(key) for key in ("port", "udp") if read.get(key)}:
+        if read.get("control") != "hardware":
+            raise RunError("a port is for control 'hardware'")
+        if "port" in board and board["port"] not in ports():
+            raise UnknownNameError("serial port", shortened(board["port"], 80), ports())
+        read["options"] = board
+    read = {key: value for key, value in read.items() if key not in ("port", "udp")}
     flight = rig.start(vehicle, mission=_mission(mission), speed=_speed(speed), **read)
     return {"flight": flight.name}
 

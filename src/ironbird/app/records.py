@@ -114,6 +114,30 @@ class Campaigns:
 
         return self._open(look)
 
+    def points(self, name: str) -> dict[str, list[dict[str, Any]]]:
+        """By case, each flight with the numbers that its case varies; cases that vary fewer than two have no map."""
+
+        def look(store: Store) -> dict[str, list[dict[str, Any]]]:
+            found: dict[str, list[dict[str, Any]]] = {}
+            for one in store.results(store.campaign(name)):
+                values = {key: value for key, value in one.values.items() if not isinstance(value, str)}
+                row = {"id": one.id, "values": values, "verdict": one.verdict, "margin": one.margin}
+                found.setdefault(one.case_id, []).append(row)
+            return {case: rows for case, rows in found.items() if max(len(row["values"]) for row in rows) > 1}
+
+        return self._open(look)
+
+    def kept(self, name: str, flight: str) -> tuple[bool, str]:
+        """Whether a flight's trace was kept, and its vehicle."""
+
+        def look(store: Store) -> tuple[bool, str]:
+            campaign = store.campaign(name)
+            found = store.flight(campaign, flight)
+            trace = store.trace_path(campaign, found.result) if found.result is not None else None
+            return trace is not None, Path(found.case.vehicle).stem
+
+        return self._open(look)
+
     def order(self, name: str, flight: str) -> Order:
         """The order of a stored flight."""
 

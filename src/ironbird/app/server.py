@@ -28,6 +28,7 @@ from ironbird.app.live import (
 )
 from ironbird.app.records import Records, diagram_of
 from ironbird.app.rig import Rig
+from ironbird.app.scenery import scenery_of
 from ironbird.app.security import LONGEST_MESSAGE, ROLE, Door, Guard
 from ironbird.app.shape import shape_of
 from ironbird.errors import IronbirdError, LinkError, RunError, UnknownNameError, shortened
@@ -211,6 +212,27 @@ def _add_files(app: FastAPI, rig: Rig, records: Records) -> None:
     async def stored(request: Request) -> Response:
         return await frames(campaigns.frames, *(request.query_params.get(key, "") for key in ("campaign", "flight")))
 
+    def scenery_at(name: str) -> dict[str, Any]:
+        world = rig.flight(name).order.world
+        if not world:
+            raise RunError(f"{name} flies over flat ground")
+        return scenery_of(world)
+
+    def stored_scenery(campaign: str, flight: str) -> dict[str, Any]:
+        world = campaigns.order(campaign, flight).world
+        if not world:
+            raise RunError("it flew over flat ground")
+        return scenery_of(world)
+
+    async def scenery(request: Request) -> Response:
+        found = await made(scenery_at, request.path_params["name"])
+        return found if isinstance(found, Response) else JSONResponse(found)
+
+    async def scenery_stored(request: Request) -> Response:
+        names = (request.query_params.get(key, "") for key in ("campaign", "flight"))
+        found = await made(stored_scenery, *names)
+        return found if isinstance(found, Response) else JSONResponse(found)
+
     async def shape(request: Request) -> Response:
         found = await made(_known, shape_of, request.path_params["name"])
         return found if isinstance(found, Response) else JSONResponse(found)
@@ -239,7 +261,7 @@ def _add_files(app: FastAPI, rig: Rig, records: Records) -> None:
 
     for path, serving in {
         "/packets/{name}.{kind}": packets,
-        "/frames/{name}": flight_frames, "/log": log, "/stored": stored, "/shape/{name}": shape,
+        "/scenery/{name}": scenery, "/stored-scenery": scenery_stored, "/frames/{name}": flight_frames, "/log": log, "/stored": stored, "/shape/{name}": shape,
         "/diagram/{name}.svg": diagram, "/campaign/{name}": campaign, "/report/{name}/{file}": report,
     }.items():  # fmt: skip
         app.router.routes.append(Route(path, serving))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import socket
 import struct
+import time
 from pathlib import Path
 
 import pytest
 from live_rig import until
 
-from ironbird.app import monitor as monitoring
 from ironbird.app.monitor import MOST_KEPT, MOST_WAYS, Monitor
 from ironbird.app.packets import Ubx, reader_of
 from ironbird.app.pcap import Captured, capture
@@ -73,7 +73,7 @@ def frame(packer: Packer, message: Message, **fields: float) -> bytes:
 
 def test_the_time_from_a_question_to_its_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(monitoring.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monitor, packer = Monitor(), Packer(1)
     for late_s in (0.010, 0.030, 0.020):
         monitor.watch("gcs", False, frame(packer, COMMAND_LONG, command=400))
@@ -87,7 +87,7 @@ def test_the_time_from_a_question_to_its_answer_is_told(monkeypatch: pytest.Monk
 
 def test_the_list_of_partners_is_bounded_and_the_silent_ones_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(monitoring.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monitor, one = Monitor(), packet(Packer(7))
     for number in range(10 * MOST_WAYS):
         now[0] += 1.0
