@@ -81,6 +81,7 @@ class _Maps:
                     for label in ("across", "along")
                 )
             self.box = ui.element("div").classes("ib-map-box")
+        self._draw()
 
     campaign: str
     points: dict[str, list[dict[str, Any]]]

@@ -30,7 +30,8 @@ def build(desk: Desk) -> None:
                 _play("stop", 0)
                 for speed in SPEEDS:
                     _play(f"{speed:g} times", speed)
-                ui.element("div").props("id=ib-replayed").classes("ib-hint")
+                with ui.element("div").props("id=ib-replayed").classes("ib-hint"):
+                    ui.label("choose a log, or a flight of a campaign")
             missing = ui.row().classes("items-center")
         with panel("Logs"):
             vehicle = ui.select(vehicle_ids(), value="quad_f450", label="drawn as", with_input=True).props("dense")
