@@ -61,10 +61,10 @@ class LiveFlight:
     """A flight that can be paused, stepped, hurried, commanded, broken and tuned. All calls may come from any thread.
 
     Under the reference autopilot (`control = "commanded"`) commands are heard at once; PX4, ArduPilot and boards are
-    told by a ground station of ours over MAVLink (`pilot`), which says what came of it (`orders`). Other control systems
-    fly their mission and take faults alone. `wishes` are deeds without arguments that are done as soon as the vehicle
-    takes them (it arms when its estimator has settled). A branch does the deeds of the `past` at their ticks, as fast as
-    it goes until `until_tick`.
+    told by a ground station of ours over MAVLink (`pilot`), which says what came of it (`pilot.orders`). Other control
+    systems fly their mission and take faults alone. `wishes` are deeds without arguments that are done as soon as the
+    vehicle takes them (it arms when its estimator has settled). A branch does the deeds of the `past` at their ticks,
+    as fast as it goes until `until_tick`.
     """
 
     def __init__(
@@ -207,7 +207,7 @@ class LiveFlight:
     def do(self, name: str, args: Mapping[str, Any] | None = None, *, wait_s: float = ANSWER_S) -> str | None:
         """Do something of `DEEDS`; returns None when it was done, or why it was refused, in words.
 
-        What an autopilot outside is told was said then; `orders` tells what came of it.
+        What an autopilot outside is told was said then; `pilot.orders` tells what came of it.
         """
         if name not in DEEDS:
             return f"there is nothing called '{name[:40]}' to do; there is {', '.join(DEEDS)}"

@@ -21,7 +21,9 @@ UBX_MESSAGES = {
     0x0500: "ACK-NAK", 0x0600: "CFG-PRT", 0x0601: "CFG-MSG", 0x0608: "CFG-RATE", 0x0604: "CFG-RST",
     0x0624: "CFG-NAV5", 0x0A04: "MON-VER", 0x0A09: "MON-HW",
 }  # fmt: skip
-UBX_FIELDS: dict[str, tuple[str, str]] = {  # message -> its layout from the first byte on, and names; what follows is left
+UBX_FIELDS: dict[
+    str, tuple[str, str]
+] = {  # message -> its layout from the first byte on, and names; what follows is left
     "NAV-PVT": (
         "<IH5BBIiBBBBiiiiIIiiiiiIIHH",
         "iTOW year month day hour min sec valid tAcc nano fixType flags flags2 numSV lon lat height hMSL hAcc vAcc "

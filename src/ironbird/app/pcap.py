@@ -57,7 +57,11 @@ def _datagram(data: bytes, theirs: int, came: bool) -> bytes:
     pseudo = b"".join(ends) + struct.pack(">BBH", 0, UDP, length)
     check = _checksum(pseudo + UDP_HEAD.pack(*ports, length, 0) + data) or 0xFFFF
     head = (0x45, 0, IP_HEAD.size + length, 0, 0x4000, 64, UDP)
-    return IP_HEAD.pack(*head, _checksum(IP_HEAD.pack(*head, 0, *ends)), *ends) + UDP_HEAD.pack(*ports, length, check) + data
+    return (
+        IP_HEAD.pack(*head, _checksum(IP_HEAD.pack(*head, 0, *ends)), *ends)
+        + UDP_HEAD.pack(*ports, length, check)
+        + data
+    )
 
 
 def _checksum(data: bytes) -> int:

@@ -1,8 +1,8 @@
 """A world as the 3D view draws it: plain data of its ground, obstacles, water, pads and of what moves on scripts.
 
 Places are metres north, east and down; matrices are column by column. Colours are as screens take them (sRGB), one for
-each thing: checkerboards and markers are not drawn. A terrain is thinned to `MOST_POINTS` a side, meshes are drawn up to
-`MOST_TRIANGLES` together; `left_out` says what is missing.
+each thing: checkerboards and markers are not drawn. A terrain is thinned to `MOST_POINTS` a side, meshes are drawn up
+to `MOST_TRIANGLES` together; `left_out` says what is missing.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def _ground(ground: Plane | Heightfield) -> dict[str, Any]:
             "colour": _colour(ground.material),
         }  # fmt: skip
     rows, columns = ground.heights_m.shape
-    at = [np.unique(np.linspace(0, count - 1, min(count, MOST_POINTS)).round().astype(int)) for count in (rows, columns)]
+    at = [
+        np.unique(np.linspace(0, count - 1, min(count, MOST_POINTS)).round().astype(int)) for count in (rows, columns)
+    ]
     return {
         "north": np.round(ground.north_m + ground.spacing_north_m * at[0], 3).tolist(),
         "east": np.round(ground.east_m + ground.spacing_east_m * at[1], 3).tolist(),
@@ -78,15 +80,21 @@ def _thing(shape: Obstacle) -> dict[str, Any]:
     if isinstance(shape, Sphere):
         return found | {"kind": "sphere", "size": [shape.radius_m] * 3}
     vertices = np.round(shape.vertices_m, 4).ravel().tolist()
-    return found | {"kind": "mesh", "size": [1.0] * 3, "vertices": vertices, "triangles": shape.triangles.ravel().tolist()}
+    return found | {
+        "kind": "mesh",
+        "size": [1.0] * 3,
+        "vertices": vertices,
+        "triangles": shape.triangles.ravel().tolist(),
+    }
 
 
 def _mover(mover: Mover) -> dict[str, Any]:
+    sway = mover.sway
     rows = np.unique(np.linspace(0, len(mover.times_s) - 1, min(len(mover.times_s), MOST_KNOTS)).round().astype(int))
     return {
         "name": mover.name, "shape": _thing(mover.shape), "times": mover.times_s[rows].tolist(), "repeat": mover.repeat,
         "places": mover.positions_m[rows].tolist(), "turns": mover.euler_rad[rows].tolist(),
-        "sway": [mover.sway.period_s, mover.sway.heave_m, mover.sway.roll_rad, mover.sway.pitch_rad] if mover.sway else None,
+        "sway": [sway.period_s, sway.heave_m, sway.roll_rad, sway.pitch_rad] if sway is not None else None,
     }  # fmt: skip
 
 

@@ -212,17 +212,13 @@ def _add_files(app: FastAPI, rig: Rig, records: Records) -> None:
     async def stored(request: Request) -> Response:
         return await frames(campaigns.frames, *(request.query_params.get(key, "") for key in ("campaign", "flight")))
 
-    def scenery_at(name: str) -> dict[str, Any]:
+    def scenery_at(name: str) -> dict[str, Any] | None:  # none: over flat ground
         world = rig.flight(name).order.world
-        if not world:
-            raise RunError(f"{name} flies over flat ground")
-        return scenery_of(world)
+        return scenery_of(world) if world else None
 
-    def stored_scenery(campaign: str, flight: str) -> dict[str, Any]:
+    def stored_scenery(campaign: str, flight: str) -> dict[str, Any] | None:
         world = campaigns.order(campaign, flight).world
-        if not world:
-            raise RunError("it flew over flat ground")
-        return scenery_of(world)
+        return scenery_of(world) if world else None
 
     async def scenery(request: Request) -> Response:
         found = await made(scenery_at, request.path_params["name"])
@@ -261,7 +257,8 @@ def _add_files(app: FastAPI, rig: Rig, records: Records) -> None:
 
     for path, serving in {
         "/packets/{name}.{kind}": packets,
-        "/scenery/{name}": scenery, "/stored-scenery": scenery_stored, "/frames/{name}": flight_frames, "/log": log, "/stored": stored, "/shape/{name}": shape,
+        "/scenery/{name}": scenery, "/stored-scenery": scenery_stored,
+        "/frames/{name}": flight_frames, "/log": log, "/stored": stored, "/shape/{name}": shape,
         "/diagram/{name}.svg": diagram, "/campaign/{name}": campaign, "/report/{name}/{file}": report,
     }.items():  # fmt: skip
         app.router.routes.append(Route(path, serving))

@@ -24,7 +24,6 @@ from ironbird.flight.prepare import OBJECT, Fitted, end_s, fit, fit_vehicle, has
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.systems import is_outside, kind_of, read_options, repeats, title_of
 from ironbird.flight.witness import Witness
-from ironbird.links.client.orders import is_orders
 from ironbird.links.plan_file import LocalItem
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem, Happening, Pilot, Seat, Task
@@ -79,7 +78,7 @@ class Flight:
         """Whether the same order gives the same bytes again."""
         if self.of_object:
             return False
-        if self.records and self.order.script and not is_orders(self.order.script):  # it says when it ended
+        if self.records and self.order.has_plan:  # a recorded stream says when it ended
             return True
         if self.log.interrupted:
             return False
@@ -103,7 +102,7 @@ class Flight:
     @property
     def mission_title(self) -> str:
         """What it was to fly."""
-        if self.order.script and not is_orders(self.order.script):
+        if self.order.has_plan:
             return "a plan of its own"
         return self.order.mission.title if self.order.mission is not None else "as the control system has it"
 
@@ -278,7 +277,7 @@ def take_seat(
     mission = order.mission
     task = Task(
         vehicle=fitted.vehicle,
-        items=_local_items(order) if mission is not None and (not order.script or is_orders(order.script)) else (),
+        items=_local_items(order) if mission is not None and not order.has_plan else (),
         options=read_options(kind, order.options),
         until_s=end_s(order, fitted.model),
         script=order.script,

@@ -1,4 +1,4 @@
-"""Campaigns in the app: matrix, map, comparison; a stored flight is looked at without flying, and flown again on demand."""
+"""Campaigns in the app: matrix, map, comparison; looking at a stored flight flies nothing, a pilot has it flown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from campaign_data import flight_case, result_of
+from campaign_data import stored_campaigns
 from live_rig import PATIENCE_S
 
 from ironbird.app.actions import act
@@ -15,38 +15,26 @@ from ironbird.app.point_map import point_map
 from ironbird.app.records import Campaigns
 from ironbird.app.rig import Rig
 from ironbird.app.security import GUEST, PILOT
-from ironbird.campaign.store import Store
 from ironbird.errors import RecordError
 
 
 @pytest.fixture
 def campaigns(tmp_path: Path) -> Campaigns:
-    """Two campaigns of four flights over wind and mass; in the second one flight more fails."""
     url = f"sqlite:///{tmp_path / 'store.db'}"
-    store = Store(url)
-    cases = [
-        flight_case(number, faults=(), until_s=2.0, values={"wind.speed_mps": float(number % 2), "body.mass": 1.0 + number})
-        for number in range(1, 5)
-    ]
-    for name, failing in (("before", {1}), ("after", {1, 2})):
-        campaign = store.create(name, "Hover", {}, cases)
-        judged = [(open_.number, result_of(open_.case, "fail" if open_.case.seed in failing else "pass"))
-                  for open_ in store.open_flights(campaign)]  # fmt: skip
-        store.write(campaign, judged)
-    store.close()
+    stored_campaigns(url)
     return Campaigns(url)
 
 
 def test_verdicts_map_and_comparison(campaigns: Campaigns) -> None:
-    (row,) = campaigns.matrix("before")
+    (row,) = campaigns.matrix("calm")
     assert (row["pass"], row["fail"], row["worst"]) == (3, 1, "hover/0001/s1")
-    points = campaigns.points("before")["hover"]
+    points = campaigns.points("calm")["hover"]
     assert [point["verdict"] for point in points] == ["fail", "pass", "pass", "pass"]
-    picture = point_map("before", points, "wind.speed_mps", "body.mass")
+    picture = point_map("calm", points, "wind.speed_mps", "body.mass")
     assert picture.count("<circle") == 4 and picture.count("#dc2626") == 1
-    assert 'href="/replay?campaign=before&amp;flight=hover%2F0001%2Fs1"' in picture
-    assert point_map("before", points, "wind.speed_mps", "no such") == ""
-    found = campaigns.compared("before", "after")
+    assert 'href="/replay?campaign=calm&amp;flight=hover%2F0001%2Fs1"' in picture
+    assert point_map("calm", points, "wind.speed_mps", "no such") == ""
+    found = campaigns.compared("calm", "windy")
     assert found["verdicts"] == [["hover/0002/s2", "pass", "fail"]] and found["same"] == 4
 
 
@@ -61,17 +49,17 @@ def test_looking_at_a_stored_flight_flies_nothing_and_a_guest_cannot_have_it_flo
     campaigns: Campaigns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ironbird.flight.flight.fly", lambda *_, **__: pytest.fail("it was flown"))
-    assert campaigns.kept("before", "hover/0001/s1") == (False, "quad_f450")
+    assert campaigns.kept("calm", "hover/0001/s1") == (False, "quad_f450")
     with pytest.raises(RecordError, match="its trace was not kept"):
-        campaigns.frames("before", "hover/0001/s1")
+        campaigns.frames("calm", "hover/0001/s1")
     with Rig(tmp_path / "app", campaigns) as rig:
-        answer = act(rig, GUEST, "refly", {"campaign": "before", "stored": "hover/0001/s1"})
+        answer = act(rig, GUEST, "refly", {"campaign": "calm", "stored": "hover/0001/s1"})
         assert not answer["ok"] and "a guest may look" in answer["error"] and not rig.flights
 
 
 def test_a_pilot_has_a_stored_flight_flown_again_in_a_thread_of_its_own(campaigns: Campaigns, tmp_path: Path) -> None:
     with Rig(tmp_path / "app", campaigns) as rig:
-        answer = act(rig, PILOT, "refly", {"campaign": "before", "stored": "hover/0001/s1"})
+        answer = act(rig, PILOT, "refly", {"campaign": "calm", "stored": "hover/0001/s1"})
         assert answer["ok"], answer
         live = rig.flight(answer["result"]["flight"])
         assert live.join(PATIENCE_S) and not live.failure
@@ -79,5 +67,5 @@ def test_a_pilot_has_a_stored_flight_flown_again_in_a_thread_of_its_own(campaign
         frames = log_frames(live.flight.log)
         assert frames.shape[1] == FLOATS and frames[-1, 0] == pytest.approx(2.0, abs=0.03)
         assert np.isfinite(frames).all()
-        assert not act(rig, PILOT, "refly", {"campaign": "before", "stored": "../x"})["ok"]
+        assert not act(rig, PILOT, "refly", {"campaign": "calm", "stored": "../x"})["ok"]
         assert not act(rig, PILOT, "arm", {"flight": live.name})["ok"]

@@ -166,7 +166,8 @@ def ones(data: bytes) -> int:
 
 def test_a_capture_is_read_back_from_the_description_of_its_format() -> None:
     given = [
-        Captured(2_000_000_007, "udp 127.0.0.1:14540", True, b"later"), Captured(1_500_000_000, "serial", False, b"odd"),
+        Captured(2_000_000_007, "udp 127.0.0.1:14540", True, b"later"),
+        Captured(1_500_000_000, "serial", False, b"odd"),
         Captured(1_600_000_000, "udp 127.0.0.1:14540", False, b"\xff" * 1000),
     ]  # fmt: skip
     here, there = b"\x7f\0\0\1", b"\x7f\0\0\2"

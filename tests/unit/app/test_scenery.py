@@ -40,7 +40,7 @@ def test_a_terrain_is_thinned_and_stays_where_it_is(monkeypatch: pytest.MonkeyPa
 
 def test_things_have_their_place_turn_size_and_colour(monkeypatch: pytest.MonkeyPatch) -> None:
     white, q = Material("w", colour=(1.0, 1.0, 1.0)), tuple(from_euler([0.0, 0.0, np.pi / 2]))
-    box = Box("b", (1.0, 2.0, -3.0), q, white, size_m=(4.0, 5.0, 6.0))  # type: ignore[arg-type]
+    box = Box("b", (1.0, 2.0, -3.0), q, white, size_m=(4.0, 5.0, 6.0))
     ball = Sphere("s", (0.0, 0.0, -1.0), radius_m=2.0)
     sheet = Mesh("m", (0.0, 0.0, 0.0), vertices_m=np.eye(3), triangles=np.array([[0, 1, 2]]))
     things = drawn(World("w", obstacles=(box, ball, sheet)))["things"]

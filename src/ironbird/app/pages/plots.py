@@ -29,7 +29,20 @@ PRESETS: dict[str, list[tuple[str, int, str]]] = {  # title -> signal, entry, la
     "rotor speeds": [(at.rotor(number).motor("speed"), 0, str(number)) for number in range(1, 9)],
     "wind": [(at.AIR.wind, entry, label) for entry, label in enumerate(("north", "east", "down"))],
 }  # fmt: skip
-LOOPS = ("MC_ROLL", "MC_PITCH", "MC_YAW", "MPC_XY", "MPC_Z", "FW_R", "FW_P", "ATC_RAT", "ATC_ANG", "PSC_", "RLL", "PTCH")
+LOOPS = (
+    "MC_ROLL",
+    "MC_PITCH",
+    "MC_YAW",
+    "MPC_XY",
+    "MPC_Z",
+    "FW_R",
+    "FW_P",
+    "ATC_RAT",
+    "ATC_ANG",
+    "PSC_",
+    "RLL",
+    "PTCH",
+)
 WORDS = re.compile(r"(?P<loop>\w+?)_(gain|integral|derivative|lag)$")
 MOST_SHOWN = 60  # sliders of one search
 
@@ -48,7 +61,9 @@ def build(desk: Desk) -> None:
             search.props("dense clearable")
             outside = ui.row().classes("items-center")
             with outside:
-                button = ui.button("read the autopilot's parameters", icon="download").props("dense no-caps unelevated size=sm")
+                button = ui.button("read the autopilot's parameters", icon="download").props(
+                    "dense no-caps unelevated size=sm"
+                )
                 button.props("id=ib-read-params")
                 button.on("click", js_handler="() => ironbird.act('read_params')")
                 read = ui.label().classes("ib-hint")

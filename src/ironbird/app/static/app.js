@@ -17,6 +17,7 @@ const app = (window.ironbird = {
   flights: [],
   vehicle: "quad_f450", // of the form
   items: [], // the mission that is drawn on the map
+  get world() { return view && view.world ? view.worldKey : ""; }, // that is drawn
   act: perform, select, camera, zoom, edit, addItem, showItems, loadPlan, savePlan, uploadMission,
   plot: setPlots, freeze, sticks: toggleSticks, replay: (id, url, vehicle, scenery) => startReplay(id, url, vehicle, shapeOf, scenery),
 });

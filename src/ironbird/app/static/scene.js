@@ -113,7 +113,8 @@ export class View {
     let world = null;
     if (key) {
       const answer = await fetch(url);
-      if (answer.ok) world = new World(await answer.json());
+      const data = answer.ok ? await answer.json() : null;
+      if (data) world = new World(data);
       if (this.worldKey !== key) return; // another was chosen meanwhile
     }
     if (this.world) { this.scene.remove(this.world.group); this.world.dispose(); }
