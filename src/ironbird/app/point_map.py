@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import html
+import itertools
 import urllib.parse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from ironbird.flight.judge import FAIL, PASS
 
 WIDTH, HEIGHT, MARGIN = 640, 420, 56
 COLOURS = {"pass": "#059669", "fail": "#dc2626", "void": "#d97706", "error": "#7c3aed"}
@@ -14,13 +17,20 @@ RADIUS = 6
 
 
 def point_map(campaign: str, points: Sequence[Mapping[str, Any]], across: str, along: str) -> str:
-    """An SVG picture; points without both parameters are left out. Between pass and fail the line is not drawn."""
+    """An SVG picture; points without both parameters are left out.
+
+    The line stands midway between neighbours of which one passed and one failed, where flights share their value across.
+    """
     shown = [point for point in points if across in point["values"] and along in point["values"]]
     if not shown:
         return ""
     x, y = ([float(point["values"][name]) for point in shown] for name in (across, along))
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" class="ib-points" role="img" aria-label="map of verdicts">']
     parts += _axes(x, y, across, along)
+    turns = [f"{_place(a, x, MARGIN, WIDTH - 20):.1f},{_place(b, y, HEIGHT - MARGIN, 20):.1f}"
+             for a, b in boundary(zip(x, y, (point["verdict"] for point in shown), strict=True))]  # fmt: skip
+    if len(turns) > 1:
+        parts.append(f'<polyline points="{" ".join(turns)}" fill="none" stroke="#0f172a" stroke-dasharray="5 4"/>')
     for point, a, b in zip(shown, x, y, strict=True):
         query = html.escape(urllib.parse.urlencode({"campaign": campaign, "flight": point["id"]}), quote=True)
         words = html.escape(f"{point['id']}: {point['verdict']}, margin {point['margin']:.3g}")
@@ -30,6 +40,20 @@ def point_map(campaign: str, points: Sequence[Mapping[str, Any]], across: str, a
             f'fill="{COLOURS.get(point["verdict"], "#475569")}"><title>{words}</title></circle></a>'
         )
     return "".join([*parts, "</svg>"])
+
+
+def boundary(flights: Iterable[tuple[float, float, str]]) -> list[tuple[float, float]]:
+    """Where verdicts turn along the second value, for each value of the first: midway, the first turn of each."""
+    columns: dict[float, dict[float, str]] = {}
+    for a, b, verdict in flights:
+        if verdict in (PASS, FAIL) and columns.setdefault(a, {}).get(b) != FAIL:  # one of several fails: it fails
+            columns[a][b] = verdict
+    found = []
+    for a, column in sorted(columns.items()):
+        rows = sorted(column.items())
+        turn = next(((low + high) / 2 for (low, v), (high, w) in itertools.pairwise(rows) if v != w), None)
+        found += [(a, turn)] if turn is not None else []
+    return found
 
 
 def _place(value: float, among: Sequence[float], begin: float, end: float) -> float:

@@ -11,7 +11,7 @@ from live_rig import PATIENCE_S
 
 from ironbird.app.actions import act
 from ironbird.app.frames import FLOATS, log_frames
-from ironbird.app.point_map import point_map
+from ironbird.app.point_map import boundary, point_map
 from ironbird.app.records import Campaigns
 from ironbird.app.rig import Rig
 from ironbird.app.security import GUEST, PILOT
@@ -36,6 +36,14 @@ def test_verdicts_map_and_comparison(campaigns: Campaigns) -> None:
     assert point_map("calm", points, "wind.speed_mps", "no such") == ""
     found = campaigns.compared("calm", "windy")
     assert found["verdicts"] == [["hover/0002/s2", "pass", "fail"]] and found["same"] == 4
+
+
+def test_the_line_between_pass_and_fail_is_midway_between_neighbours() -> None:
+    flights = [(x, y, "fail" if y > 1.0 + x else "pass") for x in (0.0, 1.0, 2.0) for y in (0.5, 1.5, 2.5, 3.5)]
+    assert boundary([*flights, (3.0, 0.5, "pass"), (2.0, 3.0, "void")]) == [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]
+    assert boundary([(0.0, 1.0, "pass"), (0.0, 2.0, "pass"), (0.0, 2.0, "fail")]) == [(0.0, 1.5)]
+    points = [{"id": "a", "values": {"x": x, "y": y}, "verdict": v, "margin": 0.0} for x, y, v in flights]
+    assert point_map("c", points, "x", "y").count("<polyline") == 1
 
 
 def test_names_in_a_map_cannot_be_markup() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import attended_system
 import pytest
+from hil_udp_board import ThreadBoard, udp_board
 from live_rig import until
 
 from ironbird.app.actions import act
@@ -120,3 +121,17 @@ def test_a_record_that_is_none_is_refused() -> None:
     ):
         with pytest.raises(LinkError, match=why):
             read_orders(text)
+
+
+def test_a_board_on_a_line_is_watched_and_judged(rig: Rig) -> None:
+    board = ThreadBoard()
+    with udp_board(board) as port:
+        options = {"udp": port, "ground_station": False, "priority": False}
+        flight = rig.start("quad_f450", control="hardware", go=False, until_s=60.0, options=options)
+        until(lambda: len(board.stamps) > 200 and flight.tick > 500, flight)
+        assert flight.pilot is not None and flight.pilot.telemetry.autopilot == "px4"
+        rows = {(row["message"], row["way"]): row for row in flight.monitor.rows(f"127.0.0.1:{port}")}
+        assert rows["HIL_SENSOR", "to"]["count"] > 100
+        assert rows["HIL_ACTUATOR_CONTROLS", "from"]["latency_ms"] is not None
+        rig.end(flight.name)
+    assert flight.flight is not None and flight.flight.ended_s < 60.0, flight.failure

@@ -13,6 +13,7 @@ LOOK_S = 1.0
 COLUMNS = ["of", "partner", "way", "protocol", "message", "count", "Hz", "lost", "latency", "last values, raw bytes"]
 LONGEST = 220  # characters of values and of raw bytes that are shown
 MOST_SHOWN = 200  # rows
+NOTHING = "no packets yet: fly PX4, ArduPilot or a board, or tick 'reachable by MAVLink' before Start"
 
 
 def build(desk: Desk) -> None:
@@ -33,8 +34,8 @@ def build(desk: Desk) -> None:
         if still.value:
             return
         where = [f"{flight.name}: {line}" for flight in list(desk.rig.flights.values()) for line in flight.listens]
-        listens.set_text("; ".join(where) or "no flight is reachable: tick 'reachable by MAVLink' before Start")
         found = {name: monitor.rows(words.value or "") for name, monitor in desk.rig.monitors().items()}
+        listens.set_text("; ".join(where) or ("" if any(found.values()) else NOTHING))
         for box in (saves, packets, refused):
             box.clear()
         with saves:
