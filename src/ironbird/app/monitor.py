@@ -15,7 +15,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from ironbird.app.packets import PROTOCOLS, Packet, Reader, reader_of
+from ironbird.app.packets import PROTOCOLS, Packet, Raw, Reader, reader_of
 from ironbird.app.pcap import Captured, capture
 from ironbird.links.router.router import Traffic
 
@@ -47,6 +47,7 @@ class _Message(Traffic):
     """One kind of packet on one way."""
 
     packet: Packet = field(default_factory=lambda: Packet("", b""))
+    protocol: str = Raw.protocol
     latencies_s: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_LATENCIES))
 
 
@@ -60,12 +61,12 @@ class _Way:
     missing: int = 0  # by the numbers of their senders
     last: dict[tuple[int, int], int] = field(default_factory=dict)
     asked: dict[str, float] = field(default_factory=dict)  # when, of what is not answered yet
-    kept: deque[tuple[int, bytes]] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
+    kept: deque[tuple[int, bytes, str]] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
     heard: float = 0.0
 
     def take(self, packet: Packet, now: float, time_ns: int, other: _Way | None) -> None:
         self.count += 1
-        self.kept.append((time_ns, packet.data))
+        self.kept.append((time_ns, packet.data, self.reader.protocol))
         if packet.sequence >= 0:
             before = self.last.get(packet.sender)
             if before is not None:
@@ -76,7 +77,7 @@ class _Way:
         found = self.messages.setdefault(packet.name, _Message())
         found.count += 1
         found.size += len(packet.data)
-        found.packet = packet
+        found.packet, found.protocol = packet, self.reader.protocol
         found.times.append(now)
         if packet.name in ASKS:
             self.asked[packet.name] = now
@@ -104,6 +105,8 @@ class Monitor:
                 if len(self._ways) >= MOST_WAYS:
                     del self._ways[min(self._ways, key=lambda key: self._ways[key].heard)]
                 way = self._ways[partner, came] = _Way(reader_of(data))
+            if way.reader.protocol == Raw.protocol:  # ArduPilot's first words are text, MAVLink comes after them
+                way.reader = reader_of(data)
             way.heard = now
             other = self._ways.get((partner, not came))
             for packet in way.reader.feed(data):
@@ -116,7 +119,7 @@ class Monitor:
         with self._lock:
             for (partner, came), way in self._ways.items():
                 for name, one in way.messages.items():
-                    place = {"partner": partner, "way": "from" if came else "to", "protocol": way.reader.protocol}
+                    place = {"partner": partner, "way": "from" if came else "to", "protocol": one.protocol}
                     if not _fits(words, *place.values(), name):
                         continue
                     share = way.missing / max(way.count + way.missing, 1)
@@ -133,9 +136,8 @@ class Monitor:
     def tlog(self) -> bytes:
         """The newest MAVLink packets as ground stations save and open them."""
         with self._lock:
-            ways = [way for way in self._ways.values() if way.reader.protocol == "MAVLink"]
-            packets = sorted(packet for way in ways for packet in way.kept)
-        return b"".join(STAMP.pack(time_ns // 1000) + data for time_ns, data in packets)
+            packets = sorted(packet for way in self._ways.values() for packet in way.kept if packet[2] == "MAVLink")
+        return b"".join(STAMP.pack(time_ns // 1000) + data for time_ns, data, _ in packets)
 
     def pcap(self, words: str = "") -> bytes:
         """The newest packets of partners with these words as a capture file for Wireshark."""
@@ -143,8 +145,8 @@ class Monitor:
             found = [
                 Captured(time_ns, partner, came, data)
                 for (partner, came), way in self._ways.items()
-                if _fits(words, partner, "from" if came else "to", way.reader.protocol)
-                for time_ns, data in way.kept
+                for time_ns, data, protocol in way.kept
+                if _fits(words, partner, "from" if came else "to", protocol)
             ]
         return capture(found)
 

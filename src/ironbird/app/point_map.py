@@ -19,7 +19,7 @@ RADIUS = 6
 def point_map(campaign: str, points: Sequence[Mapping[str, Any]], across: str, along: str) -> str:
     """An SVG picture; points without both parameters are left out.
 
-    The line stands midway between neighbours of which one passed and one failed, where flights share their value across.
+    The line stands midway between neighbours of which one passed and one failed, at each value across.
     """
     shown = [point for point in points if across in point["values"] and along in point["values"]]
     if not shown:

@@ -98,6 +98,16 @@ def test_the_list_of_partners_is_bounded_and_the_silent_ones_go_first(monkeypatc
     assert {row["partner"] for row in rows} >= {"udp kept", f"udp {10 * MOST_WAYS - 1}"}
 
 
+def test_a_line_that_begins_with_words_is_read_once_it_speaks_mavlink() -> None:
+    monitor, packer = Monitor(), Packer(7)
+    for data in (b"Init ArduCopter V4.7\r\n", b"\r\nReady\r\n", packet(packer), packet(packer)):
+        monitor.watch("serial", True, data)
+    words, beat = monitor.rows()
+    assert (words["protocol"], words["count"], words["message"]) == ("raw", 2, "raw")
+    assert (beat["protocol"], beat["count"], beat["message"]) == ("MAVLink", 2, "HEARTBEAT")
+    assert len(monitor.tlog()) == 2 * (8 + len(packet(packer)))
+
+
 def servos(count: int) -> bytes:
     return struct.pack("<HHI16H", 18458, 400, count, *[1500] * 16)
 

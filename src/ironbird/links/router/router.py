@@ -104,8 +104,11 @@ class Connection:
         self._tally(self.received, frame, now)
 
     def _tally(self, traffic: dict[str, Traffic], frame: Frame, now: float) -> None:
+        name = name_of(frame.id)
         with self._lock:
-            found = traffic.setdefault(name_of(frame.id), Traffic())
+            found = traffic.get(name)
+            if found is None:  # made only then: it is the most of the work of a packet
+                found = traffic[name] = Traffic()
             found.count += 1
             found.size += len(frame.data)
             found.last = frame.data
