@@ -23,6 +23,7 @@ from ironbird.vehicles.load import vehicle_ids
 from ironbird.world.files import world_names
 
 MOST_ITEMS = 500
+MOST_WORDS = 200  # characters of a filter
 MOST_STEPS = 10_000  # exchanges at once
 Action = Callable[..., Any]
 STARTS = {  # what a flight may be started with, and as what it is read
@@ -145,6 +146,19 @@ def end(rig: Rig, flight: str) -> dict[str, Any]:
     return {"verdict": ended.flight.verdict, "sentence": ended.flight.judged.sentence, "folder": str(ended.folder)}
 
 
+def packets(rig: Rig, of: str, filter: str = "") -> list[dict[str, Any]]:
+    """The packet monitor of a flight or route: a row for each message."""
+    monitors = rig.monitors()
+    if of not in monitors:
+        raise UnknownNameError("flight or route", shortened(of, 80), list(monitors) or ["none yet"])
+    return monitors[of].rows(str(filter)[:MOST_WORDS])
+
+
+def capture(rig: Rig, of: str, filter: str = "") -> list[str]:
+    """Save the newest packets of a flight or route as pcap and tlog; where they are."""
+    return [str(path) for path in rig.capture(of, str(filter)[:MOST_WORDS])]
+
+
 def refly(rig: Rig, campaign: str, stored: str) -> dict[str, Any]:
     """Fly a stored flight of a campaign again, for the replay."""
     return {"flight": rig.refly(str(campaign), str(stored)).name}
@@ -172,6 +186,7 @@ def _deed(what: str, rig: Rig, flight: str, **args: Any) -> None:
 
 ACTIONS: dict[str, Action] = {
     "start": start, "pause": pause, "resume": resume, "step": step, "speed": speed, "branch": branch, "reset": reset,
-    "end": end, "refly": refly, "read_plan": read_plan, "write_plan": write_plan,
+    "end": end, "refly": refly, "packets": packets, "capture": capture, "read_plan": read_plan,
+    "write_plan": write_plan,
     **{name: functools.partial(_deed, name) for name in DEEDS},
 }  # fmt: skip

@@ -49,7 +49,7 @@ class Rig:
         self.routes: dict[str, Monitor] = {}  # of routers beside the flights, by name
         self.flights: dict[str, LiveFlight] = {}
         self._routers = contextlib.ExitStack()
-        self._numbers = itertools.count(1)
+        self._numbers, self._captures = itertools.count(1), itertools.count(1)
         self._lock = threading.Lock()
         self._stamp = time.strftime("%Y%m%d-%H%M%S")
 
@@ -142,6 +142,18 @@ class Rig:
     def monitors(self) -> dict[str, Monitor]:
         """What watches packets: of each flight, and of each route."""
         return {**{name: flight.monitor for name, flight in self.flights.items()}, **self.routes}
+
+    def capture(self, name: str, words: str = "") -> list[Path]:
+        """Save the newest packets of a flight or route: as pcap those that the words fit, as tlog all MAVLink."""
+        monitors = self.monitors()
+        if name not in monitors:
+            raise UnknownNameError("flight or route", name, list(monitors) or ["none yet"])
+        self.folder.mkdir(parents=True, exist_ok=True)
+        stem = f"{self._stamp}-{re.sub(r'[^A-Za-z0-9_-]', '_', name)}-{next(self._captures)}"
+        files = {f"{stem}.pcap": monitors[name].pcap(words), f"{stem}.tlog": monitors[name].tlog()}
+        for file, data in files.items():
+            (self.folder / file).write_bytes(data)
+        return [self.folder / file for file in files]
 
     def reset(self, name: str) -> LiveFlight:
         """End a flight and begin the same order anew, from its start, with nothing done to it."""

@@ -184,9 +184,13 @@ def with_libraries(program: Path, options: Options) -> tuple[Path, ...]:
 
 
 def announce(task: Task, ports: str) -> None:
-    """Tell the ports to whoever is to command, and what ends the run."""
-    if task.announce is not None and watches(task):
+    """Tell the ports to whoever is to command, and what ends the run; or to whoever commands beside us."""
+    if task.announce is None:
+        return
+    if watches(task):
         task.announce(
             f"{ports}; the run ends when the vehicle is down and disarmed after its flight, at {task.until_s:g} s of "
             "simulation time, or with Ctrl-C"
         )
+    elif chosen(task).pilot == "attended" and chosen(task).ground_station:
+        task.announce(ports)

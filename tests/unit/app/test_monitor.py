@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from live_rig import until
 
+from ironbird.app.actions import act
 from ironbird.app.monitor import MOST_KEPT, MOST_WAYS, Monitor
 from ironbird.app.packets import Ubx, reader_of
 from ironbird.app.pcap import Captured, capture
 from ironbird.app.rig import Rig
+from ironbird.app.security import PILOT
 from ironbird.errors import OrderError
 from ironbird.links.mavlink.codec import Packer
 from ironbird.links.mavlink.dialect import COMMAND_ACK, COMMAND_LONG, HEARTBEAT, Message
@@ -196,6 +198,19 @@ def test_a_capture_holds_what_was_watched_by_the_words_of_a_filter() -> None:
     ((_, _, port, _, _, data),) = read_pcap(monitor.pcap("mavlink 14540 from"))
     assert port == 14540 and data[0] == 0xFD
     assert b"".join(read_pcap(monitor.pcap("servo"))[0][-1:]) == servos(1)
+
+
+def test_packets_are_shown_and_saved_by_actions_too(tmp_path: Path) -> None:
+    with Rig(tmp_path) as rig:
+        rig.routes["../odd name"] = monitor = Monitor()
+        monitor.watch("udp 127.0.0.1:14540", True, packet(Packer(9)))
+        (row,) = act(rig, PILOT, "packets", {"of": "../odd name", "filter": "heartbeat"})["result"]
+        assert row["message"] == "HEARTBEAT"
+        files = [Path(name) for name in act(rig, PILOT, "capture", {"of": "../odd name"})["result"]]
+        assert [file.suffix for file in files] == [".pcap", ".tlog"]
+        assert all(file.parent == tmp_path and file.is_file() for file in files)
+        assert len(read_pcap(files[0].read_bytes())) == 1
+        assert not act(rig, PILOT, "capture", {"of": "nobody"})["ok"]
 
 
 def test_a_route_beside_the_flights_is_watched(tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ class ArduPilotKind(AutopilotKind):
                 f"ArduPilot sends to UDP {ground} (QGroundControl, MAVProxy, pymavlink: udpin:127.0.0.1:{ground}) and "
                 f"listens on TCP {tcp} (tcp:127.0.0.1:{tcp})",
             )
+        elif heard:
+            announce(task, f"ArduPilot sends to UDP {ground} (QGroundControl, MAVProxy: udpin:127.0.0.1:{ground})")
         own = {name: Param(value, "ordered") for name, value in read_params(options.params).items()}
         watched = ("" if virtual else WATCHED_TCP) + WATCHED if watch else ""
         params = watched + (write_parm(own) if own else "")
