@@ -83,7 +83,7 @@ class Flight:
         """Whether the same order gives the same bytes again."""
         if self.of_object:
             return False
-        if self.records and self.order.script:  # a recorded stream says when it ended
+        if self.records and self.order.has_plan:  # a recorded stream says when it ended
             return True
         if self.log.interrupted:
             return False
@@ -107,7 +107,7 @@ class Flight:
     @property
     def mission_title(self) -> str:
         """What it was to fly."""
-        if self.order.script:
+        if self.order.has_plan:
             return "a plan of its own"
         return self.order.mission.title if self.order.mission is not None else "as the control system has it"
 
@@ -306,7 +306,7 @@ def take_seat(
     mission = order.mission
     task = Task(
         vehicle=fitted.vehicle,
-        items=_local_items(order) if mission is not None and not order.script else (),
+        items=_local_items(order) if mission is not None and not order.has_plan else (),
         options=read_options(kind, order.options),
         until_s=end_s(order, fitted.model),
         script=order.script,

@@ -25,6 +25,7 @@ from ironbird.files.problems import grammar_words, read_bytes, read_toml
 from ironbird.files.toml_text import write_toml
 from ironbird.flight.mission import LONGEST_S, Item, Mission, load_mission
 from ironbird.flight.surroundings import ordered_world
+from ironbird.links.client.orders import is_orders
 from ironbird.model.signal import Number
 from ironbird.requirements import library
 from ironbird.runtime.tuning import Tuning
@@ -187,6 +188,11 @@ class Order:
             data["world"] = ordered_world(self.world).digest  # of all that its files say
         text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether its script takes the place of the mission; orders to our ground station go beside it."""
+        return bool(self.script) and not is_orders(self.script)
 
     # ------------------------------------------------------------------ plain data and text
 
