@@ -218,7 +218,9 @@ def test_two_browsers_see_the_same_and_a_guest_moves_nothing(browser: Browser, a
     assert first.js("document.documentElement.scrollWidth") <= 420  # nothing hangs over
     picture(first, "narrow", tmp_path)
     # asked again until it is answered: the socket of a page may just be opened anew
-    guest.until("(void ironbird.act('pause'), document.querySelector('#ib-said').textContent.includes('a guest may look'))")
+    guest.until(
+        "(void ironbird.act('pause'), document.querySelector('#ib-said').textContent.includes('a guest may look'))"
+    )
     assert app.until(name, state="running")
     second.until("ironbird.act('pause').then(answer => answer.ok)")
     first.until(f"ironbird.flights.some(f => f.name === {name!r} && f.state === 'paused')")

@@ -50,6 +50,7 @@ TABLES = (
     "item",
     "fault",
     "require",
+    "sight",
     "plan",
     "validation",
 )
@@ -438,6 +439,17 @@ class ValidationTable(_Table):
     modules: Annotated[list[Literal[VALIDATED]], Field(min_length=1)] = ["vehicle"]  # type: ignore[valid-type]
 
 
+class SightTable(BaseModel):
+    """A sensor that sees the world; its other keys are those of its kind (docs/guide/worlds.md)."""
+
+    model_config = ConfigDict(extra="allow")
+
+    kind: Annotated[Text, Field(description="rangefinder, ring, scanning_lidar, camera, …")]
+    name: Annotated[
+        str, Field(strict=True, pattern=r"^[A-Za-z]\w{0,59}$", description="in sight/NAME.range, and of faults")
+    ]
+
+
 class Defaults(_Table):
     """What the cases of a suite share; also the body of a case."""
 
@@ -488,6 +500,7 @@ class Defaults(_Table):
         Annotated[Text, Field(description="name of a world, a file relative to this one, or the text of a world file")]
         | None
     ) = None
+    sight: Annotated[list[SightTable], Field(description="sensors that see the world")] = []
     options: Annotated[dict[str, str | bool | int | float], Field(description="of a control system outside")] = {}
     set: Annotated[dict[str, Setting], Field(description="parameters by path, for example body.mass")] = {}
     vary: Annotated[dict[str, Variable], Field(description='shared parameters, used elsewhere as "$name"')] = {}
@@ -575,6 +588,7 @@ class FlightCase(Order):
             "commands": commands, "until_s": self.until_s, "seeds": self.seed, "log_s": float(self.log_s),
             "expect": self.expect, "tags": list(self.tags), "wind": wind,
             "place": self.place.model_dump() if self.place else None, "world": self.world,
+            "sight": [dict(table) for table in self.sight],
             "options": dict(self.options), "set": {path: plain(value) for path, value in self.settings.items()},
             "fault": [fault.table() for fault in self.faults],
             "require": [_require_table(requirement) for requirement in self.requirements],

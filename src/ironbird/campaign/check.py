@@ -44,6 +44,8 @@ from ironbird.vehicles import places
 from ironbird.vehicles.in_world import put_in_world
 from ironbird.vehicles.load import TEMPLATES, Stamp, file_stamp, load_spec, load_vehicle, vehicle_ids, vehicle_path
 from ironbird.world.files import world_names
+from ironbird.world.runner import sensor_of
+from ironbird.world.sensors import SENSORS
 
 SEVERITIES: tuple[str, ...] = get_args(library.Severity)
 
@@ -74,20 +76,20 @@ class Outline:
         return names_of(self)
 
 
-def outline(vehicle: str, control: str, *, in_world: bool = False) -> Outline:
+def outline(vehicle: str, control: str, *, in_world: bool = False, sights: tuple[str, ...] = ()) -> Outline:
     """The outline of a vehicle; kept until its file changes."""
-    return _outline(str(vehicle), control, in_world, file_stamp(vehicle_path(vehicle)))
+    return _outline(str(vehicle), control, in_world, sights, file_stamp(vehicle_path(vehicle)))
 
 
 @functools.lru_cache(maxsize=64)
-def _outline(vehicle: str, control: str, in_world: bool, stamp: Stamp) -> Outline:
+def _outline(vehicle: str, control: str, in_world: bool, sights: tuple[str, ...], stamp: Stamp) -> Outline:
     if control not in outside_homes():
         loaded = load_vehicle(vehicle, control=control)
     else:
         kind = kind_of(control)
         fitted = kind.fitted(load_vehicle(vehicle, control=kind.vehicle_control), kind.options())
         loaded = with_links(fitted, kind.links(kind.options()))
-    return Outline((put_in_world(loaded) if in_world else loaded).diagram)
+    return Outline((put_in_world(loaded, sights) if in_world else loaded).diagram)
 
 
 def problems_of(case: Planned) -> list[Problem]:
@@ -102,7 +104,10 @@ def problems_of(case: Planned) -> list[Problem]:
     names, found = _vehicles(plain)
     found += _option_problems(plain)
     found += _world_problems(plain)
-    outlines = [outline(vehicle, control, in_world=bool(plain.data.get("world"))) for vehicle, control in names]
+    found += _sight_problems(plain)
+    in_world = bool(plain.data.get("world"))
+    sights = tuple(str(table["name"]) for table in plain.data.get("sight", [])) if in_world else ()
+    outlines = [outline(vehicle, control, in_world=in_world, sights=sights) for vehicle, control in names]
     found += _mission_problems(plain, outlines)
     found += _command_problems(plain)
     found += _setting_problems(plain, outlines)
@@ -123,6 +128,22 @@ def _world_problems(case: Planned) -> list[Problem]:
         words = str(error).partition("\n")[0]
         return [case.problem(("world",), words, f"one of {', '.join(world_names())}; or a world file")]
     return []
+
+
+def _sight_problems(case: Planned) -> list[Problem]:
+    """Sensors without a world, two of one name, or with a key or value that their kind does not have."""
+    tables, found = case.data.get("sight", []), []
+    if tables and not case.data.get("world"):
+        return [case.problem(("sight",), "there is no world to see", 'add world = "field"')]
+    for number, table in enumerate(tables):
+        try:
+            sensor_of(_nominal(table))
+        except IronbirdError as error:
+            message, _, cure = str(error).partition("\n")[0].partition("; ")
+            found.append(case.problem(("sight", number), message, cure or f"one of {', '.join(SENSORS)}"))
+        if any(other["name"] == table["name"] for other in tables[:number]):
+            found.append(case.problem(("sight", number, "name"), f"'{table['name']}' is there twice", "rename one"))
+    return found
 
 
 def _validation_problems(case: Planned, vehicles: Sequence[str]) -> list[Problem]:

@@ -44,7 +44,7 @@ from ironbird.vehicles.spec import Home
 FILE_ENDINGS = (".toml", ".sdf", ".world", ".yaml", ".yml")  # the last four of worlds alone
 BUILT_IN = Path(__file__).parent / "suites"
 MERGED = ("wind", "place", "options", "set", "vary")  # tables of the defaults that a case's own complete
-JOINED = ("fault", "require", "tags")  # lists of the defaults that a case's own follow
+JOINED = ("fault", "require", "sight", "tags")  # lists of the defaults that a case's own follow
 _FIXED = (
     "id",
     "title",
@@ -296,6 +296,7 @@ def _flight(
         weather=Weather(**{key: float(value) for key, value in wind.items()}),
         place=Home(**data["place"]) if "place" in data else None,
         world=data.get("world", ""),
+        sight=tuple(dict(table) for table in data.get("sight", [])),
         options=dict(data.get("options", {})),
         settings=dict(data.get("set", {})),
         faults=faults,

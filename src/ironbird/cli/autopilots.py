@@ -22,6 +22,7 @@ from ironbird.cli.options import (
     RequireOption,
     SeedOption,
     SetOption,
+    SightOption,
     TurbulenceOption,
     VehicleOption,
     WindOption,
@@ -30,6 +31,7 @@ from ironbird.cli.options import (
     order_from,
     pace_of,
     settings_of,
+    sight_of,
     weather_of,
 )
 from ironbird.cli.output import (
@@ -123,6 +125,7 @@ def sitl(
     ] = False,
     home: HomeOption = None,
     world: WorldOption = "",
+    sight: SightOption = None,
     instance: Annotated[
         int | None, typer.Option(help="Number that its ports follow; by default a free one.", min=0, max=9)
     ] = None,
@@ -160,6 +163,7 @@ def sitl(
             until_s=until,
             place=home_of(home),
             world=world,
+            sight=sight_of(sight),
         )
         own = params_of(autopilot, params or [], param or [])
         base = out or Path("out") / f"{autopilot}-{Path(vehicle).stem}"

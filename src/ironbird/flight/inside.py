@@ -6,7 +6,7 @@ A flight's result depends on its order alone: not on its lane, the other lanes, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ironbird.compiler.compiled import CompiledModel
@@ -14,7 +14,7 @@ from ironbird.errors import OrderError
 from ironbird.flight.derived import paths_to_log
 from ironbird.flight.judge import Flown, Judged, judge, log_paths
 from ironbird.flight.order import Order
-from ironbird.flight.prepare import end_s, prepare, surroundings_of
+from ironbird.flight.prepare import end_s, give_sight, prepare, surroundings_of
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.surroundings import LOOK_TICKS
 from ironbird.flight.twins import Twins
@@ -24,6 +24,7 @@ from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import CHUNK_TICKS, run
 from ironbird.runtime.tuning import Tuning
+from ironbird.world.runner import Sample
 
 if TYPE_CHECKING:
     from ironbird.flight.live import LiveControl
@@ -41,6 +42,7 @@ class Lanes:
     tunings: list[Tuning]  # ordered, and made while it flew
     ended_s: float
     kernel_s: float  # wall time in native code
+    samples: list[Sample] = field(default_factory=list)  # that sensors of the world took, of a flight that keeps them
 
 
 def fly_lanes(
@@ -72,6 +74,7 @@ def fly_lanes(
     piece_ticks = CHUNK_TICKS if around is None else LOOK_TICKS
     if around is not None:
         around.begin(state, f"vehicle '{first.vehicle}'")
+    sights = give_sight(state, orders, keep=everything)
     twins = Twins(state, orders, healthy=everything)
     tunings = list(first.tunings)
     next_watch = 0
@@ -119,6 +122,8 @@ def fly_lanes(
 
     ended_s = state.time_s
     witnesses = twins.observe(state, log, max(ended_s, state.model.step_s) if log.interrupted else until_s, advance)
+    if sights is not None:
+        witnesses = [[sights.witness(w, lane) for w in own] for lane, own in enumerate(witnesses)]
     triggered_s = twins.triggers_s(state)
     flown = [
         Flown(witnesses=w, triggered_s=t, ended_s=ended_s if log.interrupted else until_s)
@@ -127,5 +132,6 @@ def fly_lanes(
     orders = [replace(first, tunings=tuple(tunings)), *orders[1:]]
     judged = judge(orders, flown, log, model)
     return Lanes(
-        log, judged, witnesses, triggered_s, twins.whole_twin(log), tunings, ended_s, state.kernel_s + twins.kernel_s
-    )
+        log, judged, witnesses, triggered_s, twins.whole_twin(log), tunings, ended_s, state.kernel_s + twins.kernel_s,
+        (sights.kept or []) if sights is not None else [],
+    )  # fmt: skip

@@ -78,6 +78,10 @@ MATTERS: dict[str, list[Any]] = {  # each field of an order, changed in each of 
     ],
     "options": [{}, {"pilot": "none"}, {"pilt": "ours"}],
     "world": ["field", "forest", 'schema = 1\n[terrain]\nkind = "plane"\n'],
+    "sight": [
+        (), ({"kind": "ring", "name": "a"},), ({"kind": "rangefinder", "name": "a"},), ({"kind": "ring", "name": "b"},),
+        ({"kind": "ring", "name": "a", "beams": 8},), ({"kind": "camera", "name": "a"},),
+    ],
 }  # fmt: skip
 
 
