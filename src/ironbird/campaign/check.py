@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from ironbird.campaign.case import LONGEST_GRID, MOST_FLIGHTS, Case, Spread, is_spread
 from ironbird.campaign.sampling import MOST_EFFORT, SAMPLED, effort
+from ironbird.campaign.scenarios import scenario_in, scenario_source
 from ironbird.campaign.suite import Planned, case_words, recorded_commands, requirement, variable_name
 from ironbird.compiler.flatten import Column
 from ironbird.conditions.formula import parse_formula
@@ -40,6 +41,8 @@ from ironbird.links.link_faults import with_links
 from ironbird.model.diagram import Diagram, as_column
 from ironbird.model.signal import Signal
 from ironbird.requirements import library
+from ironbird.scenario.grammar import scenario_names
+from ironbird.scenario.run import check_between
 from ironbird.vehicles import places
 from ironbird.vehicles.in_world import put_in_world
 from ironbird.vehicles.load import TEMPLATES, Stamp, file_stamp, load_spec, load_vehicle, vehicle_ids, vehicle_path
@@ -101,6 +104,8 @@ def problems_of(case: Planned) -> list[Problem]:
     found = _plan_problems(case) or _grammar_again(plain)
     if found:
         return found
+    if "scenario" in plain.data:
+        return _scenario_problems(case, plain)
     names, found = _vehicles(plain)
     found += _option_problems(plain)
     found += _world_problems(plain)
@@ -128,6 +133,31 @@ def _world_problems(case: Planned) -> list[Problem]:
         words = str(error).partition("\n")[0]
         return [case.problem(("world",), words, f"one of {', '.join(world_names())}; or a world file")]
     return []
+
+
+def _scenario_problems(case: Planned, plain: Planned) -> list[Problem]:
+    """A scenario that is not there or wrong, keys that belong into its file, requirements that cannot be read."""
+    inside = ("vehicle", "control", "mission", "commands", "world", "sight", "fault", "set", "options", "place")
+    found = [
+        plain.problem((key,), "the scenario's file says that", "leave it out here")
+        for key in inside
+        if plain.data.get(key)
+    ]
+    try:
+        flight = next(case.flights())
+        scenario = scenario_in(flight.scenario, case.id)
+    except IronbirdError as error:
+        words = " ".join(str(error).split())
+        return [*found, plain.problem(("scenario",), shortened(words, 400), f"one of {', '.join(scenario_names())}")]
+    names = [member.name for member in scenario.members]
+    for number, table in enumerate(plain.data.get("require", [])):
+        try:
+            check_between(requirement(_nominal(table)).formula, names)
+        except IronbirdError as error:
+            message, _, cure = str(error).partition("\n")[0].partition("; ")
+            at = "use" if "use" in table else "formula"
+            found.append(plain.problem(("require", number, at), message, cure or "correct the formula"))
+    return found
 
 
 def _sight_problems(case: Planned) -> list[Problem]:
@@ -215,7 +245,16 @@ def _conditions_in(
 def _reference_problems(case: Planned) -> list[Problem]:
     found = []
     shared = case.data.get("vary", {})
-    used = set()
+    used = set(case.placeholders)
+    if (name := case.data.get("scenario")) and "\n" not in name:
+        try:
+            scenario_source(name)
+        except IronbirdError as error:
+            words = " ".join(str(error).split())
+            return [case.problem(("scenario",), shortened(words, 400), f"one of {', '.join(scenario_names())}")]
+    for name in sorted(used - set(shared)):
+        unknown = UnknownNameError("shared parameter", name, shared)
+        found.append(_unknown(case, ("scenario",), unknown, f"add {name} = … to [case.vary]"))
     for path, value in case.quantities():
         if isinstance(value, str) and value.startswith("$"):
             used.add(value[1:])

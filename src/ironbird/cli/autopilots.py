@@ -71,10 +71,11 @@ def sitl(
     ] = None,
     mission: PlanMissionOption = None,
     pilot: Annotated[
-        Literal["ours", "none"],
+        Literal["ours", "none", "sticks"],
         typer.Option(
             help="Who commands: our ground station flies the mission; or none of ours, so that QGroundControl, MAVSDK, "
-            "MAVProxy or a script may: their ports are printed, the run ends after landing and disarming."
+            "MAVProxy or a script may: their ports are printed, the run ends after landing and disarming; or sticks "
+            "fly a multicopter of PX4 to the mission's places in position mode."
         ),
     ] = "ours",
     speed: Annotated[

@@ -133,5 +133,5 @@ def fly_lanes(
     judged = judge(orders, flown, log, model)
     return Lanes(
         log, judged, witnesses, triggered_s, twins.whole_twin(log), tunings, ended_s, state.kernel_s + twins.kernel_s,
-        (sights.kept or []) if sights is not None else [],
+        sights.kept[0] if sights is not None else [],
     )  # fmt: skip

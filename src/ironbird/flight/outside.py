@@ -128,7 +128,7 @@ def fly_outside(
         sights = give_sight(state, [order], keep=True)
         twins = Twins(state, [order], apart=True)
         rig = attach(fitted.vehicle, state, until_s=until_s, log=list(model.signals()), log_s=order.log_s)
-        rig.sight = sights.feed if sights is not None else None
+        rig.sight = sights.feeds[0] if sights is not None else None
         rig.links = links = FlownLinks(rig, order.faults, order.seed) if has_link_faults(order) else None
         faults: list[Injection] = []  # that came on the way
 
@@ -257,7 +257,7 @@ def fly_outside(
     records = bool(system.script())
     return FlownOutside(
         log, stop, ended_s, judged, witnesses, triggered_s, happenings, order=order, records=records,
-        samples=(sights.kept or []) if sights is not None else [],
+        samples=sights.kept[0] if sights is not None else [],
     )  # fmt: skip
 
 

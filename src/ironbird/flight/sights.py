@@ -54,7 +54,8 @@ def digest_of(tables: Sequence[Mapping[str, Any]]) -> list[Any]:
     """What of sensors belongs to an order's digest: every key of each, and with cameras the renderer's version."""
     sensors = sensors_of(tables)
     told: list[Any] = [
-        {"kind": table["kind"], **sensor.model_dump()} for table, sensor in zip(tables, sensors, strict=True)
+        {"kind": table["kind"], **sensor.model_dump(), **sensor.taken()}
+        for table, sensor in zip(tables, sensors, strict=True)
     ]
     return [*told, {"renderer": RENDERER_VERSION}] if any(isinstance(s, Camera) for s in sensors) else told
 
@@ -122,8 +123,9 @@ class Sights:
         self._past: list[tuple[float, np.ndarray, np.ndarray]] = []  # time, places (lanes, 3), attitudes (lanes, 4)
         self._waiting: list[list[tuple[float, int, str, Sample]]] = [[] for _ in self.lanes]  # heaps by arrival
         self._counts: list[dict[str, int]] = [{} for _ in self.lanes]
-        self.feed = Feed()  # of a flight that flies alone
-        self.kept: list[Sample] | None = [] if keep else None
+        self.feeds = [Feed() for _ in self.lanes]
+        self.kept: list[list[Sample]] = [[] for _ in self.lanes]
+        self._keeps = keep
         self._bytes = 0
 
     # ------------------------------------------------------------------ what goes with a run state
@@ -138,7 +140,7 @@ class Sights:
         other._past = [(time_s, places[chosen], turns[chosen]) for time_s, places, turns in self._past]
         other._waiting = [list(self._waiting[lane]) for lane in lanes]
         other._counts = [dict(self._counts[lane]) for lane in lanes]
-        other.feed, other.kept, other._bytes = Feed(), None, 0
+        other.feeds, other.kept, other._keeps, other._bytes = [Feed() for _ in lanes], [[] for _ in lanes], False, 0
         return other
 
     def content(self, lane: int) -> bytes:
@@ -206,15 +208,15 @@ class Sights:
         block, place = divmod(lane, state.width)
         for row, value in zip(self._inputs[sample.sensor], told, strict=True):
             state.inputs[block, row, place] = value
-        self.feed.put(sensor, sample)
-        if self.kept is not None:
+        self.feeds[lane].put(sensor, sample)
+        if self._keeps:
             self._bytes += sum(array.nbytes for array in sample.data.values())
             if self._bytes > MOST_KEPT:
                 raise WorldError(
                     f"the samples of sensors fill {MOST_KEPT >> 30} GiB at {sample.time_s:.1f} s of the flight; lower "
                     "their rates or sizes, or end the flight earlier"
                 )
-            self.kept.append(sample)
+            self.kept[lane].append(sample)
 
     # ------------------------------------------------------------------ afterwards
 

@@ -27,8 +27,11 @@ class AutopilotOptions(Options):
         str | None, Field(description="Folder of the autopilot; by default from its variable, then the PATH.")
     ] = None
     pilot: Annotated[
-        Literal["ours", "none"],
-        Field(description="Our ground station flies the mission; or none of ours, so that another one may."),
+        Literal["ours", "none", "sticks"],
+        Field(
+            description="Our ground station flies the mission; or none of ours, so that another one may; or PX4's "
+            "multicopters by sticks in position mode, where its collision prevention acts."
+        ),
     ] = "ours"
     instance: Annotated[
         int | None, Field(description="Number that its ports follow; by default a free one.", ge=0, le=9)
@@ -84,7 +87,7 @@ class AutopilotKind(Kind):
         """In virtual time, with our own ground station or with the record of another one."""
         if not isinstance(options, AutopilotOptions) or options.time == "real":
             return False
-        return options.pilot == "ours" or is_record(script)
+        return options.pilot != "none" or is_record(script)
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
         """Unchanged; `LinkError` if autopilots have no word for it."""
@@ -137,7 +140,7 @@ def in_virtual_time(task: Task) -> bool:
     """Whether the program's clock is ours; `LinkError` if nobody would command it."""
     options = chosen(task)
     virtual = options.time != "real"
-    if virtual and options.pilot == "ours" and watches(task):
+    if virtual and options.pilot != "none" and watches(task):
         raise LinkError("in virtual time somebody has to command: give a mission, or --pilot none for others")
     if is_record(task.script) and not (virtual and options.pilot == "none"):
         raise LinkError("a record of a ground station is flown with --time virtual or paced and --pilot none")

@@ -81,7 +81,7 @@ class EchoSensor(Sensor):
 
     def blinded(self, data: Data) -> Data:
         """No echo."""
-        blind = dict(data, range_m=np.full_like(data["range_m"], np.nan))
+        blind = _ending(data, np.full_like(data["range_m"], np.nan))
         if "intensity" in data:
             blind["intensity"] = np.zeros_like(data["intensity"])
         return blind
@@ -91,7 +91,17 @@ class EchoSensor(Sensor):
         ranges = data["range_m"].copy()
         hidden = ranges.reshape(-1)
         hidden[: int(np.ceil(share * hidden.size))] = self.min_m
-        return dict(data, range_m=ranges)
+        return _ending(data, ranges)
+
+
+def _ending(data: Data, ranges_m: np.ndarray) -> Data:
+    """A sample whose rays end elsewhere: points of it go along; of a ray without an echo nobody knows its direction."""
+    changed = dict(data, range_m=ranges_m)
+    if "points_m" in data:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.where(ranges_m == data["range_m"], 1.0, ranges_m / data["range_m"])
+        changed["points_m"] = data["points_m"] * share[..., None]
+    return changed
 
 
 def nearest(ranges_m: np.ndarray) -> float:

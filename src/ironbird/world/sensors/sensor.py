@@ -63,6 +63,10 @@ class Sensor(BaseModel):
         """What it says if something right before it hides a share of its view."""
         raise NotImplementedError
 
+    def taken(self) -> dict[str, str]:
+        """Hashes of files that it takes: they belong to its identity."""
+        return {}
+
     @property
     def span_s(self) -> float:
         """How long after the time of a sample it still looks: exposure and read-out of a picture."""
