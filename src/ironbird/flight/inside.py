@@ -14,7 +14,7 @@ from ironbird.errors import OrderError
 from ironbird.flight.derived import paths_to_log
 from ironbird.flight.judge import Flown, Judged, judge, log_paths
 from ironbird.flight.order import Order
-from ironbird.flight.prepare import end_s, give_sight, prepare, surroundings_of
+from ironbird.flight.prepare import end_s, far_field_of, give_sight, prepare, surroundings_of
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.surroundings import LOOK_TICKS
 from ironbird.flight.twins import Twins
@@ -74,18 +74,22 @@ def fly_lanes(
     piece_ticks = CHUNK_TICKS if around is None else LOOK_TICKS
     if around is not None:
         around.begin(state, f"vehicle '{first.vehicle}'")
-    sights = give_sight(state, orders, keep=everything)
+    sights, far = give_sight(state, orders, keep=everything), far_field_of(orders, model)
     twins = Twins(state, orders, healthy=everything)
     tunings = list(first.tunings)
     next_watch = 0
+
+    def look(running: RunState) -> None:
+        far.look(running)
+        if around is not None:
+            around.look(running)
 
     def between(running: RunState) -> None:
         if line is not None and line.over:
             raise KeyboardInterrupt
         if live is not None:
             tunings.extend(live.poll(running))
-        if around is not None:
-            around.look(running)
+        look(running)
         nonlocal next_watch
         if running.tick + piece_ticks > next_watch:  # the next piece would go beyond what the twins have seen
             twins.watch(running)
@@ -114,7 +118,7 @@ def fly_lanes(
             log_s=first.log_s,
             threads=1,
             tunings=tunings,
-            poll=around.look if around is not None else None,
+            poll=look,
             piece_ticks=piece_ticks,
         )
         log.interrupted |= flown.interrupted  # without its twin a flight shows nothing

@@ -14,9 +14,19 @@ import numpy as np
 
 from ironbird.errors import FaultError, LinkError
 from ironbird.faults.spec import Injection
+from ironbird.flight.far_field import FarField
 from ironbird.flight.judge import Flown, Judged, judge
 from ironbird.flight.order import Order
-from ironbird.flight.prepare import Fitted, end_s, give_sight, has_link_faults, inject, prepare, surroundings_of
+from ironbird.flight.prepare import (
+    Fitted,
+    end_s,
+    far_field_of,
+    give_sight,
+    has_link_faults,
+    inject,
+    prepare,
+    surroundings_of,
+)
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.surroundings import Surroundings
 from ironbird.flight.twins import Twins
@@ -125,7 +135,7 @@ def fly_outside(
         around = surroundings_of([order], model)
         if around is not None:
             around.begin(state, f"vehicle '{order.vehicle}'")
-        sights = give_sight(state, [order], keep=True)
+        sights, far = give_sight(state, [order], keep=True), far_field_of([order], model)
         twins = Twins(state, [order], apart=True)
         rig = attach(fitted.vehicle, state, until_s=until_s, log=list(model.signals()), log_s=order.log_s)
         rig.sight = sights.feeds[0] if sights is not None else None
@@ -181,6 +191,7 @@ def fly_outside(
                 break
             time.sleep(LOOK_S)
         while loop is None and _tuned(rig, due) and rig.step(system.step_ticks):
+            far.look(state, system.step_ticks)
             if around is not None:
                 around.look(state)
             system.exchange(rig)
@@ -236,7 +247,7 @@ def fly_outside(
 
     def replay(twin: RunState, twin_end_s: float, wanted: list[str] | None) -> Log:
         given = commands[:exchanges]
-        flown = _replay(twin, twin_end_s, wanted, order.log_s, given, system.step_ticks, rig.tunings, around)
+        flown = _replay(twin, twin_end_s, wanted, order.log_s, given, system.step_ticks, rig.tunings, around, far)
         log.interrupted |= flown.interrupted  # without its twin a flight shows nothing
         return flown
 
@@ -293,6 +304,7 @@ def _replay(
     step_ticks: int,
     tunings: Sequence[Tuning],
     around: Surroundings | None,
+    far: FarField,
 ) -> Log:
     """A twin that is given the very commands and parameters that the flight got from its tick on; Ctrl-C ends it."""
     stepper = Stepper(twin, until_s=until_s, log=wanted, log_s=log_s)
@@ -309,6 +321,7 @@ def _replay(
             if not stepper.step(step_ticks):
                 break
             stepper.inputs[:] = row
+            far.look(twin, step_ticks)
             if around is not None:
                 around.look(twin)
             tuned()

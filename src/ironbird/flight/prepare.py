@@ -19,6 +19,7 @@ from ironbird.conditions.trigger import compile_trigger
 from ironbird.errors import FaultError, ModelError, OrderError, PlausibilityWarning, RunError, UnknownNameError
 from ironbird.faults.spec import Change, Injection
 from ironbird.flight.derived import names_of
+from ironbird.flight.far_field import FarField
 from ironbird.flight.mission import Mission
 from ironbird.flight.order import Option, Order
 from ironbird.flight.sights import Sights
@@ -60,6 +61,15 @@ def surroundings_of(orders: Sequence[Order], model: CompiledModel) -> Surroundin
         raise OrderError("flights side by side need one world")
     name = names.pop()
     return Surroundings(near_of(name, ordered_world(name).digest), model) if name else None
+
+
+def far_field_of(orders: Sequence[Order], model: CompiledModel) -> FarField:
+    """Follows flights that go far from home."""
+    first = orders[0]
+    home = first.place or load_spec(first.vehicle).home
+    if first.place is None and first.world:
+        home = home_in(ordered_world(first.world), home)
+    return FarField(model, home, [path for order in orders for path in order.settings])
 
 
 def give_sight(state: RunState, orders: Sequence[Order], *, keep: bool = False) -> Sights | None:
