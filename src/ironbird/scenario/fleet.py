@@ -198,8 +198,9 @@ class Fleet:
             return
         hulls = [self.groups[group].hull for group, _ in self.place]
         boxes = [
-            Box(member.name, hull.centre_m, label="vehicle", size_m=tuple(2 * half for half in hull.half_m))
+            Box(member.name, hull.centre_m, label="vehicle", size_m=(2 * x, 2 * y, 2 * z))
             for member, hull in zip(self.members, hulls, strict=True)
+            for x, y, z in [hull.half_m]
         ]
         self.scene = Scene(self.near.world, boxes)
         for group in self.groups:

@@ -373,7 +373,7 @@ def test_a_stranger_does_not_draw_the_answers_to_itself(clock: Clock) -> None:
 def test_what_sensors_of_the_world_saw_is_told_once_in_messages_that_the_autopilot_reads(
     autopilot: str, flow: str, clock: Clock
 ) -> None:
-    tables = [
+    tables: list[dict[str, Any]] = [
         {"kind": "ring", "name": "around"},
         {"kind": "rangefinder", "name": "down"},
         {"kind": "odometry", "name": "vio"},
