@@ -4,7 +4,8 @@
 
 Prints JSON. Rates are per second of processor time of this process: others use this machine as well. The bars: 2
 million rays a second against 200,000 triangles (a lidar's scan of 16,000 rays, the worst order for a tree), 8 depth
-pictures of 640 x 480 a second, and a ring of 16 beams at 10 Hz at 200 times real time.
+pictures of 640 x 480 a second, and a campaign of flights with a ring of 16 beams at 10 Hz at 200 times real time (all
+flights together, on one core, with the whole reference autopilot; `truth` is the controller that sees all).
 """
 
 from __future__ import annotations
@@ -14,9 +15,14 @@ import json
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
+from ironbird.compiler.compiled import LANES
+from ironbird.flight.inside import fly_lanes
+from ironbird.flight.order import make_order
+from ironbird.flight.prepare import fit
 from ironbird.world.files import load_world
 from ironbird.world.model import Hills, Mesh, Plane, World
 from ironbird.world.rays import Scene
@@ -49,6 +55,24 @@ def best(work: Callable[[], object], repeats: int = 7) -> float:
     return min(times)
 
 
+def campaign_with_ring(control: str, flights: int = 64, until_s: float = 20.0) -> dict[str, float]:
+    """Times real time of flights side by side with a ring, by processor time and by the wall; and without it."""
+    ring = {"kind": "ring", "name": "around", "beams": 16, "noise_m": 0.02}
+    found = {}
+    for name, sight in (("", [ring]), ("_without_ring", [])):
+        order = make_order("quad_f450", control=control, mission="hover", world="forest", sight=sight, until_s=until_s,
+                           log_s=0.1)  # fmt: skip
+        model = fit(order).model
+        model.library(LANES)  # compiling is not part of the time
+        orders = [replace(order, seed=seed) for seed in range(flights)]
+        cpu, wall = time.process_time(), time.perf_counter()
+        fly_lanes(orders, model, threads=1)
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        found[f"campaign_{control}{name}_times_real_time"] = flights * until_s / cpu
+        found[f"campaign_{control}{name}_times_real_time_by_wall"] = flights * until_s / wall
+    return found
+
+
 def main() -> None:
     """Measure and print."""
     begin = time.process_time()
@@ -73,6 +97,8 @@ def main() -> None:
     ring = WorldSensors(load_world("forest"), [sensor_of({"kind": "ring", "name": "r", "beams": 16, "noise_m": 0.02})])
     still = Track.still((0.0, 0.0, -3.0))
     figures["ring_of_16_in_forest_times_real_time"] = 10 / best(lambda: ring.run(still, ring.next_s() + 10.0), 3)
+    for control in ("truth", "reference"):
+        figures |= campaign_with_ring(control)
     points = np.random.default_rng(1).uniform(-300, 300, (10_000, 3)) * [1, 1, 0.1]
     figures["distances_to_mesh_per_s"] = 10_000 / best(lambda: meshed.distance(points), 3)
     print(json.dumps({key: float(f"{value:.4g}") for key, value in figures.items()}, indent=2))

@@ -67,6 +67,24 @@ def from_matrix(rotation: np.ndarray) -> np.ndarray:
     return q / np.linalg.norm(q)
 
 
+def from_matrices(rotations: np.ndarray) -> np.ndarray:
+    """The quaternions (n, 4) of rotation matrices (n, 3, 3), each by its largest component."""
+    R = np.asarray(rotations, float)
+    x, y, z = R[:, 0, 0], R[:, 1, 1], R[:, 2, 2]
+    a, b, c = R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]
+    d, e, f = R[:, 1, 0] + R[:, 0, 1], R[:, 0, 2] + R[:, 2, 0], R[:, 2, 1] + R[:, 1, 2]
+    ways = np.stack(
+        [
+            np.stack([1 + x + y + z, a, b, c], axis=-1),
+            np.stack([a, 1 + x - y - z, d, e], axis=-1),
+            np.stack([b, d, 1 - x + y - z, f], axis=-1),
+            np.stack([c, e, f, 1 - x - y + z], axis=-1),
+        ]
+    )
+    q = ways[np.argmax([x + y + z, x, y, z], axis=0), np.arange(len(R))]
+    return np.asarray(q / np.sqrt((q * q).sum(axis=1))[:, None])
+
+
 def from_euler(angles: Numbers) -> np.ndarray:
     """The quaternions of roll, pitch and yaw: turns about z, then y, then x."""
     (cr, cp, cy), (sr, sp, sy) = (_parts(turn(np.asarray(angles, float) / 2)) for turn in (np.cos, np.sin))

@@ -8,6 +8,8 @@ import pytest
 
 from ironbird.flight.flight import fly
 from ironbird.flight.order import make_order
+from ironbird.flight.sights import sha256_of
+from ironbird.scenario.grammar import BUILT_IN
 from ironbird.scenario.run import fly_scenario
 from ironbird.vehicles import places as at
 
@@ -58,9 +60,11 @@ def test_five_mixed_vehicles_with_a_lidar_are_equal_on_one_and_two_workers_and_t
     file = tmp_path / "mixed.toml"
     file.write_text(MIXED)
 
-    hashes = [fly_scenario(file, workers=workers).sha256 for workers in (1, 2, 1)]
+    flown = [fly_scenario(file, workers=workers) for workers in (1, 2, 1)]
 
-    assert len(set(hashes)) == 1
+    assert len({one.sha256 for one in flown}) == 1
+    assert len({sha256_of(one.vehicle("seeker").samples) for one in flown}) == 1
+    assert len(flown[0].vehicle("seeker").samples) == 200
 
 
 @pytest.mark.parametrize("name", ["leader_follower", "landing_on_a_deck", "round_the_wall"])
@@ -68,3 +72,14 @@ def test_the_shipped_scenarios_pass(name: str) -> None:
     flown = fly_scenario(name)
 
     assert flown.verdict == "pass", flown.sentence
+
+
+def test_who_goes_round_a_wall_hits_it_with_a_blind_lidar(tmp_path: Path) -> None:
+    file = BUILT_IN / "round_the_wall.toml"
+    text = file.read_text().replace("worlds/wall.toml", str(BUILT_IN / "worlds" / "wall.toml"))
+    blind = tmp_path / "blind.toml"
+    blind.write_text(f'{text}\nfault = ["sight.black@1:instance=lidar,start=2"]\n')
+    flown = fly_scenario(blind)
+
+    assert flown.verdict == "fail" and "collision" in flown.vehicle("pilot").judged.outcome
+    assert flown.witnesses["pilot"][0].effective

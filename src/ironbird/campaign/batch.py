@@ -14,6 +14,7 @@ from typing import Any
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.identity import software
 from ironbird.campaign.result import FlightResult
+from ironbird.campaign.scenarios import judged_scenario, scenario_in
 from ironbird.compiler.compiled import LANES
 from ironbird.errors import IronbirdError
 from ironbird.flight.flight import fly
@@ -22,6 +23,7 @@ from ironbird.flight.judge import PASS, log_paths, not_flown
 from ironbird.flight.prepare import end_s, fit, fit_key
 from ironbird.flight.systems import is_outside
 from ironbird.runtime.record import Log
+from ironbird.scenario.run import fly_scenario
 
 LANES_PER_BATCH = 512
 LOG_BYTES = 400e6  # of one batch, at most: each worker holds one
@@ -60,6 +62,8 @@ class BatchResult:
 
 def group_key(case: FlightCase) -> tuple[Any, ...]:
     """Flights with equal keys can share a batch: the model, the distance of rows, the length (which comes last)."""
+    if case.scenario:
+        return (case.digest(),), "", case.log_s, case.until_s
     log_paths(case)  # a formula that cannot be read is this flight's error, not its batch's
     return fit_key(case), repr(case.tunings), case.log_s, end_s(case, fit(case).model)
 
@@ -67,7 +71,7 @@ def group_key(case: FlightCase) -> tuple[Any, ...]:
 def lanes_that_fit(cases: Sequence[FlightCase]) -> int:
     """Lanes of a batch of such flights whose log stays within its share of memory; outside flies one alone."""
     first = cases[0]
-    if is_outside(first.control) or any(case.tunings for case in cases):
+    if first.scenario or is_outside(first.control) or any(case.tunings for case in cases):
         return 1
     model = fit(first).model
     signals = model.signals()
@@ -82,7 +86,10 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
     policy = policy or TracePolicy()
     first = cases[0]
     try:
-        if is_outside(first.control):
+        if first.scenario:
+            flown = fly_scenario(scenario_in(first.scenario, first.case_id), workers=threads, keep=False)
+            log, judged, kernel_s = flown.vehicles[0].log, [judged_scenario(first, flown)], 0.0
+        elif is_outside(first.control):
             flight = fly(first)
             log, judged, kernel_s = flight.log, [flight.judged], 0.0
         else:

@@ -8,6 +8,7 @@ are left. `suite.py` reads files and makes flights of them.
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import math
 import statistics
@@ -29,6 +30,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from ironbird.campaign.scenarios import scenario_in
 from ironbird.credibility.evidence import MODULES
 from ironbird.errors import OrderError
 from ironbird.files.toml_text import write_toml
@@ -50,6 +52,7 @@ TABLES = (
     "item",
     "fault",
     "require",
+    "sight",
     "plan",
     "validation",
 )
@@ -438,6 +441,17 @@ class ValidationTable(_Table):
     modules: Annotated[list[Literal[VALIDATED]], Field(min_length=1)] = ["vehicle"]  # type: ignore[valid-type]
 
 
+class SightTable(BaseModel):
+    """A sensor that sees the world; its other keys are those of its kind (docs/guide/worlds.md)."""
+
+    model_config = ConfigDict(extra="allow")
+
+    kind: Annotated[Text, Field(description="rangefinder, ring, scanning_lidar, camera, …")]
+    name: Annotated[
+        str, Field(strict=True, pattern=r"^[A-Za-z]\w{0,59}$", description="in sight/NAME.range, and of faults")
+    ]
+
+
 class Defaults(_Table):
     """What the cases of a suite share; also the body of a case."""
 
@@ -488,6 +502,18 @@ class Defaults(_Table):
         Annotated[Text, Field(description="name of a world, a file relative to this one, or the text of a world file")]
         | None
     ) = None
+    scenario: (
+        Annotated[
+            str,
+            Field(
+                strict=True,
+                max_length=LONGEST_COMMANDS,
+                description="name of a scenario, or a file relative to this one: all its vehicles fly, $name is filled",
+            ),
+        ]
+        | None
+    ) = None
+    sight: Annotated[list[SightTable], Field(description="sensors that see the world")] = []
     options: Annotated[dict[str, str | bool | int | float], Field(description="of a control system outside")] = {}
     set: Annotated[dict[str, Setting], Field(description="parameters by path, for example body.mass")] = {}
     vary: Annotated[dict[str, Variable], Field(description='shared parameters, used elsewhere as "$name"')] = {}
@@ -558,9 +584,26 @@ class FlightCase(Order):
     expect: str | None = None
     tags: tuple[str, ...] = ()
     values: dict[str, float | str] = field(default_factory=dict)  # the varied parameters, for statistics and maps
+    scenario: str = ""  # text of a scenario that is flown as a whole; the vehicle is then its first
+
+    def digest(self) -> str:
+        """Of a scenario: of all its vehicles, and of what the case asks of them."""
+        if not self.scenario:
+            return super().digest()
+        required = [[r.name, r.formula, r.severity] for r in self.requirements]
+        text = json.dumps([scenario_in(self.scenario, self.case_id).digest(), required])
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def to_toml(self) -> str:
         """A case file that flies exactly this one."""
+        if self.scenario:
+            whole = {
+                "id": self.case_id, "title": self.title, "scenario": self.scenario, "seeds": self.seed,
+                "expect": self.expect, "tags": list(self.tags),
+                "require": [_require_table(requirement) for requirement in self.requirements],
+            }  # fmt: skip
+            whole = {key: value for key, value in whole.items() if value not in (None, "", [], {})}
+            return f"# {self.id}\n" + write_toml({"schema": SCHEMA, "case": [whole]}, TABLES)
         commands = ""
         if self.control == "commanded" and self.script:
             told = Order(vehicle=self.vehicle, control=self.control, script=self.script, tunings=self.tunings)
@@ -575,6 +618,7 @@ class FlightCase(Order):
             "commands": commands, "until_s": self.until_s, "seeds": self.seed, "log_s": float(self.log_s),
             "expect": self.expect, "tags": list(self.tags), "wind": wind,
             "place": self.place.model_dump() if self.place else None, "world": self.world,
+            "sight": [dict(table) for table in self.sight],
             "options": dict(self.options), "set": {path: plain(value) for path, value in self.settings.items()},
             "fault": [fault.table() for fault in self.faults],
             "require": [_require_table(requirement) for requirement in self.requirements],
@@ -584,14 +628,16 @@ class FlightCase(Order):
 
     def record(self) -> dict[str, Any]:
         """Plain data for the store."""
-        return {**{key: getattr(self, key) for key in LABELS}, **super().record(), "tags": list(self.tags)}
+        said = {**{key: getattr(self, key) for key in LABELS}, **super().record(), "tags": list(self.tags)}
+        return {**said, "scenario": self.scenario} if self.scenario else said
 
     @staticmethod
     def from_record(record: Mapping[str, Any]) -> FlightCase:
         """The inverse of `record`; raises `OrderError` if it is none."""
         try:
             labels = {key: record[key] for key in LABELS}
-            return FlightCase(**labels, **Order.fields_of(record), tags=tuple(record["tags"]))
+            scenario = record.get("scenario", "")
+            return FlightCase(**labels, **Order.fields_of(record), tags=tuple(record["tags"]), scenario=scenario)
         except KeyError as error:
             raise OrderError(f"this is no record of a flight: it lacks {error}") from None
         except (TypeError, ValueError, AttributeError, OverflowError) as error:

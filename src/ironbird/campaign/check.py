@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from ironbird.campaign.case import LONGEST_GRID, MOST_FLIGHTS, Case, Spread, is_spread
 from ironbird.campaign.sampling import MOST_EFFORT, SAMPLED, effort
+from ironbird.campaign.scenarios import scenario_in, scenario_source
 from ironbird.campaign.suite import Planned, case_words, recorded_commands, requirement, variable_name
 from ironbird.compiler.flatten import Column
 from ironbird.conditions.formula import parse_formula
@@ -40,10 +41,14 @@ from ironbird.links.link_faults import with_links
 from ironbird.model.diagram import Diagram, as_column
 from ironbird.model.signal import Signal
 from ironbird.requirements import library
+from ironbird.scenario.grammar import scenario_names
+from ironbird.scenario.run import check_between
 from ironbird.vehicles import places
 from ironbird.vehicles.in_world import put_in_world
 from ironbird.vehicles.load import TEMPLATES, Stamp, file_stamp, load_spec, load_vehicle, vehicle_ids, vehicle_path
 from ironbird.world.files import world_names
+from ironbird.world.runner import sensor_of
+from ironbird.world.sensors import SENSORS
 
 SEVERITIES: tuple[str, ...] = get_args(library.Severity)
 
@@ -74,20 +79,20 @@ class Outline:
         return names_of(self)
 
 
-def outline(vehicle: str, control: str, *, in_world: bool = False) -> Outline:
+def outline(vehicle: str, control: str, *, in_world: bool = False, sights: tuple[str, ...] = ()) -> Outline:
     """The outline of a vehicle; kept until its file changes."""
-    return _outline(str(vehicle), control, in_world, file_stamp(vehicle_path(vehicle)))
+    return _outline(str(vehicle), control, in_world, sights, file_stamp(vehicle_path(vehicle)))
 
 
 @functools.lru_cache(maxsize=64)
-def _outline(vehicle: str, control: str, in_world: bool, stamp: Stamp) -> Outline:
+def _outline(vehicle: str, control: str, in_world: bool, sights: tuple[str, ...], stamp: Stamp) -> Outline:
     if control not in outside_homes():
         loaded = load_vehicle(vehicle, control=control)
     else:
         kind = kind_of(control)
         fitted = kind.fitted(load_vehicle(vehicle, control=kind.vehicle_control), kind.options())
         loaded = with_links(fitted, kind.links(kind.options()))
-    return Outline((put_in_world(loaded) if in_world else loaded).diagram)
+    return Outline((put_in_world(loaded, sights) if in_world else loaded).diagram)
 
 
 def problems_of(case: Planned) -> list[Problem]:
@@ -99,10 +104,15 @@ def problems_of(case: Planned) -> list[Problem]:
     found = _plan_problems(case) or _grammar_again(plain)
     if found:
         return found
+    if "scenario" in plain.data:
+        return _scenario_problems(case, plain)
     names, found = _vehicles(plain)
     found += _option_problems(plain)
     found += _world_problems(plain)
-    outlines = [outline(vehicle, control, in_world=bool(plain.data.get("world"))) for vehicle, control in names]
+    found += _sight_problems(plain)
+    in_world = bool(plain.data.get("world"))
+    sights = tuple(str(table["name"]) for table in plain.data.get("sight", [])) if in_world else ()
+    outlines = [outline(vehicle, control, in_world=in_world, sights=sights) for vehicle, control in names]
     found += _mission_problems(plain, outlines)
     found += _command_problems(plain)
     found += _setting_problems(plain, outlines)
@@ -123,6 +133,47 @@ def _world_problems(case: Planned) -> list[Problem]:
         words = str(error).partition("\n")[0]
         return [case.problem(("world",), words, f"one of {', '.join(world_names())}; or a world file")]
     return []
+
+
+def _scenario_problems(case: Planned, plain: Planned) -> list[Problem]:
+    """A scenario that is not there or wrong, keys that belong into its file, requirements that cannot be read."""
+    inside = ("vehicle", "control", "mission", "commands", "world", "sight", "fault", "set", "options", "place")
+    found = [
+        plain.problem((key,), "the scenario's file says that", "leave it out here")
+        for key in inside
+        if plain.data.get(key)
+    ]
+    try:
+        flight = next(case.flights())
+        scenario = scenario_in(flight.scenario, case.id)
+    except IronbirdError as error:
+        words = " ".join(str(error).split())
+        return [*found, plain.problem(("scenario",), shortened(words, 400), f"one of {', '.join(scenario_names())}")]
+    names = [member.name for member in scenario.members]
+    for number, table in enumerate(plain.data.get("require", [])):
+        try:
+            check_between(requirement(_nominal(table)).formula, names)
+        except IronbirdError as error:
+            message, _, cure = str(error).partition("\n")[0].partition("; ")
+            at = "use" if "use" in table else "formula"
+            found.append(plain.problem(("require", number, at), message, cure or "correct the formula"))
+    return found
+
+
+def _sight_problems(case: Planned) -> list[Problem]:
+    """Sensors without a world, two of one name, or with a key or value that their kind does not have."""
+    tables, found = case.data.get("sight", []), []
+    if tables and not case.data.get("world"):
+        return [case.problem(("sight",), "there is no world to see", 'add world = "field"')]
+    for number, table in enumerate(tables):
+        try:
+            sensor_of(_nominal(table))
+        except IronbirdError as error:
+            message, _, cure = str(error).partition("\n")[0].partition("; ")
+            found.append(case.problem(("sight", number), message, cure or f"one of {', '.join(SENSORS)}"))
+        if any(other["name"] == table["name"] for other in tables[:number]):
+            found.append(case.problem(("sight", number, "name"), f"'{table['name']}' is there twice", "rename one"))
+    return found
 
 
 def _validation_problems(case: Planned, vehicles: Sequence[str]) -> list[Problem]:
@@ -194,7 +245,16 @@ def _conditions_in(
 def _reference_problems(case: Planned) -> list[Problem]:
     found = []
     shared = case.data.get("vary", {})
-    used = set()
+    used = set(case.placeholders)
+    if (name := case.data.get("scenario")) and "\n" not in name:
+        try:
+            scenario_source(name)
+        except IronbirdError as error:
+            words = " ".join(str(error).split())
+            return [case.problem(("scenario",), shortened(words, 400), f"one of {', '.join(scenario_names())}")]
+    for name in sorted(used - set(shared)):
+        unknown = UnknownNameError("shared parameter", name, shared)
+        found.append(_unknown(case, ("scenario",), unknown, f"add {name} = … to [case.vary]"))
     for path, value in case.quantities():
         if isinstance(value, str) and value.startswith("$"):
             used.add(value[1:])

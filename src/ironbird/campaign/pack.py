@@ -27,7 +27,7 @@ from ironbird.flight.systems import repeats
 
 SUMS, SIGNATURE = "SHA256SUMS", "SHA256SUMS.sig"
 LARGEST_B = 8 * 2**30  # of a pack that is taken out of its zip file
-VEHICLES = "vehicles"
+VEHICLES, WORLDS = "vehicles", "worlds"
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,10 @@ def _content(path: Path, folder: Path, signed: bool) -> Pack:
             if not _inside(name) or not name.startswith(f"{VEHICLES}/"):
                 raise StoreError(f"{path} was made by a version that did not pack vehicles: it cannot be repeated")
             case = FlightCase.from_record(record)
-            cases.append(replace(case, vehicle=str((folder / name).resolve())))
+            case = replace(case, vehicle=str((folder / name).resolve()))
+            if case.world.startswith(f"{WORLDS}/") and _inside(case.world):
+                case = replace(case, world=str((folder / case.world).resolve()))
+            cases.append(case)
             if cases[-1].digest() != record["digest"]:
                 raise StoreError(f"flight {case.id} of {path} is not the one that was flown: another definition")
         digests = {case.id: case.digest() for case in cases}

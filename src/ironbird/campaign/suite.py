@@ -23,7 +23,8 @@ from ironbird.campaign.case import (
     Spread,
     is_spread,
 )
-from ironbird.errors import CaseError, FaultError, OrderError, UnknownNameError
+from ironbird.campaign.scenarios import placeholders, scenario_in, scenario_text
+from ironbird.errors import CaseError, FaultError, IronbirdError, OrderError, UnknownNameError
 from ironbird.faults.catalog import read_fault
 from ironbird.files.problems import (
     Problem,
@@ -44,7 +45,7 @@ from ironbird.vehicles.spec import Home
 FILE_ENDINGS = (".toml", ".sdf", ".world", ".yaml", ".yml")  # the last four of worlds alone
 BUILT_IN = Path(__file__).parent / "suites"
 MERGED = ("wind", "place", "options", "set", "vary")  # tables of the defaults that a case's own complete
-JOINED = ("fault", "require", "tags")  # lists of the defaults that a case's own follow
+JOINED = ("fault", "require", "sight", "tags")  # lists of the defaults that a case's own follow
 _FIXED = (
     "id",
     "title",
@@ -109,6 +110,17 @@ class Planned:
 
     # ------------------------------------------------------------------ what varies
 
+    @functools.cached_property
+    def placeholders(self) -> set[str]:
+        """Shared parameters that the case's scenario asks for."""
+        name = self.data.get("scenario")
+        if not name or "\n" in name:
+            return set()
+        try:
+            return placeholders(name)
+        except IronbirdError:  # told by its own check
+            return set()
+
     def quantities(self) -> Iterator[tuple[KeyPath, Any]]:
         """Every value of the case that may vary, with its place."""
         for key, value in self.data.items():
@@ -119,6 +131,7 @@ class Planned:
     def variables(self) -> dict[str, Spread]:
         """The parameters that vary, by name: shared ones first, then in the order of the file."""
         used = {value[1:] for _, value in self.quantities() if isinstance(value, str) and value.startswith("$")}
+        used |= self.placeholders
         shared = self.data.get("vary", {})
         found = {
             name: Spread.model_validate(shared[name]) for name in shared if name in used and is_spread(shared[name])
@@ -221,6 +234,8 @@ class Suite:
             paths.update(dict.fromkeys(file.resolve() for key in ("mission", "commands") for file in case.files(key)))
             worlds = [file for file in case.files("world") if "\n" not in str(file)]
             paths.update(dict.fromkeys(file.resolve() for file in worlds))
+            scenarios = [file for file in case.files("scenario") if "\n" not in str(file)]
+            paths.update(dict.fromkeys(file.resolve() for file in scenarios))
         return {os.path.relpath(path, self.path.resolve().parent): path.read_text(encoding="utf-8") for path in paths}
 
     def flights(self) -> list[FlightCase]:
@@ -274,6 +289,8 @@ class _Reader:
 def _flight(
     data: Mapping[str, Any], values: Mapping[str, float | str], number: int, seed: int, read: _Reader
 ) -> FlightCase:
+    if "scenario" in data:
+        return _scenario_flight(data, values, number, seed)
     vehicle = str(data["vehicle"])
     mission, mission_name = read.mission(data)
     recorded = read.commands(data["commands"]) if "commands" in data else None
@@ -296,6 +313,7 @@ def _flight(
         weather=Weather(**{key: float(value) for key, value in wind.items()}),
         place=Home(**data["place"]) if "place" in data else None,
         world=data.get("world", ""),
+        sight=tuple(dict(table) for table in data.get("sight", [])),
         options=dict(data.get("options", {})),
         settings=dict(data.get("set", {})),
         faults=faults,
@@ -306,6 +324,30 @@ def _flight(
         expect=data.get("expect"),
         tags=tuple(dict.fromkeys(data.get("tags", []))),
         values=dict(values),
+    )
+
+
+def _scenario_flight(data: Mapping[str, Any], values: Mapping[str, float | str], number: int, seed: int) -> FlightCase:
+    """A flight of a case with a scenario: the scenario with the case's values, seed, wind and end."""
+    changes: dict[str, Any] = {"seed": seed}
+    changes |= {key: data[key] for key in ("until_s", "log_s", "wind") if data.get(key)}
+    name = str(data["scenario"])
+    text = name if "\n" in name else scenario_text(name, {**data.get("vary", {}), **values}, changes)
+    first = scenario_in(text, data["id"]).members[0].order
+    return FlightCase(
+        id=f"{data['id']}/{number:04d}/s{seed}",
+        case_id=data["id"],
+        title=data.get("title", ""),
+        vehicle=first.vehicle,
+        control=first.control,
+        requirements=tuple(requirement(table) for table in data.get("require", [])),
+        seed=seed,
+        until_s=first.until_s,
+        log_s=first.log_s,
+        expect=data.get("expect"),
+        tags=tuple(dict.fromkeys(data.get("tags", []))),
+        values=dict(values),
+        scenario=text,
     )
 
 
@@ -474,7 +516,7 @@ def _with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         return value
 
     result = dict(data)
-    for key in ("vehicle", "mission", "commands", "world"):
+    for key in ("vehicle", "mission", "commands", "world", "scenario"):
         if key in result:
             result[key] = absolute(result[key])
     if "vary" in result:

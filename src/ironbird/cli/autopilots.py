@@ -22,6 +22,7 @@ from ironbird.cli.options import (
     RequireOption,
     SeedOption,
     SetOption,
+    SightOption,
     TurbulenceOption,
     VehicleOption,
     WindOption,
@@ -30,6 +31,7 @@ from ironbird.cli.options import (
     order_from,
     pace_of,
     settings_of,
+    sight_of,
     weather_of,
 )
 from ironbird.cli.output import (
@@ -69,10 +71,11 @@ def sitl(
     ] = None,
     mission: PlanMissionOption = None,
     pilot: Annotated[
-        Literal["ours", "none"],
+        Literal["ours", "none", "sticks"],
         typer.Option(
             help="Who commands: our ground station flies the mission; or none of ours, so that QGroundControl, MAVSDK, "
-            "MAVProxy or a script may: their ports are printed, the run ends after landing and disarming."
+            "MAVProxy or a script may: their ports are printed, the run ends after landing and disarming; or sticks "
+            "fly a multicopter of PX4 to the mission's places in position mode."
         ),
     ] = "ours",
     speed: Annotated[
@@ -123,6 +126,7 @@ def sitl(
     ] = False,
     home: HomeOption = None,
     world: WorldOption = "",
+    sight: SightOption = None,
     instance: Annotated[
         int | None, typer.Option(help="Number that its ports follow; by default a free one.", min=0, max=9)
     ] = None,
@@ -160,6 +164,7 @@ def sitl(
             until_s=until,
             place=home_of(home),
             world=world,
+            sight=sight_of(sight),
         )
         own = params_of(autopilot, params or [], param or [])
         base = out or Path("out") / f"{autopilot}-{Path(vehicle).stem}"

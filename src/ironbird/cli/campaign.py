@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -17,6 +17,7 @@ from ironbird.errors import UnknownNameError, shortened
 from ironbird.files.whole import write_text
 
 if TYPE_CHECKING:
+    from ironbird.campaign.case import FlightCase
     from ironbird.campaign.result import FlightResult
     from ironbird.campaign.runner import Progress
     from ironbird.campaign.store import Campaign, Store
@@ -470,6 +471,8 @@ def rerun(
         for change in filter(None, (definition_changed(case, kept.digest, campaign.files), other)):
             typer.secho(f"not the flight that was stored: {change}", fg="yellow", err=True)
         folder = out or database.folder / name / "flights" / flight.replace("/", "_")
+        if case.scenario:
+            _rerun_scenario(case, stored, folder)
         with ending_in_order():
             runs = [fly(case, folder=folder)]
             while len(runs) < times and not runs[-1].log.interrupted:
@@ -491,6 +494,22 @@ def rerun(
         typer.echo(f"NOT equal to the stored flight: {stored.verdict}, {stored.sha256}")
         raise typer.Exit(1)
     typer.echo("equal to the stored flight, bit for bit" if exact else "the same verdict as stored")
+
+
+def _rerun_scenario(case: FlightCase, stored: FlightResult | None, folder: Path) -> NoReturn:
+    """Fly a scenario of a campaign again, write its folder and say whether it is the same."""
+    from ironbird.campaign.scenarios import judged_scenario, scenario_in
+    from ironbird.report.scenario_page import write_scenario_folder
+    from ironbird.scenario.run import fly_scenario
+
+    with ending_in_order():
+        flown = fly_scenario(scenario_in(case.scenario, case.case_id))
+    page, judged = write_scenario_folder(flown, folder), judged_scenario(case, flown)
+    print_table({"verdict": judged.verdict, "why": judged.sentence, "sha256": judged.sha256}, case.id)
+    typer.echo(f"report: {page}")
+    same = stored is not None and (stored.verdict, stored.sha256) == (judged.verdict, judged.sha256)
+    typer.echo("equal to the stored flight, bit for bit" if same else "NOT equal to a stored flight")
+    raise typer.Exit(0 if same else 1)
 
 
 # ---------------------------------------------------------------------- searching

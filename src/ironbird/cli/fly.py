@@ -20,6 +20,7 @@ from ironbird.cli.options import (
     RequireOption,
     SeedOption,
     SetOption,
+    SightOption,
     TurbulenceOption,
     UntilOption,
     VehicleArgument,
@@ -29,6 +30,7 @@ from ironbird.cli.options import (
     options_of,
     order_from,
     settings_of,
+    sight_of,
     start_of,
     weather_of,
 )
@@ -54,6 +56,7 @@ def fly(
     gust: GustOption = None,
     home: HomeOption = None,
     world: WorldOption = "",
+    sight: SightOption = None,
     start: Annotated[
         str | None,
         typer.Option(metavar="NORTH,EAST[,YAW]", help="Where it starts, in m from home, and its heading in degrees."),
@@ -100,6 +103,7 @@ def fly(
             weather=weather_of(wind, turbulence, gust),
             place=home_of(home),
             world=world,
+            sight=sight_of(sight),
             seed=seed,
             settings=settings_of(set_),
             faults=fault or [],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -60,6 +61,14 @@ HomeOption = Annotated[
 WorldOption = Annotated[
     str,
     typer.Option(metavar="NAME|FILE", help="A world of 'ironbird worlds', or a file; else flat ground, no obstacle."),
+]
+SightOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KIND:key=value,…|FILE",
+        help="A sensor that sees the world, for example 'ring:name=around,beams=16,rate_hz=10', or a TOML file of "
+        "sensors; may be repeated. See docs/guide/worlds.md.",
+    ),
 ]
 SeedOption = Annotated[
     int, typer.Option(help="Seed of all random numbers; equal seeds give equal bytes.", min=0, max=2**63 - 1)
@@ -189,6 +198,30 @@ def settings_of(texts: list[str] | None, option: str = "--set ") -> dict[str, Nu
                 f"{option}'{shortened(text)}': '{shortened(value)}' is not a number or a list of numbers{hint}"
             ) from None
     return values
+
+
+def sight_of(texts: list[str] | None) -> list[dict[str, Any]]:
+    """`--sight` of the command line: tables of sensors."""
+    from ironbird.world.runner import sensor_tables
+
+    tables: list[dict[str, Any]] = []
+    for text in texts or []:
+        if text.endswith(".toml"):
+            tables += sensor_tables(text)
+            continue
+        kind, _, rest = text.partition(":")
+        table: dict[str, Any] = {"kind": kind.strip()}
+        for part in filter(None, (part.strip() for part in re.split(r",(?![^\[]*\])", rest))):
+            key, equals, value = (word.strip() for word in part.partition("="))
+            if not equals:
+                raise IronbirdError(f"--sight '{shortened(text)}': '{shortened(part)}' is not key=value")
+            try:
+                table[key] = json.loads(value)
+            except (ValueError, RecursionError):
+                table[key] = value
+        table.setdefault("name", kind.strip())
+        tables.append(table)
+    return tables
 
 
 def _is_list(text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ironbird.cli.options import JsonOption
-from ironbird.cli.output import EXIT_CODES, ending_in_order, errors, print_table, progress_bar
+from ironbird.cli.output import EXIT_CODES, INTERRUPTED, ending_in_order, errors, print_table, progress_bar
 
 scenario_app = typer.Typer(no_args_is_help=True, help="Many vehicles in one world, on one clock.")
 
@@ -23,7 +23,9 @@ def fly_many(
 ) -> None:
     """Fly a scenario, judge it, and write logs, summary and a page with paths and distances.
 
-    Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act).
+    Ctrl-C ends it; what was flown until then is kept.
+
+    Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act), 130 interrupted.
 
     Example: ironbird scenario fly leader_follower
     """
@@ -43,7 +45,7 @@ def fly_many(
     rows |= {"sha256": flown.sha256}
     print_table(rows, flown.scenario.title)
     typer.echo(f"report: {page}")
-    raise typer.Exit(EXIT_CODES[flown.verdict])
+    raise typer.Exit(INTERRUPTED if flown.interrupted else EXIT_CODES[flown.verdict])
 
 
 @scenario_app.command("list")

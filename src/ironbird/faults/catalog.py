@@ -15,6 +15,7 @@ from ironbird.faults import (
     rotor,
     route,
     sensor,
+    sight,
     steering,
     surface,
     surroundings,
@@ -26,8 +27,9 @@ from ironbird.faults.spec import Fault, Injection
 
 FAMILIES = (sensor, rotor, surface, steering, wheel, battery, load, link, surroundings, water, firmware)
 FAULTS: dict[str, Fault] = {fault.id: fault for family in FAMILIES for fault in family.FAULTS}
-# Those of wires and chips act where sensors are chips on buses, those of links where packets go to and fro
-KNOWN = FAULTS | wire.WIRE_FAULTS | route.ROUTE_FAULTS
+# Those of wires and chips act where sensors are chips on buses, those of links where packets go to and fro, those of
+# sight where sensors see a world
+KNOWN = FAULTS | wire.WIRE_FAULTS | route.ROUTE_FAULTS | sight.SIGHT_FAULTS
 
 KEYS = ("instance", "axis", "severity", "start", "end", "shape", "rise", "period", "duty", "duration")
 WORDS = ("instance", "shape", "when")  # keys whose values may be words
@@ -41,7 +43,8 @@ GRAMMAR = (
 def parse_fault(text: str, known: Mapping[str, Fault] = KNOWN) -> Injection:
     """Read `rotor.speed_loss@1:instance=1,severity=0.2,start=5`; the inverse of `Injection.text`.
 
-    Faults of wires and chips (`ironbird.faults.wire`) and of links (`ironbird.faults.route`) are written alike.
+    Faults of wires and chips (`ironbird.faults.wire`), of links (`ironbird.faults.route`) and of sensors that see a
+    world (`ironbird.faults.sight`) are written alike.
     """
     name, _, rest = text.partition(":")
     name = name.strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import itertools
@@ -10,6 +11,7 @@ import re
 import stat
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
@@ -132,7 +134,24 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
         raw = file.read(most + 1)
     if len(raw) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most / 2**20:g} MB", str(path))
+    if (noted := _NOTED.get()) is not None:
+        noted.append(Path(path))
     return raw
+
+
+_NOTED: ContextVar[list[Path] | None] = ContextVar("noted", default=None)
+
+
+@contextlib.contextmanager
+def noting_reads() -> Iterator[list[Path]]:
+    """All files that `read_bytes` reads meanwhile, in their order."""
+    before = _NOTED.set([])
+    try:
+        noted = _NOTED.get()
+        assert noted is not None
+        yield noted
+    finally:
+        _NOTED.reset(before)
 
 
 def _without_waiting(path: str, flags: int) -> int:

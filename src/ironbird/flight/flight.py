@@ -22,6 +22,7 @@ from ironbird.flight.live import LiveControl
 from ironbird.flight.order import Order, make_order, read_faults, read_requirements
 from ironbird.flight.outside import fly_outside, reactions_of
 from ironbird.flight.prepare import OBJECT, Fitted, end_s, fit, fit_vehicle, has_link_faults
+from ironbird.flight.sights import sha256_of
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.systems import is_outside, kind_of, read_options, repeats, title_of
 from ironbird.flight.witness import Witness
@@ -32,6 +33,7 @@ from ironbird.runtime.record import Log
 from ironbird.runtime.state import Stop
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle, load_spec
+from ironbird.world.runner import Sample
 
 LOG_ENDINGS = (".ulg", ".bin")  # of autopilots' own logs
 STATISTICS_AFTER_S = 5.0  # tracking errors are counted from here on: the vehicle is in the air
@@ -57,6 +59,7 @@ class Flight:
     measured: dict[str, Any] = field(default_factory=dict)  # the same as plain data
     logs: list[Path] = field(default_factory=list)  # files that a control system outside left
     records: bool = False  # the control system outside has recorded all that it was told
+    samples: list[Sample] = field(default_factory=list)  # that sensors of the world took, as they arrived
     of_object: bool = False  # the vehicle was an object of a Python program: its diagram may differ from its file's
 
     def __repr__(self) -> str:
@@ -137,6 +140,8 @@ class Flight:
         rows["seed"] = str(order.seed)
         rows["speed"] = f"{self.ended_s / max(self.wall_s, 1e-9):.0f} times real time ({self.wall_s:.2f} s)"
         rows["sha256"] = self.sha256
+        if self.order.sight:
+            rows["sha256 of sight"] = f"{sha256_of(self.samples)} ({len(self.samples)} samples)"
         if self.logs:
             rows["sha256 of all"] = f"{self.sha256_of_all} (flight, its words, its log)"
         return rows
@@ -231,7 +236,8 @@ def fly(
         order = make_order(what, control=control, **ordered)
     if isinstance(what, Vehicle):
         linked = has_link_faults(order)
-        fitted = fit_vehicle(what, order.control, order.options, linked=linked, world=order.world)
+        sights = [str(table["name"]) for table in order.sight]
+        fitted = fit_vehicle(what, order.control, order.options, linked=linked, world=order.world, sights=sights)
     else:
         fitted = fit(order)
     begin = time.perf_counter()
@@ -252,6 +258,7 @@ def fly(
             witnesses=lanes.witnesses[0],
             triggered_s=lanes.triggered_s[0],
             twin=lanes.twin,
+            samples=lanes.samples,
         )
     else:
         if seat is None:
@@ -274,6 +281,7 @@ def fly(
             triggered_s=flown.triggered_s,
             happenings=flown.happenings,
             records=flown.records,
+            samples=flown.samples,
             link=system.figures(),
             measured=system.measured(),
             logs=list(system.process.logs) if system.process else [],

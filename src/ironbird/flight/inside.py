@@ -6,7 +6,7 @@ A flight's result depends on its order alone: not on its lane, the other lanes, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ironbird.compiler.compiled import CompiledModel
@@ -14,7 +14,7 @@ from ironbird.errors import OrderError
 from ironbird.flight.derived import paths_to_log
 from ironbird.flight.judge import Flown, Judged, judge, log_paths
 from ironbird.flight.order import Order
-from ironbird.flight.prepare import end_s, prepare, surroundings_of
+from ironbird.flight.prepare import end_s, far_field_of, give_sight, prepare, surroundings_of
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.surroundings import LOOK_TICKS
 from ironbird.flight.twins import Twins
@@ -24,6 +24,7 @@ from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import CHUNK_TICKS, run
 from ironbird.runtime.tuning import Tuning
+from ironbird.world.runner import Sample
 
 if TYPE_CHECKING:
     from ironbird.flight.live import LiveControl
@@ -41,6 +42,7 @@ class Lanes:
     tunings: list[Tuning]  # ordered, and made while it flew
     ended_s: float
     kernel_s: float  # wall time in native code
+    samples: list[Sample] = field(default_factory=list)  # that sensors of the world took, of a flight that keeps them
 
 
 def fly_lanes(
@@ -72,17 +74,22 @@ def fly_lanes(
     piece_ticks = CHUNK_TICKS if around is None else LOOK_TICKS
     if around is not None:
         around.begin(state, f"vehicle '{first.vehicle}'")
+    sights, far = give_sight(state, orders, keep=everything), far_field_of(orders, model)
     twins = Twins(state, orders, healthy=everything)
     tunings = list(first.tunings)
     next_watch = 0
+
+    def look(running: RunState) -> None:
+        far.look(running)
+        if around is not None:
+            around.look(running)
 
     def between(running: RunState) -> None:
         if line is not None and line.over:
             raise KeyboardInterrupt
         if live is not None:
             tunings.extend(live.poll(running))
-        if around is not None:
-            around.look(running)
+        look(running)
         nonlocal next_watch
         if running.tick + piece_ticks > next_watch:  # the next piece would go beyond what the twins have seen
             twins.watch(running)
@@ -111,7 +118,7 @@ def fly_lanes(
             log_s=first.log_s,
             threads=1,
             tunings=tunings,
-            poll=around.look if around is not None else None,
+            poll=look,
             piece_ticks=piece_ticks,
         )
         log.interrupted |= flown.interrupted  # without its twin a flight shows nothing
@@ -119,6 +126,8 @@ def fly_lanes(
 
     ended_s = state.time_s
     witnesses = twins.observe(state, log, max(ended_s, state.model.step_s) if log.interrupted else until_s, advance)
+    if sights is not None:
+        witnesses = [[sights.witness(w, lane) for w in own] for lane, own in enumerate(witnesses)]
     triggered_s = twins.triggers_s(state)
     flown = [
         Flown(witnesses=w, triggered_s=t, ended_s=ended_s if log.interrupted else until_s)
@@ -127,5 +136,6 @@ def fly_lanes(
     orders = [replace(first, tunings=tuple(tunings)), *orders[1:]]
     judged = judge(orders, flown, log, model)
     return Lanes(
-        log, judged, witnesses, triggered_s, twins.whole_twin(log), tunings, ended_s, state.kernel_s + twins.kernel_s
-    )
+        log, judged, witnesses, triggered_s, twins.whole_twin(log), tunings, ended_s, state.kernel_s + twins.kernel_s,
+        sights.kept[0] if sights is not None else [],
+    )  # fmt: skip

@@ -24,6 +24,7 @@ from ironbird.faults.spec import Injection
 from ironbird.files.problems import grammar_words, read_bytes, read_toml
 from ironbird.files.toml_text import write_toml
 from ironbird.flight.mission import LONGEST_S, Item, Mission, load_mission
+from ironbird.flight.sights import digest_of, sensors_of
 from ironbird.flight.surroundings import ordered_world
 from ironbird.links.client.orders import is_orders
 from ironbird.model.signal import Number
@@ -132,6 +133,7 @@ class Order:
     tunings: tuple[Tuning, ...] = ()  # parameters changed during the flight
     options: Mapping[str, Option] = field(default_factory=dict)  # of the control system, as its kind declares them
     world: str = ""  # name of a world, the path of its file, or the text of one; none: flat ground, nothing to hit
+    sight: tuple[Mapping[str, Any], ...] = ()  # sensors that see the world: tables with kind, name and their own keys
 
     def __post_init__(self) -> None:
         for path, value in self.settings.items():
@@ -151,6 +153,11 @@ class Order:
                     + (f"from {least:g} s" if least else "greater than 0")
                     + f"{'' if least else ' and up'} to {LONGEST_S:g} s"
                 )
+        if self.sight and not self.world:
+            raise OrderError("sensors that see the world are ordered, and no world: name one, such as 'field'")
+        names = [sensor.name for sensor in sensors_of(self.sight)]
+        if len(set(names)) < len(names):
+            raise OrderError(f"two sensors have one name among {', '.join(names)}; give each its own")
         for name, value in asdict(self.weather).items():
             if _no_number(value):
                 raise OrderError(f"{name} of the weather = {shortened(repr(value))} is no finite number")
@@ -186,6 +193,8 @@ class Order:
             data["options"] = dict(self.options)
         if self.world:
             data["world"] = ordered_world(self.world).digest  # of all that its files say
+        if self.sight:
+            data["sight"] = digest_of(self.sight)
         text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -215,6 +224,7 @@ class Order:
             "tunings": [asdict(tuning) for tuning in self.tunings],
             "options": dict(self.options),
             "world": self.world,
+            "sight": [dict(table) for table in self.sight],
         }
 
     @staticmethod
@@ -236,6 +246,7 @@ class Order:
             "requirements": tuple(Requirement(**table) for table in record.get("requirements", [])),
             "tunings": tuple(Tuning(**table) for table in record.get("tunings", [])),
             "options": dict(record.get("options", {})),
+            "sight": tuple(dict(table) for table in record.get("sight", [])),
         }
 
     def text(self) -> str:
@@ -245,7 +256,19 @@ class Order:
                 "schema": SCHEMA,
                 "order": {k: _without_null(v) for k, v in Order.record(self).items() if v not in NOTHING},
             },
-            ("order", "mission", "item", "wind", "place", "settings", "faults", "requirements", "tunings", "options"),
+            (
+                "order",
+                "mission",
+                "item",
+                "wind",
+                "place",
+                "settings",
+                "faults",
+                "requirements",
+                "tunings",
+                "options",
+                "sight",
+            ),
         )
 
 
@@ -300,6 +323,7 @@ def make_order(
     log_s: float = LOG_S,
     place: Home | None = None,
     world: str | Path = "",
+    sight: Sequence[Mapping[str, Any]] = (),
 ) -> Order:
     """An order in short: what is not said is what the vehicle usually has, its own mission, calm air."""
     if options and isinstance(options.get("folder"), str):
@@ -329,6 +353,7 @@ def make_order(
         log_s=log_s,
         place=place,
         world=str(world),
+        sight=tuple(dict(table) for table in sight),
     )
 
 
@@ -409,7 +434,7 @@ def _known(where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
 NOTHING: tuple[Any, ...] = (None, [], {}, "")  # what the text of an order leaves out
 _KEYS = (
     "vehicle", "control", "mission", "mission_name", "script", "wind", "place", "settings", "faults", "requirements",
-    "seed", "until_s", "log_s", "tunings", "options", "world",
+    "seed", "until_s", "log_s", "tunings", "options", "world", "sight",
 )  # fmt: skip
 _FAULT_KEYS = ("id", *(entry.name for entry in fields(Injection) if entry.name != "fault"))
 

@@ -14,9 +14,19 @@ import numpy as np
 
 from ironbird.errors import FaultError, LinkError
 from ironbird.faults.spec import Injection
+from ironbird.flight.far_field import FarField
 from ironbird.flight.judge import Flown, Judged, judge
 from ironbird.flight.order import Order
-from ironbird.flight.prepare import Fitted, end_s, has_link_faults, inject, prepare, surroundings_of
+from ironbird.flight.prepare import (
+    Fitted,
+    end_s,
+    far_field_of,
+    give_sight,
+    has_link_faults,
+    inject,
+    prepare,
+    surroundings_of,
+)
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.surroundings import Surroundings
 from ironbird.flight.twins import Twins
@@ -31,6 +41,7 @@ from ironbird.runtime.state import RunState, Stop
 from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.runtime.stepper import Stepper
 from ironbird.runtime.tuning import Tuning, apply_tuning
+from ironbird.world.runner import Sample
 
 # Kinds of happenings that answer a fault; the last ones are in the control system's own log
 REACTIONS = ("failsafe", "mode", "estimator", "text", "armed", "fusion", "rejection", "sensor", "saturation")
@@ -93,6 +104,7 @@ class FlownOutside:
     happenings: list[Happening] = field(default_factory=list)
     order: Order = field(kw_only=True)  # with all that came on the way
     records: bool = False  # whether that order repeats it: the control system has recorded all that it was told
+    samples: list[Sample] = field(default_factory=list)  # that sensors of the world took
 
 
 def fly_outside(
@@ -123,8 +135,10 @@ def fly_outside(
         around = surroundings_of([order], model)
         if around is not None:
             around.begin(state, f"vehicle '{order.vehicle}'")
+        sights, far = give_sight(state, [order], keep=True), far_field_of([order], model)
         twins = Twins(state, [order], apart=True)
         rig = attach(fitted.vehicle, state, until_s=until_s, log=list(model.signals()), log_s=order.log_s)
+        rig.sight = sights.feeds[0] if sights is not None else None
         rig.links = links = FlownLinks(rig, order.faults, order.seed) if has_link_faults(order) else None
         faults: list[Injection] = []  # that came on the way
 
@@ -177,9 +191,10 @@ def fly_outside(
                 break
             time.sleep(LOOK_S)
         while loop is None and _tuned(rig, due) and rig.step(system.step_ticks):
-            system.exchange(rig)
+            far.look(state, system.step_ticks)
             if around is not None:
                 around.look(state)
+            system.exchange(rig)
             commands[exchanges] = rig.stepper.inputs
             exchanges += 1
             goes_on = between is None or between(rig)
@@ -232,12 +247,14 @@ def fly_outside(
 
     def replay(twin: RunState, twin_end_s: float, wanted: list[str] | None) -> Log:
         given = commands[:exchanges]
-        flown = _replay(twin, twin_end_s, wanted, order.log_s, given, system.step_ticks, rig.tunings, around)
+        flown = _replay(twin, twin_end_s, wanted, order.log_s, given, system.step_ticks, rig.tunings, around, far)
         log.interrupted |= flown.interrupted  # without its twin a flight shows nothing
         return flown
 
     witnesses = twins.observe(state, log, rig.time_s, replay)[0]
     witnesses = [_own(system, links, witness, ended_s) or witness for witness in witnesses]
+    if sights is not None:
+        witnesses = [sights.witness(witness) for witness in witnesses]
     triggered_s = twins.triggers_s(state)[0]
     happenings = sorted([*system.happenings, *(pilot.happenings if pilot else [])], key=lambda h: h.time_s)
     told = Flown(
@@ -250,7 +267,8 @@ def fly_outside(
     judged = judge([order], [told], log, model)[0]
     records = bool(system.script())
     return FlownOutside(
-        log, stop, ended_s, judged, witnesses, triggered_s, happenings, order=order, records=records
+        log, stop, ended_s, judged, witnesses, triggered_s, happenings, order=order, records=records,
+        samples=sights.kept[0] if sights is not None else [],
     )  # fmt: skip
 
 
@@ -286,6 +304,7 @@ def _replay(
     step_ticks: int,
     tunings: Sequence[Tuning],
     around: Surroundings | None,
+    far: FarField,
 ) -> Log:
     """A twin that is given the very commands and parameters that the flight got from its tick on; Ctrl-C ends it."""
     stepper = Stepper(twin, until_s=until_s, log=wanted, log_s=log_s)
@@ -302,6 +321,7 @@ def _replay(
             if not stepper.step(step_ticks):
                 break
             stepper.inputs[:] = row
+            far.look(twin, step_ticks)
             if around is not None:
                 around.look(twin)
             tuned()

@@ -19,8 +19,10 @@ from ironbird.conditions.trigger import compile_trigger
 from ironbird.errors import FaultError, ModelError, OrderError, PlausibilityWarning, RunError, UnknownNameError
 from ironbird.faults.spec import Change, Injection
 from ironbird.flight.derived import names_of
+from ironbird.flight.far_field import FarField
 from ironbird.flight.mission import Mission
 from ironbird.flight.order import Option, Order
+from ironbird.flight.sights import Sights
 from ironbird.flight.surroundings import Surroundings, home_in, near_of, ordered_world
 from ironbird.flight.systems import is_outside, kind_of, read_options
 from ironbird.links.link_faults import is_link, with_links
@@ -32,12 +34,15 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.in_world import put_in_world
 from ironbird.vehicles.load import Stamp, Vehicle, file_stamp, load_spec, load_vehicle, vehicle_path
 from ironbird.vehicles.spec import Home
+from ironbird.world.rays import Scene
+from ironbird.world.runner import is_sight
 
 STANDING_M = 0.01  # a vehicle whose gear is this near to the ground stands on it
 FAR = 100.0  # times the usual value of a parameter, or its part: somebody should look again
 LONGEST_S = 600.0  # of a flight under an object that says nothing of its end
 CRUISE_SPEED = at.NAVIGATOR.cruise_speed
 NO_LINKS = "this control system has no link whose packets faults reach; see docs/guide/route.md"
+NO_SIGHT = "no sensor of the world is ordered: name one, for example --world forest --sight ring:name=around"
 OBJECT = "python:"  # a control system that was handed over as an object: `python:NAME`
 
 
@@ -58,6 +63,26 @@ def surroundings_of(orders: Sequence[Order], model: CompiledModel) -> Surroundin
     return Surroundings(near_of(name, ordered_world(name).digest), model) if name else None
 
 
+def far_field_of(orders: Sequence[Order], model: CompiledModel) -> FarField:
+    """Follows flights that go far from home."""
+    first = orders[0]
+    home = first.place or load_spec(first.vehicle).home
+    if first.place is None and first.world:
+        home = home_in(ordered_world(first.world), home)
+    return FarField(model, home, [path for order in orders for path in order.settings])
+
+
+def give_sight(state: RunState, orders: Sequence[Order], *, keep: bool = False) -> Sights | None:
+    """Let the sensors of the world that orders name look at their lanes of a run; None if they name none."""
+    if not any(order.sight for order in orders):
+        return None
+    tables, faults = [order.sight for order in orders], [order.faults for order in orders]
+    scene, seeds = Scene(ordered_world(orders[0].world)), [order.seed for order in orders]
+    state.beside = sights = Sights(scene, state.model, tables, seeds, faults, keep=keep)
+    sights.begin(state)
+    return sights
+
+
 def fit(order: Order) -> Fitted:
     """The vehicle and model of an order, kept for the life of the process or until the vehicle's file changes."""
     return _fit(*fit_key(order))
@@ -68,7 +93,8 @@ def fit_key(order: Order) -> tuple[Any, ...]:
     options = tuple(sorted(order.options.items()))
     world = (order.world, ordered_world(order.world).digest) if order.world else ("", "")
     stamp, linked = file_stamp(vehicle_path(order.vehicle)), has_link_faults(order)
-    return order.vehicle, order.control, order.place, options, stamp, linked, world
+    sights = tuple(str(table["name"]) for table in order.sight)
+    return order.vehicle, order.control, order.place, options, stamp, linked, world, sights
 
 
 def has_link_faults(order: Order) -> bool:
@@ -85,11 +111,12 @@ def _fit(
     stamp: Stamp,
     linked: bool,
     world: tuple[str, str],
+    sights: tuple[str, ...],
 ) -> Fitted:
     if world[0] and place is None:
         place = home_in(ordered_world(world[0]), load_spec(name).home)
     vehicle = load_vehicle(name, control=vehicle_control(control), home=place)
-    return fit_vehicle(vehicle, control, dict(options), linked=linked, world=world[0])
+    return fit_vehicle(vehicle, control, dict(options), linked=linked, world=world[0], sights=sights)
 
 
 def vehicle_control(control: str) -> str:
@@ -100,9 +127,18 @@ def vehicle_control(control: str) -> str:
 
 
 def fit_vehicle(
-    vehicle: Vehicle, control: str, options: Mapping[str, Option], *, linked: bool = False, world: str = ""
+    vehicle: Vehicle,
+    control: str,
+    options: Mapping[str, Option],
+    *,
+    linked: bool = False,
+    world: str = "",
+    sights: Sequence[str] = (),
 ) -> Fitted:
-    """A vehicle that was loaded for this control, as its kind needs it, with its links, in its world, and compiled."""
+    """A vehicle that was loaded for this control, as its kind needs it, with its links, in its world, and compiled.
+
+    `sights` are the names of the sensors with which it sees the world.
+    """
     if vehicle.control != vehicle_control(control):
         raise OrderError(f"vehicle '{vehicle.id}' was loaded with control '{vehicle.control}', not for '{control}'")
     if is_outside(control) and not control.startswith(OBJECT):
@@ -112,12 +148,12 @@ def fit_vehicle(
         if linked:
             vehicle = with_links(vehicle, kind.links(chosen))
         if world:
-            vehicle = put_in_world(vehicle)
+            vehicle = put_in_world(vehicle, sights)
         return Fitted(vehicle, compile_model(vehicle.diagram, step_s=kind.step_s(chosen)))
     if options:
         raise OrderError(f"control '{control}' takes no options; it was given {', '.join(options)}")
     if world:
-        vehicle = put_in_world(vehicle)
+        vehicle = put_in_world(vehicle, sights)
     return Fitted(vehicle, compile_model(vehicle.diagram))
 
 
@@ -282,6 +318,8 @@ def targets_in(model: HasParams, injection: Injection) -> list[tuple[str, Change
             raise FaultError(f"{injection.text()}: vehicle '{model.name}' has {parts}, not {injection.instance}")
         if not hits and is_link(injection):
             raise FaultError(f"{injection.text()}: {NO_LINKS}")
+        if not hits and is_sight(injection):
+            raise FaultError(f"{injection.text()}: {NO_SIGHT}")
         if not hits:
             unknown = UnknownNameError("parameter", pattern, known, f"vehicle '{model.name}'")
             raise FaultError(f"{injection.text()}: {unknown}")

@@ -88,9 +88,11 @@ class Surroundings:
         return lanes_of(state, state.held, self._position)
 
     def look(self, state: RunState, more: Shapes | None = None) -> None:
-        """Set the inputs that say what is near, for all lanes; at the start `begin` has done so."""
+        """Set the inputs that say what is near, for all lanes, and let sensors look; not at the start: see `begin`."""
         if state.tick:
             self._tell(state, self.positions(state), more)
+            if state.beside is not None:
+                state.beside.look(state)
 
     def _tell(self, state: RunState, places: np.ndarray, more: Shapes | None) -> None:
         if self.near.anything or more is not None:

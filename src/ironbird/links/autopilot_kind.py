@@ -30,10 +30,11 @@ class AutopilotOptions(Options):
         str | None, Field(description="Folder of the autopilot; by default from its variable, then the PATH.")
     ] = None
     pilot: Annotated[
-        Literal["ours", "attended", "none"],
+        Literal["ours", "attended", "none", "sticks"],
         Field(
             description="Our ground station flies the mission; or does what it is told in flight (attended: the live "
-            "rig, or a record of its orders); or none of ours, so that another one may."
+            "rig, or a record of its orders); or none of ours, so that another one may; or PX4's multicopters by "
+            "sticks in position mode, where its collision prevention acts."
         ),
     ] = "ours"
     instance: Annotated[
@@ -144,7 +145,7 @@ def in_virtual_time(task: Task) -> bool:
     """Whether the program's clock is ours; `LinkError` if nobody would command it."""
     options = chosen(task)
     virtual = options.time != "real"
-    if virtual and options.pilot == "ours" and watches(task):
+    if virtual and options.pilot != "none" and watches(task):
         raise LinkError("in virtual time somebody has to command: give a mission, or --pilot none for others")
     if is_record(task.script) and not (virtual and options.pilot == "none"):
         raise LinkError("a record of a ground station is flown with --time virtual or paced and --pilot none")

@@ -24,6 +24,7 @@ from ironbird.runtime.stepper import Stepper
 from ironbird.runtime.tuning import Tuning, apply_tuning
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle, load_vehicle
+from ironbird.world.runner import Feed
 
 if TYPE_CHECKING:
     from ironbird.links.link_faults import FlownLinks
@@ -74,6 +75,7 @@ class Rig:
     tunings: list[Tuning] = field(default_factory=list)  # parameters that were changed on the way
     injector: Callable[[Injection], None] | None = None  # of whoever flies it: schedules a fault, with its witness
     links: FlownLinks | None = None  # of whoever flies it: what link faults do to packets
+    sight: Feed | None = None  # of whoever flies it: what sensors of the world have told
     ender: Callable[[Injection], None] | None = None  # of whoever flies it: ends such a fault
 
     @property

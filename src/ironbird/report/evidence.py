@@ -20,20 +20,23 @@ from ironbird.campaign.case import FlightCase
 from ironbird.campaign.coverage import TraceRow
 from ironbird.campaign.flown_files import VEHICLE, same_definition, write_vehicles
 from ironbird.campaign.identity import programs_of
-from ironbird.campaign.pack import SIGNATURE, SUMS, VEHICLES
+from ironbird.campaign.pack import SIGNATURE, SUMS, VEHICLES, WORLDS
 from ironbird.campaign.signature import sign
 from ironbird.campaign.store import Campaign, Store
 from ironbird.campaign.summary import by_case
 from ironbird.files.csv_text import harmless
 from ironbird.files.whole import replacing
 from ironbird.flight.prepare import model_of
+from ironbird.flight.surroundings import IN_TEXT, ordered_world
 from ironbird.report.campaign_page import write_campaign_page
 from ironbird.report.junit import write_junit
+from ironbird.world.files import world_files, world_names
 
 README = """Evidence of the campaign '{name}'.
 
 suite/            the files of the project as they were: suite, cases, missions, vehicles and their bases
 vehicles/         every vehicle as it was flown, one file each, with all that it takes from others
+worlds/           every world that is a file, with its meshes and elevation
 parameters/       values of all parameters of every model, with their hash and that of the model's equations
 flights.jsonl     every flight's definition, one JSON object a line, in the order of the plan
 results.jsonl     every flight's verdict, margins, witnesses and hash
@@ -142,15 +145,30 @@ def _flown(store: Store, campaign: Campaign, cases: Sequence[FlightCase], scratc
     digests = store.digests(campaign)
     files = {f"{VEHICLES}/{file.name}": file.read_bytes() for file in vehicles.values()}
     lines = []
+    worlds: dict[str, str] = {}
     for case in cases:
         packed = replace(case, vehicle=str(vehicles[case.vehicle]))
         same_definition(packed, digests[case.id])
-        lines.append(
-            packed.record() | {"vehicle": f"{VEHICLES}/{vehicles[case.vehicle].name}", "digest": digests[case.id]}
-        )
+        if case.world not in worlds:
+            worlds[case.world], more = _packed_world(case.world)
+            files |= more
+        there = {"vehicle": f"{VEHICLES}/{vehicles[case.vehicle].name}", "world": worlds[case.world]}
+        lines.append(packed.record() | there | {"digest": digests[case.id]})
         files |= _parameters(packed, files)
     files["flights.jsonl"] = _lines(lines)
     return files
+
+
+def _packed_world(world: str) -> tuple[str, dict[str, bytes]]:
+    """The name of an order's world in a pack, and its files with all meshes and elevation that it takes."""
+    if not world or IN_TEXT in world or world in world_names():
+        return world, {}
+    found = world_files(world)
+    folder = found[0].parent
+    place = f"{WORLDS}/{found[0].stem}-{ordered_world(world).digest[:8]}"
+    return f"{place}/{found[0].name}", {
+        f"{place}/{file.relative_to(folder).as_posix()}": file.read_bytes() for file in found
+    }
 
 
 def _parameters(case: FlightCase, known: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import shutil
 from pathlib import Path
 
 from ironbird.errors import IronbirdError
 from ironbird.files.whole import replacing, write_text
 from ironbird.flight.belief import Belief, beside
 from ironbird.flight.flight import Flight
+from ironbird.flight.sights import sensors_of
 from ironbird.report.flight.page import write_flight_page
+from ironbird.report.mcap_sight import write_sight_mcap
 from ironbird.report.ulog import write_ulog
 from ironbird.runtime.tuning import write_tunings
+from ironbird.world.outputs import write_samples
 
+SIGHT, SIGHT_MCAP = "sight", "sight.mcap"
 FILES = (
     "flight.parquet", "autopilot.parquet", "order.toml", "tunings.json", "happenings.json", "link.json", "flight.ulg",
     "flight.csv", "flight.html", "summary.json",
@@ -56,6 +62,7 @@ def write_flight_folder(flight: Flight, folder: Path, *, ulog: bool = False, csv
             _write_json(
                 folder / "link.json", {"verdict": flight.verdict, "sentence": flight.judged.sentence, **flight.measured}
             )
+        write_sight(flight, folder)
         if ulog:
             write_ulog(flight.log, folder / "flight.ulg")
         if csv:
@@ -69,6 +76,20 @@ def write_flight_folder(flight: Flight, folder: Path, *, ulog: bool = False, csv
     except OSError as error:
         raise IronbirdError(f"cannot write results to {folder}: {error}") from error
     return rows
+
+
+def write_sight(flight: Flight, folder: Path) -> None:
+    """What sensors of the world saw: `sight/NAME.parquet`, pictures, and all of it as `sight.mcap` for Foxglove."""
+    place = folder / SIGHT
+    if place.is_dir():  # of an earlier flight
+        shutil.rmtree(place)
+    (folder / SIGHT_MCAP).unlink(missing_ok=True)
+    if not flight.order.sight:
+        return
+    sensors = sensors_of(flight.order.sight)
+    write_samples(place, sensors, flight.samples)
+    if importlib.util.find_spec("mcap_ros2") is not None:  # the extra 'logs'
+        write_sight_mcap(folder / SIGHT_MCAP, sensors, flight.samples)
 
 
 def _summary(flight: Flight, belief: Belief | Exception | None) -> dict[str, str]:

@@ -11,11 +11,13 @@ import numpy as np
 
 from ironbird.files.whole import write_text
 from ironbird.flight.surroundings import ordered_world
+from ironbird.report.folder import SIGHT
 from ironbird.report.page import write_page
 from ironbird.report.svg_plot import Curve, lines_plot, track_plot
 from ironbird.scenario.run import ScenarioFlight
 from ironbird.vehicles import places as at
 from ironbird.world.model import Box, Cylinder, Mesh, Obstacle, World
+from ironbird.world.outputs import write_samples
 
 INKS = tuple(f"var(--c{i})" for i in range(6))
 OUTLINE = "var(--muted)"
@@ -29,6 +31,8 @@ def write_scenario_folder(flown: ScenarioFlight, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for vehicle in flown.vehicles:
         vehicle.log.to_parquet(folder / f"{vehicle.name}.parquet", vehicle.lane)
+        if vehicle.sensors:
+            write_samples(folder / SIGHT / vehicle.name, vehicle.sensors, vehicle.samples)
     write_text(folder / "summary.json", json.dumps(flown.record(), indent=2) + "\n")
     page = folder / "report.html"
     write_page(page, "scenario.html.j2", _content(flown))

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -32,6 +32,19 @@ class Stop:
 
     time_s: float
     reason: str
+
+
+class Beside(Protocol):
+    """What goes with the lanes of a run outside the kernel and changes: it is copied with them."""
+
+    def pick(self, lanes: Sequence[int]) -> Beside:
+        """An independent copy of what belongs to some lanes, in the order given."""
+
+    def content(self, lane: int) -> bytes:
+        """All of a lane that decides how it goes on."""
+
+    def look(self, state: RunState) -> None:
+        """Between two pieces of a run: see where the lanes are, and set their inputs."""
 
 
 @dataclass
@@ -58,6 +71,7 @@ class RunState:
     fired: list[list[int]] = field(default_factory=list)  # tick at which each event's trigger fired; -1 before
     kernel_s: float = 0.0  # wall time spent in native code so far
     kernel_events: Any = None  # events in the kernel's form, made at first use
+    beside: Beside | None = None  # sensors of the world, for example
 
     def __repr__(self) -> str:
         lanes = f"{self.lanes} lane{'s' * (self.lanes > 1)}"
@@ -178,6 +192,7 @@ class RunState:
         other = copy.copy(self)
         for name in _ARRAYS:
             setattr(other, name, getattr(self, name).copy())
+        other.beside = self.beside.pick(range(self.lanes)) if self.beside is not None else None
         other.events = [list(events) for events in self.events]
         other.fired = [list(fired) for fired in self.fired]
         other.kernel_events = None
@@ -198,6 +213,7 @@ class RunState:
             setattr(other, name, np.ascontiguousarray(np.moveaxis(values, 1, -1)))
         other.stop_tick.reshape(-1)[len(lanes) :] = 0  # lanes that only fill the last block never run
         other.lanes = len(lanes)
+        other.beside = self.beside.pick(lanes) if self.beside is not None else None
         other.events = [list(self.events[lane]) for lane in lanes]
         other.fired = [list(self.fired[lane]) for lane in lanes]
         other.kernel_s, other.kernel_events = 0.0, None
@@ -206,10 +222,13 @@ class RunState:
     def content(self, lane: int) -> bytes:
         """All values of a lane: lanes with equal content and events go on equally."""
         block, place = self._lane(lane)
-        return b"".join(getattr(self, name)[block, ..., place].tobytes() for name in _ARRAYS)
+        values = b"".join(getattr(self, name)[block, ..., place].tobytes() for name in _ARRAYS)
+        return values if self.beside is None else values + self.beside.content(lane)
 
     def save(self, path: str | Path) -> None:
         """Write a snapshot: plain numbers and text, no code; `restore` reads it for the same model."""
+        if self.beside is not None:
+            raise RunError("a run with sensors of a world cannot be saved: their samples are not in a snapshot")
         head = {
             "snapshot": SNAPSHOT,
             "model": self.model.model_hash,

@@ -221,7 +221,8 @@ def run(
                 apply_tuning(state, coming.pop(0))
             if poll is not None:
                 poll(state)
-            ticks = min(chunk, end - state.tick, *([coming[0].tick - state.tick] if coming else []))
+            ticks = min(chunk - state.tick % chunk, end - state.tick)  # pieces end at the same ticks, whatever comes
+            ticks = min([ticks, *([coming[0].tick - state.tick] if coming else [])])
             piece = whole if keep else Log.empty(plan, state, state.tick, state.tick + ticks)
             first_row = plan.rows_between(begin, state.tick) if keep else 0
             _advance(state, ticks, piece, first_row, threads, pace)

@@ -20,10 +20,12 @@ from ironbird.flight.flight import take_seat
 from ironbird.flight.judge import log_paths
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import Fitted, fit, fit_key, prepare
+from ironbird.flight.sights import Sights
 from ironbird.flight.surroundings import LOOK_TICKS, Surroundings, lanes_of, near_of, ordered_world, write_lanes
 from ironbird.flight.systems import is_outside
 from ironbird.links.rig import Rig, attach
 from ironbird.links.system import Happening, Seat
+from ironbird.rotations import from_matrices
 from ironbird.runtime.lane_stepper import LaneStepper
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RUNNING, RunState
@@ -32,7 +34,9 @@ from ironbird.scenario.impact import Body, collide
 from ironbird.symbolic import shapes as sh
 from ironbird.vehicles import places as at
 from ironbird.vehicles.in_world import Hull, hull_of
+from ironbird.world.model import Box
 from ironbird.world.near import Shapes
+from ironbird.world.rays import Scene
 
 SLICE_TICKS = 20  # of 1 ms between two looks at each other
 DECK_TICKS = 10  # between two looks at where decks of vehicles are
@@ -121,6 +125,7 @@ class Fleet:
     scenario: Scenario
     workers: int = 1
     also: Sequence[str] = ()  # signals that are logged besides what the judge needs
+    keep: bool = False  # the samples of sensors of the world
     groups: list[Group] = field(default_factory=list)
     place: list[tuple[int, int]] = field(default_factory=list)  # group and lane of each vehicle
     hits: list[Hit] = field(default_factory=list)
@@ -133,12 +138,14 @@ class Fleet:
     def __post_init__(self) -> None:
         self.members: Sequence[Member] = self.scenario.members
         self.near = near_of(self.scenario.world, ordered_world(self.scenario.world).digest)
+        self.scene: Scene | None = None  # for sensors that see the world: there, the vehicles are boxes
         self._pool = ThreadPoolExecutor(self.workers) if self.workers > 1 else None
         try:
             self._group()
             self._step_s = self.groups[0].model.step_s
             self.until_tick = round(self.scenario.table.until_s / self._step_s)
             self._arrange()
+            self._give_sight()
             self._begin()
         except BaseException:
             self.close()
@@ -185,13 +192,50 @@ class Fleet:
         every = max(1, round(self.scenario.table.adsb_s / self._step_s))
         self._adsb = [(i, i % every, every) for i, m in enumerate(self.members) if m.table.adsb]
 
+    def _give_sight(self) -> None:
+        """Sensors of the world see the hulls of the other vehicles."""
+        if not any(member.order.sight for member in self.members):
+            return
+        hulls = [self.groups[group].hull for group, _ in self.place]
+        boxes = [
+            Box(member.name, hull.centre_m, label="vehicle", size_m=(2 * x, 2 * y, 2 * z))
+            for member, hull in zip(self.members, hulls, strict=True)
+            for x, y, z in [hull.half_m]
+        ]
+        self.scene = Scene(self.near.world, boxes)
+        for group in self.groups:
+            if group.orders[0].sight:
+                tables, faults = [order.sight for order in group.orders], [order.faults for order in group.orders]
+                seeds = [order.seed for order in group.orders]
+                carriers = group.members
+                group.state.beside = Sights(
+                    self.scene, group.model, tables, seeds, faults, carriers=carriers, keep=self.keep
+                )
+
+    def sights(self, number: int) -> tuple[Sights, int]:
+        """The sensors of the world of a vehicle's group, and its lane among them."""
+        group, lane = self.place[number]
+        beside = self.groups[group].state.beside
+        assert isinstance(beside, Sights)
+        return beside, lane
+
+    def _place_bodies(self, motion: Motion) -> None:
+        if self.scene is not None:
+            turns = from_matrices(motion.attitude)
+            for number in range(len(self.members)):
+                self.scene.place(number, motion.position[number], turns[number])
+
     def _begin(self) -> None:
         until_s, log_s = self.scenario.table.until_s, self.scenario.table.log_s
         for group in self.groups:
             who = " or ".join(self.members[number].name for number in group.members[:3])
             group.around.begin(group.state, f"{who} ({group.orders[0].vehicle})")
+            if isinstance(group.state.beside, Sights):
+                group.state.beside.begin(group.state)
             if is_outside(group.orders[0].control):
                 group.rig = attach(group.fitted.vehicle, group.state, until_s=until_s, log=None, log_s=log_s)
+                beside = group.state.beside
+                group.rig.sight = beside.feeds[0] if isinstance(beside, Sights) else None
                 group.seat = take_seat(group.orders[0], group.fitted)
                 group.seat.system.start(group.rig)
                 group.next_exchange = group.seat.system.step_ticks
@@ -365,6 +409,7 @@ class Fleet:
         if self.tick - self._looked >= (DECK_TICKS if self._decks else LOOK_TICKS):
             self._looked = self.tick
             decks = self._deck_shapes(motion)
+            self._place_bodies(motion)
             for group in self.groups:
                 group.around.look(group.state, self._others_decks(group, decks))
         jobs = [job for group in self.groups if group.stepper for job in group.stepper.jobs(slice_ticks)]

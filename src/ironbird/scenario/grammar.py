@@ -18,6 +18,7 @@ from ironbird.flight.pose import start_settings
 from ironbird.flight.prepare import fit
 from ironbird.flight.surroundings import BARO_START, STARTS, ordered_world
 from ironbird.vehicles import places as at
+from ironbird.world.vfh import AZIMUTHS
 
 BUILT_IN = Path(__file__).parent / "scenarios"
 SCHEMA = 1
@@ -25,6 +26,11 @@ MOST_VEHICLES = 1000
 LONGEST_S = 86400.0
 NAME = r"^[A-Za-z][A-Za-z0-9_]*$"
 REBOUND_MPS = 1e5  # no touch is so fast: the vehicle bounces and flies on
+LIDAR = "lidar"  # of vehicles that go round what they see: nine rings of beams, ten times a second
+AVOIDERS_LIDAR: dict[str, Any] = {
+    "kind": "scanning_lidar", "name": LIDAR, "rings": 9, "columns": AZIMUTHS, "low_deg": -40.0, "high_deg": 40.0,
+    "rate_hz": 10.0, "max_m": 30.0,
+}  # fmt: skip
 
 Name = Annotated[str, Field(pattern=NAME, max_length=40)]
 Metres = Annotated[float, Field(ge=-1e6, le=1e6)]
@@ -86,6 +92,7 @@ class VehicleTable(_Table):
     options: dict[str, str | bool | int | float] = {}
     fault: list[str] = []
     require: list[str] = []
+    sight: list[dict[str, Any]] = []
     follow: FollowTable | None = None
     land: LandTable | None = None
     avoid: AvoidTable | None = None
@@ -181,7 +188,8 @@ def scenario_of(source: Source) -> Scenario:
         found = grammar_words(ScenarioTable, source.data, error)
         raise ScenarioError(*(source.problem(*words) for words in found)) from None
     folder = source.path.parent
-    world = str(folder / table.world) if "." in table.world else table.world
+    inside = "\n" in table.world  # the text of a world file
+    world = str(folder / table.world) if "." in table.world and not inside else table.world
     members: list[Member] = []
     for number, entry in enumerate(table.vehicle):
         try:
@@ -205,6 +213,7 @@ def _members(entry: VehicleTable, table: ScenarioTable, world: str, folder: Path
         weather=wind,
         faults=entry.fault,
         requirements=entry.require,
+        sight=[*entry.sight, *([AVOIDERS_LIDAR] if entry.avoid is not None else [])],
         options=entry.options,
         until_s=table.until_s,
         log_s=table.log_s,

@@ -12,22 +12,17 @@ import numpy as np
 
 from ironbird.blocks.controllers.mission_table import DISARMED, OFFBOARD
 from ironbird.errors import ScenarioError
-from ironbird.faults.spec import Injection
 from ironbird.flight.surroundings import lanes_of
-from ironbird.rotations import from_matrix
-from ironbird.scenario.grammar import AvoidTable, FollowTable, LandTable
+from ironbird.scenario.grammar import LIDAR, AvoidTable, FollowTable, LandTable
 from ironbird.vehicles import places as at
-from ironbird.world.runner import WorldSensors
-from ironbird.world.sensors.scanning_lidar import ScanningLidar
-from ironbird.world.track import Track
-from ironbird.world.vfh import AZIMUTHS, Planner
+from ironbird.world.vfh import Planner
 
 if TYPE_CHECKING:
     from ironbird.scenario.fleet import Fleet
 
 PILOT_TICKS = 50  # of 1 ms
+CLIMB_MPS = 1.0  # of a vehicle that avoids, until it is off the ground
 BY_PLACE, BY_SPEED = 0.0, 1.0  # kinds of a set-point
-LIDAR = "lidar"
 
 
 class Pilot(Protocol):
@@ -146,30 +141,26 @@ class DeckLander:
 
 
 class Avoider:
-    """Flies to a place round what its lidar sees: 9 rings of 36 beams, ten times a second."""
+    """Flies to a place round what its lidar sees: the sensor `lidar` of its order, faults and all."""
 
-    MAX_M = 30.0
-
-    def __init__(self, table: AvoidTable, fleet: Fleet, number: int, faults: tuple[Injection, ...] = ()) -> None:
+    def __init__(self, table: AvoidTable, fleet: Fleet, number: int) -> None:
         group = fleet.groups[fleet.place[number][0]]
-        lidar = ScanningLidar(
-            name=LIDAR, rings=9, columns=AZIMUTHS, low_deg=-40.0, high_deg=40.0, rate_hz=10.0, max_m=self.MAX_M
-        )
-        self.sensors = WorldSensors(fleet.near.world, [lidar], seed=fleet.members[number].order.seed + 1, faults=faults)
         self.goal = np.array([table.north_m, table.east_m, -table.height_m])
         reach = float(max(group.hull.half_m[0], group.hull.half_m[1]) * np.sqrt(2.0))
         self.planner = Planner(radius_m=reach, speed_mps=table.speed_mps)
-        self.rays = lidar.directions().reshape(-1, 3)
+        self.seen = -1  # number of the newest turn of the lidar
 
     def fly(self, fleet: Fleet, number: int) -> None:
-        """Look when a turn of the lidar is over, and fly on."""
-        motion = fleet.motion()
+        """Look at what has come of the lidar, and fly on."""
         reins = Reins(fleet, number)
         place = reins.believed(fleet, number)
-        R = motion.attitude[number]
-        track = Track.still(motion.position[number], from_matrix(R))
-        while self.sensors.next_s() <= fleet.time_s:
-            for sample in self.sensors.due(track):
-                points = self.rays * sample.data["range_m"].reshape(-1)[:, None]
-                self.planner.see(sample.time_s, place, place + points @ R.T)
+        R = fleet.motion().attitude[number]
+        sights, lane = fleet.sights(number)
+        sample = sights.feeds[lane].newest.get(LIDAR)
+        if sample is not None and sample.number > self.seen:
+            self.seen = sample.number
+            self.planner.see(sample.time_s, place, place + sample.data["points_m"].reshape(-1, 3) @ R.T)
+        if -place[2] < self.planner.lowest_m:  # on the ground all ways are blocked by it
+            reins.go_with(np.array([0.0, 0.0, -CLIMB_MPS]))
+            return
         reins.go_with(self.planner.velocity(place, self.goal))

@@ -30,10 +30,11 @@ from ironbird.scenario.fleet import Fleet, Hit
 from ironbird.scenario.grammar import Scenario, load_scenario
 from ironbird.scenario.pilots import PILOT_TICKS, Avoider, DeckLander, Follower, Pilot
 from ironbird.vehicles import places as at
+from ironbird.world.runner import Sample, is_sight
+from ironbird.world.sensors.sensor import Sensor
 
 BETWEEN = re.compile(r"\b(distance|gap)\(\s*([A-Za-z]\w*)\s*,\s*([A-Za-z]\w*)\s*\)")
 OWN = {"min_distance": at.CLEARANCE.min_distance, "collision": at.CLEARANCE.collision, "mode": at.NAVIGATOR.mode}
-SIGHT = "sight."  # faults of sensors that see the world
 
 
 @dataclass
@@ -47,6 +48,8 @@ class VehicleFlight:
     path_N_m: np.ndarray  # (rows, 3); where it stopped it stays
     attitudes: np.ndarray  # (rows, 3, 3)
     min_distance_m: float  # to the nearest obstacle or vehicle
+    sensors: list[Sensor] = field(default_factory=list)  # that saw the world
+    samples: list[Sample] = field(default_factory=list)
 
 
 @dataclass
@@ -62,6 +65,7 @@ class ScenarioFlight:
     balls: dict[str, tuple[np.ndarray, float]]  # hulls: centres (n, 3) in body axes, and radius
     wall_s: float
     witnesses: dict[str, list[Witness]] = field(default_factory=dict)
+    interrupted: bool = False  # by Ctrl-C: what was flown until then
 
     def vehicle(self, name: str) -> VehicleFlight:
         """A vehicle by its name."""
@@ -134,10 +138,13 @@ def fly_scenario(
     workers: int = 1,
     pilots: Mapping[str, Pilot] | None = None,
     progress: Callable[[float], None] | None = None,
+    keep: bool = True,
 ) -> ScenarioFlight:
     """Fly a scenario; `pilots` take the place of those that its file names.
 
-    The result does not depend on `workers`. A fault's witness is the same scenario flown again without any fault.
+    The result does not depend on `workers`. A fault's witness is the same scenario flown again without any fault; that
+    of a sensor of the world its own samples. Ctrl-C ends it with what was flown so far; its verdict is error. With
+    `keep` the samples of sensors of the world are there afterwards.
     """
     scenario = what if isinstance(what, Scenario) else load_scenario(what)
     for member in scenario.members:
@@ -148,10 +155,13 @@ def fly_scenario(
             )
     begin = time.perf_counter()
     faulted = any(member.order.faults for member in scenario.members)
-    fleet, logs, flying, triggered = _fly(scenario, workers, pilots or {}, progress)
+    fleet, logs, flying, triggered = _fly(scenario, workers, pilots or {}, progress, keep=keep)
     witnesses: dict[str, list[Witness]] = {member.name: [] for member in scenario.members}
     if faulted:
-        _, twins, _, _ = _fly(_healthy(scenario), workers, pilots or {}, None, also=_witnessed(scenario))
+        others = [f for member in scenario.members for f in member.order.faults if not is_sight(f)]
+        twins = logs  # faults of sight need none
+        if others and not logs[0].interrupted:
+            _, twins, _, _ = _fly(_healthy(scenario), workers, pilots or {}, None, also=_witnessed(scenario))
         witnesses = _witnesses(fleet, logs, twins, triggered)
     vehicles = _judged(fleet, logs, witnesses, triggered)
     time_s = logs[0].time_s
@@ -160,7 +170,16 @@ def fly_scenario(
         for member, (group, _) in zip(scenario.members, fleet.place, strict=True)
     }
     flown = ScenarioFlight(
-        scenario, time_s, vehicles, [], fleet.hits, flying, balls, time.perf_counter() - begin, witnesses
+        scenario,
+        time_s,
+        vehicles,
+        [],
+        fleet.hits,
+        flying,
+        balls,
+        time.perf_counter() - begin,
+        witnesses,
+        logs[0].interrupted,
     )
     flown.judgements = [judge_between(text, flown) for text in scenario.table.require]
     return flown
@@ -194,9 +213,10 @@ def _fly(
     given: Mapping[str, Pilot],
     progress: Callable[[float], None] | None,
     also: Sequence[str] = (),
+    keep: bool = False,
 ) -> tuple[Fleet, list[Log], dict[str, Pilot], list[list[float]]]:
     """Fly to the end; logs by group, pilots by name, and when each trigger fired, by vehicle."""
-    fleet = Fleet(scenario, workers, also=also)
+    fleet = Fleet(scenario, workers, also=also, keep=keep)
     try:
         pilots: dict[int, Pilot] = {}
         for number, member in enumerate(scenario.members):
@@ -206,19 +226,16 @@ def _fly(
         unknown = set(given) - {member.name for member in scenario.members}
         if unknown:
             raise UnknownNameError("vehicle", sorted(unknown)[0], [m.name for m in scenario.members], scenario.name)
-        reported = 0
-        while fleet.tick < fleet.until_tick and fleet.running().any():
-            due = PILOT_TICKS - fleet.tick % PILOT_TICKS
-            fleet.advance(due)
-            if fleet.tick % PILOT_TICKS == 0:
-                live = fleet.running()
-                for number, pilot in pilots.items():
-                    if live[number]:
-                        pilot.fly(fleet, number)
-            if progress is not None and fleet.tick - reported > 1000:
-                reported = fleet.tick
-                progress(fleet.tick / fleet.until_tick)
+        interrupted = False
+        try:
+            _advance(fleet, pilots, progress)
+        except KeyboardInterrupt:
+            if not fleet.tick:
+                raise
+            interrupted = True
         logs = fleet.finish()
+        for log in logs:
+            log.interrupted = interrupted
         triggered: list[list[float]] = [[] for _ in scenario.members]
         for group in fleet.groups:
             fired = Twins(group.state, group.orders).triggers_s(group.state)
@@ -227,6 +244,20 @@ def _fly(
         return fleet, logs, {scenario.members[n].name: pilot for n, pilot in pilots.items()}, triggered
     finally:
         fleet.close()
+
+
+def _advance(fleet: Fleet, pilots: Mapping[int, Pilot], progress: Callable[[float], None] | None) -> None:
+    reported = 0
+    while fleet.tick < fleet.until_tick and fleet.running().any():
+        fleet.advance(PILOT_TICKS - fleet.tick % PILOT_TICKS)
+        if fleet.tick % PILOT_TICKS == 0:
+            live = fleet.running()
+            for number, pilot in pilots.items():
+                if live[number]:
+                    pilot.fly(fleet, number)
+        if progress is not None and fleet.tick - reported > 1000:
+            reported = fleet.tick
+            progress(fleet.tick / fleet.until_tick)
 
 
 def _witnesses(
@@ -243,6 +274,9 @@ def _witnesses(
             )
             for injection, fired_s in zip(member.order.faults, triggered[number], strict=True)
         ]  # fmt: skip
+        if member.order.sight:
+            sights, lane = fleet.sights(number)
+            found[member.name] = [sights.witness(witness, lane) for witness in found[member.name]]
     return found
 
 
@@ -273,6 +307,9 @@ def _judged(
                 attitudes,
                 float(nearest.min()) if len(nearest) else math.nan,
             )
+            if fleet.members[number].order.sight:
+                sights, own = fleet.sights(number)
+                found[number].sensors, found[number].samples = sights.lanes[own].sensors, sights.kept[own]
     return [found[number] for number in range(len(fleet.members))]
 
 
@@ -284,6 +321,23 @@ def _held(log: Log, path: str, lane: int) -> np.ndarray:
 
 
 # ---------------------------------------------------------------------- what must hold between vehicles
+
+
+def check_between(text: str, names: Sequence[str]) -> None:
+    """Raise if a requirement between vehicles with these names cannot be read."""
+    units: dict[str, str] = {}
+    for what, a, b in BETWEEN.findall(text):
+        for name in (a, b):
+            if name not in names:
+                raise ScenarioError(f"{text}: {UnknownNameError('vehicle', name, names)}")
+        units[f"{what}.{a}.{b}"] = "m"
+    own = {"min_distance": "m", "collision": "1", "mode": "1", **{name: known.unit for name, known in DERIVED.items()}}
+    units |= {f"{vehicle}.{name}": unit for vehicle in names for name, unit in own.items()}
+    parse_formula(_plain(text), Names(units))
+
+
+def _plain(text: str) -> str:
+    return BETWEEN.sub(lambda found: f"{found[1]}.{found[2]}.{found[3]}", text)
 
 
 def judge_between(text: str, flown: ScenarioFlight) -> Judgement:
@@ -301,8 +355,7 @@ def judge_between(text: str, flown: ScenarioFlight) -> Judgement:
         for name, value in _own_signals(vehicle, text).items():
             values[f"{vehicle.name}.{name}"] = value[0]
             units[f"{vehicle.name}.{name}"] = value[1]
-    plain = BETWEEN.sub(lambda found: f"{found[1]}.{found[2]}.{found[3]}", text)
-    formula = parse_formula(plain, Names(units))
+    formula = parse_formula(_plain(text), Names(units))
     rows = len(flown.time_s)
     trace = Trace(flown.time_s, {name: value[None, :rows] for name, value in values.items()}, np.array([rows]))
     margin = float(robustness(formula, trace)[0])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from ironbird.blocks.forces.obstacle_contact import ObstacleContact
 from ironbird.blocks.monitors.clearance import Clearance
 from ironbird.blocks.monitors.pose_sample import PoseSample
 from ironbird.blocks.power.crash_damage import CrashDamage
+from ironbird.blocks.sensors.sight import WorldSensor
 from ironbird.model.diagram import Diagram
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Vehicle
@@ -38,6 +40,7 @@ SIZES = (
 )  # fmt: skip
 SMALLEST_M = 0.02
 GROUND_INPUTS = {"surveyed_place": "place", "surveyed_z": "z", "surveyed_slope": "slope"}
+SIGHT_INPUTS = ("told_range", "told_valid", "told_stamp", "told_samples")
 
 
 @dataclass(frozen=True)
@@ -104,8 +107,11 @@ def hull_of(diagram: Diagram) -> Hull:
     return Hull(tuple(map(float, centre)), tuple(map(float, size)))  # type: ignore[arg-type]
 
 
-def put_in_world(vehicle: Vehicle) -> Vehicle:
-    """The same vehicle with a hull, in a world that tells it by inputs what is near (`world/…`)."""
+def put_in_world(vehicle: Vehicle, sights: Sequence[str] = ()) -> Vehicle:
+    """The same vehicle with a hull, in a world that tells it by inputs what is near (`world/…`).
+
+    It also has the sensors of the world with these names (`sight/…`).
+    """
     diagram = vehicle.diagram.subset(vehicle.diagram.blocks)
     hull = hull_of(diagram)
     balls = hull.balls_m()
@@ -142,6 +148,10 @@ def put_in_world(vehicle: Vehicle) -> Vehicle:
     diagram.stop("collision", watch.collision)
     _break_rotors(diagram)
     _survey_ground(diagram)
+    for name in sights:
+        sensor = diagram.add(at.sight(name).path, WorldSensor())
+        for told in SIGHT_INPUTS:
+            diagram.export(sensor[told], sensor[told].path)
     return replace(vehicle, diagram=diagram)
 
 

@@ -191,7 +191,7 @@ ROTOR_MEAN = Part("monitor/rotor_mean")
 
 def is_told_by_world(name: str) -> bool:
     """Whether an input of a model is what a world tells the vehicle, and no command."""
-    return name.startswith(("world/", TERRAIN("")))
+    return name.startswith(("world/", "sight/", TERRAIN("")))
 
 
 # ---------------------------------------------------------------------- sensors
@@ -302,6 +302,11 @@ def airspeed(number: int) -> Airspeed:
 def speed_log(number: int) -> Sensor:
     """A log: velocity through the water in body axes, m/s."""
     return Sensor(f"log/{number}")
+
+
+def sight(name: str) -> Part:
+    """A sensor that sees the world, by its name: signals `range`, `valid`, `stamp`; only where one is ordered."""
+    return Part(f"sight/{name}")
 
 
 def rotor_speed(number: int) -> Part:

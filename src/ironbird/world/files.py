@@ -15,6 +15,7 @@ from ironbird.files.problems import (
     Source,
     grammar_words,
     near_words,
+    noting_reads,
     other_kind,
     read_bytes,
     read_source,
@@ -82,6 +83,13 @@ def load_world(name: str | Path) -> World:
     if isinstance(source, Problem):
         raise WorldError(source)
     return world_of(source)
+
+
+def world_files(path: str | Path) -> list[Path]:
+    """All files of a world that is a file: itself first, then meshes, elevation and what these take."""
+    with noting_reads() as noted:
+        load_world(path)
+    return list(dict.fromkeys(noted))
 
 
 def world_of(source: Source) -> World:

@@ -57,6 +57,7 @@ def library() -> ctypes.CDLL:
     lib.iw_distance.argtypes = [_P, _L, _P, _D, _I, _I, _P, _P]
     lib.iw_pads.argtypes = [_P, _P, _L, _L, _P, _P, _P, _P]
     lib.iw_shade.argtypes = [_P, _P, _P, _L, _L, _P, _P, _P, _P, _P, _P, _D, _P, _D, _I, _P]
+    lib.iw_near.argtypes = [_L, _P, _P, _P, _P, _P, _P, _P, _L, _L, _D, _P]
     lib.iw_sine_cosine.argtypes = [_L, _P, _P, _P]
     lib.iw_exponential.argtypes = [_L, _P, _P]
     lib.iw_random.argtypes = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, _I, _L, _P]

@@ -18,6 +18,7 @@ from ironbird.errors import WorldError
 from ironbird.rotations import matrix
 from ironbird.symbolic import shapes as sh
 from ironbird.world.model import Box, Cylinder, Mesh, Obstacle, Plane, Sphere, World
+from ironbird.world.native import library
 from ironbird.world.rays import Scene
 
 REACH_M = 50.0
@@ -33,26 +34,6 @@ class Shapes:
 
     columns: np.ndarray
     bounds_m: np.ndarray
-
-
-def signed_distances(places: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Distance of places (…, 3) from the shapes of slots (SLOT_ROWS, …): the numbers of `symbolic.shapes`."""
-    kind = columns[sh.KIND]
-    centre = np.moveaxis(columns[sh.CENTRE : sh.CENTRE + 3], 0, -1)
-    away = places - centre
-    axes = columns[sh.AXES : sh.AXES + 9]  # column by column: axis x of the shape first
-    x, y, z = (
-        sum(axes[3 * axis + i] * away[..., i] for i in range(3)) for axis in range(3)
-    )  # fmt: skip
-    half = columns[sh.HALF : sh.HALF + 3]
-    ball, box = kind == sh.BALL, kind == sh.BOX
-    around = np.sqrt(x * x + y * y)
-    first = np.where(box, np.abs(x), np.where(ball, np.sqrt(x * x + y * y + z * z), around)) - half[0]
-    second = np.where(box, np.abs(y) - half[1], -np.inf)
-    third = np.where(ball, -np.inf, np.abs(z) - half[2])
-    inside = np.maximum(np.maximum(first, second), third)
-    outside = np.sqrt(sum(np.maximum(part, 0.0) ** 2 for part in (first, second, third)))
-    return np.asarray(np.where(kind == sh.NOTHING, sh.FAR_M, np.where(inside > 0, outside, inside)))
 
 
 def _column(shape: Obstacle, place: np.ndarray, q: Sequence[float] | np.ndarray, kind: int, half: Any) -> np.ndarray:
@@ -134,7 +115,9 @@ class Near:
         columns = np.concatenate([*parts, np.zeros((sh.SLOT_ROWS, 0))], axis=1)
         self.fixed = Shapes(columns, _bounds(columns))
         count = columns.shape[1]
-        self._cells: dict[tuple[int, int], np.ndarray] = {}
+        self._table = np.ascontiguousarray(columns.T)
+        self._index = np.arange(count, dtype=np.int32)
+        self._cells: dict[tuple[int, int], tuple[int, int]] = {}  # which part of the index
         if count > FEW:
             self._sort()
         self.anything = bool(count or world.movers)
@@ -151,7 +134,9 @@ class Near:
             for i in range(low[0, number], high[0, number] + 1):
                 for j in range(low[1, number], high[1, number] + 1):
                     cells.setdefault((i, j), []).append(number)
-        self._cells = {cell: np.array(found) for cell, found in cells.items()}
+        ends = np.cumsum([0, *(len(found) for found in cells.values())]).tolist()
+        self._cells = {cell: (ends[k], ends[k + 1]) for k, cell in enumerate(cells)}
+        self._index = np.array([number for found in cells.values() for number in found], np.int32)
 
     def moving(self, time_s: float) -> Shapes:
         """Movers at a time."""
@@ -182,46 +167,26 @@ class Near:
 
         `more` are shapes beside the world's: decks of other vehicles.
         """
+        places = np.ascontiguousarray(places, float)
         found = np.zeros((len(places), count, sh.SLOT_ROWS))
         moving = self.moving(time_s) if self.world.movers else None
-        loose = [part for part in (moving, more) if part is not None and part.columns.shape[1]]
-        if not self._cells:
-            table = self.fixed.columns
-            if loose:
-                table = np.concatenate([table, *(part.columns for part in loose)], axis=1)
-            self._nearest(places, table, found)
-            return found
-        for number, place in enumerate(places):
-            table = np.concatenate([self._around(place, count), *(part.columns for part in loose)], axis=1)
-            self._nearest(place[None], table, found[number : number + 1])
+        parts = [part.columns.T for part in (moving, more) if part is not None]
+        loose = np.ascontiguousarray(np.concatenate([*parts, np.zeros((0, sh.SLOT_ROWS))]))
+        first, last = self._lists(places)
+        library().iw_near(
+            len(places), places.ctypes.data, self._table.ctypes.data, self.fixed.bounds_m.ctypes.data,
+            self._index.ctypes.data, first.ctypes.data, last.ctypes.data, loose.ctypes.data, len(loose), count,
+            REACH_M, found.ctypes.data,
+        )  # fmt: skip
         return found
 
-    def _nearest(self, places: np.ndarray, table: np.ndarray, found: np.ndarray) -> None:
-        if not table.shape[1]:
-            return
-        distances = signed_distances(places[:, None, :], table[:, None, :])
-        order = np.argsort(distances, axis=1, kind="stable")[:, : found.shape[1]]
-        chosen = np.moveaxis(table[:, order], 0, -1)  # (k, count, rows)
-        near = np.take_along_axis(distances, order, axis=1) < REACH_M
-        found[:, : order.shape[1]] = np.where(near[:, :, None], chosen, 0.0)
-
-    def _around(self, place: np.ndarray, count: int) -> np.ndarray:
-        """Columns of the fixed shapes among which the nearest ones of a place are."""
-        cell = (int(np.floor(place[0] / REACH_M)), int(np.floor(place[1] / REACH_M)))
-        inside = self._cells.get(cell)
-        if inside is None:
-            return np.zeros((sh.SLOT_ROWS, 0))
-        least = np.linalg.norm(self.fixed.columns[sh.CENTRE : sh.CENTRE + 3, inside].T - place, axis=1)
-        least -= self.fixed.bounds_m[inside]
-        take = 4 * count
-        while take < len(inside):
-            nearest = np.argpartition(least, take)[: take + 1]
-            columns = self.fixed.columns[:, inside[np.sort(nearest)]]
-            exact = np.sort(signed_distances(place[None], columns))
-            if exact[count - 1] <= least[nearest].max():
-                return columns
-            take *= 4
-        return self.fixed.columns[:, inside]
+    def _lists(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which part of `_index` has the fixed shapes within reach of each place."""
+        if not self._cells:
+            return np.zeros(len(places), np.int64), np.full(len(places), len(self._index), np.int64)
+        cells = np.floor(places[:, :2] / REACH_M).astype(int).tolist()
+        parts = np.array([self._cells.get((i, j), (0, 0)) for i, j in cells], np.int64).reshape(-1, 2)
+        return np.ascontiguousarray(parts[:, 0]), np.ascontiguousarray(parts[:, 1])
 
     def ground(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """z (down) of the ground below places (k, 3), and its change per metre north and east, (k, 2)."""

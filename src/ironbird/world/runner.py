@@ -6,9 +6,11 @@ sampled when depends on simulation time alone, so that a run repeats however fas
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from ironbird.world.sensors.sensor import Data, Sensor, Sight
 from ironbird.world.track import Track, turned
 
 MOST_HELD = 64  # samples that a fault can hold back
+MOST_UNTOLD = 256  # samples that wait for whoever tells them to a control system
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,24 @@ class Sample:
     time_s: float
     arrives_s: float
     data: Data
+
+
+@dataclass
+class Feed:
+    """Samples on their way to a control system: the newest of each sensor, and those that nobody has told it yet."""
+
+    newest: dict[str, Sample] = field(default_factory=dict)
+    untold: deque[tuple[Sensor, Sample]] = field(default_factory=lambda: deque(maxlen=MOST_UNTOLD))
+
+    def put(self, sensor: Sensor, sample: Sample) -> None:
+        """A sample has arrived."""
+        self.newest[sample.sensor] = sample
+        self.untold.append((sensor, sample))
+
+    def take(self) -> Iterator[tuple[Sensor, Sample]]:
+        """Those that nobody has told yet, once."""
+        while self.untold:
+            yield self.untold.popleft()
 
 
 @dataclass
@@ -75,6 +96,16 @@ class _Seat:
     frozen: Data | None = None
 
 
+def kind_of(injection: Injection) -> str:
+    """What a fault does to a sensor: `frozen`."""
+    return injection.fault.id.removeprefix("sight.").partition("@")[0]
+
+
+def is_sight(injection: Injection) -> bool:
+    """Whether a fault is one of sensors that see the world."""
+    return injection.fault.id.startswith("sight.")
+
+
 def sensor_of(table: Mapping[str, Any]) -> Sensor:
     """A sensor from a table with its kind: `{"kind": "rangefinder", "name": "down", …}`."""
     kind = table.get("kind")
@@ -90,6 +121,11 @@ def sensor_of(table: Mapping[str, Any]) -> Sensor:
 
 def load_sensors(path: str | Path) -> list[Sensor]:
     """The sensors of a TOML file: `schema = 1` and a table [[sensor]] with kind and name for each."""
+    return [sensor_of(table) for table in sensor_tables(path)]
+
+
+def sensor_tables(path: str | Path) -> list[dict[str, Any]]:
+    """The tables of such a file, each checked."""
     source = read_source(Path(path))
     if isinstance(source, Problem):
         raise WorldError(source)
@@ -98,22 +134,23 @@ def load_sensors(path: str | Path) -> list[Sensor]:
     tables = source.data.get("sensor")
     if set(source.data) - {"schema", "sensor"} or not isinstance(tables, list) or not tables:
         raise WorldError(source.problem((), "a file of sensors has [[sensor]] tables and nothing else", "add them"))
-    sensors = []
     for number, table in enumerate(tables):
         try:
-            sensors.append(sensor_of(table if isinstance(table, Mapping) else {}))
+            sensor_of(table if isinstance(table, Mapping) else {})
         except (WorldError, UnknownNameError) as error:
             message, _, cure = str(error).rpartition("; ")
             raise WorldError(source.problem(("sensor", number), message or cure, cure)) from None
-    return sensors
+    return [dict(table) for table in tables]
 
 
 class WorldSensors:
     """Sensors of one vehicle in a world.
 
     `carrier` is the number of the body in the scene that carries them, which they do not see. Faults are those of
-    `ironbird.faults.sight`; their instance is a sensor's name.
+    `ironbird.faults.sight`; their instance is a sensor's name. Conditions (`when=`) are for whoever knows signals.
     """
+
+    reads_conditions = False
 
     def __init__(
         self,
@@ -135,17 +172,25 @@ class WorldSensors:
         self.witnesses = [SightWitness(injection) for injection in faults]
         for witness in self.witnesses:
             part, fault = str(witness.injection.instance), witness.injection.fault.id
-            if not fault.startswith("sight."):
+            if not is_sight(witness.injection):
                 raise WorldError(f"{fault} does not act on sensors of the world; 'sight.*' do")
             if part not in self._seats:
                 raise UnknownNameError("sensor", part, names, fault)
-            if witness.injection.when:
+            if witness.injection.when and not self.reads_conditions:
                 raise WorldError(f"{fault}: a condition (when=) is not read here; give a start time")
 
     @property
     def sensors(self) -> list[Sensor]:
         """In their order."""
         return [seat.sensor for seat in self._seats.values()]
+
+    def sensor(self, name: str) -> Sensor:
+        """One of them."""
+        return self._seats[name].sensor
+
+    def frozen(self) -> list[str]:
+        """Those that a fault has frozen."""
+        return [name for name, seat in self._seats.items() if seat.frozen is not None]
 
     def version(self) -> dict[str, Any]:
         """What of the world and its renderer belongs to the identity of a flight."""
@@ -178,33 +223,40 @@ class WorldSensors:
         seat.number += 1
         sight = Sight(self.scene, track, now_s, number, self.seed, self.skip)
         healthy = Sample(sensor.name, number, now_s, now_s + sensor.latency_s, sensor.measure(sight))
-        seat.held = [*seat.held[-MOST_HELD:], healthy]
-        active = [
-            (witness, witness.injection.strength(now_s) * witness.injection.severity)
-            for witness in self.witnesses
-            if witness.injection.instance == sensor.name and witness.injection.strength(now_s) > 0
-        ]
-        if not any(witness.injection.fault.id == "sight.frozen@1" for witness, _ in active):
+        ordered = {kind_of(w.injection) for w in self.witnesses if w.injection.instance == sensor.name}
+        seat.held = [*seat.held[-MOST_HELD if "delayed" in ordered else -1 :], healthy]
+        active = list(self.acting(sensor.name, now_s)) if ordered else []
+        if not any(kind == "frozen" for _, kind, _ in active):
             seat.frozen = None
         sample: Sample | None = healthy
-        for witness, strength in active:
+        for witness, kind, value in active:
             witness.samples += 1
             if sample is None:
                 continue
             before = sample
-            sample = self._broken(seat, sight, sample, witness.injection, strength)
+            sample = self._broken(seat, sight, sample, kind, value)
             if sample is None or _differs(before, sample):
                 witness.differing += 1
                 witness.first_s = now_s if math.isnan(witness.first_s) else witness.first_s
         return sample
 
-    def _broken(
-        self, seat: _Seat, sight: Sight, sample: Sample, injection: Injection, strength: float
-    ) -> Sample | None:
+    def acting(self, sensor: str, now_s: float) -> Iterator[tuple[SightWitness, str, float]]:
+        """Each fault of a sensor that is there at a moment: its witness, what it does, and how much."""
+        for witness in self.witnesses:
+            injection = witness.injection
+            strength = injection.strength(now_s)
+            if injection.instance == sensor and strength > 0:
+                yield witness, kind_of(injection), injection.fault.changes[0].value(strength * injection.severity)
+
+    def copied(self) -> WorldSensors:
+        """The same sensors, which go on by themselves from here; the scene is shared."""
+        other = copy.copy(self)
+        other._seats = {name: replace(seat, held=list(seat.held)) for name, seat in self._seats.items()}
+        other.witnesses = [replace(witness) for witness in self.witnesses]
+        return other
+
+    def _broken(self, seat: _Seat, sight: Sight, sample: Sample, kind: str, value: float) -> Sample | None:
         """A sample with one fault."""
-        kind = injection.fault.id.removeprefix("sight.").partition("@")[0]
-        change = injection.fault.changes[0]
-        value = change.value(strength) if injection.fault.has_severity else 1.0
         sensor, data, time_s, arrives_s = seat.sensor, sample.data, sample.time_s, sample.arrives_s
         if kind == "occluded":
             data = sensor.occluded(data, value)
@@ -215,7 +267,7 @@ class WorldSensors:
                 seat.frozen = seat.held[-2].data if len(seat.held) > 1 else data
             data = seat.frozen
         elif kind == "shifted":
-            turn = turned([0.0, 0.0, math.radians(value)])
+            turn = turned([0.0, 0.0, value])
             data = sensor.measure(
                 Sight(self.scene, sight.track, sight.time_s, sight.number, sight.seed, sight.skip, turn)
             )

@@ -252,3 +252,25 @@ def test_a_pack_names_the_programs_that_flew_it_and_another_one_is_told() -> Non
     assert programs_of(files) == {"px4": "2", "rcS": "3"}
     assert pack_module._other_programs({"px4": "2"}, []) == ["px4"]
     assert pack_module._other_programs(None, []) == []
+
+
+def test_a_pack_holds_the_meshes_and_elevation_of_its_worlds(tmp_path: Path) -> None:
+    yard = tmp_path / "yard"
+    (yard / "parts").mkdir(parents=True)
+    (yard / "parts" / "roof.obj").write_text("v 0 0 0\nv 4 0 0\nv 0 4 0\nv 0 0 4\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    (yard / "heights.csv").write_text("0,0,0\n0,0,0\n0,0,1\n")
+    (yard / "yard.toml").write_text(
+        'schema = 1\n[terrain]\nkind = "grid"\nfile = "heights.csv"\nspacing_m = 40.0\n'
+        '[[mesh]]\nname = "roof"\nfile = "parts/roof.obj"\nnorth_m = 30.0\n'
+    )
+    case = replace(flight_case(1, until_s=1.0), world=str(yard / "yard.toml"))
+    with contextlib.closing(Store(f"sqlite:///{tmp_path}/store.db")) as store:
+        campaign = store.create("night", "", {"x.toml": "schema = 1\n"}, [case])
+        store.write(campaign, list(enumerate(fly_batch([case], TracePolicy(None)).flights)))
+        write_evidence(store, campaign, tmp_path / "evidence.zip")
+    shutil.rmtree(yard)
+    with zipfile.ZipFile(tmp_path / "evidence.zip") as file:
+        packed = [name.partition("/")[2].partition("/")[2] for name in file.namelist() if name.startswith("worlds/")]
+    assert sorted(packed) == ["heights.csv", "parts/roof.obj", "yard.toml"]
+    again = repeat(tmp_path / "evidence.zip", tmp_path / "again", workers=1)
+    assert (again.flown, again.same) == (1, 1)

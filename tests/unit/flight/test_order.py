@@ -78,6 +78,7 @@ MATTERS: dict[str, list[Any]] = {  # each field of an order, changed in each of 
     ],
     "options": [{}, {"pilot": "none"}, {"pilt": "ours"}],
     "world": ["field", "forest", 'schema = 1\n[terrain]\nkind = "plane"\n'],
+    "sight": [],  # see below: they need a world
 }  # fmt: skip
 
 
@@ -87,6 +88,11 @@ def test_the_digest_sees_every_part_of_every_field_that_matters() -> None:
         "instance", "axis", "severity", "start_s", "end_s", "shape", "rise_s", "period_s", "duty", "when",
     }  # fmt: skip
     orders = [ORDER, *(another(ORDER, **{name: value}) for name, values in MATTERS.items() for value in values)]
+    seeing = [
+        {"kind": "ring", "name": "a"}, {"kind": "rangefinder", "name": "a"}, {"kind": "ring", "name": "b"},
+        {"kind": "ring", "name": "a", "beams": 8}, {"kind": "camera", "name": "a"},
+    ]  # fmt: skip
+    orders += [another(ORDER, world="field", sight=(table,)) for table in seeing]
     digests = [order.digest() for order in orders]
     for number, digest in enumerate(digests):
         assert digests.index(digest) == number, orders[number]  # all differ, from the first and from each other

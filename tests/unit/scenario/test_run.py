@@ -132,3 +132,28 @@ def test_a_pilot_of_your_own_takes_the_reins(folder: Path) -> None:
     assert counter.asked == 20  # every 50 ms
     with pytest.raises(UnknownNameError, match="'b'"):
         fly_scenario(scenario(folder / "own", one("a"), 1.0), pilots={"b": counter})
+
+
+def test_a_sensor_sees_the_other_vehicle_and_not_its_own(folder: Path) -> None:
+    around = '[[vehicle.sight]]\nkind = "ring"\nname = "around"\nbeams = 4\nmax_m = 20.0\n'
+    down = '[[vehicle.sight]]\nkind = "rangefinder"\nname = "down"\neuler_deg = [0, -90, 0]\n'
+    fault = 'fault = ["sight.black@1:instance=around,start=5,end=6"]\nmission = "hover"\n'
+    text = one("watcher", fault + around + down) + one("other", 'north_m = 5.0\nmission = "hover"\n')
+    flown = fly_scenario(scenario(folder / "seen", text, 7.0))
+
+    ahead = [s for s in flown.vehicle("watcher").samples if s.sensor == "around"]
+    half_m = flown.balls["other"][0][:, 0].max() + flown.balls["other"][1]  # of its hull, towards the watcher
+    assert ahead[40].data["range_m"][0] == pytest.approx(5.0 - half_m, abs=0.1)
+    assert np.isnan(ahead[40].data["range_m"][1:]).all() and np.isnan(ahead[55].data["range_m"]).all()
+    assert flown.verdict == "pass" and "10 of 10 samples" in flown.witnesses["watcher"][0].signal
+    assert fly_scenario(flown.scenario, workers=2).sha256 == flown.sha256
+
+
+def test_what_was_flown_is_kept_when_somebody_ends_it(folder: Path) -> None:
+    class Ender:
+        def fly(self, fleet: Fleet, number: int) -> None:
+            if fleet.time_s > 2.0:
+                raise KeyboardInterrupt
+
+    flown = fly_scenario(meeting(folder), pilots={"other": Ender()})
+    assert flown.interrupted and flown.verdict == "error" and 2.0 <= flown.time_s[-1] < 2.2

@@ -10,7 +10,7 @@ from ironbird.rotations import from_euler
 from ironbird.symbolic import shapes
 from ironbird.testing.alone import numeric
 from ironbird.world.model import Box, Cylinder, Obstacle, Plane, Sphere, World
-from ironbird.world.near import columns_of, signed_distances
+from ironbird.world.near import columns_of
 from ironbird.world.rays import Scene
 
 TURN = tuple(from_euler([0.4, -0.7, 1.1]))
@@ -34,7 +34,6 @@ def test_distances_agree_with_the_ray_casters(shape: Obstacle) -> None:
 
     theirs, _ = scene.distance(places, terrain=False)
     np.testing.assert_allclose(ours, theirs, atol=1e-9)
-    np.testing.assert_allclose(signed_distances(places, column[:, None]), theirs, atol=1e-9)
     assert (ours < 0).any() and (ours > 0).any()
 
 

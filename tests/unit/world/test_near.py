@@ -9,7 +9,7 @@ from ironbird.errors import WorldError
 from ironbird.symbolic import shapes as sh
 from ironbird.world.files import load_world
 from ironbird.world.model import Box, Cylinder, Heightfield, Mesh, Mover, Pad, Plane, Sphere, World
-from ironbird.world.near import Near, columns_of, signed_distances
+from ironbird.world.near import Near, Shapes, columns_of
 from ironbird.world.rays import Scene
 
 CUBE = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
@@ -17,6 +17,26 @@ FACES = np.array([
     [0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4],
     [1, 5, 7], [1, 7, 3],
 ])  # fmt: skip
+
+
+def signed_distances(places: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Distance of places (…, 3) from the shapes of slots (SLOT_ROWS, …): written with numpy, for all at once."""
+    kind = columns[sh.KIND]
+    centre = np.moveaxis(columns[sh.CENTRE : sh.CENTRE + 3], 0, -1)
+    away = places - centre
+    axes = columns[sh.AXES : sh.AXES + 9]  # column by column: axis x of the shape first
+    x, y, z = (
+        sum(axes[3 * axis + i] * away[..., i] for i in range(3)) for axis in range(3)
+    )  # fmt: skip
+    half = columns[sh.HALF : sh.HALF + 3]
+    ball, box = kind == sh.BALL, kind == sh.BOX
+    around = np.sqrt(x * x + y * y)
+    first = np.where(box, np.abs(x), np.where(ball, np.sqrt(x * x + y * y + z * z), around)) - half[0]
+    second = np.where(box, np.abs(y) - half[1], -np.inf)
+    third = np.where(ball, -np.inf, np.abs(z) - half[2])
+    inside = np.maximum(np.maximum(first, second), third)
+    outside = np.sqrt(sum(np.maximum(part, 0.0) ** 2 for part in (first, second, third)))
+    return np.asarray(np.where(kind == sh.NOTHING, sh.FAR_M, np.where(inside > 0, outside, inside)))
 
 
 def forest(count: int) -> World:
@@ -42,6 +62,26 @@ def test_the_nearest_shapes_are_found_among_few_and_many(count: int) -> None:
         there = slots[slots[:, sh.KIND] != sh.NOTHING]
         ours = signed_distances(place[None], there.T) if len(there) else np.zeros(0)
         np.testing.assert_allclose(ours, expected)
+
+
+@pytest.mark.parametrize("count", [5, 400])
+def test_of_equally_near_shapes_the_first_is_nearer_and_loose_ones_come_last(count: int) -> None:
+    """Every shape is there twice: with friction 0.1 the first time, 0.2 the second, and once more as a loose one."""
+    near = Near(forest(count))
+    columns = np.concatenate([near.fixed.columns, near.fixed.columns], axis=1)
+    columns[sh.FRICTION] = np.repeat([0.1, 0.2], count)
+    twice = Near(World("none"))
+    twice.fixed = Shapes(columns, np.tile(near.fixed.bounds_m, 2))
+    twice._table, twice._index = np.ascontiguousarray(columns.T), np.arange(2 * count, dtype=np.int32)
+    if count > 48:
+        twice._sort()
+    loose = near.fixed.columns.copy()
+    loose[sh.FRICTION] = 0.3
+    places = np.random.default_rng(6).uniform(-100, 100, (40, 3)) * [1, 1, 0.02] - [0, 0, 4]
+    for slots in twice.slots(places, 0.0, 3, Shapes(loose, near.fixed.bounds_m)):
+        if slots[0, sh.KIND] != sh.NOTHING:
+            assert slots[:, sh.FRICTION].tolist() == [0.1, 0.2, 0.3]
+            assert len({tuple(slot[sh.CENTRE : sh.CENTRE + 3]) for slot in slots}) == 1
 
 
 def test_the_ground_is_the_tangent_plane_of_its_triangles() -> None:

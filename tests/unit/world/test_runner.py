@@ -170,3 +170,16 @@ def test_samples_become_tables_and_pictures(tmp_path: Path) -> None:
 def test_a_track_that_makes_no_sense_is_refused(times: list, places: list, turns: list, says: str) -> None:
     with pytest.raises(IronbirdError, match=says):
         Track(times, places, turns)
+
+
+@pytest.mark.parametrize("kind", ["scanning_lidar", "solid_state_lidar"])
+def test_points_go_with_the_rays_that_a_fault_ends(kind: str) -> None:
+    lidar = sensor_of({"kind": kind, "name": "front", "min_m": 0.5})
+    _, (healthy, *_) = fly(lidar, until_s=0.0)
+    _, (black, *_) = fly(lidar, "sight.black@1:instance=front", until_s=0.0)
+    _, (hidden, *_) = fly(lidar, "sight.occluded@1:instance=front,severity=0.5", until_s=0.0)
+    assert np.isfinite(healthy.data["points_m"]).any() and np.isnan(black.data["points_m"]).all()
+    ranges, points = hidden.data["range_m"], hidden.data["points_m"]
+    there = np.isfinite(points[..., 0])
+    np.testing.assert_allclose(np.linalg.norm(points, axis=-1)[there], ranges[there], rtol=1e-12)
+    assert (ranges.reshape(-1)[: ranges.size // 2] == 0.5).all()

@@ -56,6 +56,8 @@ class ArduPilotKind(AutopilotKind):
     def seat(self, task: Task) -> Seat:
         """An ArduPilot and our ground station on its first link; others have its third link and its TCP port."""
         options, watch = trusted(task, VARIABLE), watches(task)
+        if options.pilot == "sticks":
+            raise LinkError("ArduPilot is not flown by our sticks: leave 'pilot = sticks' out")
         shift = PORT_STEP * (options.instance or 0)
         ground = GROUND_STATION_PORT + shift
         virtual = in_virtual_time(task)

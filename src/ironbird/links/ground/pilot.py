@@ -15,8 +15,10 @@ from ironbird.links.ground.relay import Relay
 from ironbird.links.ground.texts import IN_AIR, LANDING, MODES, ON_GROUND, UNDEFINED, Autopilot
 from ironbird.links.ground.wires import Disturbed, Port
 from ironbird.links.mavlink import dialect, numbers
+from ironbird.links.mavlink.sight import TOLD, message_of
 from ironbird.links.plan_file import TOUCHES, PlanItem, VehicleClass
 from ironbird.links.process import AutopilotProcess
+from ironbird.world.runner import Feed
 
 SEEN_S = 3.0  # that other ground stations hear of the end too
 OFF_THE_GROUND_M = 1.0  # above home, if the autopilot does not say that it flies
@@ -92,6 +94,7 @@ class Pilot(Handshakes):
         self.relay = relay
         self._sank_s = 0.0  # when it last sank or did not try to land
         self._orders: list[str] = []
+        self._sights: dict[str, int] = {}  # numbers of sensors of the world
         peer = (host, peer_port) if peer_port is not None and not passive else None
         self.port = Port(port, host, peer=peer, who=autopilot, process=process, mirror_port=mirror_port)
         super().__init__(autopilot, kind=kind, wire=self.port, passive=passive, plan=plan, patience=patience)
@@ -123,9 +126,20 @@ class Pilot(Handshakes):
         if self.relay is not None:
             self.relay.poll(round(1e6 * rig.time_s))
         self._beat()
+        if self.wire.answered and not self._passive:
+            self._tell_sight(getattr(rig, "sight", None))
         self._check_deadlines()
         with contextlib.suppress(StopIteration):
             next(self._script)
+
+    def _tell_sight(self, feed: Feed | None) -> None:
+        """Hand over what sensors of the world have measured, as a companion computer would."""
+        for sensor, sample in feed.take() if feed is not None else ():
+            if isinstance(sensor, TOLD):
+                number = self._sights.setdefault(sensor.name, len(self._sights))
+                message, fields = message_of(sensor, sample, number, self.autopilot)
+                self._packer.add(message, *fields)
+                self.wire.send(self._packer.take())
 
     # ------------------------------------------------------------------------------------------ the flight
 

@@ -228,6 +228,13 @@ HIGHRES_IMU = Message(
     "time_usec xacc yacc zacc xgyro ygyro zgyro xmag ymag zmag abs_pressure diff_pressure pressure_alt temperature "
     "fields_updated id",
 )
+OPTICAL_FLOW_RAD = Message(
+    "OPTICAL_FLOW_RAD",
+    106,
+    "QI5fIfh2B",
+    "time_usec integration_time_us integrated_x integrated_y integrated_xgyro integrated_ygyro integrated_zgyro "
+    "time_delta_distance_us distance temperature sensor_id quality",
+)
 HIL_SENSOR = Message("HIL_SENSOR", 107, "Q13fIB")
 FILE_TRANSFER_PROTOCOL = Message("FILE_TRANSFER_PROTOCOL", 110, "254B")
 TIMESYNC = Message("TIMESYNC", 111, "2q", "tc1 ts1")

@@ -1,5 +1,6 @@
-"""What sensors of a world say, as messages for autopilots: DISTANCE_SENSOR, OBSTACLE_DISTANCE, OPTICAL_FLOW.
+"""What sensors of a world say, as messages for autopilots: DISTANCE_SENSOR, OBSTACLE_DISTANCE, optical flow, ODOMETRY.
 
+Optical flow is OPTICAL_FLOW_RAD for PX4 and OPTICAL_FLOW for others: PX4 reads the first alone, ArduPilot the second.
 Fields stand in the order of the wire, for `Packer.add(message, *fields)`. Source: [MAVLink2], dialect `common`.
 """
 
@@ -15,7 +16,9 @@ from ironbird.links.mavlink import dialect
 from ironbird.links.mavlink.dialect import Message
 from ironbird.links.mavlink.numbers import (
     FRAME_BODY_FRD,
+    FRAME_LOCAL_FRD,
     MAV_DISTANCE_SENSOR_LASER,
+    MAV_ESTIMATOR_TYPE_VISION,
     MAV_SENSOR_ROTATION_CUSTOM,
     MAV_SENSOR_ROTATION_PITCH_90,
     MAV_SENSOR_ROTATION_PITCH_270,
@@ -23,6 +26,7 @@ from ironbird.links.mavlink.numbers import (
 from ironbird.rotations import from_euler
 from ironbird.world.runner import Sample
 from ironbird.world.sensors.multibeam_sonar import MultibeamSonar
+from ironbird.world.sensors.odometry import Odometry
 from ironbird.world.sensors.optical_flow import OpticalFlow
 from ironbird.world.sensors.radar_altimeter import RadarAltimeter
 from ironbird.world.sensors.rangefinder import Rangefinder
@@ -32,21 +36,27 @@ from ironbird.world.sensors.sensor import Sensor
 SECTORS = 72  # of OBSTACLE_DISTANCE
 UNKNOWN = 65535  # a sector without a beam
 NOBODY = 255  # covariance that is not known
+LOST, BEST = -1, 100  # quality of odometry
+LEAST_RAD = math.radians(0.5)  # deviation of an attitude that is told at least
+NO_TEMPERATURE = 0
+TOLD = (Rangefinder, RadarAltimeter, Ring, OpticalFlow, Odometry)  # kinds that MAVLink has a message for
 Fields = tuple[Message, tuple[float, ...]]
 
 
-def message_of(sensor: Sensor, sample: Sample, number: int = 0) -> Fields:
-    """The message of a sample; `number` tells equal sensors apart. Sensors without one are refused."""
+def message_of(sensor: Sensor, sample: Sample, number: int = 0, autopilot: str = "") -> Fields:
+    """The message of a sample; `number` tells equal sensors apart. Sensors without one (see `TOLD`) are refused."""
     if isinstance(sensor, Rangefinder | RadarAltimeter):
         return distance_sensor(sensor, sample, number)
     if isinstance(sensor, Ring):
         return obstacle_distance(sensor, sample)
     if isinstance(sensor, OpticalFlow):
-        return optical_flow(sensor, sample, number)
+        return (optical_flow_rad if autopilot == "px4" else optical_flow)(sensor, sample, number)
+    if isinstance(sensor, Odometry):
+        return odometry(sensor, sample)
     kind = "a fan of beams" if isinstance(sensor, MultibeamSonar) else "this kind"
     raise LinkError(
-        f"sensor '{sensor.name}': MAVLink has no message for {kind} ({type(sensor).__name__}); rangefinders, rings "
-        "and optical flow sensors have one"
+        f"sensor '{sensor.name}': MAVLink has no message for {kind} ({type(sensor).__name__}); rangefinders, rings, "
+        "optical flow sensors and odometry have one"
     )
 
 
@@ -95,6 +105,35 @@ def optical_flow(sensor: OpticalFlow, sample: Sample, number: int = 0) -> Fields
     return dialect.OPTICAL_FLOW, (
         round(1e6 * sample.time_s), 0.0, 0.0, -1.0 if math.isnan(distance) else distance, *pixels, number, quality,
         right / interval, down / interval,
+    )  # fmt: skip
+
+
+def optical_flow_rad(sensor: OpticalFlow, sample: Sample, number: int = 0) -> Fields:
+    """The same as angles over the time between two pictures; gyroscopes of the sensor's own are not there (NaN)."""
+    right, down = (float(part) for part in sample.data["flow_rad"])
+    interval_us = round(1e6 * float(sample.data["interval_s"][0]))
+    distance, nan = float(sample.data["range_m"][0]), math.nan
+    distance = -1.0 if math.isnan(distance) else distance
+    return dialect.OPTICAL_FLOW_RAD, (
+        round(1e6 * sample.time_s), interval_us, right, down, nan, nan, nan, 0, distance,
+        NO_TEMPERATURE, number, int(sample.data["quality"][0]),
+    )  # fmt: skip
+
+
+def odometry(sensor: Odometry, sample: Sample) -> Fields:
+    """Place and attitude in axes that were forward, right, down at the start; velocity in body axes."""
+    data = sample.data
+    place, speed = float(data["deviation_m"][0]) ** 2, float(data["deviation_mps"][0]) ** 2
+    turn = max(math.radians(sensor.noise_deg), LEAST_RAD) ** 2
+    nan = math.nan
+    pose, motion = [nan] * 21, [nan] * 21  # upper triangles
+    pose[0], pose[6], pose[11] = place, place, place
+    pose[15], pose[18], pose[20] = turn, turn, turn
+    motion[0], motion[6], motion[11] = speed, speed, speed
+    return dialect.ODOMETRY, (
+        round(1e6 * sample.time_s), *data["position_m"].tolist(), *data["q"].tolist(), *data["velocity_mps"].tolist(),
+        nan, nan, nan, *pose, *motion, FRAME_LOCAL_FRD, FRAME_BODY_FRD, 0, MAV_ESTIMATOR_TYPE_VISION,
+        LOST if data["lost"][0] else BEST,
     )  # fmt: skip
 
 

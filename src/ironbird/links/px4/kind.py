@@ -31,6 +31,7 @@ from ironbird.links.ground.pilot import Pilot
 from ironbird.links.ground.wires import Port
 from ironbird.links.mission_plan import class_of, plan_of
 from ironbird.links.process import GROUND_STATION_PORT
+from ironbird.links.px4.hand_flown import HandPilot, stick_params
 from ironbird.links.px4.link import Px4
 from ironbird.links.px4.on_chips import Px4OnChips, Px4OnChipsProcess, find_board_px4, variable_of
 from ironbird.links.px4.process import (
@@ -48,6 +49,8 @@ from ironbird.links.px4.sticks import StickPilot
 from ironbird.links.system import Options, Seat, Task
 from ironbird.vehicles.load import Vehicle
 from ironbird.vehicles.templates.underwater import UnderwaterSpec
+
+STICK_SPEED_MPS = 5.0  # of a mission that names no speed
 
 
 class Px4Options(AutopilotOptions):
@@ -112,7 +115,8 @@ class Px4Kind(AutopilotKind):
         except BaseException:
             process.stop()
             raise
-        params = {name: int(value) if value % 1 == 0 else value for name, value in read_params(options.params).items()}
+        said = {**(stick_params(_stick_speed(task)) if _by_sticks(task) else {}), **read_params(options.params)}
+        params = {name: int(value) if value % 1 == 0 else value for name, value in said.items()}
         if isinstance(process, Px4OnChipsProcess):
             if params:
                 raise LinkError("PX4 on chips takes no parameters yet: leave --param and --params out")
@@ -137,6 +141,12 @@ class Px4Kind(AutopilotKind):
             kind, port = class_of(task.vehicle), LISTENER_PORT + instance
             relay = relay_of(task, process, peer_port=GROUND_PORT + instance)
             pilot = Pilot("px4", kind=kind, port=port, peer_port=peer_port, passive=True, process=process, relay=relay)
+        elif _by_sticks(task):
+            if class_of(task.vehicle) != "copter" or task.script:
+                raise LinkError(
+                    "'pilot = sticks' flies missions of multicopters; leave it out for others and for plans"
+                )
+            pilot = HandPilot(task.items, _stick_speed(task), port=pilot_port, peer_port=peer_port, process=process)
         elif isinstance(spec, UnderwaterSpec):
             pilot = StickPilot(spec, plan_of(task).items, port=pilot_port, peer_port=peer_port, process=process)
         else:
@@ -159,6 +169,15 @@ class Px4Kind(AutopilotKind):
             f"MAVProxy, pymavlink: udpin:127.0.0.1:{GROUND_STATION_PORT}){more}",
         )
         return pilot
+
+
+def _by_sticks(task: Task) -> bool:
+    return isinstance(task.options, AutopilotOptions) and task.options.pilot == "sticks"
+
+
+def _stick_speed(task: Task) -> float:
+    """What a stick at its end stands for."""
+    return task.cruise_speed_mps or STICK_SPEED_MPS
 
 
 def _board_of(options: Options) -> str:

@@ -820,3 +820,70 @@ API void iw_random(uint64_t seed, uint64_t stream, uint64_t sample, int32_t norm
     if (k + 1 < n) out[k + 1] = b;
   }
 }
+
+/* ------------------------------------------------------------------ what is near */
+
+enum { NO_SLOT, BALL_SLOT, CYLINDER_SLOT, BOX_SLOT }; /* kinds of symbolic/shapes.py, and where a slot has what */
+enum { KIND_ROW = 0, CENTRE_ROW = 1, AXES_ROW = 7, HALF_ROW = 16, SLOT_ROWS = 22 };
+#define MOST_SLOTS 8
+#define SURE 1e-6 /* by which a ball around a shape may be nearer than rounding says */
+
+static double at_least(double a, double b) { return a > b ? a : b; }
+
+/* Distance of a place from the surface of a slot's shape, negative inside. */
+static double slot_distance(const double *slot, const double *p) {
+  double away[3], own[3];
+  const double *axes = slot + AXES_ROW, *half = slot + HALF_ROW;
+  for (int i = 0; i < 3; i++) away[i] = p[i] - slot[CENTRE_ROW + i];
+  for (int a = 0; a < 3; a++) own[a] = axes[3 * a] * away[0] + axes[3 * a + 1] * away[1] + axes[3 * a + 2] * away[2];
+  const int kind = (int)slot[KIND_ROW];
+  const double x = own[0], y = own[1], z = own[2], level = x * x + y * y;
+  if (kind == BALL_SLOT) return __builtin_sqrt(level + z * z) - half[0];
+  double first, second = -BIG, third = __builtin_fabs(z) - half[2];
+  if (kind == BOX_SLOT) {
+    first = __builtin_fabs(x) - half[0];
+    second = __builtin_fabs(y) - half[1];
+  } else {
+    first = __builtin_sqrt(level) - half[0];
+  }
+  const double inside = at_least(at_least(first, second), third);
+  if (!(inside > 0)) return inside;
+  const double a = at_least(first, 0), b = at_least(second, 0), c = at_least(third, 0);
+  return __builtin_sqrt(a * a + b * b + c * c);
+}
+
+/* The `count` nearest slots of each place among those of its list and the loose ones, the nearest first; of equally near
+ * ones the first in the lists. Slots that are `reach` away or farther are left as they are (nothing). */
+API void iw_near(int64_t places, const double *p, const double *fixed, const double *bounds, const int32_t *index,
+                 const int64_t *first, const int64_t *last, const double *loose, int64_t loose_count, int64_t count,
+                 double reach, double *found) {
+  for (int64_t k = 0; k < places; k++) {
+    const double *place = p + 3 * k;
+    const double *slots[MOST_SLOTS];
+    double far[MOST_SLOTS];
+    int64_t have = 0;
+    const int64_t mine = last[k] - first[k];
+    for (int64_t j = 0; j < mine + loose_count; j++) {
+      const int32_t number = j < mine ? index[first[k] + j] : 0;
+      const double *slot = j < mine ? fixed + (int64_t)number * SLOT_ROWS : loose + (j - mine) * SLOT_ROWS;
+      const double limit = have == count ? far[count - 1] : reach;
+      if (j < mine) {
+        const double a = slot[CENTRE_ROW] - place[0], b = slot[CENTRE_ROW + 1] - place[1],
+                     c = slot[CENTRE_ROW + 2] - place[2], ball = bounds[number] + limit + SURE;
+        if (a * a + b * b + c * c > ball * ball) continue;
+      }
+      const double d = (int)slot[KIND_ROW] == NO_SLOT ? BIG : slot_distance(slot, place);
+      if (!(d < limit)) continue;
+      int64_t at = have < count ? have++ : count - 1;
+      while (at > 0 && d < far[at - 1]) {
+        far[at] = far[at - 1];
+        slots[at] = slots[at - 1];
+        at--;
+      }
+      far[at] = d;
+      slots[at] = slot;
+    }
+    for (int64_t i = 0; i < have; i++)
+      for (int row = 0; row < SLOT_ROWS; row++) found[(k * count + i) * SLOT_ROWS + row] = slots[i][row];
+  }
+}

@@ -6,6 +6,7 @@ from ironbird.world.sensors.camera import Camera
 from ironbird.world.sensors.depth_camera import DepthCamera
 from ironbird.world.sensors.flow_camera import FlowCamera
 from ironbird.world.sensors.multibeam_sonar import MultibeamSonar
+from ironbird.world.sensors.odometry import Odometry
 from ironbird.world.sensors.optical_flow import OpticalFlow
 from ironbird.world.sensors.radar_altimeter import RadarAltimeter
 from ironbird.world.sensors.rangefinder import Rangefinder
@@ -27,4 +28,5 @@ SENSORS: dict[str, type[Sensor]] = {
     "semantic_camera": SemanticCamera,
     "flow_camera": FlowCamera,
     "optical_flow": OpticalFlow,
+    "odometry": Odometry,
 }

@@ -42,6 +42,11 @@ class Camera(PictureSensor):
     shadows: bool = True
     antialias: Annotated[int, Field(ge=1, le=8)] = 1  # rays of a pixel along each side
 
+    @property
+    def span_s(self) -> float:
+        """Exposure and read-out."""
+        return self.exposure_s + self.readout_s
+
     def measure(self, sight: Sight) -> Data:
         """The picture."""
         steps = self.exposure_steps if self.exposure_s > 0 else 1

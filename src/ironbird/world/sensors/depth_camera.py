@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from ironbird.world.sensors.echo import nearest
 from ironbird.world.sensors.optics import PictureSensor
 from ironbird.world.sensors.sensor import Data, Share, Sight
 
@@ -35,3 +36,12 @@ class DepthCamera(PictureSensor):
         if self.dropout > 0:
             lost |= self.uniforms(sight, "dropout", len(depth)) < self.dropout
         return {"depth_m": np.where(lost, 0.0, depth).reshape(self.height, self.width)}
+
+    @property
+    def farthest_m(self) -> float:
+        """As its maker promises."""
+        return self.max_m
+
+    def nearest_m(self, data: Data) -> float:
+        """Of all pixels, along the optical axis."""
+        return nearest(np.where(data["depth_m"] > 0, data["depth_m"], np.nan))

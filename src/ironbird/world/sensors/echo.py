@@ -10,6 +10,7 @@ crosstalk, sunlight, mirrors and glass.
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 import numpy as np
@@ -69,9 +70,18 @@ class EchoSensor(Sensor):
             out = np.where(self.uniforms(sight, "dropout", count) < self.dropout, np.nan, out)
         return np.where((out < self.min_m) | (out > self.max_m), np.nan, out)
 
+    @property
+    def farthest_m(self) -> float:
+        """As its maker promises."""
+        return self.max_m
+
+    def nearest_m(self, data: Data) -> float:
+        """Of all its rays."""
+        return nearest(data["range_m"])
+
     def blinded(self, data: Data) -> Data:
         """No echo."""
-        blind = dict(data, range_m=np.full_like(data["range_m"], np.nan))
+        blind = _ending(data, np.full_like(data["range_m"], np.nan))
         if "intensity" in data:
             blind["intensity"] = np.zeros_like(data["intensity"])
         return blind
@@ -81,7 +91,23 @@ class EchoSensor(Sensor):
         ranges = data["range_m"].copy()
         hidden = ranges.reshape(-1)
         hidden[: int(np.ceil(share * hidden.size))] = self.min_m
-        return dict(data, range_m=ranges)
+        return _ending(data, ranges)
+
+
+def _ending(data: Data, ranges_m: np.ndarray) -> Data:
+    """A sample whose rays end elsewhere: points of it go along; of a ray without an echo nobody knows its direction."""
+    changed = dict(data, range_m=ranges_m)
+    if "points_m" in data:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.where(ranges_m == data["range_m"], 1.0, ranges_m / data["range_m"])
+        changed["points_m"] = data["points_m"] * share[..., None]
+    return changed
+
+
+def nearest(ranges_m: np.ndarray) -> float:
+    """The smallest of ranges; NaN if all are none."""
+    heard = ranges_m[~np.isnan(ranges_m)]
+    return float(heard.min()) if heard.size else math.nan
 
 
 def cone(half_rad: float, rings: int) -> np.ndarray:

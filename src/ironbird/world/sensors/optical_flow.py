@@ -55,6 +55,15 @@ class OpticalFlow(Camera):
             "range_m": np.where(hit.object >= 0, hit.range_m, np.nan),
         }
 
+    @property
+    def farthest_m(self) -> float:
+        """Along the optical axis."""
+        return self.range_max_m
+
+    def nearest_m(self, data: Data) -> float:
+        """Along the optical axis."""
+        return float(data["range_m"][0])
+
     def blinded(self, data: Data) -> Data:
         """Nothing to follow."""
         return dict(data, flow_rad=np.zeros(2), quality=np.zeros(1, np.uint8), range_m=np.array([np.nan]))

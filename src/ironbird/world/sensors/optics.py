@@ -46,6 +46,11 @@ class PictureSensor(Sensor):
         return self
 
     @property
+    def span_s(self) -> float:
+        """From the first line to the last."""
+        return self.readout_s
+
+    @property
     def focal_px(self) -> float:
         """Focal length in pixels."""
         sine, cosine = sine_cosine(np.array([math.radians(self.field_of_view_deg) / 2]))

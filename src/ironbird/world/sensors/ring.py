@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Annotated
 
 import numpy as np
@@ -20,9 +21,12 @@ class Ring(EchoSensor):
         """Of the beams, from forward to the right."""
         return 2 * np.pi * np.arange(self.beams) / self.beams
 
+    @functools.cached_property
+    def _beams(self) -> np.ndarray:
+        angle = self.angles_rad()
+        return ray_of(angle, np.zeros_like(angle))
+
     def measure(self, sight: Sight) -> Data:
         """range_m of each beam."""
-        angle = self.angles_rad()
-        rays = ray_of(angle, np.zeros_like(angle))
-        ranges, intensity = self.echoes(sight, *self.rays(sight, rays, sight.time_s))
+        ranges, intensity = self.echoes(sight, *self.rays(sight, self._beams, sight.time_s))
         return {"range_m": self.spoilt(sight, ranges), "intensity": intensity}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Annotated
 
 import numpy as np
@@ -31,9 +32,13 @@ class ScanningLidar(EchoSensor):
         around = (2 * np.pi * (np.arange(self.columns) + 0.5) / self.columns - np.pi)[None, :]
         return ray_of(around, up)
 
+    @functools.cached_property
+    def _beams(self) -> np.ndarray:
+        return self.directions()
+
     def measure(self, sight: Sight) -> Data:
         """range_m and intensity (rings, columns), points_m, and when each column was measured before the sample."""
-        rays = self.directions()
+        rays = self._beams
         offset = (np.arange(1, self.columns + 1) / self.columns - 1.0) / self.rate_hz
         times = np.broadcast_to(sight.time_s + offset, (self.rings, self.columns)).reshape(-1)
         flat = rays.reshape(-1, 3)

@@ -8,6 +8,7 @@ number of the sample alone.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -61,6 +62,24 @@ class Sensor(BaseModel):
     def occluded(self, data: Data, share: float) -> Data:
         """What it says if something right before it hides a share of its view."""
         raise NotImplementedError
+
+    def taken(self) -> dict[str, str]:
+        """Hashes of files that it takes: they belong to its identity."""
+        return {}
+
+    @property
+    def span_s(self) -> float:
+        """How long after the time of a sample it still looks: exposure and read-out of a picture."""
+        return 0.0
+
+    @property
+    def farthest_m(self) -> float:
+        """The largest range that it measures; 0 if it measures none."""
+        return 0.0
+
+    def nearest_m(self, data: Data) -> float:
+        """The smallest range of a sample; NaN if it has none."""
+        return math.nan
 
     @functools.cached_property
     def _R_BS(self) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,10 @@ class SolidStateLidar(EchoSensor):
     UNITS = {"range_m": "m", "intensity": "1", "points_m": "m"}
 
     pattern: str = "rosette"
+
+    def taken(self) -> dict[str, str]:
+        """Of the pattern."""
+        return {"pattern_sha256": hashlib.sha256(load_pattern(self.pattern).tobytes()).hexdigest()}
 
     def measure(self, sight: Sight) -> Data:
         """range_m and intensity of each beam, points_m in the axes at the moment of each."""

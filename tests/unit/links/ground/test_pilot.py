@@ -16,6 +16,9 @@ from ironbird.links.ground import handshakes, station
 from ironbird.links.ground.pilot import SEEN_S, Pilot
 from ironbird.links.mavlink.numbers import NAV_LAND, NAV_TAKEOFF, NAV_WAYPOINT, PX4_AUTO_MODES
 from ironbird.links.plan_file import PlanItem
+from ironbird.world.model import World
+from ironbird.world.runner import Feed, WorldSensors, sensor_of
+from ironbird.world.track import Track
 
 PLAN = [
     PlanItem(NAV_TAKEOFF, altitude_m=10.0, latitude_deg=47.4, longitude_deg=8.5),
@@ -55,6 +58,7 @@ class Played:
         self.expected = 0
         self.commands: list[int] = []
         self.beats = 0  # of the ground station
+        self.told: list[str] = []  # names of all messages that it answered or could have
 
     def write(self, packet: bytes) -> None:
         self.link.send(packet)
@@ -89,6 +93,7 @@ class Played:
 
     def answer(self, message: Any) -> None:
         name = message.get_type()
+        self.told.append(name)
         if name == "HEARTBEAT":
             self.beats += 1
         elif name == "PARAM_REQUEST_READ" and message.param_id in self.params:
@@ -362,3 +367,29 @@ def test_a_stranger_does_not_draw_the_answers_to_itself(clock: Clock) -> None:
             assert played.beats > 5 and pilot.mode and pilot.armed
             with pytest.raises(BlockingIOError):
                 stranger.recv(10)
+
+
+@pytest.mark.parametrize(("autopilot", "flow"), [("px4", "OPTICAL_FLOW_RAD"), ("ardupilot", "OPTICAL_FLOW")])
+def test_what_sensors_of_the_world_saw_is_told_once_in_messages_that_the_autopilot_reads(
+    autopilot: str, flow: str, clock: Clock
+) -> None:
+    tables: list[dict[str, Any]] = [
+        {"kind": "ring", "name": "around"},
+        {"kind": "rangefinder", "name": "down"},
+        {"kind": "odometry", "name": "vio"},
+        {"kind": "optical_flow", "name": "flow", "width": 16, "height": 16},
+        {"kind": "camera", "name": "eye", "width": 8, "height": 8},  # for which there is no message
+    ]
+    sensors = [sensor_of(table) for table in tables]
+    samples = WorldSensors(World("plane"), sensors).due(Track.still((0.0, 0.0, -5.0)))
+    feed = Feed()
+    for pilot, played in pair(autopilot):
+        told = played.told
+        clock.sight = feed  # type: ignore[attr-defined]
+        fly(pilot, played, clock, 1.0)
+        for sensor, sample in zip(sensors, samples, strict=True):
+            feed.put(sensor, sample)
+        fly(pilot, played, clock, 1.0)
+        seen = [name for name in told if name in ("OBSTACLE_DISTANCE", "DISTANCE_SENSOR", "ODOMETRY") or "FLOW" in name]
+        assert seen == ["OBSTACLE_DISTANCE", "DISTANCE_SENSOR", "ODOMETRY", flow]
+        assert feed.newest["eye"].sensor == "eye" and not feed.untold

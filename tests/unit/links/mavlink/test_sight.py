@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from pymavlink.dialects.v20 import common
 
 from ironbird.errors import LinkError
+from ironbird.faults.catalog import parse_fault
 from ironbird.links.mavlink.codec import Packer
 from ironbird.links.mavlink.sight import message_of
 from ironbird.rotations import from_euler
@@ -24,11 +26,11 @@ WORLD = World(
 )
 
 
-def told(track: Track, until_s: float = 0.0, /, **table: object) -> Any:
+def told(track: Track, until_s: float = 0.0, /, *, autopilot: str = "", **table: object) -> Any:
     """What pymavlink reads of the last sample's message."""
     sensor = sensor_of({"name": "s", **table})
     sample = WorldSensors(WORLD, [sensor]).run(track, until_s)[-1]
-    message, fields = message_of(sensor, sample, 3)
+    message, fields = message_of(sensor, sample, 3, autopilot)
     packer = Packer()
     packer.add(message, *fields)
     (read,) = common.MAVLink(None).parse_buffer(bytes(packer.take()))
@@ -68,6 +70,26 @@ def test_flow_has_the_signs_of_mavlink() -> None:
     right = Track([0.0, 1.0], [[20.2, -30.3, -5], [20.2, -28.8, -5]], [[1.0, 0, 0, 0]] * 2)
     read = told(right, 0.2, kind="optical_flow", rate_hz=10.0)
     assert read.flow_rate_x == pytest.approx(-1.5 / 5, abs=0.02)
+    read = told(right, 0.2, kind="optical_flow", rate_hz=10.0, autopilot="px4")  # which knows angles alone
+    assert read.get_type() == "OPTICAL_FLOW_RAD" and read.integration_time_us == 100_000
+    assert read.integrated_x == pytest.approx(-0.1 * 1.5 / 5, abs=0.002) and read.distance == pytest.approx(5.0)
+
+
+def test_odometry_tells_place_attitude_and_velocity_in_body_axes() -> None:
+    """A vehicle that heads east and goes north at 2 m/s goes to its left."""
+    east = [math.cos(math.pi / 4), 0.0, 0.0, math.sin(math.pi / 4)]
+    track = Track([0.0, 2.0], [[0.0, 0.0, -5.0], [4.0, 0.0, -5.0]], [east, east])
+    read = told(track, 1.0, kind="odometry", rate_hz=10.0, noise_deg=2.0)
+    assert [read.x, read.y, read.z] == pytest.approx([2.0, 0.0, -5.0], abs=1e-6)
+    assert [read.vx, read.vy, read.vz] == pytest.approx([0.0, -2.0, 0.0], abs=1e-6)
+    assert abs(np.dot(read.q, east)) == pytest.approx(1.0, abs=0.01)
+    assert (read.frame_id, read.child_frame_id) == (common.MAV_FRAME_LOCAL_FRD, common.MAV_FRAME_BODY_FRD)
+    assert read.pose_covariance[20] == pytest.approx(math.radians(2.0) ** 2) and read.quality == 100
+    strayed = told(track, 2.0, kind="odometry", rate_hz=10.0, drift_mps=0.5, scale_error=0.1)
+    assert 0.8 < math.dist([strayed.x, strayed.y, strayed.z], [4.4, 0.0, -5.5]) < 1.5  # 1 m level, and some of height
+    sensor = sensor_of({"kind": "odometry", "name": "s"})
+    lost = WorldSensors(WORLD, [sensor], faults=[parse_fault("sight.black@1:instance=s")]).run(track, 0.0)[0]
+    assert message_of(sensor, lost)[1][-1] == -1
 
 
 def test_a_camera_has_no_message() -> None:

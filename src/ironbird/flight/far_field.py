@@ -1,0 +1,80 @@
+"""The magnetic field far from home: linear around the middle of the cell that a vehicle is in, not around home.
+
+The kernel's field is linear in the place (`MagneticWmm`): beyond 20 km it is off by more than 1 nT. So, every two
+seconds of simulation time, a vehicle that has left the cell around its home (10 km to each side, 5 km of height) gets
+the values of its present cell, from WMM2025. Nothing is remembered: the values follow from the place alone, and within
+the first cell they are those of the vehicle's file, to the bit. Gravity needs none of this: it is computed from
+latitude and height. Not done: bodies on the round earth (`earth = "wgs84"`), and loops that are native alone (boards).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from ironbird.blocks.environment.magnetic_wmm import wmm_field
+from ironbird.compiler.compiled import CompiledModel
+from ironbird.flight.surroundings import lanes_of
+from ironbird.links.geodesy import to_geodetic
+from ironbird.runtime.state import RunState
+from ironbird.runtime.step import CHUNK_TICKS
+from ironbird.vehicles import places as at
+from ironbird.vehicles.spec import Home
+
+CELL_M = np.array([20_000.0, 20_000.0, 10_000.0])
+REACH_M = 10_000.0  # of the differences from which derivatives are taken
+EVERY_TICKS = CHUNK_TICKS
+Cell = tuple[int, int, int]
+
+
+class FarField:
+    """Follows the vehicles of one model; `look` at it between two pieces of a run."""
+
+    def __init__(self, model: CompiledModel, home: Home, settings: Iterable[str] = ()) -> None:
+        self._home = home
+        self._place = _place_of(model)
+        paths = at.MAGNETIC_FIELD("field_home"), at.MAGNETIC_FIELD("gradient")
+        known = model.params()
+        ours = all(path in known for path in paths)
+        ordered = any(path.startswith(at.MAGNETIC_FIELD("")) for path in settings)  # a field of somebody's own stays
+        self._rows = [model.param_rows(path) for path in paths] if ours and not ordered else []
+        self._base = [np.array(model.flat.values[rows]) for rows in self._rows]
+
+    def look(self, state: RunState, ticks: int = 1) -> None:
+        """Set the values of the cells that the lanes are in, if a look was due within the last few ticks."""
+        if self._place is None or not self._rows or state.tick % EVERY_TICKS >= ticks:
+            return
+        cells = np.round(lanes_of(state, state.x, self._place) / CELL_M)
+        if not np.isfinite(cells).all():  # a lane has diverged
+            return
+        for lane, cell in enumerate(cells.astype(int).tolist()):
+            block, place = divmod(lane, state.width)
+            values = _cell_values(self._home, tuple(cell)) if any(cell) else None
+            for number, (rows, base) in enumerate(zip(self._rows, self._base, strict=True)):
+                state.params[block, rows, place] = base if values is None else base + values[number]
+
+
+def _place_of(model: CompiledModel) -> slice | None:
+    """Where the state has metres north, east and down of home; None on the round earth, whose state has not."""
+    return model.flat.x.rows(at.BODY("p")) if at.BODY("p") in model.flat.x.start else None
+
+
+def field_around(field: Callable[[np.ndarray], np.ndarray], place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Constant and derivatives (columns: north, east, down) of B(p) = F + G p around a place, by differences."""
+    steps = np.eye(3) * REACH_M
+    gradient = np.column_stack([(field(place + step) - field(place - step)) / (2 * REACH_M) for step in steps])
+    return field(place) - gradient @ place, gradient
+
+
+@functools.lru_cache(maxsize=4096)
+def _cell_values(home: Home, cell: Cell) -> tuple[np.ndarray, np.ndarray]:
+    """What the values of a cell are more than those at home, in the kernel's order (column by column)."""
+
+    def field(place: np.ndarray) -> np.ndarray:
+        latitude, longitude, height = to_geodetic(home, place)
+        return wmm_field(np.radians(latitude), np.radians(longitude), height, home.year)
+
+    there, here = (field_around(field, np.array(one) * CELL_M) for one in (cell, (0, 0, 0)))
+    return there[0] - here[0], (there[1] - here[1]).flatten(order="F")
