@@ -53,7 +53,8 @@ class ErrorStateEkf(EstimatorPorts):
     GNSS: valid at `gnss_stamp - gnss_delay`; the present estimate is carried back along stored
     integrals of the measured acceleration, and the correction applies to the present. Position and velocity have
     stamps of their own. Each aiding sensor has a slow error of its own (Gauss-Markov: GNSS position, barometer,
-    compass heading), so that many samples do not average away what they share; these move when their sensor speaks.
+    compass heading), so that many samples do not average away what they share; they age by the time since their
+    sensor was last used, at the sample that is used next.
 
     The magnetometer corrects the heading alone, never the tilt, and only while strength and inclination of the field
     are those of `field_0`. Without it the heading follows from the gyro and from GNSS velocity while the vehicle
@@ -67,11 +68,14 @@ class ErrorStateEkf(EstimatorPorts):
     The barometer is re-zeroed while GNSS knows the height, else believed. The compass is never believed again by
     force: its gate opens as the heading grows uncertain.
 
-    Not modelled: earth rate and curvature, coning and sculling within a sample, lever arms, side-slip as a
-    measurement, alignment in motion, large heading errors found by motion alone.
+    With `lever_arm` the inertial unit sits at `imu_position`, and what it feels of the vehicle's turning there is taken
+    off before it counts: the state is that of the centre of mass. GNSS antenna and barometer are taken to be there.
+
+    Not modelled: earth rate and curvature, coning and sculling within a sample, lever arms of the other sensors,
+    side-slip as a measurement, alignment in motion, large heading errors found by motion alone.
     """
 
-    source = "[Sola2017] ch. 5, 6, 7"
+    source = "[Sola2017] ch. 5, 6, 7; lever arm: [ChipLevel] Eq. 11, integrated"
 
     gnss_eph = In(unit="m", doc="standard deviation of each horizontal component")
     gnss_epv = In(unit="m", doc="standard deviation of the height")
@@ -123,6 +127,7 @@ class ErrorStateEkf(EstimatorPorts):
         init=0.0,
         doc="of the last use: inertial, field, barometer, GNSS position, velocity, airspeed",
     )
+    slow_stamps = State(unit="s", shape=3, init=0.0, doc="to which the slow errors are aged: field, barometer, GNSS")
     imu_age = State(unit="s", init=0.0, doc="since the last fresh inertial sample")
     ages = State(unit="s", shape=4, init=OLDEST_S, doc="since the last sample within the gate, by group")
     closed = State(unit="1", shape=4, init=0.0, doc="whether a gate was closed at the latest sample, by group")
@@ -188,9 +193,15 @@ class ErrorStateEkf(EstimatorPorts):
     std_accel_bias_0 = Param(unit="m/s^2", default=0.2, low=1e-9, doc="at the start")
     std_wind_0 = Param(unit="m/s", default=5.0, low=1e-6, doc="at the start")
 
-    def __init__(self, *, sample_s: float = 0.004, history: int = 20, history_every: int = 5) -> None:
+    def __init__(
+        self, *, sample_s: float = 0.004, history: int = 20, history_every: int = 5, lever_arm: bool = False
+    ) -> None:
         """`history` past values, `history_every` samples apart, bound the GNSS delay that can be made good."""
         super().__init__(sample_s=sample_s)
+        self.lever_arm = lever_arm
+        if lever_arm:
+            place = Param(unit="m", shape=3, frame="B", default=0.0, doc="of the inertial unit from the centre of mass")
+            self.declare("imu_position", place)
         self.history = history
         self.history_every = history_every
         self.declare("past", State(unit="m", shape=6 * history, init=0.0, doc="earlier values of `path`, newest first"))
@@ -203,6 +214,19 @@ class ErrorStateEkf(EstimatorPorts):
         steady = x.accel_bias - p.gravity * quaternion.rotation_matrix(x.q)[2, :].T
         return ca.if_else(u.imu_healthy > 0.5, u.accel_B, steady)
 
+    def _swing(self, x: View, u: View, p: View, R_0: ca.SX, R_1: ca.SX) -> ca.SX | None:
+        """Mean acceleration, in N, of the inertial unit about the centre of mass since the sample before.
+
+        It is the change of R (w x r), so that no angular acceleration is needed and noise of the gyro does not add up.
+        Without an accelerometer there is nothing to take it off from.
+        """
+        if not self.lever_arm:
+            return None
+        assert self.sample_s is not None
+        v_0 = R_0 @ ca.cross(x.gyro_last - x.gyro_bias, p.imu_position)
+        v_1 = R_1 @ ca.cross(u.gyro_B - x.gyro_bias, p.imu_position)
+        return ca.if_else(u.imu_healthy > 0.5, (v_1 - v_0) / self.sample_s, 0)
+
     def _predict(self, x: View, u: View, p: View) -> _Nominal:
         """The nominal state at this sample, before any measurement."""
         assert self.sample_s is not None
@@ -212,6 +236,9 @@ class ErrorStateEkf(EstimatorPorts):
         step = from_rotation_vector(turn)
         q = quaternion.product(x.q, step)
         R_0, R_1 = quaternion.rotation_matrix(x.q), quaternion.rotation_matrix(q)
+        swing = self._swing(x, u, p, R_0, R_1)
+        if swing is not None:
+            f_0, f_1 = f_0 - R_0.T @ swing, f_1 - R_1.T @ swing
         acceleration = 0.5 * (R_0 @ f_0 + R_1 @ f_1) + ca.vertcat(0, 0, p.gravity)
         v = x.v + dt * acceleration
         return _Nominal(
@@ -223,6 +250,7 @@ class ErrorStateEkf(EstimatorPorts):
             step=step,
             R_0=R_0,
             f=0.5 * (f_0 + f_1),
+            f_1=f_1,
             path=ca.vertcat(x.path[:3] + dt * (x.path[3:] + 0.5 * dt * acceleration), x.path[3:] + dt * acceleration),
         )
 
@@ -321,6 +349,13 @@ class ErrorStateEkf(EstimatorPorts):
 
         # The correction goes into the nominal state, [Sola2017] Eq. 283
         d = estimate.error
+        idle = ca.logic_not(active)
+        aged = [
+            ca.if_else(ca.logic_or(use, idle), stamp, x.slow_stamps[i])
+            for i, (use, stamp) in enumerate(
+                ((use_mag, u.mag_stamp), (use_baro, u.baro_stamp), (use_position, u.gnss_stamp))
+            )
+        ]
         shift = ca.logic_or(x.past_lag > self.history_every - 1.5, start.now)
         last = 6 * (self.history - 1)
         return {
@@ -337,6 +372,7 @@ class ErrorStateEkf(EstimatorPorts):
             "accel_last": self._accel(x, u, p),
             "gyro_last": u.gyro_B,
             "stamps": stamps,
+            "slow_stamps": ca.vertcat(*aged),
             "imu_age": next_age(fresh[0], x.imu_age, self.sample_s),
             "ages": ca.vertcat(*groups.ages),
             "closed": ca.vertcat(*groups.closed),
@@ -358,7 +394,8 @@ class ErrorStateEkf(EstimatorPorts):
         self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, start: _Alignment, active: ca.SX, air: ca.SX
     ) -> _Estimate:
         """Zero velocity of a standing vehicle, or the accelerometer as a level (alignment, GNSS lost); airspeed."""
-        accel = ca.if_else(start.now, start.accel, 0.5 * (x.accel_last + self._accel(x, u, p)))
+        felt = n.f + x.accel_bias if self.lever_arm else 0.5 * (x.accel_last + self._accel(x, u, p))
+        accel = ca.if_else(start.now, start.accel, felt)
         length = ca.sqrt(ca.dot(accel, accel))
         standing = ca.logic_and(u.zero_velocity > 0.5, ca.logic_not(start.now))
         near_g = ca.fabs(length - p.gravity) < p.level_window * p.gravity
@@ -406,7 +443,7 @@ class ErrorStateEkf(EstimatorPorts):
         level_0 = ca.sqrt(ca.dot(p.field_0[:2], p.field_0[:2]) + SMALLEST_T**2)
         off = ca.sqrt((level - level_0) ** 2 + (m_N[2] - p.field_0[2]) ** 2)
         like = off < p.field_window * ca.sqrt(ca.dot(p.field_0, p.field_0))
-        keep = ca.exp(-clip(u.mag_stamp - x.stamps[1], 0, OLDEST_S) / p.heading_time)
+        keep = ca.exp(-clip(u.mag_stamp - x.slow_stamps[0], 0, OLDEST_S) / p.heading_time)
         heading = keep * x.compass_bias
         after = e.faded(HB, keep, p.heading_spread**2, mag)
         # The field, turned into N by an attitude that lacks a turn d about the vertical, points d too far back
@@ -419,7 +456,7 @@ class ErrorStateEkf(EstimatorPorts):
         slow.heading = ca.if_else(layer, ca.if_else(mag, heading, x.compass_bias), x.compass_bias)
 
         known = x.ages[GNSS_POSITION] < NO_FIX_S
-        keep = ca.exp(-clip(u.baro_stamp - x.stamps[2], 0, OLDEST_S) / p.baro_time)
+        keep = ca.exp(-clip(u.baro_stamp - x.slow_stamps[1], 0, OLDEST_S) / p.baro_time)
         bias = keep * x.height_bias
         residual = u.baro_height - bias + n.p[2]
         rezero = ca.logic_and(baro, ca.logic_and(due[BARO], known))
@@ -454,7 +491,7 @@ class ErrorStateEkf(EstimatorPorts):
         other = ca.logic_and(use_position, u.gnss_used != x.receiver)
         moved = ca.logic_and(use_position, ca.logic_and(due[GNSS_POSITION], agreed))
         rezero = ca.logic_and(use_position, ca.logic_and(due[GNSS_POSITION], ca.logic_not(agreed)))
-        keep = ca.exp(-clip(u.gnss_stamp - x.stamps[3], 0, OLDEST_S) / p.gnss_time)
+        keep = ca.exp(-clip(u.gnss_stamp - x.slow_stamps[2], 0, OLDEST_S) / p.gnss_time)
         wander = ca.if_else(other, 0, keep * x.wander)
         after = e
         stated = [u.gnss_eph, u.gnss_eph, u.gnss_epv]
@@ -473,7 +510,7 @@ class ErrorStateEkf(EstimatorPorts):
         lag = ca.fmax(u.time - u.gnss_velocity_stamp, 0) + p.gnss_delay
         v_past = n.v - (n.path[3:] - self._path_at(x, n, lag)[3:])
         # A tilt error of now was one of the acceleration since then: dv(then) = dv - lag da, da = -R [f] dth - R dba
-        tilt = lag * (n.R @ _skew(self._accel(x, u, p) - x.accel_bias))
+        tilt = lag * (n.R @ _skew(n.f_1))
         alone = ca.logic_and(u.gnss_agreed > 0.5, x.closed[GNSS_POSITION] > 0.5)
         alone = ca.logic_and(alone, x.ages[GNSS_VELOCITY] > 2 * p.reset_after)
         reset = ca.logic_and(due[GNSS_VELOCITY], ca.logic_or(agreed, alone))
@@ -576,7 +613,8 @@ class _Nominal:
     dt: ca.SX
     step: ca.SX  # rotation of this sample, as a quaternion
     R_0: ca.SX  # attitude at the sample before
-    f: ca.SX  # mean specific force, bias taken off
+    f: ca.SX  # mean specific force at the centre of mass, bias taken off
+    f_1: ca.SX  # that of this sample
 
 
 @dataclass

@@ -19,6 +19,7 @@ from ironbird.blocks.estimators.imu_voter import ImuVoter
 from ironbird.blocks.estimators.pitot_airspeed import PitotAirspeed
 from ironbird.blocks.estimators.selector import BAROMETER, Selector, numbered
 from ironbird.blocks.estimators.start_height import StartHeight
+from ironbird.model.block import Block
 from ironbird.model.diagram import Diagram, Handle
 from ironbird.model.signal import Number
 from ironbird.vehicles import places as at
@@ -103,7 +104,10 @@ def add_senses(
         for name in GNSS_QUALITY:
             diagram.connect(chip[name], gnss[numbered(f"gnss_{name.removesuffix('_type')}", i)])
     trust = NOISE[suite.estimator] | dict(suite.noise or {})
-    block = ESTIMATORS[suite.estimator](sample_s=SAMPLE_S)
+    block: Block = ESTIMATORS[suite.estimator](sample_s=SAMPLE_S)
+    if suite.estimator == "ekf" and any(suite.imu_position_B_m):
+        block = ErrorStateEkf(sample_s=SAMPLE_S, lever_arm=True)
+        trust["imu_position"] = list(suite.imu_position_B_m)
     start = [0.0, 0.0, -start_height_m]
     estimator = diagram.add(at.ESTIMATOR.path, block, field_0=field, position_0=start, **trust)
     used = ((imu, ("accel_B", "gyro_B")), (mag, ("mag_B",)), (baro, ("baro_height",)), (gnss, tuple(GNSS)))
