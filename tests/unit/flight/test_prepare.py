@@ -118,7 +118,13 @@ def test_filter_barometers_and_navigator_begin_where_a_raised_ground_puts_the_ve
         make_order("quad_f450", control="reference", mission="hover", settings={"terrain.base_z": z})
         for z in (0.0, -30.0)
     )
-    names = ["estimator.p_NB_N", "estimator.gnss_wander_N", "estimator.baro_bias", "navigator.position_set", "body.p_NB_N"]
+    names = [
+        "estimator.p_NB_N",
+        "estimator.gnss_wander_N",
+        "estimator.baro_bias",
+        "navigator.position_set",
+        "body.p_NB_N",
+    ]
     low, high = (run(prepare(model_of(order), [order]), 2.5, log=names, log_s=0.5) for order in (level, raised))
 
     for name in ("body.p_NB_N", "estimator.p_NB_N", "navigator.position_set"):

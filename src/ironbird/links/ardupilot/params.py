@@ -74,7 +74,9 @@ def _place(spec: VehicleSpec) -> Params:
     """Of the inertial unit, where it is off the centre of mass."""
     place = spec.imu_place_B_m()
     why = "sensors.imu_position_B_m"
-    return {f"INS_POS1_{axis}": Param(value, why) for axis, value in zip("XYZ", place, strict=True)} if any(place) else {}
+    return (
+        {f"INS_POS1_{axis}": Param(value, why) for axis, value in zip("XYZ", place, strict=True)} if any(place) else {}
+    )
 
 
 def _outputs(wiring: Wiring) -> Params:

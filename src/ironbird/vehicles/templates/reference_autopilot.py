@@ -127,9 +127,9 @@ def add_senses(
     diagram.connect(baro.baro_height, gnss.baro_height)
     gauge = None
     if battery is not None:
-        own = {name: float(diagram.value(at.BATTERY(name))[0]) for name in ("capacity", "cells")}
+        own = {name: float(diagram.value(at.BATTERY(name))[0]) for name in ("capacity", "cells", "resistance")}
         gauge = diagram.add(at.BATTERY_GAUGE.path, BatteryGauge(sample_s=BATTERY_SAMPLE_S), **own)
-        connect_ports(diagram, sensors["battery"][0], gauge, "voltage", "charge")
+        connect_ports(diagram, sensors["battery"][0], gauge, "voltage", "current", "charge")
     log = sensors["log"][0] if sensors["log"] else None
     return Senses(estimator, gauge, log, tuple(sensors["rotor"]))
 

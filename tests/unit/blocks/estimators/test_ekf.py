@@ -193,7 +193,7 @@ def test_no_good_measurement_is_rejected_and_the_filter_calls_itself_healthy() -
 
 
 def test_spin_of_an_inertial_unit_off_the_centre_is_no_motion_of_the_vehicle() -> None:
-    """It stays where it is and is spun up about z to 25 rad/s. The first filter knows the place, the second does not."""
+    """It stays in place, spun up about z to 25 rad/s. The first filter knows where the unit is, the second does not."""
     place, most, rise_s, begin_s = np.array([0.071, 0.02, -0.1365]), 25.0, 1.0, 0.6
     state = start(alone(), lanes=2)
     state.set_param("block.imu_position", place, 0)
@@ -223,7 +223,13 @@ def test_slow_errors_age_while_their_sensor_speaks_but_is_not_used() -> None:
     """A barometer that others contradict, a receiver without a fix: unused for two correlation times, then used."""
     state = start(alone(), lanes=2)
     # So noisy that the sample which is used at the end moves nothing by itself
-    for name, number in (("baro_time", 0.5), ("gnss_time", 0.5), ("baro_noise", 1e6), ("min_eph", 1e6), ("min_epv", 1e6)):
+    for name, number in (
+        ("baro_time", 0.5),
+        ("gnss_time", 0.5),
+        ("baro_noise", 1e6),
+        ("min_eph", 1e6),
+        ("min_epv", 1e6),
+    ):
         state.set_param(f"block.{name}", number)
     state.set_input("accel_B", [0.0, 0.0, -GRAVITY])
     state.set_input("mag_B", FIELD_N)
