@@ -35,6 +35,8 @@ BARO_LOST_S = 0.5  # an older barometer says nothing of the climb
 CLIMB_RADPS, CLIMB_DAMPING = 1.5, 0.8  # of the observer that makes a climb rate of the barometer alone
 MOST_STEP_M = 3.0  # what one barometer sample may say to it
 AGREED_SHARE = 0.4  # of `reset_after`: two receivers that agree are sooner right than the estimate
+FLOW_LOST_S = 0.5  # an older flow, or the distance that belongs to it, says nothing of the velocity
+FLOW_FLOOR_MPS = 0.1  # what flow near the ground is not believed to be better than
 SMALLEST = 1e-6  # below every length that is divided by
 SMALLEST_T = 1e-7  # a weaker horizontal field tells no heading
 LARGEST = 1e9  # above every innovation
@@ -67,6 +69,9 @@ class ErrorStateEkf(EstimatorPorts):
     as long. When the voter leaves a receiver (`gnss_used`), the estimate is suspect at once: the new one may move it.
     The barometer is re-zeroed while GNSS knows the height, else believed. The compass is never believed again by
     force: its gate opens as the heading grows uncertain.
+
+    With `optical_flow`, flow and distance of a camera and a rangefinder that look down stand in for a GNSS velocity
+    that has been away for `level_after`: the state is then called healthy by its velocity, whatever the position's age.
 
     With `lever_arm` the inertial unit sits at `imu_position`, and what it feels of the vehicle's turning there is taken
     off before it counts: the state is that of the centre of mass. GNSS antenna and barometer are taken to be there.
@@ -194,10 +199,28 @@ class ErrorStateEkf(EstimatorPorts):
     std_wind_0 = Param(unit="m/s", default=5.0, low=1e-6, doc="at the start")
 
     def __init__(
-        self, *, sample_s: float = 0.004, history: int = 20, history_every: int = 5, lever_arm: bool = False
+        self,
+        *,
+        sample_s: float = 0.004,
+        history: int = 20,
+        history_every: int = 5,
+        lever_arm: bool = False,
+        optical_flow: bool = False,
     ) -> None:
         """`history` past values, `history_every` samples apart, bound the GNSS delay that can be made good."""
         super().__init__(sample_s=sample_s)
+        self.optical_flow = optical_flow
+        if optical_flow:
+            self.declare("flow", In(unit="rad/s", shape=2, doc="of the ground's image, about x and y of the body"))
+            self.declare("flow_stamp", In(unit="s", doc="time of the flow"))
+            self.declare("flow_quality", In(unit="1", doc="0 no use, 1 best"))
+            self.declare("ground_distance", In(unit="m", doc="along the body's down axis"))
+            self.declare("ground_stamp", In(unit="s", doc="time of the distance"))
+            self.declare("ground_valid", In(unit="1", doc="1 inside the rangefinder's range"))
+            self.declare("flow_noise", Param(unit="rad/s", default=0.1, low=1e-6, tunable=True, doc="of one sample"))
+            self.declare("flow_gate", Param(unit="1", default=5.0, low=0.1, tunable=True, doc="in standard deviations"))
+            self.declare("flow_last", State(unit="s", init=0.0, doc="stamp of the flow that was looked at last"))
+            self.declare("flow_age", State(unit="s", init=OLDEST_S, doc="since the last flow within the gate"))
         self.lever_arm = lever_arm
         if lever_arm:
             place = Param(unit="m", shape=3, frame="B", default=0.0, doc="of the inertial unit from the centre of mass")
@@ -338,7 +361,7 @@ class ErrorStateEkf(EstimatorPorts):
             due[i] = ca.logic_or(due[i], ca.logic_and(x.closed[i] > 0.5, x.suspect > 0.5))
         groups = _Groups(x, self.sample_s)
         use_airspeed = ca.logic_and(fresh[5], active)
-        estimate = self._fuse_rare(estimate, x, u, p, n, start, active, use_airspeed)
+        estimate, flown = self._fuse_rare(estimate, x, u, p, n, start, active, use_airspeed)
         use_mag = ca.logic_and(fresh[1], active)
         use_baro = ca.logic_and(ca.logic_and(fresh[2], u.baro_sound > 0.5), active)
         slow = _Slow(x.wander, x.height_bias, x.compass_bias)
@@ -373,6 +396,7 @@ class ErrorStateEkf(EstimatorPorts):
             "gyro_last": u.gyro_B,
             "stamps": stamps,
             "slow_stamps": ca.vertcat(*aged),
+            **flown,
             "imu_age": next_age(fresh[0], x.imu_age, self.sample_s),
             "ages": ca.vertcat(*groups.ages),
             "closed": ca.vertcat(*groups.closed),
@@ -392,8 +416,11 @@ class ErrorStateEkf(EstimatorPorts):
 
     def _fuse_rare(
         self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, start: _Alignment, active: ca.SX, air: ca.SX
-    ) -> _Estimate:
-        """Zero velocity of a standing vehicle, or the accelerometer as a level (alignment, GNSS lost); airspeed."""
+    ) -> tuple[_Estimate, dict[str, ca.SX]]:
+        """Zero velocity of a standing vehicle, or the accelerometer as a level (alignment, GNSS lost); airspeed; flow.
+
+        Also the next states of the flow.
+        """
         felt = n.f + x.accel_bias if self.lever_arm else 0.5 * (x.accel_last + self._accel(x, u, p))
         accel = ca.if_else(start.now, start.accel, felt)
         length = ca.sqrt(ca.dot(accel, accel))
@@ -421,7 +448,32 @@ class ErrorStateEkf(EstimatorPorts):
         row = {V + k: ahead[k] for k in range(3)} | {W + k: -ahead[k] for k in range(2)}
         moving = ca.logic_and(air, fast)
         after = after.fuse(row, u.airspeed - speed, p.airspeed_noise**2, moving, p.airspeed_gate)
-        return e.replaced(ca.logic_or(use, air), after)
+        if not self.optical_flow:
+            return e.replaced(ca.logic_or(use, air), after), {}
+        after, seen, states = self._fuse_flow(after, x, u, p, n, active)
+        return e.replaced(ca.logic_or(ca.logic_or(use, air), seen), after), states
+
+    def _fuse_flow(
+        self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, active: ca.SX
+    ) -> tuple[_Estimate, ca.SX, dict[str, ca.SX]]:
+        """Velocity along the floor of the body from flow times distance, while GNSS has none; when; next states."""
+        assert self.sample_s is not None
+        clear = ca.logic_and(u.flow_quality > 0.5, u.ground_valid > 0.5)
+        whole = ca.logic_and(clear, u.time - u.ground_stamp < FLOW_LOST_S)
+        fresh = ca.logic_and(u.flow_stamp != x.flow_last, whole)
+        use = ca.logic_and(ca.logic_and(fresh, active), x.ages[GNSS_VELOCITY] > p.level_after)
+        turn = u.gyro_B - x.gyro_bias
+        v_B = n.R.T @ n.v
+        measured = u.ground_distance * ca.vertcat(u.flow[1] - turn[1], turn[0] - u.flow[0])
+        sway = _skew(v_B)  # what a small turn of the body changes of v_B
+        after = e.counted_anew()
+        for i in range(2):
+            row = {V + k: n.R[k, i] for k in range(3)} | {TH + k: sway[i, k] for k in range(3) if k != i}
+            noise = (p.flow_noise * u.ground_distance) ** 2 + FLOW_FLOOR_MPS**2
+            after = after.fuse(row, measured[i] - v_B[i], noise, use, p.flow_gate)
+        taken = ca.logic_and(use, ca.SX(after.closed) < 0.5)
+        states = {"flow_last": u.flow_stamp, "flow_age": next_age(taken, x.flow_age, self.sample_s)}
+        return after, use, states
 
     def _fuse_heading_and_height(
         self,
@@ -561,11 +613,17 @@ class ErrorStateEkf(EstimatorPorts):
         variance = ca.diag(ca.SX(ca.Sparsity.upper(ERRORS), x.covariance))
         std = ca.sqrt(ca.fmax(variance[: P + 3], 0))
         sound = ca.SX(1)
+        fixed = ca.logic_and(
+            x.ages[GNSS_VELOCITY] < p.max_gnss_age,
+            x.ages[GNSS_POSITION] < p.max_position_age,
+        )
+        if self.optical_flow:
+            by_flow = ca.logic_and(x.flow_age < FLOW_LOST_S, x.ages[GNSS_VELOCITY] > p.level_after)
+            fixed = ca.logic_or(fixed, by_flow)
         for fine in (
             x.ready > 0.5,
             x.imu_age < IMU_LOST_S,
-            x.ages[GNSS_VELOCITY] < p.max_gnss_age,
-            x.ages[GNSS_POSITION] < p.max_position_age,
+            fixed,
             ca.mmax(std[V : V + 3]) < p.max_std_velocity,
             ca.mmax(std[TH : TH + 3]) < p.max_std_attitude,
             ca.mmin(variance) >= 0,

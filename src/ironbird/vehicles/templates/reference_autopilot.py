@@ -105,9 +105,12 @@ def add_senses(
             diagram.connect(chip[name], gnss[numbered(f"gnss_{name.removesuffix('_type')}", i)])
     trust = NOISE[suite.estimator] | dict(suite.noise or {})
     block: Block = ESTIMATORS[suite.estimator](sample_s=SAMPLE_S)
-    if suite.estimator == "ekf" and any(suite.imu_position_B_m):
-        block = ErrorStateEkf(sample_s=SAMPLE_S, lever_arm=True)
-        trust["imu_position"] = list(suite.imu_position_B_m)
+    sees = bool(sensors["flow"] and sensors["range"])
+    if suite.estimator == "ekf":
+        lever_arm = any(suite.imu_position_B_m)
+        block = ErrorStateEkf(sample_s=SAMPLE_S, lever_arm=lever_arm, optical_flow=sees)
+        if lever_arm:
+            trust["imu_position"] = list(suite.imu_position_B_m)
     start = [0.0, 0.0, -start_height_m]
     estimator = diagram.add(at.ESTIMATOR.path, block, field_0=field, position_0=start, **trust)
     used = ((imu, ("accel_B", "gyro_B")), (mag, ("mag_B",)), (baro, ("baro_height",)), (gnss, tuple(GNSS)))
@@ -121,6 +124,14 @@ def add_senses(
     for name, told_by in told.items():
         if name in estimator:
             diagram.connect(told_by, estimator[name])
+    if "flow" in estimator:
+        flow, ground = sensors["flow"][0], sensors["range"][0]
+        diagram.connect(flow.value, estimator.flow)
+        diagram.connect(flow.stamp, estimator.flow_stamp)
+        diagram.connect(diagram.port(at.optical_flow(1).chip("quality")), estimator.flow_quality)
+        diagram.connect(ground.value, estimator.ground_distance)
+        diagram.connect(ground.stamp, estimator.ground_stamp)
+        diagram.connect(diagram.port(at.rangefinder(1).chip("valid")), estimator.ground_valid)
     # What is believed tells the good source from the bad one
     diagram.connect(estimator.R_NB, mag.R_NB)
     diagram.connect(estimator.v_NB_N, gnss.v_NB_N)

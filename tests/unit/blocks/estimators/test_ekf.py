@@ -216,6 +216,29 @@ def test_spin_of_an_inertial_unit_off_the_centre_is_no_motion_of_the_vehicle() -
     assert speed[1] > 1.0
 
 
+# ---------------------------------------------------------------------- optical flow
+
+
+def test_flow_and_distance_give_the_velocity_while_gnss_has_none() -> None:
+    """Two filters of a vehicle that moves and turns a little, 5 m above ground; the second sees no texture."""
+    velocity, turn, distance = np.array([1.0, 0.5, 0.0]), np.array([0.1, -0.05, 0.0]), 5.0
+    state = start(alone(), lanes=2)
+    state.set_input("accel_B", [0.0, 0.0, -GRAVITY])
+    state.set_input("mag_B", FIELD_N)
+    stamped(state, 0.6)
+    state.set_input("flow", turn[:2] + np.array([-velocity[1], velocity[0]]) / distance)  # of `OpticalFlow`
+    state.set_input("ground_distance", distance)
+    state.set_input("ground_valid", 1.0)
+    state.set_input("flow_quality", 1.0, 0)
+    state.set_input("gyro_B", turn)
+    log = stamped(state, 1.0, ("imu_stamp", "flow_stamp", "ground_stamp"))
+
+    found = log.all_lanes("block.v_NB_N")[:, -1]
+    np.testing.assert_allclose(found[0, :2], velocity[:2], atol=0.2)  # it leans by 2 degrees without accelerating
+    np.testing.assert_allclose(found[1, :2], 0.0, atol=0.2)
+    np.testing.assert_array_equal(log.all_lanes("block.healthy")[:, -1].ravel(), [1.0, 0.0])
+
+
 # ---------------------------------------------------------------------- slow errors
 
 
@@ -286,7 +309,7 @@ def test_the_rates_that_are_put_out_have_their_bias_taken_off() -> None:
 
 @functools.cache
 def alone() -> CompiledModel:
-    return alone_in_a_model(ErrorStateEkf(lever_arm=True), step_s=IMU_S, field_0=FIELD_N)
+    return alone_in_a_model(ErrorStateEkf(lever_arm=True, optical_flow=True), step_s=IMU_S, field_0=FIELD_N)
 
 
 def stamped(state: RunState, until_s: float, stamps: Sequence[str] = ("imu_stamp", "mag_stamp")) -> Log:
@@ -442,6 +465,7 @@ def test_lost_inertial_data_is_flagged() -> None:
 
 def test_block_passes_the_public_check_in_flight() -> None:
     check_block(
-        ErrorStateEkf(), params={"field_0": FIELD_N, "align_time": 0.004}, step_s=IMU_S, until_s=0.4,
+        ErrorStateEkf(lever_arm=True, optical_flow=True), step_s=IMU_S, until_s=0.4,
+        params={"field_0": FIELD_N, "align_time": 0.004},
         inputs={"accel_B": [0.1, 0.2, -9.8], "mag_B": FIELD_N, "gyro_B": 0.01, "gnss_fix": 3.0, "airspeed_stamp": 0.1},
     )  # fmt: skip
