@@ -24,7 +24,7 @@ from ironbird.errors import IronbirdError
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import Weather, make_order
 from write_comparison_page import FIGURES as COMMON
-from write_comparison_page import first_of_each, word_of
+from write_comparison_page import cell_of, first_of_each
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "autopilots.md"
@@ -186,20 +186,22 @@ def _fault_lines(figures: dict[str, dict[str, Figures]]) -> list[str]:
         "",
         "Some of the [sixty common faults](autopilot_comparison.md) (suite `common`), flown in virtual time by PX4",
         "1.17.0 and ArduCopter 4.8.0-dev. Caused is what the same flight without the fault does not do, with the time",
-        "after the fault began to act; the first of each kind.",
+        "after the fault began to act; the first of each kind. † is a flight with an earlier model of the vehicle and",
+        "its air.",
         "",
         "| fault | autopilot | outcome | acted from | caused |",
         "| --- | --- | --- | --- | --- |",
     ]
     for name in FAULTS:
         for autopilot in AUTOPILOTS:
-            row = figures.get(autopilot, {}).get(name)
+            rows = figures.get(autopilot, {})
+            row, ending = rows.get(name), cell_of(rows, name)
             if row is None or "caused" not in row:
-                lines.append(f"| {name} | {autopilot} | {word_of(row)} | - | - |")
+                lines.append(f"| {name} | {autopilot} | {ending} | - | - |")
                 continue
             caused = [f"{text} ({after:g} s)" for after, _, text in first_of_each(row["caused"])]
             lines.append(
-                f"| {name} | {autopilot} | {word_of(row)} | {row['acted_s']:g} s | "
+                f"| {name} | {autopilot} | {ending} | {row['acted_s']:g} s | "
                 f"{'; '.join(caused).replace('|', '/') or 'nothing'} |"
             )
     return [*lines, ""]

@@ -264,8 +264,9 @@ def _reaction_lines(control: str, rows: dict[str, Row], names: list[str]) -> lis
             continue
         caused = [f"{text} ({after:g} s)" for after, _, text in first_of_each(row["caused"])]
         seen = row["sight"] + (f", after {max(row['seen_after_s'], 0):g} s" if row["seen"] else "")
+        mark = EARLIER if is_earlier(row, newest(rows)) else ""
         lines.append(
-            f"| {name} | {seen} | {'; '.join(caused).replace('|', '/') or 'nothing'} | {row['carried'] or '-'} |"
+            f"| {name}{mark} | {seen} | {'; '.join(caused).replace('|', '/') or 'nothing'} | {row['carried'] or '-'} |"
         )
     return lines
 

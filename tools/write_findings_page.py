@@ -23,7 +23,7 @@ from ironbird.campaign.suite import Planned, load_suite
 from ironbird.flight.flight import fly
 from ironbird.flight.systems import title_of
 from write_comparison_page import FIGURES as COMMON
-from write_comparison_page import Healthy, Row, row_of
+from write_comparison_page import Healthy, Row, is_earlier, newest, row_of
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "findings.md"
@@ -47,6 +47,8 @@ ironbird campaign repeat evidence.zip              # anybody with the same progr
 ```
 """
 
+EARLIER = "| model | flown with an earlier model of the vehicle and its air: figures and hashes are of then |"
+
 
 def planned() -> dict[str, Planned]:
     """The suite's cases."""
@@ -61,7 +63,12 @@ def only(case: Planned) -> FlightCase:
 
 def fly_all(figures: dict[str, Row]) -> None:
     """Each finding beside the same flight without its fault; one that the comparison has flown is taken from there."""
-    common = {row["digest"]: row for rows in json.loads(COMMON.read_text()).values() for row in rows.values()}
+    common = {
+        row["digest"]: row
+        for rows in json.loads(COMMON.read_text()).values()
+        for row in rows.values()
+        if not is_earlier(row, newest(rows))
+    }
     with tempfile.TemporaryDirectory() as folder:
         healthy: dict[str, Healthy] = {}
         for name, case in planned().items():
@@ -75,7 +82,8 @@ def fly_all(figures: dict[str, Row]) -> None:
             if key not in healthy:
                 healthy[key] = Healthy(fly(twin, folder=Path(folder) / f"healthy{len(healthy)}"))
             row = row_of(order, healthy[key], Path(folder) / name)
-            figures[name] = figures.get(name, {}) | row | {"digest": order.digest()}
+            flown = {"digest": order.digest(), "beside": healthy[key].flight.sha256}
+            figures[name] = figures.get(name, {}) | row | flown
             print(name, row, flush=True)
             keep(figures)
 
@@ -158,6 +166,7 @@ def page(figures: dict[str, Row]) -> str:
             f"| position carried by | {row['carried'] or 'as before'} |",
             f"| smallest fault | {row.get('smallest', 'not looked for')}"
             + (f" ([case](findings/{name}.toml), {row['flown']} flights) |" if "smallest" in row else " |"),
+            *([] if "beside" in row else [EARLIER]),
             f"| sha256 | flight `{row['sha256']}`, with words and log `{row['sha256_of_all']}` |",
             "",
         ]
