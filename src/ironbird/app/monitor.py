@@ -1,5 +1,7 @@
 """The packet monitor: what goes over the links of a flight, message by message; the newest packets for a file.
 
+Whoever is watched only hands over its bytes; they are read when somebody looks. So a flight that nobody looks at loses
+nothing of its time, and of its packets the newest `MOST_WAITING` are there to be saved; `skipped` counts the others.
 Figures are of the wall's time. Latency is from a packet that asks for an answer to the answer, as seen here: a command
 and its acknowledgement, a parameter, a mission's items, sensors and the controls that follow them. What is missing is
 counted by the senders' own numbers, where a protocol has any.
@@ -7,6 +9,7 @@ counted by the senders' own numbers, where a protocol has any.
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import struct
 import threading
@@ -20,6 +23,7 @@ from ironbird.app.pcap import Captured, capture
 from ironbird.links.router.router import Traffic
 
 MOST_KEPT = 5000  # packets of one way, for the file
+MOST_WAITING = 20_000  # pieces of bytes that nobody has looked at yet
 MOST_WAYS = 32  # partners, each in one direction; the one that was silent for the longest is forgotten
 MOST_MESSAGES = 300  # kinds of one way
 MOST_LATENCIES = 200
@@ -40,6 +44,9 @@ ASKED_BY: dict[str, tuple[str, ...]] = {  # answer -> what may have asked for it
     "UBX ACK-ACK": ("UBX CFG-PRT", "UBX CFG-MSG", "UBX CFG-RATE", "UBX CFG-NAV5"),
 }
 ASKS = frozenset(name for names in ASKED_BY.values() for name in names)
+
+
+_Piece = tuple[int, float, int, str, bool, bytes]  # number, wall time, time since 1970, partner, whether it came, bytes
 
 
 @dataclass
@@ -88,35 +95,52 @@ class _Way:
 
 
 class Monitor:
-    """Counts packets by partner, direction and message; the flight's thread calls `watch`, others the rest."""
+    """Counts packets by partner, direction and message; flights and routers call `watch`, others the rest."""
 
     def __init__(self) -> None:
+        self.skipped = 0  # pieces of bytes that came and went while nobody looked
         self._ways: dict[tuple[str, bool], _Way] = {}
+        self._waiting: deque[_Piece] = deque(maxlen=MOST_WAITING)
+        self._numbers = itertools.count()
+        self._next = 0  # number of the piece that is read next
         self._lock = threading.Lock()
 
     def watch(self, partner: str, came: bool, data: bytes) -> None:
         """Take note of bytes that came or went."""
-        if not data:
-            return
-        now, time_ns = time.monotonic(), time.time_ns()
-        with self._lock:
-            way = self._ways.get((partner, came))
-            if way is None:
-                if len(self._ways) >= MOST_WAYS:
-                    del self._ways[min(self._ways, key=lambda key: self._ways[key].heard)]
-                way = self._ways[partner, came] = _Way(reader_of(data))
-            if way.reader.protocol == Raw.protocol:  # ArduPilot's first words are text, MAVLink comes after them
-                way.reader = reader_of(data)
-            way.heard = now
-            other = self._ways.get((partner, not came))
-            for packet in way.reader.feed(data):
-                way.take(packet, now, time_ns, other)
+        self._waiting.append((next(self._numbers), time.monotonic(), time.time_ns(), partner, came, data))
+
+    def _read(self) -> None:
+        """Find the packets in what waits; with the lock."""
+        for _ in range(len(self._waiting)):  # what comes meanwhile is for the next time
+            number, now, time_ns, partner, came, data = self._waiting.popleft()
+            if number > self._next:  # some have gone: gaps in senders' numbers say nothing
+                self.skipped += number - self._next
+                for way in self._ways.values():
+                    way.last.clear()
+                    way.asked.clear()
+            self._next = max(self._next, number + 1)
+            if data:
+                self._take(now, time_ns, partner, came, data)
+
+    def _take(self, now: float, time_ns: int, partner: str, came: bool, data: bytes) -> None:
+        way = self._ways.get((partner, came))
+        if way is None:
+            if len(self._ways) >= MOST_WAYS:
+                del self._ways[min(self._ways, key=lambda key: self._ways[key].heard)]
+            way = self._ways[partner, came] = _Way(reader_of(data))
+        if way.reader.protocol == Raw.protocol:  # ArduPilot's first words are text, MAVLink comes after them
+            way.reader = reader_of(data)
+        way.heard = now
+        other = self._ways.get((partner, not came))
+        for packet in way.reader.feed(data):
+            way.take(packet, now, time_ns, other)
 
     def rows(self, words: str = "") -> list[dict[str, Any]]:
         """A row for each message in whose partner, way, protocol or name all of the words are found."""
         now = time.monotonic()
         found: list[dict[str, Any]] = []
         with self._lock:
+            self._read()
             for (partner, came), way in self._ways.items():
                 for name, one in way.messages.items():
                     place = {"partner": partner, "way": "from" if came else "to", "protocol": one.protocol}
@@ -136,12 +160,14 @@ class Monitor:
     def tlog(self) -> bytes:
         """The newest MAVLink packets as ground stations save and open them."""
         with self._lock:
+            self._read()
             packets = sorted(packet for way in self._ways.values() for packet in way.kept if packet[2] == "MAVLink")
         return b"".join(STAMP.pack(time_ns // 1000) + data for time_ns, data, _ in packets)
 
     def pcap(self, words: str = "") -> bytes:
         """The newest packets of partners with these words as a capture file for Wireshark."""
         with self._lock:
+            self._read()
             found = [
                 Captured(time_ns, partner, came, data)
                 for (partner, came), way in self._ways.items()

@@ -11,7 +11,7 @@ import pytest
 from live_rig import until
 
 from ironbird.app.actions import act
-from ironbird.app.monitor import MOST_KEPT, MOST_WAYS, Monitor
+from ironbird.app.monitor import MOST_KEPT, MOST_WAITING, MOST_WAYS, Monitor
 from ironbird.app.packets import Ubx, reader_of
 from ironbird.app.pcap import Captured, capture
 from ironbird.app.rig import Rig
@@ -49,6 +49,7 @@ def test_what_is_kept_is_bounded_and_is_a_tlog() -> None:
     for _ in range(MOST_KEPT + 100):
         monitor.watch("udp 1", True, one)
     log = monitor.tlog()
+    assert monitor.skipped == 0
     assert len(log) == MOST_KEPT * (8 + len(one))
     (stamp,) = struct.unpack(">Q", log[:8])
     assert stamp > 1.7e15 and log[8 : 8 + len(one)] == one
@@ -108,6 +109,20 @@ def test_a_line_that_begins_with_words_is_read_once_it_speaks_mavlink() -> None:
     assert (words["protocol"], words["count"], words["message"]) == ("raw", 2, "raw")
     assert (beat["protocol"], beat["count"], beat["message"]) == ("MAVLink", 2, "HEARTBEAT")
     assert len(monitor.tlog()) == 2 * (8 + len(packet(packer)))
+
+
+def test_what_nobody_looks_at_is_not_read_and_not_counted_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ironbird.app.packets.FrameReader", lambda: pytest.fail("it was read"))
+    monitor, packer = Monitor(), Packer(7)
+    packets = [packet(packer) for _ in range(MOST_WAITING + 500)]
+    for one in packets:
+        monitor.watch("udp 1", True, one)
+    monkeypatch.undo()
+    (row,) = monitor.rows()
+    assert monitor.skipped == 500 and row["count"] == MOST_WAITING and row["missing"] == 0
+    monitor.watch("udp 1", True, packet(packer))
+    (row,) = monitor.rows()
+    assert monitor.skipped == 500 and row["count"] == MOST_WAITING + 1 and row["missing"] == 0
 
 
 def servos(count: int) -> bytes:
