@@ -1,7 +1,7 @@
 """The packet monitor: what goes over the links of a flight, message by message; the newest packets for a file.
 
 Whoever is watched only hands over its bytes; they are read when somebody looks. So a flight that nobody looks at loses
-nothing of its time, and of its packets the newest `MOST_WAITING` are there to be saved; `skipped` counts the others.
+nothing of its time, and of its packets the newest of each way are there to be saved; `skipped` counts the others.
 Figures are of the wall's time. Latency is from a packet that asks for an answer to the answer, as seen here: a command
 and its acknowledgement, a parameter, a mission's items, sensors and the controls that follow them. What is missing is
 counted by the senders' own numbers, where a protocol has any.
@@ -23,7 +23,6 @@ from ironbird.app.pcap import Captured, capture
 from ironbird.links.router.router import Traffic
 
 MOST_KEPT = 5000  # packets of one way, for the file
-MOST_WAITING = 20_000  # pieces of bytes that nobody has looked at yet
 MOST_WAYS = 32  # partners, each in one direction; the one that was silent for the longest is forgotten
 MOST_MESSAGES = 300  # kinds of one way
 MOST_LATENCIES = 200
@@ -46,7 +45,7 @@ ASKED_BY: dict[str, tuple[str, ...]] = {  # answer -> what may have asked for it
 ASKS = frozenset(name for names in ASKED_BY.values() for name in names)
 
 
-_Piece = tuple[int, float, int, str, bool, bytes]  # number, wall time, time since 1970, partner, whether it came, bytes
+_Piece = tuple[int, int, float, int, bytes]  # number of all, number of its way, wall time, time since 1970 in ns, bytes
 
 
 @dataclass
@@ -62,7 +61,10 @@ class _Message(Traffic):
 class _Way:
     """Packets of one partner in one direction."""
 
-    reader: Reader
+    reader: Reader = field(default_factory=Raw)
+    waiting: deque[_Piece] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))  # bytes that nobody has looked at
+    pieces: int = 0  # of bytes, so far
+    read: int = 0  # number of the last of them that was looked at
     messages: dict[str, _Message] = field(default_factory=dict)
     count: int = 0
     missing: int = 0  # by the numbers of their senders
@@ -100,40 +102,40 @@ class Monitor:
     def __init__(self) -> None:
         self.skipped = 0  # pieces of bytes that came and went while nobody looked
         self._ways: dict[tuple[str, bool], _Way] = {}
-        self._waiting: deque[_Piece] = deque(maxlen=MOST_WAITING)
         self._numbers = itertools.count()
-        self._next = 0  # number of the piece that is read next
         self._lock = threading.Lock()
 
     def watch(self, partner: str, came: bool, data: bytes) -> None:
         """Take note of bytes that came or went."""
-        self._waiting.append((next(self._numbers), time.monotonic(), time.time_ns(), partner, came, data))
+        if not data:
+            return
+        way = self._ways.get((partner, came)) or self._open(partner, came)
+        way.heard, way.pieces = time.monotonic(), way.pieces + 1
+        way.waiting.append((next(self._numbers), way.pieces, way.heard, time.time_ns(), data))
 
-    def _read(self) -> None:
-        """Find the packets in what waits; with the lock."""
-        for _ in range(len(self._waiting)):  # what comes meanwhile is for the next time
-            number, now, time_ns, partner, came, data = self._waiting.popleft()
-            if number > self._next:  # some have gone: gaps in senders' numbers say nothing
-                self.skipped += number - self._next
-                for way in self._ways.values():
-                    way.last.clear()
-                    way.asked.clear()
-            self._next = max(self._next, number + 1)
-            if data:
-                self._take(now, time_ns, partner, came, data)
-
-    def _take(self, now: float, time_ns: int, partner: str, came: bool, data: bytes) -> None:
-        way = self._ways.get((partner, came))
-        if way is None:
+    def _open(self, partner: str, came: bool) -> _Way:
+        with self._lock:
             if len(self._ways) >= MOST_WAYS:
                 del self._ways[min(self._ways, key=lambda key: self._ways[key].heard)]
-            way = self._ways[partner, came] = _Way(reader_of(data))
-        if way.reader.protocol == Raw.protocol:  # ArduPilot's first words are text, MAVLink comes after them
-            way.reader = reader_of(data)
-        way.heard = now
-        other = self._ways.get((partner, not came))
-        for packet in way.reader.feed(data):
-            way.take(packet, now, time_ns, other)
+            return self._ways.setdefault((partner, came), _Way())
+
+    def _read(self) -> None:
+        """Find the packets in what waits, in the order in which it came; with the lock."""
+        found: list[tuple[_Piece, tuple[str, bool]]] = []
+        for key, way in self._ways.items():
+            pieces = [way.waiting.popleft() for _ in range(len(way.waiting))]  # what comes meanwhile is for later
+            if pieces and pieces[0][1] > way.read + 1:  # some have gone: gaps in senders' numbers say nothing
+                self.skipped += pieces[0][1] - way.read - 1
+                way.last.clear()
+                way.asked.clear()
+            way.read = pieces[-1][1] if pieces else way.read
+            found += [(piece, key) for piece in pieces]
+        for (_, _, now, time_ns, data), (partner, came) in sorted(found):
+            way, other = self._ways[partner, came], self._ways.get((partner, not came))
+            if way.reader.protocol == Raw.protocol:  # ArduPilot's first words are text, MAVLink comes after them
+                way.reader = reader_of(data)
+            for packet in way.reader.feed(data):
+                way.take(packet, now, time_ns, other)
 
     def rows(self, words: str = "") -> list[dict[str, Any]]:
         """A row for each message in whose partner, way, protocol or name all of the words are found."""

@@ -11,7 +11,7 @@ import pytest
 from live_rig import until
 
 from ironbird.app.actions import act
-from ironbird.app.monitor import MOST_KEPT, MOST_WAITING, MOST_WAYS, Monitor
+from ironbird.app.monitor import MOST_KEPT, MOST_WAYS, Monitor
 from ironbird.app.packets import Ubx, reader_of
 from ironbird.app.pcap import Captured, capture
 from ironbird.app.rig import Rig
@@ -46,8 +46,10 @@ def test_messages_are_counted_and_gaps_are_seen() -> None:
 def test_what_is_kept_is_bounded_and_is_a_tlog() -> None:
     monitor, packer = Monitor(), Packer(7)
     one = packet(packer)
-    for _ in range(MOST_KEPT + 100):
+    for number in range(MOST_KEPT + 100):
         monitor.watch("udp 1", True, one)
+        if number == MOST_KEPT // 2:
+            assert monitor.rows()[0]["count"] == number + 1
     log = monitor.tlog()
     assert monitor.skipped == 0
     assert len(log) == MOST_KEPT * (8 + len(one))
@@ -114,15 +116,17 @@ def test_a_line_that_begins_with_words_is_read_once_it_speaks_mavlink() -> None:
 def test_what_nobody_looks_at_is_not_read_and_not_counted_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ironbird.app.packets.FrameReader", lambda: pytest.fail("it was read"))
     monitor, packer = Monitor(), Packer(7)
-    packets = [packet(packer) for _ in range(MOST_WAITING + 500)]
+    packets = [packet(packer) for _ in range(MOST_KEPT + 500)]
+    monitor.watch("quiet", False, packets[0])
     for one in packets:
         monitor.watch("udp 1", True, one)
     monkeypatch.undo()
-    (row,) = monitor.rows()
-    assert monitor.skipped == 500 and row["count"] == MOST_WAITING and row["missing"] == 0
+    (row,) = monitor.rows("udp")
+    assert monitor.rows("quiet")[0]["count"] == 1  # a busy link takes no room from a quiet one
+    assert monitor.skipped == 500 and row["count"] == MOST_KEPT and row["missing"] == 0
     monitor.watch("udp 1", True, packet(packer))
-    (row,) = monitor.rows()
-    assert monitor.skipped == 500 and row["count"] == MOST_WAITING + 1 and row["missing"] == 0
+    (row,) = monitor.rows("udp")
+    assert monitor.skipped == 500 and row["count"] == MOST_KEPT + 1 and row["missing"] == 0
 
 
 def servos(count: int) -> bytes:
