@@ -125,11 +125,12 @@ def test_many_orders_are_bounded_and_one_on_its_way_is_kept(rig: Rig) -> None:
     rig.do(flight.name, "take_off", height_m=5000.0)
     for number in range(MOST_KEPT + 60):
         rig.do(flight.name, "sticks", roll=0.0, pitch=0.0, throttle=0.0, yaw=0.01 * (number % 50))
-        if number % 20 == 19:  # they are handed out at the next look
-            before = flight.tick
-            flight.step(6)
-            until(lambda before=before: flight.tick >= before + 24, flight)  # type: ignore[misc]
-    assert len(pilot.orders) <= MOST_KEPT + 1
+        if number == 0:  # while time stands the newest place of the sticks replaces the one before
+            rig.do(flight.name, "sticks", roll=0.0, pitch=0.0, throttle=0.0, yaw=0.5)
+        before = flight.tick
+        flight.step(6)  # orders are handed out at the next look
+        until(lambda before=before: flight.tick >= before + 24, flight)  # type: ignore[misc]
+    assert pilot.record().count("sticks") == MOST_KEPT + 60 and len(pilot.orders) <= MOST_KEPT + 1
     assert [one.state for one in pilot.orders if one.order.name == "take_off"] == [RUNS]
 
 

@@ -96,6 +96,8 @@ class Attended(Calls):
         _checked(name, args)
         json.dumps(dict(args))  # what cannot be written down is no order
         ORDERS[name](self, **args).close()
+        if name == "sticks":  # while time stands only their newest place counts
+            self._next = [order for order in self._next if order.name != name]
         if sum(one.state == RUNS for one in self.orders) + len(self._next) >= MOST_RUNNING:
             raise LinkError(f"{MOST_RUNNING} orders are on their way already")
         self._next.append(Order(0, name, dict(args)))
