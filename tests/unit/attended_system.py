@@ -37,6 +37,10 @@ class ToldKind(Kind):
     options = ToldOptions
     vehicle_control = "commanded"
 
+    def takes_orders(self, template: str) -> bool:
+        """All."""
+        return True
+
     def seat(self, task: Task) -> Seat:
         """Its server on a free port, and our ground station on another."""
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:

@@ -13,6 +13,7 @@ From the browser: {"do": ACTION, "seq": N, ...} of `ironbird.app.actions`, answe
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import struct
@@ -36,6 +37,7 @@ POSES, PLOTS = 1, 2
 MOST_PLOTTED = 24  # signals of one browser
 MOST_ROWS = 3000  # of one frame of plots
 LONGEST_SPAN_S = 600.0
+LONGEST_NAME = 40  # of a world
 ORDERS_SHOWN = 8  # to an autopilot outside
 MOST_ASKED_S = 1e9  # of a span; what is no number is not below it
 LONGEST_TEXT = 65_536  # characters of a message from a browser
@@ -157,7 +159,7 @@ def status_of(flight: LiveFlight) -> dict[str, Any]:
         "time_s": float(log.time_s[-1]) if log is not None and len(log.time_s) else 0.0, "mode": "", "armed": False,
         "failsafes": [], "battery": None, "target": None, "item": 0, "items": [], "wishes": list(flight.wishes),
         "wind": order.weather.describe(), "faults": _faults(flight), "listens": flight.listens, "verdict": "",
-        "orders": [], "said": "", "world": order.world,
+        "orders": [], "said": "", "world": _world(order.world),
     }  # fmt: skip
     if flight.flight is not None:
         row |= {"verdict": flight.flight.verdict, "sentence": shortened(flight.flight.judged.sentence, 600)}
@@ -166,6 +168,13 @@ def status_of(flight: LiveFlight) -> dict[str, Any]:
     elif flight.pilot is not None:
         row |= _outside(flight.pilot)
     return row
+
+
+def _world(world: str) -> str:
+    """A name for a world: its own, or one made of the text or the path that stands in the order."""
+    if not world or (len(world) < LONGEST_NAME and world.isidentifier()):
+        return world
+    return hashlib.sha256(world.encode()).hexdigest()[:16]
 
 
 def _autopilot(flight: LiveFlight) -> dict[str, Any]:

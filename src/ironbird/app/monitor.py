@@ -1,5 +1,7 @@
 """The packet monitor: what goes over the links of a flight, message by message; the newest packets for a file.
 
+Whoever is watched only hands over its bytes; they are read when somebody looks. So a flight that nobody looks at loses
+nothing of its time, and of its packets the newest of each way are there to be saved; `skipped` counts the others.
 Figures are of the wall's time. Latency is from a packet that asks for an answer to the answer, as seen here: a command
 and its acknowledgement, a parameter, a mission's items, sensors and the controls that follow them. What is missing is
 counted by the senders' own numbers, where a protocol has any.
@@ -7,6 +9,7 @@ counted by the senders' own numbers, where a protocol has any.
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import struct
 import threading
@@ -42,6 +45,9 @@ ASKED_BY: dict[str, tuple[str, ...]] = {  # answer -> what may have asked for it
 ASKS = frozenset(name for names in ASKED_BY.values() for name in names)
 
 
+_Piece = tuple[int, int, float, int, bytes]  # number of all, number of its way, wall time, time since 1970 in ns, bytes
+
+
 @dataclass
 class _Message(Traffic):
     """One kind of packet on one way."""
@@ -55,7 +61,10 @@ class _Message(Traffic):
 class _Way:
     """Packets of one partner in one direction."""
 
-    reader: Reader
+    reader: Reader = field(default_factory=Raw)
+    waiting: deque[_Piece] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))  # bytes that nobody has looked at
+    pieces: int = 0  # of bytes, so far
+    read: int = 0  # number of the last of them that was looked at
     messages: dict[str, _Message] = field(default_factory=dict)
     count: int = 0
     missing: int = 0  # by the numbers of their senders
@@ -88,27 +97,43 @@ class _Way:
 
 
 class Monitor:
-    """Counts packets by partner, direction and message; the flight's thread calls `watch`, others the rest."""
+    """Counts packets by partner, direction and message; flights and routers call `watch`, others the rest."""
 
     def __init__(self) -> None:
+        self.skipped = 0  # pieces of bytes that came and went while nobody looked
         self._ways: dict[tuple[str, bool], _Way] = {}
+        self._numbers = itertools.count()
         self._lock = threading.Lock()
 
     def watch(self, partner: str, came: bool, data: bytes) -> None:
         """Take note of bytes that came or went."""
         if not data:
             return
-        now, time_ns = time.monotonic(), time.time_ns()
+        way = self._ways.get((partner, came)) or self._open(partner, came)
+        way.heard, way.pieces = time.monotonic(), way.pieces + 1
+        way.waiting.append((next(self._numbers), way.pieces, way.heard, time.time_ns(), data))
+
+    def _open(self, partner: str, came: bool) -> _Way:
         with self._lock:
-            way = self._ways.get((partner, came))
-            if way is None:
-                if len(self._ways) >= MOST_WAYS:
-                    del self._ways[min(self._ways, key=lambda key: self._ways[key].heard)]
-                way = self._ways[partner, came] = _Way(reader_of(data))
+            if len(self._ways) >= MOST_WAYS:
+                del self._ways[min(self._ways, key=lambda key: self._ways[key].heard)]
+            return self._ways.setdefault((partner, came), _Way())
+
+    def _read(self) -> None:
+        """Find the packets in what waits, in the order in which it came; with the lock."""
+        found: list[tuple[_Piece, tuple[str, bool]]] = []
+        for key, way in self._ways.items():
+            pieces = [way.waiting.popleft() for _ in range(len(way.waiting))]  # what comes meanwhile is for later
+            if pieces and pieces[0][1] > way.read + 1:  # some have gone: gaps in senders' numbers say nothing
+                self.skipped += pieces[0][1] - way.read - 1
+                way.last.clear()
+                way.asked.clear()
+            way.read = pieces[-1][1] if pieces else way.read
+            found += [(piece, key) for piece in pieces]
+        for (_, _, now, time_ns, data), (partner, came) in sorted(found):
+            way, other = self._ways[partner, came], self._ways.get((partner, not came))
             if way.reader.protocol == Raw.protocol:  # ArduPilot's first words are text, MAVLink comes after them
                 way.reader = reader_of(data)
-            way.heard = now
-            other = self._ways.get((partner, not came))
             for packet in way.reader.feed(data):
                 way.take(packet, now, time_ns, other)
 
@@ -117,6 +142,7 @@ class Monitor:
         now = time.monotonic()
         found: list[dict[str, Any]] = []
         with self._lock:
+            self._read()
             for (partner, came), way in self._ways.items():
                 for name, one in way.messages.items():
                     place = {"partner": partner, "way": "from" if came else "to", "protocol": one.protocol}
@@ -136,12 +162,14 @@ class Monitor:
     def tlog(self) -> bytes:
         """The newest MAVLink packets as ground stations save and open them."""
         with self._lock:
+            self._read()
             packets = sorted(packet for way in self._ways.values() for packet in way.kept if packet[2] == "MAVLink")
         return b"".join(STAMP.pack(time_ns // 1000) + data for time_ns, data, _ in packets)
 
     def pcap(self, words: str = "") -> bytes:
         """The newest packets of partners with these words as a capture file for Wireshark."""
         with self._lock:
+            self._read()
             found = [
                 Captured(time_ns, partner, came, data)
                 for (partner, came), way in self._ways.items()

@@ -34,6 +34,7 @@ from ironbird.links.mavlink_server.front import MavlinkFront
 from ironbird.links.plan_file import LocalItem
 from ironbird.links.router.route_file import Route
 from ironbird.links.router.router import Router
+from ironbird.vehicles.load import load_spec
 
 UNTIL_S = 600.0  # of a flight that nobody ends; its log takes about 0.25 MB a second
 MOST_FLYING = 32
@@ -83,7 +84,7 @@ class Rig:
         """
         if control not in system_names():
             raise UnknownNameError("control system", control, system_names())
-        attended = control not in OWN and "pilot" in _options_of(control)
+        attended = is_outside(control) and kind_of(control).takes_orders(load_spec(vehicle).template)
         if attended:
             ordered["options"] = _attended(control, bool(mavlink)) | dict(ordered.get("options") or {})
         elif mavlink and control not in OWN:
@@ -231,10 +232,6 @@ class Rig:
         self.close()
 
 
-def _options_of(control: str) -> Mapping[str, Any]:
-    return kind_of(control).options.model_fields if is_outside(control) else {}
-
-
 def _attended(control: str, mavlink: bool) -> dict[str, Any]:
     """Options with which our ground station does what it is told, as far as a control system has them.
 
@@ -242,7 +239,7 @@ def _attended(control: str, mavlink: bool) -> dict[str, Any]:
     ground stations of others are to command it too.
     """
     usual = {"pilot": "attended", "time": "real" if mavlink else "virtual", "ground_station": mavlink}
-    return {key: value for key, value in usual.items() if key in _options_of(control)}
+    return {key: value for key, value in usual.items() if key in kind_of(control).options.model_fields}
 
 
 def _read(what: str, args: Mapping[str, Any]) -> dict[str, Any]:

@@ -93,6 +93,10 @@ class AutopilotKind(Kind):
             return False
         return options.pilot != "none" or is_record(script)
 
+    def takes_orders(self, template: str) -> bool:
+        """All."""
+        return True
+
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
         """Unchanged; `LinkError` if autopilots have no word for it."""
         class_of(vehicle)

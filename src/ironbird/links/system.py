@@ -246,6 +246,10 @@ class Kind(ABC):
         """Links between it and others that faults may disturb, by their names in `link_faults.LINKS`."""
         return ()
 
+    def takes_orders(self, template: str) -> bool:
+        """Whether a vehicle of this kind can be commanded in flight by our ground station (`pilot = "attended"`)."""
+        return False
+
     def programs(self, options: Options) -> Sequence[Path]:
         """Files of the control system itself, as far as they are there: a campaign notes what it was flown with."""
         return ()

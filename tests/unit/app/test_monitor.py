@@ -46,9 +46,12 @@ def test_messages_are_counted_and_gaps_are_seen() -> None:
 def test_what_is_kept_is_bounded_and_is_a_tlog() -> None:
     monitor, packer = Monitor(), Packer(7)
     one = packet(packer)
-    for _ in range(MOST_KEPT + 100):
+    for number in range(MOST_KEPT + 100):
         monitor.watch("udp 1", True, one)
+        if number == MOST_KEPT // 2:
+            assert monitor.rows()[0]["count"] == number + 1
     log = monitor.tlog()
+    assert monitor.skipped == 0
     assert len(log) == MOST_KEPT * (8 + len(one))
     (stamp,) = struct.unpack(">Q", log[:8])
     assert stamp > 1.7e15 and log[8 : 8 + len(one)] == one
@@ -108,6 +111,22 @@ def test_a_line_that_begins_with_words_is_read_once_it_speaks_mavlink() -> None:
     assert (words["protocol"], words["count"], words["message"]) == ("raw", 2, "raw")
     assert (beat["protocol"], beat["count"], beat["message"]) == ("MAVLink", 2, "HEARTBEAT")
     assert len(monitor.tlog()) == 2 * (8 + len(packet(packer)))
+
+
+def test_what_nobody_looks_at_is_not_read_and_not_counted_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ironbird.app.packets.FrameReader", lambda: pytest.fail("it was read"))
+    monitor, packer = Monitor(), Packer(7)
+    packets = [packet(packer) for _ in range(MOST_KEPT + 500)]
+    monitor.watch("quiet", False, packets[0])
+    for one in packets:
+        monitor.watch("udp 1", True, one)
+    monkeypatch.undo()
+    (row,) = monitor.rows("udp")
+    assert monitor.rows("quiet")[0]["count"] == 1  # a busy link takes no room from a quiet one
+    assert monitor.skipped == 500 and row["count"] == MOST_KEPT and row["missing"] == 0
+    monitor.watch("udp 1", True, packet(packer))
+    (row,) = monitor.rows("udp")
+    assert monitor.skipped == 500 and row["count"] == MOST_KEPT + 1 and row["missing"] == 0
 
 
 def servos(count: int) -> bytes:

@@ -17,7 +17,8 @@ from ironbird.app.rig import Rig
 from ironbird.app.security import PILOT
 from ironbird.errors import LinkError
 from ironbird.flight.order import load_order
-from ironbird.links.client.attended import DONE, REFUSED
+from ironbird.flight.systems import kind_of
+from ironbird.links.client.attended import DONE, MOST_KEPT, REFUSED, RUNS
 from ironbird.links.client.orders import HEADER, is_orders, read_orders
 from ironbird.links.plan_file import LocalItem
 
@@ -104,12 +105,38 @@ def test_what_the_autopilot_refuses_is_told_and_the_flight_goes_on(rig: Rig) -> 
     assert pilot.orders[0].why == "not armed" and "NO_SUCH_PARAM" in pilot.orders[1].why
     for name, args, why in (
         ("goto", {"north_m": 1.0}, "missing a required argument"),
+        ("take_off", {"height_m": "high"}, "could not convert"),
+        ("tune", {"path": "A", "value": []}, "float() argument"),
         ("take_off", {"deep": 1}, "unexpected keyword"),
         ("arm", {"wait_s": 1e9}, "unexpected keyword"),
     ):
         answer = act(rig, PILOT, name, {"flight": flight.name, **args})
         assert not answer["ok"] and why in answer["error"]
     assert flight.state == "running"
+
+
+def test_many_orders_are_bounded_and_one_on_its_way_is_kept(rig: Rig) -> None:
+    flight = rig.start("quad_f450", control="told", speed=None, go=False, until_s=3600.0)
+    until(lambda: flight.pilot is not None and flight.pilot.telemetry.ready, flight)
+    pilot = flight.pilot
+    assert pilot is not None
+    flight.pause()
+    until(lambda: flight.state == "paused", flight)
+    rig.do(flight.name, "take_off", height_m=5000.0)
+    for number in range(MOST_KEPT + 60):
+        rig.do(flight.name, "sticks", roll=0.0, pitch=0.0, throttle=0.0, yaw=0.01 * (number % 50))
+        if number == 0:  # while time stands the newest place of the sticks replaces the one before
+            rig.do(flight.name, "sticks", roll=0.0, pitch=0.0, throttle=0.0, yaw=0.5)
+        before = flight.tick
+        flight.step(6)  # orders are handed out at the next look
+        until(lambda before=before: flight.tick >= before + 24, flight)  # type: ignore[misc]
+    assert pilot.record().count("sticks") == MOST_KEPT + 60 and len(pilot.orders) <= MOST_KEPT + 1
+    assert [one.state for one in pilot.orders if one.order.name == "take_off"] == [RUNS]
+
+
+def test_submarines_of_px4_are_flown_by_sticks_of_ours_alone() -> None:
+    assert kind_of("px4").takes_orders("multicopter") and kind_of("ardupilot").takes_orders("underwater")
+    assert not kind_of("px4").takes_orders("underwater") and not kind_of("fmu").takes_orders("multicopter")
 
 
 def test_a_record_that_is_none_is_refused() -> None:

@@ -12,13 +12,14 @@ is over.
 from __future__ import annotations
 
 import inspect
+import json
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from ironbird.errors import LinkError, UnknownNameError, shortened
+from ironbird.errors import IronbirdError, LinkError, UnknownNameError, shortened
 from ironbird.links.client.calls import Calls
 from ironbird.links.client.orders import HEADER, Order, read_orders
 from ironbird.links.ground.handshakes import Script
@@ -91,8 +92,12 @@ class Attended(Calls):
                 self._look(ordered, ordered.future)
 
     def order(self, name: str, args: Mapping[str, Any]) -> None:
-        """Have something done at the next poll; `TypeError` if its arguments are not those of the order."""
+        """Have something done at the next poll; `TypeError` or `ValueError` if its arguments are not the order's."""
         _checked(name, args)
+        json.dumps(dict(args))  # what cannot be written down is no order
+        ORDERS[name](self, **args).close()
+        if name == "sticks":  # while time stands only their newest place counts
+            self._next = [order for order in self._next if order.name != name]
         if sum(one.state == RUNS for one in self.orders) + len(self._next) >= MOST_RUNNING:
             raise LinkError(f"{MOST_RUNNING} orders are on their way already")
         self._next.append(Order(0, name, dict(args)))
@@ -117,11 +122,17 @@ class Attended(Calls):
                 if other.state == RUNS and other.order.name in MOVES and other.future is not None:
                     other.future.cancel()
                     other.state, other.why = REPLACED, f"by {order.name}"
-        self.orders = [*self.orders[-MOST_KEPT:], given]
-        given.state = RUNS
-        given.future = self.submit(ORDERS[order.name](self, **order.args))
+        if len(self.orders) >= MOST_KEPT:  # the oldest that is over is forgotten
+            oldest = next((one for one in self.orders if one.state != RUNS), None)
+            self.orders = [one for one in self.orders if one is not oldest]
+        self.orders.append(given)
         if order.name != "sticks":
             self._note("order", given.words())
+        try:
+            given.future = self.submit(ORDERS[order.name](self, **order.args))
+            given.state = RUNS
+        except (TypeError, ValueError, OverflowError, IronbirdError) as error:  # of a record that somebody wrote
+            given.state, given.why = REFUSED, str(error)
 
     def _look(self, ordered: Ordered, future: Future[Any]) -> None:
         error = None if future.cancelled() else future.exception()

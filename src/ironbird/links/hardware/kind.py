@@ -84,6 +84,10 @@ class HardwareKind(Kind):
     ) -> None:
         self._cable, self._clock = cable, clock
 
+    def takes_orders(self, template: str) -> bool:
+        """All."""
+        return True
+
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
         """With inertial units that sample as often as they are sent."""
         assert isinstance(options, HardwareOptions)

@@ -51,6 +51,7 @@ from ironbird.vehicles.load import Vehicle
 from ironbird.vehicles.templates.underwater import UnderwaterSpec
 
 STICK_SPEED_MPS = 5.0  # of a mission that names no speed
+UNDERWATER = "underwater"  # template of submarines
 
 
 class Px4Options(AutopilotOptions):
@@ -73,6 +74,10 @@ class Px4Kind(AutopilotKind):
     summary = "Fly a mission with PX4 in lockstep; PX4 itself sends to QGroundControl on UDP 14550."
     log_ending = ".ulg"
     options = Px4Options
+
+    def takes_orders(self, template: str) -> bool:
+        """All but submarines, which it flies by sticks alone."""
+        return template != UNDERWATER
 
     def programs(self, options: Options) -> Sequence[Path]:
         """Its binary, if there is one; in virtual time its libraries and start-up files too."""
@@ -134,6 +139,8 @@ class Px4Kind(AutopilotKind):
         peer_port, pilot_port = COMMAND_PORT + instance, PILOT_PORT + instance
         pilot: Pilot | Attended
         if chosen(task).pilot == "attended":
+            if not self.takes_orders(spec.template):
+                raise LinkError("PX4 flies submarines by sticks of ours alone: leave --pilot as it is")
             peer = ("127.0.0.1", peer_port)
             wire = Port(pilot_port, peer=peer, who="px4", process=process, mirror_port=mirror_port(task))
             pilot = attended(task, wire)
