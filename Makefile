@@ -110,6 +110,7 @@ docs: setup
 	$(BIN)/python tools/write_block_reference.py
 	$(BIN)/python tools/write_api_reference.py
 	$(BIN)/python tools/write_command_reference.py
+	$(BIN)/python tools/write_lookup_pages.py
 	$(BIN)/python tools/write_fault_page.py
 	$(BIN)/python tools/write_vehicle_pages.py
 	$(BIN)/ironbird fleet --markdown docs/fleet.md

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import write_api_reference
 import write_command_reference
+import write_lookup_pages
 
 
 def test_the_python_reference_is_up_to_date() -> None:
@@ -12,6 +13,11 @@ def test_the_python_reference_is_up_to_date() -> None:
 
 def test_the_command_reference_is_up_to_date() -> None:
     assert write_command_reference.PAGE.read_text(encoding="utf-8") == write_command_reference.page(), "run make docs"
+
+
+def test_the_pages_of_requirements_and_missions_are_up_to_date() -> None:
+    for name, write in write_lookup_pages.PAGES.items():
+        assert (write_lookup_pages.FOLDER / name).read_text(encoding="utf-8") == write(), "run make docs"
 
 
 def test_every_verb_and_option_has_a_help_text() -> None:

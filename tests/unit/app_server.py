@@ -75,7 +75,7 @@ class Served:
             if flight is None:  # what flies is told some times a second
                 time.sleep(0.05)
                 continue
-            if all(flight[key] == value for key, value in wanted.items()):
+            if all(flight.get(key) == value for key, value in wanted.items()):
                 return flight
             assert not flight["failure"], flight["failure"]
             time.sleep(0.05)

@@ -23,6 +23,7 @@ FLAGS = (
     "--disable-dev-shm-usage --remote-debugging-port=0"
 )
 PATIENCE_S = 120.0  # the machine may be busy
+AGAIN_S = 15.0  # until something is clicked again
 
 
 class Browser:
@@ -32,6 +33,7 @@ class Browser:
         self._socket = socket
         self._numbers = itertools.count(1)
         self.events: list[dict[str, Any]] = []
+        self._targets: list[str] = []
 
     def call(self, method: str, session: str = "", **params: Any) -> dict[str, Any]:
         """A command of the protocol, and its answer."""
@@ -47,10 +49,16 @@ class Browser:
             if said.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded", "Network.requestWillBeSent"):
                 self.events.append(said)
 
+    def close_tabs(self) -> None:
+        """A page that nobody looks at any more draws no longer."""
+        while self._targets:
+            self.call("Target.closeTarget", targetId=self._targets.pop())
+
     def tab(self, width: int = 1280, height: int = 800) -> Tab:
         """A new tab with cookies of its own."""
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        self._targets.append(target)
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         tab = Tab(self, session)
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -103,13 +111,26 @@ class Tab:
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
-    def click_button(self, words: str) -> None:
-        """Click the button with these words."""
+    def click_until(self, selector: str, expression: str, patience_s: float = PATIENCE_S) -> Any:
+        """Click, and click again after a while, until an expression is true: a page that is loading loses clicks."""
+        deadline = time.monotonic() + patience_s
+        while time.monotonic() < deadline:
+            self.click(selector)
+            with contextlib.suppress(AssertionError):
+                return self.until(expression, AGAIN_S)
+        raise AssertionError(f"never became true: {expression}\n{self.errors()}")
+
+    def button(self, words: str) -> str:
+        """A selector of the button with these words; it is marked once it is there."""
         find = f"[...document.querySelectorAll('button')].find(b => b.innerText.trim().endsWith({json.dumps(words)}))"
         self.until(f"!!{find}")
-        self.js(f"{find}.setAttribute('data-found', 'yes')")
-        self.click("[data-found=yes]")
-        self.js("document.querySelector('[data-found=yes]').removeAttribute('data-found')")
+        mark = words.replace(" ", "_")
+        self.js(f"{find}.setAttribute('data-found', {json.dumps(mark)})")
+        return f"[data-found={json.dumps(mark)}]"
+
+    def click_button(self, words: str) -> None:
+        """Click the button with these words."""
+        self.click(self.button(words))
 
     def picture(self, path: Path) -> bytes:
         """What is seen."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.result import FlightResult
+from ironbird.campaign.store import Store
 from ironbird.faults.catalog import parse_fault
 from ironbird.flight.judge import FAIL, Judgement
 from ironbird.flight.mission import load_mission
@@ -46,3 +47,21 @@ def result_of(case: FlightCase, verdict: str = "pass", margin: float = 0.25, **c
         fault_modes=[2 for _ in case.faults], expect=case.expect,
     )  # fmt: skip
     return replace(result, **changes)
+
+
+def stored_campaigns(url: str) -> None:
+    """Two campaigns, calm and windy, of four flights over wind and mass; in the second one flight more fails."""
+    store = Store(url)
+    cases = [
+        flight_case(
+            number, faults=(), until_s=2.0, values={"wind.speed_mps": float(number % 2), "body.mass": 1.0 + number}
+        )
+        for number in range(1, 5)
+    ]
+    for name, failing in (("calm", {1}), ("windy", {1, 2})):
+        campaign = store.create(name, "Hover in wind", {}, cases)
+        open_flights = store.open_flights(campaign)
+        verdicts = ["fail" if flight.case.seed in failing else "pass" for flight in open_flights]
+        judged = [(flight.number, result_of(flight.case, v)) for flight, v in zip(open_flights, verdicts, strict=True)]
+        store.write(campaign, judged)
+    store.close()

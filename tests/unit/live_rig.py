@@ -10,10 +10,11 @@ from ironbird.app.live_flight import LiveFlight
 PATIENCE_S = 120.0  # the machine may be busy
 
 
-def until(holds: Callable[[], bool], flight: LiveFlight | None = None) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+def until(holds: Callable[[], bool], flight: LiveFlight | None = None, patience_s: float = PATIENCE_S) -> None:
+    deadline = time.monotonic() + patience_s
     while not holds():
         assert flight is None or not flight.failure, flight.failure if flight else ""
+        assert flight is None or flight.state != "over" or holds(), "the flight is over"
         assert time.monotonic() < deadline
         time.sleep(0.005)
 

@@ -1,8 +1,8 @@
 """Frequency responses from records: overlapping windows, coherence, composite windows.
 
 After Tischler and Remple (CIFER): Hann windows that overlap by half, transforms at the asked frequencies only, response
-H = Gxy / Gxx, and several window lengths combined by their random errors. Noise on the input biases H; it is not
-modelled.
+H = Gxy / Gxx, and several window lengths combined by their random errors; or without windows, by local polynomials.
+Noise on the input biases H; it is not modelled.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ironbird.errors import IronbirdError
 OVERLAP_FACTOR = math.sqrt(0.55)  # of the random error with windows that overlap by half [Tischler]
 GOOD_COHERENCE = 0.6  # below it a response says little [Tischler]
 LEAST_WINDOWS = 3
+LOCAL_LINES = 8  # of a transform on each side of a frequency
 PERIODS = 2.5  # of a frequency in a window from which on its leakage is small
 
 
@@ -150,3 +151,41 @@ def _without_drift(x: np.ndarray) -> np.ndarray:
     along = np.linspace(-1.0, 1.0, len(x))
     slope, mean = np.polyfit(along, np.asarray(x, float), 1)
     return np.asarray(x - mean - slope * along)
+
+
+def local_response(
+    x: np.ndarray, y: np.ndarray, step_s: float, frequency_radps: np.ndarray, half: int = LOCAL_LINES
+) -> FrequencyResponse:
+    """Response without windows: around each frequency, response and leakage are smooth curves of second order.
+
+    The local polynomial method [Schoukens]: lines k of the whole record's transform obey Y(k) = H(k) X(k) + T(k), where
+    T comes from what moved before the record and goes on after it. Windows cut such records at every edge, which tells
+    at frequencies of few periods; here both ends are one unknown. The coherence is that of what the curves leave over.
+    """
+    if len(x) < 8 * half:
+        raise IronbirdError(f"{len(x)} samples are too few for a response; {8 * half} are needed")
+    base = 2 * math.pi / (len(x) * step_s)
+    low, high = 2 * base, math.pi / step_s - half * base
+    if float(np.min(frequency_radps)) < low or float(np.max(frequency_radps)) > high:
+        raise IronbirdError(
+            f"a record of {len(x) * step_s:.3g} s in steps of {step_s:.3g} s tells {low:.3g} to {high:.3g} rad/s; "
+            f"{np.min(frequency_radps):.3g} to {np.max(frequency_radps):.3g} rad/s were asked for"
+        )
+    fx, fy = (np.fft.rfft(_without_drift(values)) for values in (x, y))
+    response, coherence, error = [], [], []
+    for w in frequency_radps:
+        middle = w / base
+        lines = np.arange(max(1, round(middle) - half), round(middle) + half + 1)
+        powers = ((lines - middle) / half)[:, None] ** np.arange(3)
+        matrix = np.concatenate([powers * fx[lines][:, None], powers], axis=1)
+        scale = np.maximum(np.linalg.norm(matrix, axis=0), 1e-300)
+        solution, *_ = np.linalg.lstsq(matrix / scale, fy[lines], rcond=1e-12)
+        solution = solution / scale
+        left = fy[lines] - matrix @ solution
+        noise = float(np.sum(np.abs(left) ** 2)) / max(len(lines) - matrix.shape[1], 1)
+        shown = float(np.mean(np.abs(fx[lines]) ** 2)) * abs(solution[0]) ** 2
+        spread = np.linalg.pinv((matrix / scale).conj().T @ (matrix / scale))[0, 0].real / scale[0] ** 2
+        response.append(solution[0])
+        coherence.append(shown / max(shown + noise, 1e-300))
+        error.append(math.sqrt(noise * max(spread, 0.0) / 2) / max(abs(solution[0]), 1e-300))
+    return FrequencyResponse(frequency_radps, np.array(response), np.array(coherence), np.array(error))

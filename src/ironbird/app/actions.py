@@ -17,15 +17,19 @@ from ironbird.app.rig import Rig
 from ironbird.app.security import PILOT
 from ironbird.errors import IronbirdError, MissionError, RunError, UnknownNameError, shortened
 from ironbird.flight.mission import mission_names
+from ironbird.links.hardware.cable import ports
 from ironbird.links.plan_file import LocalItem
 from ironbird.vehicles.load import vehicle_ids
+from ironbird.world.files import world_names
 
 MOST_ITEMS = 500
+MOST_WORDS = 200  # characters of a filter
 MOST_STEPS = 10_000  # exchanges at once
 Action = Callable[..., Any]
 STARTS = {  # what a flight may be started with, and as what it is read
     "control": str, "wind_mps": float, "wind_from_deg": float, "turbulence_mps": float, "seed": int, "until_s": float,
-    "north_m": float, "east_m": float, "go": bool, "paused": bool, "mavlink": bool,
+    "north_m": float, "east_m": float, "go": bool, "paused": bool, "mavlink": bool, "world": str, "udp": int,
+    "port": str,
 }  # fmt: skip
 
 
@@ -51,6 +55,15 @@ def start(rig: Rig, vehicle: str = "quad_f450", mission: Any = None, speed: Any 
         if key not in STARTS:
             raise UnknownNameError("key", shortened(key, 40), STARTS, "start")
     read = {key: _read(key, STARTS[key], value) for key, value in how.items()}
+    if read.get("world") and read["world"] not in world_names():
+        raise UnknownNameError("world", shortened(read["world"], 80), world_names())
+    if board := {key: read.pop(key) for key in ("port", "udp") if read.get(key)}:
+        if read.get("control") != "hardware":
+            raise RunError("a port is for control 'hardware'")
+        if "port" in board and board["port"] not in ports():
+            raise UnknownNameError("serial port", shortened(board["port"], 80), ports())
+        read["options"] = board
+    read = {key: value for key, value in read.items() if key not in ("port", "udp")}
     flight = rig.start(vehicle, mission=_mission(mission), speed=_speed(speed), **read)
     return {"flight": flight.name}
 
@@ -133,6 +146,24 @@ def end(rig: Rig, flight: str) -> dict[str, Any]:
     return {"verdict": ended.flight.verdict, "sentence": ended.flight.judged.sentence, "folder": str(ended.folder)}
 
 
+def packets(rig: Rig, of: str, filter: str = "") -> list[dict[str, Any]]:
+    """The packet monitor of a flight or route: a row for each message."""
+    monitors = rig.monitors()
+    if of not in monitors:
+        raise UnknownNameError("flight or route", shortened(of, 80), list(monitors) or ["none yet"])
+    return monitors[of].rows(str(filter)[:MOST_WORDS])
+
+
+def capture(rig: Rig, of: str, filter: str = "") -> list[str]:
+    """Save the newest packets of a flight or route as pcap and tlog; where they are."""
+    return [str(path) for path in rig.capture(of, str(filter)[:MOST_WORDS])]
+
+
+def refly(rig: Rig, campaign: str, stored: str) -> dict[str, Any]:
+    """Fly a stored flight of a campaign again, for the replay."""
+    return {"flight": rig.refly(str(campaign), str(stored)).name}
+
+
 def read_plan(rig: Rig, text: str, vehicle: str = "quad_f450") -> list[dict[str, Any]]:
     """Items of a .plan or waypoint file for the map."""
     if vehicle not in vehicle_ids():
@@ -155,6 +186,7 @@ def _deed(what: str, rig: Rig, flight: str, **args: Any) -> None:
 
 ACTIONS: dict[str, Action] = {
     "start": start, "pause": pause, "resume": resume, "step": step, "speed": speed, "branch": branch, "reset": reset,
-    "end": end, "read_plan": read_plan, "write_plan": write_plan,
+    "end": end, "refly": refly, "packets": packets, "capture": capture, "read_plan": read_plan,
+    "write_plan": write_plan,
     **{name: functools.partial(_deed, name) for name in DEEDS},
 }  # fmt: skip

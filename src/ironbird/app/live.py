@@ -27,6 +27,7 @@ from ironbird.app.frames import FLOATS, Poser
 from ironbird.app.live_flight import OVER, LiveFlight
 from ironbird.app.rig import Rig
 from ironbird.errors import RunError, shortened
+from ironbird.links.client.attended import Attended
 from ironbird.runtime.record import Log
 
 POSES_HZ, PLOTS_HZ, STATUS_HZ = 30.0, 10.0, 5.0
@@ -35,6 +36,7 @@ POSES, PLOTS = 1, 2
 MOST_PLOTTED = 24  # signals of one browser
 MOST_ROWS = 3000  # of one frame of plots
 LONGEST_SPAN_S = 600.0
+ORDERS_SHOWN = 8  # to an autopilot outside
 MOST_ASKED_S = 1e9  # of a span; what is no number is not below it
 LONGEST_TEXT = 65_536  # characters of a message from a browser
 
@@ -155,11 +157,14 @@ def status_of(flight: LiveFlight) -> dict[str, Any]:
         "time_s": float(log.time_s[-1]) if log is not None and len(log.time_s) else 0.0, "mode": "", "armed": False,
         "failsafes": [], "battery": None, "target": None, "item": 0, "items": [], "wishes": list(flight.wishes),
         "wind": order.weather.describe(), "faults": _faults(flight), "listens": flight.listens, "verdict": "",
+        "orders": [], "said": "", "world": order.world,
     }  # fmt: skip
     if flight.flight is not None:
         row |= {"verdict": flight.flight.verdict, "sentence": shortened(flight.flight.judged.sentence, 600)}
     if flight.commander is not None and flight.state != OVER:
         row |= _autopilot(flight)
+    elif flight.pilot is not None:
+        row |= _outside(flight.pilot)
     return row
 
 
@@ -173,6 +178,22 @@ def _autopilot(flight: LiveFlight) -> dict[str, Any]:
         "healthy": status.healthy, "satellites": status.satellites,
         "target": [_finite(value) for value in status.position_set.tolist()],
         "items": [[item.north_m, item.east_m, item.height_m] for item in commander.mission()],
+    }  # fmt: skip
+
+
+def _outside(pilot: Attended) -> dict[str, Any]:
+    """What an autopilot outside says of itself, and what came of what it was told."""
+    told = pilot.telemetry
+    orders = [one for one in list(pilot.orders) if one.order.name != "sticks"][-ORDERS_SHOWN:]
+    return {
+        "mode": told.mode, "armed": told.armed, "failsafes": ["failsafe"] if pilot.failsafe else [], "item": told.item,
+        "battery": _finite(told.battery_share), "voltage": _finite(told.battery_voltage_V), "healthy": told.ready,
+        "satellites": told.satellites, "said": shortened(told.text, 200),
+        "items": [[item.north_m, item.east_m, item.height_m] for item in list(pilot.items)],
+        "orders": [
+            {"time_s": 1e-6 * one.order.time_us, "order": shortened(one.words(), 100), "state": one.state,
+             "why": shortened(one.why, 400)} for one in orders
+        ],
     }  # fmt: skip
 
 

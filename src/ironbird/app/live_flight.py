@@ -20,13 +20,17 @@ from ironbird.app.live_twin import LiveTwin
 from ironbird.app.monitor import Monitor
 from ironbird.errors import IronbirdError, RunError
 from ironbird.faults.spec import Injection
-from ironbird.flight.flight import Flight, fly
+from ironbird.flight.flight import Flight, fly, take_seat
 from ironbird.flight.order import Order
+from ironbird.flight.prepare import fit
+from ironbird.flight.systems import is_outside
 from ironbird.flight.witness import Witness
+from ironbird.links.client.attended import Attended
 from ironbird.links.commanded.commander import Commander
 from ironbird.links.commanded.front import FrontEnd
 from ironbird.links.commanded.kind import CommandedSystem
 from ironbird.links.commanded.stand import Stand
+from ironbird.links.ground.wires import Watched
 from ironbird.links.rig import Rig
 from ironbird.report.folder import write_flight_folder
 from ironbird.runtime.clock import Pace
@@ -47,6 +51,7 @@ class Deed:
     name: str
     args: Mapping[str, Any]
     tick: int = -1  # when it was done; given before: it is done then
+    wished: bool = False  # ordered with the flight, and done as soon as the vehicle took it
     refusal: str | None = None
     done_at: float = 0.0  # wall time
     done: threading.Event = field(default_factory=threading.Event)
@@ -55,10 +60,11 @@ class Deed:
 class LiveFlight:
     """A flight that can be paused, stepped, hurried, commanded, broken and tuned. All calls may come from any thread.
 
-    Under the reference autopilot (`control = "commanded"`) commands are heard; other control systems fly their mission
-    and take faults alone, and no branch: they need not repeat to the bit. `wishes` are deeds without arguments that are
-    done as soon as the vehicle takes them (it arms when its estimator has settled). A branch does the deeds of the
-    `past` at their ticks, as fast as it goes until `until_tick`.
+    Under the reference autopilot (`control = "commanded"`) commands are heard at once; PX4, ArduPilot and boards are
+    told by a ground station of ours over MAVLink (`pilot`), which says what came of it (`pilot.orders`). Other control
+    systems fly their mission and take faults alone. `wishes` are deeds without arguments that are done as soon as the
+    vehicle takes them (it arms when its estimator has settled). A branch does the deeds of the `past` at their ticks,
+    as fast as it goes until `until_tick`.
     """
 
     def __init__(
@@ -74,8 +80,11 @@ class LiveFlight:
         paused: bool = False,
         also: FrontEnd | None = None,
         monitor: Monitor | None = None,
+        mavlink: bool | str = False,
     ) -> None:
         self.name, self.order, self.folder = name, order, folder
+        self.began_with, self.mavlink = tuple(wishes), mavlink  # for a reset
+        self.pilot: Attended | None = None
         self.flight: Flight | None = None
         self.failure = ""
         self.deeds: list[Deed] = []
@@ -92,6 +101,7 @@ class LiveFlight:
         self._speed = speed
         self._pace = Pace(speed) if speed else None
         self._state = STARTING
+        self._announced: list[str] = []
         self.thread = threading.Thread(target=self._fly, name=f"flight {name}", daemon=True)
 
     # ------------------------------------------------------------------ what is
@@ -112,6 +122,17 @@ class LiveFlight:
         return self.stand if isinstance(self.stand, Commander) else None
 
     @property
+    def commanded(self) -> bool:
+        """Whether somebody takes commands."""
+        return self.commander is not None or self.pilot is not None
+
+    def params(self) -> dict[str, float]:
+        """What can be tuned now: the vehicle's own parameters, or those of the autopilot as far as they were read."""
+        if self.pilot is not None:
+            return self.pilot.params_known()
+        return self.commander.params() if self.commander is not None else {}
+
+    @property
     def tick(self) -> int:
         """The simulation's tick; 0 before it runs."""
         return self.stand.rig.state.tick if self.stand is not None else 0
@@ -129,7 +150,9 @@ class LiveFlight:
     @property
     def listens(self) -> list[str]:
         """Where ground stations reach it."""
-        return self.also.announce() if self.also is not None and self._state == RUNNING else []
+        if self._state != RUNNING:
+            return []
+        return self.also.announce() if self.also is not None else list(self._announced)
 
     def log(self) -> Log | None:
         """The log so far: a view that later rows do not change; None before it runs."""
@@ -181,13 +204,16 @@ class LiveFlight:
         with self._changed:
             self._speed, self._pace = speed, Pace(speed) if speed else None
 
-    def do(self, name: str, wait_s: float = ANSWER_S, **args: Any) -> str | None:
-        """Do something of `DEEDS`; returns None when it was done, or why it was refused, in words."""
+    def do(self, name: str, args: Mapping[str, Any] | None = None, *, wait_s: float = ANSWER_S) -> str | None:
+        """Do something of `DEEDS`; returns None when it was done, or why it was refused, in words.
+
+        What an autopilot outside is told was said then; `pilot.orders` tells what came of it.
+        """
         if name not in DEEDS:
             return f"there is nothing called '{name[:40]}' to do; there is {', '.join(DEEDS)}"
         if self._state in (OVER, FAILED):
             return "the flight is over"
-        deed = Deed(name, args)
+        deed = Deed(name, dict(args or {}))
         with self._changed:
             if len(self._queue) >= MOST_WAITING:
                 return f"{MOST_WAITING} things wait to be done already"
@@ -221,8 +247,11 @@ class LiveFlight:
             if self.order.control == "commanded":
                 system = CommandedSystem(_Front(self), sees_truth=self.order.options.get("state") == "truth")
                 flight = fly(self.order, control=system, folder=self.folder)
-            else:
-                flight = fly(self.order, folder=self.folder, between=self._between)
+            elif is_outside(self.order.control):
+                flight = self._fly_outside()
+            else:  # a stored flight that is flown again: nobody talks to it
+                self._state = RUNNING
+                flight = fly(self.order)
             if self.folder is not None:
                 write_flight_folder(flight, self.folder)
             self.flight, self._state = flight, OVER
@@ -233,6 +262,17 @@ class LiveFlight:
             raise
         finally:
             self._refuse_rest()
+
+    def _fly_outside(self) -> Flight:
+        seat = take_seat(self.order, fit(self.order), folder=self.folder, announce=self._announced.append)
+        try:
+            seat.system.fills, seat.system.tap = self.order.control, self.monitor.watch
+            if isinstance(seat.pilot, Attended):
+                self.pilot = seat.pilot
+                self.pilot.wire = Watched(self.pilot.wire, self.monitor.watch)
+            return fly(self.order, control=seat.system, pilot=seat.pilot, between=self._between)
+        finally:
+            seat.close()
 
     def _refuse_rest(self) -> None:
         with self._changed:
@@ -261,12 +301,15 @@ class LiveFlight:
             self._wait(stand)
         for twin in self.twins:
             twin.take_over()
+        if self._ends and self.pilot is not None and tick >= self._fast_until:
+            self.pilot.end()  # it is over at its next look, as it will be when the flight is repeated
+            return True
         return not self._ends
 
     def _try_wishes(self, stand: Stand) -> None:
         """What is to be done as soon as the vehicle takes it: arm, fly the mission."""
         while self._wishes and DEEDS[self._wishes[0]](self, stand) is None:
-            self.deeds.append(Deed(self._wishes.popleft(), {}, stand.rig.state.tick))
+            self.deeds.append(Deed(self._wishes.popleft(), {}, stand.rig.state.tick, wished=True))
 
     def _wait(self, stand: Stand) -> None:
         while True:
@@ -339,10 +382,13 @@ class _Front:
 Doer = Callable[..., str | None]
 
 
-def _commanding(call: Callable[..., str | None]) -> Doer:
-    """A deed that needs somebody who takes commands."""
+def _commanding(name: str, call: Callable[..., str | None]) -> Doer:
+    """A deed that needs somebody who takes commands: the commander at once, or our ground station over MAVLink."""
 
     def doer(live: LiveFlight, stand: Stand, **args: Any) -> str | None:
+        if live.pilot is not None:
+            live.pilot.order(name, args)
+            return None
         if not isinstance(stand, Commander):
             return f"control '{live.order.control}' flies its mission and takes no command from here"
         return call(stand, **args)
@@ -379,10 +425,13 @@ def _clear(live: LiveFlight, stand: Stand, number: int) -> str | None:
     return None
 
 
-def _tune(live: LiveFlight, stand: Stand, path: str, value: float) -> str | None:
-    if not isinstance(stand, Commander):
-        return f"under control '{live.order.control}' no parameter can be changed in flight"
-    return stand.set_param(str(path), float(value))
+def _tune(commander: Commander, path: str, value: float) -> str | None:
+    return commander.set_param(str(path), float(value))
+
+
+def _read_params(commander: Commander) -> str | None:
+    """Nothing to ask for: they are known."""
+    return None
 
 
 def _goto(commander: Commander, north_m: float, east_m: float, height_m: float | None = None) -> str | None:
@@ -390,19 +439,23 @@ def _goto(commander: Commander, north_m: float, east_m: float, height_m: float |
     return commander.reposition((float(north_m), float(east_m), down))
 
 
+COMMANDS: dict[str, Doer] = {
+    "arm": Commander.arm,
+    "disarm": Commander.disarm,
+    "take_off": Commander.take_off,
+    "land": Commander.land,
+    "return": Commander.return_home,
+    "hold": Commander.hold,
+    "mission": Commander.start_mission,
+    "set_mission": Commander.set_mission,
+    "mode": Commander.set_mode,
+    "goto": _goto,
+    "sticks": Commander.sticks,
+    "tune": _tune,
+    "read_params": _read_params,
+}
 DEEDS: dict[str, Doer] = {
-    "arm": _commanding(Commander.arm),
-    "disarm": _commanding(Commander.disarm),
-    "take_off": _commanding(Commander.take_off),
-    "land": _commanding(Commander.land),
-    "return": _commanding(Commander.return_home),
-    "hold": _commanding(Commander.hold),
-    "mission": _commanding(Commander.start_mission),
-    "set_mission": _commanding(Commander.set_mission),
-    "mode": _commanding(Commander.set_mode),
-    "goto": _commanding(_goto),
-    "sticks": _commanding(Commander.sticks),
+    **{name: _commanding(name, call) for name, call in COMMANDS.items()},
     "inject": _inject,
     "clear": _clear,
-    "tune": _tune,
 }

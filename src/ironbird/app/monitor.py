@@ -1,7 +1,13 @@
-"""The packet monitor: what goes over the links of a flight, message by message, and the newest packets for a tlog."""
+"""The packet monitor: what goes over the links of a flight, message by message; the newest packets for a file.
+
+Figures are of the wall's time. Latency is from a packet that asks for an answer to the answer, as seen here: a command
+and its acknowledgement, a parameter, a mission's items, sensors and the controls that follow them. What is missing is
+counted by the senders' own numbers, where a protocol has any.
+"""
 
 from __future__ import annotations
 
+import statistics
 import struct
 import threading
 import time
@@ -9,64 +15,142 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from ironbird.links.router.frames import FrameReader, name_of, values_of
+from ironbird.app.packets import PROTOCOLS, Packet, Raw, Reader, reader_of
+from ironbird.app.pcap import Captured, capture
 from ironbird.links.router.router import Traffic
 
-MOST_KEPT = 5000  # packets, for the file
+MOST_KEPT = 5000  # packets of one way, for the file
+MOST_WAYS = 32  # partners, each in one direction; the one that was silent for the longest is forgotten
+MOST_MESSAGES = 300  # kinds of one way
+MOST_LATENCIES = 200
 STAMP = struct.Struct(">Q")  # of a tlog: microseconds since 1970, before each packet
+_ITEMS = ("MISSION_COUNT", "MISSION_ITEM_INT", "MISSION_ITEM")
+ASKED_BY: dict[str, tuple[str, ...]] = {  # answer -> what may have asked for it
+    "COMMAND_ACK": ("COMMAND_LONG", "COMMAND_INT"),
+    "PARAM_VALUE": ("PARAM_REQUEST_READ", "PARAM_SET", "PARAM_REQUEST_LIST"),
+    "MISSION_REQUEST_INT": _ITEMS,
+    "MISSION_REQUEST": _ITEMS,
+    "MISSION_ACK": (*_ITEMS, "MISSION_CLEAR_ALL"),
+    "MISSION_COUNT": ("MISSION_REQUEST_LIST",),
+    "TIMESYNC": ("TIMESYNC",),
+    "HIL_ACTUATOR_CONTROLS": ("HIL_SENSOR",),
+    "HIL_CONTROLS": ("HIL_SENSOR",),
+    "servos 16": ("JSON",),
+    "servos 32": ("JSON",),
+    "UBX ACK-ACK": ("UBX CFG-PRT", "UBX CFG-MSG", "UBX CFG-RATE", "UBX CFG-NAV5"),
+}
+ASKS = frozenset(name for names in ASKED_BY.values() for name in names)
+
+
+@dataclass
+class _Message(Traffic):
+    """One kind of packet on one way."""
+
+    packet: Packet = field(default_factory=lambda: Packet("", b""))
+    protocol: str = Raw.protocol
+    latencies_s: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_LATENCIES))
 
 
 @dataclass
 class _Way:
     """Packets of one partner in one direction."""
 
-    reader: FrameReader = field(default_factory=FrameReader)
-    traffic: dict[str, Traffic] = field(default_factory=dict)
+    reader: Reader
+    messages: dict[str, _Message] = field(default_factory=dict)
+    count: int = 0
     missing: int = 0  # by the numbers of their senders
     last: dict[tuple[int, int], int] = field(default_factory=dict)
+    asked: dict[str, float] = field(default_factory=dict)  # when, of what is not answered yet
+    kept: deque[tuple[int, bytes, str]] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
+    heard: float = 0.0
+
+    def take(self, packet: Packet, now: float, time_ns: int, other: _Way | None) -> None:
+        self.count += 1
+        self.kept.append((time_ns, packet.data, self.reader.protocol))
+        if packet.sequence >= 0:
+            before = self.last.get(packet.sender)
+            if before is not None:
+                self.missing += (packet.sequence - before - 1) % packet.modulus
+            self.last[packet.sender] = packet.sequence
+        if packet.name not in self.messages and len(self.messages) >= MOST_MESSAGES:
+            return
+        found = self.messages.setdefault(packet.name, _Message())
+        found.count += 1
+        found.size += len(packet.data)
+        found.packet, found.protocol = packet, self.reader.protocol
+        found.times.append(now)
+        if packet.name in ASKS:
+            self.asked[packet.name] = now
+        if other is not None and packet.name in ASKED_BY:
+            asked = [other.asked.pop(name) for name in ASKED_BY[packet.name] if name in other.asked]
+            if asked:
+                found.latencies_s.append(now - max(asked))
 
 
 class Monitor:
     """Counts packets by partner, direction and message; the flight's thread calls `watch`, others the rest."""
 
     def __init__(self) -> None:
-        self._ways: dict[tuple[str, str], _Way] = {}
-        self._newest: deque[bytes] = deque(maxlen=MOST_KEPT)
+        self._ways: dict[tuple[str, bool], _Way] = {}
         self._lock = threading.Lock()
 
     def watch(self, partner: str, came: bool, data: bytes) -> None:
         """Take note of bytes that came or went."""
-        now = time.monotonic()
+        if not data:
+            return
+        now, time_ns = time.monotonic(), time.time_ns()
         with self._lock:
-            way = self._ways.setdefault((partner, "from" if came else "to"), _Way())
-            for frame in way.reader.feed(data):
-                sender = (frame.sysid, frame.compid)
-                if sender in way.last:
-                    way.missing += (frame.sequence - way.last[sender] - 1) % 256
-                way.last[sender] = frame.sequence
-                found = way.traffic.setdefault(name_of(frame.id), Traffic())
-                found.count += 1
-                found.size += len(frame.data)
-                found.last = frame.data
-                found.times.append(now)
-                self._newest.append(STAMP.pack(time.time_ns() // 1000) + frame.data)
+            way = self._ways.get((partner, came))
+            if way is None:
+                if len(self._ways) >= MOST_WAYS:
+                    del self._ways[min(self._ways, key=lambda key: self._ways[key].heard)]
+                way = self._ways[partner, came] = _Way(reader_of(data))
+            if way.reader.protocol == Raw.protocol:  # ArduPilot's first words are text, MAVLink comes after them
+                way.reader = reader_of(data)
+            way.heard = now
+            other = self._ways.get((partner, not came))
+            for packet in way.reader.feed(data):
+                way.take(packet, now, time_ns, other)
 
     def rows(self, words: str = "") -> list[dict[str, Any]]:
-        """A row for each message whose name or partner has these words: count, rate, last values, raw bytes."""
+        """A row for each message in whose partner, way, protocol or name all of the words are found."""
         now = time.monotonic()
+        found: list[dict[str, Any]] = []
         with self._lock:
-            found: list[dict[str, Any]] = [
-                {"partner": partner, "way": way, "message": name, "count": one.count, "hz": one.rate_hz(now),
-                 "missing": self._ways[partner, way].missing, "last": one.last}
-                for (partner, way), kept in self._ways.items() for name, one in kept.traffic.items()
-                if words.lower() in f"{partner} {way} {name}".lower()
-            ]  # fmt: skip
+            for (partner, came), way in self._ways.items():
+                for name, one in way.messages.items():
+                    place = {"partner": partner, "way": "from" if came else "to", "protocol": one.protocol}
+                    if not _fits(words, *place.values(), name):
+                        continue
+                    share = way.missing / max(way.count + way.missing, 1)
+                    late = 1e3 * statistics.median(one.latencies_s) if one.latencies_s else None
+                    figures = {"count": one.count, "hz": one.rate_hz(now), "missing": way.missing, "lost": share}
+                    found.append({**place, "message": name, **figures, "latency_ms": late, "packet": one.packet})
         for row in found:
-            row["values"] = ", ".join(f"{key} {value}" for key, value in values_of(row["last"]).items())
-            row["raw"] = row.pop("last").hex()
+            packet = row.pop("packet")
+            values = PROTOCOLS[row["protocol"]].values(packet)
+            row["values"] = ", ".join(f"{key} {value}" for key, value in values.items())
+            row["raw"] = packet.data.hex()
         return found
 
     def tlog(self) -> bytes:
-        """The newest packets as ground stations save and open them."""
+        """The newest MAVLink packets as ground stations save and open them."""
         with self._lock:
-            return b"".join(self._newest)
+            packets = sorted(packet for way in self._ways.values() for packet in way.kept if packet[2] == "MAVLink")
+        return b"".join(STAMP.pack(time_ns // 1000) + data for time_ns, data, _ in packets)
+
+    def pcap(self, words: str = "") -> bytes:
+        """The newest packets of partners with these words as a capture file for Wireshark."""
+        with self._lock:
+            found = [
+                Captured(time_ns, partner, came, data)
+                for (partner, came), way in self._ways.items()
+                for time_ns, data, protocol in way.kept
+                if _fits(words, partner, "from" if came else "to", protocol)
+            ]
+        return capture(found)
+
+
+def _fits(words: str, *texts: str) -> bool:
+    whole = " ".join(texts).lower()
+    return all(word in whole for word in words.lower().split())

@@ -20,6 +20,7 @@ from ironbird.errors import RecordError, shortened
 
 if TYPE_CHECKING:
     from ironbird.campaign.store import Store
+    from ironbird.flight.order import Order
 
 ENDINGS = (".parquet", ".ulg", ".bin")
 MOST_FILES = 500
@@ -101,15 +102,47 @@ class Campaigns:
         return self._open(look)
 
     def frames(self, name: str, flight: str) -> np.ndarray:
-        """A stored flight for the replay: its trace if one was kept, else it is flown again."""
-        from ironbird.app.frames import log_frames
-        from ironbird.flight.flight import fly
+        """A stored flight for the replay, if its trace was kept; nothing is flown."""
 
         def look(store: Store) -> np.ndarray:
             campaign = store.campaign(name)
             kept = store.flight(campaign, flight)
             path = store.trace_path(campaign, kept.result) if kept.result is not None else None
-            return replay_frames(path) if path is not None else log_frames(fly(kept.case).log)
+            if path is None:
+                raise RecordError(f"{shortened(flight, 80)}: its trace was not kept: it has to be flown again")
+            return replay_frames(path)
+
+        return self._open(look)
+
+    def points(self, name: str) -> dict[str, list[dict[str, Any]]]:
+        """By case, each flight with the numbers that its case varies; cases that vary fewer than two have no map."""
+
+        def look(store: Store) -> dict[str, list[dict[str, Any]]]:
+            found: dict[str, list[dict[str, Any]]] = {}
+            for one in store.results(store.campaign(name)):
+                values = {key: value for key, value in one.values.items() if not isinstance(value, str)}
+                row = {"id": one.id, "values": values, "verdict": one.verdict, "margin": one.margin}
+                found.setdefault(one.case_id, []).append(row)
+            return {case: rows for case, rows in found.items() if max(len(row["values"]) for row in rows) > 1}
+
+        return self._open(look)
+
+    def kept(self, name: str, flight: str) -> tuple[bool, str]:
+        """Whether a flight's trace was kept, and its vehicle."""
+
+        def look(store: Store) -> tuple[bool, str]:
+            campaign = store.campaign(name)
+            found = store.flight(campaign, flight)
+            trace = store.trace_path(campaign, found.result) if found.result is not None else None
+            return trace is not None, Path(found.case.vehicle).stem
+
+        return self._open(look)
+
+    def order(self, name: str, flight: str) -> Order:
+        """The order of a stored flight."""
+
+        def look(store: Store) -> Order:
+            return store.flight(store.campaign(name), flight).case
 
         return self._open(look)
 

@@ -9,6 +9,7 @@ rig.close()
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import re
@@ -22,14 +23,17 @@ from typing import Any
 from ironbird.app.live_flight import DEEDS, FAILED, OVER, LiveFlight
 from ironbird.app.monitor import Monitor
 from ironbird.app.plans import mission_of_items
-from ironbird.errors import IronbirdError, OrderError, RunError, UnknownNameError
+from ironbird.app.records import Campaigns
+from ironbird.errors import IronbirdError, OrderError, RunError, UnknownNameError, shortened
 from ironbird.faults.catalog import parse_fault
 from ironbird.flight.mission import Mission
 from ironbird.flight.order import Order, Weather, make_order
 from ironbird.flight.pose import start_settings
-from ironbird.flight.systems import system_names
-from ironbird.links.commanded.front import FrontEnd
+from ironbird.flight.systems import is_outside, kind_of, repeats, system_names
+from ironbird.links.mavlink_server.front import MavlinkFront
 from ironbird.links.plan_file import LocalItem
+from ironbird.links.router.route_file import Route
+from ironbird.links.router.router import Router
 
 UNTIL_S = 600.0  # of a flight that nobody ends; its log takes about 0.25 MB a second
 MOST_FLYING = 32
@@ -40,10 +44,12 @@ OWN = {"reference": "estimate", "truth": "truth"}  # control by the vehicle's ow
 class Rig:
     """Flights by name. All calls may come from any thread; none but `do`, `end` and `close` waits."""
 
-    def __init__(self, folder: Path = Path("out/app")) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path = Path("out/app"), campaigns: Campaigns | None = None) -> None:
+        self.folder, self.campaigns = folder, campaigns or Campaigns()
+        self.routes: dict[str, Monitor] = {}  # of routers beside the flights, by name
         self.flights: dict[str, LiveFlight] = {}
-        self._numbers = itertools.count(1)
+        self._routers = contextlib.ExitStack()
+        self._numbers, self._captures = itertools.count(1), itertools.count(1)
         self._lock = threading.Lock()
         self._stamp = time.strftime("%Y%m%d-%H%M%S")
 
@@ -72,10 +78,16 @@ class Rig:
 
         `control` is `reference` (the vehicle's own autopilot), `truth` (the same on the true state) or any other name
         of `ironbird systems`. With `mavlink` ground stations reach it too, at the usual ports or at the links that it
-        names (as `serve --option links=…`). More is as `make_order` takes it.
+        names (as `serve --option links=…`); PX4 and ArduPilot then keep the wall's time and do not repeat. More is as
+        `make_order` takes it.
         """
         if control not in system_names():
             raise UnknownNameError("control system", control, system_names())
+        attended = control not in OWN and "pilot" in _options_of(control)
+        if attended:
+            ordered["options"] = _attended(control, bool(mavlink)) | dict(ordered.get("options") or {})
+        elif mavlink and control not in OWN:
+            raise OrderError(f"control '{control}' has no link to ground stations")
         if mission is not None and not isinstance(mission, Mission | str | Path):
             mission = mission_of_items(mission)
         order = make_order(
@@ -90,10 +102,8 @@ class Rig:
         )
         if north_m or east_m:
             order = replace(order, settings={**start_settings(order, north_m, east_m), **order.settings})
-        wishes = ("arm", "mission") if go and control in OWN else ()
-        monitor = Monitor()
-        front = self._front(mavlink, control, monitor)
-        return self._begin(order, wishes=wishes, speed=speed, paused=paused, also=front, monitor=monitor)
+        wishes = () if not go else ("arm", "mission") if control in OWN else ("mission",) if attended else ()
+        return self._begin(order, wishes=wishes, speed=speed, paused=paused, mavlink=mavlink)
 
     def branch(self, name: str, *, at_s: float | None = None, paused: bool = False) -> LiveFlight:
         """A second flight that is equal to the bit up to now (or up to a moment) and goes on beside the first: what if?
@@ -101,17 +111,49 @@ class Rig:
         It is flown again from its start at full speed, each deed at its tick, so its order and log are whole.
         """
         first = self.flight(name)
-        if first.order.control != "commanded":
+        own = first.order.control == "commanded"
+        if not own and not repeats(first.order.control, first.order.options, ""):
             raise RunError(f"{name}: control '{first.order.control}' need not repeat to the bit: there is no branch")
         if first.also is not None:
             raise RunError(f"{name}: what ground stations said to it is in no record yet: there is no branch")
         tick = first.tick  # before the deeds: one that comes in between belongs to the first alone
         if at_s is not None:
             tick = min(tick, max(0, round(at_s / first.step_s)))
-        past = [deed for deed in list(first.deeds) if deed.tick <= tick]
-        return self._begin(
-            first.order, wishes=first.wishes, speed=first.speed, past=past, until_tick=tick, paused=paused
-        )
+        deeds = list(first.deeds)
+        past = [deed for deed in deeds if deed.tick <= tick]
+        wishes = [*(deed.name for deed in deeds if deed.wished and deed.tick > tick), *first.wishes]
+        return self._begin(first.order, wishes=wishes, speed=first.speed, past=past, until_tick=tick, paused=paused)
+
+    def refly(self, campaign: str, flight: str) -> LiveFlight:
+        """Fly a stored flight of a campaign again, as fast as it goes: its log is there to be replayed."""
+        return self._begin(self.campaigns.order(campaign, flight), speed=None)
+
+    def route(self, name: str, route: Route) -> Router:
+        """Run a router beside the flights until the rig is closed; its packets are watched as those of flights are."""
+        if name in self.monitors():
+            raise OrderError(f"there is a flight or a route with the name '{shortened(name, 40)}' already")
+        monitor, connections = Monitor(), route.connections()
+        for connection in connections:
+            connection.watch = monitor.watch
+        router = self._routers.enter_context(Router(connections, route.rules()))
+        self.routes[name] = monitor
+        return router
+
+    def monitors(self) -> dict[str, Monitor]:
+        """What watches packets: of each flight, and of each route."""
+        return {**{name: flight.monitor for name, flight in self.flights.items()}, **self.routes}
+
+    def capture(self, name: str, words: str = "") -> list[Path]:
+        """Save the newest packets of a flight or route: as pcap those that the words fit, as tlog all MAVLink."""
+        monitors = self.monitors()
+        if name not in monitors:
+            raise UnknownNameError("flight or route", name, list(monitors) or ["none yet"])
+        self.folder.mkdir(parents=True, exist_ok=True)
+        stem = f"{self._stamp}-{re.sub(r'[^A-Za-z0-9_-]', '_', name)}-{next(self._captures)}"
+        files = {f"{stem}.pcap": monitors[name].pcap(words), f"{stem}.tlog": monitors[name].tlog()}
+        for file, data in files.items():
+            (self.folder / file).write_bytes(data)
+        return [self.folder / file for file in files]
 
     def reset(self, name: str) -> LiveFlight:
         """End a flight and begin the same order anew, from its start, with nothing done to it."""
@@ -119,11 +161,13 @@ class Rig:
         first.end()
         with self._lock:
             self.flights.pop(name, None)
-        wishes = ("arm", "mission") if first.order.control == "commanded" else ()
-        return self._begin(first.order, wishes=wishes, speed=first.speed)
+        return self._begin(first.order, wishes=first.began_with, speed=first.speed, mavlink=first.mavlink)
 
-    def _begin(self, order: Order, **how: Any) -> LiveFlight:
+    def _begin(self, order: Order, *, mavlink: bool | str = False, **how: Any) -> LiveFlight:
         with self._lock:
+            monitor = Monitor()
+            front = self._front(mavlink, monitor) if mavlink and order.control == "commanded" else None
+            how |= {"mavlink": mavlink, "also": front, "monitor": monitor}
             self._forget_old()
             if sum(flight.state not in (OVER, FAILED) for flight in self.flights.values()) >= MOST_FLYING:
                 raise RunError(f"{MOST_FLYING} flights run already: end one")
@@ -133,14 +177,10 @@ class Rig:
         flight.start()
         return flight
 
-    def _front(self, mavlink: bool | str, control: str, monitor: Monitor) -> FrontEnd | None:
-        if not mavlink:
-            return None
-        if control not in OWN:
-            raise OrderError(f"control '{control}' has its own link to ground stations")
-        from ironbird.links.mavlink_server.front import MavlinkFront
-
-        instance = sum(flight.also is not None for flight in self.flights.values()) % 100
+    def _front(self, mavlink: bool | str, monitor: Monitor) -> MavlinkFront:
+        taken = {flight.also.options.instance for flight in self.flights.values()
+                 if isinstance(flight.also, MavlinkFront) and flight.thread.is_alive()}  # fmt: skip
+        instance = next(number for number in itertools.count() if number not in taken)
         front = MavlinkFront({"instance": instance, "links": mavlink if isinstance(mavlink, str) else ""})
         front.watch = monitor.watch
         return front
@@ -165,9 +205,9 @@ class Rig:
 
     # ------------------------------------------------------------------ what is done to them
 
-    def do(self, name: str, what: str, **args: Any) -> None:
+    def do(self, name: str, what: str, /, **args: Any) -> None:
         """Command, break or tune a flight (`DEEDS`); raises `RunError` with the reason if it is refused."""
-        if refusal := self.flight(name).do(what, **_read(what, args)):
+        if refusal := self.flight(name).do(what, _read(what, args)):
             raise RunError(f"{name}: {refusal}")
 
     def end(self, name: str) -> LiveFlight:
@@ -182,12 +222,27 @@ class Rig:
             flight.end(wait_s=0.0)
         for flight in list(self.flights.values()):
             flight.end()
+        self._routers.close()
 
     def __enter__(self) -> Rig:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.close()
+
+
+def _options_of(control: str) -> Mapping[str, Any]:
+    return kind_of(control).options.model_fields if is_outside(control) else {}
+
+
+def _attended(control: str, mavlink: bool) -> dict[str, Any]:
+    """Options with which our ground station does what it is told, as far as a control system has them.
+
+    An autopilot's own time is the simulation's, so that it can be paused, branched and repeated to the bit; unless
+    ground stations of others are to command it too.
+    """
+    usual = {"pilot": "attended", "time": "real" if mavlink else "virtual", "ground_station": mavlink}
+    return {key: value for key, value in usual.items() if key in _options_of(control)}
 
 
 def _read(what: str, args: Mapping[str, Any]) -> dict[str, Any]:

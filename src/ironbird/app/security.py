@@ -7,6 +7,7 @@ so all of it is decided here, in front of them, for every request and every webs
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import http.cookies
 import logging
@@ -194,6 +195,8 @@ class Guard:
 
         async def with_headers(message: Message) -> None:
             nonlocal begun
+            if size > LONGEST_BODY and not begun:
+                return  # what the application says of its error; the refusal below is the answer
             if message["type"] == "http.response.start":
                 begun = True
                 own = {name for name, _ in message.get("headers", [])}
@@ -206,9 +209,9 @@ class Guard:
             self.door.refuse(scope, why)
             await _answer(scope, receive, send, 413, why)
             return
-        try:
+        with contextlib.suppress(TooLarge):
             await self.app(scope, measured, with_headers)
-        except TooLarge:
+        if size > LONGEST_BODY:
             self.door.refuse(scope, why)
             if not begun:
                 await _answer(scope, receive, send, 413, why)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import json
+import logging
 import socket
 import threading
 import time
@@ -25,8 +26,9 @@ from ironbird.app.live import (
     Live,
     Plotter,
 )
-from ironbird.app.records import Campaigns, Records, diagram_of
+from ironbird.app.records import Records, diagram_of
 from ironbird.app.rig import Rig
+from ironbird.app.scenery import scenery_of
 from ironbird.app.security import LONGEST_MESSAGE, ROLE, Door, Guard
 from ironbird.app.shape import shape_of
 from ironbird.errors import IronbirdError, LinkError, RunError, UnknownNameError, shortened
@@ -43,7 +45,11 @@ LOOK_S = 0.2  # whether the server shall end
 GRACE_S = 3  # for requests that run when the server ends
 REPORTS = ("flight.html", "flight.parquet", "order.toml", "summary.json", "happenings.json", "tunings.json")
 OWN_POLICY = {"content-security-policy": "frame-ancestors 'none'"}  # reports have a policy of their own in the page
+BROKE_OFF = 1011  # of a websocket: the server met something that it did not expect
 EXTRA = "ironbird app needs the extra 'app': pip install 'ironbird[app]'"
+
+
+logger = logging.getLogger("ironbird.app")
 
 
 def bind(port: int) -> socket.socket:
@@ -64,13 +70,12 @@ def serve(
     port: int = PORT,
     token: str = "",
     logs: Path = Path("out"),
-    store: str | None = None,
     ready: Callable[[Door], None] | None = None,
     ends: threading.Event | None = None,
 ) -> None:
     """Serve the page until Ctrl-C (or until `ends`); then all flights end, and what was flown is kept in their folders.
 
-    Logs below the folder `logs` can be replayed; campaigns are those of the `store`.
+    Logs below the folder `logs` can be replayed.
     """
     try:
         import nicegui  # noqa: F401
@@ -80,7 +85,7 @@ def serve(
     with bind(port) as listener:
         door = Door(listener.getsockname()[1], token=token)
         config = uvicorn.Config(
-            Guard(make_app(rig, door, Records(logs), Campaigns(store)), door),
+            Guard(make_app(rig, door, Records(logs)), door),
             log_level="warning",
             access_log=False,
             ws_max_size=LONGEST_MESSAGE,
@@ -119,7 +124,7 @@ async def _end_on(server: Server, ends: threading.Event) -> None:
     server.should_exit = True
 
 
-def make_app(rig: Rig, door: Door, records: Records, campaigns: Campaigns) -> FastAPI:
+def make_app(rig: Rig, door: Door, records: Records) -> FastAPI:
     """All that is served: what moves, what is looked up, the scripts, and the pages."""
     from fastapi import FastAPI
     from fastapi.staticfiles import StaticFiles
@@ -130,9 +135,9 @@ def make_app(rig: Rig, door: Door, records: Records, campaigns: Campaigns) -> Fa
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     _add_live(app, rig, Live(rig, lambda: door.refused))
-    _add_files(app, rig, records, campaigns)
+    _add_files(app, rig, records)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    add_pages(Desk(rig, door, records, campaigns))
+    add_pages(Desk(rig, door, records))
     ui.run_with(app, title="Ironbird", show_welcome_message=False, binding_refresh_interval=None, tailwind=False)
     return app
 
@@ -174,10 +179,12 @@ def _add_live(app: FastAPI, rig: Rig, live: Live) -> None:
     ]
 
 
-def _add_files(app: FastAPI, rig: Rig, records: Records, campaigns: Campaigns) -> None:
+def _add_files(app: FastAPI, rig: Rig, records: Records) -> None:
     """Logs, reports, campaigns and pictures, all by names that are looked up in lists."""
     from fastapi.responses import FileResponse, JSONResponse, Response
     from starlette.routing import Route
+
+    campaigns = rig.campaigns
 
     async def made(make: Callable[..., Any], *names: Any) -> Any:
         try:
@@ -205,6 +212,23 @@ def _add_files(app: FastAPI, rig: Rig, records: Records, campaigns: Campaigns) -
     async def stored(request: Request) -> Response:
         return await frames(campaigns.frames, *(request.query_params.get(key, "") for key in ("campaign", "flight")))
 
+    def scenery_at(name: str) -> dict[str, Any] | None:  # none: over flat ground
+        world = rig.flight(name).order.world
+        return scenery_of(world) if world else None
+
+    def stored_scenery(campaign: str, flight: str) -> dict[str, Any] | None:
+        world = campaigns.order(campaign, flight).world
+        return scenery_of(world) if world else None
+
+    async def scenery(request: Request) -> Response:
+        found = await made(scenery_at, request.path_params["name"])
+        return found if isinstance(found, Response) else JSONResponse(found)
+
+    async def scenery_stored(request: Request) -> Response:
+        names = (request.query_params.get(key, "") for key in ("campaign", "flight"))
+        found = await made(stored_scenery, *names)
+        return found if isinstance(found, Response) else JSONResponse(found)
+
     async def shape(request: Request) -> Response:
         found = await made(_known, shape_of, request.path_params["name"])
         return found if isinstance(found, Response) else JSONResponse(found)
@@ -223,14 +247,17 @@ def _add_files(app: FastAPI, rig: Rig, records: Records, campaigns: Campaigns) -
             return JSONResponse({"error": "no such report"}, 404)
         return FileResponse(flight.folder / file, headers=OWN_POLICY)
 
-    async def tlog(request: Request) -> Response:
-        flight = rig.flights.get(request.path_params["name"])
-        if flight is None:
-            return JSONResponse({"error": "no such flight"}, 404)
-        return Response(flight.monitor.tlog(), media_type="application/octet-stream")
+    async def packets(request: Request) -> Response:
+        monitor, kind = rig.monitors().get(request.path_params["name"]), request.path_params["kind"]
+        if monitor is None or kind not in ("tlog", "pcap"):
+            return JSONResponse({"error": "no such flight or route"}, 404)
+        words = request.query_params.get("filter", "")[:200]
+        data = await asyncio.to_thread(*((monitor.tlog,) if kind == "tlog" else (monitor.pcap, words)))
+        return Response(data, media_type="application/octet-stream")
 
     for path, serving in {
-        "/tlog/{name}.tlog": tlog,
+        "/packets/{name}.{kind}": packets,
+        "/scenery/{name}": scenery, "/stored-scenery": scenery_stored,
         "/frames/{name}": flight_frames, "/log": log, "/stored": stored, "/shape/{name}": shape,
         "/diagram/{name}.svg": diagram, "/campaign/{name}": campaign, "/report/{name}/{file}": report,
     }.items():  # fmt: skip
@@ -246,14 +273,22 @@ def _known(make: Callable[[str], Any], vehicle: str) -> Any:
 
 async def _attend(peer: WebSocket, rig: Rig, live: Live, role: str) -> None:
     """Send what is new and take what is asked, until the browser leaves."""
+    from starlette.websockets import WebSocketDisconnect
+
     plotter = Plotter(rig)
-    sending = asyncio.create_task(_send(peer, live, plotter))
+    tasks = [asyncio.create_task(work) for work in (_hear(peer, rig, plotter, role), _send(peer, live, plotter))]
     try:
-        await _hear(peer, rig, plotter, role)
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        sending.cancel()
-        with contextlib.suppress(asyncio.CancelledError, Exception):  # the other side is gone
-            await sending
+        for task in tasks:
+            task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+    for error in ended:
+        if isinstance(error, Exception) and not isinstance(error, WebSocketDisconnect | ConnectionError):
+            logger.error("the page's connection broke off", exc_info=error)
+            with contextlib.suppress(Exception):  # the other side may be gone too
+                await peer.close(BROKE_OFF, f"{type(error).__name__}: {error}"[:100])
+            return
 
 
 async def _send(peer: WebSocket, live: Live, plotter: Plotter) -> None:

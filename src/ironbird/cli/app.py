@@ -30,6 +30,9 @@ def app(
     out: Annotated[Path, typer.Option(help="Folder for what is flown, one folder a flight.")] = Path("out/app"),
     logs: Annotated[Path, typer.Option(help="Logs below this folder can be replayed.")] = Path("out"),
     store: Annotated[str | None, typer.Option(help="Store of campaigns: sqlite:///FILE or postgresql://…")] = None,
+    route: Annotated[
+        list[Path] | None, typer.Option(help="A route file: its router runs beside, its packets are watched too.")
+    ] = None,
 ) -> None:
     """Open a page in the browser: fly, watch, break, tune and judge vehicles while they run. Ctrl-C ends it.
 
@@ -41,9 +44,11 @@ def app(
 
     Example: ironbird app --port 8350
     """
+    from ironbird.app.records import Campaigns
     from ironbird.app.rig import Rig
     from ironbird.app.security import GUEST
     from ironbird.app.server import serve
+    from ironbird.links.router.route_file import read_route
 
     def ready(door: Door) -> None:
         typer.echo(f"open:   {door.url()}")
@@ -52,8 +57,10 @@ def app(
         if not no_browser:
             typer.launch(door.url())
 
-    with errors():
-        serve(Rig(out), port=port, token=os.environ.get(TOKEN, ""), logs=logs, store=store, ready=ready)
+    with errors(), Rig(out, Campaigns(store)) as rig:
+        for file in route or []:
+            rig.route(file.stem, read_route(file))
+        serve(rig, port=port, token=os.environ.get(TOKEN, ""), logs=logs, ready=ready)
 
 
 def app_do(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ import typer
 
 from ironbird.cli.options import JsonOption
 from ironbird.cli.output import INTERRUPTED, code_of, ending_in_order, errors, print_table, progress_bar
-from ironbird.errors import UnknownNameError
+from ironbird.errors import UnknownNameError, shortened
 from ironbird.files.whole import write_text
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ DaskOption = Annotated[
     ),
 ]
 OutOption = Annotated[Path | None, typer.Option(help="Where to write; beside the store by default.")]
+MOST_SHOWN = 20  # flights that are named when they did not come out as they should
 
 
 # ---------------------------------------------------------------------- flying
@@ -136,7 +137,8 @@ def _fly(
         except KeyboardInterrupt:
             interrupted = True
     folder = out or database.folder / campaign.name
-    code = exit_code(database.results(campaign))
+    results = database.results(campaign)
+    code = exit_code(results)
     _write_reports(database, campaign, folder)
     counts = database.counts(campaign)
     rows = {verdict: str(count) for verdict, count in counts.items() if count}
@@ -145,11 +147,20 @@ def _fly(
             f"{state.rate:.1f} flights a second, {state.simulated_s / max(state.wall_s, 1e-9):.0f} times real time"
         )
     print_table(rows, campaign.name)
+    for line in unexpected(results):
+        typer.secho(line, fg="red", err=True)
     if interrupted:
         typer.secho(f"interrupted: go on with 'ironbird campaign resume {campaign.name}'", fg="yellow", err=True)
         code = INTERRUPTED
     typer.echo(f"report: {folder / 'report.html'}")
     raise typer.Exit(code)
+
+
+def unexpected(results: Sequence[FlightResult]) -> list[str]:
+    """The flights that did not come out as their cases say, a line each, those that missed by most first."""
+    wrong = sorted((r for r in results if not r.as_expected), key=lambda r: r.margin)
+    lines = [f"{r.verdict.upper():5} {r.id}: {shortened(r.sentence, 200)}" for r in wrong[:MOST_SHOWN]]
+    return lines + ([f"… and {len(wrong) - MOST_SHOWN} more: see the report"] if len(wrong) > MOST_SHOWN else [])
 
 
 def _write_reports(database: Store, campaign: Campaign, folder: Path) -> None:

@@ -19,6 +19,10 @@ def credibility(
     tests: Annotated[Path | None, typer.Option(help="TOML file of tests; else the usual ones.")] = None,
     drive: Annotated[bool, typer.Option("--drive", help="Let the recorded commands drive a model.")] = False,
     vehicle: Annotated[str | None, typer.Option(help="The model to drive: a catalogue name or a TOML file.")] = None,
+    setpoints: Annotated[
+        bool,
+        typer.Option("--setpoints", help="With --drive: the recorded set-points fly it, by the reference autopilot."),
+    ] = False,
     restart: Annotated[
         float | None, typer.Option(help="With --drive: start again from the record so often, in s.", min=0.05, max=1e4)
     ] = None,
@@ -49,6 +53,7 @@ def credibility(
     from ironbird.credibility.index import MEANS
     from ironbird.credibility.plan import Plan, load_plan
     from ironbird.credibility.readers import read_record
+    from ironbird.credibility.setpoints import fitted, fly_setpoints
     from ironbird.errors import RecordError, UnknownNameError
     from ironbird.report.credibility_page import (
         credibility_numbers,
@@ -75,7 +80,14 @@ def credibility(
         if (drive or evidence) and vehicle is None:
             raise RecordError("--drive and --evidence need --vehicle: a catalogue name or a TOML file")
         record = read_record(real, columns=plan.columns("real"), salvage=salvage)
-        if drive:
+        if drive and setpoints:
+            assert vehicle is not None
+            record, flown, window_s = fly_setpoints(record, vehicle, window_s=asked, params=settings_of(set_))
+            comparison = compare(record, [flown], fitted(plan, record), shift_s=0.0, window_s=window_s)
+            title = (
+                f"{vehicle if not vehicle.endswith('.toml') else Path(vehicle).stem} by the set-points of {real.name}"
+            )
+        elif drive:
             assert vehicle is not None
             driven = drive_model(
                 record, vehicle, plan.drive, restart_s=restart, window_s=asked, params=settings_of(set_)

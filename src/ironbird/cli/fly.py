@@ -1,4 +1,4 @@
-"""The verbs that fly one order: `fly`, `repeat`, `tune`, and `systems`, which lists who may fly."""
+"""Verbs that fly one order: `fly`, `repeat`, `tune`; `compare` of kept flights; `systems` lists who may fly."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ from ironbird.cli.options import (
     start_of,
     weather_of,
 )
-from ironbird.cli.output import ending_in_order, errors, print_table, progress_bar, write_and_print
+from ironbird.cli.output import ending_in_order, errors, print_table, progress_bar, usual_folder, write_and_print
 from ironbird.errors import IronbirdError, OrderError
 
 UlogOption = Annotated[bool, typer.Option("--ulog", help="Also write a PX4 ULog file.")]
+MOST_COMPARED = 6  # flights on one page
 CsvOption = Annotated[bool, typer.Option("--csv", help="Also write a CSV file.")]
 
 
@@ -113,7 +114,7 @@ def fly(
         )
         if start is not None:
             order = replace(order, settings={**start_settings(order, *start_of(start)), **order.settings})
-        folder = out or Path("out") / Path(vehicle).stem
+        folder = out or usual_folder(Path(vehicle).stem)
         if speed is not None and not is_outside(order.control):
             live = LiveControl(folder)
             typer.echo(f"listening: ironbird tune {folder} PATH=VALUE", err=True)
@@ -206,3 +207,46 @@ def _stored_hash(summary: Path) -> str:
         return "" if "interrupted" in said else str(said.get("sha256", ""))
     except (ValueError, AttributeError, TypeError):
         raise OrderError(f"{summary} is damaged: repeat the order.toml beside it in a folder of its own") from None
+
+
+def compare(
+    flights: Annotated[list[Path], typer.Argument(help="Folders of flights, two to six.")],
+    out: Annotated[Path, typer.Option(help="Where to write the page.")] = Path("out/compare.html"),
+    as_json: JsonOption = False,
+) -> None:
+    """Put kept flights on one page: what was ordered differently, what came of it, curves, where they part.
+
+    Exit code 0 if all logs are equal, else 1. 'ironbird compare-autopilots' flies one case under several systems.
+    """
+    import json
+
+    from ironbird.report.flights_page import ordered_differently, partings, read_flight, write_flights_page
+
+    with errors():
+        if not 2 <= len(flights) <= MOST_COMPARED:
+            raise IronbirdError(f"give two to {MOST_COMPARED} folders of flights, not {len(flights)}")
+        kept = [read_flight(folder) for folder in flights]
+        write_flights_page(kept, out)
+        parted = [partings(kept[0].log, other.log) for other in kept[1:]]
+        equal = all(
+            not one and len(kept[0].log.time_s) == len(k.log.time_s) for one, k in zip(parted, kept[1:], strict=True)
+        )
+    if as_json:
+        figures = {str(folder): one.summary.get("figures", {}) for folder, one in zip(flights, kept, strict=True)}
+        first = [vars(one[0]) if one else None for one in parted]
+        typer.echo(
+            json.dumps({"equal": equal, "ordered": ordered_differently(kept), "flights": figures, "parted": first})
+        )
+    else:
+        rows = {key: " | ".join(values) for key, values in ordered_differently(kept).items()}
+        rows |= {
+            key: " | ".join(str(one.summary.get(key, "-")) for one in kept)
+            for key in ("verdict", "outcome", "tracking error")
+        }
+        for other, one in zip(kept[1:], parted, strict=True):
+            rows[f"{kept[0].name} and {other.name}"] = (
+                f"part at {one[0].first_s:.3f} s: {one[0].signal}" if one else "equal at common times"
+            )
+        print_table(rows, " | ".join(one.name for one in kept))
+        typer.echo(f"report: {out}")
+    raise typer.Exit(int(not equal))

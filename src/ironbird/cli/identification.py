@@ -24,18 +24,22 @@ def identify(
     free: Annotated[str, typer.Option(help="What to identify, for example mass,inertia,motor_time.")],
     tests: Annotated[Path | None, typer.Option(help="TOML file with [[signal]] and [drive] tables.")] = None,
     window: Annotated[str | None, typer.Option(metavar="FROM,TO", help="Seconds of the record.")] = None,
+    method: Annotated[str, typer.Option(help="output-error, or equation-error (slow logs, trim).")] = "output-error",
     piece: Annotated[float, typer.Option(help="Length of a piece of multiple shooting, in s.", min=0.05, max=60)] = 0.5,
     continuous: Annotated[
         bool, typer.Option(help="Each piece begins where the one before ends; not for flights in gusts.")
     ] = True,
+    smooth: Annotated[float, typer.Option(help="Moving mean of equation error, in s.", min=0, max=10)] = 0.1,
     signals: Annotated[str | None, typer.Option(help="Signals to fit, with commas; else all but forces.")] = None,
     set_: SetOption = None,
     salvage: Annotated[bool, typer.Option("--salvage", help="Accept a record that is cut off.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for the vehicle file and the page.")] = Path("out/identified"),
 ) -> None:
-    """Identify parameters of a vehicle from a flight: output error with multiple shooting on exact derivatives."""
+    """Identify parameters of a vehicle from a flight, by its own equations with exact derivatives."""
     from ironbird.credibility.plan import Plan, load_plan
     from ironbird.credibility.readers import read_record
+    from ironbird.errors import UnknownNameError
+    from ironbird.identification.equation_error import equation_error
     from ironbird.identification.output_error import identify as fit_vehicle
     from ironbird.identification.result import identified_vehicle
     from ironbird.report.identification_page import write_identification_page
@@ -43,17 +47,22 @@ def identify(
     with errors():
         plan = load_plan(tests) if tests else Plan()
         span = numbers_of("--window", window, 2, 2, "FROM,TO in seconds, for example 10,25") if window else None
-        found = fit_vehicle(
-            read_record(record, columns=plan.columns("real"), salvage=salvage),
-            vehicle,
-            [word.strip() for word in free.split(",") if word.strip()],
-            how=plan.drive,
-            signals=[word.strip() for word in signals.split(",")] if signals else None,
-            window_s=(span[0], span[1]) if span else None,
-            piece_s=piece,
-            continuous=continuous,
-            params={**plan.drive.set, **settings_of(set_)},
-        )
+        flight = read_record(record, columns=plan.columns("real"), salvage=salvage)
+        words = [word.strip() for word in free.split(",") if word.strip()]
+        chosen = [word.strip() for word in signals.split(",")] if signals else None
+        params = {**plan.drive.set, **settings_of(set_)}
+        inside = (span[0], span[1]) if span else None
+        if method == "output-error":
+            found = fit_vehicle(
+                flight, vehicle, words, how=plan.drive, signals=chosen, window_s=inside, piece_s=piece,
+                continuous=continuous, params=params,
+            )  # fmt: skip
+        elif method == "equation-error":
+            found = equation_error(
+                flight, vehicle, words, how=plan.drive, signals=chosen, window_s=inside, smooth_s=smooth, params=params
+            )
+        else:
+            raise UnknownNameError("method", method, ("output-error", "equation-error"))
         page = out / "identification.html"
         write_identification_page(found, page)
         rows = {
@@ -74,14 +83,25 @@ def excite(
     amplitude: Annotated[float, typer.Option(help="Share of a full stick.")] = 0.3,
     duration: Annotated[float, typer.Option(help="Seconds, without the quiet before and after.")] = 60.0,
     band: Annotated[str, typer.Option(metavar="LOW,HIGH", help="rad/s.")] = "0.5,30",
-    out: Annotated[Path, typer.Option(help="Stick file to write.")] = Path("out/excitation.csv"),
+    out: Annotated[Path, typer.Option(help="Stick file (.csv) or mission (.toml) to write.")] = Path(
+        "out/excitation.csv"
+    ),
 ) -> None:
-    """Write an excitation as a stick file, for the reference autopilot, PX4 and ArduPilot."""
+    """Write an excitation for the reference autopilot, PX4 and ArduPilot: a stick file, or a mission of legs."""
     from ironbird.files.whole import write_text
-    from ironbird.identification.excite import excitation, stick_file
+    from ironbird.identification.excite import excitation, excitation_mission, mission_text, stick_file
 
     with errors():
         low, high = numbers_of("--band", band, 2, 2, "LOW,HIGH in rad/s, for example 0.5,30")
+        if out.suffix == ".toml":
+            mission = excitation_mission(kind, axis, amplitude=amplitude, band_radps=(low, high))
+            out.parent.mkdir(parents=True, exist_ok=True)
+            write_text(out, mission_text(mission))
+            typer.echo(f"mission: {out} ({len(mission.item)} items)")
+            typer.echo(
+                f"fly it: ironbird fly quad_f450 --mission {out}; ironbird sitl px4 --mission {out} --time virtual"
+            )
+            return
         found = excitation(kind, amplitude=amplitude, duration_s=duration, band_radps=(low, high))
         out.parent.mkdir(parents=True, exist_ok=True)
         write_text(out, stick_file(found, axis))
@@ -95,27 +115,65 @@ def excite(
 def rest(
     record: Annotated[Path, typer.Argument(help="A record of a vehicle at rest.")],
     window: Annotated[str | None, typer.Option(metavar="FROM,TO", help="Seconds of the record.")] = None,
+    vehicle: Annotated[str | None, typer.Option(help="Write this noise on top of a vehicle, as a file.")] = None,
+    tests: Annotated[Path | None, typer.Option(help="TOML file with [[signal]] tables.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the vehicle file.")] = Path("out/identified"),
 ) -> None:
     """Noise of gyroscopes and accelerometers from a record at rest: Allan deviation."""
-    from ironbird.credibility.readers import FORCE, RATES, read_record
-    from ironbird.errors import RecordError
-    from ironbird.identification.rest import noise_at_rest
+    from ironbird.credibility.plan import Plan, load_plan
+    from ironbird.credibility.readers import read_record
+    from ironbird.identification.rest import noise_table
+    from ironbird.identification.result import vehicle_with_noise
 
     with errors():
-        found = read_record(record)
-        span = numbers_of("--window", window, 2, 2, "FROM,TO in seconds") if window else [0.0, found.length_s]
+        plan = load_plan(tests) if tests else Plan()
+        found = read_record(record, columns=plan.columns("real"))
+        span = numbers_of("--window", window, 2, 2, "FROM,TO in seconds") if window else None
+        noises, table = noise_table(found, (span[0], span[1]) if span else None)
         rows = {}
-        for name in (*RATES, *FORCE):
-            if name in found.tracks:
-                track = found.tracks[name]
-                inside = (track.time_s >= span[0]) & (track.time_s <= span[1])
-                noise = noise_at_rest(track.values[inside], track.step_s)
-                slow = f"; bias instability {noise.instability:.3g}" if noise.instability else ""
-                walk = f"; random walk {noise.walk:.3g} /sqrt(s)" if noise.walk else ""
-                rows[name] = f"{noise.white:.4g} ± {noise.white_sigma:.1g} {track.unit}/sqrt(Hz){slow}{walk}"
-        if not rows:
-            raise RecordError(f"{record.name} holds no rates and no specific forces")
+        for name, noise in noises.items():
+            unit = found.tracks[name].unit
+            slow = f"; bias instability {noise.instability:.3g}" if noise.instability else ""
+            walk = f"; random walk {noise.walk:.3g} /sqrt(s)" if noise.walk else ""
+            rows[name] = f"{noise.white:.4g} ± {noise.white_sigma:.1g} {unit}/sqrt(Hz){slow}{walk}"
         print_table(rows, f"Noise of {record.name} at rest")
+        if vehicle:
+            stem = Path(vehicle).stem if vehicle.endswith(".toml") else vehicle
+            typer.echo(f"vehicle: {vehicle_with_noise(found, table, vehicle, out / f'{stem}_noise.toml')}")
+
+
+@measure_app.command("response")
+def response(
+    record: Annotated[Path, typer.Argument(help="A record with a sweep.")],
+    input_: Annotated[str, typer.Option("--input", help="Signal that was swept.")],
+    output: Annotated[str, typer.Option(help="Signal that answers.")],
+    band: Annotated[str, typer.Option(metavar="LOW,HIGH", help="rad/s.")] = "0.5,30",
+    poles: Annotated[int, typer.Option(help="Of the transfer function.", min=1, max=8)] = 2,
+    zeros: Annotated[int, typer.Option(help="Of the transfer function.", min=0, max=8)] = 0,
+    delay: Annotated[bool, typer.Option(help="With an unknown delay.")] = True,
+    tests: Annotated[Path | None, typer.Option(help="TOML file with [[signal]] tables.")] = None,
+) -> None:
+    """Frequency response of a sweep with its coherence, and the transfer function that fits it."""
+    from ironbird.credibility.plan import Plan, load_plan
+    from ironbird.credibility.readers import read_record
+    from ironbird.identification.frequency import GOOD_COST, recorded_response, transfer_function
+
+    with errors():
+        plan = load_plan(tests) if tests else Plan()
+        low, high = numbers_of("--band", band, 2, 2, "LOW,HIGH in rad/s, for example 0.5,30")
+        found = recorded_response(read_record(record, columns=plan.columns("real")), input_, output, (low, high))
+        fit = transfer_function(found, zeros, poles, delay=delay)
+        points = zip(found.frequency_radps, found.magnitude_dB, found.phase_deg, found.coherence, strict=True)
+        print_table(
+            {f"{w:.3g} rad/s": f"{m:7.2f} dB  {p:8.1f}°  coherence {c:.2f}" for w, m, p, c in points},
+            f"{input_} to {output} of {record.name}",
+        )
+        values = zip(fit.names, fit.values, fit.bounds, strict=True)
+        rows = {name: f"{value:.5g} ± {bound:.2g}" for name, value, bound in values}
+        rows["cost J"] = f"{fit.cost:.2f} (below {GOOD_COST:g}: hardly to be told from the record)"
+        if fit.doubts():
+            rows["told badly"] = ", ".join(fit.doubts())
+        print_table(rows, "(b0 + b1 s + …) / (a0 + a1 s + … + s^n) exp(-delay s)")
 
 
 @measure_app.command("motor")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
+from typing import Annotated
 
 import typer
 
+from ironbird import __version__
 from ironbird.cli.app import app as app_verb
 from ironbird.cli.app import app_do
 from ironbird.cli.autopilots import autopilot, compare_autopilots, sitl
@@ -17,10 +19,11 @@ from ironbird.cli.chips import chips_app
 from ironbird.cli.credibility import credibility
 from ironbird.cli.dataset import dataset
 from ironbird.cli.design import design_app
+from ironbird.cli.discover import missions, params, requirements, signals
 from ironbird.cli.export import export_model
 from ironbird.cli.faults import faults_app
 from ironbird.cli.firmware import firmware_app, provant
-from ironbird.cli.fly import fly, repeat, systems, tune
+from ironbird.cli.fly import compare, fly, repeat, systems, tune
 from ironbird.cli.hardware import hil
 from ironbird.cli.hdl import hdl
 from ironbird.cli.identification import excite, identify, measure_app
@@ -34,23 +37,31 @@ from ironbird.cli.route import route
 from ironbird.cli.scenario import scenario_app
 from ironbird.cli.serve import serve
 from ironbird.cli.sticks import sticks_app
+from ironbird.cli.tuning import autotune, margins, step
 from ironbird.cli.vehicles import fleet_table, mixer, modes_of_vehicle, show, trim_vehicle, vehicles
 from ironbird.cli.worlds import worlds_app
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     help="Prove a control system on the ground: fly vehicles that can be believed, break them, see what happens.",
 )
 VERBS: dict[str, Callable[..., None]] = {
     "fly": fly,
     "repeat": repeat,
+    "compare": compare,
     "tune": tune,
     "vehicles": vehicles,
     "show": show,
     "trim": trim_vehicle,
     "modes": modes_of_vehicle,
+    "signals": signals,
+    "params": params,
+    "requirements": requirements,
+    "missions": missions,
+    "step": step,
+    "margins": margins,
+    "autotune": autotune,
     "fleet": fleet_table,
     "mixer": mixer,
     "export": export_model,
@@ -76,6 +87,22 @@ VERBS: dict[str, Callable[..., None]] = {
     "excite": excite,
     "reliability": reliability,
 }
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"ironbird {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", callback=_version, is_eager=True)
+    ] = False,
+) -> None: ...
+
+
 for name, verb in VERBS.items():
     app.command(name)(verb)
 for name, group in {

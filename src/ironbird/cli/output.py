@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import signal
 import warnings
@@ -159,6 +160,16 @@ def code_of_ending(flight: Flight, touches: bool, ending: str) -> int:
 def code_of_all(codes: Sequence[int]) -> int:
     """The exit code of a verb that flies several times."""
     return INTERRUPTED if INTERRUPTED in codes else int(any(codes))
+
+
+def usual_folder(name: str) -> Path:
+    """out/NAME for the results of a verb; what an earlier flight left there is moved to out/NAME-1, -2, … and kept."""
+    folder = Path("out") / name
+    if (folder / "summary.json").is_file():
+        numbers = (number for number in itertools.count(1) if not (folder.parent / f"{name}-{number}").exists())
+        kept = folder.rename(folder.parent / f"{name}-{next(numbers)}")
+        typer.echo(f"the earlier flight is now {kept}", err=True)
+    return folder
 
 
 def write_and_print(flight: Flight, folder: Path, *, title: str = "", ulog: bool = False, csv: bool = False) -> int:

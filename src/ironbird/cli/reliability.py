@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ironbird.cli.campaign import StoreOption
-from ironbird.cli.options import VehicleArgument
+from ironbird.cli.options import VehicleArgument, numbers_of
 from ironbird.cli.output import errors, print_table
 
 
@@ -23,11 +23,21 @@ def reliability(
     store: StoreOption = None,
     draws: Annotated[int, typer.Option(help="Of the importance sampling.", min=100, max=10_000_000)] = 10_000,
     flights: Annotated[int, typer.Option(help="Flights of a life.", min=1, max=100_000)] = 2000,
+    cases: Annotated[
+        Path | None,
+        typer.Option(help="Write a case file that flies the worn vehicle at --ages, with and without faults."),
+    ] = None,
+    ages: Annotated[str, typer.Option(metavar="H,H,…", help="Hours of --cases.")] = "0,100,300",
+    cycles: Annotated[float, typer.Option(help="Charges of the battery in an hour of flight.", min=0, max=100)] = 4.0,
+    wear: Annotated[Path | None, typer.Option(help="TOML file of what ages, on top of the shipped one.")] = None,
+    seeds: Annotated[int, typer.Option(help="Flights of each case.", min=1, max=10_000)] = 1,
     out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("out/reliability"),
 ) -> None:
     """Probability of loss in a flight with its contributors, FMEA and life; lives of parts are data."""
+    from ironbird.files.whole import write_text
     from ironbird.reliability.sampling import flight_loss, life_losses
     from ironbird.reliability.tree import load_lives, lost_by_fault, tree_of
+    from ironbird.reliability.wear import life_cases, load_wear
     from ironbird.report.reliability_page import write_reliability_page
 
     with errors():
@@ -41,7 +51,14 @@ def reliability(
             lost = lost_by_fault(
                 ([i.fault.id for i in case.faults], verdicts.get(case.id, "")) for case in database.cases(found)
             )
-        tree = tree_of(vehicle, load_lives(lives), lost)
+        kinds = load_lives(lives)
+        if cases is not None:
+            hours_each = numbers_of("--ages", ages, 1, 100, "hours with commas, for example 0,100,300")
+            text = life_cases(vehicle, hours_each, cycles, kinds, wear=load_wear(wear), seeds=seeds)
+            cases.parent.mkdir(parents=True, exist_ok=True)
+            write_text(cases, text)
+            typer.echo(f"cases:  {cases} (ironbird campaign run {cases})")
+        tree = tree_of(vehicle, kinds, lost)
         hours = minutes / 60
         sampled = flight_loss(tree, age, hours, draws=draws)
         page = out / "reliability.html"

@@ -22,6 +22,8 @@ from ironbird.model.signal import Number, Signal
 INDEX = re.compile(r"[0-9]{1,9}\]")  # of an entry, behind the bracket
 LANES = 8  # lanes per block of the wide kernel: one AVX-512 register, two of AVX2, four of NEON
 
+STEP_S = 1e-3  # length of a tick, if nothing else is asked for
+
 
 @dataclass(frozen=True, eq=False)
 class CompiledModel:
@@ -33,6 +35,11 @@ class CompiledModel:
     target: str = ""  # instruction set of the native code; empty is the best that this machine has
     _libraries: dict[int, ctypes.CDLL] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def __repr__(self) -> str:
+        flat = self.flat
+        sizes = f"{flat.x.size} states, {flat.xd.size} sampled states, {flat.p.size} parameters"
+        return f"<CompiledModel '{self.name}': {sizes}, {self.method} at {self.step_s * 1e3:g} ms>"
 
     @property
     def name(self) -> str:
@@ -134,7 +141,7 @@ class CompiledModel:
         return column
 
 
-def compile_model(diagram: Diagram, *, step_s: float = 1e-3, method: str = "rk4") -> CompiledModel:
+def compile_model(diagram: Diagram, *, step_s: float = STEP_S, method: str = "rk4") -> CompiledModel:
     """Validate, flatten and translate a diagram; the result and (at first use) the native code are kept on disk."""
     if method not in METHODS:
         raise UnknownNameError("integration method", method, METHODS)

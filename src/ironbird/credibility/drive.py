@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ironbird.blocks.power.battery import FULL_CELL_V
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.credibility.compare import Comparison, Measure
 from ironbird.credibility.plan import DriveTable, Plan, usual_tests
@@ -45,7 +46,6 @@ OUTPUTS = {
     at.BODY.specific_force: FORCE,
 }
 LEAST_RATIO = 0.5  # of the recorded to the full voltage: below it the log is not of this battery
-FULL_CELL_V = 4.2
 LEAST_BAND = 1.5  # of the highest to the lowest frequency of a response
 
 

@@ -19,9 +19,11 @@ from ironbird.links.ardupilot.dataflash import read_dataflash
 from ironbird.links.autopilot_log import open_ulog
 from ironbird.rotations import euler
 from ironbird.runtime.log_file import read_log
+from ironbird.runtime.record import Log
 from ironbird.vehicles import places as at
 
 Raw = dict[str, tuple[np.ndarray, np.ndarray, str]]
+Topics = Mapping[tuple[str, int], Any]
 MOST_BYTES = 1 << 30
 DAMAGED = "the file is damaged or cut off; --salvage compares what can be read"
 POSITION = ("north", "east", "down")
@@ -29,6 +31,7 @@ VELOCITY = ("velocity_north", "velocity_east", "velocity_down")
 ATTITUDE = ("roll", "pitch", "yaw")
 RATES = ("roll_rate", "pitch_rate", "yaw_rate")
 FORCE = ("specific_force_x", "specific_force_y", "specific_force_z")
+WANTED = ("wanted_velocity_north", "wanted_velocity_east", "wanted_velocity_down", "wanted_yaw")  # set-points
 OURS = {  # signals of our own logs
     at.BODY.position: POSITION,
     at.BODY.velocity: VELOCITY,
@@ -60,6 +63,7 @@ TIMES = {"time_s": 1.0, "time": 1.0, "t": 1.0, "t_s": 1.0, "time_ms": 1e-3, "tim
 _MOTOR = re.compile(r"rotor/(\d{1,2})/command\.value")
 PX4_TOPICS = (
     "vehicle_local_position",
+    "vehicle_local_position_setpoint",
     "vehicle_attitude",
     "vehicle_angular_velocity",
     "sensor_combined",
@@ -140,7 +144,7 @@ def _ulog(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool) -> 
     raw: Raw = {}
     for name, part in _PX4_PARTS.items():
         try:
-            part(raw, topics)
+            part(raw, topics, dict(ulog.initial_parameters))
         except (KeyError, ValueError, IndexError) as error:  # fields of another version
             notes.append(f"{name}: not in a form that is known ({error})")
     for name, (source, unit) in columns.items():
@@ -158,7 +162,7 @@ def _stamps(data: Mapping[str, np.ndarray]) -> np.ndarray:
     return np.asarray(data["timestamp"], np.int64).astype(float) * 1e-6
 
 
-def _px4_motion(raw: Raw, topics: Mapping[tuple[str, int], Any]) -> None:
+def _px4_motion(raw: Raw, topics: Topics, _: Mapping[str, Any]) -> None:
     data = topics.get(("vehicle_local_position", 0))
     if data is None:
         return
@@ -173,13 +177,24 @@ def _px4_motion(raw: Raw, topics: Mapping[tuple[str, int], Any]) -> None:
         _add(raw, names, _stamps(data), values)
 
 
-def _px4_attitude(raw: Raw, topics: Mapping[tuple[str, int], Any]) -> None:
+def _px4_wanted(raw: Raw, topics: Topics, _: Mapping[str, Any]) -> None:
+    data = topics.get(("vehicle_local_position_setpoint", 0))
+    if data is not None:
+        for name, key in zip(WANTED, ("vx", "vy", "vz", "yaw"), strict=True):
+            values = np.asarray(data[key], float)
+            good = np.isfinite(values)
+            if key == "yaw" and good.any():
+                values = np.interp(np.arange(len(values)), np.flatnonzero(good), np.unwrap(values[good]))
+            raw[name] = (_stamps(data), values, "rad" if key == "yaw" else "m/s")
+
+
+def _px4_attitude(raw: Raw, topics: Topics, _: Mapping[str, Any]) -> None:
     data = topics.get(("vehicle_attitude", 0))
     if data is not None:
         _add(raw, ATTITUDE, _stamps(data), _quaternions([data[f"q[{i}]"] for i in range(4)]))
 
 
-def _px4_inertial(raw: Raw, topics: Mapping[tuple[str, int], Any]) -> None:
+def _px4_inertial(raw: Raw, topics: Topics, _: Mapping[str, Any]) -> None:
     data = topics.get(("sensor_combined", 0))
     if data is not None:
         for names, key in ((RATES, "gyro_rad"), (FORCE, "accelerometer_m_s2")):
@@ -189,24 +204,34 @@ def _px4_inertial(raw: Raw, topics: Mapping[tuple[str, int], Any]) -> None:
         _add(raw, RATES, _stamps(data), np.column_stack([data[f"xyz[{i}]"] for i in range(3)]).astype(float))
 
 
-def _px4_battery(raw: Raw, topics: Mapping[tuple[str, int], Any]) -> None:
+def _px4_battery(raw: Raw, topics: Topics, _: Mapping[str, Any]) -> None:
     data = topics.get(("battery_status", 0))
     if data is not None:
         raw["battery_voltage"] = (_stamps(data), np.asarray(data["voltage_v"], float), "V")
 
 
-def _px4_motors(raw: Raw, topics: Mapping[tuple[str, int], Any]) -> None:
+def px4_throttle(thrust: np.ndarray, factor: float) -> np.ndarray:
+    """What the motors are told for a wanted share of thrust: T = f u^2 + (1 - f) u with f = THR_MDL_FAC [PX4]."""
+    if not 0 < factor <= 1:
+        return thrust
+    half = (1 - factor) / (2 * factor)
+    return np.asarray(np.sign(thrust) * (np.sqrt(half**2 + np.abs(thrust) / factor) - half))
+
+
+def _px4_motors(raw: Raw, topics: Topics, params: Mapping[str, Any]) -> None:
     data = topics.get(("actuator_motors", 0))
     if data is not None:
         for i in range(12):
             column = np.asarray(data[f"control[{i}]"], float)
             if np.isfinite(column).any():
-                raw[f"motor_{i + 1}"] = (_stamps(data), np.nan_to_num(column, nan=0.0), "1")
+                throttle = px4_throttle(np.nan_to_num(column, nan=0.0), float(params.get("THR_MDL_FAC", 0.0)))
+                raw[f"motor_{i + 1}"] = (_stamps(data), throttle, "1")
         return
     found = [d for (name, _), d in topics.items() if name == "actuator_outputs"]
     for data in sorted(found, key=lambda d: -float(sum(np.ptp(d[f"output[{i}]"]) for i in range(4)))):
         pulses = {i: np.asarray(data[f"output[{i}]"], float) for i in range(8) if f"output[{i}]" in data}
-        moving = {i: p for i, p in pulses.items() if np.ptp(p) > 1 and 500 < np.max(p) < 2500}
+        # an output that is switched on once and then stands is no motor's
+        moving = {i: p for i, p in pulses.items() if 500 < np.max(p) < 2500 and np.ptp(p[p > 500]) > 1}
         if len(moving) >= 3:
             for i, pulse in moving.items():
                 share = np.clip((pulse - PULSE_LOW_US) / PULSE_SPAN_US, 0.0, 1.0)
@@ -214,8 +239,9 @@ def _px4_motors(raw: Raw, topics: Mapping[tuple[str, int], Any]) -> None:
             return
 
 
-_PX4_PARTS: dict[str, Callable[[Raw, Mapping[tuple[str, int], Any]], None]] = {
+_PX4_PARTS: dict[str, Callable[[Raw, Topics, Mapping[str, Any]], None]] = {
     "position": _px4_motion,
+    "set-points": _px4_wanted,
     "attitude": _px4_attitude,
     "rates": _px4_inertial,
     "battery": _px4_battery,
@@ -303,10 +329,17 @@ def _dataflash(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool
 
 
 def _parquet(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool) -> tuple[Raw, list[str]]:
-    log = read_log(path)
-    table = log.columns()
-    units = {path: signal.unit for path, signal in log.signals.items()}
-    return _table(path, table, columns, units), []
+    return _log_table(path, read_log(path), columns), []
+
+
+def _log_table(path: Path, log: Log, columns: Mapping[str, tuple[str, str]]) -> Raw:
+    units = {signal: declared.unit for signal, declared in log.signals.items()}
+    return _table(path, log.columns(), columns, units)
+
+
+def record_of(log: Log, path: Path) -> Record:
+    """The record of a flight of ours that was just flown."""
+    return make_record(path, "flight", _log_table(path, log, {}), [])
 
 
 def _csv(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool) -> tuple[Raw, list[str]]:

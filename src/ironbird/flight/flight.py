@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -61,6 +62,10 @@ class Flight:
     samples: list[Sample] = field(default_factory=list)  # that sensors of the world took, as they arrived
     of_object: bool = False  # the vehicle was an object of a Python program: its diagram may differ from its file's
 
+    def __repr__(self) -> str:
+        flown = f"'{self.order.vehicle}' under {self.order.control}, {self.ended_s:g} s"
+        return f"<Flight of {flown}: {self.verdict}, {self.outcome}>"
+
     @property
     def verdict(self) -> str:
         """pass, fail, void or error."""
@@ -81,7 +86,7 @@ class Flight:
         """Whether the same order gives the same bytes again."""
         if self.of_object:
             return False
-        if self.records and self.order.script:  # a recorded stream says when it ended
+        if self.records and self.order.has_plan:  # a recorded stream says when it ended
             return True
         if self.log.interrupted:
             return False
@@ -105,7 +110,7 @@ class Flight:
     @property
     def mission_title(self) -> str:
         """What it was to fly."""
-        if self.order.script:
+        if self.order.has_plan:
             return "a plan of its own"
         return self.order.mission.title if self.order.mission is not None else "as the control system has it"
 
@@ -128,8 +133,7 @@ class Flight:
             rows[f"fault {number}"] = injection.text()
         for number, witness in enumerate(self.witnesses, start=1):
             rows[f"witness {number}"] = witness.effect()
-        if self.log.rows():
-            rows.update(self._figures())
+        rows.update(self._words_of_figures())
         rows.update(self.link)
         for number, reaction in enumerate(self.reactions(), start=1):
             rows[f"reaction {number}"] = reaction.sentence()
@@ -142,22 +146,47 @@ class Flight:
             rows["sha256 of all"] = f"{self.sha256_of_all} (flight, its words, its log)"
         return rows
 
-    def _figures(self) -> dict[str, str]:
+    def figures(self) -> dict[str, Any]:
+        """The same as plain data in SI, for programs: `summary.json` has it under "figures"."""
         log = self.log
-        rows = {
-            "greatest height": f"{derived(log, 'height').max():.2f} m",
-            "greatest tilt": f"{np.degrees(derived(log, 'tilt').max()):.1f}°",
-        }
+        found: dict[str, Any] = {
+            "verdict": self.verdict, "survived": self.survived, "ended_s": self.ended_s,
+            "margin": _finite(self.judged.margin), "wall_s": self.wall_s,
+            "seed": self.order.seed, "sha256": self.sha256,
+        }  # fmt: skip
+        if not log.rows():
+            return found
+        found["greatest_height_m"] = _finite(derived(log, "height").max())
+        found["greatest_tilt_rad"] = _finite(derived(log, "tilt").max())
         if at.NAVIGATOR.position_set in log:
             error = self.tracking_error()
-            rows["tracking error"] = f"{np.sqrt(np.mean(error**2)):.3f} m rms, {error.max():.3f} m at most"
+            found["tracking_rms_m"] = _finite(np.sqrt(np.mean(error**2)))
+            found["tracking_most_m"] = _finite(error.max())
         if at.BATTERY.remaining in log:
-            rows["battery"] = f"{100 * log['battery.remaining'][-1]:.1f} % left, {log['battery.voltage'][-1]:.2f} V"
+            found["battery_left"] = _finite(log[at.BATTERY.remaining][-1])
+            found["battery_V"] = _finite(log["battery.voltage"][-1])
+        return found
+
+    def _words_of_figures(self) -> dict[str, str]:
+        found = {name: math.nan if value is None else value for name, value in self.figures().items()}
+        rows = {}
+        if "greatest_height_m" in found:
+            rows["greatest height"] = f"{found['greatest_height_m']:.2f} m"
+            rows["greatest tilt"] = f"{math.degrees(found['greatest_tilt_rad']):.1f}°"
+        if "tracking_rms_m" in found:
+            rows["tracking error"] = f"{found['tracking_rms_m']:.3f} m rms, {found['tracking_most_m']:.3f} m at most"
+        if "battery_left" in found:
+            rows["battery"] = f"{100 * found['battery_left']:.1f} % left, {found['battery_V']:.2f} V"
         return rows
 
     def tracking_error(self) -> np.ndarray:
         """Distance between the vehicle and its navigator's set-point in m, without the start."""
         return flying(self.log.time(), derived(self.log, "position_error"))
+
+
+def _finite(value: float) -> float | None:
+    """A number that JSON has."""
+    return float(value) if math.isfinite(value) else None
 
 
 def flying(time_s: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -285,7 +314,7 @@ def take_seat(
     mission = order.mission
     task = Task(
         vehicle=fitted.vehicle,
-        items=_local_items(order) if mission is not None and not order.script else (),
+        items=_local_items(order) if mission is not None and not order.has_plan else (),
         options=read_options(kind, order.options),
         until_s=end_s(order, fitted.model),
         script=order.script,

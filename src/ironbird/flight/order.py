@@ -26,6 +26,7 @@ from ironbird.files.toml_text import write_toml
 from ironbird.flight.mission import LONGEST_S, Item, Mission, load_mission
 from ironbird.flight.sights import digest_of, sensors_of
 from ironbird.flight.surroundings import ordered_world
+from ironbird.links.client.orders import is_orders
 from ironbird.model.signal import Number
 from ironbird.requirements import library
 from ironbird.runtime.tuning import Tuning
@@ -196,6 +197,11 @@ class Order:
             data["sight"] = digest_of(self.sight)
         text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether its script takes the place of the mission; orders to our ground station go beside it."""
+        return bool(self.script) and not is_orders(self.script)
 
     # ------------------------------------------------------------------ plain data and text
 

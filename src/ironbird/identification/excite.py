@@ -1,7 +1,9 @@
 """Inputs that make a vehicle show what it is: sweeps, doublets, 3-2-1-1, multisines.
 
 A signal becomes a stick file, which the reference autopilot flies (`ironbird serve --front sticks`) and PX4 and
-ArduPilot too (`ironbird sticks --to`), or a CSV with the plain signal.
+ArduPilot too (`ironbird sticks --to`), or a mission of legs there and back, which all three fly in the time of the
+simulation (`ironbird fly`, `ironbird sitl px4 --time virtual`). A mission excites through the autopilot's position
+control, so its band ends where that does; a multisine has no legs.
 """
 
 from __future__ import annotations
@@ -11,7 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.errors import RecordError, UnknownNameError
+from ironbird.files.toml_text import write_toml
+from ironbird.flight.mission import Item, Mission
 from ironbird.links.sticks.source import Sticks
 from ironbird.links.sticks.stick_file import stick_text
 
@@ -19,6 +24,9 @@ AXES = ("roll", "pitch", "throttle", "yaw")
 KINDS = ("sweep", "doublet", "3211", "multisine")
 C1, C2 = 4.0, 0.0187  # of the exponential sweep [Tischler]
 QUIET_S = 3.0  # before and after [Tischler]
+LEGS = ("sweep", "doublet", "3211")
+SWEEP_LEGS = 9
+FULL_TILT_RAD = math.radians(30.0)
 SLOWEST_PERIODS = 4.0  # of the lowest frequency that a sweep should last [Tischler]
 
 
@@ -99,6 +107,56 @@ def _multisine(t: np.ndarray, duration_s: float, low: float, high: float, seed: 
     phases = -math.pi * index * (index + 1) / len(lines) + np.random.default_rng(seed).uniform(0, 0.1, len(lines))
     values = np.cos(base * np.outer(t, lines) + phases).sum(axis=1)
     return np.asarray(values / np.max(np.abs(values)))
+
+
+def excitation_mission(
+    kind: str,
+    axis: str,
+    *,
+    amplitude: float = 0.3,
+    band_radps: tuple[float, float] = (0.5, 3.0),
+    height_m: float = 20.0,
+) -> Mission:
+    """Legs along an axis and back whose half periods are those of the excitation; amplitude 1 is a tilt of 30 degrees.
+
+    A leg that is accelerated for half of its time T and braked for the other is g tan(tilt) T^2 / 4 long. Yaw turns
+    on the spot instead.
+    """
+    if kind not in LEGS:
+        raise RecordError(f"a {kind} has no legs: take one of {', '.join(LEGS)} for a mission, or a stick file")
+    if axis not in AXES:
+        raise UnknownNameError("axis", axis, AXES)
+    low, high = band_radps
+    if not (0 < amplitude <= 1 and 0 < low < high):
+        raise RecordError(f"amplitude {amplitude:g} (0 to 1), band {low:g} to {high:g} rad/s (the lower first)")
+    acceleration = STANDARD_GRAVITY_MPS2 * math.tan(amplitude * FULL_TILT_RAD)
+    middle = math.sqrt(low * high)
+    if kind == "sweep":
+        legs = [math.pi / w * (-1) ** i for i, w in enumerate(np.geomspace(low, high, SWEEP_LEGS))]
+    else:
+        legs = [count * math.pi / middle for count in ((1, -1) if kind == "doublet" else (3, -2, 1, -1))]
+    place, items = 0.0, [Item(kind="waypoint", height_m=height_m, hold_s=QUIET_S)]
+    for seconds in legs:
+        place += math.copysign(acceleration * seconds**2 / 4, seconds)
+        if axis == "yaw":
+            where = {"yaw_deg": math.degrees(math.copysign(amplitude, place) * math.pi / 2)}
+        elif axis == "throttle":
+            where = {"height_m": height_m + np.clip(place, 5.0 - height_m, 200.0)}
+        else:
+            where = {"north_m" if axis == "pitch" else "east_m": place}
+        items.append(Item.model_validate({"kind": "waypoint", "height_m": height_m, **where}))
+    items += [Item(kind="waypoint", height_m=height_m, hold_s=QUIET_S), Item(kind="land")]
+    title = f"{kind} about {axis}, {low:g} to {high:g} rad/s"
+    return Mission.model_validate({"schema": 1, "title": title, "item": items})
+
+
+def mission_text(mission: Mission) -> str:
+    """As `load_mission` reads it."""
+    rows = [
+        {key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in row.items()}
+        for row in (item.model_dump(exclude_defaults=True) for item in mission.item)
+    ]
+    return write_toml({"schema": 1, "title": mission.title, "item": rows}, {"item"})
 
 
 def stick_file(found: Excitation, axis: str) -> str:

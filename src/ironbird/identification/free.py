@@ -36,6 +36,7 @@ _WORDS: dict[str, tuple[str, tuple[tuple[str, int], ...], str, str]] = {
     ),
     "thrust": ("propeller.thrust_coefficient", (("", 0),), "propeller.*.thrust_coefficient_Ns2", "N*s^2"),
     "torque": ("propeller.torque_coefficient", (("", 0),), "propeller.*.torque_coefficient_Nms2", "N*m*s^2"),
+    "rotor_drag": ("propeller.rotor_drag", (("", 0),), "propeller.*.rotor_drag_Ns2pm", "N*s^2/m"),
     "motor_time": ("motor.time_constant", (("", 0),), "motor.*.time_constant_s", "s"),
     "motor_slope": ("motor.slope", (("", 0),), "motor.*.slope_radps", "rad/s"),
     "drag": ("airframe.drag", (("_x", 0), ("_y", 1), ("_z", 2)), "airframe.drag_Ns2pm2", "N*s^2/m^2"),

@@ -4,7 +4,8 @@ The record is cut into pieces; the state at the begin of each is unknown. With `
 the one before ends, which is the output-error method over the whole record, kept stable on vehicles that are not;
 without it disturbances such as gusts are forgotten at every begin. Gauss-Newton on the exact derivatives of the
 equations; weights by the residuals (maximum likelihood); bounds after Cramér and Rao, widened where residuals are not
-white. Sampled blocks (battery, atmosphere) stand still at their values at the start. Not modelled: process noise.
+white by their autocorrelation [Klein]. Sampled blocks (battery, atmosphere) stand still at their values at the start.
+Not modelled: process noise.
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ from ironbird.credibility.readers import ATTITUDE, FORCE, RATES, VELOCITY
 from ironbird.credibility.record import Record, Track, check_whole
 from ironbird.errors import RecordError
 from ironbird.identification.free import Free, free_parameters
-from ironbird.identification.residuals import Residuals, look_at
+from ironbird.identification.residuals import Residuals, coloured_variance, look_at
 from ironbird.model.signal import Number
 from ironbird.rotations import conjugate, from_euler, rotate
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import load_vehicle, read_tables, vehicle_path
 
 FASTEST_S, SLOWEST_S = 0.002, 0.025  # steps between compared rows; the record's own if it lies there
-SUBSTEP_S = 0.006  # of Runge-Kutta: half of a quick motor's time constant
+SUBSTEP_S = 0.004  # of Runge-Kutta: as often as links take up commands; a third of a quick motor's time constant
 PIECE_S = 0.5
 LEAST_HEIGHT_M = 5.0  # above the ground, which must not push
 ITERATIONS = 25
 CONVERGED = 1e-4  # change of the factors
 PRIOR = 1.0  # relative deviation of what was thought before: keeps what the data do not tell from running away
 BEGIN_SIGMA = np.repeat([1.0, 0.1, 0.5], [3, 4, 3])  # of recorded begins: m/s, quaternion, rad/s; wide
-BEGIN_MOTOR = 0.1  # of a motor's speed
+BEGIN_MOTOR, FIRST_MOTOR = 0.1, 5.0  # of a motor's speed; before the first piece its commands are not known
 UNTOLD = 0.5  # relative deviation from which on the data do not tell a parameter
 KIN = 0.95  # correlation of two estimates from which on they cannot be told apart
 OUTPUTS = {
@@ -63,6 +64,7 @@ class Estimate:
     value: float
     sigma: float  # standard deviation, widened for coloured residuals
     bound: float  # after Cramér and Rao, for white residuals
+    insensitivity: float  # deviation if all others were known
 
     @property
     def relative(self) -> float:
@@ -197,6 +199,19 @@ class Problem:
         """Outputs, and their derivatives."""
         return self._evaluate(self._outputs, x, theta, u)
 
+    def speeds(self, u: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        """Speeds at which the motors stand still with these commands: Newton on their own rates."""
+        count = len(self.motors)
+        if not count:
+            return np.zeros(0)
+        x = np.zeros((1, len(self.rows)))
+        x[0, 3] = 1.0
+        x[0, -count:] = 100.0
+        for _ in range(3):  # linear in the speed, so the first step is exact
+            f, fx, _ = self.rates(x, theta, u[None])
+            x[0, -count:] -= np.linalg.solve(fx[0, -count:, -count:], f[0, -count:])
+        return np.asarray(x[0, -count:])
+
     def run(
         self, x0: np.ndarray, theta: np.ndarray, u: np.ndarray, step_s: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -253,21 +268,21 @@ def identify(
     if not words:
         raise RecordError("nothing is free: name what to identify, for example mass,inertia")
     how = how or DriveTable()
-    down = record.tracks.get("down")
-    height = LEAST_HEIGHT_M if down is None else max(LEAST_HEIGHT_M, -float(np.mean(down.values)))
-    problem = Problem(name, words, params, height)
+    problem = Problem(name, words, params, height_of(record))
     names = [n for group in OUTPUTS.values() for n in group]
     used = list(signals) if signals else [n for n in names if n in record.tracks and n not in FORCE]
     for signal in used:
         if signal not in names:
             raise RecordError(f"'{signal}' is no output of the model; one of {', '.join(names)}")
     problem.feed(record, window_s)
-    data = _data(record, problem, how, used, window_s, piece_s)
+    data = gathered(record, problem, how, used, window_s, piece_s)
     return _gauss_newton(record, problem, data, used, [names.index(n) for n in used], continuous)
 
 
 @dataclass(frozen=True)
-class _Data:
+class Data:
+    """Rows of a record in pieces."""
+
     step_s: float
     time_s: np.ndarray  # [piece, step]
     u: np.ndarray  # [piece, step, substep, input]
@@ -276,14 +291,14 @@ class _Data:
     x0: np.ndarray
 
 
-def _data(
+def gathered(
     record: Record,
     problem: Problem,
     how: DriveTable,
     used: Sequence[str],
     window_s: tuple[float, float] | None,
     piece_s: float,
-) -> _Data:
+) -> Data:
     told = how.inputs or {input_: f"motor_{input_.rpartition('/')[2]}" for input_ in problem.inputs}
     commands = []
     for input_ in problem.inputs:
@@ -322,9 +337,16 @@ def _data(
 
     q = from_euler(at_begin(ATTITUDE))
     velocity = rotate(conjugate(q), at_begin(VELOCITY))
-    speeds = np.array([_speeds(problem, u[i, 0, 0]) for i in range(pieces)]).reshape(pieces, -1)
+    known = np.ones(len(problem.free))
+    speeds = np.array([problem.speeds(u[i, 0, 0], known) for i in range(pieces)]).reshape(pieces, -1)
     x0 = np.concatenate([velocity, q, at_begin(RATES), speeds], axis=1)
-    return _Data(step_s, time_s.reshape(pieces, steps), u, z, there.reshape(pieces, steps, -1), x0)
+    return Data(step_s, time_s.reshape(pieces, steps), u, z, there.reshape(pieces, steps, -1), x0)
+
+
+def height_of(record: Record) -> float:
+    """Height of the flight, clear of the ground."""
+    down = record.tracks.get("down")
+    return LEAST_HEIGHT_M if down is None else max(LEAST_HEIGHT_M, -float(np.mean(down.values)))
 
 
 def _means(command: Track, edges: np.ndarray, how: DriveTable) -> np.ndarray:
@@ -344,21 +366,6 @@ def _sampled_at(samples: np.ndarray, time_s: np.ndarray, step_s: float) -> np.nd
     return np.asarray(near <= 0.5 * step_s)
 
 
-def _speeds(problem: Problem, u: np.ndarray) -> np.ndarray:
-    """Speeds at which the motors stand still with these commands: Newton on their own rates."""
-    count = len(problem.motors)
-    if not count:
-        return np.zeros(0)
-    x = np.zeros((1, len(problem.rows)))
-    x[0, 3] = 1.0
-    x[0, -count:] = 100.0
-    theta = np.ones(len(problem.free))
-    for _ in range(3):  # linear in the speed, so the first step is exact
-        f, fx, _ = problem.rates(x, theta, u[None])
-        x[0, -count:] -= np.linalg.solve(fx[0, -count:, -count:], f[0, -count:])
-    return np.asarray(x[0, -count:])
-
-
 def _wrapped(residual: np.ndarray, used: Sequence[str]) -> np.ndarray:
     for place, name in enumerate(used):
         if name in ATTITUDE:
@@ -367,7 +374,7 @@ def _wrapped(residual: np.ndarray, used: Sequence[str]) -> np.ndarray:
 
 
 def _gauss_newton(
-    record: Record, problem: Problem, data: _Data, used: Sequence[str], chosen: Sequence[int], continuous: bool
+    record: Record, problem: Problem, data: Data, used: Sequence[str], chosen: Sequence[int], continuous: bool
 ) -> Fit:
     pieces, steps = data.u.shape[:2]
     n, k = data.x0.shape[1], len(problem.free)
@@ -375,11 +382,16 @@ def _gauss_newton(
     weight = 1.0 / np.maximum(np.std(data.z.reshape(-1, len(used)), axis=0) * 0.1, 1e-6)
     q_rows = np.arange(3, 7)
     motor_sigma = np.maximum(BEGIN_MOTOR * data.x0[:, 10:], 1.0)
+    if continuous:
+        motor_sigma[0] *= FIRST_MOTOR / BEGIN_MOTOR
     begin_weight = 1 / np.concatenate([np.tile(BEGIN_SIGMA, (pieces, 1)), motor_sigma], axis=1) ** 2
+    if continuous:  # later begins follow from the first: drawn to the record as well, they would count its noise twice
+        begin_weight[1:] = 0.0
     iterations = 0
     converged = False
     y = np.zeros(0)
-    covariance = np.zeros((k, k))
+    gain, hessian = np.zeros((k, k)), np.eye(k)
+    sensitivity = np.zeros((pieces, steps, len(used), n + k))
     residual = np.zeros((pieces, steps, len(used)))
     while iterations < ITERATIONS:
         iterations += 1
@@ -424,7 +436,7 @@ def _gauss_newton(
                 row[:, k + n * (m + 1) : k + n * (m + 2)] = -np.eye(n)
                 rows.append(row)
                 gaps.append(x0[m + 1] - ends[m])
-        step, covariance = _solved(hessian, gradient, rows, gaps, k)
+        step, gain = _solved(hessian, gradient, rows, gaps, k)
         most = float(np.max(np.abs(step[:k]), initial=0.0))
         share = min(1.0, 0.3 / most) if most > 0 else 1.0  # the factors change by so much at once
         before, theta = theta, np.clip(theta + share * step[:k], 0.05, 20.0)
@@ -434,32 +446,18 @@ def _gauss_newton(
             converged = True
             break
     if not converged and most > 0.05:
-        raise RecordError(
-            f"no convergence after {iterations} iterations (factors still change by {most:.2g}): the record "
-            f"does not excite "
-            f"{', '.join(f.name for f in problem.free)}, or the vehicle is another"
-        )
+        raise not_converged(problem, iterations, most)
     looks = [look_at(name, residual[:, :, place][data.there[:, :, place]]) for place, name in enumerate(used)]
-    widened = math.sqrt(float(np.mean([look.inflation for look in looks])))
+    covariance = gain[:, :k]  # after Cramér and Rao
     deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    widened = np.maximum(_coloured(gain, sensitivity[:, :, chosen], residual, data.there, weight), deviations)
     scale = np.where(deviations > 0, deviations, 1.0)
-    estimates = [
-        Estimate(
-            free.name,
-            free.unit,
-            free.value,
-            free.value * float(factor),
-            abs(free.value) * float(d) * widened,
-            abs(free.value) * float(d),
-        )
-        for free, factor, d in zip(problem.free, theta, deviations, strict=True)
-    ]
     return Fit(
         record.path.name,
         problem.vehicle.id,
         "output error, " + ("continuous" if continuous else "pieces"),
         problem.free,
-        estimates,
+        estimates_of(problem, theta, widened, deviations, 1 / np.sqrt(np.diag(hessian)[:k])),
         theta,
         covariance / np.outer(scale, scale),
         list(used),
@@ -472,10 +470,36 @@ def _gauss_newton(
     )
 
 
+def not_converged(problem: Problem, iterations: int, most: float) -> RecordError:
+    """The refusal of a fit that does not settle."""
+    return RecordError(
+        f"no convergence after {iterations} iterations (factors still change by {most:.2g}): the record does not "
+        f"excite {', '.join(f.name for f in problem.free)}, or the vehicle is another"
+    )
+
+
+def estimates_of(
+    problem: Problem, theta: np.ndarray, widened: np.ndarray, bounds: np.ndarray, alone: np.ndarray
+) -> list[Estimate]:
+    """The factors as parameters with their deviations."""
+    return [
+        Estimate(
+            free.name,
+            free.unit,
+            free.value,
+            free.value * float(factor),
+            abs(free.value) * float(wide),
+            abs(free.value) * float(bound),
+            abs(free.value) * float(one),
+        )
+        for free, factor, wide, bound, one in zip(problem.free, theta, widened, bounds, alone, strict=True)
+    ]
+
+
 def _solved(
     hessian: np.ndarray, gradient: np.ndarray, rows: Sequence[np.ndarray], gaps: Sequence[np.ndarray], k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The step with continuity as constraints, and the covariance of the factors after Cramér and Rao."""
+    """The step with continuity as constraints, and the factors' rows of the inverse: how the gradient moves them."""
     size = len(gradient)
     scale = 1 / np.sqrt(np.maximum(np.diag(hessian), 1e-12))
     scaled = hessian * np.outer(scale, scale) + 1e-12 * np.eye(size)
@@ -490,5 +514,26 @@ def _solved(
     except np.linalg.LinAlgError:
         inverse = np.linalg.pinv(matrix)
     step = (inverse @ right)[:size] * scale
-    covariance = inverse[:k, :k] * np.outer(scale[:k], scale[:k])
-    return step, covariance
+    return step, inverse[:k, :size] * np.outer(scale[:k], scale)
+
+
+def _coloured(
+    gain: np.ndarray, sensitivity: np.ndarray, residual: np.ndarray, there: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Standard deviations of the factors with residuals as coloured as they are.
+
+    Each signal by itself, with its own autocorrelation.
+    """
+    pieces, steps, signals, columns = sensitivity.shape
+    k = len(gain)
+    n = columns - k
+    variance = np.zeros(k)
+    for place in range(signals):
+        # what each sample moves the factors by, over the whole record
+        scaled = sensitivity[:, :, place] * (weight[place] ** 2 * there[:, :, place])[:, :, None]
+        pull = np.stack(
+            [scaled[m, :, n:] @ gain[:, :k].T + scaled[m, :, :n] @ gain[:, k + n * m : k + n * (m + 1)].T
+             for m in range(pieces)]
+        ).reshape(pieces * steps, k)  # fmt: skip
+        variance += coloured_variance(pull, residual[:, :, place].ravel(), int(there[:, :, place].sum()))
+    return np.sqrt(np.maximum(variance, 0.0))

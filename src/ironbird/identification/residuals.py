@@ -43,3 +43,19 @@ def look_at(signal: str, values: np.ndarray) -> Residuals:
     mean = float(values.mean()) / (sigma * math.sqrt(inflation / size))
     outside = float(np.mean(np.abs(correlation) > 1.96 / math.sqrt(size)))
     return Residuals(signal, sigma, mean, outside, inflation)
+
+
+def coloured_variance(pull: np.ndarray, left: np.ndarray, count: int) -> np.ndarray:
+    """Variances of estimates that each sample moves by `pull` [sample, estimate], with residuals as they are.
+
+    [Klein]: Cov = M^-1 [sum_i sum_j S_i' R^-1 Rvv(i - j) R^-1 S_j] M^-1 with Rvv by the residuals' autocorrelation,
+    tapered to `LAGS` samples; M^-1 S_i' R^-1 is `pull`, and `count` are the samples that are there.
+    """
+    lags = min(LAGS, len(left) // 4)
+    variance = np.zeros(pull.shape[1])
+    for lag in range(lags + 1):
+        last = len(left) - lag
+        shared = float(left[:last] @ left[lag:]) / max(count, 1)
+        taper = (1 if lag == 0 else 2) * (1 - lag / (lags + 1))
+        variance += taper * shared * np.sum(pull[:last] * pull[lag:], axis=0)
+    return variance

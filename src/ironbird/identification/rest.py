@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ironbird.credibility.readers import FORCE, RATES
+from ironbird.credibility.record import Record
 from ironbird.errors import RecordError
 
 LEAST_SAMPLES = 100
@@ -77,6 +79,35 @@ def noise_at_rest(values: np.ndarray, step_s: float) -> Allan:
     return Allan(
         tau, deviation, error, white, white / math.sqrt(2 * len(values)), slow[0], slow[1], float(np.std(values))
     )
+
+
+def noise_table(
+    record: Record, window_s: tuple[float, float] | None = None
+) -> tuple[dict[str, Allan], dict[str, float]]:
+    """Noise of every inertial signal of a record at rest, and the table `sensors.imu_noise` of a vehicle's file.
+
+    Each entry is the mean of its axes in the root of squares; the file's densities are one-sided, so sqrt(2) N.
+    """
+    low, high = window_s or (0.0, record.length_s)
+    found: dict[str, Allan] = {}
+    for name in (*RATES, *FORCE):
+        if name in record.tracks:
+            track = record.tracks[name]
+            inside = (track.time_s >= low) & (track.time_s <= high)
+            found[name] = noise_at_rest(track.values[inside], track.step_s)
+    if not found:
+        raise RecordError(f"{record.path.name} holds no rates and no specific forces")
+    table: dict[str, float] = {}
+    for kind, names, unit in (("gyro", RATES, "radps"), ("accel", FORCE, "mps2")):
+        axes = [found[name] for name in names if name in found]
+        for key, values, factor in (
+            (f"{kind}_noise_{unit}rtHz", [a.white for a in axes], math.sqrt(2)),
+            (f"{kind}_instability_{unit}", [a.instability for a in axes if a.instability], 1.0),
+            (f"{kind}_walk_{unit}rts", [a.walk for a in axes if a.walk], 1.0),
+        ):
+            if values:
+                table[key] = float(f"{factor * math.sqrt(sum(v * v for v in values) / len(values)):.4g}")
+    return found, table
 
 
 def power_spectrum(values: np.ndarray, step_s: float) -> tuple[np.ndarray, np.ndarray]:

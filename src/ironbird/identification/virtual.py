@@ -1,14 +1,14 @@
 """Virtual benches: our own model on a rig, as the real vehicle would be.
 
 Each bench gives the record that a real one would give, made by the equations of a vehicle, so that the identification
-can be held against what was put in: an excited flight, and a swing on two strings.
+can be held against what was put in: an excited flight, a rig with one axis, and a swing on two strings.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +18,10 @@ from ironbird.compiler.compiled import compile_model
 from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.credibility.readers import ATTITUDE, FORCE, POSITION, RATES, VELOCITY
 from ironbird.credibility.record import UNITS, Record, Track
-from ironbird.errors import RecordError
+from ironbird.errors import RecordError, UnknownNameError
 from ironbird.model.signal import Number
-from ironbird.rotations import euler, rotate
-from ironbird.runtime.state import start
+from ironbird.rotations import euler, from_euler, rotate
+from ironbird.runtime.state import RunState, start
 from ironbird.runtime.stepper import Stepper
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import load_vehicle
@@ -53,14 +53,15 @@ class Hover:
     mixer: np.ndarray  # [rotor, (thrust, roll, pitch, yaw)] in throttle
     trim: np.ndarray  # throttle of each rotor in hover
 
-    def commands(self, seen: Mapping[str, np.ndarray], more: np.ndarray) -> np.ndarray:
-        """Throttles from what is seen, with an excitation about the axes on top."""
+    def commands(self, seen: Mapping[str, np.ndarray], more: np.ndarray, tilt: np.ndarray | None = None) -> np.ndarray:
+        """Throttles from what is seen, with an excitation about the axes on top; without a tilt it stays in place."""
         angles, rates, v, p = (np.asarray(seen[name]) for name in ("euler", "rates", "velocity", "position"))
+        roll, pitch = np.clip([-0.1 * v[1], 0.1 * v[0]], -0.1, 0.1) if tilt is None else tilt
         wanted = np.array(
             [
                 0.15 * (p[2] + HEIGHT_M) + 0.15 * v[2],
-                -0.30 * (angles[0] - np.clip(0.1 * -v[1], -0.1, 0.1)) - 0.06 * rates[0],
-                -0.30 * (angles[1] - np.clip(0.1 * v[0], -0.1, 0.1)) - 0.06 * rates[1],
+                -0.30 * (angles[0] - roll) - 0.06 * rates[0],
+                -0.30 * (angles[1] - pitch) - 0.06 * rates[1],
                 -0.10 * math.remainder(angles[2], 2 * math.pi) - 0.15 * rates[2],
             ]
         )
@@ -81,8 +82,16 @@ def excited_flight(
     params: Mapping[str, Number] | None = None,
     noise: Mapping[str, float] | None = None,
     seed: int = 0,
+    rig: str = "",
+    tilts: np.ndarray | None = None,
 ) -> Record:
-    """A flight about hover with excitations [row, (thrust, roll, pitch, yaw)] every 12 ms, recorded with noise."""
+    """A flight about hover with excitations [row, (thrust, roll, pitch, yaw)] every 12 ms, recorded with noise.
+
+    With `rig` the vehicle sits on a stiff rod through its centre of mass and turns about that axis alone: roll, pitch
+    or yaw. The rod has no friction. With `tilts` [row, (roll, pitch)] it follows these angles instead of its place.
+    """
+    if rig not in ("", *ATTITUDE):
+        raise UnknownNameError("axis of the rig", rig, ATTITUDE)
     vehicle = load_vehicle(name, control="external")
     if not isinstance(vehicle.spec, MulticopterSpec):
         raise RecordError(f"vehicle '{vehicle.id}' is no multicopter; the virtual flight knows no other")
@@ -98,32 +107,54 @@ def excited_flight(
     rows = [stepper.input_row(f"rotor/{n}") for n in numbers]
     for n in numbers:
         state.set_state(f"rotor/{n}/motor.omega", float(steady[f"rotor/{n}/motor.speed"][0]))
-    for more in excitations:
+    for row, more in enumerate(excitations):
         seen = {
             "position": state.get("body.p"),
             "rates": state.get("body.w"),
             **_motion(state.get("body.q"), state.get("body.v")),
         }
-        stepper.inputs[rows] = hover.commands(seen, more)
+        stepper.inputs[rows] = hover.commands(seen, more, None if tilts is None else tilts[row])
+        if rig:
+            _hold(state, ATTITUDE.index(rig))
         if not stepper.step(round(CONTROL_S / model.step_s)):
             break
     log = stepper.finish()
     if log.stops[0] is not None and log.stops[0].reason:
         raise RecordError(f"the virtual flight ends in '{log.stops[0].reason}': excite less")
-    random = np.random.default_rng(seed)
     every = round(CONTROL_S / LINK_S)
     time_s = log.time()[::every]
     tracks: dict[str, Track] = {}
     for path, names in SIGNALS.items():
         for axis, signal in enumerate(names):
             values = log[path][::every, axis]
-            if signal in ATTITUDE:
-                values = np.unwrap(values)
-            sigma = (NOISE if noise is None else noise).get(signal, 0.0)
-            tracks[signal] = Track(time_s, values + sigma * random.standard_normal(len(values)), UNITS[signal])
+            tracks[signal] = Track(time_s, np.unwrap(values) if signal in ATTITUDE else values, UNITS[signal])
     for n, link in zip(numbers, links, strict=True):
         tracks[f"motor_{n}"] = Track(log.time(), log[link], "1")
-    return Record(Path(f"{vehicle.id}_virtual"), "virtual", tracks, [])
+    return with_noise(Record(Path(f"{vehicle.id}_virtual"), "virtual", tracks, []), noise, seed)
+
+
+def with_noise(record: Record, noise: Mapping[str, float] | None = None, seed: int = 0) -> Record:
+    """A record with white noise of these standard deviations on top, else those of `NOISE`."""
+    random = np.random.default_rng(seed)
+    tracks = {}
+    for name, track in record.tracks.items():
+        sigma = (NOISE if noise is None else noise).get(name, 0.0)
+        tracks[name] = replace(track, values=track.values + sigma * random.standard_normal(len(track.values)))
+    return replace(record, tracks=tracks)
+
+
+def _hold(state: RunState, axis: int) -> None:
+    """What the rod does: no place but its own, no turning but about its axis; every 12 ms."""
+    angles, rates = np.zeros(3), np.zeros(3)
+    angles[axis] = euler(state.get("body.q"))[axis]
+    rates[axis] = state.get("body.w")[axis]
+    for path, value in (
+        ("body.p", np.array([0.0, 0.0, -HEIGHT_M])),
+        ("body.v", np.zeros(3)),
+        ("body.q", from_euler(angles)),
+        ("body.w", rates),
+    ):
+        state.set_state(path, value)
 
 
 def _motion(q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:

@@ -11,11 +11,14 @@ from pydantic import Field, field_validator
 from ironbird.errors import LinkError
 from ironbird.links.ardupilot.parm_file import parse_parm
 from ironbird.links.autopilot_log import AutopilotLog, read_autopilot_log
+from ironbird.links.client.attended import Attended
+from ironbird.links.client.orders import is_orders
 from ironbird.links.geodesy import Place
 from ironbird.links.ground.relay import Relay, is_record
-from ironbird.links.mission_plan import class_of
+from ironbird.links.ground.wires import Wire
+from ironbird.links.mission_plan import class_of, plan_of
 from ironbird.links.process import GROUND_STATION_PORT, AutopilotProcess, check_trusted
-from ironbird.links.system import Kind, Options, Task
+from ironbird.links.system import ControlSystem, Kind, Options, Seat, Task
 from ironbird.links.virtual_time.run import libraries_of
 from ironbird.vehicles.load import Vehicle
 
@@ -27,10 +30,11 @@ class AutopilotOptions(Options):
         str | None, Field(description="Folder of the autopilot; by default from its variable, then the PATH.")
     ] = None
     pilot: Annotated[
-        Literal["ours", "none", "sticks"],
+        Literal["ours", "attended", "none", "sticks"],
         Field(
-            description="Our ground station flies the mission; or none of ours, so that another one may; or PX4's "
-            "multicopters by sticks in position mode, where its collision prevention acts."
+            description="Our ground station flies the mission; or does what it is told in flight (attended: the live "
+            "rig, or a record of its orders); or none of ours, so that another one may; or PX4's multicopters by "
+            "sticks in position mode, where its collision prevention acts."
         ),
     ] = "ours"
     instance: Annotated[
@@ -127,7 +131,8 @@ def trusted(task: Task, variable: str) -> AutopilotOptions:
 
 def watches(task: Task) -> bool:
     """Whether our ground station only watches: another one commands, or there is nothing to fly."""
-    return chosen(task).pilot == "none" or not (task.items or task.script)
+    pilot = chosen(task).pilot
+    return pilot == "none" or (pilot == "ours" and not (task.items or task.script))
 
 
 def mirror_port(task: Task) -> int | None:
@@ -144,7 +149,25 @@ def in_virtual_time(task: Task) -> bool:
         raise LinkError("in virtual time somebody has to command: give a mission, or --pilot none for others")
     if is_record(task.script) and not (virtual and options.pilot == "none"):
         raise LinkError("a record of a ground station is flown with --time virtual or paced and --pilot none")
+    if is_orders(task.script) and options.pilot != "attended":
+        raise LinkError("a record of orders is flown with --pilot attended")
     return virtual
+
+
+def attended(task: Task, wire: Wire) -> Attended:
+    """Our ground station that does what it is told in flight, on a wire, which it closes."""
+    try:
+        script = task.script if is_orders(task.script) else ""
+        return Attended(wire, plan=plan_of(task), items=task.items, script=script)
+    except BaseException:
+        wire.close()
+        raise
+
+
+def attend(system: ControlSystem, pilot: Attended) -> Seat:
+    """Both together: a flight for as long as somebody likes, with all that was ordered written down."""
+    system.recorder, system.open_ended = pilot.record, True
+    return Seat(system, pilot)
 
 
 def relay_of(task: Task, process: AutopilotProcess, *, peer_port: int | None = None, shift: int = 0) -> Relay | None:
@@ -162,9 +185,13 @@ def with_libraries(program: Path, options: Options) -> tuple[Path, ...]:
 
 
 def announce(task: Task, ports: str) -> None:
-    """Tell the ports to whoever is to command, and what ends the run."""
-    if task.announce is not None and watches(task):
+    """Tell the ports to whoever is to command, and what ends the run; or to whoever commands beside us."""
+    if task.announce is None:
+        return
+    if watches(task):
         task.announce(
             f"{ports}; the run ends when the vehicle is down and disarmed after its flight, at {task.until_s:g} s of "
             "simulation time, or with Ctrl-C"
         )
+    elif chosen(task).pilot == "attended" and chosen(task).ground_station:
+        task.announce(ports)

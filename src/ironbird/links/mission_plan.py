@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ironbird.errors import LinkError
+from ironbird.links.client.orders import is_orders
 from ironbird.links.plan_file import Approach, Plan, VehicleClass, from_mission, parse_plan
 from ironbird.links.system import Task
 from ironbird.vehicles.load import Vehicle
@@ -30,7 +31,7 @@ def class_of(vehicle: Vehicle, who: str = "autopilot") -> VehicleClass:
 
 def plan_of(task: Task) -> Plan:
     """The task's script with its fences and rally points, or else its mission; empty if it has neither."""
-    if task.script:
+    if task.script and not is_orders(task.script):
         return parse_plan(task.script)
     if not task.items:
         return Plan([])

@@ -69,6 +69,7 @@ class ControlSystem(ABC):
     open_ended: bool = False  # somebody outside flies it for as long as he likes: Ctrl-C ends it as its time does
     failure: str = ""  # why the rig failed after it had taken part: the flight ends there, its log is kept
     recorder: Callable[[], str] | None = None  # has written down all that others told it
+    tap: Callable[[str, bool, bytes], None] | None = None  # is told of every packet: who, whether it came, its bytes
 
     def __init__(self) -> None:
         self.traffic = Traffic()

@@ -69,7 +69,7 @@ def write_flight_folder(flight: Flight, folder: Path, *, ulog: bool = False, csv
             flight.log.to_csv(folder / "flight.csv")
         write_flight_page(flight, folder / "flight.html", belief)
         rows = _summary(flight, belief)
-        _write_json(folder / "summary.json", rows)
+        _write_json(folder / "summary.json", {**rows, "figures": flight.figures()})
         for name, written in optional.items():  # of an earlier flight in this folder
             if not written:
                 (folder / name).unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from ironbird.identification.output_error import Fit
 from ironbird.report.page import write_page
 from ironbird.report.svg_plot import Curve, lines_plot
 
-DEGREES = ("roll", "pitch", "yaw", "roll_rate", "pitch_rate", "yaw_rate")
+DEGREES = {"_rate": "°/s", "_acceleration": "°/s²", "": "°"}
 
 
 def write_identification_page(fit: Fit, path: Path, *, written: str = "") -> None:
@@ -18,11 +18,18 @@ def write_identification_page(fit: Fit, path: Path, *, written: str = "") -> Non
     write_page(path, "identification.html.j2", _content(fit, written))
 
 
+def _shown(name: str) -> tuple[float, str]:
+    """Factor and unit of a signal on the page."""
+    axis, _, rest = name.partition("_")
+    if axis in ("roll", "pitch", "yaw"):
+        return math.degrees(1.0), DEGREES[f"_{rest}" if rest else ""]
+    return 1.0, "m/s²" if name.startswith("specific_force") else "m/s"
+
+
 def _content(fit: Fit, written: str) -> dict[str, Any]:
     plots = []
     for place, name in enumerate(fit.signals):
-        factor = math.degrees(1.0) if name in DEGREES else 1.0
-        unit = ("°/s" if name.endswith("_rate") else "°") if name in DEGREES else "m/s"
+        factor, unit = _shown(name)
         plots.append(
             lines_plot(
                 name.replace("_", " "),
@@ -46,6 +53,7 @@ def _content(fit: Fit, written: str) -> dict[str, Any]:
                 "value": f"{e.value:.5g}",
                 "sigma": f"{e.sigma:.2g}",
                 "share": f"{100 * e.relative:.2g} %",
+                "alone": f"{100 * e.insensitivity / abs(e.value):.2g} %",
                 "interval": f"{e.interval()[0]:.5g} to {e.interval()[1]:.5g}",
                 "told": e.told,
             }

@@ -28,7 +28,7 @@ def write_reliability_page(
         "plots": [
             lines_plot("loss in one flight over the age of the parts (h)", "", [Curve("loss", ages, rates)]),
             lines_plot(
-                "share of vehicles lost over flights, parts never replaced",
+                "share lost over flights, no repair",
                 "",
                 [Curve("lost", np.arange(1, len(losses) + 1), losses)],
             ),

@@ -16,6 +16,7 @@ from ironbird.files.whole import write_text
 WIDTH, HEIGHT = 300, 150
 LEFT, RIGHT, TOP, BOTTOM = 46, 8, 20, 22
 MOST_POINTS = 400
+FEW_DECADES = 2.6  # numbers at 2 and 5 would touch with more
 INK = {"pass": "var(--good)", "fail": "var(--bad)", "void": "var(--warn)", "error": "#7a3cff"}
 
 
@@ -94,8 +95,9 @@ def _span(parts: Sequence[np.ndarray]) -> tuple[float, float]:
 
 
 def _marks(span: tuple[float, float]) -> list[float]:
-    """1, 2 and 5 of every decade between two logarithms."""
-    marks = [m * 10.0**e for e in range(math.floor(span[0]), math.ceil(span[1]) + 1) for m in (1, 2, 5)]
+    """1, 2 and 5 of every decade between two logarithms; of many decades 1 alone."""
+    of_each = (1, 2, 5) if span[1] - span[0] < FEW_DECADES else (1,)
+    marks = [m * 10.0**e for e in range(math.floor(span[0]), math.ceil(span[1]) + 1) for m in of_each]
     return [mark for mark in marks if span[0] - 1e-9 <= math.log10(mark) <= span[1] + 1e-9]
 
 

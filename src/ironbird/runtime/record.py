@@ -18,6 +18,8 @@ from ironbird.model.signal import Signal
 from ironbird.runtime.border import ticks_of
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from ironbird.runtime.state import RunState, Stop
 
 
@@ -66,6 +68,11 @@ class Log:
     stops: list[Stop | None]
     interrupted: bool = False
     meta: dict[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        span = f"{self.time_s[0]:g} to {self.time_s[-1]:g} s" if len(self.time_s) else "no rows"
+        lanes = f"{self.lanes} lane{'s' * (self.lanes > 1)}"
+        return f"<Log: {len(self.plan.signals)} signals, {len(self.time_s)} rows, {span}, {lanes}>"
 
     @staticmethod
     def empty(plan: LogPlan, state: RunState, first: int, last: int) -> Log:
@@ -164,6 +171,17 @@ class Log:
             else:
                 table.update({f"{path}[{i}]": values[:, i] for i in range(signal.size)})
         return table
+
+    def to_pandas(self, lane: int = 0) -> DataFrame:
+        """One lane as a pandas DataFrame, the time in seconds as its index; units are in `frame.attrs["units"]`."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise RunError("pandas is not installed: pip install pandas, or use log.columns()") from None
+        columns = self.columns(lane)
+        frame = pd.DataFrame(columns).set_index("time_s")
+        frame.attrs["units"] = {name: self.plan.signals[name.partition("[")[0]].unit for name in list(columns)[1:]}
+        return frame
 
     def to_parquet(self, path: str | Path, lane: int = 0) -> None:
         """Write one lane as Parquet; units and frames are in the fields' metadata."""

@@ -73,6 +73,10 @@ class RunState:
     kernel_events: Any = None  # events in the kernel's form, made at first use
     beside: Beside | None = None  # sensors of the world, for example
 
+    def __repr__(self) -> str:
+        lanes = f"{self.lanes} lane{'s' * (self.lanes > 1)}"
+        return f"<RunState of '{self.model.name}': {lanes} at {self.time_s:g} s>"
+
     @property
     def time_s(self) -> float:
         """Simulation time."""

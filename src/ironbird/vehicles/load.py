@@ -76,6 +76,9 @@ class Vehicle:
     path: Path
     control: str  # whose the diagram is: reference, truth, external or commanded
 
+    def __repr__(self) -> str:
+        return f"<Vehicle '{self.id}': {self.spec.title}, control {self.control}, {len(self.diagram.blocks)} blocks>"
+
     @property
     def id(self) -> str:
         """Its name in the catalogue."""

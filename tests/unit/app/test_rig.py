@@ -11,14 +11,18 @@ import pytest
 from live_rig import PATIENCE_S, go_to, until
 
 from ironbird.app import live_flight
+from ironbird.app.actions import act
 from ironbird.app.live_flight import LiveFlight
 from ironbird.app.plans import items_of_plan, plan_of_items
 from ironbird.app.rig import Rig
+from ironbird.app.security import PILOT
 from ironbird.errors import IronbirdError, RunError
 from ironbird.flight.flight import fly
 from ironbird.flight.order import load_order
+from ironbird.links.mavlink_server.front import MavlinkFront
 from ironbird.links.plan_file import LocalItem
 
+ANY_PORT = "udpin:127.0.0.1:0"
 FAULT = "rotor.speed_loss@1:instance=1,severity=0.1"
 
 
@@ -187,3 +191,42 @@ def test_a_control_system_that_cannot_start_fails_with_its_reason(rig: Rig) -> N
         rig.branch(flight.name)
     with pytest.raises(IronbirdError, match="unknown control system 'magic'"):
         rig.start("quad_f450", control="magic")
+
+
+def test_a_branch_from_before_the_first_arming_arms_and_flies_its_mission(rig: Rig) -> None:
+    first = rig.start("quad_f450", speed=None, until_s=10.0, paused=True)
+    go_to(first, 6000)
+    armed = [deed.tick for deed in first.deeds]
+    assert len(armed) == 2 and armed[0] > 1000
+
+    early = rig.branch(first.name, at_s=0.5, paused=True)
+    until(lambda: early.tick == 500 and early.state == "paused", early)
+    assert early.wishes == ("arm", "mission") and not early.deeds
+    for flight in (first, early):
+        flight.pause(False)
+        assert flight.join(PATIENCE_S)
+    assert [deed.tick for deed in early.deeds] == armed
+    assert first.flight is not None and early.flight is not None and first.flight.sha256 == early.flight.sha256
+
+
+def test_a_reset_keeps_its_ground_stations_and_waits_for_commands_as_before(rig: Rig) -> None:
+    flights = [rig.start("quad_f450", speed=None, until_s=600.0, go=False, mavlink=ANY_PORT) for _ in range(3)]
+    for flight in flights:
+        until(lambda flight=flight: bool(flight.listens), flight)  # type: ignore[misc]
+    again = rig.reset(flights[0].name)
+    another = rig.start("quad_f450", speed=None, until_s=600.0, go=False, mavlink=ANY_PORT)
+    for flight in (again, another):
+        until(lambda flight=flight: bool(flight.listens), flight)  # type: ignore[misc]
+    numbers = [flight.also.options.instance for flight in rig.flights.values() if isinstance(flight.also, MavlinkFront)]
+    assert sorted(numbers) == [0, 1, 2, 3]
+    until(lambda: again.tick > 8000, again)
+    assert again.wishes == () and again.deeds == []
+
+
+def test_how_long_a_deed_is_waited_for_is_not_the_callers_to_say(rig: Rig) -> None:
+    flight = rig.start("quad_f450", speed=None, until_s=30.0, go=False, paused=True)
+    go_to(flight, 4000)
+    for name in ("wait_s", "name", "args"):
+        answer = act(rig, PILOT, "arm", {"flight": flight.name, name: 1e9})
+        assert not answer["ok"] and f"unexpected keyword argument '{name}'" in answer["error"]
+    assert flight.deeds == []

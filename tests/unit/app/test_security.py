@@ -133,6 +133,34 @@ def test_giant_requests_are_refused_by_what_they_say_and_by_what_they_are() -> N
     assert ask(HOST, COOKIE, method="POST", body=[b"x" * 1000])[0] == 200
 
 
+def test_a_giant_request_in_pieces_is_413_also_where_the_application_makes_an_error_of_it() -> None:
+    """As frameworks do: the error of the body becomes a page of status 500, and is raised again."""
+    door, sent = make_door(), []
+
+    async def framework(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            while (await receive()).get("more_body"):
+                pass
+        except Exception:
+            await send({"type": "http.response.start", "status": 500, "headers": []})
+            await send({"type": "http.response.body", "body": b"Internal Server Error"})
+            raise
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"x" * 2**20, "more_body": True}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http", "path": "/do", "raw_path": b"/do", "query_string": b"", "headers": [HOST, BEARER],
+        "client": ("127.0.0.1", 5), "method": "POST",
+    }  # fmt: skip
+    asyncio.run(Guard(framework, door)(scope, receive, send))
+    assert [message.get("status") for message in sent] == [413, None] and b"more than" in sent[1]["body"]
+    assert "more than" in door.refusals[0]
+
+
 def test_answers_carry_headers_that_keep_other_pages_out() -> None:
     headers = dict(ask(HOST, COOKIE)[1][0]["headers"])
     assert headers[b"x-frame-options"] == b"DENY" and headers[b"x-content-type-options"] == b"nosniff"

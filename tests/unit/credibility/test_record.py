@@ -8,12 +8,18 @@ import numpy as np
 import pytest
 from flown_records import flight_log, table
 
+from ironbird.compiler.compiled import compile_model
 from ironbird.credibility.align import find_shift
 from ironbird.credibility.compare import compare
+from ironbird.credibility.drive import supply_ratio
 from ironbird.credibility.plan import Plan, load_plan
-from ironbird.credibility.readers import read_record
+from ironbird.credibility.readers import px4_throttle, read_record
+from ironbird.credibility.record import Record, Track
 from ironbird.errors import RecordError, RequirementError, UnknownNameError
 from ironbird.report.ulog import write_ulog
+from ironbird.runtime.state import start
+from ironbird.runtime.step import run
+from ironbird.vehicles.load import load_vehicle
 
 TIME_S = np.arange(0.0, 20.0, 0.02)
 RANDOM = np.random.default_rng(2)
@@ -171,3 +177,23 @@ def test_a_wrong_tests_file_says_where_it_is_wrong(tmp_path: Path, text: str) ->
     (tmp_path / "plan.toml").write_text(text)
     with pytest.raises(RequirementError, match=r"plan\.toml"):
         load_plan(tmp_path / "plan.toml")
+
+
+def test_thrusts_that_px4_wants_become_throttles_by_its_own_curve() -> None:
+    throttle = np.linspace(0.0, 1.0, 11)
+    for factor in (0.3, 0.5648, 1.0):
+        thrust = factor * throttle**2 + (1 - factor) * throttle  # THR_MDL_FAC's definition
+        assert px4_throttle(thrust, factor) == pytest.approx(throttle)
+    assert px4_throttle(throttle, 0.0) == pytest.approx(throttle)
+
+
+def test_the_recorded_voltage_stands_for_the_models_own_full_battery() -> None:
+    model = compile_model(load_vehicle("quad_f450", control="external").diagram)
+    state = start(model, params={"battery.resistance": 0.0})
+    full = float(run(state, 0.01, log=["battery.voltage"], log_s=0.001)["battery.voltage"][0])
+    time_s = np.linspace(0.0, 1.0, 20)
+    record = Record(Path("x"), "csv", {"battery_voltage": Track(time_s, np.full(20, 0.95 * full), "V")})
+
+    ratio = supply_ratio(record, model, time_s)
+
+    assert ratio == pytest.approx(0.95, abs=1e-4)

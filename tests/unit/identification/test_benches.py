@@ -12,7 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from ironbird.cli.main import app
+from ironbird.compiler.compiled import compile_model
 from ironbird.errors import RecordError
+from ironbird.flight.mission import load_mission
 from ironbird.identification.bench import (
     bifilar_inertia,
     propulsion,
@@ -20,9 +22,10 @@ from ironbird.identification.bench import (
     step_time,
     swing_period,
 )
-from ironbird.identification.excite import excitation
+from ironbird.identification.excite import excitation, excitation_mission
 from ironbird.identification.rest import allan_deviation, noise_at_rest, power_spectrum
 from ironbird.identification.virtual import bifilar_swing
+from ironbird.vehicles.load import load_spec, load_vehicle
 
 DATA = Path(__file__).parents[2] / "data"
 RANDOM = np.random.default_rng(8)
@@ -154,3 +157,64 @@ def test_excitations_have_their_band_and_amplitude() -> None:
     assert excitation("sweep", duration_s=10.0).advice
     with pytest.raises(RecordError, match="amplitude"):
         excitation("sweep", amplitude=2.0)
+
+
+def test_the_noise_of_a_rest_record_becomes_a_vehicle_whose_sensors_have_it(tmp_path: Path) -> None:
+    with (DATA / "icm20689_rest" / "rest.csv").open() as file:
+        rows = list(csv.reader(file))
+    names = ["time_s", "roll_rate", "pitch_rate", "yaw_rate", *(f"specific_force_{a}" for a in "xyz")]
+    text = "\n".join(",".join(row) for row in [names, *rows[1:]]) + "\n"
+    (tmp_path / "rest.csv").write_text(text)
+
+    done = CliRunner().invoke(
+        app, ["measure", "rest", str(tmp_path / "rest.csv"), "--vehicle", "quad_f450", "--out", str(tmp_path)]
+    )
+
+    assert done.exit_code == 0, done.output
+    spec = load_spec(tmp_path / "quad_f450_noise.toml")
+    model = compile_model(load_vehicle(tmp_path / "quad_f450_noise.toml", control="external").diagram)
+    noise = noise_at_rest(rest_record()[1], float(np.median(np.diff(rest_record()[0]))))
+    set_ = float(model.flat.values[model.flat.p.rows("imu/1/chip.gyro_noise")][0])
+    assert set_ == pytest.approx(math.sqrt(2) * noise.white, rel=0.3)  # of one axis; the file has the mean of three
+    assert set_ == pytest.approx(math.radians(0.0070), rel=0.25)  # what the product's entry says of this record
+    assert spec.source_of("sensors.imu_noise.gyro_noise_radpsrtHz").startswith("identified: rest.csv")
+
+
+def test_the_command_fits_a_transfer_function_to_a_sweep(tmp_path: Path) -> None:
+    sweep = excitation("sweep", amplitude=0.5, duration_s=60.0)
+    answer, lag = [0.0], 0.0
+    for value in sweep.values[:-1]:
+        lag += 0.01 / 0.2 * (value - lag)  # a lag of 0.2 s by Euler's rule
+        answer.append(float(lag))
+    rows = "".join(
+        f"{t:.3f},{a!r},{b!r}\n" for t, a, b in zip(sweep.time_s, sweep.values.tolist(), answer, strict=True)
+    )
+    (tmp_path / "sweep.csv").write_text("time_s,stick,answer\n" + rows)
+
+    done = CliRunner().invoke(
+        app,
+        ["measure", "response", str(tmp_path / "sweep.csv"), "--input", "stick", "--output", "answer", "--poles", "1"],
+    )
+
+    assert done.exit_code == 0, done.output
+    assert "coherence 1.00" in done.output
+    pole = float(done.output.split("│ a0")[1].split("±")[0].strip(" │"))
+    assert pole == pytest.approx(5.0, rel=0.05)
+
+
+def test_an_excitation_becomes_a_mission_of_legs_there_and_back(tmp_path: Path) -> None:
+    path = tmp_path / "legs.toml"
+    arguments = ["excite", "3211", "--axis", "roll", "--band", "0.5,2", "--amplitude", "0.5", "--out", str(path)]
+    done = CliRunner().invoke(app, arguments)
+
+    assert done.exit_code == 0, done.output
+    mission = load_mission(path)
+    east = [item.east_m for item in mission.item]
+    leg = 9.80665 * math.tan(math.radians(15)) * math.pi**2 / 4  # half period pi / 1 rad/s
+    expected = np.cumsum([9 * leg, -4 * leg, leg, -leg])  # legs of three, two, one, one half periods
+    assert east[1:5] == pytest.approx(expected, rel=1e-3) and mission.item[-1].kind == "land"
+    heights = [item.height_m for item in excitation_mission("doublet", "throttle").item[:-1]]
+    assert max(heights) > 21 and min(heights) >= 5
+    assert len(excitation_mission("sweep", "pitch").item) == 12
+    with pytest.raises(RecordError, match="no legs"):
+        excitation_mission("multisine", "pitch")

@@ -10,16 +10,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ironbird.analysis.level import level_trim
-from ironbird.analysis.linear import linearize
-from ironbird.analysis.spectra import composite_response, log_frequencies, window_lengths
 from ironbird.cli.main import app
 from ironbird.credibility.record import Record
 from ironbird.errors import RecordError, UnknownNameError
 from ironbird.identification.excite import excitation
 from ironbird.identification.output_error import Fit, identify
 from ironbird.identification.result import identified_vehicle
-from ironbird.identification.virtual import CONTROL_S, excited_flight
+from ironbird.identification.virtual import CONTROL_S, excited_flight, with_noise
 from ironbird.report.identification_page import write_identification_page
 from ironbird.vehicles.load import load_spec
 
@@ -43,10 +40,13 @@ def excitations(duration_s: float) -> np.ndarray:
 
 
 @functools.cache
-def flight(seed: int, duration_s: float = 3.0) -> Record:
-    return excited_flight(
-        "quad_f450", excitations(duration_s), seed=seed, params={"body.v_0": [6.0, -5.0, 0.0], **STILL}
-    )
+def flown() -> Record:
+    return excited_flight("quad_f450", excitations(3.0), noise={}, params={"body.v_0": [6.0, -5.0, 0.0], **STILL})
+
+
+@functools.cache
+def flight(seed: int) -> Record:
+    return with_noise(flown(), seed=seed)
 
 
 @functools.cache
@@ -75,6 +75,7 @@ def test_in_a_hundred_seeds_the_bounds_hold_the_truth_as_often_as_they_say() -> 
         for e in fit(seed).estimates:
             low, high = e.interval()
             inside[e.name] += low <= e.before <= high
+    print(inside)
     assert all(90 <= count <= 99 for count in inside.values()), inside
 
 
@@ -118,34 +119,6 @@ def test_what_cannot_be_identified_is_refused() -> None:
         identify(record.without(["motor_3"]), "quad_f450", ["mass"])
     with pytest.raises(RecordError, match="less than one piece"):
         identify(record, "quad_f450", ["mass"], window_s=(1.0, 1.1))
-
-
-def test_a_sweep_recovers_the_exact_linear_model_within_one_decibel_and_five_degrees() -> None:
-    # small: damping and drag grow with the square, and the linear model has none of them
-    sweep = excitation("sweep", amplitude=0.015, duration_s=90.0, band_radps=(0.4, 40.0), step_s=CONTROL_S).values
-    more = np.zeros((len(sweep), 4))
-    more[:, 2] = sweep
-    record = excited_flight("quad_f450", more, noise={}, params=STILL)
-    signs = np.array([1.0, -1.0, 1.0, -1.0]) / np.sqrt(2)  # front right, rear left, front left, rear right
-    time_s = record.track("pitch_rate").time_s
-    # links take a command up 4 ms after it was given, and then hold it: half a control step late on the average
-    command = sum(s * record.track(f"motor_{n}").held(time_s + 0.005) for n, s in zip((1, 2, 3, 4), signs, strict=True))
-    answer = record.track("pitch_rate").at(time_s)
-    w = log_frequencies((0.8, 30.0), 20)
-
-    found = composite_response(command, answer, CONTROL_S, window_lengths((0.5, 30.0), float(time_s[-1])), w)
-
-    point = level_trim("quad_f450", 0.0)
-    links = [f"rotor/{n}/command_fault.value" for n in (1, 2, 3, 4)]
-    linear = linearize(point.model, point.point, inputs=links, outputs=["body.w_NB_B"])
-    exact = []
-    for one in w:
-        by_rotor = linear.C @ np.linalg.solve(1j * one * np.eye(len(linear.A)) - linear.A, linear.B) + linear.D
-        exact.append((by_rotor[1] @ signs) / (signs @ signs))
-    held = np.exp(-1j * w * (CONTROL_S / 2 + 0.004)) * np.sinc(w * CONTROL_S / 2 / np.pi)
-    ratio = found.response / (np.array(exact) * held)
-    assert np.max(np.abs(20 * np.log10(np.abs(ratio)))) < 1.0
-    assert np.max(np.abs(np.degrees(np.angle(ratio)))) < 5.0
 
 
 def test_the_commands_write_a_stick_file_and_a_vehicle(tmp_path: Path) -> None:

@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from ironbird.campaign.batch import fly_all
+from ironbird.campaign.suite import check, load_suite
 from ironbird.cli.main import app
 from ironbird.errors import RecordError, UnknownNameError
 from ironbird.faults.catalog import FAULTS
 from ironbird.reliability.life import Life, Wear, constant, fit_weibull
 from ironbird.reliability.sampling import flight_loss, life_losses
 from ironbird.reliability.tree import Event, Kind, Tree, at_least, load_lives, lost_by_fault, tree_of
+from ironbird.reliability.wear import load_wear, worn
+from ironbird.vehicles.load import load_vehicle
 
 
 def system(*events: tuple[float, int, int]) -> Tree:
@@ -134,3 +138,39 @@ def test_the_command_prints_contributors_and_writes_its_page(tmp_path: Path) -> 
 
     assert done.exit_code == 0, done.output
     assert "rotor" in done.output and "Failure modes" in (tmp_path / "reliability.html").read_text()
+
+
+def test_wear_changes_what_it_says_and_a_life_becomes_cases_that_fly(tmp_path: Path) -> None:
+    diagram = load_vehicle("quad_f450", control="reference").diagram
+    new, old = worn(diagram, 0.0, 0.0), worn(diagram, 200.0, 300.0)
+
+    assert new["battery.capacity"] == pytest.approx(float(diagram.value("battery.capacity").ravel()[0]))
+    assert old["battery.capacity"] == pytest.approx((1 - 6e-4 * 300) * new["battery.capacity"], rel=1e-5)
+    assert old["battery.resistance"] == pytest.approx((1 + 2e-3 * 300) * new["battery.resistance"], rel=1e-5)
+    assert old["rotor/3/propeller.thrust_coefficient"] == pytest.approx(0.96 * 9.286e-6, rel=1e-4)
+    assert [abs(v) for v in old["imu/2/chip.accel_bias"]] == pytest.approx([0.04] * 3)
+    path = tmp_path / "life.toml"
+    arguments = ["reliability", "quad_f450", "--cases", str(path), "--ages", "80,400", "--out", str(tmp_path)]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    assert check(path) == []
+    flights = {flight.id.partition("/")[0]: flight for flight in load_suite(path).flights()}
+    assert {"age-00080h", "age-00400h", "age-00400h-rotor", "age-00400h-battery"} <= set(flights)
+    young, old_one = fly_all([flights["age-00080h"], flights["age-00400h"]])
+    assert young.verdict == "pass", young.sentence
+    assert old_one.verdict == "fail", old_one.sentence  # 1600 charges leave nothing of the battery
+
+
+def test_wear_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
+    diagram = load_vehicle("quad_f450").diagram
+    with pytest.raises(RecordError, match="zero or more"):
+        worn(diagram, -1.0, 0.0)
+    for text, match in (
+        ("[a]\nparameter = 'battery.capacity'\neffect = 'gone'\nper_hour = 1\n", "effect"),
+        ("[a]\nparameter = 'battery.capacity'\neffect = 'less'\nper_hour = -1\n", "positive"),
+        ("[a]\neffect = 'less'\nper_hour = 1\n", "needs a parameter"),
+        ("[a]\nwhat = 1\n", "key"),
+    ):
+        (tmp_path / "wear.toml").write_text(text)
+        with pytest.raises((RecordError, UnknownNameError), match=match):
+            load_wear(tmp_path / "wear.toml")

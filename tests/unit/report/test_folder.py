@@ -40,7 +40,8 @@ def test_a_flight_has_its_log_page_and_summary_and_nothing_else(flight: Flight, 
     rows = write_flight_folder(flight, tmp_path / "deep" / "out")
 
     assert names(tmp_path / "deep" / "out") == ALWAYS
-    assert json.loads((tmp_path / "deep" / "out" / "summary.json").read_text()) == rows == flight.summary()
+    written = json.loads((tmp_path / "deep" / "out" / "summary.json").read_text())
+    assert rows == flight.summary() and written == {**rows, "figures": flight.figures()}
     table = pq.read_table(tmp_path / "deep" / "out" / "flight.parquet")
     assert table["body.p_NB_N[2]"].to_pylist() == flight.log["body.p_NB_N"][:, 2].tolist()
 

@@ -1,4 +1,4 @@
-"""Campaigns: list, progress, verdict matrix, its own page with maps, comparison; a failing flight opened as replay."""
+"""Campaigns: list, progress, verdict matrix, maps over varied parameters, comparison; any flight opened as replay."""
 
 from __future__ import annotations
 
@@ -10,52 +10,104 @@ from typing import Any
 from nicegui import ui
 
 from ironbird.app.pages.desk import Desk, panel, table
+from ironbird.app.point_map import point_map
 from ironbird.errors import IronbirdError
 
 VERDICTS = ("pass", "fail", "void", "error")
+MOST_SHOWN = 50  # rows of a comparison
 
 
 def build(desk: Desk) -> None:
     """The page."""
+    campaigns = desk.rig.campaigns
     with desk.frame("Campaigns", flights=False), ui.element("div").classes("ib-one"):
         with panel("Campaigns of the store"):
             listed = ui.element("div").classes("w-full")
         with panel("Verdicts"):
-            matrix = ui.element("div").classes("ib-scroll")
+            matrix = ui.element("div").classes("ib-scroll ib-matrix")
+            with matrix:
+                ui.label("choose a campaign above").classes("ib-hint")
+        maps = _Maps()
         with panel("Compare two"):
             with ui.row().classes("items-center"):
                 before = ui.select([], label="before").props("dense").style("min-width:160px")
                 after = ui.select([], label="after").props("dense").style("min-width:160px")
                 ui.button("compare", on_click=lambda: compare()).props("dense no-caps unelevated size=sm")
-            compared = ui.element("div").classes("ib-scroll")
+            compared = ui.element("div").classes("ib-scroll ib-compared")
 
     async def show() -> None:
-        campaigns = await _asked(desk.campaigns.listed) or []
-        names = [campaign["name"] for campaign in campaigns]
+        found = await _asked(campaigns.listed) or []
+        names = [campaign["name"] for campaign in found]
         before.set_options(names)
         after.set_options(names)
         listed.clear()
         with listed:
-            if not campaigns:
+            if not found:
                 ui.label("none yet: 'ironbird campaign run safety' makes one").classes("ib-hint")
-            for campaign in campaigns:
+            for campaign in found:
                 _campaign(campaign, choose)
 
     async def choose(name: str) -> None:
-        rows = await _asked(desk.campaigns.matrix, name) or []
+        rows = await _asked(campaigns.matrix, name) or []
         matrix.clear()
         with matrix:
-            ui.link(f"page of {name} with maps and plots", f"/campaign/{urllib.parse.quote(name)}", new_tab=True)
+            ui.link(f"page of {name} with plots", f"/campaign/{urllib.parse.quote(name)}", new_tab=True)
             for row in rows:
                 _case(name, row)
+        maps.show(name, await _asked(campaigns.points, name) or {})
 
     async def compare() -> None:
-        found = await _asked(desk.campaigns.compared, before.value, after.value) if before.value and after.value else {}
+        if not before.value or not after.value:
+            return
+        found = await _asked(campaigns.compared, before.value, after.value)
         compared.clear()
-        with compared:
-            table(["what", "value"], [[key, str(value)] for key, value in (found or {}).items()])
+        if found is not None:
+            with compared:
+                _compared(found, before.value, after.value)
 
     ui.timer(0.1, show, once=True)
+
+
+class _Maps:
+    """Verdicts over two of the parameters that a case varies."""
+
+    def __init__(self) -> None:
+        self.campaign, self.points = "", {}
+        with panel("Map over two varied parameters (a point opens its replay)"):
+            with ui.row().classes("items-center"):
+                self.case = ui.select([], label="case", on_change=self._chosen).props("dense").style("min-width:180px")
+                self.across, self.along = (
+                    ui.select([], label=label, on_change=self._draw).props("dense").style("min-width:160px")
+                    for label in ("across", "along")
+                )
+            self.box = ui.element("div").classes("ib-map-box")
+        self._draw()
+
+    campaign: str
+    points: dict[str, list[dict[str, Any]]]
+
+    def show(self, campaign: str, points: dict[str, list[dict[str, Any]]]) -> None:
+        """Of another campaign."""
+        self.campaign, self.points = campaign, points
+        self.case.set_options(list(points), value=next(iter(points), None))
+        self._chosen()
+
+    def _chosen(self) -> None:
+        points = self.points.get(self.case.value or "", [])
+        names = sorted({name for point in points for name in point["values"]})
+        for field, place in ((self.across, 0), (self.along, 1)):
+            field.set_options(names, value=names[place] if len(names) > 1 else None)
+        self._draw()
+
+    def _draw(self) -> None:
+        self.box.clear()
+        with self.box:
+            if not self.across.value or not self.along.value:
+                words = "no case of this campaign varies two numbers" if self.campaign else "choose a campaign above"
+                ui.label(words).classes("ib-hint")
+                return
+            points = self.points.get(self.case.value or "", [])
+            ui.html(point_map(self.campaign, points, self.across.value, self.along.value), sanitize=False)
 
 
 def _campaign(campaign: dict[str, Any], choose: Callable[[str], Awaitable[None]]) -> None:
@@ -64,19 +116,40 @@ def _campaign(campaign: dict[str, Any], choose: Callable[[str], Awaitable[None]]
     async def chosen() -> None:
         await choose(campaign["name"])
 
-    with ui.row().classes("items-center no-wrap"):
+    with ui.row().classes("items-center"):
         ui.button(campaign["name"], on_click=chosen).props("dense no-caps unelevated size=sm")
         ui.label(f"{campaign['title']}  " + ", ".join(f"{value} {key}" for key, value in counts.items()))
 
 
 def _case(name: str, row: dict[str, Any]) -> None:
-    with ui.row().classes("items-center no-wrap").style("gap:10px"):
-        ui.label(row["case"]).style("min-width:220px;font-weight:600")
+    with ui.row().classes("items-center").style("gap:10px"):
+        ui.label(row["case"]).style("min-width:200px;font-weight:600;overflow-wrap:anywhere")
         for verdict in VERDICTS:
             ui.label(f"{row.get(verdict, 0)} {verdict}").classes(f"ib-{verdict}")
         ui.label(f"worst margin {row['margin']}").classes("ib-hint").tooltip(row["why"][:500])
-        query = urllib.parse.urlencode({"campaign": name, "flight": row["worst"]})
-        ui.link("replay the worst", f"/replay?{query}")
+        ui.link("replay the worst", _replay(name, row["worst"]))
+
+
+def _compared(found: dict[str, Any], before: str, after: str) -> None:
+    counts = {
+        "same log": found["same"], "other verdict": len(found["verdicts"]), "other margin": len(found["margins"]),
+        f"only in {before}": len(found["only_before"]), f"only in {after}": len(found["only_after"]),
+        "redefined": len(found["redefined"]),
+    }  # fmt: skip
+    ui.label(", ".join(f"{count} {words}" for words, count in counts.items())).style("font-weight:600")
+    rows = [(flight, old, new) for flight, old, new in [*found["verdicts"], *found["margins"]]][:MOST_SHOWN]
+    if rows:
+        table(["flight", before, after], [[flight, _shown(old), _shown(new)] for flight, old, new in rows])
+    for flight, what in list(found["redefined"].items())[:MOST_SHOWN]:
+        ui.label(f"{flight}: {', '.join(what) or 'redefined'}").classes("ib-hint")
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _replay(campaign: str, flight: str) -> str:
+    return f"/replay?{urllib.parse.urlencode({'campaign': campaign, 'flight': flight})}"
 
 
 async def _asked(what: Any, *args: Any) -> Any:

@@ -1,7 +1,8 @@
-"""Connections: the packet monitor of each flight's links, and whom the page itself refused."""
+"""Connections: the packet monitor of each flight's links and of routes, and whom the page itself refused."""
 
 from __future__ import annotations
 
+import urllib.parse
 from typing import Any
 
 from nicegui import ui
@@ -9,8 +10,10 @@ from nicegui import ui
 from ironbird.app.pages.desk import Desk, panel, table
 
 LOOK_S = 1.0
-COLUMNS = ["flight", "partner", "way", "message", "count", "Hz", "missing", "last values, raw bytes"]
+COLUMNS = ["of", "partner", "way", "protocol", "message", "count", "Hz", "lost", "latency", "last values, raw bytes"]
 LONGEST = 220  # characters of values and of raw bytes that are shown
+MOST_SHOWN = 200  # rows
+NOTHING = "no packets yet: fly PX4, ArduPilot or a board, or tick 'reachable by MAVLink' before Start"
 
 
 def build(desk: Desk) -> None:
@@ -18,29 +21,31 @@ def build(desk: Desk) -> None:
     with desk.frame("Connections"), ui.element("div").classes("ib-one"):
         with panel("Packets"):
             with ui.row().classes("items-center"):
-                words = ui.input("filter", placeholder="HEARTBEAT, from, 14550…").props("dense clearable")
+                words = ui.input("filter", placeholder="HEARTBEAT, from, JSON…").props("dense clearable id=ib-filter")
                 still = ui.switch("pause").props("dense")
                 raw = ui.switch("raw bytes").props("dense")
             listens = ui.label().classes("ib-hint")
             saves = ui.row()
-            packets = ui.element("div").classes("ib-scroll")
+            packets = ui.element("div").classes("ib-scroll ib-packets")
         with panel("Refused at the door of this page"):
             refused = ui.element("div").classes("ib-scroll")
 
     def show() -> None:
         if still.value:
             return
-        flights = list(desk.rig.flights.values())
-        where = [f"{flight.name}: {line}" for flight in flights for line in flight.listens]
-        listens.set_text("; ".join(where) or "no flight is reachable: tick 'reachable by MAVLink' before Start")
-        rows = [(flight.name, row) for flight in flights for row in flight.monitor.rows(words.value or "")]
+        where = [f"{flight.name}: {line}" for flight in list(desk.rig.flights.values()) for line in flight.listens]
+        found = {name: monitor.rows(words.value or "") for name, monitor in desk.rig.monitors().items()}
+        listens.set_text("; ".join(where) or ("" if any(found.values()) else NOTHING))
         for box in (saves, packets, refused):
             box.clear()
         with saves:
-            for name in dict.fromkeys(name for name, _ in rows):
-                ui.link(f"save the newest packets of {name} as .tlog", f"/tlog/{name}.tlog").classes("ib-report")
+            for name in (name for name, rows in found.items() if rows):
+                _links(name, words.value or "")
         with packets:
-            table(COLUMNS, [_cells(name, row, raw.value) for name, row in rows])
+            cells = [_cells(name, row, raw.value) for name, rows in found.items() for row in rows]
+            table(COLUMNS, cells[:MOST_SHOWN])
+            if len(cells) > MOST_SHOWN:
+                ui.label(f"{len(cells) - MOST_SHOWN} more: filter them").classes("ib-hint")
         with refused:
             for line in reversed(list(desk.door.refusals)[-50:]):
                 ui.label(line).classes("ib-hint")
@@ -51,7 +56,16 @@ def build(desk: Desk) -> None:
     ui.timer(LOOK_S, show)
 
 
-def _cells(flight: str, row: dict[str, Any], raw: bool) -> list[str]:
+def _links(name: str, words: str) -> None:
+    place, query = f"/packets/{urllib.parse.quote(name)}", urllib.parse.urlencode({"filter": words})
+    ui.label(f"save the newest packets of {name}:").classes("ib-hint")
+    ui.link("pcap (Wireshark)", f"{place}.pcap?{query}").classes("ib-report")
+    ui.link("tlog (ground stations)", f"{place}.tlog").classes("ib-report")
+
+
+def _cells(name: str, row: dict[str, Any], raw: bool) -> list[str]:
     last = row["raw"] if raw else row["values"]
-    figures = [str(row["count"]), f"{row['hz']:.1f}", str(row["missing"])]
-    return [flight, row["partner"], row["way"], row["message"], *figures, last[:LONGEST]]
+    lost = f"{row['missing']} ({100 * row['lost']:.2g} %)" if row["missing"] else "0"
+    late = f"{row['latency_ms']:.3g} ms" if row["latency_ms"] is not None else ""
+    places = [name, row["partner"], row["way"], row["protocol"], row["message"]]
+    return [*places, str(row["count"]), f"{row['hz']:.1f}", lost, late, last[:LONGEST]]

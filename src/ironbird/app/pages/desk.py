@@ -12,7 +12,7 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments
 
 from ironbird.app.actions import act
-from ironbird.app.records import Campaigns, Records
+from ironbird.app.records import Records
 from ironbird.app.rig import Rig
 from ironbird.app.security import PILOT, ROLE, Door
 
@@ -24,7 +24,6 @@ class Desk:
     rig: Rig
     door: Door
     records: Records
-    campaigns: Campaigns
     pages: list[tuple[str, str]] = field(default_factory=list)  # title and path
 
     def role(self) -> str:

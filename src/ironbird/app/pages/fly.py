@@ -10,12 +10,16 @@ from nicegui.events import GenericEventArguments
 from ironbird.app.pages.desk import Desk, buttons, js_button, panel
 from ironbird.flight.mission import mission_names
 from ironbird.flight.systems import system_names
+from ironbird.links.hardware.cable import ports
 from ironbird.vehicles.load import vehicle_ids
+from ironbird.world.files import world_names
 
 DRAWN = "drawn on the map"
 OWN = "the vehicle's own"
+FLAT = "flat ground"
 HIDDEN = ("commanded",)  # is what reference and truth are here
 SPEEDS = {0.1: "0.1", 0.5: "0.5", 1.0: "1", 2.0: "2", 5.0: "5", 20.0: "20", "max": "max"}  # times real time
+MODES = ["hold", "mission", "return", "land", "position", "altitude", "stabilized", "manual", "acro"]
 WIND_MPS = 5.0  # with which the first flight begins
 
 
@@ -43,7 +47,12 @@ def _start(desk: Desk) -> None:
             "vehicle": ui.select(vehicle_ids(), value="quad_f450", label="vehicle", with_input=True),
             "control": ui.select(own, value="reference", label="control system"),
             "mission": ui.select([OWN, DRAWN, *mission_names()], value=OWN, label="mission"),
+            "world": ui.select([FLAT, *world_names()], value=FLAT, label="world"),
         }
+        with ui.element("div").classes("ib-pair") as board:
+            chosen["port"] = ui.select(["", *ports()], value="", label="serial port")
+            chosen["udp"] = ui.number("or UDP port", value=0, min=0, max=65535, step=1, precision=0)
+        board.bind_visibility_from(chosen["control"], "value", lambda control: control == "hardware")
         with ui.element("div").classes("ib-pair"):
             chosen["wind_mps"] = ui.number("wind m/s", value=WIND_MPS, min=0, max=40, step=1)
             chosen["wind_from_deg"] = ui.number("from °", value=270, min=0, max=360, step=10)
@@ -61,7 +70,8 @@ def _start(desk: Desk) -> None:
             asked = {key: field.value for key, field in chosen.items()}
             drawn = event.args if isinstance(event.args, list) else []
             asked["mission"] = {OWN: None, DRAWN: drawn}.get(asked["mission"], asked["mission"])
-            asked["seed"] = int(asked["seed"] or 0)
+            asked["seed"], asked["udp"] = int(asked["seed"] or 0), int(asked["udp"] or 0)
+            asked["world"] = "" if asked["world"] == FLAT else asked["world"]
             answer = await desk.act("start", **asked)
             if answer["ok"]:
                 ui.run_javascript(f"ironbird.select({answer['result']['flight']!r})")
@@ -94,6 +104,8 @@ def _commands() -> None:
             js_button("return", "return")
             js_button("land", "land")
             js_button("disarm", "disarm", colour="grey-7")
+        mode = ui.select(MODES, label="mode").props("dense options-dense").classes("w-full")
+        mode.on("update:model-value", js_handler=f"(i) => i && ironbird.act('mode', {{mode: {MODES!r}[i.value]}})")
         sticks = ui.switch("gamepad").props("dense")
         sticks.on("update:model-value", js_handler="(on) => ironbird.sticks(on)")
 

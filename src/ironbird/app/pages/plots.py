@@ -29,6 +29,20 @@ PRESETS: dict[str, list[tuple[str, int, str]]] = {  # title -> signal, entry, la
     "rotor speeds": [(at.rotor(number).motor("speed"), 0, str(number)) for number in range(1, 9)],
     "wind": [(at.AIR.wind, entry, label) for entry, label in enumerate(("north", "east", "down"))],
 }  # fmt: skip
+LOOPS = (
+    "MC_ROLL",
+    "MC_PITCH",
+    "MC_YAW",
+    "MPC_XY",
+    "MPC_Z",
+    "FW_R",
+    "FW_P",
+    "ATC_RAT",
+    "ATC_ANG",
+    "PSC_",
+    "RLL",
+    "PTCH",
+)
 WORDS = re.compile(r"(?P<loop>\w+?)_(gain|integral|derivative|lag)$")
 MOST_SHOWN = 60  # sliders of one search
 
@@ -45,8 +59,16 @@ def build(desk: Desk) -> None:
         with panel("Tuning"):
             search = ui.input("search all tunable parameters", placeholder="control, rate_gain, filter…")
             search.props("dense clearable")
+            outside = ui.row().classes("items-center")
+            with outside:
+                button = ui.button("read the autopilot's parameters", icon="download").props(
+                    "dense no-caps unelevated size=sm"
+                )
+                button.props("id=ib-read-params")
+                button.on("click", js_handler="() => ironbird.act('read_params')")
+                read = ui.label().classes("ib-hint")
             box = ui.element("div").classes("ib-scroll")
-    now: dict[str, Any] = {"flight": ""}
+    now: dict[str, Any] = {"flight": "", "known": 0}
 
     def draw() -> None:
         live = desk.rig.flights.get(now["flight"])
@@ -62,13 +84,23 @@ def build(desk: Desk) -> None:
     def tune() -> None:
         live = desk.rig.flights.get(now["flight"])
         box.clear()
+        outside.set_visibility(live is not None and live.pilot is not None)
         if live is None or live.stand is None:
             return
+        params = live.params()
+        now["known"] = len(params)
+        read.set_text(f"{len(params)} are known" if params else "none was read yet")
         with box:
-            for group, paths in groups(live.stand.params(), search.value or "").items():
+            for group, paths in groups(params, search.value or "").items():
                 ui.label(group).classes("ib-title")
                 for path in paths:
-                    _slider(desk, live, path)
+                    _slider(desk, live, path, params[path])
+
+    def look() -> None:
+        """Parameters of an autopilot come one by one: they are shown anew when there are more, and no more come."""
+        live = desk.rig.flights.get(now["flight"])
+        if live is not None and live.pilot is not None and len(live.params()) != now["known"]:
+            tune()
 
     def chosen(event: GenericEventArguments) -> None:
         now["flight"] = selected(event)
@@ -77,6 +109,8 @@ def build(desk: Desk) -> None:
     choice.on_value_change(draw)
     search.on_value_change(tune)
     ui.on("flight", chosen)
+    outside.set_visibility(False)
+    ui.timer(2.0, look)
     ui.timer(1.0, lambda: ui.run_javascript("ironbird.selected && emitEvent('flight', ironbird.selected)"), once=True)
 
 
@@ -115,20 +149,25 @@ def _unit(signals: Mapping[str, Signal], path: str) -> str:
 def groups(params: Mapping[str, float], words: str = "") -> dict[str, list[str]]:
     """Parameters in groups: the loops of the controllers first (position, velocity, attitude, rate), then by block.
 
-    Without words only the controllers' are shown; a search looks at all.
+    Without words only the controllers' are shown; a search looks at all. Names of autopilots (MPC_XY_P, ATC_RAT_RLL_P)
+    are in groups by what comes before their last word.
     """
     parts = words.lower().split()
     shown = [p for p in params if all(part in p.lower() for part in parts)] if parts else _control(params)
     found: dict[str, list[str]] = {}
     for path in shown[:MOST_SHOWN]:
         block, _, name = path.rpartition(".")
+        if not block:
+            found.setdefault(path.rpartition("_")[0] or path, []).append(path)
+            continue
         loop = WORDS.match(name.partition("[")[0])
         found.setdefault(f"{block}: {loop['loop']}" if loop else block, []).append(path)
     return found
 
 
 def _control(params: Mapping[str, float]) -> list[str]:
-    return [path for path in params if path.partition(".")[0].endswith("control")]
+    own = [path for path in params if path.partition(".")[0].endswith("control")]
+    return own or [path for path in params if path.startswith(LOOPS)]
 
 
 def limits(value: float, low: float | None, high: float | None) -> tuple[float, float]:
@@ -138,12 +177,11 @@ def limits(value: float, low: float | None, high: float | None) -> tuple[float, 
     return (least if low is None else max(low, least)), (size if high is None else min(high, size))
 
 
-def _slider(desk: Desk, live: LiveFlight, path: str) -> None:
+def _slider(desk: Desk, live: LiveFlight, path: str, value: float) -> None:
     assert live.stand is not None
-    signal: Any = live.stand.rig.state.model.params()[path.partition("[")[0]]
-    value = live.stand.params()[path]
+    signal: Any = live.stand.rig.state.model.params().get(path.partition("[")[0])  # none: it is an autopilot's own
     low, high = limits(value, getattr(signal, "low", None), getattr(signal, "high", None))
-    unit = "" if signal.unit == "1" else f" [{signal.unit}]"
+    unit = "" if signal is None or signal.unit == "1" else f" [{signal.unit}]"
     ui.label(f"{path.rpartition('.')[2]}{unit}").classes("ib-hint").tooltip(getattr(signal, "doc", "") or path)
     with ui.row().classes("w-full no-wrap items-center").style("gap:8px"):
         number = ui.number(value=value, format="%.5g").props("dense borderless").style("width:80px")

@@ -10,9 +10,11 @@ from collections.abc import Callable
 from nicegui import ui
 
 from ironbird.app.pages.desk import Desk, panel
+from ironbird.errors import IronbirdError
 from ironbird.vehicles.load import vehicle_ids
 
 SPEEDS = (0.25, 1, 4, 16)
+LOOK_S = 0.5
 
 
 def build(desk: Desk) -> None:
@@ -28,13 +30,16 @@ def build(desk: Desk) -> None:
                 _play("stop", 0)
                 for speed in SPEEDS:
                     _play(f"{speed:g} times", speed)
-                ui.element("div").props("id=ib-replayed").classes("ib-hint")
+                with ui.element("div").props("id=ib-replayed").classes("ib-hint"):
+                    ui.label("choose a log, or a flight of a campaign")
+            missing = ui.row().classes("items-center")
         with panel("Logs"):
             vehicle = ui.select(vehicle_ids(), value="quad_f450", label="drawn as", with_input=True).props("dense")
             listed = ui.element("div").classes("ib-scroll")
 
-    def show(url: str, drawn_as: str) -> None:
-        ui.run_javascript(f"ironbird.replay('ib-replay', {json.dumps(url)}, {json.dumps(drawn_as)})")
+    def show(url: str, drawn_as: str, scenery: str = "") -> None:
+        args = ", ".join(json.dumps(text) for text in ("ib-replay", url, drawn_as, scenery))
+        ui.run_javascript(f"ironbird.replay({args})")
 
     def chosen(name: str) -> Callable[[], None]:
         return lambda: show(f"/log?name={urllib.parse.quote(name)}", vehicle.value)
@@ -47,8 +52,38 @@ def build(desk: Desk) -> None:
             for name in names:
                 _entry(name, chosen(name))
         if "campaign" in query and "flight" in query:
-            wanted = urllib.parse.urlencode({key: query[key] for key in ("campaign", "flight")})
-            show(f"/stored?{wanted}", vehicle.value)
+            await stored(query["campaign"], query["flight"])
+
+    async def stored(campaign: str, flight: str) -> None:
+        """A flight of a campaign: its trace, or flown again if somebody asks for it."""
+        try:
+            kept, drawn_as = await asyncio.to_thread(desk.rig.campaigns.kept, campaign, flight)
+        except IronbirdError as error:
+            ui.notify(str(error)[:500], type="negative")
+            return
+        if drawn_as in vehicle_ids():
+            vehicle.set_value(drawn_as)
+        words = urllib.parse.urlencode({"campaign": campaign, "flight": flight})
+        if kept:
+            show(f"/stored?{words}", vehicle.value, f"/stored-scenery?{words}")
+            return
+
+        async def again() -> None:
+            answer = await desk.act("refly", campaign=campaign, stored=flight)
+            if answer["ok"]:
+                name = answer["result"]["flight"]
+                live = desk.rig.flight(name)
+                while not await asyncio.to_thread(live.join, LOOK_S):
+                    pass
+                if live.failure:
+                    ui.notify(live.failure[:500], type="negative")
+                else:
+                    show(f"/frames/{urllib.parse.quote(name)}", vehicle.value, f"/stored-scenery?{words}")
+
+        with missing:
+            missing.clear()
+            ui.label(f"{flight}: its trace was not kept").classes("ib-hint")
+            ui.button("fly it again", icon="replay", on_click=again).props("dense no-caps unelevated size=sm")
 
     ui.timer(0.3, fill, once=True)
 

@@ -35,7 +35,8 @@ def _vehicle(name: str, picture: ui.element) -> Callable[[], None]:
             ui.label(
                 f"{len(spec.assumed())} numbers are assumed, all others have a source; drawing takes some seconds"
             ).classes("ib-hint")
-            ui.html(f'<img src="/diagram/{spec.id}.svg" style="max-width:100%" alt="block diagram">', sanitize=False)
+            ui.link("open it alone, to zoom", f"/diagram/{spec.id}.svg", new_tab=True).classes("ib-report")
+            ui.html(f'<img src="/diagram/{spec.id}.svg" class="ib-diagram" alt="block diagram">', sanitize=False)
 
     entry.on("click", show)
     return show

@@ -17,8 +17,9 @@ const app = (window.ironbird = {
   flights: [],
   vehicle: "quad_f450", // of the form
   items: [], // the mission that is drawn on the map
+  get world() { return view && view.world ? view.worldKey : ""; }, // that is drawn
   act: perform, select, camera, zoom, edit, addItem, showItems, loadPlan, savePlan, uploadMission,
-  plot: setPlots, freeze, sticks: toggleSticks, replay: (id, url, vehicle) => startReplay(id, url, vehicle, shapeOf),
+  plot: setPlots, freeze, sticks: toggleSticks, replay: (id, url, vehicle, scenery) => startReplay(id, url, vehicle, shapeOf, scenery),
 });
 
 // ---------------------------------------------------------------- actions
@@ -80,6 +81,7 @@ on("status", (status) => {
     for (const one of status.flights) view.broken(one.id, new Set(one.faults.filter((f) => f.active).map((f) => f.part)));
     view.keep(new Set(status.flights.map((one) => one.id)));
     if (flight) view.showMission(flight.items || [], flight.target);
+    view.showWorld(flight && flight.world ? flight.world : "", flight ? `/scenery/${encodeURIComponent(flight.name)}` : "");
   }
   if (map && flight) {
     map.flown = flight.items || [];
@@ -131,9 +133,11 @@ function showState(flight) {
   if (flight && flight.failure) rows.push(["failed", flight.failure]);
   if (flight && flight.sentence) rows.push([flight.verdict, flight.sentence]);
   if (flight && flight.wishes.length) rows.push(["waits", `to ${flight.wishes.join(", ")}`]);
+  if (flight && flight.said) rows.push(["says", flight.said]);
+  for (const one of ((flight && flight.orders) || []).slice(-4)) rows.push([one.state, `${one.order}${one.why ? `: ${one.why}` : ""}`]);
   for (const line of (flight && flight.listens) || []) rows.push(["listens", line]);
   box.replaceChildren(...rows.map(([name, value]) => {
-    const row = element("div", `ib-row${name === "failed" || (name === "failsafes" && value !== "none") ? " ib-bad" : ""}`);
+    const row = element("div", `ib-row${name === "failed" || name === "refused" || (name === "failsafes" && value !== "none") ? " ib-bad" : ""}`);
     row.append(element("span", "ib-name", name), element("span", "ib-value", value));
     return row;
   }));
@@ -311,7 +315,12 @@ function toggleSticks(on_) {
 // ---------------------------------------------------------------- begin
 
 on("up", () => { place("ib-banner")?.classList.remove("ib-lost"); askForPlots(); });
-on("down", () => place("ib-banner")?.classList.add("ib-lost"));
+on("down", (why) => {
+  const banner = place("ib-banner");
+  if (!banner) return;
+  banner.classList.add("ib-lost");
+  if (why) banner.textContent = `the server met something unexpected (${why}): trying again`;
+});
 
 function furnish() { // elements come when the page's own scripts have made them
   const canvas = place("ib-map"), space = place("ib-3d");

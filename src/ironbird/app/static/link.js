@@ -14,10 +14,10 @@ export function connect() {
   socket = new WebSocket(`ws://${location.host}/live`);
   socket.binaryType = "arraybuffer";
   socket.onopen = () => { wait = 300; tell("up"); };
-  socket.onclose = () => {
+  socket.onclose = (event) => {
     for (const answer of waiting.values()) answer({ ok: false, error: "the connection was lost" });
     waiting.clear();
-    tell("down");
+    tell("down", event.code === 1011 ? event.reason : "");
     setTimeout(connect, wait);
     wait = Math.min(wait * 1.5, 3000);
   };

@@ -6,7 +6,7 @@ import { View, keepDrawing } from "./scene.js";
 let view = null;
 let timer = null;
 
-export async function startReplay(id, url, vehicle, shapeOf) {
+export async function startReplay(id, url, vehicle, shapeOf, scenery) {
   const space = document.getElementById(id), slider = document.getElementById("ib-slider"), said = document.getElementById("ib-replayed");
   const answer = await fetch(url);
   if (!answer.ok) { said.textContent = (await answer.json()).error || "cannot be read"; return; }
@@ -18,6 +18,7 @@ export async function startReplay(id, url, vehicle, shapeOf) {
     keepDrawing(() => view.draw());
   }
   view.keep(new Set());
+  view.showWorld(scenery || "", scenery);
   const shape = await shapeOf(vehicle), horizon = document.getElementById("ib-horizon");
   const time = (row) => numbers[row * FLOATS];
   let shown = -1;

@@ -1,7 +1,9 @@
 // The 3D view. Ours is north, east, down; three.js has x to the right, y up: x is east, y is up, z is south.
 import { THREE, OrbitControls } from "nicegui-scene";
+import { World } from "./world.js";
 
 const TRAIL = 3000; // points of a path
+const SKY = 0xdbeafe;
 const COLOURS = [0x2563eb, 0xd97706, 0x059669, 0x9333ea, 0xdb2777, 0x0891b2, 0x65a30d, 0x475569];
 const up = (p) => new THREE.Vector3(p[1], -p[2], -p[0]);
 
@@ -31,7 +33,10 @@ export class View {
     this.orbit = new OrbitControls(this.camera, this.renderer.domElement);
     this.mode = "chase";
     this.followed = null;
-    this.scene = makeWorld();
+    this.plain = new THREE.Group(); // the ground where there is no world
+    this.scene = makeWorld(this.plain);
+    this.world = null;
+    this.worldKey = "";
     this.mission = new THREE.Group();
     this.scene.add(this.mission);
     this.wind = new THREE.ArrowHelper(new THREE.Vector3(1, 0, 0), new THREE.Vector3(), 1, 0x0ea5e9);
@@ -102,10 +107,31 @@ export class View {
     if (target) this.mission.add(ball(up(target), 0xf59e0b, 0.15 * size));
   }
 
+  async showWorld(key, url) { // of the flight that is followed; none: flat ground
+    if (this.worldKey === key) return;
+    this.worldKey = key;
+    let world = null;
+    if (key) {
+      const answer = await fetch(url);
+      const data = answer.ok ? await answer.json() : null;
+      if (data) world = new World(data);
+      if (this.worldKey !== key) return; // another was chosen meanwhile
+    }
+    if (this.world) { this.scene.remove(this.world.group); this.world.dispose(); }
+    this.world = world;
+    this.plain.visible = !world;
+    this.scene.background = world ? world.sky : new THREE.Color(SKY);
+    const far = world && world.visibility ? world.visibility : 900;
+    this.scene.fog = new THREE.Fog(this.scene.background, Math.min(150, 0.3 * far), Math.max(far, 20));
+    if (world) this.scene.add(world.group);
+  }
+
   draw() {
     const now = performance.now(), dt = Math.min((now - this.last) / 1000, 1);
     this.last = now;
     for (const body of this.bodies.values()) turnRotors(body, dt);
+    const followed = this.bodies.get(this.followed);
+    if (this.world && followed && followed.pose) this.world.move(followed.pose.time);
     this.follow(dt);
     this.renderer.render(this.scene, this.camera);
   }
@@ -137,10 +163,10 @@ export class View {
   }
 }
 
-function makeWorld() {
+function makeWorld(plain) {
   const scene = new THREE.Scene();
-  scene.background = new THREE.Color(0xdbeafe);
-  scene.fog = new THREE.Fog(0xdbeafe, 150, 900);
+  scene.background = new THREE.Color(SKY);
+  scene.fog = new THREE.Fog(SKY, 150, 900);
   scene.add(new THREE.HemisphereLight(0xffffff, 0x9ca3af, 2.2));
   const sun = new THREE.DirectionalLight(0xffffff, 1.4);
   sun.position.set(30, 60, 20);
@@ -149,11 +175,12 @@ function makeWorld() {
     new THREE.PlaneGeometry(4000, 4000), new THREE.MeshLambertMaterial({ color: 0xcbd5c0 }));
   ground.rotation.x = -Math.PI / 2;
   ground.position.y = -0.02;
-  scene.add(ground);
+  plain.add(ground);
   const fine = new THREE.GridHelper(200, 200, 0x94a3b8, 0xb6c2ad);
   const coarse = new THREE.GridHelper(2000, 200, 0x94a3b8, 0xa3b39a);
   coarse.position.y = -0.01;
-  scene.add(fine, coarse);
+  plain.add(fine, coarse);
+  scene.add(plain);
   scene.add(line([new THREE.Vector3(), new THREE.Vector3(0, 0.01, -5)], 0xdc2626)); // north
   return scene;
 }

@@ -15,6 +15,8 @@ from ironbird.links.ardupilot.process import PORT_STEP, TCP_PORT, VARIABLE, Ardu
 from ironbird.links.autopilot_kind import (
     AutopilotKind,
     announce,
+    attend,
+    attended,
     in_virtual_time,
     mirror_port,
     read_params,
@@ -24,6 +26,7 @@ from ironbird.links.autopilot_kind import (
     with_libraries,
 )
 from ironbird.links.ground.pilot import Pilot
+from ironbird.links.ground.wires import Port
 from ironbird.links.mission_plan import class_of, plan_of
 from ironbird.links.plan_file import Plan
 from ironbird.links.process import GROUND_STATION_PORT, free_tcp_port
@@ -74,13 +77,19 @@ class ArduPilotKind(AutopilotKind):
                 f"ArduPilot sends to UDP {ground} (QGroundControl, MAVProxy, pymavlink: udpin:127.0.0.1:{ground}) and "
                 f"listens on TCP {tcp} (tcp:127.0.0.1:{tcp})",
             )
+        elif heard:
+            announce(task, f"ArduPilot sends to UDP {ground} (QGroundControl, MAVProxy: udpin:127.0.0.1:{ground})")
         own = {name: Param(value, "ordered") for name, value in read_params(options.params).items()}
         watched = ("" if virtual else WATCHED_TCP) + WATCHED if watch else ""
         params = watched + (write_parm(own) if own else "")
         plan = Plan([]) if watch else plan_of(task)
         kind = class_of(task.vehicle)
         process = ArduPilotProcess(options.folder, keep=task.folder, params=params, extra=extra, virtual=virtual)
+        system = ArduPilot(process, injections=task.injections)
         try:
+            if options.pilot == "attended":
+                wire = Port(process.ground_port, who="ardupilot", process=process, mirror_port=mirror_port(task))
+                return attend(system, attended(task, wire))
             pilot = Pilot(
                 "ardupilot",
                 kind=kind,
@@ -96,7 +105,6 @@ class ArduPilotKind(AutopilotKind):
         except BaseException:
             process.stop()
             raise
-        system = ArduPilot(process, injections=task.injections)
         system.recorder = pilot.relay.record if pilot.relay is not None else None
         return Seat(system, pilot)
 

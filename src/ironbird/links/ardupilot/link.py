@@ -34,6 +34,7 @@ from ironbird.links.system import ControlSystem, OwnWitness
 from ironbird.links.virtual_time.run import VirtualRun
 from ironbird.vehicles import places as at
 
+LINK = "ArduPilot JSON link"
 HEAD = struct.Struct("<HHI")  # magic, frame rate, frame count
 PACKETS = {18458: struct.Struct("<16H"), 29569: struct.Struct("<32H")}
 RATE_HZ = 1000  # of the exchange: one tick of 1 ms; above the 720 Hz that its 400 Hz loop asks for
@@ -250,6 +251,8 @@ class ArduPilot(ControlSystem):
 
     def _send(self) -> None:
         assert self._socket is not None and self._peer is not None
+        if self.tap is not None:
+            self.tap(LINK, False, self.reply)
         if self._run is not None:
             with contextlib.suppress(OSError):  # nobody there any more: the wait says so
                 self._socket.sendto(self.reply, self._peer)
@@ -332,6 +335,8 @@ class ArduPilot(ControlSystem):
         if outputs is None or size != HEAD.size + outputs.size:
             self.traffic.bad += 1
             return False
+        if self.tap is not None:
+            self.tap(LINK, True, bytes(self._buffer[:size]))
         if source == self._peer:
             if frame == self._frame:
                 if self._run is None and time.perf_counter() - self._sent_at > RESEND_S:  # our reply did not arrive

@@ -247,6 +247,8 @@ typedef struct {
     uint64_t answer_us, flags;
     int64_t mode;
     double controls[16];
+    uint8_t *tap; /* what was received is kept here for whoever watches; none: 0 */
+    int64_t tap_size, tapped;
 } ib_wire;
 
 static double now_of(const ib_wire *a)
@@ -307,6 +309,10 @@ static int64_t receive(ib_wire *a, int fd, uint64_t asked_us, double wait_s)
             if (count < 0) return FAILED;
         }
         if (count == 0) return CLOSED;
+        if (a->tap && a->tapped + count <= a->tap_size) {
+            put(a->tap + a->tapped, a->buffer + a->kept, (int)count);
+            a->tapped += count;
+        }
         a->kept += count;
         scan(a);
         if (a->answers && a->answer_us >= asked_us) return ANSWERED;
@@ -339,7 +345,7 @@ LAYOUT(FIELD(ib_sensor, value), FIELD(ib_sensor, stamp), FIELD(ib_sensor, seen),
        FIELD(ib_wire, extras), FIELD(ib_wire, known), FIELD(ib_wire, buffer), FIELD(ib_wire, size),
        FIELD(ib_wire, kept), FIELD(ib_wire, tally), FIELD(ib_wire, received), FIELD(ib_wire, last),
        FIELD(ib_wire, answers), FIELD(ib_wire, answer_us), FIELD(ib_wire, flags), FIELD(ib_wire, mode),
-       FIELD(ib_wire, controls), SIZE(ib_wire),
+       FIELD(ib_wire, controls), FIELD(ib_wire, tap), FIELD(ib_wire, tap_size), FIELD(ib_wire, tapped), SIZE(ib_wire),
        FIELD(ib_fix, place), FIELD(ib_fix, speed), FIELD(ib_fix, eph), FIELD(ib_fix, epv), FIELD(ib_fix, kind),
        FIELD(ib_fix, satellites), FIELD(ib_fix, latitude), FIELD(ib_fix, longitude), FIELD(ib_fix, height),
        FIELD(ib_fix, north_m), FIELD(ib_fix, east_m), SIZE(ib_fix),

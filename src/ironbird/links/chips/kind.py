@@ -45,6 +45,7 @@ class ReferenceOnChips(ControlSystem):
         """Power for the board; the first requests come with the first exchange."""
         if abs(rig.state.model.step_s - 0.001) > 1e-12:
             raise LinkError(f"chips are fed every 1 ms, but {rig.vehicle.id} has steps of {rig.state.model.step_s:g} s")
+        self.chips.tap = self.tap
         motors = [place for place in rig.actuators if place in self.pilot.commands]
         self.drivers = make_drivers(self.chips, self.pilot, motors)
         self._pulses = next((driver for driver in self.drivers if isinstance(driver, Pulses)), None)

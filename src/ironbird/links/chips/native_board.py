@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import mmap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -122,6 +122,7 @@ class NativeBoard:
 
     def __init__(self, board: Board, *, seed: int = 0, path: Path | None = None) -> None:
         self.board = board
+        self.tap: Callable[[str, bool, bytes], None] | None = None  # is told of all bytes of serial lines
         self.library = chips_library()
         size = int(self.library.ib_board_size())
         if ctypes.sizeof(_Board) != size:
@@ -250,12 +251,17 @@ class NativeBoard:
 
     def uart_send(self, t: int, number: int, data: bytes) -> None:
         """Bytes from the host to the chip of a serial line."""
+        if self.tap is not None:
+            self.tap(f"serial line of chip {number}", False, data)
         self.library.ib_board_send(self.pointer, t, number, data[:LONGEST], min(len(data), LONGEST))
 
     def uart_receive(self, t: int, number: int) -> bytes:
         """Bytes that have come in at the host."""
         count = self.library.ib_board_receive(self.pointer, t, number, self._got)
-        return self._got.raw[:count]
+        came = self._got.raw[:count]
+        if count and self.tap is not None:
+            self.tap(f"serial line of chip {number}", True, came)
+        return came
 
     # ------------------------------------------------------------------ faults
 

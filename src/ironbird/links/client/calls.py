@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -396,9 +395,9 @@ class Calls(Core):
             lambda: self._say(dialect.PARAM_REQUEST_LIST, **self._target), lambda: self._table_size >= 0
         )
         while len(self._table) < self._table_size:
-            had, since = len(self._table), time.monotonic()
+            had, since = len(self._table), self._wall_s()
             step.note = f"{had} of {self._table_size} came"
-            while len(self._table) == had and time.monotonic() - since < 0.5:
+            while len(self._table) == had and self._wall_s() - since < 0.5:
                 yield
             if len(self._table) > had:
                 continue
@@ -519,12 +518,17 @@ class Calls(Core):
 
     def _take_param(self, said: Any) -> None:
         super()._take_param(said)
-        if said.param_index < said.param_count:
-            value = param_value(said.param_value, said.param_type) if self.autopilot == "px4" else said.param_value
-            name = said.param_id.partition(b"\0")[0].decode(errors="replace")
-            if math.isfinite(value):
-                self._table_size = said.param_count
-                self._table[said.param_index] = (name, value)
+        value = param_value(said.param_value, said.param_type) if self.autopilot == "px4" else said.param_value
+        name = said.param_id.partition(b"\0")[0].decode(errors="replace")
+        if not math.isfinite(value):
+            return
+        place = said.param_index
+        if place < said.param_count:
+            self._table_size = said.param_count
+        else:  # ArduPilot's answer to a new value has no place
+            place = next((known for known, (its, _) in self._table.items() if its == name), None)
+        if place is not None:
+            self._table[place] = (name, value)
 
     def _take_count(self, said: Any) -> None:
         if said.mission_type == 0:

@@ -102,15 +102,15 @@ class Core(Listener):
         while not self._closing:
             came = self._wait_for_bytes()
             received = self.received
-            self._turn()
+            self._turn(time.monotonic() - self._wall_0)
             if came and received == self.received:
                 time.sleep(1e-3)  # a line that hangs up is always ready, and empty
         self.streams.clear()
 
-    def _turn(self) -> None:
+    def _turn(self, now_s: float) -> None:
         if self._broken is None:
             try:
-                self.listen(time.monotonic() - self._wall_0)
+                self.listen(now_s)
                 self._keep_streams()
             except OSError as error:
                 self._broken = LinkError(f"{self.wire.name}: the link is cut: {error.strerror or error}")
@@ -193,14 +193,14 @@ class Core(Listener):
         if not 0.0 < within_s <= 1e7:
             raise LinkError(f"a deadline of {within_s!r} s: give more than 0")
         assert self._now is not None
-        self._now.until, self._now.within_s = time.monotonic() + within_s, within_s
+        self._now.until, self._now.within_s = self._wall_s() + within_s, within_s
 
     def wait(self, name: str, done: Callable[[], bool]) -> Script:
         """Until something is so, or the call's deadline."""
         yield from self._wait(name, done, wall_s=math.inf, sim_s=math.inf)
 
     def _begin(self, name: str, wall_s: float, sim_s: float) -> Step:
-        now = time.monotonic()
+        now = self._wall_s()
         left_s = self._now.until - now if self._now is not None else wall_s
         self._step = Step(name, max(left_s, 0.0), math.inf, now, self._now_s)
         return self._step
@@ -208,7 +208,7 @@ class Core(Listener):
     def _failed(self, step: Step, why: str) -> LinkError:
         within_s = self._now.within_s if self._now is not None else math.nan
         who = f"{self.autopilot} (system {self._system})" if self._system else "nobody"
-        heard = f"{time.monotonic() - self._last_wall:.1f} s ago {self._last}" if self._last else "none"
+        heard = f"{self._wall_s() - self._last_wall:.1f} s ago {self._last}" if self._last else "none"
         others = f"; heard, but not the vehicle: {', '.join(sorted(self._others))}" if self._others else ""
         if why.startswith("not done"):
             why = f"not done within {within_s:g} s"
@@ -230,10 +230,10 @@ class Core(Listener):
             yield from self._set_mode(name)
 
     def _see_mode(self, name: str) -> Script:
-        until = time.monotonic() + SEE_MODE_S
+        until = self._wall_s() + SEE_MODE_S
         step = self._begin(f"mode {name} in the heartbeat", 0, 0)
         step.note = "it was accepted"
-        while self.mode != name and time.monotonic() < until:
+        while self.mode != name and self._wall_s() < until:
             yield
 
 

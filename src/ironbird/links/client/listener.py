@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -123,7 +122,7 @@ class Listener(Handshakes):
         self.telemetry = replace(self.telemetry, **changes)
 
     def _say_heard(self, name: str) -> None:
-        self._last, self._last_wall = name, time.monotonic()
+        self._last, self._last_wall = name, self._wall_s()
 
     def _listen(self, message: dialect.Message, taker: Callable[[Any], None]) -> None:
         def take(said: Any) -> None:

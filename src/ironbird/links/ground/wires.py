@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ironbird.errors import LinkError
 from ironbird.links.hardware.cable import Cable
@@ -165,6 +165,36 @@ class Disturbed(Wire):
             return
         for due in self._vehicle.through(packet):
             self.wire.send(memoryview(due))
+
+    def answer(self, source: Source) -> None:
+        self.wire.answer(source)
+
+    def close(self) -> None:
+        self.wire.close()
+
+    @property
+    def handle(self) -> int:
+        return self.wire.handle
+
+    @property
+    def answered(self) -> bool:
+        return self.wire.answered
+
+
+class Watched(Wire):
+    """A wire on which somebody is told of every packet: who, whether it came, and its bytes."""
+
+    def __init__(self, wire: Wire, watch: Callable[[str, bool, bytes], None]) -> None:
+        self.wire, self.name, self.virtual, self._watch = wire, wire.name, wire.virtual, watch
+
+    def read(self) -> Iterator[tuple[Source, bytes]]:
+        for source, data in self.wire.read():
+            self._watch(self.name, True, data)
+            yield source, data
+
+    def send(self, packet: memoryview) -> None:
+        self._watch(self.name, False, bytes(packet))
+        self.wire.send(packet)
 
     def answer(self, source: Source) -> None:
         self.wire.answer(source)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from ironbird.errors import LinkError
+from ironbird.links.client.attended import Attended
+from ironbird.links.client.orders import is_orders
 from ironbird.links.ground.pilot import Pilot
+from ironbird.links.ground.wires import Port
 from ironbird.links.hardware.bridge import Bridge
 from ironbird.links.hardware.cable import Cable, DatagramCable, Load, SerialCable, ports
 from ironbird.links.hardware.link import CONTROL_HZ, SENSOR_HZ, HardwareLink, with_sensor_rate
@@ -44,6 +47,10 @@ class HardwareOptions(Options):
     connect_s: Annotated[float, Field(description="Seconds to wait for the first controls.", gt=0)] = 30.0
     priority: Annotated[bool, Field(description="Ask the system for real-time priority.")] = True
     core: Annotated[int | None, Field(description="Keep the loop on this core of the processor.", ge=0, le=4095)] = None
+    pilot: Annotated[
+        Literal["ours", "attended"],
+        Field(description="Our ground station flies the mission, or does what it is told in flight (the live rig)."),
+    ] = "ours"
     ground_station: Annotated[bool, Field(description="Feed a ground station on UDP 14550 (QGroundControl).")] = True
 
 
@@ -103,6 +110,12 @@ class HardwareKind(Kind):
         link, plan = self._link(options), plan_of(task)
         stations = [GROUND_STATION_PORT] if options.ground_station else []
         pilot: Pilot | None = None
+        if options.pilot == "attended":
+            stations.append(free_udp_port())
+            script = task.script if is_orders(task.script) else ""
+            told = Attended(Port(stations[-1], who="the board"), plan=plan, items=task.items, script=script)
+            link.bridge, link.recorder, link.open_ended = Bridge(stations), told.record, True
+            return Seat(link, told)
         if plan.items:
             stations.append(free_udp_port())
             pilot = Pilot(

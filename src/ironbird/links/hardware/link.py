@@ -18,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -160,6 +160,32 @@ class DisturbedCable(Cable):
         self.cable.close()
 
 
+class WatchedCable(Cable):
+    """A cable on which somebody is told of all bytes; it is open already."""
+
+    def __init__(self, cable: Cable, tap: Callable[[str, bool, bytes], None]) -> None:
+        self.cable, self.name, self.baud, self._tap = cable, cable.name, cable.baud, tap
+
+    def open(self) -> None:
+        """It is."""
+
+    def read(self) -> bytes:
+        data = self.cable.read()
+        self._tap(self.name, True, data)
+        return data
+
+    def write(self, data: memoryview) -> int:
+        count = self.cable.write(data)
+        self._tap(self.name, False, bytes(data[:count]))
+        return count
+
+    def wait(self, seconds: float) -> None:
+        self.cable.wait(seconds)
+
+    def close(self) -> None:
+        self.cable.close()
+
+
 class HardwareLink(ControlSystem):
     """A flight controller on a cable, in real time.
 
@@ -260,6 +286,8 @@ class HardwareLink(ControlSystem):
         self.cable.open()
         self._running.callback(self.cable.close)
         line = self.cable if rig.links is None else self._disturbed(rig.links)
+        if self.tap is not None:
+            line = WatchedCable(line, self.tap)
         self._board_link = Board(rig, line, self._messages, self._outputs, self._parser)
         self._board_link.native.system, self._board_link.native.component = SENDER
         if not self._by_itself:

@@ -14,6 +14,9 @@ from ironbird.links.autopilot_kind import (
     AutopilotKind,
     AutopilotOptions,
     announce,
+    attend,
+    attended,
+    chosen,
     in_virtual_time,
     mirror_port,
     read_params,
@@ -23,7 +26,9 @@ from ironbird.links.autopilot_kind import (
     with_libraries,
 )
 from ironbird.links.chips.wires import with_wires
+from ironbird.links.client.attended import Attended
 from ironbird.links.ground.pilot import Pilot
+from ironbird.links.ground.wires import Port
 from ironbird.links.mission_plan import class_of, plan_of
 from ironbird.links.process import GROUND_STATION_PORT
 from ironbird.links.px4.hand_flown import HandPilot, stick_params
@@ -115,17 +120,24 @@ class Px4Kind(AutopilotKind):
         if isinstance(process, Px4OnChipsProcess):
             if params:
                 raise LinkError("PX4 on chips takes no parameters yet: leave --param and --params out")
-            return Seat(Px4OnChips(process, task.injections, instance=instance, seed=task.seed), pilot)
+            on_chips = Px4OnChips(process, task.injections, instance=instance, seed=task.seed)
+            return attend(on_chips, pilot) if isinstance(pilot, Attended) else Seat(on_chips, pilot)
         system = Px4(process, instance=instance, params=params)
+        if isinstance(pilot, Attended):
+            return attend(system, pilot)
         system.recorder = pilot.relay.record if pilot.relay is not None else None
         return Seat(system, pilot)
 
-    def _pilot(self, task: Task, process: Px4Process, instance: int) -> Pilot:
+    def _pilot(self, task: Task, process: Px4Process, instance: int) -> Pilot | Attended:
         """Our ground station on the ports of an instance."""
         watch, spec = watches(task), task.vehicle.spec
         peer_port, pilot_port = COMMAND_PORT + instance, PILOT_PORT + instance
-        pilot: Pilot
-        if watch:
+        pilot: Pilot | Attended
+        if chosen(task).pilot == "attended":
+            peer = ("127.0.0.1", peer_port)
+            wire = Port(pilot_port, peer=peer, who="px4", process=process, mirror_port=mirror_port(task))
+            pilot = attended(task, wire)
+        elif watch:
             kind, port = class_of(task.vehicle), LISTENER_PORT + instance
             relay = relay_of(task, process, peer_port=GROUND_PORT + instance)
             pilot = Pilot("px4", kind=kind, port=port, peer_port=peer_port, passive=True, process=process, relay=relay)

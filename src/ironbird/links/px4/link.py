@@ -23,10 +23,11 @@ The battery goes another way (`battery.py`). Not sent: the rotors' speeds, for w
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import socket
 import struct
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ironbird.errors import LinkError
 from ironbird.links.mavlink import dialect
@@ -44,6 +45,7 @@ from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem
 from ironbird.links.virtual_time.run import VirtualRun
 
+LINK = "PX4 simulator link"
 STICKS_S = 0.02
 GOODBYE_S = 3.0  # of virtual time, for its end
 SLICE_S = 0.05  # between two looks at the process and the deadline
@@ -115,6 +117,8 @@ class Px4(ControlSystem):
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
         self._packer = Packer()
         self._wire = Wire(self._socket)
+        if self.tap is not None:
+            self._wire.keep_received()
         self._outputs = Outputs(rig, self.airframe)
         self._battery = SmartBattery(rig, self.instance, run) if self.process and has_battery(rig.vehicle) else None
         self._messages = Messages(rig, self.airframe, self._packer)
@@ -319,6 +323,8 @@ class Px4(ControlSystem):
         answers, last = state.answers, state.last
         try:
             done = self._wire.turn(frames, asked_us, wait_s)
+            if self.tap is not None:
+                self._show(self.tap, ctypes.string_at(*frames) if done else b"")
         except BlockingIOError:
             raise self.silent(rig, self.patience_s, "room for our messages") from None
         except OSError as error:
@@ -334,6 +340,14 @@ class Px4(ControlSystem):
         if state.answers != answers:
             self._take(rig)
         return done
+
+    def _show(self, tap: Callable[[str, bool, bytes], None], sent: bytes) -> None:
+        """Tell whoever watches: PX4's answer came before what was sent now."""
+        came = self._wire.received()
+        if came:
+            tap(LINK, True, came)
+        if sent:
+            tap(LINK, False, sent)
 
     def _take(self, rig: Rig) -> None:
         state = self._wire.state

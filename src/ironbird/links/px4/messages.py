@@ -70,7 +70,8 @@ class _Wire(ctypes.Structure):
         ("buffer", ctypes.c_void_p), ("size", ctypes.c_int64), ("kept", ctypes.c_int64),
         ("tally", ctypes.c_int64 * 2), ("received", ctypes.c_int64), ("last", ctypes.c_int64),
         ("answers", ctypes.c_int64), ("answer_us", ctypes.c_uint64), ("flags", ctypes.c_uint64),
-        ("mode", ctypes.c_int64), ("controls", ctypes.c_double * 16),
+        ("mode", ctypes.c_int64), ("controls", ctypes.c_double * 16), ("tap", ctypes.c_void_p),
+        ("tap_size", ctypes.c_int64), ("tapped", ctypes.c_int64),
     ]  # fmt: skip
 
 
@@ -160,6 +161,17 @@ class Wire:
             last=-1,
         )
         self._turn, self._at = _library().ib_turn, ctypes.addressof(self.state)
+
+    def keep_received(self) -> None:
+        """From now on `received` gives what came."""
+        self._kept = ctypes.create_string_buffer(RECEIVED)
+        self.state.tap, self.state.tap_size = ctypes.addressof(self._kept), RECEIVED
+
+    def received(self) -> bytes:
+        """All bytes that came since the last call."""
+        data = self._kept.raw[: self.state.tapped]
+        self.state.tapped = 0
+        return data
 
     def turn(self, frames: tuple[int, int], asked_us: int, wait_s: float) -> bool:
         """Take the answer to `asked_us` (-1: none is owed), then send frames (address, length).

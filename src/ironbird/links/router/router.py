@@ -15,7 +15,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -80,6 +80,7 @@ class Connection:
         self.latencies_s: deque[float] = deque(maxlen=MOST_LATENCIES)
         self.reader = FrameReader()
         self.disturbance = Disturbance(name)
+        self.watch: Callable[[str, bool, bytes], None] | None = None  # is told of all bytes: who, whether they came
         self._last: dict[tuple[int, int], int] = {}
         self._queue: list[tuple[float, int, Frame, bytes, float]] = []
         self._numbers = itertools.count()
@@ -103,8 +104,11 @@ class Connection:
         self._tally(self.received, frame, now)
 
     def _tally(self, traffic: dict[str, Traffic], frame: Frame, now: float) -> None:
+        name = name_of(frame.id)
         with self._lock:
-            found = traffic.setdefault(name_of(frame.id), Traffic())
+            found = traffic.get(name)
+            if found is None:  # made only then: it is the most of the work of a packet
+                found = traffic[name] = Traffic()
             found.count += 1
             found.size += len(frame.data)
             found.last = frame.data
@@ -129,7 +133,7 @@ class Connection:
                         continue
                     if not rest:
                         now = time.monotonic()
-                        self.wrote(frame, now - begin, now)
+                        self.wrote(frame, data, now - begin, now)
                         continue
                 heapq.heappush(self._queue, (due_s, next(self._numbers), frame, rest, time_s))
                 self._changed.notify()
@@ -156,8 +160,10 @@ class Connection:
         with self._changed:
             self._changed.notify()
 
-    def wrote(self, frame: Frame, late_s: float, now: float) -> None:
+    def wrote(self, frame: Frame, data: bytes, late_s: float, now: float) -> None:
         """Count a packet that left."""
+        if self.watch is not None:
+            self.watch(self.name, False, data)
         self.latencies_s.append(late_s)
         self._tally(self.sent, frame, now)
 
@@ -263,6 +269,8 @@ class Router:
             if not data:
                 continue
             time_s, now = self.time_s, time.monotonic()
+            if connection.watch is not None:
+                connection.watch(connection.name, True, data)
             for frame in connection.packets(data):
                 connection.heard(frame, now)
                 self._keep(frame)
@@ -306,7 +314,7 @@ class Router:
                 continue
             frame, data, came_s, due_s = taken
             if self._sent(connection, data):
-                connection.wrote(frame, self.time_s - max(came_s, due_s), time.monotonic())
+                connection.wrote(frame, data, self.time_s - max(came_s, due_s), time.monotonic())
             else:
                 connection.unsent += 1
 

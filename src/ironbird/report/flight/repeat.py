@@ -19,7 +19,7 @@ from ironbird.units import exact
 def command(order: Order) -> str:
     """The command that flies this order again."""
     words = [("--control", order.control)]
-    if order.script:
+    if order.has_plan:
         words.append(("--plan", "mission.plan"))
     else:
         words.append(("--mission", (order.mission_name or "mission.toml") if order.mission is not None else "none"))
@@ -79,7 +79,11 @@ def notes(flight: Flight) -> list[str]:
         found.append("Parameters were changed during the flight; tunings.json, beside the log, holds these changes.")
     if mission_text(order) is not None:
         found.append("The mission is not a built-in one. Save the text below as mission.toml.")
-    if order.script:
+    if order.script and not order.has_plan:
+        found.append(
+            "Orders came in flight; order.toml, beside the log, holds them: 'ironbird repeat' gives them again."
+        )
+    elif order.script:
         found.append("It flew a plan of another program; order.toml, beside the log, holds its text.")
     return found
 

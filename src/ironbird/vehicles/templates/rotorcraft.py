@@ -89,6 +89,17 @@ class VibrationTable(Table):
     gyro_noise_radps: Vector3
 
 
+class ImuNoiseTable(Table):
+    """Noise of the inertial sensors of this vehicle, in place of their product's; densities are one-sided."""
+
+    gyro_noise_radpsrtHz: Positive | None = None
+    accel_noise_mps2rtHz: Positive | None = None
+    gyro_instability_radps: Positive | None = None
+    accel_instability_mps2: Positive | None = None
+    gyro_walk_radpsrts: Positive | None = None
+    accel_walk_mps2rts: Positive | None = None
+
+
 class SensorTable(Table):
     """Sensors of the reference autopilot."""
 
@@ -99,6 +110,7 @@ class SensorTable(Table):
     estimator: Literal["ekf", "complementary"] = "ekf"
     imu_position_B_m: Vector3 = [0.0, 0.0, 0.0]
     vibration: VibrationTable | None = None
+    imu_noise: ImuNoiseTable | None = None
 
 
 class LimitTable(BlockTable):

@@ -82,6 +82,9 @@ class Suite:
     noise: Mapping[str, Number] | None = None  # parameters of the estimator other than the usual ones
     imu_position_B_m: Sequence[float] = (0.0, 0.0, 0.0)  # of all inertial units, from the centre of mass
     vibration: Mapping[str, Any] | None = None  # of this airframe, keys as in its file; None is that of the products
+    imu_noise: Mapping[str, Any] | None = (
+        None  # of its inertial units, keys as in its file; None is that of the products
+    )
 
 
 KINDS = (
@@ -168,7 +171,7 @@ def add_sensors(
 
 
 def _shaken(suite: Suite) -> dict[str, Number]:
-    """Parameters of `Imu` that belong to the airframe: vibration and the place of the board."""
+    """Parameters of `Imu` that belong to the vehicle: vibration, the place of the board, noise that was measured."""
     given, found = suite.vibration, dict(suite.products.vibration)
     if given is not None:
         found = {
@@ -178,6 +181,9 @@ def _shaken(suite: Suite) -> dict[str, Number]:
             "gyro_vibration": given["gyro_radps"],
             "gyro_vibration_noise": given["gyro_noise_radps"],
         }
+    for key, value in (suite.imu_noise or {}).items():
+        if value is not None:
+            found[key.rpartition("_")[0]] = value  # the key without its unit
     return {**found, "position": list(suite.imu_position_B_m)}
 
 

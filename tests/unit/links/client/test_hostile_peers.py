@@ -276,7 +276,7 @@ def test_any_message_of_the_vehicle_leaves_the_client_standing(data: st.DataObje
         future = core.submit(core.wait_for(lambda _: True))
         deadline = time.monotonic() + 10.0
         while core.received < 6 and time.monotonic() < deadline:
-            core._turn()
+            core._turn(0.0)
         assert core.received == 6 and future.done()
         numbers = [*core.telemetry.position, *core.telemetry.attitude, core.telemetry.airspeed_mps]
         assert not any(map(math.isinf, numbers))

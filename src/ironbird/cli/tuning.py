@@ -1,0 +1,201 @@
+"""The verbs `step`, `margins` and `autotune`: how well a vehicle's gains are chosen, and better ones."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ironbird.cli.options import JsonOption, SeedOption, SetOption, VehicleArgument, numbers_of, settings_of
+from ironbird.cli.output import errors, print_table, progress_bar
+from ironbird.errors import IronbirdError, shortened
+
+if TYPE_CHECKING:
+    from ironbird.model.signal import Number
+
+MOST_SETS = 256  # that fly side by side
+SweepOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATH=FIRST:LAST:COUNT",
+        help="Several values of a parameter, or PATH=1,2,5 as a list; may be repeated: all combinations fly.",
+    ),
+]
+PageOption = Annotated[Path | None, typer.Option(help="Folder for the page; out/tuning/VEHICLE by default.")]
+
+
+def step(
+    vehicle: VehicleArgument,
+    axis: Annotated[
+        str,
+        typer.Argument(
+            help="roll_rate, pitch_rate, yaw_rate, roll, pitch, yaw, speed_north, speed_east, climb, north, east, up."
+        ),
+    ] = "roll",
+    size: Annotated[float | None, typer.Option(help="In degrees, degrees/s, m/s or m; a usual one by default.")] = None,
+    lasts: Annotated[float | None, typer.Option(help="Seconds after the step.", min=0.1, max=120)] = None,
+    set_: SetOption = None,
+    sweep: SweepOption = None,
+    control: Annotated[
+        str, typer.Option(help="truth: the controller sees the true state; reference: sensors and estimator too.")
+    ] = "truth",
+    seed: SeedOption = 0,
+    out: PageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Step response of a hovering vehicle: rise time, overshoot, settling time, saturation; a page with the curves.
+
+    With --sweep many sets of gains fly side by side. Exit code 1 if one of them does not fly.
+
+    Example: ironbird step quad_f450 roll --sweep 'control.rate_gain[0]=10:40:7'
+    """
+    from ironbird.report.tuning_page import write_step_page
+    from ironbird.tuning.steps import answers_to, step_of
+
+    with errors():
+        found, fixed = step_of(axis), settings_of(set_)
+        sets = {name: {**fixed, **values} for name, values in sets_of(sweep).items()}
+        with progress_bar(f"steps of {vehicle}") as update:
+            answers = answers_to(
+                vehicle, found, size, list(sets.values()), control=control, seed=seed, lasts_s=lasts, progress=update
+            )
+        named = dict(zip(sets, answers, strict=True))
+        page = (out or Path("out/tuning") / Path(vehicle).stem) / f"step_{axis}.html"
+        title = f"{vehicle}: {found.name} by {answers[0].size:g} {found.unit}"
+        write_step_page(title, found, named, page)
+    if as_json:
+        rows = [
+            {"set": dict(sets[name]), "failure": answer.failure, **_plain(answer.figures())}
+            for name, answer in named.items()
+        ]
+        typer.echo(json.dumps({"step": found.name, "unit": found.unit, "size": answers[0].size, "answers": rows}))
+    else:
+        print_table({name: answer_words(answer) for name, answer in named.items()}, title)
+        typer.echo(f"report: {page}")
+    raise typer.Exit(int(any(answer.failure for answer in answers)))
+
+
+def margins(
+    vehicle: VehicleArgument,
+    axis: Annotated[list[str] | None, typer.Option(help="roll, pitch, yaw, lift; may be repeated. All.")] = None,
+    set_: SetOption = None,
+    out: PageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Gain, phase and delay margins of a hovering vehicle's loops, broken at the actuators; Bode and Nichols plots.
+
+    From exact derivatives of the vehicle's and the controller's equations, with sampling and hold. Exit code 1 if the
+    closed loop is not stable.
+    """
+    from ironbird.report.tuning_page import MARGINS, margin_words, write_margins_page
+    from ironbird.tuning.loops import hover_loop
+
+    with errors():
+        loop = hover_loop(vehicle, settings_of(set_))
+        responses = [loop.broken(name) for name in axis or loop.closed_axes()]
+        page = (out or Path("out/tuning") / Path(vehicle).stem) / "margins.html"
+        write_margins_page(f"{vehicle}: loops at hover", responses, page)
+    if as_json:
+        typer.echo(json.dumps({r.axis: _plain(vars(r.margins)) for r in responses}))
+    else:
+        words = {r.axis: zip(MARGINS, margin_words(r.margins), strict=True) for r in responses}
+        print_table(
+            {name: ", ".join(f"{what} {value}" for what, value in row) for name, row in words.items()},
+            f"{vehicle}: margins at hover",
+        )
+        typer.echo(f"report: {page}")
+    raise typer.Exit(int(not all(r.margins.stable for r in responses)))
+
+
+def autotune(
+    vehicle: VehicleArgument,
+    bandwidth: Annotated[
+        float, typer.Option(help="Of roll and pitch in rad/s: where the attitude answers with -3 dB.", min=0.1, max=300)
+    ],
+    yaw_bandwidth: Annotated[
+        float | None, typer.Option(help="Of yaw in rad/s; its gains stay by default.", min=0.1, max=300)
+    ] = None,
+    phase_margin: Annotated[float, typer.Option(help="At least, in degrees.", min=0, max=90)] = 45.0,
+    gain_margin: Annotated[float, typer.Option(help="At least, in dB, up and down.", min=0, max=40)] = 6.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Gains of the attitude control for a bandwidth with margins, from the exact linear model at hover.
+
+    Prints them as parameters for --set and as lines of a vehicle file. Look at them with 'ironbird step'.
+    """
+    from ironbird.report.tuning_page import MARGINS, margin_words
+    from ironbird.tuning.autotune import tune_attitude
+
+    with errors():
+        found = tune_attitude(
+            vehicle,
+            bandwidth,
+            yaw_bandwidth_radps=yaw_bandwidth,
+            phase_margin_deg=phase_margin,
+            gain_margin_dB=gain_margin,
+        )
+    if as_json:
+        typer.echo(json.dumps({"params": found.params, "axes": {t.axis: _plain(vars(t.margins)) for t in found.axes}}))
+        return
+    rows = {
+        t.axis: f"attitude gain {t.attitude_gain:g} 1/s, rate gain {t.rate_gain:g} 1/s: bandwidth "
+        f"{t.bandwidth_radps:.2f} rad/s\n"
+        + ", ".join(f"{what} {value}" for what, value in zip(MARGINS, margin_words(t.margins), strict=True))
+        for t in found.axes
+    }
+    print_table(rows, f"{vehicle}: gains for {bandwidth:g} rad/s")
+    texts = {path: json.dumps(values, separators=(",", ":")) for path, values in found.params.items()}
+    typer.echo("try:    " + " ".join([f"ironbird step {vehicle} roll", *(f"--set {p}={t}" for p, t in texts.items())]))
+    typer.echo("file:   [control] " + ", ".join(f"{path.partition('.')[2]} = {t}" for path, t in texts.items()))
+
+
+def answer_words(answer: Any) -> str:
+    """Figures of a step response for people."""
+    if answer.failure:
+        return f"did not fly: {answer.failure}"
+
+    def seconds(value: float) -> str:
+        return "never" if math.isnan(value) else f"{value:.3f} s"
+
+    return (
+        f"rise {seconds(answer.rise_s)}, overshoot {100 * answer.overshoot:.1f} %, "
+        f"settled {seconds(answer.settling_s)}, error {100 * answer.error:+.1f} %, "
+        f"saturated {100 * answer.saturated:.0f} %"
+    )
+
+
+def sets_of(sweeps: list[str] | None) -> dict[str, dict[str, Number]]:
+    """All combinations of `--sweep`, by a name that says what is varied."""
+    axes: list[list[tuple[str, float]]] = []
+    for text in sweeps or []:
+        path, equals, values = text.partition("=")
+        if not equals or not path.strip():
+            raise IronbirdError(f"--sweep '{shortened(text)}': give PATH=FIRST:LAST:COUNT or PATH=1,2,5")
+        axes.append([(path.strip(), value) for value in _values(text, values)])
+    if math.prod(map(len, axes)) > MOST_SETS:
+        raise IronbirdError(f"--sweep: {math.prod(map(len, axes))} combinations; at most {MOST_SETS} fly side by side")
+    found: dict[str, dict[str, Number]] = {}
+    for chosen in itertools.product(*axes):
+        found[", ".join(f"{path.removeprefix('control.')} {value:g}" for path, value in chosen) or "as it is"] = dict(
+            chosen
+        )
+    return found
+
+
+def _values(text: str, values: str) -> list[float]:
+    if ":" not in values:
+        return numbers_of("--sweep", values, 1, MOST_SETS, "PATH=1,2,5")
+    first, last, count = numbers_of("--sweep", values.replace(":", ","), 3, 3, "PATH=FIRST:LAST:COUNT")
+    number = round(count)
+    if number != count or not 1 <= number <= MOST_SETS:
+        raise IronbirdError(f"--sweep '{shortened(text)}': the count is a whole number from 1 to {MOST_SETS}")
+    return [first + (last - first) * i / max(number - 1, 1) for i in range(number)]
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """Numbers that JSON has: none instead of nan and infinity."""
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}

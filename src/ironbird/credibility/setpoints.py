@@ -1,0 +1,106 @@
+"""Recorded set-points fly the vehicle under the reference autopilot: is the closed loop like the real one?
+
+Where a log has no commands of the motors, or slow ones, its wanted velocities and headings still say what the vehicle
+was asked for. The simulated vehicle takes off, takes up the first set-point and then follows all of them. What is
+judged is the model together with our control system, so attitude and rates are compared by their size at most. Not
+modelled: the wind of that day; set-points of places (their velocities are taken).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ironbird.credibility.plan import Plan, Test
+from ironbird.credibility.readers import ATTITUDE, POSITION, VELOCITY, WANTED, record_of
+from ironbird.credibility.record import Record, check_whole
+from ironbird.errors import RecordError
+from ironbird.flight.flight import fly
+from ironbird.links.commanded.commander import Commander
+from ironbird.links.commanded.front import ProgramFront, lasting, until
+from ironbird.links.commanded.kind import CommandedSystem
+from ironbird.links.commanded.target import Target
+from ironbird.model.signal import Number
+
+HEIGHT_M = 20.0  # of the begin
+SETTLE_S = 8.0  # at the first set-point, before the window
+MOST_S = 600.0
+COMPARED = (*VELOCITY, "yaw")
+
+
+def fly_setpoints(
+    real: Record,
+    vehicle: str | Path,
+    *,
+    window_s: tuple[float, float] | None = None,
+    params: Mapping[str, Number] | None = None,
+) -> tuple[Record, Record, tuple[float, float]]:
+    """The real record with unwrapped heading, the simulated one on its clock, and the window that both hold."""
+    missing = [name for name in WANTED if name not in real.tracks]
+    if missing:
+        raise RecordError(
+            f"{real.path.name} holds no {missing[0]}: set-points that drive a model are wanted velocities and headings "
+            "(PX4's vehicle_local_position_setpoint, or columns named in a tests file)"
+        )
+    wanted = {name: real.tracks[name] for name in WANTED}
+    low = max(float(track.time_s[0]) for track in wanted.values())
+    high = min(float(track.time_s[-1]) for track in wanted.values())
+    if window_s is not None:
+        low, high = max(low, window_s[0]), min(high, window_s[1])
+    if not 1.0 < high - low < MOST_S:
+        raise RecordError(
+            f"{real.path.name} holds {max(high - low, 0):.1f} s of set-points here; 1 to {MOST_S:g} s can be flown"
+        )
+    check_whole(real, [name for name in COMPARED if name in real.tracks], (low, high))
+    begun: list[float] = []
+
+    def target(at_s: float) -> Target:
+        values = [float(wanted[name].held(np.array([at_s]))[0]) for name in WANTED]
+        return Target(velocity_N=values[:3], yaw=math.remainder(values[3], 2 * math.pi))
+
+    def plan(pilot: Commander) -> Iterator[None]:
+        yield from until(lambda: pilot.arm() is None)
+        pilot.take_off(HEIGHT_M)
+        yield from until(lambda: pilot.mode == "hold")
+        still = replace(target(low), velocity_N=(0.0, 0.0, 0.0))  # the heading first
+        pilot.offboard(still)
+        pilot.set_mode("offboard")
+        yield from lasting(pilot, SETTLE_S / 2, lambda: pilot.offboard(still))
+        level = target(low)
+        level = replace(level, velocity_N=(*level.velocity_N[:2], 0.0))
+        yield from lasting(pilot, SETTLE_S / 2, lambda: pilot.offboard(level))
+        begun.append(pilot.time_s)
+        yield from lasting(pilot, high - low, lambda: pilot.offboard(target(low + pilot.time_s - begun[0])))
+
+    flight = fly(
+        vehicle, control=CommandedSystem(ProgramFront(plan)), until_s=180.0 + high - low, settings=dict(params or {})
+    )
+    if not begun:
+        raise RecordError(f"vehicle '{vehicle}' never came to its first set-point: {flight.verdict}")
+    zero = float(flight.log.time()[0])  # records count from their first sample
+    simulated = record_of(flight.log, Path(str(vehicle)))
+    simulated = simulated.moved(low - begun[0] + zero)
+    tracks = dict(simulated.tracks)
+    for name in (*POSITION, *ATTITUDE):  # the same begin, the same turns
+        if name in tracks and name in real.tracks:
+            at = np.array([low])
+            off = float(real.tracks[name].at(at)[0] - tracks[name].at(at)[0])
+            if name in ATTITUDE:
+                off = 2 * math.pi * round(off / (2 * math.pi))
+            tracks[name] = replace(tracks[name], values=tracks[name].values + off)
+    note = "flown by the real record's set-points under the reference autopilot, in calm air"
+    end = min(high, *(float(tracks[name].time_s[-1]) for name in VELOCITY))
+    return real, Record(Path(str(vehicle)), "set-points", tracks, [note]), (low, end)
+
+
+def fitted(plan: Plan, real: Record) -> Plan:
+    """The plan, or if it has no tests: wanted velocities and heading over time."""
+    if plan.test:
+        return plan
+    names = [name for name in COMPARED if name in real.tracks]
+    tests = [Test(name=f"{name} over time", kind="time", signal=name) for name in names]
+    return plan.model_copy(update={"test": tests})

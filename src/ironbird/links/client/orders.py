@@ -1,0 +1,58 @@
+"""Orders to our ground station, written down: what somebody had it do, and when, as text.
+
+    # ironbird: orders to our ground station, 1: microseconds, order, arguments
+    40000 mission {}
+    31220000 take_off {"height_m": 5.0}
+    40120000 tune {"path": "MPC_XY_VEL_MAX", "value": 4.0}
+
+A flight with this text as its script has the same said to the autopilot at the same moments of simulation time, beside
+its mission; where the autopilot's own time is the simulation's, it repeats to the last byte.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from typing import Any, NamedTuple
+
+from ironbird.errors import LinkError, shortened
+
+HEADER = "# ironbird: orders to our ground station, 1: microseconds, order, arguments"
+LONGEST = 64 << 20  # characters of a record
+
+
+class Order(NamedTuple):
+    """What is to be done, and when at the earliest."""
+
+    time_us: int
+    name: str
+    args: dict[str, Any]
+
+    def text(self) -> str:
+        """As `read_orders` takes it."""
+        return f"{self.time_us} {self.name} {json.dumps(self.args)}"
+
+
+def is_orders(script: str) -> bool:
+    """Whether a script is a record of this module: it goes beside a mission and does not take its place."""
+    return script.startswith(HEADER)
+
+
+def read_orders(script: str) -> deque[Order]:
+    """Orders by time; `LinkError` names the line that is none."""
+    found: deque[Order] = deque()
+    if not script:
+        return found
+    if not is_orders(script) or len(script) > LONGEST:
+        raise LinkError(f"this is no record of orders of up to {LONGEST >> 20} MB: its first line is not '{HEADER}'")
+    for number, line in enumerate(script.splitlines()[1:], start=2):
+        time_us, _, rest = line.partition(" ")
+        name, _, args = rest.partition(" ")
+        try:
+            order = Order(int(time_us), name, json.loads(args))
+        except (ValueError, RecursionError):
+            raise LinkError(f"record of orders, line {number}: '{shortened(line, 60)}' is none") from None
+        if not isinstance(order.args, dict) or order.time_us < (found[-1].time_us if found else 0):
+            raise LinkError(f"record of orders, line {number}: times go up, and arguments have names")
+        found.append(order)
+    return found

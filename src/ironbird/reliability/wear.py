@@ -1,0 +1,125 @@
+"""Wear in flights: what age makes of a vehicle's parameters, and the cases that fly it at several ages.
+
+Shares of wear are straight lines over hours and cycles. Not modelled: that worn parts fail sooner than their life says,
+scatter between parts of one vehicle, storage without use.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ironbird.errors import RecordError, UnknownNameError
+from ironbird.files.problems import Problem, read_source
+from ironbird.files.toml_text import write_toml
+from ironbird.model.diagram import Diagram
+from ironbird.reliability.life import Wear
+from ironbird.reliability.tree import Kind
+from ironbird.vehicles.load import load_vehicle, vehicle_path
+
+FILE = Path(__file__).parent / "wear.toml"
+EFFECTS = ("less", "more", "off")
+LEAST_LEFT = 0.05  # nothing wears to zero in a flight that begins
+FAULT_AT_S = 15.0
+
+
+@dataclass(frozen=True)
+class Ageing:
+    """One parameter that ages."""
+
+    name: str
+    parameter: str  # with * for every instance
+    effect: str
+    wear: Wear
+
+    def aged(self, value: np.ndarray, hours: float, cycles: float, signs: np.ndarray) -> np.ndarray:
+        """The parameter of a part that has run so long."""
+        if self.effect == "off":
+            return np.asarray(value + signs * (self.wear.per_hour * hours + self.wear.per_cycle * cycles))
+        left = max(self.wear.left(hours, cycles), LEAST_LEFT)
+        return np.asarray(value * left if self.effect == "less" else value * (2 - left))
+
+
+def load_wear(path: Path | None = None) -> dict[str, Ageing]:
+    """What ages, by name: the shipped entries, with those of a file on top."""
+    found: dict[str, Ageing] = {}
+    for file in (FILE, *([path] if path else [])):
+        source = read_source(file, "give the path of a TOML file of wear")
+        if isinstance(source, Problem):
+            raise RecordError(str(source))
+        for name, table in source.data.items():
+            found[name] = _ageing(name, table, file.name)
+    return found
+
+
+def _ageing(name: str, table: Any, where: str) -> Ageing:
+    if not isinstance(table, Mapping):
+        raise RecordError(f"{where}: [{name}] is no table")
+    known = ("parameter", "effect", "per_hour", "per_cycle", "source")
+    for key in table:
+        if key not in known:
+            raise UnknownNameError(f"key of [{name}]", str(key), known, where)
+    effect = str(table.get("effect", ""))
+    if effect not in EFFECTS:
+        raise UnknownNameError(f"effect of [{name}]", effect, EFFECTS, where)
+    try:
+        rates = [float(table.get(key, 0.0)) for key in ("per_hour", "per_cycle")]
+        parameter = str(table["parameter"])
+    except (KeyError, TypeError, ValueError):
+        raise RecordError(f"{where}: [{name}] needs a parameter, and numbers per_hour or per_cycle") from None
+    if min(rates) < 0 or max(rates) <= 0 or not np.isfinite(rates).all():
+        raise RecordError(
+            f"{where}: [{name}] wears by {rates[0]:g} an hour and {rates[1]:g} a cycle: give positive rates"
+        )
+    return Ageing(name, parameter, effect, Wear(rates[0], rates[1], str(table.get("source", "assumed: no source"))))
+
+
+def worn(
+    diagram: Diagram, hours: float, cycles: float, wear: Mapping[str, Ageing] | None = None, seed: int = 0
+) -> dict[str, float | list[float]]:
+    """Parameters of a vehicle whose parts have run so many hours and charges, as settings of a flight."""
+    if not (np.isfinite([hours, cycles]).all() and hours >= 0 and cycles >= 0):
+        raise RecordError(f"an age of {hours:g} h and {cycles:g} cycles: both are zero or more")
+    random = np.random.default_rng(seed)
+    found: dict[str, float | list[float]] = {}
+    for ageing in (wear if wear is not None else load_wear()).values():
+        for path in fnmatch.filter(diagram.param_paths(), ageing.parameter):
+            value = np.asarray(diagram.value(path), float)
+            signs = random.choice([-1.0, 1.0], size=value.shape)
+            aged = ageing.aged(value, hours, cycles, signs).ravel()
+            found[path] = float(f"{aged[0]:.6g}") if aged.size == 1 else [float(f"{v:.6g}") for v in aged]
+    return found
+
+
+def life_cases(
+    name: str | Path,
+    ages_h: Sequence[float],
+    cycles_per_hour: float,
+    kinds: Mapping[str, Kind],
+    *,
+    wear: Mapping[str, Ageing] | None = None,
+    seeds: int = 1,
+) -> str:
+    """A case file: at each age the worn vehicle by itself, and with the fault of each kind of part it has."""
+    diagram = load_vehicle(name, control="reference").diagram
+    parts = {block.partition("/")[0] for block in diagram.blocks}
+    parts |= {"propeller"} if "rotor" in parts else set()
+    cases: list[dict[str, Any]] = []
+    vehicle = str(vehicle_path(name).resolve()) if str(name).endswith(".toml") else str(name)
+    for age in ages_h:
+        settings = worn(diagram, age, age * cycles_per_hour, wear)
+        stem = f"age-{age:05.0f}h"
+        common = {"vehicle": vehicle, "seeds": seeds, "tags": ["life", stem], "set": settings}
+        cases.append({"id": stem, "title": f"Worn by {age:g} h, nothing fails", **common})
+        for kind in kinds.values():
+            if kind.fault and kind.name in parts:
+                fault = {"id": f"{kind.fault}@1", "severity": 1.0, "start_s": FAULT_AT_S}
+                title = f"Worn by {age:g} h, {kind.name}: {kind.mode}"
+                cases.append({"id": f"{stem}-{kind.name}", "title": title, **common, "fault": [fault]})
+    head = {"schema": 1, "title": f"{Path(name).stem} over its life", "case": cases}
+    return write_toml(head, {"case", "fault", "set"})

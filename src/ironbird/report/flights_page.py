@@ -1,0 +1,131 @@
+"""Flights that were kept, side by side on one page: what was ordered, what came of it, curves, where they part."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ironbird.errors import RunError
+from ironbird.report.page import write_page
+from ironbird.report.svg_plot import Curve, lines_plot, track_plot
+from ironbird.runtime.log_file import read_log
+from ironbird.runtime.record import Log
+from ironbird.vehicles import places as at
+
+INKS = tuple(f"var(--c{i})" for i in range(6))
+SHOWN = (  # signal, entry, name, unit, factor
+    (at.BODY.position, 2, "height", "m", -1.0),
+    (at.BODY.velocity, 0, "speed north", "m/s", 1.0),
+    (at.BODY.velocity, 1, "speed east", "m/s", 1.0),
+    (at.BODY.euler, 0, "roll", "deg", 180 / np.pi),
+    (at.BODY.euler, 1, "pitch", "deg", 180 / np.pi),
+    (at.BODY.euler, 2, "yaw", "deg", 180 / np.pi),
+    (at.BODY.rates, 0, "roll rate", "deg/s", 180 / np.pi),
+    (at.BODY.rates, 1, "pitch rate", "deg/s", 180 / np.pi),
+)
+MOST_PARTED = 12  # signals that are named
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One flight as its folder has it."""
+
+    name: str
+    order: Mapping[str, Any]
+    summary: Mapping[str, Any]
+    log: Log
+
+
+def read_flight(folder: Path) -> Kept:
+    """A flight's folder, as `ironbird fly` and the others leave it."""
+    try:
+        order = tomllib.loads((folder / "order.toml").read_text(encoding="utf-8"))
+        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        if not isinstance(summary, dict):
+            raise ValueError("summary.json is no table")
+    except (OSError, ValueError) as error:
+        raise RunError(f"{folder} is not the folder of a flight: {error}") from None
+    return Kept(folder.name, order, summary, read_log(folder / "flight.parquet"))
+
+
+@dataclass(frozen=True)
+class Parting:
+    """How two flights differ in one signal."""
+
+    signal: str
+    unit: str
+    first_s: float  # first row in which they are not equal
+    most: float
+    most_s: float
+
+
+def partings(a: Log, b: Log) -> list[Parting]:
+    """Signals that both have and that differ at common times, those that part first in front."""
+    times, rows_a, rows_b = np.intersect1d(np.round(a.time_s, 9), np.round(b.time_s, 9), return_indices=True)
+    found = []
+    for path, signal in a.plan.signals.items():
+        if path not in b or b.plan.signals[path].size != signal.size or not len(times):
+            continue
+        off = np.abs(a[path].reshape(len(a.time_s), -1)[rows_a] - b[path].reshape(len(b.time_s), -1)[rows_b]).max(
+            axis=1
+        )
+        unequal = np.flatnonzero(~(off == 0))
+        if len(unequal):
+            worst = int(np.nanargmax(off)) if np.isfinite(off).any() else int(unequal[0])
+            found.append(Parting(path, signal.unit, float(times[unequal[0]]), float(off[worst]), float(times[worst])))
+    return sorted(found, key=lambda parting: (parting.first_s, parting.signal))
+
+
+def ordered_differently(flights: Sequence[Kept]) -> dict[str, list[str]]:
+    """Keys of the orders that are not the same in all, with the value of each."""
+    flat = [dict(_leaves(flight.order)) for flight in flights]
+    keys = list(dict.fromkeys(key for one in flat for key in one))
+    rows = {key: [one.get(key, "-") for one in flat] for key in keys}
+    return {key: values for key, values in rows.items() if len(set(values)) > 1}
+
+
+def _leaves(table: Mapping[str, Any], before: str = "") -> list[tuple[str, str]]:
+    found = []
+    for key, value in table.items():
+        if isinstance(value, dict):
+            found += _leaves(value, f"{before}{key}.")
+        else:
+            found.append((f"{before}{key}", str(value)))
+    return found
+
+
+def write_flights_page(flights: Sequence[Kept], path: Path) -> None:
+    """Write the page."""
+    inks = [INKS[i % len(INKS)] for i in range(len(flights))]
+    rows = [key for flight in flights for key in flight.summary if key != "figures"]
+    plots = [
+        track_plot(
+            "from above, east and north (m)",
+            [Curve(f.name, f.log[at.BODY.position][:, 1], f.log[at.BODY.position][:, 0], ink)
+             for f, ink in zip(flights, inks, strict=True) if at.BODY.position in f.log],
+        )
+    ]  # fmt: skip
+    for signal, entry, name, unit, factor in SHOWN:
+        curves = [
+            Curve(f.name, f.log.time_s, factor * f.log[signal][:, entry], ink)
+            for f, ink in zip(flights, inks, strict=True)
+            if signal in f.log
+        ]
+        plots.append(lines_plot(f"{name} ({unit}) over time (s)", "", curves))
+    parted = partings(flights[0].log, flights[1].log)
+    content = {
+        "title": " and ".join(flight.name for flight in flights),
+        "names": [{"name": f.name, "ink": ink} for f, ink in zip(flights, inks, strict=True)],
+        "ordered": ordered_differently(flights),
+        "rows": {key: [str(f.summary.get(key, "-")) for f in flights] for key in dict.fromkeys(rows)},
+        "partings": parted[:MOST_PARTED],
+        "more": max(0, len(parted) - MOST_PARTED),
+        "plots": [plot for plot in plots if plot],
+    }
+    write_page(path, "flights.html.j2", content)

@@ -1,0 +1,343 @@
+"""Control loops as exact linear models: broken at the actuators, with margins as a control engineer reads them.
+
+A closed loop repeats every control period: sampled blocks run at its beginning, then the vehicle moves under constant
+commands. Around a steady state both are linear maps, the first by exact derivatives of the blocks' equations, the
+second by the matrix exponential of the vehicle's linear model, so that sampling, hold and delays of a period are in
+the result as they are in a flight.
+
+    s = (x, w)              states of the vehicle; all that sampled blocks keep or put out, and inputs
+    s_after = J s           the blocks of this period, one after the other
+    s_next = P s_after      P = exp([A B; 0 0] T)
+
+The loop is broken at the commands of the actuators, along one axis d (roll, for instance): what the controller puts
+out along it is taken away and v d put in its place. L(z) is minus the answer of the controller along d to v.
+
+Not modelled: blocks that are slower than the control period (navigator, GNSS, barometer, slow environment) stand
+still; the controller sees the true state, so lags of sensors, their filters and the estimator are not in it; limits,
+noise and faults are not there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from ironbird.analysis.operating_point import OperatingPoint
+from ironbird.blocks.controllers.mission_table import OFFBOARD
+from ironbird.blocks.controllers.multicopter_control import MulticopterControl
+from ironbird.blocks.controllers.navigator import BY_ATTITUDE, BY_POSITION
+from ironbird.compiler.compiled import CompiledModel, compile_model
+from ironbird.compiler.flatten import ARRAYS
+from ironbird.errors import ModelError, UnknownNameError
+from ironbird.model.signal import Number
+from ironbird.runtime.state import RunState, start
+from ironbird.runtime.step import run
+from ironbird.vehicles import places as at
+from ironbird.vehicles.load import load_vehicle
+
+HOVER_S = 20.0  # after which a vehicle that takes off stands still in the air
+HOVER_M = 10.0  # height of it
+STILL = (0.05, 0.05)  # m/s and rad/s: with more the vehicle does not stand still
+POINTS = 800  # of a frequency response
+TOGETHER = 64  # frequencies that are solved at once
+SLOWEST_RADPS = 0.05
+AXES = ("lift", "roll", "pitch", "yaw")  # columns of a multicopter's allocation
+LINK = "/command_fault.value"  # what an actuator is told
+ATTITUDE_SET, CONTROL_KIND = "offboard_attitude", at.NAVIGATOR("control_kind")
+ENTRIES = ("x", "xd", "held", "u")  # of s, in this order
+DRIFTS = 1e-6  # an eigenvalue this far above 1 merely drifts
+
+
+@dataclass(frozen=True)
+class Margins:
+    """How far a loop is from instability; infinite where the curve never crosses."""
+
+    crossover_radps: float  # highest frequency at which |L| = 1
+    phase_deg: float  # smallest phase margin over all crossovers
+    gain_up_dB: float  # by which the gain may rise
+    gain_down_dB: float  # by which it may fall
+    delay_s: float  # smallest added delay that makes it unstable
+    sensitivity: float  # largest |1 / (1 + L)|
+    stable: bool  # the closed loop, by its eigenvalues
+
+
+@dataclass(frozen=True)
+class Response:
+    """L(e^{jwT}) of one axis."""
+
+    axis: str
+    frequency_radps: np.ndarray
+    L: np.ndarray
+    margins: Margins
+
+    @property
+    def gain_dB(self) -> np.ndarray:
+        """Of the broken loop."""
+        return 20 * np.log10(np.abs(self.L))
+
+    @property
+    def phase_deg(self) -> np.ndarray:
+        """Of the broken loop, without jumps; between -360 and 0 where |L| is 1 for the last time."""
+        phase = np.degrees(np.unwrap(np.angle(self.L)))
+        above = np.flatnonzero(np.abs(self.L) >= 1)
+        return np.asarray(phase - 360 * math.ceil(phase[above[-1] if len(above) else 0] / 360))
+
+
+class Loop:
+    """The closed loop of a vehicle around a steady state; gains may be changed and the loop looked at again."""
+
+    def __init__(self, model: CompiledModel, point: OperatingPoint, period_s: float) -> None:
+        self.model, self.point, self.period_s = model, point, period_s
+        flat = model.flat
+        self._every = round(period_s / flat.step_s)
+        self.links = [path for path in flat.held.start if path.endswith(LINK)]
+        symbols = dict(zip(ARRAYS, flat.rates.sx_in(), strict=True))
+        s = ca.vertcat(*[symbols[name] for name in ENTRIES])
+        after = dict(symbols)
+        for group in flat.groups:  # in the kernel's order: each sees what those before it wrote
+            rate = group.group.rate
+            if self._every % rate.every or rate.offset:
+                continue
+            values = group.function(*[after[name] for name in ARRAYS])
+            columns = {"xd": ca.vertsplit(after["xd"]), "held": ca.vertsplit(after["held"])}
+            for (array, row, _), value in zip(group.targets, ca.vertsplit(values), strict=True):
+                columns[array][row] = value
+            after |= {name: ca.vertcat(*entries) for name, entries in columns.items() if entries}
+        sampled = ca.vertcat(*[after[name] for name in ENTRIES])
+        rates = ca.vertcat(flat.rates(*symbols.values()), ca.SX(s.numel() - flat.x.size, 1))
+        attitude = flat.outputs(*symbols.values())[self._attitude_rows()]
+        J, generator, output = (ca.jacobian(part, s) for part in (sampled, rates, attitude))
+        self._kept = self._taking_part(J, generator)
+        kept = self._kept.tolist()
+        self._jacobians = ca.Function(
+            "loop", list(symbols.values()), [J[kept, kept], generator[kept, kept], output[:, kept]]
+        )
+
+    def _attitude_rows(self) -> list[int]:
+        rows = self.model.flat.log.rows(at.BODY.euler)
+        return list(range(rows.start, rows.stop))
+
+    def _entries(self, array: str, path: str) -> list[int]:
+        """Where a signal is in s."""
+        flat = self.model.flat
+        columns = {"x": flat.x, "xd": flat.xd, "held": flat.held, "u": flat.u}
+        first = sum(columns[name].size for name in ENTRIES[: ENTRIES.index(array)])
+        rows = columns[array].rows(path)
+        return list(range(first + rows.start, first + rows.stop))
+
+    def _places(self, array: str, path: str) -> list[int]:
+        """Where a signal is among the entries that take part."""
+        return [int(np.searchsorted(self._kept, entry)) for entry in self._entries(array, path)]
+
+    def _taking_part(self, J: ca.SX, generator: ca.SX) -> np.ndarray:
+        """Entries of s that commands or attitude set-points reach and on which commands depend; others are constant."""
+        pattern = np.logical_or(*(np.array(ca.DM(part.sparsity(), 1).full()) != 0 for part in (J, generator)))
+        commands = np.zeros(len(pattern), bool)
+        for path in self.links:
+            commands[self._entries("held", path)] = True
+        begun = commands.copy()
+        if ATTITUDE_SET in self.model.flat.u.start:
+            begun[self._entries("u", ATTITUDE_SET)] = True
+        return np.flatnonzero(_grown(pattern, begun) & _grown(pattern.T, commands))
+
+    def _maps(
+        self, params: Mapping[str, Number] | None = None, inputs: Mapping[str, Number] | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """J, P and the attitude's row with some values changed; the steady state is taken to stay."""
+        point = self.point
+        if params or inputs:
+            arrays = (point.x, point.xd, point.held.copy(), point.u.copy(), point.p.copy())
+            point = OperatingPoint(point.flat, point.t, *arrays)
+            for path, value in {**(params or {}), **(inputs or {})}.items():
+                point.set(path, value)
+        J, generator, attitude = (ca.DM(part).full() for part in self._jacobians(*point.columns()))
+        return J, exponential(generator * self.period_s), attitude
+
+    def eigenvalues(self, params: Mapping[str, Number] | None = None) -> np.ndarray:
+        """Of the closed loop over one period, the largest first."""
+        J, P, _ = self._maps(params)
+        found = np.linalg.eigvals(P @ J)
+        return np.asarray(found[np.argsort(-np.abs(found))])
+
+    def attitude(
+        self, axis: int, params: Mapping[str, Number] | None = None, frequency_radps: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Frequencies, and the answer of roll (0), pitch (1) or yaw (2) to its set-point: 1 if it follows."""
+        if ATTITUDE_SET not in self.model.flat.u.start:
+            raise ModelError(f"the controller of '{self.model.name}' takes no attitude set-point")
+        hover = float(self.point[at.CONTROL("thrust_total")][0] / self.point[at.CONTROL("max_thrust")].sum())
+        J, P, outputs = self._maps(params, {CONTROL_KIND: float(BY_ATTITUDE), "offboard_thrust": hover})
+        closed, row = P @ J, self._places("u", ATTITUDE_SET)[axis]
+        rest = np.delete(np.arange(len(closed)), row)
+        w = self.frequencies() if frequency_radps is None else frequency_radps
+        found = answers(
+            closed[np.ix_(rest, rest)], closed[rest, row], outputs[axis, rest], np.exp(1j * w * self.period_s)
+        )
+        return w, found
+
+    def frequencies(self) -> np.ndarray:
+        """From slow to nearly half the sampling rate."""
+        top = math.log10(0.99 * math.pi / self.period_s)
+        return np.logspace(math.log10(SLOWEST_RADPS), top, POINTS)
+
+    def axes(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Axis -> how commands move along it, and how much of it is in commands; every actuator for other vehicles."""
+        control = self.model.flat.diagram.blocks.get(at.CONTROL.path)
+        rotors = [path for path in self.links if path.startswith("rotor/")]
+        if isinstance(control, MulticopterControl) and control.rotors == len(rotors) == len(self.links):
+            allocation = self.point[at.CONTROL("allocation")].reshape(-1, 4, order="F")
+            geometry = np.linalg.pinv(allocation)
+            return {axis: (allocation[:, i], geometry[i]) for i, axis in enumerate(AXES)}
+        unit = np.eye(len(self.links))
+        return {path.removesuffix(LINK): (unit[i], unit[i]) for i, path in enumerate(self.links)}
+
+    def closed_axes(self) -> list[str]:
+        """The axes through which there is a loop: an actuator that hovering does not use has none."""
+        return [axis for axis in self.axes() if np.abs(self._broken(axis, None, self.frequencies()[:1])).max() > 0]
+
+    def broken(
+        self, axis: str, params: Mapping[str, Number] | None = None, frequency_radps: np.ndarray | None = None
+    ) -> Response:
+        """The loop broken at the actuators along an axis."""
+        axes = self.axes()
+        if axis not in axes:
+            raise UnknownNameError("axis", axis, axes, f"the loops of '{self.model.name}'")
+        w = self.frequencies() if frequency_radps is None else frequency_radps
+        L = self._broken(axis, params, w)
+        if not np.abs(L).max() > 0:
+            raise ModelError(f"hovering, '{self.model.name}' does not use {axis}: there is no loop to break")
+        closed = np.abs(self.eigenvalues(params)[0]) < 1 + DRIFTS
+        return Response(axis, w, L, margins_of(w, L, bool(closed)))
+
+    def _broken(self, axis: str, params: Mapping[str, Number] | None, w: np.ndarray) -> np.ndarray:
+        along, share = self.axes()[axis]
+        J, P, _ = self._maps(params)
+        rows = [row for path in self.links for row in self._places("held", path)]
+        cut = J.copy()
+        cut[rows] -= np.outer(along, share @ J[rows])
+        put = np.zeros(len(J))
+        put[rows] = along
+        return -answers(P @ cut, P @ put, share @ J[rows], np.exp(1j * w * self.period_s))
+
+
+def margins_of(frequency_radps: np.ndarray, L: np.ndarray, stable: bool) -> Margins:
+    """Margins from a frequency response; crossings are found between points by straight lines."""
+    w, size, phase = np.log(frequency_radps), np.log(np.abs(L)), np.unwrap(np.angle(L))
+    phases, delays, top = [math.inf], [math.inf], math.nan
+    for i in np.flatnonzero(np.diff(np.sign(size))):
+        part = size[i] / (size[i] - size[i + 1])
+        at_w, angle = math.exp(w[i] + part * (w[i + 1] - w[i])), phase[i] + part * (phase[i + 1] - phase[i])
+        behind = math.pi + math.remainder(angle, 2 * math.pi)  # 0 to 2 pi before -180 degrees
+        phases.append(min(behind, 2 * math.pi - behind))
+        delays.append(behind / at_w)
+        top = at_w
+    up, down = [math.inf], [math.inf]
+    turned = phase / math.pi  # odd numbers: the negative real axis
+    odd = (turned + 1) / 2
+    for i in np.flatnonzero(np.diff(np.floor(odd))):
+        part = (math.ceil(min(odd[i], odd[i + 1])) - odd[i]) / (odd[i + 1] - odd[i])
+        gain = (size[i] + part * (size[i + 1] - size[i])) * 20 / math.log(10)
+        (up if gain < 0 else down).append(float(abs(gain)))
+    return Margins(
+        crossover_radps=top,
+        phase_deg=math.degrees(min(phases)),
+        gain_up_dB=min(up),
+        gain_down_dB=min(down),
+        delay_s=min(delays),
+        sensitivity=float(np.max(1 / np.abs(1 + L))),
+        stable=stable,
+    )
+
+
+def answers(A: np.ndarray, b: np.ndarray, c: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """c (z - A)^-1 b for many z, by eigenvalues where these are well conditioned."""
+    # States that b does not reach or c does not see cost time, and may be at z = 1 exactly
+    reached = _grown(A, np.abs(b) > 0)
+    seen = _grown(A.T, np.abs(c) > 0)
+    keep = np.flatnonzero(reached & seen)
+    if not len(keep):
+        return np.zeros(len(z), complex)
+    A, b, c = A[np.ix_(keep, keep)], b[keep], c[keep]
+    values, vectors = np.linalg.eig(A)
+    left = np.linalg.solve(vectors, b.astype(complex))
+    if np.linalg.cond(vectors) < 1e10:
+        return np.asarray((c @ vectors * left) @ (1 / (z[None, :] - values[:, None])))
+    found, eye = np.empty(len(z), complex), np.eye(len(keep))
+    for first in range(0, len(z), TOGETHER):
+        part = z[first : first + TOGETHER]
+        systems = part[:, None, None] * eye - A
+        found[first : first + TOGETHER] = (
+            np.linalg.solve(systems, np.broadcast_to(b[:, None], (len(part), len(b), 1)))[..., 0] @ c
+        )
+    return found
+
+
+def _grown(A: np.ndarray, seed: np.ndarray) -> np.ndarray:
+    """Entries that a map reaches from some."""
+    links, found = A != 0, seed.copy()
+    while True:
+        more = found | links[:, found].any(axis=1)
+        if (more == found).all():
+            return np.asarray(found)
+        found = more
+
+
+def exponential(M: np.ndarray) -> np.ndarray:
+    """exp(M) by scaling, a Taylor sum and squaring; the norms here are small (one control period)."""
+    halvings = max(0, math.ceil(math.log2(max(np.abs(M).sum(axis=1).max(), 1e-12))) + 4)
+    small, term = M / 2.0**halvings, np.eye(len(M))
+    total = term.copy()
+    for n in range(1, 13):  # (1/16)^13 / 13! is below 1e-25
+        term = term @ small / n
+        total += term
+    for _ in range(halvings):
+        total = total @ total
+    return np.asarray(total)
+
+
+def hovering(
+    vehicle: str, *, control: str = "truth", lanes: int = 1, params: Mapping[str, Number] | None = None
+) -> RunState:
+    """The beginning of a flight to a hover 10 m above the start, in calm air: run it for `HOVER_S`."""
+    loaded = load_vehicle(vehicle, control=control)
+    model = compile_model(loaded.diagram)
+    if any(name not in model.flat.u.start for name in ("command", "offboard_kind", "offboard_position")):
+        raise ModelError(f"vehicle '{loaded.id}' takes no position from outside: it cannot be told to hover")
+    state = start(model, lanes=lanes, params=params)
+    state.set_input("command", float(OFFBOARD))
+    state.set_input("offboard_kind", float(BY_POSITION))
+    state.set_input("offboard_position", [0.0, 0.0, -HOVER_M])
+    return state
+
+
+def loop_at(state: RunState, lane: int = 0) -> Loop:
+    """The loop around the state of a run, which should stand still."""
+    model = state.model
+    block, place = divmod(lane, state.width)
+    arrays = (state.x, state.xd, state.held, state.inputs, state.params)
+    point = OperatingPoint(model.flat, state.time_s, *(array[block, :, place].copy() for array in arrays))
+    control = model.flat.diagram.blocks.get(at.CONTROL.path)
+    if control is None or control.sample_s is None:
+        raise ModelError(f"model '{model.name}' has no sampled controller at '{at.CONTROL.path}'")
+    return Loop(model, point, control.sample_s)
+
+
+def hover_loop(vehicle: str, params: Mapping[str, Number] | None = None) -> Loop:
+    """The loop of a hovering vehicle whose controller sees the true state."""
+    state = hovering(vehicle, params=params)
+    run(state, HOVER_S, log=[at.BODY.position], threads=1)
+    stop = state.stop_of()
+    if stop is not None:
+        raise ModelError(f"{vehicle} does not hover with these gains: {stop.reason} at {stop.time_s:.2f} s")
+    loop = loop_at(state)
+    speed, turn = (float(np.abs(loop.point[path]).max()) for path in (at.BODY.velocity, at.BODY.rates))
+    if not (speed < STILL[0] and turn < STILL[1]):
+        raise ModelError(
+            f"{vehicle} does not hover still with these gains: {speed:.3g} m/s and {turn:.3g} rad/s after "
+            f"{HOVER_S:g} s; margins are those of a steady state"
+        )
+    return loop

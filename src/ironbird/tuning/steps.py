@@ -1,0 +1,215 @@
+"""Step responses: a hovering vehicle is given a new set-point; how fast and how cleanly it gets there.
+
+All sets of gains fly side by side in lanes of one run, in calm air, each from the same hover. The response is read
+from the true motion. Not modelled: steps of vehicles that take no set-points from outside (wings, cars, boats).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ironbird.blocks.controllers.navigator import BY_ATTITUDE, BY_POSITION, BY_RATE, BY_VELOCITY
+from ironbird.errors import ModelError, RunError, UnknownNameError
+from ironbird.flight.prepare import one_for_many
+from ironbird.model.signal import Number
+from ironbird.runtime.state import RunState
+from ironbird.runtime.step import run
+from ironbird.tuning.loops import HOVER_M, HOVER_S, LINK, hovering
+from ironbird.vehicles import places as at
+
+LOG_S = 0.004
+BAND = 0.05  # of the step: settled when it stays within
+SATURATED = (0.001, 0.999)  # of an actuator's command; what turns has no less than 0
+USED = 0.01  # a command that an actuator has which takes part in the hover
+
+
+@dataclass(frozen=True)
+class Step:
+    """A set-point that jumps: which input of the model, which entry, and where the answer is read."""
+
+    name: str
+    unit: str  # of the size, for people
+    scale: float  # to SI
+    usual: float  # size in that unit
+    lasts_s: float
+    kind: int  # of the offboard set-point
+    input: str
+    entry: int
+    signal: str
+    read: int  # entry of the signal
+    sign: float = 1.0  # of the set-point in the model: up is -down
+
+
+def _three(
+    names: str, unit: str, scale: float, usual: float, lasts_s: float, kind: int, set_: str, read: str
+) -> list[Step]:
+    found = []
+    for entry, name in enumerate(names.split()):
+        sign = -1.0 if name in ("up", "climb") else 1.0
+        found.append(Step(name, unit, scale, usual, lasts_s, kind, set_, entry, read, entry, sign))
+    return found
+
+
+DEGREE = math.pi / 180
+STEPS = {
+    step.name: step
+    for step in (
+        *_three("roll_rate pitch_rate", "deg/s", DEGREE, 30.0, 0.8, BY_RATE, "offboard_rate", at.BODY.rates),
+        Step("yaw_rate", "deg/s", DEGREE, 30.0, 4.0, BY_RATE, "offboard_rate", 2, at.BODY.rates, 2),
+        *_three("roll pitch", "deg", DEGREE, 10.0, 2.0, BY_ATTITUDE, "offboard_attitude", at.BODY.euler),
+        Step("yaw", "deg", DEGREE, 30.0, 6.0, BY_POSITION, "offboard_yaw", 0, at.BODY.euler, 2),
+        *_three("speed_north speed_east climb", "m/s", 1.0, 2.0, 8.0, BY_VELOCITY, "offboard_velocity",
+            at.BODY.velocity,
+        ),
+        *_three("north east up", "m", 1.0, 2.0, 15.0, BY_POSITION, "offboard_position", at.BODY.position),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How one set of gains answered; times in s from the step, shares of the step."""
+
+    time_s: np.ndarray
+    value: np.ndarray  # in the step's unit, from where it was
+    size: float
+    failure: str  # why it ended early
+    saturated: float  # share of the time in which an actuator was at a limit
+
+    @property
+    def rise_s(self) -> float:
+        """From 10 to 90 %."""
+        return self._first(0.9) - self._first(0.1)
+
+    @property
+    def delay_s(self) -> float:
+        """To 50 %."""
+        return self._first(0.5)
+
+    @property
+    def overshoot(self) -> float:
+        """By which share it goes too far."""
+        return max(0.0, float(np.max(self.share)) - 1.0) if len(self.share) else math.nan
+
+    @property
+    def settling_s(self) -> float:
+        """After which it stays within 5 %; nan if it does not."""
+        outside = np.flatnonzero(np.abs(self.share - 1.0) > BAND)
+        if self.failure or not len(self.share) or (len(outside) and outside[-1] == len(self.share) - 1):
+            return math.nan
+        return float(self.time_s[outside[-1] + 1]) if len(outside) else 0.0
+
+    @property
+    def error(self) -> float:
+        """What is left at the end, as a share."""
+        tail = self.share[-max(1, len(self.share) // 10) :]
+        return float(np.mean(tail) - 1.0) if len(tail) and not self.failure else math.nan
+
+    @property
+    def share(self) -> np.ndarray:
+        """Of the step that is done."""
+        return self.value / self.size
+
+    def _first(self, share: float) -> float:
+        above = np.flatnonzero(self.share >= share)
+        if not len(above):
+            return math.nan
+        i = int(above[0])
+        if i == 0:
+            return float(self.time_s[0])
+        part = (share - self.share[i - 1]) / (self.share[i] - self.share[i - 1])
+        return float(self.time_s[i - 1] + part * (self.time_s[i] - self.time_s[i - 1]))
+
+    def figures(self) -> dict[str, float]:
+        """Plain numbers."""
+        return {
+            "rise_s": self.rise_s, "delay_s": self.delay_s, "overshoot": self.overshoot, "settling_s": self.settling_s,
+            "error": self.error, "saturated": self.saturated,
+        }  # fmt: skip
+
+
+def step_of(name: str) -> Step:
+    """A step by name."""
+    if name not in STEPS:
+        raise UnknownNameError("step", name, STEPS)
+    return STEPS[name]
+
+
+def answers_to(
+    vehicle: str,
+    step: Step,
+    size: float | None = None,
+    sets: Sequence[Mapping[str, Number]] = ({},),
+    *,
+    control: str = "truth",
+    seed: int = 0,
+    lasts_s: float | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> list[Answer]:
+    """Answers of the vehicle to a step of a size (in the step's unit), one for each set of parameters."""
+    size, lasts_s = step.usual if size is None else size, step.lasts_s if lasts_s is None else lasts_s
+    if not math.isfinite(size) or size == 0:
+        raise RunError(f"a step of {size} {step.unit} is none")
+    if not sets:
+        raise RunError("a step needs at least one set of parameters")
+    state = hovering(vehicle, control=control, lanes=len(sets))
+    if step.input not in state.model.flat.u.start:
+        raise ModelError(f"{vehicle} takes no set-point of {step.name}: its controller has no input for it")
+    state.seeds[:] = seed
+    for lane, values in enumerate(sets):
+        for path, value in values.items():
+            one_for_many(state.model, path, value)
+            state.set_param(path, value, lane if len(sets) > 1 else None)
+    whole_s = HOVER_S + lasts_s
+    links = [path for path in state.model.flat.held.start if path.endswith(LINK)]
+    rotors = np.array([path.startswith("rotor/") for path in links])
+    bar = progress or (lambda share: None)
+    run(state, HOVER_S, log=[step.signal], progress=lambda share: bar(share * HOVER_S / whole_s))
+    flown = [state.stop_of(lane) for lane in range(len(sets))]
+    before = _now(state, step)
+    _order(state, step, size * step.scale)
+    log = run(
+        state, whole_s, log=[step.signal, *links], log_s=LOG_S,
+        progress=lambda share: bar((HOVER_S + share * lasts_s) / whole_s),
+    )  # fmt: skip
+    found = []
+    for lane in range(len(sets)):
+        stop = flown[lane] or state.stop_of(lane)
+        failure = f"{stop.reason} at {stop.time_s:.2f} s" if stop else ""
+        time_s = log.time(lane) - HOVER_S
+        value = step.sign * (log.lane(step.signal, lane)[:, step.read] - before[lane]) / step.scale
+        commands = np.array([log.lane(path, lane) for path in links]).T
+        used = np.abs(commands[:1]) > USED if len(commands) else True
+        limits = ((np.abs(commands) > SATURATED[1]) | (used & (np.abs(commands) < SATURATED[0]) & rotors)).any(axis=1)
+        if flown[lane] is not None:  # it did not come so far
+            time_s, value, limits = time_s[:0], value[:0], limits[:0]
+        saturated = float(limits.mean()) if len(limits) else math.nan
+        found.append(Answer(time_s, value, size, failure, saturated))
+    return found
+
+
+def _now(state: RunState, step: Step) -> list[float]:
+    """The signal at the step, of each lane."""
+    log = run(state.branch(), state.time_s + LOG_S, log=[step.signal], log_s=LOG_S, threads=1)
+    return [float(log.all_lanes(step.signal)[lane, 0, step.read]) for lane in range(state.lanes)]
+
+
+def _order(state: RunState, step: Step, size: float) -> None:
+    """The set-point of every lane."""
+    state.set_input("offboard_kind", float(step.kind))
+    signal = state.model.flat.u.signals[step.input]
+    value = [0.0] * signal.size
+    if step.input == "offboard_position":
+        value[2] = -HOVER_M
+    value[step.entry] += step.sign * size
+    state.set_input(step.input, value)
+    if step.kind in (BY_ATTITUDE, BY_RATE):
+        full = state.model.param_rows(at.CONTROL("max_thrust"))
+        for lane in range(state.lanes):
+            block, place = divmod(lane, state.width)
+            lift = float(state.get(at.CONTROL("thrust_total"), lane)[0])
+            state.set_input("offboard_thrust", lift / float(state.params[block, full, place].sum()), lane)

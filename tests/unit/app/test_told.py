@@ -1,0 +1,137 @@
+"""An autopilot outside is flown from the rig over MAVLink: commands, missions, places, its own parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import attended_system
+import pytest
+from hil_udp_board import ThreadBoard, udp_board
+from live_rig import until
+
+from ironbird.app.actions import act
+from ironbird.app.live import status_of
+from ironbird.app.live_flight import LiveFlight
+from ironbird.app.rig import Rig
+from ironbird.app.security import PILOT
+from ironbird.errors import LinkError
+from ironbird.flight.order import load_order
+from ironbird.links.client.attended import DONE, REFUSED
+from ironbird.links.client.orders import HEADER, is_orders, read_orders
+from ironbird.links.plan_file import LocalItem
+
+
+@pytest.fixture
+def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
+    monkeypatch.setenv("IRONBIRD_SYSTEMS", f"told={attended_system.__file__}:TOLD")
+    with Rig(tmp_path) as rig:
+        yield rig
+
+
+def done(flight: LiveFlight, name: str) -> None:
+    """Until the newest order of this name was carried out."""
+    pilot = flight.pilot
+    assert pilot is not None
+
+    def settled() -> bool:
+        orders = [one for one in pilot.orders if one.order.name == name]
+        assert not orders or orders[-1].state != REFUSED, orders[-1].why
+        return bool(orders) and orders[-1].state == DONE
+
+    until(settled, flight)
+
+
+def test_it_is_armed_sent_about_tuned_and_landed_and_all_of_it_is_in_the_order(rig: Rig) -> None:
+    flight = rig.start("quad_f450", control="told", speed=None, go=False, until_s=3600.0)
+    until(lambda: flight.pilot is not None and flight.pilot.telemetry.ready, flight)
+    pilot = flight.pilot
+    assert pilot is not None and flight.commanded
+    rig.do(flight.name, "take_off", height_m=6.0)
+    done(flight, "take_off")
+    assert pilot.telemetry.armed and pilot.telemetry.height_m > 5.0
+    rig.do(flight.name, "goto", north_m=8.0, east_m=-4.0)
+    done(flight, "goto")
+    until(lambda: abs(pilot.telemetry.position[0] - 8.0) < 1.0 and abs(pilot.telemetry.position[1] + 4.0) < 1.0, flight)
+    rig.do(flight.name, "read_params")
+    done(flight, "read_params")
+    assert len(flight.params()) > 20
+    name, value = next((name, value) for name, value in flight.params().items() if 0.5 < value < 5.0)
+    rig.do(flight.name, "tune", path=name, value=1.1 * value)
+    done(flight, "tune")
+    until(lambda: abs(flight.params()[name] - 1.1 * value) < 1e-3, flight)
+    rig.do(flight.name, "mode", mode="hold")
+    done(flight, "mode")
+    row = status_of(flight)
+    assert row["armed"] and row["orders"][-1]["state"] == "done" and row["mode"] == "hold"
+    rig.do(flight.name, "land")
+    until(lambda: not pilot.telemetry.armed and pilot.telemetry.landed == "on the ground", flight)
+    rig.end(flight.name)
+
+    assert flight.flight is not None and flight.folder is not None, flight.failure
+    assert flight.flight.verdict == "pass", flight.flight.judged.sentence
+    order = load_order(flight.folder)
+    assert is_orders(order.script)
+    given = read_orders(order.script)
+    assert [one.name for one in given] == ["take_off", "goto", "read_params", "tune", "mode", "land"]
+    assert given[3].args["path"] == name and order.mission is not None
+
+
+def test_the_mission_is_flown_at_once_and_another_takes_its_place(rig: Rig) -> None:
+    flight = rig.start("quad_f450", control="told", speed=None, until_s=3600.0, wind_mps=2.0)
+    until(lambda: flight.pilot is not None and flight.pilot.telemetry.mode == "mission", flight)
+    pilot = flight.pilot
+    assert pilot is not None
+    until(lambda: pilot.telemetry.height_m > 2.0, flight)
+    items = [LocalItem(6.0, 0.0, 5.0, 0.0, "waypoint"), LocalItem(0.0, 0.0, 0.0, 0.0, "land")]
+    rig.do(flight.name, "set_mission", items=items)
+    rig.do(flight.name, "mission")
+    until(lambda: [one.order.name for one in pilot.orders] == ["mission", "set_mission", "mission"], flight)
+    done(flight, "mission")
+    assert [item.north_m for item in pilot.items] == [6.0, 0.0]
+    until(lambda: not pilot.telemetry.armed, flight)
+    assert rig.flights[flight.name].state == "running"  # open-ended: it may take off again
+
+
+def test_what_the_autopilot_refuses_is_told_and_the_flight_goes_on(rig: Rig) -> None:
+    flight = rig.start("quad_f450", control="told", speed=None, go=False, until_s=3600.0)
+    until(lambda: flight.pilot is not None and flight.pilot.telemetry.ready, flight)
+    pilot = flight.pilot
+    assert pilot is not None
+    rig.do(flight.name, "goto", north_m=1.0, east_m=1.0)
+    rig.do(flight.name, "tune", path="NO_SUCH_PARAM", value=1.0)
+    until(lambda: [one.state for one in pilot.orders] == [REFUSED, REFUSED], flight)
+    assert pilot.orders[0].why == "not armed" and "NO_SUCH_PARAM" in pilot.orders[1].why
+    for name, args, why in (
+        ("goto", {"north_m": 1.0}, "missing a required argument"),
+        ("take_off", {"deep": 1}, "unexpected keyword"),
+        ("arm", {"wait_s": 1e9}, "unexpected keyword"),
+    ):
+        answer = act(rig, PILOT, name, {"flight": flight.name, **args})
+        assert not answer["ok"] and why in answer["error"]
+    assert flight.state == "running"
+
+
+def test_a_record_that_is_none_is_refused() -> None:
+    for text, why in (
+        ("hello", "no record of orders"),
+        (f"{HEADER}\n5 arm", "line 2"),
+        (f"{HEADER}\n5 arm {{}}\n4 land {{}}", "times go up"),
+        (f"{HEADER}\n5 arm []", "arguments have names"),
+    ):
+        with pytest.raises(LinkError, match=why):
+            read_orders(text)
+
+
+def test_a_board_on_a_line_is_watched_and_judged(rig: Rig) -> None:
+    board = ThreadBoard()
+    with udp_board(board) as port:
+        options = {"udp": port, "ground_station": False, "priority": False}
+        flight = rig.start("quad_f450", control="hardware", go=False, until_s=60.0, options=options)
+        until(lambda: len(board.stamps) > 200 and flight.tick > 500, flight)
+        assert flight.pilot is not None and flight.pilot.telemetry.autopilot == "px4"
+        rows = {(row["message"], row["way"]): row for row in flight.monitor.rows(f"127.0.0.1:{port}")}
+        assert rows["HIL_SENSOR", "to"]["count"] > 100
+        assert rows["HIL_ACTUATOR_CONTROLS", "from"]["latency_ms"] is not None
+        rig.end(flight.name)
+    assert flight.flight is not None and flight.flight.ended_s < 60.0, flight.failure

@@ -1,0 +1,96 @@
+"""Step responses: their figures on curves with known ones, in lanes as alone, and gains that keep what they promise."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from ironbird.cli.main import app
+from ironbird.errors import ModelError, RunError, UnknownNameError
+from ironbird.tuning.autotune import bandwidth_of, tune_attitude
+from ironbird.tuning.loops import hover_loop
+from ironbird.tuning.steps import STEPS, Answer, answers_to, step_of
+
+
+def answer(value: np.ndarray, time_s: np.ndarray) -> Answer:
+    return Answer(time_s, 3.0 * value, 3.0, "", 0.0)
+
+
+def test_figures_of_a_first_order_lag_are_the_closed_form() -> None:
+    t = np.arange(0, 12, 1e-3)
+    found = answer(1 - np.exp(-t), t)
+    assert found.rise_s == pytest.approx(math.log(9), abs=1e-3)
+    assert found.delay_s == pytest.approx(math.log(2), abs=1e-3)
+    assert found.settling_s == pytest.approx(math.log(20), abs=2e-3)
+    assert found.overshoot == 0.0 and abs(found.error) < 1e-4
+
+
+def test_the_overshoot_of_a_damped_oscillation_is_the_closed_form() -> None:
+    t, damping = np.arange(0, 40, 1e-3), 0.3
+    root = math.sqrt(1 - damping**2)
+    value = 1 - np.exp(-damping * t) * np.cos(root * t - math.asin(damping)) / root
+    assert answer(value, t).overshoot == pytest.approx(math.exp(-math.pi * damping / root), abs=1e-4)
+
+
+def test_what_never_arrives_has_no_figures() -> None:
+    t = np.arange(0, 1, 1e-2)
+    found = answer(0.4 * t, t)
+    assert math.isnan(found.rise_s) and math.isnan(found.settling_s) and found.error == pytest.approx(-0.62, abs=0.01)
+
+
+def test_lanes_answer_as_each_alone() -> None:
+    slow = {"control.rate_gain": [10.0, 10.0, 4.0]}
+    side = answers_to("quad_f450", STEPS["roll"], sets=[{}, slow])
+    alone = answers_to("quad_f450", STEPS["roll"], sets=[slow])
+    assert np.array_equal(side[1].value, alone[0].value)
+    assert side[0].overshoot < 0.02 < 0.15 < side[1].overshoot  # a slow rate loop under the same attitude gain
+
+
+@pytest.mark.parametrize("name", sorted(STEPS))
+def test_every_step_is_followed(name: str) -> None:
+    (found,) = answers_to("quad_f450", step_of(name))
+    assert found.failure == "" and abs(found.error) < 0.05 and 0 < found.rise_s < 4
+
+
+def test_gains_that_do_not_fly_are_said() -> None:
+    good, bad = answers_to("quad_f450", STEPS["roll"], sets=[{}, {"control.rate_gain": [0.2, 0.2, 0.2]}])
+    assert good.failure == "" and "at" in bad.failure and math.isnan(bad.settling_s)
+
+
+def test_wrong_steps_are_refused() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'roll'"):
+        step_of("rol")
+    with pytest.raises(RunError, match="is none"):
+        answers_to("quad_f450", STEPS["roll"], 0.0)
+    with pytest.raises(ModelError, match="takes no set-point of roll"):
+        answers_to("heli_xcell60", STEPS["roll"])
+
+
+def test_tuned_gains_have_the_bandwidth_and_rise_as_fast_as_it_says() -> None:
+    found = tune_attitude("quad_f450", 8.0)
+    assert bandwidth_of(hover_loop("quad_f450", found.params), 0, {}, 8.0)[0] == pytest.approx(8.0, rel=0.01)
+    assert found.axes[0].margins.phase_deg >= 45 and found.axes[0].margins.gain_up_dB >= 6
+    (flown,) = answers_to("quad_f450", STEPS["roll"], 2.0, [found.params])
+    assert flown.rise_s == pytest.approx(2.2 / 8.0, rel=0.15)  # of a response without overshoot: 0.35 over the hertz
+    with pytest.raises(ModelError, match="ask for less bandwidth"):
+        tune_attitude("quad_f450", 60.0)
+
+
+def test_the_verbs_print_figures_and_write_pages(tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    swept = run(app, ["step", "quad_f450", "--sweep", "control.rate_gain[0]=10:20:2", "--json", "--out", str(tmp_path)])
+    data = json.loads(swept.output)
+    assert swept.exit_code == 0 and [row["set"] for row in data["answers"]] == [
+        {"control.rate_gain[0]": 10.0}, {"control.rate_gain[0]": 20.0},
+    ]  # fmt: skip
+    assert "<polyline" in (tmp_path / "step_roll.html").read_text()
+    margins = run(app, ["margins", "quad_f450", "--axis", "roll", "--out", str(tmp_path)])
+    assert margins.exit_code == 0 and "phase margin" in margins.output and (tmp_path / "margins.html").is_file()
+    for wrong in ("x", "a=1:2", "a=1:2:0.5", "a=1:2:9999"):
+        refused = run(app, ["step", "quad_f450", "--sweep", wrong])
+        assert refused.exit_code == 2 and "--sweep" in refused.output
