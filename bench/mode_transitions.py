@@ -83,7 +83,7 @@ def orders() -> list[Order]:
     found.append(_order(WAYS["land"]))
     # Away from home: a return at home is a landing at once
     found += [_order(Way(((17.0, mode),), 18.0), (18.0, "return")) for mode in ("hold", "land", "offboard")]
-    found.append(_order(WAYS["take-off"], (5.0, "return"), settings=AWAY))
+    found += [_order(WAYS[mode], (WAYS[mode].ready_s, "return"), settings=AWAY) for mode in ("take-off", "descend")]
     found.append(_order(WAYS["mission"]))
     return found
 

@@ -3,9 +3,10 @@
     python tools/write_comparison_page.py [px4] [ardupilot] [reference] [CASE …]
 
 The control systems that are named fly all cases, or those named, as far as they are not stored yet in
-docs/measured/common_faults.json (an order that was changed is flown again); the page is then written from all that is
-stored. One flight after the other beside one healthy flight of each, in virtual time: on a free machine some 12 minutes
-for PX4 and 15 for ArduPilot. Needs IRONBIRD_PX4, IRONBIRD_ARDUPILOT.
+docs/measured/common_faults.json; the page is then written from all that is stored. An order that was changed is flown
+again, and so is a row that was flown beside another healthy flight than that of now: then the vehicle, its air or the
+program has changed. One flight after the other beside one healthy flight of each, in virtual time: on a free machine
+some 12 minutes for PX4 and 15 for ArduPilot. Needs IRONBIRD_PX4, IRONBIRD_ARDUPILOT.
 """
 
 from __future__ import annotations
@@ -47,8 +48,11 @@ square of 20 m at 10 m height in 5 m/s wind with turbulence; 4 s after it has pa
 of several sensors. At most 90 s. Lost is what crashes or leaves 60 m around home or 30 m of height. PX4 1.17.0 gets
 three inertial units, two receivers, compasses and barometers, a rangefinder and optical flow; ArduPilot (ArduCopter
 4.8.0-dev) gets one inertial unit, two receivers, one barometer and a rangefinder. Both fly unmodified in virtual time:
-every row repeats to the last byte (`ironbird campaign run common`). One seed: a row is one flight, not a rate.
+every row repeats to the last byte (`ironbird campaign run common`). One seed: a row is one flight, not a rate. A row
+marked † was flown beside another healthy flight than the newest, with an earlier model of the vehicle and its air: it
+is shown, not counted.
 """
+EARLIER = " †"
 READING = """
 Seen: the record of its own log in which the fault shows first, against the log of the same flight without the fault;
 for sensors the sensor's own record, for all others what the inertial unit felt. Caused: what the healthy flight does
@@ -74,11 +78,14 @@ def cases_for(control: str) -> dict[str, FlightCase]:
 def fly_control(control: str, stored: dict[str, Row], wanted: list[str]) -> None:
     """Fly what is not stored; each row is written down at once."""
     orders = cases_for(control)
-    missing = [name for name in wanted or orders if stored.get(name, {}).get("digest") != orders[name].digest()]
-    if not missing:
-        return
     with tempfile.TemporaryDirectory() as folder:
         healthy = Healthy(fly(orders[HEALTHY], folder=Path(folder) / HEALTHY))
+        beside = healthy.flight.sha256
+        missing = [
+            name
+            for name in dict.fromkeys([HEALTHY, *(wanted or orders)])
+            if stored.get(name, {}).get("digest") != orders[name].digest() or is_earlier(stored[name], beside)
+        ]
         for number, name in enumerate(missing, start=1):
             begin = time.perf_counter()
             case = orders[name]
@@ -87,8 +94,8 @@ def fly_control(control: str, stored: dict[str, Row], wanted: list[str]) -> None
                     row = row_of(case, healthy, Path(own))
                 except IronbirdError as error:
                     row = {"outcome": "error", "error": str(error)}
-            stored[name] = {"digest": case.digest(), **row}
-            write(FIGURES_ALL)
+            stored[name] = {"digest": case.digest(), "beside": beside, **row}
+            write(control, stored)
             print(f"{control} {number}/{len(missing)} {name}: {row} {time.perf_counter() - begin:.0f} s", flush=True)
 
 
@@ -174,6 +181,22 @@ def word_of(row: Row | None) -> str:
     return f"survived, {row['outcome']}"
 
 
+def is_earlier(row: Row, beside: str) -> bool:
+    """Whether a row was flown beside another healthy flight than this one; what cannot be flown is of no time."""
+    return row["outcome"] != "no counterpart" and row.get("beside") != beside
+
+
+def newest(rows: dict[str, Row]) -> str:
+    """The hash of the healthy flight that was flown last."""
+    return str(rows.get(HEALTHY, {}).get("beside", ""))
+
+
+def cell_of(rows: dict[str, Row], name: str) -> str:
+    """What became of the vehicle, marked if it was flown with an earlier model."""
+    row = rows.get(name)
+    return word_of(row) + (EARLIER if row is not None and is_earlier(row, newest(rows)) else "")
+
+
 def is_lost(row: Row) -> bool:
     """Crashed, or out of the fence."""
     return word_of(row).startswith("**lost**")
@@ -193,7 +216,8 @@ def page(figures: dict[str, dict[str, Row]]) -> str:
     ]
     names = [name for name in levels if name != HEALTHY]
     for control in flown:
-        rows = [row for name, row in figures[control].items() if name != HEALTHY]
+        beside = newest(figures[control])
+        rows = [row for name, row in figures[control].items() if name != HEALTHY and not is_earlier(row, beside)]
         none = sum(row["outcome"] == "no counterpart" for row in rows)
         lost = sum(map(is_lost, rows))
         count = len(rows) - none
@@ -208,7 +232,7 @@ def page(figures: dict[str, dict[str, Row]]) -> str:
         f"| --- | --- | {' | '.join('---' for _ in flown)} |",
     ]
     for name, level in levels.items():
-        lines.append(f"| {name} | {level} | {' | '.join(word_of(figures[c].get(name)) for c in flown)} |")
+        lines.append(f"| {name} | {level} | {' | '.join(cell_of(figures[c], name) for c in flown)} |")
     for control in flown:
         if is_outside(control):
             lines += _reaction_lines(control, figures[control], names)
@@ -257,12 +281,11 @@ def first_of_each(caused: list[list[Any]]) -> list[list[Any]]:
     return found[:SHOWN]
 
 
-def write(figures: dict[str, dict[str, Row]]) -> None:
-    """Keep the figures."""
+def write(control: str, rows: dict[str, Row]) -> None:
+    """Keep the figures of one control system; another may be flown beside it."""
+    figures = json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
+    figures[control] = {name: rows[name] for name in planned() if name in rows}
     FIGURES.write_text(json.dumps(figures, indent=1, ensure_ascii=False, default=float) + "\n")
-
-
-FIGURES_ALL: dict[str, dict[str, Row]] = json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
 
 
 def main() -> None:
@@ -272,8 +295,9 @@ def main() -> None:
     if wrong:
         raise SystemExit(f"{wrong[0]}: give {', '.join(CONTROLS)}, and cases of the suite '{SUITE}'")
     for control in (word for word in sys.argv[1:] if word in CONTROLS):
-        fly_control(control, FIGURES_ALL.setdefault(control, {}), [word for word in sys.argv[1:] if word in known])
-    PAGE.write_text(page(FIGURES_ALL))
+        stored = json.loads(FIGURES.read_text()).get(control, {}) if FIGURES.is_file() else {}
+        fly_control(control, stored, [word for word in sys.argv[1:] if word in known])
+    PAGE.write_text(page(json.loads(FIGURES.read_text())))
 
 
 if __name__ == "__main__":

@@ -299,10 +299,11 @@ No sensor is believed by force that two others contradict.
 
 MODES_TEXT = f"""
 What is still believed decides. With a position: hold, return (never above the height limit) or land. With a
-velocity alone: brake, then descend on the spot. With neither: level, at a steady sink rate, by the barometer's own
-rate where that contradicts the estimate, with lift bounded to 0.75 to 1.15 of the weight. A descent in which the
-position is believed again for {REGAINED_S:g} s becomes a landing. Of several failsafes the strongest acts:
-terminate, descend, land, return. The chart is made from the navigator's own rule.
+velocity alone (GNSS just lost, or flow and distance of what looks down): brake, then descend on the spot. With neither:
+level, at a steady sink rate, by the barometer's own rate where that contradicts the estimate, with lift bounded to 0.75
+to 1.15 of the weight. A descent in which the position is believed again for {REGAINED_S:g} s becomes a landing. Of
+several failsafes the strongest acts: terminate, descend, land, return. The chart is made from the navigator's own
+rule.
 """
 
 TABLE_TEXT = """

@@ -72,10 +72,8 @@ def test_an_empty_battery_lands_at_once(model: ib.CompiledModel) -> None:
     assert RETURN not in modes(log) and LANDING in modes(log)
 
 
-def test_without_gnss_the_vehicle_brakes_descends_level_and_lands(model: ib.CompiledModel) -> None:
-    state = prepared(model)
-    state.set_param("wind/steady.velocity_N", 0.0)  # it would drift with the wind and touch down too fast
-    state.set_param("wind/turbulence.wind_20ft", 0.0)
+def descended(state: RunState) -> Log:
+    """A flight that loses GNSS at 16 s, descends and lands."""
     inject(state, parse_fault("environment.gnss_denied@1:start=16"))
     log = fly(state)
     assert DESCEND in modes(log) and LANDING not in modes(log)
@@ -83,6 +81,23 @@ def test_without_gnss_the_vehicle_brakes_descends_level_and_lands(model: ib.Comp
     assert 16.0 + 2.5 < began < 16.0 + 4.5  # the time-out is 3 s
     stop = log.stops[0]
     assert stop is not None and stop.reason == "landed before the end of the mission"
+    return log
+
+
+def test_without_gnss_the_vehicle_brakes_by_what_it_sees_and_lands_without_drift(model: ib.CompiledModel) -> None:
+    log = descended(prepared(model))  # in wind
+    last = log["body.p_NB_N"][:, 2] > log["body.p_NB_N"][-1, 2] - 0.5  # the last half metre
+    late = log.time() > 20.0
+    assert np.linalg.norm(log["body.v_NB_N"][last & late, :2], axis=1).max() < 0.5
+
+
+def test_without_gnss_and_flow_the_vehicle_brakes_descends_level_and_lands(model: ib.CompiledModel) -> None:
+    state = prepared(model)
+    state.set_param("flow/1/chip.farthest", 0.0)  # no texture
+    state.set_param("wind/steady.velocity_N", 0.0)  # it would drift with the wind and touch down too fast
+    state.set_param("wind/turbulence.wind_20ft", 0.0)
+    log = descended(state)
+    began = log.time()[np.flatnonzero(log["navigator.mode"] == DESCEND)[0]]
     assert np.degrees(np.abs(log["body.euler"][log.time() > began + 2, :2])).max() < 15.0
 
 

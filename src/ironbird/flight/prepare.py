@@ -23,7 +23,7 @@ from ironbird.flight.far_field import FarField
 from ironbird.flight.mission import Mission
 from ironbird.flight.order import Option, Order
 from ironbird.flight.sights import Sights
-from ironbird.flight.surroundings import Surroundings, home_in, near_of, ordered_world
+from ironbird.flight.surroundings import BARO_START, STARTS, Surroundings, home_in, near_of, ordered_world
 from ironbird.flight.systems import is_outside, kind_of, read_options
 from ironbird.links.link_faults import is_link, with_links
 from ironbird.model.signal import Signal
@@ -236,7 +236,8 @@ def _params_of(order: Order, model: CompiledModel) -> dict[str, Any]:
 def _on_the_ground(order: Order, model: CompiledModel) -> dict[str, Any]:
     """Place and attitude of a vehicle that stands on landing gear where the terrain is not level at height zero.
 
-    Its own start, turned the shortest way from the level onto the slope; a start in the air is left alone.
+    Its own start, turned the shortest way from the level onto the slope; a start in the air is left alone. Its filter,
+    barometers and navigator begin where it stands.
     """
     position, attitude, points = at.BODY("p_0"), at.BODY.attitude_0, at.CONTACT("points")
     base, slope = at.TERRAIN("base_z"), at.TERRAIN("plane_slope")
@@ -256,10 +257,10 @@ def _on_the_ground(order: Order, model: CompiledModel) -> dict[str, Any]:
     half = math.sqrt((1.0 + down[2]) / 2)
     align = np.array([half, -down[1] / (2 * half), down[0] / (2 * half), 0.0])
     foot = np.array([begin[0], begin[1], float(of(base)[0]) + float(fall @ begin[:2])])
-    return {
-        position: (foot + rotations.rotate(align, [0.0, 0.0, begin[2]])).tolist(),
-        attitude: rotations.multiply(align, turned).tolist(),
-    }
+    moved = foot + rotations.rotate(align, [0.0, 0.0, begin[2]]) - begin
+    starts = {path: (of(path) + moved).tolist() for path in STARTS if path in known}
+    heights = {path: float(of(path)[0] - moved[2]) for path in known if BARO_START.fullmatch(path)}
+    return {**starts, **heights, attitude: rotations.multiply(align, turned).tolist()}
 
 
 def _look_at(order: Order, model: CompiledModel) -> None:

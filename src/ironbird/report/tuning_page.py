@@ -91,15 +91,17 @@ def write_margins_page(title: str, responses: Sequence[Response], path: Path) ->
         for i, r in enumerate(responses)
     ]
     inks = {r.axis: INKS[i % LEGEND] for i, r in enumerate(responses)}
+    curves = {
+        "|L| (dB)": [np.clip(r.gain_dB, -60, 60) for r in responses],
+        "phase of L (deg)": [r.phase_deg for r in responses],
+    }
     bode = [
         lines_plot(
             f"{what} over frequency (rad/s)", "",
-            [Curve(r.axis, r.frequency_radps, values(r), inks[r.axis]) for r in responses], decades=True,
+            [Curve(r.axis, r.frequency_radps, y, inks[r.axis]) for r, y in zip(responses, values, strict=True)],
+            decades=True,
         )
-        for what, values in (
-            ("|L| (dB)", lambda r: np.clip(r.gain_dB, -60, 60)),
-            ("phase of L (deg)", lambda r: r.phase_deg),
-        )
+        for what, values in curves.items()
     ]  # fmt: skip
     shown = [(r, np.abs(r.gain_dB) < 40) for r in responses]
     nichols = lines_plot(

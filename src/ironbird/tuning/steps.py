@@ -181,14 +181,14 @@ def answers_to(
         stop = flown[lane] or state.stop_of(lane)
         failure = f"{stop.reason} at {stop.time_s:.2f} s" if stop else ""
         time_s = log.time(lane) - HOVER_S
-        value = step.sign * (log.lane(step.signal, lane)[:, step.read] - before[lane]) / step.scale
+        moved = step.sign * (log.lane(step.signal, lane)[:, step.read] - before[lane]) / step.scale
         commands = np.array([log.lane(path, lane) for path in links]).T
         used = np.abs(commands[:1]) > USED if len(commands) else True
         limits = ((np.abs(commands) > SATURATED[1]) | (used & (np.abs(commands) < SATURATED[0]) & rotors)).any(axis=1)
         if flown[lane] is not None:  # it did not come so far
-            time_s, value, limits = time_s[:0], value[:0], limits[:0]
+            time_s, moved, limits = time_s[:0], moved[:0], limits[:0]
         saturated = float(limits.mean()) if len(limits) else math.nan
-        found.append(Answer(time_s, value, size, failure, saturated))
+        found.append(Answer(time_s, moved, size, failure, saturated))
     return found
 
 

@@ -74,6 +74,10 @@ class VehicleSpec(Table):
         """Of the whole vehicle."""
         return float(getattr(getattr(self, "body", None), "mass_kg", math.nan))
 
+    def imu_place_B_m(self) -> list[float]:
+        """Of its inertial units, from the centre of mass."""
+        return list(getattr(getattr(self, "sensors", None), "imu_position_B_m", (0.0, 0.0, 0.0)))
+
     def hover_lift_N(self) -> float | None:
         """What its rotors lift at full throttle at rest; None of a vehicle that does not hover on them."""
         return None

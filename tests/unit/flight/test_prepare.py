@@ -113,6 +113,27 @@ def test_a_vehicle_stands_on_a_slope_at_the_start_and_stays_there(slope: tuple[f
     np.testing.assert_allclose(up, np.array([*slope, -1.0]) / np.sqrt(1 + slope[0] ** 2 + slope[1] ** 2), atol=0.02)
 
 
+def test_filter_barometers_and_navigator_begin_where_a_raised_ground_puts_the_vehicle() -> None:
+    level, raised = (
+        make_order("quad_f450", control="reference", mission="hover", settings={"terrain.base_z": z})
+        for z in (0.0, -30.0)
+    )
+    names = [
+        "estimator.p_NB_N",
+        "estimator.gnss_wander_N",
+        "estimator.baro_bias",
+        "navigator.position_set",
+        "body.p_NB_N",
+    ]
+    low, high = (run(prepare(model_of(order), [order]), 2.5, log=names, log_s=0.5) for order in (level, raised))
+
+    for name in ("body.p_NB_N", "estimator.p_NB_N", "navigator.position_set"):
+        np.testing.assert_allclose(high[name] - low[name], [[0.0, 0.0, -30.0]] * len(low[name]), atol=0.05)
+    # The step is no error of a sensor
+    np.testing.assert_allclose(high["estimator.gnss_wander_N"], low["estimator.gnss_wander_N"], atol=0.05)
+    np.testing.assert_allclose(high["estimator.baro_bias"], low["estimator.baro_bias"], atol=0.05)
+
+
 def test_a_start_in_the_air_is_left_alone_by_the_slope() -> None:
     settings: dict[str, Any] = {"terrain.plane_slope": [0.5, 0.0], "body.p_0": [0.0, 0.0, -20.0]}
     order = make_order("quad_f450", control="truth", mission="hover", settings=settings)

@@ -3,37 +3,45 @@
 from __future__ import annotations
 
 import casadi as ca
+import numpy as np
 
+from ironbird.blocks.power.battery import cell_voltage
 from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.smooth import clip
 
-EMPTY_CELL_V = 3.2  # under load
-SAFE_CELL_V = 3.5
+SHARES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.3)  # of the charge; above voltage says nothing
+CELL_V = tuple(float(cell_voltage(share)) for share in SHARES)  # at rest
 
 
 class BatteryGauge(Block):
-    """The smaller of what is left by counted charge and by the voltage of a cell under load. Sampled.
+    """The smaller of what is left by counted charge and by the voltage of a cell. Sampled.
 
-    Voltage counts from 3.5 V (no doubt) down to 3.2 V (empty), low-passed, so that a weak battery is seen although its
-    charge is not used up. Not modelled: temperature, learning of capacity.
+    To the measured voltage the drop over `resistance` is added, which makes it that of a battery at rest; low-passed,
+    it is looked up on the discharge curve of `Battery`, straight between points. It counts below three tenths of the
+    charge only: above, the curve is so flat that a few hundredths of a volt are a tenth of the charge. So a weak
+    battery, or one that was not full, is seen although its counted charge is not used up: 3.73 V a cell at rest are a
+    fifth, 3.67 V a tenth. Not modelled: temperature, other chemistries, learning of capacity and resistance.
     """
 
-    source = "thresholds of this project, as autopilots set them"
+    source = "[Chen2006] Eq. 2, inverted"
     role = "estimator"
 
     voltage = In(unit="V", doc="measured")
+    current = In(unit="A", default=0.0, doc="measured")
     charge = In(unit="A*s", doc="measured, since the start")
     remaining = Out(unit="1", doc="share of the charge left")
-    filtered = State(unit="V", init=-1.0, doc="voltage, low-passed; negative before the first sample")
+    filtered = State(unit="V", init=-1.0, doc="voltage at rest, low-passed; negative before the first sample")
     capacity = Param(unit="A*s", low=1.0, doc="assumed")
     cells = Param(unit="1", low=1.0, doc="in series")
+    resistance = Param(unit="ohm", default=0.0, low=0.0, tunable=True, doc="assumed, of the whole battery")
     time_constant = Param(unit="s", default=2.0, low=0.05, tunable=True, doc="of the low-pass")
 
     def _voltage(self, x: View, u: View, p: View) -> ca.SX:
         assert self.sample_s is not None
         share = self.sample_s / (p.time_constant + self.sample_s)
-        return ca.if_else(x.filtered < 0, u.voltage, x.filtered + share * (u.voltage - x.filtered))
+        rest = u.voltage + p.resistance * u.current
+        return ca.if_else(x.filtered < 0, rest, x.filtered + share * (rest - x.filtered))
 
     def update(self, x: View, u: View, p: View) -> Values:
         return {"filtered": self._voltage(x, u, p)}
@@ -41,5 +49,14 @@ class BatteryGauge(Block):
     def output(self, x: View, u: View, p: View) -> Values:
         by_charge = clip(1 - u.charge / p.capacity, 0, 1)
         cell = self._voltage(x, u, p) / p.cells
-        by_voltage = clip((cell - EMPTY_CELL_V) / (SAFE_CELL_V - EMPTY_CELL_V), 0, 1)
+        by_voltage = ca.SX(0)
+        for i in range(len(SHARES) - 1):
+            rise = clip((cell - CELL_V[i]) / (CELL_V[i + 1] - CELL_V[i]), 0, 1)
+            by_voltage = by_voltage + (SHARES[i + 1] - SHARES[i]) * rise
+        by_voltage = ca.if_else(cell < CELL_V[-1], by_voltage, 1)
         return {"remaining": ca.fmin(by_charge, by_voltage)}
+
+
+def left_by_voltage(cell_V: float) -> float:
+    """What the gauge makes of a cell's voltage at rest."""
+    return float(np.interp(cell_V, CELL_V, SHARES)) if cell_V < CELL_V[-1] else 1.0

@@ -35,6 +35,8 @@ BARO_LOST_S = 0.5  # an older barometer says nothing of the climb
 CLIMB_RADPS, CLIMB_DAMPING = 1.5, 0.8  # of the observer that makes a climb rate of the barometer alone
 MOST_STEP_M = 3.0  # what one barometer sample may say to it
 AGREED_SHARE = 0.4  # of `reset_after`: two receivers that agree are sooner right than the estimate
+FLOW_LOST_S = 0.5  # an older flow, or the distance that belongs to it, says nothing of the velocity
+FLOW_FLOOR_MPS = 0.1  # what flow near the ground is not believed to be better than
 SMALLEST = 1e-6  # below every length that is divided by
 SMALLEST_T = 1e-7  # a weaker horizontal field tells no heading
 LARGEST = 1e9  # above every innovation
@@ -53,7 +55,8 @@ class ErrorStateEkf(EstimatorPorts):
     GNSS: valid at `gnss_stamp - gnss_delay`; the present estimate is carried back along stored
     integrals of the measured acceleration, and the correction applies to the present. Position and velocity have
     stamps of their own. Each aiding sensor has a slow error of its own (Gauss-Markov: GNSS position, barometer,
-    compass heading), so that many samples do not average away what they share; these move when their sensor speaks.
+    compass heading), so that many samples do not average away what they share; they age by the time since their
+    sensor was last used, at the sample that is used next.
 
     The magnetometer corrects the heading alone, never the tilt, and only while strength and inclination of the field
     are those of `field_0`. Without it the heading follows from the gyro and from GNSS velocity while the vehicle
@@ -67,11 +70,17 @@ class ErrorStateEkf(EstimatorPorts):
     The barometer is re-zeroed while GNSS knows the height, else believed. The compass is never believed again by
     force: its gate opens as the heading grows uncertain.
 
-    Not modelled: earth rate and curvature, coning and sculling within a sample, lever arms, side-slip as a
-    measurement, alignment in motion, large heading errors found by motion alone.
+    With `optical_flow`, flow and distance of a camera and a rangefinder that look down stand in for a GNSS velocity
+    that has been away for `level_after`: the state is then called healthy by its velocity, whatever the position's age.
+
+    With `lever_arm` the inertial unit sits at `imu_position`, and what it feels of the vehicle's turning there is taken
+    off before it counts: the state is that of the centre of mass. GNSS antenna and barometer are taken to be there.
+
+    Not modelled: earth rate and curvature, coning and sculling within a sample, lever arms of the other sensors,
+    side-slip as a measurement, alignment in motion, large heading errors found by motion alone.
     """
 
-    source = "[Sola2017] ch. 5, 6, 7"
+    source = "[Sola2017] ch. 5, 6, 7; lever arm: [ChipLevel] Eq. 11, integrated"
 
     gnss_eph = In(unit="m", doc="standard deviation of each horizontal component")
     gnss_epv = In(unit="m", doc="standard deviation of the height")
@@ -123,6 +132,7 @@ class ErrorStateEkf(EstimatorPorts):
         init=0.0,
         doc="of the last use: inertial, field, barometer, GNSS position, velocity, airspeed",
     )
+    slow_stamps = State(unit="s", shape=3, init=0.0, doc="to which the slow errors are aged: field, barometer, GNSS")
     imu_age = State(unit="s", init=0.0, doc="since the last fresh inertial sample")
     ages = State(unit="s", shape=4, init=OLDEST_S, doc="since the last sample within the gate, by group")
     closed = State(unit="1", shape=4, init=0.0, doc="whether a gate was closed at the latest sample, by group")
@@ -188,9 +198,33 @@ class ErrorStateEkf(EstimatorPorts):
     std_accel_bias_0 = Param(unit="m/s^2", default=0.2, low=1e-9, doc="at the start")
     std_wind_0 = Param(unit="m/s", default=5.0, low=1e-6, doc="at the start")
 
-    def __init__(self, *, sample_s: float = 0.004, history: int = 20, history_every: int = 5) -> None:
+    def __init__(
+        self,
+        *,
+        sample_s: float = 0.004,
+        history: int = 20,
+        history_every: int = 5,
+        lever_arm: bool = False,
+        optical_flow: bool = False,
+    ) -> None:
         """`history` past values, `history_every` samples apart, bound the GNSS delay that can be made good."""
         super().__init__(sample_s=sample_s)
+        self.optical_flow = optical_flow
+        if optical_flow:
+            self.declare("flow", In(unit="rad/s", shape=2, doc="of the ground's image, about x and y of the body"))
+            self.declare("flow_stamp", In(unit="s", doc="time of the flow"))
+            self.declare("flow_quality", In(unit="1", doc="0 no use, 1 best"))
+            self.declare("ground_distance", In(unit="m", doc="along the body's down axis"))
+            self.declare("ground_stamp", In(unit="s", doc="time of the distance"))
+            self.declare("ground_valid", In(unit="1", doc="1 inside the rangefinder's range"))
+            self.declare("flow_noise", Param(unit="rad/s", default=0.1, low=1e-6, tunable=True, doc="of one sample"))
+            self.declare("flow_gate", Param(unit="1", default=5.0, low=0.1, tunable=True, doc="in standard deviations"))
+            self.declare("flow_last", State(unit="s", init=0.0, doc="stamp of the flow that was looked at last"))
+            self.declare("flow_age", State(unit="s", init=OLDEST_S, doc="since the last flow within the gate"))
+        self.lever_arm = lever_arm
+        if lever_arm:
+            place = Param(unit="m", shape=3, frame="B", default=0.0, doc="of the inertial unit from the centre of mass")
+            self.declare("imu_position", place)
         self.history = history
         self.history_every = history_every
         self.declare("past", State(unit="m", shape=6 * history, init=0.0, doc="earlier values of `path`, newest first"))
@@ -203,6 +237,19 @@ class ErrorStateEkf(EstimatorPorts):
         steady = x.accel_bias - p.gravity * quaternion.rotation_matrix(x.q)[2, :].T
         return ca.if_else(u.imu_healthy > 0.5, u.accel_B, steady)
 
+    def _swing(self, x: View, u: View, p: View, R_0: ca.SX, R_1: ca.SX) -> ca.SX | None:
+        """Mean acceleration, in N, of the inertial unit about the centre of mass since the sample before.
+
+        It is the change of R (w x r), so that no angular acceleration is needed and noise of the gyro does not add up.
+        Without an accelerometer there is nothing to take it off from.
+        """
+        if not self.lever_arm:
+            return None
+        assert self.sample_s is not None
+        v_0 = R_0 @ ca.cross(x.gyro_last - x.gyro_bias, p.imu_position)
+        v_1 = R_1 @ ca.cross(u.gyro_B - x.gyro_bias, p.imu_position)
+        return ca.if_else(u.imu_healthy > 0.5, (v_1 - v_0) / self.sample_s, 0)
+
     def _predict(self, x: View, u: View, p: View) -> _Nominal:
         """The nominal state at this sample, before any measurement."""
         assert self.sample_s is not None
@@ -212,6 +259,9 @@ class ErrorStateEkf(EstimatorPorts):
         step = from_rotation_vector(turn)
         q = quaternion.product(x.q, step)
         R_0, R_1 = quaternion.rotation_matrix(x.q), quaternion.rotation_matrix(q)
+        swing = self._swing(x, u, p, R_0, R_1)
+        if swing is not None:
+            f_0, f_1 = f_0 - R_0.T @ swing, f_1 - R_1.T @ swing
         acceleration = 0.5 * (R_0 @ f_0 + R_1 @ f_1) + ca.vertcat(0, 0, p.gravity)
         v = x.v + dt * acceleration
         return _Nominal(
@@ -223,6 +273,7 @@ class ErrorStateEkf(EstimatorPorts):
             step=step,
             R_0=R_0,
             f=0.5 * (f_0 + f_1),
+            f_1=f_1,
             path=ca.vertcat(x.path[:3] + dt * (x.path[3:] + 0.5 * dt * acceleration), x.path[3:] + dt * acceleration),
         )
 
@@ -310,7 +361,7 @@ class ErrorStateEkf(EstimatorPorts):
             due[i] = ca.logic_or(due[i], ca.logic_and(x.closed[i] > 0.5, x.suspect > 0.5))
         groups = _Groups(x, self.sample_s)
         use_airspeed = ca.logic_and(fresh[5], active)
-        estimate = self._fuse_rare(estimate, x, u, p, n, start, active, use_airspeed)
+        estimate, flown = self._fuse_rare(estimate, x, u, p, n, start, active, use_airspeed)
         use_mag = ca.logic_and(fresh[1], active)
         use_baro = ca.logic_and(ca.logic_and(fresh[2], u.baro_sound > 0.5), active)
         slow = _Slow(x.wander, x.height_bias, x.compass_bias)
@@ -321,6 +372,13 @@ class ErrorStateEkf(EstimatorPorts):
 
         # The correction goes into the nominal state, [Sola2017] Eq. 283
         d = estimate.error
+        idle = ca.logic_not(active)
+        aged = [
+            ca.if_else(ca.logic_or(use, idle), stamp, x.slow_stamps[i])
+            for i, (use, stamp) in enumerate(
+                ((use_mag, u.mag_stamp), (use_baro, u.baro_stamp), (use_position, u.gnss_stamp))
+            )
+        ]
         shift = ca.logic_or(x.past_lag > self.history_every - 1.5, start.now)
         last = 6 * (self.history - 1)
         return {
@@ -337,6 +395,8 @@ class ErrorStateEkf(EstimatorPorts):
             "accel_last": self._accel(x, u, p),
             "gyro_last": u.gyro_B,
             "stamps": stamps,
+            "slow_stamps": ca.vertcat(*aged),
+            **flown,
             "imu_age": next_age(fresh[0], x.imu_age, self.sample_s),
             "ages": ca.vertcat(*groups.ages),
             "closed": ca.vertcat(*groups.closed),
@@ -356,9 +416,13 @@ class ErrorStateEkf(EstimatorPorts):
 
     def _fuse_rare(
         self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, start: _Alignment, active: ca.SX, air: ca.SX
-    ) -> _Estimate:
-        """Zero velocity of a standing vehicle, or the accelerometer as a level (alignment, GNSS lost); airspeed."""
-        accel = ca.if_else(start.now, start.accel, 0.5 * (x.accel_last + self._accel(x, u, p)))
+    ) -> tuple[_Estimate, dict[str, ca.SX]]:
+        """Zero velocity of a standing vehicle, or the accelerometer as a level (alignment, GNSS lost); airspeed; flow.
+
+        Also the next states of the flow.
+        """
+        felt = n.f + x.accel_bias if self.lever_arm else 0.5 * (x.accel_last + self._accel(x, u, p))
+        accel = ca.if_else(start.now, start.accel, felt)
         length = ca.sqrt(ca.dot(accel, accel))
         standing = ca.logic_and(u.zero_velocity > 0.5, ca.logic_not(start.now))
         near_g = ca.fabs(length - p.gravity) < p.level_window * p.gravity
@@ -384,7 +448,32 @@ class ErrorStateEkf(EstimatorPorts):
         row = {V + k: ahead[k] for k in range(3)} | {W + k: -ahead[k] for k in range(2)}
         moving = ca.logic_and(air, fast)
         after = after.fuse(row, u.airspeed - speed, p.airspeed_noise**2, moving, p.airspeed_gate)
-        return e.replaced(ca.logic_or(use, air), after)
+        if not self.optical_flow:
+            return e.replaced(ca.logic_or(use, air), after), {}
+        after, seen, states = self._fuse_flow(after, x, u, p, n, active)
+        return e.replaced(ca.logic_or(ca.logic_or(use, air), seen), after), states
+
+    def _fuse_flow(
+        self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, active: ca.SX
+    ) -> tuple[_Estimate, ca.SX, dict[str, ca.SX]]:
+        """Velocity along the floor of the body from flow times distance, while GNSS has none; when; next states."""
+        assert self.sample_s is not None
+        clear = ca.logic_and(u.flow_quality > 0.5, u.ground_valid > 0.5)
+        whole = ca.logic_and(clear, u.time - u.ground_stamp < FLOW_LOST_S)
+        fresh = ca.logic_and(u.flow_stamp != x.flow_last, whole)
+        use = ca.logic_and(ca.logic_and(fresh, active), x.ages[GNSS_VELOCITY] > p.level_after)
+        turn = u.gyro_B - x.gyro_bias
+        v_B = n.R.T @ n.v
+        measured = u.ground_distance * ca.vertcat(u.flow[1] - turn[1], turn[0] - u.flow[0])
+        sway = _skew(v_B)  # what a small turn of the body changes of v_B
+        after = e.counted_anew()
+        for i in range(2):
+            row = {V + k: n.R[k, i] for k in range(3)} | {TH + k: sway[i, k] for k in range(3) if k != i}
+            noise = (p.flow_noise * u.ground_distance) ** 2 + FLOW_FLOOR_MPS**2
+            after = after.fuse(row, measured[i] - v_B[i], noise, use, p.flow_gate)
+        taken = ca.logic_and(use, ca.SX(after.closed) < 0.5)
+        states = {"flow_last": u.flow_stamp, "flow_age": next_age(taken, x.flow_age, self.sample_s)}
+        return after, use, states
 
     def _fuse_heading_and_height(
         self,
@@ -406,7 +495,7 @@ class ErrorStateEkf(EstimatorPorts):
         level_0 = ca.sqrt(ca.dot(p.field_0[:2], p.field_0[:2]) + SMALLEST_T**2)
         off = ca.sqrt((level - level_0) ** 2 + (m_N[2] - p.field_0[2]) ** 2)
         like = off < p.field_window * ca.sqrt(ca.dot(p.field_0, p.field_0))
-        keep = ca.exp(-clip(u.mag_stamp - x.stamps[1], 0, OLDEST_S) / p.heading_time)
+        keep = ca.exp(-clip(u.mag_stamp - x.slow_stamps[0], 0, OLDEST_S) / p.heading_time)
         heading = keep * x.compass_bias
         after = e.faded(HB, keep, p.heading_spread**2, mag)
         # The field, turned into N by an attitude that lacks a turn d about the vertical, points d too far back
@@ -419,7 +508,7 @@ class ErrorStateEkf(EstimatorPorts):
         slow.heading = ca.if_else(layer, ca.if_else(mag, heading, x.compass_bias), x.compass_bias)
 
         known = x.ages[GNSS_POSITION] < NO_FIX_S
-        keep = ca.exp(-clip(u.baro_stamp - x.stamps[2], 0, OLDEST_S) / p.baro_time)
+        keep = ca.exp(-clip(u.baro_stamp - x.slow_stamps[1], 0, OLDEST_S) / p.baro_time)
         bias = keep * x.height_bias
         residual = u.baro_height - bias + n.p[2]
         rezero = ca.logic_and(baro, ca.logic_and(due[BARO], known))
@@ -454,7 +543,7 @@ class ErrorStateEkf(EstimatorPorts):
         other = ca.logic_and(use_position, u.gnss_used != x.receiver)
         moved = ca.logic_and(use_position, ca.logic_and(due[GNSS_POSITION], agreed))
         rezero = ca.logic_and(use_position, ca.logic_and(due[GNSS_POSITION], ca.logic_not(agreed)))
-        keep = ca.exp(-clip(u.gnss_stamp - x.stamps[3], 0, OLDEST_S) / p.gnss_time)
+        keep = ca.exp(-clip(u.gnss_stamp - x.slow_stamps[2], 0, OLDEST_S) / p.gnss_time)
         wander = ca.if_else(other, 0, keep * x.wander)
         after = e
         stated = [u.gnss_eph, u.gnss_eph, u.gnss_epv]
@@ -473,7 +562,7 @@ class ErrorStateEkf(EstimatorPorts):
         lag = ca.fmax(u.time - u.gnss_velocity_stamp, 0) + p.gnss_delay
         v_past = n.v - (n.path[3:] - self._path_at(x, n, lag)[3:])
         # A tilt error of now was one of the acceleration since then: dv(then) = dv - lag da, da = -R [f] dth - R dba
-        tilt = lag * (n.R @ _skew(self._accel(x, u, p) - x.accel_bias))
+        tilt = lag * (n.R @ _skew(n.f_1))
         alone = ca.logic_and(u.gnss_agreed > 0.5, x.closed[GNSS_POSITION] > 0.5)
         alone = ca.logic_and(alone, x.ages[GNSS_VELOCITY] > 2 * p.reset_after)
         reset = ca.logic_and(due[GNSS_VELOCITY], ca.logic_or(agreed, alone))
@@ -524,11 +613,17 @@ class ErrorStateEkf(EstimatorPorts):
         variance = ca.diag(ca.SX(ca.Sparsity.upper(ERRORS), x.covariance))
         std = ca.sqrt(ca.fmax(variance[: P + 3], 0))
         sound = ca.SX(1)
+        fixed = ca.logic_and(
+            x.ages[GNSS_VELOCITY] < p.max_gnss_age,
+            x.ages[GNSS_POSITION] < p.max_position_age,
+        )
+        if self.optical_flow:
+            by_flow = ca.logic_and(x.flow_age < FLOW_LOST_S, x.ages[GNSS_VELOCITY] > p.level_after)
+            fixed = ca.logic_or(fixed, by_flow)
         for fine in (
             x.ready > 0.5,
             x.imu_age < IMU_LOST_S,
-            x.ages[GNSS_VELOCITY] < p.max_gnss_age,
-            x.ages[GNSS_POSITION] < p.max_position_age,
+            fixed,
             ca.mmax(std[V : V + 3]) < p.max_std_velocity,
             ca.mmax(std[TH : TH + 3]) < p.max_std_attitude,
             ca.mmin(variance) >= 0,
@@ -576,7 +671,8 @@ class _Nominal:
     dt: ca.SX
     step: ca.SX  # rotation of this sample, as a quaternion
     R_0: ca.SX  # attitude at the sample before
-    f: ca.SX  # mean specific force, bias taken off
+    f: ca.SX  # mean specific force at the centre of mass, bias taken off
+    f_1: ca.SX  # that of this sample
 
 
 @dataclass

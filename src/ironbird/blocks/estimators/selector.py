@@ -16,6 +16,7 @@ from ironbird.symbolic.smooth import choose
 Distance = Callable[[Sequence[ca.SX]], ca.SX]
 
 MAGNETOMETER = {"mag_B": Out(unit="T", shape=3, frame="B", doc="magnetic field")}
+FAR_OUT = 1e30  # behind every usable value in a row by size
 UNUSUAL = 3.0  # times the middle distance: what all sources show is no failure of one
 BAROMETER = {"baro_height": Out(unit="m", doc="height above take-off")}
 
@@ -196,19 +197,30 @@ def watch(
 
 
 def _agreed(values: Sequence[ca.SX], number: Sequence[ca.SX], count: ca.SX) -> ca.SX:
-    """Component-wise median of the usable values: the mean of the usable ones takes the others' places."""
-    total = sum((number[i] * values[i] for i in range(len(values))), ca.SX.zeros(values[0].rows()))
-    plain = sum(values, ca.SX.zeros(values[0].rows())) / len(values)
-    mean = ca.if_else(count > 0.5, total / ca.fmax(count, 1), plain)
-    return median([ca.if_else(number[i] > 0.5, values[i], mean) for i in range(len(values))])
+    """Component-wise median of the usable values; the mean of all if none is usable."""
+    line = _in_order([ca.if_else(number[i] > 0.5, values[i], FAR_OUT) for i in range(len(values))])
+    found = sum(values, ca.SX.zeros(values[0].rows())) / len(values)
+    for usable in range(1, len(values) + 1):
+        found = ca.if_else(ca.fabs(count - usable) < 0.5, _middle(line[:usable]), found)
+    return found
 
 
 def median(values: Sequence[ca.SX]) -> ca.SX:
-    """Component-wise median, by exchanging neighbours."""
+    """Component-wise median."""
+    return _middle(_in_order(values))
+
+
+def _in_order(values: Sequence[ca.SX]) -> list[ca.SX]:
+    """Component by component from the least to the greatest, by exchanging neighbours."""
     line = list(values)
     for turn in range(len(line)):
         for i in range(turn % 2, len(line) - 1, 2):
             line[i], line[i + 1] = ca.fmin(line[i], line[i + 1]), ca.fmax(line[i], line[i + 1])
+    return line
+
+
+def _middle(line: Sequence[ca.SX]) -> ca.SX:
+    """The middle of an ordered row, or the mean of the two in the middle."""
     middle = len(line) // 2
     return line[middle] if len(line) % 2 else 0.5 * (line[middle - 1] + line[middle])
 

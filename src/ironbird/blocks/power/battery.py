@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 
 from ironbird.model.block import Block, Values, View
@@ -39,9 +41,7 @@ class Battery(Block):
     def _state(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX, ca.SX]:
         depth = clip(x.used / p.capacity, 0, 1)
         left = 1 - depth
-        # [Chen2006] Eq. 2: one cell over the state of charge
-        cell = ((0.3201 * left - 0.1178) * left + 0.2156) * left + 3.685 - 1.031 * ca.exp(-35 * left)
-        cell = cell * ca.fmin(left / LAST, 1)  # an empty cell holds no voltage under load
+        cell = cell_voltage(left) * ca.fmin(left / LAST, 1)  # an empty cell holds no voltage under load
         rest = p.cells * p.voltage_factor * ca.fmax(cell, 0)
         wanted = u.shaft_power / p.efficiency + p.electronics_power
         # U = U0 - R I and P = U I: the smaller root of R I^2 - U0 I + P = 0; a battery gives U0^2 / (4 R) at most
@@ -63,3 +63,8 @@ class Battery(Block):
             "voltage_ratio": voltage / (p.cells * FULL_CELL_V),
             "remaining": 1 - depth,
         }
+
+
+def cell_voltage(left: Any) -> Any:
+    """Of one cell at rest over the share of the charge that is left, [Chen2006] Eq. 2; numbers or symbols."""
+    return ((0.3201 * left - 0.1178) * left + 0.2156) * left + 3.685 - 1.031 * ca.exp(-35 * left)

@@ -23,7 +23,7 @@ def params_for(spec: VehicleSpec) -> str:
 def vehicle_params(spec: VehicleSpec) -> Params:
     """Parameters of a vehicle by name; what is not here stays at ArduPilot's default."""
     wiring = wire(spec)
-    params = merge(_common(), _outputs(wiring))
+    params = merge(merge(_common(), _outputs(wiring)), _place(spec))
     if isinstance(spec, VtolSpec):
         return merge(params, quadplane_params(spec, wiring))
     if isinstance(spec, MulticopterSpec):
@@ -68,6 +68,15 @@ def _common() -> Params:
         **accel,
         **compass,
     }
+
+
+def _place(spec: VehicleSpec) -> Params:
+    """Of the inertial unit, where it is off the centre of mass."""
+    place = spec.imu_place_B_m()
+    why = "sensors.imu_position_B_m"
+    return (
+        {f"INS_POS1_{axis}": Param(value, why) for axis, value in zip("XYZ", place, strict=True)} if any(place) else {}
+    )
 
 
 def _outputs(wiring: Wiring) -> Params:

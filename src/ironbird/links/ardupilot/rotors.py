@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ironbird.blocks.estimators.battery_gauge import EMPTY_CELL_V, SAFE_CELL_V
+from ironbird.blocks.power.battery import cell_voltage
 from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.links.ardupilot.channels import Wiring
 from ironbird.links.ardupilot.parm_file import Param, Params
@@ -105,15 +105,13 @@ def battery_params(spec: MulticopterSpec) -> Params:
     return {
         "BATT_MONITOR": Param(4, "voltage and current of monitor/battery"),
         "BATT_CAPACITY": Param(1000 * spec.battery.capacity_Ah, "battery.capacity_Ah, in mAh"),
-        "BATT_LOW_VOLT": Param(round(cell_voltage(LOW) * spec.battery.cells, 2), "as our gauge: a fifth is left"),
+        "BATT_FS_VOLTSRC": Param(
+            1, "voltage at rest, as our gauge: it adds the drop over the resistance that it finds"
+        ),
+        "BATT_LOW_VOLT": Param(round(cell_voltage(LOW) * spec.battery.cells, 2), "our curve: a fifth is left"),
         "BATT_CRT_VOLT": Param(round(cell_voltage(CRITICAL) * spec.battery.cells, 2), "a tenth is left"),
         "BATT_LOW_MAH": Param(round(1000 * LOW * spec.battery.capacity_Ah), "a fifth of the capacity"),
         "BATT_CRT_MAH": Param(round(1000 * CRITICAL * spec.battery.capacity_Ah), "a tenth of the capacity"),
         "BATT_FS_LOW_ACT": Param(2, "return, as the reference autopilot does"),
         "BATT_FS_CRT_ACT": Param(1, "land, as the reference autopilot does"),
     }
-
-
-def cell_voltage(share: float) -> float:
-    """Of a cell under load at which our gauge says that this share is left."""
-    return EMPTY_CELL_V + share * (SAFE_CELL_V - EMPTY_CELL_V)

@@ -52,6 +52,8 @@ def airframe_of(vehicle: Vehicle, *, rate_hz: int | None = None) -> Airframe:
         late |= {"IMU_INTEG_RATE": airframe.rate_hz, "IMU_GYRO_RATEMAX": max(airframe.rate_hz, 400)}
     if "imu/2/gyro_fault" not in vehicle.diagram.blocks:  # one unit, one estimator
         late |= {"EKF2_MULTI_IMU": 0, "SENS_IMU_MODE": 1}
+    if any(place := vehicle.spec.imu_place_B_m()):  # of all units, as the estimator wants it
+        late |= {f"EKF2_IMU_POS_{axis}": value for axis, value in zip("XYZ", place, strict=True)}
     if has_battery(vehicle):
         late["SIM_BAT_ENABLE"] = 0
     return airframe.with_params(late)

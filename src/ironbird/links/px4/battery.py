@@ -11,7 +11,7 @@ import contextlib
 import socket
 from typing import Any
 
-from ironbird.blocks.estimators.battery_gauge import EMPTY_CELL_V, SAFE_CELL_V
+from ironbird.blocks.estimators.battery_gauge import left_by_voltage
 from ironbird.links.mavlink import numbers
 from ironbird.links.mavlink.codec import Packer
 from ironbird.links.mavlink.dialect import BATTERY_STATUS
@@ -40,6 +40,7 @@ class SmartBattery:
         nominal = rig.vehicle.diagram
         self.cells = min(round(float(nominal.value("battery.cells")[0])), MOST_CELLS)
         self.capacity_As = float(nominal.value("battery.capacity")[0])
+        self.resistance_ohm = float(nominal.value("battery.resistance")[0])
         self._voltage, self._current, self._charge = (
             rig.held(f"{MONITOR}.{name}") for name in ("voltage", "current", "charge")
         )
@@ -59,8 +60,9 @@ class SmartBattery:
             return
         self._due_s = time_s + EVERY_S
         voltage, current, charge = float(self._voltage[0]), float(self._current[0]), float(self._charge[0])
-        before = voltage if self._filtered_V is None else self._filtered_V
-        self._filtered_V = before + SMOOTH * (voltage - before)
+        rest = voltage + self.resistance_ohm * current
+        before = rest if self._filtered_V is None else self._filtered_V
+        self._filtered_V = before + SMOOTH * (rest - before)
         remaining = left(self._filtered_V / self.cells, charge / self.capacity_As)
         cells = [min(max(round(1000 * voltage / self.cells), 0), NO_CELL - 1)] * self.cells
         self._packer.add(
@@ -86,6 +88,5 @@ class SmartBattery:
 
 
 def left(cell_V: float, used: float) -> float:
-    """Share of the charge that is left, by a cell's voltage under load and by the share that was counted."""
-    by_voltage = (cell_V - EMPTY_CELL_V) / (SAFE_CELL_V - EMPTY_CELL_V)
-    return min(max(min(by_voltage, 1.0 - used), 0.0), 1.0)
+    """Share of the charge that is left, by a cell's voltage at rest and by the share that was counted."""
+    return min(max(min(left_by_voltage(cell_V), 1.0 - used), 0.0), 1.0)

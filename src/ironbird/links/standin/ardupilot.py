@@ -61,7 +61,8 @@ class ArduPilotSide:
         if "airspeed" in state:
             pilot.sample("airspeed/1/fault", 0.5 * SEA_LEVEL_DENSITY_KGPM3 * state["airspeed"] ** 2, now_s)
         if "battery" in state:
-            pilot.feed("monitor/battery.voltage", state["battery"]["voltage"])
+            for name in ("voltage", "current"):
+                pilot.feed(f"monitor/battery.{name}", state["battery"][name])
         if "rng_1" in state:
             pilot.sample("range/1/fault", state["rng_1"], now_s)
         pilot.advance(now_s)

@@ -18,7 +18,8 @@ from ironbird.vehicles.load import Vehicle, load_vehicle
 LONGEST_S = 24 * 3600.0
 CONNECT_EVERY_S = 0.01  # between two attempts to reach a simulator
 FULL_CELL_V = 4.1
-CARRIED = ("imu/", "mag/", "baro/", "gnss/", "airspeed/", "range/", "log/", "monitor/battery.")  # what links can carry
+# What links can carry
+CARRIED = ("imu/", "mag/", "baro/", "gnss/", "airspeed/", "range/", "flow/", "log/", "monitor/battery.")
 EPH_M, EPV_M, SPEED_ACCURACY_MPS, FIXED = 1.0, 1.5, 0.25, 3.0
 
 

@@ -19,6 +19,7 @@ from ironbird.blocks.estimators.imu_voter import ImuVoter
 from ironbird.blocks.estimators.pitot_airspeed import PitotAirspeed
 from ironbird.blocks.estimators.selector import BAROMETER, Selector, numbered
 from ironbird.blocks.estimators.start_height import StartHeight
+from ironbird.model.block import Block
 from ironbird.model.diagram import Diagram, Handle
 from ironbird.model.signal import Number
 from ironbird.vehicles import places as at
@@ -103,7 +104,13 @@ def add_senses(
         for name in GNSS_QUALITY:
             diagram.connect(chip[name], gnss[numbered(f"gnss_{name.removesuffix('_type')}", i)])
     trust = NOISE[suite.estimator] | dict(suite.noise or {})
-    block = ESTIMATORS[suite.estimator](sample_s=SAMPLE_S)
+    block: Block = ESTIMATORS[suite.estimator](sample_s=SAMPLE_S)
+    sees = bool(sensors["flow"] and sensors["range"])
+    if suite.estimator == "ekf":
+        lever_arm = any(suite.imu_position_B_m)
+        block = ErrorStateEkf(sample_s=SAMPLE_S, lever_arm=lever_arm, optical_flow=sees)
+        if lever_arm:
+            trust["imu_position"] = list(suite.imu_position_B_m)
     start = [0.0, 0.0, -start_height_m]
     estimator = diagram.add(at.ESTIMATOR.path, block, field_0=field, position_0=start, **trust)
     used = ((imu, ("accel_B", "gyro_B")), (mag, ("mag_B",)), (baro, ("baro_height",)), (gnss, tuple(GNSS)))
@@ -117,15 +124,23 @@ def add_senses(
     for name, told_by in told.items():
         if name in estimator:
             diagram.connect(told_by, estimator[name])
+    if "flow" in estimator:
+        flow, ground = sensors["flow"][0], sensors["range"][0]
+        diagram.connect(flow.value, estimator.flow)
+        diagram.connect(flow.stamp, estimator.flow_stamp)
+        diagram.connect(diagram.port(at.optical_flow(1).chip("quality")), estimator.flow_quality)
+        diagram.connect(ground.value, estimator.ground_distance)
+        diagram.connect(ground.stamp, estimator.ground_stamp)
+        diagram.connect(diagram.port(at.rangefinder(1).chip("valid")), estimator.ground_valid)
     # What is believed tells the good source from the bad one
     diagram.connect(estimator.R_NB, mag.R_NB)
     diagram.connect(estimator.v_NB_N, gnss.v_NB_N)
     diagram.connect(baro.baro_height, gnss.baro_height)
     gauge = None
     if battery is not None:
-        own = {name: float(diagram.value(at.BATTERY(name))[0]) for name in ("capacity", "cells")}
+        own = {name: float(diagram.value(at.BATTERY(name))[0]) for name in ("capacity", "cells", "resistance")}
         gauge = diagram.add(at.BATTERY_GAUGE.path, BatteryGauge(sample_s=BATTERY_SAMPLE_S), **own)
-        connect_ports(diagram, sensors["battery"][0], gauge, "voltage", "charge")
+        connect_ports(diagram, sensors["battery"][0], gauge, "voltage", "current", "charge")
     log = sensors["log"][0] if sensors["log"] else None
     return Senses(estimator, gauge, log, tuple(sensors["rotor"]))
 

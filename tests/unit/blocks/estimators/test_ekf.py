@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -188,6 +189,91 @@ def test_no_good_measurement_is_rejected_and_the_filter_calls_itself_healthy() -
     assert healthy[:, 0].max() == 0.0  # not yet aligned
 
 
+# ---------------------------------------------------------------------- lever arm
+
+
+def test_spin_of_an_inertial_unit_off_the_centre_is_no_motion_of_the_vehicle() -> None:
+    """It stays in place, spun up about z to 25 rad/s. The first filter knows where the unit is, the second does not."""
+    place, most, rise_s, begin_s = np.array([0.071, 0.02, -0.1365]), 25.0, 1.0, 0.6
+    state = start(alone(), lanes=2)
+    state.set_param("block.imu_position", place, 0)
+    state.set_input("accel_B", [0.0, 0.0, -GRAVITY])
+    state.set_input("mag_B", FIELD_N)
+    log = stamped(state, begin_s)
+    while state.time_s < 2.6:
+        time_s = state.time_s - begin_s
+        w = np.array([0.0, 0.0, min(time_s / rise_s, 1.0) * most])
+        turning = np.array([0.0, 0.0, most / rise_s if time_s < rise_s else 0.0])
+        felt = np.cross(turning, place) + np.cross(w, np.cross(w, place))  # [ChipLevel] Eq. 11
+        state.set_input("accel_B", felt - [0.0, 0.0, GRAVITY])
+        state.set_input("gyro_B", w)
+        state.set_input("imu_stamp", state.time_s + IMU_S)
+        log = run(state, state.time_s + IMU_S, log_s=IMU_S)
+    speed = np.linalg.norm(log.all_lanes("block.v_NB_N")[:, -1], axis=-1)
+
+    # w r is 1.8 m/s; left are the trapezoid's (25 rad/s * 4 ms)^2 / 12 of it and what a level makes of the same share
+    assert speed[0] < 0.05
+    assert speed[1] > 1.0
+
+
+# ---------------------------------------------------------------------- optical flow
+
+
+def test_flow_and_distance_give_the_velocity_while_gnss_has_none() -> None:
+    """Two filters of a vehicle that moves and turns a little, 5 m above ground; the second sees no texture."""
+    velocity, turn, distance = np.array([1.0, 0.5, 0.0]), np.array([0.1, -0.05, 0.0]), 5.0
+    state = start(alone(), lanes=2)
+    state.set_input("accel_B", [0.0, 0.0, -GRAVITY])
+    state.set_input("mag_B", FIELD_N)
+    stamped(state, 0.6)
+    state.set_input("flow", turn[:2] + np.array([-velocity[1], velocity[0]]) / distance)  # of `OpticalFlow`
+    state.set_input("ground_distance", distance)
+    state.set_input("ground_valid", 1.0)
+    state.set_input("flow_quality", 1.0, 0)
+    state.set_input("gyro_B", turn)
+    log = stamped(state, 1.0, ("imu_stamp", "flow_stamp", "ground_stamp"))
+
+    found = log.all_lanes("block.v_NB_N")[:, -1]
+    np.testing.assert_allclose(found[0, :2], velocity[:2], atol=0.2)  # it leans by 2 degrees without accelerating
+    np.testing.assert_allclose(found[1, :2], 0.0, atol=0.2)
+    np.testing.assert_array_equal(log.all_lanes("block.healthy")[:, -1].ravel(), [1.0, 0.0])
+
+
+# ---------------------------------------------------------------------- slow errors
+
+
+def test_slow_errors_age_while_their_sensor_speaks_but_is_not_used() -> None:
+    """A barometer that others contradict, a receiver without a fix: unused for two correlation times, then used."""
+    state = start(alone(), lanes=2)
+    # So noisy that the sample which is used at the end moves nothing by itself
+    for name, number in (
+        ("baro_time", 0.5),
+        ("gnss_time", 0.5),
+        ("baro_noise", 1e6),
+        ("min_eph", 1e6),
+        ("min_epv", 1e6),
+    ):
+        state.set_param(f"block.{name}", number)
+    state.set_input("accel_B", [0.0, 0.0, -GRAVITY])
+    state.set_input("mag_B", FIELD_N)
+    state.set_input("gnss_fix", 3.0)
+    speaking = ("imu_stamp", "mag_stamp", "baro_stamp", "gnss_stamp")
+    stamped(state, 0.8, speaking)
+    for name, unused in (("baro_sound", 0.0), ("gnss_fix", 0.0)):
+        state.set_input(name, unused)
+    state.set_state("block.height_bias", 4.0)
+    state.set_state("block.wander", [3.0, -2.0, 1.0])
+    stamped(state, 1.8, speaking)
+    np.testing.assert_array_equal(value(state, "block.height_bias"), 4.0)
+    for name, used in (("baro_sound", 1.0), ("gnss_fix", 3.0)):
+        state.set_input(name, used)
+    stamped(state, 1.8 + IMU_S, speaking)
+
+    faded = math.exp(-(1.0 + IMU_S) / 0.5)
+    np.testing.assert_allclose(value(state, "block.height_bias")[0], 4.0 * faded, rtol=0.02)
+    np.testing.assert_allclose(value(state, "block.wander")[0], faded * np.array([3.0, -2.0, 1.0]), rtol=0.02)
+
+
 # ---------------------------------------------------------------------- alignment
 
 
@@ -223,14 +309,14 @@ def test_the_rates_that_are_put_out_have_their_bias_taken_off() -> None:
 
 @functools.cache
 def alone() -> CompiledModel:
-    return alone_in_a_model(ErrorStateEkf(), step_s=IMU_S, field_0=FIELD_N)
+    return alone_in_a_model(ErrorStateEkf(lever_arm=True, optical_flow=True), step_s=IMU_S, field_0=FIELD_N)
 
 
-def stamped(state: RunState, until_s: float) -> Log:
+def stamped(state: RunState, until_s: float, stamps: Sequence[str] = ("imu_stamp", "mag_stamp")) -> Log:
     """Run a filter on its own with inputs that stand still but for the stamps; the log of the last sample."""
     while state.time_s < until_s - 1e-9:
         time_s = state.time_s + IMU_S
-        for name in ("imu_stamp", "mag_stamp"):
+        for name in stamps:
             state.set_input(name, time_s)
         log = run(state, time_s, log_s=IMU_S)
     return log
@@ -379,6 +465,7 @@ def test_lost_inertial_data_is_flagged() -> None:
 
 def test_block_passes_the_public_check_in_flight() -> None:
     check_block(
-        ErrorStateEkf(), params={"field_0": FIELD_N, "align_time": 0.004}, step_s=IMU_S, until_s=0.4,
+        ErrorStateEkf(lever_arm=True, optical_flow=True), step_s=IMU_S, until_s=0.4,
+        params={"field_0": FIELD_N, "align_time": 0.004},
         inputs={"accel_B": [0.1, 0.2, -9.8], "mag_B": FIELD_N, "gyro_B": 0.01, "gnss_fix": 3.0, "airspeed_stamp": 0.1},
     )  # fmt: skip

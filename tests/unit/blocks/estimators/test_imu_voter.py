@@ -73,6 +73,19 @@ def test_value_is_the_component_wise_median(units: int) -> None:
     np.testing.assert_allclose(found["gyro_B"], -np.median(values, axis=0), atol=1e-15)
 
 
+@pytest.mark.parametrize(("units", "stale"), [(3, 1), (4, 1), (4, 2), (5, 2), (6, 1)])
+def test_median_is_that_of_the_units_that_speak(units: int, stale: int) -> None:
+    values = np.random.default_rng(10 * units + stale).normal(size=(units, 7, 3))
+    values[:stale] += 100.0
+    inputs = {f"accel_{i + 1}_B": values[i] for i in range(units)}
+    inputs |= {f"gyro_{i + 1}_B": -values[i] for i in range(units)}
+    inputs |= {f"stamp_{i + 1}": np.full(7, float(i >= stale)) for i in range(units)}
+    found = outputs_at(alone(ImuVoter(units), step_s=IMU_S), inputs)
+
+    np.testing.assert_allclose(found["accel_B"], np.median(values[stale:], axis=0), atol=1e-15)
+    np.testing.assert_allclose(found["gyro_B"], -np.median(values[stale:], axis=0), atol=1e-15)
+
+
 def test_three_good_units_are_all_used() -> None:
     _, log = flown(3)
 

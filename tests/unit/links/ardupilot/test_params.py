@@ -105,6 +105,12 @@ def test_the_f450_hovers_where_its_weight_says() -> None:
     assert 0.1 < params["ATC_RAT_RLL_P"].value < 0.2
 
 
+def test_ardupilot_is_told_where_the_inertial_unit_is() -> None:
+    params = vehicle_params(load_spec("quad_h250"))
+    assert [params[f"INS_POS1_{axis}"].value for axis in "XYZ"] == [0.071, 0.0, -0.1365]
+    assert "INS_POS1_X" not in vehicle_params(load_spec("quad_f450"))
+
+
 def test_a_helicopter_hovers_where_it_did_in_flight() -> None:
     params = vehicle_params(load_spec("heli_xcell60"))
     assert params["H_COL_HOVER"].value == pytest.approx(0.579, abs=0.015)  # what ArduPilot 4.7 needed in calm air

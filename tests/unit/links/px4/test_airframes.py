@@ -137,6 +137,12 @@ def test_hexacopter_is_px4s_typhoon_but_for_its_size() -> None:
     assert [math.copysign(1, params[f"CA_ROTOR{n}_KM"]) for n in range(6)] == [-1, 1, -1, 1, 1, -1]
 
 
+def test_px4_is_told_where_the_inertial_units_are() -> None:
+    params = airframe("quad_h250").params
+    assert [params[f"EKF2_IMU_POS_{axis}"] for axis in "XYZ"] == [0.071, 0.0, -0.1365]
+    assert "EKF2_IMU_POS_X" not in airframe("quad_f450").params
+
+
 def test_hover_thrust_is_that_of_the_trimmed_vehicle() -> None:
     spec = quad()
     steady = level_trim("quad_f450")

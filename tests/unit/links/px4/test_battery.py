@@ -75,7 +75,7 @@ def test_it_is_told_twice_a_second_of_simulation_time(payload: socket.socket) ->
 
 
 def test_a_weak_battery_is_empty_although_its_charge_is_not_used_up(payload: socket.socket) -> None:
-    rig = flown(1.0, factor=0.75)
+    rig = flown(1.0, factor=0.6)
     battery = SmartBattery(rig, INSTANCE)
     battery.poll(0.0)
     battery.close()
@@ -83,10 +83,11 @@ def test_a_weak_battery_is_empty_although_its_charge_is_not_used_up(payload: soc
 
 
 @pytest.mark.parametrize(
-    ("cell_V", "used", "share"), [(4.1, 0.0, 1.0), (4.1, 0.3, 0.7), (3.35, 0.1, 0.5), (3.1, 0.1, 0.0), (4.1, 1.2, 0.0)]
+    ("cell_V", "used", "share"),
+    [(4.1, 0.0, 1.0), (4.1, 0.3, 0.7), (3.7251, 0.1, 0.2), (2.6, 0.1, 0.0), (4.1, 1.2, 0.0)],
 )
 def test_what_is_left_is_the_smaller_of_charge_and_voltage(cell_V: float, used: float, share: float) -> None:
-    assert left(cell_V, used) == pytest.approx(share)
+    assert left(cell_V, used) == pytest.approx(share, abs=1e-3)
 
 
 def test_px4s_own_battery_is_off_where_the_vehicle_has_one() -> None:

@@ -14,6 +14,7 @@ from ironbird.errors import VehicleError
 from ironbird.model.diagram import Diagram
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
+from ironbird.vehicles import places as at
 from ironbird.vehicles.load import load_spec, load_vehicle, vehicle_path
 from ironbird.vehicles.riccati import zero_order_hold
 from ironbird.vehicles.templates.multicopter import (
@@ -157,3 +158,10 @@ def test_vehicle_without_the_key_watches_no_rotor() -> None:
     diagram = load_vehicle("quad_h250", control="reference").diagram
 
     assert "lost_rotor" not in diagram.block("control").outputs
+
+
+def test_filter_of_the_h250_knows_where_its_inertial_units_are_and_others_have_none_to_know() -> None:
+    h250, f450 = (load_vehicle(name, control="reference").diagram for name in NAMES)
+
+    np.testing.assert_array_equal(h250.value(at.ESTIMATOR("imu_position")), [0.071, 0.0, -0.1365])
+    assert "imu_position" not in f450.block(at.ESTIMATOR.path).params
