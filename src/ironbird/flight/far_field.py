@@ -41,19 +41,26 @@ class FarField:
         ordered = any(path.startswith(at.MAGNETIC_FIELD("")) for path in settings)  # a field of somebody's own stays
         self._rows = [model.param_rows(path) for path in paths] if ours and not ordered else []
         self._base = [np.array(model.flat.values[rows]) for rows in self._rows]
+        self._ours = {base.tobytes() for base in self._base}  # all values that were set here
 
     def look(self, state: RunState, ticks: int = 1) -> None:
         """Set the values of the cells that the lanes are in, if a look was due within the last few ticks."""
         if self._place is None or not self._rows or state.tick % EVERY_TICKS >= ticks:
             return
-        cells = np.round(lanes_of(state, state.x, self._place) / CELL_M)
-        if not np.isfinite(cells).all():  # a lane has diverged
-            return
-        for lane, cell in enumerate(cells.astype(int).tolist()):
-            block, place = divmod(lane, state.width)
-            values = _cell_values(self._home, tuple(cell)) if any(cell) else None
-            for number, (rows, base) in enumerate(zip(self._rows, self._base, strict=True)):
-                state.params[block, rows, place] = base if values is None else base + values[number]
+        for lane, place in enumerate(lanes_of(state, state.x, self._place)):
+            if np.isfinite(place).all():  # it has not diverged
+                north, east, down = np.round(place / CELL_M).astype(int).tolist()
+                self._set(state, lane, (north, east, down))
+
+    def _set(self, state: RunState, lane: int, cell: Cell) -> None:
+        block, place = divmod(lane, state.width)
+        values = _cell_values(self._home, cell) if any(cell) else None
+        for number, (rows, base) in enumerate(zip(self._rows, self._base, strict=True)):
+            if state.params[block, rows, place].tobytes() not in self._ours:
+                return  # somebody has tuned it on the way
+            new = base if values is None else base + values[number]
+            self._ours.add(new.tobytes())
+            state.params[block, rows, place] = new
 
 
 def _place_of(model: CompiledModel) -> slice | None:

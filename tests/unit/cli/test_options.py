@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ironbird.cli.autopilots import params_of
-from ironbird.cli.options import home_of, options_of, settings_of, weather_of
+from ironbird.cli.options import home_of, options_of, settings_of, sight_of, weather_of
 from ironbird.errors import IronbirdError
 from ironbird.flight.order import Weather
 
@@ -114,3 +114,15 @@ def test_a_home_has_latitude_longitude_height_and_year() -> None:
     assert home_of(None) is None
     with pytest.raises(IronbirdError, match="--home '95,8': latitude_deg"):
         home_of("95,8")
+
+
+def test_sensors_of_the_world_are_read_from_words_and_from_files(tmp_path: Path) -> None:
+    assert sight_of(["ring:beams=16, rate_hz=5", "rangefinder:name=down,euler_deg=[0,-90,0]"]) == [
+        {"kind": "ring", "beams": 16, "rate_hz": 5, "name": "ring"},
+        {"kind": "rangefinder", "name": "down", "euler_deg": [0, -90, 0]},
+    ]
+    file = tmp_path / "sensors.toml"
+    file.write_text('schema = 1\n[[sensor]]\nkind = "solid_state_lidar"\nname = "front"\npattern = "grid"\n')
+    assert sight_of([str(file)]) == [{"kind": "solid_state_lidar", "name": "front", "pattern": "grid"}]
+    with pytest.raises(IronbirdError, match="'beams' is not key=value"):
+        sight_of(["ring:beams"])

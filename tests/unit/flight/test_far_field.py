@@ -14,6 +14,7 @@ from ironbird.flight.inside import fly_lanes
 from ironbird.flight.order import Order, make_order
 from ironbird.flight.prepare import fit
 from ironbird.links.geodesy import to_geodetic, to_local
+from ironbird.runtime.tuning import Tuning
 from ironbird.vehicles import places as at
 from ironbird.vehicles.spec import Home
 
@@ -69,6 +70,9 @@ def test_a_field_that_somebody_ordered_stays_and_lanes_are_equal_to_flights_alon
     own = {at.MAGNETIC_FIELD("field_home"): [1e-5, 0.0, 3e-5], at.MAGNETIC_FIELD("gradient"): [[0.0] * 3] * 3}
     ordered = started_at(home, place, settings={at.BODY("p_0"): list(place), **own})
     np.testing.assert_array_equal(fly(ordered).log[FIELD][0], own[at.MAGNETIC_FIELD("field_home")])
+    tuned = Tuning(100, at.MAGNETIC_FIELD("field_home"), [1e-5, 0.0, 3e-5])
+    changed = fly(started_at(home, (0.0, 0.0, -0.12), tunings=[tuned], until_s=2.5)).log[FIELD]
+    assert changed[-1] == pytest.approx([1e-5, 0.0, 3e-5], abs=1e-9)  # not overwritten by the look at 2 s
     orders = [started_at(home, place), started_at(home, (0.0, 0.0, -0.12)), started_at(home, (-90e3, 0.0, -50.0))]
     lanes = fly_lanes(orders, fit(orders[0]).model, also=[FIELD])
     for lane, order in enumerate(orders):
