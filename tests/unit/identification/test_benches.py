@@ -253,5 +253,7 @@ def test_an_excitation_becomes_a_mission_of_legs_there_and_back(tmp_path: Path) 
     heights = [item.height_m for item in excitation_mission("doublet", "throttle").item[:-1]]
     assert max(heights) > 21 and min(heights) >= 5
     assert len(excitation_mission("sweep", "pitch").item) == 12
+    turns = [item.yaw_deg for item in excitation_mission("doublet", "yaw", amplitude=0.5).item]
+    assert turns == pytest.approx([0, 45, -45, 0, 0])
     with pytest.raises(RecordError, match="no legs"):
         excitation_mission("multisine", "pitch")
