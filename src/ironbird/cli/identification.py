@@ -104,7 +104,7 @@ def excite(
             out.parent.mkdir(parents=True, exist_ok=True)
             write_text(out, mission_text(mission))
             if high > FOLLOWED_RADPS:
-                text = f"position control hardly follows {high:g} rad/s; give --band 0.5,{FOLLOWED_RADPS:g} or a stick file"
+                text = f"position control hardly follows {high:g} rad/s: --band 0.5,{FOLLOWED_RADPS:g}, or a stick file"
                 typer.secho(f"warning: {text}", fg="yellow", err=True)
             typer.echo(f"mission: {out} ({len(mission.item)} items)")
             typer.echo(
