@@ -17,7 +17,7 @@ from ironbird.faults.catalog import FAULTS
 from ironbird.reliability.life import Life, Wear, constant, fit_weibull
 from ironbird.reliability.sampling import flight_loss, life_losses
 from ironbird.reliability.tree import Event, Kind, Tree, at_least, load_lives, lost_by_fault, tree_of
-from ironbird.reliability.wear import load_wear, worn
+from ironbird.reliability.wear import life_cases, load_wear, worn
 from ironbird.vehicles.load import load_vehicle
 
 
@@ -159,6 +159,15 @@ def test_wear_changes_what_it_says_and_a_life_becomes_cases_that_fly(tmp_path: P
     young, old_one = fly_all([flights["age-00080h"], flights["age-00400h"]])
     assert young.verdict == "pass", young.sentence
     assert old_one.verdict == "fail", old_one.sentence  # 1600 charges leave nothing of the battery
+
+
+@pytest.mark.parametrize("vehicle", ["zagi", "boat_otter", "hexa_x"])
+def test_a_life_has_only_the_faults_that_the_vehicle_has_parts_for(vehicle: str, tmp_path: Path) -> None:
+    path = tmp_path / "life.toml"
+    path.write_text(life_cases(vehicle, [0.0, 50.0], 4.0, load_lives()))
+
+    assert check(path) == []
+    assert len(load_suite(path).flights()) >= 6
 
 
 def test_wear_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
