@@ -13,6 +13,7 @@ from ironbird.credibility.compare import compare
 from ironbird.credibility.drive import drive
 from ironbird.credibility.plan import DriveTable, Plan
 from ironbird.credibility.readers import read_record
+from ironbird.model.signal import Number
 from ironbird.report.credibility_page import write_credibility_json, write_credibility_page
 
 RECORD = Path(__file__).parents[1] / "tests" / "data" / "h250" / "multi_10.csv"
@@ -20,15 +21,19 @@ RECORD = Path(__file__).parents[1] / "tests" / "data" / "h250" / "multi_10.csv"
 HOW = DriveTable(
     inputs={"rotor/1": "thrust_1", "rotor/4": "thrust_2", "rotor/2": "thrust_3", "rotor/3": "thrust_4"}, scale=0.18181
 )
-LOST = {"rotor/1/motor.health": 0.0}
+LOST: dict[str, Number] = {"rotor/1/motor.health": 0.0}
 ROTORS = [f"rotor/{n}/propeller" for n in range(1, 5)]
-PUBLISHED = {  # the authors' numbers: torque 0.0166 m of the thrust, and all drag of the spin in one quadratic law
+PUBLISHED: dict[
+    str, Number
+] = {  # the authors' numbers: torque 0.0166 m of the thrust, and all drag of the spin in one quadratic law
     "airframe.damping": [0.001, 0.001, 6e-5],
     **{f"{rotor}.rotor_drag": 0.0 for rotor in ROTORS},
     **{f"{rotor}.torque_coefficient": 2.233e-8 for rotor in ROTORS},
 }
-FITTED = {f"{rotor}.rotor_drag": 2.731e-5 for rotor in ROTORS}  # N s^2/m, +- 0.06e-5
-PHASES = {  # seconds of the record, pieces in s, signals
+FITTED: dict[str, Number] = {f"{rotor}.rotor_drag": 2.731e-5 for rotor in ROTORS}  # N s^2/m, +- 0.06e-5
+PHASES: dict[
+    str, tuple[tuple[float, float], float, tuple[str, ...], dict[str, Number]]
+] = {  # seconds of the record, pieces in s, signals
     "hover": ((0.5, 5.5), 0.5, ("velocity_down", "yaw_rate"), {}),
     "loss": ((6.9, 9.4), 0.5, ("velocity_down", "yaw_rate", "roll_rate", "pitch_rate"), LOST),
     "spin": ((9.5, 13.4), 1.0, ("velocity_down", "yaw_rate", "roll_rate", "pitch_rate"), LOST),
@@ -41,7 +46,7 @@ def main() -> None:
     for phase, (window_s, restart_s, signals, broken) in PHASES.items():
         tests = [{"name": f"{s} over time", "kind": "time", "signal": s, "tolerance": 0.1} for s in signals]
         tests.append({"name": "yaw rate", "kind": "performance", "signal": "yaw_rate", "tolerance": 0.1})
-        for model, more in {"published": PUBLISHED, "fitted": FITTED}.items():
+        for model, more in (("published", PUBLISHED), ("fitted", FITTED)):
             driven = drive(real, "quad_h250", HOW, window_s=window_s, restart_s=restart_s, params={**broken, **more})
             plan = driven.fitted(Plan.model_validate({"test": tests}))
             found = driven.beside(compare(driven.real, [driven.simulated], plan, shift_s=0.0))

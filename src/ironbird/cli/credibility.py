@@ -77,12 +77,14 @@ def credibility(
         asked = (span[0], span[1]) if span else None
         if drive == bool(simulated):
             raise RecordError("give either simulated records, or --drive with --vehicle")
+        if setpoints and not drive:
+            raise RecordError("--setpoints goes with --drive and --vehicle")
         if (drive or evidence) and vehicle is None:
             raise RecordError("--drive and --evidence need --vehicle: a catalogue name or a TOML file")
         record = read_record(real, columns=plan.columns("real"), salvage=salvage)
         if drive and setpoints:
             assert vehicle is not None
-            record, flown, window_s = fly_setpoints(record, vehicle, window_s=asked, params=settings_of(set_))
+            flown, window_s = fly_setpoints(record, vehicle, window_s=asked, params=settings_of(set_))
             comparison = compare(record, [flown], fitted(plan, record), shift_s=0.0, window_s=window_s)
             title = (
                 f"{vehicle if not vehicle.endswith('.toml') else Path(vehicle).stem} by the set-points of {real.name}"

@@ -89,7 +89,13 @@ def excite(
 ) -> None:
     """Write an excitation for the reference autopilot, PX4 and ArduPilot: a stick file, or a mission of legs."""
     from ironbird.files.whole import write_text
-    from ironbird.identification.excite import excitation, excitation_mission, mission_text, stick_file
+    from ironbird.identification.excite import (
+        FOLLOWED_RADPS,
+        excitation,
+        excitation_mission,
+        mission_text,
+        stick_file,
+    )
 
     with errors():
         low, high = numbers_of("--band", band, 2, 2, "LOW,HIGH in rad/s, for example 0.5,30")
@@ -97,6 +103,9 @@ def excite(
             mission = excitation_mission(kind, axis, amplitude=amplitude, band_radps=(low, high))
             out.parent.mkdir(parents=True, exist_ok=True)
             write_text(out, mission_text(mission))
+            if high > FOLLOWED_RADPS:
+                text = f"position control hardly follows {high:g} rad/s: --band 0.5,{FOLLOWED_RADPS:g}, or a stick file"
+                typer.secho(f"warning: {text}", fg="yellow", err=True)
             typer.echo(f"mission: {out} ({len(mission.item)} items)")
             typer.echo(
                 f"fly it: ironbird fly quad_f450 --mission {out}; ironbird sitl px4 --mission {out} --time virtual"

@@ -2,8 +2,8 @@
 
 Where a log has no commands of the motors, or slow ones, its wanted velocities and headings still say what the vehicle
 was asked for. The simulated vehicle takes off, takes up the first set-point and then follows all of them. What is
-judged is the model together with our control system, so attitude and rates are compared by their size at most. Not
-modelled: the wind of that day; set-points of places (their velocities are taken).
+judged is the model together with our control system. Not modelled: the wind of that day; wanted places and attitudes
+(velocities are taken).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ironbird.links.commanded.kind import CommandedSystem
 from ironbird.links.commanded.target import Target
 from ironbird.model.signal import Number
 
-HEIGHT_M = 20.0  # of the begin
+HEIGHT_M = 20.0  # of the lowest place
 SETTLE_S = 8.0  # at the first set-point, before the window
 MOST_S = 600.0
 COMPARED = (*VELOCITY, "yaw")
@@ -38,8 +38,8 @@ def fly_setpoints(
     *,
     window_s: tuple[float, float] | None = None,
     params: Mapping[str, Number] | None = None,
-) -> tuple[Record, Record, tuple[float, float]]:
-    """The real record with unwrapped heading, the simulated one on its clock, and the window that both hold."""
+) -> tuple[Record, tuple[float, float]]:
+    """The simulated record on the real one's clock, and the window that both hold."""
     missing = [name for name in WANTED if name not in real.tracks]
     if missing:
         raise RecordError(
@@ -57,6 +57,10 @@ def fly_setpoints(
         )
     check_whole(real, [name for name in COMPARED if name in real.tracks], (low, high))
     begun: list[float] = []
+    down = wanted[WANTED[2]]
+    inside = (down.time_s >= low) & (down.time_s <= high)
+    sunk = np.concatenate([[0.0], np.cumsum(down.values[inside][:-1] * np.diff(down.time_s[inside]))])
+    height_m = HEIGHT_M + max(0.0, float(np.max(sunk)))
 
     def target(at_s: float) -> Target:
         values = [float(wanted[name].held(np.array([at_s]))[0]) for name in WANTED]
@@ -64,7 +68,7 @@ def fly_setpoints(
 
     def plan(pilot: Commander) -> Iterator[None]:
         yield from until(lambda: pilot.arm() is None)
-        pilot.take_off(HEIGHT_M)
+        pilot.take_off(height_m)
         yield from until(lambda: pilot.mode == "hold")
         still = replace(target(low), velocity_N=(0.0, 0.0, 0.0))  # the heading first
         pilot.offboard(still)
@@ -94,7 +98,7 @@ def fly_setpoints(
             tracks[name] = replace(tracks[name], values=tracks[name].values + off)
     note = "flown by the real record's set-points under the reference autopilot, in calm air"
     end = min(high, *(float(tracks[name].time_s[-1]) for name in VELOCITY))
-    return real, Record(Path(str(vehicle)), "set-points", tracks, [note]), (low, end)
+    return Record(Path(str(vehicle)), "set-points", tracks, [note]), (low, end)
 
 
 def fitted(plan: Plan, real: Record) -> Plan:

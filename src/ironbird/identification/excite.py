@@ -26,6 +26,7 @@ C1, C2 = 4.0, 0.0187  # of the exponential sweep [Tischler]
 QUIET_S = 3.0  # before and after [Tischler]
 LEGS = ("sweep", "doublet", "3211")
 SWEEP_LEGS = 9
+FOLLOWED_RADPS = 5.0  # what position control of a small vehicle may follow
 FULL_TILT_RAD = math.radians(30.0)
 SLOWEST_PERIODS = 4.0  # of the lowest frequency that a sweep should last [Tischler]
 
@@ -139,7 +140,7 @@ def excitation_mission(
     for seconds in legs:
         place += math.copysign(acceleration * seconds**2 / 4, seconds)
         if axis == "yaw":
-            where = {"yaw_deg": math.degrees(math.copysign(amplitude, place) * math.pi / 2)}
+            where = {"yaw_deg": math.degrees(math.copysign(amplitude, seconds) * math.pi / 2)}
         elif axis == "throttle":
             where = {"height_m": height_m + np.clip(place, 5.0 - height_m, 200.0)}
         else:

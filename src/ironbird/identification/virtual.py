@@ -1,7 +1,8 @@
 """Virtual benches: our own model on a rig, as the real vehicle would be.
 
 Each bench gives the record that a real one would give, made by the equations of a vehicle, so that the identification
-can be held against what was put in: an excited flight, a rig with one axis, and a swing on two strings.
+can be held against what was put in: an excited flight, a rig with one axis, a propulsion stand, a rest on the ground,
+and a swing on two strings.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ironbird.vehicles.templates.rotorcraft import SPIN
 CONTROL_S = 0.012  # three samples of the links to the motors
 LINK_S = 0.004
 HEIGHT_M = 50.0
+SETTLED_S = 2.0  # on its legs
 SIGNALS = {
     at.BODY.position: POSITION,
     at.BODY.velocity: VELOCITY,
@@ -143,11 +145,69 @@ def with_noise(record: Record, noise: Mapping[str, float] | None = None, seed: i
     return replace(record, tracks=tracks)
 
 
-def _hold(state: RunState, axis: int) -> None:
-    """What the rod does: no place but its own, no turning but about its axis; every 12 ms."""
+def propulsion_stand(
+    name: str | Path,
+    throttles: Sequence[float],
+    *,
+    settle_s: float = 0.4,
+    noise: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> dict[str, np.ndarray]:
+    """A rotor of a vehicle on a stand: throttle, speed, thrust and torque of each steady state, as `read_bench` has it.
+
+    The frame is clamped, the supply is the full battery's. Noise is given for speed, thrust and torque. What a stand
+    measures is at its own air density: that of the vehicle's home, 50 m up.
+    """
+    vehicle = load_vehicle(name, control="external")
+    if not isinstance(vehicle.spec, MulticopterSpec):
+        raise RecordError(f"vehicle '{vehicle.id}' is no multicopter; the virtual stand knows no other")
+    model = compile_model(vehicle.diagram)
+    state = start(model, params={"battery.resistance": 0.0, "battery.capacity": 1e9})
+    state.set_param("body.p_0", [0.0, 0.0, -HEIGHT_M])
+    signals = ["rotor/1/motor.speed", "rotor/1/propeller.thrust", "rotor/1/propeller.shaft_power"]
+    stepper = Stepper(state, until_s=len(throttles) * settle_s, log=signals, log_s=LINK_S)
+    row = stepper.input_row("rotor/1")
+    for throttle in throttles:
+        stepper.inputs[row] = throttle
+        for _ in range(round(settle_s / LINK_S)):
+            _hold(state, None)
+            stepper.step(round(LINK_S / model.step_s))
+    log = stepper.finish()
+    last = np.searchsorted(log.time(), settle_s * np.arange(1, len(throttles) + 1) - 2 * LINK_S)
+    speed, thrust, power = (np.ravel(log[signal])[last] for signal in signals)
+    columns = {"throttle": np.asarray(throttles, float), "speed": speed, "thrust": thrust, "torque": power / speed}
+    random = np.random.default_rng(seed)
+    return {
+        name: values + (noise or {}).get(name, 0.0) * random.standard_normal(len(values))
+        for name, values in columns.items()
+    }
+
+
+def rest_record(name: str | Path, *, duration_s: float = 30.0, seed: int = 0) -> Record:
+    """What the first inertial unit of a vehicle says while it stands on the ground, motors off."""
+    vehicle = load_vehicle(name, control="external")
+    model = compile_model(vehicle.diagram)
+    state = start(model, seed=[seed])
+    unit = at.imu(1).chip.path
+    signals = {f"{unit}.gyro_B": RATES, f"{unit}.accel_B": FORCE}
+    stepper = Stepper(state, until_s=duration_s + SETTLED_S, log=list(signals), log_s=LINK_S)
+    stepper.step(round((duration_s + SETTLED_S) / model.step_s))
+    log = stepper.finish()
+    stands = log.time() > SETTLED_S
+    tracks = {
+        signal: Track(log.time()[stands], log[path][stands, axis], UNITS[signal])
+        for path, names in signals.items()
+        for axis, signal in enumerate(names)
+    }
+    return Record(Path(f"{vehicle.id}_rest"), "virtual", tracks, [])
+
+
+def _hold(state: RunState, axis: int | None) -> None:
+    """What a rod does: no place but its own, no turning but about its axis; a clamp (None) allows none at all."""
     angles, rates = np.zeros(3), np.zeros(3)
-    angles[axis] = euler(state.get("body.q"))[axis]
-    rates[axis] = state.get("body.w")[axis]
+    if axis is not None:
+        angles[axis] = euler(state.get("body.q"))[axis]
+        rates[axis] = state.get("body.w")[axis]
     for path, value in (
         ("body.p", np.array([0.0, 0.0, -HEIGHT_M])),
         ("body.v", np.zeros(3)),

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ironbird.errors import RecordError, UnknownNameError
+from ironbird.faults.catalog import FAULTS
 from ironbird.files.problems import Problem, read_source
 from ironbird.files.toml_text import write_toml
 from ironbird.model.diagram import Diagram
@@ -96,6 +97,14 @@ def worn(
     return found
 
 
+def _acts(fault: str, paths: Sequence[str]) -> bool:
+    """Whether a vehicle with these parameters has what a fault changes in its first part."""
+    if fault not in FAULTS:
+        raise UnknownNameError("fault of a life", fault, FAULTS)
+    targets = [change.target.replace("{instance}", "1").partition("[")[0] for change in FAULTS[fault].changes]
+    return all(fnmatch.filter(paths, target) for target in targets)
+
+
 def life_cases(
     name: str | Path,
     ages_h: Sequence[float],
@@ -107,8 +116,7 @@ def life_cases(
 ) -> str:
     """A case file: at each age the worn vehicle by itself, and with the fault of each kind of part it has."""
     diagram = load_vehicle(name, control="reference").diagram
-    parts = {block.partition("/")[0] for block in diagram.blocks}
-    parts |= {"propeller"} if "rotor" in parts else set()
+    paths = diagram.param_paths()
     cases: list[dict[str, Any]] = []
     vehicle = str(vehicle_path(name).resolve()) if str(name).endswith(".toml") else str(name)
     for age in ages_h:
@@ -117,7 +125,7 @@ def life_cases(
         common = {"vehicle": vehicle, "seeds": seeds, "tags": ["life", stem], "set": settings}
         cases.append({"id": stem, "title": f"Worn by {age:g} h, nothing fails", **common})
         for kind in kinds.values():
-            if kind.fault and kind.name in parts:
+            if kind.fault and _acts(f"{kind.fault}@1", paths):
                 fault = {"id": f"{kind.fault}@1", "severity": 1.0, "start_s": FAULT_AT_S}
                 title = f"Worn by {age:g} h, {kind.name}: {kind.mode}"
                 cases.append({"id": f"{stem}-{kind.name}", "title": title, **common, "fault": [fault]})

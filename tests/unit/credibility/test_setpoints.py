@@ -23,14 +23,14 @@ def wanted() -> dict[str, Track]:
 
 
 def indices(real: Record, params: dict[str, float]) -> dict[str, float]:
-    record, flown, window_s = fly_setpoints(real, "quad_f450", params=params)
+    flown, window_s = fly_setpoints(real, "quad_f450", params=params)
     plan = Plan.model_validate({"tolerance": 0.1})
-    found = compare(record, [flown], fitted(plan, record), shift_s=0.0, window_s=window_s)
+    found = compare(real, [flown], fitted(plan, real), shift_s=0.0, window_s=window_s)
     return {index.test.signal: index.value for index in found.indices}
 
 
 def test_the_vehicle_that_made_a_record_follows_its_set_points_alike_and_a_slower_one_does_not() -> None:
-    _, flown, (low, high) = fly_setpoints(Record(Path("a"), "csv", wanted()), "quad_f450")
+    flown, (low, high) = fly_setpoints(Record(Path("a"), "csv", wanted()), "quad_f450")
     assert (low, high) == pytest.approx((0.0, 7.9), abs=0.05)
     north = flown.track("velocity_north")
     assert north.at(np.array([1.5]))[0] == pytest.approx(0.0, abs=0.1)

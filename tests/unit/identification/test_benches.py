@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from ironbird.blocks.sensors.products import imu_params
 from ironbird.cli.main import app
 from ironbird.compiler.compiled import compile_model
 from ironbird.errors import RecordError
@@ -23,15 +24,15 @@ from ironbird.identification.bench import (
     swing_period,
 )
 from ironbird.identification.excite import excitation, excitation_mission
-from ironbird.identification.rest import allan_deviation, noise_at_rest, power_spectrum
-from ironbird.identification.virtual import bifilar_swing
+from ironbird.identification.rest import allan_deviation, noise_at_rest, noise_table, power_spectrum
+from ironbird.identification.virtual import bifilar_swing, propulsion_stand, rest_record
 from ironbird.vehicles.load import load_spec, load_vehicle
 
 DATA = Path(__file__).parents[2] / "data"
 RANDOM = np.random.default_rng(8)
 
 
-def rest_record() -> tuple[np.ndarray, np.ndarray]:
+def shipped_rest() -> tuple[np.ndarray, np.ndarray]:
     with (DATA / "icm20689_rest" / "rest.csv").open() as file:
         rows = list(csv.reader(file))
     values = np.array([[float(cell) for cell in row] for row in rows[1:]])
@@ -39,7 +40,7 @@ def rest_record() -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_the_allan_deviation_of_the_shipped_rest_record_is_that_of_allantools() -> None:
-    time_s, gyro = rest_record()
+    time_s, gyro = shipped_rest()
     step_s = float(np.median(np.diff(time_s)))
     gyro = gyro - gyro.mean()
 
@@ -98,6 +99,42 @@ def test_errors_of_mass_spacing_and_length_add_up_as_the_formula_says() -> None:
         bifilar_inertia(period, (0.0, 0.0), (0.3, 0.0), (1.0, 0.0))
     with pytest.raises(RecordError, match="swings"):
         swing_period(time_s[:200], angle[:200])
+
+
+def test_the_stand_with_the_vehicles_own_rotor_gives_its_file_back() -> None:
+    throttles = np.repeat(np.linspace(0.2, 1.0, 9), 2)
+    table = propulsion_stand(
+        "quad_f450", throttles.tolist(), noise={"speed": 2.0, "thrust": 0.02, "torque": 5e-4}, seed=3
+    )
+
+    found = {f.name: f for f in propulsion(table)}
+
+    thin = air_density_share()
+    truth = {"thrust_coefficient": 9.286e-6 * thin, "torque_coefficient": 1.189e-7 * thin, "slope": 691.33}
+    for name, value in truth.items():
+        figure = found[name]
+        assert abs(figure.value - value) < 4 * figure.sigma + 2e-3 * value, (name, figure)
+        assert figure.sigma < 0.02 * value
+
+
+def air_density_share() -> float:
+    """Air 50 m above the home of the vehicle over that of its coefficients, 1.225 kg/m^3: the standard atmosphere."""
+    height = 50.0 + load_spec("quad_f450").home.height_m
+    return float((1 - 2.25577e-5 * height) ** 4.2559)
+
+
+def test_noise_at_rest_is_what_the_chip_was_given() -> None:
+    record = rest_record("quad_f450", duration_s=20.0, seed=2)
+
+    found, table = noise_table(record)
+
+    chip = imu_params("icm20689")
+    # the chip's noise goes through its rounding to whole steps, which is noise as well: LSB / sqrt(12)
+    for kind, key in (("gyro", "gyro_noise_radpsrtHz"), ("accel", "accel_noise_mps2rtHz")):
+        step = float(np.ravel(chip[f"{kind}_resolution"])[0]) / math.sqrt(12) * math.sqrt(2 * 0.004)
+        expected = math.hypot(float(np.ravel(chip[f"{kind}_noise"])[0]), step)
+        assert table[key] == pytest.approx(expected, rel=0.08), kind
+    assert len(found) == 6
 
 
 def test_the_virtual_propulsion_stand_gives_the_coefficients_back() -> None:
@@ -173,7 +210,7 @@ def test_the_noise_of_a_rest_record_becomes_a_vehicle_whose_sensors_have_it(tmp_
     assert done.exit_code == 0, done.output
     spec = load_spec(tmp_path / "quad_f450_noise.toml")
     model = compile_model(load_vehicle(tmp_path / "quad_f450_noise.toml", control="external").diagram)
-    noise = noise_at_rest(rest_record()[1], float(np.median(np.diff(rest_record()[0]))))
+    noise = noise_at_rest(shipped_rest()[1], float(np.median(np.diff(shipped_rest()[0]))))
     set_ = float(model.flat.values[model.flat.p.rows("imu/1/chip.gyro_noise")][0])
     assert set_ == pytest.approx(math.sqrt(2) * noise.white, rel=0.3)  # of one axis; the file has the mean of three
     assert set_ == pytest.approx(math.radians(0.0070), rel=0.25)  # what the product's entry says of this record
@@ -216,5 +253,7 @@ def test_an_excitation_becomes_a_mission_of_legs_there_and_back(tmp_path: Path) 
     heights = [item.height_m for item in excitation_mission("doublet", "throttle").item[:-1]]
     assert max(heights) > 21 and min(heights) >= 5
     assert len(excitation_mission("sweep", "pitch").item) == 12
+    turns = [item.yaw_deg for item in excitation_mission("doublet", "yaw", amplitude=0.5).item]
+    assert turns == pytest.approx([0, 45, -45, 0, 0])
     with pytest.raises(RecordError, match="no legs"):
         excitation_mission("multisine", "pitch")

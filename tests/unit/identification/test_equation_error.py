@@ -50,7 +50,7 @@ def test_mass_and_inertia_come_back_from_forces_and_turning() -> None:
 def test_a_guess_corrected_by_half_of_a_px4_log_is_better_on_the_other_half(tmp_path: Path) -> None:
     record, plan, guess = read_record(PX4 / "flight.csv"), load_plan(PX4 / "tests.toml"), PX4 / "quad_px4_vision.toml"
     fit = equation_error(
-        record, guess, ["thrust"], how=plan.drive, signals=["specific_force_z"], window_s=(6.0, 14.0), smooth_s=0.3
+        record, guess, ["thrust"], how=plan.drive, signals=["specific_force_z"], window_s=(10.0, 14.0), smooth_s=0.3
     )
     write_identification_page(fit, tmp_path / "page.html")
     fitted = identified_vehicle(fit, guess, tmp_path / "fitted.toml")

@@ -17,7 +17,7 @@ from ironbird.faults.catalog import FAULTS
 from ironbird.reliability.life import Life, Wear, constant, fit_weibull
 from ironbird.reliability.sampling import flight_loss, life_losses
 from ironbird.reliability.tree import Event, Kind, Tree, at_least, load_lives, lost_by_fault, tree_of
-from ironbird.reliability.wear import load_wear, worn
+from ironbird.reliability.wear import life_cases, load_wear, worn
 from ironbird.vehicles.load import load_vehicle
 
 
@@ -142,13 +142,13 @@ def test_the_command_prints_contributors_and_writes_its_page(tmp_path: Path) -> 
 
 def test_wear_changes_what_it_says_and_a_life_becomes_cases_that_fly(tmp_path: Path) -> None:
     diagram = load_vehicle("quad_f450", control="reference").diagram
-    new, old = worn(diagram, 0.0, 0.0), worn(diagram, 200.0, 300.0)
+    new, old = ({k: np.asarray(v) for k, v in worn(diagram, *age).items()} for age in ((0.0, 0.0), (200.0, 300.0)))
 
     assert new["battery.capacity"] == pytest.approx(float(diagram.value("battery.capacity").ravel()[0]))
     assert old["battery.capacity"] == pytest.approx((1 - 6e-4 * 300) * new["battery.capacity"], rel=1e-5)
     assert old["battery.resistance"] == pytest.approx((1 + 2e-3 * 300) * new["battery.resistance"], rel=1e-5)
     assert old["rotor/3/propeller.thrust_coefficient"] == pytest.approx(0.96 * 9.286e-6, rel=1e-4)
-    assert [abs(v) for v in old["imu/2/chip.accel_bias"]] == pytest.approx([0.04] * 3)
+    assert np.abs(old["imu/2/chip.accel_bias"]) == pytest.approx([0.04] * 3)
     path = tmp_path / "life.toml"
     arguments = ["reliability", "quad_f450", "--cases", str(path), "--ages", "80,400", "--out", str(tmp_path)]
     done = CliRunner().invoke(app, arguments)
@@ -159,6 +159,15 @@ def test_wear_changes_what_it_says_and_a_life_becomes_cases_that_fly(tmp_path: P
     young, old_one = fly_all([flights["age-00080h"], flights["age-00400h"]])
     assert young.verdict == "pass", young.sentence
     assert old_one.verdict == "fail", old_one.sentence  # 1600 charges leave nothing of the battery
+
+
+@pytest.mark.parametrize("vehicle", ["zagi", "boat_otter", "hexa_x"])
+def test_a_life_has_only_the_faults_that_the_vehicle_has_parts_for(vehicle: str, tmp_path: Path) -> None:
+    path = tmp_path / "life.toml"
+    path.write_text(life_cases(vehicle, [0.0, 50.0], 4.0, load_lives()))
+
+    assert check(path) == []
+    assert len(load_suite(path).flights()) >= 6
 
 
 def test_wear_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
