@@ -47,6 +47,7 @@ def flown(rig: Rig, autopilot: str, **how: object) -> LiveFlight:
     ordered(rig, flight, "read_params")
     assert len(flight.params()) > 500
     ordered(rig, flight, "take_off", height_m=8.0)
+    assert flight.monitor.rows("MAVLink COMMAND_ACK")  # now: the newest packets alone are kept
     ordered(rig, flight, "goto", north_m=12.0, east_m=-6.0, height_m=10.0)
     until(lambda: abs(pilot.telemetry.position[0] - 12.0) < 1.5, flight, PATIENCE_S)
     until(lambda: abs(pilot.telemetry.position[1] + 6.0) < 1.5, flight, PATIENCE_S)
@@ -71,7 +72,6 @@ def test_it_is_flown_by_orders_and_repeats_to_the_last_byte(autopilot: str, tmp_
         partner, message = LINKS[autopilot]
         rows = flight.monitor.rows(partner)
         assert any(message in row["message"] and row["latency_ms"] is not None for row in rows)
-        assert flight.monitor.rows("MAVLink COMMAND_ACK")
         rig.end(flight.name)
     assert flight.flight is not None and flight.folder is not None, flight.failure
     assert flight.flight.verdict == "pass", flight.flight.judged.sentence
@@ -89,14 +89,15 @@ def test_a_branch_goes_another_way_from_the_same_moment(autopilot: str, tmp_path
         first = rig.start("quad_f450", control=autopilot, speed=None, until_s=900.0)
         pilot = pilot_of(first)
         until(lambda: pilot.telemetry.height_m > 5.0, first, PATIENCE_S)
-        first.pause()
-        until(lambda: first.state == "paused", first)
+        stands = 1000 * (first.tick // 1000 + 8)
+        first.run_to(1e-3 * stands, PATIENCE_S)
+        assert first.tick == stands
         second = rig.branch(first.name, paused=True)
-        until(lambda: second.tick >= first.tick and second.state == "paused", second, PATIENCE_S)
+        until(lambda: second.tick == stands and second.state == "paused", second, PATIENCE_S)
         assert first.stand is not None and second.stand is not None
         assert first.stand.rig.state.content(0) == second.stand.rig.state.content(0)
         assert second.pilot is not None and second.pilot.telemetry == pilot.telemetry
         rig.do(second.name, "inject", fault="rotor.speed_loss@1:instance=1,severity=1")
         for flight in (first, second):
-            flight.run_to(first.tick * 1e-3 + 5.0)
+            flight.run_to(1e-3 * stands + 5.0, PATIENCE_S)
         assert first.stand.rig.state.content(0) != second.stand.rig.state.content(0)
