@@ -79,9 +79,11 @@ def test_the_windows_library_has_the_bits_of_the_kernel_under_wine(tmp_path: Pat
     environment = {**os.environ, "WINEPREFIX": str(tmp_path / "wine"), "WINEDEBUG": "-all", "DISPLAY": ""}
     said = tmp_path / "said.txt"
     with said.open("wb") as file:  # not a pipe: wine's services inherit it and would hold its end for minutes
-        told = {"env": environment, "stdin": subprocess.DEVNULL, "stdout": file, "stderr": file, "timeout": 600}
-        subprocess.run([wine, str(program), str(folder / "test/vectors.bin")], cwd=program.parent, **told)
-        subprocess.run([wine, "wineboot", "--kill"], **told)
+        for words in ([str(program), str(folder / "test/vectors.bin")], ["wineboot", "--kill"]):
+            subprocess.run(
+                [wine, *words], cwd=program.parent, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                timeout=600,
+            )  # fmt: skip
     text = said.read_text(errors="replace")
     assert "3000 steps" in text and "bit-equal" in text, text[-1000:]
 
