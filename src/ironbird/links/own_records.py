@@ -24,6 +24,7 @@ from ironbird.links.autopilot_log import open_ulog
 
 LOOK_S = 5.0  # after the first difference, within which its size is measured
 LATE_S = 0.1  # by which a sensor's record may be later than the motion's: they are written at their own rates
+BATTERY_LATE_S = 0.6  # the same of a battery, which is told twice a second and whose voltage moves the rotors at once
 Table = Mapping[str, np.ndarray]
 
 
@@ -46,11 +47,12 @@ class Sight:
     unit: str
     moved_s: float  # when the true motion in the log differs
     direct: bool  # whether a sensor shows it, not its consequences
+    late_s: float = LATE_S  # by which it may be later than the motion
 
     @property
     def seen(self) -> bool:
         """Whether the log shows the fault."""
-        return math.isfinite(self.first_s) and (not self.direct or self.first_s <= self.moved_s + LATE_S)
+        return math.isfinite(self.first_s) and (not self.direct or self.first_s <= self.moved_s + self.late_s)
 
     def sentence(self) -> str:
         """For people."""
@@ -153,7 +155,8 @@ def sight_of(fault: str, instance: int | str, faulted: Path, healthy: Path) -> S
     if found is None:
         return Sight("", math.inf, math.nan, "", moved_s, direct)
     first_s, size, name, unit = found
-    return Sight(name, first_s, size, unit, moved_s, direct)
+    late_s = BATTERY_LATE_S if fault.startswith("battery.") else LATE_S
+    return Sight(name, first_s, size, unit, moved_s, direct, late_s)
 
 
 def _read(path: Path, wanted: set[str]) -> dict[tuple[str, int], Table]:

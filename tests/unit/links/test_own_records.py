@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ironbird.errors import LinkError
 from ironbird.links.autopilot_log import read_autopilot_log
-from ironbird.links.own_records import places_of, sight_of
+from ironbird.links.own_records import BATTERY_LATE_S, LATE_S, Sight, places_of, sight_of
 from ironbird.vehicles.load import load_spec, vehicle_path
 
 LOGS = Path(__file__).parents[2] / "data" / "autopilot_logs"  # what is in them: README.md there
@@ -80,3 +81,9 @@ def test_the_reactions_of_the_page_are_in_the_logs_at_their_times(
     read = read_autopilot_log(LOGS / log, load_spec(vehicle_path("quad_f450")).home)
     found = [state.time_s - begin_s for state in read.states if state.text == change]
     assert found and found[0] == pytest.approx(after_s, abs=0.03)
+
+
+def test_a_battery_is_told_twice_a_second_and_may_be_that_much_later_than_the_motion() -> None:
+    told = Sight("battery_status 1 voltage_v", 21.01, 2.4, "V", 20.86, True, BATTERY_LATE_S)
+    assert told.seen and not replace(told, late_s=LATE_S).seen
+    assert not replace(told, first_s=21.5).seen  # the record before should have shown it
