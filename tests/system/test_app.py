@@ -282,7 +282,7 @@ def test_the_other_pages_show_what_there_is(browser: Browser, app: Served, tmp_p
 def test_an_autopilot_outside_is_flown_tuned_and_watched_from_the_page(
     browser: Browser, app: Served, tmp_path: Path
 ) -> None:
-    name = app.do("start", control="told", go=False, speed=4, wind_mps=2)["result"]["flight"]
+    name = app.do("start", control="told", go=False, wind_mps=2)["result"]["flight"]
     app.until(name, healthy=True)
     tab = opened(browser, app)
     tab.until(f"ironbird.flights.some(f => f.name === {name!r})")

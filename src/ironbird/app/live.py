@@ -84,6 +84,8 @@ class Live:
         now = time.monotonic()
         if now - self._status[0] > 0.5 / STATUS_HZ:
             flights = [status_of(flight) for flight in list(self.rig.flights.values())]
+            for monitor in self.rig.monitors().values():
+                monitor.catch_up()
             self._status = now, json.dumps({"flights": flights, "refused": self._refused()}, allow_nan=False)
         return self._status[1]
 

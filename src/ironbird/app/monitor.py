@@ -1,7 +1,8 @@
 """The packet monitor: what goes over the links of a flight, message by message; the newest packets for a file.
 
-Whoever is watched only hands over its bytes; they are read when somebody looks. So a flight that nobody looks at loses
-nothing of its time, and of its packets the newest of each way are there to be saved; `skipped` counts the others.
+Whoever is watched only hands over its bytes; they are read when somebody looks, and some now and then while a browser
+is open. So a flight loses nothing of its time; where more comes than is read, the newest packets of each way are kept,
+and `skipped` counts the others.
 Figures are of the wall's time. Latency is from a packet that asks for an answer to the answer, as seen here: a command
 and its acknowledgement, a parameter, a mission's items, sensors and the controls that follow them. What is missing is
 counted by the senders' own numbers, where a protocol has any.
@@ -23,6 +24,7 @@ from ironbird.app.pcap import Captured, capture
 from ironbird.links.router.router import Traffic
 
 MOST_KEPT = 5000  # packets of one way, for the file
+MOST_AT_ONCE = 200  # pieces of one way that are read while nobody looks
 MOST_WAYS = 32  # partners, each in one direction; the one that was silent for the longest is forgotten
 MOST_MESSAGES = 300  # kinds of one way
 MOST_LATENCIES = 200
@@ -119,11 +121,18 @@ class Monitor:
                 del self._ways[min(self._ways, key=lambda key: self._ways[key].heard)]
             return self._ways.setdefault((partner, came), _Way())
 
-    def _read(self) -> None:
+    def catch_up(self, most: int = MOST_AT_ONCE) -> None:
+        """Read some of what waits: called now and then, few packets are skipped before somebody looks at them."""
+        with self._lock:
+            self._read(most)
+
+    def _read(self, most: int = MOST_KEPT) -> None:
         """Find the packets in what waits, in the order in which it came; with the lock."""
         found: list[tuple[_Piece, tuple[str, bool]]] = []
         for key, way in self._ways.items():
-            pieces = [way.waiting.popleft() for _ in range(len(way.waiting))]  # what comes meanwhile is for later
+            pieces = [
+                way.waiting.popleft() for _ in range(min(len(way.waiting), most))
+            ]  # what comes meanwhile is for later
             if pieces and pieces[0][1] > way.read + 1:  # some have gone: gaps in senders' numbers say nothing
                 self.skipped += pieces[0][1] - way.read - 1
                 way.last.clear()

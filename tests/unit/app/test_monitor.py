@@ -129,6 +129,15 @@ def test_what_nobody_looks_at_is_not_read_and_not_counted_as_lost(monkeypatch: p
     assert monitor.skipped == 500 and row["count"] == MOST_KEPT + 1 and row["missing"] == 0
 
 
+def test_what_is_read_now_and_then_is_counted_though_nobody_looks() -> None:
+    monitor, packer = Monitor(), Packer(7)
+    for number in range(3 * MOST_KEPT):
+        monitor.watch("udp 1", True, packet(packer))
+        if number % 100 == 0:
+            monitor.catch_up()
+    assert monitor.rows()[0]["count"] == 3 * MOST_KEPT and monitor.skipped == 0
+
+
 def servos(count: int) -> bytes:
     return struct.pack("<HHI16H", 18458, 400, count, *[1500] * 16)
 
