@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ironbird.cli.output import errors, print_table
 from ironbird.errors import IronbirdError
 
+if TYPE_CHECKING:
+    from ironbird.design.parts import Database
+
+ROTORS = 4  # of the vehicles that are designed
+FRAME_MASS_KG = 0.5  # of frame and electronics that nobody names
 design_app = typer.Typer(no_args_is_help=True, help="Vehicles from a parts list: evaluate a set, or search for one.")
 PartsOption = Annotated[
     list[Path] | None, typer.Option("--parts", help="TOML file of your own parts; may be repeated.")
 ]
-FrameOption = Annotated[float, typer.Option(help="Diagonal between motors, in m.", min=0.05, max=5)]
+FrameOption = Annotated[
+    str, typer.Option(help="Name of a frame (ironbird design parts frame), or the diagonal between motors in m.")
+]
+ControllerOption = Annotated[
+    str,
+    typer.Option("--flight-controller", help="Name of a flight controller; its mass counts where no mass is given."),
+]
+LARGEST_M = 5.0  # frame
 OutOption = Annotated[Path, typer.Option(help="Folder for the vehicle file, parameters and page.")]
 UNITS = {"min": 1.0, "h": 60.0, "s": 1 / 60, "kg": 1.0, "g": 1e-3}
 
@@ -31,8 +43,13 @@ def evaluate_parts(
     propeller: Annotated[str, typer.Option(help="Name of a propeller.")],
     esc: Annotated[str, typer.Option(help="Name of a speed controller.")],
     battery: Annotated[str, typer.Option(help="Name of a battery.")],
-    mass: Annotated[float, typer.Option(help="Of the whole vehicle, in kg.", min=0.01, max=1000)],
-    frame: FrameOption = 0.45,
+    mass: Annotated[
+        float | None,
+        typer.Option(help="Of the whole vehicle, in kg; the sum of its parts by default.", min=0.01, max=1000),
+    ] = None,
+    frame: FrameOption = "0.45",
+    flight_controller: ControllerOption = "",
+    payload: Annotated[str, typer.Option(help="On top of the parts, for example 0.5kg; without --mass.")] = "0kg",
     height: Annotated[float, typer.Option(help="Of the place above the sea, in m.")] = 50.0,
     temperature: Annotated[float, typer.Option(help="At the place, in °C.", min=-60, max=60)] = 25.0,
     parts: PartsOption = None,
@@ -45,13 +62,15 @@ def evaluate_parts(
 
     with errors():
         database = load_database(*(parts or []))
+        chosen = database.motor(motor), database.propeller(propeller), database.esc(esc), database.battery(battery)
+        diagonal_m, base_kg = _frame(database, frame, flight_controller, None if mass is None else 0.0)
+        if mass is None:
+            mass = base_kg + ROTORS * sum(part.mass_kg for part in chosen[:3]) + chosen[3].mass_kg
+            mass += _amount("--payload", payload)
         craft = Craft(
-            database.motor(motor),
-            database.propeller(propeller),
-            database.esc(esc),
-            database.battery(battery),
+            *chosen,
             mass,
-            frame,
+            diagonal_m,
             height_m=height,
             temperature_C=temperature,
         )
@@ -64,8 +83,12 @@ def search_parts(
     esc: Annotated[str, typer.Option(help="Name of a speed controller.")],
     endurance: Annotated[str, typer.Option(help="For example 25min.")] = "0min",
     payload: Annotated[str, typer.Option(help="For example 0.5kg.")] = "0kg",
-    frame: FrameOption = 0.45,
-    frame_mass: Annotated[float, typer.Option(help="Of frame and electronics, in kg.", min=0, max=1000)] = 0.5,
+    frame: FrameOption = "0.45",
+    flight_controller: ControllerOption = "",
+    frame_mass: Annotated[
+        float | None,
+        typer.Option(help="Of frame and electronics, in kg; by default those named, or 0.5 kg.", min=0, max=1000),
+    ] = None,
     parts: PartsOption = None,
     name: Annotated[str, typer.Option(help="Id of the vehicle.")] = "designed_quad",
     out: OutOption = Path("out/design"),
@@ -78,7 +101,12 @@ def search_parts(
 
     with errors():
         database = load_database(*(parts or []))
-        wanted = Wanted(_amount("--endurance", endurance), _amount("--payload", payload), frame, frame_mass)
+        named = frame_mass if frame_mass is not None or not _is_number(frame) else FRAME_MASS_KG
+        wanted = Wanted(
+            _amount("--endurance", endurance),
+            _amount("--payload", payload),
+            *_frame(database, frame, flight_controller, named),
+        )
         found = search(database, wanted, database.battery(battery), database.esc(esc))
         if not found.front:
             raise RecordError(
@@ -91,26 +119,35 @@ def search_parts(
 
 @design_app.command("parts")
 def list_parts(
-    kind: Annotated[str, typer.Argument(help="motor, propeller, esc or battery.")],
+    kind: Annotated[str, typer.Argument(help="motor, propeller, esc, battery, frame or flight_controller.")],
     contains: Annotated[str, typer.Argument(help="Part of the name.")] = "",
 ) -> None:
     """List parts of the database."""
-    from ironbird.design.parts import KINDS, load_database
-    from ironbird.errors import UnknownNameError
+    from ironbird.design.parts import load_database
 
     with errors():
-        if kind not in KINDS:
-            raise UnknownNameError("kind of part", kind, KINDS)
-        database = load_database()
-        found: dict[str, list[str]] = {
-            "motor": list(database.motors),
-            "propeller": list(database.propellers),
-            "esc": list(database.escs),
-            "battery": list(database.batteries),
-        }
-        for name in sorted(found[kind]):
+        for name in load_database().names(kind):
             if contains.lower() in name.lower():
                 typer.echo(name)
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[0-9]*\.?[0-9]+", text.strip()) is not None
+
+
+def _frame(database: Database, text: str, flight_controller: str, mass_kg: float | None) -> tuple[float, float]:
+    """Diagonal of a frame, and the mass of frame and flight controller: a given one, or those of the named parts."""
+    controller_kg = database.flight_controller(flight_controller).mass_kg if flight_controller else 0.0
+    if _is_number(text):
+        if not 0 < float(text) <= LARGEST_M:
+            raise IronbirdError(f"--frame {text}: a diagonal is above 0 and at most {LARGEST_M:g} m")
+        if mass_kg is None:
+            raise IronbirdError("without --mass, --frame is the name of a frame: its mass is needed")
+        return float(text), mass_kg
+    part = database.frame(text)
+    if part.rotors != ROTORS:
+        raise IronbirdError(f"--frame '{text}' has {part.rotors} rotors; designs have {ROTORS}")
+    return part.diagonal_m, part.mass_kg + controller_kg if mass_kg is None else mass_kg
 
 
 def _amount(option: str, text: str) -> float:

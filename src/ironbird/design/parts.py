@@ -1,4 +1,4 @@
-"""The component database: motors, propellers, speed controllers, batteries; a user's own parts as TOML beside it."""
+"""The component database: motors, propellers, ESCs, batteries, frames, flight controllers; own parts as TOML."""
 
 from __future__ import annotations
 
@@ -70,18 +70,37 @@ class BatteryPart(Part):
     voltage_V: float = 0.0  # mean over a flight; 0: 4 V a cell
 
 
+@dataclass(frozen=True)
+class FramePart(Part):
+    """A frame with its landing gear."""
+
+    diagonal_m: float = 0.0  # between opposite motors
+    rotors: int = 4
+
+
+@dataclass(frozen=True)
+class FlightControllerPart(Part):
+    """A flight controller; `current_A` is what it and its sensors draw from the battery."""
+
+    current_A: float = 0.0
+
+
 Kind = TypeVar("Kind", bound=Part)
 KINDS: dict[str, tuple[type[Part], str]] = {
     "motor": (MotorPart, "motors.csv"),
     "propeller": (PropellerPart, "propellers.csv"),
     "esc": (EscPart, "escs.csv"),
     "battery": (BatteryPart, "batteries.csv"),
+    "frame": (FramePart, "frames.csv"),
+    "flight_controller": (FlightControllerPart, "flight_controllers.csv"),
 }
 POSITIVE = {
     "motor": ("kv_rpmpV", "resistance_ohm"),
     "propeller": ("diameter_m", "pitch_m"),
     "esc": (),
     "battery": ("cells", "capacity_Ah"),
+    "frame": ("diagonal_m", "rotors", "mass_kg"),
+    "flight_controller": ("mass_kg",),
 }
 
 
@@ -93,6 +112,8 @@ class Database:
     propellers: dict[str, PropellerPart]
     escs: dict[str, EscPart]
     batteries: dict[str, BatteryPart]
+    frames: dict[str, FramePart]
+    flight_controllers: dict[str, FlightControllerPart]
 
     def motor(self, name: str) -> MotorPart:
         """A motor by name."""
@@ -110,6 +131,21 @@ class Database:
         """A battery by name."""
         return _by_name("battery", name, self.batteries)
 
+    def frame(self, name: str) -> FramePart:
+        """A frame by name."""
+        return _by_name("frame", name, self.frames)
+
+    def flight_controller(self, name: str) -> FlightControllerPart:
+        """A flight controller by name."""
+        return _by_name("flight_controller", name, self.flight_controllers)
+
+    def names(self, kind: str) -> list[str]:
+        """All parts of a kind."""
+        if kind not in KINDS:
+            raise UnknownNameError("kind of part", kind, KINDS)
+        parts: dict[str, Part] = getattr(self, "batteries" if kind == "battery" else f"{kind}s")
+        return sorted(parts)
+
 
 def _by_name(kind: str, name: str, parts: Mapping[str, Kind]) -> Kind:
     if name not in parts:
@@ -123,7 +159,7 @@ def load_database(*own: Path) -> Database:
     for path in (FOLDER / "lesson.toml", *own):
         for kind, parts in _read_own(path).items():
             found[kind].update(parts)
-    return Database(found["motor"], found["propeller"], found["esc"], found["battery"])
+    return Database(*(found[kind] for kind in KINDS))
 
 
 @functools.cache

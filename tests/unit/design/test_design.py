@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,9 @@ def test_every_shipped_part_has_a_source_and_numbers_that_make_sense(database: D
     assert len(database.motors) > 4500 and len(database.propellers) > 600
     for parts in (database.motors, database.propellers, database.escs, database.batteries):
         assert all(part.source.split(":")[0] in ("published", "measured") for part in parts.values())
+    for named in (*database.frames.values(), *database.flight_controllers.values()):
+        assert "from memory" in named.source or "assumed" in named.source
+        assert 0 < named.mass_kg < 2
     usual = [0 < m.kv_rpmpV < 20000 and 0 < m.resistance_ohm < 50 for m in database.motors.values()]
     assert np.mean(usual) > 0.99
 
@@ -183,5 +187,21 @@ def test_the_commands_write_files_and_say_what_is_wrong(tmp_path: Path) -> None:
     assert "<svg" in (tmp_path / "design.html").read_text()
     refused = runner.invoke(app, ["design", "search", "--endurance", "25 furlongs", *parts])
     assert refused.exit_code == 2 and "25min" in refused.output
+    words[words.index("--mass") : words.index("--mass") + 2] = [
+        "--frame",
+        "DJI F450",
+        "--flight-controller",
+        "Pixhawk 4",
+    ]
+    summed = runner.invoke(app, [*words, "--payload", "0.1kg"])
+    assert summed.exit_code == 0, summed.output
+    written = tomllib.loads((tmp_path / "designed_quad.toml").read_text())
+    # frame, flight controller, four of motor, propeller and ESC, battery, payload
+    assert written["body"]["mass_kg"] == pytest.approx(0.282 + 0.0158 + 4 * (0.085 + 0 + 0.025) + 0.34 + 0.1, abs=1e-6)
+    for frame, said in (("DJI F550", "6 rotors"), ("0.45", "name of a frame"), ("DJI F45", "did you mean")):
+        words[words.index("--frame") + 1] = frame
+        refused = runner.invoke(app, words)
+        assert refused.exit_code == 2 and said in refused.output
+    assert "Pixhawk 4" in runner.invoke(app, ["design", "parts", "flight_controller"]).output
     listed = runner.invoke(app, ["design", "parts", "propeller", "apcsf_10"])
     assert "apcsf_10x4.7" in listed.output
