@@ -24,8 +24,8 @@ WASH = at.WASH("wind_N")
 def rotors(*hubs: list[float], drift: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Discs:
     count = len(hubs)
     down = np.tile([0.0, 0.0, 1.0], (count, 1))
-    each = (np.repeat(one, count) for one in (D, T, RHO))
-    return Discs(np.array(hubs), down, *each, np.tile(drift, (count, 1)))
+    diameter, thrust, density = (np.repeat(one, count) for one in (D, T, RHO))
+    return Discs(np.array(hubs), down, diameter, thrust, density, np.tile(drift, (count, 1)))
 
 
 def flux(discs: Discs, z: float, half_m: float = 12.0, step_m: float = 0.03) -> float:
@@ -95,7 +95,7 @@ class Place:
 
     def fly(self, fleet: Fleet, number: int) -> None:
         aside = 3.0 if fleet.time_s < 6.0 and self.place[2] > -6.0 else 0.0
-        Reins(fleet, number).go_to(self.place + [0.0, aside, 0.0])
+        Reins(fleet, number).go_to(self.place + np.array([0.0, aside, 0.0]))
 
 
 def pair(folder: Path, more: str, vehicle: str = "quad_f450") -> Scenario:
@@ -152,7 +152,8 @@ def test_without_the_key_nothing_of_it_is_there(folder: Path) -> None:
 def test_a_wake_without_rotors_is_refused(folder: Path) -> None:
     file = folder / "boats.toml"
     file.write_text(
-        'schema = 1\nworld = "field"\nuntil_s = 1.0\nwake = true\n[[vehicle]]\nname = "one"\nvehicle = "rover_differential"\n'
+        'schema = 1\nworld = "field"\nuntil_s = 1.0\nwake = true\n'
+        '[[vehicle]]\nname = "one"\nvehicle = "rover_differential"\n'
     )
     with pytest.raises(ScenarioError, match="no vehicle has a rotor of known diameter"):
         fly_scenario(file)
