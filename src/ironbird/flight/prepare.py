@@ -83,9 +83,12 @@ def give_sight(state: RunState, orders: Sequence[Order], *, keep: bool = False) 
     return sights
 
 
-def fit(order: Order) -> Fitted:
-    """The vehicle and model of an order, kept for the life of the process or until the vehicle's file changes."""
-    return _fit(*fit_key(order))
+def fit(order: Order, *, wake: bool = False) -> Fitted:
+    """The vehicle and model of an order, kept for the life of the process or until the vehicle's file changes.
+
+    With `wake` it feels the wakes of other vehicles' rotors: in scenarios that say so.
+    """
+    return _fit(*fit_key(order), wake)
 
 
 def fit_key(order: Order) -> tuple[Any, ...]:
@@ -112,11 +115,12 @@ def _fit(
     linked: bool,
     world: tuple[str, str],
     sights: tuple[str, ...],
+    wake: bool,
 ) -> Fitted:
     if world[0] and place is None:
         place = home_in(ordered_world(world[0]), load_spec(name).home)
     vehicle = load_vehicle(name, control=vehicle_control(control), home=place)
-    return fit_vehicle(vehicle, control, dict(options), linked=linked, world=world[0], sights=sights)
+    return fit_vehicle(vehicle, control, dict(options), linked=linked, world=world[0], sights=sights, wake=wake)
 
 
 def vehicle_control(control: str) -> str:
@@ -134,10 +138,11 @@ def fit_vehicle(
     linked: bool = False,
     world: str = "",
     sights: Sequence[str] = (),
+    wake: bool = False,
 ) -> Fitted:
     """A vehicle that was loaded for this control, as its kind needs it, with its links, in its world, and compiled.
 
-    `sights` are the names of the sensors with which it sees the world.
+    `sights` are the names of the sensors with which it sees the world; `wake` is as in `fit`.
     """
     if vehicle.control != vehicle_control(control):
         raise OrderError(f"vehicle '{vehicle.id}' was loaded with control '{vehicle.control}', not for '{control}'")
@@ -148,12 +153,12 @@ def fit_vehicle(
         if linked:
             vehicle = with_links(vehicle, kind.links(chosen))
         if world:
-            vehicle = put_in_world(vehicle, sights)
+            vehicle = put_in_world(vehicle, sights, wake=wake)
         return Fitted(vehicle, compile_model(vehicle.diagram, step_s=kind.step_s(chosen)))
     if options:
         raise OrderError(f"control '{control}' takes no options; it was given {', '.join(options)}")
     if world:
-        vehicle = put_in_world(vehicle, sights)
+        vehicle = put_in_world(vehicle, sights, wake=wake)
     return Fitted(vehicle, compile_model(vehicle.diagram))
 
 

@@ -31,9 +31,10 @@ from ironbird.runtime.record import Log
 from ironbird.runtime.state import RUNNING, RunState
 from ironbird.scenario.grammar import Member, Scenario
 from ironbird.scenario.impact import Body, collide
+from ironbird.scenario.wake import Discs, wake_at
 from ironbird.symbolic import shapes as sh
 from ironbird.vehicles import places as at
-from ironbird.vehicles.in_world import Hull, hull_of
+from ironbird.vehicles.in_world import Hull, hull_of, rotors_of
 from ironbird.world.model import Box
 from ironbird.world.near import Shapes
 from ironbird.world.rays import Scene
@@ -94,6 +95,10 @@ class Group:
         """Which lanes have not stopped."""
         return self.state.stop_tick.reshape(-1)[: self.state.lanes] == RUNNING
 
+    def held(self, path: str) -> np.ndarray:
+        """A sampled block's output of all lanes, (lanes, size)."""
+        return lanes_of(self.state, self.state.held, self.model.flat.held.rows(path))
+
     def put(self, name: str, values: np.ndarray) -> None:
         """Write an input of all lanes, (lanes, size)."""
         write_lanes(self.state, self.model.flat.u.rows(name), values)
@@ -145,6 +150,8 @@ class Fleet:
             self._step_s = self.groups[0].model.step_s
             self.until_tick = round(self.scenario.table.until_s / self._step_s)
             self._arrange()
+            if self.scenario.table.wake:
+                self._arrange_wakes()
             self._give_sight()
             self._begin()
         except BaseException:
@@ -170,7 +177,7 @@ class Fleet:
         self.place = [(0, 0)] * len(self.members)
         for index, numbers in enumerate(kinds.values()):
             orders = [self.members[number].order for number in numbers]
-            fitted = fit(orders[0])
+            fitted = fit(orders[0], wake=self.scenario.table.wake)
             state = prepare(fitted.model, orders)
             around = Surroundings(self.near, fitted.model)
             self.groups.append(Group(numbers, orders, fitted, state, around, hull_of(fitted.vehicle.diagram)))
@@ -191,6 +198,48 @@ class Fleet:
         self._decks = [(i, m.table.deck) for i, m in enumerate(self.members) if m.table.deck is not None]
         every = max(1, round(self.scenario.table.adsb_s / self._step_s))
         self._adsb = [(i, i % every, every) for i, m in enumerate(self.members) if m.table.adsb]
+
+    def _arrange_wakes(self) -> None:
+        """Whose rotors blow on whom: one row for each rotor of known size, and one for each place that feels it."""
+        rotors = [rotors_of(self.groups[group].fitted.vehicle.diagram) for group, _ in self.place]
+        if not any(rotors):
+            raise ScenarioError("wake = true, but no vehicle has a rotor of known diameter; leave it out")
+        rows = [(number, rotor) for number, own in enumerate(rotors) for rotor in own]
+        self._blower = np.array([number for number, _ in rows])
+        self._hubs, self._shafts = (np.array([getattr(rotor, name) for _, rotor in rows]) for name in ("hub_m", "axis"))
+        self._diameters = np.array([rotor.diameter_m for _, rotor in rows])
+        feels = [
+            (number, at_m) for number, own in enumerate(rotors) for at_m in [r.hub_m for r in own] or [np.zeros(3)]
+        ]
+        self._feeler = np.array([number for number, _ in feels])
+        self._felt_at = np.array([at_m for _, at_m in feels])
+        self._others = self._feeler[:, None] != self._blower[None]
+        self._blowing = [  # rows of the rotors of each group, (lanes, rotors)
+            np.array([np.flatnonzero(self._blower == number) for number in group.members]) for group in self.groups
+        ]
+
+    def _blow(self, motion: Motion) -> None:
+        """Tell each vehicle the mean of the wakes of the others over its own rotors."""
+        count = len(self._blower)
+        thrust, density, flow = np.zeros(count), np.ones(count), np.zeros((count, 3))
+        for group, rows in zip(self.groups, self._blowing, strict=True):
+            rotors = rows.shape[1]
+            if rotors:
+                thrust[rows] = np.hstack([group.held(at.THRUSTS(f"held_{n}")) for n in range(1, rotors + 1)])
+                density[rows] = group.held(at.THRUSTS("air"))
+                flow[rows] = group.held(at.THRUSTS("flow_B"))[:, None]
+        R = motion.attitude[self._blower]
+        hubs = motion.position[self._blower] + np.einsum("mij,mj->mi", R, self._hubs)
+        down, drift = (-np.einsum("mij,mj->mi", R, part) for part in (self._shafts, flow))
+        discs = Discs(hubs, down, self._diameters, thrust * self.running()[self._blower], density, drift)
+        feels = motion.attitude[self._feeler]
+        places = motion.position[self._feeler] + np.einsum("pij,pj->pi", feels, self._felt_at)
+        wind = np.zeros((len(self.members), 3))
+        np.add.at(wind, self._feeler, wake_at(places, discs, self._others))
+        wind /= np.bincount(self._feeler)[:, None]
+        for group in self.groups:
+            if at.WASH("told_N") in group.model.flat.u.start:
+                group.put(at.WASH("told_N"), wind[group.members])
 
     def _give_sight(self) -> None:
         """Sensors of the world see the hulls of the other vehicles."""
@@ -247,7 +296,7 @@ class Fleet:
 
     def _logged(self, group: Group) -> list[str]:
         wanted = [path for order in group.orders for path in log_paths(order, group.model)]
-        more = [path for path in (*FEW_LOGGED, *self.also) if path in group.model.signals()]
+        more = [path for path in (*FEW_LOGGED, at.WASH("wind_N"), *self.also) if path in group.model.signals()]
         return paths_to_log([*wanted, *more], group.model)
 
     # ------------------------------------------------------------------ seeing
@@ -406,6 +455,8 @@ class Fleet:
         motion = self._seen if self._seen is not None else self.motion()
         slice_ticks = min(self._meet(motion) if self.tick else 1, most_ticks, self.until_tick - self.tick)
         slice_ticks = min(slice_ticks, DECK_TICKS) if self._decks else slice_ticks
+        if self.scenario.table.wake and self.tick:
+            self._blow(motion)
         if self.tick - self._looked >= (DECK_TICKS if self._decks else LOOK_TICKS):
             self._looked = self.tick
             decks = self._deck_shapes(motion)

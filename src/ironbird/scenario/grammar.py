@@ -125,6 +125,7 @@ class ScenarioTable(_Table):
     adsb_s: Annotated[float, Field(ge=0.05, le=60)] = 0.5
     adsb_range_m: Annotated[float, Field(gt=0, le=1e6)] = 1e5
     wind: WindTable = WindTable()
+    wake: bool = False  # vehicles feel the wakes of each other's rotors
     vehicle: Annotated[list[VehicleTable], Field(min_length=1)]
     require: list[str] = []
 
@@ -155,6 +156,8 @@ class Scenario:
     def digest(self) -> str:
         """Hash of all that influences the result."""
         said = self.table.model_dump(mode="json", exclude={"title"})
+        if not self.table.wake:
+            del said["wake"]  # digests of before stay
         said["world"] = ordered_world(self.world).digest
         data = {"schema": SCHEMA, "scenario": said, "orders": [m.order.digest() for m in self.members]}
         return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()

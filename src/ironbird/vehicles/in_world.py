@@ -14,9 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ironbird.blocks.environment.surveyed_ground import SurveyedGround
+from ironbird.blocks.environment.told_wind import ToldWind
+from ironbird.blocks.forces.main_rotor import MainRotor
 from ironbird.blocks.forces.obstacle_contact import ObstacleContact
 from ironbird.blocks.monitors.clearance import Clearance
 from ironbird.blocks.monitors.pose_sample import PoseSample
+from ironbird.blocks.monitors.thrust_sample import ThrustSample
 from ironbird.blocks.power.crash_damage import CrashDamage
 from ironbird.blocks.sensors.sight import WorldSensor
 from ironbird.model.diagram import Diagram
@@ -107,10 +110,43 @@ def hull_of(diagram: Diagram) -> Hull:
     return Hull(tuple(map(float, centre)), tuple(map(float, size)))  # type: ignore[arg-type]
 
 
-def put_in_world(vehicle: Vehicle, sights: Sequence[str] = ()) -> Vehicle:
+@dataclass(frozen=True)
+class Rotor:
+    """A rotor of known size in body axes."""
+
+    propeller: at.Part
+    hub_m: np.ndarray
+    axis: np.ndarray  # direction of thrust
+    diameter_m: float
+
+
+def rotors_of(diagram: Diagram) -> list[Rotor]:
+    """Rotors whose wake can be told: those of multicopters whose diameters are given, and of helicopters the main one.
+
+    Propellers of fixed wings and tail rotors, which blow along the horizon, are left out.
+    """
+    found, known = [rotor.propeller for rotor in at.each(at.rotor, diagram.blocks)], set(diagram.param_paths())
+    if at.WAKES("diameters") in known:
+        sizes = diagram.value(at.WAKES("diameters"))
+        hubs, axes = (diagram.value(at.WAKES(name)).reshape(-1, 3) for name in ("positions", "axes"))
+        return [Rotor(*rotor) for rotor in zip(found, hubs, axes, map(float, sizes), strict=False)]
+    return [
+        Rotor(
+            part,
+            diagram.value(part("position")),
+            np.array([0.0, 0.0, -1.0]),
+            2 * float(diagram.value(part("radius"))[0]),
+        )
+        for part in found
+        if isinstance(diagram.block(part.path), MainRotor)
+    ]
+
+
+def put_in_world(vehicle: Vehicle, sights: Sequence[str] = (), *, wake: bool = False) -> Vehicle:
     """The same vehicle with a hull, in a world that tells it by inputs what is near (`world/…`).
 
-    It also has the sensors of the world with these names (`sight/…`).
+    It also has the sensors of the world with these names (`sight/…`). With `wake` it is told the air that other
+    vehicles' rotors move, and holds the thrust of its own for them.
     """
     diagram = vehicle.diagram.subset(vehicle.diagram.blocks)
     hull = hull_of(diagram)
@@ -152,7 +188,25 @@ def put_in_world(vehicle: Vehicle, sights: Sequence[str] = ()) -> Vehicle:
         sensor = diagram.add(at.sight(name).path, WorldSensor())
         for told in SIGHT_INPUTS:
             diagram.export(sensor[told], sensor[told].path)
+    if wake:
+        _feel_wakes(diagram)
     return replace(vehicle, diagram=diagram)
+
+
+def _feel_wakes(diagram: Diagram) -> None:
+    """Wind of the wakes of others is one part more of the wind; the own rotors' thrust is held for theirs."""
+    if at.AIR.path not in diagram.blocks:  # under water, or nothing of it feels the air
+        return
+    wash = diagram.add(at.WASH.path, ToldWind())
+    diagram.export(wash.told_N, at.WASH("told_N"))
+    diagram.connect(wash.wind_N, diagram.port(at.AIR("wind_N")))
+    rotors = rotors_of(diagram)
+    if rotors:
+        held = diagram.add(at.THRUSTS.path, ThrustSample(len(rotors), sample_s=STEP_S))
+        diagram.connect(diagram.port(at.ATMOSPHERE("density")), held.density)
+        diagram.connect(diagram.port(at.AIR.velocity), held.v_air_B)
+        for number, rotor in enumerate(rotors, start=1):
+            diagram.connect(diagram.port(rotor.propeller("thrust")), held[f"thrust_{number}"])
 
 
 def _break_rotors(diagram: Diagram) -> None:

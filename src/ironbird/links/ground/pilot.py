@@ -126,7 +126,7 @@ class Pilot(Handshakes):
         if self.relay is not None:
             self.relay.poll(round(1e6 * rig.time_s))
         self._beat()
-        if self.wire.answered and not self._passive:
+        if self._health and not self._passive:  # told earlier, ArduPilot never began the streams that were asked for
             self._tell_sight(getattr(rig, "sight", None))
         self._check_deadlines()
         with contextlib.suppress(StopIteration):

@@ -1,0 +1,21 @@
+"""Wind that somebody outside the kernel tells: the wakes of other vehicles."""
+
+from __future__ import annotations
+
+from ironbird.model.block import Block, Values, View
+from ironbird.model.signal import In, Out
+
+
+class ToldWind(Block):
+    """A part of the wind that is an input from outside, held until it is told again.
+
+    Not modelled: a change along the vehicle, so it brings no moment by itself.
+    """
+
+    source = "a register of this project; a part of the sum of [Dai] Eq. 6"
+
+    told_N = In(unit="m/s", shape=3, frame="N", default=0.0, doc="velocity of the air")
+    wind_N = Out(unit="m/s", shape=3, frame="N", doc="the same")
+
+    def output(self, x: View, u: View, p: View) -> Values:
+        return {"wind_N": u.told_N}
