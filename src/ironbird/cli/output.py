@@ -6,6 +6,7 @@ import io
 import itertools
 import os
 import signal
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -29,6 +30,8 @@ Handler = Callable[[int, FrameType | None], Any] | int | None
 WRONG = 2  # bad input, a missing program, a rig that failed
 INTERRUPTED = 128 + signal.SIGINT
 NOBODY_READS = 141  # of a program that SIGPIPE ends, as shells tell it
+LITTLE_MEMORY = "there is too little memory: log fewer signals, fly fewer lanes or workers at once"
+NOT_MAPPED = "failed to map segment"  # what the loader of libraries says when memory is out
 _SHOWN: set[str] = set()  # warnings, each once
 
 
@@ -52,7 +55,13 @@ def errors() -> Iterator[None]:
     except OSError as error:
         fail(IronbirdError(f"cannot read or write: {error}"))
     except MemoryError:
-        fail(IronbirdError("there is too little memory: log fewer signals, fly fewer lanes or workers at once"))
+        fail(IronbirdError(LITTLE_MEMORY))
+    except ImportError as error:
+        if NOT_MAPPED not in str(error):
+            raise
+        typer.secho(f"error: {LITTLE_MEMORY} ({error})", fg="red", err=True)
+        sys.stderr.flush()
+        os._exit(WRONG)  # a library that is half loaded may crash at an orderly end
 
 
 def _show_warning(

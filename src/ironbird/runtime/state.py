@@ -252,7 +252,7 @@ def restore(model: CompiledModel, path: str | Path) -> RunState:
             head = json.loads(data["head"].tobytes())
             arrays = {name: np.ascontiguousarray(data[name]) for name in _ARRAYS}
         version, saved_by = head["snapshot"], head["model"]
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, ValueError, KeyError, TypeError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise RunError(f"{path} is not a snapshot: {error}") from error
     if version != SNAPSHOT:
         raise RunError(f"{path} is a snapshot of version {version!r}; this version of Ironbird reads {SNAPSHOT}")

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ironbird.files.whole import replacing
 from ironbird.world.png import write_png
 from ironbird.world.runner import Sample
 from ironbird.world.sensors.sensor import Sensor
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 PICTURES = {"rgb": 1.0, "label": 1.0, "depth_m": 1000.0}  # arrays that are written as pictures, and their scale
 
 
 def write_samples(folder: Path, sensors: Sequence[Sensor], samples: Iterable[Sample]) -> list[Path]:
     """Write all samples; gives the files of the tables."""
+    import pyarrow.parquet as pq
+
     folder.mkdir(parents=True, exist_ok=True)
     by_sensor: dict[str, list[Sample]] = {sensor.name: [] for sensor in sensors}
     for sample in samples:
@@ -53,6 +57,8 @@ def _write_picture(folder: Path, key: str, sample: Sample) -> None:
 
 
 def _table(sensor: Sensor, rows: Sequence[Sample]) -> pa.Table:
+    import pyarrow as pa
+
     columns = {
         "number": pa.array([row.number for row in rows], pa.int64()),
         "time_s": pa.array([row.time_s for row in rows], pa.float64()),

@@ -158,7 +158,8 @@ def test_wear_changes_what_it_says_and_a_life_becomes_cases_that_fly(tmp_path: P
     assert {"age-00080h", "age-00400h", "age-00400h-rotor", "age-00400h-battery"} <= set(flights)
     young, old_one = fly_all([flights["age-00080h"], flights["age-00400h"]])
     assert young.verdict == "pass", young.sentence
-    assert old_one.verdict == "fail", old_one.sentence  # 1600 charges leave nothing of the battery
+    # 1600 charges leave next to nothing of the battery: the gauge sees it, and the flight is cut short
+    assert "landed before the end of the mission" in old_one.outcome and "completed" in young.outcome
 
 
 @pytest.mark.parametrize("vehicle", ["zagi", "boat_otter", "hexa_x"])
