@@ -73,7 +73,7 @@ def test_the_windows_library_has_the_bits_of_the_kernel_under_wine(tmp_path: Pat
     folder = tmp_path / "lib"
     export("library", Job("quad_f450", "controller", seconds=3.0, faults=FAULTS, targets=("win64",)), folder)
     dll, program = next((folder / "lib/win64").glob("*.dll")), folder / "lib/win64/test.exe"
-    command = [sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-windows-gnu", f"-I{folder / 'include'}"]
+    command = [sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-windows-gnu", "-O2", f"-I{folder / 'include'}"]
     command += [str(folder / "test/back_to_back.c"), str(dll), "-o", str(program)]  # the step is in the library alone
     subprocess.run(command, check=True, capture_output=True, timeout=600)
     environment = {**os.environ, "WINEPREFIX": str(tmp_path / "wine"), "WINEDEBUG": "-all", "DISPLAY": ""}
