@@ -162,6 +162,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "Waves": {"sample_s": 0.02},
     "GroundContact": {"points": 4},
     "RotorWakes": {"rotors": 2, "sample_s": 0.01},
+    "ThrustSample": {"rotors": 2, "sample_s": 0.001},
     "WindDryden": {"sample_s": 0.01},
     "WindGust": {"sample_s": 0.01},
     "Battery": {"sample_s": 0.01},
