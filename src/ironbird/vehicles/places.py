@@ -264,7 +264,7 @@ class Airspeed(Sensor):
     """A pitot tube; its tap has the differential pressure, Pa."""
 
     speed = Inside(Part, "speed")  # m/s: the airspeed that a fixed wing's control makes of it
-    check = Inside(Part, "check")  # whether that is believed: signals `airspeed`, `trusted`, `by_lift`
+    check = Inside(Part, "check")  # whether that is believed: signals `airspeed`, `trusted`, `without`
 
 
 def imu(number: int) -> Imu:

@@ -20,11 +20,12 @@ from pydantic import Field, model_validator
 from ironbird.blocks.actuators.motor import Motor
 from ironbird.blocks.actuators.servo import Servo
 from ironbird.blocks.actuators.surface_mixer import SurfaceMixer
-from ironbird.blocks.controllers.airspeed_check import AirspeedCheck
 from ironbird.blocks.controllers.fixed_wing_control import FixedWingControl
+from ironbird.blocks.controllers.mission_table import TAKE_OFF
 from ironbird.blocks.controllers.runway_control import RunwayControl
 from ironbird.blocks.controllers.runway_navigator import RunwayNavigator
 from ironbird.blocks.controllers.wing_navigator import WingNavigator
+from ironbird.blocks.estimators.airspeed_check import AirspeedCheck
 from ironbird.blocks.forces.catapult import Catapult
 from ironbird.blocks.forces.lift_drag import LiftDragSurface
 from ironbird.blocks.forces.propeller_map import PropellerMap
@@ -60,6 +61,7 @@ from ironbird.vehicles.templates.wiring import add_link, connect_ports, connect_
 
 CONTROL_SAMPLE_S = 0.004
 NAVIGATOR_SAMPLE_S = 0.02
+LEAST_LIFT_ANGLE_RAD = 0.03  # of attack in cruise, from zero lift: below, gusts and errors of pitch hide the speed
 PATH = (
     "path_kind", "path_origin", "path_course", "path_radius", "bank_set", "height_set", "climb_ahead", "airspeed_set",
     "speed_weight", "pitch_limits", "throttle_limits",
@@ -403,7 +405,10 @@ def _constants(column: ca.SX) -> list[float]:
 
 def _add_navigator(diagram: Diagram, spec: FixedWingSpec, height_m: float, airborne: bool) -> Handle:
     first = [0.0, 0.0, -spec.start.height_m, 0.0, 1e9]  # without a mission the vehicle circles above the start
-    kind, more = (WingNavigator, {}) if spec.runway is None else (RunwayNavigator, spec.runway.params)
+    kind: type[WingNavigator] = WingNavigator
+    more: dict[str, Number] = {}
+    if spec.runway is not None:
+        kind, more = RunwayNavigator, spec.runway.params
     navigator = diagram.add(
         at.NAVIGATOR.path,
         kind(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S),
@@ -542,7 +547,7 @@ def _use_estimate(
     connect_seen(diagram, {name: estimator[name] for name in STATE}, navigator, control, check)
     diagram.connect(diagram.port(at.rangefinder(1).tap.value), navigator.ground_distance)
     if "wind_N" in estimator:
-        diagram.connect(estimator.wind_N, navigator.wind_N)
+        connect_seen(diagram, {"wind_N": estimator.wind_N}, navigator, check)
     if senses.gauge is not None:
         diagram.connect(senses.gauge.remaining, navigator.battery_remaining)
     add_failsafes(diagram, estimator, navigator)
@@ -550,9 +555,15 @@ def _use_estimate(
 
 def _add_check(diagram: Diagram, spec: FixedWingSpec, pitot: Handle, navigator: Handle) -> Handle:
     """What believes the tube, or knows the airspeed without it."""
-    trim = {"trim_speed": spec.start.airspeed_mps, "pitch_trim": spec.start.angle_of_attack_rad}
-    block = AirspeedCheck(sample_s=AIRSPEED_SAMPLE_S)
-    check = diagram.add(at.airspeed(1).check.path, block, lift_angle=spec.lift_angle_rad(), **trim)
+    check = diagram.add(
+        at.airspeed(1).check.path,
+        AirspeedCheck(sample_s=AIRSPEED_SAMPLE_S),
+        trim_speed=spec.start.airspeed_mps,
+        pitch_trim=spec.start.angle_of_attack_rad,
+        lift_angle=spec.lift_angle_rad(),
+        by_wind=float(spec.lift_angle_rad() < LEAST_LIFT_ANGLE_RAD),
+        take_off_mode=float(TAKE_OFF),
+    )
     diagram.connect(pitot.airspeed, check.airspeed_in)
     diagram.connect(pitot.stamp, check.stamp_in)
     diagram.connect(diagram.port(at.airspeed(1).tap.value), check.pressure)
