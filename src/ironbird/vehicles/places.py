@@ -327,6 +327,7 @@ class Actuator(Place):
     command = Inside(Tap, "command_fault")  # the order on its way to the actuator
     motor = Inside(Part, "motor")  # motor, engine or thruster of a rotor
     propeller = Inside(Part, "propeller")  # of a rotor
+    heat = Inside(Part, "heat")  # of a rotor: temperatures of motor and speed controller, where a file gives them
     servo = Inside(Part, "servo")  # of a surface, a steering, a tilting joint
     panel = Inside(Part, "panel")  # the lifting surface that a control surface is part of
     fin = Inside(Part, "fin")  # of an underwater vehicle
