@@ -11,7 +11,8 @@ from ironbird.symbolic.rotation import norm
 from ironbird.symbolic.smooth import clip
 
 LEAST_ANGLE_RAD, LEAST_LOAD = 0.01, 0.2  # of attack from zero lift, and of lift over weight: below, lift tells no speed
-LOW_SHARE = 0.6  # a tube that reads too little is less dangerous, and pulling up and down looks like it
+LOW_SHARE = 0.35  # a tube that reads too little does less harm, and pulling up and down looks like it
+WIND_SHARE = 1.5  # the speed by wind may differ by less before it counts
 SAME_PA = 1e-9  # a sample that differs by less from the one before repeats it
 SLOWEST_SHARE = 0.5  # of the trim speed: the speed by lift is held above, as no wing carries the weight there
 
@@ -22,11 +23,10 @@ class AirspeedCheck(Block):
     Lift tells the speed without wind or tube, [Lie2013]: at an angle of attack a from zero lift the wing carries n times
     the weight at V = V_trim sqrt(n a_trim / a), with n from the accelerometer and the angle of attack from pitch less the
     angle of climb; carried on between gusts by the acceleration along the flow. A wing that flies at hardly any angle
-    tells nothing so: with `by_wind` the speed is that over ground less the wind of the last half minute that was
-    believed. Checks, after those of open autopilots [PX4] (airspeed validator: data stuck, innovation, load factor):
-    the samples are fresh and not all the same; the tube agrees with the other speed within `tolerance`. A tube that
-    fails for `patience`, or is off by twice the tolerance, is left out until it has agreed for `recovery`. Judged after
-    the take-off. Valid in flight with small sideslip below the stall. Not modelled: flaps, load drops (a lighter
+    tells nothing so: with `by_wind` the speed is that over ground less the wind that was believed last. Checks, after those of open autopilots [PX4] (airspeed validator: data stuck, innovation, load factor):
+    the samples are fresh and not all the same; the tube does not disagree with both the speed by lift (by `tolerance`)
+    and the speed by wind (by two thirds of it): a sideslip or a draught bends the one, a gust the other. A tube that fails for
+    `patience`, or is off by twice that, is left out until it has agreed for `recovery`. Judged from the end of the take-off to the flare. Valid in flight with small sideslip below the stall. Not modelled: flaps, load drops (a lighter
     vehicle looks faster by the root of its mass), ice on the wing, several tubes.
     """
 
@@ -42,6 +42,7 @@ class AirspeedCheck(Block):
     accel_B = In(unit="m/s^2", shape=3, frame="B", doc="specific force")
     wind_N = In(unit="m/s", shape=3, frame="N", default=0.0, doc="velocity of the air, as the estimator believes")
     mode = In(unit="1", doc="of the navigator, by number")
+    throttle_limits = In(unit="1", shape=2, default=(0.0, 1.0), doc="of the navigator: closed in the flare and after it")
     airspeed = Out(unit="m/s", doc="that control may use")
     stamp = Out(unit="s", doc="of the tube's last believed sample")
     trusted = Out(unit="1", doc="1 while the tube is believed")
@@ -49,7 +50,7 @@ class AirspeedCheck(Block):
 
     other = State(unit="m/s", init="trim_speed", doc="airspeed without the tube, carried on by the accelerometer")
     wind = State(unit="m/s", shape=2, init=0.0, doc="behind a long lag, while the tube is believed")
-    gap = State(unit="1", init=0.0, doc="logarithm of the tube's airspeed over it, behind a lag")
+    gap = State(unit="1", shape=2, init=0.0, doc="logarithm of the tube over it, and over that by wind, behind a lag")
     last = State(unit="Pa", init=0.0, doc="sample before")
     same = State(unit="s", init=0.0, doc="the samples have repeated for so long")
     bad = State(unit="s", init=0.0, doc="a check has failed for so long")
@@ -64,7 +65,7 @@ class AirspeedCheck(Block):
     by_wind = Param(unit="1", default=0.0, low=0.0, high=1.0, doc="1 for wings whose lift tells no speed")
     lag = Param(unit="s", default=3.0, low=0.1, tunable=True, doc="of the speed without the tube")
     compare_lag = Param(unit="s", default=1.0, low=0.1, tunable=True, doc="of the comparison")
-    wind_lag = Param(unit="s", default=30.0, low=0.1, tunable=True, doc="of the wind")
+    wind_lag = Param(unit="s", default=10.0, low=0.1, tunable=True, doc="of the wind")
     tolerance = Param(unit="1", default=0.3, low=0.01, tunable=True, doc="logarithm of the tube over the other")
     patience = Param(unit="s", default=1.0, low=0.0, tunable=True, doc="a failure may last so long")
     recovery = Param(unit="s", default=10.0, low=0.0, tunable=True, doc="the tube is believed again after so long")
@@ -89,25 +90,28 @@ class AirspeedCheck(Block):
     def update(self, x: View, u: View, p: View) -> Values:
         assert self.sample_s is not None
         dt = self.sample_s
-        judged = u.mode > p.take_off_mode + 0.5  # on the ground and while it speeds up the wing does not carry the weight
-        relative = ca.vertcat(u.v_NB_N[:2] - x.wind, u.v_NB_N[2])
-        target = ca.if_else(p.by_wind > 0.5, norm(relative), self._lift(x, u, p))
+        # Before and in the take-off, and on the ground again, the wing does not carry the weight
+        begun = u.mode > p.take_off_mode + 0.5
+        judged = ca.logic_and(begun, u.throttle_limits[1] > 0)
+        over_wind = ca.fmax(norm(ca.vertcat(u.v_NB_N[:2] - x.wind, u.v_NB_N[2])), SLOWEST_SHARE * p.trim_speed)
+        target = ca.if_else(p.by_wind > 0.5, over_wind, self._lift(x, u, p))
         other = x.other + dt * (self._acceleration(u) + (target - x.other) / p.lag)
         tube = ca.fmax(u.airspeed_in, 0.1 * p.trim_speed)
-        gap = x.gap + dt / p.compare_lag * (ca.log(tube / x.other) - x.gap)
+        gap = x.gap + dt / p.compare_lag * (ca.log(tube / ca.vertcat(x.other, over_wind)) - x.gap)
         same = ca.if_else(ca.fabs(u.pressure - x.last) < SAME_PA, x.same + dt, 0)
         late = u.time - u.stamp_in > p.late_after
         stuck = ca.logic_and(same > p.stuck_after, ca.logic_not(late))
-        off = ca.if_else(gap > 0, gap, -LOW_SHARE * gap) / p.tolerance
+        each = ca.fmax(gap, -LOW_SHARE * gap) / p.tolerance
+        off = ca.if_else(p.by_wind > 0.5, each[1], ca.fmin(each[0], WIND_SHARE * each[1]))
         fails = ca.logic_or(ca.logic_or(stuck, late), off > 1)
         bad = ca.if_else(fails, x.bad + dt, 0)
         good = ca.if_else(fails, 0, x.good + dt)
         lost = ca.logic_or(ca.logic_or(bad > p.patience, off > 2), ca.logic_and(x.believed < 0.5, good < p.recovery))
-        believed = ca.if_else(judged, ca.if_else(lost, 0, 1), 1)
+        believed = ca.if_else(judged, ca.if_else(lost, 0, 1), ca.if_else(begun, x.believed, 1))
         return {
-            "other": ca.if_else(judged, clip(other, SLOWEST_SHARE * p.trim_speed, 2 * p.trim_speed), p.trim_speed),
+            "other": ca.if_else(begun, clip(other, SLOWEST_SHARE * p.trim_speed, 2 * p.trim_speed), p.trim_speed),
             "wind": x.wind + ca.if_else(x.believed > 0.5, dt / p.wind_lag, 0) * (u.wind_N[:2] - x.wind),
-            "gap": ca.if_else(judged, gap, 0),
+            "gap": ca.if_else(judged, gap, ca.SX.zeros(2)),
             "last": u.pressure,
             "same": ca.if_else(judged, ca.fmin(same, 1e6), 0),
             "bad": ca.if_else(judged, ca.fmin(bad, 1e6), 0),

@@ -567,5 +567,5 @@ def _add_check(diagram: Diagram, spec: FixedWingSpec, pitot: Handle, navigator: 
     diagram.connect(pitot.airspeed, check.airspeed_in)
     diagram.connect(pitot.stamp, check.stamp_in)
     diagram.connect(diagram.port(at.airspeed(1).tap.value), check.pressure)
-    diagram.connect(navigator.mode, check.mode)
+    connect_ports(diagram, navigator, check, "mode", "throttle_limits")
     return check
