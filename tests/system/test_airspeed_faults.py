@@ -13,7 +13,9 @@ from ironbird.vehicles import places as at
 START_S = 25.0
 
 
-@pytest.mark.parametrize("kind", ["open", "short", "stuck"])  # with a tube that is believed the first two end in the ground
+@pytest.mark.parametrize(
+    "kind", ["open", "short", "stuck"]
+)  # with a tube that is believed the first two end in the ground
 def test_aerosonde_completes_its_mission_without_the_tube(kind: str) -> None:
     fault = f"airspeed.{kind}@1:instance=1,start={START_S}"
     flight = fly("aerosonde", weather=Weather(5.0, 240.0, 7.7), seed=3, faults=[fault])
@@ -24,7 +26,7 @@ def test_aerosonde_completes_its_mission_without_the_tube(kind: str) -> None:
     assert START_S < lost < START_S + 2.0  # s
     flying = (time_s > 30.0) & (-flight.log[at.BODY.position][:, 2] > 5.0)
     speed = flight.log[at.AIR.airspeed].ravel()[flying]
-    assert 15.0 < speed.min() and speed.max() < 33.0  # m/s: away from the stall, and below what full throttle gives
+    assert speed.min() > 15.0 and speed.max() < 33.0  # m/s: away from the stall, and below what full throttle gives
     assert flight.witnesses[0].effective
 
 

@@ -118,7 +118,9 @@ def test_before_the_start_and_after_the_landing_it_stands_still() -> None:
     log = flown()
     for lane in range(2, LANES):
         begin = run_of(lane).start
-        assert np.linalg.norm(log.lane("body.p_NB_N", lane)[:begin, :2], axis=1).max() < 0.02  # m, with wind from any side
+        assert (
+            np.linalg.norm(log.lane("body.p_NB_N", lane)[:begin, :2], axis=1).max() < 0.02
+        )  # m, with wind from any side
 
 
 def test_take_off_without_airspeed_is_rejected_on_the_runway() -> None:
@@ -147,7 +149,7 @@ def test_wheeled_vehicle_hears_commands() -> None:
     [
         ("[contact.wheels]\npoints = [1, 2, 9]\n", r"wheels\.points names \[9\]"),
         ("[contact.wheels]\nsteered = [4]\n", r"name \[4\]"),
-        ("[contact.wheels]\nsteered = [2]\nbraked = [1, 3]\n", "must be ahead"),
+        ("[contact.wheels]\nsteered = [2]\nbraked = [1, 3]\n", "must be a nose wheel"),
     ],
 )
 def test_wheels_that_do_not_fit_are_refused(tmp_path: Path, change: str, words: str) -> None:

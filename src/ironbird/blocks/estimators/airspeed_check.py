@@ -20,14 +20,16 @@ SLOWEST_SHARE = 0.5  # of the trim speed: the speed by lift is held above, as no
 class AirspeedCheck(Block):
     """Pitot airspeed while three checks hold, else airspeed without the tube. Sampled.
 
-    Lift tells the speed without wind or tube, [Lie2013]: at an angle of attack a from zero lift the wing carries n times
-    the weight at V = V_trim sqrt(n a_trim / a), with n from the accelerometer and the angle of attack from pitch less the
-    angle of climb; carried on between gusts by the acceleration along the flow. A wing that flies at hardly any angle
-    tells nothing so: with `by_wind` the speed is that over ground less the wind that was believed last. Checks, after those of open autopilots [PX4] (airspeed validator: data stuck, innovation, load factor):
-    the samples are fresh and not all the same; the tube does not disagree with both the speed by lift (by `tolerance`)
-    and the speed by wind (by two thirds of it): a sideslip or a draught bends the one, a gust the other. A tube that fails for
-    `patience`, or is off by twice that, is left out until it has agreed for `recovery`. Judged from the end of the take-off to the flare. Valid in flight with small sideslip below the stall. Not modelled: flaps, load drops (a lighter
-    vehicle looks faster by the root of its mass), ice on the wing, several tubes.
+    Lift tells the speed without wind or tube, [Lie2013]: at an angle of attack a from zero lift the wing carries n
+    times the weight at V = V_trim sqrt(n a_trim / a), with n from the accelerometer and the angle of attack from pitch
+    less the angle of climb; carried on between gusts by the acceleration along the flow. A wing that flies at hardly
+    any angle tells nothing so: with `by_wind` the speed is that over ground less the wind that was believed last.
+    Checks, after those of open autopilots [PX4] (airspeed validator: data stuck, innovation, load factor): the samples
+    are fresh and not all the same; the tube does not disagree with both the speed by lift (by `tolerance`) and the
+    speed by wind (by two thirds of it): a sideslip or a draught bends the one, a gust the other. A tube that fails for
+    `patience`, or is off by twice that, is left out until it has agreed for `recovery`. Judged from the end of the
+    take-off to the flare. Valid in flight with small sideslip below the stall. Not modelled: flaps, load drops (a
+    lighter vehicle looks faster by the root of its mass), ice on the wing, several tubes.
     """
 
     source = "[Lie2013]; [PX4] airspeed validator; [BeardMcLain] Sec. 4.2.1"
@@ -42,7 +44,9 @@ class AirspeedCheck(Block):
     accel_B = In(unit="m/s^2", shape=3, frame="B", doc="specific force")
     wind_N = In(unit="m/s", shape=3, frame="N", default=0.0, doc="velocity of the air, as the estimator believes")
     mode = In(unit="1", doc="of the navigator, by number")
-    throttle_limits = In(unit="1", shape=2, default=(0.0, 1.0), doc="of the navigator: closed in the flare and after it")
+    throttle_limits = In(
+        unit="1", shape=2, default=(0.0, 1.0), doc="of the navigator: closed in the flare and after it"
+    )
     airspeed = Out(unit="m/s", doc="that control may use")
     stamp = Out(unit="s", doc="of the tube's last believed sample")
     trusted = Out(unit="1", doc="1 while the tube is believed")

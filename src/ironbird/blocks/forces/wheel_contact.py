@@ -20,12 +20,12 @@ class WheelContact(GroundContact):
 
     A wheel lies in the plane of its heading (the body's x axis, turned by `steer` where it is steered). Along, Coulomb
     friction of rolling resistance and brake; across, the contact patch is a spring that relaxes while the wheel rolls,
-    z' = v_y - |v_x| / sigma z, [Pacejka2012] Sec. 7.2.1: at a steady slip angle alpha the side force is
-    k sigma tan(alpha), at rest it holds without creeping. The relaxation length sigma is cornering stiffness over grip
-    stiffness k, and the cornering stiffness is `cornering` times the load, so that wheels of equal kind steer neutrally.
-    Both forces stay in the friction circle, along before across. Not modelled: spin-up and inertia of the wheels,
-    longitudinal slip, anti-skid, aligning moment, camber, soft ground, shock struts apart from spring and damper of the
-    point.
+    z' = v_y - |v_x| / sigma z, [Pacejka2012] Sec. 7.2.1: at a steady slip angle alpha the side force is k sigma
+    tan(alpha), at rest it holds without creeping. The relaxation length sigma is cornering stiffness over grip
+    stiffness k, and the cornering stiffness is `cornering` times the load, so that wheels of equal kind steer
+    neutrally. Both forces stay in the friction circle, along before across. Not modelled: spin-up and inertia of the
+    wheels, longitudinal slip, anti-skid, aligning moment, camber, soft ground, shock struts apart from spring and
+    damper of the point.
     """
 
     source = "[Pacejka2012] Sec. 7.2.1; [Dupont2002]; [RflyModel] 6.4"

@@ -13,13 +13,13 @@ from ironbird.symbolic.rotation import norm
 class Wing(Block):
     """Aerodynamic coefficients over angle of attack, sideslip, rates and deflections, [BeardMcLain] Sec. 4.2.
 
-    Lift is linear in the angle of attack below the stall and that of a flat plate beyond, blended by sigma(alpha);
-    drag is a parabola in the linear lift; all else is linear. The signs of deflections are those of the coefficients
-    (with the Aerosonde's: aileron rolls right, elevator pitches down, rudder yaws left). Drag of the elevator has the
-    sign of its deflection, as in the published model, or its size (`CD_elevator_size`). Valid for small sideslip,
-    subsonic; the drag parabola holds below the stall only. Made with `any_flow`, for vehicles that stand in the wind,
-    drag and pitching moment beyond the stall are those of a flat plate too: 2 sin^2(alpha), Cm_alpha sin(alpha). Not modelled: moment break in the stall, hysteresis, ground effect, propeller wash, bending, damping when
-    there is no flow.
+    Lift is linear in the angle of attack below the stall and that of a flat plate beyond, blended by sigma(alpha); drag
+    is a parabola in the linear lift; all else is linear. The signs of deflections are those of the coefficients (with
+    the Aerosonde's: aileron rolls right, elevator pitches down, rudder yaws left). Drag of the elevator has the sign of
+    its deflection, as in the published model, or its size (`CD_elevator_size`). Valid for small sideslip, subsonic; the
+    drag parabola holds below the stall only. Made with `any_flow`, for vehicles that stand in the wind, drag and
+    pitching moment beyond the stall are those of a flat plate too: 2 sin^2(alpha), Cm_alpha sin(alpha). Not modelled:
+    moment break in the stall, hysteresis, ground effect, propeller wash, bending, damping when there is no flow.
     """
 
     source = "[BeardMcLain] Sec. 4.2; [RflyModel] 7.2.1.1"

@@ -487,7 +487,9 @@ def add_rotor(
         diagram.connect(battery.voltage_ratio, motor.voltage_ratio)
     else:
         efficiency = spec.battery.efficiency
-        heat = diagram.add(place.heat.path, DriveHeat(sample_s=BATTERY_SAMPLE_S), efficiency=efficiency, **spec.heat.params)
+        heat = diagram.add(
+            place.heat.path, DriveHeat(sample_s=BATTERY_SAMPLE_S), efficiency=efficiency, **spec.heat.params
+        )
         diagram.connect(battery.voltage_ratio, heat.voltage_ratio)
         diagram.connect(propeller.shaft_power, heat.shaft_power)
         diagram.connect(parts["atmosphere"].temperature, heat.air_temperature)

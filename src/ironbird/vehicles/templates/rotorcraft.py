@@ -183,7 +183,12 @@ def add_airframe(
 
 
 def add_contact(
-    diagram: Diagram, table: ContactTable, body: Handle, terrain: Handle, block: GroundContact | None = None, **more: Number
+    diagram: Diagram,
+    table: ContactTable,
+    body: Handle,
+    terrain: Handle,
+    block: GroundContact | None = None,
+    **more: Number,
 ) -> Handle:
     """Landing gear on the ground; `block` stands for one with more than points, `more` are its parameters."""
     points = np.array(table.points_B_m).T.tolist()

@@ -70,7 +70,9 @@ def test_speed_by_lift_knows_climbs_and_turns() -> None:
     roll = math.radians(30.0)
     load = 1 / math.cos(roll)
     alpha = ALPHA - LIFT_ANGLE + LIFT_ANGLE * load
-    found = flies(start(model()), 15.0, tube=TRIM, pitch=math.asin(math.sin(alpha) * math.cos(roll)), roll=roll, load=load)
+    found = flies(
+        start(model()), 15.0, tube=TRIM, pitch=math.asin(math.sin(alpha) * math.cos(roll)), roll=roll, load=load
+    )
     assert abs(found["without"] / TRIM - 1) < 0.02
 
 

@@ -83,7 +83,8 @@ def test_hovering_quadcopter_warms_up_to_the_closed_form(tmp_path: Path) -> None
     path = tmp_path / "warm.toml"
     path.write_text(
         'schema = 1\nid = "warm"\nbase = "quad_f450"\n[heat]\nwinding_resistance_KpW = 1.0\nwinding_time_s = 5.0\n'
-        "housing_resistance_KpW = 0.5\nhousing_time_s = 20.0\ncontroller_resistance_KpW = 2.0\ncontroller_time_s = 4.0\n"
+        "housing_resistance_KpW = 0.5\nhousing_time_s = 20.0\ncontroller_resistance_KpW = 2.0\n"
+        "controller_time_s = 4.0\n"
     )
     flight = fly(path, control="truth", mission="hover", until_s=30.0)
     log = flight.log
