@@ -170,7 +170,7 @@ class GearTable(ContactTable):
             raise ValueError(f"wheels.steered and wheels.braked name {strange}; wheels.points has {table.points}")
         if self.wheel_base_m() < 0.01:
             raise ValueError(
-                f"the steered wheel is {self.wheel_base_m():g} m ahead of the others; it must be a nose wheel, ahead of them"
+                f"the steered wheel is {self.wheel_base_m():g} m ahead of the others; it must be a nose wheel"
             )
         return self
 
