@@ -1,6 +1,7 @@
 """Writes docs/reference_autopilot.md: what the reference autopilot believes, its modes, and which faults it survives.
 
-    python tools/write_reference_autopilot_page.py [faults] [sensors] [consistency] [transitions] [wing_transitions] [rotors]
+    python tools/write_reference_autopilot_page.py [faults] [sensors] [consistency] [transitions] [wing_transitions]
+        [rotors]
 
 Without a word the page is written from docs/measured/reference_autopilot.json; the parts that are named are flown
 anew (some minutes). The state chart is made from the navigator itself: its rule for the next mode is evaluated for
@@ -387,8 +388,8 @@ WING_TEXT = """
 A take-off on wheels is a run with the brakes off and the nose down, rotation at a stated speed through the air, wings
 level up to a height, and the climb; a run that is too long is rejected ([record 49](adr/0049-wheels.md)). A landing
 goes from the approach circle down the glide to the flare, and around where it is off the glide or too long; on wheels
-it rolls out with brakes. Without GNSS or estimator a wing circles with a steady bank in any mode but the glide, shown as
-hold. The airspeed tube is left out while lift and wind contradict it
+it rolls out with brakes. Without GNSS or estimator a wing circles with a steady bank in any mode but the glide, shown
+as hold. The airspeed tube is left out while lift and wind contradict it
 ([record 50](adr/0050-an-airspeed-that-is-checked.md)).
 """
 

@@ -42,7 +42,7 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.spec import Positive, Table, Vector3, VehicleSpec
 from ironbird.vehicles.tables import BlockTable, params_of
 from ironbird.vehicles.templates.mission import MISSION_ITEMS, mission_table
-from ironbird.vehicles.templates.reference_autopilot import AIRSPEED_SAMPLE_S, add_pitot, add_senses
+from ironbird.vehicles.templates.reference_autopilot import add_pitot, add_senses
 from ironbird.vehicles.templates.rotorcraft import (
     STATE,
     BatteryTable,
@@ -55,7 +55,7 @@ from ironbird.vehicles.templates.rotorcraft import (
     add_crash,
     add_failsafes,
 )
-from ironbird.vehicles.templates.sensors import VIBRATION, Products, Suite
+from ironbird.vehicles.templates.sensors import AIRSPEED_SAMPLE_S, VIBRATION, Products, Suite
 from ironbird.vehicles.templates.surroundings import add_body, add_environment
 from ironbird.vehicles.templates.wiring import add_link, connect_ports, connect_seen
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ironbird.blocks.controllers.runway_control import RunwayControl
 from ironbird.compiler.compiled import CompiledModel
+from ironbird.model.signal import Number
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing.alone import alone, outputs_at
@@ -77,11 +78,12 @@ def test_integrals_wait_on_the_runway() -> None:
     for rolling, moves in ((1.0, False), (0.0, True)):
         state = start(model())
         # A bank and a pitch that are held by the ground
-        for name, value in {
+        held: dict[str, Number] = {
             "R_NB": [1.0, 0.0, 0.0, 0.0, 0.99875, 0.05, 0.0, -0.05, 0.99875], "airspeed": 20.0, "rolling": rolling,
             "v_NB_N": [10.0, 0.0, 0.0], "height_set": 50.0, "airspeed_set": 25.0, "path_kind": 2.0,
             "pitch_limits": [0.01, 0.01],
-        }.items():  # fmt: skip
+        }  # fmt: skip
+        for name, value in held.items():
             state.set_input(name, value)
         run(state, 1.0)
         assert (abs(float(state.get("block.roll_sum")[0])) > 1e-6) is moves

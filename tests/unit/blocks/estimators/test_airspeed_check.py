@@ -10,6 +10,7 @@ import pytest
 
 from ironbird.blocks.estimators.airspeed_check import AirspeedCheck
 from ironbird.compiler.compiled import CompiledModel
+from ironbird.model.signal import Number
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
 from ironbird.testing.alone import alone
@@ -38,7 +39,7 @@ def flies(
     load: float = 1.0, stuck: bool = False, late: bool = False, mode: float = FLIES,
 ) -> dict[str, float]:  # fmt: skip
     """Steady flight: what the check says at its end. The tube's pressure trembles unless it is stuck."""
-    inputs = {
+    inputs: dict[str, Number] = {
         "airspeed_in": tube, "R_NB": attitude(pitch, roll), "mode": mode,
         "v_NB_N": [25.0, 0.0, -climb], "accel_B": [G * math.sin(pitch), 0.0, -G * load],
     }  # fmt: skip
