@@ -3,8 +3,8 @@
     python bench/mode_transitions.py
 
 F450, and the Aerosonde on wheels, on sensors and estimator in calm air. Orders come by the navigator's script; GNSS is
-denied for a while where a descent is wanted, and a rotor is taken away where the attitude failsafe is to terminate. Prints every transition that
-was flown, and in how many flights.
+denied for a while where a descent is wanted, and a rotor is taken away where the attitude failsafe is to
+terminate. Prints every transition that was flown, and in how many flights.
 """
 
 from __future__ import annotations
