@@ -128,7 +128,7 @@ def _flare_params(spec: FixedWingSpec) -> Params:
 def fixed_wing_airframe(spec: FixedWingSpec) -> Airframe:
     if spec.launcher is None or spec.runway is not None:
         raise LinkError(
-            f"vehicle '{spec.id}' takes off on wheels: PX4 is wired to wings that are launched; fly it with the "
+            f"vehicle '{spec.id}' takes off on wheels, for which PX4 has no airframe here; fly it with the "
             "reference autopilot, or take its base without the table runway"
         )
     table, start = spec.control, spec.start

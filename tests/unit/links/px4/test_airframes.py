@@ -17,7 +17,7 @@ from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
 from ironbird.vehicles.templates.multicopter import MotorTable, MulticopterSpec
 from ironbird.vehicles.templates.vtol import VtolSpec, hover_spec
 
-WITHOUT = {"auv_remus100", "boat_cybership2", "heli_xcell60", "tiltrotor_provant", "tri_y"}
+WITHOUT = {"aerosonde_wheels", "auv_remus100", "boat_cybership2", "heli_xcell60", "tiltrotor_provant", "tri_y"}
 
 
 def airframe(name: str) -> Airframe:
