@@ -2,9 +2,9 @@
 
     python bench/mode_transitions.py
 
-F450 on sensors and estimator in calm air. Orders come by the navigator's script; GNSS is denied for a while where a
-descent is wanted, and a rotor is taken away where the attitude failsafe is to terminate. Prints every transition that
-was flown, and in how many flights.
+F450, and the Aerosonde on wheels, on sensors and estimator in calm air. Orders come by the navigator's script; GNSS is
+denied for a while where a descent is wanted, and a rotor is taken away where the attitude failsafe is to
+terminate. Prints every transition that was flown, and in how many flights.
 """
 
 from __future__ import annotations
@@ -58,14 +58,27 @@ WAYS = {
 }
 
 
+WING, WING_UNTIL_S = "aerosonde_wheels", 45.0
+CLIMBED_S = 20.0  # the wing has taken off and climbed
+WING_SCRIPTS: Sequence[tuple[tuple[float, str], ...]] = (
+    ((CLIMBED_S, "hold"),),
+    ((CLIMBED_S, "return"),),
+    ((CLIMBED_S, "land"),),
+    (HOVERS, (CLIMBED_S, "mission")),
+    (HOVERS, (CLIMBED_S, "land")),
+    (HOVERS, (CLIMBED_S, "return"), (CLIMBED_S + 5.0, "land")),
+)
+
+
 def _order(
-    way: Way, *more: tuple[float, str], faults: Sequence[str] = (), settings: Mapping[str, Number] | None = None
-) -> Order:
+    way: Way, *more: tuple[float, str], faults: Sequence[str] = (), settings: Mapping[str, Number] | None = None,
+    vehicle: str = VEHICLE, mission: str = "square", until_s: float = UNTIL_S,
+) -> Order:  # fmt: skip
     entries = (*way.script, *more)
     padded = [*entries, *[(1e9, "disarmed")] * (SCRIPT - len(entries))]
     script = [[time_s for time_s, _ in padded], [float(MODES.index(mode)) for _, mode in padded]]
     return make_order(
-        VEHICLE, control="reference", mission="square", faults=[*way.faults, *faults], until_s=UNTIL_S, log_s=0.02,
+        vehicle, control="reference", mission=mission, faults=[*way.faults, *faults], until_s=until_s, log_s=0.02,
         settings={**way.settings, at.NAVIGATOR("script"): script, **(settings or {})},
     )  # fmt: skip
 
@@ -88,9 +101,24 @@ def orders() -> list[Order]:
     return found
 
 
+def wing_orders() -> list[Order]:
+    """The flights of the wing."""
+    return [
+        _order(Way((), 0.0), *script, vehicle=WING, mission="airfield", until_s=WING_UNTIL_S) for script in WING_SCRIPTS
+    ]
+
+
 def flown() -> Counter[tuple[str, str]]:
-    """Transitions, and in how many flights."""
-    given = orders()
+    """Transitions of the multicopter, and in how many flights."""
+    return _count(orders())
+
+
+def wing_flown() -> Counter[tuple[str, str]]:
+    """The same of the wing."""
+    return _count(wing_orders())
+
+
+def _count(given: list[Order]) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlausibilityWarning)  # by default the attitude failsafe never acts
@@ -103,8 +131,9 @@ def flown() -> Counter[tuple[str, str]]:
 
 def main() -> None:
     """Command line."""
-    for (now, after), flights in sorted(flown().items()):
-        print(f"{now} to {after}: {flights}")
+    for name, found in ((VEHICLE, flown()), (WING, wing_flown())):
+        for (now, after), flights in sorted(found.items()):
+            print(f"{name}: {now} to {after}: {flights}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Writes docs/reference_autopilot.md: what the reference autopilot believes, its modes, and which faults it survives.
 
-    python tools/write_reference_autopilot_page.py [faults] [sensors] [consistency] [transitions] [rotors]
+    python tools/write_reference_autopilot_page.py [faults] [sensors] [consistency] [transitions] [wing_transitions]
+        [rotors]
 
 Without a word the page is written from docs/measured/reference_autopilot.json; the parts that are named are flown
 anew (some minutes). The state chart is made from the navigator itself: its rule for the next mode is evaluated for
@@ -23,6 +24,7 @@ import numpy as np
 
 from ironbird.blocks.controllers.mission_table import FAILSAFES, MODES
 from ironbird.blocks.controllers.navigator import REGAINED_S, Navigator
+from ironbird.blocks.controllers.runway_navigator import RunwayNavigator
 from ironbird.faults.catalog import FAULTS
 from ironbird.faults.spec import Injection
 from ironbird.flight.inside import fly_lanes
@@ -40,6 +42,14 @@ TRANSITIONS = runpy.run_path(str(ROOT / "bench" / "mode_transitions.py"))
 ROTORS = runpy.run_path(str(ROOT / "bench" / "rotor_loss.py"))
 COMMANDS = ("take-off", "hold", "mission", "return", "land", "offboard")
 SHOWN = MODES[:9]  # of the navigator itself
+WING_MODES = MODES[:6]
+WING_FAILSAFES: dict[str, dict[str, Any]] = {
+    "failsafe: battery": {"battery_remaining": 0.15},
+    "battery empty": {"battery_remaining": 0.05},
+    "failsafe: geofence": {"fence_height": 50.0},
+    "failsafe: link": {"link_stamp": 0.0},
+}
+WING_ENDS = {"take_off": "run rejected, stands", "mission": "stands", "land": "stands"}
 SEVERITIES = (0.1, 0.3, 0.5, 1.0)
 SEEDS = 2
 LANES = 32
@@ -176,6 +186,73 @@ def transitions() -> dict[tuple[str, str], list[str]]:
     return found
 
 
+def wing_transitions() -> dict[tuple[str, str], list[str]]:
+    """The same of wings on wheels, from the next state of their navigator: 100 m above the runway, or on it."""
+    block = RunwayNavigator(2, sample_s=0.02)
+    groups = (block.states, {**block.inputs, **block.clocks}, block.params)
+    symbols = [{name: symbol(name, signal) for name, signal in group.items()} for group in groups]
+    views = [View(group, "values") for group in symbols]
+    rule = ca.Function("rule", [s for group in symbols for s in group.values()], [block.update(*views)["now"]])
+    usual: dict[str, Any] = {}
+    for name, signal in {**block.states, **block.inputs, **block.params}.items():
+        default = getattr(signal, "default", None)
+        usual[name] = np.array(0.0 if default is None else default, np.float64) * np.ones((signal.rows, signal.columns))
+    items = np.array([[900.0, 0.0, -50.0, 0.0, 0.0, 0.0]] * 2).T
+    usual |= {"time": 100.0, "table": items, "count": 2.0, "p_NB_N": [0.0, 0.0, -100.0], "v_NB_N": [25.0, 0.0, 0.0]}
+    usual |= {"rotate_speed": 18.0, "cruise_speed": 25.0, "acceptance_radius": 60.0, "loiter_radius": 120.0}
+
+    def following(now: str, command: str, **told: Any) -> str:
+        number = float(MODES.index(command))
+        aloft = float(now not in ("disarmed", "take-off"))
+        values = usual | {"now": float(MODES.index(now)), "command": number, "asked": number, "aloft": aloft} | told
+        return MODES[round(float(rule(*[values[name] for group in symbols for name in group])))]
+
+    found: dict[tuple[str, str], list[str]] = {}
+
+    def note(now: str, after: str, why: str) -> None:
+        if after != now:
+            found.setdefault((now, after), []).append(why)
+
+    ground: dict[str, Any] = {"p_NB_N": [0.0, 0.0, 0.0], "v_NB_N": [0.0, 0.0, 0.0]}
+    for command in COMMANDS[:-1]:
+        note("disarmed", following("disarmed", command, asked=-1.0, **ground), f"order: {command}")
+        note("take-off", following("take-off", command, asked=-1.0, **ground), f"order: {command}")
+    for now in WING_MODES[2:]:
+        for command in COMMANDS[:-1]:
+            note(now, following(now, command, asked=-1.0), f"order: {command}")
+        for why, told in WING_FAILSAFES.items():
+            note(now, following(now, now, **told), why)
+    for goal in ("take-off", "mission"):
+        note("take-off", following("take-off", goal), f"height reached, order: {goal}")
+    return found
+
+
+def wing_chart() -> str:
+    """As a Mermaid diagram, with what goes on inside the modes."""
+    lines = ["```mermaid", "stateDiagram-v2", "    direction LR"]
+    known = {name: name.replace("-", "_") for name in SHOWN}
+    for (now, after), why in sorted(wing_transitions().items()):
+        lines.append(f"    {known[now]} --> {known[after]}: {', '.join(dict.fromkeys(why))}")
+    lines += ["    mission --> land: landing item", *(f"    {now} --> [*]: {why}" for now, why in WING_ENDS.items())]
+    return "\n".join([*lines, "```"])
+
+
+def wing_coverage(figures: dict[str, Any]) -> str:
+    """Which of the wings' transitions are flown."""
+    chart = {f"{now} to {after}" for now, after in wing_transitions()}
+    flown = chart & set(figures.get("wing_transitions", {}))
+    left = ", ".join(sorted(chart - flown)) or "none"
+    return (
+        f"Flown by the tests with `aerosonde_wheels` (`bench/mode_transitions.py`): {len(flown)} of {len(chart)} "
+        f"transitions, not flown: {left}."
+    )
+
+
+def flown_wing_transitions() -> dict[str, int]:
+    """As `flown_transitions`, of the Aerosonde on wheels."""
+    return {f"{now} to {after}": flights for (now, after), flights in sorted(TRANSITIONS["wing_flown"]().items())}
+
+
 def chart() -> str:
     """As a Mermaid diagram; landings end in `disarmed`, whatever the mode."""
     lines = ["```mermaid", "stateDiagram-v2", "    direction LR"]
@@ -216,6 +293,7 @@ def coverage(figures: dict[str, Any]) -> str:
 def page(figures: dict[str, Any]) -> str:
     """The whole text."""
     parts = [HEAD.strip(), "## Modes and failsafes", MODES_TEXT.strip(), chart(), coverage(figures)]
+    parts += ["## Modes of wings", WING_TEXT.strip(), wing_chart(), wing_coverage(figures)]
     parts += ["## One bad sensor among good ones", _sensor_text(figures), "## Sixty faults", _table(figures)]
     parts += ["## A quadcopter without a rotor", _rotor_text(figures)]
     parts += ["## The filter's own statistics", _statistics(figures)]
@@ -306,6 +384,15 @@ several failsafes the strongest acts: terminate, descend, land, return. The char
 rule.
 """
 
+WING_TEXT = """
+A take-off on wheels is a run with the brakes off and the nose down, rotation at a stated speed through the air, wings
+level up to a height, and the climb; a run that is too long is rejected ([record 49](adr/0049-wheels.md)). A landing
+goes from the approach circle down the glide to the flare, and around where it is off the glide or too long; on wheels
+it rolls out with brakes. Without GNSS or estimator a wing circles with a steady bank in any mode but the glide, shown
+as hold. The airspeed tube is left out while lift and wind contradict it
+([record 50](adr/0050-an-airspeed-that-is-checked.md)).
+"""
+
 TABLE_TEXT = """
 F450 on its usual mission in 5 m/s wind with turbulence, one seed, fault 3 s into the mission, fence of 60 m and 30 m.
 `completed`: the mission's end was reached; `landed`: whole on the ground before it, or in the air within the fence at
@@ -327,6 +414,7 @@ MEASURED: dict[str, Callable[[], Any]] = {
     "sensors": sensors,
     "consistency": consistency,
     "transitions": flown_transitions,
+    "wing_transitions": flown_wing_transitions,
     "rotors": rotors,
 }
 

@@ -86,10 +86,6 @@ WHY: tuple[tuple[str, str], ...] = (
     ("*-servo.stuck-*", "A stuck surface or swash-plate servo is a constant moment that the others cannot balance."),
     ("*-servo.hard_over-*", "A surface at its stop outweighs the others."),
     ("*-servo.loss-elevon*", "A flying wing has two surfaces: with half of one, roll and pitch cannot both be held."),
-    (
-        "aerosonde-airspeed.stuck",
-        "Its one airspeed tube is believed: speeds on the glide are wrong, and it lands too hard.",
-    ),
     ("*-battery.power_off", "Without power nothing turns."),
     ("*-battery.low_voltage", "At that voltage the rotors do not lift the weight."),
     ("*-battery.cell_loss", "With a cell less the rotors do not lift the weight for long: it comes down hard."),

@@ -14,7 +14,7 @@ UNITS: frozenset[str] = frozenset(
         "kg", "kg/s", "kg*m^2", "kg/m^3",
         "N", "N*m", "N/m", "N*s/m", "N*s^2", "N*m*s^2", "N*s^2/m^2", "N*m*s^2/rad^2", "N*m*s",
         "N*m*s/rad", "N*m/rad", "N*s",
-        "Pa", "K", "K/m",
+        "Pa", "K", "K/m", "K/W",
         "V", "A", "ohm", "W", "A*s", "W*s^2", "V/K",
         "T", "T/m",
         "m/s/m", "m^2/s^2", "m^3/s^2",

@@ -8,7 +8,17 @@ from typing import Any
 import pytest
 
 from ironbird.campaign.suite import load_suite
-from write_reference_autopilot_page import BENCH, FIGURES, PAGE, flown_transitions, page, possible, transitions
+from write_reference_autopilot_page import (
+    BENCH,
+    FIGURES,
+    PAGE,
+    flown_transitions,
+    flown_wing_transitions,
+    page,
+    possible,
+    transitions,
+    wing_transitions,
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +52,10 @@ def test_every_failsafe_has_its_transition_out_of_a_mission() -> None:
 
 def test_every_transition_of_the_chart_is_flown_and_no_other() -> None:
     assert set(flown_transitions()) == {f"{now} to {after}" for now, after in possible()}
+
+
+def test_every_transition_of_the_wings_is_flown_and_no_other() -> None:
+    assert set(flown_wing_transitions()) == {f"{now} to {after}" for now, after in wing_transitions()}
 
 
 def test_case_of_the_multicopters_that_is_expected_to_fail_says_why_a_real_vehicle_would() -> None:

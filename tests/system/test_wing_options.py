@@ -38,6 +38,7 @@ def flown() -> Log:
             "electronics_W": ELECTRONICS_W,
         }
     )  # fmt: skip
+    assert spec.launcher is not None
     launcher = spec.launcher.model_copy(update={"course_deg": 90.0})
     spec = spec.model_copy(update={"battery": battery, "launcher": launcher})
     state = start(compile_model(build(spec, "reference")), lanes=4, seed=100)

@@ -55,6 +55,16 @@ PARAMS: dict[str, dict[str, object]] = {
         "points": [[0.1, -0.1, 0.1, -0.1], [0.1, 0.1, -0.1, -0.1], [0.1, 0.1, 0.1, 0.1]], "stiffness": 2000.0,
         "damping": 40.0, "friction": 0.7, "grip_stiffness": 2000.0, "grip_damping": 20.0,
     },
+    "WheelContact": {
+        "points": [[0.1, -0.1, 0.1, -0.1], [0.1, 0.1, -0.1, -0.1], [0.1, 0.1, 0.1, 0.1]], "stiffness": 2000.0,
+        "damping": 40.0, "friction": 0.7, "grip_stiffness": 2000.0, "grip_damping": 20.0, "rolling_resistance": 0.03,
+        "brake_friction": 0.3, "cornering": 10.0,
+    },
+    "DriveHeat": {
+        "efficiency": 0.7, "winding_resistance": 8.28, "winding_time": 28.8, "housing_resistance": 1.57,
+        "housing_time": 78.3, "controller_resistance": 10.0, "controller_time": 20.0,
+    },
+    "AirspeedCheck": {"trim_speed": 25.0, "pitch_trim": 0.054, "lift_angle": 0.095, "take_off_mode": 1.0},
     "Battery": {
         "cells": 3.0, "capacity": 18000.0, "resistance": 0.02, "efficiency": 0.7, "electronics_power": 5.0,
     },
@@ -161,6 +171,9 @@ PARAMS: dict[str, dict[str, object]] = {
 ARGUMENTS: dict[str, dict[str, object]] = {
     "Waves": {"sample_s": 0.02},
     "GroundContact": {"points": 4},
+    "WheelContact": {"points": 4, "wheels": (1, 2, 3), "steered": (1,), "braked": (2, 3)},
+    "AirspeedCheck": {"sample_s": 0.02},
+    "DriveHeat": {"sample_s": 0.01},
     "RotorWakes": {"rotors": 2, "sample_s": 0.01},
     "ThrustSample": {"rotors": 2, "sample_s": 0.001},
     "WindDryden": {"sample_s": 0.01},

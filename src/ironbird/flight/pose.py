@@ -47,6 +47,9 @@ def start_settings(order: Order, north_m: float = 0.0, east_m: float = 0.0, yaw_
         elif STARTS[0] in known:
             turn = [math.cos(yaw / 2), 0.0, 0.0, math.sin(yaw / 2)]
             found[at.BODY.attitude_0] = rotations.multiply(turn, of(at.BODY.attitude_0)).tolist()
+            if at.NAVIGATOR("launch_course") in known:  # the runway lies ahead
+                course = of(at.NAVIGATOR("launch_course"))
+                found[at.NAVIGATOR("launch_course")] = float(course[0]) + yaw
         else:
             raise OrderError(f"vehicle '{model.name}' stands on a round earth: it has no other yaw")
     return found

@@ -24,7 +24,7 @@ from ironbird.blocks.controllers.commanded_navigator import (
     CommandedSpiralNavigator,
     CommandedVtolNavigator,
 )
-from ironbird.blocks.controllers.commanded_wing import CommandedWingNavigator
+from ironbird.blocks.controllers.commanded_wing import CommandedRunwayNavigator, CommandedWingNavigator
 from ironbird.blocks.controllers.fixed_wing_control import FixedWingControl
 from ironbird.blocks.controllers.ground_navigator import GroundNavigator
 from ironbird.blocks.controllers.helicopter_control import HelicopterControl
@@ -33,6 +33,8 @@ from ironbird.blocks.controllers.marine_navigator import MarineNavigator, PathNa
 from ironbird.blocks.controllers.mission_table import ROWS, MissionTable
 from ironbird.blocks.controllers.multicopter_control import MulticopterControl
 from ironbird.blocks.controllers.navigator import Navigator
+from ironbird.blocks.controllers.runway_control import RunwayControl
+from ironbird.blocks.controllers.runway_navigator import RunwayNavigator
 from ironbird.blocks.controllers.spiral_navigator import SpiralNavigator
 from ironbird.blocks.controllers.tilt_rotor_lqr import TiltRotorLqr
 from ironbird.blocks.controllers.vtol_navigator import VtolNavigator
@@ -50,6 +52,7 @@ HEARS: dict[tuple[type[Block], type[Block]], type[MissionTable]] = {  # navigato
     (VtolNavigator, MulticopterControl): CommandedVtolNavigator,
     (SpiralNavigator, TiltRotorLqr): CommandedSpiralNavigator,
     (WingNavigator, FixedWingControl): CommandedWingNavigator,
+    (RunwayNavigator, RunwayControl): CommandedRunwayNavigator,
     (GroundNavigator, CarControl): CommandedGroundNavigator,
     (GroundNavigator, RoverControl): CommandedGroundNavigator,
     (PathNavigator, CourseControl): CommandedPathNavigator,

@@ -264,6 +264,7 @@ class Airspeed(Sensor):
     """A pitot tube; its tap has the differential pressure, Pa."""
 
     speed = Inside(Part, "speed")  # m/s: the airspeed that a fixed wing's control makes of it
+    check = Inside(Part, "check")  # whether that is believed: signals `airspeed`, `trusted`, `without`
 
 
 def imu(number: int) -> Imu:
@@ -326,6 +327,7 @@ class Actuator(Place):
     command = Inside(Tap, "command_fault")  # the order on its way to the actuator
     motor = Inside(Part, "motor")  # motor, engine or thruster of a rotor
     propeller = Inside(Part, "propeller")  # of a rotor
+    heat = Inside(Part, "heat")  # of a rotor: temperatures of motor and speed controller, where a file gives them
     servo = Inside(Part, "servo")  # of a surface, a steering, a tilting joint
     panel = Inside(Part, "panel")  # the lifting surface that a control surface is part of
     fin = Inside(Part, "fin")  # of an underwater vehicle

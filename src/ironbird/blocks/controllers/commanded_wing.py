@@ -39,6 +39,7 @@ from ironbird.blocks.controllers.mission_table import (
     TAKE_OFF,
     command_in_force,
 )
+from ironbird.blocks.controllers.runway_navigator import RunwayNavigator
 from ironbird.blocks.controllers.wing_navigator import ANY_PITCH, WingNavigator
 from ironbird.model.block import Values, View
 from ironbird.model.signal import In, Param, State
@@ -233,3 +234,12 @@ class CommandedWingNavigator(CommandPorts, WingNavigator):
         mode = ca.if_else(ca.logic_and(idle, mode < TAKE_OFF), ARMED, mode)
         failsafe = ca.SX(values["failsafe"])
         return {**values, "mode": mode, "failsafe": ca.vertcat(failsafe[:5], ca.if_else(x.silent > 0, 1, 0))}
+
+
+class CommandedRunwayNavigator(CommandedWingNavigator, RunwayNavigator):
+    """`RunwayNavigator` with commands from outside, as `CommandedWingNavigator`. Sampled.
+
+    After a landing it cannot take off again. Not modelled: taxiing by sticks.
+    """
+
+    source = "[RflyModel] 9.2.2; sticks and set-points of this project"

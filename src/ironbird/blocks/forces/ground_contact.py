@@ -12,6 +12,16 @@ RELEASE_S = 0.005  # how fast a bristle relaxes in the air
 STICK_SHARE = 0.97  # share of the greatest deflection below which nothing slips [Dupont2002]; less creeps in gusts
 
 
+def yielding_rate(z: ca.SX, slip: ca.SX, farthest: ca.SX) -> ca.SX:
+    """Rate of a bristle that is a spring up to about its greatest deflection, and slides there [Dupont2002]."""
+    longest = farthest + 1e-9
+    length = ca.sqrt(ca.dot(z, z) + 1e-24)
+    yielding = clip((length / longest - STICK_SHARE) / (1 - STICK_SHARE), 0, 1)  # [Dupont2002] alpha
+    stretch = ca.fmax(ca.dot(z, slip), 0) / (length * ca.fmax(length, longest))
+    excess = ca.fmax(length / longest - 1, 0)
+    return slip - z * (yielding * stretch + ca.fmin(excess, 1) / RELEASE_S)
+
+
 class GroundContact(Block):
     """F = k d + c d' across the ground, [RflyModel] 6.4, and Coulomb friction with elastic sticking.
 
@@ -49,7 +59,7 @@ class GroundContact(Block):
         """Force and moment in N, normal load, rate of the bristle of one point."""
         sn, se = u.slope[0], u.slope[1]
         up = ca.vertcat(sn, se, -1) / ca.sqrt(1 + sn * sn + se * se)
-        along = ca.vertcat(1, 0, sn) / ca.sqrt(1 + sn * sn)
+        along = self._along(u, i, up)
         across = ca.cross(up, along)
 
         r_B = p.points[:, i]
@@ -63,17 +73,8 @@ class GroundContact(Block):
 
         z = x.bristles[2 * i : 2 * i + 2]
         slip = ca.vertcat(ca.dot(velocity, along), ca.dot(velocity, across))
-        limit = p.friction * press
-        pull = p.grip_stiffness * z + p.grip_damping * slip
-        grip = pull * ca.fmin(limit / ca.sqrt(ca.dot(pull, pull) + 1e-18), 1)  # Coulomb
+        grip, rate = self._grip(u, p, i, z, slip, press)
         force = up * press - along * grip[0] - across * grip[1]
-
-        longest = limit / p.grip_stiffness + 1e-9
-        length = ca.sqrt(ca.dot(z, z) + 1e-24)
-        yielding = clip((length / longest - STICK_SHARE) / (1 - STICK_SHARE), 0, 1)  # [Dupont2002] alpha
-        stretch = ca.fmax(ca.dot(z, slip), 0) / (length * ca.fmax(length, longest))
-        excess = ca.fmax(length / longest - 1, 0)
-        rate = slip - z * (yielding * stretch + ca.fmin(excess, 1) / RELEASE_S)
         nothing = ca.SX.zeros(3)
         return (
             ca.if_else(touching, force, nothing),
@@ -81,6 +82,17 @@ class GroundContact(Block):
             ca.if_else(touching, press, 0),
             ca.if_else(touching, rate, -z / RELEASE_S),
         )
+
+    def _along(self, u: View, i: int, up: ca.SX) -> ca.SX:
+        """The first axis along the ground: north."""
+        return ca.vertcat(1, 0, u.slope[0]) / ca.sqrt(1 + u.slope[0] * u.slope[0])
+
+    def _grip(self, u: View, p: View, i: int, z: ca.SX, slip: ca.SX, press: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Friction along the ground's two axes, against the motion, and the rate of the bristle."""
+        limit = p.friction * press
+        pull = p.grip_stiffness * z + p.grip_damping * slip
+        grip = pull * ca.fmin(limit / ca.sqrt(ca.dot(pull, pull) + 1e-18), 1)  # Coulomb
+        return grip, yielding_rate(z, slip, limit / p.grip_stiffness)
 
     def _near(self, u: View, p: View) -> ca.SX:
         """Whether any point can touch: the kernel skips all contact of vehicles that are clear of the ground."""

@@ -13,12 +13,13 @@ from ironbird.symbolic.rotation import norm
 class Wing(Block):
     """Aerodynamic coefficients over angle of attack, sideslip, rates and deflections, [BeardMcLain] Sec. 4.2.
 
-    Lift is linear in the angle of attack below the stall and that of a flat plate beyond, blended by sigma(alpha);
-    drag is a parabola in the linear lift; all else is linear. The signs of deflections are those of the coefficients
-    (with the Aerosonde's: aileron rolls right, elevator pitches down, rudder yaws left). Drag of the elevator has the
-    sign of its deflection, as in the published model, or its size (`CD_elevator_size`). Valid for small sideslip,
-    subsonic. Not modelled: moment break in the stall, hysteresis, ground effect, propeller wash, bending, damping when
-    there is no flow.
+    Lift is linear in the angle of attack below the stall and that of a flat plate beyond, blended by sigma(alpha); drag
+    is a parabola in the linear lift; all else is linear. The signs of deflections are those of the coefficients (with
+    the Aerosonde's: aileron rolls right, elevator pitches down, rudder yaws left). Drag of the elevator has the sign of
+    its deflection, as in the published model, or its size (`CD_elevator_size`). Valid for small sideslip, subsonic; the
+    drag parabola holds below the stall only. Made with `any_flow`, for vehicles that stand in the wind, drag and
+    pitching moment beyond the stall are those of a flat plate too: 2 sin^2(alpha), Cm_alpha sin(alpha). Not modelled:
+    moment break in the stall, hysteresis, ground effect, propeller wash, bending, damping when there is no flow.
     """
 
     source = "[BeardMcLain] Sec. 4.2; [RflyModel] 7.2.1.1"
@@ -75,6 +76,10 @@ class Wing(Block):
     Cn_aileron = Param(unit="1/rad", tunable=True, doc="yawing moment by aileron")
     Cn_rudder = Param(unit="1/rad", tunable=True, doc="yawing moment by rudder")
 
+    def __init__(self, *, any_flow: bool = False) -> None:
+        super().__init__()
+        self.any_flow = any_flow
+
     def output(self, x: View, u: View, p: View) -> Values:
         v = u.v_air_B
         speed = norm(v)
@@ -97,11 +102,15 @@ class Wing(Block):
         aspect = p.span * p.span / p.area
         drag_coefficient = p.CD_p + linear * linear / (ca.pi * p.oswald * aspect)
         drag_coefficient = drag_coefficient + p.CD_alpha * alpha  # [RflyModel] 7.2.1.1: C_D0 + C_Dalpha alpha
+        tilting = alpha
+        if self.any_flow:  # [BeardMcLain] Sec. 4.2.1 of the plate's lift; its drag belongs to the same normal force
+            drag_coefficient = (1 - sigma) * drag_coefficient + sigma * (p.CD_p + 2 * sine * sine)
+            tilting = (1 - sigma) * alpha + sigma * sine
         lift = force(lift_coefficient + p.CL_elevator * u.elevator, p.CL_q * rates[1])
         of_elevator = p.CD_elevator * u.elevator + p.CD_elevator_size * ca.fabs(u.elevator)
         drag = force(drag_coefficient + of_elevator, p.CD_q * rates[1])
 
-        pitching = force(p.Cm_0 + p.Cm_alpha * alpha + p.Cm_elevator * u.elevator, p.Cm_q * rates[1])
+        pitching = force(p.Cm_0 + p.Cm_alpha * tilting + p.Cm_elevator * u.elevator, p.Cm_q * rates[1])
 
         def lateral(name: str) -> ca.SX:
             """Side force, or a moment over span, [BeardMcLain] Sec. 4.2.2."""

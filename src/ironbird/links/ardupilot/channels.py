@@ -221,6 +221,11 @@ def _surface(number: int, name: str, shares: Sequence[float]) -> Channel:
 
 
 def _wire_plane(spec: FixedWingSpec) -> Wiring:
+    if spec.runway is not None:
+        raise LinkError(
+            f"vehicle '{spec.id}' takes off on wheels: ArduPilot is wired to wings that are launched; fly it with the "
+            "reference autopilot, or take its base without the table runway"
+        )
     surfaces, numbers = [], itertools.chain((1, 2, 4), itertools.count(5))
     for name, (aileron, elevator, rudder) in spec.surfaces.items():
         # Positive elevator pitches down and positive rudder yaws to the left [BeardMcLain]

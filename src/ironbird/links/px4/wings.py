@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3, STANDARD_GRAVITY_MPS2
+from ironbird.errors import LinkError
 from ironbird.links.mavlink import numbers
 from ironbird.links.px4.airframe import MOTOR, SERVO, Airframe, Params, outputs
 from ironbird.links.px4.rotors import full_thrust, hover_params, rotor_params
@@ -125,6 +126,11 @@ def _flare_params(spec: FixedWingSpec) -> Params:
 
 
 def fixed_wing_airframe(spec: FixedWingSpec) -> Airframe:
+    if spec.launcher is None or spec.runway is not None:
+        raise LinkError(
+            f"vehicle '{spec.id}' takes off on wheels, for which PX4 has no airframe here; fly it with the "
+            "reference autopilot, or take its base without the table runway"
+        )
     table, start = spec.control, spec.start
     channels = {f"surface/{name}": SERVO + n for n, name in enumerate(spec.surfaces)} | {"rotor/1": MOTOR}
     puller = spec.puller or spec.propeller or spec.simple_propeller or spec.rated_propeller

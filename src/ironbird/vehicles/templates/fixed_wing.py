@@ -1,9 +1,10 @@
 """Fixed wings: a coefficient model or lifting surfaces, a propeller, any surfaces; L1 and total-energy control.
 
 With `reference` the vehicle begins at rest on a catapult at the take-off point, nose to the north or along the
-launcher's `course_deg`, and every mission begins with a launch. With `truth` it begins in the air, in trimmed flight to
-the north at the height and airspeed of its file's table `start`: wind comes on top of that. Landings end sliding on the
-contact points.
+launcher's `course_deg`, and every mission begins with a launch. With a table `runway` (and `contact.wheels`) it begins
+at rest on its wheels instead, and takes off rolling; a launcher that the file also has is not used. With `truth` it
+begins in the air, in trimmed flight to the north at the height and airspeed of its file's table `start`: wind comes on
+top of that. Landings end sliding on the contact points, or rolling on the wheels.
 """
 
 from __future__ import annotations
@@ -20,13 +21,18 @@ from ironbird.blocks.actuators.motor import Motor
 from ironbird.blocks.actuators.servo import Servo
 from ironbird.blocks.actuators.surface_mixer import SurfaceMixer
 from ironbird.blocks.controllers.fixed_wing_control import FixedWingControl
+from ironbird.blocks.controllers.mission_table import TAKE_OFF
+from ironbird.blocks.controllers.runway_control import RunwayControl
+from ironbird.blocks.controllers.runway_navigator import RunwayNavigator
 from ironbird.blocks.controllers.wing_navigator import WingNavigator
+from ironbird.blocks.estimators.airspeed_check import AirspeedCheck
 from ironbird.blocks.forces.catapult import Catapult
 from ironbird.blocks.forces.lift_drag import LiftDragSurface
 from ironbird.blocks.forces.propeller_map import PropellerMap
 from ironbird.blocks.forces.puller import Puller
 from ironbird.blocks.forces.rated_propeller import RatedPropeller
 from ironbird.blocks.forces.simple_propeller import SimplePropeller
+from ironbird.blocks.forces.wheel_contact import WheelContact
 from ironbird.blocks.forces.wing import Wing
 from ironbird.blocks.power.supply_capacitor import SupplyCapacitor
 from ironbird.model.diagram import Diagram, Handle, Port
@@ -49,12 +55,13 @@ from ironbird.vehicles.templates.rotorcraft import (
     add_crash,
     add_failsafes,
 )
-from ironbird.vehicles.templates.sensors import VIBRATION, Products, Suite
+from ironbird.vehicles.templates.sensors import AIRSPEED_SAMPLE_S, VIBRATION, Products, Suite
 from ironbird.vehicles.templates.surroundings import add_body, add_environment
 from ironbird.vehicles.templates.wiring import add_link, connect_ports, connect_seen
 
 CONTROL_SAMPLE_S = 0.004
 NAVIGATOR_SAMPLE_S = 0.02
+LEAST_LIFT_ANGLE_RAD = 0.03  # of attack in cruise, from zero lift: below, gusts and errors of pitch hide the speed
 PATH = (
     "path_kind", "path_origin", "path_course", "path_radius", "bank_set", "height_set", "climb_ahead", "airspeed_set",
     "speed_weight", "pitch_limits", "throttle_limits",
@@ -136,6 +143,55 @@ class LauncherTable(BlockTable):
     params = params_of(Catapult, "pitch_deg course_deg stroke_m pull_N>0")
 
 
+class WheelsTable(BlockTable):
+    """Wheels among the points of the gear, by their number from 1."""
+
+    points: Annotated[list[int], Field(min_length=3)]
+    steered: Annotated[list[int], Field(min_length=1)]
+    braked: list[int] = []
+    steer_travel_deg: Annotated[float, Field(gt=0, lt=80)]
+    params = params_of(WheelContact, "rolling_resistance brake_friction cornering_prad")
+    control = params_of(RunwayControl, "steer_travel_deg")
+
+
+class GearTable(ContactTable):
+    """Landing gear: skids, and wheels if it has them."""
+
+    wheels: WheelsTable | None = None
+
+    @model_validator(mode="after")
+    def _has_its_wheels(self) -> GearTable:
+        if self.wheels is None:
+            return self
+        known, table = range(1, len(self.points_B_m) + 1), self.wheels
+        if strange := [n for n in table.points if n not in known]:
+            raise ValueError(f"wheels.points names {strange}, but there are {len(known)} points_B_m, from 1")
+        if strange := [n for n in (*table.steered, *table.braked) if n not in table.points]:
+            raise ValueError(f"wheels.steered and wheels.braked name {strange}; wheels.points has {table.points}")
+        if self.wheel_base_m() < 0.01:
+            raise ValueError(
+                f"the steered wheel is {self.wheel_base_m():g} m ahead of the others; it must be a nose wheel"
+            )
+        return self
+
+    def wheel_base_m(self) -> float:
+        """From the wheels that do not turn to the steered ones."""
+        assert self.wheels is not None
+        steered = [self.points_B_m[n - 1][0] for n in self.wheels.steered]
+        others = [self.points_B_m[n - 1][0] for n in self.wheels.points if n not in self.wheels.steered]
+        return float(np.mean(steered) - np.mean(others)) if others else 0.0
+
+
+class RunwayTable(BlockTable):
+    """Take-off run and roll after a landing."""
+
+    course_deg: Annotated[float, Field(ge=-360, le=360)] = 0.0
+    params = params_of(
+        RunwayNavigator, "rotate_speed_mps pitch_deg=runway_pitch? clear_height_m? run_length_m? landing_brake?"
+    )
+    control = params_of(RunwayControl, "steer_gain_1ps? look_ahead_m?")
+
+
 class StartTable(BlockTable):
     """Trimmed level flight to the north: where the vehicle begins in the air, and the controller's trim."""
 
@@ -181,8 +237,9 @@ class FixedWingSpec(VehicleSpec):
     # Each surface's share of aileron, elevator and rudder
     surfaces: dict[str, Vector3] = {name: row for name, row in zip(SURFACES, np.eye(3).tolist(), strict=True)}
     servo: ServoTable
-    contact: ContactTable
-    launcher: LauncherTable
+    contact: GearTable
+    launcher: LauncherTable | None = None
+    runway: RunwayTable | None = None
     start: StartTable
     control: ControlTable
     battery: BatteryTable | None = None  # none has one that never empties
@@ -200,10 +257,22 @@ class FixedWingSpec(VehicleSpec):
             raise ValueError("give one of the tables propeller, simple_propeller, rated_propeller and puller")
         if self.battery is not None and self.propeller is None:
             raise ValueError("a battery needs the table propeller: the other propellers do not tell their shaft power")
+        if self.launcher is None and self.runway is None:
+            raise ValueError("give the table launcher, or runway for a vehicle on wheels")
+        if (self.runway is None) != (self.contact.wheels is None):
+            raise ValueError("the tables runway and contact.wheels belong together: give both or none")
         for name, panel in self.panel.items():
             if panel.surface and panel.surface not in self.surfaces:
                 raise ValueError(f"panel '{name}' names surface '{panel.surface}'; known: {', '.join(self.surfaces)}")
         return self
+
+    def rest(self) -> tuple[float, float, float]:
+        """Height (m), pitch and course (rad) at which the vehicle stands before a take-off."""
+        if self.runway is not None:
+            return self.contact.lowest_m(), math.radians(self.runway.pitch_deg), math.radians(self.runway.course_deg)
+        assert self.launcher is not None
+        table = self.launcher
+        return table.height_m, math.radians(table.pitch_deg), math.radians(table.course_deg)
 
     def mixing(self) -> np.ndarray:
         """Rows: surfaces; columns: aileron, elevator, rudder."""
@@ -225,7 +294,8 @@ def build(spec: FixedWingSpec, control_kind: str = "truth", *, airborne: bool | 
     """
     airborne = control_kind == "truth" if airborne is None else airborne
     diagram = Diagram(spec.id)
-    height_m = spec.start.height_m if airborne else spec.launcher.height_m
+    rest_height_m, *rest = spec.rest()
+    height_m = spec.start.height_m if airborne else rest_height_m
     mass, inertia = spec.body.mass_kg, spec.body.inertia_kgm2
     body = add_body(
         diagram, spec.home, spec.environment, mass_kg=mass, inertia_kgm2=inertia, height_above_home_m=height_m
@@ -233,7 +303,7 @@ def build(spec: FixedWingSpec, control_kind: str = "truth", *, airborne: bool | 
     if airborne:
         _start_in_the_air(diagram, spec.start)
     else:
-        pitch, course = (ca.SX(math.radians(angle)) for angle in (spec.launcher.pitch_deg, spec.launcher.course_deg))
+        pitch, course = (ca.SX(angle) for angle in rest)
         diagram.set(at.BODY.attitude_0, _constants(quaternion.from_euler(ca.SX(0), pitch, course)))
     parts = add_environment(diagram, body, spec.home, spec.environment)
     navigator = _add_navigator(diagram, spec, height_m, airborne)
@@ -246,15 +316,16 @@ def build(spec: FixedWingSpec, control_kind: str = "truth", *, airborne: bool | 
     drive_surfaces(diagram, spec, aero, deflections)
     motor = _add_throttle(diagram, spec, control, propeller)
     battery = _add_battery(diagram, spec.battery, propeller)
-    _add_catapult(diagram, spec, body, navigator, airborne)
+    if spec.runway is None:
+        _add_catapult(diagram, spec, body, navigator, airborne)
     if control_kind == "truth":
         connect_seen(diagram, {name: body[name] for name in STATE}, navigator, control)
-        diagram.connect(parts["air"].airspeed, control.airspeed)
+        connect_seen(diagram, {"airspeed": parts["air"].airspeed}, control, navigator)
         diagram.connect(body.specific_force_B, control.accel_B)
         diagram.connect(parts["terrain"].height_above_ground, navigator.ground_distance)
     else:
         _use_estimate(diagram, spec, body, parts, navigator, control, motor, battery)
-    contact = add_contact(diagram, spec.contact, body, parts["terrain"])
+    contact = _add_gear(diagram, spec, body, parts["terrain"], navigator, control)
     # Of a touch-down only the sink rate counts
     add_crash(diagram, spec.limits, body, contact, hit="ground hit", along_share=0.0)
     return diagram
@@ -265,7 +336,7 @@ def add_aerodynamics(
 ) -> tuple[dict[str, Handle], Handle]:
     """Wing or panels (by name), and the propeller, on a body; deflections, drive and density are left open."""
     if spec.wing is not None:
-        aero = {"wing": diagram.add(at.WING.path, Wing(), **spec.wing.params)}
+        aero = {"wing": diagram.add(at.WING.path, Wing(any_flow=spec.runway is not None), **spec.wing.params)}
     else:
         aero = {
             name: diagram.add(f"panel/{name}", LiftDragSurface(), **panel.params) for name, panel in spec.panel.items()
@@ -334,16 +405,21 @@ def _constants(column: ca.SX) -> list[float]:
 
 def _add_navigator(diagram: Diagram, spec: FixedWingSpec, height_m: float, airborne: bool) -> Handle:
     first = [0.0, 0.0, -spec.start.height_m, 0.0, 1e9]  # without a mission the vehicle circles above the start
+    kind: type[WingNavigator] = WingNavigator
+    more: dict[str, Number] = {}
+    if spec.runway is not None:
+        kind, more = RunwayNavigator, spec.runway.params
     navigator = diagram.add(
         at.NAVIGATOR.path,
-        WingNavigator(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S),
+        kind(MISSION_ITEMS, sample_s=NAVIGATOR_SAMPLE_S),
         count=1,
         table=mission_table(first),
         airborne=float(airborne),
         point_0=[0.0, 0.0, -height_m],
         belly_height=spec.contact.lowest_m(),
-        launch_course=math.radians(spec.launcher.course_deg),
+        launch_course=spec.rest()[2],
         **spec.control.path,
+        **more,
     )
     for port in ("command", "link_stamp"):  # what a program outside may command
         diagram.export(navigator[port])
@@ -353,8 +429,13 @@ def _add_navigator(diagram: Diagram, spec: FixedWingSpec, height_m: float, airbo
 def _add_control(diagram: Diagram, spec: FixedWingSpec, navigator: Handle) -> Handle:
     limits: dict[str, Number] = {"travel": [spec.servo.travel_rad] * 3, "lift_angle": spec.lift_angle_rad()}
     block = FixedWingControl(sample_s=CONTROL_SAMPLE_S)
+    if spec.runway is not None and spec.contact.wheels is not None:
+        block = RunwayControl(sample_s=CONTROL_SAMPLE_S)
+        limits |= {"wheel_base": spec.contact.wheel_base_m(), **spec.contact.wheels.control, **spec.runway.control}
     control = diagram.add(at.CONTROL.path, block, **limits, **spec.start.trim, **spec.control.gains)
     connect_ports(diagram, navigator, control, *PATH)
+    if spec.runway is not None:
+        connect_ports(diagram, navigator, control, "rolling")
     return control
 
 
@@ -403,8 +484,26 @@ def _add_battery(diagram: Diagram, table: BatteryTable | None, propeller: Handle
     return battery
 
 
+def _add_gear(
+    diagram: Diagram, spec: FixedWingSpec, body: Handle, terrain: Handle, navigator: Handle, control: Handle
+) -> Handle:
+    """Skids, or wheels with a servo that steers and a brake."""
+    table = spec.contact.wheels
+    if table is None:
+        return add_contact(diagram, spec.contact, body, terrain)
+    block = WheelContact(len(spec.contact.points_B_m), wheels=table.points, steered=table.steered, braked=table.braked)
+    contact = add_contact(diagram, spec.contact, body, terrain, block, **table.params)
+    travel = {"travel": math.radians(table.steer_travel_deg)}
+    servo = diagram.add(at.STEERING.servo.path, Servo(), **(spec.servo.params | travel))
+    diagram.connect(add_link(diagram, at.STEERING, control.steering, CONTROL_SAMPLE_S), servo.command)
+    diagram.connect(servo.deflection, contact.steer)
+    diagram.connect(add_link(diagram, at.BRAKE, navigator.brake, NAVIGATOR_SAMPLE_S), contact.brake)
+    return contact
+
+
 def _add_catapult(diagram: Diagram, spec: FixedWingSpec, body: Handle, navigator: Handle, airborne: bool) -> None:
     table, inertia = spec.launcher, spec.body.inertia_kgm2
+    assert table is not None
     catapult = diagram.add(
         "launcher/catapult",
         Catapult(),
@@ -434,19 +533,39 @@ def _use_estimate(
     shaking = {**VIBRATION, "vibration_speed": cruise} if cruise else VIBRATION
     suite = Suite(**spec.sensors.model_dump(), optical_flows=0, products=Products(vibration=shaking))
     rotors = [motor] if motor is not None else []
-    start = spec.launcher.height_m
+    start = spec.rest()[0]
     senses = add_senses(diagram, body, parts, spec.home, suite, rotors=rotors, battery=battery, start_height_m=start)
     estimator = senses.estimator
     pitot = add_pitot(diagram, at.airspeed(1).speed)
-    diagram.connect(pitot.airspeed, control.airspeed)
-    diagram.connect(diagram.port(at.IMU_VOTER("accel_B")), control.accel_B)
+    check = _add_check(diagram, spec, pitot, navigator)
+    connect_seen(diagram, {"airspeed": check.airspeed}, control, navigator)
+    for reader in (control, check):
+        diagram.connect(diagram.port(at.IMU_VOTER("accel_B")), reader.accel_B)
     if "airspeed" in estimator:
-        diagram.connect(pitot.airspeed, estimator.airspeed)
-        diagram.connect(pitot.stamp, estimator.airspeed_stamp)
-    connect_seen(diagram, {name: estimator[name] for name in STATE}, navigator, control)
+        diagram.connect(check.airspeed, estimator.airspeed)
+        diagram.connect(check.stamp, estimator.airspeed_stamp)
+    connect_seen(diagram, {name: estimator[name] for name in STATE}, navigator, control, check)
     diagram.connect(diagram.port(at.rangefinder(1).tap.value), navigator.ground_distance)
     if "wind_N" in estimator:
-        diagram.connect(estimator.wind_N, navigator.wind_N)
+        connect_seen(diagram, {"wind_N": estimator.wind_N}, navigator, check)
     if senses.gauge is not None:
         diagram.connect(senses.gauge.remaining, navigator.battery_remaining)
     add_failsafes(diagram, estimator, navigator)
+
+
+def _add_check(diagram: Diagram, spec: FixedWingSpec, pitot: Handle, navigator: Handle) -> Handle:
+    """What believes the tube, or knows the airspeed without it."""
+    check = diagram.add(
+        at.airspeed(1).check.path,
+        AirspeedCheck(sample_s=AIRSPEED_SAMPLE_S),
+        trim_speed=spec.start.airspeed_mps,
+        pitch_trim=spec.start.angle_of_attack_rad,
+        lift_angle=spec.lift_angle_rad(),
+        by_wind=float(spec.lift_angle_rad() < LEAST_LIFT_ANGLE_RAD),
+        take_off_mode=float(TAKE_OFF),
+    )
+    diagram.connect(pitot.airspeed, check.airspeed_in)
+    diagram.connect(pitot.stamp, check.stamp_in)
+    diagram.connect(diagram.port(at.airspeed(1).tap.value), check.pressure)
+    connect_ports(diagram, navigator, check, "mode", "throttle_limits")
+    return check

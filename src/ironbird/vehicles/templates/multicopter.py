@@ -15,6 +15,7 @@ from ironbird.blocks.controllers.multicopter_control import SPINS, MulticopterCo
 from ironbird.blocks.controllers.navigator import Navigator
 from ironbird.blocks.forces.rotor import Rotor, RotorInAir
 from ironbird.blocks.forces.rotor_wakes import RotorWakes
+from ironbird.blocks.power.drive_heat import DriveHeat
 from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3
 from ironbird.model.diagram import Diagram, Handle
 from ironbird.model.signal import Number
@@ -25,6 +26,7 @@ from ironbird.vehicles.spec import Positive, VehicleSpec
 from ironbird.vehicles.tables import BlockTable, params_of
 from ironbird.vehicles.templates.reference_autopilot import add_senses
 from ironbird.vehicles.templates.rotorcraft import (
+    BATTERY_SAMPLE_S,
     CONTROL_SAMPLE_S,
     SPIN,
     AirframeTable,
@@ -157,6 +159,16 @@ class ControlTable(BlockTable):
     cruise = params_of(Navigator, "cruise_speed_mps cruise_acceleration_mps2=acceleration")
 
 
+class HeatTable(BlockTable):
+    """Heating of every motor and its speed controller; their losses follow from the battery's efficiency."""
+
+    params = params_of(
+        DriveHeat,
+        "winding_resistance_KpW winding_time_s housing_resistance_KpW housing_time_s controller_resistance_KpW "
+        "controller_time_s controller_share? winding_limit_K? controller_limit_K? derate_band_K? derate_least?",
+    )
+
+
 class MulticopterSpec(VehicleSpec):
     """A multicopter's file."""
 
@@ -168,6 +180,7 @@ class MulticopterSpec(VehicleSpec):
     airframe: AirframeTable
     contact: ContactTable
     battery: BatteryTable
+    heat: HeatTable | None = None  # none has drives that stay cold
     control: ControlTable
     wakes: WakeTable = WakeTable()
     sensors: SensorTable = SensorTable()
@@ -470,7 +483,17 @@ def add_rotor(
         servo = diagram.add(tail.servo.path, Servo(), **spec.tail.params)
         diagram.connect(add_link(diagram, tail, control.tail_command, CONTROL_SAMPLE_S), servo.command)
         diagram.connect(servo.deflection, propeller.tilt)
-    diagram.connect(battery.voltage_ratio, motor.voltage_ratio)
+    if spec.heat is None:
+        diagram.connect(battery.voltage_ratio, motor.voltage_ratio)
+    else:
+        efficiency = spec.battery.efficiency
+        heat = diagram.add(
+            place.heat.path, DriveHeat(sample_s=BATTERY_SAMPLE_S), efficiency=efficiency, **spec.heat.params
+        )
+        diagram.connect(battery.voltage_ratio, heat.voltage_ratio)
+        diagram.connect(propeller.shaft_power, heat.shaft_power)
+        diagram.connect(parts["atmosphere"].temperature, heat.air_temperature)
+        diagram.connect(heat.fed, motor.voltage_ratio)
     if "alive" in battery:
         diagram.connect(battery.alive, motor.alive)
     connect_ports(diagram, motor, propeller, "speed", "acceleration")

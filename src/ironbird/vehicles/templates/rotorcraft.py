@@ -182,10 +182,18 @@ def add_airframe(
     diagram.connect(load.moment_B, body.moment_B)
 
 
-def add_contact(diagram: Diagram, table: ContactTable, body: Handle, terrain: Handle) -> Handle:
-    """Landing gear on the ground."""
+def add_contact(
+    diagram: Diagram,
+    table: ContactTable,
+    body: Handle,
+    terrain: Handle,
+    block: GroundContact | None = None,
+    **more: Number,
+) -> Handle:
+    """Landing gear on the ground; `block` stands for one with more than points, `more` are its parameters."""
     points = np.array(table.points_B_m).T.tolist()
-    contact = diagram.add(at.CONTACT.path, GroundContact(len(table.points_B_m)), points=points, **table.params)
+    block = block or GroundContact(len(table.points_B_m))
+    contact = diagram.add(at.CONTACT.path, block, points=points, **table.params, **more)
     connect_ports(diagram, body, contact, *STATE)
     connect_ports(diagram, terrain, contact, "place", "ground_z", "slope")
     connect_ports(diagram, contact, body, "force_B", "moment_B")
