@@ -11,8 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ironbird.errors import IronbirdError, ScenarioError, UnknownNameError
+from ironbird.errors import IronbirdError, MissionError, ScenarioError, UnknownNameError
 from ironbird.files.problems import Problem, Source, grammar_words, other_kind, read_source, schema_problems
+from ironbird.flight.mission import SCHEMA as MISSION_SCHEMA
+from ironbird.flight.mission import Mission, load_mission
 from ironbird.flight.order import Order, Weather, make_order
 from ironbird.flight.pose import start_settings
 from ironbird.flight.prepare import fit
@@ -78,7 +80,7 @@ class VehicleTable(_Table):
     name: Name
     vehicle: str
     control: str | None = None
-    mission: str | None = None
+    mission: str | dict[str, Any] | None = None  # a name, a file, or the table of a mission
     north_m: Metres = 0.0
     east_m: Metres = 0.0
     height_m: Annotated[float, Field(ge=0, le=1e5)] = 0.0
@@ -156,6 +158,8 @@ class Scenario:
     def digest(self) -> str:
         """Hash of all that influences the result."""
         said = self.table.model_dump(mode="json", exclude={"title"})
+        for entry in said["vehicle"]:  # names and places of files do not count: what they say is in the orders
+            del entry["vehicle"], entry["mission"]
         if not self.table.wake:
             del said["wake"]  # digests of before stay
         said["world"] = ordered_world(self.world).digest
@@ -206,7 +210,7 @@ def scenario_of(source: Source) -> Scenario:
 
 def _members(entry: VehicleTable, table: ScenarioTable, world: str, folder: Path, first: int) -> list[Member]:
     vehicle = str(folder / entry.vehicle) if entry.vehicle.endswith(".toml") else entry.vehicle
-    mission = str(folder / entry.mission) if entry.mission and entry.mission.endswith(".toml") else entry.mission
+    mission = mission_of(entry.mission, folder)
     columns = entry.columns or math.isqrt(entry.count - 1) + 1
     wind = Weather(table.wind.speed_mps, table.wind.from_deg, table.wind.turbulence_mps)
     base = make_order(
@@ -217,11 +221,12 @@ def _members(entry: VehicleTable, table: ScenarioTable, world: str, folder: Path
         faults=entry.fault,
         requirements=entry.require,
         sight=[*entry.sight, *([AVOIDERS_LIDAR] if entry.avoid is not None else [])],
-        options=entry.options,
         until_s=table.until_s,
         log_s=table.log_s,
         world=world,
     )
+    # Options go past `make_order`, which trusts programs that are named by hand: these are named by a file
+    base = replace(base, options=dict(entry.options))
     found = []
     for number in range(entry.count):
         row, column = divmod(number, columns)
@@ -236,6 +241,17 @@ def _members(entry: VehicleTable, table: ScenarioTable, world: str, folder: Path
         order = replace(base, seed=table.seed + first + number, settings={**settings, **entry.set})
         found.append(Member(name, _from_start(order, north, east), entry))
     return found
+
+
+def mission_of(named: str | dict[str, Any] | None, folder: Path) -> Mission | str | None:
+    """A vehicle's mission: by name, from a file beside the scenario's, or from its table; None is the vehicle's own."""
+    if isinstance(named, dict):
+        try:
+            return Mission.model_validate({"schema": MISSION_SCHEMA, **named})
+        except ValidationError as error:
+            found = grammar_words(Mission, named, error)
+            raise MissionError(*(f"mission: {'.'.join(map(str, p))}: {m}; {cure}" for p, m, cure in found)) from None
+    return load_mission(folder / named) if named and named.endswith(".toml") else named
 
 
 def _from_start(order: Order, north_m: float, east_m: float) -> Order:

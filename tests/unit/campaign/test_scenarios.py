@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from ironbird.campaign.batch import fly_all, fly_batch, group_key, lanes_that_fit
+from ironbird.campaign.batch import TracePolicy, fly_all, fly_batch, group_key, lanes_that_fit
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.pack import open_pack, repeat
+from ironbird.campaign.runner import run_campaign
+from ironbird.campaign.store import Store
 from ironbird.campaign.suite import check, load_suite
+from ironbird.errors import StoreError
+from ironbird.report.evidence import write_evidence
 
 PAIR = """
 schema = 1
@@ -101,3 +110,84 @@ def test_what_is_wrong_is_told_with_its_place(suite: Path, old: str, new: str, s
     suite.write_text(SUITE.replace(old, new))
     problems = [str(problem) for problem in check(suite)]
     assert any(said in problem and "suite.toml" in problem for problem in problems), problems
+
+
+OWN = """
+schema = 1
+world = "yard/yard.toml"
+until_s = 4.0
+log_s = 0.05
+[[vehicle]]
+name = "one"
+vehicle = "own.toml"
+control = "truth"
+mission = "up.toml"
+[[vehicle]]
+name = "two"
+vehicle = "quad_f450"
+control = "truth"
+mission = "hover"
+north_m = "$behind"
+"""
+OWN_SUITE = """
+schema = 1
+[suite]
+id = "own"
+[[case]]
+id = "own"
+scenario = "own_pair.toml"
+[case.vary]
+behind = { grid = [-4.0, -6.0] }
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign of a scenario whose vehicle, mission and world are files of a project, flown and packed."""
+    home = tmp_path_factory.mktemp("project")
+    work = home / "work"
+    (work / "yard").mkdir(parents=True)
+    (work / "own_pair.toml").write_text(OWN)
+    (work / "suite.toml").write_text(OWN_SUITE)
+    (work / "own.toml").write_text('schema = 1\nid = "own"\nbase = "quad_f450"\n[body]\nmass_kg = 1.6\n')
+    (work / "up.toml").write_text('schema = 1\nduration_s = 4.0\n[[item]]\nkind = "takeoff"\nheight_m = 3.0\n')
+    (work / "yard" / "roof.obj").write_text("v 0 0 0\nv 4 0 0\nv 0 4 0\nv 0 0 4\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    (work / "yard" / "yard.toml").write_text(
+        'schema = 1\n[terrain]\nkind = "plane"\n[[mesh]]\nname = "roof"\nfile = "roof.obj"\nnorth_m = 30.0\n'
+    )
+    flights = load_suite(work / "suite.toml").flights()
+    with contextlib.closing(Store(f"sqlite:///{home}/store.db")) as store:
+        campaign = store.create("night", "", {"suite.toml": OWN_SUITE}, flights)
+        store.write(campaign, [(0, fly_batch(flights[:1], TracePolicy(None)).flights[0])])
+        assert run_campaign(store, campaign, workers=1).done == 2  # it goes on with what is open
+        write_evidence(store, campaign, home / "evidence.zip")
+    return home
+
+
+def test_a_pack_holds_all_files_of_a_scenario_and_repeats_without_the_project(project: Path, tmp_path: Path) -> None:
+    shutil.copytree(project / "work", tmp_path / "kept")
+    try:
+        shutil.rmtree(project / "work")
+        with zipfile.ZipFile(project / "evidence.zip") as file:
+            names = file.namelist()
+            flights = file.read("flights.jsonl").decode()
+        assert str(project) not in flights  # nothing of this machine
+        assert {name.rpartition("/")[2] for name in names if name.startswith("worlds/")} == {"yard.toml", "roof.obj"}
+        assert len([name for name in names if name.startswith("vehicles/")]) == 2
+        again = repeat(project / "evidence.zip", tmp_path / "again", workers=1)
+        assert (again.flown, again.same, again.outside, again.differing) == (2, 2, 0, [])
+    finally:
+        shutil.copytree(tmp_path / "kept", project / "work")
+
+
+def test_a_pack_whose_scenario_names_files_elsewhere_is_refused(project: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(project / "evidence.zip") as file:
+        file.extractall(tmp_path / "pack")
+    flights = tmp_path / "pack" / "flights.jsonl"
+    flights.write_text(flights.read_text().replace('vehicle = \\"vehicles/', 'vehicle = \\"/tmp/vehicles/'))
+    sums = tmp_path / "pack" / "SHA256SUMS"
+    lines = [line for line in sums.read_text().splitlines() if not line.endswith("  flights.jsonl")]
+    lines.append(f"{hashlib.sha256(flights.read_bytes()).hexdigest()}  flights.jsonl")
+    sums.write_text("\n".join(lines) + "\n")
+    with pytest.raises(StoreError, match="none of its vehicles"), open_pack(tmp_path / "pack"):
+        pass

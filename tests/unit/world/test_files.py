@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import struct
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tifffile
 
 from ironbird.errors import IronbirdError, UnknownNameError, WorldError
 from ironbird.rotations import matrix
-from ironbird.world.files import load_world, world_names
+from ironbird.world.files import BUILT_IN, load_world, world_names
 from ironbird.world.imports.tile import metres_per_degree
 from ironbird.world.model import Box, Cylinder, Heightfield, Hills, Mesh, Mover, Pad, Plane, Sphere, World
 from ironbird.world.png import write_png
@@ -50,6 +52,23 @@ def test_every_shipped_world_loads_and_a_vehicle_can_start_at_its_origin(name: s
     scene.check_start("a vehicle", [[0.0, 0.0, -0.3], [0.3, 0.3, -0.3], [-0.3, -0.3, -0.1]])
     surface = world.water.height_m if world.water else float(world.height_at(0.0, 0.0))
     assert surface == 0.0
+
+
+def test_the_mountain_is_elevation_of_a_real_place_with_its_source() -> None:
+    world = load_world("mountain")
+    path = BUILT_IN / "mountain.tif"
+    with tifffile.TiffFile(path) as file:  # a second reader
+        page = file.pages[0]
+        heights, place, step = page.asarray(), page.tags[33922].value, page.tags[33550].value
+    assert "SRTM" in tomllib.loads((BUILT_IN / "mountain.toml").read_text())["source"]
+    assert isinstance(world.ground, Heightfield) and world.origin is not None
+    assert world.ground.heights_m[::-1] + world.origin.height_m == pytest.approx(heights)
+    # SRTM3 has a height at every whole multiple of three arc seconds
+    assert [step[0] * 1200, step[1] * 1200, place[4] * 1200 % 1, place[3] * 1200 % 1] == pytest.approx(
+        [1, 1, 0, 0], abs=1e-9
+    )
+    assert world.origin.latitude_deg == pytest.approx(place[4] - 32 * step[1])
+    assert float(heights.max()) - world.origin.height_m == 629.0
 
 
 def test_there_is_a_world_for_every_kind_of_vehicle() -> None:
