@@ -34,7 +34,7 @@ from ironbird.campaign.scenarios import scenario_in
 from ironbird.credibility.evidence import MODULES
 from ironbird.errors import OrderError
 from ironbird.files.toml_text import write_toml
-from ironbird.flight.mission import LONGEST_S, Mission, mission_table
+from ironbird.flight.mission import LONGEST_S, mission_table
 from ironbird.flight.order import MOST_SEED, SHORTEST_LOG_S, Order, Requirement, Weather, plain
 
 SCHEMA = 1

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ironbird.errors import ScenarioError
+from ironbird.faults.catalog import parse_fault
+from ironbird.faults.spec import Injection
 from ironbird.files.problems import Problem, Source, read_source, read_toml
 from ironbird.files.toml_text import locate, write_toml
 from ironbird.flight.judge import FAIL, PASS, Judged
@@ -102,6 +104,27 @@ def renamed(text: str, vehicle: Callable[[str], str], world: Callable[[str], str
     if "world" in data:
         data["world"] = world(data["world"])
     return write_toml(data, TABLES)
+
+
+def scenario_faults(case: FlightCase) -> tuple[Injection, ...]:
+    """The faults in the file of a flight's scenario, vehicle by vehicle; those of a start grid once."""
+    return tuple(parse_fault(text) for entry in read_toml(case.scenario)["vehicle"] for text in entry.get("fault", []))
+
+
+def with_faults(case: FlightCase, faults: Sequence[Injection | None]) -> FlightCase:
+    """The flight of a scenario with other faults in the places of `scenario_faults`; None leaves one out."""
+    data = read_toml(case.scenario)
+    left = iter(faults)
+    for entry in data["vehicle"]:
+        entry["fault"] = [fault.text() for fault in (next(left) for _ in entry.get("fault", [])) if fault is not None]
+    return replace(case, scenario=write_toml(data, TABLES))
+
+
+def without_wind(case: FlightCase) -> FlightCase:
+    """The flight of a scenario in calm air."""
+    data = read_toml(case.scenario)
+    data.pop("wind", None)
+    return replace(case, scenario=write_toml(data, TABLES))
 
 
 def judged_scenario(case: FlightCase, flown: ScenarioFlight) -> Judged:

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import shutil
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from ironbird.campaign.batch import TracePolicy, fly_all, fly_batch, group_key, 
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.pack import open_pack, repeat
 from ironbird.campaign.runner import run_campaign
+from ironbird.campaign.scenarios import scenario_faults
+from ironbird.campaign.search import boundary, falsify, shrink
 from ironbird.campaign.store import Store
 from ironbird.campaign.suite import check, load_suite
 from ironbird.errors import StoreError
@@ -191,3 +194,22 @@ def test_a_pack_whose_scenario_names_files_elsewhere_is_refused(project: Path, t
     sums.write_text("\n".join(lines) + "\n")
     with pytest.raises(StoreError, match="none of its vehicles"), open_pack(tmp_path / "pack"):
         pass
+
+
+def test_search_map_and_shrink_work_on_scenarios(suite: Path) -> None:
+    plan = '[case.plan]\nkind = "monte_carlo"\nsamples = 2\n'
+    varied = SUITE.replace("{ grid = [-4.0, -2.0] }", "-9.0").replace("loss = 0.1", "loss = { uniform = [0.0, 1.0] }")
+    suite.write_text(varied + plan)
+    (case,) = load_suite(suite).cases
+    line = boundary(case, "loss", tolerance=0.3)
+    assert line is not None and 0.5 < line.value < 1.0  # a quadcopter falls when one of its rotors gives too little
+    lost = next(candidate.case for candidate in line.flown if candidate.result.verdict == "fail")
+    windy = replace(lost, scenario=lost.scenario.replace("[[vehicle]]", "[wind]\nspeed_mps = 1.0\n[[vehicle]]", 1))
+    small = shrink(windy, tolerance=0.5)
+    (fault,) = scenario_faults(small.case)
+    assert 0.0 < fault.severity <= scenario_faults(lost)[0].severity
+    assert small.sentence().startswith("rotor.speed_loss@1 of part 1 with severity") and "calm air" in small.sentence()
+    again = falsify(case, trials=2, seed=1)
+    assert [flown.case.digest() for flown in falsify(case, trials=2, seed=1).flown] == [
+        flown.case.digest() for flown in again.flown
+    ]
