@@ -74,6 +74,11 @@ class Hull:
         return np.array(list(itertools.product(*sides))).T
 
     @property
+    def level_reach_m(self) -> float:
+        """Half of the diagonal of its plan."""
+        return float(max(self.half_m[0], self.half_m[1]) * np.sqrt(2.0))
+
+    @property
     def reach_m(self) -> float:
         """How far it goes from the centre of mass."""
         return float(np.linalg.norm(np.abs(self.centre_m) + self.half_m))
