@@ -7,6 +7,7 @@ between two slices they are looked at in the order of the file. So the result is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,16 +20,23 @@ from ironbird.flight.derived import paths_to_log
 from ironbird.flight.flight import take_seat
 from ironbird.flight.judge import log_paths
 from ironbird.flight.order import Order
-from ironbird.flight.prepare import Fitted, fit, fit_key, prepare
+from ironbird.flight.outside import own_witness
+from ironbird.flight.prepare import Fitted, fit, fit_key, has_link_faults, prepare
 from ironbird.flight.sights import Sights
 from ironbird.flight.surroundings import LOOK_TICKS, Surroundings, lanes_of, near_of, ordered_world, write_lanes
 from ironbird.flight.systems import is_outside
-from ironbird.links.rig import Rig, attach
+from ironbird.flight.twins import Twins
+from ironbird.flight.witness import Witness
+from ironbird.links.link_faults import FlownLinks
+from ironbird.links.rig import Heard, Rig, attach
 from ironbird.links.system import Happening, Seat
 from ironbird.rotations import from_matrices
 from ironbird.runtime.lane_stepper import LaneStepper
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RUNNING, RunState
+from ironbird.runtime.step import CHUNK_TICKS
+from ironbird.runtime.stepper import Stepper
+from ironbird.runtime.tuning import apply_tuning
 from ironbird.scenario.grammar import Member, Scenario
 from ironbird.scenario.impact import Body, collide
 from ironbird.scenario.wake import Discs, wake_at
@@ -71,6 +79,10 @@ class Group:
     rig: Rig | None = None
     next_exchange: int = 0
     failure: str = ""
+    twins: Twins | None = None  # of one under a control system outside that has faults
+    next_watch: int = 0
+    steps: list[tuple[int, int, np.ndarray]] = field(default_factory=list)  # tick, ticks, and all inputs, for its twins
+    witnesses: list[Witness] = field(default_factory=list)  # of its faults, after `finish`
     _pose: list[slice] = field(
         default_factory=list
     )  # rows of the four parts of a pose, among `_poses` of the held ones
@@ -94,6 +106,29 @@ class Group:
     def running(self) -> np.ndarray:
         """Which lanes have not stopped."""
         return self.state.stop_tick.reshape(-1)[: self.state.lanes] == RUNNING
+
+    def watch(self) -> None:
+        """Let the twins look at the run; steps from before any twin are not kept."""
+        assert self.twins is not None and self.rig is not None
+        self.rig.stepper.note_fired()
+        self.twins.watch(self.state)
+        self.next_watch = self.state.tick + CHUNK_TICKS
+        kept = [*self.twins.ticks, self.twins.before.tick if self.twins.before is not None else self.state.tick]
+        self.steps = [step for step in self.steps if step[0] >= min(kept)]
+
+    def replay(self, twin: RunState, until_s: float, wanted: list[str] | None) -> Log:
+        """A twin that is given all inputs of the flight, from its tick on: commands, and what the others told."""
+        stepper = Stepper(twin, until_s=until_s, log=wanted, log_s=self.orders[0].log_s)
+        due = [tuning for tuning in self.rig.tunings if tuning.tick >= twin.tick] if self.rig is not None else []
+        for tick, ticks, inputs in self.steps:
+            if tick < twin.tick:
+                continue
+            while due and due[0].tick <= tick:
+                apply_tuning(twin, due.pop(0))
+            stepper.inputs[:] = inputs
+            if not stepper.step(ticks):
+                break
+        return stepper.finish()
 
     def held(self, path: str) -> np.ndarray:
         """A sampled block's output of all lanes, (lanes, size)."""
@@ -285,9 +320,15 @@ class Fleet:
                 group.rig = attach(group.fitted.vehicle, group.state, until_s=until_s, log=None, log_s=log_s)
                 beside = group.state.beside
                 group.rig.sight = beside.feeds[0] if isinstance(beside, Sights) else None
-                group.seat = take_seat(group.orders[0], group.fitted)
+                order = group.orders[0]
+                if has_link_faults(order):
+                    group.rig.links = FlownLinks(group.rig, order.faults, order.seed)
+                group.seat = take_seat(order, group.fitted)
                 group.seat.system.start(group.rig)
                 group.next_exchange = group.seat.system.step_ticks
+                if order.faults:
+                    group.twins = Twins(group.state, group.orders, apart=True)
+                    group.watch()
             else:
                 paths = self._logged(group)
                 group.stepper = LaneStepper(
@@ -375,7 +416,12 @@ class Fleet:
             if receiver.position.value in held.start and self.tick:
                 position = lanes_of(group.state, group.state.held, held.rows(receiver.position.value))[lane]
                 velocity = lanes_of(group.state, group.state.held, held.rows(receiver.velocity.value))[lane]
-            self.reports[self.members[number].name] = Report(self.time_s, position.copy(), velocity.copy())
+            name = self.members[number].name
+            self.reports[name] = Report(self.time_s, position.copy(), velocity.copy())
+            for listener in self.groups:  # autopilots outside are told by their ground stations
+                if listener.rig is not None and name in self.heard(listener.members[0]):
+                    told = Heard(number, name, self.time_s, position.copy(), velocity.copy())
+                    listener.rig.heard.append(told)
 
     # ------------------------------------------------------------------ hitting
 
@@ -493,6 +539,10 @@ class Fleet:
         end = self.tick + ticks
         while group.state.tick < end:
             part = min(end, group.next_exchange) - group.state.tick
+            if group.twins is not None:
+                if group.state.tick + part > group.next_watch:
+                    group.watch()
+                group.steps.append((group.state.tick, part, group.rig.stepper.inputs.copy()))
             going = group.rig.step(part)
             if not going:
                 group.state.tick = end  # it has stopped; the clock goes on
@@ -516,8 +566,24 @@ class Fleet:
             else:
                 assert group.rig is not None and group.seat is not None
                 logs.append(group.rig.finish()[0])
-                self.happenings[self.members[group.members[0]].name] = list(group.seat.system.happenings)
+                said = [*group.seat.system.happenings, *(group.seat.pilot.happenings if group.seat.pilot else [])]
+                self.happenings[self.members[group.members[0]].name] = sorted(said, key=lambda h: h.time_s)
+                self._witness(group, logs[-1])
         return logs
+
+    def _witness(self, group: Group, log: Log) -> None:
+        """What the faults of a vehicle under a control system outside did; after a hit nothing is compared."""
+        if group.twins is None:
+            return
+        assert group.rig is not None and group.seat is not None
+        name = self.members[group.members[0]].name
+        hit_s = min((hit.time_s for hit in self.hits if name in (hit.first, hit.second)), default=math.inf)
+        stop = group.state.stop_of(0)
+        ended_s = stop.time_s if stop is not None else self.time_s
+        until_s = max(min(self.time_s, hit_s), self._step_s)
+        seen = group.twins.observe(group.state, log, until_s, group.replay)[0]
+        system, links = group.seat.system, group.rig.links
+        group.witnesses = [own_witness(system, links, witness, ended_s) or witness for witness in seen]
 
     def close(self) -> None:
         """End threads and control systems outside."""

@@ -18,6 +18,7 @@ from ironbird.conditions.names import Names
 from ironbird.errors import ScenarioError, UnknownNameError
 from ironbird.flight.derived import DERIVED, derived
 from ironbird.flight.judge import ERROR, FAIL, PASS, VOID, Flown, Judged, Judgement, judge
+from ironbird.flight.outside import reactions_of
 from ironbird.flight.systems import is_outside
 from ironbird.flight.twins import WITNESS_S, Twins
 from ironbird.flight.witness import Witness, observe
@@ -143,22 +144,18 @@ def fly_scenario(
     """Fly a scenario; `pilots` take the place of those that its file names.
 
     The result does not depend on `workers`. A fault's witness is the same scenario flown again without any fault; that
-    of a sensor of the world its own samples. Ctrl-C ends it with what was flown so far; its verdict is error. With
+    of a vehicle under a control system outside a twin that is given the very inputs of the flight; that of a sensor of
+    the world its own samples. Ctrl-C ends it with what was flown so far; its verdict is error. With
     `keep` the samples of sensors of the world are there afterwards.
     """
     scenario = what if isinstance(what, Scenario) else load_scenario(what)
-    for member in scenario.members:
-        if is_outside(member.order.control) and member.order.faults:
-            raise ScenarioError(
-                f"vehicle '{member.name}': control '{member.order.control}' cannot be flown twice to the bit, so its "
-                "faults have no witness in a scenario; fly it alone, or give it the control 'reference'"
-            )
     begin = time.perf_counter()
     faulted = any(member.order.faults for member in scenario.members)
     fleet, logs, flying, triggered = _fly(scenario, workers, pilots or {}, progress, keep=keep)
     witnesses: dict[str, list[Witness]] = {member.name: [] for member in scenario.members}
     if faulted:
-        others = [f for member in scenario.members for f in member.order.faults if not is_sight(f)]
+        inside = [member.order for member in scenario.members if not is_outside(member.order.control)]
+        others = [fault for order in inside for fault in order.faults if not is_sight(fault)]
         twins = logs  # faults of sight need none
         if others and not logs[0].interrupted:
             _, twins, _, _ = _fly(_healthy(scenario), workers, pilots or {}, None, also=_witnessed(scenario))
@@ -267,7 +264,7 @@ def _witnesses(
     for number, member in enumerate(fleet.members):
         group, lane = fleet.place[number]
         log, twin = logs[group], twins[group]
-        found[member.name] = [
+        found[member.name] = fleet.groups[group].witnesses or [
             observe(
                 injection, log, lane, twin, lane, fired_s,
                 injection.start_s + fired_s + injection.rise_s + max(WITNESS_S, 2 * member.order.log_s),
@@ -291,6 +288,14 @@ def _judged(
                 triggered_s=triggered[number],
                 ended_s=fleet.time_s,
                 rig_failure=group.failure,
+                reactions=[
+                    reaction.sentence()
+                    for reaction in reactions_of(
+                        fleet.members[number].order.faults,
+                        witnesses[fleet.members[number].name],
+                        fleet.happenings.get(fleet.members[number].name, []),
+                    )
+                ],
             )
             for number in group.members
         ]

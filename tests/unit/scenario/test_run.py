@@ -107,6 +107,43 @@ def test_a_report_tells_where_a_vehicle_is_and_is_heard_in_range_alone(folder: P
         with_fleet.close()
 
 
+@functools.cache
+def mixed(folder: Path) -> tuple[Fleet, ScenarioFlight]:
+    """A vehicle under a control system outside with faults, beside one that has none."""
+    faults = [
+        "rotor.speed_loss@1:instance=1,severity=0.1,start=4", "gnss.position_bias@1:instance=1,when=altitude > 2 m",
+        "imu.gyro_bias@1:instance=1,start=5.9999",
+    ]  # fmt: skip
+    outside = f'control = "commanded"\noptions = {{ state = "truth" }}\nnorth_m = -6.0\nfault = {faults}\n'
+    text = one("inside", 'mission = "hover"\n') + one("outside").replace('control = "truth"\n', outside)
+    what = scenario(folder / "mixed", text, 6.0)
+    fleet = Fleet(what)
+    try:
+        while fleet.tick < 2000:
+            fleet.advance(50)
+    finally:
+        fleet.close()
+    return fleet, fly_scenario(what)
+
+
+def test_faults_of_a_vehicle_under_a_control_system_outside_have_their_witness(folder: Path) -> None:
+    _, flown = mixed(folder)
+    lost, biased, late = flown.witnesses["outside"]
+    assert lost.effective and lost.signal == "rotor/1/motor.speed" and 4.0 <= lost.first_s < 4.1
+    assert biased.effective and 1.0 < biased.first_s < 5.5  # when it had climbed so far
+    assert not late.effective  # it had no time to act: the twin is the flight to the last bit
+    assert flown.vehicle("outside").judged.verdict == "void" and flown.vehicle("inside").judged.verdict == "pass"
+
+
+def test_a_vehicle_under_a_control_system_outside_hears_the_others(folder: Path) -> None:
+    fleet, _ = mixed(folder)
+    rig = fleet.groups[fleet.place[fleet.number("outside")][0]].rig
+    assert rig is not None
+    assert {heard.name for heard in rig.heard} == {"inside"} and len(rig.heard) == 4  # every half second
+    report = fleet.reports["inside"]
+    assert (rig.heard[-1].position_N == report.position).all() and rig.heard[-1].time_s == report.time_s
+
+
 def test_a_fault_has_its_witness_in_a_scenario(folder: Path) -> None:
     text = one("sick", 'fault = ["rotor.speed_loss@1:instance=1,severity=0.2,start=3"]\n') + one(
         "well", "north_m = 9.0\n"
