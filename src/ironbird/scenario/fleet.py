@@ -10,18 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import LinkError, ScenarioError
+from ironbird.faults.spec import Injection
 from ironbird.flight.derived import paths_to_log
 from ironbird.flight.flight import take_seat
 from ironbird.flight.judge import log_paths
 from ironbird.flight.order import Order
 from ironbird.flight.outside import own_witness
-from ironbird.flight.prepare import Fitted, fit, fit_key, has_link_faults, prepare
+from ironbird.flight.prepare import Fitted, fit, fit_key, has_link_faults, inject, prepare, targets_in
 from ironbird.flight.sights import Sights
 from ironbird.flight.surroundings import LOOK_TICKS, Surroundings, lanes_of, near_of, ordered_world, write_lanes
 from ironbird.flight.systems import is_outside
@@ -37,6 +38,7 @@ from ironbird.runtime.state import RUNNING, RunState
 from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.runtime.stepper import Stepper
 from ironbird.runtime.tuning import apply_tuning
+from ironbird.scenario.between import Trigger
 from ironbird.scenario.grammar import Member, Scenario
 from ironbird.scenario.impact import Body, collide
 from ironbird.scenario.wake import Discs, wake_at
@@ -82,6 +84,7 @@ class Group:
     twins: Twins | None = None  # of one under a control system outside that has faults
     next_watch: int = 0
     steps: list[tuple[int, int, np.ndarray]] = field(default_factory=list)  # tick, ticks, and all inputs, for its twins
+    came: list[Injection] = field(default_factory=list)  # faults whose triggers across vehicles have fired
     witnesses: list[Witness] = field(default_factory=list)  # of its faults, after `finish`
     _pose: list[slice] = field(
         default_factory=list
@@ -146,6 +149,23 @@ class Report:
     time_s: float
     position: np.ndarray  # m in N, as its receiver has it
     velocity: np.ndarray  # m/s in N
+
+
+@dataclass
+class Across:
+    """A fault of a vehicle whose trigger names several of them."""
+
+    number: int
+    fault: Injection
+    trigger: Trigger
+    fired_s: float = math.inf
+    came: int = -1  # which one of its group it was, under a control system outside
+
+
+def _begun(entry: Across) -> Injection:
+    """The fault with its times on the clock, once its trigger has fired."""
+    fault = entry.fault
+    return replace(fault, when="", start_s=fault.start_s + entry.fired_s, end_s=fault.end_s + entry.fired_s)
 
 
 @dataclass
@@ -232,6 +252,14 @@ class Fleet:
         self._hit_speed = np.zeros(len(hulls))
         self._decks = [(i, m.table.deck) for i, m in enumerate(self.members) if m.table.deck is not None]
         every = max(1, round(self.scenario.table.adsb_s / self._step_s))
+        names = [member.name for member in self.members]
+        self._across = [
+            Across(number, fault, Trigger(fault.when, names))
+            for number, member in enumerate(self.members)
+            for fault in member.across
+        ]
+        for entry in self._across:
+            targets_in(self.groups[self.place[entry.number][0]].model, entry.fault)  # raises if it has no such part
         self._adsb = [(i, i % every, every) for i, m in enumerate(self.members) if m.table.adsb]
 
     def _arrange_wakes(self) -> None:
@@ -289,7 +317,8 @@ class Fleet:
         self.scene = Scene(self.near.world, boxes)
         for group in self.groups:
             if group.orders[0].sight:
-                tables, faults = [order.sight for order in group.orders], [order.faults for order in group.orders]
+                tables = [order.sight for order in group.orders]
+                faults = [self.members[number].faults for number in group.members]
                 seeds = [order.seed for order in group.orders]
                 carriers = group.members
                 group.state.beside = Sights(
@@ -326,7 +355,7 @@ class Fleet:
                 group.seat = take_seat(order, group.fitted)
                 group.seat.system.start(group.rig)
                 group.next_exchange = group.seat.system.step_ticks
-                if order.faults:
+                if self.members[group.members[0]].faults:
                     group.twins = Twins(group.state, group.orders, apart=True)
                     group.watch()
             else:
@@ -336,7 +365,8 @@ class Fleet:
                 )
 
     def _logged(self, group: Group) -> list[str]:
-        wanted = [path for order in group.orders for path in log_paths(order, group.model)]
+        orders = [replace(self.members[number].order, faults=self.members[number].faults) for number in group.members]
+        wanted = [path for order in orders for path in log_paths(order, group.model)]
         more = [path for path in (*FEW_LOGGED, at.WASH("wind_N"), *self.also) if path in group.model.signals()]
         return paths_to_log([*wanted, *more], group.model)
 
@@ -523,7 +553,29 @@ class Fleet:
         before, self.tick = self.tick, self.tick + slice_ticks
         self._seen = self.motion()
         self._broadcast(self._seen, before)
+        self._trigger(self._seen)
         return slice_ticks
+
+    def _trigger(self, motion: Motion) -> None:
+        """Faults whose triggers name several vehicles: they begin when theirs holds for the first time."""
+        for entry in self._across:
+            if not math.isinf(entry.fired_s) or not entry.trigger.holds(self, motion):
+                continue
+            entry.fired_s = self.time_s
+            later = _begun(entry)
+            group, lane = self.groups[self.place[entry.number][0]], self.place[entry.number][1]
+            stepper = group.stepper if group.stepper is not None else group.rig.stepper if group.rig else None
+            assert stepper is not None
+            stepper.note_fired()
+            inject(group.state, later, lane)
+            if group.twins is not None:
+                entry.came = len(group.came)
+                group.came.append(later)
+                group.twins.add(group.came, group.state)
+
+    def fired_s(self, number: int) -> list[float]:
+        """When each trigger across vehicles of a vehicle has fired; infinite if it has not."""
+        return [entry.fired_s for entry in self._across if entry.number == number]
 
     def _others_decks(self, group: Group, decks: Shapes | None) -> Shapes | None:
         """Decks that the vehicles of a group may touch: not their own."""
@@ -583,7 +635,13 @@ class Fleet:
         until_s = max(min(self.time_s, hit_s), self._step_s)
         seen = group.twins.observe(group.state, log, until_s, group.replay)[0]
         system, links = group.seat.system, group.rig.links
-        group.witnesses = [own_witness(system, links, witness, ended_s) or witness for witness in seen]
+        found = [own_witness(system, links, witness, ended_s) or witness for witness in seen]
+        group.witnesses = found[: len(group.orders[0].faults)]
+        own = [entry for entry in self._across if entry.number == group.members[0]]
+        for entry in own:  # in the order of the file, not of their triggers
+            never = Witness(entry.fault, entry.fault.witness, "", math.nan, 0.0, 0.0, math.nan)
+            number = len(group.orders[0].faults) + entry.came
+            group.witnesses.append(found[number] if entry.came >= 0 else never)
 
     def close(self) -> None:
         """End threads and control systems outside."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,13 +13,15 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ironbird.errors import IronbirdError, MissionError, ScenarioError, UnknownNameError
+from ironbird.faults.spec import Injection
 from ironbird.files.problems import Problem, Source, grammar_words, other_kind, read_source, schema_problems
 from ironbird.flight.mission import SCHEMA as MISSION_SCHEMA
 from ironbird.flight.mission import Mission, load_mission
-from ironbird.flight.order import Order, Weather, make_order
+from ironbird.flight.order import Order, Weather, make_order, read_faults
 from ironbird.flight.pose import start_settings
 from ironbird.flight.prepare import fit
 from ironbird.flight.surroundings import BARO_START, STARTS, ordered_world
+from ironbird.scenario.between import Trigger, crosses
 from ironbird.vehicles import places as at
 from ironbird.world.vfh import AZIMUTHS
 
@@ -139,6 +142,12 @@ class Member:
     name: str
     order: Order
     table: VehicleTable
+    across: tuple[Injection, ...] = ()  # faults whose triggers name other vehicles
+
+    @property
+    def faults(self) -> tuple[Injection, ...]:
+        """All of them, those with triggers across vehicles last."""
+        return (*self.order.faults, *self.across)
 
 
 @dataclass(frozen=True)
@@ -198,9 +207,10 @@ def scenario_of(source: Source) -> Scenario:
     inside = "\n" in table.world  # the text of a world file
     world = str(folder / table.world) if "." in table.world and not inside else table.world
     members: list[Member] = []
+    names = [name for entry in table.vehicle for name in names_of(entry)]
     for number, entry in enumerate(table.vehicle):
         try:
-            members += _members(entry, table, world, folder, len(members))
+            members += _members(entry, table, world, folder, len(members), names)
         except IronbirdError as error:
             words = str(error).partition("\n")[0]
             raise ScenarioError(source.problem(("vehicle", number), words, "correct this vehicle")) from None
@@ -208,7 +218,18 @@ def scenario_of(source: Source) -> Scenario:
     return Scenario(source.path.stem, table, world, tuple(members))
 
 
-def _members(entry: VehicleTable, table: ScenarioTable, world: str, folder: Path, first: int) -> list[Member]:
+def names_of(entry: VehicleTable) -> list[str]:
+    """Of the vehicles of one table."""
+    return [entry.name] if entry.count == 1 else [f"{entry.name}_{number + 1}" for number in range(entry.count)]
+
+
+def _members(
+    entry: VehicleTable, table: ScenarioTable, world: str, folder: Path, first: int, names: Sequence[str]
+) -> list[Member]:
+    faults = read_faults(entry.fault)
+    across = tuple(fault for fault in faults if crosses(fault.when, names))
+    for fault in across:
+        Trigger(fault.when, names)  # raises if it cannot be read
     vehicle = str(folder / entry.vehicle) if entry.vehicle.endswith(".toml") else entry.vehicle
     mission = mission_of(entry.mission, folder)
     columns = entry.columns or math.isqrt(entry.count - 1) + 1
@@ -218,7 +239,7 @@ def _members(entry: VehicleTable, table: ScenarioTable, world: str, folder: Path
         control=entry.control,
         mission=mission,
         weather=wind,
-        faults=entry.fault,
+        faults=[fault for fault in faults if fault not in across],
         requirements=entry.require,
         sight=[*entry.sight, *([AVOIDERS_LIDAR] if entry.avoid is not None else [])],
         until_s=table.until_s,
@@ -237,9 +258,8 @@ def _members(entry: VehicleTable, table: ScenarioTable, world: str, folder: Path
             settings = _lifted(base, settings, entry.height_m)
         if entry.collision == "rebound":
             settings[at.CLEARANCE("stop_speed")] = REBOUND_MPS
-        name = entry.name if entry.count == 1 else f"{entry.name}_{number + 1}"
         order = replace(base, seed=table.seed + first + number, settings={**settings, **entry.set})
-        found.append(Member(name, _from_start(order, north, east), entry))
+        found.append(Member(names_of(entry)[number], _from_start(order, north, east), entry, across))
     return found
 
 
