@@ -176,6 +176,33 @@ def test_a_mesh_inside_out_is_refused_and_flip_cures_it(tmp_path: Path) -> None:
     assert isinstance(mesh, Mesh) and mesh.volume_m3 == pytest.approx(8.0)
 
 
+def test_a_mesh_with_some_triangles_turned_round_is_refused() -> None:
+    corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    assert Mesh("m", (0.0, 0.0, 0.0), vertices_m=corners, triangles=faces).closed
+    turned = faces.copy()
+    turned[3] = turned[3][::-1]
+    with pytest.raises(WorldError, match="turned round against their neighbours"):
+        Mesh("m", (0.0, 0.0, 0.0), vertices_m=corners, triangles=turned)
+    assert not Mesh("m", (0.0, 0.0, 0.0), vertices_m=corners, triangles=turned[:3]).closed  # an open one is a sheet
+
+
+def test_a_link_to_a_file_elsewhere_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.obj").write_text(CUBE)
+    (tmp_path / "world").mkdir()
+    (tmp_path / "world" / "mesh.obj").symlink_to(tmp_path / "elsewhere.obj")
+    text = HEAD + '[[mesh]]\nname = "m"\nfile = "mesh.obj"\nnorth_m = 20\n'
+    with pytest.raises(WorldError, match=r"'mesh\.obj' is not below the world's folder"):
+        load_world(write(tmp_path / "world", text))
+
+
+def test_a_key_of_very_many_parts_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(WorldError, match="nested too deeply; the most is 32"):
+        load_world(write(tmp_path, HEAD + ".".join(["a"] * 50_000) + " = 1\n"))
+    long = 'title = "' + "1.5 2.5 " * 1000 + "a.b.c." * 5 + '"\n' + HEAD  # dots in a text are no keys
+    assert load_world(write(tmp_path, long)).title
+
+
 def test_a_huge_mesh_is_refused_before_it_is_built() -> None:
     corners = np.zeros((4_000_001, 3))
     with pytest.raises(WorldError, match=r"4000001 vertices, the most is 4000000; decimate"):
