@@ -24,6 +24,7 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.in_world import GROUND_INPUTS, SLOTS
 from ironbird.vehicles.spec import Home
 from ironbird.world.files import load_world, world_of
+from ironbird.world.lee import Lee
 from ironbird.world.model import DEFAULT, World
 from ironbird.world.near import Near, Shapes
 
@@ -81,6 +82,9 @@ class Surroundings:
         flat = model.flat
         self._position = flat.held.rows(at.POSE("position"))
         self._rows = {name: flat.u.rows(name) for name in flat.u.start if at.is_told_by_world(name)}
+        feels = at.LEE("told_N") in self._rows and at.WIND_STEADY.velocity in model.params()
+        self._lee = Lee(near.world) if feels else None
+        self._wind = model.param_rows(at.WIND_STEADY.velocity) if feels else slice(0)
         diagram = flat.diagram
         self._centres = diagram.value(at.CLEARANCE("centres")).reshape(-1, 3)
         self._radius_m = float(diagram.value(at.CLEARANCE("radius"))[0])
@@ -104,6 +108,9 @@ class Surroundings:
                 if part("slots") in self._rows:
                     write_lanes(state, self._rows[part("slots")], found)
                     write_lanes(state, self._rows[part("stamp")], now)
+        if self._lee is not None:
+            wind = lanes_of(state, state.params, self._wind)
+            write_lanes(state, self._rows[at.LEE("told_N")], self._lee.told(places, wind))
         if at.TERRAIN("surveyed_z") in self._rows and (self.near.uneven or not state.tick):
             z, slope = self.near.ground(places)
             for name, values in zip(GROUND_INPUTS, (places[:, :2], z[:, None], slope), strict=True):

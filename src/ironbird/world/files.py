@@ -133,7 +133,7 @@ class _Builder:
             (),
             lambda: World(
                 self.source.path.stem, table.title, self.ground, tuple(things), self.materials, water, tuple(pads),
-                tuple(movers), origin, self._light(),
+                tuple(movers), origin, self._light(), lee=table.lee,
             ),
         )  # fmt: skip
 

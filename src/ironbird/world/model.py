@@ -620,6 +620,7 @@ class World:
     origin: Origin | None = None
     light: Light = Light()
     missing: tuple[str, ...] = ()  # what an imported file says and a world does not
+    lee: bool = False  # the steady wind is weaker behind buildings
 
     def __post_init__(self) -> None:
         for name in ("obstacles", "pads", "movers"):
@@ -677,6 +678,8 @@ def _tell(told: Any, value: Any) -> None:
     if is_dataclass(value):
         told.update(f"<{type(value).__name__}".encode())
         for one in fields(value):
+            if one.name == "lee" and not value.lee:  # digests of before stay
+                continue
             told.update(f" {one.name}=".encode())
             _tell(told, getattr(value, one.name))
         told.update(b">")
