@@ -59,6 +59,7 @@ def test_the_mountain_is_elevation_of_a_real_place_with_its_source() -> None:
     path = BUILT_IN / "mountain.tif"
     with tifffile.TiffFile(path) as file:  # a second reader
         page = file.pages[0]
+        assert isinstance(page, tifffile.TiffPage)
         heights, place, step = page.asarray(), page.tags[33922].value, page.tags[33550].value
     assert "SRTM" in tomllib.loads((BUILT_IN / "mountain.toml").read_text())["source"]
     assert isinstance(world.ground, Heightfield) and world.origin is not None
