@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner, Result
 
 from ironbird.campaign.batch import TracePolicy, fly_all, fly_batch, group_key, lanes_that_fit
 from ironbird.campaign.case import FlightCase
@@ -19,6 +20,7 @@ from ironbird.campaign.scenarios import scenario_faults
 from ironbird.campaign.search import boundary, falsify, shrink
 from ironbird.campaign.store import Store
 from ironbird.campaign.suite import check, load_suite
+from ironbird.cli.main import app
 from ironbird.errors import StoreError
 from ironbird.report.evidence import write_evidence
 
@@ -213,3 +215,22 @@ def test_search_map_and_shrink_work_on_scenarios(suite: Path) -> None:
     assert [flown.case.digest() for flown in falsify(case, trials=2, seed=1).flown] == [
         flown.case.digest() for flown in again.flown
     ]
+
+
+def test_a_scenario_of_a_campaign_is_flown_again_by_its_name(project: Path, tmp_path: Path) -> None:
+    def command(*words: str) -> Result:
+        return CliRunner().invoke(app, ["campaign", *words, "--store", f"sqlite:///{project}/store.db"])
+
+    flight = load_suite(project / "work" / "suite.toml").flights()[1].id
+    again = command("rerun", "night", flight, "--out", str(tmp_path / "again"))
+    assert again.exit_code == 0 and "equal to the stored flight, bit for bit" in again.output
+    assert (tmp_path / "again" / "report.html").is_file()
+    assert command("resume", "night").exit_code == 0  # nothing is left to fly
+    own = project / "work" / "own.toml"
+    text = own.read_text()
+    try:
+        own.write_text(text.replace("1.6", "1.7"))
+        changed = command("rerun", "night", flight, "--out", str(tmp_path / "changed"))
+    finally:
+        own.write_text(text)
+    assert changed.exit_code != 0 and "own.toml changed" in " ".join(changed.output.split())
