@@ -26,7 +26,7 @@ from ironbird.flight.prepare import Fitted, fit, fit_key, has_link_faults, injec
 from ironbird.flight.sights import Sights
 from ironbird.flight.surroundings import LOOK_TICKS, Surroundings, lanes_of, near_of, ordered_world, write_lanes
 from ironbird.flight.systems import is_outside
-from ironbird.flight.twins import Twins
+from ironbird.flight.twins import WITNESS_S, Twins
 from ironbird.flight.witness import Witness
 from ironbird.links.link_faults import FlownLinks
 from ironbird.links.rig import Heard, Rig, attach
@@ -53,6 +53,7 @@ SLICE_TICKS = 20  # of 1 ms between two looks at each other
 DECK_TICKS = 10  # between two looks at where decks of vehicles are
 CLOSE_M = 0.3  # within this gap, or what two close in two slices, they go on tick by tick
 HIT_TICKS = 10  # how long a hit is told to the kernel, which looks every 5 ms
+COMPARED_S = WITNESS_S + 25.0  # after its begin a fault is compared with its twin; log rows are 10 s apart at most
 FEW_LOGGED = (at.BODY.attitude, at.CLEARANCE.min_distance, at.CLEARANCE.collision, at.CLEARANCE.impact_speed)
 
 
@@ -83,6 +84,7 @@ class Group:
     failure: str = ""
     twins: Twins | None = None  # of one under a control system outside that has faults
     next_watch: int = 0
+    recording: bool = False  # whether a twin will need the next steps
     steps: list[tuple[int, int, np.ndarray]] = field(default_factory=list)  # tick, ticks, and all inputs, for its twins
     came: list[Injection] = field(default_factory=list)  # faults whose triggers across vehicles have fired
     witnesses: list[Witness] = field(default_factory=list)  # of its faults, after `finish`
@@ -111,13 +113,16 @@ class Group:
         return self.state.stop_tick.reshape(-1)[: self.state.lanes] == RUNNING
 
     def watch(self) -> None:
-        """Let the twins look at the run; steps from before any twin are not kept."""
+        """Let the twins look at the run; steps before any twin, and after all were compared, are not kept."""
         assert self.twins is not None and self.rig is not None
         self.rig.stepper.note_fired()
         self.twins.watch(self.state)
         self.next_watch = self.state.tick + CHUNK_TICKS
         kept = [*self.twins.ticks, self.twins.before.tick if self.twins.before is not None else self.state.tick]
         self.steps = [step for step in self.steps if step[0] >= min(kept)]
+        step_s, begun = self.model.step_s, [(fault.begin(self.state), fault.injection) for fault in self.twins.faults]
+        compared_s = [tick * step_s + fault.rise_s + COMPARED_S for tick, fault in begun if math.isfinite(tick)]
+        self.recording = bool(self.twins.waiting) or self.state.time_s < max(compared_s, default=0.0)
 
     def replay(self, twin: RunState, until_s: float, wanted: list[str] | None) -> Log:
         """A twin that is given all inputs of the flight, from its tick on: commands, and what the others told."""
@@ -572,6 +577,7 @@ class Fleet:
                 entry.came = len(group.came)
                 group.came.append(later)
                 group.twins.add(group.came, group.state)
+                group.watch()
 
     def fired_s(self, number: int) -> list[float]:
         """When each trigger across vehicles of a vehicle has fired; infinite if it has not."""
@@ -594,7 +600,8 @@ class Fleet:
             if group.twins is not None:
                 if group.state.tick + part > group.next_watch:
                     group.watch()
-                group.steps.append((group.state.tick, part, group.rig.stepper.inputs.copy()))
+                if group.recording:
+                    group.steps.append((group.state.tick, part, group.rig.stepper.inputs.copy()))
             going = group.rig.step(part)
             if not going:
                 group.state.tick = end  # it has stopped; the clock goes on
