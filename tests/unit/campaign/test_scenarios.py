@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 from ironbird.campaign.batch import TracePolicy, fly_all, fly_batch, group_key, lanes_that_fit
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.dataset import write_dataset
 from ironbird.campaign.pack import open_pack, repeat
 from ironbird.campaign.runner import run_campaign
 from ironbird.campaign.scenarios import scenario_faults
@@ -21,7 +22,7 @@ from ironbird.campaign.search import boundary, falsify, shrink
 from ironbird.campaign.store import Store
 from ironbird.campaign.suite import check, load_suite
 from ironbird.cli.main import app
-from ironbird.errors import StoreError
+from ironbird.errors import CaseError, StoreError
 from ironbird.report.evidence import write_evidence
 
 PAIR = """
@@ -97,6 +98,11 @@ def test_a_flight_repeats_from_its_record_and_from_its_file(suite: Path, tmp_pat
     assert read.digest() == flight.digest()
     first, second = (fly_batch([one], threads=workers).flights[0] for one, workers in ((flight, 1), (read, 2)))
     assert first.sha256 == second.sha256 and first.verdict == "pass"
+
+
+def test_a_data_set_of_scenarios_is_refused_in_words(suite: Path, tmp_path: Path) -> None:
+    with pytest.raises(CaseError, match="pair/0001/s1 is a scenario; a data set has flights of one vehicle"):
+        write_dataset(load_suite(suite).flights(), tmp_path / "set")
 
 
 @pytest.mark.parametrize(
