@@ -35,16 +35,20 @@ class Lee:
     def __init__(self, world: World) -> None:
         rows = []
         for thing in world.obstacles:
-            if not isinstance(thing, Box | Cylinder):
+            half: tuple[float, float, float]
+            if isinstance(thing, Cylinder):
+                half = (thing.radius_m, thing.radius_m, thing.height_m / 2)
+            elif isinstance(thing, Box):
+                half = (thing.size_m[0] / 2, thing.size_m[1] / 2, thing.size_m[2] / 2)
+            else:
                 continue
             R = matrix(thing.q_NB)
-            round_one = isinstance(thing, Cylinder)
-            half = (thing.radius_m, thing.radius_m, thing.height_m / 2) if round_one else np.array(thing.size_m) / 2
             north, east, down = thing.p_N_m
             foot = float(world.height_at(north, east))
             high = -down + half[2] - foot
             if abs(abs(R[2, 2]) - 1) < UPRIGHT and high >= LEAST_M:
-                rows.append([north, east, *half[:2], R[0, 0], R[1, 0], foot, high, float(round_one)])
+                round_one = float(isinstance(thing, Cylinder))
+                rows.append([north, east, *half[:2], R[0, 0], R[1, 0], foot, high, round_one])
         self.buildings = np.array(rows).reshape(-1, 9)
         self._lengths: dict[tuple[float, float, float], float] = {}
 

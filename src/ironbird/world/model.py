@@ -678,7 +678,7 @@ def _tell(told: Any, value: Any) -> None:
     if is_dataclass(value):
         told.update(f"<{type(value).__name__}".encode())
         for one in fields(value):
-            if one.name == "lee" and not value.lee:  # digests of before stay
+            if one.name == "lee" and not getattr(value, one.name):  # digests of before stay
                 continue
             told.update(f" {one.name}=".encode())
             _tell(told, getattr(value, one.name))

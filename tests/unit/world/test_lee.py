@@ -46,7 +46,7 @@ def test_in_front_beside_and_above_the_wind_is_free(place: tuple[float, float, f
 
 
 def test_the_wind_may_come_from_anywhere_and_the_larger_deficit_counts() -> None:
-    turned = Box("turned", (0.0, 0.0, -H / 2), tuple(from_euler([0.0, 0.0, 0.7])), size_m=(H, H, H))  # type: ignore[arg-type]
+    turned = Box("turned", (0.0, 0.0, -H / 2), tuple(from_euler([0.0, 0.0, 0.7])), size_m=(H, H, H))
     along = np.array([math.cos(0.7), math.sin(0.7)])
     there = 12.0 * along
     assert share(World("w", obstacles=(turned,)), there[0], there[1], 2.0, along) == pytest.approx(
@@ -58,7 +58,7 @@ def test_the_wind_may_come_from_anywhere_and_the_larger_deficit_counts() -> None
 
 
 def test_things_without_a_lee() -> None:
-    lean = Box("lean", (0.0, 0.0, -H / 2), tuple(from_euler([0.3, 0.0, 0.0])), size_m=(H, H, H))  # type: ignore[arg-type]
+    lean = Box("lean", (0.0, 0.0, -H / 2), tuple(from_euler([0.3, 0.0, 0.0])), size_m=(H, H, H))
     assert share(World("w", obstacles=(Sphere("s", (0.0, 0.0, -5.0), radius_m=5.0), lean)), 12.0, 0.0, 2.0) == 1.0
     tower = Cylinder("c", (0.0, 0.0, -H / 2), radius_m=H / 2, height_m=H)
     assert share(World("w", obstacles=(tower,)), 12.0, 0.0, 2.0) == share(World("w", obstacles=(CUBE,)), 12.0, 0.0, 2.0)
