@@ -1,53 +1,56 @@
-"""Makes the heights of the world `mountain`: src/ironbird/world/worlds/mountain.png, 201 by 201 points of 16 bits.
+"""Makes the elevation tile of the world `mountain`: src/ironbird/world/worlds/mountain.tif, 65 by 81 heights.
 
-A synthetic mountain, no real place: folded waves (ridges) that fall by half with each octave, a peak in the north-west,
-and a level meadow around the middle, where vehicles start at height 0.
+The heights are SRTM3 data (3 arc seconds, whole metres; NASA JPL and USGS, public domain) of the Cumberland Mountains
+near Jellico, Tennessee. They come from the sample data of Matplotlib, file `jacksboro_fault_dem.npz`; whoever put it
+there states "some SRTM elevation data (public domain)" (github.com/matplotlib/matplotlib/pull/3291). This tool cuts a
+part out and changes no height. Usage: python tools/write_mountain.py FOLDER/jacksboro_fault_dem.npz
 """
 
 from __future__ import annotations
 
-import math
+import hashlib
+import io
+import sys
 from pathlib import Path
 
 import numpy as np
+import tifffile
 
-from ironbird.world.png import write_png
+TILE = Path(__file__).parents[1] / "src" / "ironbird" / "world" / "worlds" / "mountain.tif"
+SHA256 = "d493f50a33e82a4420494c54d1fca1539d177bdc27ab190bc5fe6e92f62fb637"  # of the file that was cut
+ROW, COLUMN = 172, 238  # of the middle: a level place in the valley
+ROWS, COLUMNS = 32, 40  # on each side of it
+GEOGRAPHIC, PIXEL_IS_POINT, WGS84 = 2, 2, 4326
+DOUBLE, SHORT = "d", "H"
 
-PICTURE = Path(__file__).parents[1] / "src" / "ironbird" / "world" / "worlds" / "mountain.png"
-LOW_M, HIGH_M = -300.0, 1010.7  # 2 cm to a step of 16 bits; the world file says the same
-POINTS, SPACING_M = 201, 25.0
 
-
-def heights_m() -> np.ndarray:
-    """Rows from north to south, columns from west to east."""
-    place = (np.arange(POINTS) - (POINTS - 1) / 2) * SPACING_M
-    north, east = -place[:, None], place[None, :]
-    random = np.random.Generator(np.random.Philox(46))
-    ridges = np.zeros((POINTS, POINTS))
-    for octave in range(6):
-        fold = np.zeros((POINTS, POINTS))
-        for _ in range(3):
-            angle, phase = random.uniform(0, 2 * math.pi, 2)
-            k = 2 * math.pi * 2.0**octave / 3500.0
-            fold += np.sin(k * (math.cos(angle) * north + math.sin(angle) * east) + phase)
-        ridges += 0.5**octave * (1 - np.abs(fold) / 1.5)
-    away = np.hypot(north - 1300.0, east + 1100.0)
-    heights = 900.0 * np.exp(-((away / 1100.0) ** 2)) + 130.0 * ridges
-    centre = POINTS // 2
-    heights -= heights[centre, centre]
-    meadow = np.clip(np.hypot(north, east) / 150.0 - 1.0, 0.0, 1.0)
-    return heights * meadow * meadow * (3 - 2 * meadow)
+def cut(data: bytes) -> tuple[np.ndarray, float, float, float]:
+    """Heights, latitude and longitude of the first of them, and the step, in degrees."""
+    if hashlib.sha256(data).hexdigest() != SHA256:
+        raise SystemExit("this is not the file that the world was made of: its SHA-256 is another one")
+    with np.load(io.BytesIO(data)) as dem:
+        heights, step = dem["elevation"], float(dem["dy"])
+        # Its limits are those of pixels, and its "ymin" is the north edge: rows go from north to south
+        north, west = float(dem["ymin"]) - step / 2, float(dem["xmin"]) + step / 2
+    first, left = ROW - ROWS, COLUMN - COLUMNS
+    part = heights[first : ROW + ROWS + 1, left : COLUMN + COLUMNS + 1]
+    return part, north - first * step, west + left * step, step
 
 
 def main() -> None:
-    """Write the picture."""
-    heights = heights_m()
-    print(f"{heights.min():.1f} to {heights.max():.1f} m, in {LOW_M:g} to {HIGH_M:g}")
-    share = np.clip((heights - LOW_M) / (HIGH_M - LOW_M), 0.0, 1.0)
-    level = round(-LOW_M / (HIGH_M - LOW_M) * 65535)
-    picture = np.round(share * 65535).astype(np.uint16)
-    assert picture[POINTS // 2, POINTS // 2] == level
-    PICTURE.write_bytes(write_png(picture))
+    """Write the tile as GeoTIFF."""
+    heights, north, west, step = cut(Path(sys.argv[1]).read_bytes())
+    keys = (1, 1, 0, 3, 1024, 0, 1, GEOGRAPHIC, 1025, 0, 1, PIXEL_IS_POINT, 2048, 0, 1, WGS84)
+    tags = [
+        (33550, DOUBLE, 3, (step, step, 0.0), True),
+        (33922, DOUBLE, 6, (0.0, 0.0, 0.0, west, north, 0.0), True),
+        (34735, SHORT, len(keys), keys, True),
+    ]
+    tifffile.imwrite(
+        TILE, heights.astype("<i2"), photometric="minisblack", compression="zlib", metadata=None, software=False,
+        extratags=tags, rowsperstrip=len(heights),
+    )  # fmt: skip
+    print(f"{heights.shape} heights, {heights.min()} to {heights.max()} m, {north:.6f} N {west:.6f} E, {TILE.name}")
 
 
 if __name__ == "__main__":

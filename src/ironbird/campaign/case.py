@@ -34,7 +34,7 @@ from ironbird.campaign.scenarios import scenario_in
 from ironbird.credibility.evidence import MODULES
 from ironbird.errors import OrderError
 from ironbird.files.toml_text import write_toml
-from ironbird.flight.mission import LONGEST_S, Mission
+from ironbird.flight.mission import LONGEST_S, mission_table
 from ironbird.flight.order import MOST_SEED, SHORTEST_LOG_S, Order, Requirement, Weather, plain
 
 SCHEMA = 1
@@ -614,7 +614,7 @@ class FlightCase(Order):
         wind = {key: float(value) for key, value in asdict(self.weather).items() if value != usual[key]}
         case: dict[str, Any] = {
             "id": self.case_id, "title": self.title, "vehicle": self.vehicle, "control": self.control,
-            "mission": self.mission_name or (_mission_table(self.mission) if self.mission else None),
+            "mission": self.mission_name or (mission_table(self.mission) if self.mission else None),
             "commands": commands, "until_s": self.until_s, "seeds": self.seed, "log_s": float(self.log_s),
             "expect": self.expect, "tags": list(self.tags), "wind": wind,
             "place": self.place.model_dump() if self.place else None, "world": self.world,
@@ -668,14 +668,6 @@ def case_file(cases: Sequence[Imported], head: Mapping[str, Any] | None = None) 
         note = {"note": " ".join(filter(None, [said, *lost]))} if said or lost else {}
         tables.append({key: value for key, value in (imported.case | note).items() if value not in ("", [], {})})
     return write_toml({"schema": SCHEMA, **(head or {}), "case": tables}, TABLES)
-
-
-def _mission_table(mission: Mission) -> dict[str, Any]:
-    table = mission.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    table.pop("schema_version", None)
-    return {key: value for key, value in table.items() if key != "item"} | {
-        "item": [{"kind": item.kind, **item.model_dump(mode="json", exclude_defaults=True)} for item in mission.item]
-    }
 
 
 def _require_table(requirement: Requirement) -> dict[str, Any]:

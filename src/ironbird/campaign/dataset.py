@@ -111,6 +111,11 @@ def write_dataset(
         raise CaseError(
             name, [f"flight {outside[0]} is flown by a control system outside, which does not repeat to the bit"]
         )
+    scenarios = [flight.id for flight in flights if flight.scenario]
+    if scenarios:
+        raise CaseError(
+            name, [f"flight {scenarios[0]} is a scenario; a data set has flights of one vehicle: leave its case out"]
+        )
     folder.mkdir(parents=True, exist_ok=True)
     by_vehicle: dict[str, list[FlightCase]] = {}
     for flight in flights:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.scenarios import orders_of
 from ironbird.errors import StoreError
 from ironbird.files.toml_text import write_toml
 from ironbird.flight.order import vehicle_digest
@@ -18,8 +19,12 @@ _PLAIN = re.compile(r"[^A-Za-z0-9_.-]+")
 
 def vehicle_texts(cases: Iterable[FlightCase]) -> dict[str, str]:
     """Each vehicle of some flights as one file without a base, by its name in the orders."""
-    names = dict.fromkeys(case.vehicle for case in cases)
-    return {f"{VEHICLE}{name}": _text(name) for name in names}
+    return {f"{VEHICLE}{name}": _text(name) for name in _names(cases)}
+
+
+def _names(cases: Iterable[FlightCase]) -> dict[str, None]:
+    """Of all vehicles; a scenario has several."""
+    return dict.fromkeys(order.vehicle for case in cases for order in orders_of(case))
 
 
 def _text(name: str) -> str:
@@ -34,7 +39,7 @@ def write_vehicles(source: Mapping[str, str], cases: Iterable[FlightCase], folde
     """
     folder.mkdir(parents=True, exist_ok=True)
     files: dict[str, Path] = {}
-    for name in dict.fromkeys(case.vehicle for case in cases):
+    for name in _names(cases):
         text = source.get(f"{VEHICLE}{name}")
         if text is None:
             text = _text(name)

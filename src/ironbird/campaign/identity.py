@@ -14,7 +14,9 @@ from importlib import metadata
 from pathlib import Path
 
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.scenarios import orders_of
 from ironbird.errors import IronbirdError
+from ironbird.flight.order import Order
 from ironbird.flight.systems import code_of, is_outside
 from ironbird.vehicles.load import CATALOG, read_layers, vehicle_path
 
@@ -54,10 +56,10 @@ def vehicle_files(vehicle: str) -> dict[str, str]:
     return found
 
 
-def control_files(case: FlightCase) -> dict[str, str]:
-    """Files of the control system of a flight, if it is one outside, with their hashes."""
+def control_files(order: Order) -> dict[str, str]:
+    """Files of the control system of an order, if it is one outside, with their hashes."""
     try:
-        return code_of(case.control, case.options)
+        return code_of(order.control, order.options)
     except (IronbirdError, OSError):  # it is not there: the flight will say so
         return {}
 
@@ -65,17 +67,17 @@ def control_files(case: FlightCase) -> dict[str, str]:
 def files_of(cases: Iterable[FlightCase]) -> dict[str, dict[str, str]]:
     """All files that the flights of a campaign depend on, by vehicle and by control system."""
     found: dict[str, dict[str, str]] = {}
-    for case in cases:
-        if case.vehicle not in found:
-            found[case.vehicle] = vehicle_files(case.vehicle)
-        if is_outside(case.control) and _control(case) not in found:
-            found[_control(case)] = control_files(case)
+    for order in (order for case in cases for order in orders_of(case)):
+        if order.vehicle not in found:
+            found[order.vehicle] = vehicle_files(order.vehicle)
+        if is_outside(order.control) and _control(order) not in found:
+            found[_control(order)] = control_files(order)
     return found
 
 
-def _control(case: FlightCase) -> str:
+def _control(order: Order) -> str:
     """A key of `files_of` that no vehicle has."""
-    return f"{CONTROL}{case.control} {json.dumps(dict(case.options), sort_keys=True)}"
+    return f"{CONTROL}{order.control} {json.dumps(dict(order.options), sort_keys=True)}"
 
 
 def programs_of(files: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
@@ -99,16 +101,21 @@ def software_changed(version: str, code: str | None) -> str:
 def definition_changed(case: FlightCase, digest: str, files: Mapping[str, Mapping[str, str]]) -> str:
     """What differs between the definition of a flight when it was stored and now, in words; empty if nothing."""
     try:
-        noted = files.get(_control(case))
+        orders = orders_of(case)
         if case.digest() == digest:
-            own = control_files(case) if noted is not None else {}
-            other = [name for name in {**(noted or {}), **own} if (noted or {}).get(name) != own.get(name)]
-            return f"the control system {case.control} changed: {', '.join(other)}" if other else ""
-        now = vehicle_files(case.vehicle)
+            for order in orders:
+                noted = files.get(_control(order))
+                own = control_files(order) if noted is not None else {}
+                other = [name for name in {**(noted or {}), **own} if (noted or {}).get(name) != own.get(name)]
+                if other:
+                    return f"the control system {order.control} changed: {', '.join(other)}"
+            return ""
+        now = {order.vehicle: vehicle_files(order.vehicle) for order in orders}
     except (IronbirdError, OSError) as error:
-        return f"vehicle {case.vehicle} cannot be read: {error}"
-    before = files.get(case.vehicle, {})
-    changed = [name for name in {**before, **now} if before.get(name) != now.get(name)] if before else []
+        what = f"scenario {case.case_id}" if case.scenario else f"vehicle {case.vehicle}"
+        return f"{what} cannot be read: {error}"
+    known = {name: (files[name], own) for name, own in now.items() if files.get(name)}
+    changed = [name for old, new in known.values() for name in {**old, **new} if old.get(name) != new.get(name)]
     if changed:
-        return f"{', '.join(changed)} changed"
+        return f"{', '.join(dict.fromkeys(changed))} changed"
     return f"another version of Ironbird defined the flight (vehicle {case.vehicle})"

@@ -20,9 +20,11 @@ from ironbird.campaign.case import FlightCase
 from ironbird.campaign.identity import files_of, programs_of, software
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.runner import Progress, run_campaign
+from ironbird.campaign.scenarios import orders_of, renamed
 from ironbird.campaign.store import Store
 from ironbird.campaign.stored import read_result
-from ironbird.errors import IronbirdError, StoreError
+from ironbird.errors import IronbirdError, StoreError, shortened
+from ironbird.flight.surroundings import IN_TEXT
 from ironbird.flight.systems import repeats
 
 SUMS, SIGNATURE = "SHA256SUMS", "SHA256SUMS.sig"
@@ -87,7 +89,7 @@ def repeat(
     with open_pack(path, signer) as pack, contextlib.closing(Store(f"sqlite:///{out}/ironbird.db")) as store:
         told = {result.id: result for result in pack.results}
         judged = [case for case in pack.cases if case.id in told]
-        inside = [case for case in judged if repeats(case.control, case.options, case.script)]
+        inside = [case for case in judged if all(repeats(o.control, o.options, o.script) for o in orders_of(case))]
         chosen = inside if sample is None else draw_over_cases(inside, min(sample, len(inside)))
         differing, known = [], store.names()
         if chosen:
@@ -150,6 +152,20 @@ def _inside(name: str) -> bool:
     return not name.startswith("/") and "\\" not in name and ".." not in name.split("/")
 
 
+def _placed(scenario: str, folder: Path) -> str:
+    """The scenario of a flight with the files of the pack; it may name no others."""
+
+    def of_pack(name: str, kind: str) -> str:
+        if not _inside(name) or not name.startswith(f"{kind}/"):
+            raise StoreError(f"a scenario of the pack names '{shortened(name)}', which is none of its {kind}")
+        return str((folder / name).resolve())
+
+    def world(name: str) -> str:
+        return of_pack(name, WORLDS) if "." in name and IN_TEXT not in name else name
+
+    return renamed(scenario, lambda name: of_pack(name, VEHICLES), world)
+
+
 def _read(folder: Path, name: str) -> bytes:
     try:
         return (folder / name).read_bytes()
@@ -193,6 +209,8 @@ def _content(path: Path, folder: Path, signed: bool) -> Pack:
             case = replace(case, vehicle=str((folder / name).resolve()))
             if case.world.startswith(f"{WORLDS}/") and _inside(case.world):
                 case = replace(case, world=str((folder / case.world).resolve()))
+            if case.scenario:
+                case = replace(case, scenario=_placed(case.scenario, folder))
             cases.append(case)
             if cases[-1].digest() != record["digest"]:
                 raise StoreError(f"flight {case.id} of {path} is not the one that was flown: another definition")

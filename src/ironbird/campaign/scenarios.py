@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ironbird.errors import ScenarioError
+from ironbird.faults.catalog import parse_fault
+from ironbird.faults.spec import Injection
 from ironbird.files.problems import Problem, Source, read_source, read_toml
 from ironbird.files.toml_text import locate, write_toml
 from ironbird.flight.judge import FAIL, PASS, Judged
+from ironbird.flight.mission import load_mission, mission_table
+from ironbird.flight.order import Order
 from ironbird.scenario.grammar import BUILT_IN, Scenario, scenario_names, scenario_of
 from ironbird.scenario.run import ScenarioFlight, judge_between
 
@@ -52,7 +56,10 @@ def placeholders(name: str) -> set[str]:
 
 
 def scenario_text(name: str, values: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
-    """The scenario of a flight, whole: placeholders filled, files by absolute path, and the case's own keys in it."""
+    """The scenario of a flight: placeholders filled, missions of files written out, and the case's own keys in it.
+
+    Vehicles and worlds that are files stand there by absolute path; see `renamed`.
+    """
     source = scenario_source(name)
     folder = source.path.resolve().parent
 
@@ -69,9 +76,10 @@ def scenario_text(name: str, values: Mapping[str, Any], changes: Mapping[str, An
 
     data: dict[str, Any] = fill(source.data)
     for entry in data.get("vehicle", []):
-        for key in ("vehicle", "mission"):
-            if isinstance(entry.get(key), str) and entry[key].endswith(".toml"):
-                entry[key] = str(folder / entry[key])
+        if isinstance(mission := entry.get("mission"), str) and mission.endswith(".toml"):
+            entry["mission"] = mission_table(load_mission(folder / mission))
+        if isinstance(entry.get("vehicle"), str) and entry["vehicle"].endswith(".toml"):
+            entry["vehicle"] = str(folder / entry["vehicle"])
     world = data.get("world", "")
     if "." in world and "\n" not in world:
         data["world"] = str(folder / world)
@@ -81,6 +89,42 @@ def scenario_text(name: str, values: Mapping[str, Any], changes: Mapping[str, An
 def scenario_in(text: str, where: str = "scenario") -> Scenario:
     """The scenario of a flight from its text."""
     return scenario_of(Source(Path(f"{where}.toml"), read_toml(text), locate(text)))
+
+
+def orders_of(case: FlightCase) -> list[Order]:
+    """What all vehicles of a flight are ordered: of a scenario each of them, else the flight itself."""
+    return [member.order for member in scenario_in(case.scenario, case.case_id).members] if case.scenario else [case]
+
+
+def renamed(text: str, vehicle: Callable[[str], str], world: Callable[[str], str]) -> str:
+    """The scenario of a flight with other names of vehicles and world: those of files elsewhere."""
+    data = read_toml(text)
+    for entry in data["vehicle"]:
+        entry["vehicle"] = vehicle(entry["vehicle"])
+    if "world" in data:
+        data["world"] = world(data["world"])
+    return write_toml(data, TABLES)
+
+
+def scenario_faults(case: FlightCase) -> tuple[Injection, ...]:
+    """The faults in the file of a flight's scenario, vehicle by vehicle; those of a start grid once."""
+    return tuple(parse_fault(text) for entry in read_toml(case.scenario)["vehicle"] for text in entry.get("fault", []))
+
+
+def with_faults(case: FlightCase, faults: Sequence[Injection | None]) -> FlightCase:
+    """The flight of a scenario with other faults in the places of `scenario_faults`; None leaves one out."""
+    data = read_toml(case.scenario)
+    left = iter(faults)
+    for entry in data["vehicle"]:
+        entry["fault"] = [fault.text() for fault in (next(left) for _ in entry.get("fault", [])) if fault is not None]
+    return replace(case, scenario=write_toml(data, TABLES))
+
+
+def without_wind(case: FlightCase) -> FlightCase:
+    """The flight of a scenario in calm air."""
+    data = read_toml(case.scenario)
+    data.pop("wind", None)
+    return replace(case, scenario=write_toml(data, TABLES))
 
 
 def judged_scenario(case: FlightCase, flown: ScenarioFlight) -> Judged:

@@ -16,6 +16,7 @@ import numpy as np
 from ironbird.campaign.batch import fly_all
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.result import FlightResult
+from ironbird.campaign.scenarios import orders_of, scenario_faults, with_faults, without_wind
 from ironbird.campaign.suite import Planned
 from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.faults.spec import Injection
@@ -24,7 +25,7 @@ from ironbird.flight.order import Weather
 from ironbird.flight.systems import is_outside
 
 ROUND = 32  # candidates flown at once
-HALVES = 2  # sections of an interval where each candidate is a flight of its own, under a control system outside
+HALVES = 2  # sections of an interval where each candidate flies alone: scenarios, control systems outside
 SCORE_WEIGHT = 1e-3  # of the graded score beside the margin: tells near from far where the margin is only yes or no
 
 
@@ -170,7 +171,7 @@ def boundary(
 
 def _sections(case: FlightCase, side_by_side: int) -> int:
     """How many pieces an interval is cut into at once."""
-    return HALVES if is_outside(case.control) else side_by_side
+    return HALVES if case.scenario or is_outside(case.control) else side_by_side
 
 
 def _fly_values(planned: Planned, values: Sequence[dict[str, float | str]]) -> list[Candidate]:
@@ -245,8 +246,9 @@ class Shrunk:
     def sentence(self) -> str:
         """For people."""
         case = self.case
-        faults = " and ".join(_fault_words(injection) for injection in case.faults) or "no fault at all"
-        where = f"in {case.weather.describe()}" if case.weather != Weather() else "in calm air"
+        faults = " and ".join(_fault_words(injection) for injection in _faults(case)) or "no fault at all"
+        weather = orders_of(case)[0].weather
+        where = f"in {weather.describe()}" if weather != Weather() else "in calm air"
         changed = ", ".join(f"{path} = {value}" for path, value in case.settings.items())
         more = f", with {changed}" if changed else ""
         return f"{faults} {where}{more} is enough: {self.result.sentence}"
@@ -287,8 +289,8 @@ def shrink(case: FlightCase, *, tolerance: float = 0.01, progress: Callable[[int
                 if hit is not None:
                     best, kept = candidate, hit
                     break
-        for number in range(len(best.faults)):
-            for key in ("severity", "end_s") if best.faults[number].fault.has_severity else ("end_s",):
+        for number, injection in enumerate(_faults(best)):
+            for key in ("severity", "end_s") if injection.fault.has_severity else ("end_s",):
                 best, kept = _cut(best, kept, number, key, tolerance, fails)
         if best == before:
             return Shrunk(case, best, kept, flown)
@@ -298,16 +300,28 @@ def _same(result: FlightResult, broken: set[str]) -> bool:
     return result.verdict == FAIL and any(j.name in broken and not j.holds for j in result.judgements)
 
 
+def _faults(case: FlightCase) -> tuple[Injection, ...]:
+    """Of a flight, or of all vehicles of its scenario."""
+    return scenario_faults(case) if case.scenario else case.faults
+
+
+def _changed(case: FlightCase, number: int, fault: Injection | None) -> FlightCase:
+    """The flight with another fault in the place of one, or with none there."""
+    faults = [fault if n == number else known for n, known in enumerate(_faults(case))]
+    if case.scenario:
+        return with_faults(case, faults)
+    return replace(case, faults=tuple(known for known in faults if known is not None))
+
+
 def _without(case: FlightCase) -> list[FlightCase]:
     """The flight without one of its faults."""
-    return [
-        replace(case, faults=tuple(f for n, f in enumerate(case.faults) if n != number))
-        for number in range(len(case.faults))
-    ]
+    return [_changed(case, number, None) for number in range(len(_faults(case)))]
 
 
 def _calmer(case: FlightCase) -> list[FlightCase]:
-    """Without all that is unusual, then without one thing at a time."""
+    """Without all that is unusual, then without one thing at a time; a scenario without its wind."""
+    if case.scenario:
+        return [without_wind(case)] if orders_of(case)[0].weather != Weather() else []
     simpler: list[FlightCase] = []
     plain = replace(case, weather=Weather(), settings={})
     if plain != case:
@@ -331,7 +345,7 @@ def _cut(
     fails: Callable[[Sequence[FlightCase]], list[FlightResult | None]],
 ) -> tuple[FlightCase, FlightResult]:
     """The smallest severity or duration of one fault that still fails, by sections flown side by side."""
-    injection = case.faults[number]
+    injection = _faults(case)[number]
     if key == "end_s" and not math.isfinite(injection.end_s):
         longest = result.ended_s - injection.start_s
         if longest <= 0 or injection.when:
@@ -346,8 +360,7 @@ def _cut(
         for value in points:
             end_s = injection.start_s + value
             smaller = replace(injection, severity=value) if key == "severity" else replace(injection, end_s=end_s)
-            faults = tuple(smaller if n == number else f for n, f in enumerate(case.faults))
-            candidates.append(replace(case, faults=faults))
+            candidates.append(_changed(case, number, smaller))
         hits = fails(candidates)
         first = next((i for i, hit in enumerate(hits) if hit is not None), None)
         if first is None:

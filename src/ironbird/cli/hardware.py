@@ -15,6 +15,7 @@ from ironbird.cli.options import (
     SetOption,
     TurbulenceOption,
     WindOption,
+    WorldOption,
     order_from,
     settings_of,
     weather_of,
@@ -59,6 +60,7 @@ def hil(
     until: Annotated[float, typer.Option(help="End after this many seconds.", min=1)] = 60.0,
     wind: WindOption = None,
     turbulence: TurbulenceOption = 0.0,
+    world: WorldOption = "",
     fault: FaultOption = None,
     require: RequireOption = None,
     set_: SetOption = None,
@@ -95,7 +97,8 @@ def hil(
     The board gets HIL_SENSOR and HIL_GPS and gives HIL_ACTUATOR_CONTROLS (PX4: SYS_HITL 1, airframe 1001). Before the
     start the messages are added up against what the cable carries. While it flies, late steps and lost frames are
     counted; if rates do not hold, or more than 0.5 % is late or lost, the verdict is error: the rig failed. Ctrl-C ends
-    the flight and keeps its results. Several boards fly at once on one clock, each with a vehicle of its own.
+    the flight and keeps its results. Several boards fly at once on one clock, each with a vehicle of its own. In a
+    world the loop is stepped in Python, as what is near is looked up between its steps.
 
     Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act), 130 interrupted.
 
@@ -134,6 +137,7 @@ def hil(
                 control="hardware",
                 options=given,
                 weather=weather_of(wind, turbulence),
+                world=world,
                 faults=fault or [],
                 requirements=require or [],
                 settings=settings_of(set_),

@@ -109,3 +109,12 @@ def load_mission(name: str | Path) -> Mission:
     except ValidationError as error:
         found = grammar_words(Mission, source.data, error)
         raise MissionError(*(source.problem(*words) for words in found)) from None
+
+
+def mission_table(mission: Mission) -> dict[str, Any]:
+    """The mission as a table of another file: all that differs from what is usual."""
+    table = mission.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    table.pop("schema_version", None)
+    return {key: value for key, value in table.items() if key != "item"} | {
+        "item": [{"kind": item.kind, **item.model_dump(mode="json", exclude_defaults=True)} for item in mission.item]
+    }

@@ -252,7 +252,7 @@ def fly_outside(
         return flown
 
     witnesses = twins.observe(state, log, rig.time_s, replay)[0]
-    witnesses = [_own(system, links, witness, ended_s) or witness for witness in witnesses]
+    witnesses = [own_witness(system, links, witness, ended_s) or witness for witness in witnesses]
     if sights is not None:
         witnesses = [sights.witness(witness) for witness in witnesses]
     triggered_s = twins.triggers_s(state)[0]
@@ -286,7 +286,7 @@ def _tuned(rig: Rig, due: list[Tuning]) -> bool:
     return True
 
 
-def _own(system: ControlSystem, links: FlownLinks | None, witness: Witness, ended_s: float) -> Witness | None:
+def own_witness(system: ControlSystem, links: FlownLinks | None, witness: Witness, ended_s: float) -> Witness | None:
     """The witness of a fault of a link, or of one that the control system made itself, at a sensor of its own."""
     own = links.acted(witness.injection) if links is not None else None
     own = own or system.acted(witness.injection)

@@ -153,12 +153,12 @@ def fit_vehicle(
         if linked:
             vehicle = with_links(vehicle, kind.links(chosen))
         if world:
-            vehicle = put_in_world(vehicle, sights, wake=wake)
+            vehicle = put_in_world(vehicle, sights, wake=wake, lee=ordered_world(world).lee)
         return Fitted(vehicle, compile_model(vehicle.diagram, step_s=kind.step_s(chosen)))
     if options:
         raise OrderError(f"control '{control}' takes no options; it was given {', '.join(options)}")
     if world:
-        vehicle = put_in_world(vehicle, sights, wake=wake)
+        vehicle = put_in_world(vehicle, sights, wake=wake, lee=ordered_world(world).lee)
     return Fitted(vehicle, compile_model(vehicle.diagram))
 
 

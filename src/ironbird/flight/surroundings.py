@@ -24,12 +24,15 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.in_world import GROUND_INPUTS, SLOTS
 from ironbird.vehicles.spec import Home
 from ironbird.world.files import load_world, world_of
-from ironbird.world.model import World
+from ironbird.world.lee import Lee
+from ironbird.world.model import DEFAULT, World
 from ironbird.world.near import Near, Shapes
 
 LOOK_TICKS = 20  # a vehicle at 30 m/s comes 0.6 m further
 BARO_START = re.compile(r"baro/\d+/height\.height_0")  # height at which a barometer begins
 STARTS = (at.BODY("p_0"), at.ESTIMATOR("position_0"), at.NAVIGATOR("point_0"))  # north, east, down at the start
+TYRE = re.compile(r"(?:.+/)?tyre\.friction")  # of a wheel: 1 on a dry road
+DRY_ROAD = 0.8  # friction of dry asphalt, on which tyres are as their file says; assumed
 IN_TEXT = "\n"  # a world that stands in the order itself
 
 
@@ -79,6 +82,9 @@ class Surroundings:
         flat = model.flat
         self._position = flat.held.rows(at.POSE("position"))
         self._rows = {name: flat.u.rows(name) for name in flat.u.start if at.is_told_by_world(name)}
+        feels = at.LEE("told_N") in self._rows and at.WIND_STEADY.velocity in model.params()
+        self._lee = Lee(near.world) if feels else None
+        self._wind = model.param_rows(at.WIND_STEADY.velocity) if feels else slice(0)
         diagram = flat.diagram
         self._centres = diagram.value(at.CLEARANCE("centres")).reshape(-1, 3)
         self._radius_m = float(diagram.value(at.CLEARANCE("radius"))[0])
@@ -102,6 +108,9 @@ class Surroundings:
                 if part("slots") in self._rows:
                     write_lanes(state, self._rows[part("slots")], found)
                     write_lanes(state, self._rows[part("stamp")], now)
+        if self._lee is not None:
+            wind = lanes_of(state, state.params, self._wind)
+            write_lanes(state, self._rows[at.LEE("told_N")], self._lee.told(places, wind))
         if at.TERRAIN("surveyed_z") in self._rows and (self.near.uneven or not state.tick):
             z, slope = self.near.ground(places)
             for name, values in zip(GROUND_INPUTS, (places[:, :2], z[:, None], slope), strict=True):
@@ -113,6 +122,7 @@ class Surroundings:
             raise OrderError("a run in a world begins at its start")
         if stands(state.model.flat.diagram):
             self._put_on_ground(state)
+        self._rub(state)
         ahead = state.branch()
         advance(ahead, 1)
         places = self.positions(ahead)
@@ -120,6 +130,25 @@ class Surroundings:
         for place, attitude in zip(places, attitudes.reshape(-1, 3, 3), strict=True):  # transposed: column by column
             self.near.check_start(who, place, place + self._centres @ attitude, self._radius_m)
         self._tell(state, places, more)
+
+    def _rub(self, state: RunState) -> None:
+        """Friction of the ground that the world's file names, for gear and tyres; what an order sets stays.
+
+        Gear has the coefficient of the ground, tyres that share of a dry road's. How hard gear rebounds is its own.
+        """
+        ground = self.near.world.ground.material
+        if ground == DEFAULT:
+            return
+        model = state.model
+        for path, signal in model.params().items():
+            share = ground.friction if path == at.CONTACT("friction") else ground.friction / DRY_ROAD
+            if path != at.CONTACT("friction") and not TYRE.fullmatch(path):
+                continue
+            rows = model.param_rows(path)
+            own = lanes_of(state, state.params, rows)
+            for lane in np.flatnonzero((own == model.flat.values[rows]).all(axis=1)):
+                low, high = (getattr(signal, name) for name in ("low", "high"))
+                state.set_param(path, float(np.clip(share, low, high)), int(lane))
 
     def _put_on_ground(self, state: RunState) -> None:
         """Lift the starts of vehicles that stand by the height of the ground below them."""

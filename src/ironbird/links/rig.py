@@ -7,6 +7,7 @@ every control system alike.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -28,6 +29,9 @@ from ironbird.world.runner import Feed
 
 if TYPE_CHECKING:
     from ironbird.links.link_faults import FlownLinks
+
+
+MOST_HEARD = 1000  # reports of other vehicles that wait to be told
 
 
 @dataclass
@@ -56,6 +60,17 @@ class Receiver:
     details: Mapping[str, np.ndarray]  # views of the chip's other outputs: satellites, fix, accuracies
 
 
+@dataclass(frozen=True)
+class Heard:
+    """An ADS-B report of another vehicle."""
+
+    number: int  # of the vehicle that sent it
+    name: str
+    time_s: float
+    position_N: np.ndarray  # m, as its receiver has it
+    velocity_N: np.ndarray  # m/s
+
+
 @dataclass
 class Rig:
     """A vehicle, its run, and views of its sensors and actuators."""
@@ -76,6 +91,7 @@ class Rig:
     injector: Callable[[Injection], None] | None = None  # of whoever flies it: schedules a fault, with its witness
     links: FlownLinks | None = None  # of whoever flies it: what link faults do to packets
     sight: Feed | None = None  # of whoever flies it: what sensors of the world have told
+    heard: deque[Heard] = field(default_factory=lambda: deque(maxlen=MOST_HEARD))  # that nobody has told it yet
     ender: Callable[[Injection], None] | None = None  # of whoever flies it: ends such a fault
 
     @property

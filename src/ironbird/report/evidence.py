@@ -21,11 +21,13 @@ from ironbird.campaign.coverage import TraceRow
 from ironbird.campaign.flown_files import VEHICLE, same_definition, write_vehicles
 from ironbird.campaign.identity import programs_of
 from ironbird.campaign.pack import SIGNATURE, SUMS, VEHICLES, WORLDS
+from ironbird.campaign.scenarios import orders_of, renamed
 from ironbird.campaign.signature import sign
 from ironbird.campaign.store import Campaign, Store
 from ironbird.campaign.summary import by_case
 from ironbird.files.csv_text import harmless
 from ironbird.files.whole import replacing
+from ironbird.flight.order import Order
 from ironbird.flight.prepare import model_of
 from ironbird.flight.surroundings import IN_TEXT, ordered_world
 from ironbird.report.campaign_page import write_campaign_page
@@ -146,15 +148,27 @@ def _flown(store: Store, campaign: Campaign, cases: Sequence[FlightCase], scratc
     files = {f"{VEHICLES}/{file.name}": file.read_bytes() for file in vehicles.values()}
     lines = []
     worlds: dict[str, str] = {}
+
+    def in_pack(name: str) -> str:
+        return f"{VEHICLES}/{vehicles[name].name}"
+
     for case in cases:
         packed = replace(case, vehicle=str(vehicles[case.vehicle]))
+        if case.scenario:
+            here = renamed(case.scenario, lambda name: str(vehicles[name]), str)
+            packed = replace(packed, scenario=here)
         same_definition(packed, digests[case.id])
-        if case.world not in worlds:
-            worlds[case.world], more = _packed_world(case.world)
+        orders = orders_of(packed)
+        world = orders[0].world
+        if world not in worlds:
+            worlds[world], more = _packed_world(world)
             files |= more
-        there = {"vehicle": f"{VEHICLES}/{vehicles[case.vehicle].name}", "world": worlds[case.world]}
+        there = {"vehicle": in_pack(case.vehicle), "world": worlds[case.world] if case.world else ""}
+        if case.scenario:
+            there["scenario"] = renamed(case.scenario, in_pack, lambda name, world=world: worlds[world])  # type: ignore[misc]
         lines.append(packed.record() | there | {"digest": digests[case.id]})
-        files |= _parameters(packed, files)
+        for order in orders:
+            files |= _parameters(order, files)
     files["flights.jsonl"] = _lines(lines)
     return files
 
@@ -171,7 +185,7 @@ def _packed_world(world: str) -> tuple[str, dict[str, bytes]]:
     }
 
 
-def _parameters(case: FlightCase, known: Mapping[str, bytes]) -> dict[str, bytes]:
+def _parameters(case: Order, known: Mapping[str, bytes]) -> dict[str, bytes]:
     """All values of a flight's model before its own settings, mission and weather, which are in its definition."""
     others = json.dumps([case.place.model_dump() if case.place else None, sorted(case.options.items())])
     more = f"-{hashlib.sha256(others.encode()).hexdigest()[:8]}" if case.place or case.options else ""

@@ -28,11 +28,17 @@ class LaneStepper:
         self.log = Log.empty(self.plan, state, state.tick, self.until_tick)
         self.first_tick = state.tick
         self._run = kernel(state).ib_run
+        self._parts = parts
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Arguments for the kernel, with all events."""
+        state = self.state
         self._events = kernel_events(state)
         state.kernel_events = self._events
         args = run_args(state, self._events, 0, self.log, 0)
         blocks = state.x.shape[0]
-        edges = [blocks * i // parts for i in range(parts + 1)]
+        edges = [blocks * i // self._parts for i in range(self._parts + 1)]
         self._args: list[RunArgs] = []
         for first, last in itertools.pairwise(edges):
             if last > first:
@@ -42,6 +48,8 @@ class LaneStepper:
 
     def jobs(self, ticks: int) -> list[Callable[[], None]]:
         """The calls that advance all lanes; when all are done, `done` moves the time on."""
+        if self.state.kernel_events is not self._events:  # events were added
+            self._prepare()
         tick, every = self.state.tick, self.plan.every
         first = -(-tick // every) - (-(-self.first_tick // every))
 
@@ -58,8 +66,12 @@ class LaneStepper:
         """All calls of `jobs` have returned."""
         self.state.tick += ticks
 
+    def note_fired(self) -> None:
+        """Take over into the state which triggers have fired; before events are added."""
+        self._events.note_fired(self.state)
+
     def finish(self) -> Log:
         """The log up to here."""
-        self._events.note_fired(self.state)
+        self.note_fired()
         self.log.finish(self.state, self.plan.rows_between(self.first_tick, self.state.tick))
         return self.log

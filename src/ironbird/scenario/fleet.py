@@ -7,28 +7,38 @@ between two slices they are looked at in the order of the file. So the result is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import LinkError, ScenarioError
+from ironbird.faults.spec import Injection
 from ironbird.flight.derived import paths_to_log
 from ironbird.flight.flight import take_seat
 from ironbird.flight.judge import log_paths
 from ironbird.flight.order import Order
-from ironbird.flight.prepare import Fitted, fit, fit_key, prepare
+from ironbird.flight.outside import own_witness
+from ironbird.flight.prepare import Fitted, fit, fit_key, has_link_faults, inject, prepare, targets_in
 from ironbird.flight.sights import Sights
 from ironbird.flight.surroundings import LOOK_TICKS, Surroundings, lanes_of, near_of, ordered_world, write_lanes
 from ironbird.flight.systems import is_outside
-from ironbird.links.rig import Rig, attach
+from ironbird.flight.twins import WITNESS_S, Twins
+from ironbird.flight.witness import Witness
+from ironbird.links.link_faults import FlownLinks
+from ironbird.links.rig import Heard, Rig, attach
 from ironbird.links.system import Happening, Seat
 from ironbird.rotations import from_matrices
 from ironbird.runtime.lane_stepper import LaneStepper
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RUNNING, RunState
+from ironbird.runtime.step import CHUNK_TICKS
+from ironbird.runtime.stepper import Stepper
+from ironbird.runtime.tuning import apply_tuning
+from ironbird.scenario.between import Trigger
 from ironbird.scenario.grammar import Member, Scenario
 from ironbird.scenario.impact import Body, collide
 from ironbird.scenario.wake import Discs, wake_at
@@ -43,6 +53,7 @@ SLICE_TICKS = 20  # of 1 ms between two looks at each other
 DECK_TICKS = 10  # between two looks at where decks of vehicles are
 CLOSE_M = 0.3  # within this gap, or what two close in two slices, they go on tick by tick
 HIT_TICKS = 10  # how long a hit is told to the kernel, which looks every 5 ms
+COMPARED_S = WITNESS_S + 25.0  # after its begin a fault is compared with its twin; log rows are 10 s apart at most
 FEW_LOGGED = (at.BODY.attitude, at.CLEARANCE.min_distance, at.CLEARANCE.collision, at.CLEARANCE.impact_speed)
 
 
@@ -71,6 +82,12 @@ class Group:
     rig: Rig | None = None
     next_exchange: int = 0
     failure: str = ""
+    twins: Twins | None = None  # of one under a control system outside that has faults
+    next_watch: int = 0
+    recording: bool = False  # whether a twin will need the next steps
+    steps: list[tuple[int, int, np.ndarray]] = field(default_factory=list)  # tick, ticks, and all inputs, for its twins
+    came: list[Injection] = field(default_factory=list)  # faults whose triggers across vehicles have fired
+    witnesses: list[Witness] = field(default_factory=list)  # of its faults, after `finish`
     _pose: list[slice] = field(
         default_factory=list
     )  # rows of the four parts of a pose, among `_poses` of the held ones
@@ -95,6 +112,32 @@ class Group:
         """Which lanes have not stopped."""
         return self.state.stop_tick.reshape(-1)[: self.state.lanes] == RUNNING
 
+    def watch(self) -> None:
+        """Let the twins look at the run; steps before any twin, and after all were compared, are not kept."""
+        assert self.twins is not None and self.rig is not None
+        self.rig.stepper.note_fired()
+        self.twins.watch(self.state)
+        self.next_watch = self.state.tick + CHUNK_TICKS
+        kept = [*self.twins.ticks, self.twins.before.tick if self.twins.before is not None else self.state.tick]
+        self.steps = [step for step in self.steps if step[0] >= min(kept)]
+        step_s, begun = self.model.step_s, [(fault.begin(self.state), fault.injection) for fault in self.twins.faults]
+        compared_s = [tick * step_s + fault.rise_s + COMPARED_S for tick, fault in begun if math.isfinite(tick)]
+        self.recording = bool(self.twins.waiting) or self.state.time_s < max(compared_s, default=0.0)
+
+    def replay(self, twin: RunState, until_s: float, wanted: list[str] | None) -> Log:
+        """A twin that is given all inputs of the flight, from its tick on: commands, and what the others told."""
+        stepper = Stepper(twin, until_s=until_s, log=wanted, log_s=self.orders[0].log_s)
+        due = [tuning for tuning in self.rig.tunings if tuning.tick >= twin.tick] if self.rig is not None else []
+        for tick, ticks, inputs in self.steps:
+            if tick < twin.tick:
+                continue
+            while due and due[0].tick <= tick:
+                apply_tuning(twin, due.pop(0))
+            stepper.inputs[:] = inputs
+            if not stepper.step(ticks):
+                break
+        return stepper.finish()
+
     def held(self, path: str) -> np.ndarray:
         """A sampled block's output of all lanes, (lanes, size)."""
         return lanes_of(self.state, self.state.held, self.model.flat.held.rows(path))
@@ -111,6 +154,23 @@ class Report:
     time_s: float
     position: np.ndarray  # m in N, as its receiver has it
     velocity: np.ndarray  # m/s in N
+
+
+@dataclass
+class Across:
+    """A fault of a vehicle whose trigger names several of them."""
+
+    number: int
+    fault: Injection
+    trigger: Trigger
+    fired_s: float = math.inf
+    came: int = -1  # which one of its group it was, under a control system outside
+
+
+def _begun(entry: Across) -> Injection:
+    """The fault with its times on the clock, once its trigger has fired."""
+    fault = entry.fault
+    return replace(fault, when="", start_s=fault.start_s + entry.fired_s, end_s=fault.end_s + entry.fired_s)
 
 
 @dataclass
@@ -197,6 +257,14 @@ class Fleet:
         self._hit_speed = np.zeros(len(hulls))
         self._decks = [(i, m.table.deck) for i, m in enumerate(self.members) if m.table.deck is not None]
         every = max(1, round(self.scenario.table.adsb_s / self._step_s))
+        names = [member.name for member in self.members]
+        self._across = [
+            Across(number, fault, Trigger(fault.when, names))
+            for number, member in enumerate(self.members)
+            for fault in member.across
+        ]
+        for entry in self._across:
+            targets_in(self.groups[self.place[entry.number][0]].model, entry.fault)  # raises if it has no such part
         self._adsb = [(i, i % every, every) for i, m in enumerate(self.members) if m.table.adsb]
 
     def _arrange_wakes(self) -> None:
@@ -254,7 +322,8 @@ class Fleet:
         self.scene = Scene(self.near.world, boxes)
         for group in self.groups:
             if group.orders[0].sight:
-                tables, faults = [order.sight for order in group.orders], [order.faults for order in group.orders]
+                tables = [order.sight for order in group.orders]
+                faults = [self.members[number].faults for number in group.members]
                 seeds = [order.seed for order in group.orders]
                 carriers = group.members
                 group.state.beside = Sights(
@@ -285,9 +354,15 @@ class Fleet:
                 group.rig = attach(group.fitted.vehicle, group.state, until_s=until_s, log=None, log_s=log_s)
                 beside = group.state.beside
                 group.rig.sight = beside.feeds[0] if isinstance(beside, Sights) else None
-                group.seat = take_seat(group.orders[0], group.fitted)
+                order = group.orders[0]
+                if has_link_faults(order):
+                    group.rig.links = FlownLinks(group.rig, order.faults, order.seed)
+                group.seat = take_seat(order, group.fitted)
                 group.seat.system.start(group.rig)
                 group.next_exchange = group.seat.system.step_ticks
+                if self.members[group.members[0]].faults:
+                    group.twins = Twins(group.state, group.orders, apart=True)
+                    group.watch()
             else:
                 paths = self._logged(group)
                 group.stepper = LaneStepper(
@@ -295,7 +370,8 @@ class Fleet:
                 )
 
     def _logged(self, group: Group) -> list[str]:
-        wanted = [path for order in group.orders for path in log_paths(order, group.model)]
+        orders = [replace(self.members[number].order, faults=self.members[number].faults) for number in group.members]
+        wanted = [path for order in orders for path in log_paths(order, group.model)]
         more = [path for path in (*FEW_LOGGED, at.WASH("wind_N"), *self.also) if path in group.model.signals()]
         return paths_to_log([*wanted, *more], group.model)
 
@@ -375,7 +451,12 @@ class Fleet:
             if receiver.position.value in held.start and self.tick:
                 position = lanes_of(group.state, group.state.held, held.rows(receiver.position.value))[lane]
                 velocity = lanes_of(group.state, group.state.held, held.rows(receiver.velocity.value))[lane]
-            self.reports[self.members[number].name] = Report(self.time_s, position.copy(), velocity.copy())
+            name = self.members[number].name
+            self.reports[name] = Report(self.time_s, position.copy(), velocity.copy())
+            for listener in self.groups:  # autopilots outside are told by their ground stations
+                if listener.rig is not None and name in self.heard(listener.members[0]):
+                    told = Heard(number, name, self.time_s, position.copy(), velocity.copy())
+                    listener.rig.heard.append(told)
 
     # ------------------------------------------------------------------ hitting
 
@@ -477,7 +558,30 @@ class Fleet:
         before, self.tick = self.tick, self.tick + slice_ticks
         self._seen = self.motion()
         self._broadcast(self._seen, before)
+        self._trigger(self._seen)
         return slice_ticks
+
+    def _trigger(self, motion: Motion) -> None:
+        """Faults whose triggers name several vehicles: they begin when theirs holds for the first time."""
+        for entry in self._across:
+            if not math.isinf(entry.fired_s) or not entry.trigger.holds(self, motion):
+                continue
+            entry.fired_s = self.time_s
+            later = _begun(entry)
+            group, lane = self.groups[self.place[entry.number][0]], self.place[entry.number][1]
+            stepper = group.stepper if group.stepper is not None else group.rig.stepper if group.rig else None
+            assert stepper is not None
+            stepper.note_fired()
+            inject(group.state, later, lane)
+            if group.twins is not None:
+                entry.came = len(group.came)
+                group.came.append(later)
+                group.twins.add(group.came, group.state)
+                group.watch()
+
+    def fired_s(self, number: int) -> list[float]:
+        """When each trigger across vehicles of a vehicle has fired; infinite if it has not."""
+        return [entry.fired_s for entry in self._across if entry.number == number]
 
     def _others_decks(self, group: Group, decks: Shapes | None) -> Shapes | None:
         """Decks that the vehicles of a group may touch: not their own."""
@@ -493,6 +597,11 @@ class Fleet:
         end = self.tick + ticks
         while group.state.tick < end:
             part = min(end, group.next_exchange) - group.state.tick
+            if group.twins is not None:
+                if group.state.tick + part > group.next_watch:
+                    group.watch()
+                if group.recording:
+                    group.steps.append((group.state.tick, part, group.rig.stepper.inputs.copy()))
             going = group.rig.step(part)
             if not going:
                 group.state.tick = end  # it has stopped; the clock goes on
@@ -516,8 +625,30 @@ class Fleet:
             else:
                 assert group.rig is not None and group.seat is not None
                 logs.append(group.rig.finish()[0])
-                self.happenings[self.members[group.members[0]].name] = list(group.seat.system.happenings)
+                said = [*group.seat.system.happenings, *(group.seat.pilot.happenings if group.seat.pilot else [])]
+                self.happenings[self.members[group.members[0]].name] = sorted(said, key=lambda h: h.time_s)
+                self._witness(group, logs[-1])
         return logs
+
+    def _witness(self, group: Group, log: Log) -> None:
+        """What the faults of a vehicle under a control system outside did; after a hit nothing is compared."""
+        if group.twins is None:
+            return
+        assert group.rig is not None and group.seat is not None
+        name = self.members[group.members[0]].name
+        hit_s = min((hit.time_s for hit in self.hits if name in (hit.first, hit.second)), default=math.inf)
+        stop = group.state.stop_of(0)
+        ended_s = stop.time_s if stop is not None else self.time_s
+        until_s = max(min(self.time_s, hit_s), self._step_s)
+        seen = group.twins.observe(group.state, log, until_s, group.replay)[0]
+        system, links = group.seat.system, group.rig.links
+        found = [own_witness(system, links, witness, ended_s) or witness for witness in seen]
+        group.witnesses = found[: len(group.orders[0].faults)]
+        own = [entry for entry in self._across if entry.number == group.members[0]]
+        for entry in own:  # in the order of the file, not of their triggers
+            never = Witness(entry.fault, entry.fault.witness, "", math.nan, 0.0, 0.0, math.nan)
+            number = len(group.orders[0].faults) + entry.came
+            group.witnesses.append(found[number] if entry.came >= 0 else never)
 
     def close(self) -> None:
         """End threads and control systems outside."""

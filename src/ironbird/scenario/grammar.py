@@ -5,18 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ironbird.errors import IronbirdError, ScenarioError, UnknownNameError
+from ironbird.errors import IronbirdError, MissionError, ScenarioError, UnknownNameError
+from ironbird.faults.spec import Injection
 from ironbird.files.problems import Problem, Source, grammar_words, other_kind, read_source, schema_problems
-from ironbird.flight.order import Order, Weather, make_order
+from ironbird.flight.mission import SCHEMA as MISSION_SCHEMA
+from ironbird.flight.mission import Mission, load_mission
+from ironbird.flight.order import Order, Weather, make_order, read_faults
 from ironbird.flight.pose import start_settings
 from ironbird.flight.prepare import fit
 from ironbird.flight.surroundings import BARO_START, STARTS, ordered_world
+from ironbird.scenario.between import Trigger, crosses
 from ironbird.vehicles import places as at
 from ironbird.world.vfh import AZIMUTHS
 
@@ -78,7 +83,7 @@ class VehicleTable(_Table):
     name: Name
     vehicle: str
     control: str | None = None
-    mission: str | None = None
+    mission: str | dict[str, Any] | None = None  # a name, a file, or the table of a mission
     north_m: Metres = 0.0
     east_m: Metres = 0.0
     height_m: Annotated[float, Field(ge=0, le=1e5)] = 0.0
@@ -137,6 +142,12 @@ class Member:
     name: str
     order: Order
     table: VehicleTable
+    across: tuple[Injection, ...] = ()  # faults whose triggers name other vehicles
+
+    @property
+    def faults(self) -> tuple[Injection, ...]:
+        """All of them, those with triggers across vehicles last."""
+        return (*self.order.faults, *self.across)
 
 
 @dataclass(frozen=True)
@@ -156,6 +167,8 @@ class Scenario:
     def digest(self) -> str:
         """Hash of all that influences the result."""
         said = self.table.model_dump(mode="json", exclude={"title"})
+        for entry in said["vehicle"]:  # names and places of files do not count: what they say is in the orders
+            del entry["vehicle"], entry["mission"]
         if not self.table.wake:
             del said["wake"]  # digests of before stay
         said["world"] = ordered_world(self.world).digest
@@ -194,9 +207,10 @@ def scenario_of(source: Source) -> Scenario:
     inside = "\n" in table.world  # the text of a world file
     world = str(folder / table.world) if "." in table.world and not inside else table.world
     members: list[Member] = []
+    names = [name for entry in table.vehicle for name in names_of(entry)]
     for number, entry in enumerate(table.vehicle):
         try:
-            members += _members(entry, table, world, folder, len(members))
+            members += _members(entry, table, world, folder, len(members), names)
         except IronbirdError as error:
             words = str(error).partition("\n")[0]
             raise ScenarioError(source.problem(("vehicle", number), words, "correct this vehicle")) from None
@@ -204,9 +218,20 @@ def scenario_of(source: Source) -> Scenario:
     return Scenario(source.path.stem, table, world, tuple(members))
 
 
-def _members(entry: VehicleTable, table: ScenarioTable, world: str, folder: Path, first: int) -> list[Member]:
+def names_of(entry: VehicleTable) -> list[str]:
+    """Of the vehicles of one table."""
+    return [entry.name] if entry.count == 1 else [f"{entry.name}_{number + 1}" for number in range(entry.count)]
+
+
+def _members(
+    entry: VehicleTable, table: ScenarioTable, world: str, folder: Path, first: int, names: Sequence[str]
+) -> list[Member]:
+    faults = read_faults(entry.fault)
+    across = tuple(fault for fault in faults if crosses(fault.when, names))
+    for fault in across:
+        Trigger(fault.when, names)  # raises if it cannot be read
     vehicle = str(folder / entry.vehicle) if entry.vehicle.endswith(".toml") else entry.vehicle
-    mission = str(folder / entry.mission) if entry.mission and entry.mission.endswith(".toml") else entry.mission
+    mission = mission_of(entry.mission, folder)
     columns = entry.columns or math.isqrt(entry.count - 1) + 1
     wind = Weather(table.wind.speed_mps, table.wind.from_deg, table.wind.turbulence_mps)
     base = make_order(
@@ -214,14 +239,15 @@ def _members(entry: VehicleTable, table: ScenarioTable, world: str, folder: Path
         control=entry.control,
         mission=mission,
         weather=wind,
-        faults=entry.fault,
+        faults=[fault for fault in faults if fault not in across],
         requirements=entry.require,
         sight=[*entry.sight, *([AVOIDERS_LIDAR] if entry.avoid is not None else [])],
-        options=entry.options,
         until_s=table.until_s,
         log_s=table.log_s,
         world=world,
     )
+    # Options go past `make_order`, which trusts programs that are named by hand: these are named by a file
+    base = replace(base, options=dict(entry.options))
     found = []
     for number in range(entry.count):
         row, column = divmod(number, columns)
@@ -232,10 +258,20 @@ def _members(entry: VehicleTable, table: ScenarioTable, world: str, folder: Path
             settings = _lifted(base, settings, entry.height_m)
         if entry.collision == "rebound":
             settings[at.CLEARANCE("stop_speed")] = REBOUND_MPS
-        name = entry.name if entry.count == 1 else f"{entry.name}_{number + 1}"
         order = replace(base, seed=table.seed + first + number, settings={**settings, **entry.set})
-        found.append(Member(name, _from_start(order, north, east), entry))
+        found.append(Member(names_of(entry)[number], _from_start(order, north, east), entry, across))
     return found
+
+
+def mission_of(named: str | dict[str, Any] | None, folder: Path) -> Mission | str | None:
+    """A vehicle's mission: by name, from a file beside the scenario's, or from its table; None is the vehicle's own."""
+    if isinstance(named, dict):
+        try:
+            return Mission.model_validate({"schema": MISSION_SCHEMA, **named})
+        except ValidationError as error:
+            found = grammar_words(Mission, named, error)
+            raise MissionError(*(f"mission: {'.'.join(map(str, p))}: {m}; {cure}" for p, m, cure in found)) from None
+    return load_mission(folder / named) if named and named.endswith(".toml") else named
 
 
 def _from_start(order: Order, north_m: float, east_m: float) -> Order:

@@ -15,13 +15,12 @@ from ironbird.errors import ScenarioError
 from ironbird.flight.surroundings import lanes_of
 from ironbird.scenario.grammar import LIDAR, AvoidTable, FollowTable, LandTable
 from ironbird.vehicles import places as at
-from ironbird.world.vfh import Planner
+from ironbird.world.vfh import Avoidance
 
 if TYPE_CHECKING:
     from ironbird.scenario.fleet import Fleet
 
 PILOT_TICKS = 50  # of 1 ms
-CLIMB_MPS = 1.0  # of a vehicle that avoids, until it is off the ground
 BY_PLACE, BY_SPEED = 0.0, 1.0  # kinds of a set-point
 
 
@@ -146,8 +145,7 @@ class Avoider:
     def __init__(self, table: AvoidTable, fleet: Fleet, number: int) -> None:
         group = fleet.groups[fleet.place[number][0]]
         self.goal = np.array([table.north_m, table.east_m, -table.height_m])
-        reach = float(max(group.hull.half_m[0], group.hull.half_m[1]) * np.sqrt(2.0))
-        self.planner = Planner(radius_m=reach, speed_mps=table.speed_mps)
+        self.way = Avoidance(group.hull.level_reach_m, table.speed_mps)
         self.seen = -1  # number of the newest turn of the lidar
 
     def fly(self, fleet: Fleet, number: int) -> None:
@@ -159,8 +157,5 @@ class Avoider:
         sample = sights.feeds[lane].newest.get(LIDAR)
         if sample is not None and sample.number > self.seen:
             self.seen = sample.number
-            self.planner.see(sample.time_s, place, place + sample.data["points_m"].reshape(-1, 3) @ R.T)
-        if -place[2] < self.planner.lowest_m:  # on the ground all ways are blocked by it
-            reins.go_with(np.array([0.0, 0.0, -CLIMB_MPS]))
-            return
-        reins.go_with(self.planner.velocity(place, self.goal))
+            self.way.see(sample.time_s, place, R, sample.data["points_m"].reshape(-1, 3))
+        reins.go_with(self.way.velocity(place, self.goal))

@@ -15,9 +15,10 @@ import numpy as np
 
 from ironbird.conditions.formula import parse_formula
 from ironbird.conditions.names import Names
-from ironbird.errors import ScenarioError, UnknownNameError
+from ironbird.errors import UnknownNameError
 from ironbird.flight.derived import DERIVED, derived
 from ironbird.flight.judge import ERROR, FAIL, PASS, VOID, Flown, Judged, Judgement, judge
+from ironbird.flight.outside import reactions_of
 from ironbird.flight.systems import is_outside
 from ironbird.flight.twins import WITNESS_S, Twins
 from ironbird.flight.witness import Witness, observe
@@ -26,6 +27,7 @@ from ironbird.requirements.robustness import robustness
 from ironbird.requirements.trace import Trace
 from ironbird.requirements.vacuity import untested
 from ironbird.runtime.record import Log
+from ironbird.scenario.between import pairs, plain
 from ironbird.scenario.fleet import Fleet, Hit
 from ironbird.scenario.grammar import Scenario, load_scenario
 from ironbird.scenario.pilots import PILOT_TICKS, Avoider, DeckLander, Follower, Pilot
@@ -33,7 +35,6 @@ from ironbird.vehicles import places as at
 from ironbird.world.runner import Sample, is_sight
 from ironbird.world.sensors.sensor import Sensor
 
-BETWEEN = re.compile(r"\b(distance|gap)\(\s*([A-Za-z]\w*)\s*,\s*([A-Za-z]\w*)\s*\)")
 OWN = {"min_distance": at.CLEARANCE.min_distance, "collision": at.CLEARANCE.collision, "mode": at.NAVIGATOR.mode}
 
 
@@ -143,22 +144,18 @@ def fly_scenario(
     """Fly a scenario; `pilots` take the place of those that its file names.
 
     The result does not depend on `workers`. A fault's witness is the same scenario flown again without any fault; that
-    of a sensor of the world its own samples. Ctrl-C ends it with what was flown so far; its verdict is error. With
+    of a vehicle under a control system outside a twin that is given the very inputs of the flight; that of a sensor of
+    the world its own samples. Ctrl-C ends it with what was flown so far; its verdict is error. With
     `keep` the samples of sensors of the world are there afterwards.
     """
     scenario = what if isinstance(what, Scenario) else load_scenario(what)
-    for member in scenario.members:
-        if is_outside(member.order.control) and member.order.faults:
-            raise ScenarioError(
-                f"vehicle '{member.name}': control '{member.order.control}' cannot be flown twice to the bit, so its "
-                "faults have no witness in a scenario; fly it alone, or give it the control 'reference'"
-            )
     begin = time.perf_counter()
-    faulted = any(member.order.faults for member in scenario.members)
+    faulted = any(member.faults for member in scenario.members)
     fleet, logs, flying, triggered = _fly(scenario, workers, pilots or {}, progress, keep=keep)
     witnesses: dict[str, list[Witness]] = {member.name: [] for member in scenario.members}
     if faulted:
-        others = [f for member in scenario.members for f in member.order.faults if not is_sight(f)]
+        inside = [member for member in scenario.members if not is_outside(member.order.control)]
+        others = [fault for member in inside for fault in member.faults if not is_sight(fault)]
         twins = logs  # faults of sight need none
         if others and not logs[0].interrupted:
             _, twins, _, _ = _fly(_healthy(scenario), workers, pilots or {}, None, also=_witnessed(scenario))
@@ -186,13 +183,13 @@ def fly_scenario(
 
 
 def _healthy(scenario: Scenario) -> Scenario:
-    members = tuple(replace(m, order=replace(m.order, faults=())) for m in scenario.members)
+    members = tuple(replace(m, order=replace(m.order, faults=()), across=()) for m in scenario.members)
     return replace(scenario, members=members)
 
 
 def _witnessed(scenario: Scenario) -> list[str]:
     """Signals that show the faults."""
-    return sorted({injection.witness for member in scenario.members for injection in member.order.faults})
+    return sorted({injection.witness for member in scenario.members for injection in member.faults})
 
 
 def pilot_of(fleet: Fleet, number: int) -> Pilot | None:
@@ -240,7 +237,7 @@ def _fly(
         for group in fleet.groups:
             fired = Twins(group.state, group.orders).triggers_s(group.state)
             for number, times in zip(group.members, fired, strict=True):
-                triggered[number] = times
+                triggered[number] = [*times, *fleet.fired_s(number)]
         return fleet, logs, {scenario.members[n].name: pilot for n, pilot in pilots.items()}, triggered
     finally:
         fleet.close()
@@ -267,12 +264,12 @@ def _witnesses(
     for number, member in enumerate(fleet.members):
         group, lane = fleet.place[number]
         log, twin = logs[group], twins[group]
-        found[member.name] = [
+        found[member.name] = fleet.groups[group].witnesses or [
             observe(
                 injection, log, lane, twin, lane, fired_s,
                 injection.start_s + fired_s + injection.rise_s + max(WITNESS_S, 2 * member.order.log_s),
             )
-            for injection, fired_s in zip(member.order.faults, triggered[number], strict=True)
+            for injection, fired_s in zip(member.faults, triggered[number], strict=True)
         ]  # fmt: skip
         if member.order.sight:
             sights, lane = fleet.sights(number)
@@ -291,10 +288,19 @@ def _judged(
                 triggered_s=triggered[number],
                 ended_s=fleet.time_s,
                 rig_failure=group.failure,
+                reactions=[
+                    reaction.sentence()
+                    for reaction in reactions_of(
+                        fleet.members[number].faults,
+                        witnesses[fleet.members[number].name],
+                        fleet.happenings.get(fleet.members[number].name, []),
+                    )
+                ],
             )
             for number in group.members
         ]
-        judged = judge(group.orders, told, log, group.model)
+        orders = [replace(fleet.members[n].order, faults=fleet.members[n].faults) for n in group.members]
+        judged = judge(orders, told, log, group.model)
         for lane, number in enumerate(group.members):
             attitudes = _held(log, at.BODY.attitude, lane).reshape(-1, 3, 3).transpose(0, 2, 1)
             nearest = log.lane(at.CLEARANCE.min_distance, lane)
@@ -325,19 +331,10 @@ def _held(log: Log, path: str, lane: int) -> np.ndarray:
 
 def check_between(text: str, names: Sequence[str]) -> None:
     """Raise if a requirement between vehicles with these names cannot be read."""
-    units: dict[str, str] = {}
-    for what, a, b in BETWEEN.findall(text):
-        for name in (a, b):
-            if name not in names:
-                raise ScenarioError(f"{text}: {UnknownNameError('vehicle', name, names)}")
-        units[f"{what}.{a}.{b}"] = "m"
+    units = {f"{what}.{a}.{b}": "m" for what, a, b in pairs(text, names)}
     own = {"min_distance": "m", "collision": "1", "mode": "1", **{name: known.unit for name, known in DERIVED.items()}}
     units |= {f"{vehicle}.{name}": unit for vehicle in names for name, unit in own.items()}
-    parse_formula(_plain(text), Names(units))
-
-
-def _plain(text: str) -> str:
-    return BETWEEN.sub(lambda found: f"{found[1]}.{found[2]}.{found[3]}", text)
+    parse_formula(plain(text), Names(units))
 
 
 def judge_between(text: str, flown: ScenarioFlight) -> Judgement:
@@ -345,17 +342,14 @@ def judge_between(text: str, flown: ScenarioFlight) -> Judgement:
     known = [v.name for v in flown.vehicles]
     values: dict[str, np.ndarray] = {}
     units: dict[str, str] = {}
-    for what, a, b in BETWEEN.findall(text):
-        for name in (a, b):
-            if name not in known:
-                raise ScenarioError(f"{text}: {UnknownNameError('vehicle', name, known, flown.scenario.name)}")
+    for what, a, b in pairs(text, known, flown.scenario.name):
         values[f"{what}.{a}.{b}"] = flown.distance(a, b) if what == "distance" else flown.gap(a, b)
         units[f"{what}.{a}.{b}"] = "m"
     for vehicle in flown.vehicles:
         for name, value in _own_signals(vehicle, text).items():
             values[f"{vehicle.name}.{name}"] = value[0]
             units[f"{vehicle.name}.{name}"] = value[1]
-    formula = parse_formula(_plain(text), Names(units))
+    formula = parse_formula(plain(text), Names(units))
     rows = len(flown.time_s)
     trace = Trace(flown.time_s, {name: value[None, :rows] for name, value in values.items()}, np.array([rows]))
     margin = float(robustness(formula, trace)[0])

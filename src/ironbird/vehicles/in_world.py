@@ -74,6 +74,11 @@ class Hull:
         return np.array(list(itertools.product(*sides))).T
 
     @property
+    def level_reach_m(self) -> float:
+        """Half of the diagonal of its plan."""
+        return float(max(self.half_m[0], self.half_m[1]) * np.sqrt(2.0))
+
+    @property
     def reach_m(self) -> float:
         """How far it goes from the centre of mass."""
         return float(np.linalg.norm(np.abs(self.centre_m) + self.half_m))
@@ -142,11 +147,12 @@ def rotors_of(diagram: Diagram) -> list[Rotor]:
     ]
 
 
-def put_in_world(vehicle: Vehicle, sights: Sequence[str] = (), *, wake: bool = False) -> Vehicle:
+def put_in_world(vehicle: Vehicle, sights: Sequence[str] = (), *, wake: bool = False, lee: bool = False) -> Vehicle:
     """The same vehicle with a hull, in a world that tells it by inputs what is near (`world/…`).
 
     It also has the sensors of the world with these names (`sight/…`). With `wake` it is told the air that other
-    vehicles' rotors move, and holds the thrust of its own for them.
+    vehicles' rotors move, and holds the thrust of its own for them. With `lee` it is told how buildings change the
+    steady wind.
     """
     diagram = vehicle.diagram.subset(vehicle.diagram.blocks)
     hull = hull_of(diagram)
@@ -188,18 +194,27 @@ def put_in_world(vehicle: Vehicle, sights: Sequence[str] = (), *, wake: bool = F
         sensor = diagram.add(at.sight(name).path, WorldSensor())
         for told in SIGHT_INPUTS:
             diagram.export(sensor[told], sensor[told].path)
+    if lee:
+        _feel_told(diagram, at.LEE)
     if wake:
         _feel_wakes(diagram)
     return replace(vehicle, diagram=diagram)
 
 
+def _feel_told(diagram: Diagram, part: at.Part) -> bool:
+    """One part more of the wind, told from outside; not under water, and not if nothing of it feels the air."""
+    if at.AIR.path not in diagram.blocks:
+        return False
+    told = diagram.add(part.path, ToldWind())
+    diagram.export(told.told_N, part("told_N"))
+    diagram.connect(told.wind_N, diagram.port(at.AIR("wind_N")))
+    return True
+
+
 def _feel_wakes(diagram: Diagram) -> None:
     """Wind of the wakes of others is one part more of the wind; the own rotors' thrust is held for theirs."""
-    if at.AIR.path not in diagram.blocks:  # under water, or nothing of it feels the air
+    if not _feel_told(diagram, at.WASH):
         return
-    wash = diagram.add(at.WASH.path, ToldWind())
-    diagram.export(wash.told_N, at.WASH("told_N"))
-    diagram.connect(wash.wind_N, diagram.port(at.AIR("wind_N")))
     rotors = rotors_of(diagram)
     if rotors:
         held = diagram.add(at.THRUSTS.path, ThrustSample(len(rotors), sample_s=STEP_S))

@@ -169,6 +169,7 @@ POSE = Part("world/pose")  # these four only in a world
 CLEARANCE = Clearance("world/clearance")
 OBSTACLES = Part("world/obstacles")
 DAMAGE = Part("world/damage")
+LEE = Part("world/lee")  # only in worlds with wind behind buildings
 WASH = Part("world/wash")  # these two only where vehicles feel each other's wakes
 THRUSTS = Part("world/thrusts")
 TRAILER = Motion("trailer/body")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from pathlib import Path
 from typing import Any
@@ -132,7 +133,7 @@ class _Builder:
             (),
             lambda: World(
                 self.source.path.stem, table.title, self.ground, tuple(things), self.materials, water, tuple(pads),
-                tuple(movers), origin, self._light(),
+                tuple(movers), origin, self._light(), lee=table.lee,
             ),
         )  # fmt: skip
 
@@ -157,9 +158,13 @@ class _Builder:
     def _file(self, name: str) -> Path:
         """A file that the world names: in its folder or below, so that the whole can be moved and kept."""
         path = Path(name)
-        if path.is_absolute() or ".." in path.parts or "\0" in name or not path.parts:
+        folder = self.source.path.parent
+        inside = not path.is_absolute() and ".." not in path.parts and "\0" not in name and bool(path.parts)
+        with contextlib.suppress(OSError, RuntimeError):  # a ring of links: reading it says so
+            inside = inside and (folder / path).resolve().is_relative_to(folder.resolve())
+        if not inside:
             raise WorldError(f"file '{shortened(name)}' is not below the world's folder; put it beside the world")
-        return self.source.path.parent / path
+        return folder / path
 
     # ------------------------------------------------------------------ ground
 

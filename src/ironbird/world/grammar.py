@@ -206,6 +206,7 @@ class WorldTable(_Table):
     schema_version: Annotated[Literal[1], Field(alias="schema")]
     title: str = ""
     source: str = ""  # where its data come from, and their licence
+    lee: bool = False  # the steady wind is weaker behind boxes and cylinders
     origin: OriginTable | None = None
     terrain: TerrainTable
     water: WaterTable | None = None

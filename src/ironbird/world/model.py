@@ -405,18 +405,37 @@ class Mesh(_Shape):
                 f"{self.where}: its triangles are clockwise seen from outside (volume {self.volume_m3:g} m3), so its "
                 "normals point inwards; turn them round (flip = true)"
             )
+        if not self.closed and self._watertight:
+            raise WorldError(
+                f"{self.where}: some of its triangles are turned round against their neighbours, so it has no outside; "
+                "let your mesh program make its normals consistent"
+            )
 
-    @functools.cached_property
-    def closed(self) -> bool:
-        """Whether every edge belongs to two triangles that run along it in opposite directions.
+    def _corners(self) -> np.ndarray:
+        """Triangles (n, 3) without those that have no area; vertices at equal places count as one.
 
-        Vertices at equal places count as one: many exporters write each corner of a face for itself.
+        Many exporters write each corner of a face for itself.
         """
         _, same = np.unique(self.vertices_m, axis=0, return_inverse=True)
         corners = same.reshape(-1)[self.triangles]
-        corners = corners[
-            (corners[:, 0] != corners[:, 1]) & (corners[:, 1] != corners[:, 2]) & (corners[:, 2] != corners[:, 0])
-        ]
+        return np.asarray(
+            corners[
+                (corners[:, 0] != corners[:, 1]) & (corners[:, 1] != corners[:, 2]) & (corners[:, 2] != corners[:, 0])
+            ]
+        )
+
+    @property
+    def _watertight(self) -> bool:
+        """Whether every edge belongs to two triangles, whichever way they run along it."""
+        corners = self._corners()
+        ends = np.sort(np.stack([corners, corners[:, [1, 2, 0]]], axis=-1).reshape(-1, 2), axis=1)
+        counts = np.unique(ends, axis=0, return_counts=True)[1]
+        return bool(len(counts) and (counts == 2).all())
+
+    @functools.cached_property
+    def closed(self) -> bool:
+        """Whether every edge belongs to two triangles that run along it in opposite directions."""
+        corners = self._corners()
         if not len(corners):
             return False
         a, b = corners.reshape(-1), corners[:, [1, 2, 0]].reshape(-1)
@@ -601,6 +620,7 @@ class World:
     origin: Origin | None = None
     light: Light = Light()
     missing: tuple[str, ...] = ()  # what an imported file says and a world does not
+    lee: bool = False  # the steady wind is weaker behind buildings
 
     def __post_init__(self) -> None:
         for name in ("obstacles", "pads", "movers"):
@@ -658,6 +678,8 @@ def _tell(told: Any, value: Any) -> None:
     if is_dataclass(value):
         told.update(f"<{type(value).__name__}".encode())
         for one in fields(value):
+            if one.name == "lee" and not getattr(value, one.name):  # digests of before stay
+                continue
             told.update(f" {one.name}=".encode())
             _tell(told, getattr(value, one.name))
         told.update(b">")

@@ -17,6 +17,7 @@ import numpy as np
 AZIMUTHS, ELEVATIONS = 36, 9  # cells of 10 degrees; elevations from -40 to 40
 STEP_RAD = math.radians(10.0)
 CUBE_M = 0.5  # points nearer to each other are one
+CLIMB_MPS = 1.0  # until it is off the ground
 
 
 def cell_directions() -> np.ndarray:
@@ -31,6 +32,29 @@ def cell_directions() -> np.ndarray:
 def _cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Of the angles between unit vectors (n, 3) and (m, 3); written out, because matrix products differ by machine."""
     return np.asarray(sum(a[:, None, axis] * b[None, :, axis] for axis in range(3)))
+
+
+class Avoidance:
+    """A planner at work: it climbs first, as on the ground all ways are blocked, and then goes round what it sees."""
+
+    def __init__(self, reach_m: float, speed_mps: float) -> None:
+        self.planner = Planner(radius_m=reach_m, speed_mps=speed_mps)
+
+    @property
+    def lowest_m(self) -> float:
+        """It plans no way below this height over the start."""
+        return self.planner.lowest_m
+
+    def see(self, time_s: float, place: np.ndarray, R_NB: np.ndarray, points_B: np.ndarray) -> None:
+        """Points (n, 3) in body axes that were seen at a time from a place."""
+        turned = sum(points_B[:, axis, None] * R_NB[None, :, axis] for axis in range(3))
+        self.planner.see(time_s, place, place + turned)
+
+    def velocity(self, place: np.ndarray, goal: np.ndarray) -> np.ndarray:
+        """Where to fly, in N."""
+        if -place[2] < self.planner.lowest_m:
+            return np.array([0.0, 0.0, -CLIMB_MPS])
+        return self.planner.velocity(place, goal)
 
 
 @dataclass

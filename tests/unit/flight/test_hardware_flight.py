@@ -23,6 +23,7 @@ from ironbird.links.ground import handshakes
 from ironbird.links.hardware.kind import HARDWARE
 from ironbird.report.flight.page import write_flight_page
 from ironbird.report.folder import write_flight_folder
+from ironbird.vehicles import places as at
 
 RUNNER = CliRunner()
 OPTIONS: dict[str, str | int | float | bool] = {
@@ -63,6 +64,14 @@ def test_a_flight_whose_link_holds_passes(plug: Plug, tmp_path: Path) -> None:
     page = (tmp_path / "flight.html").read_text()
     assert "ironbird fly quad_f450 \\\n    --control hardware" in page and "--option udp=1" in page
     assert "Link lateness" in page and "mission.toml" not in page
+
+
+def test_a_board_flies_in_a_world(plug: Plug) -> None:
+    plug(BoardCable())
+    post = 'schema = 1\n[terrain]\nkind = "plane"\n[[box]]\nname = "post"\nnorth_m = 5.0\nsize_m = [1.0, 1.0, 20.0]\n'
+    flight = fly(untold(world=post))
+    assert flight.verdict == "pass" and flight.measured["late_steps"] == 0
+    assert flight.log[at.CLEARANCE.min_distance][0] == pytest.approx(4.5 - 0.3, abs=0.05)
 
 
 def test_a_late_run_is_an_error_and_its_page_says_so(plug: Plug, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from ironbird.errors import OrderError, WorldError
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.inside import fly_lanes
 from ironbird.flight.order import Order, load_order, make_order, parse_order
-from ironbird.flight.prepare import fit
+from ironbird.flight.prepare import fit, prepare, surroundings_of
 from ironbird.vehicles import places as at
 
 EMPTY = 'schema = 1\n[terrain]\nkind = "plane"\n'
@@ -80,6 +80,33 @@ def test_the_ground_of_the_world_is_where_the_vehicle_stands() -> None:
     assert height[0] == pytest.approx(3.0 + 0.12, abs=0.05)  # on its gear
     assert hill.log[at.TERRAIN.height_above_ground][0] == pytest.approx(0.12, abs=0.05)
     assert height[-1] == pytest.approx(10.0, abs=0.5)
+
+
+@pytest.mark.parametrize(("friction", "slides"), [(0.9, False), (0.1, True)])
+def test_gear_rubs_on_the_ground_as_its_material_says(friction: float, slides: bool) -> None:
+    slope = 0.3  # it holds where the friction is larger
+    ice = f'{EMPTY}slope_north = {slope}\nmaterial = "m"\n[material.m]\nfriction = {friction}\n'
+    still = {at.NAVIGATOR.arm_time: 100.0}
+    stood = fly(replace(order(ice, mission="hover", settings=still), until_s=2.0))
+
+    moved = stood.log[at.BODY.position][-1, 0] - stood.log[at.BODY.position][0, 0]
+    down = -9.81 * np.cos(np.arctan(slope)) ** 2 * (slope - friction) * 2.0**2 / 2  # a block on a plane, after 2 s
+    assert moved == pytest.approx(
+        down if slides else 0.0, rel=0.2, abs=0.15
+    )  # it begins level, and tips onto the slope
+    own = fly(replace(order(ice, mission="hover", settings={**still, at.CONTACT("friction"): 0.9}), until_s=2.0))
+    assert abs(own.log[at.BODY.position][-1, 0] - own.log[at.BODY.position][0, 0]) < 0.15  # an order's own stays
+
+
+def test_tyres_are_as_their_file_says_on_a_dry_road() -> None:
+    for friction, share in ((0.8, 1.0), (0.4, 0.5), (10.0, 2.0)):
+        road = f'{EMPTY}material = "m"\n[material.m]\nfriction = {friction}\n'
+        wet = make_order("car_escort", control="truth", world=road, until_s=1.0)
+        state = prepare(fit(wet).model, [wet])
+        around = surroundings_of([wet], state.model)
+        assert around is not None
+        around.begin(state, "a car")
+        assert state.params[0, state.model.param_rows("wheel/1/tyre.friction"), 0] == share
 
 
 def test_a_start_inside_the_wall_is_refused() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ironbird.errors import ScenarioError, UnknownNameError
+from ironbird.errors import FaultError, ScenarioError, UnknownNameError
 from ironbird.report.scenario_page import write_scenario_folder
 from ironbird.scenario.fleet import Fleet
 from ironbird.scenario.grammar import Scenario, load_scenario
@@ -107,6 +107,47 @@ def test_a_report_tells_where_a_vehicle_is_and_is_heard_in_range_alone(folder: P
         with_fleet.close()
 
 
+@functools.cache
+def mixed(folder: Path) -> tuple[Fleet, ScenarioFlight]:
+    """A vehicle under a control system outside with faults, beside one that has none."""
+    faults = [
+        "rotor.speed_loss@1:instance=1,severity=0.1,start=4", "gnss.position_bias@1:instance=1,when=altitude > 2 m",
+        "imu.gyro_bias@1:instance=1,start=5.9999", "mag.bias@1:instance=1,when=inside.height > 4 m",
+        "mag.bias@1:instance=2,when=inside.height > 400 m",
+    ]  # fmt: skip
+    outside = f'control = "commanded"\noptions = {{ state = "truth" }}\nnorth_m = -6.0\nfault = {faults}\n'
+    text = one("inside", 'mission = "hover"\n') + one("outside").replace('control = "truth"\n', outside)
+    what = scenario(folder / "mixed", text, 6.0)
+    fleet = Fleet(what)
+    try:
+        while fleet.tick < 2000:
+            fleet.advance(50)
+    finally:
+        fleet.close()
+    return fleet, fly_scenario(what)
+
+
+def test_faults_of_a_vehicle_under_a_control_system_outside_have_their_witness(folder: Path) -> None:
+    _, flown = mixed(folder)
+    lost, biased, late, across, never = flown.witnesses["outside"]
+    high_s = float(flown.time_s[flown.vehicle("inside").path_N_m[:, 2] < -4.0][0])
+    assert across.effective and across.first_s == pytest.approx(high_s, abs=0.05)
+    assert not never.effective and never.injection.instance == 2
+    assert lost.effective and lost.signal == "rotor/1/motor.speed" and 4.0 <= lost.first_s < 4.1
+    assert biased.effective and 1.0 < biased.first_s < 5.5  # when it had climbed so far
+    assert not late.effective  # it had no time to act: the twin is the flight to the last bit
+    assert flown.vehicle("outside").judged.verdict == "void" and flown.vehicle("inside").judged.verdict == "pass"
+
+
+def test_a_vehicle_under_a_control_system_outside_hears_the_others(folder: Path) -> None:
+    fleet, _ = mixed(folder)
+    rig = fleet.groups[fleet.place[fleet.number("outside")][0]].rig
+    assert rig is not None
+    assert {heard.name for heard in rig.heard} == {"inside"} and len(rig.heard) == 4  # every half second
+    report = fleet.reports["inside"]
+    assert (rig.heard[-1].position_N == report.position).all() and rig.heard[-1].time_s == report.time_s
+
+
 def test_a_fault_has_its_witness_in_a_scenario(folder: Path) -> None:
     text = one("sick", 'fault = ["rotor.speed_loss@1:instance=1,severity=0.2,start=3"]\n') + one(
         "well", "north_m = 9.0\n"
@@ -116,6 +157,41 @@ def test_a_fault_has_its_witness_in_a_scenario(folder: Path) -> None:
 
     assert flown.witnesses["sick"][0].effective and not flown.witnesses["well"]
     assert "acted on" in flown.vehicle("sick").judged.sentence
+
+
+def test_a_fault_may_wait_for_what_happens_between_vehicles(folder: Path) -> None:
+    """The follower comes nearer and nearer: its fault begins when it is so near; another one's never does."""
+    follow = (
+        'north_m = -9.0\nfollow = { vehicle = "leader", offset_m = [-2.0, 0.0, 0.0] }\n'
+        'fault = ["rotor.speed_loss@1:severity=0.1,start=1,'
+        'when=distance(leader, follower) < 6 m and leader.height > 1 m"]'
+    )
+    never = 'east_m = 9.0\nfault = ["rotor.speed_loss@1:instance=1,severity=0.1,when=gap(leader, other) < 1 m"]\n'
+    text = one("leader", 'mission = "hover"\n') + one("follower", follow) + one("other", never)
+    flown = fly_scenario(scenario(folder / "triggers", text, 8.0))
+    (near,), (far,) = flown.witnesses["follower"], flown.witnesses["other"]
+    apart, high = flown.distance("leader", "follower"), -flown.vehicle("leader").path_N_m[:, 2]
+    begins_s = float(flown.time_s[(apart < 6.0) & (high > 1.0)][0]) + 1.0  # of its start, after the trigger
+    assert near.effective and near.first_s == pytest.approx(begins_s, abs=0.05)  # a slice and a row of the log
+    assert not far.effective and flown.vehicle("other").judged.verdict == "void"
+    with pytest.raises(FaultError, match="not 9"):
+        Fleet(scenario(folder / "no_part", text.replace("speed_loss@1:", "speed_loss@1:instance=9,", 1), 8.0))
+    again = fly_scenario(scenario(folder / "triggers", text, 8.0), workers=2)
+    assert again.sha256 == flown.sha256
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ("distance(leader, nobody) < 6 m", "unknown vehicle 'nobody'"),
+        ("leader.hight > 1 m", "leader.hight"),
+        ("distance(leader, other) < 6 s", "s"),
+    ],
+)
+def test_a_trigger_that_cannot_be_read_is_told(folder: Path, when: str, said: str) -> None:
+    fault = f'east_m = 9.0\nfault = ["imu.gyro_bias@1:instance=1,when={when}"]\n'
+    with pytest.raises(ScenarioError, match=said):
+        scenario(folder / "wrong", one("leader") + one("other", fault), 8.0)
 
 
 def test_a_pilot_of_your_own_takes_the_reins(folder: Path) -> None:

@@ -22,7 +22,7 @@ def diagrams() -> list[Diagram]:
     assert isinstance(spec, MulticopterSpec)
     fitted = spec.model_copy(update={"battery": spec.battery.model_copy(update={"brown_out_V": 6.0})})
     found = [load_vehicle(name, control="reference") for name in VEHICLES]
-    return [*(vehicle.diagram for vehicle in found), put_in_world(found[0], wake=True).diagram, build(fitted)]
+    return [*(vehicle.diagram for vehicle in found), put_in_world(found[0], wake=True, lee=True).diagram, build(fitted)]
 
 
 @functools.cache

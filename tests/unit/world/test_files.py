@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import struct
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tifffile
 
 from ironbird.errors import IronbirdError, UnknownNameError, WorldError
 from ironbird.rotations import matrix
-from ironbird.world.files import load_world, world_names
+from ironbird.world.files import BUILT_IN, load_world, world_names
 from ironbird.world.imports.tile import metres_per_degree
 from ironbird.world.model import Box, Cylinder, Heightfield, Hills, Mesh, Mover, Pad, Plane, Sphere, World
 from ironbird.world.png import write_png
@@ -50,6 +52,24 @@ def test_every_shipped_world_loads_and_a_vehicle_can_start_at_its_origin(name: s
     scene.check_start("a vehicle", [[0.0, 0.0, -0.3], [0.3, 0.3, -0.3], [-0.3, -0.3, -0.1]])
     surface = world.water.height_m if world.water else float(world.height_at(0.0, 0.0))
     assert surface == 0.0
+
+
+def test_the_mountain_is_elevation_of_a_real_place_with_its_source() -> None:
+    world = load_world("mountain")
+    path = BUILT_IN / "mountain.tif"
+    with tifffile.TiffFile(path) as file:  # a second reader
+        page = file.pages[0]
+        assert isinstance(page, tifffile.TiffPage)
+        heights, place, step = page.asarray(), page.tags[33922].value, page.tags[33550].value
+    assert "SRTM" in tomllib.loads((BUILT_IN / "mountain.toml").read_text())["source"]
+    assert isinstance(world.ground, Heightfield) and world.origin is not None
+    assert world.ground.heights_m[::-1] + world.origin.height_m == pytest.approx(heights)
+    # SRTM3 has a height at every whole multiple of three arc seconds
+    assert [step[0] * 1200, step[1] * 1200, place[4] * 1200 % 1, place[3] * 1200 % 1] == pytest.approx(
+        [1, 1, 0, 0], abs=1e-9
+    )
+    assert world.origin.latitude_deg == pytest.approx(place[4] - 32 * step[1])
+    assert float(heights.max()) - world.origin.height_m == 629.0
 
 
 def test_there_is_a_world_for_every_kind_of_vehicle() -> None:
@@ -155,6 +175,33 @@ def test_a_mesh_inside_out_is_refused_and_flip_cures_it(tmp_path: Path) -> None:
     world = load_world(write(tmp_path, HEAD + '[[mesh]]\nfile = "cube.obj"\nflip = true\n'))
     mesh = world.obstacles[0]
     assert isinstance(mesh, Mesh) and mesh.volume_m3 == pytest.approx(8.0)
+
+
+def test_a_mesh_with_some_triangles_turned_round_is_refused() -> None:
+    corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    assert Mesh("m", (0.0, 0.0, 0.0), vertices_m=corners, triangles=faces).closed
+    turned = faces.copy()
+    turned[3] = turned[3][::-1]
+    with pytest.raises(WorldError, match="turned round against their neighbours"):
+        Mesh("m", (0.0, 0.0, 0.0), vertices_m=corners, triangles=turned)
+    assert not Mesh("m", (0.0, 0.0, 0.0), vertices_m=corners, triangles=turned[:3]).closed  # an open one is a sheet
+
+
+def test_a_link_to_a_file_elsewhere_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.obj").write_text(CUBE)
+    (tmp_path / "world").mkdir()
+    (tmp_path / "world" / "mesh.obj").symlink_to(tmp_path / "elsewhere.obj")
+    text = HEAD + '[[mesh]]\nname = "m"\nfile = "mesh.obj"\nnorth_m = 20\n'
+    with pytest.raises(WorldError, match=r"'mesh\.obj' is not below the world's folder"):
+        load_world(write(tmp_path / "world", text))
+
+
+def test_a_key_of_very_many_parts_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(WorldError, match="nested too deeply; the most is 32"):
+        load_world(write(tmp_path, HEAD + ".".join(["a"] * 50_000) + " = 1\n"))
+    long = 'title = "' + "1.5 2.5 " * 1000 + "a.b.c." * 5 + '"\n' + HEAD  # dots in a text are no keys
+    assert load_world(write(tmp_path, long)).title
 
 
 def test_a_huge_mesh_is_refused_before_it_is_built() -> None:

@@ -1,4 +1,4 @@
-"""Wind that somebody outside the kernel tells: the wakes of other vehicles."""
+"""Wind that somebody outside the kernel tells: the wakes of other vehicles, the lee of buildings."""
 
 from __future__ import annotations
 

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 FRONTS = {  # name -> module and object that makes one of its options: a call with the options of the order
     "mission": "ironbird.links.commanded.front:MissionFront",
+    "avoid": "ironbird.links.commanded.avoid:AvoidFront",
     "mavlink": "ironbird.links.mavlink_server.front:MavlinkFront",
     "sticks": "ironbird.links.sticks.front:SticksFront",
     "rflysim": "ironbird.links.rflysim.front:RflySimFront",
 }
-_by_hand = {"mission"}  # front ends that may be opened: the others listen, open devices, keep files
+_by_hand = {"mission", "avoid"}  # front ends that may be opened: the others listen, open devices, keep files
 
 
 def allow_front(name: str) -> None:
@@ -50,6 +51,11 @@ class FrontEnd(Protocol):
 def front_names() -> list[str]:
     """All front ends that an order may name."""
     return [*FRONTS]
+
+
+def asks_nobody(name: str) -> bool:
+    """Whether a front end commands by the order and the simulation alone: what it does repeats to the bit."""
+    return name in ("mission", "avoid")
 
 
 def make_front(name: str, options: Mapping[str, Any]) -> FrontEnd:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ironbird.errors import OrderError
 from ironbird.links.commanded.commander import Commander
-from ironbird.links.commanded.front import FrontEnd, make_front
+from ironbird.links.commanded.front import FrontEnd, asks_nobody, make_front
 from ironbird.links.commanded.stream import Recorder, Stream, parse_stream
 from ironbird.links.rflysim.options import RflySimOptions
 from ironbird.links.rig import Rig
@@ -32,8 +32,13 @@ class CommandedOptions(RflySimOptions, Options):
         Field(description="What control sees: the estimator's state, or the true one; sensors work in both."),
     ] = "estimate"
     front: Annotated[
-        str, Field(description="Who commands: a front end by name; 'mission' flies the mission of the order.")
+        str,
+        Field(
+            description="Who commands: a front end by name; 'mission' flies the mission of the order, 'avoid' flies it "
+            "round what a lidar sees."
+        ),
     ] = "mission"
+    avoid_mps: Annotated[float, Field(gt=0, le=50, description="avoid: its speed where the way is free.")] = 3.0
     links: Annotated[
         str,
         Field(
@@ -157,7 +162,7 @@ class CommandedKind(Kind):
 
     def repeats(self, options: Options, script: str) -> bool:
         """Under a recorded stream, or when nobody outside commands."""
-        return bool(script) or getattr(options, "front", "") == "mission"
+        return bool(script) or asks_nobody(getattr(options, "front", ""))
 
     def links(self, options: Options) -> Sequence[str]:
         """What partners say and hear over MAVLink."""

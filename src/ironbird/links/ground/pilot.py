@@ -7,6 +7,7 @@ It is polled from the run loop and never blocks; what it does is written as a sc
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -16,8 +17,10 @@ from ironbird.links.ground.texts import IN_AIR, LANDING, MODES, ON_GROUND, UNDEF
 from ironbird.links.ground.wires import Disturbed, Port
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.mavlink.sight import TOLD, message_of
+from ironbird.links.mavlink.traffic import adsb_vehicle
 from ironbird.links.plan_file import TOUCHES, PlanItem, VehicleClass
 from ironbird.links.process import AutopilotProcess
+from ironbird.links.rig import Heard
 from ironbird.world.runner import Feed
 
 SEEN_S = 3.0  # that other ground stations hear of the end too
@@ -128,6 +131,7 @@ class Pilot(Handshakes):
         self._beat()
         if self._health and not self._passive:  # told earlier, ArduPilot never began the streams that were asked for
             self._tell_sight(getattr(rig, "sight", None))
+            self._tell_traffic(rig)
         self._check_deadlines()
         with contextlib.suppress(StopIteration):
             next(self._script)
@@ -140,6 +144,15 @@ class Pilot(Handshakes):
                 message, fields = message_of(sensor, sample, number, self.autopilot)
                 self._packer.add(message, *fields)
                 self.wire.send(self._packer.take())
+
+    def _tell_traffic(self, rig: Clock) -> None:
+        """Hand over ADS-B reports of other vehicles, as a receiver on the vehicle would."""
+        reports: deque[Heard] | None = getattr(rig, "heard", None)
+        while reports:
+            heard = reports.popleft()
+            message, fields = adsb_vehicle(heard, rig.geodetic(heard.position_N), rig.time_s)  # type: ignore[attr-defined]
+            self._packer.add(message, *fields)
+            self.wire.send(self._packer.take())
 
     # ------------------------------------------------------------------------------------------ the flight
 

@@ -289,6 +289,13 @@ SET_HOME_POSITION = Message(
 )
 MESSAGE_INTERVAL = Message("MESSAGE_INTERVAL", 244, "iH", "interval_us message_id")
 EXTENDED_SYS_STATE = Message("EXTENDED_SYS_STATE", 245, "2B", "vtol_state landed_state")
+ADSB_VEHICLE = Message(
+    "ADSB_VEHICLE",
+    246,
+    "I3i2Hh2HB9s2B",
+    "ICAO_address lat lon altitude heading hor_velocity ver_velocity flags squawk altitude_type callsign emitter_type "
+    "tslc",
+)
 STATUSTEXT = Message("STATUSTEXT", 253, "B50sHB", "severity text id chunk_seq")
 PROTOCOL_VERSION = Message("PROTOCOL_VERSION", 300, "3H16B")
 OBSTACLE_DISTANCE = Message("OBSTACLE_DISTANCE", 330, "Q74H2B2fB")

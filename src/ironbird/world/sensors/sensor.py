@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -38,7 +39,7 @@ class Sight:
     turn: np.ndarray | None = None
 
 
-class Sensor(BaseModel):
+class Sensor(BaseModel, ABC):
     """A sensor on a vehicle."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -51,17 +52,17 @@ class Sensor(BaseModel):
     rate_hz: Annotated[float, Field(gt=0, le=1000)] = 10.0
     latency_s: Annotated[float, Field(ge=0, le=10)] = 0.0
 
+    @abstractmethod
     def measure(self, sight: Sight) -> Data:
         """What the sensor says of one sample."""
-        raise NotImplementedError
 
+    @abstractmethod
     def blinded(self, data: Data) -> Data:
         """What it says of nothing at all: no echo, a black picture."""
-        raise NotImplementedError
 
+    @abstractmethod
     def occluded(self, data: Data, share: float) -> Data:
         """What it says if something right before it hides a share of its view."""
-        raise NotImplementedError
 
     def taken(self) -> dict[str, str]:
         """Hashes of files that it takes: they belong to its identity."""
@@ -84,6 +85,10 @@ class Sensor(BaseModel):
     @functools.cached_property
     def _R_BS(self) -> np.ndarray:
         return turned(np.radians(self.euler_deg))
+
+    def in_body(self, points_m: np.ndarray) -> np.ndarray:
+        """Points (n, 3) in the sensor's axes, in those of the body."""
+        return np.asarray(self.position_B_m + points_m @ self._R_BS.T)
 
     def poses(self, sight: Sight, times_s: Any) -> tuple[np.ndarray, np.ndarray]:
         """Places of the sensor (n, 3) and R_NS (n, 3, 3) at times."""

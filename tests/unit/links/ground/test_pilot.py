@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import socket
 import struct
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from pymavlink.dialects.v20 import ardupilotmega, common
 
@@ -16,6 +18,7 @@ from ironbird.links.ground import handshakes, station
 from ironbird.links.ground.pilot import SEEN_S, Pilot
 from ironbird.links.mavlink.numbers import NAV_LAND, NAV_TAKEOFF, NAV_WAYPOINT, PX4_AUTO_MODES
 from ironbird.links.plan_file import PlanItem
+from ironbird.links.rig import Heard
 from ironbird.world.model import World
 from ironbird.world.runner import Feed, WorldSensors, sensor_of
 from ironbird.world.track import Track
@@ -393,3 +396,15 @@ def test_what_sensors_of_the_world_saw_is_told_once_in_messages_that_the_autopil
         seen = [name for name in told if name in ("OBSTACLE_DISTANCE", "DISTANCE_SENSOR", "ODOMETRY") or "FLOW" in name]
         assert seen == ["OBSTACLE_DISTANCE", "DISTANCE_SENSOR", "ODOMETRY", flow]
         assert feed.newest["eye"].sensor == "eye" and not feed.untold
+
+
+@pytest.mark.parametrize("autopilot", ["px4", "ardupilot"])
+def test_adsb_reports_of_other_vehicles_are_told_once(autopilot: str, clock: Clock) -> None:
+    place = np.array([120.0, -40.0, -30.0])
+    for pilot, played in pair(autopilot):
+        clock.heard = deque()  # type: ignore[attr-defined]
+        clock.geodetic = lambda p: (47.0 + p[0] * 1e-5, 8.0, -p[2])  # type: ignore[attr-defined]
+        fly(pilot, played, clock, 1.0)
+        clock.heard += [Heard(n, f"other_{n}", clock.time_s, place, np.zeros(3)) for n in (1, 2)]  # type: ignore[attr-defined]
+        fly(pilot, played, clock, 1.0)
+        assert played.told.count("ADSB_VEHICLE") == 2 and not clock.heard  # type: ignore[attr-defined]

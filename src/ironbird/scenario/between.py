@@ -1,0 +1,73 @@
+"""Conditions that name several vehicles of a scenario: `distance(a, b)`, `gap(a, b)`, `a.height`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ironbird.conditions.formula import parse_formula
+from ironbird.conditions.names import Names
+from ironbird.errors import ScenarioError, UnknownNameError
+from ironbird.requirements.robustness import robustness
+from ironbird.requirements.trace import Trace
+
+if TYPE_CHECKING:
+    from ironbird.scenario.fleet import Fleet, Motion
+
+BETWEEN = re.compile(r"\b(distance|gap)\(\s*([A-Za-z]\w*)\s*,\s*([A-Za-z]\w*)\s*\)")
+MOVING = {"height": "m", "depth": "m", "climb": "m/s", "speed": "m/s"}  # of one vehicle, in triggers
+NO_TIME = np.zeros(1)
+
+
+def plain(text: str) -> str:
+    """The condition in names that its language has: `distance.a.b`."""
+    return BETWEEN.sub(lambda found: f"{found[1]}.{found[2]}.{found[3]}", text)
+
+
+def pairs(text: str, names: Sequence[str], where: str = "") -> list[tuple[str, str, str]]:
+    """Each distance or gap with its two vehicles; `ScenarioError` if there is no such vehicle."""
+    found = BETWEEN.findall(text)
+    for _, *both in found:
+        for name in both:
+            if name not in names:
+                raise ScenarioError(f"{text}: {UnknownNameError('vehicle', name, names, where)}")
+    return found
+
+
+def crosses(text: str, names: Sequence[str]) -> bool:
+    """Whether a trigger names vehicles of the scenario, and not signals of its own vehicle alone."""
+    if BETWEEN.search(text):
+        return True
+    return any(word in names for word in re.findall(r"\b([A-Za-z]\w*)\.[A-Za-z]", text))
+
+
+class Trigger:
+    """A trigger on the motion of several vehicles, looked at between two slices."""
+
+    def __init__(self, text: str, names: Sequence[str]) -> None:
+        self.text = text
+        self.pairs = pairs(text, names)
+        units = {f"{what}.{a}.{b}": "m" for what, a, b in self.pairs}
+        units |= {f"{name}.{what}": unit for name in names for what, unit in MOVING.items()}
+        self.formula = parse_formula(plain(text), Names(units))
+        both = {f"{what}.{a}.{b}" for what, a, b in self.pairs}
+        self.singles = [signal.split(".") for signal in self.formula.signals if signal not in both]
+
+    def holds(self, fleet: Fleet, motion: Motion) -> bool:
+        """Whether it is so now."""
+        values: dict[str, float] = {}
+        for what, a, b in self.pairs:
+            i, j = fleet.number(a), fleet.number(b)
+            away = motion.position[i] - motion.position[j]
+            apart = float(np.sqrt((away * away).sum())) if what == "distance" else fleet.gap(motion, i, j)[0]
+            values[f"{what}.{a}.{b}"] = apart
+        for name, what in self.singles:
+            number = fleet.number(name)
+            down, velocity = float(motion.position[number][2]), motion.velocity[number]
+            moving = {"height": -down, "depth": down, "climb": -float(velocity[2])}
+            values[f"{name}.{what}"] = moving.get(what, float(np.sqrt((velocity * velocity).sum())))
+        trace = Trace(NO_TIME, {name: np.array([[value]]) for name, value in values.items()}, np.array([1]))
+        return bool(robustness(self.formula, trace)[0] >= 0)
