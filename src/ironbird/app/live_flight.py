@@ -23,15 +23,17 @@ from ironbird.faults.spec import Injection
 from ironbird.flight.flight import Flight, fly, take_seat
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import fit
-from ironbird.flight.systems import is_outside
+from ironbird.flight.systems import is_outside, kind_of
 from ironbird.flight.witness import Witness
 from ironbird.links.client.attended import Attended
 from ironbird.links.commanded.commander import Commander
 from ironbird.links.commanded.front import FrontEnd
 from ironbird.links.commanded.kind import CommandedSystem
+from ironbird.links.commanded.obeyed import COMMANDS, Command, Obeyed
 from ironbird.links.commanded.stand import Stand
 from ironbird.links.ground.wires import Watched
 from ironbird.links.rig import Rig
+from ironbird.links.system import ControlSystem
 from ironbird.report.folder import write_flight_folder
 from ironbird.runtime.clock import Pace
 from ironbird.runtime.record import Log
@@ -61,8 +63,9 @@ class LiveFlight:
     """A flight that can be paused, stepped, hurried, commanded, broken and tuned. All calls may come from any thread.
 
     Under the reference autopilot (`control = "commanded"`) commands are heard at once; PX4, ArduPilot and boards are
-    told by a ground station of ours over MAVLink (`pilot`), which says what came of it (`pilot.orders`). Other control
-    systems fly their mission and take faults alone. `wishes` are deeds without arguments that are done as soon as the
+    told by a ground station of ours over MAVLink (`pilot`), which says what came of it (`pilot.orders`); the reference
+    autopilot on chips and the firmware's base station have a commander inside (`obeyed`). Other control systems fly
+    their mission and take faults alone. `wishes` are deeds without arguments that are done as soon as the
     vehicle takes them (it arms when its estimator has settled). A branch does the deeds of the `past` at their ticks,
     as fast as it goes until `until_tick`.
     """
@@ -85,6 +88,7 @@ class LiveFlight:
         self.name, self.order, self.folder = name, order, folder
         self.began_with, self.mavlink = tuple(wishes), mavlink  # for a reset
         self.pilot: Attended | None = None
+        self._system: ControlSystem | None = None  # in whose seat it is flown
         self.flight: Flight | None = None
         self.failure = ""
         self.deeds: list[Deed] = []
@@ -119,12 +123,28 @@ class LiveFlight:
     @property
     def commander(self) -> Commander | None:
         """Who takes commands; None under a control system that hears none of ours."""
+        if self.obeyed is not None:
+            return self.obeyed.commander
         return self.stand if isinstance(self.stand, Commander) else None
+
+    @property
+    def obeyed(self) -> Obeyed | None:
+        """Who inside the control system takes orders; None before it runs, or if nobody does."""
+        return self._system.obeyed if self._system is not None else None
 
     @property
     def commanded(self) -> bool:
         """Whether somebody takes commands."""
         return self.commander is not None or self.pilot is not None
+
+    @property
+    def deaf(self) -> str:
+        """Why it takes no commands, in words; empty if it does, or may when it has started."""
+        control = self.order.control
+        if self.commanded or self.stand is None:
+            return ""
+        why = kind_of(control).takes_none() if is_outside(control) else "a stored flight is flown again"
+        return f"control '{control}' takes no command: {why}"
 
     def params(self) -> dict[str, float]:
         """What can be tuned now: the vehicle's own parameters, or those of the autopilot as far as they were read."""
@@ -267,6 +287,7 @@ class LiveFlight:
         seat = take_seat(self.order, fit(self.order), folder=self.folder, announce=self._announced.append)
         try:
             seat.system.fills, seat.system.tap = self.order.control, self.monitor.watch
+            self._system = seat.system
             if isinstance(seat.pilot, Attended):
                 self.pilot = seat.pilot
                 self.pilot.wire = Watched(self.pilot.wire, self.monitor.watch)
@@ -382,15 +403,17 @@ class _Front:
 Doer = Callable[..., str | None]
 
 
-def _commanding(name: str, call: Callable[..., str | None]) -> Doer:
-    """A deed that needs somebody who takes commands: the commander at once, or our ground station over MAVLink."""
+def _commanding(name: str, call: Command) -> Doer:
+    """A deed that needs somebody who takes commands: a commander at once, or our ground station over MAVLink."""
 
     def doer(live: LiveFlight, stand: Stand, **args: Any) -> str | None:
         if live.pilot is not None:
             live.pilot.order(name, args)
             return None
+        if live.obeyed is not None:
+            return live.obeyed.order(name, args, stand.time_us)
         if not isinstance(stand, Commander):
-            return f"control '{live.order.control}' flies its mission and takes no command from here"
+            return live.deaf
         return call(stand, **args)
 
     return doer
@@ -425,35 +448,6 @@ def _clear(live: LiveFlight, stand: Stand, number: int) -> str | None:
     return None
 
 
-def _tune(commander: Commander, path: str, value: float) -> str | None:
-    return commander.set_param(str(path), float(value))
-
-
-def _read_params(commander: Commander) -> str | None:
-    """Nothing to ask for: they are known."""
-    return None
-
-
-def _goto(commander: Commander, north_m: float, east_m: float, height_m: float | None = None) -> str | None:
-    down = float("nan") if height_m is None else -float(height_m)
-    return commander.reposition((float(north_m), float(east_m), down))
-
-
-COMMANDS: dict[str, Doer] = {
-    "arm": Commander.arm,
-    "disarm": Commander.disarm,
-    "take_off": Commander.take_off,
-    "land": Commander.land,
-    "return": Commander.return_home,
-    "hold": Commander.hold,
-    "mission": Commander.start_mission,
-    "set_mission": Commander.set_mission,
-    "mode": Commander.set_mode,
-    "goto": _goto,
-    "sticks": Commander.sticks,
-    "tune": _tune,
-    "read_params": _read_params,
-}
 DEEDS: dict[str, Doer] = {
     **{name: _commanding(name, call) for name, call in COMMANDS.items()},
     "inject": _inject,
