@@ -64,10 +64,17 @@ def hil(
     set_: SetOption = None,
     seed: SeedOption = 0,
     sensor_hz: Annotated[
-        float, typer.Option(help="Inertial samples a second: 1000, 500, 250, 200 or 100.", min=10, max=1000)
+        float,
+        typer.Option(
+            help="Inertial samples a second: 1000, 500, 250, 200 or 100; 2000, 4000, 5000 or 8000 go out in batches, "
+            "with a model as fast (--model-hz).",
+            min=10,
+            max=8000,
+        ),
     ] = 500.0,
     model_hz: Annotated[
-        float, typer.Option(help="Steps of the vehicle's model a second: 1000, 2000, 4000 or 5000.", min=1000, max=5000)
+        float,
+        typer.Option(help="Steps of the vehicle's model a second: 1000, 2000, 4000, 5000 or 8000.", min=1000, max=8000),
     ] = 1000.0,
     control_hz: Annotated[
         float, typer.Option(help="Controls a second that the board is asked for.", min=1, max=1000)

@@ -77,6 +77,7 @@ class Stepper:
         step_ticks: int,
         *,
         exchange: tuple[int, int] | None = None,
+        samples: tuple[int, int] | None = None,
         copy_ticks: int = 0,
         begin_ns: int = -1,
     ) -> PacedLoop:
@@ -91,6 +92,7 @@ class Stepper:
             step_ticks,
             begin_ns=begin_ns,
             exchange=exchange,
+            samples=samples,
             commands=True,
             copy_ticks=copy_ticks,
             keeps=self,

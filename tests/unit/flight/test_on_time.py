@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import socket
 import threading
 import time
 from dataclasses import replace
@@ -10,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hil_board import BoardCable
 from hil_udp_board import ThreadBoard, serial_board, udp_board
 from typer.testing import CliRunner
 
@@ -20,7 +24,9 @@ from ironbird.flight.order import Order, make_order
 from ironbird.flight.prepare import fit, prepare
 from ironbird.flight.together import fly_together
 from ironbird.links.hardware.kind import HARDWARE
-from ironbird.links.mavlink.dialect import HIL_GPS, HIL_SENSOR
+from ironbird.links.hardware.link import HardwareLink
+from ironbird.links.mavlink.codec import Packer, Parser
+from ironbird.links.mavlink.dialect import HIL_ACTUATOR_CONTROLS, HIL_GPS, HIL_SENSOR
 from ironbird.links.rig import attach
 from ironbird.links.system import Task
 from ironbird.runtime.stepper import Stepper
@@ -80,6 +86,55 @@ def test_the_model_may_be_faster_than_the_sensors() -> None:
             time.sleep(0.01)
     assert flight.model.step_s == 0.0005 and flight.ended_s == 1.0
     assert board.stamps == list(range(board.stamps[0], 1_000_001, 2000)) and len(board.stamps) > 400
+
+
+class BatchBoard(ThreadBoard):
+    """Keeps whole packets, and answers each with one message of controls."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.packets: list[bytes] = []
+
+    def serve(self, handle: int, peer: tuple[str, int] | None = None) -> None:
+        packer = Packer()
+        assert peer is not None
+        with socket.socket(fileno=os.dup(handle)) as line:
+            line.connect(peer)
+            line.settimeout(0.02)
+            while not self._ends.is_set():
+                packer.add(HIL_ACTUATOR_CONTROLS, 0, 0, *[self.throttle] * 16, 129)
+                with contextlib.suppress(OSError):
+                    line.send(packer.take())
+                with contextlib.suppress(OSError):
+                    self.packets.append(line.recv(65536))
+
+
+def test_inertial_samples_of_8_khz_go_out_in_batches_of_one_write_a_millisecond() -> None:
+    board = BatchBoard()
+    with udp_board(board) as port:
+        flight = fly(order(until_s=1.5, udp=port, model_hz=8000.0, sensor_hz=8000.0))
+    batches = [
+        [HIL_SENSOR.unpack(payload) for number, payload, _, _ in Parser().feed(packet) if number == HIL_SENSOR.id]
+        for packet in board.packets
+    ]
+    assert len(batches) > 100
+    for batch in batches:  # each sample has its own time and its own values
+        stamps = [values[0] for values in batch]
+        assert stamps == list(range(stamps[-1] - 875, stamps[-1] + 1, 125)) and stamps[-1] % 1000 == 0
+        assert len({values[1:7] for values in batch}) == 8
+    assert flight.model.step_s == 1.0 / 8000.0 and flight.ended_s == 1.5
+    assert flight.measured["sensor_hz"] == pytest.approx(8000.0, rel=0.1)  # the machine may be busy
+    assert flight.log["body.p_NB_N"][-1, 2] < -1.0
+
+
+def test_batches_are_refused_where_the_loop_is_not_native_and_a_slow_model_has_no_fast_sensors() -> None:
+    fast = order(until_s=1.5, udp=1, model_hz=8000.0, sensor_hz=8000.0)
+    fitted = fit(fast)
+    rig = attach(fitted.vehicle, prepare(fitted.model, [fast]), until_s=1.5, log=["body.*"])
+    with pytest.raises(LinkError, match="batches of 8, which the loop in native code alone makes"):
+        HardwareLink(BoardCable(), sensor_hz=8000.0).start(rig)
+    with pytest.raises(LinkError, match=r"2000 Hz do not fit steps of 1 ms.*or a faster model"):
+        fit(order(until_s=1.5, udp=1, sensor_hz=2000.0))
 
 
 def test_a_fault_with_a_trigger_has_its_witness_beside_the_loop() -> None:

@@ -59,6 +59,7 @@ typedef struct {
     const double *fix_stamp;
     double fix_seen;
     uint8_t *stage, *frames, *rest, *came;
+    int64_t staged;          /* bytes in `stage`: samples of this step before its last */
     int64_t room, came_room; /* bytes of `stage` and of `came`; the others have twice the first */
     int64_t waiting, kept;   /* bytes in `rest` and in `came` */
     uint8_t sequence, system, component, spare;
@@ -170,12 +171,21 @@ static void hear(ib_board *a, int64_t tick)
     } while (count == MOST_FOUND);
 }
 
+static uint64_t micros(const ib_board *a, int64_t tick) { return (uint64_t)((double)tick * a->tick_s * 1e6 + 0.5); }
+
+/* Sensors between two exchanges: they go out with the next one, each with its own time. */
+EXPORT void ib_sample(ib_board *a, int64_t tick)
+{
+    if (a->staged < a->room / 2) a->staged += a->stage_sensors(a->sensors, micros(a, tick), a->stage + a->staged);
+}
+
 /* One exchange: sensors as they are after `tick`, at a moment of the wall. */
 EXPORT int64_t ib_exchange(ib_board *a, int64_t tick, int64_t wall_ns)
 {
-    const uint64_t now_us = (uint64_t)((double)tick * a->tick_s * 1e6 + 0.5);
+    const uint64_t now_us = micros(a, tick);
     const int64_t fixes = a->fixes;
-    int64_t staged = a->stage_sensors(a->sensors, now_us, a->stage);
+    int64_t staged = a->staged + a->stage_sensors(a->sensors, now_us, a->stage + a->staged);
+    a->staged = 0;
     if (a->fix && *a->fix_stamp != a->fix_seen) {
         a->fix_seen = *a->fix_stamp;
         a->fixes++;
@@ -280,7 +290,7 @@ LAYOUT(FIELD(ib_ring, bytes), FIELD(ib_ring, size), FIELD(ib_ring, head), FIELD(
        FIELD(ib_board, stage_fix), FIELD(ib_board, seal), FIELD(ib_board, scan), FIELD(ib_board, place),
        FIELD(ib_board, sensors), FIELD(ib_board, fix), FIELD(ib_board, outputs), FIELD(ib_board, fix_stamp),
        FIELD(ib_board, fix_seen), FIELD(ib_board, stage), FIELD(ib_board, frames), FIELD(ib_board, rest),
-       FIELD(ib_board, came), FIELD(ib_board, room), FIELD(ib_board, came_room), FIELD(ib_board, waiting),
+       FIELD(ib_board, came), FIELD(ib_board, staged), FIELD(ib_board, room), FIELD(ib_board, came_room), FIELD(ib_board, waiting),
        FIELD(ib_board, kept), FIELD(ib_board, sequence), FIELD(ib_board, system), FIELD(ib_board, component),
        FIELD(ib_board, spare), FIELD(ib_board, ids), FIELD(ib_board, extras), FIELD(ib_board, known),
        FIELD(ib_board, tally), FIELD(ib_board, said), FIELD(ib_board, ordered), FIELD(ib_board, ground),

@@ -63,7 +63,7 @@ class _Board(ctypes.Structure):
         ("scan", ctypes.c_void_p), ("place", ctypes.c_void_p), ("sensors", ctypes.c_void_p), ("fix", ctypes.c_void_p),
         ("outputs", ctypes.c_void_p), ("fix_stamp", ctypes.c_void_p), ("fix_seen", ctypes.c_double),
         ("stage", ctypes.c_void_p), ("frames", ctypes.c_void_p), ("rest", ctypes.c_void_p), ("came", ctypes.c_void_p),
-        ("room", ctypes.c_int64), ("came_room", ctypes.c_int64), ("waiting", ctypes.c_int64), ("kept", ctypes.c_int64),
+        ("staged", ctypes.c_int64), ("room", ctypes.c_int64), ("came_room", ctypes.c_int64), ("waiting", ctypes.c_int64), ("kept", ctypes.c_int64),
         ("sequence", ctypes.c_uint8), ("system", ctypes.c_uint8), ("component", ctypes.c_uint8),
         ("spare", ctypes.c_uint8), ("ids", ctypes.c_void_p), ("extras", ctypes.c_void_p), ("known", ctypes.c_int64),
         ("tally", ctypes.c_int64 * 2), ("said", _Ring), ("ordered", _Ring), ("ground", _Ring),
@@ -191,6 +191,11 @@ class Board:
         return self._called(lambda: self.cable.write(memoryview(ctypes.string_at(bytes_at, count))))
 
     # ------------------------------------------------------------------ the exchange
+
+    @property
+    def for_samples(self) -> int:
+        """What a loop that keeps time calls between two exchanges, for samples that go out with the next one."""
+        return _address(_library(), "ib_sample")
 
     @property
     def for_loop(self) -> tuple[int, int]:
