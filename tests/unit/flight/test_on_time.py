@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import threading
@@ -20,7 +21,7 @@ from typer.testing import CliRunner
 from ironbird.cli.main import app
 from ironbird.errors import LinkError, OrderError
 from ironbird.flight.flight import Flight, fly
-from ironbird.flight.order import Order, make_order
+from ironbird.flight.order import Order, load_order, make_order
 from ironbird.flight.prepare import fit, prepare
 from ironbird.flight.together import fly_together
 from ironbird.links.hardware.kind import HARDWARE
@@ -193,3 +194,33 @@ def test_the_verb_takes_several_ports_and_a_router_for_ground_stations(tmp_path:
     assert wrong.exit_code == 2 and "2 vehicles for 1 boards" in wrong.stderr
     named = CliRunner().invoke(app, ["hil", "--udp", "14997", "--link", "vehicle=udpout:127.0.0.1:1"])
     assert named.exit_code == 2 and "give the connection another name" in " ".join(named.stderr.split())
+
+
+def test_the_verb_flies_mixed_vehicles_on_their_ports_and_others_beside_them(tmp_path: Path) -> None:
+    boards = [ThreadBoard(), ThreadBoard()]
+    with serial_board(boards[0]) as first, udp_board(boards[1]) as second:
+        words = ["hil", "--port", f"{first}=quad_f450", "--udp", f"{second}=rover_differential"]
+        words += ["--beside", "reference=quad_f450", "--control-hz", "100", "--until", "1.5", "--no-priority"]
+        ended = CliRunner().invoke(app, [*words, "--headless", "--out", str(tmp_path)])
+    assert ended.exit_code in (0, 1, 2), ended.output  # not 0: this machine is too busy to keep time
+    flown = [load_order(tmp_path / number) for number in ("1", "2", "3")]
+    assert [order.vehicle for order in flown] == ["quad_f450", "rover_differential", "quad_f450"]
+    assert [order.control for order in flown] == ["hardware", "hardware", "reference"]
+    began = [json.loads((tmp_path / number / "link.json").read_text())["began_s"] for number in ("1", "2")]
+    assert began[0] == began[1] > 0.0 and all(board.stamps for board in boards)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--udp", "99999"], "give a port, 1 to 65535"),
+        (["--udp", "x=quad_f450"], "give a port, 1 to 65535"),
+        (["--udp", "14997", "--beside", "quad_f450"], "give CONTROL=VEHICLE"),
+        (["--udp", "14997", "--beside", "pxx4=quad_f450"], "pxx4"),
+        (["--udp", "14997=quad_f45O"], "quad_f45O"),
+        (["--udp", "1=a", "--udp", "2=b", "--vehicle", "a", "--vehicle", "b"], "not in both"),
+    ],
+)
+def test_a_list_of_ports_that_is_wrong_is_refused_with_the_reason(words: list[str], reason: str) -> None:
+    ended = CliRunner().invoke(app, ["hil", *words])
+    assert ended.exit_code == 2 and reason in " ".join(ended.stderr.split())
