@@ -7,6 +7,7 @@ deeds, done again at their ticks, bring a second flight to the very state in whi
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
@@ -36,6 +37,7 @@ from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem
 from ironbird.report.folder import write_flight_folder
 from ironbird.runtime.clock import Pace
+from ironbird.runtime.paced import PacedLoop
 from ironbird.runtime.record import Log
 
 MOST_WAITING = 64  # deeds that were asked for and not yet done
@@ -204,6 +206,8 @@ class LiveFlight:
 
     def step(self, exchanges: int = 1) -> None:
         """Pause, and go on by so many exchanges (4 ms of simulation time each under the reference autopilot)."""
+        if self.stand is not None and self.stand.rig.loop is not None:
+            raise RunError(f"{self.name}: a board keeps its own time: it can be paused, not stepped")
         with self._changed:
             self._paused = True
             self._steps += exchanges
@@ -219,6 +223,8 @@ class LiveFlight:
 
     def set_speed(self, speed: float | None) -> None:
         """Times real time; None: as fast as it goes."""
+        if self.stand is not None and self.stand.rig.loop is not None and speed != 1.0:
+            raise RunError(f"{self.name}: a board keeps its own time: speed is 1")
         if speed is not None and not SLOWEST <= speed <= FASTEST:
             raise RunError(f"speed {speed:g}: give {SLOWEST:g} to {FASTEST:g} times real time, or none for the fastest")
         with self._changed:
@@ -307,8 +313,30 @@ class LiveFlight:
             self.stand = Stand(rig.vehicle, rig)
         return self.attend(self.stand)
 
+    def _attend_loop(self, stand: Stand, loop: PacedLoop) -> bool:
+        """The same beside a loop in native code, which is held for what changes the vehicle; a board is never stepped."""
+        for twin in self.twins:
+            twin.follow(loop.given, loop.step_ticks)
+        self.stand = stand
+        if self._state == STARTING:
+            self._state = RUNNING
+        self._try_wishes(stand)
+        while self._queue:
+            deed = self._queue.popleft()
+            with stand.rig.stepper.hold(loop) if deed.name in CHANGES else contextlib.nullcontext():
+                self._perform(stand, deed)
+        if self._paused and not self._ends and stand.rig.state.tick >= self._run_until:
+            with stand.rig.stepper.hold(loop, shifted=True):
+                self._wait(stand)
+        if self._ends and self.pilot is not None:
+            self.pilot.end()
+            return True
+        return not self._ends
+
     def attend(self, stand: Stand) -> bool:
         """Between two exchanges: do what is to be done, and wait as long as time stands; whether the flight goes on."""
+        if stand.rig.loop is not None:
+            return self._attend_loop(stand, stand.rig.loop)
         for twin in self.twins:
             twin.step()
         self.stand, tick = stand, stand.rig.state.tick
@@ -340,13 +368,13 @@ class LiveFlight:
                 break
             if stand.rig.state.tick < self._run_until:
                 break
-            if self._steps:
+            if self._steps and stand.rig.loop is None:
                 self._steps -= 1
                 return
             with self._changed:
                 if not self._queue and self._paused and not self._steps and not self._ends:
                     self._changed.wait(LOOK_S)
-        if self._pace is not None:
+        if self._pace is not None and stand.rig.loop is None:
             self._pace.wait(stand.time_s)
 
     def _perform(self, stand: Stand, deed: Deed) -> None:
@@ -453,3 +481,4 @@ DEEDS: dict[str, Doer] = {
     "inject": _inject,
     "clear": _clear,
 }
+CHANGES = frozenset({"inject", "clear"})  # of these: what changes the vehicle itself

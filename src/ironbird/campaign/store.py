@@ -126,9 +126,7 @@ def store_address(url: str | None = None) -> tuple[str, sa.URL]:
     try:
         parsed = sa.make_url(address)
     except sa.exc.ArgumentError:
-        raise StoreError(
-            f"'{url}' is not a database URL; give sqlite:///FILE or postgresql://USER@HOST/NAME"
-        ) from None
+        raise StoreError(f"'{url}' is not a database URL; give sqlite:///FILE or postgresql://USER@HOST/NAME") from None
     if parsed.get_backend_name() not in ("sqlite", "postgresql"):
         raise StoreError(f"'{parsed.get_backend_name()}' is no kind of store; use sqlite or postgresql")
     return address, parsed

@@ -39,7 +39,9 @@ def hil(
     baud: Annotated[int, typer.Option(help="Of the serial port; USB ignores it.", min=1200, max=12_000_000)] = 921_600,
     udp: Annotated[
         list[str] | None,
-        typer.Option(help="Or a UDP port to which the board sends; repeatable, also beside serial ports: 14560=aerosonde."),
+        typer.Option(
+            help="Or a UDP port to which the board sends; repeatable, also beside serial ports: 14560=aerosonde."
+        ),
     ] = None,
     host: Annotated[str, typer.Option(help="Address of this computer that the board sends to, with --udp.")] = (
         "127.0.0.1"

@@ -18,6 +18,7 @@ from ironbird.errors import RunError
 from ironbird.faults.spec import Injection
 from ironbird.links.geodesy import to_geodetic
 from ironbird.model.signal import Number
+from ironbird.runtime.paced import PacedLoop
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState, Stop, start
 from ironbird.runtime.stepper import Stepper
@@ -77,6 +78,7 @@ class Rig:
     links: FlownLinks | None = None  # of whoever flies it: what link faults do to packets
     sight: Feed | None = None  # of whoever flies it: what sensors of the world have told
     ender: Callable[[Injection], None] | None = None  # of whoever flies it: ends such a fault
+    loop: PacedLoop | None = None  # of whoever flies it: a loop in native code that steps it by itself
 
     @property
     def time_s(self) -> float:

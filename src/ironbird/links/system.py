@@ -59,6 +59,13 @@ class Traffic:
     last_received: str = ""
 
 
+class Tap(Protocol):
+    """Is told of packets: who, whether it came, its bytes, and the moment on the monotonic clock if it is not now."""
+
+    def __call__(self, who: str, came: bool, data: bytes, at_s: float | None = None, /) -> None:
+        """Take note."""
+
+
 class ControlSystem(ABC):
     """A control system under test. All waits end: `LinkError` says who waited for whom, and how long."""
 
@@ -70,7 +77,7 @@ class ControlSystem(ABC):
     open_ended: bool = False  # somebody outside flies it for as long as he likes: Ctrl-C ends it as its time does
     failure: str = ""  # why the rig failed after it had taken part: the flight ends there, its log is kept
     recorder: Callable[[], str] | None = None  # has written down all that others told it
-    tap: Callable[[str, bool, bytes], None] | None = None  # is told of every packet: who, whether it came, its bytes
+    tap: Tap | None = None  # is told of every packet
     obeyed: Obeyed | None = None  # takes orders at once, from the start on, if one of ours inside it does
 
     def __init__(self) -> None:

@@ -13,6 +13,7 @@ import functools
 import os
 import resource
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ from ironbird.runtime.state import RUNNING, RunState
 NOT_YET, ENDED, STOPPED, ASKED, BROKEN = -1, 0, 1, 2, 3  # why it returned
 PARTS = ("x", "xd", "held", "inputs")  # of a state, that change
 SHORTEST_STEP_S = 1e-4  # of the wall: several ticks make a step where they are shorter
+HOLD_S = 1e-4  # between two looks whether it stands
 CURRENT, FUTURE, ON_FAULT = 1, 2, 4  # MCL_ flags of mlockall(2)
 
 
@@ -52,7 +54,7 @@ class _Paced(ctypes.Structure):
         ("copy_ticks", ctypes.c_int64), ("copy_size", ctypes.c_int64), ("next_copy", ctypes.c_int64),
         ("copies", ctypes.c_void_p), ("copy_at", ctypes.c_void_p), ("most_copies", ctypes.c_int64),
         ("copied", ctypes.c_int64), ("tick", ctypes.c_int64), ("steps", ctypes.c_int64), ("result", ctypes.c_int64),
-        ("trouble", ctypes.c_int64), ("stop", ctypes.c_int64),
+        ("trouble", ctypes.c_int64), ("stop", ctypes.c_int64), ("hold", ctypes.c_int64), ("holds", ctypes.c_int64),
     ]  # fmt: skip
 
 
@@ -181,6 +183,31 @@ class PacedLoop:
         running = self._thread is not None and self._thread.is_alive()
         self.state.tick = int(self._native.tick)
         return running
+
+    @contextlib.contextmanager
+    def held(self, *, shifted: bool = False) -> Iterator[None]:
+        """It stands between two steps meanwhile, so that its state may be looked at and changed.
+
+        The time that passes makes the steps behind it late, unless time is `shifted` by it: then it stood too.
+        """
+        before = time.monotonic_ns()
+        self._native.hold = 1
+        try:
+            while not self._native.holds and self._thread is not None and self._thread.is_alive():
+                time.sleep(HOLD_S)
+            self.look()
+            yield
+        finally:
+            if shifted and self._native.begin_ns >= 0:
+                self._native.begin_ns += time.monotonic_ns() - before
+            self._native.hold = 0
+
+    def renew(self, args: RunArgs) -> None:
+        """Other arguments for the kernel from the next step on, as events were added; it is held."""
+        at = ctypes.addressof(args)
+        self.args = args
+        self._native.args, self._native.arg_tick = at, at + RunArgs.tick.offset
+        self._native.arg_ticks, self._native.arg_log_first = at + RunArgs.ticks.offset, at + RunArgs.log_first.offset
 
     def end(self) -> None:
         """Have it end after its step and wait for that. May be called twice."""

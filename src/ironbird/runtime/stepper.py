@@ -6,7 +6,9 @@ is one call of native code. Faults ordered in the run state act as in any other 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+from collections.abc import Iterator
 
 from ironbird.errors import RunError, UnknownNameError
 from ironbird.runtime.border import ticks_of
@@ -98,6 +100,15 @@ class Stepper:
             keeps=self,
             log_from=self.plan.rows_between(self.first_tick, self.state.tick),
         )
+
+    @contextlib.contextmanager
+    def hold(self, loop: PacedLoop, *, shifted: bool = False) -> Iterator[None]:
+        """Such a loop stands between two steps meanwhile; events that were added are then in force."""
+        with loop.held(shifted=shifted):
+            yield
+            if self.state.kernel_events is not self._events:
+                self._prepare()
+                loop.renew(self._args)
 
     def note_fired(self) -> None:
         """Take over into the state which triggers have fired."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from ironbird.app.live import status_of
 from ironbird.app.live_flight import LiveFlight
 from ironbird.app.rig import Rig
 from ironbird.app.security import PILOT
-from ironbird.errors import LinkError
+from ironbird.errors import LinkError, RunError
 from ironbird.flight.order import load_order
 from ironbird.flight.systems import kind_of
 from ironbird.links.client.attended import DONE, MOST_KEPT, REFUSED, RUNS
@@ -162,3 +163,37 @@ def test_a_board_on_a_line_is_watched_and_judged(rig: Rig) -> None:
         assert rows["HIL_ACTUATOR_CONTROLS", "from"]["latency_ms"] is not None
         rig.end(flight.name)
     assert flight.flight is not None and flight.flight.ended_s < 60.0, flight.failure
+
+
+def test_a_board_on_the_page_is_flown_by_the_native_loop_and_can_be_broken_and_paused(rig: Rig) -> None:
+    board = ThreadBoard()
+    with udp_board(board) as port:
+        options = {"udp": port, "ground_station": False, "priority": False}
+        flight = rig.start("quad_f450", control="hardware", go=False, until_s=60.0, options=options)
+        until(lambda: len(board.stamps) > 200 and flight.tick > 500, flight)
+        assert flight.stand is not None and flight.stand.rig.loop is not None
+        rig.do(flight.name, "inject", fault="imu.gyro_bias@1:instance=1,severity=0.3")
+        began = flight.tick
+        until(lambda: flight.tick > began + 1000, flight)
+        assert flight.witnesses()[0].effective
+        rig.do(flight.name, "clear", number=0)
+        flight.pause()
+        until(lambda: flight.state == "paused", flight)
+        time.sleep(0.1)  # it looks about every 10 ms
+        stands = flight.tick
+        time.sleep(0.3)
+        assert flight.tick == stands
+        with pytest.raises(RunError, match="a board keeps its own time"):
+            flight.step()
+        with pytest.raises(RunError, match="a board keeps its own time"):
+            flight.set_speed(5.0)
+        flight.pause(False)
+        until(lambda: flight.tick > stands + 200, flight)
+        rig.end(flight.name)
+    flown = flight.flight
+    assert flown is not None and flown.witnesses[0].effective, flight.failure
+    assert flown.witnesses[0].first_s == pytest.approx(flight.twins[0].witness().first_s)
+    assert flown.order.faults[0].end_s < flown.ended_s
+    stamps = board.stamps
+    assert stamps == list(range(stamps[0], stamps[-1] + 1, 2000))  # nothing was left out
+    assert flown.measured["began_s"] > 0.0  # of a loop in native code

@@ -67,7 +67,8 @@ typedef struct {
     const uint8_t *extras;
     int64_t known;
     int64_t tally[2];
-    ib_ring said, ordered, ground;
+    ib_ring said, ordered, ground, gave; /* the last: what went to the board, if somebody watches */
+    int64_t watched;
     double tick_s;
     double controls[16];
     int64_t armed, armed_tick, sent, unsent, fixes, last_ns;
@@ -114,11 +115,10 @@ static int64_t ring_take(ib_ring *r, uint8_t *to, int64_t room)
     return length;
 }
 
-/* What the board said, for the host: a record and its bytes. */
-static void tell(ib_board *a, int64_t tick, int64_t wall_ns, int64_t fixes, const uint8_t *bytes, int64_t count)
+/* What the board said, or what it was given, for the host: a record and its bytes. */
+static void tell(const ib_board *a, ib_ring *r, int64_t tick, int64_t wall_ns, int64_t fixes, const uint8_t *bytes, int64_t count)
 {
     const ib_heard record = {tick, wall_ns, a->unsent, fixes, count};
-    ib_ring *r = &a->said;
     if (filled(r) + (int64_t)sizeof record + count > r->size) {
         r->overflowed += count;
         return;
@@ -205,13 +205,14 @@ EXPORT int64_t ib_exchange(ib_board *a, int64_t tick, int64_t wall_ns)
         a->waiting += more;
     const int64_t gone = a->waiting ? a->give(a->cable, a->rest, a->waiting) : 0;
     if (gone < 0) return gone;
+    if (a->watched && gone) tell(a, &a->gave, tick, wall_ns, fixes, a->rest, gone);
     a->waiting -= gone;
     for (int64_t i = 0; i < a->waiting; i++) a->rest[i] = a->rest[gone + i];
 
     const int64_t came = a->take(a->cable, a->came + a->kept, a->came_room - a->kept, wall_ns);
     if (came < 0) return came;
     if (came) {
-        tell(a, tick, wall_ns, fixes, a->came + a->kept, came);
+        tell(a, &a->said, tick, wall_ns, fixes, a->came + a->kept, came);
         a->kept += came;
         hear(a, tick);
     }
@@ -294,6 +295,7 @@ LAYOUT(FIELD(ib_ring, bytes), FIELD(ib_ring, size), FIELD(ib_ring, head), FIELD(
        FIELD(ib_board, kept), FIELD(ib_board, sequence), FIELD(ib_board, system), FIELD(ib_board, component),
        FIELD(ib_board, spare), FIELD(ib_board, ids), FIELD(ib_board, extras), FIELD(ib_board, known),
        FIELD(ib_board, tally), FIELD(ib_board, said), FIELD(ib_board, ordered), FIELD(ib_board, ground),
+       FIELD(ib_board, gave), FIELD(ib_board, watched),
        FIELD(ib_board, tick_s), FIELD(ib_board, controls), FIELD(ib_board, armed), FIELD(ib_board, armed_tick),
        FIELD(ib_board, sent), FIELD(ib_board, unsent), FIELD(ib_board, fixes), FIELD(ib_board, last_ns),
        SIZE(ib_board))

@@ -21,7 +21,7 @@ import contextlib
 import copy
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -169,32 +169,6 @@ class DisturbedCable(Cable):
         self.cable.close()
 
 
-class WatchedCable(Cable):
-    """A cable on which somebody is told of all bytes; it is open already."""
-
-    def __init__(self, cable: Cable, tap: Callable[[str, bool, bytes], None]) -> None:
-        self.cable, self.name, self.baud, self._tap = cable, cable.name, cable.baud, tap
-
-    def open(self) -> None:
-        """It is."""
-
-    def read(self) -> bytes:
-        data = self.cable.read()
-        self._tap(self.name, True, data)
-        return data
-
-    def write(self, data: memoryview) -> int:
-        count = self.cable.write(data)
-        self._tap(self.name, False, bytes(data[:count]))
-        return count
-
-    def wait(self, seconds: float) -> None:
-        self.cable.wait(seconds)
-
-    def close(self) -> None:
-        self.cable.close()
-
-
 class HardwareLink(ControlSystem):
     """A flight controller on a cable, in real time.
 
@@ -295,9 +269,9 @@ class HardwareLink(ControlSystem):
         self.cable.open()
         self._running.callback(self.cable.close)
         line = self.cable if rig.links is None else self._disturbed(rig.links)
-        if self.tap is not None:
-            line = WatchedCable(line, self.tap)
         self._board_link = Board(rig, line, self._messages, self._outputs, self._parser)
+        if self.tap is not None:
+            self._board_link.watch()
         self._board_link.native.system, self._board_link.native.component = SENDER
         if not self._by_itself:
             if self.batch > 1:
@@ -412,7 +386,12 @@ class HardwareLink(ControlSystem):
     def _hear(self, rig: Rig, now: float) -> None:
         """Take over what the board said, and be out of patience if it says nothing."""
         assert self._board_link is not None
-        for heard in self._board_link.heard():
+        said = list(self._board_link.heard())
+        if self.tap is not None:  # in a step we speak first
+            told = [(one.tick, came, one) for came, all_ in ((0, self._board_link.gave()), (1, said)) for one in all_]
+            for _, came, one in sorted(told, key=lambda piece: piece[:2]):
+                self.tap(self.cable.name, bool(came), one.data, one.wall_s)
+        for heard in said:
             if self.bridge is not None:
                 self.bridge.to_ground(heard.data, now)
             for number, payload, system, component in self._parser.feed(heard.data):

@@ -12,6 +12,7 @@
 #define ABSTIME 1
 #define INTERRUPTED 4
 #define SECOND INT64_C(1000000000)
+#define LOOK_NS 50000 /* between two looks whether it may go on */
 enum { ENDED = 0, STOPPED = 1, ASKED = 2, BROKEN = 3 };
 
 struct ib_time {
@@ -48,6 +49,7 @@ typedef struct {
     int64_t *copy_at; /* tick of each */
     int64_t most_copies, copied;
     int64_t tick, steps, result, trouble, stop;
+    int64_t hold, holds; /* the host asks it to stand between two steps; it does */
 } ib_paced;
 
 static int64_t now_of(const ib_paced *a)
@@ -76,6 +78,15 @@ static void wait_for(const ib_paced *a, int64_t moment)
     while (a->sleep(MONOTONIC, ABSTIME, &t, 0) == INTERRUPTED) continue;
 }
 
+/* Stand as long as the host asks for it. */
+static void stand(ib_paced *a)
+{
+    __atomic_store_n(&a->holds, 1, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&a->hold, __ATOMIC_ACQUIRE) && !__atomic_load_n(&a->stop, __ATOMIC_ACQUIRE))
+        wait_for(a, now_of(a) + LOOK_NS);
+    __atomic_store_n(&a->holds, 0, __ATOMIC_RELEASE);
+}
+
 /* One step of the model, in its parts; whether the vehicle still runs. */
 static int step(ib_paced *a, int64_t ticks)
 {
@@ -100,6 +111,7 @@ EXPORT int64_t ib_keep_time(ib_paced *a, int64_t most)
         int64_t ticks = a->until_tick - a->tick;
         if (ticks > a->step_ticks) ticks = a->step_ticks;
         if (ticks <= 0 || a->steps >= a->most) return a->result = ENDED;
+        if (__atomic_load_n(&a->hold, __ATOMIC_ACQUIRE)) stand(a);
         if (__atomic_load_n(&a->stop, __ATOMIC_ACQUIRE)) return a->result = ASKED;
         if (!step(a, ticks)) return a->result = STOPPED;
         int64_t moment = a->begin_ns + (int64_t)((double)a->tick * a->tick_ns);
@@ -133,4 +145,5 @@ LAYOUT(FIELD(ib_part, from), FIELD(ib_part, count), SIZE(ib_part),
        FIELD(ib_paced, inputs), FIELD(ib_paced, width), FIELD(ib_paced, part), FIELD(ib_paced, copy_ticks),
        FIELD(ib_paced, copy_size), FIELD(ib_paced, next_copy), FIELD(ib_paced, copies), FIELD(ib_paced, copy_at),
        FIELD(ib_paced, most_copies), FIELD(ib_paced, copied), FIELD(ib_paced, tick), FIELD(ib_paced, steps),
-       FIELD(ib_paced, result), FIELD(ib_paced, trouble), FIELD(ib_paced, stop), SIZE(ib_paced))
+       FIELD(ib_paced, result), FIELD(ib_paced, trouble), FIELD(ib_paced, stop), FIELD(ib_paced, hold),
+       FIELD(ib_paced, holds), SIZE(ib_paced))
