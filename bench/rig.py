@@ -3,11 +3,11 @@
     python bench/rig.py [--quick] [--only router,hil,real_time] [--out FILE]
 
 Runs, one after the other: `bench/router.py` (table 4: rates and losses directly, through one thread and through the
-router; ten links of 1 kHz; 1.5 minutes), `bench/hil.py --ways direct,router --rounds 3` (table 5: hover error through the
-router over that of the direct way, and whether flights over the paced 921600 baud line were void; 7 minutes),
-`bench/real_time.py` (1 kHz for ten minutes, 5 and 8 kHz for one; 12.5 minutes). 21 minutes in all; with `--quick` 4, which
-shows that all of it runs and gives no figure to quote. Prints a JSON document with the load of the machine before and
-after each part, then a table against the bars.
+router; ten links of 1 kHz; 1.5 minutes), `bench/hil.py --ways direct,router --rounds 3` (table 5: hover error through
+the router over that of the direct way, and whether flights over the paced 921600 baud line were void; 7 minutes),
+`bench/real_time.py` (1 kHz for ten minutes, 5 and 8 kHz for one; 12.5 minutes). 21 minutes in all; with `--quick` 4,
+which shows that all of it runs and gives no figure to quote. Prints a JSON document with the load of the machine before
+and after each part, then a table against the bars.
 """
 
 from __future__ import annotations

@@ -314,7 +314,7 @@ class LiveFlight:
         return self.attend(self.stand)
 
     def _attend_loop(self, stand: Stand, loop: PacedLoop) -> bool:
-        """The same beside a loop in native code, which is held for what changes the vehicle; a board is never stepped."""
+        """The same beside a loop in native code, which is held for whatever changes the vehicle."""
         for twin in self.twins:
             twin.follow(loop.given, loop.step_ticks)
         self.stand = stand

@@ -69,7 +69,7 @@ class Campaigns:
             store.close()
 
     def check(self) -> None:
-        """Raise if the address is none of a store, or the store cannot be opened; one that is not there is made later."""
+        """Raise if the address is none of a store, or the store cannot be opened; it need not be there yet."""
         from ironbird.campaign.store import store_address
 
         store_address(self.url)

@@ -123,8 +123,8 @@ def fly_outside(
     With `speed` the flight keeps to the wall clock; without, it runs as fast as the control system answers. Ctrl-C
     after the first exchange ends the flight; `log.interrupted` says so, and its verdict is error. An open-ended one,
     which somebody outside flies, ends as if its time was over. `between` is called after every exchange: it may wait
-    (the flight stands still), inject faults and change parameters, and ends the flight as Ctrl-C does by False. Beside a
-    loop in native code (`rig.loop`) it is called about every 10 ms, and must hold that loop for whatever it changes.
+    (the flight stands still), inject faults and change parameters, and ends the flight as Ctrl-C does by False. Beside
+    a loop in native code (`rig.loop`) it is called about every 10 ms, and must hold that loop for whatever it changes.
     """
     model, system, pilot = fitted.model, seat.system, seat.pilot
     exchanges, next_watch = 0, CHUNK_TICKS

@@ -276,8 +276,8 @@ class HardwareLink(ControlSystem):
         if not self._by_itself:
             if self.batch > 1:
                 raise LinkError(
-                    f"{self.sensor_hz:g} inertial samples a second go out in batches of {self.batch}, which the loop in "
-                    f"native code alone makes: this flight is stepped in Python; give at most {MOST_WRITES_HZ:g}"
+                    f"{self.sensor_hz:g} inertial samples a second go out in batches of {self.batch}, which the loop "
+                    f"in native code alone makes: this flight is stepped in Python; give at most {MOST_WRITES_HZ:g}"
                 )
             self.standing = self._running.enter_context(undisturbed(priority=self.priority))
             self.note(rig, "link", f"{self.cable.name}, {self.sensor_hz:g} Hz, {self.standing}")
