@@ -58,8 +58,8 @@ def _router(router: dict[str, Any]) -> list[tuple[str, str, str]]:
         held = all(figure["lost"] <= MOST_LOST for figure in router[way].values())
         said.append((f"table 4, {way}", rates, "" if way != "router" else "held" if held else "NOT HELD"))
     ten = router["ten links"]
-    held = "held" if ten["lost"] <= MOST_LOST else "NOT HELD"
-    return [*said, ("ten links of 1 kHz", f"{100 * ten['lost']:.3f} % lost", held)]
+    through = "held" if ten["lost"] <= MOST_LOST else "NOT HELD"
+    return [*said, ("ten links of 1 kHz", f"{100 * ten['lost']:.3f} % lost", through)]
 
 
 def _hil(hil: dict[str, Any]) -> list[tuple[str, str, str]]:
