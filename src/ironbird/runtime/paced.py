@@ -108,6 +108,7 @@ class PacedLoop:
     log_from: int = 0  # row of the log that the first tick writes, or the next one that does
     taken: Taken = field(default_factory=Taken)
     standing: str = ""  # what the thread got from the system
+    stood_s: float = 0.0  # time of the wall by which it was shifted
 
     def __post_init__(self) -> None:
         state, step_s = self.state, self.state.model.step_s
@@ -200,7 +201,9 @@ class PacedLoop:
             yield
         finally:
             if shifted and self._native.begin_ns >= 0:
-                self._native.begin_ns += time.monotonic_ns() - before
+                passed = time.monotonic_ns() - before
+                self._native.begin_ns += passed
+                self.stood_s += 1e-9 * passed
             self._native.hold = 0
 
     def renew(self, args: RunArgs) -> None:

@@ -21,6 +21,7 @@ from ironbird.flight.order import load_order
 from ironbird.flight.systems import kind_of
 from ironbird.links.client.attended import DONE, MOST_KEPT, REFUSED, RUNS
 from ironbird.links.client.orders import HEADER, is_orders, read_orders
+from ironbird.links.hardware.link import HardwareLink
 from ironbird.links.plan_file import LocalItem
 
 
@@ -177,11 +178,13 @@ def test_a_board_on_the_page_is_flown_by_the_native_loop_and_can_be_broken_and_p
         until(lambda: flight.tick > began + 1000, flight)
         assert flight.witnesses()[0].effective
         rig.do(flight.name, "clear", number=0)
+        link = flight._system
+        assert isinstance(link, HardwareLink)
         flight.pause()
         until(lambda: flight.state == "paused", flight)
-        time.sleep(0.1)  # it looks about every 10 ms
-        stands = flight.tick
-        time.sleep(0.3)
+        time.sleep(0.2)  # it looks about every 10 ms
+        stands, link.patience_s = flight.tick, 2.0
+        time.sleep(2.5)  # a board that is not asked anything is not silent
         assert flight.tick == stands
         with pytest.raises(RunError, match="a board keeps its own time"):
             flight.step()
@@ -197,3 +200,4 @@ def test_a_board_on_the_page_is_flown_by_the_native_loop_and_can_be_broken_and_p
     stamps = board.stamps
     assert stamps == list(range(stamps[0], stamps[-1] + 1, 2000))  # nothing was left out
     assert flown.measured["began_s"] > 0.0  # of a loop in native code
+    assert flown.measured["sensor_hz"] == pytest.approx(500.0, rel=0.1)  # time that stood does not count

@@ -116,7 +116,8 @@ static int64_t ring_take(ib_ring *r, uint8_t *to, int64_t room)
 }
 
 /* What the board said, or what it was given, for the host: a record and its bytes. */
-static void tell(const ib_board *a, ib_ring *r, int64_t tick, int64_t wall_ns, int64_t fixes, const uint8_t *bytes, int64_t count)
+static void tell(const ib_board *a, ib_ring *r, int64_t tick, int64_t wall_ns, int64_t fixes, const uint8_t *bytes,
+                 int64_t count)
 {
     const ib_heard record = {tick, wall_ns, a->unsent, fixes, count};
     if (filled(r) + (int64_t)sizeof record + count > r->size) {

@@ -207,6 +207,7 @@ class HardwareLink(ControlSystem):
         self._board_link: Board | None = None
         self._counted_from: tuple[Heard, int, int] | None = None  # frames that were lost and received until then
         self._toll: Toll | None = None
+        self._stood_s = self._stood_before_s = 0.0  # of the loop, in pauses
 
     # ------------------------------------------------------------------ start and stop
 
@@ -386,6 +387,8 @@ class HardwareLink(ControlSystem):
     def _hear(self, rig: Rig, now: float) -> None:
         """Take over what the board said, and be out of patience if it says nothing."""
         assert self._board_link is not None
+        stood_s = self._loop.stood_s if self._loop is not None else 0.0
+        self._heard_at, self._stood_s = self._heard_at + stood_s - self._stood_s, stood_s  # nobody spoke meanwhile
         said = list(self._board_link.heard())
         if self.tap is not None:  # in a step we speak first
             told = [(one.tick, came, one) for came, all_ in ((0, self._board_link.gave()), (1, said)) for one in all_]
@@ -440,6 +443,7 @@ class HardwareLink(ControlSystem):
         if self._counted_from is None:
             if time_s >= self._first_answer_s + SETTLED_S:
                 self._counted_from = (heard, self._parser.lost, self.traffic.received)
+                self._stood_before_s = self._stood_s
         else:
             self._answers += 1
             delay_s = time_s - time_us * 1e-6
@@ -462,7 +466,7 @@ class HardwareLink(ControlSystem):
         steps = self.traffic.sent - first
         if steps < 2:
             return Figures()
-        passed = max(1e-9 * native.last_ns - since.wall_s, 1e-9)
+        passed = max(1e-9 * native.last_ns - since.wall_s - (self._stood_s - self._stood_before_s), 1e-9)
         missing, came = self._parser.lost - lost, self.traffic.received - received
         unsent = self.unsent - since.unsent
         late_s = self._late_s[first : first + steps]
