@@ -1,7 +1,7 @@
 """Hardware in the loop against a published bench [NguyenHa]: rates held (its tables 3 and 4), hover error (table 5).
 
     python bench/hil.py [--seconds 45] [--baud 921600] [--no-priority] [--ways direct,single,router] [--rounds 1]
-    python bench/hil.py --delays 2,3 [--seeds 8]
+    python bench/hil.py --delays 2,4 [--seeds 8]
 
 Three processes: `ironbird hil` (the bench), `ironbird autopilot --serial` (the board: the reference autopilot), and
 between them a serial line of two pseudo-terminals that carries bytes at the baud rate and no faster. The F450 takes off
@@ -17,7 +17,8 @@ to the direct way: the median of the rounds is held against the bar of 2 %.
 
 `--delays`: what a delay alone does to the hover error, in simulation time and so on any machine: the same flights over
 a link whose answers come so many steps of 2 ms after their samples, errors pooled over seeds, as ratios to the first. A
-direct line has 4.8 ms from sample to command, the router 1 to 2 ms more: 2 and 3 steps.
+direct line has 4.8 ms from sample to command, the router 1 to 2 ms more. Actuators take commands every 4 ms, so 2 and 3
+steps are the same flight, and 4 are one whole turn more than that: more than the router ever adds.
 
 What is compared. Loss is one minus the rate at the receiver over the rate asked for: sensors and fixes as the board
 counts them, controls as the bench does. Hover error is the RMS of the true position about the place asked for, from
