@@ -206,6 +206,11 @@ class PacedLoop:
                 self.stood_s += 1e-9 * passed
             self._native.hold = 0
 
+    @property
+    def stands(self) -> bool:
+        """Whether it is held now."""
+        return bool(self._native.holds)
+
     def renew(self, args: RunArgs) -> None:
         """Other arguments for the kernel from the next step on, as events were added; it is held."""
         at = ctypes.addressof(args)
