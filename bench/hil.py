@@ -1,6 +1,7 @@
 """Hardware in the loop against a published bench [NguyenHa]: rates held (its tables 3 and 4), hover error (table 5).
 
-    python bench/hil.py [--seconds 45] [--baud 921600] [--no-priority] [--ways direct,single,router]
+    python bench/hil.py [--seconds 45] [--baud 921600] [--no-priority] [--ways direct,single,router] [--rounds 1]
+    python bench/hil.py --delays 2,4 [--seeds 8]
 
 Three processes: `ironbird hil` (the bench), `ironbird autopilot --serial` (the board: the reference autopilot), and
 between them a serial line of two pseudo-terminals that carries bytes at the baud rate and no faster. The F450 takes off
@@ -10,7 +11,14 @@ those of its table 1. Takes about two minutes; prints JSON, then a table in Mark
 `--ways`: between the bench and the line there is nothing (`direct`), or UDP and one thread that serves both sides in
 turn and waits for each (`single`, what the document calls TS), or `ironbird route` (`router`, its TCAS). With other
 ways than direct only the sensors of our catalogue fly. The document's third arrangement, software in the loop, is the
-flight over a link without any delay or loss.
+flight over a link without any delay or loss. With `--rounds` all ways are flown so often, each round with a seed of its
+own and the ways in the opposite order of the round before; hover errors are then compared within each round, as ratios
+to the direct way: the median of the rounds is held against the bar of 2 %.
+
+`--delays`: what a delay alone does to the hover error, in simulation time and so on any machine: the same flights over
+a link whose answers come so many steps of 2 ms after their samples, errors pooled over seeds, as ratios to the first. A
+direct line has 4.8 ms from sample to command, the router 1 to 2 ms more. Actuators take commands every 4 ms, so 2 and 3
+steps are the same flight, and 4 are one whole turn more than that: more than the router ever adds.
 
 What is compared. Loss is one minus the rate at the receiver over the rate asked for: sensors and fixes as the board
 counts them, controls as the bench does. Hover error is the RMS of the true position about the place asked for, from
@@ -61,6 +69,7 @@ AXES = ("x", "y", "z", "yaw")
 # [NguyenHa] table 4, the bench that it proposes (TCAS): rate asked for, rate there
 RATES = {"IMU": (500.0, 431.8999), "GPS": (5.0, 4.1525), "controls": (400.0, 342.6261)}
 MOST_LOST = 0.005
+MOST_WORSE = 0.02  # that hover errors through a router may exceed those of the direct way
 # [NguyenHa] table 5: RMS error in m (yaw without a unit) of its software in the loop and of its bench
 SITL = dict(zip(AXES, (0.0068, 0.0050, 0.0449, 0.0342), strict=True))
 TCAS = dict(zip(AXES, (0.0196, 0.0179, 0.0996, 0.0429), strict=True))
@@ -85,10 +94,10 @@ class Immediate(Cable):
 
     name = "no cable"
 
-    def __init__(self, side: Px4Side) -> None:
+    def __init__(self, side: Px4Side, steps: int = 0) -> None:
         self.side = side
         self._parser, self._packer = codec.Parser(), codec.Packer()
-        self._answer = b""
+        self._answers = [b""] * steps  # on their way
 
     def open(self) -> None:
         pass
@@ -98,11 +107,11 @@ class Immediate(Cable):
             self.side.take(number, payload)
         self.side.run()
         self._packer.add(dialect.HIL_ACTUATOR_CONTROLS, *self.side.controls())
-        self._answer = bytes(self._packer.take())
+        self._answers.append(bytes(self._packer.take()))
         return len(data)
 
     def read(self) -> bytes:
-        return self._answer
+        return self._answers.pop(0)
 
     def wait(self, seconds: float) -> None:
         pass
@@ -153,7 +162,7 @@ def single_thread(device: str, baud: int, port: int) -> None:
 
 
 def over_the_line(
-    settings: dict[str, Any], options: argparse.Namespace, folder: Path, way: str = "direct"
+    settings: dict[str, Any], options: argparse.Namespace, folder: Path, way: str = "direct", seed: int = 0
 ) -> dict[str, Any]:
     """One flight by the verbs, each in a process of its own."""
     mission = folder / "hover.toml"
@@ -182,7 +191,7 @@ def over_the_line(
             ours = [sys.executable, __file__, "--single", near, str(options.baud), str(port)]
             between = start(*(ours if way == "single" else [*ironbird, "route", *links]))
             assert between.stdin is not None
-        rest = ["--until", str(options.seconds), "--headless", "--out", str(folder), *sets]
+        rest = ["--until", str(options.seconds), "--seed", str(seed), "--headless", "--out", str(folder), *sets]
         command = [*ironbird, "hil", *cable, *rest, *(["--no-priority"] if options.no_priority else [])]
         flown = subprocess.run(command, capture_output=True, text=True, timeout=options.seconds + 300, check=False)
         if not (folder / "link.json").is_file():
@@ -202,14 +211,14 @@ def over_the_line(
     return {"exit_code": flown.returncode, "link": link, "board": heard, "hover": found}
 
 
-def without_a_line(settings: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """The same flight over a link that has neither delay nor loss."""
+def without_a_line(settings: dict[str, Any], seconds: float, seed: int = 0, steps: int = 0) -> dict[str, Any]:
+    """The same flight over a link that has no loss, and no delay but so many steps."""
     reference = load_vehicle("quad_f450", control="reference")
     mission = Mission.model_validate({"schema": 1, "item": [{"kind": "waypoint", "height_m": 2.5, "hold_s": 1e9}]})
     pilot = ReferenceAutopilot(reference, params=mission.params(reference.diagram.param("navigator.table").columns))
     vehicle = with_sensor_rate(load_vehicle("quad_f450", control="external"), 500.0)
-    link = HardwareLink(Immediate(Px4Side(pilot, alone=True)), priority=False, clock=NoWait())
-    flight = fly(vehicle, control=link, until_s=seconds, settings=settings, mission=mission)
+    link = HardwareLink(Immediate(Px4Side(pilot, alone=True), steps), priority=False, clock=NoWait())
+    flight = fly(vehicle, control=link, until_s=seconds, settings=settings, mission=mission, seed=seed)
     return errors(flight.log.time(), flight.log["body.p_NB_N"], flight.log["body.euler"][:, 2])
 
 
@@ -243,19 +252,72 @@ def compare(flight: dict[str, Any], ideal: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def against_direct(flown: dict[str, list[dict[str, float]]]) -> dict[str, Any]:
+    """Hover errors of each way over those of the direct one in the same round: median, least and most of the rounds."""
+    found: dict[str, Any] = {}
+    for way in flown:
+        for axis in AXES if way != "direct" else ():
+            shares = [other[axis] / own[axis] for other, own in zip(flown[way], flown["direct"], strict=True)]
+            found.setdefault(way, {})[axis] = {
+                "median": round(float(np.median(shares)), 4), "least": round(min(shares), 4),
+                "most": round(max(shares), 4), "held": bool(np.median(shares) <= 1.0 + MOST_WORSE),
+            }  # fmt: skip
+    return found
+
+
+def of_delays(delays: list[int], seeds: int, seconds: float) -> dict[str, Any]:
+    """Hover errors over seeds by the delay of the link, and their ratios to those of the first delay."""
+    pooled = {}
+    for steps in delays:
+        found = [without_a_line({}, seconds, seed, steps)["rms"] for seed in range(seeds)]
+        pooled[steps] = {axis: float(np.sqrt(np.mean([rms[axis] ** 2 for rms in found]))) for axis in AXES}
+    first = pooled[delays[0]]
+    ratios = {steps: {axis: rms[axis] / first[axis] for axis in AXES} for steps, rms in pooled.items()}
+    return {"seeds": seeds, "seconds": seconds, "rms": pooled, "ratios": ratios}
+
+
+def in_rounds(ways: list[str], options: argparse.Namespace) -> dict[str, Any]:
+    """All ways so often, in turns."""
+    flown: dict[str, list[dict[str, float]]] = {way: [] for way in ways}
+    links: dict[str, list[dict[str, Any]]] = {way: [] for way in ways}
+    ideal = []
+    for number in range(options.rounds):
+        ideal.append(without_a_line({}, options.seconds, number)["rms"])
+        for way in ways if number % 2 == 0 else ways[::-1]:
+            with tempfile.TemporaryDirectory(prefix="ironbird-hil-") as folder:
+                flight = over_the_line({}, options, Path(folder), way, number)
+            flown[way].append(flight["hover"]["rms"])
+            link, board = flight["link"], flight["board"]
+            keys = ("verdict", "sentence", "control_hz", "late", "worst_ms", "stolen_s", "lost_frames", "delay_ms")
+            links[way].append({key: link[key] for key in keys} | {"sensor_hz": board["sensor_hz"]})
+    return {"ratios": against_direct(flown), "rms": flown, "rms_without_cable": ideal, "links": links}
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=45.0, help="of each flight")
     parser.add_argument("--baud", type=int, default=921_600)
     parser.add_argument("--ways", default="direct", help="direct, single, router; with commas")
+    parser.add_argument("--rounds", type=int, default=1, help="of all ways; more than one: ratios to the direct way")
+    parser.add_argument("--delays", default="", help="steps of 2 ms, with commas: what delay alone does")
+    parser.add_argument("--seeds", type=int, default=8, help="of each delay")
     parser.add_argument("--single", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--no-priority", action="store_true", help="do not ask for real-time priority")
     options = parser.parse_args()
     if options.single is not None:
         single_thread(options.single[0], int(options.single[1]), int(options.single[2]))
+    if options.delays:
+        delays = [int(word) for word in options.delays.split(",")]
+        print(json.dumps(of_delays(delays, options.seeds, options.seconds), indent=2))
+        return
     ways = options.ways.split(",")
     result: dict[str, Any] = {"seconds": options.seconds, "baud": options.baud}
+    if options.rounds > 1:
+        if "direct" not in ways:
+            raise SystemExit("--rounds compares with the direct way: name it in --ways")
+        print(json.dumps({**result, **in_rounds(ways, options), "load": os.getloadavg()}, indent=2))
+        return
     tables = []
     for name, title, settings in (
         ("our_sensors", "Sensors of the catalogue", {}),

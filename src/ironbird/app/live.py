@@ -161,7 +161,7 @@ def status_of(flight: LiveFlight) -> dict[str, Any]:
         "time_s": float(log.time_s[-1]) if log is not None and len(log.time_s) else 0.0, "mode": "", "armed": False,
         "failsafes": [], "battery": None, "target": None, "item": 0, "items": [], "wishes": list(flight.wishes),
         "wind": order.weather.describe(), "faults": _faults(flight), "listens": flight.listens, "verdict": "",
-        "orders": [], "said": "", "world": _world(order.world),
+        "orders": [], "said": shortened(flight.deaf, 300) if flight.state != OVER else "", "world": _world(order.world),
     }  # fmt: skip
     if flight.flight is not None:
         row |= {"verdict": flight.flight.verdict, "sentence": shortened(flight.flight.judged.sentence, 600)}

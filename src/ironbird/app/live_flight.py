@@ -7,6 +7,7 @@ deeds, done again at their ticks, bring a second flight to the very state in whi
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
@@ -23,17 +24,20 @@ from ironbird.faults.spec import Injection
 from ironbird.flight.flight import Flight, fly, take_seat
 from ironbird.flight.order import Order
 from ironbird.flight.prepare import fit
-from ironbird.flight.systems import is_outside
+from ironbird.flight.systems import is_outside, kind_of
 from ironbird.flight.witness import Witness
 from ironbird.links.client.attended import Attended
 from ironbird.links.commanded.commander import Commander
 from ironbird.links.commanded.front import FrontEnd
 from ironbird.links.commanded.kind import CommandedSystem
+from ironbird.links.commanded.obeyed import COMMANDS, Command, Obeyed
 from ironbird.links.commanded.stand import Stand
 from ironbird.links.ground.wires import Watched
 from ironbird.links.rig import Rig
+from ironbird.links.system import ControlSystem
 from ironbird.report.folder import write_flight_folder
 from ironbird.runtime.clock import Pace
+from ironbird.runtime.paced import PacedLoop
 from ironbird.runtime.record import Log
 
 MOST_WAITING = 64  # deeds that were asked for and not yet done
@@ -61,8 +65,9 @@ class LiveFlight:
     """A flight that can be paused, stepped, hurried, commanded, broken and tuned. All calls may come from any thread.
 
     Under the reference autopilot (`control = "commanded"`) commands are heard at once; PX4, ArduPilot and boards are
-    told by a ground station of ours over MAVLink (`pilot`), which says what came of it (`pilot.orders`). Other control
-    systems fly their mission and take faults alone. `wishes` are deeds without arguments that are done as soon as the
+    told by a ground station of ours over MAVLink (`pilot`), which says what came of it (`pilot.orders`); the reference
+    autopilot on chips and the firmware's base station have a commander inside (`obeyed`). Other control systems fly
+    their mission and take faults alone. `wishes` are deeds without arguments that are done as soon as the
     vehicle takes them (it arms when its estimator has settled). A branch does the deeds of the `past` at their ticks,
     as fast as it goes until `until_tick`.
     """
@@ -85,6 +90,7 @@ class LiveFlight:
         self.name, self.order, self.folder = name, order, folder
         self.began_with, self.mavlink = tuple(wishes), mavlink  # for a reset
         self.pilot: Attended | None = None
+        self._system: ControlSystem | None = None  # in whose seat it is flown
         self.flight: Flight | None = None
         self.failure = ""
         self.deeds: list[Deed] = []
@@ -119,12 +125,28 @@ class LiveFlight:
     @property
     def commander(self) -> Commander | None:
         """Who takes commands; None under a control system that hears none of ours."""
+        if self.obeyed is not None:
+            return self.obeyed.commander
         return self.stand if isinstance(self.stand, Commander) else None
+
+    @property
+    def obeyed(self) -> Obeyed | None:
+        """Who inside the control system takes orders; None before it runs, or if nobody does."""
+        return self._system.obeyed if self._system is not None else None
 
     @property
     def commanded(self) -> bool:
         """Whether somebody takes commands."""
         return self.commander is not None or self.pilot is not None
+
+    @property
+    def deaf(self) -> str:
+        """Why it takes no commands, in words; empty if it does, or may when it has started."""
+        control = self.order.control
+        if self.commanded or self.stand is None:
+            return ""
+        why = kind_of(control).takes_none() if is_outside(control) else "a stored flight is flown again"
+        return f"control '{control}' takes no command: {why}"
 
     def params(self) -> dict[str, float]:
         """What can be tuned now: the vehicle's own parameters, or those of the autopilot as far as they were read."""
@@ -184,6 +206,8 @@ class LiveFlight:
 
     def step(self, exchanges: int = 1) -> None:
         """Pause, and go on by so many exchanges (4 ms of simulation time each under the reference autopilot)."""
+        if self.stand is not None and self.stand.rig.loop is not None:
+            raise RunError(f"{self.name}: a board keeps its own time: it can be paused, not stepped")
         with self._changed:
             self._paused = True
             self._steps += exchanges
@@ -199,6 +223,8 @@ class LiveFlight:
 
     def set_speed(self, speed: float | None) -> None:
         """Times real time; None: as fast as it goes."""
+        if self.stand is not None and self.stand.rig.loop is not None and speed != 1.0:
+            raise RunError(f"{self.name}: a board keeps its own time: speed is 1")
         if speed is not None and not SLOWEST <= speed <= FASTEST:
             raise RunError(f"speed {speed:g}: give {SLOWEST:g} to {FASTEST:g} times real time, or none for the fastest")
         with self._changed:
@@ -267,6 +293,7 @@ class LiveFlight:
         seat = take_seat(self.order, fit(self.order), folder=self.folder, announce=self._announced.append)
         try:
             seat.system.fills, seat.system.tap = self.order.control, self.monitor.watch
+            self._system = seat.system
             if isinstance(seat.pilot, Attended):
                 self.pilot = seat.pilot
                 self.pilot.wire = Watched(self.pilot.wire, self.monitor.watch)
@@ -286,8 +313,30 @@ class LiveFlight:
             self.stand = Stand(rig.vehicle, rig)
         return self.attend(self.stand)
 
+    def _attend_loop(self, stand: Stand, loop: PacedLoop) -> bool:
+        """The same beside a loop in native code, which is held for whatever changes the vehicle."""
+        for twin in self.twins:
+            twin.follow(loop.given, loop.step_ticks)
+        self.stand = stand
+        if self._state == STARTING:
+            self._state = RUNNING
+        self._try_wishes(stand)
+        while self._queue:
+            deed = self._queue.popleft()
+            with stand.rig.stepper.hold(loop) if deed.name in CHANGES else contextlib.nullcontext():
+                self._perform(stand, deed)
+        if self._paused and not self._ends and stand.rig.state.tick >= self._run_until:
+            with stand.rig.stepper.hold(loop, shifted=True):
+                self._wait(stand)
+        if self._ends and self.pilot is not None:
+            self.pilot.end()
+            return True
+        return not self._ends
+
     def attend(self, stand: Stand) -> bool:
         """Between two exchanges: do what is to be done, and wait as long as time stands; whether the flight goes on."""
+        if stand.rig.loop is not None:
+            return self._attend_loop(stand, stand.rig.loop)
         for twin in self.twins:
             twin.step()
         self.stand, tick = stand, stand.rig.state.tick
@@ -319,13 +368,13 @@ class LiveFlight:
                 break
             if stand.rig.state.tick < self._run_until:
                 break
-            if self._steps:
+            if self._steps and stand.rig.loop is None:
                 self._steps -= 1
                 return
             with self._changed:
                 if not self._queue and self._paused and not self._steps and not self._ends:
                     self._changed.wait(LOOK_S)
-        if self._pace is not None:
+        if self._pace is not None and stand.rig.loop is None:
             self._pace.wait(stand.time_s)
 
     def _perform(self, stand: Stand, deed: Deed) -> None:
@@ -382,15 +431,17 @@ class _Front:
 Doer = Callable[..., str | None]
 
 
-def _commanding(name: str, call: Callable[..., str | None]) -> Doer:
-    """A deed that needs somebody who takes commands: the commander at once, or our ground station over MAVLink."""
+def _commanding(name: str, call: Command) -> Doer:
+    """A deed that needs somebody who takes commands: a commander at once, or our ground station over MAVLink."""
 
     def doer(live: LiveFlight, stand: Stand, **args: Any) -> str | None:
         if live.pilot is not None:
             live.pilot.order(name, args)
             return None
+        if live.obeyed is not None:
+            return live.obeyed.order(name, args, stand.time_us)
         if not isinstance(stand, Commander):
-            return f"control '{live.order.control}' flies its mission and takes no command from here"
+            return live.deaf
         return call(stand, **args)
 
     return doer
@@ -425,37 +476,9 @@ def _clear(live: LiveFlight, stand: Stand, number: int) -> str | None:
     return None
 
 
-def _tune(commander: Commander, path: str, value: float) -> str | None:
-    return commander.set_param(str(path), float(value))
-
-
-def _read_params(commander: Commander) -> str | None:
-    """Nothing to ask for: they are known."""
-    return None
-
-
-def _goto(commander: Commander, north_m: float, east_m: float, height_m: float | None = None) -> str | None:
-    down = float("nan") if height_m is None else -float(height_m)
-    return commander.reposition((float(north_m), float(east_m), down))
-
-
-COMMANDS: dict[str, Doer] = {
-    "arm": Commander.arm,
-    "disarm": Commander.disarm,
-    "take_off": Commander.take_off,
-    "land": Commander.land,
-    "return": Commander.return_home,
-    "hold": Commander.hold,
-    "mission": Commander.start_mission,
-    "set_mission": Commander.set_mission,
-    "mode": Commander.set_mode,
-    "goto": _goto,
-    "sticks": Commander.sticks,
-    "tune": _tune,
-    "read_params": _read_params,
-}
 DEEDS: dict[str, Doer] = {
     **{name: _commanding(name, call) for name, call in COMMANDS.items()},
     "inject": _inject,
     "clear": _clear,
 }
+CHANGES = frozenset({"inject", "clear"})  # of these: what changes the vehicle itself

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ironbird.faults.spec import Injection
 from ironbird.flight.prepare import inject
 from ironbird.flight.twins import WITNESS_S
@@ -49,6 +51,12 @@ class LiveTwin:
         """Follow the flight to its tick, with the inputs that were taken over last."""
         if not self.over:
             self._stepper.step(self.rig.state.tick - self.twin.tick)
+
+    def follow(self, given: np.ndarray, step_ticks: int) -> None:
+        """Follow a flight that steps by itself, with the inputs that it had after each step."""
+        while not self.over and self.twin.tick < len(given) * step_ticks:
+            self._stepper.step(step_ticks)
+            self._stepper.inputs[:] = given[self.twin.tick // step_ticks - 1]
 
     def take_over(self) -> None:
         """The inputs and parameters with which the flight goes on."""

@@ -107,13 +107,15 @@ class Monitor:
         self._numbers = itertools.count()
         self._lock = threading.Lock()
 
-    def watch(self, partner: str, came: bool, data: bytes) -> None:
-        """Take note of bytes that came or went."""
+    def watch(self, partner: str, came: bool, data: bytes, at_s: float | None = None) -> None:
+        """Take note of bytes that came or went: now, or at a moment of the monotonic clock before."""
         if not data:
             return
         way = self._ways.get((partner, came)) or self._open(partner, came)
-        way.heard, way.pieces = time.monotonic(), way.pieces + 1
-        way.waiting.append((next(self._numbers), way.pieces, way.heard, time.time_ns(), data))
+        now = time.monotonic()
+        way.heard, way.pieces = now if at_s is None else at_s, way.pieces + 1
+        time_ns = time.time_ns() - round(1e9 * (now - way.heard))
+        way.waiting.append((next(self._numbers), way.pieces, way.heard, time_ns, data))
 
     def _open(self, partner: str, came: bool) -> _Way:
         with self._lock:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ironbird.flight.judge import FAIL, PASS
 
-WIDTH, HEIGHT, MARGIN = 640, 420, 56
+WIDTH, HEIGHT, MARGIN = 640, 420, 84
 COLOURS = {"pass": "#059669", "fail": "#dc2626", "void": "#d97706", "error": "#7c3aed"}
 TICKS = 5
 RADIUS = 6

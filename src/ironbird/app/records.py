@@ -68,6 +68,14 @@ class Campaigns:
         finally:
             store.close()
 
+    def check(self) -> None:
+        """Raise if the address is none of a store, or the store cannot be opened; it need not be there yet."""
+        from ironbird.campaign.store import store_address
+
+        store_address(self.url)
+        if self.there():
+            self._open(lambda store: None)
+
     def there(self) -> bool:
         """Whether there is a store: looking makes none."""
         from ironbird.campaign.store import default_url

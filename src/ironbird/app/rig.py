@@ -85,10 +85,11 @@ class Rig:
         if control not in system_names():
             raise UnknownNameError("control system", control, system_names())
         attended = is_outside(control) and kind_of(control).takes_orders(load_spec(vehicle).template)
+        own = control in OWN or kind_of(control).obeys  # a commander of ours arms it
+        if mavlink and control not in OWN and (own or not attended):
+            raise OrderError(f"control '{control}' has no link to ground stations")
         if attended:
             ordered["options"] = _attended(control, bool(mavlink)) | dict(ordered.get("options") or {})
-        elif mavlink and control not in OWN:
-            raise OrderError(f"control '{control}' has no link to ground stations")
         if mission is not None and not isinstance(mission, Mission | str | Path):
             mission = mission_of_items(mission)
         order = make_order(
@@ -103,7 +104,7 @@ class Rig:
         )
         if north_m or east_m:
             order = replace(order, settings={**start_settings(order, north_m, east_m), **order.settings})
-        wishes = () if not go else ("arm", "mission") if control in OWN else ("mission",) if attended else ()
+        wishes = () if not go else ("arm", "mission") if own else ("mission",) if attended else ()
         return self._begin(order, wishes=wishes, speed=speed, paused=paused, mavlink=mavlink)
 
     def branch(self, name: str, *, at_s: float | None = None, paused: bool = False) -> LiveFlight:

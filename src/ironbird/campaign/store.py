@@ -118,21 +118,25 @@ def default_url() -> str:
     return f"sqlite:///{DEFAULT_FOLDER / 'ironbird.db'}"
 
 
+def store_address(url: str | None = None) -> tuple[str, sa.URL]:
+    """The address of a store with its driver, as text and taken apart; nothing is opened."""
+    address = url or default_url()
+    if address.startswith("postgresql://"):
+        address = address.replace("postgresql://", "postgresql+psycopg://", 1)
+    try:
+        parsed = sa.make_url(address)
+    except sa.exc.ArgumentError:
+        raise StoreError(f"'{url}' is not a database URL; give sqlite:///FILE or postgresql://USER@HOST/NAME") from None
+    if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+        raise StoreError(f"'{parsed.get_backend_name()}' is no kind of store; use sqlite or postgresql")
+    return address, parsed
+
+
 class Store:
     """Campaigns in a database."""
 
     def __init__(self, url: str | None = None) -> None:
-        self.url = url or default_url()
-        if self.url.startswith("postgresql://"):
-            self.url = self.url.replace("postgresql://", "postgresql+psycopg://", 1)
-        try:
-            parsed = sa.make_url(self.url)
-        except sa.exc.ArgumentError:
-            raise StoreError(
-                f"'{url}' is not a database URL; give sqlite:///FILE or postgresql://USER@HOST/NAME"
-            ) from None
-        if parsed.get_backend_name() not in ("sqlite", "postgresql"):
-            raise StoreError(f"'{parsed.get_backend_name()}' is no kind of store; use sqlite or postgresql")
+        self.url, parsed = store_address(url)
         self.sqlite = parsed.get_backend_name() == "sqlite"
         look_at_store(parsed)
         self.file = Path(parsed.database) if self.sqlite and parsed.database else None

@@ -54,13 +54,27 @@ def app(
         typer.echo(f"open:   {door.url()}")
         typer.echo(f"guests: {door.url(GUEST)}")
         typer.echo("Ctrl-C ends all flights and keeps what was flown")
-        if not no_browser:
-            typer.launch(door.url())
+        if not no_browser and not _shown(door.url()):
+            typer.echo("no browser was found on this computer: open the address above in one")
 
-    with errors(), Rig(out, Campaigns(store)) as rig:
+    campaigns = Campaigns(store)
+    with errors():
+        campaigns.check()  # before anything flies
+    with errors(), Rig(out, campaigns) as rig:
         for file in route or []:
             rig.route(file.stem, read_route(file))
         serve(rig, port=port, token=os.environ.get(TOKEN, ""), logs=logs, ready=ready)
+
+
+def _shown(url: str) -> bool:
+    """Open an address in a browser; whether there is one."""
+    import shutil
+    import sys
+    import webbrowser
+
+    if sys.platform == "linux" and shutil.which("xdg-open") is None:  # typer.launch does not tell then
+        return webbrowser.open(url)
+    return typer.launch(url) == 0
 
 
 def app_do(

@@ -32,13 +32,16 @@ CLEAR_LINE = "\r\x1b[K"
 def hil(
     port: Annotated[
         list[str] | None,
-        typer.Option(help="Serial port of the board, for example /dev/ttyACM0; repeat it for several boards at once."),
+        typer.Option(
+            help="Serial port of the board, for example /dev/ttyACM0; repeat it for several boards at once, each with "
+            "its vehicle if you like: /dev/ttyACM1=aerosonde."
+        ),
     ] = None,
     baud: Annotated[int, typer.Option(help="Of the serial port; USB ignores it.", min=1200, max=12_000_000)] = 921_600,
     udp: Annotated[
-        list[int] | None,
+        list[str] | None,
         typer.Option(
-            help="Or a UDP port to which the board sends; repeatable, also beside serial ports.", min=1, max=65535
+            help="Or a UDP port to which the board sends; repeatable, also beside serial ports: 14560=aerosonde."
         ),
     ] = None,
     host: Annotated[str, typer.Option(help="Address of this computer that the board sends to, with --udp.")] = (
@@ -49,6 +52,13 @@ def hil(
         typer.Option(
             help="A vehicle of the catalogue (see 'ironbird vehicles') or a TOML file, quad_f450 by default; with "
             "several boards one for all, or one for each: serial ports first."
+        ),
+    ] = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Another vehicle on the same clock under any control system of 'ironbird systems', for example "
+            "px4=quad_iris; it flies the mission, or its own. Repeatable."
         ),
     ] = None,
     mission: Annotated[
@@ -66,10 +76,17 @@ def hil(
     set_: SetOption = None,
     seed: SeedOption = 0,
     sensor_hz: Annotated[
-        float, typer.Option(help="Inertial samples a second: 1000, 500, 250, 200 or 100.", min=10, max=1000)
+        float,
+        typer.Option(
+            help="Inertial samples a second: 1000, 500, 250, 200 or 100; 2000, 4000, 5000 or 8000 go out in batches, "
+            "with a model as fast (--model-hz).",
+            min=10,
+            max=8000,
+        ),
     ] = 500.0,
     model_hz: Annotated[
-        float, typer.Option(help="Steps of the vehicle's model a second: 1000, 2000, 4000 or 5000.", min=1000, max=5000)
+        float,
+        typer.Option(help="Steps of the vehicle's model a second: 1000, 2000, 4000, 5000 or 8000.", min=1000, max=8000),
     ] = 1000.0,
     control_hz: Annotated[
         float, typer.Option(help="Controls a second that the board is asked for.", min=1, max=1000)
@@ -97,8 +114,9 @@ def hil(
     The board gets HIL_SENSOR and HIL_GPS and gives HIL_ACTUATOR_CONTROLS (PX4: SYS_HITL 1, airframe 1001). Before the
     start the messages are added up against what the cable carries. While it flies, late steps and lost frames are
     counted; if rates do not hold, or more than 0.5 % is late or lost, the verdict is error: the rig failed. Ctrl-C ends
-    the flight and keeps its results. Several boards fly at once on one clock, each with a vehicle of its own. In a
-    world the loop is stepped in Python, as what is near is looked up between its steps.
+    the flight and keeps its results. Several boards, and vehicles beside them, fly at once on one clock; each has its
+    own vehicle and folder of results. In a world the loop is stepped in Python, as what is near is looked up between
+    its steps.
 
     Exit code: 0 pass, 1 fail, 2 error, 3 void (a fault did not act), 130 interrupted.
 
@@ -110,7 +128,7 @@ def hil(
     from ironbird.errors import OrderError
     from ironbird.flight.flight import fly
     from ironbird.flight.prepare import fit
-    from ironbird.flight.systems import read_options
+    from ironbird.flight.systems import read_options, title_of
     from ironbird.flight.together import fly_together
     from ironbird.links.hardware.kind import HARDWARE, HardwareOptions, cable_of
     from ironbird.links.router.beside import routed
@@ -120,19 +138,22 @@ def hil(
         _write_params(vehicles[0], write_params)
         return
     with errors():
-        boards: list[dict[str, Any]] = [{"port": one} for one in port or []]
-        boards += [{"udp": one, "host": host} for one in udp or []]
+        boards: list[dict[str, Any]] = [{"port": one} for one, _ in map(_apart, port or [])]
+        boards += [{"udp": _udp_port(one), "host": host} for one, _ in map(_apart, udp or [])]
         boards = boards or [{}]
+        named = [name for _, name in map(_apart, [*(port or []), *(udp or [])])] or [""]
         if len(vehicles) not in (1, len(boards)):
             raise OrderError(f"{len(vehicles)} vehicles for {len(boards)} boards: give one for all, or one for each")
-        orders, cables = [], []
+        if any(named) and len(vehicles) > 1:
+            raise OrderError("a vehicle stands behind its port (PORT=VEHICLE) or in the list of --vehicle, not in both")
+        orders, titles = [], []
         for number, board in enumerate(boards):
             given = {**board, "baud": baud, "sensor_hz": sensor_hz, "control_hz": control_hz, "connect_s": wait}
             given |= {"priority": priority, "ground_station": not headless}
             given |= {"core": core + number} if core is not None else {}
             given |= {"model_hz": model_hz} if model_hz != 1000.0 else {}
             order = order_from(
-                vehicles[number if len(vehicles) > 1 else 0],
+                named[number] or vehicles[number if len(vehicles) > 1 else 0],
                 mission=mission or "none",  # told nothing, the board flies what it has, or by its pilot
                 control="hardware",
                 options=given,
@@ -146,10 +167,26 @@ def hil(
             )
             options = read_options(HARDWARE, order.options)
             assert isinstance(options, HardwareOptions)
-            cables.append(cable_of(options))
-            _print_budget(HARDWARE.loads(fit(order).vehicle, options, told=mission is not None), cables[-1])
+            cable = cable_of(options)
+            _print_budget(HARDWARE.loads(fit(order).vehicle, options, told=mission is not None), cable)
             orders.append(order)
-        base = out or Path("out") / f"hil-{Path(vehicles[0]).stem}"
+            titles.append(f"on {cable.name}")
+        for number, one in enumerate(beside or [], start=len(orders)):
+            control, equals, name = one.partition("=")
+            if not (equals and control and name):
+                raise OrderError(f"--beside '{one}': give CONTROL=VEHICLE, for example reference=quad_f450")
+            orders.append(
+                order_from(
+                    name,
+                    mission=mission,
+                    control=control,
+                    weather=weather_of(wind, turbulence),
+                    seed=seed + number,
+                    until_s=until,
+                )
+            )
+            titles.append(f"under {title_of(control)}")
+        base = out or Path("out") / f"hil-{Path(orders[0].vehicle).stem}"
         folders = [base if len(orders) == 1 else base / str(number) for number in range(1, len(orders) + 1)]
         try:
             with ending_in_order(), routed(link or [], rule or [], save=save) as router:
@@ -162,12 +199,26 @@ def hil(
             if sys.stderr.isatty():
                 sys.stderr.write(CLEAR_LINE)
         codes = [
-            write_and_print(flight, folder, title=f"{flight.vehicle.spec.title} on {cable.name}")
-            for flight, folder, cable in zip(flights, folders, cables, strict=True)
+            write_and_print(flight, folder, title=f"{flight.vehicle.spec.title} {words}")
+            for flight, folder, words in zip(flights, folders, titles, strict=True)
         ]
         if router is not None:
             typer.echo(text_of(figures_of(router), values=False))
     raise typer.Exit(codes[0] if len(codes) == 1 else code_of_all(codes))
+
+
+def _apart(text: str) -> tuple[str, str]:
+    """A port and the vehicle behind it: PORT=VEHICLE; no vehicle if there is none, or if a device has such a name."""
+    port, equals, vehicle = text.rpartition("=")
+    return (text, "") if not equals or Path(text).exists() else (port, vehicle)
+
+
+def _udp_port(text: str) -> int:
+    from ironbird.errors import OrderError
+
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= 65535):
+        raise OrderError(f"--udp '{text}': give a port, 1 to 65535, or PORT=VEHICLE")
+    return int(text)
 
 
 def _write_params(vehicle: str, path: Path) -> None:

@@ -3,13 +3,15 @@
 The board's sensor link is served at the very instruction at which a request has left it; bytes take their time in both
 directions. The vehicle moves in ticks of 1 ms: a request sees the state at the tick before it, a command acts from the
 next tick on. References come from the vehicle's own navigator (the base station) or from sticks (the joystick reader),
-never from both.
+never from both. An attended base station (`pilot = "attended"`) is commanded in flight: the navigator then is the one
+that hears commands, and what it asks for goes over the reference link as ever.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,10 +30,13 @@ from ironbird.firmware.provant.references import BaseStation, JoystickReader, Re
 from ironbird.firmware.provant.server import Server
 from ironbird.firmware.upset_line import add_upset_lines
 from ironbird.firmware.upsets import Upsets
+from ironbird.links.client.orders import is_orders
+from ironbird.links.commanded.obeyed import attend
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem, Kind, Options, OwnWitness, Seat, Task
 from ironbird.model.diagram import Diagram
 from ironbird.vehicles import places as at
+from ironbird.vehicles.commanded import take_commands
 from ironbird.vehicles.external import LATCH
 from ironbird.vehicles.load import Vehicle
 
@@ -54,6 +59,10 @@ class FirmwareOptions(Options):
     sticks: Annotated[
         str, Field(description="The joystick reader in place of the base station: a gamepad, keyboard or stick file.")
     ] = ""
+    pilot: Annotated[
+        Literal["ours", "attended"],
+        Field(description="The base station flies the mission, or does what it is told in flight (the live rig)."),
+    ] = "ours"
     sensor_port: Annotated[
         str, Field(description="A real board in wall time: serial port of its sensor link, such as /dev/ttyUSB0.")
     ] = ""
@@ -67,9 +76,11 @@ class FirmwareSystem(ControlSystem):
     name = "firmware"
     fills = "firmware"
 
-    def __init__(self, options: FirmwareOptions, image: Image, references: References | None = None) -> None:
+    def __init__(
+        self, options: FirmwareOptions, image: Image, references: References | None = None, orders: str = ""
+    ) -> None:
         super().__init__()
-        self.options, self.image = options, image
+        self.options, self.image, self.orders = options, image, orders
         self.step_ticks = options.step_ticks
         self.references = references
         self.machine: Machine | None = None
@@ -87,6 +98,8 @@ class FirmwareSystem(ControlSystem):
         self.server = Server(rig, SERVICES[options.numbers])
         if self.references is None:
             self.references = BaseStation(rig)
+        if options.pilot == "attended":
+            attend(self, rig, replace(rig, tunings=[]), self.orders, sees_truth=True)
         self.upsets = Upsets(self.machine, rig, TURNS)
         self._before_s = rig.time_s
 
@@ -95,6 +108,8 @@ class FirmwareSystem(ControlSystem):
         machine, server = self.machine, self.server
         assert machine is not None and server is not None and self.references is not None
         now_s = rig.time_s
+        if self.obeyed is not None:
+            self.obeyed.commander.watch()
         self.upsets.apply(self._before_s)
         while machine.run(now_s) == SENT:
             data, moments = machine.take(SENSOR_PORT)
@@ -109,6 +124,8 @@ class FirmwareSystem(ControlSystem):
             machine.send(REFERENCE_PORT, frame, BAUD, now_s)
         self._before_s = now_s
         self._watch(rig)
+        if self.obeyed is not None:
+            self.obeyed.play(rig.time_us)
 
     def _answer(self, frame: bytes, at_s: float) -> None:
         assert self.machine is not None
@@ -225,10 +242,18 @@ class FirmwareKind(Kind):
     vehicle_control = "truth"
     adds_parts = True
     longest_s = 200.0
+    obeys = True
+
+    def takes_orders(self, template: str) -> bool:
+        """The base station does."""
+        return True
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
         """With open actuators, and with places for faults of the microcontroller."""
+        assert isinstance(options, FirmwareOptions)
         check_vehicle(vehicle)
+        if options.pilot == "attended":
+            vehicle = replace(vehicle, diagram=take_commands(vehicle.diagram))
         diagram = bench_diagram(vehicle)
         add_upset_lines(diagram, len(TURNS))
         return Vehicle(vehicle.spec, diagram, vehicle.path, vehicle.control)
@@ -252,6 +277,10 @@ class FirmwareKind(Kind):
         """A board that is not under power yet."""
         options = task.options
         assert isinstance(options, FirmwareOptions)
+        if task.script and not (options.pilot == "attended" and is_orders(task.script)):
+            raise LinkError("the firmware's base station flies missions, no plan of another program")
+        if options.pilot == "attended" and options.sticks:
+            raise LinkError("references come from an attended base station or from sticks, not from both")
         references = JoystickReader.of(options.sticks, task.vehicle) if options.sticks else None
         if options.sensor_port or options.reference_port:
             if not (options.sensor_port and options.reference_port):
@@ -259,14 +288,14 @@ class FirmwareKind(Kind):
             return Seat(
                 CableSystem(
                     options.sensor_port, options.reference_port, numbers=options.numbers, references=references,
-                    wait_s=options.wait_s,
+                    wait_s=options.wait_s, orders=task.script if options.pilot == "attended" else None,
                 )
             )  # fmt: skip
         if options.image:
             image = read_image(options.image)
         else:
             image = firmware_image(str(task.vehicle.path), options.numbers, options.watchdog)
-        return Seat(FirmwareSystem(options, image, references))
+        return Seat(FirmwareSystem(options, image, references, task.script))
 
 
 FIRMWARE = FirmwareKind()

@@ -123,7 +123,8 @@ def fly_outside(
     With `speed` the flight keeps to the wall clock; without, it runs as fast as the control system answers. Ctrl-C
     after the first exchange ends the flight; `log.interrupted` says so, and its verdict is error. An open-ended one,
     which somebody outside flies, ends as if its time was over. `between` is called after every exchange: it may wait
-    (the flight stands still), inject faults and change parameters, and ends the flight as Ctrl-C does by False.
+    (the flight stands still), inject faults and change parameters, and ends the flight as Ctrl-C does by False. Beside
+    a loop in native code (`rig.loop`) it is called about every 10 ms, and must hold that loop for whatever it changes.
     """
     model, system, pilot = fitted.model, seat.system, seat.pilot
     exchanges, next_watch = 0, CHUNK_TICKS
@@ -152,6 +153,8 @@ def fly_outside(
             rig.stepper.note_fired()
             inject(state, later)
             faults.append(later)
+            if loop is not None:  # it is held: its twin begins with the state as it is now
+                twins.add(faults, state)
 
         def ended(injection: Injection) -> None:
             now_s = rig.time_s
@@ -174,12 +177,13 @@ def fly_outside(
         twins.watch(state)  # after the start, which may command: a twin has the same commands
         begin_ns = line.wait() if line is not None else -1
         pace = Pace(speed, (lambda: begin_ns) if line is not None else None) if speed else None
-        stepped = around is not None or between is not None  # what is done between two steps is done here
-        loop = None if stepped else system.take_over(rig, begin_ns)
+        rig.loop = loop = None if around is not None else system.take_over(rig, begin_ns)
         while loop is not None:
             running = loop.look()
             exchanges, commands = loop.steps, loop.given
             system.watch(rig)
+            if between is not None and exchanges and not between(rig):
+                raise KeyboardInterrupt
             if pilot is not None:
                 pilot.poll(rig)
             if (pilot is not None and pilot.finished) or system.failure or system.finished:

@@ -19,6 +19,7 @@ from ironbird.errors import RunError
 from ironbird.faults.spec import Injection
 from ironbird.links.geodesy import to_geodetic
 from ironbird.model.signal import Number
+from ironbird.runtime.paced import PacedLoop
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState, Stop, start
 from ironbird.runtime.stepper import Stepper
@@ -93,6 +94,7 @@ class Rig:
     sight: Feed | None = None  # of whoever flies it: what sensors of the world have told
     heard: deque[Heard] = field(default_factory=lambda: deque(maxlen=MOST_HEARD))  # that nobody has told it yet
     ender: Callable[[Injection], None] | None = None  # of whoever flies it: ends such a fault
+    loop: PacedLoop | None = None  # of whoever flies it: a loop in native code that steps it by itself
 
     @property
     def time_s(self) -> float:

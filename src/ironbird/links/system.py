@@ -25,6 +25,7 @@ from ironbird.vehicles.load import Vehicle
 
 if TYPE_CHECKING:
     from ironbird.links.autopilot_log import AutopilotLog
+    from ironbird.links.commanded.obeyed import Obeyed
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,13 @@ class Traffic:
     last_received: str = ""
 
 
+class Tap(Protocol):
+    """Is told of packets: who, whether it came, its bytes, and the moment on the monotonic clock if it is not now."""
+
+    def __call__(self, who: str, came: bool, data: bytes, at_s: float | None = None, /) -> None:
+        """Take note."""
+
+
 class ControlSystem(ABC):
     """A control system under test. All waits end: `LinkError` says who waited for whom, and how long."""
 
@@ -69,7 +77,8 @@ class ControlSystem(ABC):
     open_ended: bool = False  # somebody outside flies it for as long as he likes: Ctrl-C ends it as its time does
     failure: str = ""  # why the rig failed after it had taken part: the flight ends there, its log is kept
     recorder: Callable[[], str] | None = None  # has written down all that others told it
-    tap: Callable[[str, bool, bytes], None] | None = None  # is told of every packet: who, whether it came, its bytes
+    tap: Tap | None = None  # is told of every packet
+    obeyed: Obeyed | None = None  # takes orders at once, from the start on, if one of ours inside it does
 
     def __init__(self) -> None:
         self.traffic = Traffic()
@@ -232,6 +241,7 @@ class Kind(ABC):
     vehicle_control: str = "external"  # how a vehicle is loaded for it: with open actuators, or `commanded`
     tunes: bool = False  # whether parameters of the vehicle can be changed in flight
     adds_parts: bool = False  # whether `fitted` gives the vehicle parts that faults and conditions may name
+    obeys: bool = False  # whether its orders are taken at once by a commander inside it, not over MAVLink
     longest_s: float = 600.0  # its flights end then at the latest if nothing else is ordered
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
@@ -247,8 +257,12 @@ class Kind(ABC):
         return ()
 
     def takes_orders(self, template: str) -> bool:
-        """Whether a vehicle of this kind can be commanded in flight by our ground station (`pilot = "attended"`)."""
+        """Whether a vehicle of this kind can be commanded in flight, as by a ground station (`pilot = "attended"`)."""
         return False
+
+    def takes_none(self) -> str:
+        """Why it takes no orders in flight, in words; for those that do not."""
+        return "it flies its mission and has no way to be told anything in flight"
 
     def programs(self, options: Options) -> Sequence[Path]:
         """Files of the control system itself, as far as they are there: a campaign notes what it was flown with."""

@@ -13,6 +13,7 @@ import functools
 import os
 import resource
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ from ironbird.runtime.state import RUNNING, RunState
 NOT_YET, ENDED, STOPPED, ASKED, BROKEN = -1, 0, 1, 2, 3  # why it returned
 PARTS = ("x", "xd", "held", "inputs")  # of a state, that change
 SHORTEST_STEP_S = 1e-4  # of the wall: several ticks make a step where they are shorter
+HOLD_S = 1e-4  # between two looks whether it stands
 CURRENT, FUTURE, ON_FAULT = 1, 2, 4  # MCL_ flags of mlockall(2)
 
 
@@ -45,14 +47,15 @@ class _Paced(ctypes.Structure):
         ("arg_ticks", ctypes.c_void_p), ("arg_log_first", ctypes.c_void_p), ("stop_tick", ctypes.c_void_p),
         ("first_tick", ctypes.c_int64), ("log_from", ctypes.c_int64), ("until_tick", ctypes.c_int64),
         ("step_ticks", ctypes.c_int64),
-        ("log_every", ctypes.c_int64), ("tick_ns", ctypes.c_double), ("now", ctypes.c_void_p),
-        ("sleep", ctypes.c_void_p), ("begin_ns", ctypes.c_int64), ("exchange", ctypes.c_void_p),
-        ("with", ctypes.c_void_p), ("late_s", ctypes.c_void_p), ("most", ctypes.c_int64),
+        ("log_every", ctypes.c_int64), ("part_ticks", ctypes.c_int64), ("tick_ns", ctypes.c_double),
+        ("now", ctypes.c_void_p), ("sleep", ctypes.c_void_p), ("begin_ns", ctypes.c_int64),
+        ("exchange", ctypes.c_void_p), ("sample", ctypes.c_void_p), ("with", ctypes.c_void_p),
+        ("late_s", ctypes.c_void_p), ("most", ctypes.c_int64),
         ("commands", ctypes.c_void_p), ("inputs", ctypes.c_void_p), ("width", ctypes.c_int64), ("part", _Part * 4),
         ("copy_ticks", ctypes.c_int64), ("copy_size", ctypes.c_int64), ("next_copy", ctypes.c_int64),
         ("copies", ctypes.c_void_p), ("copy_at", ctypes.c_void_p), ("most_copies", ctypes.c_int64),
         ("copied", ctypes.c_int64), ("tick", ctypes.c_int64), ("steps", ctypes.c_int64), ("result", ctypes.c_int64),
-        ("trouble", ctypes.c_int64), ("stop", ctypes.c_int64),
+        ("trouble", ctypes.c_int64), ("stop", ctypes.c_int64), ("hold", ctypes.c_int64), ("holds", ctypes.c_int64),
     ]  # fmt: skip
 
 
@@ -85,6 +88,8 @@ class Taken:
 class PacedLoop:
     """Steps of `step_ticks` of a prepared run, each at its moment; `exchange` (address, argument) follows each.
 
+    With `samples` (how many, address) a step is computed in so many equal parts, and that is called between them, with
+    the exchange's argument: what is sampled faster than is exchanged goes out in batches.
     `copy_ticks` apart the state is copied, so that whoever wants it as it was then need not hold up the loop.
     """
 
@@ -96,17 +101,22 @@ class PacedLoop:
     speed: float = 1.0
     begin_ns: int = -1  # moment of tick 0; negative: the first step begins at once
     exchange: tuple[int, int] | None = None
+    samples: tuple[int, int] | None = None
     commands: bool = False  # keep what the inputs were after each step
     copy_ticks: int = 0
     keeps: object = None  # whatever the arguments have addresses of: it must live as long
     log_from: int = 0  # row of the log that the first tick writes, or the next one that does
     taken: Taken = field(default_factory=Taken)
     standing: str = ""  # what the thread got from the system
+    stood_s: float = 0.0  # time of the wall by which it was shifted
 
     def __post_init__(self) -> None:
         state, step_s = self.state, self.state.model.step_s
         whole(self.step_ticks, "ticks of a step", 1)
         whole(self.until_tick, "tick at the end", state.tick)
+        parts = whole(self.samples[0], "samples of a step", 1) if self.samples is not None else 1
+        if self.step_ticks % parts:
+            raise RunError(f"{self.step_ticks} ticks of a step do not make {parts} equal parts")
         if not self.speed > 0.0:
             raise RunError(f"a run keeps to a positive multiple of real time, not {self.speed:g}")
         steps = -(-(self.until_tick - state.tick) // self.step_ticks)
@@ -114,8 +124,8 @@ class PacedLoop:
         self.room_late_s = np.zeros(steps + 1)  # of all steps, as far as they were made
         width = state.inputs[0, :, 0].size
         self._commands = np.zeros((steps + 1, width)) if self.commands else None
-        parts = [getattr(state, name) for name in PARTS]
-        size = sum(part.size for part in parts)
+        changing = [getattr(state, name) for name in PARTS]
+        size = sum(part.size for part in changing)
         count = (self.until_tick - state.tick) // self.copy_ticks + 2 if self.copy_ticks else 0
         self._copies, self._copy_at = np.zeros((count, size)), np.zeros(count, np.int64)
         at = ctypes.addressof(self.args)
@@ -124,11 +134,12 @@ class PacedLoop:
             arg_tick=at + RunArgs.tick.offset, arg_ticks=at + RunArgs.ticks.offset,
             arg_log_first=at + RunArgs.log_first.offset, stop_tick=state.stop_tick.ctypes.data,
             first_tick=state.tick, log_from=self.log_from, until_tick=self.until_tick,
-            step_ticks=self.step_ticks, log_every=max(1, self.args.log_every), tick_ns=1e9 * step_s / self.speed,
+            step_ticks=self.step_ticks, log_every=max(1, self.args.log_every), part_ticks=self.step_ticks // parts,
+            sample=self.samples[1] if self.samples is not None else None, tick_ns=1e9 * step_s / self.speed,
             now=c_function("clock_gettime"), sleep=c_function("clock_nanosleep"), begin_ns=self.begin_ns,
             late_s=self.room_late_s.ctypes.data, most=steps, inputs=state.inputs.ctypes.data, width=width,
             commands=None if self._commands is None else self._commands.ctypes.data,
-            part=(_Part * len(PARTS))(*(_Part(part.ctypes.data, part.size) for part in parts)),
+            part=(_Part * len(PARTS))(*(_Part(part.ctypes.data, part.size) for part in changing)),
             copy_ticks=self.copy_ticks, copy_size=size, next_copy=state.tick + self.copy_ticks,
             copies=self._copies.ctypes.data if count else None, copy_at=self._copy_at.ctypes.data, most_copies=count,
             tick=state.tick,
@@ -174,6 +185,38 @@ class PacedLoop:
         running = self._thread is not None and self._thread.is_alive()
         self.state.tick = int(self._native.tick)
         return running
+
+    @contextlib.contextmanager
+    def held(self, *, shifted: bool = False) -> Iterator[None]:
+        """It stands between two steps meanwhile, so that its state may be looked at and changed.
+
+        The time that passes makes the steps behind it late, unless time is `shifted` by it: then it stood too.
+        """
+        before = time.monotonic_ns()
+        self._native.hold = 1
+        try:
+            while not self._native.holds and self._thread is not None and self._thread.is_alive():
+                time.sleep(HOLD_S)
+            self.look()
+            yield
+        finally:
+            if shifted and self._native.begin_ns >= 0:
+                passed = time.monotonic_ns() - before
+                self._native.begin_ns += passed
+                self.stood_s += 1e-9 * passed
+            self._native.hold = 0
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is held now."""
+        return bool(self._native.holds)
+
+    def renew(self, args: RunArgs) -> None:
+        """Other arguments for the kernel from the next step on, as events were added; it is held."""
+        at = ctypes.addressof(args)
+        self.args = args
+        self._native.args, self._native.arg_tick = at, at + RunArgs.tick.offset
+        self._native.arg_ticks, self._native.arg_log_first = at + RunArgs.ticks.offset, at + RunArgs.log_first.offset
 
     def end(self) -> None:
         """Have it end after its step and wait for that. May be called twice."""

@@ -6,7 +6,9 @@ is one call of native code. Faults ordered in the run state act as in any other 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+from collections.abc import Iterator
 
 from ironbird.errors import RunError, UnknownNameError
 from ironbird.runtime.border import ticks_of
@@ -77,6 +79,7 @@ class Stepper:
         step_ticks: int,
         *,
         exchange: tuple[int, int] | None = None,
+        samples: tuple[int, int] | None = None,
         copy_ticks: int = 0,
         begin_ns: int = -1,
     ) -> PacedLoop:
@@ -91,11 +94,21 @@ class Stepper:
             step_ticks,
             begin_ns=begin_ns,
             exchange=exchange,
+            samples=samples,
             commands=True,
             copy_ticks=copy_ticks,
             keeps=self,
             log_from=self.plan.rows_between(self.first_tick, self.state.tick),
         )
+
+    @contextlib.contextmanager
+    def hold(self, loop: PacedLoop, *, shifted: bool = False) -> Iterator[None]:
+        """Such a loop stands between two steps meanwhile; events that were added are then in force."""
+        with loop.held(shifted=shifted):
+            yield
+            if self.state.kernel_events is not self._events:
+                self._prepare()
+                loop.renew(self._args)
 
     def note_fired(self) -> None:
         """Take over into the state which triggers have fired."""

@@ -88,7 +88,8 @@ def take_commands(diagram: Diagram) -> Diagram:
         if name in (*COMMANDS, "command", "link_stamp", "wings") or name.startswith("offboard_"):
             heard.export(heard.port(path), name)
     if "R_NB" in navigator.inputs and not heard.links.get(at.NAVIGATOR("R_NB")):
-        heard.connect(heard.port(at.ESTIMATOR.attitude), heard.port(at.NAVIGATOR("R_NB")))
+        seen = at.ESTIMATOR.attitude if at.ESTIMATOR.path in heard.blocks else at.BODY.attitude
+        heard.connect(heard.port(seen), heard.port(at.NAVIGATOR("R_NB")))
         heard.set(at.NAVIGATOR.arm_time, ARM_TIME_S)
     for name in control.inputs:
         path = at.CONTROL(name)

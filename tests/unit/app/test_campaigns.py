@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from campaign_data import stored_campaigns
 from live_rig import PATIENCE_S
+from typer.testing import CliRunner
 
 from ironbird.app.actions import act
 from ironbird.app.frames import FLOATS, log_frames
@@ -15,6 +16,7 @@ from ironbird.app.point_map import boundary, point_map
 from ironbird.app.records import Campaigns
 from ironbird.app.rig import Rig
 from ironbird.app.security import GUEST, PILOT
+from ironbird.cli.main import app as cli
 from ironbird.errors import RecordError
 
 
@@ -77,3 +79,17 @@ def test_a_pilot_has_a_stored_flight_flown_again_in_a_thread_of_its_own(campaign
         assert np.isfinite(frames).all()
         assert not act(rig, PILOT, "refly", {"campaign": "calm", "stored": "../x"})["ok"]
         assert not act(rig, PILOT, "arm", {"flight": live.name})["ok"]
+
+
+@pytest.mark.parametrize(
+    ("store", "reason"),
+    [("nonsense", "is not a database URL; give sqlite:///FILE"), ("mysql://x/y", "is no kind of store")],
+)
+def test_a_store_that_is_none_is_refused_before_the_page_opens(store: str, reason: str) -> None:
+    ended = CliRunner().invoke(cli, ["app", "--no-browser", "--port", "0", "--store", store])
+    assert ended.exit_code == 2 and reason in " ".join(ended.stderr.split())
+
+
+def test_looking_for_a_store_makes_none(tmp_path: Path) -> None:
+    Campaigns(f"sqlite:///{tmp_path / 'store.db'}").check()
+    assert not (tmp_path / "store.db").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,11 +16,12 @@ from ironbird.app.live import status_of
 from ironbird.app.live_flight import LiveFlight
 from ironbird.app.rig import Rig
 from ironbird.app.security import PILOT
-from ironbird.errors import LinkError
+from ironbird.errors import LinkError, RunError
 from ironbird.flight.order import load_order
 from ironbird.flight.systems import kind_of
 from ironbird.links.client.attended import DONE, MOST_KEPT, REFUSED, RUNS
 from ironbird.links.client.orders import HEADER, is_orders, read_orders
+from ironbird.links.hardware.link import HardwareLink
 from ironbird.links.plan_file import LocalItem
 
 
@@ -162,3 +164,39 @@ def test_a_board_on_a_line_is_watched_and_judged(rig: Rig) -> None:
         assert rows["HIL_ACTUATOR_CONTROLS", "from"]["latency_ms"] is not None
         rig.end(flight.name)
     assert flight.flight is not None and flight.flight.ended_s < 60.0, flight.failure
+
+
+def test_a_board_on_the_page_is_flown_by_the_native_loop_and_can_be_broken_and_paused(rig: Rig) -> None:
+    board = ThreadBoard()
+    with udp_board(board) as port:
+        options = {"udp": port, "ground_station": False, "priority": False}
+        flight = rig.start("quad_f450", control="hardware", go=False, until_s=60.0, options=options)
+        until(lambda: len(board.stamps) > 200 and flight.tick > 500, flight)
+        assert flight.stand is not None and flight.stand.rig.loop is not None
+        rig.do(flight.name, "inject", fault="imu.gyro_bias@1:instance=1,severity=0.3")
+        until(lambda: flight.witnesses()[0].effective, flight)
+        rig.do(flight.name, "clear", number=0)
+        link = flight._system
+        assert isinstance(link, HardwareLink)
+        flight.pause()
+        loop = flight.stand.rig.loop
+        until(lambda: loop.stands, flight)  # it looks about every 10 ms
+        stands, link.patience_s = flight.tick, 2.0
+        time.sleep(2.5)  # a board that is not asked anything is not silent
+        assert flight.tick == stands
+        with pytest.raises(RunError, match="a board keeps its own time"):
+            flight.step()
+        with pytest.raises(RunError, match="a board keeps its own time"):
+            flight.set_speed(5.0)
+        flight.pause(False)
+        until(lambda: flight.tick > stands + 1200, flight)
+        rig.end(flight.name)
+    flown = flight.flight
+    assert flown is not None and flown.witnesses[0].effective, flight.failure
+    assert flown.witnesses[0].first_s == pytest.approx(flight.twins[0].witness().first_s)
+    assert flown.order.faults[0].end_s < flown.ended_s
+    # each step was sent once, in order; what a busy machine drops on the way to the board is another matter
+    assert board.stamps == sorted(set(board.stamps)) and not any(stamp % 2000 for stamp in board.stamps)
+    assert link._board_link is not None and int(link._board_link.native.sent) == round(500 * flown.ended_s)
+    assert flown.measured["began_s"] > 0.0  # of a loop in native code
+    assert flown.measured["sensor_hz"] == pytest.approx(500.0, rel=0.1)  # time that stood does not count

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import socket
 import threading
 import time
 from dataclasses import replace
@@ -10,17 +14,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hil_board import BoardCable
 from hil_udp_board import ThreadBoard, serial_board, udp_board
 from typer.testing import CliRunner
 
 from ironbird.cli.main import app
 from ironbird.errors import LinkError, OrderError
 from ironbird.flight.flight import Flight, fly
-from ironbird.flight.order import Order, make_order
+from ironbird.flight.order import Order, load_order, make_order
 from ironbird.flight.prepare import fit, prepare
 from ironbird.flight.together import fly_together
 from ironbird.links.hardware.kind import HARDWARE
-from ironbird.links.mavlink.dialect import HIL_GPS, HIL_SENSOR
+from ironbird.links.hardware.link import HardwareLink
+from ironbird.links.mavlink.codec import Packer, Parser
+from ironbird.links.mavlink.dialect import HIL_ACTUATOR_CONTROLS, HIL_GPS, HIL_SENSOR
 from ironbird.links.rig import attach
 from ironbird.links.system import Task
 from ironbird.runtime.stepper import Stepper
@@ -82,6 +89,55 @@ def test_the_model_may_be_faster_than_the_sensors() -> None:
     assert board.stamps == list(range(board.stamps[0], 1_000_001, 2000)) and len(board.stamps) > 400
 
 
+class BatchBoard(ThreadBoard):
+    """Keeps whole packets, and answers each with one message of controls."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.packets: list[bytes] = []
+
+    def serve(self, handle: int, peer: tuple[str, int] | None = None) -> None:
+        packer = Packer()
+        assert peer is not None
+        with socket.socket(fileno=os.dup(handle)) as line:
+            line.connect(peer)
+            line.settimeout(0.02)
+            while not self._ends.is_set():
+                packer.add(HIL_ACTUATOR_CONTROLS, 0, 0, *[self.throttle] * 16, 129)
+                with contextlib.suppress(OSError):
+                    line.send(packer.take())
+                with contextlib.suppress(OSError):
+                    self.packets.append(line.recv(65536))
+
+
+def test_inertial_samples_of_8_khz_go_out_in_batches_of_one_write_a_millisecond() -> None:
+    board = BatchBoard()
+    with udp_board(board) as port:
+        flight = fly(order(until_s=1.5, udp=port, model_hz=8000.0, sensor_hz=8000.0))
+    batches = [
+        [HIL_SENSOR.unpack(payload) for number, payload, _, _ in Parser().feed(packet) if number == HIL_SENSOR.id]
+        for packet in board.packets
+    ]
+    assert len(batches) > 100
+    for batch in batches:  # each sample has its own time and its own values
+        stamps = [values[0] for values in batch]
+        assert stamps == list(range(stamps[-1] - 875, stamps[-1] + 1, 125)) and stamps[-1] % 1000 == 0
+        assert len({values[1:7] for values in batch}) == 8
+    assert flight.model.step_s == 1.0 / 8000.0 and flight.ended_s == 1.5
+    assert flight.measured["sensor_hz"] == pytest.approx(8000.0, rel=0.1)  # the machine may be busy
+    assert flight.log["body.p_NB_N"][-1, 2] < -1.0
+
+
+def test_batches_are_refused_where_the_loop_is_not_native_and_a_slow_model_has_no_fast_sensors() -> None:
+    fast = order(until_s=1.5, udp=1, model_hz=8000.0, sensor_hz=8000.0)
+    fitted = fit(fast)
+    rig = attach(fitted.vehicle, prepare(fitted.model, [fast]), until_s=1.5, log=["body.*"])
+    with pytest.raises(LinkError, match="batches of 8, which the loop in native code alone makes"):
+        HardwareLink(BoardCable(), sensor_hz=8000.0).start(rig)
+    with pytest.raises(LinkError, match=r"2000 Hz do not fit steps of 1 ms.*or a faster model"):
+        fit(order(until_s=1.5, udp=1, sensor_hz=2000.0))
+
+
 def test_a_fault_with_a_trigger_has_its_witness_beside_the_loop() -> None:
     board = ThreadBoard()
     with udp_board(board) as port:
@@ -138,3 +194,33 @@ def test_the_verb_takes_several_ports_and_a_router_for_ground_stations(tmp_path:
     assert wrong.exit_code == 2 and "2 vehicles for 1 boards" in wrong.stderr
     named = CliRunner().invoke(app, ["hil", "--udp", "14997", "--link", "vehicle=udpout:127.0.0.1:1"])
     assert named.exit_code == 2 and "give the connection another name" in " ".join(named.stderr.split())
+
+
+def test_the_verb_flies_mixed_vehicles_on_their_ports_and_others_beside_them(tmp_path: Path) -> None:
+    boards = [ThreadBoard(), ThreadBoard()]
+    with serial_board(boards[0]) as first, udp_board(boards[1]) as second:
+        words = ["hil", "--port", f"{first}=quad_f450", "--udp", f"{second}=rover_differential"]
+        words += ["--beside", "reference=quad_f450", "--control-hz", "100", "--until", "1.5", "--no-priority"]
+        ended = CliRunner().invoke(app, [*words, "--headless", "--out", str(tmp_path)])
+    assert ended.exit_code in (0, 1, 2), ended.output  # not 0: this machine is too busy to keep time
+    flown = [load_order(tmp_path / number) for number in ("1", "2", "3")]
+    assert [order.vehicle for order in flown] == ["quad_f450", "rover_differential", "quad_f450"]
+    assert [order.control for order in flown] == ["hardware", "hardware", "reference"]
+    began = [json.loads((tmp_path / number / "link.json").read_text())["began_s"] for number in ("1", "2")]
+    assert began[0] == began[1] > 0.0 and all(board.stamps for board in boards)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--udp", "99999"], "give a port, 1 to 65535"),
+        (["--udp", "x=quad_f450"], "give a port, 1 to 65535"),
+        (["--udp", "14997", "--beside", "quad_f450"], "give CONTROL=VEHICLE"),
+        (["--udp", "14997", "--beside", "pxx4=quad_f450"], "pxx4"),
+        (["--udp", "14997=quad_f45O"], "quad_f45O"),
+        (["--udp", "1=a", "--udp", "2=b", "--vehicle", "a", "--vehicle", "b"], "not in both"),
+    ],
+)
+def test_a_list_of_ports_that_is_wrong_is_refused_with_the_reason(words: list[str], reason: str) -> None:
+    ended = CliRunner().invoke(app, ["hil", *words])
+    assert ended.exit_code == 2 and reason in " ".join(ended.stderr.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import time
 
 import numpy as np
@@ -50,6 +51,40 @@ def test_a_run_that_keeps_time_has_the_bytes_of_one_that_does_not(model: Compile
     assert paced.finish().data.tobytes() == free.finish().data.tobytes()
     assert paced.state.content(0) == free.state.content(0)
     assert loop.late_s.min() >= 0.0 and len(loop.late_s) == 300
+
+
+def test_a_loop_that_is_held_stands_between_two_steps_and_takes_events_that_are_added(model: CompiledModel) -> None:
+    paced = stepper(model, until_s=2.0)
+    loop = paced.on_time(2)
+    loop.start()
+    with paced.hold(loop, shifted=True):
+        stood = paced.state.tick
+        assert stood == loop.steps * 2
+        time.sleep(0.2)
+        assert loop.look() and paced.state.tick == stood
+        begin_s = 1e-3 * (stood + 20)
+        paced.state.add_event(ParamEvent("body.mass", 2.0, begin_s))
+    while loop.look():
+        time.sleep(0.01)
+    assert loop.result == ENDED and loop.steps == 1000
+    free = stepper(model, until_s=2.0, event=ParamEvent("body.mass", 2.0, begin_s))
+    while free.step(100):
+        pass
+    assert paced.finish().data.tobytes() == free.finish().data.tobytes()
+    assert loop.late_s[stood // 2 :].min() < 0.1  # time stood too
+
+
+def test_a_step_is_made_in_parts_and_samples_are_taken_between_them(model: CompiledModel) -> None:
+    made, ticks = stepper(model), []
+    sample = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(lambda _, tick: ticks.append(tick))
+    loop = made.on_time(4, samples=(4, int(ctypes.cast(sample, ctypes.c_void_p).value or 0)))
+    assert loop.go(10) == NOT_YET and made.state.tick == 40
+    assert ticks == [tick for tick in range(1, 40) if tick % 4]  # the last of a step is for the exchange
+    free = stepper(model)
+    free.step(40)
+    assert made.state.content(0) == free.state.content(0)
+    with pytest.raises(RunError, match="4 ticks of a step do not make 3 equal parts"):
+        made.on_time(4, samples=(3, 0))
 
 
 def test_steps_whose_moment_is_over_are_late_and_follow_at_once(model: CompiledModel) -> None:

@@ -30,8 +30,8 @@ def build(desk: Desk) -> None:
         maps = _Maps()
         with panel("Compare two"):
             with ui.row().classes("items-center"):
-                before = ui.select([], label="before").props("dense").style("min-width:160px")
-                after = ui.select([], label="after").props("dense").style("min-width:160px")
+                before = ui.select([], label="before").props("dense").classes("ib-choice")
+                after = ui.select([], label="after").props("dense").classes("ib-choice")
                 ui.button("compare", on_click=lambda: compare()).props("dense no-caps unelevated size=sm")
             compared = ui.element("div").classes("ib-scroll ib-compared")
 
@@ -75,9 +75,9 @@ class _Maps:
         self.campaign, self.points = "", {}
         with panel("Map over two varied parameters (a point opens its replay)"):
             with ui.row().classes("items-center"):
-                self.case = ui.select([], label="case", on_change=self._chosen).props("dense").style("min-width:180px")
+                self.case = ui.select([], label="case", on_change=self._chosen).props("dense").classes("ib-choice")
                 self.across, self.along = (
-                    ui.select([], label=label, on_change=self._draw).props("dense").style("min-width:160px")
+                    ui.select([], label=label, on_change=self._draw).props("dense").classes("ib-choice")
                     for label in ("across", "along")
                 )
             self.box = ui.element("div").classes("ib-map-box")
@@ -116,14 +116,14 @@ def _campaign(campaign: dict[str, Any], choose: Callable[[str], Awaitable[None]]
     async def chosen() -> None:
         await choose(campaign["name"])
 
-    with ui.row().classes("items-center"):
+    with ui.row().classes("items-center no-wrap ib-campaign"):
         ui.button(campaign["name"], on_click=chosen).props("dense no-caps unelevated size=sm")
-        ui.label(f"{campaign['title']}  " + ", ".join(f"{value} {key}" for key, value in counts.items()))
+        ui.label(f"{campaign['title']}: " + ", ".join(f"{value} {key}" for key, value in counts.items()))
 
 
 def _case(name: str, row: dict[str, Any]) -> None:
     with ui.row().classes("items-center").style("gap:10px"):
-        ui.label(row["case"]).style("min-width:200px;font-weight:600;overflow-wrap:anywhere")
+        ui.label(row["case"]).classes("ib-case")
         for verdict in VERDICTS:
             ui.label(f"{row.get(verdict, 0)} {verdict}").classes(f"ib-{verdict}")
         ui.label(f"worst margin {row['margin']}").classes("ib-hint").tooltip(row["why"][:500])

@@ -14,9 +14,9 @@ FIRST = "quad_f450"  # is shown until another is chosen
 
 def build(desk: Desk) -> None:
     """The page."""
-    with desk.frame("Vehicles", flights=False), ui.element("div").classes("ib-two"):
+    with desk.frame("Vehicles", flights=False), ui.element("div").classes("ib-two ib-vehicles"):
         with panel("Block diagram"):
-            picture = ui.element("div").classes("w-full").style("overflow:auto")
+            picture = ui.element("div").classes("w-full ib-picture")
         with panel("Catalogue"), ui.element("div").classes("ib-scroll"):
             shows = {name: _vehicle(name, picture) for name in vehicle_ids()}
     shows[FIRST]()

@@ -16,6 +16,7 @@ import termios
 import threading
 import time
 import tty
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from ironbird.firmware.machine import Machine
 from ironbird.firmware.provant.frames import BAUD, REFERENCE_PORT, SENSOR_PORT, SERVICES
 from ironbird.firmware.provant.references import BaseStation, References
 from ironbird.firmware.provant.server import Server
+from ironbird.links.commanded.obeyed import attend
 from ironbird.links.realtime import FIFO_PRIORITY, real_time, undisturbed
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem
@@ -87,11 +89,12 @@ class CableSystem(ControlSystem):
 
     def __init__(
         self, sensor_port: str, reference_port: str, *, numbers: str = "paper", references: References | None = None,
-        wait_s: float = 10.0,
+        wait_s: float = 10.0, orders: str | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
         self.step_ticks = 1
         self.numbers, self.references, self.wait_s = numbers, references, wait_s
+        self._orders = orders  # a record for the base station to obey; None: it takes none
         self.sensors = SerialPort(sensor_port)
         try:
             self.line = SerialPort(reference_port)
@@ -107,6 +110,8 @@ class CableSystem(ControlSystem):
         """Serve from now on; returns when the board has asked for the first time."""
         self.server = Server(rig, SERVICES[self.numbers])
         self.references = self.references or BaseStation(rig)
+        if self._orders is not None:
+            attend(self, rig, replace(rig, tunings=[]), self._orders, sees_truth=True)
         self._interval_s = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_S)  # the server must not wait for the thread that moves the vehicle
         self._thread = threading.Thread(target=self._serve, name="provant-server", daemon=True)
@@ -137,11 +142,15 @@ class CableSystem(ControlSystem):
         assert server is not None and self.references is not None
         if self._broken and not self._end.is_set():
             raise LinkError(self._broken)
+        if self.obeyed is not None:
+            self.obeyed.commander.watch()
         server.command()
         server.view.take()
         frame = self.references.due(rig.time_s)
         if frame:
             self.line.write(frame)
+        if self.obeyed is not None:
+            self.obeyed.play(rig.time_us)
 
     def stop(self) -> None:
         """End the thread, let go of the ports."""

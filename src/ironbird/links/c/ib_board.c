@@ -59,6 +59,7 @@ typedef struct {
     const double *fix_stamp;
     double fix_seen;
     uint8_t *stage, *frames, *rest, *came;
+    int64_t staged;          /* bytes in `stage`: samples of this step before its last */
     int64_t room, came_room; /* bytes of `stage` and of `came`; the others have twice the first */
     int64_t waiting, kept;   /* bytes in `rest` and in `came` */
     uint8_t sequence, system, component, spare;
@@ -66,7 +67,8 @@ typedef struct {
     const uint8_t *extras;
     int64_t known;
     int64_t tally[2];
-    ib_ring said, ordered, ground;
+    ib_ring said, ordered, ground, gave; /* the last: what went to the board, if somebody watches */
+    int64_t watched;
     double tick_s;
     double controls[16];
     int64_t armed, armed_tick, sent, unsent, fixes, last_ns;
@@ -113,11 +115,11 @@ static int64_t ring_take(ib_ring *r, uint8_t *to, int64_t room)
     return length;
 }
 
-/* What the board said, for the host: a record and its bytes. */
-static void tell(ib_board *a, int64_t tick, int64_t wall_ns, int64_t fixes, const uint8_t *bytes, int64_t count)
+/* What the board said, or what it was given, for the host: a record and its bytes. */
+static void tell(const ib_board *a, ib_ring *r, int64_t tick, int64_t wall_ns, int64_t fixes, const uint8_t *bytes,
+                 int64_t count)
 {
     const ib_heard record = {tick, wall_ns, a->unsent, fixes, count};
-    ib_ring *r = &a->said;
     if (filled(r) + (int64_t)sizeof record + count > r->size) {
         r->overflowed += count;
         return;
@@ -170,12 +172,21 @@ static void hear(ib_board *a, int64_t tick)
     } while (count == MOST_FOUND);
 }
 
+static uint64_t micros(const ib_board *a, int64_t tick) { return (uint64_t)((double)tick * a->tick_s * 1e6 + 0.5); }
+
+/* Sensors between two exchanges: they go out with the next one, each with its own time. */
+EXPORT void ib_sample(ib_board *a, int64_t tick)
+{
+    if (a->staged < a->room / 2) a->staged += a->stage_sensors(a->sensors, micros(a, tick), a->stage + a->staged);
+}
+
 /* One exchange: sensors as they are after `tick`, at a moment of the wall. */
 EXPORT int64_t ib_exchange(ib_board *a, int64_t tick, int64_t wall_ns)
 {
-    const uint64_t now_us = (uint64_t)((double)tick * a->tick_s * 1e6 + 0.5);
+    const uint64_t now_us = micros(a, tick);
     const int64_t fixes = a->fixes;
-    int64_t staged = a->stage_sensors(a->sensors, now_us, a->stage);
+    int64_t staged = a->staged + a->stage_sensors(a->sensors, now_us, a->stage + a->staged);
+    a->staged = 0;
     if (a->fix && *a->fix_stamp != a->fix_seen) {
         a->fix_seen = *a->fix_stamp;
         a->fixes++;
@@ -195,13 +206,14 @@ EXPORT int64_t ib_exchange(ib_board *a, int64_t tick, int64_t wall_ns)
         a->waiting += more;
     const int64_t gone = a->waiting ? a->give(a->cable, a->rest, a->waiting) : 0;
     if (gone < 0) return gone;
+    if (a->watched && gone) tell(a, &a->gave, tick, wall_ns, fixes, a->rest, gone);
     a->waiting -= gone;
     for (int64_t i = 0; i < a->waiting; i++) a->rest[i] = a->rest[gone + i];
 
     const int64_t came = a->take(a->cable, a->came + a->kept, a->came_room - a->kept, wall_ns);
     if (came < 0) return came;
     if (came) {
-        tell(a, tick, wall_ns, fixes, a->came + a->kept, came);
+        tell(a, &a->said, tick, wall_ns, fixes, a->came + a->kept, came);
         a->kept += came;
         hear(a, tick);
     }
@@ -280,10 +292,12 @@ LAYOUT(FIELD(ib_ring, bytes), FIELD(ib_ring, size), FIELD(ib_ring, head), FIELD(
        FIELD(ib_board, stage_fix), FIELD(ib_board, seal), FIELD(ib_board, scan), FIELD(ib_board, place),
        FIELD(ib_board, sensors), FIELD(ib_board, fix), FIELD(ib_board, outputs), FIELD(ib_board, fix_stamp),
        FIELD(ib_board, fix_seen), FIELD(ib_board, stage), FIELD(ib_board, frames), FIELD(ib_board, rest),
-       FIELD(ib_board, came), FIELD(ib_board, room), FIELD(ib_board, came_room), FIELD(ib_board, waiting),
+       FIELD(ib_board, came), FIELD(ib_board, staged),
+       FIELD(ib_board, room), FIELD(ib_board, came_room), FIELD(ib_board, waiting),
        FIELD(ib_board, kept), FIELD(ib_board, sequence), FIELD(ib_board, system), FIELD(ib_board, component),
        FIELD(ib_board, spare), FIELD(ib_board, ids), FIELD(ib_board, extras), FIELD(ib_board, known),
        FIELD(ib_board, tally), FIELD(ib_board, said), FIELD(ib_board, ordered), FIELD(ib_board, ground),
+       FIELD(ib_board, gave), FIELD(ib_board, watched),
        FIELD(ib_board, tick_s), FIELD(ib_board, controls), FIELD(ib_board, armed), FIELD(ib_board, armed_tick),
        FIELD(ib_board, sent), FIELD(ib_board, unsent), FIELD(ib_board, fixes), FIELD(ib_board, last_ns),
        SIZE(ib_board))

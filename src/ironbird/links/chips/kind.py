@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -13,6 +13,8 @@ from ironbird.links.chips.drivers import Pulses, make_drivers
 from ironbird.links.chips.feed import Feeder
 from ironbird.links.chips.native_board import NativeBoard
 from ironbird.links.chips.wires import BrokenWires, with_wires
+from ironbird.links.client.orders import is_orders
+from ironbird.links.commanded.obeyed import attend
 from ironbird.links.rig import Rig
 from ironbird.links.standin.autopilot import ReferenceAutopilot
 from ironbird.links.system import ControlSystem, Kind, Options, OwnWitness, Seat, Task
@@ -26,6 +28,10 @@ class ChipsOptions(Options):
     """Which board carries the sensors."""
 
     board: Annotated[str, Field(description="A board by name, or a TOML file of your own.")] = "pilotpi"
+    pilot: Annotated[
+        Literal["ours", "attended"],
+        Field(description="The autopilot flies the mission, or does what it is told in flight (the live rig)."),
+    ] = "ours"
 
 
 class ReferenceOnChips(ControlSystem):
@@ -35,11 +41,18 @@ class ReferenceOnChips(ControlSystem):
     fills = "chips"
     step_ticks = EXCHANGE_TICKS
 
-    def __init__(self, board: Board, pilot: ReferenceAutopilot, injections: tuple[Injection, ...], seed: int) -> None:
+    def __init__(
+        self,
+        board: Board,
+        pilot: ReferenceAutopilot,
+        injections: tuple[Injection, ...],
+        seed: int,
+        orders: str | None = None,  # a record of orders to obey; None: it takes none
+    ) -> None:
         super().__init__()
         self.board, self.pilot = board, pilot
         self.chips = NativeBoard(board, seed=seed)
-        self._injections = injections
+        self._injections, self._orders = injections, orders
 
     def start(self, rig: Rig) -> None:
         """Power for the board; the first requests come with the first exchange."""
@@ -53,11 +66,17 @@ class ReferenceOnChips(ControlSystem):
         self._feeder = Feeder(self.board, rig, self.chips.inputs)
         self._wires = BrokenWires(self.chips, rig, self._injections)
         done = at.NAVIGATOR.done
-        self._done = self.pilot.view(done) if done in self.pilot.stepper.state.model.flat.held.start else None
+        held = self.pilot.stepper.state.model.flat.held.start
+        self._done = self.pilot.view(done) if done in held and self._orders is None else None
+        if self._orders is not None:  # the commander sees the autopilot alone, without its vehicle
+            told = Rig(self.pilot.vehicle, self.pilot.stepper.state, self.pilot.stepper, receivers=rig.receivers)
+            attend(self, rig, told, self._orders)
 
     def exchange(self, rig: Rig) -> None:
-        """New values for the chips; then the drivers, and the autopilot."""
+        """New values for the chips; then the drivers, the autopilot, and orders to it."""
         t = rig.state.tick * 1_000_000
+        if self.obeyed is not None:
+            self.obeyed.commander.watch()
         self._feeder.take()
         self._wires.take(t)
         self.chips.tick(t)
@@ -74,6 +93,8 @@ class ReferenceOnChips(ControlSystem):
         else:
             for place, command in self._motors:
                 rig.command(place, float(command[0]) if self.pilot.armed else 0.0)
+        if self.obeyed is not None:
+            self.obeyed.play(rig.time_us)
 
     @property
     def finished(self) -> bool:
@@ -111,6 +132,7 @@ class ChipsKind(Kind):
     title = "Reference autopilot on chips"
     summary = "The reference autopilot reads its sensors through drivers and chips, so that wires and chips can fail."
     options = ChipsOptions
+    obeys = True
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
         """The vehicle with the wires of the board."""
@@ -120,15 +142,22 @@ class ChipsKind(Kind):
         """Always."""
         return True
 
+    def takes_orders(self, template: str) -> bool:
+        """All, by the commander of the autopilot itself."""
+        return True
+
     def seat(self, task: Task) -> Seat:
         """The control system of the vehicle, cut out, on a board."""
-        if task.script:
+        assert isinstance(task.options, ChipsOptions)
+        attended = task.options.pilot == "attended"
+        if task.script and not (attended and is_orders(task.script)):
             raise LinkError("the reference autopilot on chips flies missions, no plan of another program")
-        vehicle = load_vehicle(task.vehicle.path, control="reference")
+        vehicle = load_vehicle(task.vehicle.path, control="commanded" if attended else "reference")
         columns = vehicle.diagram.blocks["navigator"].params["table"].columns
         settings = task.navigator(columns) if task.navigator is not None else {}
         pilot = ReferenceAutopilot(vehicle, params=settings)
-        return Seat(ReferenceOnChips(load_board(_board_of(task.options)), pilot, tuple(task.injections), task.seed))
+        board, orders = load_board(task.options.board), task.script if attended else None
+        return Seat(ReferenceOnChips(board, pilot, tuple(task.injections), task.seed, orders))
 
 
 def _board_of(options: Options) -> str:

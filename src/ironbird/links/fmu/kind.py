@@ -260,6 +260,13 @@ class FmuKind(Kind):
     options = FmuOptions
     longest_s = 120.0
 
+    def takes_none(self) -> str:
+        """The names of its inputs are those of sensors."""
+        return (
+            "an FMU is wired by names: outputs of sensors to its inputs, its outputs to actuators; it has no input for "
+            "commands, and what it flies is decided inside it"
+        )
+
     def seat(self, task: Task) -> Seat:
         """An FMU, not started yet; it is told nothing."""
         assert isinstance(task.options, FmuOptions)

@@ -26,6 +26,7 @@ ROOM = 65536  # bytes that wait for the board, beyond which ground stations are 
 CAME = 1 << 18  # bytes that the board says at once
 SAID = 1 << 22  # bytes that the host may be behind
 ORDERED = 1 << 14
+GAVE = 1 << 20  # bytes sent that whoever watches may be behind
 ADDRESS = 16  # bytes of an address of UDP
 
 TAKE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -63,10 +64,12 @@ class _Board(ctypes.Structure):
         ("scan", ctypes.c_void_p), ("place", ctypes.c_void_p), ("sensors", ctypes.c_void_p), ("fix", ctypes.c_void_p),
         ("outputs", ctypes.c_void_p), ("fix_stamp", ctypes.c_void_p), ("fix_seen", ctypes.c_double),
         ("stage", ctypes.c_void_p), ("frames", ctypes.c_void_p), ("rest", ctypes.c_void_p), ("came", ctypes.c_void_p),
+        ("staged", ctypes.c_int64),
         ("room", ctypes.c_int64), ("came_room", ctypes.c_int64), ("waiting", ctypes.c_int64), ("kept", ctypes.c_int64),
         ("sequence", ctypes.c_uint8), ("system", ctypes.c_uint8), ("component", ctypes.c_uint8),
         ("spare", ctypes.c_uint8), ("ids", ctypes.c_void_p), ("extras", ctypes.c_void_p), ("known", ctypes.c_int64),
         ("tally", ctypes.c_int64 * 2), ("said", _Ring), ("ordered", _Ring), ("ground", _Ring),
+        ("gave", _Ring), ("watched", ctypes.c_int64),
         ("tick_s", ctypes.c_double), ("controls", ctypes.c_double * 16), ("armed", ctypes.c_int64),
         ("armed_tick", ctypes.c_int64), ("sent", ctypes.c_int64), ("unsent", ctypes.c_int64),
         ("fixes", ctypes.c_int64), ("last_ns", ctypes.c_int64),
@@ -97,7 +100,7 @@ def _address(library: ctypes.CDLL, name: str) -> int:
 
 @dataclass(frozen=True)
 class Heard:
-    """What the board said in one step."""
+    """What the board said in one step, or what it was given."""
 
     tick: int
     wall_s: float
@@ -116,11 +119,11 @@ class Board:
         self._stage = np.zeros(ROOM, np.uint8)
         self._frames, self._rest = np.zeros(2 * ROOM, np.uint8), np.zeros(8 * ROOM, np.uint8)
         self._came = np.zeros(CAME, np.uint8)
-        self._rings = [np.zeros(size, np.uint8) for size in (SAID, ORDERED, 4 * ROOM)]
+        self._rings = [np.zeros(size, np.uint8) for size in (SAID, ORDERED, 4 * ROOM, GAVE)]
         self._copy = ctypes.create_string_buffer(CAME)
         self._record = _Heard()
         functions = native_functions()
-        said, ordered, ground = (_Ring(ring.ctypes.data, ring.size) for ring in self._rings)
+        said, ordered, ground, gave = (_Ring(ring.ctypes.data, ring.size) for ring in self._rings)
         fix = messages.fixes[0] if messages.fixes else None
         self.native = _Board(
             stage_sensors=functions["ib_stage_inertial"],
@@ -145,6 +148,7 @@ class Board:
             said=said,
             ordered=ordered,
             ground=ground,
+            gave=gave,
             tick_s=rig.state.model.step_s,
         )
         self._plug_in(cable)
@@ -193,6 +197,11 @@ class Board:
     # ------------------------------------------------------------------ the exchange
 
     @property
+    def for_samples(self) -> int:
+        """What a loop that keeps time calls between two exchanges, for samples that go out with the next one."""
+        return _address(_library(), "ib_sample")
+
+    @property
     def for_loop(self) -> tuple[int, int]:
         """What a loop that keeps time calls after each step, and with what."""
         return _address(_library(), "ib_exchange"), self._at
@@ -226,9 +235,20 @@ class Board:
         if frames and len(frames) <= ROOM:
             _library().ib_ring_put(ctypes.addressof(self.native.ground), frames, len(frames))
 
+    def watch(self) -> None:
+        """From now on keep what goes to the board, for `gave`."""
+        self.native.watched = 1
+
+    def gave(self) -> Iterator[Heard]:
+        """What went to the board since the last look, write by write."""
+        return self._read(self.native.gave)
+
     def heard(self) -> Iterator[Heard]:
         """What the board said since the last look."""
-        ring, record = ctypes.addressof(self.native.said), self._record
+        return self._read(self.native.said)
+
+    def _read(self, of: _Ring) -> Iterator[Heard]:
+        ring, record = ctypes.addressof(of), self._record
         while _library().ib_ring_heard(ring, ctypes.addressof(record), ctypes.addressof(self._copy), CAME) == 1:
             data = ctypes.string_at(self._copy, record.length)
             yield Heard(record.tick, 1e-9 * record.wall_ns, record.unsent, record.fixes, data)

@@ -15,7 +15,7 @@ from ironbird.links.ground.pilot import Pilot
 from ironbird.links.ground.wires import Port
 from ironbird.links.hardware.bridge import Bridge
 from ironbird.links.hardware.cable import Cable, DatagramCable, Load, SerialCable, ports
-from ironbird.links.hardware.link import CONTROL_HZ, SENSOR_HZ, HardwareLink, with_sensor_rate
+from ironbird.links.hardware.link import CONTROL_HZ, MOST_SENSOR_HZ, SENSOR_HZ, HardwareLink, with_sensor_rate
 from ironbird.links.mission_plan import class_of, plan_of
 from ironbird.links.process import GROUND_STATION_PORT, free_udp_port
 from ironbird.links.realtime import WallClock
@@ -36,10 +36,17 @@ class HardwareOptions(Options):
         "127.0.0.1"
     )
     sensor_hz: Annotated[
-        float, Field(description="Inertial samples a second: 1000, 500, 250, 200 or 100.", ge=10, le=1000)
+        float,
+        Field(
+            description="Inertial samples a second: 1000, 500, 250, 200 or 100; up to 8000 in batches of one write, "
+            "with a model as fast.",
+            ge=10,
+            le=MOST_SENSOR_HZ,
+        ),
     ] = SENSOR_HZ
     model_hz: Annotated[
-        float, Field(description="Steps of the vehicle's model a second: 1000, 2000, 4000 or 5000.", ge=1000, le=5000)
+        float,
+        Field(description="Steps of the vehicle's model a second: 1000, 2000, 4000, 5000 or 8000.", ge=1000, le=8000),
     ] = 1000.0
     control_hz: Annotated[float, Field(description="Controls a second that the board is asked for.", ge=1, le=1000)] = (
         CONTROL_HZ

@@ -9,6 +9,8 @@ counted, and those behind it follow at once until they have caught up. Nothing i
 cable, and that is counted too. On a serial port or UDP, vehicle and exchange run in native code in a thread of their
 own (`runtime/paced.py`, `board.py`): Python gives heartbeats and the words of ground stations, and counts what came,
 beside. What makes steps late is told apart: the host of a virtual machine, other programs, or neither.
+Batches. MAVLink has no message for several inertial samples. Above 1,000 a second, samples are taken between exchanges,
+each with its own time, and go out as so many HIL_SENSOR in one write: the line is served 1,000 times a second at most.
 A PX4 board [PX4Hitl]: it starts MAVLink on USB when it hears a heartbeat, so we say ours; it gives controls 200 times a
 second until it is asked for more, so we ask; it takes HIL_STATE_QUATERNION for its own estimate, so we do not send it.
 """
@@ -18,7 +20,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +44,7 @@ from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.vehicles.load import Vehicle
 
 SENSOR_HZ, CONTROL_HZ = 500.0, 400.0  # [NguyenHa] table 3
-MOST_SENSOR_HZ = 1000.0  # that HIL_SENSOR is sent at
+MOST_SENSOR_HZ, MOST_WRITES_HZ = 8000.0, 1000.0  # of HIL_SENSOR; of writes, each with a batch of them
 MOST_LOST, MOST_LATE, LEAST_RATE = 0.005, 0.005, 0.995  # shares at which the figures no longer hold
 SETTLED_S = 1.0  # from the first answer, before rates are measured
 EDGES_MS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0)  # of the histogram of lateness
@@ -64,9 +67,15 @@ def ticks_of(sensor_hz: float, model_hz: float = 1000.0) -> int:
     if ticks < 1 or abs(ticks * sensor_hz - model_hz) > 1e-6:
         fitting = ", ".join(f"{model_hz / part:g}" for part in (1, 2, 4, 5) if model_hz / part <= MOST_SENSOR_HZ)
         raise LinkError(
-            f"sensors at {sensor_hz:g} Hz do not fit steps of {1e3 / model_hz:g} ms: give {fitting or '1000'} or 100"
+            f"sensors at {sensor_hz:g} Hz do not fit steps of {1e3 / model_hz:g} ms: give {fitting} or 100"
+            + (", or a faster model (model_hz)" if sensor_hz > model_hz else "")
         )
     return ticks
+
+
+def batch_of(sensor_hz: float) -> int:
+    """Inertial samples that go out in one write."""
+    return max(1, math.ceil(sensor_hz / MOST_WRITES_HZ - 1e-9))
 
 
 def with_sensor_rate(vehicle: Vehicle, rate_hz: float, model_hz: float = 1000.0) -> Vehicle:
@@ -160,32 +169,6 @@ class DisturbedCable(Cable):
         self.cable.close()
 
 
-class WatchedCable(Cable):
-    """A cable on which somebody is told of all bytes; it is open already."""
-
-    def __init__(self, cable: Cable, tap: Callable[[str, bool, bytes], None]) -> None:
-        self.cable, self.name, self.baud, self._tap = cable, cable.name, cable.baud, tap
-
-    def open(self) -> None:
-        """It is."""
-
-    def read(self) -> bytes:
-        data = self.cable.read()
-        self._tap(self.name, True, data)
-        return data
-
-    def write(self, data: memoryview) -> int:
-        count = self.cable.write(data)
-        self._tap(self.name, False, bytes(data[:count]))
-        return count
-
-    def wait(self, seconds: float) -> None:
-        self.cable.wait(seconds)
-
-    def close(self) -> None:
-        self.cable.close()
-
-
 class HardwareLink(ControlSystem):
     """A flight controller on a cable, in real time.
 
@@ -212,7 +195,7 @@ class HardwareLink(ControlSystem):
         super().__init__()
         self.cable, self.bridge, self.core = cable, bridge, core
         self.clock = clock or WallClock()
-        self.sensor_hz, self.control_hz = sensor_hz, control_hz
+        self.sensor_hz, self.control_hz, self.batch = sensor_hz, control_hz, batch_of(sensor_hz)
         self.patience_s, self.connect_s, self.priority = patience_s, connect_s, priority
         self.step_ticks = 1  # until the vehicle's model is known
         self.armed = False
@@ -224,6 +207,7 @@ class HardwareLink(ControlSystem):
         self._board_link: Board | None = None
         self._counted_from: tuple[Heard, int, int] | None = None  # frames that were lost and received until then
         self._toll: Toll | None = None
+        self._stood_s = self._stood_before_s = 0.0  # of the loop, in pauses
 
     # ------------------------------------------------------------------ start and stop
 
@@ -256,7 +240,7 @@ class HardwareLink(ControlSystem):
     def start(self, rig: Rig) -> None:
         """Check that the cable can carry it, and open it. The clock starts with the first exchange."""
         self.check(rig.vehicle)
-        self.step_ticks = ticks_of(self.sensor_hz, 1.0 / rig.state.model.step_s)
+        self.step_ticks = self.batch * ticks_of(self.sensor_hz, 1.0 / rig.state.model.step_s)
         self._airframe = airframe_of(rig.vehicle)
         shown = dataclasses.replace(
             rig,
@@ -286,11 +270,16 @@ class HardwareLink(ControlSystem):
         self.cable.open()
         self._running.callback(self.cable.close)
         line = self.cable if rig.links is None else self._disturbed(rig.links)
-        if self.tap is not None:
-            line = WatchedCable(line, self.tap)
         self._board_link = Board(rig, line, self._messages, self._outputs, self._parser)
+        if self.tap is not None:
+            self._board_link.watch()
         self._board_link.native.system, self._board_link.native.component = SENDER
         if not self._by_itself:
+            if self.batch > 1:
+                raise LinkError(
+                    f"{self.sensor_hz:g} inertial samples a second go out in batches of {self.batch}, which the loop "
+                    f"in native code alone makes: this flight is stepped in Python; give at most {MOST_WRITES_HZ:g}"
+                )
             self.standing = self._running.enter_context(undisturbed(priority=self.priority))
             self.note(rig, "link", f"{self.cable.name}, {self.sensor_hz:g} Hz, {self.standing}")
 
@@ -315,7 +304,11 @@ class HardwareLink(ControlSystem):
             return None
         assert self._board_link is not None
         loop = self._loop = rig.stepper.on_time(
-            self.step_ticks, exchange=self._board_link.for_loop, copy_ticks=CHUNK_TICKS, begin_ns=begin_ns
+            self.step_ticks,
+            exchange=self._board_link.for_loop,
+            samples=(self.batch, self._board_link.for_samples),
+            copy_ticks=CHUNK_TICKS,
+            begin_ns=begin_ns,
         )
         self._heard_at, self._late_s = self.clock.now(), loop.room_late_s
         loop.start(lambda: on_time(priority=self.priority, core=self.core))
@@ -394,7 +387,14 @@ class HardwareLink(ControlSystem):
     def _hear(self, rig: Rig, now: float) -> None:
         """Take over what the board said, and be out of patience if it says nothing."""
         assert self._board_link is not None
-        for heard in self._board_link.heard():
+        stood_s = self._loop.stood_s if self._loop is not None else 0.0
+        self._heard_at, self._stood_s = self._heard_at + stood_s - self._stood_s, stood_s  # nobody spoke meanwhile
+        said = list(self._board_link.heard())
+        if self.tap is not None:  # in a step we speak first
+            told = [(one.tick, came, one) for came, all_ in ((0, self._board_link.gave()), (1, said)) for one in all_]
+            for _, came, one in sorted(told, key=lambda piece: piece[:2]):
+                self.tap(self.cable.name, bool(came), one.data, one.wall_s)
+        for heard in said:
             if self.bridge is not None:
                 self.bridge.to_ground(heard.data, now)
             for number, payload, system, component in self._parser.feed(heard.data):
@@ -443,6 +443,7 @@ class HardwareLink(ControlSystem):
         if self._counted_from is None:
             if time_s >= self._first_answer_s + SETTLED_S:
                 self._counted_from = (heard, self._parser.lost, self.traffic.received)
+                self._stood_before_s = self._stood_s
         else:
             self._answers += 1
             delay_s = time_s - time_us * 1e-6
@@ -465,17 +466,17 @@ class HardwareLink(ControlSystem):
         steps = self.traffic.sent - first
         if steps < 2:
             return Figures()
-        passed = max(1e-9 * native.last_ns - since.wall_s, 1e-9)
+        passed = max(1e-9 * native.last_ns - since.wall_s - (self._stood_s - self._stood_before_s), 1e-9)
         missing, came = self._parser.lost - lost, self.traffic.received - received
         unsent = self.unsent - since.unsent
         late_s = self._late_s[first : first + steps]
-        late = late_s > 1.0 / self.sensor_hz
+        late = late_s > self.batch / self.sensor_hz
         counts, _ = np.histogram(1e3 * late_s, [-np.inf, *EDGES_MS, np.inf])
         names = [f"below {edge:g} ms" for edge in EDGES_MS] + [f"above {EDGES_MS[-1]:g} ms"]
         median, most = np.percentile(1e3 * late_s, [50, 99])
         taken = self._loop.taken if self._loop is not None else Taken()
         return Figures(
-            sensor_hz=(steps - 1) / passed,
+            sensor_hz=self.batch * (steps - 1) / passed,
             gnss_hz=(int(native.fixes) - since.fixes) / passed,
             control_hz=self._answers / passed,
             lost=missing / max(missing + came, 1),
@@ -503,7 +504,7 @@ class HardwareLink(ControlSystem):
         late_s = self._late_s[: self.traffic.sent]
         return (
             f"{time_s:7.1f} s  sent {self.traffic.sent}  received {self.traffic.received}  lost {self._parser.lost}  "
-            f"not sent {self.unsent}  late {int((late_s > 1.0 / self.sensor_hz).sum())}  "
+            f"not sent {self.unsent}  late {int((late_s > self.batch / self.sensor_hz).sum())}  "
             f"worst {1e3 * late_s.max(initial=0.0):.1f} ms  "
             f"{'armed' if self.armed else 'disarmed' if self.answered else 'waiting for the board'}"
         )

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from ironbird import fly
-from ironbird.errors import LinkError
+from ironbird.app.live import status_of
+from ironbird.app.rig import Rig
+from ironbird.errors import LinkError, RunError
 from ironbird.export.job import Job
 from ironbird.export.registry import export
 from ironbird.links.fmu.kind import describe
@@ -64,6 +66,16 @@ def test_an_fmu_of_others_drives_the_actuators_that_its_outputs_are_named_after(
     assert flight.verdict == "pass"
     assert flight.log["rotor/1/command_fault.value"][-1] == pytest.approx(0.3)
     assert flight.log["rotor/2/command_fault.value"][-1] == 0.0
+
+
+def test_an_fmu_on_the_live_rig_says_why_it_takes_no_command(tmp_path: Path) -> None:
+    options = {"folder": str(made(tmp_path))}
+    with Rig(tmp_path / "out") as rig:
+        flight = rig.start("quad_f450", control="fmu", options=options, until_s=1.0, speed=None, paused=True)
+        for command in ("arm", "land", "mission"):
+            with pytest.raises(RunError, match="has no input for commands"):
+                rig.do(flight.name, command)
+        assert "has no input for commands" in status_of(flight)["said"]
 
 
 @pytest.mark.parametrize(
