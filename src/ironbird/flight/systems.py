@@ -33,6 +33,7 @@ OUTSIDE = {  # name -> module and object of its kind
     "fmu": "ironbird.links.fmu.kind:FMU",
     "firmware": "ironbird.firmware.system:FIRMWARE",
     "chips": "ironbird.links.chips.kind:CHIPS",
+    "mixer": "ironbird.links.mixer.kind:MIXER",
 }
 GROUP = "ironbird.systems"
 VARIABLE = "IRONBIRD_SYSTEMS"
