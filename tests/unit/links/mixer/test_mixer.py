@@ -27,7 +27,7 @@ S: 0 1 -10000 -10000 0 -10000 10000
 MOTOR = "M: 1\nO: 10000 10000 0 -10000 10000 {travel}\nS: 0 3 0 20000 -10000 -10000 10000\n"
 
 
-def flown(folder: Path, main: str, *, vehicle: str = "quad_f450", until_s: float = 6.0, aux: str = "", **options: object) -> Flight:
+def flown(folder: Path, main: str, /, *, vehicle: str = "quad_f450", until_s: float = 6.0, aux: str = "", **options: object) -> Flight:
     (folder / "main.mix").write_text(main)
     options = {"main": str(folder / "main.mix"), **options}
     if aux:
