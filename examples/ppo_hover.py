@@ -25,6 +25,7 @@ REACH = {"rates": np.array([2.0, 2.0, 1.0, 0.25]), "actuators": np.full(4, 0.2)}
 
 GOALS = (  # all are met near the target, so that flying on is worth more than a crash
     Goal("always (target_distance < 3 m)", 3.0),
+    Goal("always (target_distance < 0.5 m)", 0.5, 0.2),
     Goal("always (speed < 3 m/s)", 3.0, 0.3),
     Goal("always (rate < 3 rad/s)", 3.0, 0.2),
 )

@@ -103,8 +103,7 @@ class Rollout:
         if level.bare:
             self._inputs[: len(hover)] = hover
         elif "offboard_thrust" in dict((name, 0) for name, *_ in bounds):
-            share = sum(hover) / len(hover)
-            self._inputs[flat.u.rows("offboard_thrust")] = share * share
+            self._inputs[flat.u.rows("offboard_thrust")] = self.fitted.hover_thrust
         self.neutral_action = self._inputs[self._action_rows].astype(np.float32)
 
     def _observation_fields(self) -> list[Field]:
