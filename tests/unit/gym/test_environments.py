@@ -299,7 +299,7 @@ def test_an_asked_attitude_is_taken_and_held() -> None:
     assert 0.27 < seen[2] < 0.27 + 0.05 * 9.81 * 1.5  # 9.81 (1 - cos 0.2) 1.4 s, and 5 % at most for air and battery
     level_right = np.array([right[0], right[1], 0.0]) / np.hypot(right[0], right[1])
     gained = float(seen[:3] @ level_right)
-    assert gained == pytest.approx(9.81 * np.sin(0.2) * 1.4, rel=0.15)  # drag takes some
+    assert 0.7 < gained / (9.81 * np.sin(0.2) * 1.4) < 1.0  # the rotors' drag takes about 0.25 m/s^2 per m/s
     env.close()
 
 
