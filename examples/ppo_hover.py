@@ -66,7 +66,12 @@ class Adam:
     """Adam [Kingma2015] with the gradient's norm cut at 0.5."""
 
     def __init__(self, parts: list[np.ndarray]) -> None:
-        self.parts, self.m, self.v, self.t = parts, [np.zeros_like(p) for p in parts], [np.zeros_like(p) for p in parts], 0
+        self.parts, self.m, self.v, self.t = (
+            parts,
+            [np.zeros_like(p) for p in parts],
+            [np.zeros_like(p) for p in parts],
+            0,
+        )
 
     def step(self, gradients: list[np.ndarray], rate: float) -> None:
         """One step down the gradient."""
@@ -177,7 +182,9 @@ def update(
 
 def judge(agent: Agent, level: str, seed: int, *, idle: bool = False, count: int = 64) -> dict[str, float]:
     """New episodes with the mean of the policy (or without control): the last second of each, and who got there."""
-    envs = gymnasium.make_vec("ironbird/Hover-v0", num_envs=count, autoreset_mode="Disabled", level=level, longest_s=5.01)
+    envs = gymnasium.make_vec(
+        "ironbird/Hover-v0", num_envs=count, autoreset_mode="Disabled", level=level, longest_s=5.01
+    )
     seen, _ = envs.reset(seed=seed)
     away, flying = [], np.ones(count, bool)
     for _ in range(500):

@@ -277,7 +277,9 @@ def test_logged_rows_are_those_of_an_ordinary_run() -> None:
 
 def test_an_asked_attitude_is_taken_and_held() -> None:
     """Level `attitude`: roll of 0.2 rad is there after a second, and the vehicle goes to that side, [Dai] Eq. 1."""
-    env = gymnasium.make("ironbird/Hover-v0", level="attitude", longest_s=3.0, tilted_rad=0.0, turning_radps=0.0, moving_mps=0.0, keep=())
+    env = gymnasium.make(
+        "ironbird/Hover-v0", level="attitude", longest_s=3.0, tilted_rad=0.0, turning_radps=0.0, moving_mps=0.0, keep=()
+    )
     inner = env.unwrapped
     assert isinstance(inner, learning.VehicleEnv)
     names = [f.name for f in inner.action_fields]

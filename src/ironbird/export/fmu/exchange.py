@@ -17,8 +17,8 @@ from ironbird.compiler.flatten import ARRAYS, Flat
 from ironbird.compiler.ir import Graph
 
 HEAD = (
-    "static void ib_model_tangent(ib_s t, const ib_f *x, const ib_f *xd, const ib_f *held, const ib_f *u, const ib_f *p, "
-    "const ib_f *noise, ib_f *dk, ib_f *dout)"
+    "static void ib_model_tangent(ib_s t, const ib_f *x, const ib_f *xd, const ib_f *held, const ib_f *u, "
+    "const ib_f *p, const ib_f *noise, ib_f *dk, ib_f *dout)"
 )
 
 

@@ -75,8 +75,8 @@ class MixerSystem(ControlSystem):
         missing = [place for place in mixed if place not in driven]
         if missing:
             raise LinkError(
-                f"no output drives {', '.join(missing)} of {rig.vehicle.id}: the files have {', '.join(self.board.names)}; "
-                "wire them with --option wires=MAIN1=rotor/1,…"
+                f"no output drives {', '.join(missing)} of {rig.vehicle.id}: the files have "
+                f"{', '.join(self.board.names)}; wire them with --option wires=MAIN1=rotor/1,…"
             )
         self._straight = [(place, self.pilot.commands[place]) for place in places if place not in driven]
         held = rig.state.model.flat.held.start

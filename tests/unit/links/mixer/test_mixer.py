@@ -27,7 +27,9 @@ S: 0 1 -10000 -10000 0 -10000 10000
 MOTOR = "M: 1\nO: 10000 10000 0 -10000 10000 {travel}\nS: 0 3 0 20000 -10000 -10000 10000\n"
 
 
-def flown(folder: Path, main: str, /, *, vehicle: str = "quad_f450", until_s: float = 6.0, aux: str = "", **options: object) -> Flight:
+def flown(
+    folder: Path, main: str, /, *, vehicle: str = "quad_f450", until_s: float = 6.0, aux: str = "", **options: object
+) -> Flight:
     (folder / "main.mix").write_text(main)
     options = {"main": str(folder / "main.mix"), **options}
     if aux:
@@ -72,7 +74,12 @@ def test_elevons_of_a_main_file_and_a_motor_of_an_aux_file_with_its_travel_time_
     alone = fly("zagi", until_s=12.0)
     assert mixed.verdict == alone.verdict == "pass"
     steps = np.diff(mixed.log["rotor/1/command_fault.value"])
-    assert 0.03 < np.abs(steps).max() <= 0.02 / 0.5 + 1e-9 < np.abs(np.diff(alone.log["rotor/1/command_fault.value"])).max()
+    assert (
+        0.03
+        < np.abs(steps).max()
+        <= 0.02 / 0.5 + 1e-9
+        < np.abs(np.diff(alone.log["rotor/1/command_fault.value"])).max()
+    )
     assert np.abs(mixed.log["body.euler"][-1, :2] - alone.log["body.euler"][-1, :2]).max() < 0.1
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-import shutil
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
