@@ -17,6 +17,8 @@ class ToldBody(RigidBodyPorts):
     inertia are the vehicle's and act on nothing here. Not modelled: anything that moves it.
     """
 
+    source = "of this project"
+
     told_p = In(unit="m", shape=3, frame="N", default=0.0, doc="position from the take-off point")
     told_v = In(unit="m/s", shape=3, frame="N", default=0.0, doc="velocity over ground")
     told_q = In(unit="1", shape=4, default=(1.0, 0.0, 0.0, 0.0), doc="attitude, w x y z")
