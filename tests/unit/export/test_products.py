@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import shutil
 import socket
 import subprocess
 from pathlib import Path
@@ -171,10 +172,36 @@ def test_a_host_of_others_loads_the_model_library_and_hovers_with_it(tmp_path: P
     assert min(info.rpm[:4]) > 3000 and max(info.rpm[4:]) == 0
 
 
-def test_the_real_time_program_flies_its_mission_reports_its_steps_and_speaks_mavlink(tmp_path: Path) -> None:
-    job = Job("quad_f450", "whole", "truth", seconds=5.0, targets=ONLY, rate_hz=5000)
-    export("realtime", job, tmp_path / "rt")
-    program = next((tmp_path / "rt/bin/linux64").iterdir())
+@pytest.fixture(scope="module")
+def real_time(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The F450 with its control at 5 kHz, for this computer and for a small board."""
+    folder = tmp_path_factory.mktemp("real_time") / "rt"
+    job = Job("quad_f450", "whole", "truth", seconds=5.0, targets=("linux64", "aarch64"), rate_hz=5000)
+    export("realtime", job, folder)
+    return folder
+
+
+def test_the_real_time_program_of_a_board_holds_5_khz_in_virtual_time_and_reports_its_worst_step(
+    real_time: Path,
+) -> None:
+    """The aarch64 program under qemu-user: the same flight as on this computer, and the report of its steps."""
+    emulator = shutil.which("qemu-aarch64")
+    if emulator is None:
+        pytest.skip("there is no qemu-aarch64: apt-get install qemu-user")
+    reports = []
+    for runner, place in (([], "linux64"), ([emulator], "aarch64")):
+        program = next((real_time / "bin" / place).iterdir())
+        command = [*runner, str(program), "--virtual", "--seconds", "4"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+        reports.append(json.loads(done.stdout))
+    here, board = reports
+    assert board["steps"] == 20_000 and board["rate_hz"] == 5000
+    assert board["worst_us"] >= board["mean_us"] > 0
+    assert board["height_m"] == here["height_m"] > 0.5  # bit for bit, as the model everywhere
+
+
+def test_the_real_time_program_flies_its_mission_reports_its_steps_and_speaks_mavlink(real_time: Path) -> None:
+    program = next((real_time / "bin/linux64").iterdir())
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ear:
         ear.bind(("127.0.0.1", 0))
         ear.settimeout(30)
