@@ -1,8 +1,9 @@
-"""The example of reinforcement learning learns: new starts are flown to the target, and without control they are not."""
+"""The example of reinforcement learning learns: new starts are flown to the target; without control they are not."""
 
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples/ppo_hover.py"
 def test_ppo_learns_to_hover(seed: int) -> None:
     spec = importlib.util.spec_from_file_location("ppo_hover", EXAMPLE)
     assert spec is not None and spec.loader is not None
-    ppo = importlib.util.module_from_spec(spec)
+    ppo = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(ppo)
     agent, curve = ppo.learn("rates", 600_000, 128, seed)
     learned = ppo.judge(agent, "rates", 7)

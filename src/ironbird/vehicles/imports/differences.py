@@ -34,8 +34,11 @@ def differences(here: VehicleSpec, there: VehicleSpec) -> list[Difference]:
     found = []
     for path in dict.fromkeys([*first, *second]):
         one, other = first.get(path), second.get(path)
-        numbers = isinstance(one, float | int) and isinstance(other, float | int)
-        if not (math.isclose(one, other, rel_tol=SAME, abs_tol=1e-12) if numbers else one == other):
+        if isinstance(one, float | int) and isinstance(other, float | int):
+            same = math.isclose(one, other, rel_tol=SAME, abs_tol=1e-12)
+        else:
+            same = one == other
+        if not same:
             found.append(Difference(path, one, other))
     return found
 
