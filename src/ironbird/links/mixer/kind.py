@@ -140,10 +140,10 @@ def geometry_of(spec: MulticopterSpec) -> Geometry:
         spec.propeller[rotor.propeller].torque_coefficient_Nms2 / spec.propeller[rotor.propeller].thrust_coefficient_Ns2
         for rotor in spec.rotor
     ]
-    places = [
-        Place(rotor.name, rotor.position_B_m[0] / arm_m, rotor.position_B_m[1] / arm_m, rotor.spin, tuple(rotor.axis_B))
-        for rotor in spec.rotor
-    ]
+    places = []
+    for rotor in spec.rotor:
+        (x, y, _), (along, across, down) = rotor.position_B_m, rotor.axis_B
+        places.append(Place(rotor.name, x / arm_m, y / arm_m, rotor.spin, (along, across, down)))
     return Geometry(spec.id, spec.title, float(np.mean(levers)) / arm_m, tuple(places))
 
 
