@@ -13,6 +13,7 @@ use: 2 us a step are 1,000,000 steps/s of two cores.
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import json
 import os
@@ -85,10 +86,8 @@ def environment(task: learning.Task, count: int, threads: int, scattered: bool =
 
 def crazyflow(count: int) -> Callable[[], None]:
     """One decision of Crazyflow's own environment, at a hover."""
-    import jax
-    from crazyflow.envs import ReachPosEnv
-
-    envs = ReachPosEnv(num_envs=count)  # 100 decisions of 5 steps a second
+    jax, their = importlib.import_module("jax"), importlib.import_module("crazyflow.envs")
+    envs = their.ReachPosEnv(num_envs=count)  # 100 decisions of 5 steps a second
     envs.reset(seed=1)
     low, high = envs.single_action_space.low, envs.single_action_space.high
     actions = jax.numpy.asarray(np.tile(0.5 * (low + high), (count, 1)).astype(np.float32))

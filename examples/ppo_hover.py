@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import gymnasium
 import numpy as np
 
-from ironbird.gym import Goal  # registers the environments
+from ironbird.gym import Goal, VehicleVectorEnv  # registers the environments
 
 GAMMA, LAMBDA, CLIP, EPOCHS, HORIZON, BATCH, RATE, ENTROPY = 0.99, 0.95, 0.2, 6, 64, 1024, 7e-4, 1e-3
 REACH = {"rates": np.array([2.0, 2.0, 1.0, 0.25]), "actuators": np.full(4, 0.2)}  # of an action of 1, in SI
@@ -118,7 +118,9 @@ def learn(level: str, steps: int, count: int, seed: int) -> tuple[Agent, list[fl
     seen, _ = envs.reset(seed=seed * 100_000)
     x = features(seen)
     policy, value = Network(rng, x.shape[1], 4, 0.01), Network(rng, x.shape[1], 1, 1.0)
-    agent = Agent(policy, value, np.full(4, -0.7), envs.unwrapped.rollout.neutral_action, REACH[level])
+    inner = envs.unwrapped
+    assert isinstance(inner, VehicleVectorEnv)
+    agent = Agent(policy, value, np.full(4, -0.7), inner.rollout.neutral_action, REACH[level])
     ways = Adam([*policy.parts, agent.log_std]), Adam(value.parts)
     rounds, curve = max(1, steps // (HORIZON * count)), []
     for number in range(rounds):

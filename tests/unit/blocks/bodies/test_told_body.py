@@ -13,23 +13,25 @@ from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 from ironbird.testing import check_block
 
+INERTIA = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+
 
 def test_the_block_passes_the_public_check() -> None:
-    check_block(ToldBody(), params={"mass": 1.0, "inertia": np.eye(3)})
+    check_block(ToldBody(), params={"mass": 1.0, "inertia": INERTIA})
 
 
 def test_what_is_told_is_what_sensors_see() -> None:
     diagram = Diagram("told")
     body = diagram.add("body", ToldBody())
     diagram.set("body.mass", 1.0)
-    diagram.set("body.inertia", np.eye(3))
+    diagram.set("body.inertia", INERTIA)
     for name in ("told_p", "told_v", "told_q", "told_w", "told_specific_force"):
         diagram.export(body[name], name)
     diagram.export(body.gravity_N, "gravity")
     state = start(compile_model(diagram))
     attitude = from_euler(np.array([0.1, -0.2, 2.0]))
     velocity = np.array([3.0, -1.0, 0.5])
-    told = {
+    told: dict[str, list[float] | np.ndarray] = {
         "told_p": [1.0, 2.0, -3.0], "told_v": velocity, "told_q": 2.0 * attitude, "told_w": [0.1, 0.2, 0.3],
         "told_specific_force": [0.0, 1.0, -9.0],
     }  # fmt: skip

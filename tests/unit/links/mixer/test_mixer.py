@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,7 +96,7 @@ def test_elevons_of_a_main_file_and_a_motor_of_an_aux_file_with_its_travel_time_
     ],
 )
 def test_what_does_not_fit_is_refused_in_words(
-    tmp_path: Path, options: dict[str, object], error: type[Exception], reason: str
+    tmp_path: Path, options: dict[str, Any], error: type[Exception], reason: str
 ) -> None:
     with pytest.raises(error, match=reason):
         flown(tmp_path, QUAD, until_s=0.1, **options)
