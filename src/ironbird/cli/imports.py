@@ -27,9 +27,13 @@ def vehicle(
     id_: Annotated[str | None, typer.Option("--id", help="The vehicle's name; by default the model's.")] = None,
     mass_kg: Annotated[float | None, typer.Option(help="Total mass, where the file does not say it (PX4).")] = None,
     arm_m: Annotated[float | None, typer.Option(help="From the middle to a rotor, for PX4's mixer files.")] = None,
+    against: Annotated[
+        str | None, typer.Option(help="A vehicle by name or file: every value that differs from it is listed.")
+    ] = None,
 ) -> None:
     """Make a vehicle file from a model of another program; all that was not understood is named."""
     from ironbird.files.whole import write_text
+    from ironbird.vehicles.imports.differences import differences
     from ironbird.vehicles.imports.registry import Given, import_vehicle
     from ironbird.vehicles.load import load_spec
 
@@ -38,6 +42,9 @@ def vehicle(
         path = out or Path(f"{draft.id}.toml")
         write_text(path, draft.text())
         spec = load_spec(path)
+        differing = differences(spec, load_spec(against)) if against else []
+    for difference in differing:
+        typer.echo(difference.text(spec.id, str(against)))
     for sentence in draft.missing:
         typer.secho(f"not understood: {sentence}", fg="yellow", err=True)
     typer.echo(f"{spec.title}: {path}; {len(spec.assumed())} entries are assumed; fly it with 'ironbird fly {path}'")

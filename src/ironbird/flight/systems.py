@@ -31,8 +31,10 @@ OUTSIDE = {  # name -> module and object of its kind
     "hardware": "ironbird.links.hardware.kind:HARDWARE",
     "commanded": "ironbird.links.commanded.kind:COMMANDED",
     "fmu": "ironbird.links.fmu.kind:FMU",
+    "fmu-plant": "ironbird.links.fmu.kind:FMU_PLANT",
     "firmware": "ironbird.firmware.system:FIRMWARE",
     "chips": "ironbird.links.chips.kind:CHIPS",
+    "mixer": "ironbird.links.mixer.kind:MIXER",
 }
 GROUP = "ironbird.systems"
 VARIABLE = "IRONBIRD_SYSTEMS"

@@ -73,6 +73,7 @@ class Fitted:
     model: CompiledModel
     hover_radps: tuple[float, ...]  # speed of each rotor
     hover_throttle: tuple[float, ...]
+    hover_thrust: float  # share of the full thrust of all rotors
 
 
 def fit(vehicle: str, level: Level, step_s: float) -> Fitted:
@@ -96,13 +97,14 @@ def _fit(name: str, control: str, bare: bool, step_s: float, stamp: Stamp) -> Fi
             f"vehicle '{spec.id}' flies on the round earth: the environments need its body on a flat one"
         )
     lift = spec.body.mass_kg * DESIGN_GRAVITY_MPS2
-    speeds, throttles = [], []
+    speeds, throttles, full = [], [], 0.0
     for rotor in spec.rotor:
         motor, propeller = spec.motor[rotor.motor], spec.propeller[rotor.propeller]
         speed = math.sqrt(lift / len(spec.rotor) / propeller.thrust_coefficient_Ns2)
         # the rising branch of w = q s^2 + C_R s + w_b, as in MulticopterControl
         gain = speed - motor.idle_speed_radps
         root = math.sqrt(max(motor.slope_radps**2 + 4 * motor.quadratic_radps * gain, 0.0))
+        full += propeller.thrust_coefficient_Ns2 * motor.top_speed_radps() ** 2
         speeds.append(speed)
         throttles.append(min(max(2 * gain / (motor.slope_radps + root), 0.0), 1.0))
-    return Fitted(vehicle, model, tuple(speeds), tuple(throttles))
+    return Fitted(vehicle, model, tuple(speeds), tuple(throttles), lift / full)

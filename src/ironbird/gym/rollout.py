@@ -71,11 +71,11 @@ class Rollout:
         self.episodes = Episodes(model, count, paths=wanted, every=every, varied=varied, events=events, threads=threads)
         self._make_action()
         self.observation_fields = self._observation_fields()
-        self._low = np.array([f.low for f in self.observation_fields])
-        self._high = np.array([f.high for f in self.observation_fields])
+        self._low = np.array([[f.low] for f in self.observation_fields], np.float32)  # as in the space
+        self._high = np.array([[f.high] for f in self.observation_fields], np.float32)
         self.memory = np.zeros((count, task.memory))
         self.steps = np.zeros(count, np.int64)
-        self.least = np.full((count, len(self.judge.goals) + len(self.judge.keep)), np.inf)  # margins so far
+        self.least = np.full((len(self.judge.goals) + len(self.judge.keep), count), np.inf)  # margins so far
         self.drawn: list[Drawn | None] = [None] * count
         self._rngs: list[np.random.Generator | None] = [None] * count
 
@@ -103,8 +103,7 @@ class Rollout:
         if level.bare:
             self._inputs[: len(hover)] = hover
         elif "offboard_thrust" in dict((name, 0) for name, *_ in bounds):
-            share = sum(hover) / len(hover)
-            self._inputs[flat.u.rows("offboard_thrust")] = share * share
+            self._inputs[flat.u.rows("offboard_thrust")] = self.fitted.hover_thrust
         self.neutral_action = self._inputs[self._action_rows].astype(np.float32)
 
     def _observation_fields(self) -> list[Field]:
@@ -160,7 +159,7 @@ class Rollout:
                 self.drawn[vehicle] = one
                 self.memory[vehicle] = one.memory
             self.steps[vehicles] = 0
-            self.least[vehicles] = np.inf
+            self.least[:, vehicles] = np.inf
         rows = self.episodes.logged()
         late = np.flatnonzero(np.isnan(rows[:, 0]))
         if len(late):  # stopped before, and not begun anew
@@ -176,7 +175,8 @@ class Rollout:
                 f"actions are {actions.shape}; give {(self.count, len(self._action_rows))} finite numbers: "
                 + ", ".join(f"{f.name} [{f.unit}]" for f in self.action_fields)
             )
-        self.episodes.step(np.clip(actions, self._action_low, self._action_high), self._action_rows)
+        bounded = np.minimum(np.maximum(actions, self._action_low), self._action_high)
+        self.episodes.step(bounded, self._action_rows)
         self.steps += 1
         rows, stopped = self.episodes.logged(), self.episodes.stopped()
         late = np.flatnonzero(np.isnan(rows[:, 0]))
@@ -184,10 +184,13 @@ class Rollout:
             rows[late] = self.episodes.where_stopped(late)
         self._latest = seen = self._seen(rows)
         signals = self.task.signals(seen, self.memory)
-        self.memory, extra, success = self.task.after(seen, signals, self.memory)
-        signals = self.task.signals(seen, self.memory)
+        before = self.memory
+        self.memory, extra, success = self.task.after(seen, signals, before)
+        if self.memory is not before:
+            signals = self.task.signals(seen, self.memory)
         goals, keep = self.judge.margins(seen, signals)
-        self.least = np.minimum(self.least, np.concatenate([goals, keep], axis=1))
+        for column, margins in enumerate((*goals.T, *keep.T)):
+            np.minimum(self.least[column], margins, out=self.least[column])
         broken = (keep < 0.0).any(axis=1)
         bad = stopped | broken
         success = success & ~bad
@@ -209,7 +212,7 @@ class Rollout:
     def margins(self, vehicle: int) -> dict[str, float]:
         """The least margin of each requirement in the present episode: its robustness on the decisions' samples."""
         texts = [goal.text for goal, _ in self.judge.goals] + [text for text, _ in self.judge.keep]
-        return {text: float(self.least[vehicle, column]) for column, text in enumerate(texts)}
+        return {text: float(self.least[column, vehicle]) for column, text in enumerate(texts)}
 
     # ------------------------------------------------------------------ what is seen
 
@@ -223,8 +226,10 @@ class Rollout:
         return Seen(columns, self.episodes.time_s())
 
     def _observation(self, seen: Seen, signals: dict[str, np.ndarray]) -> np.ndarray:
-        parts = [seen[path] for path, _ in self.task.observed] + [signals[name] for name in self.task.shown]
-        return np.clip(np.concatenate(parts, axis=1), self._low, self._high).astype(np.float32)
+        parts = [seen[path].T for path, _ in self.task.observed] + [signals[name].T for name in self.task.shown]
+        rows = np.concatenate(parts, axis=0, dtype=np.float32)
+        np.minimum(np.maximum(rows, self._low, out=rows), self._high, out=rows)
+        return np.ascontiguousarray(rows.T)
 
     def close(self) -> None:
         """Free the threads."""

@@ -151,7 +151,7 @@ class Judge:
             return np.where(np.isnan(found), -np.inf, found)
 
         def table(nodes: list[Node]) -> np.ndarray:
-            return np.stack([margin(node) for node in nodes], axis=1) if nodes else np.empty((count, 0))
+            return np.stack([margin(node) for node in nodes]).T if nodes else np.empty((count, 0))
 
         return table([node for _, (_, node) in self.goals]), table([node for _, (_, node) in self.keep])
 

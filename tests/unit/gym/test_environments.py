@@ -273,3 +273,53 @@ def test_logged_rows_are_those_of_an_ordinary_run() -> None:
     assert log is not None
     assert (rollout.episodes.logged()[0] == log.data[0, 0, :, 0]).all()
     rollout.close()
+
+
+def test_an_asked_attitude_is_taken_and_held() -> None:
+    """Level `attitude`: roll of 0.2 rad is there after a second, and the vehicle goes to that side, [Dai] Eq. 1."""
+    env = gymnasium.make(
+        "ironbird/Hover-v0", level="attitude", longest_s=3.0, tilted_rad=0.0, turning_radps=0.0, moving_mps=0.0, keep=()
+    )
+    inner = env.unwrapped
+    assert isinstance(inner, learning.VehicleEnv)
+    names = [f.name for f in inner.action_fields]
+    assert names == [*(f"offboard_attitude[{i}]" for i in range(3)), "offboard_thrust"]
+    for seed in range(20):  # a start whose heading can be asked for: set-points reach 0.6 rad
+        seen, _ = env.reset(seed=seed)
+        heading = np.arctan2(seen[4], seen[3])  # R_NB column by column: the nose in N
+        if abs(heading) < 0.5:
+            break
+    action = inner.rollout.neutral_action.copy()
+    action[:3] = [0.2, 0.0, heading]
+    for _ in range(150):
+        seen, _, over, _, _ = env.step(action)
+        assert not over
+    down = seen[9:12].astype(float)  # the body's down axis in N
+    right = seen[6:9].astype(float)
+    assert np.arctan2(right[2], down[2]) == pytest.approx(0.2, abs=0.02)
+    # the thrust that hovers holds cos(0.2) of the weight, and pushes to the right by sin(0.2) of it from 0.2 s on
+    assert 0.27 < seen[2] < 0.27 + 0.05 * 9.81 * 1.5  # 9.81 (1 - cos 0.2) 1.4 s, and 5 % at most for air and battery
+    level_right = np.array([right[0], right[1], 0.0]) / np.hypot(right[0], right[1])
+    gained = float(seen[:3] @ level_right)
+    assert 0.7 < gained / (9.81 * np.sin(0.2) * 1.4) < 1.0  # the rotors' drag takes about 0.25 m/s^2 per m/s
+    env.close()
+
+
+def test_the_full_loop_takes_off_by_itself_and_then_moves_as_it_is_asked() -> None:
+    """Level `full_loop`: sensors, voting and estimator fly; the true velocity becomes the one that was asked for."""
+    env = gymnasium.make("ironbird/Hover-v0", level="full_loop", longest_s=30.0, keep=())
+    inner = env.unwrapped
+    assert isinstance(inner, learning.VehicleEnv)
+    assert [f.name for f in inner.action_fields] == [f"offboard_velocity[{i}]" for i in range(3)]
+    seen, _ = env.reset(seed=6)
+    assert np.abs(seen[:3]).max() < 0.05 and "estimator.p_NB_N" in inner.rollout.model.signals()
+    for _ in range(1500):
+        seen, _, over, _, _ = env.step(np.array([0.0, 0.0, 0.0], np.float32))
+        assert not over
+    height = inner.rollout.positions()[0, 2]
+    assert height < -1.0  # in the air
+    for _ in range(400):
+        seen, _, over, _, _ = env.step(np.array([1.0, -0.5, -0.5], np.float32))
+        assert not over
+    assert seen[:3] == pytest.approx([1.0, -0.5, -0.5], abs=0.2)  # noise of the estimator
+    env.close()

@@ -44,10 +44,10 @@ def one_lane(text: str) -> str:
     return "\n".join(result) + "\n"
 
 
-def files_of(job: Job) -> dict[str, str]:
-    """Header and sources of a part by their paths."""
+def files_of(job: Job, exchange: object = None) -> dict[str, str]:
+    """Header and sources of a part by their paths; with `exchange`, for hosts that integrate themselves too."""
     part = job.cut
-    values = values_of(job)
+    values = values_of(job) | {"exchange": exchange}
     single = job.precision == "single"
     files = {
         f"include/{part.name}.h": filled(HERE, "model.h.j2", values),

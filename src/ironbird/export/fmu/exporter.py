@@ -1,6 +1,7 @@
-"""`ironbird export fmu2` and `fmu3`: co-simulation FMUs with source and binaries for Linux, Windows and aarch64.
+"""`ironbird export fmu2` and `fmu3`: FMUs with source and binaries for Linux, Windows and aarch64.
 
-Not offered: model exchange, directional derivatives, input derivatives, events.
+Every part is offered for co-simulation; a part with continuous states also for model exchange, with directional
+derivatives. Not offered: input derivatives, event indicators, clocks.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from xml.sax.saxutils import quoteattr
 
 from ironbird.export.c_code.code import files_of, literal
 from ironbird.export.c_code.exporter import provenance, source_values
+from ironbird.export.fmu.exchange import Exchange, exchange_of
 from ironbird.export.job import Exporter, Job, filled, zipped
 from ironbird.export.parts import Field, Part
 from ironbird.export.record import start_params
@@ -23,6 +25,7 @@ from ironbird.export.targets import build_library, targets_of
 
 HERE = Path(__file__).parent
 FIRST_OUTPUT, FIRST_PARAM, TIME, SEED = 1_000_000, 2_000_000, 3_000_000, 3_000_001
+FIRST_STATE, FIRST_RATE = 4_000_000, 5_000_000
 INSTANCES, STATES = 16, 64
 _TYPES = (
     "Float32",
@@ -40,13 +43,15 @@ _TYPES = (
 )
 NOT_OFFERED = [
     *(f"{verb}{kind}" for verb in ("Get", "Set") for kind in _TYPES),
-    "EnterEventMode", "GetNumberOfVariableDependencies", "GetVariableDependencies", "GetDirectionalDerivative",
+    "GetNumberOfVariableDependencies", "GetVariableDependencies",
     "GetAdjointDerivative", "EnterConfigurationMode", "ExitConfigurationMode", "GetIntervalDecimal",
     "GetIntervalFraction", "GetShiftDecimal", "GetShiftFraction", "SetIntervalDecimal", "SetIntervalFraction",
-    "SetShiftDecimal", "SetShiftFraction", "EvaluateDiscreteStates", "UpdateDiscreteStates", "EnterContinuousTimeMode",
+    "SetShiftDecimal", "SetShiftFraction", "EvaluateDiscreteStates", "GetOutputDerivatives", "ActivateModelPartition",
+]  # fmt: skip
+OF_EXCHANGE = [  # offered by parts with continuous states
+    "EnterEventMode", "GetDirectionalDerivative", "UpdateDiscreteStates", "EnterContinuousTimeMode",
     "CompletedIntegratorStep", "SetTime", "SetContinuousStates", "GetContinuousStateDerivatives", "GetEventIndicators",
     "GetContinuousStates", "GetNominalsOfContinuousStates", "GetNumberOfEventIndicators", "GetNumberOfContinuousStates",
-    "GetOutputDerivatives", "ActivateModelPartition",
 ]  # fmt: skip
 _BASE = {  # SI units as exponents of the base units of FMI
     "m": {"m": 1}, "s": {"s": 1}, "kg": {"kg": 1}, "A": {"A": 1}, "K": {"K": 1}, "rad": {"rad": 1}, "1": {},
@@ -76,21 +81,23 @@ class FmuExporter(Exporter):
     def __init__(self, fmi: int) -> None:
         self.fmi = fmi
         self.name = f"fmu{fmi}"
-        self.summary = f"Co-simulation FMU {fmi}.0 with source and binaries for Linux, Windows and aarch64."
+        self.summary = f"FMU {fmi}.0 (co-simulation, model exchange), source and binaries for Linux, Windows, aarch64."
 
     def write(self, job: Job, folder: Path) -> dict[str, str]:
         """The FMU, and its provenance beside it."""
         part = job.cut
         fmu = folder / f"{part.name}.fmu"
+        exchange = exchange_of(part.model.flat)
         with tempfile.TemporaryDirectory(prefix="ironbird-") as temporary:
             inside = Path(temporary)
             token = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{self.fmi} {part.name} {part.model.model_hash}"))
             mission = start_params(job)
             values = source_values(job) | {
                 "mission": [(row, literal(value)) for row, value in mission], "seed": job.seed,
-                "fmi": self.fmi, "token": token, "instances": INSTANCES, "states": STATES, "not_offered": NOT_OFFERED,
+                "fmi": self.fmi, "token": token, "instances": INSTANCES, "states": STATES, "exchange": exchange,
+                "not_offered": NOT_OFFERED if exchange else [*NOT_OFFERED, *OF_EXCHANGE],
             }  # fmt: skip
-            sources = {Path(name).name: text for name, text in files_of(job).items()}
+            sources = {Path(name).name: text for name, text in files_of(job, exchange).items()}
             sources["fmu.c"] = filled(HERE, "fmu.c.j2", values)
             (inside / "sources").mkdir()
             for name, text in sources.items():
@@ -98,7 +105,7 @@ class FmuExporter(Exporter):
             if self.fmi == 3:
                 (inside / "sources/buildDescription.xml").write_text(build_description(part), encoding="utf-8")
             (inside / "modelDescription.xml").write_text(
-                description(part, self.fmi, token, dict(mission), job.seed), encoding="utf-8"
+                description(part, self.fmi, token, dict(mission), job.seed, exchange), encoding="utf-8"
             )
             (inside / "documentation").mkdir()
             (inside / "documentation/index.html").write_text(
@@ -152,6 +159,19 @@ def variables(part: Part, mission: Mapping[int, float]) -> list[dict[str, Any]]:
     return found
 
 
+def continuous(exchange: Exchange | None, others: Iterable[str]) -> list[dict[str, Any]]:
+    """The continuous states, then their derivatives; a state that is called as another variable gets a prefix."""
+    states, rates = [], []
+    taken = set(others)
+    for i, (label, unit) in enumerate(exchange.states if exchange else ()):
+        name = f"state.{label}" if label in taken else label
+        states.append(_variable(name, FIRST_STATE + i, "local", "continuous", unit, "", ""))
+        per_s = "1/s" if unit == "1" else f"{unit}/s"
+        rates.append(_variable(f"der({name})", FIRST_RATE + i, "local", "continuous", per_s, "", ""))
+        rates[-1]["of"] = FIRST_STATE + i
+    return states + rates
+
+
 def _variable(name: str, vr: int, causality: str, variability: str, unit: str, doc: str, start: str) -> dict[str, Any]:
     return {
         "name": name, "vr": vr, "causality": causality, "variability": variability, "unit": unit, "doc": doc,
@@ -164,9 +184,13 @@ def literal_xml(value: float) -> str:
     return repr(float(value))
 
 
-def description(part: Part, fmi: int, token: str, mission: Mapping[int, float], seed: int) -> str:
+def description(
+    part: Part, fmi: int, token: str, mission: Mapping[int, float], seed: int, exchange: Exchange | None = None
+) -> str:
     """modelDescription.xml; `mission` holds start values that differ from the vehicle's own."""
     rows = variables(part, mission)
+    rows += continuous(exchange, [row["name"] for row in rows])
+    places = {row["vr"]: i for i, row in enumerate(rows, 1)}  # indices of FMI 2
     step = part.model.step_s
     units = "".join(_unit(unit) for unit in sorted({row["unit"] for row in rows} | {"s"}))
     title = f"{part.vehicle.spec.title}: {part.kind}"
@@ -178,23 +202,34 @@ def description(part: Part, fmi: int, token: str, mission: Mapping[int, float], 
     experiment = f'  <DefaultExperiment startTime="0.0" stopTime="10.0" stepSize="{step!r}"/>\n'
     can = 'canHandleVariableCommunicationStepSize="true" '
     if fmi == 2:
-        lines = "".join(_scalar2(row) for row in rows)
+        lines = "".join(_scalar2(row, places) for row in rows)
         lines += (
             f'    <ScalarVariable name="seed" valueReference="{SEED}" causality="parameter" variability="fixed" '
             f'description="of all random numbers"><Integer start="{seed}" min="0"/></ScalarVariable>\n'
         )
         outputs = [i for i, row in enumerate(rows, 1) if row["causality"] == "output"]
         unknowns = "".join(f'      <Unknown index="{i}"/>\n' for i in outputs)
+        moving = [i for i, row in enumerate(rows, 1) if "of" in row]
+        first = "".join(f'      <Unknown index="{i}"/>\n' for i, row in enumerate(rows, 1) if _is_calculated(row))
+        derivatives = "".join(f'      <Unknown index="{i}"/>\n' for i in moving)
+        derivatives = f"    <Derivatives>\n{derivatives}    </Derivatives>\n" if moving else ""
         files = "".join(f'      <File name="{name}"/>\n' for name in (f"{part.name}.c", "fmu.c"))
+        offered = (
+            f'  <ModelExchange modelIdentifier="{part.name}" completedIntegratorStepNotNeeded="true" '
+            'canNotUseMemoryManagementFunctions="true" canGetAndSetFMUstate="true" canSerializeFMUstate="true" '
+            'providesDirectionalDerivative="true">\n    <SourceFiles>\n'
+            f"{files}    </SourceFiles>\n  </ModelExchange>\n"
+        )
         return (
             '<?xml version="1.0" encoding="UTF-8"?>\n'
-            f'<fmiModelDescription fmiVersion="2.0" guid="{token}" {common}>\n'
+            f'<fmiModelDescription fmiVersion="2.0" guid="{token}" {common} numberOfEventIndicators="0">\n'
+            f"{offered if exchange else ''}"
             f'  <CoSimulation modelIdentifier="{part.name}" {can}canGetAndSetFMUstate="true" '
             f'canSerializeFMUstate="true" canNotUseMemoryManagementFunctions="true">\n    <SourceFiles>\n{files}'
             f"    </SourceFiles>\n  </CoSimulation>\n  <UnitDefinitions>\n{units}  </UnitDefinitions>\n{experiment}"
             f"  <ModelVariables>\n{lines}  </ModelVariables>\n"
-            f"  <ModelStructure>\n    <Outputs>\n{unknowns}    </Outputs>\n"
-            f"    <InitialUnknowns>\n{unknowns}    </InitialUnknowns>\n  </ModelStructure>\n</fmiModelDescription>\n"
+            f"  <ModelStructure>\n    <Outputs>\n{unknowns}    </Outputs>\n{derivatives}"
+            f"    <InitialUnknowns>\n{first}    </InitialUnknowns>\n  </ModelStructure>\n</fmiModelDescription>\n"
         )
     lines = (
         f'    <Float64 name="time" valueReference="{TIME}" causality="independent" '
@@ -204,10 +239,18 @@ def description(part: Part, fmi: int, token: str, mission: Mapping[int, float], 
     ) + "".join(_scalar3(row) for row in rows)
     outputs = [row["vr"] for row in rows if row["causality"] == "output"]
     structure = "".join(f'    <Output valueReference="{vr}"/>\n' for vr in outputs)
-    structure += "".join(f'    <InitialUnknown valueReference="{vr}"/>\n' for vr in outputs)
+    structure += "".join(
+        f'    <ContinuousStateDerivative valueReference="{row["vr"]}"/>\n' for row in rows if "of" in row
+    )
+    structure += "".join(f'    <InitialUnknown valueReference="{row["vr"]}"/>\n' for row in rows if _is_calculated(row))
+    offered = (
+        f'  <ModelExchange modelIdentifier="{part.name}" canGetAndSetFMUState="true" canSerializeFMUState="true" '
+        'providesDirectionalDerivatives="true"/>\n'
+    )
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<fmiModelDescription fmiVersion="3.0" instantiationToken="{token}" {common}>\n'
+        f"{offered if exchange else ''}"
         f'  <CoSimulation modelIdentifier="{part.name}" {can}canGetAndSetFMUState="true" canSerializeFMUState="true" '
         f'fixedInternalStepSize="{step!r}"/>\n'
         f"  <UnitDefinitions>\n{units}  </UnitDefinitions>\n{experiment}"
@@ -227,16 +270,24 @@ def _unit(unit: str) -> str:
 def _said(row: dict[str, Any]) -> str:
     text = f'name={quoteattr(row["name"])} valueReference="{row["vr"]}" causality="{row["causality"]}" '
     text += f'variability="{row["variability"]}"'
+    text += ' initial="calculated"' if row["causality"] == "local" else ""
     return text + (f" description={quoteattr(row['doc'])}" if row["doc"] else "")
 
 
-def _scalar2(row: dict[str, Any]) -> str:
+def _is_calculated(row: dict[str, Any]) -> bool:
+    """Whether a variable follows from others at the start."""
+    return row["causality"] in ("output", "local")
+
+
+def _scalar2(row: dict[str, Any], places: Mapping[int, int]) -> str:
     start = f' start="{row["start"]}"' if row["start"] else ""
+    start += f' derivative="{places[row["of"]]}"' if "of" in row else ""
     return f"    <ScalarVariable {_said(row)}><Real unit={quoteattr(row['unit'])}{start}/></ScalarVariable>\n"
 
 
 def _scalar3(row: dict[str, Any]) -> str:
     start = f' start="{row["start"]}"' if row["start"] else ""
+    start += f' derivative="{row["of"]}"' if "of" in row else ""
     return f"    <Float64 {_said(row)} unit={quoteattr(row['unit'])}{start}/>\n"
 
 

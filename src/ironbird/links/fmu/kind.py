@@ -1,13 +1,19 @@
-"""An FMU of others as a kind of control system: stepped by the rig in a process of its own, with a deadline.
+"""FMUs of others as a control system or as the plant: stepped by the rig in a process of its own, with a deadline.
 
 Its inputs carry names of signals of sampled blocks (`imu/1/gyro_fault.value[0]`: behind the tap, so faults of sensors
 reach it), its outputs names of actuators (`rotor/1`) or of the signals that drive them in the reference autopilot
 (`control.throttle_1`), so that our own exported autopilot fits as it is. Inputs and outputs with other names are left
 alone; an FMU without any known output is refused. Faults of actuator links act behind it.
+
+As a plant it is the motion of the body: its inputs are actuators (`rotor/1`: the command behind the fault tap) or
+signals of sampled blocks, its outputs the body's motion (`body.p_NB_N[0]`), as our own exported `vehicle` has them.
+Sensors, their faults, estimator and control are the vehicle's own. Motors, battery and telemetry of rotors stay the
+vehicle's own, too: the plant's are not asked.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import math
 import os
@@ -19,7 +25,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 from xml.etree import ElementTree
@@ -31,13 +37,19 @@ from ironbird.errors import LinkError
 from ironbird.links.fmu import worker
 from ironbird.links.process import AutopilotProcess, check_trusted, passed_on
 from ironbird.links.rig import Rig
+from ironbird.links.standin.autopilot import CARRIED
 from ironbird.links.system import ControlSystem, Kind, Options, Seat, Task
-from ironbird.vehicles.external import cut_vehicle
-from ironbird.vehicles.load import load_vehicle
+from ironbird.model.diagram import block_of
+from ironbird.vehicles import places as at
+from ironbird.vehicles.external import cut_vehicle, plant_blocks, with_told_body
+from ironbird.vehicles.load import Vehicle, load_vehicle
 
 VARIABLE = "IRONBIRD_FMU"  # folder with FMUs that may be run
 MOST_BYTES = 500_000_000  # of an FMU, unpacked
 ERROR_BYTES = 200
+PLANT, TAP, COMMAND = "plant/", "/command_fault.", "/command_fault.value"
+MAY_LACK = ("body.angular_acceleration_B",)  # taken as zero then: for inertial sensors beside the centre of mass
+STARTS = {"body.p_NB_N": at.BODY("p_0"), "body.q_NB": at.BODY.attitude_0}  # before the plant has told anything
 PLATFORMS = {
     ("x86_64", "2.0"): "linux64", ("aarch64", "2.0"): "aarch64-linux",
     ("x86_64", "3.0"): "x86_64-linux", ("aarch64", "3.0"): "aarch64-linux",
@@ -163,17 +175,7 @@ class FmuSystem(ControlSystem):
         """Unpack it, start its process, and find what is wired to what."""
         said = self.box.unpack()
         library = self.box.library(said)
-        flat = rig.state.model.flat
-        labels = {label: row for row, label in enumerate(flat.held.labels())}
-        self.rows = np.array([labels[name] for name in said.inputs if name in labels], np.intp)
-        inputs = [reference for name, reference in said.inputs.items() if name in labels]
-        drives = {signal: place for place, signal in self.driven.items()} | {place: place for place in rig.actuators}
-        self.commands = [(name, rig.actuators[drives[name]]) for name in said.outputs if name in drives]
-        if not self.commands:
-            raise LinkError(
-                f"{self.name} has no output that drives an actuator: name outputs {', '.join(rig.actuators)} "
-                f"(it has {', '.join(list(said.outputs)[:8]) or 'none'})"
-            )
+        inputs = self.wire(rig, said)
         self._worker = self.box.launch()
         resources = library.parents[2] / "resources"
         order = {
@@ -185,7 +187,20 @@ class FmuSystem(ControlSystem):
         answer = json.loads(self._take(rig, 0))
         if "error" in answer:
             raise LinkError(f"{self.name} cannot be started: {answer['error']}")
-        self.note(rig, "text", f"FMU {said.fmi}: {len(inputs)} inputs and {len(self.commands)} commands are wired")
+        self.note(rig, "text", f"FMU {said.fmi}: {len(inputs)} inputs and {len(self.commands)} outputs are wired")
+
+    def wire(self, rig: Rig, said: Description) -> list[int]:
+        """Find rows of what it reads (`rows`) and of what it drives (`commands`); the references of its inputs."""
+        labels = {label: row for row, label in enumerate(rig.state.model.flat.held.labels())}
+        self.rows = np.array([labels[name] for name in said.inputs if name in labels], np.intp)
+        drives = {signal: place for place, signal in self.driven.items()} | {place: place for place in rig.actuators}
+        self.commands = [(name, rig.actuators[drives[name]]) for name in said.outputs if name in drives]
+        if not self.commands:
+            raise LinkError(
+                f"{self.name} has no output that drives an actuator: name outputs {', '.join(rig.actuators)} "
+                f"(it has {', '.join(list(said.outputs)[:8]) or 'none'})"
+            )
+        return [reference for name, reference in said.inputs.items() if name in labels]
 
     def exchange(self, rig: Rig) -> None:
         """One communication step, up to the rig's time; none at the start, where nothing has been measured yet."""
@@ -251,6 +266,35 @@ class FmuSystem(ControlSystem):
         self._worker = None
 
 
+class FmuPlant(FmuSystem):
+    """An FMU as the motion of a vehicle that has its own sensors and control."""
+
+    fills = "fmu-plant"
+
+    def wire(self, rig: Rig, said: Description) -> list[int]:
+        """Commands behind their taps go to it, the body's motion comes from it."""
+        flat = rig.state.model.flat
+        labels = {label: row for row, label in enumerate(flat.held.labels())}
+        labels |= {label.removesuffix(COMMAND): row for label, row in labels.items() if label.endswith(COMMAND)}
+        self.rows = np.array([labels[name] for name in said.inputs if name in labels], np.intp)
+        told = {label.removeprefix(PLANT): row for row, label in enumerate(flat.u.labels()) if label.startswith(PLANT)}
+        self.commands = [(name, told[name]) for name in said.outputs if name in told]
+        missing = [name for name in told if name not in said.outputs and not name.startswith(MAY_LACK)]
+        if missing or not len(self.rows):
+            lacks = f"the outputs {', '.join(missing)}" if missing else "inputs named after actuators, such as rotor/1"
+            raise LinkError(f"{self.name} is no plant of {rig.vehicle.id}: it lacks {lacks}")
+        start = {
+            f"{signal}[{i}]": value for signal, path in STARTS.items() for i, value in enumerate(self._param(rig, path))
+        }
+        for name, row in told.items():
+            rig.stepper.inputs[row] = start.get(name, rig.stepper.inputs[row])
+        return [reference for name, reference in said.inputs.items() if name in labels]
+
+    @staticmethod
+    def _param(rig: Rig, path: str) -> np.ndarray:
+        return np.asarray(rig.state.params[0, rig.state.model.param_rows(path), 0])
+
+
 class FmuKind(Kind):
     """FMUs."""
 
@@ -285,6 +329,43 @@ class FmuKind(Kind):
             return ()
 
 
+class PlantOptions(FmuOptions):
+    """The same; a plant is exchanged with every millisecond."""
+
+    step_ticks: Annotated[int, Field(description="Milliseconds between two exchanges.", ge=1, le=1000)] = 1
+
+
+class FmuPlantKind(FmuKind):
+    """FMUs that are the plant of a vehicle with the reference autopilot."""
+
+    name = "fmu-plant"
+    title = "Reference autopilot on a plant FMU"
+    summary = "Fly the reference autopilot and its sensors on the motion of a co-simulation FMU (2.0 or 3.0)."
+    options = PlantOptions
+    vehicle_control = "reference"
+
+    def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
+        """The vehicle with a body that is told its motion."""
+        return replace(vehicle, diagram=with_told_body(vehicle.diagram))
+
+    def seat(self, task: Task) -> Seat:
+        """An FMU, not started yet."""
+        assert isinstance(task.options, FmuOptions)
+        path = path_of(task.options)
+        if task.options.folder is not None:
+            check_trusted(task.options.folder, VARIABLE)
+        inside = set(plant_blocks(task.vehicle.diagram))
+        for injection in task.injections:
+            for target in injection.targets:
+                acts_inside = bool(fnmatch.filter(inside, block_of(target)))
+                if acts_inside and not target.startswith(CARRIED) and TAP not in target:
+                    raise LinkError(
+                        f"{injection.fault.id} changes {target}, which the plant FMU has in its place: order faults of "
+                        "sensors or of the commands' links, or give the FMU a parameter of its own"
+                    )
+        return Seat(FmuPlant(path, task.options, {}))
+
+
 def path_of(options: FmuOptions) -> Path:
     """The FMU that the options name."""
     folder = Path(options.folder or os.environ.get(VARIABLE, "")).expanduser()
@@ -297,3 +378,4 @@ def path_of(options: FmuOptions) -> Path:
 
 
 FMU = FmuKind()
+FMU_PLANT = FmuPlantKind()

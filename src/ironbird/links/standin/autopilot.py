@@ -69,6 +69,11 @@ class ReferenceAutopilot:
         return self.stepper.held[self.stepper.held_rows(path)]
 
     @property
+    def reads(self) -> Sequence[str]:
+        """Outputs of sensors that it takes."""
+        return tuple(self._rows)
+
+    @property
     def armed(self) -> bool:
         """Whether the motors may turn; vehicles that know no arming always are."""
         if self._armed is not None:

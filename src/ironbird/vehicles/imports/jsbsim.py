@@ -203,12 +203,16 @@ class Aerodynamics:
         values = self._properties(alpha=alpha, **state)
         values["aero/cl-squared"] = self._sum("LIFT", values) ** 2
         total = self._sum(axis, values)
-        if axis == "PITCH":  # lift before the centre of mass raises the nose
-            total += (
-                self._sum("LIFT", values) * self.aft / self.chord - self._sum("DRAG", values) * self.above / self.chord
-            )
-        if axis == "YAW":
-            total += self._sum("SIDE", values) * self.aft / self.span
+        if axis in ("ROLL", "PITCH", "YAW"):  # forces act at a point of their own: r x F in body axes
+            lift, drag, side = (self._sum(name, values) for name in ("LIFT", "DRAG", "SIDE"))
+            beta = values[STATES["beta"]]
+            along = lift * math.sin(alpha) - drag * math.cos(alpha)
+            down = -lift * math.cos(alpha) - drag * math.sin(alpha)
+            across = side * math.cos(beta) - drag * math.sin(beta)
+            if axis == "PITCH":
+                total += (self.above * along - self.aft * down) / self.chord
+            else:
+                total += (self.aft if axis == "YAW" else -self.above) * across / self.span
         return total
 
     def _sum(self, axis: str, values: dict[str, float]) -> float:
@@ -257,7 +261,7 @@ class Aerodynamics:
             return sign * values[name]
         if name in self.shared:
             return sign * self._value(self.shared[name], values, depth + 1)
-        if name not in self._told and not name.startswith(("fcs/", "gear/", "aero/alphadot")):
+        if name not in self._told and not name.startswith(("fcs/", "gear/")):
             self._told.add(name)
             self.missing.append(f"property '{name}': taken as 0")
         return 0.0

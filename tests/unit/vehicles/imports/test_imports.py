@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from ironbird import fly
+from ironbird.analysis.level import level_trim
 from ironbird.errors import UnknownNameError, VehicleError
+from ironbird.vehicles.imports.differences import differences
 from ironbird.vehicles.imports.draft import Draft
 from ironbird.vehicles.imports.registry import Given, import_vehicle
 from ironbird.vehicles.load import load_spec
@@ -229,6 +234,74 @@ def test_the_lift_slope_of_a_jsbsim_aircraft_is_that_of_the_simulator_itself(tmp
     assert (wing.Cl_p, wing.Cm_q) == pytest.approx((-0.484, -12.4), rel=0.03)  # in the file: about its own point
 
 
+def test_the_coefficients_of_a_jsbsim_aircraft_are_those_of_the_simulator_itself(tmp_path: Path) -> None:
+    """Drag, side force and all three moments about the centre of mass, from JSBSim's own forces at the same states.
+
+    The aircraft is the Cessna 172 without its terms in the rate of the angle of attack, which our wing does not have
+    (the import lists them) and which JSBSim's initial state mixes into every derivative.
+    """
+    jsbsim = pytest.importorskip("jsbsim")
+    root = Path(jsbsim.get_default_root_dir())
+    text = (root / "aircraft/c172p/c172p.xml").read_text()
+    whole = import_vehicle(root / "aircraft/c172p/c172p.xml")
+    assert any("alphadot" in entry for entry in whole.missing)
+    (tmp_path / "c172p").mkdir()
+    shutil.copytree(root / "aircraft/c172p", tmp_path / "c172p", dirs_exist_ok=True)
+    steady = text.replace("<property>aero/alphadot-rad_sec</property>", "<value>0</value>")
+    assert steady != text
+    (tmp_path / "c172p/c172p.xml").write_text(steady)
+    spec = loaded(import_vehicle(tmp_path / "c172p/c172p.xml"), tmp_path)
+    assert isinstance(spec, FixedWingSpec) and spec.wing is not None
+    wing = spec.wing
+    fdm = jsbsim.FGFDMExec(str(root))
+    fdm.set_debug_level(0)
+    fdm.set_aircraft_path(str(tmp_path))
+    assert fdm.load_model("c172p")
+    surfaces = {"elevator": "elevator", "aileron": "left-aileron", "rudder": "rudder"}
+
+    def found(alpha: float = math.radians(3.0), **state: float) -> dict[str, float]:
+        """Coefficients of a state: rates in rad/s, surfaces as shares of their travel (read back in rad)."""
+        for tank in (0, 1):
+            fdm[f"propulsion/tank[{tank}]/contents-lbs"] = 0.0
+        fdm["ic/h-sl-ft"], fdm["ic/vt-kts"], fdm["ic/alpha-rad"] = 1000.0, 75.0, alpha
+        fdm["ic/beta-rad"] = state.get("beta", 0.0)
+        for axis in "pqr":
+            fdm[f"ic/{axis}-rad_sec"] = state.get(axis, 0.0)
+        for name in surfaces:
+            fdm[f"fcs/{name}-cmd-norm"] = state.get(name, 0.0)
+        fdm.run_ic()
+        force = fdm["aero/qbar-psf"] * fdm["metrics/Sw-sqft"]
+        span, chord = fdm["metrics/bw-ft"], fdm["metrics/cbarw-ft"]
+        return {
+            "CL": fdm["forces/fwz-aero-lbs"] / force, "CD": fdm["forces/fwx-aero-lbs"] / force,
+            "CY": fdm["forces/fwy-aero-lbs"] / force, "Cl": fdm["moments/l-aero-lbsft"] / (force * span),
+            "Cm": fdm["moments/m-aero-lbsft"] / (force * chord), "Cn": fdm["moments/n-aero-lbsft"] / (force * span),
+            "speed": fdm["velocities/vt-fps"] * 0.3048,
+            **{name: fdm[f"fcs/{place}-pos-rad"] for name, place in surfaces.items()},
+        }  # fmt: skip
+
+    def slope(of: str, by: str) -> float:
+        size = 0.05 if by in surfaces else 1e-3
+        if by == "alpha":
+            high, low = found(math.radians(3.0) + size), found(math.radians(3.0) - size)
+        else:
+            high, low = found(**{by: size}), found(**{by: -size})
+        way = high[by] - low[by] if by in surfaces else 2 * size
+        length = {"p": wing.span_m, "r": wing.span_m, "q": wing.chord_m}.get(by)
+        return (high[of] - low[of]) / way / (length / (2 * high["speed"]) if length else 1.0)
+
+    for of, by in [("CL", "alpha"), ("CL", "q"), ("CL", "elevator"), ("Cm", "alpha"), ("Cm", "q"), ("Cm", "elevator"),
+                   *itertools.product(("CY", "Cl", "Cn"), ("beta", "p", "r", "aileron", "rudder"))]:  # fmt: skip
+        # the pilot sits 4 cm beside the middle, which our wing does not know: 0.2 % of the moments
+        assert slope(of, by) == pytest.approx(getattr(wing, f"{of}_{by}"), rel=5e-3, abs=5e-4), (of, by)
+    aspect = wing.span_m**2 / wing.area_m2
+    for degrees in (0.0, 3.0, 6.0):
+        at = found(math.radians(degrees))
+        polar = wing.CD_p + at["CL"] ** 2 / (math.pi * wing.oswald * aspect)
+        assert at["CD"] == pytest.approx(polar, rel=0.05)  # a parabola through a table
+        assert at["Cm"] == pytest.approx(wing.Cm_0 + wing.Cm_alpha * math.radians(degrees), abs=0.01)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
@@ -273,10 +346,35 @@ def test_the_catalogue_s_iris_is_what_the_import_of_px4_s_own_file_gives(tmp_pat
     assert (hover - 100.0) / 1000.0 == pytest.approx(0.703, abs=0.001)  # throttle of hovering
     models = os.environ.get("IRONBIRD_GAZEBO_MODELS")
     if models:
-        folder = Path(models) / "iris"
-        file = next(iter([*folder.glob("iris.sdf"), *folder.glob("iris.sdf.jinja")]))
-        found = loaded(import_vehicle(file, "sdf"), tmp_path)
+        found = loaded(import_vehicle(model_of(models, "iris"), "sdf"), tmp_path)
         assert isinstance(found, MulticopterSpec)
-        assert (found.body, found.rotor, found.motor, found.propeller) == (
-            spec.body, spec.rotor, spec.motor, spec.propeller,
-        )  # fmt: skip
+        assert found.motor == spec.motor
+        for difference in differences(found, spec):  # the module of the GPS, 15 g in the nose, if it lies beside
+            near = difference.here == pytest.approx(difference.there, rel=0.02, abs=5e-5)
+            assert near or difference.path.startswith(BEYOND), difference
+        flight = fly(
+            str(written(tmp_path, "iris.toml", import_vehicle(model_of(models, "iris"), "sdf").text())), until_s=15.0
+        )
+        assert flight.verdict == "pass" and -flight.log["body.p_NB_N"][-1, 2] > 2.0  # it hovers, and flies its square
+        plane = written(tmp_path, "plane.toml", import_vehicle(model_of(models, "plane"), "sdf").text())
+        found_trim = level_trim(plane).point
+        assert 0.1 < found_trim["rotor/1/command_fault.value"][0] < 0.6 and abs(found_trim["body.euler"][1]) < 0.2
+
+
+# What the catalogue gives the Iris beyond PX4's file: the air of its rotors, in the place of an airframe's drag
+BEYOND = (
+    "propeller.standard.inflow", "propeller.standard.rotor_drag", "propeller.standard.diameter", "airframe.drag",
+)  # fmt: skip
+
+
+def model_of(models: str, name: str) -> Path:
+    folder = Path(models) / name
+    return next(iter([*folder.glob(f"{name}.sdf"), *folder.glob(f"{name}.sdf.jinja")]))
+
+
+def test_every_value_that_two_vehicles_have_differently_is_named() -> None:
+    spec = load_spec("quad_f450")
+    assert isinstance(spec, MulticopterSpec) and differences(spec, spec) == []
+    heavier = spec.model_copy(update={"body": spec.body.model_copy(update={"mass_kg": 2 * spec.body.mass_kg})})
+    (found,) = differences(heavier, spec)
+    assert found.path == "body.mass_kg" and found.text("a", "b").endswith("(+100.0 %)")

@@ -1,0 +1,1 @@
+"""The reference autopilot behind PX4 mixer files."""
