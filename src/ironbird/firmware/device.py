@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 MOST_BYTES = 1_000_000
 KINDS = (  # in the order of fw.h
     "other", "rcc", "pwr", "gpio", "exti", "syscfg", "usart", "spi", "i2c", "tim", "dma", "adc", "flash", "iwdg",
+    "otg", "rng", "crc", "rtc",
 )  # fmt: skip
 Word = Annotated[int, Field(ge=0, le=0xFFFFFFFF)]
 _T = TypeVar("_T", bound="_Table")
@@ -41,9 +42,10 @@ class Peripheral(_Table):
 
     name: str
     kind: Literal[
-        "other", "rcc", "pwr", "gpio", "exti", "syscfg", "usart", "spi", "i2c", "tim", "dma", "adc", "flash", "iwdg"
-    ]
-    base: Annotated[int, Field(ge=0x40000000, lt=0x40200000, multiple_of=0x400)]
+        "other", "rcc", "pwr", "gpio", "exti", "syscfg", "usart", "spi", "i2c", "tim", "dma", "adc", "flash", "iwdg",
+        "otg", "rng", "crc", "rtc",
+    ]  # fmt: skip
+    base: Annotated[int, Field(ge=0x40000000, lt=0x50080000, multiple_of=0x400)]
     bus: Literal[0, 1, 2]
     number: Annotated[int, Field(ge=0, le=15)] = 0
     irq: Annotated[int, Field(ge=0, le=111)] | None = None

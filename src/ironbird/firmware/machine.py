@@ -28,7 +28,7 @@ from ironbird.links.chips.native import NativeChip, chips_text
 FOLDER = Path(__file__).parent / "c"
 TEXTS = (
     "fw.h", "fw_nvic.c", "fw_gpio.c", "fw_rcc.c", "fw_usart.c", "fw_spi.c", "fw_i2c.c", "fw_dma.c", "fw_tim.c",
-    "fw_adc.c", "fw_flash.c", "fw_core.c",
+    "fw_adc.c", "fw_flash.c", "fw_otg.c", "fw_rng.c", "fw_crc.c", "fw_rtc.c", "fw_core.c",
 )  # fmt: skip
 CALLS = (
     "open", "close", "emu_start", "emu_stop", "reg_read", "reg_write", "mem_map_ptr", "mmio_map", "hook_add", "ctl",

@@ -55,12 +55,20 @@ static int fw_gated(fw_machine *m, uint32_t row) { /* its clock is off */
   return at && rcc != FW_PERIPHERALS && !(m->s.p[rcc].r[at / 4] >> m->row[row].enable_bit & 1);
 }
 
+/* The number of the peripheral at an address, plus one; 0 for nobody. */
+static uint32_t fw_placed(fw_machine *m, uint32_t address) {
+  uint32_t at = (address & 0x0FFFFFFFu) >> 10;
+  if (address >> 28 == 4) return at < 2048 ? m->place[at] : 0;
+  return address >> 28 == 5 && at < 512 ? m->place[2048 + at] : 0;
+}
+
 static uint32_t fw_peripheral_read(fw_machine *m, uint32_t address, uint32_t size) {
-  uint32_t at = address - 0x40000000u >> 10, row = at < 2048 ? m->place[at] : 0;
+  uint32_t row = fw_placed(m, address), v;
   if (!row--) return 0;
-  uint32_t o = address - m->row[row].base, word = o & ~3u, v;
+  uint32_t o = address - m->row[row].base, word = o & ~3u;
   if (m->s.p[row].dead) { m->s.p[row].refused++; return 0; }
-  if (o >= 1024 || fw_gated(m, row)) return 0;
+  if (fw_gated(m, row)) return 0;
+  m->s.p[row].touched[word >> 7 & 7] |= 1u << (word >> 2 & 31);
   switch (m->row[row].kind) {
     case FW_RCC: v = fw_rcc_read(m, row, word); break;
     case FW_PWR: v = fw_pwr_read(m, row, word); break;
@@ -70,6 +78,9 @@ static uint32_t fw_peripheral_read(fw_machine *m, uint32_t address, uint32_t siz
     case FW_I2C: v = fw_i2c_read(m, row, word); break;
     case FW_TIM: v = fw_tim_read(m, row, word); break;
     case FW_ADC: v = fw_adc_read(m, row, word); break;
+    case FW_OTG: v = fw_otg_read(m, row, word); break;
+    case FW_RNG: v = fw_rng_read(m, row, word); break;
+    case FW_RTC: v = fw_rtc_read(m, row, word); break;
     case FW_OTHER: m->s.unmodelled++; /* fall through */
     default: v = m->s.p[row].r[word >> 2];
   }
@@ -78,11 +89,12 @@ static uint32_t fw_peripheral_read(fw_machine *m, uint32_t address, uint32_t siz
 }
 
 static void fw_peripheral_write(fw_machine *m, uint32_t address, uint32_t size, uint32_t v) {
-  uint32_t at = address - 0x40000000u >> 10, row = at < 2048 ? m->place[at] : 0;
+  uint32_t row = fw_placed(m, address);
   if (!row--) return;
   uint32_t o = address - m->row[row].base, word = o & ~3u, kind = m->row[row].kind;
   if (m->s.p[row].dead) { m->s.p[row].refused++; return; }
-  if (o >= 1024 || fw_gated(m, row)) return;
+  if (fw_gated(m, row)) return;
+  m->s.p[row].touched[word >> 7 & 7] |= 1u << (word >> 2 & 31);
   if (size < 4) {
     uint32_t mask = ((1u << 8 * size) - 1) << 8 * (o & 3);
     int data = (kind == FW_USART && word == 4) || (kind == FW_SPI && word == 12) || (kind == FW_GPIO && word == 0x18);
@@ -100,6 +112,9 @@ static void fw_peripheral_write(fw_machine *m, uint32_t address, uint32_t size, 
     case FW_ADC: fw_adc_write(m, row, word, v); break;
     case FW_FLASH: fw_flash_write(m, row, word, v); break;
     case FW_IWDG: fw_iwdg_write(m, row, word, v); break;
+    case FW_OTG: fw_otg_write(m, row, word, v); break;
+    case FW_CRC: fw_crc_write(m, row, word, v); break;
+    case FW_RTC: fw_rtc_write(m, row, word, v); break;
     case FW_OTHER: m->s.unmodelled++; /* fall through */
     default: m->s.p[row].r[word >> 2] = v;
   }
@@ -170,6 +185,14 @@ static uint64_t fw_read_io(uc_engine *uc, uint64_t o, unsigned size, void *user)
 static void fw_write_io(uc_engine *uc, uint64_t o, unsigned size, uint64_t v, void *user) {
   (void)uc;
   fw_peripheral_write(user, 0x40000000u + (uint32_t)o, size, (uint32_t)v);
+}
+static uint64_t fw_read_far(uc_engine *uc, uint64_t o, unsigned size, void *user) {
+  (void)uc;
+  return fw_peripheral_read(user, 0x50000000u + (uint32_t)o, size);
+}
+static void fw_write_far(uc_engine *uc, uint64_t o, unsigned size, uint64_t v, void *user) {
+  (void)uc;
+  fw_peripheral_write(user, 0x50000000u + (uint32_t)o, size, (uint32_t)v);
 }
 static uint64_t fw_read_system(uc_engine *uc, uint64_t o, unsigned size, void *user) {
   (void)uc;
@@ -302,6 +325,26 @@ static int fw_on_invalid(uc_engine *uc, int type, uint64_t address, int size, in
   return 0;
 }
 
+static void fw_reset_row(fw_machine *m, uint32_t row) {
+  fw_peripheral *p = &m->s.p[row];
+  uint32_t dead = p->dead, refused = p->refused;
+  uint32_t kept = m->row[row].kind == FW_RTC ? 20 : 0; /* the backup registers have a supply of their own */
+  for (uint32_t k = 0; k < 256; k++) if (k < FW_BACKUP || k >= FW_BACKUP + kept) p->r[k] = 0;
+  p->next = FW_NEVER;
+  p->start = p->step = p->shift = p->left = p->flags = 0;
+  p->dead = dead;
+  p->refused = refused;
+  if (m->row[row].kind == FW_RCC) { p->r[0] = 0x81; p->r[1] = 0x24003010; }
+  if (m->row[row].kind == FW_USART) p->r[0] = 0xC0;
+  if (m->row[row].kind == FW_SPI) p->r[2] = 2;
+  if (m->row[row].kind == FW_FLASH) p->r[4] = 0x80000000u;
+  if (m->row[row].kind == FW_IWDG) p->r[2] = 0xFFF;
+  if (m->row[row].kind == FW_CRC) p->r[0] = 0xFFFFFFFFu;
+  if (m->row[row].kind == FW_RNG) p->shift = 1;
+  if (m->row[row].kind == FW_GPIO && m->row[row].number == 0) p->r[0] = 0xA8000000u;
+  if (m->row[row].kind == FW_TIM) p->r[T_ARR] = m->row[row].number == 2 || m->row[row].number == 5 ? 0xFFFFFFFFu : 0xFFFF;
+}
+
 static void fw_reset(fw_machine *m, uint32_t flags) {
   fw_state *s = &m->s;
   for (uint32_t i = 0; i < FW_EXCEPTIONS; i++) s->priority[i] = s->enabled[i] = s->pending[i] = s->active[i] = 0;
@@ -311,22 +354,7 @@ static void fw_reset(fw_machine *m, uint32_t flags) {
   s->fpccr = 0xC0000000u;
   s->systick_control = s->systick_reload = s->systick_flag = 0;
   s->systick_next = FW_NEVER;
-  for (uint32_t i = 0; i < m->rows; i++) {
-    fw_peripheral *p = &s->p[i];
-    uint32_t dead = p->dead, refused = p->refused;
-    for (int k = 0; k < 256; k++) p->r[k] = 0;
-    p->next = FW_NEVER;
-    p->start = p->step = p->shift = p->left = p->flags = 0;
-    p->dead = dead;
-    p->refused = refused;
-    if (m->row[i].kind == FW_RCC) { p->r[0] = 0x81; p->r[1] = 0x24003010; }
-    if (m->row[i].kind == FW_USART) p->r[0] = 0xC0;
-    if (m->row[i].kind == FW_SPI) p->r[2] = 2;
-    if (m->row[i].kind == FW_FLASH) p->r[4] = 0x80000000u;
-    if (m->row[i].kind == FW_IWDG) p->r[2] = 0xFFF;
-    if (m->row[i].kind == FW_GPIO && m->row[i].number == 0) p->r[0] = 0xA8000000u;
-    if (m->row[i].kind == FW_TIM) p->r[T_ARR] = m->row[i].number == 2 || m->row[i].number == 5 ? 0xFFFFFFFFu : 0xFFFF;
-  }
+  for (uint32_t i = 0; i < m->rows; i++) fw_reset_row(m, i);
   s->ahb = s->apb1 = s->apb2 = 1;
   s->reset_flags |= flags;
   s->resets++;
@@ -429,8 +457,8 @@ FW_EXPORT int fw_open(fw_machine *m, const fw_row *rows, uint32_t count, const f
   m->rows = count;
   for (uint32_t i = 0; i < count; i++) {
     m->row[i] = rows[i];
-    uint32_t at = rows[i].base - 0x40000000u >> 10;
-    if (at < 2048) m->place[at] = (uint8_t)(i + 1);
+    uint32_t at = (rows[i].base & 0x0FFFFFFFu) >> 10, far = rows[i].base >> 28 == 5;
+    if (at < (far ? 512u : 2048u)) m->place[2048 * far + at] = (uint8_t)(i + 1);
   }
   m->requests = request_count;
   for (uint32_t i = 0; i < request_count; i++) m->request[i] = requests[i];
@@ -452,6 +480,7 @@ FW_EXPORT int fw_open(fw_machine *m, const fw_row *rows, uint32_t count, const f
       error = fw_uc.mem_map_ptr(m->uc, memories[i].alias, memories[i].size, rights, bytes[i]);
   }
   if (!error) error = fw_uc.mmio_map(m->uc, 0x40000000u, 0x00200000u, fw_read_io, m, fw_write_io, m);
+  if (!error) error = fw_uc.mmio_map(m->uc, 0x50000000u, 0x00080000u, fw_read_far, m, fw_write_far, m);
   if (!error) error = fw_uc.mmio_map(m->uc, 0xE0000000u, 0x00100000u, fw_read_system, m, fw_write_system, m);
   if (!error) error = fw_uc.mmio_map(m->uc, 0x42000000u, 0x02000000u, fw_read_iobit, m, fw_write_iobit, m);
   if (!error) error = fw_uc.mmio_map(m->uc, 0x22000000u, 0x02000000u, fw_read_rambit, m, fw_write_rambit, m);

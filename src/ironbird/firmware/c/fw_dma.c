@@ -28,17 +28,29 @@ static int fw_dma_move(fw_machine *m, uint32_t row, uint32_t stream) {
   return 1;
 }
 
-/* A peripheral asks; whether an item was moved. */
-static int fw_dma_ask(fw_machine *m, uint32_t peripheral, uint32_t sends) {
+/* The request row of a peripheral whose stream is on and set to its channel and direction; 0 for none. */
+static fw_request *fw_dma_of(fw_machine *m, uint32_t peripheral, uint32_t sends) {
   for (uint32_t i = 0; i < m->requests; i++) {
     fw_request *q = &m->request[i];
     if (q->peripheral != peripheral || q->sends != sends) continue;
     fw_peripheral *p = &m->s.p[q->controller];
     uint32_t cr = p->r[4 + 6 * q->stream];
     if (p->dead || !(cr & 1) || (cr >> 25 & 7) != q->channel || ((cr >> 6 & 3) == 1) != sends || !p->r[5 + 6 * q->stream]) continue;
-    return fw_dma_move(m, q->controller, q->stream);
+    return q;
   }
   return 0;
+}
+
+/* A peripheral asks; whether an item was moved. */
+static int fw_dma_ask(fw_machine *m, uint32_t peripheral, uint32_t sends) {
+  fw_request *q = fw_dma_of(m, peripheral, sends);
+  return q ? fw_dma_move(m, q->controller, q->stream) : 0;
+}
+
+/* Items that its stream has still to move. */
+static uint32_t fw_dma_left(fw_machine *m, uint32_t peripheral, uint32_t sends) {
+  fw_request *q = fw_dma_of(m, peripheral, sends);
+  return q ? m->s.p[q->controller].r[5 + 6 * q->stream] : 0;
 }
 
 static void fw_dma_write(fw_machine *m, uint32_t row, uint32_t o, uint32_t v) {
