@@ -10,6 +10,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from ironbird.chips.board import Axis
+from ironbird.chips.board import Board as ChipBoard
+from ironbird.chips.board import Device as ChipDevice
 from ironbird.chips.catalog import CHIPS
 from ironbird.errors import LinkError, UnknownNameError, shortened
 
@@ -83,12 +86,15 @@ class Device(_Table):
 
 
 class Wire(_Table):
-    """A chip on a bus of the microcontroller."""
+    """A chip on a bus of the microcontroller, and whose measurement it shows."""
 
     name: str
     chip: str
-    bus: str
+    bus: str  # an SPI, I2C or serial peripheral of the device
     select: str = ""  # a pin, for SPI
+    address: Annotated[int, Field(ge=0x03, le=0x77)] | None = None  # I2C; the chip's usual one if it is left out
+    feed: str | None = None  # sensor of the vehicle, as in the boards of `chips`
+    axes: tuple[Axis, Axis, Axis] = ("+x", "+y", "+z")  # of the body, along the chip's x, y, z
 
     @field_validator("chip")
     @classmethod
@@ -96,6 +102,24 @@ class Wire(_Table):
         if value not in CHIPS:
             raise ValueError(str(UnknownNameError("chip", value, CHIPS, "board", "ironbird chips")))
         return value
+
+
+class Analog(_Table):
+    """An input of the converter that shows a measurement of the vehicle."""
+
+    channel: Annotated[int, Field(ge=0, le=23)]
+    feed: Literal["battery.voltage", "battery.current"]
+    scale: Annotated[float, Field(gt=0)]  # V at the pin for one unit
+
+
+class Autopilot(_Table):
+    """What a flight controller's own firmware has on its connectors."""
+
+    kind: Literal["ardupilot"]
+    telemetry: Annotated[int, Field(ge=1, le=8)]  # serial port that speaks MAVLink
+    baud: Annotated[int, Field(ge=9600, le=921600)]
+    outputs: tuple[tuple[int, int], ...]  # timer and channel of the servo outputs, from the first on
+    params: dict[str, float] = {}  # that belong to the board, not to the vehicle
 
 
 class Board(_Table):
@@ -110,6 +134,21 @@ class Board(_Table):
     supply_V: Annotated[float, Field(gt=1.0, lt=6.0)] = 3.3
     leds: tuple[str, ...] = ()
     chip: tuple[Wire, ...] = ()
+    analog: tuple[Analog, ...] = ()
+    autopilot: Autopilot | None = None
+
+    def sensors(self) -> ChipBoard:
+        """Its chips that show measurements, as the feeder of `chips` takes them."""
+        devices = []
+        for number, wire in enumerate(wire for wire in self.chip if wire.feed is not None):
+            bus = re.sub(r"^usart", "uart", wire.bus)
+            devices.append(
+                ChipDevice(
+                    name=wire.name, chip=wire.chip, bus=bus, select=number if bus.startswith("spi") else 0,
+                    address=wire.address, feed=wire.feed, axes=wire.axes,
+                )
+            )  # fmt: skip
+        return ChipBoard(schema=1, id=self.id, about=self.about, source=self.source, device=tuple(devices))
 
 
 def pin_number(name: str) -> int:

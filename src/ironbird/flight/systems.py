@@ -32,6 +32,7 @@ OUTSIDE = {  # name -> module and object of its kind
     "commanded": "ironbird.links.commanded.kind:COMMANDED",
     "fmu": "ironbird.links.fmu.kind:FMU",
     "firmware": "ironbird.firmware.system:FIRMWARE",
+    "autopilot_image": "ironbird.firmware.autopilot:AUTOPILOT_IMAGE",
     "chips": "ironbird.links.chips.kind:CHIPS",
 }
 GROUP = "ironbird.systems"

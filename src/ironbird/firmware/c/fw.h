@@ -118,6 +118,7 @@ typedef struct fw_machine {
   uint32_t breaks[FW_BREAKS], break_count, broke_at, step_over;
   uint8_t place[2560]; /* of each KiB from 0x40000000 on, then from 0x50000000 on: number of the peripheral plus one */
   double hse_Hz, vref_V;
+  uint32_t boot; /* where the vectors are after a reset */
   uint32_t watching, wfi, last_pc;
   uint32_t tell_port, tell_byte, told; /* a run ends when this byte has left this port (number plus one) */
   uint64_t hook[6];

@@ -364,11 +364,11 @@ static void fw_reset(fw_machine *m, uint32_t flags) {
   for (int i = 0; i < 6; i++) fw_set(m, zero[i], 0);
   for (int i = 0; i < 13; i++) fw_set(m, UC_ARM_REG_R0 + i, 0);
   int good = 1;
-  uint32_t sp = fw_peek(m, 0x08000000u, &good), pc = fw_peek(m, 0x08000004u, &good);
+  uint32_t sp = fw_peek(m, m->boot, &good), pc = fw_peek(m, m->boot + 4, &good);
   fw_set(m, UC_ARM_REG_MSP, sp & ~3u);
   fw_set(m, UC_ARM_REG_LR, 0xFFFFFFFFu);
   fw_set(m, UC_ARM_REG_PC, pc | 1);
-  s->vtor = 0x08000000u;
+  s->vtor = m->boot;
   if (!good || !(pc & 1)) s->lockup = 1;
 }
 
@@ -453,7 +453,9 @@ FW_EXPORT uint64_t fw_state_size(void) { return sizeof(fw_state); }
 
 /* A machine in memory of the host (zeroed), with its tables; 0, or unicorn's error. */
 FW_EXPORT int fw_open(fw_machine *m, const fw_row *rows, uint32_t count, const fw_request *requests, uint32_t request_count,
-                      const fw_memory *memories, uint8_t *const *bytes, uint32_t memory_count, double hse_Hz, double vref_V, uint32_t cpi) {
+                      const fw_memory *memories, uint8_t *const *bytes, uint32_t memory_count, double hse_Hz, double vref_V, uint32_t cpi,
+                      uint32_t boot) {
+  m->boot = boot;
   m->rows = count;
   for (uint32_t i = 0; i < count; i++) {
     m->row[i] = rows[i];
@@ -588,3 +590,4 @@ FW_EXPORT void fw_figures(fw_machine *m, double *out) {
 FW_EXPORT uint64_t fw_upsets(fw_machine *m) { return (uint64_t)m->s.resets << 32 | m->s.said_count; }
 FW_EXPORT uint32_t fw_entries(fw_machine *m, uint32_t exception) { return exception < FW_EXCEPTIONS ? m->s.entries[exception] : 0; }
 FW_EXPORT uint32_t fw_hang_hits(fw_machine *m, uint32_t slot) { return m->s.hang_hits[slot & 7]; }
+FW_EXPORT uint32_t fw_touched(fw_machine *m, uint32_t row, uint32_t word) { return m->s.p[row].touched[word & 7]; }

@@ -143,3 +143,10 @@ FW_EXPORT uint32_t fw_serial_take(fw_machine *m, uint32_t number, uint8_t *data,
   }
   return i;
 }
+
+/* Bits a second that a port is set to; 0 while it is off. */
+FW_EXPORT double fw_serial_baud(fw_machine *m, uint32_t number) {
+  uint32_t row = fw_usart_row(m, number);
+  if (row == FW_PERIPHERALS || !(m->s.p[row].r[CR1] & 0x2000)) return 0.0;
+  return m->s.hz * FW_Q * 10.0 / (double)fw_usart_q(m, row);
+}

@@ -362,7 +362,7 @@ def test_a_stranger_does_not_draw_the_answers_to_itself(clock: Clock) -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
             stranger.setblocking(False)
             for _ in range(20):
-                stranger.sendto(b"\xfd\xff garbage that begins as a long message", pilot.port.socket.getsockname())
+                stranger.sendto(b"\xfd\xff garbage that begins as a long message", pilot.wire.socket.getsockname()  # type: ignore[attr-defined])
                 fly(pilot, played, clock, 0.5)
             assert played.beats > 5 and pilot.mode and pilot.armed
             with pytest.raises(BlockingIOError):
