@@ -169,8 +169,13 @@ static inline uint64_t fw_bus_q(fw_machine *m, uint32_t bus) {
   return (uint64_t)FW_Q * (bus == 0 ? m->s.ahb : m->s.ahb * (bus == 1 ? m->s.apb1 : m->s.apb2));
 }
 
+/* The level of an interrupt line is high.  While its handler is active nothing is latched: the return looks again. */
+static inline void fw_raise(fw_machine *m, uint32_t irq) {
+  if (!m->s.active[16 + irq]) fw_pend(m, 16 + irq);
+}
+
 static inline void fw_line_irq(fw_machine *m, uint32_t row) {
-  if (m->row[row].irq != 255) fw_pend(m, 16 + m->row[row].irq);
+  if (m->row[row].irq != 255) fw_raise(m, m->row[row].irq);
 }
 
 static inline void fw_at(fw_machine *m, uint32_t row, uint64_t q) {

@@ -8,7 +8,7 @@ static void fw_dma_flag(fw_machine *m, uint32_t row, uint32_t stream, uint32_t f
   uint32_t cr = p->r[4 + 6 * stream];
   static const uint32_t enable[4] = {2, 4, 8, 16};
   static const uint8_t irqs[2][8] = {{11, 12, 13, 14, 15, 16, 17, 47}, {56, 57, 58, 59, 60, 68, 69, 70}};
-  if (cr & enable[flag]) fw_pend(m, 16 + irqs[m->row[row].number == 2][stream]);
+  if (cr & enable[flag]) fw_raise(m, irqs[m->row[row].number == 2][stream]);
 }
 
 static int fw_dma_move(fw_machine *m, uint32_t row, uint32_t stream) {

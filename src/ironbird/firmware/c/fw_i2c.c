@@ -13,8 +13,8 @@ static uint64_t fw_i2c_q(fw_machine *m, uint32_t row) { /* of one bit */
 static void fw_i2c_irq(fw_machine *m, uint32_t row) {
   fw_peripheral *p = &m->s.p[row];
   uint32_t sr = p->r[I2C_SR1], c = p->r[I2C_CR2];
-  if ((c & 0x200 && sr & (I_SB | I_ADDR | I_BTF)) || ((c & 0x600) == 0x600 && sr & (I_RXNE | I_TXE))) fw_pend(m, 16 + m->row[row].irq);
-  if (c & 0x100 && sr & 0xFF00) fw_pend(m, 16 + m->row[row].irq2);
+  if ((c & 0x200 && sr & (I_SB | I_ADDR | I_BTF)) || ((c & 0x600) == 0x600 && sr & (I_RXNE | I_TXE))) fw_raise(m, m->row[row].irq);
+  if (c & 0x100 && sr & 0xFF00) fw_raise(m, m->row[row].irq2);
 }
 
 static int fw_i2c_ask(fw_machine *m, uint32_t row, uint32_t address, uint32_t reading) {
