@@ -133,6 +133,7 @@ class Board(_Table):
     crystal_Hz: Annotated[float, Field(gt=1e5, lt=1e8)]
     supply_V: Annotated[float, Field(gt=1.0, lt=6.0)] = 3.3
     leds: tuple[str, ...] = ()
+    pulled_up: tuple[str, ...] = ()  # pins with resistors to the supply, as the wires of I2C have
     chip: tuple[Wire, ...] = ()
     analog: tuple[Analog, ...] = ()
     autopilot: Autopilot | None = None

@@ -174,6 +174,8 @@ class Machine:
         self.serial_chips: dict[int, NativeChip] = {}  # by the number of the port
         for wire in board.chip:
             self._wire(wire)
+        for pin in board.pulled_up:
+            self.drive_pin(pin, 1)
         self.library.fw_power_on(self.pointer, 0)
 
     def _identify(self) -> None:

@@ -62,6 +62,7 @@ static void fw_dma_write(fw_machine *m, uint32_t row, uint32_t o, uint32_t v) {
   if (field == 0 || !(before & 1)) r[field] = v;
   if (field == 1) r[1] = v & 0xFFFF;
   if (field != 0) return;
+  if (before & 1 && !(v & 1)) fw_dma_flag(m, row, stream, 3); /* stopped on its way: NDTR says where, TCIF that it ended */
   if ((v & 1) && !(before & 1)) {
     p->r[64 + stream] = r[1];
     if ((v >> 6 & 3) == 2) { /* memory to memory: at once */
