@@ -170,6 +170,20 @@ def test_bytes_of_a_serial_port_take_their_time() -> None:
         assert apart.min() == pytest.approx(10 * 139 / 16e6, rel=1e-6)  # ten bits at the divisor that was set
 
 
+def test_bytes_that_come_to_a_dead_port_are_lost_and_counted() -> None:
+    with machine("nesting") as made:
+        made.run(1e-3)
+        made.kill("usart1", True)
+        made.send(1, b"abc", 115200, made.time_s)
+        made.run(made.time_s + 1e-3)
+        lost = made.refused("usart1")
+        assert lost >= 3  # nobody has to read a register: a port that only receives is dead too
+        made.kill("usart1", False)
+        made.send(1, b"d", 115200, made.time_s)
+        made.run(made.time_s + 1e-3)
+        assert made.word(0x40011004) == ord("d")  # what came meanwhile comes no more
+
+
 def test_wrong_pins_and_boards_are_refused() -> None:
     assert pin_number("PB3") == 19
     for bad in ("PZ1", "PA16", "A1", ""):

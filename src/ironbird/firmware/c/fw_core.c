@@ -29,7 +29,7 @@ static void fw_clock(fw_machine *m, double nominal) {
     if (l->free > now) l->free = now + (uint64_t)((double)(l->free - now) * ratio);
   }
   for (uint32_t i = 0; i < m->rows; i++) {
-    if (m->row[i].kind == FW_USART && !m->s.p[i].dead) fw_usart_schedule(m, i);
+    if (m->row[i].kind == FW_USART) fw_usart_schedule(m, i);
     if (m->row[i].kind == FW_IWDG && m->s.p[i].next != FW_NEVER)
       m->s.p[i].next = now + (uint64_t)((double)(m->s.p[i].next - now) * ratio);
   }
@@ -122,7 +122,11 @@ static void fw_peripheral_write(fw_machine *m, uint32_t address, uint32_t size, 
 
 static void fw_event(fw_machine *m, uint32_t row) {
   fw_peripheral *p = &m->s.p[row];
-  if (p->dead) { p->next = FW_NEVER; return; }
+  if (p->dead) {
+    p->next = FW_NEVER;
+    if (m->row[row].kind == FW_USART) fw_usart_lose(m, row);
+    return;
+  }
   switch (m->row[row].kind) {
     case FW_USART: fw_usart_event(m, row); break;
     case FW_SPI: fw_spi_event(m, row); break;
@@ -541,7 +545,7 @@ FW_EXPORT void fw_hang(fw_machine *m, uint32_t slot, uint32_t at, uint32_t on) {
 FW_EXPORT void fw_kill(fw_machine *m, uint32_t row, uint32_t dead) {
   fw_peripheral *p = &m->s.p[row];
   p->dead = dead;
-  if (!dead && m->row[row].kind == FW_USART) fw_usart_schedule(m, row);
+  if (m->row[row].kind == FW_USART) fw_usart_schedule(m, row);
 }
 
 FW_EXPORT void fw_drift(fw_machine *m, double share) {
