@@ -121,7 +121,8 @@ typedef struct fw_machine {
   uint32_t boot; /* where the vectors are after a reset */
   uint32_t watching, wfi, last_pc;
   uint32_t tell_port, tell_byte, told; /* a run ends when this byte has left this port (number plus one) */
-  uint64_t hook[6];
+  uc_hook_handle hook[6];
+  uint32_t flash_row, flash_open; /* stores into the flash are watched while it is unlocked only: watching slows every store */
 } fw_machine;
 
 static inline void fw_apply_stop(fw_machine *m) { m->s.stop = 0; } /* look again before the next instruction */
@@ -154,6 +155,8 @@ static struct {
   int (*mmio_map)(uc_engine *, uint64_t, uint64_t, void *, void *, void *, void *);
   int (*hook_add)(uc_engine *, uc_hook_handle *, int, void *, void *, uint64_t, uint64_t, ...);
   int (*ctl)(uc_engine *, int, ...);
+  int (*hook_del)(uc_engine *, uc_hook_handle);
+  int (*mem_protect)(uc_engine *, uint64_t, uint64_t, uint32_t);
 } fw_uc;
 
 static inline uint32_t fw_reg(fw_machine *m, int which) {

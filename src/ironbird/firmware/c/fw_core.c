@@ -271,7 +271,7 @@ static void fw_slow(fw_machine *m, uint32_t address, uint32_t op) {
   if (s->now >= s->stop) {
     if (s->wrote_flash) fw_flash_settle(m);
     fw_events(m);
-    if (m->told || s->held || s->lockup || s->now >= s->run_until || fw_due(m)) {
+    if (m->told || s->held || s->lockup || s->now >= s->run_until || m->flash_open != fw_flash_unlocked(m) || fw_due(m)) {
       m->wfi = FW_STOPPED;
       fw_uc.emu_stop(m->uc);
       return;
@@ -403,6 +403,7 @@ FW_EXPORT int fw_run(fw_machine *m, double until_ns) {
     }
     if (s->now == last) { if (++still > 100000) return FW_BROKEN; }
     else { still = 0; last = s->now; }
+    fw_flash_guard(m);
     s->stop = m->watching ? 0 : next;
     s->it_left = 0;
     m->wfi = FW_STOPPED_NO;
@@ -428,6 +429,10 @@ FW_EXPORT int fw_run(fw_machine *m, double until_ns) {
       fw_fault(m, FW_USAGE, 1u << 16, 0, m->last_pc);
       continue;
     }
+    if (s->faulted == FW_MEM_WRITE_PROT + 1 && fw_flash_refused(m, s->fault_address)) {
+      s->faulted = 0;
+      continue;
+    }
     if (s->faulted || error) {
       uint32_t fetch = s->faulted == FW_MEM_FETCH_UNMAPPED + 1 || s->faulted == FW_MEM_FETCH_PROT + 1, undefined = !s->faulted;
       s->faulted = 0;
@@ -449,7 +454,7 @@ FW_EXPORT int fw_run(fw_machine *m, double until_ns) {
 /* ------------------------------------------------------------------ for the host */
 
 FW_EXPORT void fw_bind(void *const *calls) {
-  for (int i = 0; i < 10; i++) ((void **)&fw_uc)[i] = calls[i];
+  for (int i = 0; i < 12; i++) ((void **)&fw_uc)[i] = calls[i];
 }
 
 FW_EXPORT uint64_t fw_size(void) { return sizeof(fw_machine); }
@@ -480,7 +485,7 @@ FW_EXPORT int fw_open(fw_machine *m, const fw_row *rows, uint32_t count, const f
   for (uint32_t i = 0; i < memory_count && !error; i++) {
     m->memory[i] = memories[i];
     m->bytes[i] = bytes[i];
-    uint32_t rights = memories[i].writable || memories[i].base == 0x08000000u ? 7 : 5;
+    uint32_t rights = memories[i].writable ? 7 : 5;
     error = fw_uc.mem_map_ptr(m->uc, memories[i].base, memories[i].size, rights, bytes[i]);
     if (!error && memories[i].alias != UINT32_MAX)
       error = fw_uc.mem_map_ptr(m->uc, memories[i].alias, memories[i].size, rights, bytes[i]);
@@ -493,7 +498,7 @@ FW_EXPORT int fw_open(fw_machine *m, const fw_row *rows, uint32_t count, const f
   if (!error) error = fw_uc.hook_add(m->uc, &m->hook[0], FW_HOOK_CODE, fw_on_code, m, 1, 0);
   if (!error) error = fw_uc.hook_add(m->uc, &m->hook[1], FW_HOOK_INTR, fw_on_interrupt, m, 1, 0);
   if (!error) error = fw_uc.hook_add(m->uc, &m->hook[2], FW_HOOK_MEM_INVALID, fw_on_invalid, m, 1, 0);
-  if (!error) error = fw_uc.hook_add(m->uc, &m->hook[3], FW_HOOK_MEM_WRITE, fw_flash_store, m, memories[0].base, memories[0].base + memories[0].size - 1);
+  m->flash_row = fw_row_of(m, FW_FLASH, 0);
   uint32_t on = 0x40000000u;
   if (!error) error = fw_uc.reg_write(m->uc, UC_ARM_REG_FPEXC, &on);
   return error;

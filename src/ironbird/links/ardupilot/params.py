@@ -49,7 +49,8 @@ def board_params(spec: MulticopterSpec) -> Params:
         **{f"INS_ACCOFFS_{axis}": Param(1e-4, "not zero: it counts as calibrated") for axis in "XYZ"},
         **{f"COMPASS_OFS_{axis}": Param(0.1, "the same") for axis in "XYZ"},
     }
-    return {name: param for name, param in merge(params, calibrated).items() if name not in RANGEFINDER}
+    absent = {*RANGEFINDER, "RTL_ALT"}  # none on the board; named by its unit since 4.8, with the same default
+    return {name: param for name, param in merge(params, calibrated).items() if name not in absent}
 
 
 def _common() -> Params:
