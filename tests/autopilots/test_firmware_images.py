@@ -26,6 +26,15 @@ LOADER = "IRONBIRD_ARDUPILOT_BOOTLOADER"
 # Words of its protocol [ArduPilotCode] Tools/AP_Bootloader/bl_protocol.cpp
 IN_SYNC, GET_SYNC, GET_DEVICE, ERASE, PROGRAM, CRC, END = b"\x12\x10", 0x21, 0x22, 0x23, 0x27, 0x29, 0x20
 FLASH_AT, FLASH_BYTES, WITHHELD = 0x08010000, 0xF0000, 32  # the first words are written when it boots
+HOP = """
+schema = 1
+title = "a hop"
+item = [
+    { kind = "takeoff", height_m = 4.0, hold_s = 1.0 },
+    { kind = "waypoint", north_m = 4.0, height_m = 4.0, hold_s = 1.0 },
+    { kind = "land", north_m = 4.0 },
+]
+"""
 
 
 def _missing() -> str:
@@ -73,3 +82,37 @@ def test_a_boot_loader_erases_and_programs_the_flash(loader: Machine) -> None:
     stored = bytes(loader.store(FLASH_AT, FLASH_BYTES))
     assert stored[WITHHELD:] == whole[WITHHELD:] and stored[:WITHHELD] == b"\xff" * WITHHELD
     assert loader.fault_text() == "" and loader.figures().resets == 1
+
+
+@pytest.mark.skipif(bool(_missing()), reason=_missing())
+def test_an_unmodified_copter_reads_our_chips_and_flies_the_f450(tmp_path: Path) -> None:
+    hop = tmp_path / "hop.toml"
+    hop.write_text(HOP)
+    flight = fly("quad_f450", control="autopilot_image", mission=str(hop), until_s=200.0)
+    said = " ".join(happening.text for happening in flight.happenings)
+    for words in (
+        "EKF3 IMU0 tilt alignment complete",
+        "EKF3 IMU0 MAG0 initial yaw alignment complete",
+        "detected u-blox",
+    ):
+        assert words in said
+    assert "EKF3 IMU0 is using GPS" in said and "armed" in said
+    position = flight.log["body.p_NB_N"]
+    assert 3.0 < -position[:, 2].min() < 5.0 and np.abs(position[-1, :2] - [4.0, 0.0]).max() < 1.5  # m
+    assert flight.survived and flight.verdict == "pass"
+    assert {"spi1", "i2c1", "usart1", "usart3", "dma1", "dma2", "adc1", "tim2", "tim3"} <= flight.measured[
+        "registers"
+    ].keys()
+
+
+@pytest.mark.skipif(bool(_missing()), reason=_missing())
+def test_its_start_repeats_to_the_last_bit() -> None:
+    image, board = read_image(os.environ[VARIABLE]), load_mcu_board("revo_mini")
+    hashes = []
+    for _ in range(2):
+        machine = Machine(board, image, clocks_per_instruction=1.25)
+        machine.run(2.5)
+        hashes.append(machine.snapshot().sha256())
+        assert machine.fault_text() == ""
+        machine.close()
+    assert hashes[0] == hashes[1]
