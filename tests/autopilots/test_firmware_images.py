@@ -1,7 +1,7 @@
 """Images that nobody here wrote, on emulated boards.
 
-IRONBIRD_ARDUPILOT_F405 names an ArduPilot copter for the board revo-mini, IRONBIRD_ARDUPILOT_BOOTLOADER a boot loader of
-ArduPilot for an STM32F405 that listens on USART1 (MatekF405-TE_bl.bin); tests of what is not there are skipped.
+IRONBIRD_ARDUPILOT_F405 names an ArduPilot copter for the board revo-mini, IRONBIRD_ARDUPILOT_BOOTLOADER a boot loader
+of ArduPilot for an STM32F405 that listens on USART1 (MatekF405-TE_bl.bin); tests of what is not there are skipped.
 """
 
 from __future__ import annotations

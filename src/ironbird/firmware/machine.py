@@ -82,7 +82,8 @@ def core_library() -> ctypes.CDLL:
         "FW_CTL_FLUSH": const.UC_CTL_TB_FLUSH | write, "FW_HOOK_CODE": const.UC_HOOK_CODE,
         "FW_HOOK_INTR": const.UC_HOOK_INTR, "FW_HOOK_MEM_INVALID": const.UC_HOOK_MEM_INVALID,
         "FW_HOOK_MEM_WRITE": const.UC_HOOK_MEM_WRITE, "FW_MEM_FETCH_UNMAPPED": const.UC_MEM_FETCH_UNMAPPED,
-        "FW_MEM_FETCH_PROT": const.UC_MEM_FETCH_PROT, "FW_MEM_WRITE_PROT": const.UC_MEM_WRITE_PROT, "FW_NOWHERE": 0xDFFFFFF0,
+        "FW_MEM_FETCH_PROT": const.UC_MEM_FETCH_PROT, "FW_MEM_WRITE_PROT": const.UC_MEM_WRITE_PROT,
+        "FW_NOWHERE": 0xDFFFFFF0,
     }  # fmt: skip
     for name in ("R0", "R1", "R2", "R3", "R12", "LR", "PC", "MSP", "PSP", "XPSR", "CONTROL", "PRIMASK", "BASEPRI",
                  "FAULTMASK", "FPSCR", "FPEXC", "D0"):  # fmt: skip

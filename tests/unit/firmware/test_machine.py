@@ -288,7 +288,7 @@ def test_intel_hex_is_read_and_what_is_broken_is_refused() -> None:
     assert whole.parts == ((0x08010000, bytes([1, 2, 3, 4, 5, 6])), (0x08010100, bytes([7])))
     assert whole.start == 0x08010000
     for bad in (HEX.replace("F2", "F3"), HEX.replace(":04", ":05"), HEX.replace(":02", "02"), ":00000001FF"):
-        with pytest.raises(LinkError, match="Intel HEX|nothing to load"):
+        with pytest.raises(LinkError, match=r"Intel HEX|nothing to load"):
             parse_hex(bad.encode(), "x.hex")
 
 
