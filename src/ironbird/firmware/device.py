@@ -149,7 +149,8 @@ class Board(_Table):
                     address=wire.address, feed=wire.feed, axes=wire.axes,
                 )
             )  # fmt: skip
-        return ChipBoard(schema=1, id=self.id, about=self.about, source=self.source, device=tuple(devices))
+        about = {"schema": 1, "id": self.id, "about": self.about, "source": self.source}
+        return ChipBoard.model_validate({**about, "device": devices})
 
 
 def pin_number(name: str) -> int:
