@@ -278,10 +278,10 @@ class AutopilotImageKind(Kind):
         spec = task.vehicle.spec
         assert isinstance(spec, MulticopterSpec)
         params: Mapping[str, float | None] = {
-            **dict.fromkeys(FOUND),
             **{name: param.value for name, param in board_params(spec).items()},
             **autopilot.params,
             **read_params(options.params),
+            **dict.fromkeys(FOUND),  # last: at the first heartbeat it has not looked for its sensors yet
         }
         line = SerialWire(f"serial port {autopilot.telemetry} of {board.id}", autopilot.telemetry, autopilot.baud)
         plan = plan_of(task)
