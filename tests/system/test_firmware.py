@@ -25,7 +25,7 @@ from ironbird.firmware.machine import Machine
 from ironbird.firmware.provant.bench import Bench, run_bench
 from ironbird.firmware.provant.cable import CableSystem, SerialPort
 from ironbird.firmware.provant.frames import BAUD, FrameReader, encode, pack
-from ironbird.firmware.provant.image import SOURCE, firmware_bytes, firmware_files, firmware_image
+from ironbird.firmware.provant.image import firmware_bytes, firmware_files, firmware_image
 from ironbird.firmware.provant.server import Server
 from ironbird.firmware.system import FIRMWARE, FirmwareOptions
 from ironbird.flight.flight import Flight, fly
@@ -98,7 +98,7 @@ def test_other_vehicles_are_refused_in_words() -> None:
 def test_image_is_reproducible_byte_for_byte() -> None:
     files, law = firmware_files(VEHICLE)
     options = (f'-DLAW_HEADER="{law}.h"', f"-DLAW_NAME={law}", "-DSERVICE_NUMBERS=0", "-DWATCHDOG=1")
-    again = compile_image("provant.elf", files, (SOURCE / "core/link.ld").read_text(), options)
+    again = compile_image("provant.elf", files, options)
     assert again == firmware_bytes(VEHICLE)
 
 

@@ -16,7 +16,7 @@ IMAGES = Path(__file__).parent / "firmware" / "images"
 def image_bytes(name: str, text: str = "") -> bytes:
     files = {"common.h": (IMAGES / "common.h").read_text()}
     files[f"{name}.c"] = text or (IMAGES / f"{name}.c").read_text()
-    return build_image(name, files, (IMAGES / "link.ld").read_text())
+    return build_image(name, files)
 
 
 @functools.cache

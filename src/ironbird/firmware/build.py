@@ -13,7 +13,6 @@ from ironbird.compiler import cache, native
 from ironbird.errors import CompileError
 from ironbird.export.cortex_m.exporter import FLAGS as CORTEX_M4F
 from ironbird.export.targets import EXACT
-from ironbird.firmware.elf import Image, parse_elf
 
 FLAGS = (
     "-std=gnu11", "-O2", "-g0", "-fno-sanitize=all", "-ffunction-sections", "-fdata-sections", "-fno-unwind-tables",
@@ -22,24 +21,29 @@ FLAGS = (
 )  # fmt: skip
 
 
-def build_image(name: str, files: Mapping[str, str], script: str, options: Sequence[str] = ()) -> bytes:
-    """The ELF file of some C files by their relative paths (the rest are headers) and a linker script."""
+SHARED = Path(__file__).parent / "source"  # start.h and link.ld, for every image of ours
+
+
+def build_image(name: str, files: Mapping[str, str], options: Sequence[str] = ()) -> bytes:
+    """The ELF file of some C files by their relative paths (the rest are headers), with `start.h` beside them."""
+    shared = [(SHARED / name).read_text() for name in ("start.h", "link.ld")]
     try:
         version = metadata.version("ziglang")
     except metadata.PackageNotFoundError:
         raise CompileError(f"building firmware needs zig: {native.NO_COMPILER}") from None
-    parts = [version, *FLAGS, *CORTEX_M4F, *EXACT, *options, script, *(text for pair in files.items() for text in pair)]
+    sources = [text for pair in files.items() for text in pair]
+    parts = [version, *FLAGS, *CORTEX_M4F, *EXACT, *options, *shared, *sources]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     path = cache.checked_folder() / key[:2] / f"{key}.elf"
     found = cache.read_entry(path)
     if found is None:
-        found = compile_image(name, files, script, options)
+        found = compile_image(name, files, options)
         cache.make_folder(path.parent.name)
         cache.write_entry(path, found)
     return found
 
 
-def compile_image(name: str, files: Mapping[str, str], script: str, options: Sequence[str] = ()) -> bytes:
+def compile_image(name: str, files: Mapping[str, str], options: Sequence[str] = ()) -> bytes:
     """The same without the cache."""
     with tempfile.TemporaryDirectory(prefix="ironbird-firmware-") as temporary:
         folder = Path(temporary)
@@ -50,20 +54,14 @@ def compile_image(name: str, files: Mapping[str, str], script: str, options: Seq
         # One translation unit: where it was compiled leaves no trace in the symbols
         sources = [relative for relative in files if relative.endswith(".c")]
         (folder / "all.c").write_text("".join(f'#include "{relative}"\n' for relative in sources))
-        (folder / "link.ld").write_text(script)
         made = folder / "image.elf"
-        includes = sorted({str(folder / Path(relative).parent) for relative in files})
+        includes = sorted({str(SHARED), *(str(folder / Path(relative).parent) for relative in files)})
         native.run_compiler(
             [
                 sys.executable, "-m", "ziglang", "cc", *FLAGS, *CORTEX_M4F, *EXACT, *options,
-                *(f"-I{include}" for include in includes), str(folder / "all.c"), "-T", str(folder / "link.ld"),
+                *(f"-I{include}" for include in includes), str(folder / "all.c"), "-T", str(SHARED / "link.ld"),
                 "-o", str(made),
             ],
             folder,
         )  # fmt: skip
         return made.read_bytes()
-
-
-def image_of(name: str, files: Mapping[str, str], script: str, options: Sequence[str] = ()) -> Image:
-    """The image, ready for a machine."""
-    return parse_elf(build_image(name, files, script, options), name)

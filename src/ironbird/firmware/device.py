@@ -10,6 +10,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from ironbird.chips.board import Axis
+from ironbird.chips.board import Board as ChipBoard
+from ironbird.chips.board import Device as ChipDevice
 from ironbird.chips.catalog import CHIPS
 from ironbird.errors import LinkError, UnknownNameError, shortened
 
@@ -17,6 +20,7 @@ HERE = Path(__file__).parent
 MOST_BYTES = 1_000_000
 KINDS = (  # in the order of fw.h
     "other", "rcc", "pwr", "gpio", "exti", "syscfg", "usart", "spi", "i2c", "tim", "dma", "adc", "flash", "iwdg",
+    "otg", "rng", "crc", "rtc",
 )  # fmt: skip
 Word = Annotated[int, Field(ge=0, le=0xFFFFFFFF)]
 _T = TypeVar("_T", bound="_Table")
@@ -41,9 +45,10 @@ class Peripheral(_Table):
 
     name: str
     kind: Literal[
-        "other", "rcc", "pwr", "gpio", "exti", "syscfg", "usart", "spi", "i2c", "tim", "dma", "adc", "flash", "iwdg"
-    ]
-    base: Annotated[int, Field(ge=0x40000000, lt=0x40200000, multiple_of=0x400)]
+        "other", "rcc", "pwr", "gpio", "exti", "syscfg", "usart", "spi", "i2c", "tim", "dma", "adc", "flash", "iwdg",
+        "otg", "rng", "crc", "rtc",
+    ]  # fmt: skip
+    base: Annotated[int, Field(ge=0x40000000, lt=0x50080000, multiple_of=0x400)]
     bus: Literal[0, 1, 2]
     number: Annotated[int, Field(ge=0, le=15)] = 0
     irq: Annotated[int, Field(ge=0, le=111)] | None = None
@@ -81,12 +86,15 @@ class Device(_Table):
 
 
 class Wire(_Table):
-    """A chip on a bus of the microcontroller."""
+    """A chip on a bus of the microcontroller, and whose measurement it shows."""
 
     name: str
     chip: str
-    bus: str
+    bus: str  # an SPI, I2C or serial peripheral of the device
     select: str = ""  # a pin, for SPI
+    address: Annotated[int, Field(ge=0x03, le=0x77)] | None = None  # I2C; the chip's usual one if it is left out
+    feed: str | None = None  # sensor of the vehicle, as in the boards of `chips`
+    axes: tuple[Axis, Axis, Axis] = ("+x", "+y", "+z")  # of the body, along the chip's x, y, z
 
     @field_validator("chip")
     @classmethod
@@ -94,6 +102,24 @@ class Wire(_Table):
         if value not in CHIPS:
             raise ValueError(str(UnknownNameError("chip", value, CHIPS, "board", "ironbird chips")))
         return value
+
+
+class Analog(_Table):
+    """An input of the converter that shows a measurement of the vehicle."""
+
+    channel: Annotated[int, Field(ge=0, le=23)]
+    feed: Literal["battery.voltage", "battery.current"]
+    scale: Annotated[float, Field(gt=0)]  # V at the pin for one unit
+
+
+class Autopilot(_Table):
+    """What a flight controller's own firmware has on its connectors."""
+
+    kind: Literal["ardupilot"]
+    telemetry: Annotated[int, Field(ge=1, le=8)]  # serial port that speaks MAVLink
+    baud: Annotated[int, Field(ge=9600, le=921600)]
+    outputs: tuple[tuple[int, int], ...]  # timer and channel of the servo outputs, from the first on
+    params: dict[str, float] = {}  # that belong to the board, not to the vehicle
 
 
 class Board(_Table):
@@ -107,7 +133,24 @@ class Board(_Table):
     crystal_Hz: Annotated[float, Field(gt=1e5, lt=1e8)]
     supply_V: Annotated[float, Field(gt=1.0, lt=6.0)] = 3.3
     leds: tuple[str, ...] = ()
+    pulled_up: tuple[str, ...] = ()  # pins with resistors to the supply, as the wires of I2C have
     chip: tuple[Wire, ...] = ()
+    analog: tuple[Analog, ...] = ()
+    autopilot: Autopilot | None = None
+
+    def sensors(self) -> ChipBoard:
+        """Its chips that show measurements, as the feeder of `chips` takes them."""
+        devices = []
+        for number, wire in enumerate(wire for wire in self.chip if wire.feed is not None):
+            bus = re.sub(r"^usart", "uart", wire.bus)
+            devices.append(
+                ChipDevice(
+                    name=wire.name, chip=wire.chip, bus=bus, select=number if bus.startswith("spi") else 0,
+                    address=wire.address, feed=wire.feed, axes=wire.axes,
+                )
+            )  # fmt: skip
+        about = {"schema": 1, "id": self.id, "about": self.about, "source": self.source}
+        return ChipBoard.model_validate({**about, "device": devices})
 
 
 def pin_number(name: str) -> int:

@@ -1,4 +1,4 @@
-"""Images for microcontrollers: 32-bit little-endian ELF files for ARM, and raw binaries for the start of the flash."""
+"""Images for microcontrollers: 32-bit little-endian ELF files for ARM, Intel HEX, and raw binaries for the flash."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ironbird.errors import LinkError
 
 MOST_BYTES = 64_000_000
 ARM, LOADED, SYMBOLS = 40, 1, 2
+FLASH = 0x08000000
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,12 @@ class Image:
     name: str
     parts: tuple[tuple[int, bytes], ...]  # physical address and content
     symbols: dict[str, tuple[int, int]] = field(default_factory=dict)  # name -> address and size
+
+    @property
+    def start(self) -> int:
+        """Where its vectors are: a boot loader would be at the start of the flash, and jump there."""
+        flash = [address for address, _ in self.parts if address >> 24 == FLASH >> 24]
+        return min(flash, default=FLASH)
 
     def address(self, name: str) -> int:
         """Of a symbol; `LinkError` if the image does not name it."""
@@ -36,7 +43,7 @@ class Image:
 
 
 def read_image(path: str | Path) -> Image:
-    """An image from a file: ELF, or raw bytes (.bin) for 0x08000000."""
+    """An image from a file: ELF, Intel HEX (.hex), or raw bytes (.bin) for 0x08000000."""
     path = Path(path)
     try:
         with path.open("rb") as file:
@@ -47,9 +54,37 @@ def read_image(path: str | Path) -> Image:
         raise LinkError(f"image {path} has more than {MOST_BYTES} bytes: no microcontroller holds it")
     if data[:4] == b"\x7fELF":
         return parse_elf(data, path.name)
+    if path.suffix == ".hex":
+        return parse_hex(data, path.name)
     if path.suffix != ".bin":
         raise LinkError(f"{path} is no ELF file; a raw image for the start of the flash must be called .bin")
-    return Image(path.name, ((0x08000000, data),))
+    return Image(path.name, ((FLASH, data),))
+
+
+def parse_hex(data: bytes, name: str) -> Image:
+    """An Intel HEX file (records 00, 01, 02, 04; starting addresses are left out); `LinkError` names a broken line."""
+    parts: list[tuple[int, bytearray]] = []
+    base = 0
+    for number, line in enumerate(data.decode("ascii", "replace").split(), start=1):
+        try:
+            record = bytes.fromhex(line[1:])
+        except ValueError:
+            record = b""
+        if line[:1] != ":" or len(record) < 5 or len(record) != record[0] + 5 or sum(record) & 255:
+            raise LinkError(f"image {name}, line {number}: '{line[:60]}' is no record of Intel HEX")
+        offset, kind, content = int.from_bytes(record[1:3], "big"), record[3], record[4:-1]
+        if kind == 1:
+            break
+        if kind in (2, 4):
+            base = int.from_bytes(content, "big") << (4 if kind == 2 else 16)
+        elif kind == 0:
+            at = base + offset
+            if not parts or parts[-1][0] + len(parts[-1][1]) != at:
+                parts.append((at, bytearray()))
+            parts[-1][1].extend(content)
+    if not parts:
+        raise LinkError(f"image {name} has nothing to load")
+    return Image(name, tuple((at, bytes(content)) for at, content in parts))
 
 
 def parse_elf(data: bytes, name: str) -> Image:

@@ -21,28 +21,30 @@ import numpy as np
 
 from ironbird.compiler import native
 from ironbird.errors import LinkError
-from ironbird.firmware.device import KINDS, Board, Device, load_device, pin_number
+from ironbird.firmware.device import KINDS, Board, Device, Wire, load_device, pin_number
 from ironbird.firmware.elf import Image
 from ironbird.links.chips.native import NativeChip, chips_text
 
 FOLDER = Path(__file__).parent / "c"
 TEXTS = (
     "fw.h", "fw_nvic.c", "fw_gpio.c", "fw_rcc.c", "fw_usart.c", "fw_spi.c", "fw_i2c.c", "fw_dma.c", "fw_tim.c",
-    "fw_adc.c", "fw_flash.c", "fw_core.c",
+    "fw_adc.c", "fw_flash.c", "fw_otg.c", "fw_rng.c", "fw_crc.c", "fw_rtc.c", "fw_core.c",
 )  # fmt: skip
 CALLS = (
     "open", "close", "emu_start", "emu_stop", "reg_read", "reg_write", "mem_map_ptr", "mmio_map", "hook_add", "ctl",
+    "hook_del", "mem_protect",
 )  # fmt: skip
 NO_LINE, NO_ALIAS = 255, 0xFFFFFFFF
 ROOM = 4096  # bytes that are taken from a port at once
 Q = 256  # parts of a clock
+MOST_BAUD_ERROR = 0.03  # at which ten bits are still read
 TIME, BREAK, SENT, BROKEN = range(4)  # why a run ended
 EXCEPTIONS = {2: "NMI", 3: "HardFault", 4: "MemManage", 5: "BusFault", 6: "UsageFault"}
 CAUSES = {
     8: "instruction fetch from nowhere", 9: "access to nowhere", 11: "unstacking failed", 12: "stacking failed",
     16: "undefined instruction", 17: "not in Thumb state", 18: "bad exception return", 19: "no coprocessor",
 }  # fmt: skip
-RESETS = {0: "power", 4: "software", 5: "watchdog", 1: "brown-out"}
+RESETS = {1: "brown-out", 2: "the pin", 4: "software", 5: "watchdog"}
 _u32, _u64, _f64, _p = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_double, ctypes.c_void_p
 
 
@@ -80,7 +82,8 @@ def core_library() -> ctypes.CDLL:
         "FW_CTL_FLUSH": const.UC_CTL_TB_FLUSH | write, "FW_HOOK_CODE": const.UC_HOOK_CODE,
         "FW_HOOK_INTR": const.UC_HOOK_INTR, "FW_HOOK_MEM_INVALID": const.UC_HOOK_MEM_INVALID,
         "FW_HOOK_MEM_WRITE": const.UC_HOOK_MEM_WRITE, "FW_MEM_FETCH_UNMAPPED": const.UC_MEM_FETCH_UNMAPPED,
-        "FW_MEM_FETCH_PROT": const.UC_MEM_FETCH_PROT, "FW_NOWHERE": 0xDFFFFFF0,
+        "FW_MEM_FETCH_PROT": const.UC_MEM_FETCH_PROT, "FW_MEM_WRITE_PROT": const.UC_MEM_WRITE_PROT,
+        "FW_NOWHERE": 0xDFFFFFF0,
     }  # fmt: skip
     for name in ("R0", "R1", "R2", "R3", "R12", "LR", "PC", "MSP", "PSP", "XPSR", "CONTROL", "PRIMASK", "BASEPRI",
                  "FAULTMASK", "FPSCR", "FPEXC", "D0"):  # fmt: skip
@@ -89,7 +92,7 @@ def core_library() -> ctypes.CDLL:
     library = native.load(chips_text() + head + "".join((FOLDER / name).read_text() for name in TEXTS), 1)
     for name, result, arguments in (
         ("fw_size", _u64, []), ("fw_state_size", _u64, []), ("fw_state_of", _p, [_p]), ("fw_bind", None, [_p]),
-        ("fw_open", ctypes.c_int, [_p, _p, _u32, _p, _u32, _p, _p, _u32, _f64, _f64, _u32]),
+        ("fw_open", ctypes.c_int, [_p, _p, _u32, _p, _u32, _p, _p, _u32, _f64, _f64, _u32, _u32]),
         ("fw_close", None, [_p]), ("fw_tell", None, [_p, _u32, _u32]), ("fw_power_on", None, [_p, _u32]),
         ("fw_run", ctypes.c_int, [_p, _f64]),
         ("fw_hold", None, [_p, _u32]), ("fw_time_ns", _f64, [_p]), ("fw_flush", None, [_p]),
@@ -100,7 +103,8 @@ def core_library() -> ctypes.CDLL:
         ("fw_pwm_s", _f64, [_p, _u32, _u32]), ("fw_peek_word", _u32, [_p, _u32]),
         ("fw_registers", None, [_p, _p, ctypes.c_int]), ("fw_figures", None, [_p, _p]), ("fw_upsets", _u64, [_p]),
         ("fw_entries", _u32, [_p, _u32]), ("fw_serial_send", _u32, [_p, _u32, ctypes.c_char_p, _u32, _u32, _f64]),
-        ("fw_serial_take", _u32, [_p, _u32, _p, _p, _u32]),
+        ("fw_serial_take", _u32, [_p, _u32, _p, _p, _u32]), ("fw_serial_baud", _f64, [_p, _u32]),
+        ("fw_touched", _u32, [_p, _u32, _u32]),
         ("fw_add_device", ctypes.c_int, [_p, _u32, _u32, _u32, ctypes.c_int64, _p]),
     ):  # fmt: skip
         function = getattr(library, name)
@@ -169,8 +173,11 @@ class Machine:
             self._load(address, content)
         self._open()
         self.chips: dict[str, NativeChip] = {}
+        self.serial_chips: dict[int, NativeChip] = {}  # by the number of the port
         for wire in board.chip:
-            self._wire(wire.name, wire.chip, wire.bus, wire.select)
+            self._wire(wire)
+        for pin in board.pulled_up:
+            self.drive_pin(pin, 1)
         self.library.fw_power_on(self.pointer, 0)
 
     def _identify(self) -> None:
@@ -221,20 +228,26 @@ class Machine:
         error = self.library.fw_open(
             self.pointer, rows, len(device.peripheral), table, len(requests) // 5, memories, stores,
             len(self.memories), self.board.crystal_Hz, self.board.supply_V, round(self.clocks_per_instruction * Q),
+            self.image.start,
         )  # fmt: skip
         if error:
             raise LinkError(f"unicorn refused the machine of board {self.board.id} with error {error}")
 
-    def _wire(self, name: str, chip: str, bus: str, select: str) -> None:
-        row = self.device.row(bus)
+    def _wire(self, wire: Wire) -> None:
+        row = self.device.row(wire.bus)
         kind = self.device.peripheral[row].kind
-        if kind not in ("spi", "i2c"):
-            raise LinkError(f"chip {name} of board {self.board.id}: {bus} is no SPI or I2C")
-        made = NativeChip(chip)
-        pin = pin_number(select) if kind == "spi" else 0
+        if kind not in ("spi", "i2c", "usart"):
+            raise LinkError(f"chip {wire.name} of board {self.board.id}: {wire.bus} is no SPI, I2C or serial port")
+        made = NativeChip(wire.chip)
+        if wire.address is not None:
+            made.fields.own_address = wire.address
+        self.chips[wire.name] = made
+        if kind == "usart":
+            self.serial_chips[self.device.peripheral[row].number] = made
+            return
+        pin = pin_number(wire.select) if kind == "spi" else 0
         if self.library.fw_add_device(self.pointer, row, kind == "spi", pin, made.number, made.pointer):
             raise LinkError(f"board {self.board.id} has too many chips: 16 at most")
-        self.chips[name] = made
 
     def close(self) -> None:
         """Let go of unicorn. May be called twice."""
@@ -290,6 +303,11 @@ class Machine:
             f"{', '.join(causes) or 'no cause given'}{place}" + ("; the core is locked up" if said.locked_up else "")
         )
 
+    def reset_text(self) -> str:
+        """What has reset it since its image last cleared the flags."""
+        flags = self.figures().reset_flags
+        return " and ".join(word for bit, word in RESETS.items() if flags >> bit & 1) or "power"
+
     # ------------------------------------------------------------------ the world
 
     def send(self, port: int, data: bytes, baud: int, at_s: float) -> int:
@@ -300,6 +318,34 @@ class Machine:
         """Bytes that have left a serial port, and the moments (s) at which each had left."""
         count = self.library.fw_serial_take(self.pointer, port, self._taken, self._moments_at, ROOM)
         return ctypes.string_at(self._taken, count), self._moments[:count] / 1e9
+
+    def baud(self, port: int) -> float:
+        """What a serial port is set to; 0 while it is off."""
+        return float(self.library.fw_serial_baud(self.pointer, port))
+
+    def serve_serial_chips(self, now_s: float) -> None:
+        """Carry bytes between chips on serial ports and the core; what is sent at a wrong rate is not understood."""
+        for port, chip in self.serial_chips.items():
+            data, moments = self.take(port)
+            own, far = self.baud(port), int(chip.library.ib_uart_baud(chip.number, chip.pointer))
+            if data and own and abs(far / own - 1.0) < MOST_BAUD_ERROR:
+                for value, at_s in zip(data, moments.tolist(), strict=True):
+                    chip.library.ib_uart_byte(chip.number, chip.pointer, int(at_s * 1e9), value)
+            answer = bytearray()
+            while (value := int(chip.library.ib_uart_next(chip.number, chip.pointer, int(now_s * 1e9)))) >= 0:
+                answer.append(value)
+            if answer:
+                self.send(port, bytes(answer), far, now_s)
+
+    def exercised(self) -> dict[str, list[int]]:
+        """Offsets of the registers of each peripheral that the image has read or written since power came on."""
+        found: dict[str, list[int]] = {}
+        for row, peripheral in enumerate(self.device.peripheral):
+            words = [self.library.fw_touched(self.pointer, row, word) for word in range(8)]
+            offsets = [4 * (32 * n + bit) for n, word in enumerate(words) for bit in range(32) if word >> bit & 1]
+            if offsets:
+                found[peripheral.name] = offsets
+        return found
 
     def drive_pin(self, pin: str, level: int | None) -> None:
         """What the world drives a pin to; None lets it go."""

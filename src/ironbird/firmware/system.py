@@ -147,10 +147,7 @@ class FirmwareSystem(ControlSystem):
             self.note(rig, "failsafe", self.last_fault)
         if now.resets != self._resets:
             self._resets = now.resets
-            why = [
-                word for bit, word in ((1, "brown-out"), (4, "software"), (5, "watchdog")) if now.reset_flags >> bit & 1
-            ]
-            self.note(rig, "text", f"the board starts again after a reset by {' and '.join(why) or 'power'}")
+            self.note(rig, "text", f"the board starts again after a reset by {self.machine.reset_text()}")
 
     def stop(self) -> None:
         """Let go of the machine and of the sticks."""

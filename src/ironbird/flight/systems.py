@@ -33,6 +33,7 @@ OUTSIDE = {  # name -> module and object of its kind
     "fmu": "ironbird.links.fmu.kind:FMU",
     "fmu-plant": "ironbird.links.fmu.kind:FMU_PLANT",
     "firmware": "ironbird.firmware.system:FIRMWARE",
+    "autopilot_image": "ironbird.firmware.autopilot:AUTOPILOT_IMAGE",
     "chips": "ironbird.links.chips.kind:CHIPS",
     "mixer": "ironbird.links.mixer.kind:MIXER",
 }

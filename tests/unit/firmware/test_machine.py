@@ -18,7 +18,7 @@ from firmware_images import IMAGES, image, image_bytes, wired_board
 
 from ironbird.errors import LinkError
 from ironbird.firmware.device import load_mcu_board, pin_number
-from ironbird.firmware.elf import parse_elf
+from ironbird.firmware.elf import parse_elf, parse_hex
 from ironbird.firmware.machine import BREAK, Machine
 
 QEMU = shutil.which("qemu-system-arm")
@@ -117,6 +117,28 @@ def test_peripherals_do_what_the_manual_says() -> None:
         assert made.pwm_s(3, 2) == pytest.approx(250e-6)
 
 
+def test_small_units_and_what_a_reset_leaves() -> None:
+    with machine("units") as made:
+        made.break_at([made.image.address("reset_handler")], step_over=True)
+        assert made.run(1e-3) == BREAK  # the reset by software comes back here, with the RAM as it was
+        found = [value(made, "results", i) for i in range(8)]
+        register = 0xFFFFFFFF
+        for bit in "".join(f"{byte:08b}" for byte in b"123456789abc"):
+            register = (register << 1) ^ (0x04C11DB7 if (register >> 31) ^ int(bit) else 0)
+            register &= 0xFFFFFFFF
+        assert found[0] == register
+        assert found[1:3] == [0, 1] and found[3] != found[4] and found[3] == 270369  # xorshift32 of 1
+        assert found[5] == 0x80000000 and found[6] == 0
+        assert found[7] == 0x60
+        made.break_at([])
+        made.run(2e-3)
+        assert value(made, "phase") == 2 and made.figures().resets == 2 and made.fault_text() == ""
+        assert value(made, "results", 9) == 0x12345678 and value(made, "results", 10) == 1 << 4  # SFTRSTF
+        assert made.reset_text() == "software"
+        assert {"crc", "rng", "otg_fs", "rtc"} <= made.exercised().keys()
+        assert made.exercised()["rng"] == [0, 4, 8]
+
+
 def test_edges_captures_and_the_watchdog() -> None:
     with machine("peripherals") as made:
         made.run(1.1)
@@ -146,6 +168,20 @@ def test_bytes_of_a_serial_port_take_their_time() -> None:
         assert len(data) > 100
         apart = moments[1:100] - moments[:99]
         assert apart.min() == pytest.approx(10 * 139 / 16e6, rel=1e-6)  # ten bits at the divisor that was set
+
+
+def test_bytes_that_come_to_a_dead_port_are_lost_and_counted() -> None:
+    with machine("nesting") as made:
+        made.run(1e-3)
+        made.kill("usart1", True)
+        made.send(1, b"abc", 115200, made.time_s)
+        made.run(made.time_s + 1e-3)
+        lost = made.refused("usart1")
+        assert lost >= 3  # nobody has to read a register: a port that only receives is dead too
+        made.kill("usart1", False)
+        made.send(1, b"d", 115200, made.time_s)
+        made.run(made.time_s + 1e-3)
+        assert made.word(0x40011004) == ord("d")  # what came meanwhile comes no more
 
 
 def test_wrong_pins_and_boards_are_refused() -> None:
@@ -242,6 +278,18 @@ def test_a_breakpoint_stops_before_its_instruction() -> None:
 def test_broken_images_are_refused_in_words(data: bytes) -> None:
     with pytest.raises(LinkError, match="image broken"):
         parse_elf(data, "broken")
+
+
+HEX = ":020000040801F1\n:0400000001020304F2\n:020004000506EF\n:0101000007F7\n:00000001FF\n"
+
+
+def test_intel_hex_is_read_and_what_is_broken_is_refused() -> None:
+    whole = parse_hex(HEX.encode(), "x.hex")
+    assert whole.parts == ((0x08010000, bytes([1, 2, 3, 4, 5, 6])), (0x08010100, bytes([7])))
+    assert whole.start == 0x08010000
+    for bad in (HEX.replace("F2", "F3"), HEX.replace(":04", ":05"), HEX.replace(":02", "02"), ":00000001FF"):
+        with pytest.raises(LinkError, match=r"Intel HEX|nothing to load"):
+            parse_hex(bad.encode(), "x.hex")
 
 
 def test_cut_and_changed_images_never_end_in_anything_else() -> None:

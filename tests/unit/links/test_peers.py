@@ -18,6 +18,7 @@ import pytest
 
 from ironbird.links import peers
 from ironbird.links.ground.pilot import Pilot
+from ironbird.links.ground.wires import Port
 from ironbird.links.hardware import cable as cables
 from ironbird.links.hardware.bridge import Bridge
 from ironbird.links.hardware.cable import DatagramCable
@@ -175,11 +176,12 @@ def test_of_an_autopilot_that_we_started_nobody_else_is_heard(started: bool) -> 
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger,
         child("udp", free_udp_port()) as pid,
     ):
+        wire = cast(Port, pilot.wire)
         if started:
-            pilot.port.process = cast(AutopilotProcess, Process(pid))
+            wire.process = cast(AutopilotProcess, Process(pid))
         stranger.sendto(heartbeat(), ("127.0.0.1", port))
         deadline = time.monotonic() + 5.0
-        while not pilot.port.door.refused and not pilot.received and time.monotonic() < deadline:
+        while not wire.door.refused and not pilot.received and time.monotonic() < deadline:
             pilot._receive()
 
         assert pilot.received == (0 if started else 1)
@@ -200,11 +202,12 @@ def test_a_flood_to_a_ground_station_does_not_hold_up_the_flight(length: int) ->
                 return b"\xfe" * length, ("127.0.0.1", sender.getsockname()[1])
 
         sender.sendto(b"", ("127.0.0.1", port))
-        real, pilot.port.socket = pilot.port.socket, cast(socket.socket, Endless())
+        wire = cast(Port, pilot.wire)
+        real, wire.socket = wire.socket, cast(socket.socket, Endless())
         try:
             pilot._receive()
         finally:
-            pilot.port.socket = real
+            wire.socket = real
         assert 10 < len(received) < 10_000 and len(received) * length < 2_000_000
 
 

@@ -19,10 +19,11 @@ typedef size_t uc_hook_handle;
 #define FW_MEMORIES 8
 #define FW_DEVICES 16     /* chips on buses */
 #define FW_BREAKS 32
+#define FW_BACKUP 20      /* first backup register of the RTC */
 #define FW_REQUESTS 64    /* rows of the DMA request table */
 
 enum { FW_OTHER, FW_RCC, FW_PWR, FW_GPIO, FW_EXTI, FW_SYSCFG, FW_USART, FW_SPI, FW_I2C, FW_TIM, FW_DMA, FW_ADC,
-       FW_FLASH, FW_IWDG };
+       FW_FLASH, FW_IWDG, FW_OTG, FW_RNG, FW_CRC, FW_RTC };
 
 /* Why a run ended before its time. */
 enum { FW_TIME, FW_BREAK, FW_SENT, FW_BROKEN };
@@ -56,6 +57,7 @@ typedef struct {
   uint32_t shift;   /* byte on its way */
   uint32_t left;    /* of a sequence */
   uint32_t flags;
+  uint32_t touched[8]; /* a bit for each register that was read or written */
 } fw_peripheral;
 
 typedef struct { /* bytes between a serial port and the world */
@@ -114,11 +116,13 @@ typedef struct fw_machine {
   fw_device device[FW_DEVICES];
   uint32_t devices;
   uint32_t breaks[FW_BREAKS], break_count, broke_at, step_over;
-  uint8_t place[2048]; /* of each KiB from 0x40000000 on: number of the peripheral plus one */
+  uint8_t place[2560]; /* of each KiB from 0x40000000 on, then from 0x50000000 on: number of the peripheral plus one */
   double hse_Hz, vref_V;
+  uint32_t boot; /* where the vectors are after a reset */
   uint32_t watching, wfi, last_pc;
   uint32_t tell_port, tell_byte, told; /* a run ends when this byte has left this port (number plus one) */
-  uint64_t hook[6];
+  uc_hook_handle hook[6];
+  uint32_t flash_row, flash_open; /* stores into the flash are watched while it is unlocked only: watching slows every store */
 } fw_machine;
 
 static inline void fw_apply_stop(fw_machine *m) { m->s.stop = 0; } /* look again before the next instruction */
@@ -131,6 +135,8 @@ static void fw_clock(fw_machine *m, double hz);
 static double fw_ns(fw_machine *m, uint64_t q);
 static uint64_t fw_q(fw_machine *m, double ns);
 static int fw_dma_ask(fw_machine *m, uint32_t peripheral, uint32_t sends);
+static uint32_t fw_dma_left(fw_machine *m, uint32_t peripheral, uint32_t sends);
+static void fw_reset_row(fw_machine *m, uint32_t row);
 static void fw_exti_edge(fw_machine *m, uint32_t line, uint32_t port, uint32_t rising);
 static void fw_spi_feed(fw_machine *m, uint32_t row);
 static void fw_i2c_feed(fw_machine *m, uint32_t row);
@@ -149,6 +155,8 @@ static struct {
   int (*mmio_map)(uc_engine *, uint64_t, uint64_t, void *, void *, void *, void *);
   int (*hook_add)(uc_engine *, uc_hook_handle *, int, void *, void *, uint64_t, uint64_t, ...);
   int (*ctl)(uc_engine *, int, ...);
+  int (*hook_del)(uc_engine *, uc_hook_handle);
+  int (*mem_protect)(uc_engine *, uint64_t, uint64_t, uint32_t);
 } fw_uc;
 
 static inline uint32_t fw_reg(fw_machine *m, int which) {
@@ -164,8 +172,13 @@ static inline uint64_t fw_bus_q(fw_machine *m, uint32_t bus) {
   return (uint64_t)FW_Q * (bus == 0 ? m->s.ahb : m->s.ahb * (bus == 1 ? m->s.apb1 : m->s.apb2));
 }
 
+/* The level of an interrupt line is high.  While its handler is active nothing is latched: the return looks again. */
+static inline void fw_raise(fw_machine *m, uint32_t irq) {
+  if (!m->s.active[16 + irq]) fw_pend(m, 16 + irq);
+}
+
 static inline void fw_line_irq(fw_machine *m, uint32_t row) {
-  if (m->row[row].irq != 255) fw_pend(m, 16 + m->row[row].irq);
+  if (m->row[row].irq != 255) fw_raise(m, m->row[row].irq);
 }
 
 static inline void fw_at(fw_machine *m, uint32_t row, uint64_t q) {

@@ -29,7 +29,7 @@ static void fw_clock(fw_machine *m, double nominal) {
     if (l->free > now) l->free = now + (uint64_t)((double)(l->free - now) * ratio);
   }
   for (uint32_t i = 0; i < m->rows; i++) {
-    if (m->row[i].kind == FW_USART && !m->s.p[i].dead) fw_usart_schedule(m, i);
+    if (m->row[i].kind == FW_USART) fw_usart_schedule(m, i);
     if (m->row[i].kind == FW_IWDG && m->s.p[i].next != FW_NEVER)
       m->s.p[i].next = now + (uint64_t)((double)(m->s.p[i].next - now) * ratio);
   }
@@ -55,12 +55,20 @@ static int fw_gated(fw_machine *m, uint32_t row) { /* its clock is off */
   return at && rcc != FW_PERIPHERALS && !(m->s.p[rcc].r[at / 4] >> m->row[row].enable_bit & 1);
 }
 
+/* The number of the peripheral at an address, plus one; 0 for nobody. */
+static uint32_t fw_placed(fw_machine *m, uint32_t address) {
+  uint32_t at = (address & 0x0FFFFFFFu) >> 10;
+  if (address >> 28 == 4) return at < 2048 ? m->place[at] : 0;
+  return address >> 28 == 5 && at < 512 ? m->place[2048 + at] : 0;
+}
+
 static uint32_t fw_peripheral_read(fw_machine *m, uint32_t address, uint32_t size) {
-  uint32_t at = address - 0x40000000u >> 10, row = at < 2048 ? m->place[at] : 0;
+  uint32_t row = fw_placed(m, address), v;
   if (!row--) return 0;
-  uint32_t o = address - m->row[row].base, word = o & ~3u, v;
+  uint32_t o = address - m->row[row].base, word = o & ~3u;
   if (m->s.p[row].dead) { m->s.p[row].refused++; return 0; }
-  if (o >= 1024 || fw_gated(m, row)) return 0;
+  if (fw_gated(m, row)) return 0;
+  m->s.p[row].touched[word >> 7 & 7] |= 1u << (word >> 2 & 31);
   switch (m->row[row].kind) {
     case FW_RCC: v = fw_rcc_read(m, row, word); break;
     case FW_PWR: v = fw_pwr_read(m, row, word); break;
@@ -70,6 +78,9 @@ static uint32_t fw_peripheral_read(fw_machine *m, uint32_t address, uint32_t siz
     case FW_I2C: v = fw_i2c_read(m, row, word); break;
     case FW_TIM: v = fw_tim_read(m, row, word); break;
     case FW_ADC: v = fw_adc_read(m, row, word); break;
+    case FW_OTG: v = fw_otg_read(m, row, word); break;
+    case FW_RNG: v = fw_rng_read(m, row, word); break;
+    case FW_RTC: v = fw_rtc_read(m, row, word); break;
     case FW_OTHER: m->s.unmodelled++; /* fall through */
     default: v = m->s.p[row].r[word >> 2];
   }
@@ -78,11 +89,12 @@ static uint32_t fw_peripheral_read(fw_machine *m, uint32_t address, uint32_t siz
 }
 
 static void fw_peripheral_write(fw_machine *m, uint32_t address, uint32_t size, uint32_t v) {
-  uint32_t at = address - 0x40000000u >> 10, row = at < 2048 ? m->place[at] : 0;
+  uint32_t row = fw_placed(m, address);
   if (!row--) return;
   uint32_t o = address - m->row[row].base, word = o & ~3u, kind = m->row[row].kind;
   if (m->s.p[row].dead) { m->s.p[row].refused++; return; }
-  if (o >= 1024 || fw_gated(m, row)) return;
+  if (fw_gated(m, row)) return;
+  m->s.p[row].touched[word >> 7 & 7] |= 1u << (word >> 2 & 31);
   if (size < 4) {
     uint32_t mask = ((1u << 8 * size) - 1) << 8 * (o & 3);
     int data = (kind == FW_USART && word == 4) || (kind == FW_SPI && word == 12) || (kind == FW_GPIO && word == 0x18);
@@ -100,6 +112,9 @@ static void fw_peripheral_write(fw_machine *m, uint32_t address, uint32_t size, 
     case FW_ADC: fw_adc_write(m, row, word, v); break;
     case FW_FLASH: fw_flash_write(m, row, word, v); break;
     case FW_IWDG: fw_iwdg_write(m, row, word, v); break;
+    case FW_OTG: fw_otg_write(m, row, word, v); break;
+    case FW_CRC: fw_crc_write(m, row, word, v); break;
+    case FW_RTC: fw_rtc_write(m, row, word, v); break;
     case FW_OTHER: m->s.unmodelled++; /* fall through */
     default: m->s.p[row].r[word >> 2] = v;
   }
@@ -107,7 +122,11 @@ static void fw_peripheral_write(fw_machine *m, uint32_t address, uint32_t size, 
 
 static void fw_event(fw_machine *m, uint32_t row) {
   fw_peripheral *p = &m->s.p[row];
-  if (p->dead) { p->next = FW_NEVER; return; }
+  if (p->dead) {
+    p->next = FW_NEVER;
+    if (m->row[row].kind == FW_USART) fw_usart_lose(m, row);
+    return;
+  }
   switch (m->row[row].kind) {
     case FW_USART: fw_usart_event(m, row); break;
     case FW_SPI: fw_spi_event(m, row); break;
@@ -170,6 +189,14 @@ static uint64_t fw_read_io(uc_engine *uc, uint64_t o, unsigned size, void *user)
 static void fw_write_io(uc_engine *uc, uint64_t o, unsigned size, uint64_t v, void *user) {
   (void)uc;
   fw_peripheral_write(user, 0x40000000u + (uint32_t)o, size, (uint32_t)v);
+}
+static uint64_t fw_read_far(uc_engine *uc, uint64_t o, unsigned size, void *user) {
+  (void)uc;
+  return fw_peripheral_read(user, 0x50000000u + (uint32_t)o, size);
+}
+static void fw_write_far(uc_engine *uc, uint64_t o, unsigned size, uint64_t v, void *user) {
+  (void)uc;
+  fw_peripheral_write(user, 0x50000000u + (uint32_t)o, size, (uint32_t)v);
 }
 static uint64_t fw_read_system(uc_engine *uc, uint64_t o, unsigned size, void *user) {
   (void)uc;
@@ -244,7 +271,7 @@ static void fw_slow(fw_machine *m, uint32_t address, uint32_t op) {
   if (s->now >= s->stop) {
     if (s->wrote_flash) fw_flash_settle(m);
     fw_events(m);
-    if (m->told || s->held || s->lockup || s->now >= s->run_until || fw_due(m)) {
+    if (m->told || s->held || s->lockup || s->now >= s->run_until || m->flash_open != fw_flash_unlocked(m) || fw_due(m)) {
       m->wfi = FW_STOPPED;
       fw_uc.emu_stop(m->uc);
       return;
@@ -302,6 +329,26 @@ static int fw_on_invalid(uc_engine *uc, int type, uint64_t address, int size, in
   return 0;
 }
 
+static void fw_reset_row(fw_machine *m, uint32_t row) {
+  fw_peripheral *p = &m->s.p[row];
+  uint32_t dead = p->dead, refused = p->refused;
+  uint32_t kept = m->row[row].kind == FW_RTC ? 20 : 0; /* the backup registers have a supply of their own */
+  for (uint32_t k = 0; k < 256; k++) if (k < FW_BACKUP || k >= FW_BACKUP + kept) p->r[k] = 0;
+  p->next = FW_NEVER;
+  p->start = p->step = p->shift = p->left = p->flags = 0;
+  p->dead = dead;
+  p->refused = refused;
+  if (m->row[row].kind == FW_RCC) { p->r[0] = 0x81; p->r[1] = 0x24003010; }
+  if (m->row[row].kind == FW_USART) p->r[0] = 0xC0;
+  if (m->row[row].kind == FW_SPI) p->r[2] = 2;
+  if (m->row[row].kind == FW_FLASH) p->r[4] = 0x80000000u;
+  if (m->row[row].kind == FW_IWDG) p->r[2] = 0xFFF;
+  if (m->row[row].kind == FW_CRC) p->r[0] = 0xFFFFFFFFu;
+  if (m->row[row].kind == FW_RNG) p->shift = 1;
+  if (m->row[row].kind == FW_GPIO && m->row[row].number == 0) p->r[0] = 0xA8000000u;
+  if (m->row[row].kind == FW_TIM) p->r[T_ARR] = m->row[row].number == 2 || m->row[row].number == 5 ? 0xFFFFFFFFu : 0xFFFF;
+}
+
 static void fw_reset(fw_machine *m, uint32_t flags) {
   fw_state *s = &m->s;
   for (uint32_t i = 0; i < FW_EXCEPTIONS; i++) s->priority[i] = s->enabled[i] = s->pending[i] = s->active[i] = 0;
@@ -311,22 +358,7 @@ static void fw_reset(fw_machine *m, uint32_t flags) {
   s->fpccr = 0xC0000000u;
   s->systick_control = s->systick_reload = s->systick_flag = 0;
   s->systick_next = FW_NEVER;
-  for (uint32_t i = 0; i < m->rows; i++) {
-    fw_peripheral *p = &s->p[i];
-    uint32_t dead = p->dead, refused = p->refused;
-    for (int k = 0; k < 256; k++) p->r[k] = 0;
-    p->next = FW_NEVER;
-    p->start = p->step = p->shift = p->left = p->flags = 0;
-    p->dead = dead;
-    p->refused = refused;
-    if (m->row[i].kind == FW_RCC) { p->r[0] = 0x81; p->r[1] = 0x24003010; }
-    if (m->row[i].kind == FW_USART) p->r[0] = 0xC0;
-    if (m->row[i].kind == FW_SPI) p->r[2] = 2;
-    if (m->row[i].kind == FW_FLASH) p->r[4] = 0x80000000u;
-    if (m->row[i].kind == FW_IWDG) p->r[2] = 0xFFF;
-    if (m->row[i].kind == FW_GPIO && m->row[i].number == 0) p->r[0] = 0xA8000000u;
-    if (m->row[i].kind == FW_TIM) p->r[T_ARR] = m->row[i].number == 2 || m->row[i].number == 5 ? 0xFFFFFFFFu : 0xFFFF;
-  }
+  for (uint32_t i = 0; i < m->rows; i++) fw_reset_row(m, i);
   s->ahb = s->apb1 = s->apb2 = 1;
   s->reset_flags |= flags;
   s->resets++;
@@ -336,11 +368,11 @@ static void fw_reset(fw_machine *m, uint32_t flags) {
   for (int i = 0; i < 6; i++) fw_set(m, zero[i], 0);
   for (int i = 0; i < 13; i++) fw_set(m, UC_ARM_REG_R0 + i, 0);
   int good = 1;
-  uint32_t sp = fw_peek(m, 0x08000000u, &good), pc = fw_peek(m, 0x08000004u, &good);
+  uint32_t sp = fw_peek(m, m->boot, &good), pc = fw_peek(m, m->boot + 4, &good);
   fw_set(m, UC_ARM_REG_MSP, sp & ~3u);
   fw_set(m, UC_ARM_REG_LR, 0xFFFFFFFFu);
   fw_set(m, UC_ARM_REG_PC, pc | 1);
-  s->vtor = 0x08000000u;
+  s->vtor = m->boot;
   if (!good || !(pc & 1)) s->lockup = 1;
 }
 
@@ -371,6 +403,7 @@ FW_EXPORT int fw_run(fw_machine *m, double until_ns) {
     }
     if (s->now == last) { if (++still > 100000) return FW_BROKEN; }
     else { still = 0; last = s->now; }
+    fw_flash_guard(m);
     s->stop = m->watching ? 0 : next;
     s->it_left = 0;
     m->wfi = FW_STOPPED_NO;
@@ -396,6 +429,10 @@ FW_EXPORT int fw_run(fw_machine *m, double until_ns) {
       fw_fault(m, FW_USAGE, 1u << 16, 0, m->last_pc);
       continue;
     }
+    if (s->faulted == FW_MEM_WRITE_PROT + 1 && fw_flash_refused(m, s->fault_address)) {
+      s->faulted = 0;
+      continue;
+    }
     if (s->faulted || error) {
       uint32_t fetch = s->faulted == FW_MEM_FETCH_UNMAPPED + 1 || s->faulted == FW_MEM_FETCH_PROT + 1, undefined = !s->faulted;
       s->faulted = 0;
@@ -417,7 +454,7 @@ FW_EXPORT int fw_run(fw_machine *m, double until_ns) {
 /* ------------------------------------------------------------------ for the host */
 
 FW_EXPORT void fw_bind(void *const *calls) {
-  for (int i = 0; i < 10; i++) ((void **)&fw_uc)[i] = calls[i];
+  for (int i = 0; i < 12; i++) ((void **)&fw_uc)[i] = calls[i];
 }
 
 FW_EXPORT uint64_t fw_size(void) { return sizeof(fw_machine); }
@@ -425,12 +462,14 @@ FW_EXPORT uint64_t fw_state_size(void) { return sizeof(fw_state); }
 
 /* A machine in memory of the host (zeroed), with its tables; 0, or unicorn's error. */
 FW_EXPORT int fw_open(fw_machine *m, const fw_row *rows, uint32_t count, const fw_request *requests, uint32_t request_count,
-                      const fw_memory *memories, uint8_t *const *bytes, uint32_t memory_count, double hse_Hz, double vref_V, uint32_t cpi) {
+                      const fw_memory *memories, uint8_t *const *bytes, uint32_t memory_count, double hse_Hz, double vref_V, uint32_t cpi,
+                      uint32_t boot) {
+  m->boot = boot;
   m->rows = count;
   for (uint32_t i = 0; i < count; i++) {
     m->row[i] = rows[i];
-    uint32_t at = rows[i].base - 0x40000000u >> 10;
-    if (at < 2048) m->place[at] = (uint8_t)(i + 1);
+    uint32_t at = (rows[i].base & 0x0FFFFFFFu) >> 10, far = rows[i].base >> 28 == 5;
+    if (at < (far ? 512u : 2048u)) m->place[2048 * far + at] = (uint8_t)(i + 1);
   }
   m->requests = request_count;
   for (uint32_t i = 0; i < request_count; i++) m->request[i] = requests[i];
@@ -446,19 +485,20 @@ FW_EXPORT int fw_open(fw_machine *m, const fw_row *rows, uint32_t count, const f
   for (uint32_t i = 0; i < memory_count && !error; i++) {
     m->memory[i] = memories[i];
     m->bytes[i] = bytes[i];
-    uint32_t rights = memories[i].writable || memories[i].base == 0x08000000u ? 7 : 5;
+    uint32_t rights = memories[i].writable ? 7 : 5;
     error = fw_uc.mem_map_ptr(m->uc, memories[i].base, memories[i].size, rights, bytes[i]);
     if (!error && memories[i].alias != UINT32_MAX)
       error = fw_uc.mem_map_ptr(m->uc, memories[i].alias, memories[i].size, rights, bytes[i]);
   }
   if (!error) error = fw_uc.mmio_map(m->uc, 0x40000000u, 0x00200000u, fw_read_io, m, fw_write_io, m);
+  if (!error) error = fw_uc.mmio_map(m->uc, 0x50000000u, 0x00080000u, fw_read_far, m, fw_write_far, m);
   if (!error) error = fw_uc.mmio_map(m->uc, 0xE0000000u, 0x00100000u, fw_read_system, m, fw_write_system, m);
   if (!error) error = fw_uc.mmio_map(m->uc, 0x42000000u, 0x02000000u, fw_read_iobit, m, fw_write_iobit, m);
   if (!error) error = fw_uc.mmio_map(m->uc, 0x22000000u, 0x02000000u, fw_read_rambit, m, fw_write_rambit, m);
   if (!error) error = fw_uc.hook_add(m->uc, &m->hook[0], FW_HOOK_CODE, fw_on_code, m, 1, 0);
   if (!error) error = fw_uc.hook_add(m->uc, &m->hook[1], FW_HOOK_INTR, fw_on_interrupt, m, 1, 0);
   if (!error) error = fw_uc.hook_add(m->uc, &m->hook[2], FW_HOOK_MEM_INVALID, fw_on_invalid, m, 1, 0);
-  if (!error) error = fw_uc.hook_add(m->uc, &m->hook[3], FW_HOOK_MEM_WRITE, fw_flash_store, m, memories[0].base, memories[0].base + memories[0].size - 1);
+  m->flash_row = fw_row_of(m, FW_FLASH, 0);
   uint32_t on = 0x40000000u;
   if (!error) error = fw_uc.reg_write(m->uc, UC_ARM_REG_FPEXC, &on);
   return error;
@@ -510,7 +550,7 @@ FW_EXPORT void fw_hang(fw_machine *m, uint32_t slot, uint32_t at, uint32_t on) {
 FW_EXPORT void fw_kill(fw_machine *m, uint32_t row, uint32_t dead) {
   fw_peripheral *p = &m->s.p[row];
   p->dead = dead;
-  if (!dead && m->row[row].kind == FW_USART) fw_usart_schedule(m, row);
+  if (m->row[row].kind == FW_USART) fw_usart_schedule(m, row);
 }
 
 FW_EXPORT void fw_drift(fw_machine *m, double share) {
@@ -559,3 +599,4 @@ FW_EXPORT void fw_figures(fw_machine *m, double *out) {
 FW_EXPORT uint64_t fw_upsets(fw_machine *m) { return (uint64_t)m->s.resets << 32 | m->s.said_count; }
 FW_EXPORT uint32_t fw_entries(fw_machine *m, uint32_t exception) { return exception < FW_EXCEPTIONS ? m->s.entries[exception] : 0; }
 FW_EXPORT uint32_t fw_hang_hits(fw_machine *m, uint32_t slot) { return m->s.hang_hits[slot & 7]; }
+FW_EXPORT uint32_t fw_touched(fw_machine *m, uint32_t row, uint32_t word) { return m->s.p[row].touched[word & 7]; }

@@ -8,7 +8,7 @@ static void fw_dma_flag(fw_machine *m, uint32_t row, uint32_t stream, uint32_t f
   uint32_t cr = p->r[4 + 6 * stream];
   static const uint32_t enable[4] = {2, 4, 8, 16};
   static const uint8_t irqs[2][8] = {{11, 12, 13, 14, 15, 16, 17, 47}, {56, 57, 58, 59, 60, 68, 69, 70}};
-  if (cr & enable[flag]) fw_pend(m, 16 + irqs[m->row[row].number == 2][stream]);
+  if (cr & enable[flag]) fw_raise(m, irqs[m->row[row].number == 2][stream]);
 }
 
 static int fw_dma_move(fw_machine *m, uint32_t row, uint32_t stream) {
@@ -28,17 +28,29 @@ static int fw_dma_move(fw_machine *m, uint32_t row, uint32_t stream) {
   return 1;
 }
 
-/* A peripheral asks; whether an item was moved. */
-static int fw_dma_ask(fw_machine *m, uint32_t peripheral, uint32_t sends) {
+/* The request row of a peripheral whose stream is on and set to its channel and direction; 0 for none. */
+static fw_request *fw_dma_of(fw_machine *m, uint32_t peripheral, uint32_t sends) {
   for (uint32_t i = 0; i < m->requests; i++) {
     fw_request *q = &m->request[i];
     if (q->peripheral != peripheral || q->sends != sends) continue;
     fw_peripheral *p = &m->s.p[q->controller];
     uint32_t cr = p->r[4 + 6 * q->stream];
     if (p->dead || !(cr & 1) || (cr >> 25 & 7) != q->channel || ((cr >> 6 & 3) == 1) != sends || !p->r[5 + 6 * q->stream]) continue;
-    return fw_dma_move(m, q->controller, q->stream);
+    return q;
   }
   return 0;
+}
+
+/* A peripheral asks; whether an item was moved. */
+static int fw_dma_ask(fw_machine *m, uint32_t peripheral, uint32_t sends) {
+  fw_request *q = fw_dma_of(m, peripheral, sends);
+  return q ? fw_dma_move(m, q->controller, q->stream) : 0;
+}
+
+/* Items that its stream has still to move. */
+static uint32_t fw_dma_left(fw_machine *m, uint32_t peripheral, uint32_t sends) {
+  fw_request *q = fw_dma_of(m, peripheral, sends);
+  return q ? m->s.p[q->controller].r[5 + 6 * q->stream] : 0;
 }
 
 static void fw_dma_write(fw_machine *m, uint32_t row, uint32_t o, uint32_t v) {
@@ -50,6 +62,7 @@ static void fw_dma_write(fw_machine *m, uint32_t row, uint32_t o, uint32_t v) {
   if (field == 0 || !(before & 1)) r[field] = v;
   if (field == 1) r[1] = v & 0xFFFF;
   if (field != 0) return;
+  if (before & 1 && !(v & 1)) fw_dma_flag(m, row, stream, 3); /* stopped on its way: NDTR says where, TCIF that it ended */
   if ((v & 1) && !(before & 1)) {
     p->r[64 + stream] = r[1];
     if ((v >> 6 & 3) == 2) { /* memory to memory: at once */

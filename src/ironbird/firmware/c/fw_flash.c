@@ -8,6 +8,7 @@ static void fw_flash_write(fw_machine *m, uint32_t row, uint32_t o, uint32_t v) 
     else if (v == 0xCDEF89ABu && p->step == 1) {
       p->r[4] &= ~0x80000000u;
       p->step = 0;
+      fw_apply_stop(m);
     } else p->step = 0;
     return;
   }
@@ -15,6 +16,7 @@ static void fw_flash_write(fw_machine *m, uint32_t row, uint32_t o, uint32_t v) 
   if (o == 16) {
     if (p->r[4] >> 31) return;
     p->r[4] = v & ~0x10000u;
+    fw_apply_stop(m);
     if (v & 0x10000 && v & 6) {
       uint32_t sector = v >> 3 & 31, from, size, flash = 0;
       for (uint32_t i = 0; i < m->memories; i++) if (m->memory[i].base == 0x08000000u) flash = i;
@@ -57,6 +59,33 @@ static void fw_flash_settle(fw_machine *m) {
   }
   m->s.wrote_flash = 0;
   fw_uc.ctl(m->uc, FW_CTL_FLUSH);
+}
+
+static uint32_t fw_flash_unlocked(fw_machine *m) {
+  return m->flash_row != FW_PERIPHERALS && !(m->s.p[m->flash_row].r[4] >> 31);
+}
+
+/* Watch stores while the flash is unlocked; else they are not allowed.  Called while the core stands. */
+static void fw_flash_guard(fw_machine *m) {
+  uint32_t open = fw_flash_unlocked(m);
+  if (open == m->flash_open) return;
+  fw_memory *f = &m->memory[0];
+  m->flash_open = open;
+  if (!open) fw_uc.hook_del(m->uc, m->hook[3]);
+  fw_uc.mem_protect(m->uc, f->base, f->size, open ? 7 : 5);
+  if (f->alias != UINT32_MAX) fw_uc.mem_protect(m->uc, f->alias, f->size, open ? 7 : 5);
+  if (open) fw_uc.hook_add(m->uc, &m->hook[3], FW_HOOK_MEM_WRITE, fw_flash_store, m, f->base, f->base + f->size - 1);
+  fw_uc.ctl(m->uc, FW_CTL_FLUSH);
+}
+
+/* A store into the locked flash: nothing is written and the core goes on behind it.  Whether it was one. */
+static int fw_flash_refused(fw_machine *m, uint32_t address) {
+  fw_memory *f = &m->memory[0];
+  uint8_t *op = fw_host(m, m->last_pc, 2);
+  if (!op || (address - f->base >= f->size && (f->alias == UINT32_MAX || address - f->alias >= f->size))) return 0;
+  if (m->flash_row != FW_PERIPHERALS) m->s.p[m->flash_row].r[3] |= 0x80; /* PGSERR */
+  fw_set(m, UC_ARM_REG_PC, (m->last_pc + (op[1] >= 0xE8 ? 4 : 2)) | 1);
+  return 1;
 }
 
 static void fw_iwdg_write(fw_machine *m, uint32_t row, uint32_t o, uint32_t v) {

@@ -42,7 +42,7 @@ static void fw_exti_raise(fw_machine *m, uint32_t row, uint32_t line) {
   p->r[5] |= 1u << line;
   if (!(p->r[0] >> line & 1)) return;
   static const uint8_t irq[23] = {6, 7, 8, 9, 10, 23, 23, 23, 23, 23, 40, 40, 40, 40, 40, 40, 1, 41, 42, 61, 76, 2, 3};
-  if (line < 23) fw_pend(m, 16 + irq[line]);
+  if (line < 23) fw_raise(m, irq[line]);
 }
 
 static void fw_exti_edge(fw_machine *m, uint32_t line, uint32_t port, uint32_t rising) {

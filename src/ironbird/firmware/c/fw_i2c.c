@@ -2,7 +2,8 @@
  * wait for, at nine bits a byte.  Not modelled: slave mode, SMBus, ten-bit addresses, arbitration, clock stretching. */
 enum { I2C_CR1, I2C_CR2, I2C_OAR1, I2C_OAR2, I2C_DR, I2C_SR1, I2C_SR2, I2C_CCR };
 enum { I_SB = 1, I_ADDR = 2, I_BTF = 4, I_RXNE = 64, I_TXE = 128, I_AF = 1024 };
-enum { I_IDLE, I_STARTED, I_ADDRESSED, I_WRITING, I_READING }; /* p->step; p->flags: an event is due; p->left: DR waits */
+enum { I_IDLE, I_STARTED, I_ADDRESSED, I_WRITING, I_READING }; /* p->step; p->left: DR waits */
+enum { I_LAST = 1, I_SEEN = 2 }; /* p->flags: the last byte was read; SR1 was read while it had ADDR */
 
 static uint64_t fw_i2c_q(fw_machine *m, uint32_t row) { /* of one bit */
   uint32_t ccr = m->s.p[row].r[I2C_CCR], n = ccr & 0xFFF, high = ccr & 0x8000 ? (ccr & 0x4000 ? 25 : 3) : 2;
@@ -12,8 +13,8 @@ static uint64_t fw_i2c_q(fw_machine *m, uint32_t row) { /* of one bit */
 static void fw_i2c_irq(fw_machine *m, uint32_t row) {
   fw_peripheral *p = &m->s.p[row];
   uint32_t sr = p->r[I2C_SR1], c = p->r[I2C_CR2];
-  if ((c & 0x200 && sr & (I_SB | I_ADDR | I_BTF)) || ((c & 0x600) == 0x600 && sr & (I_RXNE | I_TXE))) fw_pend(m, 16 + m->row[row].irq);
-  if (c & 0x100 && sr & 0xFF00) fw_pend(m, 16 + m->row[row].irq2);
+  if ((c & 0x200 && sr & (I_SB | I_ADDR | I_BTF)) || ((c & 0x600) == 0x600 && sr & (I_RXNE | I_TXE))) fw_raise(m, m->row[row].irq);
+  if (c & 0x100 && sr & 0xFF00) fw_raise(m, m->row[row].irq2);
 }
 
 static int fw_i2c_ask(fw_machine *m, uint32_t row, uint32_t address, uint32_t reading) {
@@ -47,7 +48,7 @@ static void fw_i2c_feed(fw_machine *m, uint32_t row) {
     p->r[I2C_SR1] &= ~(uint32_t)I_BTF;
     fw_at(m, row, m->s.now + 9 * fw_i2c_q(m, row));
   }
-  if (p->step == I_READING && p->next == FW_NEVER && !(p->r[I2C_SR1] & I_RXNE) && !p->flags)
+  if (p->step == I_READING && p->next == FW_NEVER && !(p->r[I2C_SR1] & I_RXNE) && !(p->flags & I_LAST))
     fw_at(m, row, m->s.now + 9 * fw_i2c_q(m, row));
   fw_i2c_irq(m, row);
 }
@@ -58,12 +59,14 @@ static void fw_i2c_event(fw_machine *m, uint32_t row) {
   if (p->step == I_STARTED && !(p->r[I2C_SR1] & I_SB) && p->left) { /* the address is out */
     p->left = 0;
     if (fw_i2c_ask(m, row, p->shift >> 1, p->shift & 1)) {
-      p->r[I2C_SR1] |= I_ADDR;
+      p->r[I2C_SR1] |= p->shift & 1 ? I_ADDR : I_ADDR | I_TXE;
+      p->r[I2C_SR2] = p->shift & 1 ? 3 : 7; /* BUSY, MSL; TRA */
       p->step = I_ADDRESSED;
+      p->flags = 0;
     } else p->r[I2C_SR1] |= I_AF;
   } else if (p->step == I_STARTED) {
     p->r[I2C_SR1] |= I_SB;
-    p->r[I2C_SR2] |= 3;
+    p->r[I2C_SR2] = 3;
   } else if (p->step == I_WRITING) {
     int taken = 0;
     for (uint32_t i = 0; i < m->devices; i++)
@@ -82,17 +85,14 @@ static void fw_i2c_event(fw_machine *m, uint32_t row) {
       }
     p->r[I2C_DR] = value;
     p->r[I2C_SR1] |= I_RXNE;
-    if (!(p->r[I2C_CR1] & 0x400)) p->flags = 1; /* not acknowledged: the last byte */
+    if (!(p->r[I2C_CR1] & 0x400)) p->flags |= I_LAST; /* not acknowledged */
     if (p->r[I2C_CR2] & 0x800) {
-      uint32_t stream_left = 0;
-      for (uint32_t i = 0; i < m->requests; i++)
-        if (m->request[i].peripheral == row && !m->request[i].sends && m->s.p[m->request[i].controller].r[4 + 6 * m->request[i].stream] & 1)
-          stream_left = m->s.p[m->request[i].controller].r[5 + 6 * m->request[i].stream];
+      uint32_t left = fw_dma_left(m, row, 0);
       fw_dma_ask(m, row, 0);
       p->r[I2C_SR1] &= ~(uint32_t)I_RXNE;
-      if (p->r[I2C_CR2] & 0x1000 && stream_left <= 1) p->flags = 1; /* LAST */
+      if (p->r[I2C_CR2] & 0x1000 && left <= 1) p->flags |= I_LAST;
     }
-    if (p->r[I2C_CR1] & 0x200 && p->flags) {
+    if (p->r[I2C_CR1] & 0x200 && p->flags & I_LAST) {
       p->r[I2C_CR1] &= ~0x200u;
       uint32_t kept = p->r[I2C_SR1];
       fw_i2c_end(m, row);
@@ -109,12 +109,10 @@ static uint32_t fw_i2c_read(fw_machine *m, uint32_t row, uint32_t o) {
     fw_i2c_feed(m, row);
     return p->r[I2C_DR];
   }
-  if (o == 0x18 && p->step == I_ADDRESSED) { /* SR1 then SR2 clears ADDR */
+  if (o == 0x14 && p->r[I2C_SR1] & I_ADDR) p->flags |= I_SEEN;
+  if (o == 0x18 && p->step == I_ADDRESSED && p->flags & I_SEEN) { /* SR1 then SR2 clears ADDR */
     p->r[I2C_SR1] &= ~(uint32_t)I_ADDR;
     p->step = p->shift & 1 ? I_READING : I_WRITING;
-    p->flags = 0;
-    p->r[I2C_SR2] = p->shift & 1 ? 3 : 7;
-    if (!(p->shift & 1)) p->r[I2C_SR1] |= I_TXE;
     fw_i2c_feed(m, row);
   }
   return p->r[o >> 2];
@@ -145,7 +143,7 @@ static void fw_i2c_write(fw_machine *m, uint32_t row, uint32_t o, uint32_t v) {
       p->left = p->flags = 0;
       p->next = FW_NEVER;
     }
-    if (v & 0x200 && (p->step != I_READING || p->flags || p->next == FW_NEVER)) {
+    if (v & 0x200 && (p->step != I_READING || p->flags & I_LAST || p->next == FW_NEVER)) {
       p->r[I2C_CR1] &= ~0x200u;
       p->r[I2C_SR1] &= ~(uint32_t)(I_TXE | I_BTF);
       fw_i2c_end(m, row);

@@ -32,6 +32,9 @@ static void fw_rcc_write(fw_machine *m, uint32_t row, uint32_t o, uint32_t v) {
   if (o == 0x74 && v >> 24 & 1) m->s.reset_flags = 0; /* RMVF */
   p->r[o >> 2] = v;
   if (o <= 0x08) fw_rcc_tree(m, p);
+  if (o >= 0x10 && o <= 0x24) /* reset registers: those of the enable registers 32 bytes on */
+    for (uint32_t i = 0; i < m->rows; i++)
+      if (m->row[i].enable_at == o + 0x20 && v >> m->row[i].enable_bit & 1) fw_reset_row(m, i);
 }
 
 static uint32_t fw_pwr_read(fw_machine *m, uint32_t row, uint32_t o) {

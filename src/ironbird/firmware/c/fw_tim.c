@@ -32,7 +32,7 @@ static void fw_tim_schedule(fw_machine *m, uint32_t row) {
 static void fw_tim_irq(fw_machine *m, uint32_t row) {
   fw_peripheral *p = &m->s.p[row];
   if (p->r[T_SR] & p->r[T_DIER] & 1) fw_line_irq(m, row);
-  if (p->r[T_SR] & p->r[T_DIER] & 0x1E) fw_pend(m, 16 + (m->row[row].irq2 != 255 ? m->row[row].irq2 : m->row[row].irq));
+  if (p->r[T_SR] & p->r[T_DIER] & 0x1E) fw_raise(m, m->row[row].irq2 != 255 ? m->row[row].irq2 : m->row[row].irq);
 }
 
 /* Bring count and flags up to now. */

@@ -22,7 +22,7 @@ static int fw_usart_irq(fw_machine *m, uint32_t row) {
 static void fw_usart_schedule(fw_machine *m, uint32_t row) {
   fw_peripheral *p = &m->s.p[row];
   fw_line *l = &m->s.line[m->row[row].number];
-  uint64_t next = p->step ? p->start : FW_NEVER;
+  uint64_t next = p->step && !p->dead ? p->start : FW_NEVER;
   if (l->in_read != l->in_write) {
     uint64_t at = l->at[l->in_read % FW_RING];
     if (at < next) next = at;
@@ -48,6 +48,17 @@ static void fw_usart_feed(fw_machine *m, uint32_t row) {
     if (!(p->r[SR] & S_TXE) || !(p->r[CR3] & 0x80) || !fw_dma_ask(m, row, 1)) break;
   }
   if (fw_usart_irq(m, row)) fw_line_irq(m, row);
+  fw_usart_schedule(m, row);
+}
+
+/* Bytes that come to a dead port are lost. */
+static void fw_usart_lose(fw_machine *m, uint32_t row) {
+  fw_line *l = &m->s.line[m->row[row].number];
+  for (; l->in_read != l->in_write && l->at[l->in_read % FW_RING] <= m->s.now; l->in_read++) {
+    l->lost++;
+    m->s.p[row].refused++;
+  }
+  m->s.p[row].flags = 0;
   fw_usart_schedule(m, row);
 }
 
@@ -128,7 +139,7 @@ FW_EXPORT uint32_t fw_serial_send(fw_machine *m, uint32_t number, const uint8_t 
     l->in[l->in_write++ % FW_RING] = data[i];
   }
   l->free = at;
-  if (!m->s.p[row].dead) fw_usart_schedule(m, row);
+  fw_usart_schedule(m, row);
   return i;
 }
 
@@ -142,4 +153,11 @@ FW_EXPORT uint32_t fw_serial_take(fw_machine *m, uint32_t number, uint8_t *data,
     ns[i] = l->out_ns[l->out_read % FW_RING];
   }
   return i;
+}
+
+/* Bits a second that a port is set to; 0 while it is off. */
+FW_EXPORT double fw_serial_baud(fw_machine *m, uint32_t number) {
+  uint32_t row = fw_usart_row(m, number);
+  if (row == FW_PERIPHERALS || !(m->s.p[row].r[CR1] & 0x2000)) return 0.0;
+  return m->s.hz * FW_Q * 10.0 / (double)fw_usart_q(m, row);
 }

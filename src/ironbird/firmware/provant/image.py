@@ -47,7 +47,7 @@ def firmware_bytes(vehicle: str, numbers: str = "paper", watchdog: bool = True) 
         f'-DLAW_HEADER="{law}.h"', f"-DLAW_NAME={law}", f"-DSERVICE_NUMBERS={NUMBERS.index(numbers)}",
         f"-DWATCHDOG={int(watchdog)}",
     )  # fmt: skip
-    return build_image("provant.elf", files, (SOURCE / "core/link.ld").read_text(), options)
+    return build_image("provant.elf", files, options)
 
 
 @functools.lru_cache(maxsize=16)

@@ -6,7 +6,7 @@ from ironbird.links.ardupilot.channels import Wiring, wire
 from ironbird.links.ardupilot.ground_water import rover_params
 from ironbird.links.ardupilot.helicopters import helicopter_params
 from ironbird.links.ardupilot.parm_file import Param, Params, merge, write_parm
-from ironbird.links.ardupilot.rotors import copter_params
+from ironbird.links.ardupilot.rotors import RANGEFINDER, copter_params
 from ironbird.links.ardupilot.wings import plane_params, quadplane_params
 from ironbird.vehicles.spec import VehicleSpec
 from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
@@ -36,6 +36,21 @@ def vehicle_params(spec: VehicleSpec) -> Params:
         return merge(params, rover_params(spec, wiring))
     frame = Param(wiring.frame_class, "frame with the same thrusters")
     return merge(params, {"FRAME_CONFIG": frame, "FS_PILOT_INPUT": Param(0, "no joystick on the rig")})
+
+
+def board_params(spec: MulticopterSpec) -> Params:
+    """Of a multicopter under ArduPilot on a flight controller with chips, in place of those for its simulator.
+
+    The identities of its sensors are stored by the ground station as the board found them.
+    """
+    wiring = wire(spec)
+    params = merge(_outputs(wiring), _place(spec), copter_params(spec, wiring))
+    calibrated = {
+        **{f"INS_ACCOFFS_{axis}": Param(1e-4, "not zero: it counts as calibrated") for axis in "XYZ"},
+        **{f"COMPASS_OFS_{axis}": Param(0.1, "the same") for axis in "XYZ"},
+    }
+    absent = {*RANGEFINDER, "RTL_ALT"}  # none on the board; named by its unit since 4.8, with the same default
+    return {name: param for name, param in merge(params, calibrated).items() if name not in absent}
 
 
 def _common() -> Params:

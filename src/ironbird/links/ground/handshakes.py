@@ -126,8 +126,9 @@ class Handshakes(Station):
         coded, kind = self._values.pop(name)
         return (param_value(coded, kind) if self.autopilot == "px4" else coded), kind
 
-    def _set_param(self, name: str, value: float) -> Script:
-        _, kind = yield from self._read_param(name)
+    def _set_param(self, name: str, wanted: float | None) -> Script:
+        found, kind = yield from self._read_param(name)
+        value = found if wanted is None else wanted
         step = self._begin(f"parameter {name}", 30, 10)
         target: dict[str, Any] = {"target_system": self._system, "target_component": self._component}
         target["param_id"] = name.encode()

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from ironbird.links.ground.handshakes import Handshakes, Script
 from ironbird.links.ground.relay import Relay
 from ironbird.links.ground.texts import IN_AIR, LANDING, MODES, ON_GROUND, UNDEFINED, Autopilot
-from ironbird.links.ground.wires import Disturbed, Port
+from ironbird.links.ground.wires import Disturbed, Port, Wire
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.mavlink.sight import TOLD, message_of
 from ironbird.links.mavlink.traffic import adsb_vehicle
@@ -26,6 +26,7 @@ from ironbird.world.runner import Feed
 SEEN_S = 3.0  # that other ground stations hear of the end too
 OFF_THE_GROUND_M = 1.0  # above home, if the autopilot does not say that it flies
 STANDS_S, STILL_MPS = 5.0, 0.15  # landing for so long without sinking: it stands and does not know it
+GONE_S = 1.0  # after which an autopilot that was told to start again is gone
 FIX_3D = 3
 EKF_NEEDED = (
     numbers.ESTIMATOR_ATTITUDE
@@ -58,11 +59,12 @@ class Clock(Protocol):
 class Pilot(Handshakes):
     """A ground station for one flight. `poll` it about every 20 ms of simulation time; `close` it in any case.
 
-    It waits for the autopilot, sets `params`, uploads `fence`, `rally` and `plan`, arms and starts it; without a plan
+    It waits for the autopilot, sets `params` (None: to what it has, so that it is stored), has it start again if
+    `restart` is ordered, uploads `fence`, `rally` and `plan`, arms and starts it; without a plan
     it takes off to `takeoff_m` and stays. `order` (`land`, `return`, `hold`, `takeoff`, or a mode's name) may come at
     any time.
     PX4 is heard on 14540 + instance and spoken to on 14580 + instance (`peer_port`); ArduPilot on the port that its
-    --serial0 sends to.
+    --serial0 sends to; with a `wire` of its own it needs no port.
     In virtual time others may listen to what it hears, at `mirror_port`.
     A `passive` one sends nothing: it watches what another ground station does, and is finished when the vehicle has
     been in the air (or driven) and is down and disarmed again.
@@ -74,22 +76,25 @@ class Pilot(Handshakes):
         autopilot: Autopilot,
         *,
         kind: VehicleClass = "copter",
-        port: int,
+        port: int = 0,
         peer_port: int | None = None,
         host: str = "127.0.0.1",
         plan: Sequence[PlanItem] = (),
         fence: Sequence[PlanItem] = (),
         rally: Sequence[PlanItem] = (),
         takeoff_m: float = 10.0,
-        params: Mapping[str, float] | None = None,
+        params: Mapping[str, float | None] | None = None,
+        restart: bool = False,
         arm_after_s: float = 0.0,
         patience: float = 1.0,
         passive: bool = False,
         process: AutopilotProcess | None = None,
         mirror_port: int | None = None,
         relay: Relay | None = None,
+        wire: Wire | None = None,
     ) -> None:
         self.takeoff_m = takeoff_m
+        self.restart = restart
         self.fence, self.rally = list(fence), list(rally)
         self.params = dict(params or {})
         self.arm_after_s = arm_after_s
@@ -98,9 +103,10 @@ class Pilot(Handshakes):
         self._sank_s = 0.0  # when it last sank or did not try to land
         self._orders: list[str] = []
         self._sights: dict[str, int] = {}  # numbers of sensors of the world
-        peer = (host, peer_port) if peer_port is not None and not passive else None
-        self.port = Port(port, host, peer=peer, who=autopilot, process=process, mirror_port=mirror_port)
-        super().__init__(autopilot, kind=kind, wire=self.port, passive=passive, plan=plan, patience=patience)
+        if wire is None:
+            peer = (host, peer_port) if peer_port is not None and not passive else None
+            wire = Port(port, host, peer=peer, who=autopilot, process=process, mirror_port=mirror_port)
+        super().__init__(autopilot, kind=kind, wire=wire, passive=passive, plan=plan, patience=patience)
         self._script = self._watch() if passive else self._fly()
 
     def __enter__(self) -> Pilot:
@@ -157,10 +163,14 @@ class Pilot(Handshakes):
     # ------------------------------------------------------------------------------------------ the flight
 
     def _fly(self) -> Script:
+        rates_hz = RATES_HZ | {ESTIMATOR[self.autopilot]: ESTIMATOR_HZ}
         yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)
-        self._ask_for(RATES_HZ | {ESTIMATOR[self.autopilot]: ESTIMATOR_HZ})
+        self._ask_for(rates_hz)
         for name, value in self.params.items():
             yield from self._set_param(name, value)
+        if self.restart:
+            yield from self._start_again()
+            self._ask_for(rates_hz)
         yield from self._wait("readiness", self._is_ready, wall_s=240, sim_s=150)
         self.ready = True
         self._note("ready", f"ready after {self._now_s:.1f} s")
@@ -181,6 +191,15 @@ class Pilot(Handshakes):
         yield from self._until_down()
         self.finished = True
         self._note("finished", "landed and disarmed" if self.kind not in TOUCHES else "disarmed")
+
+    def _start_again(self) -> Script:
+        """Parameters that count from the start on are in use after it."""
+        yield from self._ask("restart", numbers.PREFLIGHT_REBOOT_SHUTDOWN, 1)
+        begin_s = self._now_s
+        while self._now_s - begin_s < GONE_S:
+            yield
+        self._system = 0
+        yield from self._wait("heartbeat after the restart", lambda: self._system > 0, wall_s=90, sim_s=90)
 
     def _watch(self) -> Script:
         yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)

@@ -1,23 +1,7 @@
-/* What test images share: registers, a polled serial port (USART1, where QEMU's first -serial is), results. */
-#include <stdint.h>
-#define REG(a) (*(volatile uint32_t *)(a))
-#define REG8(a) (*(volatile uint8_t *)(a))
-#define REG16(a) (*(volatile uint16_t *)(a))
+/* What test images share: a polled serial port (USART1, where QEMU's first -serial is), results. */
+#include "start.h"
 
-extern uint32_t stack_top[], bss_start[], bss_end[];
 __attribute__((noinline)) int main(void);
-
-void *memcpy(void *to, const void *from, __SIZE_TYPE__ count) {
-  uint8_t *t = to;
-  const uint8_t *f = from;
-  while (count--) *t++ = *f++;
-  return to;
-}
-void *memset(void *to, int value, __SIZE_TYPE__ count) {
-  uint8_t *t = to;
-  while (count--) *t++ = (uint8_t)value;
-  return to;
-}
 
 static void put(char c) {
   while (!(REG(0x40011000) & 0x80)) {}
@@ -35,17 +19,13 @@ static void start_serial(void) {
 }
 
 void reset_handler(void) {
-  REG(0xE000ED88) |= 0xF << 20;
-  __asm volatile("dsb\n isb");
-  for (uint32_t *at = bss_start; at < bss_end;) *at++ = 0;
+  start_memory();
   main();
   for (;;) {}
 }
 void unused_handler(void) {
-  uint32_t number;
-  __asm volatile("mrs %0, ipsr" : "=r"(number));
   put_text("unexpected exception ");
-  put_hex(number);
+  put_hex(exception_number());
   put_hex(REG(0xE000ED28));
   put_text("done\n");
   for (;;) {}

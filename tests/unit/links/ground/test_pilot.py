@@ -16,6 +16,7 @@ from pymavlink.dialects.v20 import ardupilotmega, common
 from ironbird.errors import LinkError
 from ironbird.links.ground import handshakes, station
 from ironbird.links.ground.pilot import SEEN_S, Pilot
+from ironbird.links.ground.wires import Port
 from ironbird.links.mavlink.numbers import NAV_LAND, NAV_TAKEOFF, NAV_WAYPOINT, PX4_AUTO_MODES
 from ironbird.links.plan_file import PlanItem
 from ironbird.links.rig import Heard
@@ -364,8 +365,9 @@ def test_a_stranger_does_not_draw_the_answers_to_itself(clock: Clock) -> None:
     for pilot, played in pair("px4"):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
             stranger.setblocking(False)
+            assert isinstance(pilot.wire, Port)
             for _ in range(20):
-                stranger.sendto(b"\xfd\xff garbage that begins as a long message", pilot.port.socket.getsockname())
+                stranger.sendto(b"\xfd\xff garbage that begins as a long message", pilot.wire.socket.getsockname())
                 fly(pilot, played, clock, 0.5)
             assert played.beats > 5 and pilot.mode and pilot.armed
             with pytest.raises(BlockingIOError):

@@ -1,26 +1,13 @@
 /* Core level: vectors, memory, clocks. Interrupts that nobody uses, and faults, end in a loop that the watchdog ends. */
 #include "kernel.h"
+#include "start.h"
 #include "stm32f4.h"
 
-extern uint32_t data_source[], data_start[], data_end[], bss_start[], bss_end[], stack_top[];
 int main(void);
 void usart2_handler(void);
 void usart3_handler(void);
 
 volatile uint32_t fault_record[4]; /* exception, CFSR, and how often since the start: for a debugger */
-
-void *memcpy(void *to, const void *from, __SIZE_TYPE__ count) {
-  uint8_t *t = to;
-  const uint8_t *f = from;
-  while (count--) *t++ = *f++;
-  return to;
-}
-
-void *memset(void *to, int value, __SIZE_TYPE__ count) {
-  uint8_t *t = to;
-  while (count--) *t++ = (uint8_t)value;
-  return to;
-}
 
 static void clocks(void) {
   RCC_CR |= 1u << 16; /* HSE, 8 MHz */
@@ -35,20 +22,14 @@ static void clocks(void) {
 }
 
 void reset_handler(void) {
-  uint32_t *from = data_source;
-  SCB_CPACR |= 0xF << 20; /* the FPU before anything that might use it */
-  __asm volatile("dsb\n isb");
-  for (uint32_t *to = data_start; to < data_end;) *to++ = *from++;
-  for (uint32_t *to = bss_start; to < bss_end;) *to++ = 0;
+  start_memory();
   clocks();
   main();
   for (;;) {}
 }
 
 void unused_handler(void) {
-  uint32_t number;
-  __asm volatile("mrs %0, ipsr" : "=r"(number));
-  fault_record[0] = number;
+  fault_record[0] = exception_number();
   fault_record[1] = SCB_CFSR;
   fault_record[2]++;
   __asm volatile("cpsid i");

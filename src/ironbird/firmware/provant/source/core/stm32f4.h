@@ -1,9 +1,8 @@
 /* Registers of the STM32F407 that this firmware uses [RM0090]. */
 #ifndef STM32F4_H
 #define STM32F4_H
-#include <stdint.h>
+#include "start.h"
 
-#define REG(a) (*(volatile uint32_t *)(a))
 #define RCC_CR REG(0x40023800)
 #define RCC_PLLCFGR REG(0x40023804)
 #define RCC_CFGR REG(0x40023808)
@@ -43,7 +42,6 @@
 #define SCB_SHPR3 REG(0xE000ED20)
 #define SCB_SHCSR REG(0xE000ED24)
 #define SCB_CFSR REG(0xE000ED28)
-#define SCB_CPACR REG(0xE000ED88)
 
 #define CORE_HZ 168000000u
 #define APB1_HZ 42000000u
