@@ -44,7 +44,7 @@ def designs(chips: list[str], seeds: int) -> list[dict[str, Any]]:
     found = []
     for device in DEVICES:
         with tempfile.TemporaryDirectory(dir=".") as folder:  # the tools see what is below the working directory
-            text = board_rtlil(chips)
+            text = board_rtlil(chips, BOARD)
             for placed in place(text, Path(folder), BOARD, device=device, seeds=range(1, seeds + 1)):
                 found.append(
                     {

