@@ -126,10 +126,9 @@ class Bmi088Accel(RegisterChip):
             return
         before = self.reg[place]
         self.store(place, value)
-        if (place == CONF or place == RANGE) and self.reg[place] != before and self.reg[FIFO_1] & 0x40:
-            if self.room(2):
-                self.push(CHANGE)
-                self.push(2 if place == CONF else 1)
+        if (place in (CONF, RANGE)) and self.reg[place] != before and self.reg[FIFO_1] & 0x40 and self.room(2):
+            self.push(CHANGE)
+            self.push(2 if place == CONF else 1)
         if place == CONF or place >= PWR_CONF:
             self.set_rate()
 

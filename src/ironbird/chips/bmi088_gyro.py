@@ -102,9 +102,9 @@ class Bmi088Gyro(RegisterChip):
                 self.reset_registers(self.now)
             return
         self.store(place, value)
-        if place == FIFO_0 or place == FIFO_1:
+        if place in (FIFO_0, FIFO_1):
             self.empty()
-        elif place == BANDWIDTH or place == LPM1:
+        elif place in (BANDWIDTH, LPM1):
             self.set_rate()
 
     def set_rate(self) -> None:

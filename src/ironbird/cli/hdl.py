@@ -13,7 +13,9 @@ from ironbird.cli.output import errors, print_table
 def hdl(
     chips: Annotated[
         list[str],
-        typer.Argument(help="Chips of one design (icm20689, ist8310, ms5611, neo_m8n), or a board: its chips with cores."),
+        typer.Argument(
+            help="Chips of one design (icm20689, ist8310, ms5611, neo_m8n), or a board: its chips with cores."
+        ),
     ],
     device: Annotated[str, typer.Option(help="ECP5: 25k, 45k or 85k; iCE40: hx8k.")] = "25k",
     seeds: Annotated[int, typer.Option(help="Runs of place and route; 0 writes Verilog only.", min=0, max=32)] = 1,

