@@ -226,8 +226,8 @@ def _read_own(path: Path) -> dict[str, dict[str, Part]]:
         for row in rows:
             if not isinstance(row, Mapping) or not isinstance(row.get("name"), str):
                 raise RecordError(f"{path.name}: a {kind} has no name")
-            source = str(row.get("source", "assumed: no source"))
-            given = {"source": source, "licence": "", "status": _status_of(source), **row}
+            said = str(row.get("source", "assumed: no source"))
+            given = {"source": said, "licence": "", "status": _status_of(said), **row}
             found[kind][row["name"]] = _made(KINDS[kind][0], kind, given, path.name)
     return found
 
