@@ -6,7 +6,7 @@ import csv
 import functools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,8 +32,8 @@ class Part:
     maker: str = ""
     mass_kg: float = 0.0
     source: str = "published: PyProp components.db"
-    licence: str = "MIT (PyProp)"
-    status: str = "not validated"
+    licence: str = field(default="MIT (PyProp)", kw_only=True)
+    status: str = field(default="not validated", kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def _shipped(kind: str) -> dict[str, Part]:
 def _made(cls: type[Part], kind: str, row: Mapping[str, Any], where: str) -> Part:
     """A part of a row; every number is finite and not negative, the needed ones positive."""
     values: dict[str, Any] = {}
-    known = {field.name: field for field in fields(cls)}
+    known = {entry.name: entry for entry in fields(cls)}
     for key, value in row.items():
         if key not in known:
             raise UnknownNameError(f"key of a {kind}", str(key), known, where)
