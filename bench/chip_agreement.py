@@ -1,6 +1,6 @@
 """Every chip as three models under the same random traffic, without and with pin faults; writes what was compared.
 
-python bench/chip_agreement.py --out docs/measured/chip_agreement.json [--transactions 100000] [--seed 1]
+python bench/chip_agreement.py --out docs/measured/chip_agreement.json [--transactions 20000] [--seed 1]
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def main() -> None:
     """Compare; with faults pins in Python against pins in C, without them transactions in Python against pins in C."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--transactions", type=int, default=100_000)
+    parser.add_argument("--transactions", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     rows: list[dict[str, Any]] = []
