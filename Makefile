@@ -5,6 +5,7 @@
 # make bench   measure speed against JSBSim and the reference loop
 # make sanitize  every vehicle and all native code of the links under the address and undefined-behaviour sanitizers
 # make test-long  checks that take minutes; make safety  the whole safety suite; make soak  long runs; make test-autopilots  tests with real PX4 and ArduPilot
+# make place-and-route  chips of a Pixhawk 4 in an ECP5 and an iCE40 over several seeds, and their cores against the models on 100,000 transactions
 # make power-cuts  1,000 power cuts and failing disks under a campaign, 50 kills of PostgreSQL
 # make fuzz    attack every reader of files, texts and packets for TIME seconds (3600)
 # make docs    write the generated pages of docs/ anew
@@ -18,7 +19,7 @@ DRIVERS := $(VENV)/drivers/.installed
 
 TIME ?= 3600
 
-.PHONY: setup demo test lint bench docs lock soak fuzz power-cuts clean system safety sanitize test-autopilots test-long audit sbom mutants
+.PHONY: setup demo test lint bench docs lock soak fuzz power-cuts clean system safety sanitize test-autopilots test-long audit sbom mutants place-and-route
 
 setup: $(STAMP)
 
@@ -85,6 +86,11 @@ power-cuts: setup system
 	@echo "== power-cuts: PostgreSQL killed 50 times during a campaign"
 	$(BIN)/python bench/database_kills.py
 
+place-and-route: setup
+	@echo "== place-and-route: four chips in one LFE5U-25F and one iCE40 HX8K, several seeds; cores against models"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-hdl.lock
+	$(BIN)/python bench/hdl.py --out docs/measured/hdl.json
+
 test-long: setup system
 	@echo "== test-long: checks that take minutes, such as whole vehicles as FMUs in FMPy"
 	$(BIN)/python -m pytest tests/long
@@ -125,6 +131,8 @@ lock:
 	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-clients.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra fuzz \
 	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-fuzz.lock
+	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra hdl \
+	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-hdl.lock
 	uv pip compile --quiet --no-deps --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	    --python-version 3.11 tools/drivers.in -o requirements-drivers.lock
 

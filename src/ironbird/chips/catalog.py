@@ -24,6 +24,8 @@ CHIPS: dict[str, str] = {  # name, which is its file's, and class
     "ads1115": "Ads1115",
     "neo_m8n": "NeoM8n",
     "sbus": "Sbus",
+    "bmi088_accel": "Bmi088Accel",
+    "bmi088_gyro": "Bmi088Gyro",
 }
 
 

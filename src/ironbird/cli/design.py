@@ -12,7 +12,7 @@ from ironbird.cli.output import errors, print_table
 from ironbird.errors import IronbirdError
 
 if TYPE_CHECKING:
-    from ironbird.design.parts import Database
+    from ironbird.design.parts import Database, Part
 
 ROTORS = 4  # of the vehicles that are designed
 FRAME_MASS_KG = 0.5  # of frame and electronics that nobody names
@@ -63,7 +63,7 @@ def evaluate_parts(
     with errors():
         database = load_database(*(parts or []))
         chosen = database.motor(motor), database.propeller(propeller), database.esc(esc), database.battery(battery)
-        diagonal_m, base_kg = _frame(database, frame, flight_controller, None if mass is None else 0.0)
+        diagonal_m, base_kg, others = _frame(database, frame, flight_controller, None if mass is None else 0.0)
         if mass is None:
             mass = base_kg + ROTORS * sum(part.mass_kg for part in chosen[:3]) + chosen[3].mass_kg
             mass += _amount("--payload", payload)
@@ -73,6 +73,7 @@ def evaluate_parts(
             diagonal_m,
             height_m=height,
             temperature_C=temperature,
+            others=others,
         )
         _write(evaluate(craft), None, out, name)
 
@@ -102,10 +103,9 @@ def search_parts(
     with errors():
         database = load_database(*(parts or []))
         named = frame_mass if frame_mass is not None or not _is_number(frame) else FRAME_MASS_KG
+        diagonal_m, base_kg, others = _frame(database, frame, flight_controller, named)
         wanted = Wanted(
-            _amount("--endurance", endurance),
-            _amount("--payload", payload),
-            *_frame(database, frame, flight_controller, named),
+            _amount("--endurance", endurance), _amount("--payload", payload), diagonal_m, base_kg, others=others
         )
         found = search(database, wanted, database.battery(battery), database.esc(esc))
         if not found.front:
@@ -122,32 +122,35 @@ def list_parts(
     kind: Annotated[str, typer.Argument(help="motor, propeller, esc, battery, frame or flight_controller.")],
     contains: Annotated[str, typer.Argument(help="Part of the name.")] = "",
 ) -> None:
-    """List parts of the database."""
+    """List parts of the database, each with the validation status of its figures and their source."""
     from ironbird.design.parts import load_database
 
     with errors():
-        for name in load_database().names(kind):
-            if contains.lower() in name.lower():
-                typer.echo(name)
+        for part in load_database().parts(kind):
+            if contains.lower() in part.name.lower():
+                typer.echo(f"{part.name}  [{part.status}; {part.source}]")
 
 
 def _is_number(text: str) -> bool:
     return re.fullmatch(r"[0-9]*\.?[0-9]+", text.strip()) is not None
 
 
-def _frame(database: Database, text: str, flight_controller: str, mass_kg: float | None) -> tuple[float, float]:
-    """Diagonal of a frame, and the mass of frame and flight controller: a given one, or those of the named parts."""
-    controller_kg = database.flight_controller(flight_controller).mass_kg if flight_controller else 0.0
+def _frame(
+    database: Database, text: str, flight_controller: str, mass_kg: float | None
+) -> tuple[float, float, tuple[Part, ...]]:
+    """Diagonal of a frame, the mass of frame and flight controller (a given one, or of the named parts), and these."""
+    others: tuple[Part, ...] = (database.flight_controller(flight_controller),) if flight_controller else ()
     if _is_number(text):
         if not 0 < float(text) <= LARGEST_M:
             raise IronbirdError(f"--frame {text}: a diagonal is above 0 and at most {LARGEST_M:g} m")
         if mass_kg is None:
             raise IronbirdError("without --mass, --frame is the name of a frame: its mass is needed")
-        return float(text), mass_kg
+        return float(text), mass_kg, others
     part = database.frame(text)
     if part.rotors != ROTORS:
         raise IronbirdError(f"--frame '{text}' has {part.rotors} rotors; designs have {ROTORS}")
-    return part.diagonal_m, part.mass_kg + controller_kg if mass_kg is None else mass_kg
+    others = (part, *others)
+    return part.diagonal_m, sum(p.mass_kg for p in others) if mass_kg is None else mass_kg, others
 
 
 def _amount(option: str, text: str) -> float:
@@ -170,6 +173,7 @@ def _write(evaluation: object, found: object, out: Path, name: str) -> None:
         evaluation, page, found=found if isinstance(found, Found) else None, files=[p.name for p in paths.values()]
     )
     print_table({key: str(value) for key, value in evaluation.figures.items()}, name)
+    print_table({f"{kind} {part.name}": part.status for kind, part in evaluation.craft.parts()}, "status of figures")
     for text in evaluation.warnings:
         typer.secho(f"warning: {text}", fg="yellow", err=True)
     for kind, path in paths.items():

@@ -11,31 +11,49 @@ from ironbird.cli.output import errors, print_table
 
 
 def hdl(
-    chips: Annotated[list[str], typer.Argument(help="Chips of one design: icm20689, ist8310, ms5611, neo_m8n.")],
-    device: Annotated[str, typer.Option(help="ECP5: 25k, 45k or 85k.")] = "25k",
-    seeds: Annotated[int, typer.Option(help="Runs of place and route.", min=1, max=32)] = 1,
+    chips: Annotated[
+        list[str],
+        typer.Argument(
+            help="Chips of one design (icm20689, ist8310, ms5611, neo_m8n), or a board: its chips with cores."
+        ),
+    ],
+    device: Annotated[str, typer.Option(help="ECP5: 25k, 45k or 85k; iCE40: hx8k.")] = "25k",
+    seeds: Annotated[int, typer.Option(help="Runs of place and route; 0 writes Verilog only.", min=0, max=32)] = 1,
+    check: Annotated[
+        int, typer.Option(help="Random transactions against the models in C, without and with pin faults.", min=0)
+    ] = 0,
     out: Annotated[Path, typer.Option(help="Folder for Verilog, reports and the bitstream.")] = Path("out/hdl"),
 ) -> None:
-    """Make a hardware design of chips: Verilog, place and route, bitstream; prints clock and size. Takes minutes."""
+    """Make a hardware design of chips: Verilog, place and route, bitstream; prints clock, size and bus clocks."""
     from ironbird.errors import LinkError
 
     with errors():
         try:
-            from ironbird.hdl.tools import board_rtlil, place, write_verilog
+            from ironbird.hdl.agreement import compare_core
+            from ironbird.hdl.tools import board_rtlil, cores_of, place, write_verilog
         except ImportError as error:
             raise LinkError(f"{error.name} is not installed: pip install 'ironbird[hdl]'") from error
         out.mkdir(parents=True, exist_ok=True)
-        text = board_rtlil(chips)
+        chosen, left_out = cores_of(chips)
+        if left_out:
+            typer.secho(f"without a core, left out: {', '.join(left_out)}", fg="yellow", err=True)
+        text = board_rtlil(chosen)
         typer.echo(f"Verilog: {write_verilog(text, out, 'board')}")
-        for placed in place(text, out, "board", device=device, seeds=range(1, seeds + 1)):
-            used = ", ".join(f"{kind} {n} of {most}" for kind, (n, most) in placed.used.items())
-            print_table(
-                {
-                    "device": f"{placed.device}, seed {placed.seed}",
-                    "clock": f"{placed.clock_MHz:.1f} MHz",
-                    "size": used,
-                    "highest SPI clock": f"{placed.spi_MHz:.1f} MHz, oversampled at 100 MHz",
-                    "bitstream": f"{placed.bitstream_bytes} bytes",
-                },
-                "Design",
-            )
+        for chip in dict.fromkeys(chosen) if check else ():
+            for fault in (False, True):
+                found = compare_core(chip, check, out, fault=fault)
+                wires = "with pin faults" if fault else "whole wires"
+                if found.differences:
+                    raise LinkError(f"{chip}, {wires}: the core differs from the model: {found.differences[0]}")
+                typer.echo(f"{chip}, {wires}: {found.transactions:,} transactions, {found.bits:,} slots, 0 differences")
+        for placed in place(text, out, "board", device=device, seeds=range(1, seeds + 1)) if seeds else ():
+            buses = {chip: placed.bus_MHz(chip) for chip in dict.fromkeys(chosen)}
+            rows = {
+                "device": f"{placed.device}, seed {placed.seed}",
+                "clock": f"{placed.clock_MHz:.1f} MHz",
+                "clock of front ends on SCK": f"{placed.sck_MHz:.1f} MHz" if placed.sck_MHz else "none",
+                "size": ", ".join(f"{kind} {n} of {most}" for kind, (n, most) in placed.used.items()),
+                **{f"highest bus clock of {chip}": f"{clock:.1f} MHz, {why}" for chip, (clock, why) in buses.items()},
+                "bitstream": f"{placed.bitstream_bytes} bytes",
+            }
+            print_table(rows, "Design")

@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ironbird.design.parts import BatteryPart, EscPart, MotorPart, PropellerPart
+from ironbird.design.parts import (
+    STATUSES,
+    BatteryPart,
+    EscPart,
+    FlightControllerPart,
+    FramePart,
+    MotorPart,
+    Part,
+    PropellerPart,
+)
 from ironbird.design.propulsion import (
     BATTERY_SIGMA,
     DRAG_SIDE,
@@ -25,6 +34,7 @@ from ironbird.errors import RecordError
 DRAWS = 400
 FRAME_450_M = 0.45
 HIGH_DUTY, LOW_DUTY = 0.65, 0.25
+WEAK = STATUSES[-2:]  # figures that nobody can look up
 TILTS = np.radians(np.arange(1.0, 70.0, 0.5))
 
 
@@ -41,6 +51,18 @@ class Craft:
     rotors: int = 4
     height_m: float = 50.0
     temperature_C: float = 25.0
+    others: tuple[Part, ...] = ()  # named frame and flight controller: their figures are within size and mass
+
+    def parts(self) -> list[tuple[str, Part]]:
+        """Every part by its kind."""
+        kinds: dict[type[Part], str] = {FramePart: "frame", FlightControllerPart: "flight controller"}
+        return [
+            ("motor", self.motor),
+            ("propeller", self.propeller),
+            ("speed controller", self.esc),
+            ("battery", self.battery),
+            *((kinds[type(part)], part) for part in self.others),
+        ]
 
     def chain(self, factors: np.ndarray | None = None) -> Chain:
         """Its numbers."""
@@ -188,6 +210,9 @@ def _warnings(craft: Craft, figures: dict[str, Value]) -> list[str]:
         found.append(f"the voltage falls by {100 * sag:.0f} % at full throttle")
     if craft.motor.no_load_current_A == 0:
         found.append(f"the no-load current of {craft.motor.name} is not known; 0 A was taken")
+    for kind, part in craft.parts():
+        if part.status in WEAK:
+            found.append(f"figures of the {kind} {part.name}: {part.status} ({part.source})")
     if not craft.propeller.table:
         found.append(f"{craft.propeller.name} has no measured coefficients: those of the formula are good to 20 %")
     return found

@@ -6,7 +6,7 @@ import csv
 import functools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,14 +20,20 @@ CELL_V = 4.0  # mean of a lithium cell over a flight, as the printed example tak
 NO_LOAD_V = 10.0  # at which no-load currents are usually given
 
 
+# What a part's figures have behind them, from best to worst
+STATUSES = ("measured", "published example", "not validated", "from memory, not validated", "assumed")
+
+
 @dataclass(frozen=True)
 class Part:
-    """What every part says."""
+    """What every part says: `status` is the validation status of its figures, one of `STATUSES`."""
 
     name: str
     maker: str = ""
     mass_kg: float = 0.0
-    source: str = "published: PyProp components.db, not validated"
+    source: str = "published: PyProp components.db"
+    licence: str = field(default="MIT (PyProp)", kw_only=True)
+    status: str = field(default="not validated", kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -139,12 +145,12 @@ class Database:
         """A flight controller by name."""
         return _by_name("flight_controller", name, self.flight_controllers)
 
-    def names(self, kind: str) -> list[str]:
-        """All parts of a kind."""
+    def parts(self, kind: str) -> list[Part]:
+        """All parts of a kind, by name."""
         if kind not in KINDS:
             raise UnknownNameError("kind of part", kind, KINDS)
         parts: dict[str, Part] = getattr(self, "batteries" if kind == "battery" else f"{kind}s")
-        return sorted(parts)
+        return [parts[name] for name in sorted(parts)]
 
 
 def _by_name(kind: str, name: str, parts: Mapping[str, Kind]) -> Kind:
@@ -172,14 +178,15 @@ def _shipped(kind: str) -> dict[str, Part]:
         for path in sorted((FOLDER / "propellers").glob("*.csv")):
             if path.stem in parts:
                 measured = "measured: UIUC wind tunnel (Brandt, Deters, Ananda, Selig)"
-                parts[path.stem] = replace(parts[path.stem], table=str(path), source=measured)  # type: ignore[call-arg]
+                facts = {"table": str(path), "source": measured, "status": "measured", "licence": "MIT; cite UIUC"}
+                parts[path.stem] = replace(parts[path.stem], **facts)  # type: ignore[arg-type]
     return parts
 
 
 def _made(cls: type[Part], kind: str, row: Mapping[str, Any], where: str) -> Part:
     """A part of a row; every number is finite and not negative, the needed ones positive."""
     values: dict[str, Any] = {}
-    known = {field.name: field for field in fields(cls)}
+    known = {entry.name: entry for entry in fields(cls)}
     for key, value in row.items():
         if key not in known:
             raise UnknownNameError(f"key of a {kind}", str(key), known, where)
@@ -194,10 +201,18 @@ def _made(cls: type[Part], kind: str, row: Mapping[str, Any], where: str) -> Par
         else:
             values[key] = str(value)
     part = cls(**values)
+    if part.status not in STATUSES:
+        raise UnknownNameError(f"status of {kind} '{part.name}'", part.status, STATUSES, where)
     missing = [key for key in POSITIVE[kind] if not getattr(part, key) > 0]
     if missing:
         raise RecordError(f"{where}: {kind} '{part.name}' has no {', '.join(missing)}")
     return part
+
+
+def _status_of(source: str) -> str:
+    """The status of an own part that gives none: by the first word of its source."""
+    word = source.split(":")[0].strip()
+    return word if word in ("measured", "assumed") else "not validated"
 
 
 def _read_own(path: Path) -> dict[str, dict[str, Part]]:
@@ -211,7 +226,9 @@ def _read_own(path: Path) -> dict[str, dict[str, Part]]:
         for row in rows:
             if not isinstance(row, Mapping) or not isinstance(row.get("name"), str):
                 raise RecordError(f"{path.name}: a {kind} has no name")
-            found[kind][row["name"]] = _made(KINDS[kind][0], kind, {"source": "assumed: no source", **row}, path.name)
+            said = str(row.get("source", "assumed: no source"))
+            given = {"source": said, "licence": "", "status": _status_of(said), **row}
+            found[kind][row["name"]] = _made(KINDS[kind][0], kind, given, path.name)
     return found
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ironbird.design.evaluate import Craft, largest_propeller_m
-from ironbird.design.parts import CELL_V, BatteryPart, Database, EscPart, MotorPart, PropellerPart
+from ironbird.design.parts import CELL_V, BatteryPart, Database, EscPart, MotorPart, Part, PropellerPart
 from ironbird.design.propulsion import PAYLOAD_DUTY, Chain, G, air_density, static_coefficients
 from ironbird.errors import RecordError
 
@@ -29,6 +29,7 @@ class Wanted:
     rotors: int = 4
     height_m: float = 50.0
     temperature_C: float = 25.0
+    others: tuple[Part, ...] = ()  # named frame and flight controller
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Choice:
         """The craft with its wanted payload."""
         return Craft(
             self.motor, self.propeller, self.esc, self.battery, self.mass_kg, wanted.frame_m, wanted.rotors,
-            wanted.height_m, wanted.temperature_C,
+            wanted.height_m, wanted.temperature_C, wanted.others,
         )  # fmt: skip
 
 

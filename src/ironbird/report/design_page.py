@@ -52,14 +52,11 @@ def _content(evaluation: Evaluation, found: Found | None, files: list[str]) -> d
             "kind": kind,
             "name": part.name,
             "source": part.source,
+            "status": part.status,
+            "licence": part.licence or "not given",
             "mass": f"{1e3 * part.mass_kg:.0f} g" if part.mass_kg else "not known",
         }
-        for kind, part in (
-            ("motor", craft.motor),
-            ("propeller", craft.propeller),
-            ("speed controller", craft.esc),
-            ("battery", craft.battery),
-        )
+        for kind, part in craft.parts()
     ]
     return {
         "title": f"{craft.mass_kg:.2f} kg, {craft.rotors} rotors, {1e3 * craft.frame_m:.0f} mm",

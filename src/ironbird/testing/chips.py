@@ -66,6 +66,7 @@ def _select_bank(chip: RegisterChip, register: Register, t: int) -> None:
 def _register_findings(chip: RegisterChip) -> list[str]:
     findings = []
     stored = [r for r in chip.registers if not r.measured]
+    _read(chip, stored[0])  # a chip may take its first request as the choice of its bus
     for register in stored:
         value = _read(chip, register)
         if value != register.reset and register.name != "REG_BANK_SEL":
@@ -84,6 +85,7 @@ def _register_findings(chip: RegisterChip) -> list[str]:
         _write(chip, register, 0xFF)
     chip.power_on(chip.now)
     later = chip.now + 10_000_000_000
+    _read(chip, stored[0], later)
     for register in stored:
         if _read(chip, register, later) != register.reset and register.name != "REG_BANK_SEL":
             findings.append(f"{register.name} keeps what was written through a loss of power")
@@ -91,7 +93,7 @@ def _register_findings(chip: RegisterChip) -> list[str]:
 
 
 def _state(chip: Chip) -> dict[str, object]:
-    walking = ("pointer", "reading", "commanded", "walking", "skipped", "now", "bank")
+    walking = ("pointer", "reading", "commanded", "walking", "skipped", "now", "bank", "switched", "lost")
     return {name: copy.copy(getattr(chip, name)) for name in chip.fields() if name not in walking}
 
 
@@ -104,6 +106,7 @@ def _late_findings(chip: RegisterChip) -> list[str]:
             continue
         pins = SpiPins(make_chip(type(chip).id()))
         assert isinstance(pins.chip, RegisterChip)
+        pins.chip.advance(0)  # its clock may run from power-up on
         for i in range(len(pins.chip.reg)):
             pins.chip.reg[i] |= 0x01 if i == place else 0
         before = _state(pins.chip)

@@ -111,6 +111,45 @@ def test_icm20689_shows_force_rate_and_temperature_in_its_ranges() -> None:
     assert struct.unpack(">h", chip.transfer(20_000_000, b"\xbf\0\0")[1:])[0] == 16384  # 2 g
 
 
+def test_bmi088_accelerometer_switches_to_spi_shows_force_and_frames_its_fifo() -> None:
+    chip = make_chip("bmi088_accel", accel_x=-9.80665, accel_z=2 * 9.80665, temperature=273.15 + 23 - 1.5)
+    assert chip.transfer(0, b"\x80\0\0") == bytes(3)  # on I2C until now
+    assert chip.transfer(0, b"\x80\0\0")[2] == 0x1E  # after a dummy byte
+    assert chip.transfer(0, b"\xa4\0\0\0")[2:] == b"\x00\x80"  # empty
+    for place, value in ((0x7C, 0x00), (0x7D, 0x04), (0x41, 0x03), (0x48, 0x03), (0x49, 0x50), (0x40, 0xAC)):
+        chip.transfer(0, bytes([place, value]))
+    raw = chip.transfer(700_000, b"\x92" + bytes(7))[2:]
+    assert struct.unpack("<3h", raw) == (-1365, 0, 2731)  # 24 g: 1365.3 LSB per g
+    msb, lsb = chip.transfer(700_000, b"\xa2" + bytes(3))[2:]
+    assert ((msb * 8 + lsb // 32) ^ 0x400) - 0x400 == -12  # 0.125 K per LSB
+    length = int.from_bytes(chip.transfer(700_000, b"\xa4\0\0\0")[2:], "little")
+    data = chip.transfer(700_000, b"\xa6" + bytes(length + 2))[2:]
+    assert data == b"\x48\x02\x84" + raw + b"\x80"  # the rate has changed, one sample, then nothing
+    chip.transfer(700_000, b"\xfe\0\0")
+    chip.advance(200 * 625_000)
+    assert int.from_bytes(chip.transfer(200 * 625_000, b"\xa4\0\0\0")[2:], "little") == 7 * (1024 // 7)
+    assert chip.transfer(200 * 625_000, b"\x9d\0\0")[2] & 1  # full
+    chip.transfer(200 * 625_000, b"\x7e\xb6")
+    assert chip.transfer(200 * 625_000 + 900_000, b"\x80\0\0")[2] == 0  # deaf for 1 ms, and then on I2C again
+    assert chip.transfer(200 * 625_000 + 1_100_000, b"\x80\0\0")[2] == 0x1E
+
+
+def test_bmi088_gyroscope_shows_rates_and_frames_of_8000_when_empty() -> None:
+    chip = make_chip("bmi088_gyro", gyro_y=math.radians(-100))
+    for place, value in ((0x0F, 0x00), (0x10, 0x80), (0x3D, 0x02), (0x3E, 0x40), (0x1E, 0x88)):
+        chip.transfer(0, bytes([place, value]))
+    assert chip.transfer(0, b"\x80\0")[1] == 0x0F and chip.transfer(0, b"\x90\0")[1] == 0x80
+    assert struct.unpack("<3h", chip.transfer(1_000_000, b"\x82" + bytes(6))[1:]) == (0, -1638, 0)  # 16.384 per deg/s
+    assert chip.transfer(1_000_000, b"\x8e\0")[1] == 2  # frames
+    data = chip.transfer(1_000_000, b"\xbf" + bytes(18))[1:]
+    assert struct.unpack("<9h", data) == (0, -1638, 0) * 2 + (-32768,) * 3
+    assert chip.transfer(1_000_000, b"\x8a\0")[1] == 0x90  # ready, watermark
+    chip.advance(60_000_000)
+    assert chip.transfer(60_000_000, b"\x8e\0")[1] == 0x80 | 100  # overrun
+    chip.transfer(60_000_000, b"\x3e\x80")
+    assert chip.transfer(60_000_000, b"\x8e\0")[1] == 0
+
+
 def test_a_filter_of_5_hz_takes_its_time() -> None:
     chip = make_chip("icm20689")
     for place, value in ((0x6B, 0x01), (0x1A, 0x06), (0x1B, 0x00)):

@@ -182,7 +182,15 @@ static void ib_i2c_chip(ib_i2c *w, int64_t i, int64_t scl, int64_t sda) {
   }
 }
 
+#ifdef IB_WATCH /* for comparisons with hardware: what the host puts on the wires, and the first chip's pull */
+static uint8_t ib_watched[IB_WATCH];
+IB_EXPORT const uint8_t *ib_i2c_watched(void) { return ib_watched; }
+#endif
+
 static void ib_i2c_slot(ib_i2c *w, int64_t scl, int64_t sda) {
+#ifdef IB_WATCH
+  if (w->slots < IB_WATCH) ib_watched[w->slots] = (uint8_t)(scl | sda << 1 | w->front[0].drive << 2);
+#endif
   for (int64_t i = 0; i < w->count; i++) sda &= w->front[i].drive;
   scl = ib_seen(&w->scl, scl);
   sda = ib_seen(&w->sda, sda);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ironbird.chips.bus import Answer, I2cBus, SpiBus
@@ -11,6 +12,7 @@ from ironbird.chips.chip import RegisterChip
 from ironbird.chips.pins import I2cPins, Line, SpiPins, share, uart_frames
 from ironbird.links.chips.native import NativeChip, NativeI2cPins, NativeSpiPins, native_line, native_uart_frames
 
+STEPS_NS = (1, 1000, 20_000, 130_000, 2_500_000, 11_000_000)  # between transactions
 FAULTS: tuple[dict[str, int], ...] = (
     {},
     {"random": share(0.001)},
@@ -32,17 +34,17 @@ class Agreement:
     differences: tuple[str, ...]
 
 
-class _Traffic:
+class Traffic:
     """Random transactions that reach all of a chip: known commands, configuration, bursts, noise."""
 
-    def __init__(self, name: str, bus: str, seed: int) -> None:
-        self.kind, self.bus = chip_class(name), bus
+    def __init__(self, name: str, bus: str, seed: int, steps_ns: Sequence[int] = STEPS_NS) -> None:
+        self.kind, self.bus, self.steps_ns = chip_class(name), bus, steps_ns
         self.dice = random.Random(f"{name} {bus} {seed}")
         self.places = [register.address for register in self.kind.registers] or [0]
         self.time = 0
 
     def advance(self) -> int:
-        self.time += self.dice.choice((1, 1000, 20_000, 130_000, 2_500_000, 11_000_000))
+        self.time += self.dice.choice(self.steps_ns)
         return self.time
 
     def inputs(self) -> dict[str, float]:
@@ -74,6 +76,18 @@ class _Traffic:
         length = dice.choice((1, 1, 1, 2, 6, 14)) if dice.random() < 0.99 else dice.randint(20, 200)
         return bytes([first & 0xFF]) + dice.randbytes(length)
 
+    def message(self) -> bytes:
+        """One for a GNSS receiver: orders and questions, some of them noise."""
+        dice = self.dice
+        group, kind = (
+            dice.choice((0x01, 0x06, 0x06, 0x06, 0x0A)),
+            dice.choice((0x00, 0x01, 0x07, 0x08, 0x24, 0x04, 0x3E)),
+        )
+        payload = dice.randbytes(dice.choice((0, 0, 2, 3, 6, 8, 20, 36, 40)))
+        if group == 6 and kind == 1 and len(payload) > 2:
+            payload = bytes([1, dice.choice((2, 3, 4, 6, 7, 0x12, 0x20, 0x30)), dice.randint(0, 3)]) + payload[3:]
+        return ubx(group, kind, payload) if dice.random() < 0.95 else dice.randbytes(40)
+
 
 def compare(
     name: str, bus: str, transactions: int, seed: int = 0, *, fault: bool = False, slow: bool = True
@@ -85,12 +99,13 @@ def compare(
     return {"spi": _spi, "i2c": _i2c, "uart": _uart}[bus](name, transactions, seed, fault, slow or fault)
 
 
-def _new_fault(traffic: _Traffic, number: int) -> Line:
+def new_fault(traffic: Traffic, number: int) -> Line:
+    """A broken wire."""
     return Line(key=number * 0x1234567 + 99, **traffic.dice.choice(FAULTS))
 
 
 def _spi(name: str, transactions: int, seed: int, fault: bool, slow: bool) -> Agreement:
-    traffic = _Traffic(name, "spi", seed)
+    traffic = Traffic(name, "spi", seed)
     plain, python, native = make_chip(name), SpiPins(make_chip(name)), NativeSpiPins(NativeChip(name))
     python.record, native.record = bytearray(), bytearray()
     bus = SpiBus({"": plain})
@@ -103,7 +118,7 @@ def _spi(name: str, transactions: int, seed: int, fault: bool, slow: bool) -> Ag
             python.chip.feed(**values)
             native.chip.feed(**values)
             for wire, line in python.lines().items() if fault else ():
-                broken = _new_fault(traffic, number) if traffic.dice.random() < 0.4 else Line()
+                broken = new_fault(traffic, number) if traffic.dice.random() < 0.4 else Line()
                 for key in ("random", "flip_low", "flip_high", "hold", "open", "pull", "short", "level", "key"):
                     setattr(line, key, getattr(broken, key))
                 native.set_line(wire, broken)
@@ -123,7 +138,7 @@ def _spi(name: str, transactions: int, seed: int, fault: bool, slow: bool) -> Ag
 
 
 def _i2c(name: str, transactions: int, seed: int, fault: bool, slow: bool) -> Agreement:
-    traffic = _Traffic(name, "i2c", seed)
+    traffic = Traffic(name, "i2c", seed)
     kind = chip_class(name)
     other = "ist8310" if name != "ist8310" else "hmc5883l"  # a second chip on the same wires
     plain = [make_chip(name), make_chip(other)]
@@ -140,7 +155,7 @@ def _i2c(name: str, transactions: int, seed: int, fault: bool, slow: bool) -> Ag
             python.chips[0].feed(**values)
             native.chips[0].feed(**values)
             for wire, line in python.lines().items() if fault else ():
-                broken = _new_fault(traffic, number) if traffic.dice.random() < 0.4 else Line()
+                broken = new_fault(traffic, number) if traffic.dice.random() < 0.4 else Line()
                 for key in ("random", "flip_low", "flip_high", "hold", "open", "pull", "short", "level", "key"):
                     setattr(line, key, getattr(broken, key))
                 native.set_line(wire, broken)
@@ -163,7 +178,7 @@ def _i2c(name: str, transactions: int, seed: int, fault: bool, slow: bool) -> Ag
     return Agreement(transactions, bits, tuple(differences))
 
 
-def _ubx(group: int, number: int, payload: bytes) -> bytes:
+def ubx(group: int, number: int, payload: bytes) -> bytes:
     body = bytes([group, number]) + len(payload).to_bytes(2, "little") + payload
     a = b = 0
     for value in body:
@@ -174,7 +189,7 @@ def _ubx(group: int, number: int, payload: bytes) -> bytes:
 
 def _uart(name: str, transactions: int, seed: int, fault: bool, slow: bool) -> Agreement:
     """Messages by a serial line; wrong rates and broken wires make broken bytes, alike in both."""
-    traffic = _Traffic(name, "uart", seed)
+    traffic = Traffic(name, "uart", seed)
     dice = traffic.dice
     python, native = make_chip(name), NativeChip(name)
     library, line, state = native.library, Line(), native_line()
@@ -186,18 +201,11 @@ def _uart(name: str, transactions: int, seed: int, fault: bool, slow: bool) -> A
             python.feed(**values)
             native.feed(**values)
             if fault:
-                broken = _new_fault(traffic, number)
+                broken = new_fault(traffic, number)
                 for key in ("random", "flip_low", "flip_high", "hold", "open", "pull", "short", "level", "key"):
                     setattr(line, key, getattr(broken, key))
         t = traffic.advance()
-        group, kind = (
-            dice.choice((0x01, 0x06, 0x06, 0x06, 0x0A)),
-            dice.choice((0x00, 0x01, 0x07, 0x08, 0x24, 0x04, 0x3E)),
-        )
-        payload = dice.randbytes(dice.choice((0, 0, 2, 3, 6, 8, 20, 36, 40)))
-        if group == 6 and kind == 1 and len(payload) > 2:
-            payload = bytes([1, dice.choice((2, 3, 4, 6, 7, 0x12, 0x20, 0x30)), dice.randint(0, 3)]) + payload[3:]
-        data = _ubx(group, kind, payload) if dice.random() < 0.95 else dice.randbytes(40)
+        data = traffic.message()
         here, there = python.uart_baud(), int(library.ib_uart_baud(native.number, native.pointer))
         sender = here if dice.random() < 0.9 else dice.choice((9600, 38400, 115200))
         came = uart_frames(line, data, sender, here)

@@ -18,6 +18,7 @@ from ironbird.compiler import native
 from ironbird.errors import LinkError
 
 FOLDER = Path(ironbird.chips.__file__).parent / "c"
+WATCHED_SLOTS = 1 << 18  # of the latest request on I2C, in a watched library
 MOST_CHIPS = 8  # on one I2C bus, as in ib_pins.h
 ERRORS = ("", NACK, TIMEOUT, BUSY)
 _i64, _u8 = ctypes.c_int64, ctypes.c_uint8
@@ -91,9 +92,11 @@ class I2cWires(ctypes.Structure):
 
 
 @functools.cache
-def chips_library() -> ctypes.CDLL:
-    """The built library; the compiler runs once, then it is in the cache."""
-    library = native.load(chips_text(), 1)
+def chips_library(watched: bool = False) -> ctypes.CDLL:
+    """The built library; the compiler runs once, then it is in the cache. A watched one keeps the host's levels."""
+    library = native.load((f"#define IB_WATCH {WATCHED_SLOTS}\n" if watched else "") + chips_text(), 1)
+    if watched:
+        library.ib_i2c_watched.restype = ctypes.POINTER(_u8 * WATCHED_SLOTS)
     p, i = ctypes.c_void_p, _i64
     for name, result, arguments in (
         ("ib_chip_size", i, [i]),
@@ -140,8 +143,8 @@ def structure(name: str) -> type[ctypes.Structure]:
 class NativeChip:
     """A chip in C; `fields` is its structure."""
 
-    def __init__(self, name: str, **inputs: float) -> None:
-        self.library = chips_library()
+    def __init__(self, name: str, *, watched: bool = False, **inputs: float) -> None:
+        self.library = chips_library(watched)
         self.kind = chip_class(name)
         self.number = list(CHIPS).index(name)
         self.fields: Any = structure(name)()
