@@ -64,7 +64,7 @@ def explain(formula: Formula, trace: Trace, lane: int, events: Mapping[str, str]
 
 
 def broken_from_s(formula: Formula, trace: Trace, lane: int) -> float:
-    """When a lane first broke a requirement: an `always` at its first bad sample, not at its worst."""
+    """When a lane first broke a requirement: an `always` at its first bad sample, an `eventually` at its end."""
     flight = trace.lane(lane)
     evaluation = Evaluation(flight, slice(0, 1))
     search = _Search(formula, flight, evaluation)
@@ -96,10 +96,13 @@ class _Search:
         )
 
     def first_bad(self, node: Node, row: int) -> float | None:
-        """The time of the first sample at which an `always`, or one of several joined by `and`, does not hold."""
+        """When an `always`, an `eventually`, or the first of several joined by `and` was broken."""
         if isinstance(node, Join) and node.operator == "and":
             moments = [self.first_bad(part, row) for part in (node.left, node.right)]
             return min((moment for moment in moments if moment is not None), default=None)
+        if isinstance(node, Window) and node.operator == "eventually":  # it may come true until the window ends
+            last = min(row + self.flight.steps(node.interval.high_s), self.count - 1)
+            return float(self.flight.time_s[last]) if self._margin(_Place(node, row)) < 0 else None
         if not (isinstance(node, Window) and node.operator == "always"):
             return None
         first = row + self.flight.steps(node.interval.low_s)
