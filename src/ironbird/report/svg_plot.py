@@ -286,6 +286,38 @@ def _around(values: Sequence[float]) -> tuple[float, float]:
     return low - room, high + room
 
 
+def field_plot(
+    title: str, across: str, along: str, x: Sequence[float], y: Sequence[float], values: np.ndarray, form: str = ".3g"
+) -> str:
+    """A number over two parameters, [y, x]: fields with their numbers, the darker the larger; `-` is none."""
+    left, top, bottom = 60, 24, 40
+    cell_x, cell_y = (WIDTH + 100 - left - 6) / len(x), 22
+    height = top + bottom + cell_y * len(y)
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    parts = [_text(4, 14, title)]
+    for row, v in enumerate(y):
+        upper = top + cell_y * (len(y) - 1 - row)
+        parts.append(_text(left - 5, upper + 15, f"{v:.3g}", "end"))
+        for column in range(len(x)):
+            number, place = float(values[row, column]), left + cell_x * column
+            dark = 0.08 + 0.5 * (number - low) / max(high - low, 1e-12) if math.isfinite(number) else 0.0
+            parts.append(
+                f'<rect x="{place:.1f}" y="{upper:.1f}" width="{cell_x - 1:.1f}" height="{cell_y - 1}" '
+                f'fill="var(--c0)" fill-opacity="{dark:.2f}"/>'
+            )
+            words = f"{number:{form}}" if math.isfinite(number) else "-"
+            parts.append(_text(place + cell_x / 2, upper + 15, words, "middle"))
+    for column, v in enumerate(x):
+        parts.append(_text(left + cell_x * (column + 0.5), height - bottom + 14, f"{v:.3g}", "middle"))
+    parts.append(_text((left + WIDTH + 100) / 2, height - 8, with_unit(across), "middle"))
+    middle = top + cell_y * len(y) / 2
+    parts.append(
+        f'<text transform="translate(12 {middle:.0f}) rotate(-90)" text-anchor="middle">{escape(along)}</text>'
+    )
+    return f'<svg viewBox="0 0 {WIDTH + 100} {height}" role="img">{"".join(parts)}</svg>'
+
+
 def map_plot(found: Map, title: str = "") -> str:
     """Verdicts over two parameters, with the line between survived and lost, a legend and units."""
     width, height, left, bottom, top = 560, 420, 64, 74, 34
