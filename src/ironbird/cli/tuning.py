@@ -31,11 +31,12 @@ PageOption = Annotated[Path | None, typer.Option(help="Folder for the page; out/
 def step(
     vehicle: VehicleArgument,
     axis: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            help="roll_rate, pitch_rate, yaw_rate, roll, pitch, yaw, speed_north, speed_east, climb, north, east, up."
+            help="roll_rate, pitch_rate, yaw_rate, roll, pitch, yaw, speed_north, speed_east, climb, north, east, up; "
+            "of a wing: bank, pitch, height, airspeed."
         ),
-    ] = "roll",
+    ] = None,
     size: Annotated[float | None, typer.Option(help="In degrees, degrees/s, m/s or m; a usual one by default.")] = None,
     lasts: Annotated[float | None, typer.Option(help="Seconds after the step.", min=0.1, max=120)] = None,
     set_: SetOption = None,
@@ -47,24 +48,24 @@ def step(
     out: PageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Step response of a hovering vehicle: rise time, overshoot, settling time, saturation; a page with the curves.
+    """Step response of a hovering vehicle or a wing: rise time, overshoot, settling, saturation; a page with curves.
 
     With --sweep many sets of gains fly side by side. Exit code 1 if one of them does not fly.
 
     Example: ironbird step quad_f450 roll --sweep 'control.rate_gain[0]=10:40:7'
     """
     from ironbird.report.tuning_page import write_step_page
-    from ironbird.tuning.steps import answers_to, step_of
+    from ironbird.tuning.steps import answers_to, step_of, usual_step
 
     with errors():
-        found, fixed = step_of(axis), settings_of(set_)
+        found, fixed = step_of(axis or usual_step(vehicle), vehicle), settings_of(set_)
         sets = {name: {**fixed, **values} for name, values in sets_of(sweep).items()}
         with progress_bar(f"steps of {vehicle}") as update:
             answers = answers_to(
                 vehicle, found, size, list(sets.values()), control=control, seed=seed, lasts_s=lasts, progress=update
             )
         named = dict(zip(sets, answers, strict=True))
-        page = (out or Path("out/tuning") / Path(vehicle).stem) / f"step_{axis}.html"
+        page = (out or Path("out/tuning") / Path(vehicle).stem) / f"step_{found.name}.html"
         title = f"{vehicle}: {found.name} by {answers[0].size:g} {found.unit}"
         write_step_page(title, found, named, page, list(sets.values()))
     if as_json:

@@ -75,7 +75,7 @@ def write_step_page(
     content = {
         "title": title,
         "kicker": "Step response",
-        "lead": f"{step.name} by {size:g} {step.unit} from a hover in calm air; read from the true motion",
+        "lead": f"{step.name} by {size:g} {step.unit} from steady flight in calm air; read from the true motion",
         "heads": [
             "rise 10 to 90 %",
             "delay to 50 %",

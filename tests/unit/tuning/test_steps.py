@@ -20,7 +20,7 @@ from ironbird.report.tuning_page import sweep_plots
 from ironbird.runtime.step import run
 from ironbird.tuning.autotune import Result, bandwidth_of, tune, tune_attitude
 from ironbird.tuning.loops import hover_loop, hovering
-from ironbird.tuning.steps import STEPS, Answer, answers_to, step_of
+from ironbird.tuning.steps import STEPS, Answer, answers_to, step_of, usual_step
 from ironbird.vehicles import places as at
 
 
@@ -160,3 +160,20 @@ def test_a_sweep_is_drawn_over_one_parameter_and_as_fields_over_two() -> None:
     words = re.findall(">([^<]*)</text>", field)
     assert {"overshoot (%)", "a", "b", "10", "20", "30", "-"} <= set(words)  # what did not fly has no number
     assert sweep_plots([answer(0.1)], [{}]) == []
+
+
+@pytest.mark.parametrize(("name", "rise_s"), [("bank", 2.0), ("pitch", 2.0), ("height", 15.0), ("airspeed", 20.0)])
+def test_every_step_of_a_wing_is_followed(name: str, rise_s: float) -> None:
+    step = step_of(name, "aerosonde")
+    plain, other = answers_to("aerosonde", step, sets=[{}, {"body.mass": 13.0}])
+    assert plain.failure == "" and 0 < plain.rise_s < rise_s and plain.overshoot < 0.5
+    assert abs(plain.error) < 0.08 and abs(plain.value[0]) < 0.02 * step.usual  # it begins in steady flight
+    assert not np.array_equal(plain.value, other.value)  # a lane of its own
+
+
+def test_a_wing_has_steps_of_its_own() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'bank'"):
+        step_of("bannk", "aerosonde")
+    with pytest.raises(UnknownNameError):
+        step_of("speed_north", "aerosonde")
+    assert (usual_step("aerosonde"), usual_step("quad_f450")) == ("bank", "roll")
