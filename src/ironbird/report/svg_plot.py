@@ -295,7 +295,7 @@ def field_plot(
     height = top + bottom + cell_y * len(y)
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    parts = [_text(4, 14, title)]
+    parts = [_text(4, 14, title), _text(WIDTH + 94, 14, f"upwards: {with_unit(along)}", "end")]
     for row, v in enumerate(y):
         upper = top + cell_y * (len(y) - 1 - row)
         parts.append(_text(left - 5, upper + 15, f"{v:.3g}", "end"))
@@ -311,10 +311,6 @@ def field_plot(
     for column, v in enumerate(x):
         parts.append(_text(left + cell_x * (column + 0.5), height - bottom + 14, f"{v:.3g}", "middle"))
     parts.append(_text((left + WIDTH + 100) / 2, height - 8, with_unit(across), "middle"))
-    middle = top + cell_y * len(y) / 2
-    parts.append(
-        f'<text transform="translate(12 {middle:.0f}) rotate(-90)" text-anchor="middle">{escape(along)}</text>'
-    )
     return f'<svg viewBox="0 0 {WIDTH + 100} {height}" role="img">{"".join(parts)}</svg>'
 
 

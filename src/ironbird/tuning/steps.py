@@ -217,8 +217,8 @@ def answers_to(
         stop = flown[lane] or state.stop_of(lane)
         failure = f"{stop.reason} at {stop.time_s:.2f} s" if stop else ""
         time_s = log.time(lane) - ready_s
-        values = log.lane(step.signal, lane).reshape(len(time_s), -1)[:, step.read]
-        moved = (step.read_sign or step.sign) * (values - before[lane]) / step.scale
+        read = log.lane(step.signal, lane).reshape(len(time_s), -1)[:, step.read]
+        moved = (step.read_sign or step.sign) * (read - before[lane]) / step.scale
         commands = np.array([log.lane(path, lane) for path in links]).T
         used = np.abs(commands[:1]) > USED if len(commands) else True
         limits = ((np.abs(commands) > SATURATED[1]) | (used & (np.abs(commands) < SATURATED[0]) & rotors)).any(axis=1)

@@ -69,7 +69,9 @@ def test_turning_the_law_around_gives_back_any_attitude(hover: Flight) -> None:
         order=replace(hover.order, settings=settings),
     )
 
-    np.testing.assert_allclose(attitude_set(flight), asked, atol=1e-9)
+    turned = attitude_set(flight)
+    assert turned is not None
+    np.testing.assert_allclose(turned, asked, atol=1e-9)
     limited = replace(flight, order=replace(hover.order, settings={"control.max_rate": [0.1, 0.1, 0.1]}))
     found = attitude_set(limited)
     assert found is not None and np.isnan(found).any(axis=1).mean() > 0.9  # at its limit the rate says no more

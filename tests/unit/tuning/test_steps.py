@@ -158,7 +158,7 @@ def test_a_sweep_is_drawn_over_one_parameter_and_as_fields_over_two() -> None:
     failed = Answer(np.zeros(0), np.zeros(0), 1.0, "rollover at 3.00 s", math.nan)
     field = sweep_plots([answer(0.1), answer(0.2), answer(0.3), failed], two)[0]
     words = re.findall(">([^<]*)</text>", field)
-    assert {"overshoot (%)", "a", "b", "10", "20", "30", "-"} <= set(words)  # what did not fly has no number
+    assert {"overshoot (%)", "a", "upwards: b", "10", "20", "30", "-"} <= set(words)  # what did not fly has no number
     assert sweep_plots([answer(0.1)], [{}]) == []
 
 

@@ -147,7 +147,8 @@ const Replay = (() => {
       for (let n = ns[0]; n <= ns[1] + 1e-9; n += step) this.segment([n, es[0], 0], [n, es[1], 0]);
       for (let e = es[0]; e <= es[1] + 1e-9; e += step) this.segment([ns[0], e, 0], [ns[1], e, 0]);
       const [nx, ny] = this.project([ns[1], (es[0] + es[1]) / 2, 0]), [ex, ey] = this.project([(ns[0] + ns[1]) / 2, es[1], 0]);
-      c.fillText(`north, lines every ${number(step)} m`, nx - 60, ny - 6); c.fillText("east", ex + 6, ey);
+      c.fillText("north", nx - 14, ny - 6); c.fillText("east", ex + 6, ey);
+      c.fillText(`lines every ${number(step)} m`, 8, this.height - 8);
     }
 
     segment(a, b) {
