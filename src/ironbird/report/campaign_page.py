@@ -209,10 +209,10 @@ def _glance(results: Sequence[FlightResult], titles: dict[str, str], anchors: di
     for case, row in rows.items():
         cells = []
         for name in names:
-            cell = row.get(name)
-            if cell is None:
+            if name not in row:
                 cells.append({"status": "none", "text": "", "said": f"{case} does not ask for {name}", "anchor": ""})
                 continue
+            cell = row[name]
             total = cell["holds"] + cell["vacuous"] + cell["broken"]
             status = "broken" if cell["broken"] else "vacuous" if not cell["holds"] else "holds"
             count = f" {cell['broken']}/{total}" if cell["broken"] and total > 1 else ""
@@ -231,7 +231,7 @@ def _margins(results: Sequence[FlightResult], titles: dict[str, str]) -> list[Js
     groups: dict[str, list[FlightResult]] = {}
     for result in results:
         groups.setdefault(result.case_id, []).append(result)
-    found = []
+    found: list[Json] = []
     for case, flights in groups.items():
         names = list(dict.fromkeys(name for flight in flights for name in flight.values))
         varied = [name for name in names if len({f.values.get(name) for f in flights}) > 1]

@@ -245,7 +245,7 @@ def histogram_plot(title: str, unit: str, values: Sequence[tuple[float, str]], b
     edges = np.linspace(low, high, bins + 1)
     verdicts = [v for v in INK if any(verdict == v for _, verdict in finite)]
     counts = {v: np.histogram([value for value, verdict in finite if verdict == v], edges)[0] for v in verdicts}
-    top = max(1, int(sum(counts.values()).max()))  # type: ignore[attr-defined]
+    top = max(1, int(np.sum(list(counts.values()), axis=0).max()))
     frame = _Frame((low, high), (0.0, 1.05 * top), WIDTH, HEIGHT)
     parts = [_text(4, 12, title)]
     for tick in ticks(0, top, 3):
