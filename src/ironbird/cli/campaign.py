@@ -249,7 +249,8 @@ def show(
                 return
             rows = {
                 s.case_id: ", ".join(f"{n} {v}" for v, n in s.verdicts.items() if n)
-                + f"\n{s.failures()}\n{'smallest margin' if s.as_expected else 'worst'}: {s.worst.id}: {s.worst.sentence}"
+                + f"\n{s.failures()}\n{'smallest margin' if s.as_expected else 'worst'}: "
+                + f"{s.worst.id}: {s.worst.sentence}"
                 for s in summaries
             }
             print_table(rows, campaign.title or name)
