@@ -18,9 +18,21 @@ from ironbird.report.flight.page import write_flight_page
 
 FAULT = "rotor.speed_loss@1:instance=2,severity=1,start=8"
 TRIGGER = "altitude > 5 m and mode == 'take-off'"
-TIME_PLOTS = {"height", "error", "horizontal", "attitude", "rates", "rotors", "throttles", "wind", "battery"}
+TIME_PLOTS = {
+    "height",
+    "error",
+    "horizontal",
+    "velocity",
+    "attitude",
+    "rates",
+    "rotors",
+    "throttles",
+    "wind",
+    "battery",
+}
 TIME_PLOTS |= {"witness-1"}
-PLOTS = TIME_PLOTS | {"timeline", "path-3d", "path-plan"}
+SPECTRA = {"spectrum-gyroscope", "spectrum-accelerometer"}
+PLOTS = TIME_PLOTS | {"timeline", "replay", "path-plan"}
 ESTIMATES = {"estimate-height", "estimate-horizontal", "estimate-error", "estimate-attitude"}
 ESTIMATES |= {"measured-gyro", "measured-accel"}
 
@@ -61,7 +73,7 @@ class Page(HTMLParser):
 
     @property
     def figures(self) -> dict[str, Any]:
-        """What plotly draws, by name."""
+        """What is drawn, by name."""
         return dict(json.loads(self.scripts[1]))
 
 
@@ -77,7 +89,7 @@ def page_of(flight: Flight, folder: Path) -> Page:
 
 
 def numbers(packed: dict[str, str]) -> np.ndarray:
-    """Of a curve, as plotly unpacks them."""
+    """Of a curve, as the page unpacks them."""
     return np.frombuffer(base64.b64decode(packed["bdata"]), "<f4")
 
 

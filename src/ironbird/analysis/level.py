@@ -12,13 +12,14 @@ import fnmatch
 import functools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import casadi as ca
 import numpy as np
 
 from ironbird.analysis.linear import linearize
+from ironbird.analysis.mode_names import Seen, names_of_modes, seen
 from ironbird.analysis.operating_point import OperatingPoint, operating_point
 from ironbird.analysis.trim import trim
 from ironbird.blocks.actuators.governed_engine import GovernedEngine
@@ -42,6 +43,7 @@ BODIES = ("body.", "trailer/body.")
 CONTACT = "contact.force_B"  # only what flies has it
 FAR = ("contact.", "launcher/")  # states of what is left behind: ground and catapult
 LEFT_CATAPULT = "catapult.gone"
+WINGED = ("fixed_wing", "vtol")  # templates of vehicles that wings carry once they move
 UNUSED: tuple[tuple[type[Block], str, float], ...] = (  # in steady motion: class, input, and its value then
     (WheelDrive, "brake", 0.0),
     (Catapult, "launch", 0.0),
@@ -88,6 +90,7 @@ class Mode:
 
     value: complex
     states: list[str]
+    name: str = ""  # short period, phugoid, Dutch roll, …
 
     @property
     def frequency_radps(self) -> float:
@@ -257,7 +260,8 @@ def modes_at(trimmed: Trim) -> list[Mode]:
     linear = linearize(trimmed.model, trimmed.point, inputs=trimmed.links)
     values, right = np.linalg.eig(linear.A)
     left = np.linalg.pinv(right)
-    found = []
+    found: list[Mode] = []
+    looks: list[Seen] = []
     for i in np.argsort(np.abs(values)):
         if abs(values[i]) < STILL or values[i].imag < 0:
             continue
@@ -266,4 +270,8 @@ def modes_at(trimmed: Trim) -> list[Mode]:
         if linear.states[main[0]].startswith(FAR):
             continue
         found.append(Mode(complex(values[i]), [linear.states[k] for k in main if share[k] > 0.2 * share.max()]))
-    return found
+        looks.append(seen(complex(values[i]), linear.states, share.tolist()))
+    flies, moves = CONTACT in trimmed.model.signals(), trimmed.speed_mps != 0
+    wings = flies and moves and trimmed.vehicle.spec.template in WINGED
+    names = names_of_modes(looks, wings=wings, hover=flies and not wings)
+    return [replace(mode, name=name) for mode, name in zip(found, names, strict=True)]

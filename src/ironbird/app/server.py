@@ -30,9 +30,9 @@ from ironbird.app.records import Records, diagram_of
 from ironbird.app.rig import Rig
 from ironbird.app.scenery import scenery_of
 from ironbird.app.security import LONGEST_MESSAGE, ROLE, Door, Guard
-from ironbird.app.shape import shape_of
 from ironbird.errors import IronbirdError, LinkError, RunError, UnknownNameError, shortened
 from ironbird.vehicles.load import vehicle_ids
+from ironbird.vehicles.shape import shape_of
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request, Response, WebSocket

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,15 +27,48 @@ class CaseSummary:
     flights: int
     worst: FlightResult
     probability: Probability  # of failing, among flights that passed or failed
+    sampled: bool = False  # its flights are independent random draws: only then has a probability an interval
 
     @property
     def as_expected(self) -> bool:
         """Whether every flight came out as the case says."""
         return self.expected == self.flights
 
+    def failures(self) -> str:
+        """How many failed, for people; with an interval if they were drawn at random."""
+        if self.sampled or not self.probability.trials:
+            return self.probability.sentence()
+        return f"{self.probability.failures} of {self.probability.trials} failed"
 
-def by_case(results: Sequence[FlightResult], confidence: float = 0.95) -> list[CaseSummary]:
-    """Summaries in the order in which the cases first appear."""
+
+def sampled_cases(source: Mapping[str, str], results: Sequence[FlightResult] = ()) -> set[str]:
+    """Cases whose flights are independent random draws: planned so (`monte_carlo`), or many seeds of one point.
+
+    `source` has the files of a campaign's suite; what is no case file in it is passed over.
+    """
+    found = set()
+    for text in source.values():
+        try:
+            data = tomllib.loads(text)
+        except ValueError:
+            continue
+        shared = data.get("suite", {})
+        usual = shared.get("defaults", {}).get("plan") if isinstance(shared, dict) else None
+        for case in data.get("case", []) if isinstance(data.get("case"), list) else []:
+            plan = case.get("plan", usual) if isinstance(case, dict) else None
+            if isinstance(plan, dict) and plan.get("kind") == "monte_carlo":
+                found.add(str(case.get("id")))
+    seeds: dict[str, set[int]] = {}
+    varied = {result.case_id for result in results if result.values}
+    for result in results:
+        seeds.setdefault(result.case_id, set()).add(result.seed)
+    return found | {case for case, numbers in seeds.items() if len(numbers) > 1 and case not in varied}
+
+
+def by_case(
+    results: Sequence[FlightResult], confidence: float = 0.95, sampled: Container[str] = ()
+) -> list[CaseSummary]:
+    """Summaries in the order in which the cases first appear; `sampled` ones are random draws."""
     groups: dict[str, list[FlightResult]] = {}
     for result in results:
         groups.setdefault(result.case_id, []).append(result)
@@ -50,6 +84,7 @@ def by_case(results: Sequence[FlightResult], confidence: float = 0.95) -> list[C
                 len(flights),
                 min(flights, key=_margin),
                 failure_probability(counts[FAIL], judged, confidence),
+                case_id in sampled,
             )
         )
     return found

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ironbird.campaign.runner import Progress
     from ironbird.campaign.store import Campaign, Store
     from ironbird.campaign.suite import Planned
+    from ironbird.report.flight.page import Origin
 
 campaign_app = typer.Typer(
     no_args_is_help=True, help="Fly many cases, judge them, keep the results, look for what breaks the vehicle."
@@ -233,20 +234,23 @@ def show(
 ) -> None:
     """Show a campaign case by case, or one of its flights with all judgements and witnesses."""
     from ironbird.campaign.store import Store
-    from ironbird.campaign.summary import by_case
+    from ironbird.campaign.summary import by_case, sampled_cases
 
     with errors():
         database = Store(store)
         campaign = database.campaign(name)
         if flight is None:
-            summaries = by_case(database.results(campaign))
+            results = database.results(campaign)
+            summaries = by_case(results, sampled=sampled_cases(campaign.source, results))
+            summaries.sort(key=lambda s: s.as_expected)  # what is not as it should be comes first
             if as_json:
                 data = {s.case_id: {**s.verdicts, "worst": s.worst.record()} for s in summaries}
                 typer.echo(json.dumps(data, indent=2))
                 return
             rows = {
                 s.case_id: ", ".join(f"{n} {v}" for v, n in s.verdicts.items() if n)
-                + f"\n{s.probability.sentence()}\nworst: {s.worst.id}: {s.worst.sentence}"
+                + f"\n{s.failures()}\n{'smallest margin' if s.as_expected else 'worst'}: "
+                + f"{s.worst.id}: {s.worst.sentence}"
                 for s in summaries
             }
             print_table(rows, campaign.title or name)
@@ -337,23 +341,75 @@ def report(
     requirements: Annotated[
         Path | None, typer.Option(help="CSV with the columns id, text, tags: the project's requirements.")
     ] = None,
+    flights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHICH",
+            help="Fly flights again and link their pages: 'failed' (all that did not pass), 'all', or a flight's id.",
+        ),
+    ] = None,
+    most: Annotated[int, typer.Option(help="Fly at most so many of them, the worst first.", min=1)] = 40,
     store: StoreOption = None,
     out: OutOption = None,
 ) -> None:
-    """Write the report again, with a table of the project's requirements if one is given."""
+    """Write the report again, with pages of flights and a table of the project's requirements if they are asked for.
+
+    A page on disk cannot fly: --flights flies the flights again, bit for bit, and writes their pages with all plots
+    beside the report, which links them. Exit code 1 if one of them differs from what is stored.
+
+    Example: ironbird campaign report first --flights failed
+    """
     from ironbird.campaign.coverage import read_table, trace_table
     from ironbird.campaign.store import Store
     from ironbird.report.campaign_page import write_campaign_page
 
+    differing: list[str] = []
     with errors():
         database = Store(store)
         campaign = database.campaign(name)
         folder = out or database.folder / name
+        if flights is not None:
+            differing = _write_flight_pages(database, campaign, folder, flights, most)
         _write_reports(database, campaign, folder)
         if requirements is not None:
             rows = trace_table(read_table(requirements), database.cases(campaign), database.results(campaign))
             write_campaign_page(database, campaign, folder / "report.html", trace=rows)
+    for text in differing:
+        typer.secho(f"NOT equal to the stored flight: {text}", fg="red", err=True)
     typer.echo(f"report: {folder / 'report.html'}")
+    raise typer.Exit(1 if differing else 0)
+
+
+def _write_flight_pages(database: Store, campaign: Campaign, folder: Path, which: str, most: int) -> list[str]:
+    """Fly flights of a campaign again and write their pages beside its report; return those that came out otherwise."""
+    from ironbird.flight.flight import fly
+    from ironbird.flight.judge import PASS
+    from ironbird.report.campaign_page import flight_folder, worst_first
+    from ironbird.report.folder import write_flight_folder
+
+    results = worst_first(database.results(campaign))
+    if which in ("failed", "all"):
+        chosen = [r for r in results if which == "all" or r.verdict != PASS or not r.as_expected]
+    else:
+        chosen = [r for r in results if r.id == which]
+        if not chosen:
+            raise UnknownNameError("flight", which, [r.id for r in results], f"campaign '{campaign.name}'")
+    differing = []
+    with progress_bar(f"flying {min(len(chosen), most)} again") as update:
+        for number, result in enumerate(chosen[:most]):
+            case = database.case(campaign, result.id)
+            if case.scenario:
+                typer.secho(f"{case.id}: a scenario has a page of its own: campaign rerun", fg="yellow", err=True)
+                continue
+            place = flight_folder(folder, result.id)
+            again = fly(case, folder=place)
+            write_flight_folder(again, place, origin=_origin(campaign, case, place, folder))
+            if (again.verdict, again.sha256) != (result.verdict, result.sha256) and again.repeats:
+                differing.append(result.id)
+            update((number + 1) / min(len(chosen), most))
+    if len(chosen) > most:
+        typer.echo(f"{most} of {len(chosen)} flights have a page; --most {len(chosen)} writes all", err=True)
+    return differing
 
 
 @campaign_app.command("evidence")
@@ -460,6 +516,7 @@ def rerun(
     from ironbird.campaign.statistics import flakiness
     from ironbird.campaign.store import Store
     from ironbird.flight.flight import fly
+    from ironbird.report.campaign_page import flight_folder
     from ironbird.report.folder import write_flight_folder
 
     with errors():
@@ -470,7 +527,7 @@ def rerun(
         other = software_changed(kept.ironbird or campaign.ironbird, kept.software or campaign.software)
         for change in filter(None, (definition_changed(case, kept.digest, campaign.files), other)):
             typer.secho(f"not the flight that was stored: {change}", fg="yellow", err=True)
-        folder = out or database.folder / name / "flights" / flight.replace("/", "_")
+        folder = out or flight_folder(database.folder / name, flight)
         if case.scenario:
             _rerun_scenario(case, stored, folder)
         with ending_in_order():
@@ -478,7 +535,7 @@ def rerun(
             while len(runs) < times and not runs[-1].log.interrupted:
                 runs.append(fly(case, folder=folder))
         again = next((run for run in runs if run.log.interrupted), runs[0])
-        write_flight_folder(again, folder)
+        write_flight_folder(again, folder, origin=_origin(campaign, case, folder, database.folder / name))
         (folder / "case.toml").write_text(case.to_toml())
         exact, judged = again.repeats, again.judged
     print_table({"verdict": judged.verdict, "why": judged.sentence, "sha256": judged.sha256}, flight)
@@ -494,6 +551,14 @@ def rerun(
         typer.echo(f"NOT equal to the stored flight: {stored.verdict}, {stored.sha256}")
         raise typer.Exit(1)
     typer.echo("equal to the stored flight, bit for bit" if exact else "the same verdict as stored")
+
+
+def _origin(campaign: Campaign, case: FlightCase, folder: Path, report: Path) -> Origin:
+    """What the page of a flight says of its campaign; with a way back if the report is where it is written usually."""
+    from ironbird.report.flight.page import Origin
+
+    back = "../../report.html" if folder.parent == report / "flights" else ""
+    return Origin(case.id, campaign.name, case.title, back)
 
 
 def _rerun_scenario(case: FlightCase, stored: FlightResult | None, folder: Path) -> NoReturn:
@@ -578,7 +643,8 @@ def boundary_map(
         planned = _case_of(suite, case)
         with progress_bar(f"mapping {planned.id}") as update:
             found = searching.boundary_map(planned, across, along, points=points, progress=update)
-        write_map(found, out)
+        title = planned.data.get("title") or planned.id
+        write_map(found, out, f"{title}: verdict over {across} and {along}")
         for x, y in found.line:
             typer.echo(f"{across} = {x:.5g}: turns at {along} = {y:.5g}")
     typer.echo(f"picture: {out}")

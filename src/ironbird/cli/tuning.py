@@ -31,11 +31,12 @@ PageOption = Annotated[Path | None, typer.Option(help="Folder for the page; out/
 def step(
     vehicle: VehicleArgument,
     axis: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            help="roll_rate, pitch_rate, yaw_rate, roll, pitch, yaw, speed_north, speed_east, climb, north, east, up."
+            help="roll_rate, pitch_rate, yaw_rate, roll, pitch, yaw, speed_north, speed_east, climb, north, east, up; "
+            "of a wing: bank, pitch, height, airspeed."
         ),
-    ] = "roll",
+    ] = None,
     size: Annotated[float | None, typer.Option(help="In degrees, degrees/s, m/s or m; a usual one by default.")] = None,
     lasts: Annotated[float | None, typer.Option(help="Seconds after the step.", min=0.1, max=120)] = None,
     set_: SetOption = None,
@@ -47,26 +48,26 @@ def step(
     out: PageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Step response of a hovering vehicle: rise time, overshoot, settling time, saturation; a page with the curves.
+    """Step response of a hovering vehicle or a wing: rise time, overshoot, settling, saturation; a page with curves.
 
     With --sweep many sets of gains fly side by side. Exit code 1 if one of them does not fly.
 
     Example: ironbird step quad_f450 roll --sweep 'control.rate_gain[0]=10:40:7'
     """
     from ironbird.report.tuning_page import write_step_page
-    from ironbird.tuning.steps import answers_to, step_of
+    from ironbird.tuning.steps import answers_to, step_of, usual_step
 
     with errors():
-        found, fixed = step_of(axis), settings_of(set_)
+        found, fixed = step_of(axis or usual_step(vehicle), vehicle), settings_of(set_)
         sets = {name: {**fixed, **values} for name, values in sets_of(sweep).items()}
         with progress_bar(f"steps of {vehicle}") as update:
             answers = answers_to(
                 vehicle, found, size, list(sets.values()), control=control, seed=seed, lasts_s=lasts, progress=update
             )
         named = dict(zip(sets, answers, strict=True))
-        page = (out or Path("out/tuning") / Path(vehicle).stem) / f"step_{axis}.html"
+        page = (out or Path("out/tuning") / Path(vehicle).stem) / f"step_{found.name}.html"
         title = f"{vehicle}: {found.name} by {answers[0].size:g} {found.unit}"
-        write_step_page(title, found, named, page)
+        write_step_page(title, found, named, page, list(sets.values()))
     if as_json:
         rows = [
             {"set": dict(sets[name]), "failure": answer.failure, **_plain(answer.figures())}
@@ -111,45 +112,74 @@ def margins(
     raise typer.Exit(int(not all(r.margins.stable for r in responses)))
 
 
+BANDWIDTH = {"min": 0.02, "max": 300.0}
+
+
 def autotune(
     vehicle: VehicleArgument,
     bandwidth: Annotated[
-        float, typer.Option(help="Of roll and pitch in rad/s: where the attitude answers with -3 dB.", min=0.1, max=300)
-    ],
-    yaw_bandwidth: Annotated[
-        float | None, typer.Option(help="Of yaw in rad/s; its gains stay by default.", min=0.1, max=300)
+        float | None,
+        typer.Option(help="Of roll and pitch in rad/s: where the attitude answers with -3 dB.", **BANDWIDTH),
+    ] = None,
+    yaw_bandwidth: Annotated[float | None, typer.Option(help="Of yaw in rad/s.", **BANDWIDTH)] = None,
+    velocity_bandwidth: Annotated[
+        float | None, typer.Option(help="Of the horizontal velocity in rad/s.", **BANDWIDTH)
+    ] = None,
+    position_bandwidth: Annotated[
+        float | None, typer.Option(help="Of the horizontal position in rad/s.", **BANDWIDTH)
     ] = None,
     phase_margin: Annotated[float, typer.Option(help="At least, in degrees.", min=0, max=90)] = 45.0,
     gain_margin: Annotated[float, typer.Option(help="At least, in dB, up and down.", min=0, max=40)] = 6.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Gains of the attitude control for a bandwidth with margins, from the exact linear model at hover.
+    """Gains of attitude, velocity and position control for bandwidths, with margins, from the linear model at hover.
 
-    Prints them as parameters for --set and as lines of a vehicle file. Look at them with 'ironbird step'.
+    Loops for which no bandwidth is given keep their gains; tuning goes from the inside out. Prints the gains as
+    parameters for --set and as lines of a vehicle file. Look at them with 'ironbird step'.
+
+    Example: ironbird autotune quad_f450 --bandwidth 10 --velocity-bandwidth 2.5 --position-bandwidth 1
     """
     from ironbird.report.tuning_page import MARGINS, margin_words
-    from ironbird.tuning.autotune import tune_attitude
+    from ironbird.tuning.autotune import tune
 
     with errors():
-        found = tune_attitude(
+        found = tune(
             vehicle,
-            bandwidth,
-            yaw_bandwidth_radps=yaw_bandwidth,
+            attitude_radps=bandwidth,
+            yaw_radps=yaw_bandwidth,
+            velocity_radps=velocity_bandwidth,
+            position_radps=position_bandwidth,
             phase_margin_deg=phase_margin,
             gain_margin_dB=gain_margin,
         )
     if as_json:
-        typer.echo(json.dumps({"params": found.params, "axes": {t.axis: _plain(vars(t.margins)) for t in found.axes}}))
+        data = {
+            "params": found.params,
+            "axes": {t.axis: _plain(vars(t.margins)) for t in found.axes},
+            "outer": {t.loop: _plain(vars(t)) for t in found.outer},
+            "margins": {axis: _plain(vars(m)) for axis, m in found.margins.items()},
+        }
+        typer.echo(json.dumps(data))
         return
     rows = {
         t.axis: f"attitude gain {t.attitude_gain:g} 1/s, rate gain {t.rate_gain:g} 1/s: bandwidth "
-        f"{t.bandwidth_radps:.2f} rad/s\n"
-        + ", ".join(f"{what} {value}" for what, value in zip(MARGINS, margin_words(t.margins), strict=True))
+        f"{t.bandwidth_radps:.2f} rad/s"
         for t in found.axes
     }
-    print_table(rows, f"{vehicle}: gains for {bandwidth:g} rad/s")
-    texts = {path: json.dumps(values, separators=(",", ":")) for path, values in found.params.items()}
-    typer.echo("try:    " + " ".join([f"ironbird step {vehicle} roll", *(f"--set {p}={t}" for p, t in texts.items())]))
+    rows |= {
+        t.loop: f"gain {t.gain:g} 1/s: bandwidth {t.bandwidth_radps:.2f} rad/s, {t.vertical_radps:.2f} rad/s up and "
+        f"down; peak {t.peak_dB:.1f} dB"
+        for t in found.outer
+    }
+    for axis, m in found.margins.items():
+        words = zip(MARGINS, margin_words(m), strict=True)
+        rows[f"margins of {axis}"] = ", ".join(f"{what} {value}" for what, value in words)
+    print_table(rows, f"{vehicle}: gains")
+    texts = {path: json.dumps(v[0] if len(v) == 1 else v, separators=(",", ":")) for path, v in found.params.items()}
+    first = "roll" if found.axes else "speed_north" if velocity_bandwidth else "north"
+    typer.echo(
+        "try:    " + " ".join([f"ironbird step {vehicle} {first}", *(f"--set {p}={t}" for p, t in texts.items())])
+    )
     typer.echo("file:   [control] " + ", ".join(f"{path.partition('.')[2]} = {t}" for path, t in texts.items()))
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ironbird.cli.options import ControlOption, JsonOption, SetOption, VehicleArgument, settings_of
 from ironbird.cli.output import errors, print_table
+
+if TYPE_CHECKING:
+    from ironbird.analysis.level import Mode
 
 SpeedOption = Annotated[
     float | None, typer.Option(help="In m/s to the north; hovering if the vehicle can, else its cruise speed.", min=0)
@@ -68,16 +72,36 @@ def trim_vehicle(vehicle: VehicleArgument, speed: SpeedOption = None, set_: SetO
 def modes_of_vehicle(
     vehicle: VehicleArgument, speed: SpeedOption = None, set_: SetOption = None, as_json: JsonOption = False
 ) -> None:
-    """Linear modes of the bare vehicle at its trim: eigenvalues, frequency, damping, and the states that take part."""
+    """Linear modes of the bare vehicle at its trim: name, eigenvalue, frequency, damping, states that take part.
+
+    On wings: short period, phugoid, Dutch roll, roll subsidence, spiral. Equal lags of parts (four motors) share a row.
+    """
     from ironbird.analysis.level import level_trim, modes_at
 
     with errors():
         found = modes_at(level_trim(vehicle, speed, settings=settings_of(set_)))
     if as_json:
-        rows = [{"real": m.value.real, "imaginary": m.value.imag, "states": m.states} for m in found]
+        rows = [{"name": m.name, "real": m.value.real, "imaginary": m.value.imag, "states": m.states} for m in found]
         typer.echo(json.dumps(rows, indent=2))
         return
-    print_table({f"{n}": f"{m.sentence()}\n{', '.join(m.states)}" for n, m in enumerate(found, 1)}, f"{vehicle}: modes")
+    print_table(mode_rows(found), f"{vehicle}: modes")
+
+
+def mode_rows(modes: Sequence[Mode]) -> dict[str, str]:
+    """Modes for people, slowest first; equal ones of one name (the motors') together."""
+    from ironbird.analysis.mode_names import STATES
+
+    groups: dict[tuple[str, str], list[Mode]] = {}
+    for mode in modes:
+        groups.setdefault((mode.name, mode.sentence()), []).append(mode)
+    rows: dict[str, str] = {}
+    for (name, sentence), same in groups.items():
+        title = f"{name} ({len(same)} times)" if len(same) > 1 else name
+        while title in rows:
+            title += " "
+        states = dict.fromkeys(STATES.get(state, state) for mode in same for state in mode.states)
+        rows[title] = f"{sentence}\n{', '.join(states)}"
+    return rows
 
 
 def fleet_table(

@@ -18,11 +18,11 @@ import numpy as np
 
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.conditions.formula import Formula, parse_formula
-from ironbird.flight.derived import make_trace, paths_to_log
+from ironbird.flight.derived import derived, make_trace, paths_to_log
 from ironbird.flight.order import Order, Requirement
 from ironbird.flight.prepare import fit, names_in
 from ironbird.flight.witness import Witness
-from ironbird.flight.words import HARMLESS
+from ironbird.flight.words import COMPLETED, HARMLESS, collision_words, crash_words
 from ironbird.requirements.explain import broken_from_s, explain
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.score import CHANNELS, LEVELS, VELOCITIES, Channel, assess
@@ -194,11 +194,12 @@ def judge(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: Comp
     results = []
     for lane, (order, told) in enumerate(zip(orders, flown, strict=True)):
         judgements = []
+        events = _events(order, log, lane)
         for requirement in requirements_of(order):
             margin = float(margins[requirement.formula][lane])
             time_s, sentence, unit, broken_s = math.nan, "", "", math.nan
             if margin < 0.0:
-                finding = explain(formulas[requirement.formula], trace, lane)
+                finding = explain(formulas[requirement.formula], trace, lane, events)
                 time_s, sentence, unit = finding.time_s, finding.sentence, finding.unit
                 broken_s = broken_from_s(formulas[requirement.formula], trace, lane)
             judgements.append(
@@ -219,6 +220,30 @@ def judge(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: Comp
     return results
 
 
+def _impact_mps(order: Order, log: Log, lane: int) -> float:
+    """Largest downward speed in the last second of a crashed flight, else 0."""
+    rows = log.rows(lane)
+    crashed = not survived(log.stops[lane])
+    down = log.lane(at.BODY.velocity, lane)[:, 2] if rows else np.zeros(0)
+    last = max(1, round(IMPACT_S / order.log_s))
+    return float(down[-last:].max()) if crashed and rows else 0.0
+
+
+def _events(order: Order, log: Log, lane: int) -> dict[str, str]:
+    """What happened to the flags that requirements speak of, in words."""
+    stop, found = log.stops[lane], {}
+    if stop is not None and stop.reason not in HARMLESS:
+        tilt = float(derived(log, "tilt", lane)[-1]) if at.BODY.euler in log and log.rows(lane) else 0.0
+        found["crashed"] = crash_words(stop.reason, stop.time_s, _impact_mps(order, log, lane), tilt)
+    if stop is None or stop.reason != COMPLETED:
+        found["completed"] = "the mission was not completed"
+    if at.CLEARANCE.collision in log and (log.lane(at.CLEARANCE.collision, lane) > 0).any():
+        row = int(np.argmax(log.lane(at.CLEARANCE.collision, lane) > 0))
+        speed = float(np.linalg.norm(log.lane(at.BODY.velocity, lane)[max(row - 1, 0)]))  # in the row before it
+        found[at.CLEARANCE.collision] = collision_words(float(log.time(lane)[row]), speed)
+    return found
+
+
 def _judged(
     order: Order,
     told: Flown,
@@ -231,12 +256,9 @@ def _judged(
 ) -> Judged:
     stop = log.stops[lane]
     crashed = not survived(stop)
-    rows = log.rows(lane)
     ended_s = stop.time_s if stop is not None else told.ended_s
     ending = outcome(stop, ended_s, log.interrupted)
     verdict, sentence = _verdict(stop, ending, judgements, told, log.interrupted)
-    down = log.lane(at.BODY.velocity, lane)[:, 2] if rows else np.zeros(0)
-    last = max(1, round(IMPACT_S / order.log_s))
     begins_s = [i.start_s + fired_s for i, fired_s in zip(order.faults, told.triggered_s, strict=True)]
     return Judged(
         digest=order.digest(),
@@ -245,7 +267,7 @@ def _judged(
         outcome=ending,
         crashed=crashed,
         ended_s=ended_s,
-        impact_mps=float(down[-last:].max()) if crashed and rows else 0.0,
+        impact_mps=_impact_mps(order, log, lane),
         margin=min((j.margin for j in judgements), default=math.inf),
         score=score,
         level=level,
@@ -272,7 +294,10 @@ def _verdict(
     if broken:
         acted_s = min((witness.first_s for witness in told.witnesses if witness.effective), default=math.inf)
         early = " (before any fault acted)" if told.witnesses and broken[0].broken_s < acted_s else ""
-        return FAIL, "; ".join(f"{j.name}: {j.sentence}" for j in broken) + f"{early} ({ending}){proof}"
+        said = any("crashed at" in j.sentence for j in broken)  # how it ended is in it already
+        return FAIL, "; ".join(
+            f"{j.name}: {j.sentence}" for j in broken
+        ) + f"{early}{'' if said else f' ({ending})'}{proof}"
     if idle:
         return VOID, f"the fault did not act: {idle[0].sentence()} ({ending})"
     vacuous = "".join(f"; {j.name} was not put to the test: {j.untested}" for j in judgements if j.untested)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ironbird.blocks.controllers.mission_table import MODES
 from ironbird.vehicles import places as at
 
@@ -21,3 +23,21 @@ ALIASES = {  # short names of signals in conditions
 COMPLETED = "mission completed"
 LANDED = "landed before the end of the mission"
 HARMLESS = (COMPLETED, LANDED)
+
+LEAST_IMPACT_MPS = 0.1  # slower ones are not worth a word
+STEEP_RAD = math.radians(45)  # a tilt that belongs to how a flight ended
+
+
+def crash_words(reason: str, time_s: float, impact_mps: float, tilt_rad: float) -> str:
+    """What happened to a vehicle that crashed, when, and how hard: `crashed at 11.74 s (hard landing, 8.2 m/s)`."""
+    parts = [reason]
+    if impact_mps >= LEAST_IMPACT_MPS:
+        parts.append(f"{impact_mps:.1f} m/s")
+    if tilt_rad > STEEP_RAD:
+        parts.append(f"tilted by {math.degrees(tilt_rad):.0f}°")
+    return f"crashed at {time_s:.2f} s ({', '.join(parts)})"
+
+
+def collision_words(time_s: float, impact_mps: float) -> str:
+    """What happened to a vehicle that hit something."""
+    return f"collided at {time_s:.2f} s" + (f" ({impact_mps:.1f} m/s)" if impact_mps >= LEAST_IMPACT_MPS else "")

@@ -1,4 +1,9 @@
-"""The page of a campaign: one self-contained HTML file without scripts."""
+"""The page of a campaign: one self-contained HTML file.
+
+What did not come out as expected stands first; then the verdicts by case and requirement at a glance, margins over the
+varied parameters, and every flight in a table that can be filtered and sorted. A small script of this project does
+that; the page can be read without it.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +13,29 @@ import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
+from markupsafe import Markup
 
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.coverage import TraceRow, combinations, coverage
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.search import Map
 from ironbird.campaign.store import Campaign, Store
-from ironbird.campaign.summary import by_case, exit_code
+from ironbird.campaign.summary import by_case, exit_code, sampled_cases
 from ironbird.credibility.evidence import Standing, standing
-from ironbird.errors import IronbirdError
+from ironbird.errors import IronbirdError, shortened
 from ironbird.flight.derived import derived_from
 from ironbird.flight.judge import FAIL, PASS, VERDICTS
-from ironbird.report.page import write_page
-from ironbird.report.svg_plot import line_plot, map_plot
+from ironbird.report.page import hash_source, script_text, write_page
+from ironbird.report.svg_plot import Point, histogram_plot, line_plot, map_plot, scatter_plot
 
 MOST_FAILING = 40  # flights drawn on the page; the store has all
+MOST_ROWS = 2000  # flights in the table
+MOST_PLOTS = 6  # of one case's margins
+MOST_VARIED = 12  # cases whose margins are drawn
+SYMBOLS = {"holds": "✓", "broken": "✗", "vacuous": "○"}  # not by colour alone
 MOST_REACTIONS = 200
 Json = dict[str, Any]
 SHOWN = (  # derived signal, title, unit and factor of the plots of a flight
@@ -44,22 +55,37 @@ def write_campaign_page(
     trace: Sequence[TraceRow] = (),
 ) -> None:
     """Write the page of a campaign as far as it is flown."""
-    write_page(path, "campaign.html.j2", _content(store, campaign, maps, trace))
+    write_page(path, "campaign.html.j2", _content(store, campaign, maps, trace, path.parent))
 
 
-def _content(store: Store, campaign: Campaign, maps: Sequence[tuple[str, Map]], trace: Sequence[TraceRow]) -> Json:
+def flight_folder(report: Path, flight_id: str) -> Path:
+    """Where the page of a flight is, below the folder of its campaign's report."""
+    return report / "flights" / flight_id.replace("/", "_")
+
+
+def worst_first(results: Sequence[FlightResult]) -> list[FlightResult]:
+    """Flights that are not as expected first, of these the ones with the smallest margin."""
+    return sorted(results, key=lambda r: (r.as_expected, r.verdict == PASS, r.trace is None, _number(r.margin)))
+
+
+def _content(
+    store: Store, campaign: Campaign, maps: Sequence[tuple[str, Map]], trace: Sequence[TraceRow], folder: Path
+) -> Json:
     results = store.results(campaign)
     cases = {case.id: case for case in store.cases(campaign)}
     counts = store.counts(campaign)
     pairs = [(cases[result.id], result) for result in results]
-    notable = [r for r in results if r.verdict != PASS or not r.as_expected]
-    notable.sort(key=lambda r: (r.as_expected, r.trace is None, _number(r.margin)))
+    notable = worst_first([r for r in results if r.verdict != PASS or not r.as_expected])
     shown = notable[:MOST_FAILING]
     reacting = [{"id": r.id, "verdict": r.verdict, "texts": r.reactions} for r in results if r.reactions]
     anchors = {result.id: f"flight-{number}" for number, result in enumerate(shown)}
+    pages = {r.id: _page_of(folder, r.id) for r in results}
     judged = counts[PASS] + counts[FAIL]
     first = results[0].id if results else "FLIGHT"
     where = [] if store.url.startswith("sqlite") and "ironbird.db" in store.url else ["--store", store.url]
+    summaries = by_case(results, sampled=sampled_cases(campaign.source, results))
+    titles = {case.case_id: case.title for case in cases.values()}
+    wrong = [r for r in results if not r.as_expected]
     return {
         "name": campaign.name,
         "title": campaign.title,
@@ -73,30 +99,179 @@ def _content(store: Store, campaign: Campaign, maps: Sequence[tuple[str, Map]], 
             f"{judged} judged on their requirements",
             f"begun {campaign.created}",
         ],
+        "wrong": len(wrong),
+        "groups": _groups(wrong, titles, anchors, pages),
         "cases": [
             {
                 "id": s.case_id,
+                "title": titles[s.case_id] if titles[s.case_id] != s.case_id else "",
                 "verdicts": s.verdicts,
                 "ok": s.as_expected,
                 "margin": _show(s.worst.margin),
-                "probability": s.probability.sentence(),
-                "sentence": s.worst.sentence,
+                "failures": s.failures(),
+                "worst": s.worst.id,
+                "page": pages[s.worst.id],
+                "anchor": anchors.get(s.worst.id, ""),
+                "sentence": reason_of(s.worst),
             }
-            for s in by_case(results)
+            for s in sorted(summaries, key=lambda s: (s.as_expected, _number(s.worst.margin)))
         ],
+        "glance": _glance(results, titles, anchors),
         "requirements": _requirements(results),
         "validation": [{"vehicle": name, "rows": rows} for name, rows in validation_of(cases.values()).items()],
         "matrix": _matrix(results, anchors),
+        "varied": _margins(results, titles),
+        "flights": [_row(r, titles, anchors, pages) for r in worst_first(results)[:MOST_ROWS]],
+        "unlisted": max(0, len(results) - MOST_ROWS),
         "trace": trace,
-        "failing": [_flight(store, campaign, cases[r.id], r, anchors[r.id], where) for r in shown],
+        "failing": [_flight(store, campaign, cases[r.id], r, anchors[r.id], where, pages[r.id]) for r in shown],
         "reactions": reacting[:MOST_REACTIONS],
         "hidden": len(notable) - len(shown),
         "show_command": f"ironbird campaign show {campaign.name}",
-        "maps": [{"title": title, "svg": map_plot(found)} for title, found in maps],
+        "pages_command": shlex.join(["ironbird", "campaign", "report", campaign.name, "--flights", "failed", *where]),
+        "paged": any(pages.values()),
+        "maps": [{"title": title, "svg": map_plot(found, title)} for title, found in maps],
         **_coverage(pairs),
         "repeat": shlex.join(["ironbird", "campaign", "rerun", campaign.name, first, *where]),
         "hashes": {"definition of all flights": campaign.digest, "results": _digest(results)},
+        "symbols": SYMBOLS,
+        "script": Markup(script_text("campaign.js")),
+        "script_hash": Markup(hash_source(script_text("campaign.js"))),
     }
+
+
+def _page_of(folder: Path, flight_id: str) -> str:
+    """The link to the page of a flight, if it was written; a page on disk cannot fly."""
+    page = flight_folder(folder, flight_id) / "flight.html"
+    return quote(page.relative_to(folder).as_posix()) if page.is_file() else ""
+
+
+def reason_of(result: FlightResult) -> str:
+    """Why a flight came out as it did, in one line: the first requirement to break, without the witnesses' proof."""
+    broken = [j for j in result.judgements if j.status == "broken"]
+    if result.verdict != FAIL or not broken:
+        return shortened(result.sentence, 200)
+    first = min(broken, key=lambda j: (math.isnan(j.broken_s), j.broken_s))
+    more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+    return shortened(f"{first.name}: {first.sentence}", 200) + more
+
+
+def _groups(
+    wrong: Sequence[FlightResult], titles: dict[str, str], anchors: dict[str, str], pages: dict[str, str]
+) -> list[Json]:
+    """Flights that are not as expected, those of one case that broke the same requirement first together."""
+    found: dict[tuple[str, str, str], list[FlightResult]] = {}
+    for result in worst_first(wrong):
+        broken = sorted((j for j in result.judgements if j.status == "broken"), key=lambda j: j.broken_s)
+        found.setdefault((result.case_id, result.verdict, broken[0].name if broken else ""), []).append(result)
+    return [
+        {**_row(flights[0], titles, anchors, pages), "count": len(flights)}
+        for flights in sorted(found.values(), key=lambda flights: -len(flights))
+    ]
+
+
+def _row(result: FlightResult, titles: dict[str, str], anchors: dict[str, str], pages: dict[str, str]) -> Json:
+    """A flight in the table of all."""
+    return {
+        "id": result.id,
+        "case": result.case_id,
+        "title": titles[result.case_id],
+        "verdict": result.verdict,
+        "ok": result.as_expected,
+        "margin": _show(result.margin),
+        "number": f"{_number(result.margin):.9g}" if math.isfinite(_number(result.margin)) else "1e300",
+        "values": _values(result),
+        "reason": reason_of(result),
+        "anchor": anchors.get(result.id, ""),
+        "page": pages[result.id],
+    }
+
+
+def _values(result: FlightResult) -> str:
+    return ", ".join(f"{k} = {v:.5g}" if isinstance(v, float) else f"{k} = {v}" for k, v in result.values.items())
+
+
+def _glance(results: Sequence[FlightResult], titles: dict[str, str], anchors: dict[str, str]) -> Json:
+    """Cases by requirements: how many flights broke each, and how near the others came; the worst rows first."""
+    names = list(dict.fromkeys(j.name for r in results for j in r.judgements))
+    rows: dict[str, dict[str, Json]] = {}
+    for r in results:
+        row = rows.setdefault(r.case_id, {})
+        for j in r.judgements:
+            cell = row.setdefault(
+                j.name, {"holds": 0, "vacuous": 0, "broken": 0, "worst": math.inf, "flight": "", "unit": ""}
+            )
+            cell[j.status] += 1
+            if j.margin < cell["worst"]:
+                cell["worst"], cell["flight"], cell["unit"] = j.margin, r.id, j.unit or cell["unit"]
+    unjudged = {case: sum(r.case_id == case and not r.judgements for r in results) for case in rows}
+    found = []
+    for case, row in rows.items():
+        cells = []
+        for name in names:
+            if name not in row:
+                cells.append({"status": "none", "text": "", "said": f"{case} does not ask for {name}", "anchor": ""})
+                continue
+            cell = row[name]
+            total = cell["holds"] + cell["vacuous"] + cell["broken"]
+            status = "broken" if cell["broken"] else "vacuous" if not cell["holds"] else "holds"
+            count = f" {cell['broken']}/{total}" if cell["broken"] and total > 1 else ""
+            said = f"{name} in {case}: {cell['holds']} hold, {cell['broken']} broken, "
+            said += f"{cell['vacuous']} not put to the test; "
+            said += f"smallest margin {_show(cell['worst'])} {cell['unit']} in {cell['flight']}"
+            anchor = anchors.get(cell["flight"], "")
+            cells.append({"status": status, "text": SYMBOLS[status] + count, "said": said, "anchor": anchor})
+        broken = sum(cell["broken"] for cell in row.values())
+        found.append({"id": case, "title": titles[case], "cells": cells, "broken": broken, "errors": unjudged[case]})
+    return {"names": names, "rows": sorted(found, key=lambda row: -(row["broken"] + row["errors"]))}
+
+
+def _margins(results: Sequence[FlightResult], titles: dict[str, str]) -> list[Json]:
+    """Histogram of each requirement's margins, and its margins over each varied parameter, case by case."""
+    groups: dict[str, list[FlightResult]] = {}
+    for result in results:
+        groups.setdefault(result.case_id, []).append(result)
+    found: list[Json] = []
+    for case, flights in groups.items():
+        names = list(dict.fromkeys(name for flight in flights for name in flight.values))
+        varied = [name for name in names if len({f.values.get(name) for f in flights}) > 1]
+        if len(flights) < 3:
+            continue
+        plots = []
+        for requirement in dict.fromkeys(j.name for f in flights for j in f.judgements):
+            judged = [(f, j) for f in flights for j in f.judgements if j.name == requirement]
+            if len({round(j.margin, 9) for _, j in judged}) < 3:  # a flag has two: the table above says it
+                continue
+            unit = next((j.unit for _, j in judged if j.unit not in ("", "1")), "")
+            words = f"{requirement}: margin" + (f" ({unit})" if unit else "")
+            verdicts = [(j.margin, "fail" if j.margin < 0 else PASS) for _, j in judged]
+            plots.append(histogram_plot(requirement, unit, verdicts))
+            for name in varied:
+                points = [
+                    Point(
+                        f.values[name], j.margin, f.verdict, f"{f.id}: {f.verdict}, {_values(f)}, margin {j.margin:.4g}"
+                    )
+                    for f, j in judged
+                    if name in f.values
+                ]
+                plots.append(scatter_plot(words, name, points))
+        if not any(plots) and varied:  # flags alone: which values fail
+            for name in varied:
+                points = [
+                    Point(f.values[name], f.score, f.verdict, f"{f.id}: {f.verdict}, {_values(f)}, score {f.score:.3g}")
+                    for f in flights
+                    if name in f.values
+                ]
+                plots.append(scatter_plot("score (1 safe, 0 lost)", name, points))
+        drawn = [plot for plot in plots if plot]
+        if drawn:
+            failed = sum(f.verdict != PASS for f in flights)
+            found.append({
+                "id": case, "title": titles[case], "plots": drawn[:MOST_PLOTS], "failed": failed, "count": len(flights),
+                "left_out": max(0, len(drawn) - MOST_PLOTS),
+            })  # fmt: skip
+    found.sort(key=lambda row: -row["failed"])
+    return found[:MOST_VARIED]
 
 
 def _digest(results: Sequence[FlightResult]) -> str:
@@ -139,18 +314,20 @@ def _matrix(results: Sequence[FlightResult], anchors: dict[str, str]) -> list[Js
 
 
 def _flight(
-    store: Store, campaign: Campaign, case: FlightCase, result: FlightResult, anchor: str, where: list[str]
+    store: Store, campaign: Campaign, case: FlightCase, result: FlightResult, anchor: str, where: list[str], page: str
 ) -> Json:
-    values = ", ".join(f"{k} = {v:.5g}" if isinstance(v, float) else f"{k} = {v}" for k, v in result.values.items())
     return {
         "anchor": anchor,
         "id": result.id,
+        "title": case.title,
+        "ok": result.as_expected,
+        "page": page,
         "verdict": result.verdict,
         "outcome": result.outcome,
         "score": _show(result.score),
         "level": result.level,
         "sentence": result.sentence,
-        "values": values,
+        "values": _values(result),
         "plots": _plots(store.trace_folder(campaign.name), case, result),
         "sha256": result.sha256,
         "command": shlex.join(["ironbird", "campaign", "rerun", campaign.name, result.id, *where]),
@@ -207,4 +384,4 @@ def _number(value: float) -> float:
 def _show(value: float) -> str:
     if math.isfinite(value):
         return f"{value:.4g}"
-    return "none" if math.isnan(value) else "infinite" if value > 0 else "-infinite"
+    return "none" if math.isnan(value) else "∞" if value > 0 else "-∞"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ironbird.errors import RunError
+from ironbird.flight.derived import derived
 from ironbird.report.page import write_page
 from ironbird.report.svg_plot import Curve, lines_plot, track_plot
 from ironbird.runtime.log_file import read_log
@@ -118,6 +119,12 @@ def write_flights_page(flights: Sequence[Kept], path: Path) -> None:
             if signal in f.log
         ]
         plots.append(lines_plot(f"{name} ({unit}) over time (s)", "", curves))
+    errors = [
+        Curve(f.name, f.log.time_s, derived(f.log, "position_error"), ink)
+        for f, ink in zip(flights, inks, strict=True)
+        if at.NAVIGATOR.position_set in f.log and at.BODY.position in f.log
+    ]
+    plots.insert(1, lines_plot("distance from the set-point (m) over time (s)", "", errors))
     parted = partings(flights[0].log, flights[1].log)
     content = {
         "title": " and ".join(flight.name for flight in flights),

@@ -12,7 +12,7 @@ from ironbird.files.whole import replacing, write_text
 from ironbird.flight.belief import Belief, beside
 from ironbird.flight.flight import Flight
 from ironbird.flight.sights import sensors_of
-from ironbird.report.flight.page import write_flight_page
+from ironbird.report.flight.page import Origin, write_flight_page
 from ironbird.report.mcap_sight import write_sight_mcap
 from ironbird.report.ulog import write_ulog
 from ironbird.runtime.tuning import write_tunings
@@ -34,7 +34,9 @@ def clear_flight_folder(folder: Path) -> None:
         raise IronbirdError(f"cannot remove the results of an earlier flight from {folder}: {error}") from error
 
 
-def write_flight_folder(flight: Flight, folder: Path, *, ulog: bool = False, csv: bool = False) -> dict[str, str]:
+def write_flight_folder(
+    flight: Flight, folder: Path, *, ulog: bool = False, csv: bool = False, origin: Origin | None = None
+) -> dict[str, str]:
     """Write all files of a flight and return its summary. Each file appears whole or not at all."""
     optional = {
         "tunings.json": bool(flight.order.tunings),
@@ -67,7 +69,7 @@ def write_flight_folder(flight: Flight, folder: Path, *, ulog: bool = False, csv
             write_ulog(flight.log, folder / "flight.ulg")
         if csv:
             flight.log.to_csv(folder / "flight.csv")
-        write_flight_page(flight, folder / "flight.html", belief)
+        write_flight_page(flight, folder / "flight.html", belief, origin)
         rows = _summary(flight, belief)
         _write_json(folder / "summary.json", {**rows, "figures": flight.figures()})
         for name, written in optional.items():  # of an earlier flight in this folder

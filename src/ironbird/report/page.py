@@ -1,8 +1,10 @@
-"""What all pages share: one template environment."""
+"""What all pages share: one template environment, and scripts of this project that a page may run."""
 
 from __future__ import annotations
 
+import base64
 import functools
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -25,3 +27,16 @@ def write_page(path: Path, template: str, content: dict[str, Any]) -> None:
     text = _environment().get_template(template).render(**content)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)
+
+
+@functools.cache
+def script_text(*names: str) -> str:
+    """Scripts of the templates' folder as one text; without any value of a result, so that its hash is known before."""
+    return "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)
+
+
+@functools.cache
+def hash_source(script: str) -> str:
+    """How a page's policy names the scripts that a browser may run, and no other [CSP3]."""
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -1,7 +1,8 @@
-"""Small pictures as SVG text: a line over time, and a map of verdicts over two parameters."""
+"""Small pictures as SVG text: lines over time, points and bars of margins, a map of verdicts over two parameters."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -172,11 +173,152 @@ def bars_plot(title: str, unit: str, values: np.ndarray, edges: Sequence[float])
     return frame.svg(parts)
 
 
-def map_plot(found: Map) -> str:
-    """Verdicts over two parameters, with the line between survived and lost."""
-    width, height, left, bottom = 560, 360, 70, 44
+SUFFIXES = {  # of names of parameters in case files, and their units
+    "_mps2": "m/s²", "_mps": "m/s", "_radps": "rad/s", "_deg": "°", "_rad": "rad", "_kgm2": "kg m²", "_kg": "kg",
+    "_hz": "Hz", "_ms": "ms", "_s": "s", "_m": "m", "severity": "0 to 1",
+}  # fmt: skip
+MOST_TICKS = 8  # numbers along an axis whose points are marked
+WORDS = {"pass": "pass", "fail": "fail", "void": "void (a fault did not act)", "error": "error"}
+
+
+def with_unit(name: str) -> str:
+    """A varied parameter with the unit that its name says."""
+    unit = next((unit for suffix, unit in SUFFIXES.items() if name.endswith(suffix)), "")
+    return f"{name} ({unit})" if unit else name
+
+
+def mark(verdict: str, x: float, y: float, said: str = "", size: float = 3.5) -> str:
+    """A flight as a point: circle pass, cross fail, square void, triangle error; not by colour alone."""
+    ink, s = INK.get(verdict, "var(--muted)"), size
+    if verdict == "fail":
+        shape = f'<path d="M{x - s:.1f},{y - s:.1f} l{2 * s},{2 * s} m0,{-2 * s} l{-2 * s},{2 * s}" fill="none" '
+        shape += f'stroke="{ink}" stroke-width="1.8"'
+    elif verdict == "void":
+        shape = f'<rect x="{x - s:.1f}" y="{y - s:.1f}" width="{2 * s}" height="{2 * s}" fill="none" stroke="{ink}"'
+    elif verdict == "error":
+        shape = f'<path d="M{x:.1f},{y - s:.1f} l{s},{2 * s} l{-2 * s},0 z" fill="{ink}"'
+    else:
+        shape = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{s}" fill="{ink}" fill-opacity="0.6"'
+    tag = shape[1:].partition(" ")[0]
+    return f"{shape}><title>{escape(said)}</title></{tag}>" if said else f"{shape}/>"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One flight in a plot of margins."""
+
+    x: float | str
+    y: float
+    verdict: str
+    said: str
+
+
+def scatter_plot(title: str, across: str, points: Sequence[Point]) -> str:
+    """Margins over one varied parameter, a flight each; words along the axis stand in their order."""
+    shown = [p for p in points if math.isfinite(p.y) and (isinstance(p.x, str) or math.isfinite(p.x))]
+    if not shown:
+        return ""
+    words = sorted({str(p.x) for p in shown}) if any(isinstance(p.x, str) for p in shown) else []
+    x = [float(words.index(str(p.x))) if words else float(p.x) for p in shown]
+    span_x, span_y = _around(x), _around([0.0, *(p.y for p in shown)])
+    frame = _Frame(span_x, span_y, WIDTH, HEIGHT)
+    parts = [_text(4, 12, title)]
+    for tick in ticks(*span_y):
+        y = frame.up(tick)
+        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(_text(LEFT - 4, y + 4, f"{tick:g}", "end"))
+    zero = frame.up(0.0)
+    parts.append(f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{zero:.1f}" y2="{zero:.1f}"/>')
+    labels = [(float(i), word[:12]) for i, word in enumerate(words)] or [(t, f"{t:g}") for t in ticks(*span_x)]
+    parts += [_text(frame.across(place), HEIGHT - 9, text, "middle") for place, text in labels]
+    parts.append(_text((LEFT + WIDTH) / 2, HEIGHT + 8, with_unit(across), "middle"))
+    parts += [mark(p.verdict, frame.across(v), frame.up(p.y), p.said) for v, p in zip(x, shown, strict=True)]
+    return _with_name_below(parts)
+
+
+def histogram_plot(title: str, unit: str, values: Sequence[tuple[float, str]], bins: int = 20) -> str:
+    """How many flights have which margin, by verdict; left of the line at 0 the requirement is broken."""
+    finite = [(value, verdict) for value, verdict in values if math.isfinite(value)]
+    if not finite:
+        return ""
+    low, high = _around([0.0, *(value for value, _ in finite)])
+    edges = np.linspace(low, high, bins + 1)
+    verdicts = [v for v in INK if any(verdict == v for _, verdict in finite)]
+    counts = {v: np.histogram([value for value, verdict in finite if verdict == v], edges)[0] for v in verdicts}
+    top = max(1, int(np.sum(list(counts.values()), axis=0).max()))
+    frame = _Frame((low, high), (0.0, 1.05 * top), WIDTH, HEIGHT)
+    parts = [_text(4, 12, title)]
+    for tick in ticks(0, top, 3):
+        if tick == round(tick):
+            y = frame.up(tick)
+            parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+            parts.append(_text(LEFT - 4, y + 4, f"{tick:g}", "end"))
+    for i, (a, b) in enumerate(itertools.pairwise(edges.tolist())):
+        below = 0
+        for verdict in verdicts:
+            count = int(counts[verdict][i])
+            if count:
+                y, tall = frame.up(below + count), frame.up(below) - frame.up(below + count)
+                x, wide = frame.across(a) + 0.5, frame.across(b) - frame.across(a) - 1
+                said = f"{count} {verdict}, margin {a:.4g} to {b:.4g} {unit}"
+                parts.append(
+                    f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{tall:.1f}" fill="{INK[verdict]}" '
+                    f'fill-opacity="0.75"><title>{escape(said)}</title></rect>'
+                )
+                below += count
+    zero = frame.across(0.0)
+    parts.append(f'<line class="axis" x1="{zero:.1f}" x2="{zero:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>')
+    parts += [_text(frame.across(tick), HEIGHT - 9, f"{tick:g}", "middle") for tick in ticks(low, high)]
+    name = f"margin ({unit})" if unit not in ("", "1") else "margin"
+    parts.append(_text((LEFT + WIDTH) / 2, HEIGHT + 8, f"flights by {name}; below 0: broken", "middle"))
+    return _with_name_below(parts)
+
+
+def _with_name_below(parts: Sequence[str]) -> str:
+    """A picture with room for the name of its axis."""
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT + 14}" role="img">{"".join(parts)}</svg>'
+
+
+def _around(values: Sequence[float]) -> tuple[float, float]:
+    """A span with some room on both sides."""
+    low, high = min(values), max(values)
+    room = 0.06 * (high - low) or max(0.1 * abs(high), 0.5)
+    return low - room, high + room
+
+
+def field_plot(
+    title: str, across: str, along: str, x: Sequence[float], y: Sequence[float], values: np.ndarray, form: str = ".3g"
+) -> str:
+    """A number over two parameters, [y, x]: fields with their numbers, the darker the larger; `-` is none."""
+    left, top, bottom = 60, 24, 40
+    cell_x, cell_y = (WIDTH + 100 - left - 6) / len(x), 22
+    height = top + bottom + cell_y * len(y)
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    parts = [_text(4, 14, title), _text(WIDTH + 94, 14, f"upwards: {with_unit(along)}", "end")]
+    for row, v in enumerate(y):
+        upper = top + cell_y * (len(y) - 1 - row)
+        parts.append(_text(left - 5, upper + 15, f"{v:.3g}", "end"))
+        for column in range(len(x)):
+            number, place = float(values[row, column]), left + cell_x * column
+            dark = 0.08 + 0.5 * (number - low) / max(high - low, 1e-12) if math.isfinite(number) else 0.0
+            parts.append(
+                f'<rect x="{place:.1f}" y="{upper:.1f}" width="{cell_x - 1:.1f}" height="{cell_y - 1}" '
+                f'fill="var(--c0)" fill-opacity="{dark:.2f}"/>'
+            )
+            words = f"{number:{form}}" if math.isfinite(number) else "-"
+            parts.append(_text(place + cell_x / 2, upper + 15, words, "middle"))
+    for column, v in enumerate(x):
+        parts.append(_text(left + cell_x * (column + 0.5), height - bottom + 14, f"{v:.3g}", "middle"))
+    parts.append(_text((left + WIDTH + 100) / 2, height - 8, with_unit(across), "middle"))
+    return f'<svg viewBox="0 0 {WIDTH + 100} {height}" role="img">{"".join(parts)}</svg>'
+
+
+def map_plot(found: Map, title: str = "") -> str:
+    """Verdicts over two parameters, with the line between survived and lost, a legend and units."""
+    width, height, left, bottom, top = 560, 420, 64, 74, 34
     nx, ny = len(found.x), len(found.y)
-    cell_x, cell_y = (width - left - 10) / nx, (height - bottom - 10) / ny
+    cell_x, cell_y = (width - left - 10) / nx, (height - bottom - top) / ny
     span_x, span_y = found.x[-1] - found.x[0], found.y[-1] - found.y[0]
 
     def across(value: float) -> float:
@@ -185,7 +327,7 @@ def map_plot(found: Map) -> str:
     def up(value: float) -> float:
         return height - bottom - cell_y * (0.5 + (ny - 1) * (value - found.y[0]) / span_y)
 
-    parts = []
+    parts = [_text(4, 16, title or f"verdict over {found.across} and {found.along}")]
     for row, y in enumerate(found.y):
         for column, x in enumerate(found.x):
             verdict = str(found.verdicts[row, column])
@@ -194,27 +336,38 @@ def map_plot(found: Map) -> str:
             )
             parts.append(
                 f'<rect x="{across(x) - cell_x / 2:.1f}" y="{up(y) - cell_y / 2:.1f}" width="{cell_x:.1f}" '
-                f'height="{cell_y:.1f}" fill="{INK[verdict]}" fill-opacity="0.35"><title>{escape(said)}</title></rect>'
+                f'height="{cell_y:.1f}" fill="{INK[verdict]}" fill-opacity="0.3"><title>{escape(said)}</title></rect>'
             )
+            parts.append(mark(verdict, across(x), up(y), size=min(3.0, 0.2 * min(cell_x, cell_y))))
     if len(found.line) > 1:
         points = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in found.line)
         parts.append(f'<polyline points="{points}" fill="none" stroke="var(--text)" stroke-width="2"/>')
-    for tick in ticks(found.x[0], found.x[-1]):
-        parts.append(_text(across(tick), height - bottom + 16, f"{tick:g}", "middle"))
-    for tick in ticks(found.y[0], found.y[-1]):
-        parts.append(_text(left - 6, up(tick) + 4, f"{tick:g}", "end"))
-    parts.append(_text(left + (width - left) / 2, height - 8, found.across, "middle"))
+    for tick in found.x[:: -(-nx // MOST_TICKS)]:  # at the points that were flown
+        parts.append(_text(across(tick), height - bottom + 16, f"{tick:.3g}", "middle"))
+    for tick in found.y[:: -(-ny // MOST_TICKS)]:
+        parts.append(_text(left - 6, up(tick) + 4, f"{tick:.3g}", "end"))
+    parts.append(_text(left + (width - left) / 2, height - bottom + 34, with_unit(found.across), "middle"))
     parts.append(
-        f'<text transform="translate(14 {(height - bottom) / 2:.0f}) rotate(-90)" text-anchor="middle">'
-        f"{escape(found.along)}</text>"
+        f'<text transform="translate(13 {(top + height - bottom) / 2:.0f}) rotate(-90)" text-anchor="middle">'
+        f"{escape(with_unit(found.along))}</text>"
     )
+    x = 8.0
+    for verdict in (v for v in WORDS if (found.verdicts == v).any()):
+        parts.append(mark(verdict, x + 4, height - 14, size=4))
+        parts.append(_text(x + 13, height - 10, WORDS[verdict]))
+        x += 30 + 6.2 * len(WORDS[verdict])
+    if len(found.line) > 1:
+        parts.append(f'<line x1="{x}" x2="{x + 22}" y1="{height - 14}" y2="{height - 14}" stroke="var(--text)" '
+                     'stroke-width="2"/>')  # fmt: skip
+        parts.append(_text(x + 27, height - 10, "where it turns, found between the points"))
     return f'<svg viewBox="0 0 {width} {height}" role="img" style="max-width: {width}px">{"".join(parts)}</svg>'
 
 
-def write_map(found: Map, path: Path) -> None:
+def write_map(found: Map, path: Path, title: str = "") -> None:
     """The map as a picture of its own, with ink for white paper."""
-    inks = {"--good": "#1d7f4b", "--bad": "#b3261e", "--warn": "#8a5a00", "--text": "#1b2430"}
-    text = map_plot(found).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" ', 1)
+    inks = {"--good": "#1d7f4b", "--bad": "#b3261e", "--warn": "#8a5a00", "--text": "#1b2430", "--muted": "#5f6b7a"}
+    text = map_plot(found, title)
+    text = text.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" ', 1)
     for name, ink in inks.items():
         text = text.replace(f"var({name})", ink)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from ironbird.model.signal import Number
 from ironbird.report.page import write_page
-from ironbird.report.svg_plot import Curve, lines_plot
+from ironbird.report.svg_plot import Curve, field_plot, lines_plot
 from ironbird.tuning.loops import Margins, Response
 from ironbird.tuning.steps import Answer, Step
 
@@ -18,8 +19,47 @@ LEGEND = len(INKS)
 CROSS = np.array([-190.0, -170.0, -180.0, -180.0, -180.0]), np.array([0.0, 0.0, 0.0, 8.0, -8.0])
 
 
-def write_step_page(title: str, step: Step, answers: Mapping[str, Answer], path: Path) -> None:
-    """One step, and the answer of each set of parameters."""
+FIGURES = (  # of a step response: name, unit, factor, what gives it
+    ("overshoot", "%", 100.0, lambda answer: answer.overshoot),
+    ("settled within 5 %", "s", 1.0, lambda answer: answer.settling_s),
+    ("rise 10 to 90 %", "s", 1.0, lambda answer: answer.rise_s),
+)
+
+
+def sweep_plots(answers: Sequence[Answer], sets: Sequence[Mapping[str, Number]]) -> list[str]:
+    """Figures over what was swept: curves over one parameter, fields of numbers over two; more are in the table."""
+    varied = [path for path in (sets[0] if sets else {}) if len({str(values.get(path)) for values in sets}) > 1]
+    numbers = [[float(np.ravel(values[path])[0]) for values in sets] for path in varied]
+    if len(varied) == 1 and len(answers) > 2:
+        return [
+            lines_plot(
+                f"{name} ({unit}) over {varied[0]}",
+                "",
+                [Curve(name, np.array(numbers[0]), _figures(answers, get, factor))],
+            )
+            for name, unit, factor, get in FIGURES
+        ]
+    if len(varied) != 2:
+        return []
+    x, y = (sorted(set(values)) for values in numbers)
+    found = []
+    for name, unit, factor, get in FIGURES:
+        field = np.full((len(y), len(x)), math.nan)
+        for value, a, b in zip(_figures(answers, get, factor), *numbers, strict=True):
+            field[y.index(b), x.index(a)] = value
+        found.append(field_plot(f"{name} ({unit})", varied[0], varied[1], x, y, field))
+    return found
+
+
+def _figures(answers: Sequence[Answer], get: Callable[[Answer], float], factor: float) -> np.ndarray:
+    """One figure of every answer; none of those that did not fly."""
+    return np.array([math.nan if answer.failure else factor * get(answer) for answer in answers])
+
+
+def write_step_page(
+    title: str, step: Step, answers: Mapping[str, Answer], path: Path, sets: Sequence[Mapping[str, Number]] = ()
+) -> None:
+    """One step, and the answer of each set of parameters; with `sets`, figures over what was swept."""
     lasting = max((answer.time_s[-1] for answer in answers.values() if len(answer.time_s)), default=1.0)
     size = next(iter(answers.values())).size
     asked = Curve("set-point", np.array([0.0, lasting]), np.array([size, size]), "var(--muted)")
@@ -35,7 +75,7 @@ def write_step_page(title: str, step: Step, answers: Mapping[str, Answer], path:
     content = {
         "title": title,
         "kicker": "Step response",
-        "lead": f"{step.name} by {size:g} {step.unit} from a hover in calm air; read from the true motion",
+        "lead": f"{step.name} by {size:g} {step.unit} from steady flight in calm air; read from the true motion",
         "heads": [
             "rise 10 to 90 %",
             "delay to 50 %",
@@ -45,7 +85,10 @@ def write_step_page(title: str, step: Step, answers: Mapping[str, Answer], path:
             "saturated",
         ],
         "rows": rows,
-        "plots": [lines_plot(f"{step.name} ({step.unit}) over time (s)", "", [asked, *curves])],
+        "plots": [
+            lines_plot(f"{step.name} ({step.unit}) over time (s)", "", [asked, *curves]),
+            *filter(None, sweep_plots(list(answers.values()), sets)),
+        ],
         "note": "Saturated: share of the time in which an actuator was at a limit of its command.",
     }
     write_page(path, "tuning.html.j2", content)

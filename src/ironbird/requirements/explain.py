@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,18 +52,19 @@ class _Place:
     span: tuple[int, int] | None = None  # one sample of these rows was enough, this is the best
 
 
-def explain(formula: Formula, trace: Trace, lane: int) -> Finding:
+def explain(formula: Formula, trace: Trace, lane: int, events: Mapping[str, str] | None = None) -> Finding:
     """The sample and the comparison that decide the margin of a lane.
 
-    Of several equal ones the earliest. For `eventually` it is the sample that came nearest.
+    Of several equal ones the earliest. For `eventually` it is the sample that came nearest. `events` says in words
+    what happened to a flag (a signal that is 0 or 1) that decides: better than that it was 1 instead of 0.
     """
     flight = trace.lane(lane)
     evaluation = Evaluation(flight, slice(0, 1))
-    return _Search(formula, flight, evaluation).find()
+    return _Search(formula, flight, evaluation, events).find()
 
 
 def broken_from_s(formula: Formula, trace: Trace, lane: int) -> float:
-    """When a lane first broke a requirement: an `always` at its first bad sample, not at its worst."""
+    """When a lane first broke a requirement: an `always` at its first bad sample, an `eventually` at its end."""
     flight = trace.lane(lane)
     evaluation = Evaluation(flight, slice(0, 1))
     search = _Search(formula, flight, evaluation)
@@ -73,8 +75,11 @@ def broken_from_s(formula: Formula, trace: Trace, lane: int) -> float:
 class _Search:
     """Descends from the whole requirement to the comparison that decides."""
 
-    def __init__(self, formula: Formula, flight: Trace, evaluation: Evaluation) -> None:
+    def __init__(
+        self, formula: Formula, flight: Trace, evaluation: Evaluation, events: Mapping[str, str] | None = None
+    ) -> None:
         self.formula, self.flight, self.evaluation = formula, flight, evaluation
+        self.events = events or {}
         self.count = int(flight.rows[0])
 
     def find(self) -> Finding:
@@ -91,10 +96,13 @@ class _Search:
         )
 
     def first_bad(self, node: Node, row: int) -> float | None:
-        """The time of the first sample at which an `always`, or one of several joined by `and`, does not hold."""
+        """When an `always`, an `eventually`, or the first of several joined by `and` was broken."""
         if isinstance(node, Join) and node.operator == "and":
             moments = [self.first_bad(part, row) for part in (node.left, node.right)]
             return min((moment for moment in moments if moment is not None), default=None)
+        if isinstance(node, Window) and node.operator == "eventually":  # it may come true until the window ends
+            last = min(row + self.flight.steps(node.interval.high_s), self.count - 1)
+            return float(self.flight.time_s[last]) if self._margin(_Place(node, row)) < 0 else None
         if not (isinstance(node, Window) and node.operator == "always"):
             return None
         first = row + self.flight.steps(node.interval.low_s)
@@ -210,6 +218,8 @@ class _Search:
         if place.span is not None:
             between = f"from {self._time(place.span[0])} to {self._time(place.span[1])}"
         discrete = node.operator in ("==", "!=") and node.tolerance is None
+        if discrete and not met and isinstance(left, Signal) and left.column in self.events:
+            return self.events[left.column]
         if discrete and between and not met:
             never = "never" if operator == "==" else "always"
             return f"{left.text} was {never} {asked} {between}" + (f"; {when} it was {was}" if never == "never" else "")

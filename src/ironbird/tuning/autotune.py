@@ -1,15 +1,19 @@
-"""Gains of the attitude loops for a bandwidth, from the exact linear model of the hovering vehicle.
+"""Gains of the loops for a bandwidth, from the exact linear model of the hovering vehicle.
 
-Per axis two gains are free: attitude error to rate, and rate error to angular acceleration. For several ratios of the
-two the attitude gain is found with which the answer of the attitude to its set-point falls to -3 dB at the bandwidth;
-of those that keep the margins, the one with the smallest peak of the sensitivity is taken. Not modelled: lags of
-sensors and estimator, saturation; look at the result with steps.
+Attitude: per axis two gains are free: attitude error to rate, and rate error to angular acceleration. For several
+ratios of the two the attitude gain is found with which the answer of the attitude to its set-point falls to -3 dB at
+the bandwidth; of those that keep the margins, the one with the smallest peak of the sensitivity is taken.
+
+Velocity, then position, with what is inside of them already tuned: the gain is found with which the answer to the
+north falls to -3 dB at the bandwidth; it is refused if the answer resonates, or if the loops broken at the actuators
+lose their margins. Not modelled: lags of sensors and estimator, saturation; look at the result with steps.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,6 +26,8 @@ RATIOS = np.geomspace(1.2, 8.0, 14)  # of the rate gain to the attitude gain
 HALF_POWER = 10 ** (-3 / 20)
 ATTITUDE, RATE = at.CONTROL("attitude_gain"), at.CONTROL("rate_gain")
 PEAK_DB = 1.0  # by which the attitude may answer more than asked, anywhere
+OUTER = {"velocity": at.CONTROL("velocity_gain"), "position": at.CONTROL("position_gain")}
+OUTER_PEAK_DB = {"velocity": 4.0, "position": 3.0}  # the integral of the velocity loop makes it answer more than asked
 CLOSE = 1e-3  # of the bandwidth: found
 ROUNDS = 12
 NEAR = 200  # frequencies around a bandwidth
@@ -40,17 +46,32 @@ class Tuned:
 
 
 @dataclass(frozen=True)
+class TunedOuter:
+    """The gain of velocity or position and what it gives."""
+
+    loop: str
+    gain: float
+    bandwidth_radps: float  # to the north
+    vertical_radps: float  # up and down, with the same gain
+    peak_dB: float
+
+
+@dataclass(frozen=True)
 class Result:
     """Gains of all axes as parameters of the vehicle."""
 
     axes: list[Tuned]
     params: dict[str, list[float]]
+    outer: tuple[TunedOuter, ...] = ()
+    margins: dict[str, Margins] = field(default_factory=dict)  # of all loops with these gains, broken at the actuators
 
 
-def bandwidth_of(loop: Loop, axis: int, params: dict[str, Number], near_radps: float) -> tuple[float, float]:
-    """Where the answer of an attitude falls below -3 dB, and its peak in dB; nan if not within 20 times of `near`."""
+def bandwidth_of(
+    loop: Loop, axis: int, params: Mapping[str, Number], near_radps: float, of: str = "attitude"
+) -> tuple[float, float]:
+    """Where the answer to a set-point falls below -3 dB, and its peak in dB; nan if not within 20 times of `near`."""
     top = min(20 * near_radps, 0.99 * math.pi / loop.period_s)
-    w, H = loop.attitude(axis, params, np.geomspace(near_radps / 20, top, NEAR))
+    w, H = loop.answer(of, axis, params, np.geomspace(near_radps / 20, top, NEAR))
     size = np.abs(H)
     below = np.flatnonzero(size < HALF_POWER)
     peak = 20 * math.log10(float(size.max()))
@@ -63,21 +84,83 @@ def bandwidth_of(loop: Loop, axis: int, params: dict[str, Number], near_radps: f
     return float(w[i - 1] * (w[i] / w[i - 1]) ** part), peak
 
 
+def tune(
+    vehicle: str,
+    *,
+    attitude_radps: float | None = None,
+    yaw_radps: float | None = None,
+    velocity_radps: float | None = None,
+    position_radps: float | None = None,
+    phase_margin_deg: float = 45.0,
+    gain_margin_dB: float = 6.0,
+) -> Result:
+    """Gains of the loops that a bandwidth is given for, from the inside out; the others keep theirs."""
+    outer = {"velocity": velocity_radps, "position": position_radps}
+    if all(wanted is None for wanted in (attitude_radps, yaw_radps, *outer.values())):
+        raise ModelError("give a bandwidth: of the attitude, of yaw, of the velocity or of the position")
+    least = {"phase_margin_deg": phase_margin_deg, "gain_margin_dB": gain_margin_dB}
+    loop = hover_loop(vehicle)
+    params: dict[str, list[float]] = {}
+    axes: list[Tuned] = []
+    if attitude_radps is not None or yaw_radps is not None:
+        inner = tune_attitude(vehicle, attitude_radps, yaw_bandwidth_radps=yaw_radps, loop=loop, **least)
+        axes, params = inner.axes, dict(inner.params)
+    found = []
+    for name, wanted in outer.items():
+        if wanted is not None:
+            found.append(_tune_outer(loop, name, wanted, params))
+            params[OUTER[name]] = np.round(loop.point[OUTER[name]] * found[-1].gain, 4).tolist()
+            found[-1] = replace(found[-1], gain=params[OUTER[name]][0])
+    margins = {axis: loop.broken(axis, params, loop.frequencies()[::COARSE]).margins for axis in loop.closed_axes()}
+    for axis, m in margins.items():
+        if found and not (m.stable and m.phase_deg >= phase_margin_deg and m.gain_up_dB >= gain_margin_dB):
+            raise ModelError(
+                f"with these gains {axis} of {vehicle} has a phase margin of {m.phase_deg:.1f} degrees and "
+                f"{m.gain_up_dB:.1f} dB{'' if m.stable else ' and is not stable'}; {phase_margin_deg:g} degrees and "
+                f"{gain_margin_dB:g} dB were asked for: ask for less bandwidth or smaller margins"
+            )
+    return Result(axes, params, tuple(found), margins)
+
+
+def _tune_outer(loop: Loop, name: str, wanted: float, params: Mapping[str, list[float]]) -> TunedOuter:
+    """The factor of a loop's gain with which it has the bandwidth to the north."""
+    if OUTER[name] not in loop.model.params():
+        raise ModelError(f"the controller of '{loop.model.name}' has no gain {OUTER[name]}")
+    present, factor = loop.point[OUTER[name]], 1.0
+    reached = peak = math.nan
+    for _ in range(ROUNDS):
+        tried: dict[str, Number] = {**params, OUTER[name]: (present * factor).tolist()}
+        reached, peak = bandwidth_of(loop, 0, tried, wanted, name)
+        if math.isnan(reached) or abs(reached / wanted - 1) < CLOSE:
+            break
+        factor = float(np.clip(factor * wanted / reached, 1e-3, 1e3))
+    if math.isnan(reached) or abs(reached / wanted - 1) > 10 * CLOSE or peak > OUTER_PEAK_DB[name]:
+        said = "no gain gives it" if math.isnan(reached) else f"{reached:.2f} rad/s with a peak of {peak:.1f} dB"
+        raise ModelError(
+            f"'{loop.model.name}' cannot follow its {name} with a bandwidth of {wanted:g} rad/s ({said}; at most "
+            f"{OUTER_PEAK_DB[name]:g} dB): ask for less, or tune what is inside of it for more first"
+        )
+    vertical, _ = bandwidth_of(loop, 2, tried, wanted, name)
+    return TunedOuter(name, factor, reached, vertical, peak)
+
+
 def tune_attitude(
     vehicle: str,
-    bandwidth_radps: float,
+    bandwidth_radps: float | None,
     *,
     yaw_bandwidth_radps: float | None = None,
     phase_margin_deg: float = 45.0,
     gain_margin_dB: float = 6.0,
+    loop: Loop | None = None,
 ) -> Result:
-    """Gains of roll, pitch and yaw; without a bandwidth of its own yaw keeps its gains."""
-    loop = hover_loop(vehicle)
+    """Gains of roll, pitch and yaw; without a bandwidth they keep theirs."""
+    loop = loop or hover_loop(vehicle)
     present = {path: loop.point[path].tolist() for path in (ATTITUDE, RATE)}
     found = []
-    wanted = [("roll", bandwidth_radps), ("pitch", bandwidth_radps)]
-    wanted += [("yaw", yaw_bandwidth_radps)] if yaw_bandwidth_radps is not None else []
-    for number, (axis, bandwidth) in enumerate(wanted):
+    wanted = {"roll": bandwidth_radps, "pitch": bandwidth_radps, "yaw": yaw_bandwidth_radps}
+    for number, (axis, bandwidth) in enumerate(wanted.items()):
+        if bandwidth is None:
+            continue
         if not 0 < bandwidth < 0.5 * math.pi / loop.period_s:
             raise ModelError(f"a bandwidth of {bandwidth:g} rad/s is not between 0 and a quarter of the sampling rate")
         best = None

@@ -29,7 +29,7 @@ import numpy as np
 from ironbird.analysis.operating_point import OperatingPoint
 from ironbird.blocks.controllers.mission_table import OFFBOARD
 from ironbird.blocks.controllers.multicopter_control import MulticopterControl
-from ironbird.blocks.controllers.navigator import BY_ATTITUDE, BY_POSITION
+from ironbird.blocks.controllers.navigator import BY_ATTITUDE, BY_POSITION, BY_VELOCITY
 from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.compiler.flatten import ARRAYS
 from ironbird.errors import ModelError, UnknownNameError
@@ -48,6 +48,23 @@ SLOWEST_RADPS = 0.05
 AXES = ("lift", "roll", "pitch", "yaw")  # columns of a multicopter's allocation
 LINK = "/command_fault.value"  # what an actuator is told
 ATTITUDE_SET, CONTROL_KIND = "offboard_attitude", at.NAVIGATOR("control_kind")
+
+
+@dataclass(frozen=True)
+class SetPoint:
+    """A set-point of the cascade: where it enters, what answers, and the kind of control in which it is followed."""
+
+    array: str  # of the model: an input, or what a slower block (the navigator) holds
+    path: str
+    answer: str
+    kind: int
+
+
+SET_POINTS = {
+    "attitude": SetPoint("u", ATTITUDE_SET, at.BODY.euler, BY_ATTITUDE),
+    "velocity": SetPoint("held", at.NAVIGATOR.velocity_set, at.BODY.velocity, BY_VELOCITY),
+    "position": SetPoint("held", at.NAVIGATOR.position_set, at.BODY.position, BY_POSITION),
+}
 ENTRIES = ("x", "xd", "held", "u")  # of s, in this order
 DRIFTS = 1e-6  # an eigenvalue this far above 1 merely drifts
 
@@ -109,17 +126,30 @@ class Loop:
             after |= {name: ca.vertcat(*entries) for name, entries in columns.items() if entries}
         sampled = ca.vertcat(*[after[name] for name in ENTRIES])
         rates = ca.vertcat(flat.rates(*symbols.values()), ca.SX(s.numel() - flat.x.size, 1))
-        attitude = flat.outputs(*symbols.values())[self._attitude_rows()]
-        J, generator, output = (ca.jacobian(part, s) for part in (sampled, rates, attitude))
+        answers_of = flat.outputs(*symbols.values())[self._answer_rows()]
+        J, generator, output = (ca.jacobian(part, s) for part in (sampled, rates, answers_of))
         self._kept = self._taking_part(J, generator)
         kept = self._kept.tolist()
         self._jacobians = ca.Function(
             "loop", list(symbols.values()), [J[kept, kept], generator[kept, kept], output[:, kept]]
         )
 
-    def _attitude_rows(self) -> list[int]:
-        rows = self.model.flat.log.rows(at.BODY.euler)
-        return list(range(rows.start, rows.stop))
+    def _answer_rows(self) -> list[int]:
+        """Rows of the log with attitude, velocity and position, three each."""
+        rows = [self.model.flat.log.rows(point.answer) for point in SET_POINTS.values()]
+        return [row for part in rows for row in range(part.start, part.stop)]
+
+    def _given(self) -> dict[str, SetPoint]:
+        """The set-points that the model has and that nothing in the loop overwrites."""
+        flat, found = self.model.flat, {}
+        columns = {"u": flat.u, "held": flat.held}
+        for name, point in SET_POINTS.items():
+            if point.path in columns[point.array].start:
+                navigator = flat.diagram.blocks.get(at.NAVIGATOR.path)
+                slow = navigator is not None and (navigator.sample_s or 0.0) > self.period_s
+                if point.array == "u" or slow:
+                    found[name] = point
+        return found
 
     def _entries(self, array: str, path: str) -> list[int]:
         """Where a signal is in s."""
@@ -134,28 +164,28 @@ class Loop:
         return [int(np.searchsorted(self._kept, entry)) for entry in self._entries(array, path)]
 
     def _taking_part(self, J: ca.SX, generator: ca.SX) -> np.ndarray:
-        """Entries of s that commands or attitude set-points reach and on which commands depend; others are constant."""
+        """Entries of s that commands or set-points reach and on which commands depend; others are constant."""
         pattern = np.logical_or(*(np.array(ca.DM(part.sparsity(), 1).full()) != 0 for part in (J, generator)))
         commands = np.zeros(len(pattern), bool)
         for path in self.links:
             commands[self._entries("held", path)] = True
         begun = commands.copy()
-        if ATTITUDE_SET in self.model.flat.u.start:
-            begun[self._entries("u", ATTITUDE_SET)] = True
+        for point in self._given().values():
+            begun[self._entries(point.array, point.path)] = True
         return np.flatnonzero(_grown(pattern, begun) & _grown(pattern.T, commands))
 
     def _maps(
         self, params: Mapping[str, Number] | None = None, inputs: Mapping[str, Number] | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """J, P and the attitude's row with some values changed; the steady state is taken to stay."""
+        """J, P and the rows of the answers with some values changed; the steady state is taken to stay."""
         point = self.point
         if params or inputs:
             arrays = (point.x, point.xd, point.held.copy(), point.u.copy(), point.p.copy())
             point = OperatingPoint(point.flat, point.t, *arrays)
             for path, value in {**(params or {}), **(inputs or {})}.items():
                 point.set(path, value)
-        J, generator, attitude = (ca.DM(part).full() for part in self._jacobians(*point.columns()))
-        return J, exponential(generator * self.period_s), attitude
+        J, generator, outputs = (ca.DM(part).full() for part in self._jacobians(*point.columns()))
+        return J, exponential(generator * self.period_s), outputs
 
     def eigenvalues(self, params: Mapping[str, Number] | None = None) -> np.ndarray:
         """Of the closed loop over one period, the largest first."""
@@ -163,21 +193,32 @@ class Loop:
         found = np.linalg.eigvals(P @ J)
         return np.asarray(found[np.argsort(-np.abs(found))])
 
-    def attitude(
-        self, axis: int, params: Mapping[str, Number] | None = None, frequency_radps: np.ndarray | None = None
+    def answer(
+        self,
+        loop: str,
+        axis: int,
+        params: Mapping[str, Number] | None = None,
+        frequency_radps: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Frequencies, and the answer of roll (0), pitch (1) or yaw (2) to its set-point: 1 if it follows."""
-        if ATTITUDE_SET not in self.model.flat.u.start:
-            raise ModelError(f"the controller of '{self.model.name}' takes no attitude set-point")
-        hover = float(self.point[at.CONTROL("thrust_total")][0] / self.point[at.CONTROL("max_thrust")].sum())
-        J, P, outputs = self._maps(params, {CONTROL_KIND: float(BY_ATTITUDE), "offboard_thrust": hover})
-        closed, row = P @ J, self._places("u", ATTITUDE_SET)[axis]
+        """Frequencies, and the answer of attitude, velocity or position to its set-point: 1 if it follows.
+
+        Axes are roll, pitch, yaw or north, east, down. Loops outside of the one that is looked at are open.
+        """
+        if loop not in SET_POINTS:
+            raise UnknownNameError("loop", loop, SET_POINTS)
+        point = self._given().get(loop)
+        if point is None:
+            raise ModelError(f"the controller of '{self.model.name}' takes no {loop} set-point")
+        given: dict[str, Number] = {CONTROL_KIND: float(point.kind)}
+        if loop == "attitude":
+            full = self.point[at.CONTROL("max_thrust")].sum()
+            given["offboard_thrust"] = float(self.point[at.CONTROL("thrust_total")][0] / full)
+        J, P, outputs = self._maps(params, given)
+        closed, row = P @ J, self._places(point.array, point.path)[axis]
         rest = np.delete(np.arange(len(closed)), row)
         w = self.frequencies() if frequency_radps is None else frequency_radps
-        found = answers(
-            closed[np.ix_(rest, rest)], closed[rest, row], outputs[axis, rest], np.exp(1j * w * self.period_s)
-        )
-        return w, found
+        seen = outputs[3 * list(SET_POINTS).index(loop) + axis, rest]
+        return w, answers(closed[np.ix_(rest, rest)], closed[rest, row], seen, np.exp(1j * w * self.period_s))
 
     def frequencies(self) -> np.ndarray:
         """From slow to nearly half the sampling rate."""

@@ -1,7 +1,8 @@
-"""Step responses: a hovering vehicle is given a new set-point; how fast and how cleanly it gets there.
+"""Step responses: a vehicle in steady flight is given a new set-point; how fast and how cleanly it gets there.
 
-All sets of gains fly side by side in lanes of one run, in calm air, each from the same hover. The response is read
-from the true motion. Not modelled: steps of vehicles that take no set-points from outside (wings, cars, boats).
+All sets of gains fly side by side in lanes of one run, in calm air: what hovers from a hover, a wing from straight and
+level flight to the north at its cruise speed. The response is read from the true motion. Not modelled: steps of
+cars, boats and vehicles under water.
 """
 
 from __future__ import annotations
@@ -12,19 +13,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ironbird.blocks.controllers import command_ports as commands
+from ironbird.blocks.controllers.mission_table import OFFBOARD
 from ironbird.blocks.controllers.navigator import BY_ATTITUDE, BY_POSITION, BY_RATE, BY_VELOCITY
+from ironbird.compiler.compiled import compile_model
 from ironbird.errors import ModelError, RunError, UnknownNameError
 from ironbird.flight.prepare import one_for_many
 from ironbird.model.signal import Number
-from ironbird.runtime.state import RunState
+from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import run
 from ironbird.tuning.loops import HOVER_M, HOVER_S, LINK, hovering
 from ironbird.vehicles import places as at
+from ironbird.vehicles.commanded import see_truth, take_commands
+from ironbird.vehicles.load import load_spec, load_vehicle
 
 LOG_S = 0.004
 BAND = 0.05  # of the step: settled when it stays within
 SATURATED = (0.001, 0.999)  # of an actuator's command; what turns has no less than 0
 USED = 0.01  # a command that an actuator has which takes part in the hover
+LAUNCH_S = 30.0  # after which a wing is in the air
+STRAIGHT_S = 50.0  # for which it then flies straight and level
+HELD_S = 3.0  # for which attitude and throttle are held before they step
+LOWEST_M = 30.0
+WINGS = "fixed_wing"  # template
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,7 @@ class Step:
     signal: str
     read: int  # entry of the signal
     sign: float = 1.0  # of the set-point in the model: up is -down
+    read_sign: float | None = None  # of the answer, if it is another
 
 
 def _three(
@@ -68,6 +80,18 @@ STEPS = {
         *_three("north east up", "m", 1.0, 2.0, 15.0, BY_POSITION, "offboard_position", at.BODY.position),
     )
 }  # fmt: skip
+
+
+COURSE_KIND, ATTITUDE_KIND = int(commands.BY_COURSE), int(commands.BY_ATTITUDE)
+WING_STEPS = {
+    step.name: step
+    for step in (
+        Step("bank", "deg", DEGREE, 20.0, 8.0, ATTITUDE_KIND, "offboard_attitude", 0, at.BODY.euler, 0),
+        Step("pitch", "deg", DEGREE, 3.0, 8.0, ATTITUDE_KIND, "offboard_attitude", 1, at.BODY.euler, 1),
+        Step("height", "m", 1.0, 5.0, 40.0, COURSE_KIND, "offboard_height", 0, at.BODY.position, 2, read_sign=-1.0),
+        Step("airspeed", "m/s", 1.0, 1.0, 40.0, COURSE_KIND, "offboard_speed", 0, at.AIR.airspeed, 0),
+    )
+}
 
 
 @dataclass(frozen=True)
@@ -132,11 +156,17 @@ class Answer:
         }  # fmt: skip
 
 
-def step_of(name: str) -> Step:
-    """A step by name."""
-    if name not in STEPS:
-        raise UnknownNameError("step", name, STEPS)
-    return STEPS[name]
+def step_of(name: str, vehicle: str | None = None) -> Step:
+    """A step by name, of those that the vehicle can fly; without one, of what hovers."""
+    known = WING_STEPS if vehicle is not None and load_spec(vehicle).template == WINGS else STEPS
+    if name not in known:
+        raise UnknownNameError("step", name, known, f"those of '{vehicle}'" if known is WING_STEPS else "")
+    return known[name]
+
+
+def usual_step(vehicle: str) -> str:
+    """The step that is flown without a word."""
+    return "bank" if load_spec(vehicle).template == WINGS else "roll"
 
 
 def answers_to(
@@ -156,7 +186,8 @@ def answers_to(
         raise RunError(f"a step of {size} {step.unit} is none")
     if not sets:
         raise RunError("a step needs at least one set of parameters")
-    state = hovering(vehicle, control=control, lanes=len(sets))
+    wing = step in WING_STEPS.values()
+    state = _launched(vehicle, control, len(sets)) if wing else hovering(vehicle, control=control, lanes=len(sets))
     if step.input not in state.model.flat.u.start:
         raise ModelError(f"{vehicle} takes no set-point of {step.name}: its controller has no input for it")
     state.seeds[:] = seed
@@ -164,24 +195,30 @@ def answers_to(
         for path, value in values.items():
             one_for_many(state.model, path, value)
             state.set_param(path, value, lane if len(sets) > 1 else None)
-    whole_s = HOVER_S + lasts_s
+    ready_s = LAUNCH_S + STRAIGHT_S if wing else HOVER_S
+    whole_s = ready_s + lasts_s
     links = [path for path in state.model.flat.held.start if path.endswith(LINK)]
     rotors = np.array([path.startswith("rotor/") for path in links])
     bar = progress or (lambda share: None)
-    run(state, HOVER_S, log=[step.signal], progress=lambda share: bar(share * HOVER_S / whole_s))
+    if wing:
+        _fly_straight(state, step)
+    else:
+        run(state, HOVER_S, log=[step.signal], progress=lambda share: bar(share * HOVER_S / whole_s))
+    ready_s = state.time_s
     flown = [state.stop_of(lane) for lane in range(len(sets))]
     before = _now(state, step)
-    _order(state, step, size * step.scale)
+    (_order_wing if wing else _order)(state, step, size * step.scale)
     log = run(
-        state, whole_s, log=[step.signal, *links], log_s=LOG_S,
-        progress=lambda share: bar((HOVER_S + share * lasts_s) / whole_s),
+        state, ready_s + lasts_s, log=[step.signal, *links], log_s=LOG_S,
+        progress=lambda share: bar((ready_s + share * lasts_s) / (ready_s + lasts_s)),
     )  # fmt: skip
     found = []
     for lane in range(len(sets)):
         stop = flown[lane] or state.stop_of(lane)
         failure = f"{stop.reason} at {stop.time_s:.2f} s" if stop else ""
-        time_s = log.time(lane) - HOVER_S
-        moved = step.sign * (log.lane(step.signal, lane)[:, step.read] - before[lane]) / step.scale
+        time_s = log.time(lane) - ready_s
+        read = log.lane(step.signal, lane).reshape(len(time_s), -1)[:, step.read]
+        moved = (step.read_sign or step.sign) * (read - before[lane]) / step.scale
         commands = np.array([log.lane(path, lane) for path in links]).T
         used = np.abs(commands[:1]) > USED if len(commands) else True
         limits = ((np.abs(commands) > SATURATED[1]) | (used & (np.abs(commands) < SATURATED[0]) & rotors)).any(axis=1)
@@ -195,7 +232,50 @@ def answers_to(
 def _now(state: RunState, step: Step) -> list[float]:
     """The signal at the step, of each lane."""
     log = run(state.branch(), state.time_s + LOG_S, log=[step.signal], log_s=LOG_S, threads=1)
-    return [float(log.all_lanes(step.signal)[lane, 0, step.read]) for lane in range(state.lanes)]
+    found = log.all_lanes(step.signal)
+    return [float(found[lane, 0].reshape(-1)[step.read]) for lane in range(state.lanes)]
+
+
+def _launched(vehicle: str, control: str, lanes: int) -> RunState:
+    """The beginning of a wing's flight under commands from outside."""
+    diagram = take_commands(load_vehicle(vehicle, control="reference").diagram)
+    if control not in ("truth", "reference"):
+        raise RunError(f"a wing's steps are flown under truth or reference, not '{control}'")
+    return start(compile_model(see_truth(diagram) if control == "truth" else diagram), lanes=lanes)
+
+
+def _fly_straight(state: RunState, step: Step) -> None:
+    """Launch, then north, level, at cruise speed; before a step of the attitude it and the throttle are held."""
+    run(state, LAUNCH_S, log=[step.signal])
+    given = [0.0] * state.model.flat.u.signals["offboard_given"].size
+    for entry in (commands.COURSE, commands.HEIGHT, commands.SPEED):
+        given[entry] = 1.0
+    cruise = state.model.param_rows(at.NAVIGATOR.cruise_speed)
+    inputs: dict[str, Number] = {"command": float(OFFBOARD), "order": 1.0, "offboard_kind": commands.BY_COURSE}
+    for lane in range(state.lanes):
+        block, place = divmod(lane, state.width)
+        height = max(LOWEST_M, -float(state.get(at.BODY("p"), lane)[2]))
+        own = {"offboard_height": height, "offboard_speed": float(state.params[block, cruise, place][0])}
+        for name, value in {**inputs, "offboard_given": given, "offboard_course": 0.0, **own}.items():
+            state.set_input(name, value, lane)
+    run(state, LAUNCH_S + STRAIGHT_S, log=[step.signal])
+    if step.kind == ATTITUDE_KIND:
+        for lane in range(state.lanes):
+            pitch, throttle = (float(state.get(at.CONTROL(name), lane)[0]) for name in ("pitch_set", "throttle"))
+            state.set_input("offboard_attitude", [0.0, pitch, 0.0], lane)
+            state.set_input("offboard_thrust", throttle, lane)
+        state.set_input("offboard_kind", commands.BY_ATTITUDE)
+        run(state, state.time_s + HELD_S, log=[step.signal])
+
+
+def _order_wing(state: RunState, step: Step, size: float) -> None:
+    """The new set-point of every lane: what it was, and the step."""
+    rows = state.model.flat.u.rows(step.input)
+    for lane in range(state.lanes):
+        block, place = divmod(lane, state.width)
+        value = state.inputs[block, rows, place].tolist()
+        value[step.entry] += size
+        state.set_input(step.input, value if len(value) > 1 else value[0], lane)
 
 
 def _order(state: RunState, step: Step, size: float) -> None:

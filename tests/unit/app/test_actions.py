@@ -20,9 +20,9 @@ from ironbird.app.live_flight import DEEDS
 from ironbird.app.records import Campaigns, Records
 from ironbird.app.rig import Rig
 from ironbird.app.security import GUEST, PILOT
-from ironbird.app.shape import shape_of
 from ironbird.errors import IronbirdError, RecordError, RunError
 from ironbird.report.ulog import write_ulog
+from ironbird.vehicles.shape import shape_of
 
 PATIENCE_S = 120.0
 

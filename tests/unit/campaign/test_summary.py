@@ -2,11 +2,12 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from campaign_data import flight_case, flight_cases, result_of
 
-from ironbird.campaign.summary import by_case, compare, exit_code
+from ironbird.campaign.summary import by_case, compare, exit_code, sampled_cases
 from ironbird.errors import StoreError
 
 
@@ -98,3 +99,20 @@ def test_points_are_paired_by_their_values() -> None:
 def test_two_errors_have_not_moved() -> None:
     lost = result_of(flight_case(), "error", margin=math.nan)
     assert compare([lost], [lost]).margins == []
+
+
+def test_only_random_draws_are_samples() -> None:
+    source = {
+        "suite.toml": "[suite.defaults.plan]\nkind = 'monte_carlo'\nsamples = 3\n[[case]]\nid = 'a'\n"
+        "[[case]]\nid = 'b'\nplan = { kind = 'grid' }\n",
+        "quad.toml": "schema = 1\nid = 'quad'\n",
+        "notes.txt": "no = [TOML",
+    }
+    assert sampled_cases(source) == {"a"}
+    seeds = [replace(result_of(case), case_id="noise", values={}) for case in flight_cases(3)]
+    varied = [result_of(case) for case in flight_cases(3)]
+    assert sampled_cases({}, [*seeds, *varied]) == {"noise"}  # many seeds of one point
+    (summary,) = by_case(seeds, sampled={"noise"})
+    assert "confidence" in summary.failures()
+    (summary,) = by_case(varied)
+    assert summary.failures() == "0 of 3 failed"

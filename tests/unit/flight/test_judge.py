@@ -156,7 +156,7 @@ def test_without_requirements_a_crash_is_a_fail_and_a_landing_is_not(hover: Flig
     assert (found.verdict, found.crashed) == (verdict, verdict == "fail")
     assert [judgement.name for judgement in found.judgements] == ["no_crash"]
     if verdict == "fail":
-        assert found.sentence.startswith("no_crash: ") and f"({reason} at 4.00 s)" in found.sentence
+        assert found.sentence.startswith(f"no_crash: crashed at 4.00 s ({reason}")
 
 
 def test_a_crash_fails_unless_a_requirement_speaks_of_crashes(hover: Flight) -> None:
@@ -304,3 +304,30 @@ def test_one_flight_has_one_hash(hover: Flight) -> None:
     """The order alone decides what the hash covers: not whether a campaign or a single flight logged more."""
     case = FlightCase(**{entry.name: getattr(hover.order, entry.name) for entry in fields(Order)}, id="a", case_id="a")
     assert fly_batch([case], TracePolicy(None)).flights[0].sha256 == hover.sha256 == fly(hover.order).sha256
+
+
+def changed(flight: Flight, path: str, values: np.ndarray) -> Flight:
+    """The flight with the last second of one signal changed."""
+    data, column = flight.log.data.copy(), flight.log.plan.start[path]
+    data[:, -50:, column : column + values.size] = values[None, None, :, None]
+    return replace(flight, log=replace(flight.log, data=data))
+
+
+def test_a_flag_that_decides_is_said_in_words_with_moment_and_size(hover: Flight) -> None:
+    falling = changed(hover, "body.v_NB_N", np.array([3.0, 0.0, 8.2]))
+
+    found = judged(falling, None, stop=Stop(3.99, "hard landing"))
+
+    assert found.sentence == "no_crash: crashed at 3.99 s (hard landing, 8.2 m/s)"
+    assert (found.margin, found.impact_mps) == (judged(hover, None, stop=Stop(3.99, "hard landing")).margin, 8.2)
+    tilted = changed(falling, "body.euler", np.array([0.0, math.radians(133), 0.0]))
+    tumbled = judged(tilted, None, stop=Stop(3.99, "hard landing"))
+    assert tumbled.sentence == "no_crash: crashed at 3.99 s (hard landing, 8.2 m/s, tilted by 133°)"
+    done = Requirement.of("mission_completed")
+    assert judged(hover, done).sentence == (
+        "mission_completed: the mission was not completed (flown to the end at 4.00 s)"
+    )
+    both = judged(hover, done, stop=Stop(3.99, "rollover")).sentence
+    assert both == "mission_completed: the mission was not completed; no_crash: crashed at 3.99 s (rollover)"
+    own = Requirement("own", "not (eventually (crashed == 1))", "major")  # however the requirement is written
+    assert judged(falling, own, stop=Stop(3.99, "hard landing")).sentence.startswith("own: crashed at 3.99 s (hard ")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ironbird.campaign.search import Map
-from ironbird.report.svg_plot import HEIGHT, WIDTH, line_plot, map_plot, ticks, write_map
+from ironbird.report.svg_plot import HEIGHT, WIDTH, histogram_plot, line_plot, map_plot, ticks, write_map
 
 
 @given(st.floats(-1e3, 1e3), st.floats(1e-2, 1e6))
@@ -66,7 +66,7 @@ def test_map_has_a_field_per_flight_and_the_line(found: Map) -> None:
     text = map_plot(found)
     assert "<script" not in text
     svg = ElementTree.fromstring(text)
-    fields = svg.findall("rect")
+    fields = [field for field in svg.findall("rect") if field.find("title") is not None]
     assert len(fields) == 9
     assert "along & up = 10: pass, margin 1" in str(fields[0].findtext("title"))
     line = svg.find("polyline")
@@ -82,3 +82,26 @@ def test_map_as_a_file(found: Map, tmp_path: Path) -> None:
     text = (tmp_path / "deep" / "map.svg").read_text()
     assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
     assert "var(" not in text  # no ink from elsewhere
+
+
+def test_a_map_says_what_it_shows_in_which_unit_and_what_its_colours_mean() -> None:
+    verdicts = np.array([["pass", "pass"], ["pass", "fail"]])
+    found = Map(
+        "wind.speed_mps", "fault.1.severity", [0.0, 7.5], [0.2, 1.0], verdicts, np.zeros((2, 2)), [(0, 1), (7, 0.5)]
+    )
+    svg = ElementTree.fromstring(map_plot(found, "Hover in wind"))
+    words = ["".join(text.itertext()) for text in svg.iter("text")]
+    assert words[0] == "Hover in wind"
+    assert {"wind.speed_mps (m/s)", "fault.1.severity (0 to 1)", "pass", "fail"} <= set(words)
+    assert {"0", "7.5", "0.2", "1"} <= set(words)  # numbers at the points that were flown, no others
+    assert any(word.startswith("where it turns") for word in words) and "void (a fault did not act)" not in words
+    crosses = [path for path in svg.findall("path") if "stroke" in path.attrib]
+    assert len(crosses) == 2  # the field that fails and its legend: not by colour alone
+
+
+def test_a_histogram_counts_every_margin_once() -> None:
+    values = [(-1.0, "fail"), (-0.9, "fail"), (2.0, "pass"), (math.nan, "pass"), (math.inf, "pass")]
+    svg = ElementTree.fromstring(histogram_plot("height", "m", values, bins=4))
+    said = [title.text or "" for title in svg.iter("title")]
+    assert sum(int(text.split()[0]) for text in said) == 3 and sum("fail" in text for text in said) == 1
+    assert histogram_plot("height", "m", [(math.inf, "pass")]) == ""

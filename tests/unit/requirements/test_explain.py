@@ -141,7 +141,8 @@ def test_the_deciding_sample_has_the_margin_of_the_whole() -> None:
         ("always[1, 3] (altitude > 45 m)", 3.0, 2.0),  # 40 m at 2.0 s, 20 m at 3.0 s
         ("always[end - 1 s, end] (altitude > 45 m)", 3.0, 2.0),
         ("always (altitude < 70 m) and always[1, 3] (altitude > 45 m)", 3.0, 2.0),
-        ("eventually (altitude > 90 m)", 1.0, 1.0),  # never: where it came nearest
+        ("eventually (altitude > 90 m)", 1.0, 3.0),  # nearest at 1.0 s; until the end it might have come true
+        ("eventually[0, 2] (altitude > 90 m)", 1.0, 2.0),
     ],
 )
 def test_when_a_requirement_was_first_broken(text: str, worst_s: float, first_s: float) -> None:

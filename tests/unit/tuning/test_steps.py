@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from ironbird.blocks.controllers.navigator import BY_POSITION, BY_VELOCITY
 from ironbird.cli.main import app
 from ironbird.errors import ModelError, RunError, UnknownNameError
-from ironbird.tuning.autotune import bandwidth_of, tune_attitude
-from ironbird.tuning.loops import hover_loop
-from ironbird.tuning.steps import STEPS, Answer, answers_to, step_of
+from ironbird.model.signal import Number
+from ironbird.report.tuning_page import sweep_plots
+from ironbird.runtime.step import run
+from ironbird.tuning.autotune import Result, bandwidth_of, tune, tune_attitude
+from ironbird.tuning.loops import hover_loop, hovering
+from ironbird.tuning.steps import STEPS, Answer, answers_to, step_of, usual_step
+from ironbird.vehicles import places as at
 
 
 def answer(value: np.ndarray, time_s: np.ndarray) -> Answer:
@@ -82,15 +89,91 @@ def test_tuned_gains_have_the_bandwidth_and_rise_as_fast_as_it_says() -> None:
 
 
 def test_the_verbs_print_figures_and_write_pages(tmp_path: Path) -> None:
-    run = CliRunner().invoke
-    swept = run(app, ["step", "quad_f450", "--sweep", "control.rate_gain[0]=10:20:2", "--json", "--out", str(tmp_path)])
+    call = CliRunner().invoke
+    swept = call(
+        app, ["step", "quad_f450", "--sweep", "control.rate_gain[0]=10:20:2", "--json", "--out", str(tmp_path)]
+    )
     data = json.loads(swept.output)
     assert swept.exit_code == 0 and [row["set"] for row in data["answers"]] == [
         {"control.rate_gain[0]": 10.0}, {"control.rate_gain[0]": 20.0},
     ]  # fmt: skip
     assert "<polyline" in (tmp_path / "step_roll.html").read_text()
-    margins = run(app, ["margins", "quad_f450", "--axis", "roll", "--out", str(tmp_path)])
+    margins = call(app, ["margins", "quad_f450", "--axis", "roll", "--out", str(tmp_path)])
     assert margins.exit_code == 0 and "phase margin" in margins.output and (tmp_path / "margins.html").is_file()
     for wrong in ("x", "a=1:2", "a=1:2:0.5", "a=1:2:9999"):
-        refused = run(app, ["step", "quad_f450", "--sweep", wrong])
+        refused = call(app, ["step", "quad_f450", "--sweep", wrong])
         assert refused.exit_code == 2 and "--sweep" in refused.output
+
+
+@pytest.fixture(scope="module")
+def outer() -> Result:
+    return tune("quad_f450", attitude_radps=10.0, velocity_radps=2.5, position_radps=1.0)
+
+
+def amplitude_in_flight(params: Mapping[str, Number], kind: int, name: str, answer: str, w: float) -> float:
+    """How much of a slow sine of a set-point to the north the flying vehicle follows; the last whole periods of it."""
+    state = hovering("quad_f450", params=params)
+    run(state, 20.0, log=[answer], threads=1)
+    state.set_input("offboard_kind", float(kind))
+    size, period_s, answers, times = 0.2, 2 * math.pi / w, [], []
+    while (elapsed := state.time_s - 20.0) < 5 * period_s:
+        given = [size * math.sin(w * elapsed), 0.0, -10.0 if name == "offboard_position" else 0.0]
+        state.set_input(name, given)
+        log = run(state, state.time_s + 0.02, log=[answer], log_s=0.02, threads=1)  # the navigator's period
+        times.append(elapsed)
+        answers.append(float(log[answer][0, 0]))
+    t, y = np.array(times), np.array(answers)
+    late = t >= 2 * period_s
+    fit = np.linalg.lstsq(np.column_stack([np.sin(w * t[late]), np.cos(w * t[late]), np.ones(late.sum())]), y[late])[0]
+    return float(np.hypot(fit[0], fit[1]) / size)
+
+
+def test_velocity_and_position_follow_with_the_bandwidth_that_was_asked_for_in_flight(outer: Result) -> None:
+    for kind, name, answer, w in (
+        (BY_VELOCITY, "offboard_velocity", at.BODY.velocity, 2.5),
+        (BY_POSITION, "offboard_position", at.BODY.position, 1.0),
+    ):
+        found = amplitude_in_flight(outer.params, kind, name, answer, w)
+        assert found == pytest.approx(10 ** (-3 / 20), rel=0.05)  # drag and the navigator's 20 ms are what is left
+
+
+def test_outer_loops_keep_margins_and_what_cannot_be_is_refused(outer: Result) -> None:
+    assert [t.loop for t in outer.outer] == ["velocity", "position"]
+    assert set(outer.margins) == {"lift", "roll", "pitch", "yaw"} and all(m.stable for m in outer.margins.values())
+    with pytest.raises(ModelError, match="cannot follow its position with a bandwidth of 9 rad/s"):
+        tune("quad_f450", position_radps=9.0)
+    with pytest.raises(ModelError, match="give a bandwidth"):
+        tune("quad_f450")
+
+
+def test_a_sweep_is_drawn_over_one_parameter_and_as_fields_over_two() -> None:
+    def answer(overshoot: float) -> Answer:
+        time_s = np.linspace(0, 1, 50)
+        return Answer(time_s, np.where(time_s > 0.2, 1 + overshoot, time_s * 5), 1.0, "", 0.0)
+
+    one = [{"control.rate_gain[0]": float(v), "body.mass": 1.5} for v in (10, 20, 30)]
+    plots = sweep_plots([answer(0.01 * v) for v in (1, 2, 3)], one)
+    assert len(plots) == 3 and "overshoot (%) over control.rate_gain[0]" in plots[0] and "<polyline" in plots[0]
+    two = [{"a": float(x), "b": float(y)} for x in (1, 2) for y in (3, 4)]
+    failed = Answer(np.zeros(0), np.zeros(0), 1.0, "rollover at 3.00 s", math.nan)
+    field = sweep_plots([answer(0.1), answer(0.2), answer(0.3), failed], two)[0]
+    words = re.findall(">([^<]*)</text>", field)
+    assert {"overshoot (%)", "a", "upwards: b", "10", "20", "30", "-"} <= set(words)  # what did not fly has no number
+    assert sweep_plots([answer(0.1)], [{}]) == []
+
+
+@pytest.mark.parametrize(("name", "rise_s"), [("bank", 2.0), ("pitch", 2.0), ("height", 15.0), ("airspeed", 20.0)])
+def test_every_step_of_a_wing_is_followed(name: str, rise_s: float) -> None:
+    step = step_of(name, "aerosonde")
+    plain, other = answers_to("aerosonde", step, sets=[{}, {"body.mass": 13.0}])
+    assert plain.failure == "" and 0 < plain.rise_s < rise_s and plain.overshoot < 0.5
+    assert abs(plain.error) < 0.08 and abs(plain.value[0]) < 0.02 * step.usual  # it begins in steady flight
+    assert not np.array_equal(plain.value, other.value)  # a lane of its own
+
+
+def test_a_wing_has_steps_of_its_own() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'bank'"):
+        step_of("bannk", "aerosonde")
+    with pytest.raises(UnknownNameError):
+        step_of("speed_north", "aerosonde")
+    assert (usual_step("aerosonde"), usual_step("quad_f450")) == ("bank", "roll")

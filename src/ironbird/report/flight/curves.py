@@ -1,4 +1,4 @@
-"""Curves for the screen: thinned with their peaks kept, packed as plotly reads them, cut into stretches of time."""
+"""Curves for the screen: thinned with their peaks kept, packed as base64, cut into stretches of time."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def break_turns(time_s: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np
 
 
 def packed(values: np.ndarray) -> Json:
-    """Numbers as plotly reads them in base64; single precision is enough for a screen."""
+    """Numbers in base64; single precision is enough for a screen."""
     shown = np.where(np.abs(values) < SHOWN, values, np.nan).astype("<f4")
     return {"dtype": "f4", "bdata": base64.b64encode(shown.tobytes()).decode()}
 

@@ -98,7 +98,7 @@ def _band(plots: Plots, width: np.ndarray, unit: str) -> list[Json]:
     )
     edge = {"line": {"color": "var(--band-edge)", "width": 0.8}, "zorder": 0}
     return [
-        {**low, **edge, "hoverinfo": "skip", "hovertemplate": None},
+        {**low, **edge, "label": ""},
         {**high, **edge, "fill": "tonexty", "fillcolor": "var(--band)"},
     ]
 

@@ -6,16 +6,14 @@ peaks kept; the log files hold every row.
 
 from __future__ import annotations
 
-import base64
-import functools
-import hashlib
 import math
 import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 import ironbird
 from ironbird.errors import LinkError, UnknownNameError
@@ -32,17 +30,30 @@ from ironbird.report.flight.plots import Plots
 from ironbird.report.flight.repeat import command, mission_text, notes
 from ironbird.report.flight.signals import signal_panels, witness_figure
 from ironbird.report.flight.timeline import timeline
-from ironbird.report.page import TEMPLATES, write_page
+from ironbird.report.flight.tuning import followed_rows, limit_rows, spectrum_panels, step_rows
+from ironbird.report.page import hash_source, script_text, write_page
 
 
-def write_flight_page(flight: Flight, path: Path, belief: Belief | LinkError | None = None) -> None:
+@dataclass(frozen=True)
+class Origin:
+    """The campaign to which a flight belongs, and where its page is from the flight's folder."""
+
+    flight_id: str
+    campaign: str
+    title: str
+    report: str = ""
+
+
+def write_flight_page(
+    flight: Flight, path: Path, belief: Belief | LinkError | None = None, origin: Origin | None = None
+) -> None:
     """Write the page of a flight as one self-contained HTML file.
 
     `belief` is the autopilot's own log beside the truth, or why there is none although there should be.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a diverged run may hold any number
         content = _content(flight, belief)
-    write_page(Path(path), "flight.html.j2", content)
+    write_page(Path(path), "flight.html.j2", {**content, "origin": origin})
 
 
 def _content(flight: Flight, belief: Belief | LinkError | None) -> Json:
@@ -51,8 +62,10 @@ def _content(flight: Flight, belief: Belief | LinkError | None) -> Json:
     spec = flight.vehicle.spec
     groups = parameter_groups(spec)
     rows = [row for _, rows in groups for row in rows]
+    scripts = script_text("plots.js"), script_text("replay.js", "flight.js")
     return {
         "title": spec.title or spec.id,
+        "vehicle": flight.order.vehicle,
         "about": spec.summary,
         "badge": {"kind": flight.verdict, "text": flight.verdict},
         "outcome": flight.outcome,
@@ -66,6 +79,11 @@ def _content(flight: Flight, belief: Belief | LinkError | None) -> Json:
         "timeline": timeline(plots),
         "panels": signal_panels(plots),
         "estimates": estimate_panels(plots),
+        "followed": followed_rows(plots),
+        "steps": step_rows(plots),
+        "limits": limit_rows(plots),
+        "spectra": spectrum_panels(plots),
+        "log_hz": _log_hz(flight),
         "belief": autopilot_section(belief, plots),
         "rows": flight.log.rows(),
         "command": command(flight.order),
@@ -82,28 +100,15 @@ def _content(flight: Flight, belief: Belief | LinkError | None) -> Json:
         "figures": plots.figures,
         "time_range": plots.range,
         "version": ironbird.__version__,
-        "plotly": Markup(_plotly_js()),
-        "script": Markup(_own_js()),
-        "script_hashes": Markup(" ".join(_hash_source(text) for text in (_plotly_js(), _own_js()))),
+        "written": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        "scripts": [Markup(script) for script in scripts],
+        "script_hashes": Markup(" ".join(map(hash_source, scripts))),
     }
 
 
-@functools.cache
-def _plotly_js() -> str:
-    return str(get_plotlyjs())
-
-
-@functools.cache
-def _own_js() -> str:
-    """What draws the plots; without any value of a flight, so that its hash is known beforehand."""
-    return (TEMPLATES / "flight.js").read_text(encoding="utf-8")
-
-
-@functools.cache
-def _hash_source(script: str) -> str:
-    """As a browser wants to have it told which scripts a page may run, and no other [CSP3]."""
-    digest = hashlib.sha256(script.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
+def _log_hz(flight: Flight) -> float:
+    """Rows of the log in a second."""
+    return round(1 / flight.order.log_s)
 
 
 def _lead(flight: Flight) -> list[str]:

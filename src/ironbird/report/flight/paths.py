@@ -1,38 +1,38 @@
-"""The way flown: in space, and seen from above."""
+"""The way flown: a replay in space, and the track seen from above."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ironbird.blocks.controllers.mission_table import MODES
 from ironbird.report.flight.curves import MAX_POINTS, SHOWN, Json, packed
 from ironbird.report.flight.plots import AXIS, FLIGHT, TWIN, Plots, base_layout, ink
+from ironbird.rotations import from_euler
 from ironbird.vehicles import places as at
+from ironbird.vehicles.shape import shape
 
 UP = (1.0, 1.0, -1.0)  # north, east, down to north, east, height
-_PLACE_2D = "{name}<br>%{{y:.2f}} m north, %{{x:.2f}} m east<extra></extra>"
-_PLACE_3D = "{name}<br>%{{y:.2f}} m north, %{{x:.2f}} m east, %{{z:.2f}} m high<extra></extra>"
-_SPACE_AXIS: Json = dict.fromkeys(("gridcolor", "zerolinecolor", "linecolor"), "var(--grid-strong)")
-_SPACE_AXIS |= {"showbackground": False, "showspikes": False, "tickfont": {"size": 10}}
+MOST_FRAMES = 1500  # of the replay
+TWIN_FRAMES = 600  # its line
 
 
 def path_figures(plots: Plots) -> list[str]:
     """Both figures, if the log has the position."""
     if at.BODY.position not in plots.log or not plots.log.rows():
         return []
-    plots.figures["path-3d"] = _in_space(plots)
+    plots.figures["replay"] = _replay(plots)
     plots.figures["path-plan"] = _from_above(plots)
-    return ["path-3d", "path-plan"]
+    return ["replay", "path-plan"]
 
 
-def _way(plots: Plots, signal: str, lane: int = FLIGHT) -> np.ndarray:
+def _way(plots: Plots, signal: str, lane: int = FLIGHT, most: int = MAX_POINTS) -> np.ndarray:
     """North, east and height along the way, in steps wide enough for the screen."""
     values = plots.values(signal, lane) * UP
     values = np.where(np.abs(values) < SHOWN, values, np.nan)
-    step = math.ceil(len(values) / MAX_POINTS) or 1
+    step = math.ceil(len(values) / most) or 1
     return np.vstack([values[::step], values[-1:]])
 
 
@@ -61,92 +61,85 @@ def _waypoints(plots: Plots) -> np.ndarray:
     return np.array(places).reshape(-1, 3)  # none: a control system that is told nothing
 
 
-def _trace(points: np.ndarray, name: str, mode: str, *, space: bool, **more: Any) -> Json:
-    """North, east, height on the axes of a map: x east, y north, z up."""
-    trace: Json = {"type": "scatter", "mode": mode, "name": name, "x": packed(points[:, 1]), "y": packed(points[:, 0])}
-    if space:
-        trace |= {"type": "scatter3d", "z": packed(points[:, 2])}
-    place = _PLACE_3D if space else _PLACE_2D
-    return trace | {"hovertemplate": place.format(name=name), "showlegend": space} | more
+# ---------------------------------------------------------------------- replay
 
 
-def _waypoint_trace(plots: Plots, *, space: bool) -> Json:
-    points = _waypoints(plots)
-    look = {"symbol": "circle-open", "size": 6 if space else 9, "color": "var(--muted)"}
-    place = (_PLACE_3D if space else _PLACE_2D).format(name="waypoint %{text}")
+def _replay(plots: Plots) -> Json:
+    """Frames (time, place, attitude), lines and marks: `templates/replay.js` draws them."""
+    rows = np.arange(0, plots.log.rows(), math.ceil(plots.log.rows() / MOST_FRAMES))
+    if rows[-1] != plots.log.rows() - 1:  # the end is what is looked at most
+        rows = np.append(rows, plots.log.rows() - 1)
+    place = _bounded(plots.values(at.BODY.position)[rows] * UP)
+    frames = {"time_s": packed(plots.time_s()[rows]), "place": packed(place.ravel())}
+    if at.BODY.euler in plots.log:
+        frames["attitude"] = packed(_bounded(from_euler(plots.values(at.BODY.euler)[rows])).ravel())
+    if at.NAVIGATOR.position_set in plots.log:
+        frames["set_point"] = packed(_bounded(plots.values(at.NAVIGATOR.position_set)[rows] * UP).ravel())
+    if at.NAVIGATOR.mode in plots.log:
+        frames["mode"] = packed(plots.log[at.NAVIGATOR.mode][rows])
+    lines = [{"name": "healthy twin", "ink": ink(2), "points": _twin_line(plots)}] if plots.twin else []
+    waypoints = _waypoints(plots)
     return {
-        **_trace(points, "waypoints", "markers+text", space=space, marker=look, hovertemplate=place),
-        "text": _numbers(points if space else points[:, :2]),
-        "textposition": "top center" if space else "top right",
-        "textfont": {"color": "var(--muted)", "size": 11},
-        **({} if space else {"cliponaxis": False}),
+        "kind": "replay",
+        "frames": frames,
+        "modes": list(MODES),
+        "lines": lines,
+        "marks": [
+            {"name": name, "symbol": symbol, "ink": colour, "place": _round(place)}
+            for name, symbol, colour, place in _marks(plots)
+        ],
+        "waypoints": [_round(place) for place in waypoints],
+        "numbers": _numbers(waypoints),
+        "ranges": equal_ranges(np.vstack([place, waypoints])),
+        "shape": {key: value for key, value in shape(plots.flight.vehicle).items() if key in ("kind", "rotors")},
+        "crashed": plots.flight.stop is not None and not plots.flight.survived,
     }
 
 
-def _mark_traces(plots: Plots, *, space: bool) -> list[Json]:
-    more: Json = {} if space else {"cliponaxis": False}
-    size = 5 if space else 9
-    return [
-        _trace(
-            place[None, :], name, "markers", space=space, marker={"symbol": symbol, "size": size, "color": ink}, **more
-        )
-        for name, symbol, ink, place in _marks(plots)
-    ]
+def _bounded(values: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(values) < SHOWN, values, np.nan)
 
 
-def _in_space(plots: Plots) -> Json:
-    way = _way(plots, at.BODY.position)
-    everything = [way, _waypoints(plots)]
-    data: list[Json] = []
-
-    def line(points: np.ndarray, name: str, ink: str, width: float, **more: Any) -> None:
-        data.append(_trace(points, name, "lines", space=True, line={"color": ink, "width": width}, **more))
-
-    if plots.twin:
-        everything.append(_way(plots, at.BODY.position, TWIN))
-        line(everything[-1], "healthy twin", ink(2), 2.5)
-    line(way, "flight", ink(0), 5)
-    unnamed: Json = {"hoverinfo": "skip", "hovertemplate": "", "showlegend": False}
-    line(way * [1.0, 1.0, 0.0], "shadow on the ground", "var(--grid-strong)", 2, **unnamed)
-    data += [_waypoint_trace(plots, space=True), *_mark_traces(plots, space=True)]
-    layout = {
-        **base_layout(height=470, margin={"l": 0, "r": 0, "t": 0, "b": 0}),
-        "scene": _scene(equal_ranges(np.vstack(everything))),
-        "legend": {"orientation": "h", "x": 0, "y": 0, "yanchor": "top"},
-    }
-    return {"kind": "path", "data": data, "layout": layout}
+def _twin_line(plots: Plots) -> Json:
+    return packed(_way(plots, at.BODY.position, TWIN, TWIN_FRAMES).ravel())
 
 
-def _scene(ranges: Sequence[list[float]]) -> Json:
-    """Axes of equal scale; east to the right, north away: as on a map."""
-    wide = [high - low for low, high in ranges]
-    axes = (("x", "east, m", 1), ("y", "north, m", 0), ("z", "height, m", 2))
-    scene: Json = {f"{x}axis": {**_SPACE_AXIS, "title": {"text": text}, "range": ranges[i]} for x, text, i in axes}
-    return scene | {
-        "aspectmode": "manual",
-        "aspectratio": {x: 1.15 * wide[i] / max(wide) for x, _, i in axes},
-        "camera": {"eye": {"x": 0.75, "y": -1.55, "z": 0.85}, "center": {"x": 0, "y": 0, "z": -0.17}},
-    }
+def _round(place: np.ndarray) -> list[float | None]:
+    return [round(float(x), 3) if abs(x) < SHOWN else None for x in place]
+
+
+# ---------------------------------------------------------------------- from above
+
+
+def _trace(points: np.ndarray, name: str, mode: str, **more: Any) -> Json:
+    """North and east on the axes of a map: x east, y north."""
+    trace: Json = {"type": "scatter", "mode": mode, "name": name, "x": packed(points[:, 1]), "y": packed(points[:, 0])}
+    return trace | {"label": name, "unit": "m", "showlegend": True} | more
 
 
 def _from_above(plots: Plots) -> Json:
     data: list[Json] = []
 
     def line(points: np.ndarray, name: str, ink: str, width: float, dash: str) -> None:
-        look = {"color": ink, "width": width, "dash": dash}
-        data.append(_trace(points, name, "lines", space=False, line=look))
+        data.append(_trace(points, name, "lines", line={"color": ink, "width": width, "dash": dash}))
 
     if at.NAVIGATOR.position_set in plots.log:
         line(_way(plots, at.NAVIGATOR.position_set), "set-point", ink(1), 1.2, "dot")
     if plots.twin:
         line(_way(plots, at.BODY.position, TWIN), "healthy twin", ink(2), 1.3, "dash")
     line(_way(plots, at.BODY.position), "flight", ink(0), 2.2, "solid")
-    data += [_waypoint_trace(plots, space=False), *_mark_traces(plots, space=False)]
+    points = _waypoints(plots)
+    if len(points):
+        look = {"symbol": "circle-open", "size": 9, "color": "var(--muted)"}
+        data.append(_trace(points, "waypoints", "markers+text", marker=look, text=_numbers(points[:, :2])))
+    data += [
+        _trace(place[None, :], name, "markers", marker={"symbol": symbol, "size": 9, "color": colour})
+        for name, symbol, colour, place in _marks(plots)
+    ]
     layout = {
-        **base_layout(height=470, margin={"l": 52, "r": 16, "t": 16, "b": 46}),
-        "hovermode": "closest",
-        "xaxis": {**AXIS, "title": {"text": "east, m"}, "scaleanchor": "y", "constrain": "domain"},
-        "yaxis": {**AXIS, "title": {"text": "north, m"}, "constrain": "domain"},
+        **base_layout(height=420, margin={"l": 52, "r": 16, "t": 12, "b": 40}),
+        "xaxis": {**AXIS, "title": {"text": "east, m"}, "scaleanchor": "y"},
+        "yaxis": {**AXIS, "title": {"text": "north, m"}},
     }
     return {"kind": "path", "data": data, "layout": layout}
 

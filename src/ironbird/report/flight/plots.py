@@ -1,13 +1,13 @@
-"""Figures of a flight in plotly's form: curves over time, bands of spans, small plots below each other.
+"""Figures of a flight as data: curves over time, bands of spans, small plots below each other.
 
-Colours are names that the page fills in for its theme.
+`templates/plots.js` draws them on canvases. The keys are a small part of those of plotly's JSON, so that plotly can
+draw a figure too. Colours are names that the page fills in for its theme.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,8 @@ RANKS = {"set-point": 1001, "twin": 1002}  # in the legend, after the flight's o
 Span = tuple[float, float, str, str]  # start, end, text, colour
 Row = tuple[str, list[Span]]
 
-AXIS: Json = {"gridcolor": "var(--grid)", "linecolor": "var(--grid-strong)", "zeroline": False, "ticks": "outside"}
-AXIS |= {"tickcolor": "var(--grid-strong)", "ticklen": 4, "automargin": False}
-ZERO_LINE: Json = {"zeroline": True, "zerolinecolor": "var(--grid-strong)"}
-_TIME_AXIS: Json = {**AXIS, "ticksuffix": " s", "showticksuffix": "last", "hoverformat": ".3f"}
-_TIME_AXIS |= {"showspikes": True, "spikemode": "across", "spikesnap": "hovered data", "spikethickness": 1}
-_TIME_AXIS |= {"spikedash": "dot", "spikecolor": "var(--muted)", "unifiedhovertitle": {"text": "%{x:.2f} s"}}
+AXIS: Json = {"zeroline": False}
+ZERO_LINE: Json = {"zeroline": True}
 _OVER_ALL: Json = {"xref": "x", "yref": "paper", "y0": 0, "y1": 1}  # a shape from bottom to top
 
 
@@ -41,17 +37,7 @@ def ink(number: int) -> str:
 
 def base_layout(**more: Any) -> Json:
     """The layout that all figures share."""
-    clear = "rgba(0,0,0,0)"
-    font = {"family": "var(--font)", "size": 12, "color": "var(--text)"}
-    return {
-        "autosize": True,
-        "paper_bgcolor": clear,
-        "plot_bgcolor": clear,
-        "font": font,
-        "modebar": {"bgcolor": clear, "color": "var(--grid-strong)", "activecolor": "var(--accent)"},
-        "hoverlabel": {"bgcolor": "var(--card)", "bordercolor": "var(--grid-strong)", "font": font},
-        **more,
-    }
+    return {"height": 234, "margin": {"l": 62, "r": 58, "t": 20, "b": 30}, **more}
 
 
 def panels_of(made: Sequence[tuple[str, str, str]]) -> list[Json]:
@@ -128,7 +114,8 @@ class Plots:
             "y": packed(values),
             "name": role or name,
             "line": {"color": ink, "width": 1.3 if role else 1.8, "dash": DASHES[role]},
-            "hovertemplate": f"{escape(label)}  %{{y:.4~g}} {escape(unit)}<extra></extra>",
+            "label": label,
+            "unit": unit,
         }
         if role:  # below the flight's own curves, and after them in the legend
             trace |= {"legendgroup": role, "legendrank": RANKS[role], "zorder": -1}
@@ -176,10 +163,8 @@ class Plots:
             if group:
                 seen.add(group)
         usual = {
-            **base_layout(height=234, margin={"l": 62, "r": 58, "t": 46, "b": 30}),
-            "hovermode": "x unified",
-            "legend": {"orientation": "h", "x": 0, "y": 1, "yref": "container", "yanchor": "top"},
-            "xaxis": {**_TIME_AXIS, "range": self.range, "anchor": lowest},
+            **base_layout(),
+            "xaxis": {**AXIS, "range": self.range, "anchor": lowest, "ticksuffix": " s"},
             "yaxis": {**AXIS, **ZERO_LINE},
             "shapes": self._fault_spans() + self._stop_line(),
             "annotations": self._labels(),
@@ -190,30 +175,26 @@ class Plots:
     def stack(self, key: str, rows: Sequence[tuple[str, list[Json]]], height: int = 118) -> str:
         """Small plots below each other on one time axis; curves of one name share an entry in the legend."""
         share, gap = 1 / len(rows), 0.14 / len(rows)
-        layout: Json = {"height": 76 + height * len(rows), "hoversubplots": "axis"}
+        layout: Json = {"height": 50 + height * len(rows)}
         data: list[Json] = []
         for i, (title, curves) in enumerate(rows):
             number = "" if i == 0 else str(i + 1)
             top = 1 - i * share
             bottom = max(top - share + gap, 0.0) if i < len(rows) - 1 else 0.0
-            words = {"text": title, "standoff": 4, "font": {"size": 12}}
-            axis = {**AXIS, **ZERO_LINE, "domain": [round(bottom, 4), round(top, 4)], "title": words, "nticks": 5}
+            axis = {**AXIS, **ZERO_LINE, "domain": [round(bottom, 4), round(top, 4)], "title": {"text": title}}
             layout[f"yaxis{number}"] = axis
             data += [{**curve, "yaxis": f"y{number}", "legendgroup": curve["name"]} for curve in curves]
         return self.figure(key, data, lowest="y" if len(rows) == 1 else f"y{len(rows)}", **layout)
 
     def bands(self, key: str, rows: Sequence[Row]) -> str:
         """Rows of coloured spans over time, each below its name."""
-        axis = {**AXIS, "range": [-len(rows) + 0.4, 0.45], "fixedrange": True, "showgrid": False, "ticks": ""}
+        axis = {**AXIS, "range": [-len(rows) + 0.4, 0.45], "showgrid": False}
         return self.figure(
             key,
             [_bars(-place, name, spans) for place, (name, spans) in enumerate(rows)],
             height=36 * len(rows) + 60,
-            margin={"l": 62, "r": 58, "t": 24, "b": 30},
-            hovermode="closest",
-            barmode="overlay",
+            margin={"l": 62, "r": 58, "t": 6, "b": 30},
             showlegend=False,
-            uniformtext={"minsize": 10, "mode": "hide"},
             yaxis={**axis, "showticklabels": False},
             shapes=self._stop_line(),
             annotations=[_row_name(-place, name) for place, (name, _) in enumerate(rows)],
@@ -272,13 +253,13 @@ class Plots:
             crowded = stop is not None and stop.time_s - x < 0.15 * wide
             labels.append(_label(x, text, "var(--fault)", "right" if crowded else "left"))
         if stop is not None:
-            labels.append(_label(stop.time_s, escape(stop.reason), self._stop_ink(), "right"))
+            labels.append(_label(stop.time_s, stop.reason, self._stop_ink(), "right"))
         return labels
 
 
 def _text(text: str, ink: str, anchor: str) -> Json:
     font = {"size": 11, "color": ink}
-    return {"text": text, "font": font, "xanchor": anchor, "yanchor": "bottom", "showarrow": False, "borderpad": 0}
+    return {"text": text, "font": font, "xanchor": anchor}
 
 
 def _label(x: float, text: str, ink: str, anchor: str) -> Json:
@@ -287,12 +268,12 @@ def _label(x: float, text: str, ink: str, anchor: str) -> Json:
 
 
 def _row_name(y: float, name: str) -> Json:
-    return {**_text(escape(name), "var(--muted)", "left"), "x": 0, "xref": "paper", "y": y + 0.06, "yref": "y"}
+    return {**_text(name, "var(--muted)", "left"), "x": 0, "xref": "paper", "y": y + 0.06, "yref": "y"}
 
 
 def _bars(y: float, name: str, spans: Sequence[Span]) -> Json:
     """One row of spans, below its name."""
-    texts = [escape(text) for _, _, text, _ in spans]
+    texts = [text for _, _, text, _ in spans]
     named = len(set(texts)) > 1  # else the row's name says it
     thick = 0.58 if named else 0.36
     return {
@@ -305,9 +286,6 @@ def _bars(y: float, name: str, spans: Sequence[Span]) -> Json:
         "marker": {"color": [ink for _, _, _, ink in spans], "line": {"width": 0}},
         "text": texts,
         "textposition": "inside" if named else "none",
-        "textangle": 0,
-        "insidetextanchor": "middle",
-        "insidetextfont": {"color": "var(--card)", "size": 10},
+        "name": name,
         "customdata": [f"{start:.2f} s to {end:.2f} s" for start, end, _, _ in spans],
-        "hovertemplate": f"{escape(name)}  %{{text}}<br>%{{customdata}}<extra></extra>",
     }

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ironbird.faults.spec import Injection
+from ironbird.flight.set_points import attitude_set, rate_set, velocity_set
 from ironbird.report.flight.curves import Json
 from ironbird.report.flight.plots import AXIS, FLIGHT, TWIN, ZERO_LINE, Plots, ink, matching, panels_of
 from ironbird.vehicles import places as at
@@ -21,6 +24,8 @@ def signal_panels(plots: Plots) -> list[Json]:
             ("Height", "m", _height(plots)),
             ("Position error", "m, distance from the set-point", _error(plots)),
             ("Horizontal position", "m", _horizontal(plots)),
+            ("Velocity", "m/s over ground", _velocity(plots)),
+            ("Speed", "m/s", _speed(plots)),
             ("Attitude", "degrees", _attitude(plots)),
             ("Body rates", "degrees per second, in body axes", _rates(plots)),
             ("Rotor speeds", "rad/s", _rotors(plots)),
@@ -65,18 +70,54 @@ def _horizontal(plots: Plots) -> str:
     return plots.figure("horizontal", curves)
 
 
+def _asked(
+    plots: Plots, values: np.ndarray | None, names: tuple[str, ...], unit: str, factor: float = 1.0, turns: bool = False
+) -> list[Json]:
+    """Curves of set-points; none of those that are nowhere known."""
+    if values is None:
+        return []
+    return [
+        plots.curve(factor * column, name, ink(i), unit, role="set-point", turns=turns)
+        for i, (name, column) in enumerate(zip(names, values.T, strict=True))
+        if np.isfinite(column).any()
+    ]
+
+
+def _velocity(plots: Plots) -> str:
+    if at.BODY.velocity not in plots.log:
+        return ""
+    names = ("north", "east", "down")
+    asked = _asked(plots, velocity_set(plots.flight), names, "m/s")
+    return plots.figure("velocity", plots.vector(at.BODY.velocity, names, "m/s") + asked)
+
+
+def _speed(plots: Plots) -> str:
+    """Through the air where an airspeed is asked for, else over ground where a speed is."""
+    log = plots.log
+    for asked, true in ((at.NAVIGATOR("airspeed_set"), at.AIR.airspeed), (at.NAVIGATOR("speed_set"), "")):
+        if asked in log and (true or at.BODY.velocity) in log:
+            values = plots.values(true)[:, 0] if true else np.linalg.norm(plots.values(at.BODY.velocity), axis=1)
+            name = "airspeed" if true else "speed"
+            curves = [plots.curve(values, name, ink(0), "m/s")]
+            curves.append(plots.curve(plots.values(asked)[:, 0], name, ink(1), "m/s", role="set-point"))
+            return plots.figure("speed", curves)
+    return ""
+
+
 def _attitude(plots: Plots) -> str:
     if at.BODY.euler not in plots.log:
         return ""
-    names = ("roll", "pitch", "yaw")
-    return plots.figure("attitude", plots.vector(at.BODY.euler, names, "°", math.degrees(1), turns=True))
+    names, factor = ("roll", "pitch", "yaw"), math.degrees(1)
+    asked = _asked(plots, attitude_set(plots.flight), names, "°", factor, turns=True)
+    return plots.figure("attitude", plots.vector(at.BODY.euler, names, "°", factor, turns=True) + asked)
 
 
 def _rates(plots: Plots) -> str:
     if at.BODY.rates not in plots.log:
         return ""
     names = ("about x (roll)", "about y (pitch)", "about z (yaw)")
-    return plots.figure("rates", plots.vector(at.BODY.rates, names, "°/s", math.degrees(1)))
+    asked = _asked(plots, rate_set(plots.flight), names, "°/s", math.degrees(1))
+    return plots.figure("rates", plots.vector(at.BODY.rates, names, "°/s", math.degrees(1)) + asked)
 
 
 def _rotors(plots: Plots) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from ironbird.blocks.controllers.mission_table import FAILSAFES, MODES
 from ironbird.report.flight.curves import flag_pieces, runs
 from ironbird.report.flight.plots import Plots, Row, Span
+from ironbird.report.flight.tuning import limit_spans
 from ironbird.vehicles import places as at
 
 START_UP_S = 1.0  # a sensor may be left out for so long after the start: it has not measured yet
@@ -24,6 +25,8 @@ def timeline(plots: Plots) -> str:
     if not plots.log.rows():
         return ""
     rows = [*_mode_rows(plots), *_failsafe_rows(plots), *plots.fault_rows(), *_voter_rows(plots)]
+    if spans := limit_spans(plots):
+        rows.append(("Any actuator at a limit of its command", spans))
     rows += _estimator_rows(plots)
     return plots.bands("timeline", rows) if any(spans for _, spans in rows) else ""
 

@@ -31,5 +31,5 @@ def test_a_vehicle_without_rotors_battery_and_set_points_has_a_page(healthy: Fli
 
     page = page_of(replace(healthy, log=log), tmp_path)
 
-    assert set(page.figures) == {"height", "horizontal", "path-3d", "path-plan"}
+    assert set(page.figures) == {"height", "horizontal", "replay", "path-plan"}
     assert set(page.figures) <= set(page.ids)

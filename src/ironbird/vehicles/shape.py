@@ -1,4 +1,4 @@
-"""What a vehicle looks like in the 3D view: its kind and where its rotors are; simple bodies, no model of its skin."""
+"""What a vehicle looks like in a 3D view: its kind and where its rotors are; simple bodies, no model of its skin."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 
 from ironbird.vehicles import places as at
-from ironbird.vehicles.load import load_vehicle
+from ironbird.vehicles.load import Vehicle, load_vehicle
 
 
 @functools.lru_cache(maxsize=64)
 def shape_of(vehicle: str) -> dict[str, Any]:
     """Title, kind of vehicle, and its rotors in metres forward, right and down of the centre of mass."""
-    loaded = load_vehicle(vehicle)
+    return shape(load_vehicle(vehicle))
+
+
+def shape(loaded: Vehicle) -> dict[str, Any]:
+    """The same of a vehicle that is loaded."""
     diagram = loaded.diagram
     places = (at.rotor(number).propeller("position") for number in itertools.count(1))
     known = set(diagram.param_paths())
