@@ -29,7 +29,7 @@ from ironbird.cli.hdl import hdl
 from ironbird.cli.identification import excite, identify, measure_app
 from ironbird.cli.imports import import_app
 from ironbird.cli.logs import log_app
-from ironbird.cli.output import Output
+from ironbird.cli.output import Output, naming_extras
 from ironbird.cli.proofs import bench, compare_estimators, doctor, verify_determinism
 from ironbird.cli.reliability import reliability
 from ironbird.cli.rflysim import rflysim
@@ -126,7 +126,8 @@ def main() -> None:
     """Entry point of the command."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout = Output.instead_of(sys.stdout)
-    app()
+    with naming_extras():
+        app()
 
 
 if __name__ == "__main__":

