@@ -140,7 +140,8 @@ $(SITE): requirements-site.lock
 
 site: $(SITE)
 	@echo "== site: the pages of docs/ into out/site; a dead link is an error"
-	$(VENV)/site/bin/python tools/build_site.py out/site
+	NO_MKDOCS_2_WARNING=1 $(VENV)/site/bin/mkdocs build --quiet --strict --clean --site-dir out/site
+	@echo "site: out/site/index.html"
 
 lock:
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra dev \
