@@ -8,8 +8,9 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-import site_hooks
 import yaml
+
+import site_hooks
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
