@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from ironbird.cli.options import JsonOption
-from ironbird.cli.output import INTERRUPTED, code_of, ending_in_order, errors, print_table, progress_bar
+from ironbird.cli.output import (
+    INTERRUPTED,
+    JsonOption,
+    code_of,
+    ending_in_order,
+    errors,
+    print_sentence,
+    print_table,
+    progress_bar,
+)
 from ironbird.errors import UnknownNameError, shortened
 from ironbird.files.whole import write_text
 
@@ -146,7 +154,7 @@ def _fly(
         rows["speed"] = (
             f"{state.rate:.1f} flights a second, {state.simulated_s / max(state.wall_s, 1e-9):.0f} times real time"
         )
-    print_table(rows, campaign.name)
+    print_table(rows, campaign.name, {**counts, "as_expected": code == 0, "folder": str(folder)})
     for line in unexpected(results):
         typer.secho(line, fg="red", err=True)
     if interrupted:
@@ -438,7 +446,11 @@ def repeat_pack(
     if found.version != ironbird_version() or found.other_code:
         same = " with other code" if found.version == ironbird_version() else ""
         rows["version"] = f"the pack was flown by {found.version}, this is {ironbird_version()}{same}"
-    print_table(rows, f"Repeated from {pack.name}")
+    figures = {
+        "flown": found.flown, "same": found.same, "differing": found.differing, "outside": found.outside,
+        "left_out": found.left_out, "unjudged": found.unjudged, "signed": found.signed,
+    }  # fmt: skip
+    print_table(rows, f"Repeated from {pack.name}", figures)
     if not found.flown:
         typer.secho("nothing was flown: nothing is shown", fg="red", err=True)
     raise typer.Exit(0 if found.flown and not found.differing and not found.unjudged else 1)
@@ -546,11 +558,17 @@ def search(
         planned = _case_of(suite, case)
         with progress_bar(f"searching {planned.id}") as update:
             found = falsify(planned, trials=trials, seed=seed, progress=update)
-        typer.echo(found.sentence())
+        print_sentence(
+            found.sentence(), planned.id, {"failing": len(found.failing), "worst": found.worst.result.record()}
+        )
         worst = found.worst.case
         if found.failing and shrink:
             small = make_small(worst)
-            typer.echo(f"smallest found ({small.flown} more flights): {small.sentence()}")
+            print_sentence(
+                f"smallest found ({small.flown} more flights): {small.sentence()}",
+                "smallest",
+                {"flown": small.flown, "case": small.case.record(), "result": small.result.record()},
+            )
             worst = small.case
         if out is not None:
             out.write_text(worst.to_toml())
@@ -577,7 +595,7 @@ def boundary_map(
             found = searching.boundary_map(planned, across, along, points=points, progress=update)
         write_map(found, out)
         for x, y in found.line:
-            typer.echo(f"{across} = {x:.5g}: turns at {along} = {y:.5g}")
+            print_sentence(f"{across} = {x:.5g}: turns at {along} = {y:.5g}", planned.id, {across: x, along: y})
     typer.echo(f"picture: {out}")
 
 
@@ -595,7 +613,8 @@ def shrink_flight(
     with errors():
         database = Store(store)
         small = shrink(database.case(database.campaign(name), flight))
-        typer.echo(small.sentence())
+        figures = {"flown": small.flown, "case": small.case.record(), "result": small.result.record()}
+        print_sentence(small.sentence(), flight, figures)
         if out is not None:
             out.write_text(small.case.to_toml())
             typer.echo(f"case: {out}")
@@ -612,7 +631,9 @@ def plan(
 
     with errors():
         count = flights_needed(probability, confidence, failures)
-    typer.echo(
+    print_sentence(
         f"{count} flights with at most {failures} failures show a failure probability below {probability:g} "
-        f"with {100 * confidence:g} % confidence"
+        f"with {100 * confidence:g} % confidence",
+        "plan",
+        {"flights": count, "probability": probability, "confidence": confidence, "failures": failures},
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ironbird.cli.output import errors, print_table
+from ironbird.cli.output import errors, print_sentence, print_table
 from ironbird.errors import IronbirdError
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def list_parts(
     with errors():
         for name in load_database().names(kind):
             if contains.lower() in name.lower():
-                typer.echo(name)
+                print_sentence(name, kind, {"name": name})
 
 
 def _is_number(text: str) -> bool:
@@ -169,7 +169,7 @@ def _write(evaluation: object, found: object, out: Path, name: str) -> None:
     write_design_page(
         evaluation, page, found=found if isinstance(found, Found) else None, files=[p.name for p in paths.values()]
     )
-    print_table({key: str(value) for key, value in evaluation.figures.items()}, name)
+    print_table({key: str(value) for key, value in evaluation.figures.items()}, name, evaluation.figures)
     for text in evaluation.warnings:
         typer.secho(f"warning: {text}", fg="yellow", err=True)
     for kind, path in paths.items():

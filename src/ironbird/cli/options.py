@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ironbird.model.signal import Number
     from ironbird.vehicles.spec import Home
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable.")]
 VehicleArgument = Annotated[
     str, typer.Argument(help="A vehicle of the catalogue (see 'ironbird vehicles') or a TOML file.")
 ]
