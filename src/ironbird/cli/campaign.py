@@ -17,6 +17,7 @@ from ironbird.cli.output import (
     code_of,
     ending_in_order,
     errors,
+    print_json,
     print_sentence,
     print_table,
     progress_bar,
@@ -25,6 +26,7 @@ from ironbird.errors import UnknownNameError, shortened
 from ironbird.files.whole import write_text
 
 if TYPE_CHECKING:
+    from ironbird.campaign.batch import TracePolicy
     from ironbird.campaign.case import FlightCase
     from ironbird.campaign.result import FlightResult
     from ironbird.campaign.runner import Progress
@@ -40,7 +42,9 @@ NameArgument = Annotated[str, typer.Argument(help="Name of the campaign (see 'ir
 StoreOption = Annotated[
     str | None,
     typer.Option(
-        "--store", metavar="URL", help="sqlite:///FILE or postgresql://USER@HOST/NAME; a file in out/campaigns."
+        "--store",
+        metavar="URL",
+        help="sqlite:///FILE or postgresql://USER@HOST/NAME; IRONBIRD_STORE, or a file in out/campaigns, by default.",
     ),
 ]
 WorkersOption = Annotated[int | None, typer.Option(help="Processes; by default one per core.", min=1, max=256)]
@@ -49,6 +53,9 @@ DaskOption = Annotated[
     typer.Option(
         metavar="ADDRESS", help="Fly on a Dask cluster: tcp://HOST:PORT or tls://HOST:PORT?ca=…&cert=…&key=…."
     ),
+]
+TracesOption = Annotated[
+    str, typer.Option(help="Traces to keep as Parquet files: failing (and one of a hundred that pass), all or none.")
 ]
 OutOption = Annotated[Path | None, typer.Option(help="Where to write; beside the store by default.")]
 MOST_SHOWN = 20  # flights that are named when they did not come out as they should
@@ -66,13 +73,15 @@ def run(
     store: StoreOption = None,
     workers: WorkersOption = None,
     dask: DaskOption = None,
+    traces: TracesOption = "failing",
     out: OutOption = None,
 ) -> None:
     """Fly a suite: judge every flight, store it, write the report. Exit code 1 if anything is not as its case says.
 
     Ctrl-C keeps what is flown; 'ironbird campaign resume NAME' goes on.
     """
-    from ironbird.campaign.batch import draw_over_cases
+    from ironbird.campaign.batch import TracePolicy, draw_over_cases
+    from ironbird.campaign.places import remember, usual_store
     from ironbird.campaign.store import Store
     from ironbird.campaign.suite import load_suite
 
@@ -87,11 +96,15 @@ def run(
             flights = [flight for flight in flights if {*flight.tags, flight.case_id} & set(tag)]
         if sample is not None and sample < len(flights):
             flights = draw_over_cases(flights, sample)
-        database = Store(store)
+        database = Store(store or usual_store())
         if name is None:
             name = f"{loaded.id}-{datetime.now():%Y%m%d-%H%M%S}"
+        TracePolicy.of(traces, "")  # a wrong choice makes no campaign
         campaign = database.create(name, loaded.title, loaded.sources(), flights)
-        _fly(database, campaign, workers, dask, out)
+        policy = TracePolicy.of(traces, str(database.trace_folder(name).absolute()))
+        if database.file is not None:
+            remember(database.file)
+        _fly(database, campaign, workers, dask, out, policy)
 
 
 @campaign_app.command("resume")
@@ -100,6 +113,7 @@ def resume(
     store: StoreOption = None,
     workers: WorkersOption = None,
     dask: DaskOption = None,
+    traces: TracesOption = "failing",
     out: OutOption = None,
     redefined: Annotated[
         bool, typer.Option("--redefined", help="Judge flights that are no longer what was defined as errors, unflown.")
@@ -113,17 +127,18 @@ def resume(
     If a vehicle's file or Ironbird itself has changed since the campaign was begun, it is refused and says what
     changed: a campaign holds one definition, flown by one version.
     """
+    from ironbird.campaign.batch import TracePolicy
     from ironbird.campaign.runner import check_unchanged
-    from ironbird.campaign.store import Store
 
     with errors():
-        database = Store(store)
+        database = _store_with(store, name)
         campaign = database.campaign(name)
         if damaged:
             check_unchanged(database, campaign)
             again = database.reopen_damaged(campaign)
             typer.echo(f"{len(again)} flights to be flown again, whose results cannot be read", err=True)
-        _fly(database, campaign, workers, dask, out, redefined)
+        policy = TracePolicy.of(traces, str(database.trace_folder(name).absolute()))
+        _fly(database, campaign, workers, dask, out, policy, redefined)
 
 
 def _fly(
@@ -132,6 +147,7 @@ def _fly(
     workers: int | None,
     dask: str | None,
     out: Path | None,
+    policy: TracePolicy,
     redefined: bool = False,
 ) -> None:
     from ironbird.campaign.runner import run_campaign
@@ -141,7 +157,9 @@ def _fly(
     interrupted = False
     with _flight_bar(campaign.name) as update:
         try:
-            state = run_campaign(database, campaign, workers=workers, dask=dask, redefined=redefined, progress=update)
+            state = run_campaign(
+                database, campaign, workers=workers, dask=dask, policy=policy, redefined=redefined, progress=update
+            )
         except KeyboardInterrupt:
             interrupted = True
     folder = out or database.folder / campaign.name
@@ -215,21 +233,56 @@ def _flight_bar(name: str) -> Iterator[Callable[[Progress], None]]:
 
 
 @campaign_app.command("list")
-def list_campaigns(store: StoreOption = None, as_json: JsonOption = False) -> None:
+def list_campaigns(
+    store: StoreOption = None,
+    everywhere: Annotated[
+        bool, typer.Option("--all", help="Of all stores on this computer in which campaigns were run.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
     """List the campaigns of the store with their verdicts."""
+    from ironbird.campaign.places import known_stores, url_of, usual_store
     from ironbird.campaign.store import Store
 
     with errors():
-        database = Store(store)
-        found = [(campaign, database.counts(campaign)) for campaign in map(database.campaign, database.names())]
+        places = [url_of(file) for file in known_stores()] if everywhere else [store or usual_store()]
+        stores = [Store(place) for place in places]
+        found = [
+            (database, campaign, database.counts(campaign))
+            for database in stores
+            for campaign in map(database.campaign, database.names())
+        ]
         if as_json:
-            typer.echo(json.dumps([{"name": c.name, "created": c.created, **n} for c, n in found], indent=2))
+            data = [
+                {"name": c.name, "created": c.created, **n, **({"store": s.url} if everywhere else {})}
+                for s, c, n in found
+            ]
+            print_json(data)
             return
-        rows = {
-            c.name: f"{c.title}\n{c.created}: " + ", ".join(f"{count} {v}" for v, count in n.items() if count)
-            for c, n in found
-        }
-        print_table(rows, "Campaigns")
+        for database in stores:
+            rows = {
+                c.name: f"{c.title}\n{c.created}: " + ", ".join(f"{count} {v}" for v, count in n.items() if count)
+                for s, c, n in found
+                if s is database
+            }
+            print_table(rows, f"Campaigns in {database.file.parent}" if everywhere and database.file else "Campaigns")
+
+
+def _store_with(url: str | None, name: str) -> Store:
+    """The store that has a campaign: the named or usual one, else the newest on this computer that has it."""
+    from ironbird.campaign.places import known_stores, url_of, usual_store
+    from ironbird.campaign.store import DEFAULT_FOLDER, Store
+
+    chosen = url or usual_store()
+    if chosen is None:
+        here = DEFAULT_FOLDER / "ironbird.db"
+        if here.is_file() and name in (usual := Store(None)).names():
+            return usual
+        for file in known_stores():
+            if file != here.resolve() and name in (other := Store(url_of(file))).names():
+                typer.echo(f"campaign {name} is in {file.parent}", err=True)
+                return other
+    return Store(chosen)
 
 
 @campaign_app.command("show")
@@ -240,11 +293,10 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show a campaign case by case, or one of its flights with all judgements and witnesses."""
-    from ironbird.campaign.store import Store
     from ironbird.campaign.summary import by_case
 
     with errors():
-        database = Store(store)
+        database = _store_with(store, name)
         campaign = database.campaign(name)
         if flight is None:
             summaries = by_case(database.results(campaign))
@@ -284,11 +336,10 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
     Exit code 1 if a verdict changed or a flight is missing. Flights are paired by case, varied values and seed, also if
     the vehicle, a parameter or a requirement was changed between the two; what was redefined is listed.
     """
-    from ironbird.campaign.store import Store
     from ironbird.campaign.summary import compare
 
     with errors():
-        database = Store(store)
+        database = _store_with(store, before)
         both = [database.campaign(name) for name in (before, after)]
         cases = [{case.id: case for case in database.cases(campaign)} for campaign in both]
         found = compare(database.results(both[0]), database.results(both[1]), cases)
@@ -329,11 +380,10 @@ def export(
     store: StoreOption = None,
 ) -> None:
     """Write all results as a table: one row per flight, one column per varied parameter and requirement."""
-    from ironbird.campaign.store import Store
     from ironbird.report.table import write_table
 
     with errors():
-        database = Store(store)
+        database = _store_with(store, name)
         results = database.results(database.campaign(name))
         write_table(results, to)
     typer.echo(f"{len(results)} flights: {to}")
@@ -350,11 +400,10 @@ def report(
 ) -> None:
     """Write the report again, with a table of the project's requirements if one is given."""
     from ironbird.campaign.coverage import read_table, trace_table
-    from ironbird.campaign.store import Store
     from ironbird.report.campaign_page import write_campaign_page
 
     with errors():
-        database = Store(store)
+        database = _store_with(store, name)
         campaign = database.campaign(name)
         folder = out or database.folder / name
         _write_reports(database, campaign, folder)
@@ -382,11 +431,10 @@ def evidence(
     The pack holds every file that was flown and repeats on any machine: 'ironbird campaign repeat evidence.zip'.
     """
     from ironbird.campaign.coverage import read_table, trace_table
-    from ironbird.campaign.store import Store
     from ironbird.report.evidence import write_evidence
 
     with errors():
-        database = Store(store)
+        database = _store_with(store, name)
         campaign = database.campaign(name)
         cases, results = list(database.cases(campaign)), database.results(campaign)
         tables = [trace_table(read_table(path), cases, results) if path else [] for path in (requirements, fmea)]
@@ -470,12 +518,11 @@ def rerun(
     """
     from ironbird.campaign.identity import definition_changed, software_changed
     from ironbird.campaign.statistics import flakiness
-    from ironbird.campaign.store import Store
     from ironbird.flight.flight import fly
     from ironbird.report.folder import write_flight_folder
 
     with errors():
-        database = Store(store)
+        database = _store_with(store, name)
         campaign = database.campaign(name)
         kept = database.flight(campaign, flight)
         case, stored = kept.case, kept.result
@@ -608,10 +655,9 @@ def shrink_flight(
 ) -> None:
     """Make a failing flight smaller as long as it fails in the same way; say what is left in a sentence."""
     from ironbird.campaign.search import shrink
-    from ironbird.campaign.store import Store
 
     with errors():
-        database = Store(store)
+        database = _store_with(store, name)
         small = shrink(database.case(database.campaign(name), flight))
         figures = {"flown": small.flown, "case": small.case.record(), "result": small.result.record()}
         print_sentence(small.sentence(), flight, figures)
