@@ -1,6 +1,6 @@
 """Every command that the documentation prints is one: its verbs, options and values are read by the real command line.
 
-Nothing is executed here; docs/guide/own-quadcopter.md is (tests/system/test_own_quadcopter.py), and so are all Python
+Nothing is executed here; docs/guide/own-quadcopter.md is (tests/long/test_own_quadcopter.py), and so are all Python
 blocks of the guides (tests/system/test_docs.py).
 """
 
@@ -27,7 +27,7 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 GENERATED = {"commands.md"}  # usage lines of all verbs, written from the command line itself
 ROOT_COMMAND = typer.main.get_command(app)
 SHELLS = ("sh", "bash", "shell", "console")
-OTHERS = {"cd", "cmake", "ctest", "dask", "export", "ssh-keygen", "unzip"}  # not of this project
+OTHERS = {"cd", "cmake", "ctest", "dask", "export", "ssh-keygen"}  # not of this project
 MENTIONED = "Missing parameter"  # within a sentence a verb may stand without what it needs
 PLACEHOLDERS = re.compile(r"…|\.\.\.|\[[A-Z-]|\||--[\w-]+$|--\w+/--|\b(?:FILE|KIND|NAME|FOLDER|A B)\b")
 

@@ -203,7 +203,7 @@ def _write_reports(database: Store, campaign: Campaign, folder: Path) -> None:
 
 @contextmanager
 def _flight_bar(name: str) -> Iterator[Callable[[Progress], None]]:
-    """Rate, verdicts and time left on a terminal; a line now and then elsewhere."""
+    """Rate, verdicts and time left on a terminal; a line now and then in files and pipes."""
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar

@@ -66,11 +66,11 @@ def identify(
         page = out / "identification.html"
         write_identification_page(found, page)
         rows = {
-            e.name: f"{e.value:.5g} ± {e.sigma:.2g} {e.unit} (was {e.before:.5g}){'' if e.told else '  not told'}"
+            e.name: f"{e.value:.5g} ± {e.sigma:.2g} {e.unit} (was {e.before:.5g}){'' if e.told else '  not found'}"
             for e in found.estimates
         }
-        rows |= {f"{a}, {b}": f"cannot be told apart (correlation {r:+.3f})" for a, b, r in found.kin()}
-        figures = {"estimates": [{**vars(e), "told": e.told} for e in found.estimates]}
+        rows |= {f"{a}, {b}": f"cannot be distinguished (correlation {r:+.3f})" for a, b, r in found.kin()}
+        figures = {"estimates": [{**vars(e), "identifiable": e.told} for e in found.estimates]}
         print_table(rows, f"{found.vehicle} from {found.record}", figures)
         typer.echo(f"report:  {page}")
         name = vehicle if not vehicle.endswith(".toml") else Path(vehicle).stem
@@ -180,9 +180,9 @@ def response(
         )
         values = zip(fit.names, fit.values, fit.bounds, strict=True)
         rows = {name: f"{value:.5g} ± {bound:.2g}" for name, value, bound in values}
-        rows["cost J"] = f"{fit.cost:.2f} (below {GOOD_COST:g}: hardly to be told from the record)"
+        rows["cost J"] = f"{fit.cost:.2f} (below {GOOD_COST:g}: hardly distinguishable from the record)"
         if fit.doubts():
-            rows["told badly"] = ", ".join(fit.doubts())
+            rows["poorly identified"] = ", ".join(fit.doubts())
         figures = {"cost": fit.cost, **dict(zip(fit.names, map(float, fit.values), strict=True))}
         print_table(rows, "(b0 + b1 s + …) / (a0 + a1 s + … + s^n) exp(-delay s)", figures)
 

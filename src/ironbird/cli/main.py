@@ -45,7 +45,7 @@ from ironbird.cli.worlds import worlds_app
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
-    help="Prove a control system on the ground: fly vehicles that can be believed, break them, see what happens.",
+    help="Test control systems of unmanned vehicles: validated models, fault injection, bit-exact verdicts.",
 )
 VERBS: dict[str, Callable[..., None]] = {
     "fly": fly,

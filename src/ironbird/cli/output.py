@@ -148,7 +148,7 @@ def _leaving() -> Iterator[None]:
 
 @contextmanager
 def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
-    """A progress bar on a terminal; nothing elsewhere."""
+    """A progress bar on a terminal; nothing in files and pipes."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 

@@ -99,7 +99,7 @@ def verify_determinism(
         int, typer.Option(help="How often an autopilot flies; every second time beside busy cores.", min=2)
     ] = 4,
 ) -> None:
-    """Run one flight in every way that must not matter and compare the hashes of its log."""
+    """Fly one flight with other lanes, threads, pauses, processes and compilers, and compare the hashes of its log."""
     from ironbird.proofs.determinism import all_equal, verify, verify_outside
 
     results = []
