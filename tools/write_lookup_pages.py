@@ -95,8 +95,8 @@ def vehicle_files_page() -> str:
     lines = ["# Vehicle files", "", HEAD + "`ironbird vehicle check FILE` checks a file, `ironbird vehicle schema`"]
     lines += [
         "prints the JSON Schema for editors (VS Code with Even Better TOML:",
-        "put `#:schema vehicle.schema.json` into the first line). A file is TOML: `schema = 1`, `id`, `title`, `template`",
-        'and the tables of that template. With `base = "quad_f450"` it gives only what differs.',
+        "put `#:schema vehicle.schema.json` into the first line). A file is TOML: `schema = 1`, `id`, `title`,",
+        '`template` and the tables of that template. With `base = "quad_f450"` it gives only what differs.',
         "Units stand at the end of a key: `mass_kg`, `slope_radps`; `_B` is a vector in body axes",
         "(forward, right, down).",
         "`[provenance]` says where numbers come from: " + ", ".join(f"`{word}`" for word in SOURCES) + ".",

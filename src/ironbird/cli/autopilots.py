@@ -74,8 +74,8 @@ def sitl(
         Literal["ours", "none", "sticks"],
         typer.Option(
             help="Who commands: 'ours', the built-in ground station, flies the mission; with 'none' QGroundControl, "
-            "MAVSDK, MAVProxy or a script may: their ports are printed, the run ends after landing and disarming; 'sticks' "
-            "fly a multicopter of PX4 to the mission's places in position mode."
+            "MAVSDK, MAVProxy or a script may: their ports are printed, the run ends after landing and disarming; "
+            "'sticks' fly a multicopter of PX4 to the mission's places in position mode."
         ),
     ] = "ours",
     speed: Annotated[
