@@ -41,8 +41,8 @@ def page() -> str:
         "",
         "Written by `make docs` from the declarations. Ports that depend on a size chosen when a block is made",
         "(contact points, rotors) are not listed. Equations are printed from the symbolic expressions where those are",
-        "short (an index i runs over the components of a vector; sampled blocks are printed for 0.01 s); the others stand",
-        "at their lines of the source, with their origin.",
+        "short (an index i runs over the components of a vector; sampled blocks are printed for 0.01 s); the others",
+        "stand at their lines of the source, with their origin.",
         "",
     ]
     for module, kind in blocks():
