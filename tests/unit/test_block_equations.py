@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import block_equations
 import pytest
 
+import block_equations
 from ironbird.blocks.environment.gravity import GravityUniform
 from ironbird.blocks.environment.wind_shear import WindShear
 from ironbird.blocks.sensors.airspeed import Airspeed
