@@ -67,7 +67,8 @@ def page() -> str:
             for name, signal in signals.items():
                 if isinstance(signal, group):
                     tuned = ", tunable" if getattr(signal, "tunable", False) else ""
-                    rows.append(f"| {label}{tuned} | `{name}` | {signal.describe()[1:-1]} | {signal.doc} |")
+                    unit = signal.describe()[1:-1].replace("*", "\\*")  # no emphasis
+                    rows.append(f"| {label}{tuned} | `{name}` | {unit} | {signal.doc} |")
         if rows:
             lines += ["| kind | name | unit | meaning |", "| --- | --- | --- | --- |", *rows, ""]
     return "\n".join(lines)

@@ -125,7 +125,8 @@ def vehicle_files_page() -> str:
                 if inner := [paths[table] for table in _tables_in(field.annotation)]:
                     meaning = " or ".join(f"table [{path}](#{_slug(f'{name}: {path}')})" for path in inner)
                 usual = "-" if _tables_in(field.annotation) and not field.is_required() else _usual(field)
-                row = (f"`{written}`", "-" if unit == "1" else unit, usual, meaning.replace("|", "\\|") or "-")
+                unit = "-" if unit == "1" else unit.replace("*", "\\*")  # no emphasis
+                row = (f"`{written}`", unit, usual, meaning.replace("|", "\\|") or "-")
                 lines.append(f"| {' | '.join(row)} |")
             lines.append("")
     return "\n".join(lines)
