@@ -109,7 +109,7 @@ def _latex(text: str) -> str | None:
 
 
 def _printed(node: Any, within: int = 0) -> str:
-    if isinstance(node, ast.Constant):
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         mantissa, _, power = f"{node.value:g}".partition("e")
         return rf"{mantissa} \cdot 10^{{{int(power)}}}" if power else mantissa
     if isinstance(node, ast.Name):
