@@ -60,7 +60,7 @@ def commands(line: str) -> Iterator[list[str]]:
             to_file = True
         elif to_file:
             to_file = False
-        elif set(word) <= set("&;|"):
+        elif word and set(word) <= set("&;|"):
             if words:
                 yield words
             words = []
@@ -149,3 +149,4 @@ def test_lines_are_read_as_a_shell_reads_them() -> None:
     found = list(commands(line))
     assert found[0] == ["ironbird", "fly", "a", "--fault", "x@1:a=1,when=h > 3"]
     assert ["ironbird", "vehicles"] in found
+    assert list(commands('ssh-keygen -N "" -f key')) == [["ssh-keygen", "-N", "", "-f", "key"]]

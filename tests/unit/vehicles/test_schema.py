@@ -69,6 +69,6 @@ def test_check_says_line_key_and_cure(tmp_path: Path) -> None:
 
 def test_check_warns_of_what_is_unlikely(tmp_path: Path) -> None:
     odd = tmp_path / "odd.toml"
-    odd.write_text('schema = 1\nid = "mine"\nbase = "quad_f450"\n' + BASED.replace("1.1", "2.7"))
+    odd.write_text('schema = 1\nid = "mine"\nbase = "quad_f450"\n' + BASED.replace("1.1", "0.1"))
     done = CliRunner().invoke(app, ["vehicle", "check", str(odd)])
     assert done.exit_code == 0 and "warning" in done.stderr, done.output
