@@ -106,7 +106,7 @@ def vehicle_files_page() -> str:
     ]
     for name, template in VEHICLE_TEMPLATES.items():
         lines += [f"## {name}", "", _line(template.spec.__doc__), ""]
-        paths = {template.spec: ""}
+        paths: dict[type[BaseModel], str] = {template.spec: ""}
         for owner in [template.spec, *tables_of(template.spec)]:
             for key, field in owner.model_fields.items():
                 for kind in _tables_in(field.annotation):
