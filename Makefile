@@ -9,29 +9,42 @@
 # make power-cuts  1,000 power cuts and failing disks under a campaign, 50 kills of PostgreSQL
 # make fuzz    attack every reader of files, texts and packets for TIME seconds (3600)
 # make docs    write the generated pages of docs/ anew
+# make site    build the web site of docs/ into out/site; opens from the disk, without a network
 # make audit   look at the packages that are used: pinned, hashed, as locked; known weaknesses if pip-audit is there
 # make sbom    write sbom.json, the software bill of materials (CycloneDX)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DEMO := $(VENV)/.installed-demo
 DRIVERS := $(VENV)/drivers/.installed
+SITE := $(VENV)/site/.installed
 
 TIME ?= 3600
 
-.PHONY: setup demo test lint bench docs lock soak fuzz power-cuts clean system safety sanitize test-autopilots test-long audit sbom mutants place-and-route
+.PHONY: setup demo test lint bench docs site lock soak fuzz power-cuts clean system safety sanitize test-autopilots test-long audit sbom mutants place-and-route
 
 setup: $(STAMP)
 
-$(STAMP): requirements.lock pyproject.toml
-	@echo "== setup: Python packages into $(VENV)"
+define install  # the packages of a lock file, pip first, and Ironbird itself from here
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + sys.version)'
 	$(PYTHON) -m venv $(VENV)
-	@awk '/^pip==/ {on = 1} on {print} on && /# via/ {exit}' requirements.lock > $(VENV)/pip.lock
+	@awk '/^pip==/ {on = 1} on {print} on && /# via/ {exit}' $(1) > $(VENV)/pip.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(VENV)/pip.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@touch $(STAMP)
+endef
+
+$(STAMP): requirements.lock pyproject.toml
+	@echo "== setup: Python packages into $(VENV)"
+	$(call install,requirements.lock)
+	@touch $(STAMP) $(DEMO)
+
+# What the demonstration needs and no more: a part of requirements.lock
+$(DEMO): requirements-demo.lock pyproject.toml
+	@echo "== setup: Python packages of the demonstration into $(VENV)"
+	$(call install,requirements-demo.lock)
+	@touch $(DEMO)
 
 # Drivers of chips that others wrote, without the hardware libraries that they name: for tests, in a folder of their own
 $(DRIVERS): requirements-drivers.lock | setup
@@ -40,7 +53,7 @@ $(DRIVERS): requirements-drivers.lock | setup
 	    --no-compile --require-hashes -r requirements-drivers.lock
 	@touch $(DRIVERS)
 
-demo: setup
+demo: $(DEMO)
 	@echo "== demo: F450 in wind with turbulence, one motor loses speed at 20 s"
 	$(BIN)/ironbird fly quad_f450 --mission square --wind 6,240 --turbulence 8 --seed 1 \
 	    --fault 'rotor.speed_loss@1:instance=1,severity=0.15,start=20' --out out/demo
@@ -124,9 +137,27 @@ docs: setup
 	$(BIN)/python tools/write_rflysimsafe_page.py
 	$(BIN)/python tools/write_sources_page.py
 
+# The generator lives in an environment of its own: it needs nothing of Ironbird
+$(SITE): requirements-site.lock
+	@echo "== site: its generator into $(VENV)/site"
+	$(PYTHON) -m venv $(VENV)/site
+	$(VENV)/site/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-site.lock
+	@touch $(SITE)
+
+site: $(SITE)
+	@echo "== site: the pages of docs/ into out/site; a dead link is an error"
+	NO_MKDOCS_2_WARNING=1 $(VENV)/site/bin/mkdocs build --quiet --strict --clean --site-dir out/site
+	@echo "site: out/site/index.html"
+
 lock:
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra dev \
+	    --extra autopilots --extra campaigns --extra cluster \
 	    --python-version 3.11 pyproject.toml tools/build-requirements.in -o requirements.lock
+	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra campaigns \
+	    --python-version 3.11 --constraint requirements.lock pyproject.toml tools/build-requirements.in \
+	    -o requirements-demo.lock
+	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --group site \
+	    --python-version 3.11 --constraint requirements.lock -o requirements-site.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra clients \
 	    --python-version 3.11 --constraint requirements.lock pyproject.toml -o requirements-clients.lock
 	uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra fuzz \

@@ -21,7 +21,14 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
-LOCKS = (ROOT / "requirements.lock", ROOT / "requirements-clients.lock")
+EXTRAS = {  # lock file -> extras that it holds
+    "requirements.lock": ("dev", "autopilots", "campaigns", "cluster"),
+    "requirements-clients.lock": ("clients",),
+    "requirements-demo.lock": ("campaigns",),
+}
+SITE = "requirements-site.lock"  # of the dependency group 'site', without Ironbird
+LOCKS = tuple(ROOT / name for name in (*EXTRAS, SITE))
+PARTS = ("requirements.lock", "requirements-demo.lock")  # the second is a part of the first; both bring pip
 
 
 @dataclass(frozen=True)
@@ -58,16 +65,20 @@ def read_lock(path: Path) -> tuple[list[Locked], list[str]]:
 def of_locks() -> list[str]:
     """What is wrong with the lock files: not pinned, not hashed, not what pyproject.toml asks for."""
     problems: list[str] = []
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    asked = {0: [*project["dependencies"], *project["optional-dependencies"]["dev"]]}
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project, groups = pyproject["project"], pyproject["dependency-groups"]
     building = (ROOT / "tools" / "build-requirements.in").read_text().splitlines()
-    asked[0] += [line.partition("#")[0].strip() for line in building]
-    asked[1] = [*project["dependencies"], *project["optional-dependencies"]["clients"]]
-    for number, path in enumerate(LOCKS):
+    for path in LOCKS:
+        asked = [*groups["site"]] if path.name == SITE else [*project["dependencies"]]
+        asked += [text for extra in EXTRAS.get(path.name, ()) for text in project["optional-dependencies"][extra]]
+        if path.name in PARTS:
+            asked += [line.partition("#")[0].strip() for line in building]
         packages, wrong = read_lock(path)
         problems += wrong
         versions = {package.name: package.version for package in packages}
-        for requirement in map(Requirement, asked[number]):
+        for requirement in map(Requirement, asked):
+            if requirement.name == project["name"]:
+                continue  # its extras are in the list
             name = canonicalize_name(requirement.name)
             if name not in versions:
                 problems.append(f"{path.name}: {name} is missing; run `make lock`")

@@ -20,7 +20,7 @@ SECTIONS = {  # title -> names, in reading order
     "Control systems": "system_names ControlSystem FunctionSystem Rig Kind Options Task Seat",
     "Control from outside": "connect aconnect RemoteVehicle AsyncRemoteVehicle Telemetry rehearsal",
     "Blocks and diagrams": "Block View Values Rates In Out State Param Noise Clock Diagram",
-    "Models and runs": "compile_model CompiledModel start RunState run advance ParamEvent restore",
+    "Models and runs": "compile_model CompiledModel start RunState run advance ParamEvent restore Episodes",
     "Errors": "IronbirdError",
 }
 

@@ -8,6 +8,7 @@ import pkgutil
 from pathlib import Path
 
 import ironbird.blocks
+from block_equations import equations
 from ironbird.model.block import Block
 from ironbird.model.signal import In, Noise, Out, Param, Signal, State
 
@@ -39,7 +40,9 @@ def page() -> str:
         "# Blocks",
         "",
         "Written by `make docs` from the declarations. Ports that depend on a size chosen when a block is made",
-        "(contact points, rotors) are not listed.",
+        "(contact points, rotors) are not listed. Equations are printed from the symbolic expressions where those are",
+        "short (an index i runs over the components of a vector; sampled blocks are printed for 0.01 s); the others",
+        "stand at their lines of the source, with their origin.",
         "",
     ]
     for module, kind in blocks():
@@ -51,6 +54,8 @@ def page() -> str:
             inspect.getdoc(kind) or "",
             "",
         ]
+        if found := equations(kind):
+            lines += ["```math", "\n\n".join(found), "```", ""]
         signals = {
             name: value
             for cls in reversed(kind.__mro__)
@@ -62,7 +67,8 @@ def page() -> str:
             for name, signal in signals.items():
                 if isinstance(signal, group):
                     tuned = ", tunable" if getattr(signal, "tunable", False) else ""
-                    rows.append(f"| {label}{tuned} | `{name}` | {signal.describe()[1:-1]} | {signal.doc} |")
+                    unit = signal.describe()[1:-1].replace("*", "\\*")  # no emphasis
+                    rows.append(f"| {label}{tuned} | `{name}` | {unit} | {signal.doc} |")
         if rows:
             lines += ["| kind | name | unit | meaning |", "| --- | --- | --- | --- |", *rows, ""]
     return "\n".join(lines)

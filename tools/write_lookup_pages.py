@@ -1,19 +1,27 @@
-"""Writes docs/reference/requirements.md and missions.md: what requirements may say, and what a mission file holds."""
+"""Writes pages of docs/reference to look things up: requirements, missions, keys of vehicle files, exit codes."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from ironbird.cli.main import NO_FIGURES
+from ironbird.cli.output import ENDING_CODES, EXIT_CODES, INTERRUPTED, NOBODY_READS
 from ironbird.conditions import formula
 from ironbird.conditions.names import RUN_UNITS
 from ironbird.flight.derived import DERIVED
 from ironbird.flight.mission import KINDS, Item, Mission, load_mission, mission_names
 from ironbird.flight.words import ALIASES, WORDS
 from ironbird.requirements.library import TEMPLATES
+from ironbird.vehicles.load import TEMPLATES as VEHICLE_TEMPLATES
+from ironbird.vehicles.schema import meanings, tables_of
+from ironbird.vehicles.spec import SOURCES
+from ironbird.vehicles.tables import keys_of, unit_of_key
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 HEAD = "Written by `make docs` with `tools/write_lookup_pages.py`; "
@@ -82,7 +90,106 @@ def _usual(field: FieldInfo) -> Any:
     return "must be given" if field.is_required() else "-" if field.default in (None, "") else f"`{field.default}`"
 
 
-PAGES = {"requirements.md": requirements_page, "missions.md": missions_page}
+def vehicle_files_page() -> str:
+    """Every key of every template."""
+    lines = ["# Vehicle files", "", HEAD + "`ironbird vehicle check FILE` checks a file, `ironbird vehicle schema`"]
+    lines += [
+        "prints the JSON Schema for editors (VS Code with Even Better TOML:",
+        "put `#:schema vehicle.schema.json` into the first line). A file is TOML: `schema = 1`, `id`, `title`,",
+        '`template` and the tables of that template. With `base = "quad_f450"` it gives only what differs.',
+        "Units stand at the end of a key: `mass_kg`, `slope_radps`; `_B` is a vector in body axes",
+        "(forward, right, down).",
+        "`[provenance]` says where numbers come from: " + ", ".join(f"`{word}`" for word in SOURCES) + ".",
+        "",
+        f"Templates: {', '.join(f'[{name}](#{name})' for name in VEHICLE_TEMPLATES)}.",
+        "",
+    ]
+    for name, template in VEHICLE_TEMPLATES.items():
+        lines += [f"## {name}", "", _line(template.spec.__doc__), ""]
+        paths: dict[type[BaseModel], str] = {template.spec: ""}
+        for owner in [template.spec, *tables_of(template.spec)]:
+            for key, field in owner.model_fields.items():
+                for kind in _tables_in(field.annotation):
+                    many = "list[" in str(field.annotation) or "dict[" in str(field.annotation)
+                    above = paths.get(owner, "")
+                    paths.setdefault(kind, f"{above}.{key}".strip(".") + ("[]" if many else ""))
+        for kind, path in paths.items():
+            if path:
+                lines += [f"### {name}: {path}", "", _line(kind.__doc__), ""]
+            lines += ["| key | unit | default | meaning |", "| --- | --- | --- | --- |"]
+            known, comments = keys_of(kind), meanings(kind)
+            for key, field in kind.model_fields.items():
+                written = field.alias or key
+                unit = known[key].unit if key in known else unit_of_key(key)
+                meaning = field.description or comments.get(written, "")
+                if inner := [paths[table] for table in _tables_in(field.annotation)]:
+                    meaning = " or ".join(f"table [{path}](#{_slug(f'{name}: {path}')})" for path in inner)
+                usual = "-" if _tables_in(field.annotation) and not field.is_required() else _usual(field)
+                unit = "-" if unit == "1" else unit.replace("*", "\\*")  # no emphasis
+                row = (f"`{written}`", unit, usual, meaning.replace("|", "\\|") or "-")
+                lines.append(f"| {' | '.join(row)} |")
+            lines.append("")
+    return "\n".join(lines)
+
+
+def _tables_in(annotation: Any) -> list[type[BaseModel]]:
+    if inspect.isclass(annotation) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [kind for part in getattr(annotation, "__args__", ()) for kind in _tables_in(part)]
+
+
+def _line(doc: str | None) -> str:
+    return inspect.cleandoc(doc or "")
+
+
+def _slug(heading: str) -> str:
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower())
+
+
+def exit_codes_page() -> str:
+    """One table for all verbs."""
+    meaning = {
+        "pass": "the requirements hold",
+        "fail": "a requirement is broken, or the vehicle crashed",
+        "error": "the flight could not be judged: wrong input, a missing program, a rig that failed",
+        "void": "a fault did not act, so that nothing is shown",
+    }
+    lines = ["# Exit codes", "", HEAD + "the same for all verbs.", "", "| code | meaning |", "| --- | --- |"]
+    lines += [f"| {code} | `{verdict}`: {meaning[verdict]} |" for verdict, code in EXIT_CODES.items()]
+    lines += [f"| {code} | `{ending}`, of `ironbird sitl` only |" for ending, code in ENDING_CODES.items() if code]
+    lines += [
+        f"| {INTERRUPTED} | interrupted by Ctrl-C, SIGTERM or SIGHUP; results so far are written |",
+        f"| {NOBODY_READS} | the reader of standard output is gone (`ironbird faults | head -1`) |",
+        "",
+        "Verbs that fly several times end with 0 if each flight came out as it should, else with 1: for a campaign",
+        "that is what `expect` of a case says. `campaign diff` ends with 1 if a verdict changed or a flight is gone,",
+        "`campaign search` if it found a failing flight, checks of files with 2 if there is a problem.",
+        "",
+        "A verb that needs a package of an extra that is not installed ends with 2 and names the extra.",
+        "",
+        "## JSON",
+        "",
+        "`--json` makes standard output one JSON text; all other words go to standard error and the exit code stays.",
+        "Most verbs print a list of tables, each with `title`, `rows` (names and texts, as printed) and, where there",
+        "are numbers, `figures` (plain data in SI):",
+        "",
+        "```sh",
+        "ironbird fly quad_f450 --mission hover --json > flight.json",
+        "```",
+        "",
+        "Verbs that list things (`vehicles`, `signals`, `params`, `faults`, `campaign list`) print the list itself.",
+        f"Without figures, and without the option: {', '.join(f'`{verb}`' for verb in sorted(NO_FIGURES))}.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+PAGES = {
+    "requirements.md": requirements_page,
+    "missions.md": missions_page,
+    "vehicle-files.md": vehicle_files_page,
+    "exit-codes.md": exit_codes_page,
+}
 
 if __name__ == "__main__":
     for name, write in PAGES.items():

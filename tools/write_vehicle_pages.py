@@ -1,4 +1,4 @@
-"""Writes docs/vehicles/ID.md for every vehicle, its pictures, and docs/vehicles/index.md.
+"""Writes docs/vehicles/ID.md for every vehicle, its pictures, and docs/vehicles/index.md and gallery.md.
 
 A page has two parts. The first follows from the vehicle's file and its blocks alone, and a test keeps it up to date.
 The second, below MEASURED, is trimmed, linearised and flown by this program.
@@ -189,23 +189,33 @@ def top_view(vehicle: Vehicle) -> str:
     marks: list[tuple[str, str, np.ndarray, float]] = []
     for path, block in diagram.blocks.items():
         place = path.split("/")[0]
-        if "position" in block.params and place in ("rotor", "wheel", "surface"):
+        if "position" in block.params and place in ("rotor", "wheel", "surface", "panel"):
             lifts = "axis" not in block.params or diagram.value(f"{path}.axis").ravel()[2] < -0.5
             spin = float(diagram.value(f"{path}.spin")[0]) if "spin" in block.params and lifts else 0.0
             marks.append((place, path.split("/")[1], diagram.value(f"{path}.position").ravel(), spin))
+        if "wheel_separation" in block.params and path == "body":
+            half_track = float(diagram.value("body.wheel_separation")[0]) / 2
+            marks += [
+                ("wheel", label, np.array([0, y, 0]), 0.0) for label, y in (("L", -half_track), ("R", half_track))
+            ]
+    planform = (
+        [float(diagram.value(f"wing.{size}")[0]) for size in ("span", "chord")]
+        if "wing" in diagram.blocks and {"span", "chord"} <= set(diagram.blocks["wing"].params)
+        else []
+    )
     points = (
         diagram.value("contact.points").reshape(3, -1, order="F") if "contact" in diagram.blocks else np.zeros((3, 0))
     )
-    if len(marks) < 2:
+    if len(marks) < 2 and not planform:
         return ""
     xy = np.hstack([np.array([position[:2] for _, _, position, _ in marks]).T, points[:2]])
-    size = max(float(np.abs(xy).max()), 1e-3)
+    size = max(float(np.abs(xy).max()), 1e-3, *(length / 2 for length in planform))
     half, scale = 150.0, 110.0 / size
 
     def at(position: np.ndarray) -> tuple[float, float]:
         return half + scale * position[1], half - scale * position[0]
 
-    ink = {"rotor": "#1f6feb", "wheel": "#444444", "surface": "#1d7f4b"}
+    ink = {"rotor": "#1f6feb", "wheel": "#444444", "surface": "#1d7f4b", "panel": "#1d7f4b"}
     parts = [
         '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="330" viewBox="0 0 300 330" '
         'font-family="sans-serif" font-size="11" role="img">',
@@ -214,6 +224,12 @@ def top_view(vehicle: Vehicle) -> str:
         f'<path d="M{half},14 l-6,12 h12 z" fill="#999999"/>',
         f'<path d="M{half - 6},{half} h12 M{half},{half - 6} v12" stroke="#999999"/>',
     ]
+    if planform:  # a rectangle of span and mean chord
+        wide, deep = (scale * length for length in planform)
+        parts.append(
+            f'<rect x="{half - wide / 2:.1f}" y="{half - deep / 2:.1f}" width="{wide:.1f}" height="{deep:.1f}" '
+            f'fill="{ink["surface"]}22" stroke="{ink["surface"]}"/>'
+        )
     for x, y in (at(point) for point in points.T):
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="#bbbbbb"/>')
     written: list[tuple[float, float]] = []
@@ -389,6 +405,18 @@ def index() -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
+def gallery() -> str:
+    """A picture of every vehicle."""
+    lines = ["# Gallery", "", "Written by `make docs`. Each vehicle from above, drawn from its file.", ""]
+    for template in sorted({load_spec(name).template for name in vehicle_ids()}):
+        lines += [f"## {template.replace('_', ' ').capitalize()}", "", '<div class="gallery" markdown>', ""]
+        for name in vehicle_ids():
+            if load_spec(name).template == template:
+                lines += [f"[![{name}]({name}.top.svg)]({name}.md) [{load_spec(name).title}]({name}.md)", ""]
+        lines += ["</div>", ""]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
 def write(name: str, folder: Path) -> None:
     """One vehicle's page and pictures."""
     picture = top_view(loaded(name))
@@ -413,8 +441,9 @@ def main() -> None:
     for name in vehicle_ids():
         command = [sys.executable, __file__, "--out", str(choice.out), "--vehicle", name]
         subprocess.run(command, check=True)
-    (choice.out / "index.md").write_text(index(), encoding="utf-8")
-    print("wrote index.md")
+    for page, text in (("index.md", index()), ("gallery.md", gallery())):
+        (choice.out / page).write_text(text, encoding="utf-8")
+        print(f"wrote {page}")
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ironbird.model.diagram import Diagram
     from ironbird.model.signal import Clock, In, Noise, Out, Param, State
     from ironbird.report.folder import write_flight_folder
+    from ironbird.runtime.episodes import Episodes
     from ironbird.runtime.events import ParamEvent
     from ironbird.runtime.record import Log
     from ironbird.runtime.state import RunState, restore, start
@@ -65,6 +66,7 @@ __all__ = [
     "CompiledModel",
     "ControlSystem",
     "Diagram",
+    "Episodes",
     "FAULTS",
     "Fault",
     "Flight",
@@ -162,6 +164,7 @@ _HOMES = {  # module -> its public names
     "model.diagram": "Diagram",
     "model.signal": "Clock In Noise Out Param State",
     "report.folder": "write_flight_folder",
+    "runtime.episodes": "Episodes",
     "runtime.events": "ParamEvent",
     "runtime.record": "Log",
     "runtime.state": "RunState restore start",

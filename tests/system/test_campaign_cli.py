@@ -159,9 +159,15 @@ def test_list_and_show() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["show", "bas"], "unknown campaign 'bas'; did you mean 'base'?"),
+        (
+            ["show", "bas"],
+            "unknown campaign 'bas' in the store sqlite:///out/campaigns/ironbird.db; did you mean 'base'?",
+        ),
         (["show", "base", "loss/0001/s9"], "unknown flight 'loss/0001/s9' in campaign 'base'; did you mean"),
-        (["resume", "bas"], "unknown campaign 'bas'; did you mean 'base'?"),
+        (
+            ["resume", "bas"],
+            "unknown campaign 'bas' in the store sqlite:///out/campaigns/ironbird.db; did you mean 'base'?",
+        ),
         (
             ["run", "small.toml", "--name", "base"],
             "there is a campaign 'base' already; resume it, or choose another name",

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import re
+import unicodedata
 from pathlib import Path
 
 import pytest
+import yaml
+
+import site_hooks
 
 ROOT = Path(__file__).parents[2]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 
 
@@ -21,12 +27,47 @@ def test_the_code_of_a_guide_runs(guide: Path, tmp_path: Path, monkeypatch: pyte
         exec(compile(block, str(guide.name), "exec"), names)
 
 
-def test_links_between_pages_lead_somewhere() -> None:
-    pages = [ROOT / "README.md", ROOT / "KNOWN_GAPS.md", *(ROOT / "docs").rglob("*.md")]
-    for page in pages:
-        for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
-            if "://" not in target:
-                assert (page.parent / target).exists(), f"{page.name} links to {target}"
+@functools.cache
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as the site and GitHub make them."""
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", page.read_text(), flags=re.S | re.M), re.M):
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+        slug = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
+        found.add(slug if slug not in found else f"{slug}_{sum(a.startswith(slug) for a in found)}")
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_of_a_page_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        place, _, anchor = target.partition("#")
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        path = page.parent / place if place else page
+        assert path.exists(), f"{page.name} links to {target}"
+        if anchor and path.suffix == ".md":
+            assert anchor in anchors(path), f"{page.name} links to {target}, which has no such heading"
+
+
+def test_the_navigation_of_the_site_has_every_page_once() -> None:
+    nav = site_hooks.full_nav(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])
+    named = list(site_hooks.named_pages(nav))
+    assert sorted(named) == site_hooks.pages()
+
+
+def test_links_of_the_site_stay_within_it() -> None:
+    text = "[a](docs/speed.md#x) [b](src/ironbird/errors.py) [c](KNOWN_GAPS.md)\n```\n[d](e)\n```\n"
+    assert site_hooks.with_links_of_the_site(text, "index.md") == (
+        "[a](speed.md#x) b [c](known-gaps.md)\n```\n[d](e)\n```\n"
+    )
+    up = "[a](../../README.md) [b](../../tests/unit) ![p](../pictures/flight.png)"
+    assert site_hooks.with_links_of_the_site(up, "guide/first-hour.md") == (
+        "[a](../index.md) b ![p](../pictures/flight.png)"
+    )
+    with pytest.raises(ValueError, match=r"README.md links to nothing.md, which does not exist"):
+        site_hooks.with_links_of_the_site("[a](nothing.md)", "index.md")
 
 
 def test_the_block_reference_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:

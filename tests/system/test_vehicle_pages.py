@@ -36,6 +36,13 @@ def test_the_index_is_up_to_date(tool: ModuleType) -> None:
     assert (FOLDER / "index.md").read_text(encoding="utf-8") == tool.index(), "run `make docs`"
 
 
+def test_the_gallery_shows_every_vehicle(tool: ModuleType) -> None:
+    page = (FOLDER / "gallery.md").read_text(encoding="utf-8")
+    assert page == tool.gallery(), "run `make docs`"
+    for name in vehicle_ids():
+        assert f"({name}.top.svg)" in page and (FOLDER / f"{name}.top.svg").is_file()
+
+
 def test_every_value_has_its_provenance_and_unit_on_the_page(tool: ModuleType) -> None:
     for name in ("quad_f450", "car_escort", "boat_otter"):
         lines = tool.static_part(name).splitlines()

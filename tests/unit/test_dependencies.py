@@ -66,8 +66,13 @@ def test_old_versions_are_told(audit: ModuleType, monkeypatch: pytest.MonkeyPatc
 
 
 def test_setup_brings_the_locked_pip_before_anything_else() -> None:
-    steps = (ROOT / "Makefile").read_text().partition("$(STAMP):")[2].partition("@touch")[0]
-    assert steps.index("-r $(VENV)/pip.lock") < steps.index("-r requirements.lock")
+    steps = (ROOT / "Makefile").read_text().partition("define install")[2].partition("endef")[0]
+    assert steps.index("-r $(VENV)/pip.lock") < steps.index("-r $(1)")
+
+
+def test_the_demonstration_installs_a_part_of_what_all_install(audit: ModuleType) -> None:
+    everything, part = ({(p.name, p.version) for p in audit.read_lock(ROOT / name)[0]} for name in audit.PARTS)
+    assert part < everything and not {name for name, _ in part} & {"distributed", "pytest", "nicegui", "jsbsim"}
 
 
 def test_the_bill_lists_all_that_is_locked_and_keeps_the_rules(

@@ -286,8 +286,8 @@ def test_check_block_refuses_outputs_that_are_no_numbers() -> None:
 
 def test_public_names_are_these_and_load() -> None:
     assert sorted(ironbird.__all__) == [
-        "AsyncRemoteVehicle", "Block", "Clock", "CompiledModel", "ControlSystem", "Diagram", "FAULTS", "Fault",
-        "Flight", "FlightCase", "FlightResult", "FunctionSystem", "Home", "In", "Injection", "IronbirdError",
+        "AsyncRemoteVehicle", "Block", "Clock", "CompiledModel", "ControlSystem", "Diagram", "Episodes", "FAULTS",
+        "Fault", "Flight", "FlightCase", "FlightResult", "FunctionSystem", "Home", "In", "Injection", "IronbirdError",
         "Judged", "Judgement", "Kind", "Log", "Mission", "Noise", "Options", "Order", "Out", "Param", "ParamEvent",
         "Rates", "RemoteVehicle", "Requirement", "Rig", "RunState", "Seat", "State", "Store", "Task", "Telemetry",
         "Tuning", "Values", "Vehicle", "View", "Weather", "Witness", "aconnect", "advance", "compile_model",

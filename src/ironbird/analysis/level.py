@@ -83,6 +83,14 @@ class Trim:
                 rows[path] = f"{float(self.point[path][0]):.6g} {signals[path].unit}"
         return rows
 
+    def figures(self) -> dict[str, float]:
+        """The same as plain data in SI, by the paths of signals."""
+        signals = self.model.signals()
+        roll, pitch, _ = euler_of_matrix(self.R_NU.T @ self.point[at.BODY.attitude].reshape(3, 3, order="F"))
+        found = {"speed_mps": float(self.speed_mps), "roll_rad": float(roll), "pitch_rad": float(pitch)}
+        shown = [*self.links, *(p for p in signals if p.endswith((".thrust", ".deflection", "/motor.speed")))]
+        return found | {path: float(self.point[path][0]) for path in shown}
+
 
 @dataclass(frozen=True)
 class Mode:

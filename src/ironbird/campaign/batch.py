@@ -16,7 +16,7 @@ from ironbird.campaign.identity import software
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.scenarios import judged_scenario, scenario_in
 from ironbird.compiler.compiled import LANES
-from ironbird.errors import IronbirdError
+from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.flight.flight import fly
 from ironbird.flight.inside import fly_lanes
 from ironbird.flight.judge import PASS, log_paths, not_flown
@@ -29,6 +29,10 @@ LANES_PER_BATCH = 512
 LOG_BYTES = 400e6  # of one batch, at most: each worker holds one
 
 
+KEPT = ("failing", "all", "none")
+MOST_TRACES = 1_000_000_000  # of a case, if all are kept
+
+
 @dataclass(frozen=True)
 class TracePolicy:
     """Which traces are kept as Parquet files."""
@@ -38,6 +42,15 @@ class TracePolicy:
     share_of_passing: float = 0.01
     most_per_case: int = 20  # in LANES_PER_BATCH flights
     left: Mapping[str, int] = field(default_factory=dict)  # in this batch, of cases that have had some already
+
+    @classmethod
+    def of(cls, kept: str, folder: str) -> TracePolicy:
+        """`failing` (and one of a hundred that pass), `all` or `none`, as `--traces` has them."""
+        if kept not in KEPT:
+            raise UnknownNameError("choice of --traces", kept, KEPT)
+        if kept == "all":
+            return cls(folder, share_of_passing=1.0, most_per_case=MOST_TRACES)
+        return cls(folder if kept == "failing" else None)
 
     def wants(self, result: FlightResult, kept: int) -> bool:
         """Whether the trace of this flight is to be kept, after `kept` of its case."""

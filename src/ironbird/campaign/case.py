@@ -33,6 +33,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from ironbird.campaign.scenarios import scenario_in
 from ironbird.credibility.evidence import MODULES
 from ironbird.errors import OrderError
+from ironbird.files.json_schema import schema_file
 from ironbird.files.toml_text import write_toml
 from ironbird.flight.mission import LONGEST_S, mission_table
 from ironbird.flight.order import MOST_SEED, SHORTEST_LOG_S, Order, Requirement, Weather, plain
@@ -554,21 +555,7 @@ class CaseFile(_Table):
 
 def schema_text() -> str:
     """The JSON Schema of case files, for editors."""
-    schema = _without_null(CaseFile.model_json_schema(by_alias=True))
-    return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=1) + "\n"
-
-
-def _without_null(value: Any) -> Any:
-    """A schema for TOML, which has no null: a key is there or not."""
-    if isinstance(value, list):
-        return [_without_null(entry) for entry in value]
-    if not isinstance(value, dict):
-        return value
-    kept = {key: _without_null(entry) for key, entry in value.items() if not (key == "default" and entry is None)}
-    branches = [entry for entry in kept.get("anyOf", []) if entry != {"type": "null"}]
-    if len(branches) == 1:
-        return {**{key: entry for key, entry in kept.items() if key != "anyOf"}, **branches[0]}
-    return {**kept, "anyOf": branches} if branches else kept
+    return schema_file(CaseFile.model_json_schema(by_alias=True))
 
 
 # ---------------------------------------------------------------------- one concrete flight

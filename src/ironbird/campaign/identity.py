@@ -18,6 +18,7 @@ from ironbird.campaign.scenarios import orders_of
 from ironbird.errors import IronbirdError
 from ironbird.flight.order import Order
 from ironbird.flight.systems import code_of, is_outside
+from ironbird.vehicles.estimators import code_of_estimator
 from ironbird.vehicles.load import CATALOG, read_layers, vehicle_path
 
 ROOT = Path(__file__).parents[1]
@@ -47,13 +48,18 @@ def software() -> str:
 
 
 def vehicle_files(vehicle: str) -> dict[str, str]:
-    """The file of a vehicle and those that it is based on, each with a hash of what it says; comments do not count."""
+    """The file of a vehicle and those that it is based on, each with a hash of what it says; comments do not count.
+
+    With an estimator of a user's own also its file.
+    """
     found = {}
     for source in read_layers(vehicle_path(vehicle)).sources:
         name = f"catalogue/{source.path.name}" if source.path.parent == CATALOG else str(source.path)
         text = json.dumps(source.data, sort_keys=True, default=str)
         found[name] = hashlib.sha256(text.encode()).hexdigest()
-    return found
+    sensors = read_layers(vehicle_path(vehicle)).data.get("sensors", {})
+    estimator = sensors.get("estimator", "ekf") if isinstance(sensors, dict) else "ekf"
+    return found | code_of_estimator(str(estimator))
 
 
 def control_files(order: Order) -> dict[str, str]:

@@ -323,7 +323,9 @@ class Store:
 
         found = self.patiently(work)
         if isinstance(found, list):
-            raise UnknownNameError("campaign", name, found)
+            raise UnknownNameError(
+                "campaign", name, found, f"the store {self._place()}", "ironbird campaign list --all"
+            )
         return found
 
     def names(self) -> list[str]:

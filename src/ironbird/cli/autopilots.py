@@ -1,4 +1,4 @@
-"""Verbs about autopilots: real ones fly the vehicles of the catalogue, and ours runs behind their protocols."""
+"""Verbs about autopilots: real ones fly the catalogue, and the reference autopilot runs behind their protocols."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def sitl(
     pilot: Annotated[
         Literal["ours", "none", "sticks"],
         typer.Option(
-            help="Who commands: our ground station flies the mission; or none of ours, so that QGroundControl, MAVSDK, "
-            "MAVProxy or a script may: their ports are printed, the run ends after landing and disarming; or sticks "
-            "fly a multicopter of PX4 to the mission's places in position mode."
+            help="Who commands: 'ours', the built-in ground station, flies the mission; with 'none' QGroundControl, "
+            "MAVSDK, MAVProxy or a script may: their ports are printed, the run ends after landing and disarming; "
+            "'sticks' fly a multicopter of PX4 to the mission's places in position mode."
         ),
     ] = "ours",
     speed: Annotated[
@@ -100,7 +100,7 @@ def sitl(
     ] = "",
     count: Annotated[int, typer.Option("-n", "--count", help="Vehicles at the same time.", min=1, max=10)] = 1,
     headless: Annotated[
-        bool, typer.Option("--headless", help="Do not feed a ground station on UDP 14550 (QGroundControl) beside ours.")
+        bool, typer.Option("--headless", help="Do not feed a ground station on UDP 14550 (QGroundControl).")
     ] = False,
     link: LinkOption = None,
     rule: RuleOption = None,
@@ -134,7 +134,7 @@ def sitl(
     until: Annotated[float, typer.Option(help="End after this many seconds of simulation time.", min=1)] = 600.0,
     out: Annotated[Path | None, typer.Option(help="Folder for the results; out/AUTOPILOT-VEHICLE by default.")] = None,
 ) -> None:
-    """Fly with PX4 or ArduPilot in lockstep: started, armed, flown, landed, ended; nothing is left behind.
+    """Fly with PX4 or ArduPilot in lockstep: start it, upload the mission, arm, fly, land, end it and clean up.
 
     Exit code: 0 landed (a vehicle on wheels or in water: disarmed) with every requirement held, 1 a requirement is
     broken, 2 error (the autopilot is missing or does not answer), 3 void (a fault did not act), 4 crashed, 5 never
@@ -253,7 +253,7 @@ def _begin_worker(parent: int) -> None:
 def _fly_all(
     orders: Sequence[Order], folders: Sequence[Path], speed: float | None, twin: bool
 ) -> list[tuple[dict[str, str], int]]:
-    """Each in a process of its own; when we are interrupted, they are, and write their results."""
+    """Each in a process of its own; when this one is interrupted, they are, and write their results."""
     with (
         ProcessPoolExecutor(
             len(orders), mp_context=get_context("spawn"), initializer=_begin_worker, initargs=(os.getpid(),)

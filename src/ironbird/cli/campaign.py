@@ -11,12 +11,22 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from ironbird.cli.options import JsonOption
-from ironbird.cli.output import INTERRUPTED, code_of, ending_in_order, errors, print_table, progress_bar
+from ironbird.cli.output import (
+    INTERRUPTED,
+    JsonOption,
+    code_of,
+    ending_in_order,
+    errors,
+    print_json,
+    print_sentence,
+    print_table,
+    progress_bar,
+)
 from ironbird.errors import UnknownNameError, shortened
 from ironbird.files.whole import write_text
 
 if TYPE_CHECKING:
+    from ironbird.campaign.batch import TracePolicy
     from ironbird.campaign.case import FlightCase
     from ironbird.campaign.result import FlightResult
     from ironbird.campaign.runner import Progress
@@ -33,7 +43,9 @@ NameArgument = Annotated[str, typer.Argument(help="Name of the campaign (see 'ir
 StoreOption = Annotated[
     str | None,
     typer.Option(
-        "--store", metavar="URL", help="sqlite:///FILE or postgresql://USER@HOST/NAME; a file in out/campaigns."
+        "--store",
+        metavar="URL",
+        help="sqlite:///FILE or postgresql://USER@HOST/NAME; IRONBIRD_STORE, or a file in out/campaigns, by default.",
     ),
 ]
 WorkersOption = Annotated[int | None, typer.Option(help="Processes; by default one per core.", min=1, max=256)]
@@ -42,6 +54,9 @@ DaskOption = Annotated[
     typer.Option(
         metavar="ADDRESS", help="Fly on a Dask cluster: tcp://HOST:PORT or tls://HOST:PORT?ca=…&cert=…&key=…."
     ),
+]
+TracesOption = Annotated[
+    str, typer.Option(help="Traces to keep as Parquet files: failing (and one of a hundred that pass), all or none.")
 ]
 OutOption = Annotated[Path | None, typer.Option(help="Where to write; beside the store by default.")]
 MOST_SHOWN = 20  # flights that are named when they did not come out as they should
@@ -59,13 +74,15 @@ def run(
     store: StoreOption = None,
     workers: WorkersOption = None,
     dask: DaskOption = None,
+    traces: TracesOption = "failing",
     out: OutOption = None,
 ) -> None:
     """Fly a suite: judge every flight, store it, write the report. Exit code 1 if anything is not as its case says.
 
     Ctrl-C keeps what is flown; 'ironbird campaign resume NAME' goes on.
     """
-    from ironbird.campaign.batch import draw_over_cases
+    from ironbird.campaign.batch import TracePolicy, draw_over_cases
+    from ironbird.campaign.places import remember, usual_store
     from ironbird.campaign.store import Store
     from ironbird.campaign.suite import load_suite
 
@@ -80,11 +97,15 @@ def run(
             flights = [flight for flight in flights if {*flight.tags, flight.case_id} & set(tag)]
         if sample is not None and sample < len(flights):
             flights = draw_over_cases(flights, sample)
-        database = Store(store)
+        database = Store(store or usual_store())
         if name is None:
             name = f"{loaded.id}-{datetime.now():%Y%m%d-%H%M%S}"
+        TracePolicy.of(traces, "")  # a wrong choice makes no campaign
         campaign = database.create(name, loaded.title, loaded.sources(), flights)
-        _fly(database, campaign, workers, dask, out)
+        policy = TracePolicy.of(traces, str(database.trace_folder(name).absolute()))
+        if database.file is not None:
+            remember(database.file)
+        _fly(database, campaign, workers, dask, out, policy)
 
 
 @campaign_app.command("resume")
@@ -93,6 +114,7 @@ def resume(
     store: StoreOption = None,
     workers: WorkersOption = None,
     dask: DaskOption = None,
+    traces: TracesOption = "failing",
     out: OutOption = None,
     redefined: Annotated[
         bool, typer.Option("--redefined", help="Judge flights that are no longer what was defined as errors, unflown.")
@@ -106,17 +128,18 @@ def resume(
     If a vehicle's file or Ironbird itself has changed since the campaign was begun, it is refused and says what
     changed: a campaign holds one definition, flown by one version.
     """
+    from ironbird.campaign.batch import TracePolicy
     from ironbird.campaign.runner import check_unchanged
-    from ironbird.campaign.store import Store
 
     with errors():
-        database = Store(store)
+        database = _store_with(store, name)
         campaign = database.campaign(name)
         if damaged:
             check_unchanged(database, campaign)
             again = database.reopen_damaged(campaign)
             typer.echo(f"{len(again)} flights to be flown again, whose results cannot be read", err=True)
-        _fly(database, campaign, workers, dask, out, redefined)
+        policy = TracePolicy.of(traces, str(database.trace_folder(name).absolute()))
+        _fly(database, campaign, workers, dask, out, policy, redefined)
 
 
 def _fly(
@@ -125,6 +148,7 @@ def _fly(
     workers: int | None,
     dask: str | None,
     out: Path | None,
+    policy: TracePolicy,
     redefined: bool = False,
 ) -> None:
     from ironbird.campaign.runner import run_campaign
@@ -134,7 +158,9 @@ def _fly(
     interrupted = False
     with _flight_bar(campaign.name) as update:
         try:
-            state = run_campaign(database, campaign, workers=workers, dask=dask, redefined=redefined, progress=update)
+            state = run_campaign(
+                database, campaign, workers=workers, dask=dask, policy=policy, redefined=redefined, progress=update
+            )
         except KeyboardInterrupt:
             interrupted = True
     folder = out or database.folder / campaign.name
@@ -147,7 +173,7 @@ def _fly(
         rows["speed"] = (
             f"{state.rate:.1f} flights a second, {state.simulated_s / max(state.wall_s, 1e-9):.0f} times real time"
         )
-    print_table(rows, campaign.name)
+    print_table(rows, campaign.name, {**counts, "as_expected": code == 0, "folder": str(folder)})
     for line in unexpected(results):
         typer.secho(line, fg="red", err=True)
     if interrupted:
@@ -178,7 +204,7 @@ def _write_reports(database: Store, campaign: Campaign, folder: Path) -> None:
 
 @contextmanager
 def _flight_bar(name: str) -> Iterator[Callable[[Progress], None]]:
-    """Rate, verdicts and time left on a terminal; a line now and then elsewhere."""
+    """Rate, verdicts and time left on a terminal; a line now and then in files and pipes."""
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
@@ -208,21 +234,56 @@ def _flight_bar(name: str) -> Iterator[Callable[[Progress], None]]:
 
 
 @campaign_app.command("list")
-def list_campaigns(store: StoreOption = None, as_json: JsonOption = False) -> None:
+def list_campaigns(
+    store: StoreOption = None,
+    everywhere: Annotated[
+        bool, typer.Option("--all", help="Of all stores on this computer in which campaigns were run.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
     """List the campaigns of the store with their verdicts."""
+    from ironbird.campaign.places import known_stores, url_of, usual_store
     from ironbird.campaign.store import Store
 
     with errors():
-        database = Store(store)
-        found = [(campaign, database.counts(campaign)) for campaign in map(database.campaign, database.names())]
+        places = [url_of(file) for file in known_stores()] if everywhere else [store or usual_store()]
+        stores = [Store(place) for place in places]
+        found = [
+            (database, campaign, database.counts(campaign))
+            for database in stores
+            for campaign in map(database.campaign, database.names())
+        ]
         if as_json:
-            typer.echo(json.dumps([{"name": c.name, "created": c.created, **n} for c, n in found], indent=2))
+            data = [
+                {"name": c.name, "created": c.created, **n, **({"store": s.url} if everywhere else {})}
+                for s, c, n in found
+            ]
+            print_json(data)
             return
-        rows = {
-            c.name: f"{c.title}\n{c.created}: " + ", ".join(f"{count} {v}" for v, count in n.items() if count)
-            for c, n in found
-        }
-        print_table(rows, "Campaigns")
+        for database in stores:
+            rows = {
+                c.name: f"{c.title}\n{c.created}: " + ", ".join(f"{count} {v}" for v, count in n.items() if count)
+                for s, c, n in found
+                if s is database
+            }
+            print_table(rows, f"Campaigns in {database.file.parent}" if everywhere and database.file else "Campaigns")
+
+
+def _store_with(url: str | None, name: str) -> Store:
+    """The store that has a campaign: the named or usual one, else the newest on this computer that has it."""
+    from ironbird.campaign.places import known_stores, url_of, usual_store
+    from ironbird.campaign.store import DEFAULT_FOLDER, Store
+
+    chosen = url or usual_store()
+    if chosen is None:
+        here = DEFAULT_FOLDER / "ironbird.db"
+        if here.is_file() and name in (usual := Store(None)).names():
+            return usual
+        for file in known_stores():
+            if file != here.resolve() and name in (other := Store(url_of(file))).names():
+                typer.echo(f"campaign {name} is in {file.parent}", err=True)
+                return other
+    return Store(chosen)
 
 
 @campaign_app.command("show")
@@ -233,11 +294,10 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show a campaign case by case, or one of its flights with all judgements and witnesses."""
-    from ironbird.campaign.store import Store
     from ironbird.campaign.summary import by_case, sampled_cases
 
     with errors():
-        database = Store(store)
+        database = _store_with(store, name)
         campaign = database.campaign(name)
         if flight is None:
             results = database.results(campaign)
@@ -280,11 +340,10 @@ def diff(before: NameArgument, after: NameArgument, store: StoreOption = None, a
     Exit code 1 if a verdict changed or a flight is missing. Flights are paired by case, varied values and seed, also if
     the vehicle, a parameter or a requirement was changed between the two; what was redefined is listed.
     """
-    from ironbird.campaign.store import Store
     from ironbird.campaign.summary import compare
 
     with errors():
-        database = Store(store)
+        database = _store_with(store, before)
         both = [database.campaign(name) for name in (before, after)]
         cases = [{case.id: case for case in database.cases(campaign)} for campaign in both]
         found = compare(database.results(both[0]), database.results(both[1]), cases)
@@ -325,11 +384,10 @@ def export(
     store: StoreOption = None,
 ) -> None:
     """Write all results as a table: one row per flight, one column per varied parameter and requirement."""
-    from ironbird.campaign.store import Store
     from ironbird.report.table import write_table
 
     with errors():
-        database = Store(store)
+        database = _store_with(store, name)
         results = database.results(database.campaign(name))
         write_table(results, to)
     typer.echo(f"{len(results)} flights: {to}")
@@ -360,12 +418,11 @@ def report(
     Example: ironbird campaign report first --flights failed
     """
     from ironbird.campaign.coverage import read_table, trace_table
-    from ironbird.campaign.store import Store
     from ironbird.report.campaign_page import write_campaign_page
 
     differing: list[str] = []
     with errors():
-        database = Store(store)
+        database = _store_with(store, name)
         campaign = database.campaign(name)
         folder = out or database.folder / name
         if flights is not None:
@@ -430,11 +487,10 @@ def evidence(
     The pack holds every file that was flown and repeats on any machine: 'ironbird campaign repeat evidence.zip'.
     """
     from ironbird.campaign.coverage import read_table, trace_table
-    from ironbird.campaign.store import Store
     from ironbird.report.evidence import write_evidence
 
     with errors():
-        database = Store(store)
+        database = _store_with(store, name)
         campaign = database.campaign(name)
         cases, results = list(database.cases(campaign)), database.results(campaign)
         tables = [trace_table(read_table(path), cases, results) if path else [] for path in (requirements, fmea)]
@@ -494,7 +550,11 @@ def repeat_pack(
     if found.version != ironbird_version() or found.other_code:
         same = " with other code" if found.version == ironbird_version() else ""
         rows["version"] = f"the pack was flown by {found.version}, this is {ironbird_version()}{same}"
-    print_table(rows, f"Repeated from {pack.name}")
+    figures = {
+        "flown": found.flown, "same": found.same, "differing": found.differing, "outside": found.outside,
+        "left_out": found.left_out, "unjudged": found.unjudged, "signed": found.signed,
+    }  # fmt: skip
+    print_table(rows, f"Repeated from {pack.name}", figures)
     if not found.flown:
         typer.secho("nothing was flown: nothing is shown", fg="red", err=True)
     raise typer.Exit(0 if found.flown and not found.differing and not found.unjudged else 1)
@@ -514,13 +574,12 @@ def rerun(
     """
     from ironbird.campaign.identity import definition_changed, software_changed
     from ironbird.campaign.statistics import flakiness
-    from ironbird.campaign.store import Store
     from ironbird.flight.flight import fly
     from ironbird.report.campaign_page import flight_folder
     from ironbird.report.folder import write_flight_folder
 
     with errors():
-        database = Store(store)
+        database = _store_with(store, name)
         campaign = database.campaign(name)
         kept = database.flight(campaign, flight)
         case, stored = kept.case, kept.result
@@ -614,11 +673,17 @@ def search(
         planned = _case_of(suite, case)
         with progress_bar(f"searching {planned.id}") as update:
             found = falsify(planned, trials=trials, seed=seed, progress=update)
-        typer.echo(found.sentence())
+        print_sentence(
+            found.sentence(), planned.id, {"failing": len(found.failing), "worst": found.worst.result.record()}
+        )
         worst = found.worst.case
         if found.failing and shrink:
             small = make_small(worst)
-            typer.echo(f"smallest found ({small.flown} more flights): {small.sentence()}")
+            print_sentence(
+                f"smallest found ({small.flown} more flights): {small.sentence()}",
+                "smallest",
+                {"flown": small.flown, "case": small.case.record(), "result": small.result.record()},
+            )
             worst = small.case
         if out is not None:
             out.write_text(worst.to_toml())
@@ -646,7 +711,7 @@ def boundary_map(
         title = planned.data.get("title") or planned.id
         write_map(found, out, f"{title}: verdict over {across} and {along}")
         for x, y in found.line:
-            typer.echo(f"{across} = {x:.5g}: turns at {along} = {y:.5g}")
+            print_sentence(f"{across} = {x:.5g}: turns at {along} = {y:.5g}", planned.id, {across: x, along: y})
     typer.echo(f"picture: {out}")
 
 
@@ -659,12 +724,12 @@ def shrink_flight(
 ) -> None:
     """Make a failing flight smaller as long as it fails in the same way; say what is left in a sentence."""
     from ironbird.campaign.search import shrink
-    from ironbird.campaign.store import Store
 
     with errors():
-        database = Store(store)
+        database = _store_with(store, name)
         small = shrink(database.case(database.campaign(name), flight))
-        typer.echo(small.sentence())
+        figures = {"flown": small.flown, "case": small.case.record(), "result": small.result.record()}
+        print_sentence(small.sentence(), flight, figures)
         if out is not None:
             out.write_text(small.case.to_toml())
             typer.echo(f"case: {out}")
@@ -681,7 +746,9 @@ def plan(
 
     with errors():
         count = flights_needed(probability, confidence, failures)
-    typer.echo(
+    print_sentence(
         f"{count} flights with at most {failures} failures show a failure probability below {probability:g} "
-        f"with {100 * confidence:g} % confidence"
+        f"with {100 * confidence:g} % confidence",
+        "plan",
+        {"flights": count, "probability": probability, "confidence": confidence, "failures": failures},
     )

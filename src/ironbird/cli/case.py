@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from ironbird.cli.campaign import SuiteArgument
-from ironbird.cli.options import JsonOption
-from ironbird.cli.output import errors, print_table
+from ironbird.cli.output import JsonOption, errors, print_table
 
 case_app = typer.Typer(no_args_is_help=True, help="Test cases as text: check, count, import.")
 
@@ -102,8 +101,9 @@ def suites() -> None:
     from ironbird.campaign.suite import load_suite, suite_names
 
     with errors():
-        rows = {}
+        rows, figures = {}, {}
         for name in suite_names():
             suite = load_suite(name)
+            figures[name] = {"title": suite.title, "cases": len(suite.cases), "flights": suite.count()}
             rows[name] = f"{suite.title}\n{len(suite.cases)} cases, {suite.count()} flights"
-        print_table(rows, "Suites")
+        print_table(rows, "Suites", figures)

@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ironbird.cli.options import JsonOption
-from ironbird.cli.output import errors, print_table
+from ironbird.cli.output import JsonOption, errors, print_table
 
 chips_app = typer.Typer(invoke_without_command=True)
 MOST_BYTES = 64_000_000  # of a trace

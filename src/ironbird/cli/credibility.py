@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ironbird.cli.options import JsonOption, SetOption, numbers_of, settings_of
-from ironbird.cli.output import EXIT_CODES, errors, print_table
+from ironbird.cli.options import SetOption, numbers_of, settings_of
+from ironbird.cli.output import EXIT_CODES, JsonOption, errors, print_table
 
 
 def credibility(

@@ -54,5 +54,6 @@ def dataset(
         "rows": str(found.rows),
         "baseline": f"{100 * found.accuracy:.1f} % of the test flights",
     }
-    print_table(rows, f"Data set {out}")
+    figures = {"flights": found.flights, "rows": found.rows, "accuracy": found.accuracy}
+    print_table(rows, f"Data set {out}", figures)
     typer.echo(f"card: {out / 'card.md'}")

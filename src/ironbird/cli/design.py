@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ironbird.cli.output import errors, print_table
+from ironbird.cli.output import errors, print_sentence, print_table
 from ironbird.errors import IronbirdError
 
 if TYPE_CHECKING:
@@ -128,7 +128,8 @@ def list_parts(
     with errors():
         for part in load_database().parts(kind):
             if contains.lower() in part.name.lower():
-                typer.echo(f"{part.name}  [{part.status}; {part.source}]")
+                record = {"name": part.name, "status": part.status, "source": part.source}
+                print_sentence(f"{part.name}  [{part.status}; {part.source}]", kind, record)
 
 
 def _is_number(text: str) -> bool:
@@ -172,7 +173,7 @@ def _write(evaluation: object, found: object, out: Path, name: str) -> None:
     write_design_page(
         evaluation, page, found=found if isinstance(found, Found) else None, files=[p.name for p in paths.values()]
     )
-    print_table({key: str(value) for key, value in evaluation.figures.items()}, name)
+    print_table({key: str(value) for key, value in evaluation.figures.items()}, name, evaluation.figures)
     print_table({f"{kind} {part.name}": part.status for kind, part in evaluation.craft.parts()}, "status of figures")
     for text in evaluation.warnings:
         typer.secho(f"warning: {text}", fg="yellow", err=True)

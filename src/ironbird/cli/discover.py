@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ironbird.cli.options import ControlOption, JsonOption, VehicleArgument
-from ironbird.cli.output import errors, print_table
+from ironbird.cli.options import ControlOption, VehicleArgument
+from ironbird.cli.output import JsonOption, errors, print_table
 from ironbird.errors import UnknownNameError
 
 if TYPE_CHECKING:

@@ -8,28 +8,29 @@ from typing import Annotated
 
 import typer
 
-from ironbird.cli.options import JsonOption
-from ironbird.cli.output import errors, print_table
+from ironbird.cli.output import JsonOption, errors, print_table
 
 faults_app = typer.Typer(invoke_without_command=True)
 
 
 @faults_app.callback()
-def faults(context: typer.Context, as_json: JsonOption = False) -> None:
+def faults(
+    context: typer.Context,
+    find: Annotated[str, typer.Option(help="Only faults whose id or text holds this, for example 'gnss'.")] = "",
+    as_json: JsonOption = False,
+) -> None:
     """List the faults that can be injected, with what their severity means; `show` explains and draws one."""
     from ironbird.faults.catalog import FAULTS, GRAMMAR
 
     if context.invoked_subcommand:
         return
+    found = [f for f in FAULTS.values() if find.lower() in f"{f.id} {f.summary}".lower()]
     if as_json:
         keys = ("id", "summary", "severity", "reference", "witness")
-        rows = [
-            {**{key: getattr(f, key) for key in keys}, "targets": [c.target for c in f.changes]}
-            for f in FAULTS.values()
-        ]
+        rows = [{**{key: getattr(f, key) for key in keys}, "targets": [c.target for c in f.changes]} for f in found]
         typer.echo(json.dumps(rows, indent=2))
         return
-    print_table({f.id: f"{f.summary} Severity: {f.severity}." for f in FAULTS.values()}, "Faults")
+    print_table({f.id: f"{f.summary} Severity: {f.severity}." for f in found}, f"{len(found)} faults")
     typer.echo(f"written as {GRAMMAR}")
 
 

@@ -13,7 +13,6 @@ from ironbird.cli.options import (
     FaultOption,
     GustOption,
     HomeOption,
-    JsonOption,
     MissionOption,
     OptionOption,
     OutOption,
@@ -34,7 +33,15 @@ from ironbird.cli.options import (
     start_of,
     weather_of,
 )
-from ironbird.cli.output import ending_in_order, errors, print_table, progress_bar, usual_folder, write_and_print
+from ironbird.cli.output import (
+    JsonOption,
+    ending_in_order,
+    errors,
+    print_table,
+    progress_bar,
+    usual_folder,
+    write_and_print,
+)
 from ironbird.errors import IronbirdError, OrderError
 
 UlogOption = Annotated[bool, typer.Option("--ulog", help="Also write a PX4 ULog file.")]

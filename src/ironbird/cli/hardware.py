@@ -37,7 +37,9 @@ def hil(
             "its vehicle if you like: /dev/ttyACM1=aerosonde."
         ),
     ] = None,
-    baud: Annotated[int, typer.Option(help="Of the serial port; USB ignores it.", min=1200, max=12_000_000)] = 921_600,
+    baud: Annotated[
+        int, typer.Option(help="Baud rate of the serial port; boards on USB ignore it.", min=1200, max=12_000_000)
+    ] = 921_600,
     udp: Annotated[
         list[str] | None,
         typer.Option(
@@ -64,7 +66,7 @@ def hil(
     mission: Annotated[
         str | None,
         typer.Option(
-            help="Upload this (.plan, waypoint file, or ours), arm and fly it. Without, the board is told nothing."
+            help="Upload this (.plan, waypoint file, mission file), arm and fly it. Without it no commands are sent."
         ),
     ] = None,
     until: Annotated[float, typer.Option(help="End after this many seconds.", min=1)] = 60.0,
@@ -154,7 +156,7 @@ def hil(
             given |= {"model_hz": model_hz} if model_hz != 1000.0 else {}
             order = order_from(
                 named[number] or vehicles[number if len(vehicles) > 1 else 0],
-                mission=mission or "none",  # told nothing, the board flies what it has, or by its pilot
+                mission=mission or "none",  # without commands the board flies what it has, or by its pilot
                 control="hardware",
                 options=given,
                 weather=weather_of(wind, turbulence),

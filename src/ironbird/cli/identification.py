@@ -66,11 +66,12 @@ def identify(
         page = out / "identification.html"
         write_identification_page(found, page)
         rows = {
-            e.name: f"{e.value:.5g} ± {e.sigma:.2g} {e.unit} (was {e.before:.5g}){'' if e.told else '  not told'}"
+            e.name: f"{e.value:.5g} ± {e.sigma:.2g} {e.unit} (was {e.before:.5g}){'' if e.told else '  not found'}"
             for e in found.estimates
         }
-        rows |= {f"{a}, {b}": f"cannot be told apart (correlation {r:+.3f})" for a, b, r in found.kin()}
-        print_table(rows, f"{found.vehicle} from {found.record}")
+        rows |= {f"{a}, {b}": f"cannot be distinguished (correlation {r:+.3f})" for a, b, r in found.kin()}
+        figures = {"estimates": [{**vars(e), "identifiable": e.told} for e in found.estimates]}
+        print_table(rows, f"{found.vehicle} from {found.record}", figures)
         typer.echo(f"report:  {page}")
         name = vehicle if not vehicle.endswith(".toml") else Path(vehicle).stem
         path = identified_vehicle(found, vehicle, out / f"{name}_identified.toml")
@@ -145,7 +146,7 @@ def rest(
             slow = f"; bias instability {noise.instability:.3g}" if noise.instability else ""
             walk = f"; random walk {noise.walk:.3g} /sqrt(s)" if noise.walk else ""
             rows[name] = f"{noise.white:.4g} ± {noise.white_sigma:.1g} {unit}/sqrt(Hz){slow}{walk}"
-        print_table(rows, f"Noise of {record.name} at rest")
+        print_table(rows, f"Noise of {record.name} at rest", {name: vars(noise) for name, noise in noises.items()})
         if vehicle:
             stem = Path(vehicle).stem if vehicle.endswith(".toml") else vehicle
             typer.echo(f"vehicle: {vehicle_with_noise(found, table, vehicle, out / f'{stem}_noise.toml')}")
@@ -179,10 +180,11 @@ def response(
         )
         values = zip(fit.names, fit.values, fit.bounds, strict=True)
         rows = {name: f"{value:.5g} ± {bound:.2g}" for name, value, bound in values}
-        rows["cost J"] = f"{fit.cost:.2f} (below {GOOD_COST:g}: hardly to be told from the record)"
+        rows["cost J"] = f"{fit.cost:.2f} (below {GOOD_COST:g}: hardly distinguishable from the record)"
         if fit.doubts():
-            rows["told badly"] = ", ".join(fit.doubts())
-        print_table(rows, "(b0 + b1 s + …) / (a0 + a1 s + … + s^n) exp(-delay s)")
+            rows["poorly identified"] = ", ".join(fit.doubts())
+        figures = {"cost": fit.cost, **dict(zip(fit.names, map(float, fit.values), strict=True))}
+        print_table(rows, "(b0 + b1 s + …) / (a0 + a1 s + … + s^n) exp(-delay s)", figures)
 
 
 @measure_app.command("motor")
@@ -196,7 +198,8 @@ def motor(
     from ironbird.identification.bench import propulsion, read_bench
 
     with errors():
-        print_table({f.name: str(f) for f in propulsion(read_bench(table), quadratic=quadratic)}, table.name)
+        found = propulsion(read_bench(table), quadratic=quadratic)
+        print_table({f.name: str(f) for f in found}, table.name, {f.name: vars(f) for f in found})
 
 
 @measure_app.command("pendulum")
@@ -218,4 +221,4 @@ def pendulum(
         track = read_record(record).track("angle")
         period = swing_period(track.time_s, track.values)
         found = bifilar_inertia(period, pair("--mass", mass), pair("--spacing", spacing), pair("--length", length))
-        print_table({"period": str(period), "inertia": str(found)}, record.name)
+        print_table({"period": str(period), "inertia": str(found)}, record.name, {"inertia": vars(found)})

@@ -1,4 +1,4 @@
-"""The verb `ironbird import`: models of other programs become ours."""
+"""The verb `ironbird import`: models of other programs become vehicle files."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import sys
 from collections.abc import Callable
@@ -29,7 +30,7 @@ from ironbird.cli.hdl import hdl
 from ironbird.cli.identification import excite, identify, measure_app
 from ironbird.cli.imports import import_app
 from ironbird.cli.logs import log_app
-from ironbird.cli.output import Output
+from ironbird.cli.output import Output, naming_extras, with_json
 from ironbird.cli.proofs import bench, compare_estimators, doctor, verify_determinism
 from ironbird.cli.reliability import reliability
 from ironbird.cli.rflysim import rflysim
@@ -38,13 +39,13 @@ from ironbird.cli.scenario import scenario_app
 from ironbird.cli.serve import serve
 from ironbird.cli.sticks import sticks_app
 from ironbird.cli.tuning import autotune, margins, step
-from ironbird.cli.vehicles import fleet_table, mixer, modes_of_vehicle, show, trim_vehicle, vehicles
+from ironbird.cli.vehicles import fleet_table, mixer, modes_of_vehicle, show, trim_vehicle, vehicle_app, vehicles
 from ironbird.cli.worlds import worlds_app
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
-    help="Prove a control system on the ground: fly vehicles that can be believed, break them, see what happens.",
+    help="Test control systems of unmanned vehicles: validated models, fault injection, bit-exact verdicts.",
 )
 VERBS: dict[str, Callable[..., None]] = {
     "fly": fly,
@@ -103,22 +104,42 @@ def _options(
 ) -> None: ...
 
 
-for name, verb in VERBS.items():
-    app.command(name)(verb)
-for name, group in {
+GROUPS: dict[str, typer.Typer] = {
+    "vehicle": vehicle_app,
     "faults": faults_app,
     "case": case_app,
     "campaign": campaign_app,
-    "chips": chips_app,
-    "firmware": firmware_app,
+    "scenario": scenario_app,
+    "worlds": worlds_app,
     "design": design_app,
+    "measure": measure_app,
     "import": import_app,
     "log": log_app,
-    "measure": measure_app,
-    "scenario": scenario_app,
+    "chips": chips_app,
+    "firmware": firmware_app,
     "sticks": sticks_app,
-    "worlds": worlds_app,
-}.items():
+}
+# Verbs that print no figures: they serve, stream, or write a file whose name they print
+NO_FIGURES = {
+    "app", "app-do", "autopilot", "serve", "route", "rflysim", "tune", "show", "chips serve", "case schema",
+    "vehicle schema", "case import", "import vehicle", "log convert", "campaign export",
+    "campaign report", "campaign evidence", "sticks calibrate", "sticks record", "sticks show", "worlds draw",
+}  # fmt: skip
+
+
+def _reflowed(text: str | None) -> str:
+    """A docstring whose paragraphs are lines: the terminal breaks them where it ends."""
+    return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(text or "").split("\n\n"))
+
+
+for name, verb in VERBS.items():
+    app.command(name, help=_reflowed(verb.__doc__))(verb if name in NO_FIGURES else with_json(verb))
+for name, group in GROUPS.items():
+    for command in group.registered_commands:
+        assert command.callback is not None
+        command.help = _reflowed(command.callback.__doc__)
+        if f"{name} {command.name}" not in NO_FIGURES:
+            command.callback = with_json(command.callback)
     app.add_typer(group, name=name)
 
 
@@ -126,7 +147,8 @@ def main() -> None:
     """Entry point of the command."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout = Output.instead_of(sys.stdout)
-    app()
+    with naming_extras():
+        app()
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ironbird.model.signal import Number
     from ironbird.vehicles.spec import Home
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Machine-readable.")]
 VehicleArgument = Annotated[
     str, typer.Argument(help="A vehicle of the catalogue (see 'ironbird vehicles') or a TOML file.")
 ]
@@ -29,12 +28,14 @@ MissionOption = Annotated[
     str | None,
     typer.Option(
         help="square, hover, …, or a TOML file with waypoints; by default the vehicle's own. "
-        "'none': the control system is told nothing."
+        "'none': the control system gets no commands."
     ),
 ]
 PlanMissionOption = Annotated[
     str | None,
-    typer.Option(help="A QGroundControl .plan, a waypoint file (WPL 110), or a mission of ours; the vehicle's own."),
+    typer.Option(
+        help="A QGroundControl .plan, a waypoint file (WPL 110), or a mission file; by default the vehicle's own."
+    ),
 ]
 WindOption = Annotated[
     str | None, typer.Option(metavar="SPEED[,FROM_DEG]", help="Steady wind in m/s and where it comes from.")

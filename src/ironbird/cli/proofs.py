@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ironbird.cli.options import JsonOption
-from ironbird.cli.output import errors, print_table
+from ironbird.cli.output import JsonOption, errors, print_sentence, print_table
 from ironbird.errors import UnknownNameError
 
 
@@ -21,7 +20,9 @@ def compare_estimators(
 
     with errors():
         rows = attitude_error_table(lanes=lanes)
-    print_table({f"{r.estimator}, {r.phase}": r.sentence() for r in rows}, "Attitude error")
+    print_table(
+        {f"{r.estimator}, {r.phase}": r.sentence() for r in rows}, "Attitude error", {"rows": [vars(r) for r in rows]}
+    )
 
 
 def doctor(
@@ -98,14 +99,15 @@ def verify_determinism(
         int, typer.Option(help="How often an autopilot flies; every second time beside busy cores.", min=2)
     ] = 4,
 ) -> None:
-    """Run one flight in every way that must not matter and compare the hashes of its log."""
+    """Fly one flight with other lanes, threads, pauses, processes and compilers, and compare the hashes of its log."""
     from ironbird.proofs.determinism import all_equal, verify, verify_outside
 
     results = []
     with errors():
         for result in verify_outside(control, vehicle, until, runs) if control else verify(vehicle, until_s=until):
             results.append(result)
-            typer.echo(f"{result.sha256 or 'skipped: ' + result.skipped}  {result.until_s:g} s, {result.way}")
+            said = f"{result.sha256 or 'skipped: ' + result.skipped}  {result.until_s:g} s, {result.way}"
+            print_sentence(said, result.way, vars(result))
     if not all_equal(results):
         typer.secho("NOT deterministic: hashes differ", fg="red", err=True)
         raise typer.Exit(1)

@@ -65,10 +65,15 @@ def reliability(
         losses = life_losses(tree, hours, flights)
         write_reliability_page(tree, sampled, losses, page, age_h=age, hours=hours)
     low, high = sampled.interval
+    figures = {
+        "loss": tree.probability(age, hours),
+        "sampled": {"value": sampled.value, "low": low, "high": high},
+        "parts": {e.kind.name: {"count": e.count, "loss": p, "share": s} for e, p, s in tree.ranking(age, hours)},
+    }
     rows = {
         "loss in a flight": f"{tree.probability(age, hours):.3e}",
         "by importance sampling": f"{sampled.value:.3e} ({low:.2e} to {high:.2e})",
         **{f"{e.kind.name}, {e.count}": f"{p:.2e}  {100 * share:.1f} %" for e, p, share in tree.ranking(age, hours)},
     }
-    print_table(rows, f"{vehicle}, {minutes:g} min, parts of {age:g} h")
+    print_table(rows, f"{vehicle}, {minutes:g} min, parts of {age:g} h", figures)
     typer.echo(f"report: {page}")

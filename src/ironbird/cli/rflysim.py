@@ -68,7 +68,7 @@ def rflysim(
     control: Annotated[
         Literal["reference", "truth", "px4"],
         typer.Option(
-            help="Who flies: our autopilot with its sensors and estimator, the same on the true state, or PX4 "
+            help="Who flies: the reference autopilot with sensors and estimator, the same on the true state, or PX4 "
             "(IRONBIRD_PX4) as with CopterSim."
         ),
     ] = "reference",
@@ -96,7 +96,7 @@ def rflysim(
         "out/rflysim"
     ),
 ) -> None:
-    """Serve RflySim's network interface: programs written for CopterSim fly our vehicles, unchanged.
+    """Serve RflySim's network interface: programs written for CopterSim fly the vehicles, unchanged.
 
     UDP 20100, 20101, 30100, 30101 and 40101 (plus 2 for each further vehicle), heartbeat on 20005, re-placement on
     20002. Every flight leaves a folder with its report; a reboot, a re-placement or a crash begins the next one. Ctrl-C

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ironbird.cli.options import JsonOption
-from ironbird.cli.output import EXIT_CODES, INTERRUPTED, ending_in_order, errors, print_table, progress_bar
+from ironbird.cli.output import EXIT_CODES, INTERRUPTED, JsonOption, ending_in_order, errors, print_table, progress_bar
 
 scenario_app = typer.Typer(no_args_is_help=True, help="Many vehicles in one world, on one clock.")
 

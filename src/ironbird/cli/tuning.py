@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ironbird.cli.options import JsonOption, SeedOption, SetOption, VehicleArgument, numbers_of, settings_of
-from ironbird.cli.output import errors, print_table, progress_bar
+from ironbird.cli.options import SeedOption, SetOption, VehicleArgument, numbers_of, settings_of
+from ironbird.cli.output import JsonOption, errors, print_table, progress_bar
 from ironbird.errors import IronbirdError, shortened
 
 if TYPE_CHECKING:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ironbird.cli.options import ControlOption, JsonOption, SetOption, VehicleArgument, settings_of
-from ironbird.cli.output import errors, print_table
+from ironbird.cli.options import ControlOption, SetOption, VehicleArgument, settings_of
+from ironbird.cli.output import JsonOption, errors, print_json, print_table
+
+vehicle_app = typer.Typer(no_args_is_help=True, help="Check vehicle files; print their schema for editors.")
 
 if TYPE_CHECKING:
     from ironbird.analysis.level import Mode
@@ -35,6 +37,59 @@ def vehicles(as_json: JsonOption = False) -> None:
     for template in dict.fromkeys(s.template for s in sorted(specs, key=lambda s: s.template)):
         rows = {s.id: f"{s.title}\n{s.summary}" for s in specs if s.template == template}
         print_table(rows, template.replace("_", " ").capitalize())
+
+
+@vehicle_app.command("check")
+def check_vehicle(
+    files: Annotated[list[str], typer.Argument(help="Vehicle files (TOML), or vehicles of the catalogue.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Check vehicle files: each problem with its line, key, and how to cure it. Exit code 2 if there is any.
+
+    Reads the file and its base, checks keys, ranges, provenance and plausibility, and builds the diagram; nothing is
+    compiled or flown. Numbers that are possible but unlikely are warnings.
+    """
+    import warnings
+
+    from ironbird.errors import PlausibilityWarning, VehicleError
+    from ironbird.files.problems import Problem
+    from ironbird.vehicles.load import load_vehicle
+
+    report: dict[str, dict[str, Any]] = {}
+    with errors():
+        for name in files:
+            entry = report[name] = {"problems": [], "warnings": []}
+            with warnings.catch_warnings(record=True) as noted:
+                warnings.simplefilter("always", PlausibilityWarning)
+                try:
+                    loaded = load_vehicle(name)
+                    entry |= {"id": loaded.id, "template": loaded.spec.template, "assumed": loaded.spec.assumed()}
+                except VehicleError as error:
+                    entry["problems"] = error.problems
+            entry["warnings"] = list(dict.fromkeys(str(warning.message) for warning in noted))
+    if as_json:
+        for entry in report.values():
+            entry["problems"] = [vars(p) if isinstance(p, Problem) else {"message": str(p)} for p in entry["problems"]]
+        print_json(report)
+    else:
+        for name, entry in report.items():
+            for problem in entry["problems"]:
+                typer.secho(str(problem), fg="red", err=True)
+            for text in entry["warnings"]:
+                typer.secho(f"warning: {text}", fg="yellow", err=True)
+            if not entry["problems"]:
+                count = len(entry["assumed"])
+                typer.echo(f"{name}: {entry['template']} '{entry['id']}', no problems; {count} values are assumed")
+    if any(entry["problems"] for entry in report.values()):
+        raise typer.Exit(2)
+
+
+@vehicle_app.command("schema")
+def vehicle_schema() -> None:
+    """Print the JSON Schema of vehicle files, for editors."""
+    from ironbird.vehicles.schema import schema_text
+
+    typer.echo(schema_text(), nl=False)
 
 
 def show(
@@ -66,7 +121,7 @@ def trim_vehicle(vehicle: VehicleArgument, speed: SpeedOption = None, set_: SetO
 
     with errors():
         found = level_trim(vehicle, speed, settings=settings_of(set_))
-    print_table(found.rows(), f"{found.vehicle.spec.title}: trim")
+    print_table(found.rows(), f"{found.vehicle.spec.title}: trim", found.figures())
 
 
 def modes_of_vehicle(

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ironbird.cli.options import JsonOption
-from ironbird.cli.output import errors, print_table
+from ironbird.cli.output import JsonOption, errors, print_table
 from ironbird.errors import WorldError
 
 if TYPE_CHECKING:

@@ -10,10 +10,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib
-import importlib.util
-import os
-import sys
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -22,6 +18,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ironbird.errors import LinkError, OrderError, UnknownNameError
+from ironbird.files.named_code import NamedCodeError, load_home, named_homes, source_file
 from ironbird.links.system import Kind, Options
 
 INSIDE = {"reference": "reference autopilot", "truth": "on the true state"}  # name -> title
@@ -44,12 +41,10 @@ VARIABLE = "IRONBIRD_SYSTEMS"
 def outside_homes() -> dict[str, str]:
     """Every known control system outside and where its kind is: `module:OBJECT` or `file.py:OBJECT`."""
     installed = {entry.name: entry.value for entry in entry_points(group=GROUP)}
-    named = {}
-    for part in filter(None, (text.strip() for text in os.environ.get(VARIABLE, "").split(","))):
-        name, equals, home = part.partition("=")
-        if not equals or ":" not in home:
-            raise OrderError(f"{VARIABLE}: '{part}' is not NAME=FILE.py:OBJECT or NAME=MODULE:OBJECT")
-        named[name.strip()] = home.strip()
+    try:
+        named = named_homes(VARIABLE)
+    except NamedCodeError as error:
+        raise OrderError(str(error)) from None
     return {**installed, **named, **OUTSIDE}
 
 
@@ -78,7 +73,10 @@ def kind_of(control: str) -> Kind:
     homes = outside_homes()
     if control not in homes:
         raise UnknownNameError("control system", control, [*INSIDE, *homes])
-    kind = _load(homes[control])
+    try:
+        kind = load_home(homes[control])
+    except NamedCodeError as error:
+        raise LinkError(f"control system at {error}; see {VARIABLE}") from error
     if not isinstance(kind, Kind):
         raise OrderError(f"control system '{control}': {homes[control]} is no Kind but a {type(kind).__name__}")
     return kind
@@ -92,8 +90,8 @@ def code_of(control: str, options: Mapping[str, Any]) -> dict[str, str]:
     kind = kind_of(control)
     files = [Path(file) for file in kind.programs(read_options(kind, options))]
     if home and not home.startswith("ironbird."):
-        source = home if home.endswith(".py") else getattr(sys.modules.get(home), "__file__", None)
-        files += [Path(source).resolve()] if source else []
+        source = source_file(f"{home}:")
+        files += [source] if source else []
     return {str(file): _hash(file, file.stat().st_mtime_ns) for file in files if file.is_file()}
 
 
@@ -121,24 +119,3 @@ def read_options(kind: Kind, given: Mapping[str, Any]) -> Options:
             unknown = UnknownNameError("option", key, kind.options.model_fields, f"control '{kind.name}'")
             raise OrderError(str(unknown)) from None
         raise OrderError(f"option {key} of control '{kind.name}': {first['msg']} (got {first['input']!r})") from None
-
-
-@functools.cache
-def _load(home: str) -> Any:
-    place, _, name = home.rpartition(":")
-    try:
-        if place.endswith(".py"):
-            path = Path(place).resolve()
-            spec = importlib.util.spec_from_file_location(f"ironbird_system_{path.stem}", path)
-            if spec is None or spec.loader is None:
-                raise ImportError(f"{path} cannot be loaded")
-            module = importlib.util.module_from_spec(spec)
-            sys.modules[spec.name] = module
-            spec.loader.exec_module(module)
-        else:
-            module = importlib.import_module(place)
-        return getattr(module, name)
-    except Exception as error:  # it is somebody else's file: anything may be wrong with it
-        raise LinkError(
-            f"control system at {home} cannot be loaded: {type(error).__name__}: {error}; see {VARIABLE}"
-        ) from error

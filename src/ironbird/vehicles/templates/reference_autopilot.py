@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from ironbird.blocks.environment.magnetic_wmm import local_field
 from ironbird.blocks.estimators.battery_gauge import BatteryGauge
-from ironbird.blocks.estimators.complementary import ComplementaryFilter
 from ironbird.blocks.estimators.ekf import ErrorStateEkf
 from ironbird.blocks.estimators.field_voter import FieldVoter
 from ironbird.blocks.estimators.gnss_voter import GNSS, GnssVoter
@@ -23,13 +22,13 @@ from ironbird.model.block import Block
 from ironbird.model.diagram import Diagram, Handle
 from ironbird.model.signal import Number
 from ironbird.vehicles import places as at
+from ironbird.vehicles.estimators import estimator_class
 from ironbird.vehicles.spec import Home
 from ironbird.vehicles.templates.sensors import AIRSPEED_SAMPLE_S, BATTERY_SAMPLE_S, Suite, add_sensors
 from ironbird.vehicles.templates.wiring import connect_ports
 
 SAMPLE_S = 0.004
 VOTE_SAMPLE_S = 0.02  # of all voters but that of the inertial units
-ESTIMATORS = {"ekf": ErrorStateEkf, "complementary": ComplementaryFilter}
 # Deviation of one inertial sample in flight, vibration and noise of `sensors.VIBRATION` together:
 # sqrt(0.5^2 / 2 + 0.3^2) and sqrt(0.01^2 / 2 + 0.005^2), rounded up; the filter's own defaults are those of a chip at
 # rest. What GNSS position, barometer and compass err slowly is a state of the filter; what GNSS velocity does over two
@@ -103,8 +102,8 @@ def add_senses(
         diagram.connect(sensors["gnss_velocity"][i].stamp, gnss[f"velocity_stamp_{i + 1}"])
         for name in GNSS_QUALITY:
             diagram.connect(chip[name], gnss[numbered(f"gnss_{name.removesuffix('_type')}", i)])
-    trust = NOISE[suite.estimator] | dict(suite.noise or {})
-    block: Block = ESTIMATORS[suite.estimator](sample_s=SAMPLE_S)
+    trust = NOISE.get(suite.estimator, {}) | dict(suite.noise or {})
+    block: Block = estimator_class(suite.estimator)(sample_s=SAMPLE_S)
     sees = bool(sensors["flow"] and sensors["range"])
     if suite.estimator == "ekf":
         lever_arm = any(suite.imu_position_B_m)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from ironbird.blocks.controllers.navigator import Navigator
 from ironbird.blocks.forces.airframe_drag import AirframeDrag
@@ -14,9 +14,11 @@ from ironbird.blocks.forces.load import ShiftedLoad
 from ironbird.blocks.monitors.crash_detector import CrashDetector
 from ironbird.blocks.power.battery import Battery
 from ironbird.blocks.power.power_rail import PowerRail
+from ironbird.errors import VehicleError
 from ironbird.model.diagram import Diagram, Handle
 from ironbird.model.signal import Number
 from ironbird.vehicles import places as at
+from ironbird.vehicles.estimators import estimator_class
 from ironbird.vehicles.spec import Positive, Table, Vector3
 from ironbird.vehicles.tables import BlockTable, params_of
 from ironbird.vehicles.templates.mission import MISSION_ITEMS, mission_table
@@ -107,10 +109,19 @@ class SensorTable(Table):
     magnetometers: Annotated[int, Field(ge=1, le=4)] = 2
     gnss: Annotated[int, Field(ge=1, le=4)] = 2
     barometers: Annotated[int, Field(ge=1, le=4)] = 1
-    estimator: Literal["ekf", "complementary"] = "ekf"
+    estimator: str = "ekf"  # ekf, complementary, or a block of your own (IRONBIRD_BLOCKS)
     imu_position_B_m: Vector3 = [0.0, 0.0, 0.0]
     vibration: VibrationTable | None = None
     imu_noise: ImuNoiseTable | None = None
+
+    @field_validator("estimator")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        try:
+            estimator_class(name)
+        except VehicleError as error:
+            raise ValueError(str(error)) from None
+        return name
 
 
 class LimitTable(BlockTable):

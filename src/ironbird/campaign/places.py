@@ -1,0 +1,52 @@
+"""Where campaigns are: the stores in which they were made, so that they are found from any folder.
+
+`IRONBIRD_STORE` names one store for all folders. Without it campaigns are kept in `out/campaigns` of the folder in
+which they are run, and the place is noted in the user's cache folder (`stores.txt`, newest first). Not noted: stores
+on a server; they are named by their URL.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ironbird.compiler.cache import cache_folder
+from ironbird.files.whole import write_text
+
+VARIABLE = "IRONBIRD_STORE"
+MOST = 200  # stores that are remembered
+
+
+def usual_store() -> str | None:
+    """The URL that the user has chosen for all folders, if any."""
+    return os.environ.get(VARIABLE) or None
+
+
+def remember(file: Path) -> None:
+    """Note a store, newest first; where the note cannot be written, campaigns are found from their folder only."""
+    place = str(file.resolve())
+    try:
+        write_text(_notes(), "\n".join([place, *(p for p in _read() if p != place)][:MOST]) + "\n")
+    except OSError:
+        return
+
+
+def known_stores() -> list[Path]:
+    """Stores that are still there, newest first."""
+    return [Path(place) for place in _read() if Path(place).is_file()]
+
+
+def url_of(file: Path) -> str:
+    """How `--store` names it."""
+    return f"sqlite:///{file}"
+
+
+def _notes() -> Path:
+    return cache_folder() / "stores.txt"
+
+
+def _read() -> list[str]:
+    try:
+        return [line for line in _notes().read_text(encoding="utf-8").splitlines() if line]
+    except (OSError, ValueError):
+        return []

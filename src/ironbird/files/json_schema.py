@@ -1,0 +1,26 @@
+"""JSON Schemas of the files that people write, for editors: TOML has no null, so that a key is there or not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def schema_file(schema: dict[str, Any]) -> str:
+    """The text of a schema's file."""
+    return json.dumps({"$schema": DIALECT, **without_null(schema)}, indent=1) + "\n"
+
+
+def without_null(value: Any) -> Any:
+    """A schema without the branches and defaults that are null."""
+    if isinstance(value, list):
+        return [without_null(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {key: without_null(entry) for key, entry in value.items() if not (key == "default" and entry is None)}
+    branches = [entry for entry in kept.get("anyOf", []) if entry != {"type": "null"}]
+    if len(branches) == 1:
+        return {**{key: entry for key, entry in kept.items() if key != "anyOf"}, **branches[0]}
+    return {**kept, "anyOf": branches} if branches else kept

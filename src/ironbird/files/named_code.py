@@ -1,0 +1,57 @@
+"""Code of users by name: `NAME=FILE.py:OBJECT` or `NAME=MODULE:OBJECT` in an environment variable.
+
+Files of vehicles and cases only name such code, they never say where it is: reading a file of somebody else runs
+nothing that the user has not chosen.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+
+class NamedCodeError(Exception):
+    """The variable cannot be read, or what it names cannot be loaded."""
+
+
+def named_homes(variable: str) -> dict[str, str]:
+    """Name and home (`file.py:OBJECT` or `module:OBJECT`) of everything that a variable names."""
+    found = {}
+    for part in filter(None, (text.strip() for text in os.environ.get(variable, "").split(","))):
+        name, equals, home = part.partition("=")
+        if not equals or ":" not in home:
+            raise NamedCodeError(f"{variable}: '{part}' is not NAME=FILE.py:OBJECT or NAME=MODULE:OBJECT")
+        found[name.strip()] = home.strip()
+    return found
+
+
+@functools.cache
+def load_home(home: str) -> Any:
+    """The object at a home, loaded once."""
+    place, _, name = home.rpartition(":")
+    try:
+        if place.endswith(".py"):
+            path = Path(place).resolve()
+            spec = importlib.util.spec_from_file_location(f"ironbird_named_{path.stem}", path)
+            if spec is None or spec.loader is None:
+                raise ImportError(f"{path} cannot be loaded")
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[spec.name] = module
+            spec.loader.exec_module(module)
+        else:
+            module = importlib.import_module(place)
+        return getattr(module, name)
+    except Exception as error:  # it is somebody else's file: anything may be wrong with it
+        raise NamedCodeError(f"{home} cannot be loaded: {type(error).__name__}: {error}") from error
+
+
+def source_file(home: str) -> Path | None:
+    """The file of a home that is loaded or is a file."""
+    place = home.rpartition(":")[0]
+    source = place if place.endswith(".py") else getattr(sys.modules.get(place), "__file__", None)
+    return Path(source).resolve() if source else None
