@@ -133,13 +133,37 @@ class _Body:
         self.scope_of: dict[int, int] = {}  # node -> condition of the part that it is computed in, or -1
         self.expr: dict[int, str] = {}
         self.lines: list[str] = []
+        self.staying = self._staying()
+        self.placed: set[int] = set()  # stores that were made in their guarded part
 
     def text(self) -> str:
         self._scope(self.order, self.guards, None, "  ")
         for store in self.stores:
-            note = f" /* {remark(store.name)} */" if store.name else ""
-            self.lines.append(f"  {store.target} = {self._number(store.node)};{note}")
+            if store.node not in self.placed:
+                self.lines.append(f"  {store.target} = {self._number(store.node)};{self._note(store)}")
         return "".join(line + "\n" for line in self.lines)
+
+    def _staying(self) -> dict[int, Store]:
+        """Results that keep their old value where a condition does not hold: selections between new and own row.
+
+        Every row is read once, before what is computed from it, so that such a result may be written within the part
+        of its condition, and elsewhere not at all.
+        """
+        counts: dict[int, int] = {}
+        for store in self.stores:
+            counts[store.node] = counts.get(store.node, 0) + 1
+        found: dict[int, Store] = {}
+        for store in self.stores:
+            node = self.graph.nodes[store.node]
+            if node.op != "select" or store.place or counts[store.node] > 1 or self.users[store.node]:
+                continue
+            old = self.graph.nodes[node.args[2]]
+            if (old.op, old.array, old.index) == ("leaf", store.array, store.row):
+                found[store.node] = store
+        return found
+
+    def _note(self, store: Store) -> str:
+        return f" /* {remark(store.name)} */" if store.name else ""
 
     # ------------------------------------------------------------------ guarded parts
 
@@ -226,9 +250,16 @@ class _Body:
             if isinstance(item, _Guard):
                 self._guarded(item, indent)
             elif owner is not None and item in owner.absorbed:
-                mask, chosen = self._mask(owner.condition), self._number(self.graph.nodes[item].args[1])
-                self.lines.append(f"{indent}v{item} = ib_select({mask}, {chosen}, v{item});")
-                self.expr[item] = f"v{item}"
+                args = self.graph.nodes[item].args
+                mask, chosen = self._mask(owner.condition), self._number(args[1])
+                if item in self.staying:
+                    store = self.staying[item]
+                    kept = self._number(args[2])
+                    self.lines.append(f"{indent}{store.target} = ib_select({mask}, {chosen}, {kept});{self._note(store)}")
+                    self.placed.add(item)
+                else:
+                    self.lines.append(f"{indent}v{item} = ib_select({mask}, {chosen}, v{item});")
+                    self.expr[item] = f"v{item}"
             else:
                 self.scope_of[item] = owner.condition if owner is not None else -1
                 self._statement(item, indent)
@@ -301,6 +332,8 @@ class _Body:
         for name in leaving.values():
             self.lines.append(f"{indent}ib_f {name} = IB_C(0.0);")
         for node in guard.absorbed:
+            if node in self.staying:
+                continue
             args = self.graph.nodes[node].args
             other = self._number(args[2]) if len(args) == 3 else "IB_C(0.0)"
             self.lines.append(f"{indent}ib_f v{node} = {other};")
