@@ -129,11 +129,16 @@ class _Body:
         self.kept = kept
         self.order = self.graph.needed([s.node for s in stores], set(kept))
         self.pairs = self._sine_pairs()
+        self.users: dict[int, set[int]] = {node: set() for node in self.order}
+        for user in self.order:
+            if user not in kept:
+                for arg in self.graph.nodes[user].args:
+                    self.users[arg].add(user)
+        self.staying = self._staying()
         self.guards = self._guards()
         self.scope_of: dict[int, int] = {}  # node -> condition of the part that it is computed in, or -1
         self.expr: dict[int, str] = {}
         self.lines: list[str] = []
-        self.staying = self._staying()
         self.placed: set[int] = set()  # stores that were made in their guarded part
 
     def text(self) -> str:
@@ -175,7 +180,6 @@ class _Body:
         fusion of a measurement within the part of a filter that runs every fifth sample.
         """
         uses: dict[int, list[tuple[int, int]]] = {node: [] for node in self.order}  # node -> (user, condition or -1)
-        self.users: dict[int, set[int]] = {node: set() for node in self.order}
         arms: dict[int, set[int]] = {}
         for user in self.order:
             if user in self.kept:
@@ -183,7 +187,6 @@ class _Body:
             node = self.graph.nodes[user]
             for place, arg in enumerate(node.args):
                 guarded = node.op in ("select", "if_else_zero") and place == 1
-                self.users[arg].add(user)
                 uses[arg].append((user, node.args[0] if guarded else -1))
                 if guarded:
                     arms.setdefault(node.args[0], set()).add(arg)
@@ -208,19 +211,23 @@ class _Body:
                             heapq.heappush(waiting, -arg)
             return found
 
+        writes: dict[int, int] = {}  # results that are written only where a condition holds
+        for number in self.staying:
+            condition = self.graph.nodes[number].args[0]
+            writes[condition] = writes.get(condition, 0) + 1
         guards: list[_Guard] = []
         cones = [(cone(condition, set()), condition) for condition in sorted(arms)]
         for nodes, condition in sorted(cones, key=lambda found: -len(found[0])):
-            if len(nodes) < GUARD_OPERATIONS:
-                break
+            if len(nodes) + writes.get(condition, 0) < GUARD_OPERATIONS:
+                continue
             level = guards
-            while (outer := next((guard for guard in level if nodes <= guard.nodes), None)) is not None:
+            while nodes and (outer := next((guard for guard in level if nodes <= guard.nodes), None)) is not None:
                 level = outer.inner
             if any(not nodes.isdisjoint(guard.nodes) for guard in level):
                 if level is not guards:
                     continue
                 nodes = cone(condition, set().union(*(guard.nodes for guard in level)))
-                if len(nodes) < GUARD_OPERATIONS:
+                if len(nodes) + writes.get(condition, 0) < GUARD_OPERATIONS:
                     continue
             level.append(_Guard(condition, nodes))
         return guards
@@ -240,7 +247,11 @@ class _Body:
                 continue
             if node in self.kept or node in elsewhere:
                 continue
-            if args[1] in guard.nodes and (op == "if_else_zero" or (args[2] not in guard.nodes and args[2] not in found)):
+            if node in self.staying:
+                found.append(node)
+            elif args[1] in guard.nodes and (
+                op == "if_else_zero" or (args[2] not in guard.nodes and args[2] not in found)
+            ):
                 found.append(node)
         return found
 
