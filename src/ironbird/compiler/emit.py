@@ -6,7 +6,7 @@ import heapq
 import re
 from dataclasses import dataclass, field
 
-from ironbird.compiler.ir import MASKS, PARAM, STAGE, TICK, Graph
+from ironbird.compiler.ir import LEAF_LEVEL, MASKS, PARAM, STAGE, TICK, Graph
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _ON_MASKS = {"not", "and", "or"}
@@ -126,6 +126,7 @@ class _Body:
         self.names = emitter.names
         self.readable = emitter.readable
         self.stores = stores
+        self.results = {store.node for store in stores}
         self.kept = kept
         self.order = self.graph.needed([s.node for s in stores], set(kept))
         self.pairs = self._sine_pairs()
@@ -135,25 +136,61 @@ class _Body:
                 for arg in self.graph.nodes[user].args:
                     self.users[arg].add(user)
         self.staying = self._staying()
+        self.place = self._places()
         self.guards = self._guards()
         self.scope_of: dict[int, int] = {}  # node -> condition of the part that it is computed in, or -1
         self.expr: dict[int, str] = {}
         self.lines: list[str] = []
-        self.placed: set[int] = set()  # stores that were made in their guarded part
+        self.written: set[str] = set()  # results that are written already
+        self.awaited: dict[int, list[int]] = {}  # node -> stores that wait for it
+        self.missing: list[int] = []  # of each store: how many nodes it waits for
+        for number, store in enumerate(stores):
+            row = self.graph.leaf(store.array, store.row) if store.array in LEAF_LEVEL else None
+            needs = {store.node, *(self.users.get(row, ()) if row is not None else ())}
+            needs |= {row} & self.results if row is not None else set()
+            self.missing.append(len(needs))
+            for node in needs:
+                self.awaited.setdefault(node, []).append(number)
+        self.later: list[tuple[str, list[int]]] = []  # condition, results that are written only where it holds
 
     def text(self) -> str:
         self._scope(self.order, self.guards, None, "  ")
+        placed = {node for _, nodes in self.later for node in nodes}
         for store in self.stores:
-            if store.node not in self.placed:
+            if store.node not in placed and store.target not in self.written:
                 self.lines.append(f"  {store.target} = {self._number(store.node)};{self._note(store)}")
+        for mask, nodes in self.later:
+            stores = [self.staying[node] for node in nodes]
+            self.lines.append(f"  if (ib_any({mask})) {{")
+            self.lines += [f"    {store.target} = {self._number(store.node)};{self._note(store)}" for store in stores]
+            self.lines.append("  }")
         return "".join(line + "\n" for line in self.lines)
+
+    def _places(self) -> dict[int, int]:
+        """In which order nodes are best computed: what one block needs together, so that little is kept meanwhile."""
+        place: dict[int, int] = {}
+        blocks = {store.name.rpartition(".")[0]: None for store in self.stores}
+        rank = {block: n for n, block in enumerate(blocks)}
+        for store in sorted(self.stores, key=lambda store: rank[store.name.rpartition(".")[0]]):
+            stack = [(store.node, False)]
+            while stack:
+                node, done = stack.pop()
+                if node in place:
+                    continue
+                if done or node in self.kept:
+                    place[node] = len(place)
+                    continue
+                stack.append((node, True))
+                stack.extend((arg, False) for arg in reversed(self.graph.nodes[node].args))
+        return place
 
     def _staying(self) -> dict[int, Store]:
         """Results that keep their old value where a condition does not hold: selections between new and own row.
 
-        Every row is read once, before what is computed from it, so that such a result may be written within the part
-        of its condition, and elsewhere not at all.
+        They are written only while it holds in some lane. Code for people writes all its results.
         """
+        if self.readable:
+            return {}
         counts: dict[int, int] = {}
         for store in self.stores:
             counts[store.node] = counts.get(store.node, 0) + 1
@@ -190,7 +227,6 @@ class _Body:
                 uses[arg].append((user, node.args[0] if guarded else -1))
                 if guarded:
                     arms.setdefault(node.args[0], set()).add(arg)
-        stored = {store.node for store in self.stores}
 
         def cone(condition: int, claimed: set[int]) -> set[int]:
             """Nodes that only the chosen sides of a condition need, without those that other parts have claimed."""
@@ -201,7 +237,7 @@ class _Body:
             seen = set(waiting)
             while waiting:
                 number = -heapq.heappop(waiting)
-                if number in self.kept or number in stored or number in claimed or self._is_free(number):
+                if number in self.kept or number in self.results or number in claimed or self._is_free(number):
                     continue
                 if all(user in found or under == condition for user, under in uses[number]):
                     found.add(number)
@@ -260,20 +296,29 @@ class _Body:
         for item in self._schedule(nodes, guards):
             if isinstance(item, _Guard):
                 self._guarded(item, indent)
+                if owner is None:
+                    self._write(item.nodes.union(item.absorbed))
             elif owner is not None and item in owner.absorbed:
                 args = self.graph.nodes[item].args
                 mask, chosen = self._mask(owner.condition), self._number(args[1])
-                if item in self.staying:
-                    store = self.staying[item]
-                    kept = self._number(args[2])
-                    self.lines.append(f"{indent}{store.target} = ib_select({mask}, {chosen}, {kept});{self._note(store)}")
-                    self.placed.add(item)
-                else:
-                    self.lines.append(f"{indent}v{item} = ib_select({mask}, {chosen}, v{item});")
-                    self.expr[item] = f"v{item}"
+                old = self._number(args[2]) if item in self.staying else f"v{item}"
+                self.lines.append(f"{indent}v{item} = ib_select({mask}, {chosen}, {old});")
+                self.expr[item] = f"v{item}"
             else:
                 self.scope_of[item] = owner.condition if owner is not None else -1
                 self._statement(item, indent)
+                if owner is None:
+                    self._write({item})
+
+    def _write(self, computed: set[int]) -> None:
+        """Write results that are known now and whose rows nobody reads any more: they need not be kept until the end."""
+        for node in sorted(computed):
+            for number in self.awaited.get(node, ()):
+                self.missing[number] -= 1
+                store = self.stores[number]
+                if self.missing[number] == 0 and not self.readable and store.node not in self.staying:
+                    self.lines.append(f"  {store.target} = {self._number(store.node)};{self._note(store)}")
+                    self.written.add(store.target)
 
     def _schedule(self, nodes: list[int], guards: list[_Guard]) -> list[int | _Guard]:
         """Nodes and guarded parts of a scope in an order in which everything is computed before it is used.
@@ -301,7 +346,7 @@ class _Body:
     def _try_order(self, nodes: list[int], guards: list[_Guard]) -> tuple[list[int | _Guard], list[_Guard]]:
         """An order, and the guarded parts that could not be placed."""
         part_of = {node: n for n, guard in enumerate(guards) for node in (*guard.nodes, *guard.absorbed)}
-        first_use = [len(self.graph.nodes)] * len(guards)
+        first_use = [len(self.place)] * len(guards)
         inside = set(nodes)
         needs: dict[int, set[int]] = {}
         users: dict[int, set[int]] = {}
@@ -322,8 +367,8 @@ class _Body:
                     needs[me].add(arg)
                     users.setdefault(arg, set()).add(me)
                 if arg < 0 and arg != me:
-                    first_use[-1 - arg] = min(first_use[-1 - arg], node)
-        place = {me: (first_use[-1 - me] if me < 0 else me) for me in needs}
+                    first_use[-1 - arg] = min(first_use[-1 - arg], self.place[node])
+        place = {me: (first_use[-1 - me] if me < 0 else self.place[me]) for me in needs}
         missing = {me: len(n) for me, n in needs.items()}
         ready = [(place[me], me) for me, n in missing.items() if n == 0]
         heapq.heapify(ready)
@@ -342,6 +387,10 @@ class _Body:
         leaving = {n: f"g{n}_{guard.condition}" for n in sorted(guard.nodes) if not self.users[n] <= inside}
         for name in leaving.values():
             self.lines.append(f"{indent}ib_f {name} = IB_C(0.0);")
+        staying = [node for node in guard.absorbed if node in self.staying]
+        if staying:
+            self.lines += [f"{indent}ib_f v{node};" for node in staying]
+            self.later.append((self._mask(guard.condition), staying))
         for node in guard.absorbed:
             if node in self.staying:
                 continue
@@ -385,10 +434,15 @@ class _Body:
             self._draw(number, indent)
         elif node.op == "leaf":
             label = self.names.get(node.array, [])
-            note = f" /* {remark(label[node.index])} */" if node.index < len(label) else ""
-            name = f"{node.array}_{identifier(label[node.index])}" if note and self.readable else f"v{number}"
-            self.lines.append(f"{indent}const ib_f {name} = {node.array}[{node.index}];{note}")
-            self.expr[number] = name
+            if self.readable and node.index < len(label):
+                note, name = remark(label[node.index]), f"{node.array}_{identifier(label[node.index])}"
+                self.lines.append(f"{indent}const ib_f {name} = {node.array}[{node.index}]; /* {note} */")
+                self.expr[number] = name
+            elif number in self.results:  # moved to another row: read before anything is written
+                self.lines.append(f"{indent}const ib_f v{number} = {node.array}[{node.index}];")
+                self.expr[number] = f"v{number}"
+            else:  # read where it is used: a copy would only be kept on the stack
+                self.expr[number] = f"{node.array}[{node.index}]"
         elif number in self.pairs and self._same_part(*self.pairs[number]):
             sine, cosine = self.pairs[number]
             angle = self._number(node.args[0])

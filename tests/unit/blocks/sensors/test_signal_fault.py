@@ -166,9 +166,9 @@ def test_replacement_shows_a_constant(shown: float) -> None:
 
 
 @pytest.mark.parametrize("delay", [1, 3, 8])
-def test_delay_shows_old_values_with_fresh_stamps(delay: int) -> None:
+def test_delay_holds_its_first_value_then_shows_old_ones_with_fresh_stamps(delay: int) -> None:
     found = through(("delay", float(delay)))
-    np.testing.assert_array_equal(found["value"][INSIDE], SIGNAL[FROM - delay : TO - delay])
+    np.testing.assert_array_equal(found["value"][INSIDE], np.vstack([np.repeat(SIGNAL[FROM : FROM + 1], delay, axis=0), SIGNAL[FROM : TO - delay]]))
     np.testing.assert_array_equal(found["stamp"], STAMP)
     healthy_outside(found)
 
