@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from ironbird.campaign import sampling
 from ironbird.campaign.case import (
     ID_PATTERN,
+    INTEGRATION_PATTERN,
     REFERENCE_PATTERN,
     SCHEMA,
     CaseFile,

@@ -71,7 +71,7 @@ def fly(
         str,
         typer.Option(
             metavar="METHOD@STEP",
-            help="Integration in place of the vehicle's own, for example rk4@0.001: Runge-Kutta of order 4, 1 ms steps.",
+            help="Integration in place of the vehicle's own, such as rk4@0.001: Runge-Kutta of order 4, 1 ms steps.",
         ),
     ] = "",
     out: OutOption = None,

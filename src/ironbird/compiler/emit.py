@@ -140,6 +140,7 @@ class _Body:
         self.guards = self._guards()
         self.scope_of: dict[int, int] = {}  # node -> condition of the part that it is computed in, or -1
         self.expr: dict[int, str] = {}
+        self.unnamed: dict[int, str] = {}  # rows that no statement has named for the reader yet
         self.lines: list[str] = []
         self.written: set[str] = set()  # results that are written already
         self.awaited: dict[int, list[int]] = {}  # node -> stores that wait for it
@@ -283,16 +284,15 @@ class _Body:
                 continue
             if node in self.kept or node in elsewhere:
                 continue
-            if node in self.staying:
-                found.append(node)
-            elif args[1] in guard.nodes and (
-                op == "if_else_zero" or (args[2] not in guard.nodes and args[2] not in found)
+            if node in self.staying or (
+                args[1] in guard.nodes
+                and (op == "if_else_zero" or (args[2] not in guard.nodes and args[2] not in found))
             ):
                 found.append(node)
         return found
 
     def _scope(self, nodes: list[int], guards: list[_Guard], owner: _Guard | None, indent: str) -> None:
-        """The statements of one scope, a function or a part: its own nodes and inner parts, each before what uses it."""
+        """The statements of one scope, a function or a part: its nodes and inner parts, each before what uses it."""
         for item in self._schedule(nodes, guards):
             if isinstance(item, _Guard):
                 self._guarded(item, indent)
@@ -311,7 +311,7 @@ class _Body:
                     self._write({item})
 
     def _write(self, computed: set[int]) -> None:
-        """Write results that are known now and whose rows nobody reads any more: they need not be kept until the end."""
+        """Write results that are known and whose rows nobody reads any more: they need not be kept until the end."""
         for node in sorted(computed):
             for number in self.awaited.get(node, ()):
                 self.missing[number] -= 1
@@ -443,6 +443,8 @@ class _Body:
                 self.expr[number] = f"v{number}"
             else:  # read where it is used: a copy would only be kept on the stack
                 self.expr[number] = f"{node.array}[{node.index}]"
+                if node.index < len(label):
+                    self.unnamed[number] = remark(label[node.index])
         elif number in self.pairs and self._same_part(*self.pairs[number]):
             sine, cosine = self.pairs[number]
             angle = self._number(node.args[0])
@@ -479,6 +481,8 @@ class _Body:
         return self.graph.nodes[number].op in MASKS and self.expr[number].startswith("v")
 
     def _number(self, number: int) -> str:
+        if number in self.unnamed:  # its name for the reader, once
+            return f"{self.expr[number]} /* {self.unnamed.pop(number)} */"
         return f"ib_num({self.expr[number]})" if self._is_mask(number) else self.expr[number]
 
     def _mask(self, number: int) -> str:

@@ -180,11 +180,12 @@ def _prelude(emitter: Emitter, stores: list[Store]) -> str:
 
 def _draws(flat: Flat, path: str, indent: str) -> str:
     signal, row = noise_rows(flat, path)
+    count = noise_count(flat.step_s, 1)
     lines = []
     for pair in range((signal.size + 1) // 2):
         second = f"&noise[{row + 2 * pair + 1}]" if 2 * pair + 1 < signal.size else "&spare"
         lines.append(
-            f"{indent}ib_{signal.kind}2(seed, UINT64_C(0x{stream_id(path):016x}), {noise_count(flat.step_s, 1)}, {pair}, "
+            f"{indent}ib_{signal.kind}2(seed, UINT64_C(0x{stream_id(path):016x}), {count}, {pair}, "
             f"&noise[{row + 2 * pair}], {second}); /* {path} */\n"
         )
     return "".join(lines)
@@ -218,7 +219,9 @@ def _samples(flat: Flat, emitter: Emitter, roots: list[list[int]]) -> str:
             f"static void ib_model_samples_{number}(ib_s t, int64_t tick, ib_u seed, const ib_f *x, ib_f *xd, "
             "ib_f *held, const ib_f *u, const ib_f *p, const ib_f *pre)"
         )
-        body = emitter.body(stores, use_pre=True, use_tick=False, draws=_draws_of(flat, group.noises, group.group.rate.every))
+        body = emitter.body(
+            stores, use_pre=True, use_tick=False, draws=_draws_of(flat, group.noises, group.group.rate.every)
+        )
         parts.append(f"{emitter.opened(head)}{body}}}\n\n")
     parts.append(
         emitter.opened(

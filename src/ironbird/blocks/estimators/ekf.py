@@ -49,8 +49,8 @@ class ErrorStateEkf(EstimatorPorts):
     Each sample predicts the nominal state from the last with the mean of the two inertial samples (trapezoid). Every
     FUSE_S the covariance follows, over the turn and the change of velocity since, and what is fresh is fused (a stamp
     other than the one fused last), component by component: a filter at 50 Hz under a predictor at the rate of the
-    inertial samples, as PX4 and ArduPilot have it. All measurements of a fusion are linearised at its prediction and the
-    correction is put into the nominal state once. Outputs are the prediction at this sample: they hold this sample's
+    inertial samples, as PX4 and ArduPilot have it. All measurements of a fusion are linearised at its prediction and
+    the correction is put into the nominal state once. Outputs are the prediction at this sample: they hold this sample's
     accelerometer and gyro, and the aiding sensors up to the fusion before.
 
     Alignment: level from the mean accelerometer, heading from the mean magnetometer and `field_0`; the
@@ -80,7 +80,8 @@ class ErrorStateEkf(EstimatorPorts):
     off before it counts: the state is that of the centre of mass. GNSS antenna and barometer are taken to be there.
 
     Not modelled: earth rate and curvature, coning and sculling within a sample, turns that the covariance sees less
-    than once between fusions, lever arms of the other sensors, side-slip as a measurement, alignment in motion, large heading errors found by motion alone.
+    than once between fusions, lever arms of the other sensors, side-slip as a measurement, alignment in motion, large
+    heading errors found by motion alone.
     """
 
     source = "[Sola2017] ch. 5, 6, 7; lever arm: [ChipLevel] Eq. 11, integrated"
@@ -365,7 +366,9 @@ class ErrorStateEkf(EstimatorPorts):
             "v": n.v,
             "p": n.p,
             **{name: x[name] for name in ("gyro_bias", "accel_bias", "wander", "height_bias", "compass_bias", "wind")},
-            **{name: x[name] for name in ("covariance", "closed", "nis", "slow_stamps", "receiver", "suspect", "climb")},
+            **{
+                name: x[name] for name in ("covariance", "closed", "nis", "slow_stamps", "receiver", "suspect", "climb")
+            },
             "ages": ca.fmin(x.ages + self.sample_s, OLDEST_S),
             "q_fused": x.q_fused,
             "path_fused": x.path_fused,
