@@ -46,12 +46,12 @@ LARGEST = 1e9  # above every innovation
 class ErrorStateEkf(EstimatorPorts):
     """22 error states about a nominal state, attitude error local in B, [Sola2017] ch. 5 to 7.
 
-    Each sample predicts the nominal state from the last with the mean of the two inertial samples (trapezoid). Every
-    FUSE_S the covariance follows, over the turn and the change of velocity since, and what is fresh is fused (a stamp
-    other than the one fused last), component by component: a filter at 50 Hz under a predictor at the rate of the
-    inertial samples, as PX4 and ArduPilot have it. All measurements of a fusion are linearised at its prediction and
-    the correction is put into the nominal state once. Outputs are the prediction at this sample: they hold this sample's
-    accelerometer and gyro, and the aiding sensors up to the fusion before.
+    Each sample predicts the nominal state from the last with the mean of the two inertial samples (trapezoid).
+    Every FUSE_S the covariance follows, over the turn and the change of velocity since, and what is fresh is fused
+    (a stamp other than the one fused last), component by component: a filter at 50 Hz under a predictor at the rate
+    of the inertial samples, as PX4 and ArduPilot have it. All measurements of a fusion are linearised at its
+    prediction and the correction is put into the nominal state once. Outputs are the prediction at this sample:
+    they hold this sample's accelerometer and gyro, and the aiding sensors up to the fusion before.
 
     Alignment: level from the mean accelerometer, heading from the mean magnetometer and `field_0`; the
     covariance follows from an update with that mean, so that tilt and accelerometer bias are correlated as they are.
