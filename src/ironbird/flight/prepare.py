@@ -33,7 +33,7 @@ from ironbird.runtime.state import RunState, start
 from ironbird.vehicles import places as at
 from ironbird.vehicles.in_world import put_in_world
 from ironbird.vehicles.load import Stamp, Vehicle, file_stamp, load_spec, load_vehicle, vehicle_path
-from ironbird.vehicles.spec import Home, Integration
+from ironbird.vehicles.spec import CLOSE, Home, Integration
 from ironbird.world.rays import Scene
 from ironbird.world.runner import is_sight
 
@@ -173,7 +173,8 @@ def fit_vehicle(
         raise OrderError(f"control '{control}' takes no options; it was given {', '.join(options)}")
     if world:
         vehicle = put_in_world(vehicle, sights, wake=wake)
-    steps = Integration.parse(integration) if integration else vehicle.integration
+    own = CLOSE if is_outside(control) else vehicle.integration
+    steps = Integration.parse(integration) if integration else own
     return Fitted(vehicle, compile_model(vehicle.diagram, step_s=steps.step_s, method=steps.method))
 
 
