@@ -9,15 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ironbird import Block, CompiledModel, Diagram, Out, Param, ParamEvent, State, compile_model, run, start
+from ironbird.compiler.generate import trigger_every
 from ironbird.conditions.formula import parse_formula
 from ironbird.conditions.names import Derived, Names
 from ironbird.conditions.trigger import compile_trigger
 from ironbird.model.block import Rates, Values, View
 from ironbird.requirements.robustness import robustness_over_time
 from ironbird.requirements.trace import Trace
-from ironbird.runtime.interface import TRIGGER_EVERY
 
 STEP_S = 1e-3
+TRIGGER_EVERY = trigger_every(STEP_S)
 UNTIL_S = 1.0
 ROUNDING = 1e-12  # the kernel's cos, sin, acos and hypot differ from NumPy's in the last digit; values are below 100
 NUMBERS = st.integers(-30, 30).map(lambda n: f"{n / 10:g}")

@@ -61,6 +61,7 @@ SPREADS = ("grid", "set", "range", "uniform", "normal", "log_uniform", "choice")
 SIGMAS = 6.0  # a normal distribution is cut here, if not elsewhere: all of its values can be checked beforehand
 ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 REFERENCE_PATTERN = r"^\$[a-z][a-z0-9_]*$"
+INTEGRATION_PATTERN = r"^rk[24]@0\.[0-9]{2,6}$"
 LONGEST_GRID = 1_000_000
 LONGEST_COMMANDS = 1 << 26  # characters of a recorded flight in a case
 MOST_FLIGHTS = 10_000_000  # of one case
@@ -495,6 +496,17 @@ class Defaults(_Table):
         ]
         | None
     ) = None
+    integration: (
+        Annotated[
+            str,
+            Field(
+                strict=True,
+                pattern=INTEGRATION_PATTERN,
+                description="method and step in s in place of the vehicle's own, such as rk4@0.001",
+            ),
+        ]
+        | None
+    ) = None
     expect: Annotated[Literal["pass", "fail"], Field(description="known outcome")] | None = None
     tags: list[Text] = []
     wind: WindTable = WindTable()
@@ -603,7 +615,7 @@ class FlightCase(Order):
             "id": self.case_id, "title": self.title, "vehicle": self.vehicle, "control": self.control,
             "mission": self.mission_name or (mission_table(self.mission) if self.mission else None),
             "commands": commands, "until_s": self.until_s, "seeds": self.seed, "log_s": float(self.log_s),
-            "expect": self.expect, "tags": list(self.tags), "wind": wind,
+            "integration": self.integration, "expect": self.expect, "tags": list(self.tags), "wind": wind,
             "place": self.place.model_dump() if self.place else None, "world": self.world,
             "sight": [dict(table) for table in self.sight],
             "options": dict(self.options), "set": {path: plain(value) for path, value in self.settings.items()},

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from ironbird.campaign import sampling
 from ironbird.campaign.case import (
     ID_PATTERN,
+    INTEGRATION_PATTERN,
     REFERENCE_PATTERN,
     SCHEMA,
     CaseFile,
@@ -53,6 +54,7 @@ _FIXED = (
     "source",
     "seeds",
     "log_s",
+    "integration",
     "expect",
     "tags",
     "vary",
@@ -64,6 +66,7 @@ case_words = functools.partial(
     grammar_words,
     number="a number, or a table such as { grid = [0.1, 0.2] }",
     patterns={
+        INTEGRATION_PATTERN: ("a method and a step", "write rk2@0.002 or rk4@0.001, for example"),
         REFERENCE_PATTERN: ("a number", 'write a number, a table such as { grid = [0.1, 0.2] }, or "$name"'),
         ID_PATTERN: ("an id", "use letters, digits, dot, hyphen and underscore; begin with a letter or digit"),
     },
@@ -321,6 +324,7 @@ def _flight(
         seed=seed,
         until_s=float(data["until_s"]) if "until_s" in data else None,
         log_s=float(data.get("log_s", LOG_S)),
+        integration=data.get("integration", ""),
         expect=data.get("expect"),
         tags=tuple(dict.fromkeys(data.get("tags", []))),
         values=dict(values),

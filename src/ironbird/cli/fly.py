@@ -74,6 +74,13 @@ def fly(
     require: RequireOption = None,
     until: UntilOption = None,
     log_step: Annotated[float, typer.Option(help="Seconds between two rows of the log.", min=0.001)] = 0.02,
+    integration: Annotated[
+        str,
+        typer.Option(
+            metavar="METHOD@STEP",
+            help="Integration in place of the vehicle's own, such as rk4@0.001: Runge-Kutta of order 4, 1 ms steps.",
+        ),
+    ] = "",
     out: OutOption = None,
     speed: Annotated[
         float | None,
@@ -117,6 +124,7 @@ def fly(
             requirements=require or [],
             until_s=until,
             log_s=log_step,
+            integration=integration,
             tunings=read_tunings(replay) if replay else (),
         )
         if start is not None:

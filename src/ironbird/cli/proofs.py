@@ -73,13 +73,13 @@ def bench(
         return
     one, many = result["single_lane"], result["lanes"]
     rows = {
-        "one vehicle": f"{one['us_per_step']} µs a step, {one['ratio_to_jsbsim']} times JSBSim",
-        f"{many['lanes']} lanes": f"{many['us_per_step']} µs a step each, {many['ratio_to_jsbsim']} times JSBSim",
-        "JSBSim F450": f"{result['jsbsim']['us_per_step']} µs a step",
+        "one vehicle": f"{one['us_per_ms']} µs for a millisecond of flight, {one['ratio_to_jsbsim']} times JSBSim",
+        f"{many['lanes']} lanes": f"{many['us_per_ms']} µs each, {many['ratio_to_jsbsim']} times JSBSim",
+        "JSBSim F450": f"{result['jsbsim']['us_per_ms']} µs",
     }
     for key, name in (("single_lane", "reference autopilot, one"), ("lanes", f"the same, {many['lanes']} lanes")):
         full = result["reference_autopilot"][key]
-        rows[name] = f"{full['us_per_step']} µs a step each, {full['ratio_to_jsbsim']} times JSBSim"
+        rows[name] = f"{full['us_per_ms']} µs each, {full['ratio_to_jsbsim']} times JSBSim"
     names = {
         "cold_start_s": "hover flight of 10 s, empty cache",
         "warm_start_s": "hover flight of 10 s, warm",

@@ -6,7 +6,7 @@ import heapq
 import re
 from dataclasses import dataclass, field
 
-from ironbird.compiler.ir import MASKS, PARAM, STAGE, TICK, Graph
+from ironbird.compiler.ir import LEAF_LEVEL, MASKS, PARAM, STAGE, TICK, Graph
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _ON_MASKS = {"not", "and", "or"}
@@ -106,45 +106,118 @@ class Emitter:
         return _Body(self, stores, self.kept(use_pre=use_pre, use_tick=use_tick), draws or {}).text()
 
 
+@dataclass
+class _Guard:
+    """A part that is computed only while its condition holds in some lane, and the parts within it."""
+
+    condition: int
+    nodes: set[int]  # that matter only where it holds, those of inner parts included
+    inner: list[_Guard] = field(default_factory=list)
+    absorbed: list[int] = field(default_factory=list)  # selections on the condition that moved into it
+
+
 class _Body:
     """One function body: order of computation, guarded parts, statements."""
 
     def __init__(self, emitter: Emitter, stores: list[Store], kept: dict[int, str], draws: dict[int, Draw]) -> None:
         self.draws = draws
-        self.drawn: dict[tuple[int, str], str] = {}  # pair and scope -> names of its two numbers
+        self.drawn: dict[tuple[int, int], str] = {}  # pair and scope -> names of its two numbers
         self.graph = emitter.graph
         self.names = emitter.names
         self.readable = emitter.readable
         self.stores = stores
+        self.results = {store.node for store in stores}
         self.kept = kept
         self.order = self.graph.needed([s.node for s in stores], set(kept))
         self.pairs = self._sine_pairs()
+        self.users: dict[int, set[int]] = {node: set() for node in self.order}
+        for user in self.order:
+            if user not in kept:
+                for arg in self.graph.nodes[user].args:
+                    self.users[arg].add(user)
+        self.staying = self._staying()
+        self.place = self._places()
         self.guards = self._guards()
-        self.absorbed: dict[int, list[int]] = {condition: [] for condition in self.guards}
+        self.scope_of: dict[int, int] = {}  # node -> condition of the part that it is computed in, or -1
         self.expr: dict[int, str] = {}
+        self.unnamed: dict[int, str] = {}  # rows that no statement has named for the reader yet
         self.lines: list[str] = []
+        self.written: set[str] = set()  # results that are written already
+        self.awaited: dict[int, list[int]] = {}  # node -> stores that wait for it
+        self.missing: list[int] = []  # of each store: how many nodes it waits for
+        for number, store in enumerate(stores):
+            row = self.graph.leaf(store.array, store.row) if store.array in LEAF_LEVEL else None
+            needs = {store.node, *(self.users.get(row, ()) if row is not None else ())}
+            needs |= {row} & self.results if row is not None else set()
+            self.missing.append(len(needs))
+            for node in needs:
+                self.awaited.setdefault(node, []).append(number)
+        self.later: list[tuple[str, list[int]]] = []  # condition, results that are written only where it holds
 
     def text(self) -> str:
-        for item in self._schedule():
-            if isinstance(item, int):
-                self._statement(item, "  ")
-            else:
-                self._guarded(*item)
+        self._scope(self.order, self.guards, None, "  ")
+        placed = {node for _, nodes in self.later for node in nodes}
         for store in self.stores:
-            note = f" /* {remark(store.name)} */" if store.name else ""
-            self.lines.append(f"  {store.target} = {self._number(store.node)};{note}")
+            if store.node not in placed and store.target not in self.written:
+                self.lines.append(f"  {store.target} = {self._number(store.node)};{self._note(store)}")
+        for mask, nodes in self.later:
+            stores = [self.staying[node] for node in nodes]
+            self.lines.append(f"  if (ib_any({mask})) {{")
+            self.lines += [f"    {store.target} = {self._number(store.node)};{self._note(store)}" for store in stores]
+            self.lines.append("  }")
         return "".join(line + "\n" for line in self.lines)
+
+    def _places(self) -> dict[int, int]:
+        """In which order nodes are best computed: what one block needs together, so that little is kept meanwhile."""
+        place: dict[int, int] = {}
+        blocks = {store.name.rpartition(".")[0]: None for store in self.stores}
+        rank = {block: n for n, block in enumerate(blocks)}
+        for store in sorted(self.stores, key=lambda store: rank[store.name.rpartition(".")[0]]):
+            stack = [(store.node, False)]
+            while stack:
+                node, done = stack.pop()
+                if node in place:
+                    continue
+                if done or node in self.kept:
+                    place[node] = len(place)
+                    continue
+                stack.append((node, True))
+                stack.extend((arg, False) for arg in reversed(self.graph.nodes[node].args))
+        return place
+
+    def _staying(self) -> dict[int, Store]:
+        """Results that keep their old value where a condition does not hold: selections between new and own row.
+
+        They are written only while it holds in some lane. Code for people writes all its results.
+        """
+        if self.readable:
+            return {}
+        counts: dict[int, int] = {}
+        for store in self.stores:
+            counts[store.node] = counts.get(store.node, 0) + 1
+        found: dict[int, Store] = {}
+        for store in self.stores:
+            node = self.graph.nodes[store.node]
+            if node.op != "select" or store.place or counts[store.node] > 1 or self.users[store.node]:
+                continue
+            old = self.graph.nodes[node.args[2]]
+            if (old.op, old.array, old.index) == ("leaf", store.array, store.row):
+                found[store.node] = store
+        return found
+
+    def _note(self, store: Store) -> str:
+        return f" /* {remark(store.name)} */" if store.name else ""
 
     # ------------------------------------------------------------------ guarded parts
 
-    def _guards(self) -> dict[int, list[int]]:
-        """Condition -> nodes that matter only where it holds.
+    def _guards(self) -> list[_Guard]:
+        """Parts that matter only where a condition holds, largest first, with those within them.
 
         A value that is used only as the chosen side of selections on one condition need not be computed when the
-        condition holds in no lane; the result is the same bit for bit. Contact with the ground is such a case.
+        condition holds in no lane; the result is the same bit for bit. Contact with the ground is such a case, and the
+        fusion of a measurement within the part of a filter that runs every fifth sample.
         """
         uses: dict[int, list[tuple[int, int]]] = {node: [] for node in self.order}  # node -> (user, condition or -1)
-        self.users: dict[int, set[int]] = {node: set() for node in self.order}
         arms: dict[int, set[int]] = {}
         for user in self.order:
             if user in self.kept:
@@ -152,32 +225,48 @@ class _Body:
             node = self.graph.nodes[user]
             for place, arg in enumerate(node.args):
                 guarded = node.op in ("select", "if_else_zero") and place == 1
-                self.users[arg].add(user)
                 uses[arg].append((user, node.args[0] if guarded else -1))
                 if guarded:
                     arms.setdefault(node.args[0], set()).add(arg)
-        stored = {store.node for store in self.stores}
-        claimed: set[int] = set()
-        guards: dict[int, list[int]] = {}
-        for condition in sorted(arms):
-            cone: set[int] = set()
+
+        def cone(condition: int, claimed: set[int]) -> set[int]:
+            """Nodes that only the chosen sides of a condition need, without those that other parts have claimed."""
+            found: set[int] = set()
             # From the chosen sides towards the leaves; a node's users come before it because their numbers are larger.
             waiting = [-arm for arm in arms[condition]]
             heapq.heapify(waiting)
             seen = set(waiting)
             while waiting:
                 number = -heapq.heappop(waiting)
-                if number in self.kept or number in stored or number in claimed or self._is_free(number):
+                if number in self.kept or number in self.results or number in claimed or self._is_free(number):
                     continue
-                if all(user in cone or under == condition for user, under in uses[number]):
-                    cone.add(number)
+                if all(user in found or under == condition for user, under in uses[number]):
+                    found.add(number)
                     for arg in self.graph.nodes[number].args:
                         if -arg not in seen:
                             seen.add(-arg)
                             heapq.heappush(waiting, -arg)
-            if len(cone) >= GUARD_OPERATIONS:
-                guards[condition] = sorted(cone)
-                claimed |= cone
+            return found
+
+        writes: dict[int, int] = {}  # results that are written only where a condition holds
+        for number in self.staying:
+            condition = self.graph.nodes[number].args[0]
+            writes[condition] = writes.get(condition, 0) + 1
+        guards: list[_Guard] = []
+        cones = [(cone(condition, set()), condition) for condition in sorted(arms)]
+        for nodes, condition in sorted(cones, key=lambda found: -len(found[0])):
+            if len(nodes) + writes.get(condition, 0) < GUARD_OPERATIONS:
+                continue
+            level = guards
+            while nodes and (outer := next((guard for guard in level if nodes <= guard.nodes), None)) is not None:
+                level = outer.inner
+            if any(not nodes.isdisjoint(guard.nodes) for guard in level):
+                if level is not guards:
+                    continue
+                nodes = cone(condition, set().union(*(guard.nodes for guard in level)))
+                if len(nodes) + writes.get(condition, 0) < GUARD_OPERATIONS:
+                    continue
+            level.append(_Guard(condition, nodes))
         return guards
 
     def _is_free(self, number: int) -> bool:
@@ -185,102 +274,135 @@ class _Body:
         node = self.graph.nodes[number]
         return node.op == "const" or (node.op == "leaf" and not (node.array == "noise" and node.index in self.draws))
 
-    def _selections(self, condition: int) -> list[int]:
+    def _selections(self, guard: _Guard, scope: list[int], guards: list[_Guard]) -> list[int]:
         """Selections on a condition whose chosen side is guarded: they move into the guarded part, too."""
-        cone = set(self.guards[condition])
-        others = {node for other, nodes in self.guards.items() if other != condition for node in nodes}
+        elsewhere = set().union(*(other.nodes for other in guards))
         found: list[int] = []
-        for node in self.order:
+        for node in scope:
             op, args = self.graph.nodes[node].op, self.graph.nodes[node].args
-            if node in self.kept or node in others or op not in ("select", "if_else_zero") or args[0] != condition:
+            if op not in ("select", "if_else_zero") or args[0] != guard.condition:
                 continue
-            if args[1] in cone and (op == "if_else_zero" or (args[2] not in cone and args[2] not in found)):
+            if node in self.kept or node in elsewhere:
+                continue
+            if node in self.staying or (
+                args[1] in guard.nodes
+                and (op == "if_else_zero" or (args[2] not in guard.nodes and args[2] not in found))
+            ):
                 found.append(node)
         return found
 
-    def _schedule(self) -> list[int | tuple[int, list[int]]]:
-        """Nodes and guarded parts in an order in which everything is computed before it is used.
+    def _scope(self, nodes: list[int], guards: list[_Guard], owner: _Guard | None, indent: str) -> None:
+        """The statements of one scope, a function or a part: its nodes and inner parts, each before what uses it."""
+        for item in self._schedule(nodes, guards):
+            if isinstance(item, _Guard):
+                self._guarded(item, indent)
+                if owner is None:
+                    self._write(item.nodes.union(item.absorbed))
+            elif owner is not None and item in owner.absorbed:
+                args = self.graph.nodes[item].args
+                mask, chosen = self._mask(owner.condition), self._number(args[1])
+                old = self._number(args[2]) if item in self.staying else f"v{item}"
+                self.lines.append(f"{indent}v{item} = ib_select({mask}, {chosen}, {old});")
+                self.expr[item] = f"v{item}"
+            else:
+                self.scope_of[item] = owner.condition if owner is not None else -1
+                self._statement(item, indent)
+                if owner is None:
+                    self._write({item})
+
+    def _write(self, computed: set[int]) -> None:
+        """Write results that are known and whose rows nobody reads any more: they need not be kept until the end."""
+        for node in sorted(computed):
+            for number in self.awaited.get(node, ()):
+                self.missing[number] -= 1
+                store = self.stores[number]
+                if self.missing[number] == 0 and not self.readable and store.node not in self.staying:
+                    self.lines.append(f"  {store.target} = {self._number(store.node)};{self._note(store)}")
+                    self.written.add(store.target)
+
+    def _schedule(self, nodes: list[int], guards: list[_Guard]) -> list[int | _Guard]:
+        """Nodes and guarded parts of a scope in an order in which everything is computed before it is used.
 
         A guarded part that needs the result of its own selection is computed unguarded. Then selections move into
         their parts where an order still exists.
         """
-        result, stuck = self._try_order()
+        result, stuck = self._try_order(nodes, guards)
         while stuck:
-            del self.guards[stuck[0]]
-            result, stuck = self._try_order()
-        for condition in sorted(self.guards, key=lambda c: -len(self.guards[c])):
-            selections = self._selections(condition)
+            guards.remove(stuck[0])
+            guards.extend(stuck[0].inner)
+            result, stuck = self._try_order(nodes, guards)
+        for guard in sorted(guards, key=lambda found: -len(found.nodes)):
+            selections = self._selections(guard, nodes, guards)
             if len(selections) < ABSORB_SELECTIONS:
                 continue
-            self.absorbed[condition] = selections
-            attempt, stuck = self._try_order()
+            guard.absorbed = selections
+            attempt, stuck = self._try_order(nodes, guards)
             if stuck:
-                self.absorbed[condition] = []
+                guard.absorbed = []
             else:
                 result = attempt
         return result
 
-    def _try_order(self) -> tuple[list[int | tuple[int, list[int]]], list[int]]:
-        """An order, and the conditions of guarded parts that could not be placed."""
-        parts = {c: sorted([*nodes, *self.absorbed[c]]) for c, nodes in self.guards.items()}
-        part_of = {node: condition for condition, nodes in parts.items() for node in nodes}
-        first_use = {condition: len(self.graph.nodes) for condition in self.guards}
+    def _try_order(self, nodes: list[int], guards: list[_Guard]) -> tuple[list[int | _Guard], list[_Guard]]:
+        """An order, and the guarded parts that could not be placed."""
+        part_of = {node: n for n, guard in enumerate(guards) for node in (*guard.nodes, *guard.absorbed)}
+        first_use = [len(self.place)] * len(guards)
+        inside = set(nodes)
         needs: dict[int, set[int]] = {}
         users: dict[int, set[int]] = {}
 
         def item(node: int) -> int:  # guarded parts are numbered below zero
             return -1 - part_of[node] if node in part_of else node
 
-        for node in self.order:
+        for node in nodes:
             me = item(node)
             needs.setdefault(me, set())
             if node in self.kept:
                 continue
-            args = [item(a) for a in self.graph.nodes[node].args]
+            args = list(self.graph.nodes[node].args)
             if node in part_of:
-                args.append(item(part_of[node]))
-            for arg in args:
+                args.append(guards[part_of[node]].condition)
+            for arg in (item(arg) for arg in args if arg in inside):
                 if arg != me:
                     needs[me].add(arg)
                     users.setdefault(arg, set()).add(me)
                 if arg < 0 and arg != me:
-                    first_use[-1 - arg] = min(first_use[-1 - arg], node)
-        place = {me: (first_use[-1 - me] if me < 0 else me) for me in needs}
+                    first_use[-1 - arg] = min(first_use[-1 - arg], self.place[node])
+        place = {me: (first_use[-1 - me] if me < 0 else self.place[me]) for me in needs}
         missing = {me: len(n) for me, n in needs.items()}
         ready = [(place[me], me) for me, n in missing.items() if n == 0]
         heapq.heapify(ready)
-        result: list[int | tuple[int, list[int]]] = []
+        result: list[int | _Guard] = []
         while ready:
             _, me = heapq.heappop(ready)
-            result.append(me if me >= 0 else (-1 - me, parts[-1 - me]))
+            result.append(me if me >= 0 else guards[-1 - me])
             for user in users.get(me, ()):
                 missing[user] -= 1
                 if missing[user] == 0:
                     heapq.heappush(ready, (place[user], user))
-        return result, [-1 - me for me, n in missing.items() if n > 0 and me < 0]
+        return result, [guards[-1 - me] for me, n in missing.items() if n > 0 and me < 0]
 
-    def _guarded(self, condition: int, nodes: list[int]) -> None:
-        inside, absorbed = set(nodes), set(self.absorbed[condition])
-        leaving = [node for node in nodes if node not in absorbed and not self.users[node] <= inside]
-        for node in leaving:
-            self.lines.append(f"  ib_f g{node} = IB_C(0.0);")
-        for node in absorbed:
+    def _guarded(self, guard: _Guard, indent: str) -> None:
+        inside = guard.nodes.union(guard.absorbed)
+        leaving = {n: f"g{n}_{guard.condition}" for n in sorted(guard.nodes) if not self.users[n] <= inside}
+        for name in leaving.values():
+            self.lines.append(f"{indent}ib_f {name} = IB_C(0.0);")
+        staying = [node for node in guard.absorbed if node in self.staying]
+        if staying:
+            self.lines += [f"{indent}ib_f v{node};" for node in staying]
+            self.later.append((self._mask(guard.condition), staying))
+        for node in guard.absorbed:
+            if node in self.staying:
+                continue
             args = self.graph.nodes[node].args
             other = self._number(args[2]) if len(args) == 3 else "IB_C(0.0)"
-            self.lines.append(f"  ib_f v{node} = {other};")
-        mask = self._mask(condition)
-        self.lines.append(f"  if (ib_any({mask})) {{")
-        for node in nodes:
-            if node in absorbed:
-                chosen = self._number(self.graph.nodes[node].args[1])
-                self.lines.append(f"    v{node} = ib_select({mask}, {chosen}, v{node});")
-                self.expr[node] = f"v{node}"
-            else:
-                self._statement(node, "    ")
-        for node in leaving:
-            self.lines.append(f"    g{node} = {self._number(node)};")
-            self.expr[node] = f"g{node}"
-        self.lines.append("  }")
+            self.lines.append(f"{indent}ib_f v{node} = {other};")
+        self.lines.append(f"{indent}if (ib_any({self._mask(guard.condition)})) {{")
+        self._scope(sorted(inside), guard.inner, guard, indent + "  ")
+        for node, name in leaving.items():
+            self.lines.append(f"{indent}  {name} = {self._number(node)};")
+            self.expr[node] = name
+        self.lines.append(f"{indent}}}")
 
     # ------------------------------------------------------------------ statements
 
@@ -312,10 +434,17 @@ class _Body:
             self._draw(number, indent)
         elif node.op == "leaf":
             label = self.names.get(node.array, [])
-            note = f" /* {remark(label[node.index])} */" if node.index < len(label) else ""
-            name = f"{node.array}_{identifier(label[node.index])}" if note and self.readable else f"v{number}"
-            self.lines.append(f"{indent}const ib_f {name} = {node.array}[{node.index}];{note}")
-            self.expr[number] = name
+            if self.readable and node.index < len(label):
+                note, name = remark(label[node.index]), f"{node.array}_{identifier(label[node.index])}"
+                self.lines.append(f"{indent}const ib_f {name} = {node.array}[{node.index}]; /* {note} */")
+                self.expr[number] = name
+            elif number in self.results:  # moved to another row: read before anything is written
+                self.lines.append(f"{indent}const ib_f v{number} = {node.array}[{node.index}];")
+                self.expr[number] = f"v{number}"
+            else:  # read where it is used: a copy would only be kept on the stack
+                self.expr[number] = f"{node.array}[{node.index}]"
+                if node.index < len(label):
+                    self.unnamed[number] = remark(label[node.index])
         elif number in self.pairs and self._same_part(*self.pairs[number]):
             sine, cosine = self.pairs[number]
             angle = self._number(node.args[0])
@@ -334,21 +463,26 @@ class _Body:
     def _draw(self, number: int, indent: str) -> None:
         """Draw a pair of random numbers once in each scope that uses it."""
         draw = self.draws[self.graph.nodes[number].index]
-        scope = next((str(c) for c, nodes in self.guards.items() if number in nodes), "")
+        scope = self.scope_of[number]
         if (draw.pair, scope) not in self.drawn:
-            name = f"n{draw.pair}{'_' + scope if scope else ''}"
+            name = f"n{draw.pair}{f'_{scope}' if scope >= 0 else ''}"
             self.lines.append(f"{indent}ib_f {name}a, {name}b; {draw.call}, &{name}a, &{name}b); /* {draw.path} */")
             self.drawn[draw.pair, scope] = name
         self.expr[number] = self.drawn[draw.pair, scope] + "ab"[draw.place]
 
     def _same_part(self, a: int, b: int) -> bool:
-        return all((a in nodes) == (b in nodes) for nodes in self.guards.values())
+        def together(guards: list[_Guard]) -> bool:
+            return all((a in g.nodes) == (b in g.nodes) and together(g.inner) for g in guards)
+
+        return together(self.guards)
 
     def _is_mask(self, number: int) -> bool:
         # Masks kept in `pre`, `tk` or after a guarded part are kept as numbers.
         return self.graph.nodes[number].op in MASKS and self.expr[number].startswith("v")
 
     def _number(self, number: int) -> str:
+        if number in self.unnamed:  # its name for the reader, once
+            return f"{self.expr[number]} /* {self.unnamed.pop(number)} */"
         return f"ib_num({self.expr[number]})" if self._is_mask(number) else self.expr[number]
 
     def _mask(self, number: int) -> str:

@@ -9,7 +9,9 @@ from ironbird.compiler.emit import Draw, Emitter, Store
 from ironbird.compiler.flatten import ARRAYS, Flat, noise_rows
 from ironbird.compiler.ir import TICK, Graph
 
-METHODS = {"euler": 1, "rk2": 2, "rk4": 4}
+METHODS = {"euler": 1, "rk2": 2, "rk4": 4}  # stages of a step
+TRIGGER_S = 0.01  # between two looks at the triggers
+NOISE_S = 1e-3  # in which the counters of noise streams run, so that the noise does not depend on the step
 
 _RATES = "static void ib_model_rates(ib_s t, const ib_f *x, const ib_f *tk, const ib_f *pre, const ib_f *p, ib_f *k)"
 _READ = (
@@ -39,6 +41,7 @@ class Translation:
         return [
             *(f"#define {name} {value}" for name, value in self.sizes.items()),
             f"#define IB_STEP_S {float(step_s).hex()} /* {step_s} s */",
+            f"#define IB_TRIGGER_EVERY {trigger_every(step_s)}",
         ]
 
 
@@ -48,6 +51,24 @@ class Reader:
 
     out_type: str  # of what the loggable signals are written to
     out_places: list[str]  # where each of them goes, in C
+
+
+def trigger_every(step_s: float) -> int:
+    """Ticks between two looks at the triggers."""
+    return max(1, round(TRIGGER_S / step_s))
+
+
+def noise_count(step_s: float, every: int) -> str:
+    """The counter of a noise stream that is drawn every so many ticks, in C: milliseconds where that is a whole number.
+
+    A model that is integrated with longer or shorter steps then meets the same noise.
+    """
+    longer, shorter = step_s / NOISE_S, NOISE_S / step_s
+    if longer > 1 and abs(longer - round(longer)) < 1e-9:
+        return f"(uint64_t)tick * {round(longer)}"
+    if shorter > 1 and abs(shorter - round(shorter)) < 1e-9 and every % round(shorter) == 0:
+        return f"(uint64_t)tick / {round(shorter)}"
+    return "(uint64_t)tick"
 
 
 def stream_id(path: str) -> int:
@@ -159,23 +180,25 @@ def _prelude(emitter: Emitter, stores: list[Store]) -> str:
 
 def _draws(flat: Flat, path: str, indent: str) -> str:
     signal, row = noise_rows(flat, path)
+    count = noise_count(flat.step_s, 1)
     lines = []
     for pair in range((signal.size + 1) // 2):
         second = f"&noise[{row + 2 * pair + 1}]" if 2 * pair + 1 < signal.size else "&spare"
         lines.append(
-            f"{indent}ib_{signal.kind}2(seed, UINT64_C(0x{stream_id(path):016x}), (uint64_t)tick, {pair}, "
+            f"{indent}ib_{signal.kind}2(seed, UINT64_C(0x{stream_id(path):016x}), {count}, {pair}, "
             f"&noise[{row + 2 * pair}], {second}); /* {path} */\n"
         )
     return "".join(lines)
 
 
-def _draws_of(flat: Flat, paths: list[str]) -> dict[int, Draw]:
-    """How each row of these noise streams is drawn."""
+def _draws_of(flat: Flat, paths: list[str], every: int) -> dict[int, Draw]:
+    """How each row of these noise streams is drawn by blocks that run every so many ticks."""
     found: dict[int, Draw] = {}
+    count = noise_count(flat.step_s, every)
     for path in paths:
         signal, row = noise_rows(flat, path)
         for i in range(signal.size):
-            call = f"ib_{signal.kind}2(seed, UINT64_C(0x{stream_id(path):016x}), (uint64_t)tick, {i // 2}"
+            call = f"ib_{signal.kind}2(seed, UINT64_C(0x{stream_id(path):016x}), {count}, {i // 2}"
             found[row + i] = Draw(call, row + i - i % 2, i % 2, path)
     return found
 
@@ -196,7 +219,9 @@ def _samples(flat: Flat, emitter: Emitter, roots: list[list[int]]) -> str:
             f"static void ib_model_samples_{number}(ib_s t, int64_t tick, ib_u seed, const ib_f *x, ib_f *xd, "
             "ib_f *held, const ib_f *u, const ib_f *p, const ib_f *pre)"
         )
-        body = emitter.body(stores, use_pre=True, use_tick=False, draws=_draws_of(flat, group.noises))
+        body = emitter.body(
+            stores, use_pre=True, use_tick=False, draws=_draws_of(flat, group.noises, group.group.rate.every)
+        )
         parts.append(f"{emitter.opened(head)}{body}}}\n\n")
     parts.append(
         emitter.opened(

@@ -237,7 +237,15 @@ def fly(
     if isinstance(what, Vehicle):
         linked = has_link_faults(order)
         sights = [str(table["name"]) for table in order.sight]
-        fitted = fit_vehicle(what, order.control, order.options, linked=linked, world=order.world, sights=sights)
+        fitted = fit_vehicle(
+            what,
+            order.control,
+            order.options,
+            linked=linked,
+            world=order.world,
+            sights=sights,
+            integration=order.integration,
+        )
     else:
         fitted = fit(order)
     begin = time.perf_counter()

@@ -32,11 +32,11 @@ from ironbird.requirements import library
 from ironbird.runtime.tuning import Tuning
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import Stamp, file_stamp, load_spec, read_tables, usual_control, vehicle_path
-from ironbird.vehicles.spec import Home
+from ironbird.vehicles.spec import Home, Integration
 
 SCHEMA = 1
 LOG_S = 0.02  # between rows of a log, if nothing else is ordered
-SHORTEST_LOG_S = 1e-3  # the kernel's step
+SHORTEST_LOG_S = 1e-3  # the shortest step of a flight inside
 MOST_SEED = 2**63 - 1  # what a store holds
 SEVERITY = "major"  # of a requirement that does not say how bad its violation is
 Option: TypeAlias = str | int | float | bool
@@ -134,6 +134,7 @@ class Order:
     options: Mapping[str, Option] = field(default_factory=dict)  # of the control system, as its kind declares them
     world: str = ""  # name of a world, the path of its file, or the text of one; none: flat ground, nothing to hit
     sight: tuple[Mapping[str, Any], ...] = ()  # sensors that see the world: tables with kind, name and their own keys
+    integration: str = ""  # METHOD@STEP_S in place of the vehicle's own, such as rk4@0.001
 
     def __post_init__(self) -> None:
         for path, value in self.settings.items():
@@ -153,6 +154,8 @@ class Order:
                     + (f"from {least:g} s" if least else "greater than 0")
                     + f"{'' if least else ' and up'} to {LONGEST_S:g} s"
                 )
+        if self.integration:
+            Integration.parse(self.integration)
         if self.sight and not self.world:
             raise OrderError("sensors that see the world are ordered, and no world: name one, such as 'field'")
         names = [sensor.name for sensor in sensors_of(self.sight)]
@@ -195,6 +198,8 @@ class Order:
             data["world"] = ordered_world(self.world).digest  # of all that its files say
         if self.sight:
             data["sight"] = digest_of(self.sight)
+        if self.integration:
+            data["integration"] = self.integration
         text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -225,6 +230,7 @@ class Order:
             "options": dict(self.options),
             "world": self.world,
             "sight": [dict(table) for table in self.sight],
+            "integration": self.integration,
         }
 
     @staticmethod
@@ -235,7 +241,7 @@ class Order:
             **{key: record[key] for key in ("vehicle", "control")},
             **{
                 key: record[key]
-                for key in ("mission_name", "script", "seed", "until_s", "log_s", "world")
+                for key in ("mission_name", "script", "seed", "until_s", "log_s", "world", "integration")
                 if key in record
             },
             "mission": Mission.model_validate(mission) if mission is not None else None,
@@ -324,6 +330,7 @@ def make_order(
     place: Home | None = None,
     world: str | Path = "",
     sight: Sequence[Mapping[str, Any]] = (),
+    integration: str = "",
 ) -> Order:
     """An order in short: what is not said is what the vehicle usually has, its own mission, calm air."""
     if options and isinstance(options.get("folder"), str):
@@ -354,6 +361,7 @@ def make_order(
         place=place,
         world=str(world),
         sight=tuple(dict(table) for table in sight),
+        integration=integration,
     )
 
 

@@ -33,7 +33,7 @@ from ironbird.runtime.state import RunState, start
 from ironbird.vehicles import places as at
 from ironbird.vehicles.in_world import put_in_world
 from ironbird.vehicles.load import Stamp, Vehicle, file_stamp, load_spec, load_vehicle, vehicle_path
-from ironbird.vehicles.spec import Home
+from ironbird.vehicles.spec import CLOSE, Home, Integration
 from ironbird.world.rays import Scene
 from ironbird.world.runner import is_sight
 
@@ -97,7 +97,7 @@ def fit_key(order: Order) -> tuple[Any, ...]:
     world = (order.world, ordered_world(order.world).digest) if order.world else ("", "")
     stamp, linked = file_stamp(vehicle_path(order.vehicle)), has_link_faults(order)
     sights = tuple(str(table["name"]) for table in order.sight)
-    return order.vehicle, order.control, order.place, options, stamp, linked, world, sights
+    return order.vehicle, order.control, order.place, options, stamp, linked, world, sights, order.integration
 
 
 def has_link_faults(order: Order) -> bool:
@@ -115,12 +115,22 @@ def _fit(
     linked: bool,
     world: tuple[str, str],
     sights: tuple[str, ...],
+    integration: str,
     wake: bool,
 ) -> Fitted:
     if world[0] and place is None:
         place = home_in(ordered_world(world[0]), load_spec(name).home)
     vehicle = load_vehicle(name, control=vehicle_control(control), home=place)
-    return fit_vehicle(vehicle, control, dict(options), linked=linked, world=world[0], sights=sights, wake=wake)
+    return fit_vehicle(
+        vehicle,
+        control,
+        dict(options),
+        linked=linked,
+        world=world[0],
+        sights=sights,
+        integration=integration,
+        wake=wake,
+    )
 
 
 def vehicle_control(control: str) -> str:
@@ -138,17 +148,21 @@ def fit_vehicle(
     linked: bool = False,
     world: str = "",
     sights: Sequence[str] = (),
+    integration: str = "",
     wake: bool = False,
 ) -> Fitted:
     """A vehicle that was loaded for this control, as its kind needs it, with its links, in its world, and compiled.
 
-    `sights` are the names of the sensors with which it sees the world; `wake` is as in `fit`.
+    `sights` are the names of the sensors with which it sees the world; `integration` is in place of the vehicle's own;
+    `wake` is as in `fit`.
     """
     if vehicle.control != vehicle_control(control):
         raise OrderError(f"vehicle '{vehicle.id}' was loaded with control '{vehicle.control}', not for '{control}'")
     if is_outside(control) and not control.startswith(OBJECT):
         kind = kind_of(control)
         chosen = read_options(kind, options)
+        if integration:
+            raise OrderError(f"control '{control}' has steps of its own; leave out the integration '{integration}'")
         vehicle = kind.fitted(vehicle, chosen)
         if linked:
             vehicle = with_links(vehicle, kind.links(chosen))
@@ -159,7 +173,9 @@ def fit_vehicle(
         raise OrderError(f"control '{control}' takes no options; it was given {', '.join(options)}")
     if world:
         vehicle = put_in_world(vehicle, sights, wake=wake, lee=ordered_world(world).lee)
-    return Fitted(vehicle, compile_model(vehicle.diagram))
+    own = CLOSE if is_outside(control) else vehicle.integration
+    steps = Integration.parse(integration) if integration else own
+    return Fitted(vehicle, compile_model(vehicle.diagram, step_s=steps.step_s, method=steps.method))
 
 
 def forget() -> None:

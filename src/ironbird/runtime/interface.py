@@ -11,7 +11,6 @@ from ironbird.runtime.predicate import STACK, Op
 
 EFFECTS: dict[str, int] = {"replace": 0, "scale": 1, "offset": 2}
 SHAPES: dict[str, int] = {"step": 0, "ramp": 1, "intermittent": 2}
-TRIGGER_EVERY = 10  # ticks between two looks at the triggers
 
 
 class EventRecord(ctypes.Structure):
@@ -65,7 +64,7 @@ def check_interface(library: ctypes.CDLL) -> None:
 
 def _ours() -> dict[str, int]:
     """Offsets, sizes and constants by the names that the kernel gives them."""
-    found = {"IB_STACK": STACK, "IB_TRIGGER_EVERY": TRIGGER_EVERY}
+    found = {"IB_STACK": STACK}
     for name, structure in STRUCTURES.items():
         found |= {f"{name}.{field[0]}": getattr(structure, field[0]).offset for field in structure._fields_}
         found[f"sizeof({name})"] = ctypes.sizeof(structure)

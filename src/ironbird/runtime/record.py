@@ -41,7 +41,10 @@ class LogPlan:
         """Choose signals by path and a distance between rows."""
         every = ticks_of(log_s, model.step_s, "log_s")
         if every < 1 or abs(every * model.step_s - log_s) > 1e-9:
-            raise RunError(f"log_s = {log_s} s is not a whole number of steps of {model.step_s} s")
+            raise RunError(
+                f"log_s = {log_s} s is not a whole number of steps of {model.step_s} s; give a multiple of it, or fly "
+                "with smaller steps (integration rk4@0.001)"
+            )
         start: dict[str, int] = {}
         signals: dict[str, Signal] = {}
         index: list[int] = []

@@ -25,7 +25,7 @@ from ironbird.model.diagram import Diagram
 from ironbird.vehicles.commanded import take_commands
 from ironbird.vehicles.external import cut_control
 from ironbird.vehicles.plausible import impossible, odd
-from ironbird.vehicles.spec import Home, VehicleSpec, leaves, parse, source_in
+from ironbird.vehicles.spec import CLOSE, Home, Integration, VehicleSpec, leaves, parse, source_in
 from ironbird.vehicles.templates import (
     car,
     fixed_wing,
@@ -83,6 +83,11 @@ class Vehicle:
     def id(self) -> str:
         """Its name in the catalogue."""
         return self.spec.id
+
+    @property
+    def integration(self) -> Integration:
+        """Its own, or that of millisecond steps if a part samples between its own."""
+        return self.spec.integration if self.spec.integration.fits(self.diagram) else CLOSE
 
 
 def vehicle_ids() -> list[str]:

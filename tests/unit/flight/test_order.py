@@ -79,6 +79,7 @@ MATTERS: dict[str, list[Any]] = {  # each field of an order, changed in each of 
     "options": [{}, {"pilot": "none"}, {"pilt": "ours"}],
     "world": ["field", "forest", 'schema = 1\n[terrain]\nkind = "plane"\n'],
     "sight": [],  # see below: they need a world
+    "integration": ["rk4@0.001", "rk2@0.001", "rk2@0.0005"],
 }  # fmt: skip
 
 

@@ -33,7 +33,7 @@ def flown(world: str) -> Flight:
 
 
 def test_in_an_empty_world_a_vehicle_flies_as_without_one() -> None:
-    alone = fly(make_order("quad_f450", control="truth", until_s=UNTIL_S))
+    alone = fly(make_order("quad_f450", control="truth", until_s=UNTIL_S, integration="rk4@0.001"))
 
     np.testing.assert_array_equal(flown(EMPTY).log[at.BODY.position], alone.log[at.BODY.position])
     assert at.CLEARANCE.path not in alone.model.flat.diagram.blocks

@@ -28,7 +28,8 @@ ERRORS = 22
 UPPER = ERRORS * (ERRORS + 1) // 2
 GNSS_POSITION, GNSS_VELOCITY, MAG, BARO = range(4)  # groups of measurements, in the order of `rejected`
 
-SLOTS = 10  # pseudo-measurements come every so many samples
+FUSE_S = 0.02  # between two predictions of the covariance, after which measurements are fused
+SLOTS = 10  # pseudo-measurements come every so many samples, or at the next fusion after them
 FORGET = 1e4  # a state that is reset gets this many times the measurement's variance before the update
 NO_FIX_S = 1.0  # a barometer is re-zeroed instead of moving the height if GNSS height is at most this old
 BARO_LOST_S = 0.5  # an older barometer says nothing of the climb
@@ -45,10 +46,12 @@ LARGEST = 1e9  # above every innovation
 class ErrorStateEkf(EstimatorPorts):
     """22 error states about a nominal state, attitude error local in B, [Sola2017] ch. 5 to 7.
 
-    Each sample predicts from the last with the mean of the two inertial samples (trapezoid), then fuses what is fresh
-    (a stamp other than the one fused last), component by component. All measurements of a sample are linearised at
-    its prediction and the correction is put into the nominal state once. Outputs are the prediction at this sample:
-    they hold this sample's accelerometer and gyro, and the aiding sensors up to the sample before.
+    Each sample predicts the nominal state from the last with the mean of the two inertial samples (trapezoid).
+    Every FUSE_S the covariance follows, over the turn and the change of velocity since, and what is fresh is fused
+    (a stamp other than the one fused last), component by component: a filter at 50 Hz under a predictor at the rate
+    of the inertial samples, as PX4 and ArduPilot have it. All measurements of a fusion are linearised at its
+    prediction and the correction is put into the nominal state once. Outputs are the prediction at this sample:
+    they hold this sample's accelerometer and gyro, and the aiding sensors up to the fusion before.
 
     Alignment: level from the mean accelerometer, heading from the mean magnetometer and `field_0`; the
     covariance follows from an update with that mean, so that tilt and accelerometer bias are correlated as they are.
@@ -76,8 +79,9 @@ class ErrorStateEkf(EstimatorPorts):
     With `lever_arm` the inertial unit sits at `imu_position`, and what it feels of the vehicle's turning there is taken
     off before it counts: the state is that of the centre of mass. GNSS antenna and barometer are taken to be there.
 
-    Not modelled: earth rate and curvature, coning and sculling within a sample, lever arms of the other sensors,
-    side-slip as a measurement, alignment in motion, large heading errors found by motion alone.
+    Not modelled: earth rate and curvature, coning and sculling within a sample, turns that the covariance sees less
+    than once between fusions, lever arms of the other sensors, side-slip as a measurement, alignment in motion, large
+    heading errors found by motion alone.
     """
 
     source = "[Sola2017] ch. 5, 6, 7; lever arm: [ChipLevel] Eq. 11, integrated"
@@ -145,6 +149,9 @@ class ErrorStateEkf(EstimatorPorts):
     mean_mag = State(unit="T", shape=3, frame="B", init=0.0, doc="mean during the alignment")
     mean_counts = State(unit="1", shape=2, init=0.0, doc="samples in the means")
     slot = State(unit="1", init=0.0, doc="counts samples, for what is done rarely")
+    phase = State(unit="1", init=0.0, doc="samples since the last fusion; 0 is the sample of the next one")
+    q_fused = State(unit="1", shape=4, init=(1.0, 0.0, 0.0, 0.0), doc="attitude after the last fusion")
+    path_fused = State(unit="m/s", shape=3, init=0.0, doc="first integral of the acceleration at the last fusion")
     path = State(unit="m", shape=6, init=0.0, doc="second and first integral of the measured acceleration")
 
     position_0 = Param(unit="m", shape=3, frame="N", default=0.0, doc="position at the start")
@@ -209,6 +216,8 @@ class ErrorStateEkf(EstimatorPorts):
     ) -> None:
         """`history` past values, `history_every` samples apart, bound the GNSS delay that can be made good."""
         super().__init__(sample_s=sample_s)
+        self.fuse_every = max(1, round(FUSE_S / sample_s))
+        self.slots = self.fuse_every * max(1, round(SLOTS / self.fuse_every))
         self.optical_flow = optical_flow
         if optical_flow:
             self.declare("flow", In(unit="rad/s", shape=2, doc="of the ground's image, about x and y of the body"))
@@ -256,8 +265,7 @@ class ErrorStateEkf(EstimatorPorts):
         dt = self.sample_s * x.ready  # nothing moves before the alignment
         f_0, f_1 = x.accel_last - x.accel_bias, self._accel(x, u, p) - x.accel_bias
         turn = (0.5 * (x.gyro_last + u.gyro_B) - x.gyro_bias) * dt
-        step = from_rotation_vector(turn)
-        q = quaternion.product(x.q, step)
+        q = quaternion.product(x.q, from_rotation_vector(turn))
         R_0, R_1 = quaternion.rotation_matrix(x.q), quaternion.rotation_matrix(q)
         swing = self._swing(x, u, p, R_0, R_1)
         if swing is not None:
@@ -270,34 +278,43 @@ class ErrorStateEkf(EstimatorPorts):
             v=v,
             p=x.p + 0.5 * dt * (x.v + v),
             dt=dt,
-            step=step,
-            R_0=R_0,
             f=0.5 * (f_0 + f_1),
             f_1=f_1,
             path=ca.vertcat(x.path[:3] + dt * (x.path[3:] + 0.5 * dt * acceleration), x.path[3:] + dt * acceleration),
         )
 
-    def _transition(self, p: View, n: _Nominal, variance_p: ca.SX) -> ca.SX:
-        """Jacobian of the error over one sample, [Sola2017] Eq. 270, sparse."""
+    def _transition(self, x: View, p: View, n: _Nominal, since: ca.SX, variance_p: ca.SX) -> ca.SX:
+        """Jacobian of the error over the time since the last fusion, [Sola2017] Eq. 270, sparse.
+
+        An attitude error of then turns with the body, dth(t) = R(t)' R_0 dth_0, so that it moves the velocity by
+        -[dv] R_0 dth_0 with dv the integral of R f.
+        """
+        R_0 = quaternion.rotation_matrix(x.q_fused)
+        dv = n.path[3:] - x.path_fused - ca.vertcat(0, 0, p.gravity) * since
         phi = ca.SX.eye(ERRORS)
-        phi[TH : TH + 3, TH : TH + 3] = quaternion.rotation_matrix(n.step).T
-        phi[V : V + 3, TH : TH + 3] = -n.dt * (n.R_0 @ _skew(n.f))
-        phi[V : V + 3, BA : BA + 3] = -n.dt * n.R_0
+        phi[TH : TH + 3, TH : TH + 3] = n.R.T @ R_0
+        phi[V : V + 3, TH : TH + 3] = -_skew(dv) @ R_0
+        phi[V : V + 3, BA : BA + 3] = -0.5 * since * (R_0 + n.R)
         limit = p.max_std_position**2
         for i in range(3):
-            phi[TH + i, BG + i] = -n.dt
+            phi[TH + i, BG + i] = -since
             # Lost for hours, the position's share of the covariance is scaled to its bound; this keeps it positive.
             shrink = ca.sqrt(limit / ca.fmax(variance_p[i], limit))
             phi[P + i, P + i] = shrink
-            phi[P + i, V + i] = shrink * n.dt
+            phi[P + i, V + i] = shrink * since
         return phi
 
-    def _process_noise(self, u: View, p: View, dt: ca.SX) -> ca.SX:
-        """What one sample adds to the variances, [Sola2017] Eq. 262 to 265; slow errors move when they are seen."""
+    def _process_noise(self, u: View, p: View, since: ca.SX) -> ca.SX:
+        """What the samples since the last fusion add to the variances, [Sola2017] Eq. 262 to 265.
+
+        Slow errors move when they are seen.
+        """
+        assert self.sample_s is not None
         accel_noise = ca.if_else(u.imu_healthy > 0.5, p.accel_noise, p.lost_accel_noise)
-        spread = [(p.gyro_noise * dt) ** 2] * 3 + [(accel_noise * dt) ** 2] * 3 + [ca.SX(0)] * 3
-        spread += [p.gyro_bias_walk**2 * dt] * 3 + [p.accel_bias_walk**2 * dt] * 3 + [ca.SX(0)] * 5
-        spread += [p.wind_walk**2 * dt] * 2
+        white = self.sample_s * since  # of each sample: (noise dt)^2
+        spread = [p.gyro_noise**2 * white] * 3 + [accel_noise**2 * white] * 3 + [ca.SX(0)] * 3
+        spread += [p.gyro_bias_walk**2 * since] * 3 + [p.accel_bias_walk**2 * since] * 3 + [ca.SX(0)] * 5
+        spread += [p.wind_walk**2 * since] * 2
         return ca.vertcat(*spread)
 
     def _initial_variance(self, u: View, p: View) -> ca.SX:
@@ -309,8 +326,8 @@ class ErrorStateEkf(EstimatorPorts):
 
     # ------------------------------------------------------------------ alignment
 
-    def _alignment(self, x: View, u: View, p: View, imu_fresh: ca.SX, mag_fresh: ca.SX) -> _Alignment:
-        """Means while the vehicle stands, and the attitude that follows from them."""
+    def _alignment(self, x: View, u: View, p: View, due: ca.SX, imu_fresh: ca.SX, mag_fresh: ca.SX) -> _Alignment:
+        """Means while the vehicle stands, and the attitude that follows from them at a fusion."""
         assert self.sample_s is not None
         waiting = x.ready < 0.5
         counts = x.mean_counts + ca.vertcat(flag(imu_fresh), flag(mag_fresh))
@@ -320,7 +337,7 @@ class ErrorStateEkf(EstimatorPorts):
         length = ca.sqrt(ca.dot(accel, accel))
         full = ca.logic_and(counts[0] * self.sample_s >= p.align_time, counts[1] > 0.5)
         still = ca.fabs(length - p.gravity) < 0.2 * p.gravity
-        now = ca.logic_and(waiting, ca.logic_and(full, still))
+        now = ca.logic_and(ca.logic_and(waiting, due), ca.logic_and(full, still))
         again = ca.logic_and(full, ca.logic_not(still))  # the vehicle moved: begin anew
         return _Alignment(
             now=now,
@@ -338,18 +355,69 @@ class ErrorStateEkf(EstimatorPorts):
         stamps = ca.vertcat(
             u.imu_stamp, u.mag_stamp, u.baro_stamp, u.gnss_stamp, u.gnss_velocity_stamp, u.airspeed_stamp
         )
+        due = x.phase < 0.5
         fresh = [stamps[i] != x.stamps[i] for i in range(6)]
-        start = self._alignment(x, u, p, fresh[0], fresh[1])
+        fresh = [fresh[0], *(ca.logic_and(due, new) for new in fresh[1:])]
+        start = self._alignment(x, u, p, due, fresh[0], fresh[1])
         active = ca.logic_or(x.ready > 0.5, start.now)
         n = self._predict(x, u, p)
+        predicted = {
+            "q": quaternion.normalized(n.q),
+            "v": n.v,
+            "p": n.p,
+            **{name: x[name] for name in ("gyro_bias", "accel_bias", "wander", "height_bias", "compass_bias", "wind")},
+            **{
+                name: x[name] for name in ("covariance", "closed", "nis", "slow_stamps", "receiver", "suspect", "climb")
+            },
+            "ages": ca.fmin(x.ages + self.sample_s, OLDEST_S),
+            "q_fused": x.q_fused,
+            "path_fused": x.path_fused,
+        }
+        if self.optical_flow:
+            predicted |= {"flow_last": x.flow_last, "flow_age": ca.fmin(x.flow_age + self.sample_s, OLDEST_S)}
+        fused = self._fused(x, u, p, n, start, active, fresh, stamps)
+        shift = ca.logic_or(x.past_lag > self.history_every - 1.5, start.now)
+        last = 6 * (self.history - 1)
+        return {
+            # The whole fusion hangs under one condition, so that it costs nothing at the samples between
+            **{name: ca.if_else(due, fused[name], value) for name, value in predicted.items()},
+            "accel_last": self._accel(x, u, p),
+            "gyro_last": u.gyro_B,
+            "stamps": ca.vertcat(stamps[0], ca.if_else(due, stamps[1:], x.stamps[1:])),
+            "imu_age": next_age(fresh[0], x.imu_age, self.sample_s),
+            "ready": flag(active),
+            "mean_accel": ca.if_else(start.waiting, start.accel, x.mean_accel),
+            "mean_mag": ca.if_else(start.waiting, start.mag, x.mean_mag),
+            "mean_counts": ca.if_else(start.waiting, start.counts, x.mean_counts),
+            "slot": ca.if_else(x.slot > self.slots - 1.5, 0, x.slot + 1),
+            "phase": ca.if_else(x.phase > self.fuse_every - 1.5, 0, x.phase + 1),
+            "path": n.path,
+            "past": ca.if_else(shift, ca.vertcat(n.path, x.past[:last]), x.past),
+            "past_lag": ca.if_else(shift, 0, x.past_lag + 1),
+        }
+
+    def _fused(
+        self,
+        x: View,
+        u: View,
+        p: View,
+        n: _Nominal,
+        start: _Alignment,
+        active: ca.SX,
+        fresh: list[ca.SX],
+        stamps: ca.SX,
+    ) -> dict[str, ca.SX]:
+        """The states after a fusion: covariance over the time since the last, then what is fresh."""
+        assert self.sample_s is not None
         n.q = ca.if_else(start.now, start.q, n.q)
         n.R = quaternion.rotation_matrix(n.q)
+        since = self.fuse_every * n.dt
 
         # Covariance of the prediction; the alignment starts it from zero
         symmetric = ca.triu2symm(ca.SX(ca.Sparsity.upper(ERRORS), x.covariance))
-        phi = self._transition(p, n, ca.diag(symmetric)[P : P + 3])
+        phi = self._transition(x, p, n, since, ca.diag(symmetric)[P : P + 3])
         first = ca.if_else(start.now, self._initial_variance(u, p), ca.SX.zeros(ERRORS))
-        added = self._process_noise(u, p, n.dt) + first
+        added = self._process_noise(u, p, since) + first
         moved = ca.densify(phi @ symmetric @ phi.T) + ca.diag(added)
         estimate = _Estimate(ca.triu2symm(ca.triu(moved)), ca.SX.zeros(ERRORS))
 
@@ -379,10 +447,9 @@ class ErrorStateEkf(EstimatorPorts):
                 ((use_mag, u.mag_stamp), (use_baro, u.baro_stamp), (use_position, u.gnss_stamp))
             )
         ]
-        shift = ca.logic_or(x.past_lag > self.history_every - 1.5, start.now)
-        last = 6 * (self.history - 1)
+        q = quaternion.normalized(quaternion.product(n.q, from_rotation_vector(d[TH : TH + 3])))
         return {
-            "q": quaternion.normalized(quaternion.product(n.q, from_rotation_vector(d[TH : TH + 3]))),
+            "q": q,
             "v": n.v + d[V : V + 3],
             "p": n.p + d[P : P + 3],
             "gyro_bias": x.gyro_bias + d[BG : BG + 3],
@@ -392,26 +459,16 @@ class ErrorStateEkf(EstimatorPorts):
             "compass_bias": slow.heading + d[HB],
             "wind": x.wind + d[W : W + 2],
             "covariance": ca.sparsity_cast(ca.triu(estimate.covariance), ca.Sparsity.dense(UPPER)),
-            "accel_last": self._accel(x, u, p),
-            "gyro_last": u.gyro_B,
-            "stamps": stamps,
             "slow_stamps": ca.vertcat(*aged),
             **flown,
-            "imu_age": next_age(fresh[0], x.imu_age, self.sample_s),
             "ages": ca.vertcat(*groups.ages),
             "closed": ca.vertcat(*groups.closed),
             "nis": ca.vertcat(*groups.nis),
             "receiver": ca.if_else(use_position, u.gnss_used, x.receiver),
             "suspect": self._suspect(x, u, use_position, groups),
             "climb": self._climb(x, u, fresh[2]),
-            "ready": flag(active),
-            "mean_accel": ca.if_else(start.waiting, start.accel, x.mean_accel),
-            "mean_mag": ca.if_else(start.waiting, start.mag, x.mean_mag),
-            "mean_counts": ca.if_else(start.waiting, start.counts, x.mean_counts),
-            "slot": ca.if_else(x.slot > SLOTS - 1.5, 0, x.slot + 1),
-            "path": n.path,
-            "past": ca.if_else(shift, ca.vertcat(n.path, x.past[:last]), x.past),
-            "past_lag": ca.if_else(shift, 0, x.past_lag + 1),
+            "q_fused": q,
+            "path_fused": n.path[3:],
         }
 
     def _fuse_rare(
@@ -669,8 +726,6 @@ class _Nominal:
     p: ca.SX
     path: ca.SX
     dt: ca.SX
-    step: ca.SX  # rotation of this sample, as a quaternion
-    R_0: ca.SX  # attitude at the sample before
     f: ca.SX  # mean specific force at the centre of mass, bias taken off
     f_1: ca.SX  # that of this sample
 

@@ -26,7 +26,8 @@ class SignalFault(Block):
     replacement by a constant: an open element reads 0, a shorted one full scale), then the link (Eq. 27 as it
     shows in values: delay, a value that is stuck, samples that are lost). A drift grows from zero while its rate is
     not zero. A stuck value is that of the first stuck sample and comes with fresh stamps; a lost sample leaves value
-    and stamp as they were. A delayed value comes with a fresh stamp too: whoever reads it cannot see that it is old.
+    and stamp as they were. A delay that begins holds the value of that sample until the first delayed one arrives; a
+    delayed value comes with a fresh stamp too: whoever reads it cannot see that it is old.
     With neutral parameters the value is the input bit for bit, and so it is at once when a fault ends. Not modelled:
     faults of single bits and pins (Eq. 23-25), which belong to the chip models.
     """
@@ -35,7 +36,7 @@ class SignalFault(Block):
 
     stamp_in = In(unit="s", doc="the sensor's stamp")
     stamp = Out(unit="s", doc="time of the latest sample that came through; -1 before the first")
-    count = State(unit="1", init=0.0, doc="samples so far, up to the longest delay")
+    count = State(unit="1", init=0.0, doc="samples since a fault of it began, up to the longest delay; 0 without")
     was_stuck = State(unit="1", init=0.0, doc="whether the last sample was stuck")
     last_stamp = State(unit="s", init=NEVER, doc="stamp last given out")
 
@@ -129,12 +130,16 @@ class SignalFault(Block):
     def _element(self, x: View, u: View, p: View) -> ca.SX:
         """[ChipLevel] Eq. 26 and what stands for Eq. 22, 24 and 25."""
         value = p.scale * u.value_in + p.offset + p.noise * self._normals(u)
-        value = value + ca.if_else(p.drift_rate != 0, x.drifted, 0) + self._spike(u, p)
+        value = value + ca.if_else(p.drift_rate != 0, self._since(x, x.drifted), 0) + self._spike(u, p)
         value = clip(value, p.low, p.high)
         return ca.if_else(p.replace > 0.5, p.replacement, value)
 
+    def _since(self, x: View, value: ca.SX) -> ca.SX:
+        """A state that faults keep; what one that is over has left does not count."""
+        return ca.if_else(x.count > 0.5, value, 0)
+
     def _delayed(self, x: View, p: View, element: ca.SX) -> ca.SX:
-        """The value some samples ago; not older than the first sample."""
+        """The value some samples ago; not older than the beginning of the fault."""
         if not self.delay_samples:
             return element
         line = ca.vertcat(element, x.line)
@@ -142,20 +147,20 @@ class SignalFault(Block):
         return choose(ca.fmin(ca.floor(p.delay + 0.5), x.count), taps)
 
     def _chain(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
-        """Element's value, value while stuck, value given out, size of the change.
+        """Element's value and value while stuck, where there is a fault; value given out, size of the change.
 
         All hang on one condition and on nothing chosen by it, so that the compiler lets a neutral tap skip them.
         """
         element = self._element(x, u, p)
         delayed = self._delayed(x, p, element)
-        held = ca.if_else(x.was_stuck > 0.5, x.held, delayed)
+        held = ca.if_else(self._since(x, x.was_stuck) > 0.5, x.held, delayed)
         linked = ca.if_else(p.stuck > 0.5, held, delayed)
         value = ca.if_else(p.lost > 0.5, x.last, linked)
         away = value - u.value_in
         touched = self._touched(p)
         return (
-            ca.if_else(touched, element, u.value_in),
-            ca.if_else(touched, held, 0),
+            element,
+            held,
             ca.if_else(touched, value, u.value_in),
             ca.if_else(touched, ca.sqrt(ca.dot(away, away)), 0),
         )
@@ -166,17 +171,22 @@ class SignalFault(Block):
     def update(self, x: View, u: View, p: View) -> Values:
         assert self.sample_s is not None
         element, held, value, _ = self._chain(x, u, p)
+        touched = self._touched(p)
         values: dict[str, ca.SX] = {
-            "count": ca.fmin(x.count + 1, self.delay_samples),
-            "was_stuck": ca.if_else(p.stuck > 0.5, 1, 0),
-            "held": held,
-            "drifted": ca.if_else(p.drift_rate != 0, x.drifted + self.sample_s * p.drift_rate, 0),
+            "count": ca.if_else(touched, ca.fmin(x.count + 1, max(self.delay_samples, 1)), 0),
             "last": value,
             "last_stamp": self._stamp(x, u, p),
         }
+        drifted = self._since(x, x.drifted) + self.sample_s * p.drift_rate
+        kept = {
+            "was_stuck": ca.if_else(p.stuck > 0.5, 1, 0),
+            "held": held,
+            "drifted": ca.if_else(p.drift_rate != 0, drifted, 0),
+        }
         if self.delay_samples:
-            values["line"] = shifted(x.line, element)
-        return values
+            kept["line"] = shifted(x.line, element)
+        # What only faults use stays as it is without them; `_since` does not take it up again
+        return values | {name: ca.if_else(touched, new, x[name]) for name, new in kept.items()}
 
     def output(self, x: View, u: View, p: View) -> Values:
         _, _, value, difference = self._chain(x, u, p)

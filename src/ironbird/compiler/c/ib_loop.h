@@ -2,6 +2,7 @@
  *
  * The generated file defines, before it includes this one:
  *   sizes      IB_NX IB_NXD IB_NHELD IB_NU IB_NP IB_NPRE IB_NTICK IB_NNOISE IB_NLOG IB_NSTOP IB_STEP_S IB_METHOD
+ *   rates      IB_TRIGGER_EVERY: ticks between two looks at the triggers
  *   functions  ib_model_prelude  what depends on parameters alone, after each change of one
  *              ib_model_tick     what is constant during a tick
  *              ib_model_rates    derivatives of the continuous states (called once per stage)
@@ -33,7 +34,6 @@ enum {
   IB_OP_LESS, IB_OP_LESS_EQUAL, IB_OP_GREATER, IB_OP_GREATER_EQUAL, IB_OP_AND, IB_OP_OR
 };
 #define IB_STACK 32           /* values that a predicate may stack; the host refuses deeper ones */
-#define IB_TRIGGER_EVERY 10   /* ticks between two looks at the triggers */
 #define IB_NEVER INT64_MAX
 
 typedef struct {
@@ -343,7 +343,7 @@ static const struct { const char *name; int64_t value; } ib_mirrored[] = {
   IB_FIELD(ib_run_args, code), IB_FIELD(ib_run_args, constants), IB_FIELD(ib_run_args, code_first),
   IB_FIELD(ib_run_args, log_every), IB_FIELD(ib_run_args, log_rows), IB_FIELD(ib_run_args, log_first),
   IB_FIELD(ib_run_args, log_count), IB_FIELD(ib_run_args, log_index), IB_FIELD(ib_run_args, log), IB_SIZE(ib_run_args),
-  IB_VALUE(IB_STACK), IB_VALUE(IB_TRIGGER_EVERY),
+  IB_VALUE(IB_STACK),
   IB_VALUE(IB_REPLACE), IB_VALUE(IB_SCALE), IB_VALUE(IB_OFFSET),
   IB_VALUE(IB_SHAPE_STEP), IB_VALUE(IB_SHAPE_RAMP), IB_VALUE(IB_SHAPE_INTERMITTENT),
   IB_VALUE(IB_OP_PUSH_SIGNAL), IB_VALUE(IB_OP_PUSH_CONSTANT), IB_VALUE(IB_OP_PUSH_TIME), IB_VALUE(IB_OP_NEGATE),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from ironbird.blocks.estimators.ekf import BA, BG, ERRORS, TH, ErrorStateEkf, P, V
+from ironbird.blocks.estimators.ekf import BA, BG, ERRORS, FUSE_S, TH, ErrorStateEkf, P, V
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.constants import STANDARD_GRAVITY_MPS2 as GRAVITY
 from ironbird.proofs.estimators import (
@@ -267,9 +267,9 @@ def test_slow_errors_age_while_their_sensor_speaks_but_is_not_used() -> None:
     np.testing.assert_array_equal(value(state, "block.height_bias"), 4.0)
     for name, used in (("baro_sound", 1.0), ("gnss_fix", 3.0)):
         state.set_input(name, used)
-    stamped(state, 1.8 + IMU_S, speaking)
+    stamped(state, 1.8 + FUSE_S, speaking)
 
-    faded = math.exp(-(1.0 + IMU_S) / 0.5)
+    faded = math.exp(-(1.0 + FUSE_S) / 0.5)
     np.testing.assert_allclose(value(state, "block.height_bias")[0], 4.0 * faded, rtol=0.02)
     np.testing.assert_allclose(value(state, "block.wander")[0], faded * np.array([3.0, -2.0, 1.0]), rtol=0.02)
 

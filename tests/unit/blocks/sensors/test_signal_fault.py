@@ -166,9 +166,12 @@ def test_replacement_shows_a_constant(shown: float) -> None:
 
 
 @pytest.mark.parametrize("delay", [1, 3, 8])
-def test_delay_shows_old_values_with_fresh_stamps(delay: int) -> None:
+def test_delay_holds_its_first_value_then_shows_old_ones_with_fresh_stamps(delay: int) -> None:
     found = through(("delay", float(delay)))
-    np.testing.assert_array_equal(found["value"][INSIDE], SIGNAL[FROM - delay : TO - delay])
+    np.testing.assert_array_equal(
+        found["value"][INSIDE],
+        np.vstack([np.repeat(SIGNAL[FROM : FROM + 1], delay, axis=0), SIGNAL[FROM : TO - delay]]),
+    )
     np.testing.assert_array_equal(found["stamp"], STAMP)
     healthy_outside(found)
 
@@ -201,9 +204,8 @@ def test_element_faults_come_before_link_faults() -> None:
     found = through(("scale", 2.0), ("offset", 1.0), ("high", 3.0), ("delay", 2.0))
     changed = SIGNAL.copy()
     changed[INSIDE] = np.minimum(2.0 * SIGNAL[INSIDE] + 1.0, 3.0)
-    np.testing.assert_array_equal(
-        found["value"][INSIDE], changed[FROM - 2 : TO - 2]
-    )  # healthy ones are still under way
+    late = np.vstack([np.repeat(changed[FROM : FROM + 1], 2, axis=0), changed[FROM : TO - 2]])
+    np.testing.assert_array_equal(found["value"][INSIDE], late)
 
 
 def test_limits_that_never_act_are_beyond_every_sensor() -> None:
