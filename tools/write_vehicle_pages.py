@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import functools
 import inspect
+import json
 import re
 import subprocess
 import sys
@@ -33,6 +34,7 @@ from ironbird.vehicles.tables import unit_of
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "vehicles"
+INTEGRATION = ROOT / "docs" / "measured" / "integration.json"
 NOTES = "notes"
 MEASURED = "## Trim"
 LARGEST_PICTURE = 150_000  # bytes
@@ -92,6 +94,19 @@ def places(paths: list[str]) -> str:
     return count + ", ".join(f"`{path}`" for path in short)
 
 
+def integration(name: str) -> str:
+    """Method and step, and how far they are from small steps: measured by tools/write_integration.py."""
+    own = loaded(name).integration.text()
+    measured = json.loads(INTEGRATION.read_text())
+    found = measured["vehicles"].get(name)
+    if found is None or found["integration"] != own:
+        return f"`{own}`"
+    return (
+        f"`{own}`; over {measured['until_s']:g} s of its mission in steady wind the position is within "
+        f"{1e3 * found['distance_m']:.2g} mm of that with `{measured['reference']}`"
+    )
+
+
 def head(name: str) -> list[str]:
     """Title, summary, pictures, what the page is made from."""
     spec = load_spec(name)
@@ -110,6 +125,7 @@ def head(name: str) -> list[str]:
         ("made from", f"`{spec.base}`, with the differences of its own file" if spec.base else "its own file"),
         ("control", " or ".join(template.controls) + ", the first by default"),
         ("mission", f"`{spec.mission}`"),
+        ("integration", integration(name)),
         ("try it", f"`ironbird fly {name} --wind 5,270`, `ironbird trim {name}`, `ironbird modes {name}`"),
     ]
     lines += table(("", ""), rows)
