@@ -331,11 +331,17 @@ class _Body:
             guards.remove(stuck[0])
             guards.extend(stuck[0].inner)
             result, stuck = self._try_order(nodes, guards)
-        for guard in sorted(guards, key=lambda found: -len(found.nodes)):
-            selections = self._selections(guard, nodes, guards)
-            if len(selections) < ABSORB_SELECTIONS:
-                continue
-            guard.absorbed = selections
+        wanted = [(guard, self._selections(guard, nodes, guards)) for guard in guards]
+        wanted = [(guard, found) for guard, found in wanted if len(found) >= ABSORB_SELECTIONS]
+        for guard, found in wanted:
+            guard.absorbed = found
+        attempt, stuck = self._try_order(nodes, guards) if wanted else (result, [])
+        if not stuck:
+            return attempt
+        for guard, _ in wanted:
+            guard.absorbed = []
+        for guard, found in sorted(wanted, key=lambda pair: -len(pair[0].nodes)):  # one by one, the largest first
+            guard.absorbed = found
             attempt, stuck = self._try_order(nodes, guards)
             if stuck:
                 guard.absorbed = []

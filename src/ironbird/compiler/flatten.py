@@ -234,7 +234,9 @@ def assemble(flat: Flat) -> Functions:
 
     continuous = [path for path, block in diagram.blocks.items() if not block.is_sampled]
     return Functions(
-        rates=function("rates", (assembly.resolve(eqs[b], eqs[b].rates[n]) for b in continuous for n in eqs[b].x)),
+        rates=function(
+            "rates", (e for b in continuous for e in assembly.resolve(eqs[b], [eqs[b].rates[n] for n in eqs[b].x]))
+        ),
         project=function("project", (eqs[b].projected.get(n, eqs[b].x[n]) for b in continuous for n in eqs[b].x)),
         outputs=function("outputs", (assembly.source_value(path) for path in flat.log.signals)),
         stops=function("stops", (assembly.source_value(path) for path in diagram.stops.values())),
@@ -261,7 +263,7 @@ def _sample_group(
         new += fresh
     for path in group.updates:
         equations = assembly.equations[path]
-        exprs = substitute([assembly.resolve(equations, e) for e in equations.next.values()], old, new)
+        exprs = substitute(assembly.resolve(equations, list(equations.next.values())), old, new)
         for name, expr in zip(equations.next, exprs, strict=True):
             _collect(expr, "xd", xd, f"{path}.{name}", results, targets)
     noises = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from dataclasses import dataclass
 
 from ironbird.compiler.emit import Draw, Emitter, Store
@@ -10,6 +11,7 @@ from ironbird.compiler.flatten import ARRAYS, Flat, noise_rows
 from ironbird.compiler.ir import TICK, Graph
 
 METHODS = {"euler": 1, "rk2": 2, "rk4": 4}  # stages of a step
+LOG_PARTS = 32  # into which the loggable signals are cut at the most: bits of a mask
 TRIGGER_S = 0.01  # between two looks at the triggers
 NOISE_S = 1e-3  # in which the counters of noise streams run, so that the noise does not depend on the step
 
@@ -131,11 +133,7 @@ def translate(flat: Flat, method: str, reader: Reader | None = None) -> Translat
         ),
         _noise(flat),
         _samples(flat, emitter, samples),
-        emitter.function(
-            f"static void ib_model_log({_READ}{reader.out_type if reader else 'ib_f'} *out)",
-            [Store("out", i, n, log_names[i], places[i]) for i, n in enumerate(outputs)],
-            use_pre=True, use_tick=True,
-        ),
+        _log(emitter, [Store("out", i, n, log_names[i], places[i]) for i, n in enumerate(outputs)], reader),
         emitter.function(
             f"static inline void ib_model_stop({_READ}ib_f *out)",
             [Store("out", i, n, flat.stop_names[i]) for i, n in enumerate(stops)], use_pre=True, use_tick=True,
@@ -175,6 +173,33 @@ def translate(flat: Flat, method: str, reader: Reader | None = None) -> Translat
 def _prelude(emitter: Emitter, stores: list[Store]) -> str:
     return emitter.function(
         "static void ib_model_prelude(const ib_f *p, ib_f *pre)", stores, use_pre=False, use_tick=False
+    )
+
+
+def _log(emitter: Emitter, stores: list[Store], reader: Reader | None) -> str:
+    """The loggable signals: for people in one function, for the run loop in parts, of which it asks for some."""
+    if reader:
+        head = f"static void ib_model_log({_READ}{reader.out_type} *out)"
+        return emitter.function(head, stores, use_pre=True, use_tick=True)
+    size = -(-len(stores) // LOG_PARTS)
+    parts: list[list[Store]] = [[]]
+    for block, own in itertools.groupby(stores, key=lambda store: store.name.rpartition(".")[0]):
+        del block
+        if len(parts[-1]) >= size and len(parts) < LOG_PARTS:
+            parts.append([])
+        parts[-1] += own
+    texts = [
+        emitter.function(f"static void ib_model_log_{n}({_READ}ib_f *out)", part, use_pre=True, use_tick=True)
+        for n, part in enumerate(parts)
+    ]
+    numbers = ", ".join(str(n) for n, part in enumerate(parts) for _ in part) or "0"
+    arguments = ", ".join(name.split()[-1].lstrip("*") for name in f"{_READ}ib_f *out".split(","))
+    calls = "".join(
+        f"  if (wanted & UINT32_C({1 << n:#x})) ib_model_log_{n}({arguments});\n" for n in range(len(parts))
+    )
+    return (
+        "".join(texts) + f"static const uint8_t ib_log_part[] = {{{numbers}}};\n"
+        f"static void ib_model_log({_READ}uint32_t wanted, ib_f *out) {{\n{calls}}}\n"
     )
 
 

@@ -129,25 +129,23 @@ class Assembly:
         self._open.append(path)
         block, _, name = path.rpartition(".")
         equations = self.equations[block]
-        value = self.resolve(equations, equations.outputs[name])
+        [value] = self.resolve(equations, [equations.outputs[name]])
         self._open.pop()
         self._values[path] = value
         return value
 
-    def resolve(self, equations: BlockEquations, expr: Expr) -> Expr:
-        """Replace a block's own input and clock symbols in one of its expressions."""
+    def resolve(self, equations: BlockEquations, exprs: list[Expr]) -> list[Expr]:
+        """Replace a block's own input and clock symbols in some of its expressions; what they share stays shared."""
         old: list[Expr] = []
         new: list[Expr] = []
         for name, u in equations.u.items():
-            if depends(expr, u):
+            if any(depends(expr, u) for expr in exprs):
                 old.append(u)
                 new.append(self.input(equations.path, name))
         for t in equations.time.values():
             old.append(t)
             new.append(self.time)
-        if not old:
-            return expr
-        return ca.substitute([expr], old, new)[0]
+        return list(ca.substitute(exprs, old, new)) if old and exprs else exprs
 
     def input(self, path: str, name: str) -> Expr:
         """What an input port receives."""

@@ -9,10 +9,11 @@
  *              ib_model_project  continuous states back to their manifold
  *              ib_model_noise    noise of continuous blocks, drawn every tick
  *              ib_model_samples  sampled blocks that are due: their noise, outputs and next states
- *              ib_model_log      all loggable signals
+ *              ib_model_log      the loggable signals of the parts that are wanted
  *              ib_model_stop     stop conditions
  *
- *   table      ib_swept_rows[IB_NSWEPT]: the sampled states that are computed, not only moved
+ *   tables     ib_swept_rows[IB_NSWEPT]: the sampled states that are computed, not only moved
+ *              ib_log_part[IB_NLOG]: the part that computes a loggable signal
  *
  * Data of a block of IB_W lanes is contiguous: arrays are [block][row][lane].
  * Order within tick k (time k h): parameter events, noise, sampled blocks, log, stop conditions, integration.
@@ -162,6 +163,24 @@ static int ib_predicate(const ib_run_args *r, int64_t number, double t, const do
   return stack[0] == 1.0;
 }
 
+/* Parts of the loggable signals that the log shows. */
+static uint32_t ib_logged_parts(const ib_run_args *r) {
+  uint32_t parts = 0;
+  for (int64_t j = 0; j < r->log_count; ++j) parts |= UINT32_C(1) << ib_log_part[r->log_index[j]];
+  return parts;
+}
+
+/* Parts of the loggable signals that the triggers of some events read. */
+static uint32_t ib_watched_parts(const ib_run_args *r, const ib_event *first, const ib_event *last) {
+  uint32_t parts = 0;
+  for (const ib_event *e = first; e < last; ++e) {
+    if (e->trigger < 0) continue;
+    for (int64_t i = r->code_first[e->trigger]; i < r->code_first[e->trigger + 1]; ++i)
+      if (r->code[2 * i] == IB_OP_PUSH_SIGNAL) parts |= UINT32_C(1) << ib_log_part[r->code[2 * i + 1]];
+  }
+  return parts;
+}
+
 /* The first bad state of a lane. */
 static int64_t ib_first_bad(const double *x, int n, int lane) {
   for (int i = 0; i < n; ++i) {
@@ -188,6 +207,7 @@ static void ib_run_block(const ib_run_args *r, int64_t block) {
   const ib_event *first = r->events + r->event_first[block], *last = r->events + r->event_first[block + 1];
   int64_t *fired = r->event_fired + r->event_first[block];
   int64_t next_event = first < last ? r->tick : IB_NEVER, waiting = 0;
+  const uint32_t logged = ib_logged_parts(r), watched = ib_watched_parts(r, first, last);
   int dirty = 1, running = 0;
   ib_u seed;
   ib_i alive;
@@ -228,7 +248,7 @@ static void ib_run_block(const ib_run_args *r, int64_t block) {
         ib_f all[IB_ROWS(IB_NLOG)];
         const ib_f blank = ib_splat(__builtin_nan(""));
         double *to = r->log + ((block * r->log_rows + row) * r->log_count) * IB_W;
-        ib_model_log(t, x, xd, held, u, p, pre, tk, noise, all);
+        ib_model_log(t, x, xd, held, u, p, pre, tk, noise, logged, all);
         for (int64_t j = 0; j < r->log_count; ++j) {
           const ib_f v = ib_select(alive, all[r->log_index[j]], blank);
           for (int l = 0; l < IB_W; ++l) to[j * IB_W + l] = ((const double *)&v)[l];
@@ -241,7 +261,7 @@ static void ib_run_block(const ib_run_args *r, int64_t block) {
 
     if (waiting > 0 && tick % IB_TRIGGER_EVERY == 0) {
       ib_f all[IB_ROWS(IB_NLOG)];
-      ib_model_log(t, x, xd, held, u, p, pre, tk, noise, all);
+      ib_model_log(t, x, xd, held, u, p, pre, tk, noise, watched, all);
       for (const ib_event *e = first; e < last; ++e) {
         if (e->trigger < 0 || fired[e - first] >= 0) continue;
         if (ib_predicate(r, e->trigger, t, (const double *)all, (int)e->lane)) {
