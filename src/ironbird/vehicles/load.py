@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,17 +27,6 @@ from ironbird.vehicles.commanded import take_commands
 from ironbird.vehicles.external import cut_control
 from ironbird.vehicles.plausible import impossible, odd
 from ironbird.vehicles.spec import CLOSE, Home, Integration, VehicleSpec, leaves, parse, source_in
-from ironbird.vehicles.templates import (
-    car,
-    fixed_wing,
-    helicopter,
-    multicopter,
-    rover,
-    surface_vessel,
-    tilt_rotor,
-    underwater,
-    vtol,
-)
 
 CONTROLS = ("reference", "truth", "external", "commanded")
 MISSING = "give a vehicle of the catalogue, or the path of a TOML file"
@@ -54,17 +44,44 @@ class Template:
     hovers: bool = False  # whether it can stay at one place without touching the ground
 
 
-TEMPLATES: dict[str, Template] = {
-    "multicopter": Template(multicopter.MulticopterSpec, multicopter.build, hovers=True),
-    "helicopter": Template(helicopter.HelicopterSpec, helicopter.build, hovers=True),
-    "car": Template(car.CarSpec, car.build),
-    "rover": Template(rover.RoverSpec, rover.build),
-    "fixed_wing": Template(fixed_wing.FixedWingSpec, fixed_wing.build),
-    "surface_vessel": Template(surface_vessel.SurfaceVesselSpec, surface_vessel.build),
-    "tilt_rotor": Template(tilt_rotor.TiltRotorSpec, tilt_rotor.build, hovers=True),
-    "underwater": Template(underwater.UnderwaterSpec, underwater.build),
-    "vtol": Template(vtol.VtolSpec, vtol.build, hovers=True),
-}
+class Templates(Mapping[str, Template]):
+    """The templates by name, each imported when it is asked for: a flight loads the grammar of its own kind only."""
+
+    def __init__(self, specs: Mapping[str, str], hovering: frozenset[str]) -> None:
+        self._specs = dict(specs)  # name, which is also that of its module -> class of its file's grammar
+        self._hovering = hovering
+        self._loaded: dict[str, Template] = {}
+
+    def __getitem__(self, name: str) -> Template:
+        if name not in self._loaded:
+            module = importlib.import_module(f"ironbird.vehicles.templates.{name}") if name in self._specs else None
+            if module is None:
+                raise KeyError(name)
+            spec = getattr(module, self._specs[name])
+            self._loaded[name] = Template(spec, module.build, hovers=name in self._hovering)
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._specs)
+
+    def __len__(self) -> int:
+        return len(self._specs)
+
+
+TEMPLATES = Templates(
+    {
+        "multicopter": "MulticopterSpec",
+        "helicopter": "HelicopterSpec",
+        "car": "CarSpec",
+        "rover": "RoverSpec",
+        "fixed_wing": "FixedWingSpec",
+        "surface_vessel": "SurfaceVesselSpec",
+        "tilt_rotor": "TiltRotorSpec",
+        "underwater": "UnderwaterSpec",
+        "vtol": "VtolSpec",
+    },
+    hovering=frozenset({"multicopter", "helicopter", "tilt_rotor", "vtol"}),
+)
 
 
 @dataclass(frozen=True)
