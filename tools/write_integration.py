@@ -1,7 +1,7 @@
 """Writes docs/measured/integration.json: how far every vehicle's own integration is from steps of 0.1 ms.
 
-    python tools/write_integration.py              # all vehicles: some minutes
-    python tools/write_integration.py quad_f450
+python tools/write_integration.py              # all vehicles: some minutes
+python tools/write_integration.py quad_f450
 """
 
 from __future__ import annotations

