@@ -44,7 +44,7 @@ def test_noise_does_not_depend_on_the_step() -> None:
         fly(make_order("quad_f450", weather=TURBULENT, seed=4, until_s=6.0, integration=steps)).log
         for steps in ("", CLOSE.text())
     ]
-    for signal in ("wind/turbulence.wind_N", "mag/1/chip.mag_B"):
+    for signal in ("wind/turbulence.wind_N", "mag/1/chip.field_B"):
         assert abs(logs[0][signal] - logs[1][signal]).max() < 0.02 * abs(logs[1][signal]).max(), signal
 
 

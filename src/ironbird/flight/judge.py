@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,7 @@ class Judged:
 
     def record(self) -> dict[str, Any]:
         """Plain data for files and databases: no infinities, which JSON lacks."""
-        return _finite(asdict(self))
+        return {entry.name: _finite(getattr(self, entry.name)) for entry in fields(self)}
 
 
 @dataclass(frozen=True)
@@ -320,6 +320,9 @@ def _mode_at(log: Log, lane: int, begin_s: float) -> int:
 
 
 def _finite(value: Any) -> Any:
+    """Plain data without infinities; what it holds is new, so that nobody changes the original."""
+    if isinstance(value, Judgement):
+        return {entry.name: _finite(getattr(value, entry.name)) for entry in fields(value)}
     if isinstance(value, dict):
         return {key: _finite(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
