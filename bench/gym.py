@@ -116,20 +116,20 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
     hover, count = learning.Hover(keep=(), longest_s=5.0), given.envs
-    coarse = learning.Hover(keep=(), step_s=2e-3)
+    fine = learning.Hover(keep=(), integration="rk4@0.001")
     parts: dict[str, Callable[[], Callable[[], None]]] = {
         "NumPy RK4 of the bare plant, 1 core": lambda: numpy_plant(count),
         "plant, action on the actuators, 1 core": lambda: environment(hover, count, 1),
         f"the same, {given.threads} threads": lambda: environment(hover, count, given.threads),
-        f"the same at 500 Hz, {given.threads} threads": lambda: environment(coarse, count, given.threads),
-        f"the same at 1 kHz, every age different, {given.threads} threads": lambda: environment(
+        f"the same with rk4@0.001, {given.threads} threads": lambda: environment(fine, count, given.threads),
+        f"the same, every age different, {given.threads} threads": lambda: environment(
             learning.Hover(keep=(), longest_s=2.0), count, given.threads, scattered=True
         ),
         f"control on the true state, {given.threads} threads": lambda: environment(
             learning.Hover(keep=(), level="velocity"), count, given.threads
         ),
-        f"control on the true state at 500 Hz, {given.threads} threads": lambda: environment(
-            learning.Hover(keep=(), level="velocity", step_s=2e-3), count, given.threads
+        f"control on the true state with rk4@0.001, {given.threads} threads": lambda: environment(
+            learning.Hover(keep=(), level="velocity", integration="rk4@0.001"), count, given.threads
         ),
         f"full loop: sensors, voting, estimator, {given.threads} threads": lambda: environment(
             learning.Hover(keep=(), level="full_loop", longest_s=60.0), count // 4, given.threads

@@ -16,6 +16,7 @@ from ironbird.compiler.compiled import CompiledModel, compile_model
 from ironbird.errors import UnknownNameError, VehicleError
 from ironbird.vehicles.external import cut_control
 from ironbird.vehicles.load import Stamp, Vehicle, file_stamp, load_vehicle, vehicle_path
+from ironbird.vehicles.spec import Integration
 from ironbird.vehicles.templates.multicopter import DESIGN_GRAVITY_MPS2, MulticopterSpec
 
 TURN_RADPS, LEAN_RAD, MOVE_MPS = 4.0, 0.6, 5.0  # bounds of set-points
@@ -76,13 +77,13 @@ class Fitted:
     hover_thrust: float  # share of the full thrust of all rotors
 
 
-def fit(vehicle: str, level: Level, step_s: float) -> Fitted:
+def fit(vehicle: str, level: Level, integration: str = "") -> Fitted:
     """A multicopter at a level, kept for the life of the process or until its file changes."""
-    return _fit(vehicle, level.control, level.bare, step_s, file_stamp(vehicle_path(vehicle)))
+    return _fit(vehicle, level.control, level.bare, integration, file_stamp(vehicle_path(vehicle)))
 
 
 @functools.lru_cache(maxsize=16)
-def _fit(name: str, control: str, bare: bool, step_s: float, stamp: Stamp) -> Fitted:
+def _fit(name: str, control: str, bare: bool, integration: str, stamp: Stamp) -> Fitted:
     vehicle = load_vehicle(name, control=control)
     spec = vehicle.spec
     if not isinstance(spec, MulticopterSpec) or spec.tail is not None:
@@ -91,7 +92,8 @@ def _fit(name: str, control: str, bare: bool, step_s: float, stamp: Stamp) -> Fi
             "environments fly those; give for example quad_f450 or hexa_x"
         )
     diagram = cut_control(vehicle.diagram) if bare else vehicle.diagram
-    model = compile_model(diagram, step_s=step_s)
+    steps = Integration.parse(integration) if integration else vehicle.integration
+    model = compile_model(diagram, step_s=steps.step_s, method=steps.method)
     if "body.p_0" not in model.params():
         raise VehicleError(
             f"vehicle '{spec.id}' flies on the round earth: the environments need its body on a flat one"

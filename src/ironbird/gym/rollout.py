@@ -53,7 +53,7 @@ class Rollout:
     ) -> None:
         self.task, self.randomisation, self.count = task, randomisation or Randomisation(), count
         self.level = level_of(task.level)
-        self.fitted = fit(task.vehicle, self.level, task.step_s)
+        self.fitted = fit(task.vehicle, self.level, task.integration)
         self.model = model = self.fitted.model
         self.judge = Judge(task, model)
         every = ticks_of(task.decision_s, model.step_s, "decision_s")

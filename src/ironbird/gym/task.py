@@ -74,7 +74,7 @@ class Task(ABC):
     vehicle: str = "quad_f450"
     level: str = "actuators"
     decision_s: float = 0.01
-    step_s: float = 1e-3
+    integration: str = ""  # METHOD@STEP_S in place of the vehicle's own, such as rk4@0.001
     longest_s: float = 5.0
     observed: tuple[tuple[str, float], ...] = (
         (at.BODY.velocity, 15.0),
