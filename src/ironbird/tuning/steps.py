@@ -217,8 +217,8 @@ def answers_to(
         stop = flown[lane] or state.stop_of(lane)
         failure = f"{stop.reason} at {stop.time_s:.2f} s" if stop else ""
         time_s = log.time(lane) - ready_s
-        values = log.lane(step.signal, lane)
-        read = values.reshape(len(time_s), math.prod(values.shape[1:]))[:, step.read]
+        signal = log.lane(step.signal, lane)
+        read = signal.reshape(len(time_s), math.prod(signal.shape[1:]))[:, step.read]
         moved = (step.read_sign or step.sign) * (read - before[lane]) / step.scale
         commands = np.array([log.lane(path, lane) for path in links]).T
         used = np.abs(commands[:1]) > USED if len(commands) else True

@@ -125,7 +125,7 @@ def test_the_swash_plate_has_the_pitch_that_ardupilot_means() -> None:
     full = 4500 / params["H_CYC_MAX"].value * swash.max_cyclic_rad
     for roll, pitch, collective in ((0, 0, 0), (0, 0, 1), (0.3, 0, 0.5), (0, 0.3, 0.5), (-0.2, 0.1, 0.6)):
         pulses = ardupilots_swash(params, roll, pitch, collective)
-        deflections = [swash.travel_rad * places[n].command(pulses[n]) for n in (1, 2, 3)]  # type: ignore[arg-type]
+        deflections = [swash.travel_rad * places[n].command(pulses[n]) for n in (1, 2, 3)]
         above, longitudinal, lateral = plate @ deflections
         wanted = lowest + collective * (highest - lowest)
         assert swash.collective_0_rad + above == pytest.approx(wanted, abs=1e-5)
