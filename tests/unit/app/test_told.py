@@ -181,6 +181,7 @@ def test_a_board_on_the_page_is_flown_by_the_native_loop_and_can_be_broken_and_p
         flight.pause()
         loop = flight.stand.rig.loop
         until(lambda: loop.stands, flight)  # it looks about every 10 ms
+        time.sleep(0.3)  # and the flight looks at it now and then
         stands, link.patience_s = flight.tick, 2.0
         time.sleep(2.5)  # a board that is not asked anything is not silent
         assert flight.tick == stands
