@@ -101,7 +101,7 @@ def grammar() -> list[str]:
         "`abs()`, `sqrt()`, `cos()`, `sin()`, `acos()`, `min()`, `max()`, `hypot()`, `norm()`, `< <= > >= == !=`,",
         "`not`, `and`, `or`, `implies`, brackets. A signal is written as in the log (`body.w_NB_B[2]`), or is one of",
         f"{', '.join(code(name) for name in (*DERIVED, 'time'))}.",
-        "The names of modes are words. The condition is looked at every 10 steps; once it held, the fault stays",
+        "The names of modes are words. The condition is looked at every 10 ms; once it held, the fault stays",
         "triggered. Operators of time (`always`, `rise()`, ...) are for requirements only. Short names:",
         "",
     ]

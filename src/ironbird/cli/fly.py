@@ -73,7 +73,9 @@ def fly(
     fault: FaultOption = None,
     require: RequireOption = None,
     until: UntilOption = None,
-    log_step: Annotated[float, typer.Option(help="Seconds between two rows of the log.", min=0.001)] = 0.02,
+    log_step: Annotated[
+        float, typer.Option(help="Seconds between two rows of the log, a multiple of the step (0.002).", min=0.001)
+    ] = 0.02,
     integration: Annotated[
         str,
         typer.Option(

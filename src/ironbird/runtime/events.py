@@ -27,7 +27,7 @@ class ParamEvent:
     value). Shapes: `step`; `ramp` (grows linearly during `rise_s`, then stays); `intermittent` (on for
     `duty * period_s` of each `period_s`). With `end_s` infinite it lasts; several events on one parameter act in order.
     With `when`, a condition compiled by `ironbird.conditions.trigger.compile_trigger`, times count from the first
-    moment at which it holds; it is looked at every 10 ticks.
+    moment at which it holds; it is looked at every 10 ms.
     """
 
     param: str

@@ -13,7 +13,7 @@ from typing import Any
 from ironbird.errors import RunError
 
 STACK = 32  # values on the kernel's stack
-LONGEST = 500  # operations of one predicate: it is run every 10 ticks for each event that waits
+LONGEST = 500  # operations of one predicate: it is run every 10 ms for each event that waits
 MOST_ARGUMENT = 2**31  # of an operation
 
 
