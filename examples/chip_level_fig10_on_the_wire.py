@@ -46,7 +46,7 @@ def main() -> None:
     print(words())
     for case, faults in CASES.items():
         flight = ib.fly("quad_f450", control="chips", mission="hover", faults=faults, seed=1, until_s=35.0)
-        anew = sum("anew" in happening.text for happening in flight.happenings)
+        anew = sum("anew" in event.text for event in flight.autopilot_events)
         print(f"{case:18} {flight.outcome}; driver started anew {anew} times; {flight.link['buses']}")
         for witness in flight.witnesses:
             print(f"{'':18} {witness.sentence()}")

@@ -80,7 +80,7 @@ def flown(autopilot: str, vehicle: str, **ordered: Any) -> Figures:
 
 def ending(flight: Flight) -> Figures:
     """Whether it came down whole and disarmed, and when."""
-    finished = [h for h in flight.happenings if h.kind == "finished"]
+    finished = [h for h in flight.autopilot_events if h.kind == "finished"]
     path = flight.log["body.p_NB_N"]
     return {
         "outcome": finished[-1].text if finished and flight.stop is None else flight.outcome,

@@ -25,7 +25,7 @@ from typing import Any
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.suite import Planned, load_suite
 from ironbird.errors import IronbirdError
-from ironbird.flight.belief import Belief, beside
+from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
 from ironbird.flight.cause import compare
 from ironbird.flight.derived import derived
 from ironbird.flight.ending import ending_of
@@ -104,8 +104,8 @@ class Healthy:
 
     def __init__(self, flight: Flight) -> None:
         self.flight = flight
-        belief = beside(flight) if is_outside(flight.order.control) else None
-        self.belief = belief if isinstance(belief, Belief) else None
+        autopilot = beside(flight) if is_outside(flight.order.control) else None
+        self.autopilot = autopilot if isinstance(autopilot, AutopilotEstimate) else None
 
 
 def row_of(case: FlightCase, healthy: Healthy, folder: Path) -> Row:
@@ -136,21 +136,20 @@ def row_of(case: FlightCase, healthy: Healthy, folder: Path) -> Row:
     row["sha256_of_all"] = flight.sha256_of_all
     if fault is None:
         return row
-    belief = beside(flight)
-    if not isinstance(belief, Belief) or healthy.belief is None:
-        return row | {"seen": False, "sight": str(belief), "caused": [], "carried": "", "believed": {}}
-    cause = compare(belief, healthy.belief)
+    autopilot = beside(flight)
+    if not isinstance(autopilot, AutopilotEstimate) or healthy.autopilot is None:
+        return row | {"seen": False, "sight": str(autopilot), "caused": [], "carried": "", "believed": {}}
+    cause = compare(autopilot, healthy.autopilot)
     sight = sight_of(fault.fault.id.partition("@")[0], fault.instance, log_of(flight), log_of(healthy.flight))
     row |= {"seen": sight.seen, "sight": sight.sentence(), "direct": sight.direct}
     if math.isfinite(sight.first_s):
         row["seen_after_s"] = round(max(sight.first_s - cause.begin_s, 0.0), 2)
     row["caused"] = [
-        [round(happening.time_s - cause.begin_s, 2), happening.kind, happening.text]
-        for happening in cause.caused[:MOST_CAUSED]
+        [round(event.time_s - cause.begin_s, 2), event.kind, event.text] for event in cause.caused[:MOST_CAUSED]
     ]
     row["carried"] = cause.carried
-    row["believed"] = {error.name: [round(error.most, 2), error.unit] for error in belief.errors()}
-    row["uncovered"] = belief.uncovered()
+    row["believed"] = {error.name: [round(error.most, 2), error.unit] for error in autopilot.errors()}
+    row["uncovered"] = autopilot.uncovered()
     return row
 
 

@@ -32,7 +32,7 @@ from ironbird.links.mavlink.numbers import (
 )
 from ironbird.links.plan_file import PlanItem, VehicleClass
 from ironbird.links.rig import attach
-from ironbird.links.system import Happening
+from ironbird.links.system import AutopilotEvent
 from ironbird.model.signal import Number
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import Stop, start
@@ -67,8 +67,8 @@ class Flight:
         return np.asarray(self.log["body.p_NB_N"])
 
     @property
-    def happenings(self) -> list[Happening]:
-        return sorted([*self.pilot.happenings, *self.system.happenings], key=lambda h: h.time_s)
+    def autopilot_events(self) -> list[AutopilotEvent]:
+        return sorted([*self.pilot.autopilot_events, *self.system.autopilot_events], key=lambda h: h.time_s)
 
     def passes(self, north: float, east: float, height: float | None = None) -> float:
         """How near it came to a place."""
@@ -123,7 +123,7 @@ SQUARE = [
 
 
 def check_square(flight: Flight) -> None:
-    assert flight.pilot.finished and flight.stop is None, flight.happenings[-5:]
+    assert flight.pilot.finished and flight.stop is None, flight.autopilot_events[-5:]
     for corner in ((20, 0, 10), (20, 20, 10), (0, 20, 10)):
         assert flight.passes(*corner) < 2.5  # corners are cut within the acceptance radius of 2 m
     assert np.linalg.norm(flight.position[-1, :2]) < 2.0  # ArduPilot's receivers are good to about 1 m
@@ -157,7 +157,7 @@ def test_the_f450_lands_and_disarms_ten_times_out_of_ten(seed: int) -> None:
     wind = Weather(speed_mps=5.0, from_deg=270.0, turbulence_mps=5.0)
     order = make_order("quad_f450", control="ardupilot", mission="square", weather=wind, seed=seed, until_s=200.0)
     flight = flights.fly(order)
-    assert flight.happenings[-1].kind == "finished" and flight.stop is None, flight.happenings[-5:]
+    assert flight.autopilot_events[-1].kind == "finished" and flight.stop is None, flight.autopilot_events[-5:]
     assert np.linalg.norm(flight.log["body.p_NB_N"][-1, :2]) < 2.0
 
 
@@ -180,7 +180,7 @@ def test_missions_of_the_catalogue_end_by_themselves(vehicle: str) -> None:
         pytest.skip(_missing(wire(load_spec(vehicle)).firmware))
     wind = Weather(speed_mps=MISSIONS[vehicle], from_deg=270.0, turbulence_mps=MISSIONS[vehicle])
     flight = flights.fly(make_order(vehicle, control="ardupilot", weather=wind, until_s=400.0))
-    assert flight.happenings[-1].kind == "finished" and flight.stop is None, flight.happenings[-5:]
+    assert flight.autopilot_events[-1].kind == "finished" and flight.stop is None, flight.autopilot_events[-5:]
     position = flight.log["body.p_NB_N"]
     for item in flight.order.items():
         if item.kind == "waypoint":  # corners are cut by wings and wheels
@@ -198,7 +198,7 @@ def test_the_aerosonde_takes_off_flies_round_and_lands() -> None:
         (NAV_LAND, 0, 0, 0),
     ]
     flight = fly("aerosonde", "plane", legs, 300.0)
-    assert flight.pilot.finished and flight.stop is None, flight.happenings[-5:]
+    assert flight.pilot.finished and flight.stop is None, flight.autopilot_events[-5:]
     for place in ((300, 300), (-500, 300), (-500, 0)):
         assert flight.passes(*place) < 90.0  # turns begin one radius of the L1 guidance before
     assert abs(flight.position[-1, 1]) < 15.0 and abs(flight.position[-1, 0]) < 120.0
@@ -212,8 +212,8 @@ def test_the_quadplane_takes_off_upwards_flies_on_its_wing_and_lands_on_its_roto
         (NAV_RETURN_TO_LAUNCH, 0, 0, 0),
     ]
     flight = fly("vtol_standard", "vtol", legs, 300.0)
-    assert flight.pilot.finished and flight.stop is None, flight.happenings[-5:]
-    assert any("Transition done" in happening.text for happening in flight.happenings)
+    assert flight.pilot.finished and flight.stop is None, flight.autopilot_events[-5:]
+    assert any("Transition done" in event.text for event in flight.autopilot_events)
     assert np.linalg.norm(flight.position[-1, :2]) < 3.0
 
 
@@ -229,7 +229,7 @@ def test_ground_and_water_vehicles_drive_a_square(vehicle: str, kind: VehicleCla
         (NAV_WAYPOINT, 0, 0, 0),
     ]
     flight = fly(vehicle, kind, legs, 300.0, wind_mps=0.0)
-    assert flight.pilot.finished and flight.stop is None, flight.happenings[-5:]
+    assert flight.pilot.finished and flight.stop is None, flight.autopilot_events[-5:]
     for north, east in ((size, 0), (size, size), (0, size)):
         assert flight.passes(north, east) < near
 
@@ -237,7 +237,7 @@ def test_ground_and_water_vehicles_drive_a_square(vehicle: str, kind: VehicleCla
 def test_the_bluerov_dives_and_goes_round() -> None:
     legs = [(NAV_WAYPOINT, 5, 0, -3), (NAV_WAYPOINT, 5, 5, -3), (NAV_WAYPOINT, 0, 0, -3)]
     flight = fly("rov_bluerov2_heavy", "sub", legs, 200.0, wind_mps=0.0)
-    assert flight.pilot.finished and flight.stop is None, flight.happenings[-5:]
+    assert flight.pilot.finished and flight.stop is None, flight.autopilot_events[-5:]
     for north, east in ((5, 0), (5, 5), (0, 0)):
         assert flight.passes(north, east) < 2.0
     assert flight.position[-1, 2] == pytest.approx(
@@ -259,7 +259,7 @@ def test_faults_of_its_own_sensors_are_set_at_their_time_and_confirmed() -> None
         ("SIM_MAG1_FAIL", 1.0), ("SIM_MAG1_FAIL", 0.0),
     ])  # fmt: skip
     assert all(echo.delay_s < 1.0 for echo in flight.system.faults.echoes)
-    begins = {h.text.partition(" ")[0]: h.time_s for h in flight.system.happenings if h.text.endswith("begins")}
+    begins = {h.text.partition(" ")[0]: h.time_s for h in flight.system.autopilot_events if h.text.endswith("begins")}
     assert begins["gnss.position_dropout@1"] == pytest.approx(55.0, abs=0.02)
     assert begins["baro.bias@1"] == pytest.approx(56.0, abs=0.02)
 

@@ -88,7 +88,7 @@ def test_an_unmodified_copter_reads_our_chips_and_aligns_its_estimator(tmp_path:
     hop = tmp_path / "hop.toml"
     hop.write_text(HOP)
     flight = fly("quad_f450", control="autopilot_image", mission=str(hop), until_s=52.0)
-    said = " ".join(happening.text for happening in flight.happenings)
+    said = " ".join(event.text for event in flight.autopilot_events)
     for words in ("tilt alignment complete", "initial yaw alignment complete", "detected u-blox", "origin set"):
         assert words in said
     used = flight.measured["registers"].keys()

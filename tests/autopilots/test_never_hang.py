@@ -171,7 +171,7 @@ class Saboteur:
 
     def __init__(self, pilot: Pilot, act: Callable[[], None]) -> None:
         self.pilot, self.act = pilot, act
-        self.happenings = pilot.happenings
+        self.autopilot_events = pilot.autopilot_events
         self.acted_at: float | None = None
 
     @property

@@ -63,13 +63,13 @@ class Watched:
         _, said = self.run.communicate(timeout=LEG_S)
         assert self.run.returncode == 0, said
         self.belongings.check_nothing_left()
-        assert self.happenings("finished") == ["landed and disarmed"]
+        assert self.autopilot_events("finished") == ["landed and disarmed"]
         summary: dict[str, str] = json.loads((self.out / "summary.json").read_text())
         return summary
 
-    def happenings(self, kind: str) -> list[str]:
+    def autopilot_events(self, kind: str) -> list[str]:
         """What our passive ground station saw."""
-        return [h["text"] for h in json.loads((self.out / "happenings.json").read_text()) if h["kind"] == kind]
+        return [h["text"] for h in json.loads((self.out / "autopilot_events.json").read_text()) if h["kind"] == kind]
 
     def position(self) -> list[tuple[float, float, float]]:
         """North, east and height along the flight, the truth."""
@@ -181,7 +181,7 @@ def test_a_script_on_pymavlink_arms_takes_off_and_lands(watched: Watched, addres
         script.link.close()
     summary = watched.finish()
     assert float(summary["greatest height"].split()[0]) == pytest.approx(HEIGHT_M, abs=2.0)
-    assert {"armed", "disarmed"} <= set(watched.happenings("armed"))
+    assert {"armed", "disarmed"} <= set(watched.autopilot_events("armed"))
 
 
 # ------------------------------------------------------------------------------ our own client

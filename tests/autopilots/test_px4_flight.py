@@ -37,7 +37,7 @@ def position(flight: Flight) -> np.ndarray:
 
 def said(flight: Flight, kind: str) -> list[str]:
     """What PX4 did of a kind."""
-    return [happening.text for happening in flight.happenings if happening.kind == kind]
+    return [event.text for event in flight.autopilot_events if event.kind == kind]
 
 
 def test_f450_flies_a_square_in_wind_and_lands(tmp_path: Path) -> None:

@@ -50,8 +50,8 @@ def distances(flight: Flight, axes: int) -> list[float]:
 def test_the_vehicle_goes_through_its_mission_and_is_disarmed(vehicle: str, nearest_m: float, tmp_path: Path) -> None:
     flight = drive(vehicle, tmp_path)
     assert flight.stop is None
-    assert [h.text for h in flight.happenings if h.kind == "finished"] == ["disarmed"]
-    reached = [h.text for h in flight.happenings if h.kind == "item" and "reached" in h.text]
+    assert [h.text for h in flight.autopilot_events if h.kind == "finished"] == ["disarmed"]
+    reached = [h.text for h in flight.autopilot_events if h.kind == "item" and "reached" in h.text]
     assert reached == [f"item {n} reached" for n in range(len(flight.order.items()))]
     assert max(distances(flight, 3 if vehicle.startswith("rov_") else 2)) < nearest_m
     assert len(list(tmp_path.glob("*.ulg"))) == 1
@@ -60,8 +60,8 @@ def test_the_vehicle_goes_through_its_mission_and_is_disarmed(vehicle: str, near
 
 def test_steps_of_an_armed_rover_are_all_answered(tmp_path: Path) -> None:
     flight = drive("rover_differential", tmp_path)
-    assert next(h.text for h in flight.happenings if h.kind == "armed") == "armed"
-    assert not [h for h in flight.happenings if h.kind == "link" and "wall clock" in h.text]
+    assert next(h.text for h in flight.autopilot_events if h.kind == "armed") == "armed"
+    assert not [h for h in flight.autopilot_events if h.kind == "link" and "wall clock" in h.text]
 
 
 def test_a_stopped_rover_ends_the_run_within_its_deadline(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def flown(folder: Path, *faults: str) -> Flight:
 
 
 def said(flight: Flight) -> str:
-    return " | ".join(happening.text for happening in flight.happenings)
+    return " | ".join(event.text for event in flight.autopilot_events)
 
 
 def test_px4_flies_a_mission_over_its_own_drivers_and_repeats(tmp_path: Path) -> None:

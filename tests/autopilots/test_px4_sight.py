@@ -52,10 +52,10 @@ def flown(folder: Path, params: str, *tables: dict[str, Any], pilot: str = "stic
 def test_px4_stops_before_a_wall_that_our_ring_sees_and_repeats_to_the_byte(tmp_path: Path) -> None:
     flight = flown(tmp_path / "a", f"CP_DIST={KEPT_M:g}")
     north = flight.log["body.p_NB_N"][:, 0]
-    assert flight.verdict == "pass" and "finished" in [happening.kind for happening in flight.happenings]
+    assert flight.verdict == "pass" and "finished" in [event.kind for event in flight.autopilot_events]
     assert np.linalg.norm(flight.log["body.v_NB_N"], axis=1).max() > 3.5  # it came on in earnest
     assert WALL_M - KEPT_M - 1.0 < north.max() < WALL_M - KEPT_M + 0.5
-    assert any("not reached" in happening.text for happening in flight.happenings)
+    assert any("not reached" in event.text for event in flight.autopilot_events)
     again = flown(tmp_path / "b", f"CP_DIST={KEPT_M:g}")
     assert again.sha256_of_all == flight.sha256_of_all
     assert [s.time_s for s in again.samples] == [s.time_s for s in flight.samples]

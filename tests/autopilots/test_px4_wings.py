@@ -34,8 +34,8 @@ def fly(vehicle: str, keep: Path, wind: Weather = CALM) -> Flight:
 
 def check(flight: Flight, corners: tuple[tuple[float, float], ...], near_m: float) -> np.ndarray:
     """It ended landed and disarmed without a crash and passed all corners in the air; the path is given back."""
-    finished = [happening.text for happening in flight.happenings if happening.kind == "finished"]
-    assert flight.stop is None and finished == ["landed and disarmed"], flight.happenings[-5:]
+    finished = [event.text for event in flight.autopilot_events if event.kind == "finished"]
+    assert flight.stop is None and finished == ["landed and disarmed"], flight.autopilot_events[-5:]
     path = flight.log["body.p_NB_N"]
     aloft = path[path[:, 2] < -8.0]
     for north, east in corners:

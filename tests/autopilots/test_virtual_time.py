@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ironbird as ib
-from ironbird.flight.belief import Belief, beside
+from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
 from ironbird.flight.cause import cause_of, fly_healthy
 from ironbird.flight.flight import fly
 from ironbird.flight.order import Weather
@@ -41,8 +41,8 @@ def test_the_same_flight_again_to_the_last_byte_of_its_own_log_also_with_a_liste
         )
         assert any(path.suffix in (".BIN", ".ulg") for path in flight.logs) and flight.repeats
         assert all(witness.effective for witness in flight.witnesses)
-        belief = beside(flight)
-        assert isinstance(belief, Belief) and belief.uncovered() == ""
+        own = beside(flight)
+        assert isinstance(own, AutopilotEstimate) and own.uncovered() == ""
         found.add(flight.sha256_of_all)
     assert len(found) == 1
 
@@ -61,8 +61,8 @@ def test_a_fault_caused_what_its_healthy_twin_does_not_do(autopilot: str, tmp_pa
     begin_s = flight.witnesses[0].first_s
     cause = cause_of(flight, fly_healthy(flight, tmp_path / "healthy"))
     assert begin_s - 0.1 < cause.first_s < begin_s + 1.0
-    assert any("no longer fused" in happening.text for happening in cause.caused)
-    assert all(happening.time_s >= cause.first_s for happening in cause.caused)
+    assert any("no longer fused" in event.text for event in cause.caused)
+    assert all(event.time_s >= cause.first_s for event in cause.caused)
 
 
 def test_a_twin_without_a_fault_that_acts_is_the_same_to_the_last_byte(autopilot: str, tmp_path: Path) -> None:

@@ -132,9 +132,9 @@ def test_a_flip_that_crashes_a_task_without_a_watchdog_ends_as_fail_with_the_rea
     flight = flown(f"firmware.ram_flip@1:severity={at!r},start=10", watchdog=False)
     assert size and flight.verdict == "fail"
     assert "os_tasks+0x3" in flight.judged.sentence and "BusFault" in flight.judged.sentence
-    assert any(h.kind == "failsafe" for h in flight.happenings)
+    assert any(h.kind == "failsafe" for h in flight.autopilot_events)
     recovered = flown(f"firmware.ram_flip@1:severity={at!r},start=10")
-    assert any("watchdog" in h.text for h in recovered.happenings)
+    assert any("watchdog" in h.text for h in recovered.autopilot_events)
 
 
 # ------------------------------------------------------------------------------- both ends under bad bytes

@@ -229,7 +229,7 @@ def test_fly_takes_off_hovers_and_leaves_the_folder_of_any_flight(tmp_path: Path
     assert done.returncode == 0, done.stdout + done.stderr
 
     folder = tmp_path / "o"
-    names = {"flight.parquet", "flight.html", "order.toml", "summary.json", "happenings.json"}
+    names = {"flight.parquet", "flight.html", "order.toml", "summary.json", "autopilot_events.json"}
     assert {path.name for path in folder.iterdir()} == names
     found = summary(folder)
     assert found["control"] == "Toy autopilot" and found["verdict"].startswith("pass")
@@ -241,7 +241,9 @@ def test_fly_takes_off_hovers_and_leaves_the_folder_of_any_flight(tmp_path: Path
     height, time_s = -np.array(table["body.p_NB_N[2]"]), np.array(table["time_s"])
     assert np.abs(height[time_s > 5.0] - 2.5).max() < 0.5  # the barometer wanders
     assert "Toy autopilot" in (folder / "flight.html").read_text()
-    assert json.loads((folder / "happenings.json").read_text()) == [{"time_s": 0.0, "kind": "text", "text": "ready"}]
+    assert json.loads((folder / "autopilot_events.json").read_text()) == [
+        {"time_s": 0.0, "kind": "text", "text": "ready"}
+    ]
     order = load_order(folder)
     assert (order.control, order.options) == ("toy", {"height_m": 2.5})
 

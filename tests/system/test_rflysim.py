@@ -103,7 +103,7 @@ def test_a_client_written_from_the_document_flies_square_and_circle_and_stops_a_
     assert 0 < client.actuators[0] <= 1
     assert client.lengths["state"] == ({120} if mode == "udp_full" else {52})
     assert client.lengths["truth"] >= {200, 264, 32, 168 if mode == "udp_full" else 112}
-    assert {happening.text for happening in flight.happenings} >= {"offboard", "armed"}
+    assert {event.text for event in flight.autopilot_events} >= {"offboard", "armed"}
     assert flight.order.script and flight.repeats
 
 

@@ -172,7 +172,7 @@ def test_a_flight_leaves_its_results_and_nothing_else(fake_px4: Path, tmp_path: 
     page = (out / "flight.html").read_text()
     assert "There is no autopilot's log to compare with: flight.ulg is no readable ULog file" in page
     assert "ready" in (out / "px4.txt").read_text()
-    assert (out / "happenings.json").is_file() and not (out / "autopilot.parquet").exists()
+    assert (out / "autopilot_events.json").is_file() and not (out / "autopilot.parquet").exists()
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
@@ -190,7 +190,7 @@ def test_the_log_that_it_leaves_is_set_beside_the_truth(fake_px4: Path, tmp_path
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["autopilot's log"].startswith("clock offset ")
     assert "horizontal position off by" in summary["autopilot's log"]
-    assert 'id="belief-height"' in (tmp_path / "out" / "flight.html").read_text()
+    assert 'id="autopilot-height"' in (tmp_path / "out" / "flight.html").read_text()
 
 
 def test_an_autopilot_that_ends_at_once_is_an_error_with_its_last_words(fake_px4: Path, tmp_path: Path) -> None:
@@ -289,4 +289,4 @@ def test_progress_names_each_system(case: Path, tmp_path: Path) -> None:
 
     assert told == ["reference", "px4"]
     assert flown[1].flight is None and flown[1].sentence().startswith("error: PX4 was not found")
-    assert flown[0].off_s > 0 and flown[0].belief is None
+    assert flown[0].off_s > 0 and flown[0].autopilot is None

@@ -81,7 +81,7 @@ def test_a_whole_mission_is_flown_over_px4s_link() -> None:
     assert places[-1][2] > -0.2 and not link.armed  # landed and disarmed
     assert link.traffic.received == link.traffic.sent + 1  # the hello (2), and one answer for each step but the last
     assert link.traffic.late == 0
-    assert [h.text for h in link.happenings if h.kind == "armed"] == ["armed", "disarmed"]
+    assert [h.text for h in link.autopilot_events if h.kind == "armed"] == ["armed", "disarmed"]
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ import numpy as np
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.suite import load_suite
 from ironbird.errors import CaseError, IronbirdError, LinkError, UnknownNameError
-from ironbird.flight.belief import Belief, beside
+from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import Option
 from ironbird.flight.systems import is_outside
@@ -31,7 +31,7 @@ class Flown:
     name: str
     flight: Flight | None
     error: str = ""
-    belief: Belief | LinkError | None = None  # its own log beside the truth
+    autopilot: AutopilotEstimate | LinkError | None = None  # its own log beside the truth
 
     @property
     def off_s(self) -> float:
@@ -48,7 +48,7 @@ class Flown:
             return f"error: {self.error}"
         acted = "".join(f"; {witness.sentence()}" for witness in self.flight.witnesses)
         first = next(iter(self.flight.reactions()), None)
-        said = f"; first reaction {first.happening.text} after {first.after_s:.2f} s" if first else ""
+        said = f"; first reaction {first.event.text} after {first.after_s:.2f} s" if first else ""
         off = f"set off at {self.off_s:.1f} s" if self.off_s else "never set off"
         return f"{self.flight.verdict}: {self.flight.outcome}, {off}{acted}{said}"
 
@@ -85,7 +85,7 @@ def compare(
             flight = fly(order, folder=out / name)
             if flight.log.interrupted:
                 raise KeyboardInterrupt
-            flown.append(Flown(name, flight, belief=beside(flight)))
+            flown.append(Flown(name, flight, autopilot=beside(flight)))
         except IronbirdError as error:
             if not is_outside(name):  # the case itself is wrong
                 raise

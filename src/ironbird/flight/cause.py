@@ -18,16 +18,16 @@ from pathlib import Path
 import numpy as np
 
 from ironbird.errors import OrderError
-from ironbird.flight.belief import Belief, beside
+from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
 from ironbird.flight.flight import Flight, fly
 from ironbird.links.own_states import SIDEWAYS
-from ironbird.links.system import Happening
+from ironbird.links.system import AutopilotEvent
 
 EXCHANGE_S = 0.05  # within which a fault shows in the autopilot's log
 LEAST_SHARE = 0.02  # of the rest of the flight, below which a measurement carried nothing
 MOST_ROWS = 20  # of what was caused, in a summary
 SAME_S = 3.0  # what both flights do within this counts as one
-OURS = ("fault", "link", "pilot")  # happenings that are our own doing
+OURS = ("fault", "link", "pilot")  # autopilot_events that are our own doing
 STATE_WORDS = {
     "position": "estimated position", "velocity": "estimated velocity", "attitude": "estimated attitude",
     "output": "outputs", "battery": "battery voltage", "test_ratio": "test ratios", "estimator": "estimator in charge",
@@ -43,7 +43,7 @@ class Cause:
     signal: str  # what differs first
     fault: str  # that began to act last before
     begin_s: float  # when
-    caused: list[Happening]
+    caused: list[AutopilotEvent]
     carried: str  # which measurements carried the position afterwards; empty if none of them was lost
 
     def rows(self) -> dict[str, str]:
@@ -51,8 +51,8 @@ class Cause:
         if not math.isfinite(self.first_s):
             return {"caused": "nothing: its log is that of the healthy flight to the last byte"}
         rows = {"first divergence": f"{self.signal} at {self.first_s:.3f} s, {self._after(self.first_s)}"}
-        for number, happening in enumerate(self.caused[:MOST_ROWS], start=1):
-            rows[f"caused {number}"] = f"{happening.kind}: {happening.text}, {self._after(happening.time_s)}"
+        for number, event in enumerate(self.caused[:MOST_ROWS], start=1):
+            rows[f"caused {number}"] = f"{event.kind}: {event.text}, {self._after(event.time_s)}"
         if len(self.caused) > MOST_ROWS:
             rows["caused later"] = f"{len(self.caused) - MOST_ROWS} more, until {self.caused[-1].time_s:.1f} s"
         if self.carried:
@@ -77,29 +77,29 @@ def cause_of(flight: Flight, healthy: Flight) -> Cause:
     pair = []
     for one in (flight, healthy):
         found = beside(one)
-        if not isinstance(found, Belief):
+        if not isinstance(found, AutopilotEstimate):
             raise found if found is not None else OrderError("this control system leaves no log to compare")
         pair.append(found)
     return compare(*pair)
 
 
-def compare(faulted: Belief, healthy: Belief) -> Cause:
+def compare(faulted: AutopilotEstimate, healthy: AutopilotEstimate) -> Cause:
     """The same of two logs that were read."""
     first_s, signal = _first_difference(faulted, healthy)
     own, other = _all_of(faulted), _all_of(healthy)
-    caused = [happening for happening in _unmatched(own, other) if happening.time_s >= first_s]
+    caused = [event for event in _unmatched(own, other) if event.time_s >= first_s]
     began = [(w.first_s, w.injection.fault.id) for w in faulted.flight.witnesses if w.effective]
     begin_s, fault = max((pair for pair in began if pair[0] <= first_s + EXCHANGE_S), default=(first_s, "that"))
     return Cause(first_s, signal, fault, begin_s, caused, _carried(faulted, begin_s, caused))
 
 
-def _all_of(belief: Belief) -> list[Happening]:
-    modes = [Happening(at_s, "mode", name) for at_s, name in belief.modes()]
-    heard = [h for h in belief.flight.happenings if h.kind not in (*OURS, "mode")]
-    return sorted([*heard, *modes, *belief.happenings()], key=lambda happening: happening.time_s)
+def _all_of(autopilot: AutopilotEstimate) -> list[AutopilotEvent]:
+    modes = [AutopilotEvent(at_s, "mode", name) for at_s, name in autopilot.modes()]
+    heard = [h for h in autopilot.flight.autopilot_events if h.kind not in (*OURS, "mode")]
+    return sorted([*heard, *modes, *autopilot.autopilot_events()], key=lambda event: event.time_s)
 
 
-def _first_difference(faulted: Belief, healthy: Belief) -> tuple[float, str]:
+def _first_difference(faulted: AutopilotEstimate, healthy: AutopilotEstimate) -> tuple[float, str]:
     """On our clock; of all that both logs hold."""
     first_s, signal = math.inf, ""
     for name, series in faulted.log.believed.items():
@@ -122,43 +122,46 @@ def _first_difference(faulted: Belief, healthy: Belief) -> tuple[float, str]:
     return first_s, signal
 
 
-def _unmatched(own: Sequence[Happening], other: Sequence[Happening]) -> list[Happening]:
+def _unmatched(own: Sequence[AutopilotEvent], other: Sequence[AutopilotEvent]) -> list[AutopilotEvent]:
     """Those of the first that have no partner of the same words among the second; each partner serves once."""
     free = list(other)
     found = []
-    for happening in own:
+    for event in own:
         partner = next(
             (
                 h
                 for h in free
-                if (h.kind, h.text) == (happening.kind, happening.text) and abs(h.time_s - happening.time_s) <= SAME_S
+                if (h.kind, h.text) == (event.kind, event.text) and abs(h.time_s - event.time_s) <= SAME_S
             ),
             None,
         )
         if partner is None:
-            found.append(happening)
+            found.append(event)
         else:
             free.remove(partner)
     return found
 
 
-def _carried(belief: Belief, begin_s: float, caused: Sequence[Happening]) -> str:
+def _carried(autopilot: AutopilotEstimate, begin_s: float, caused: Sequence[AutopilotEvent]) -> str:
     """Which measurements held the horizontal position after the fault took one away, and for how long of the rest."""
     gone = " no longer fused"
     lost = [h.time_s for h in caused if h.kind == "fusion" and h.text.removesuffix(gone) in SIDEWAYS]
     if not lost:
         return ""
-    until_s = belief.flight.ended_s
+    until_s = autopilot.flight.ended_s
     since: dict[str, float] = {}
     spans: dict[str, list[tuple[float, float]]] = {}
-    for happening in (*belief.happenings(), *(Happening(until_s, "fusion", name + gone) for name in SIDEWAYS)):
-        name = happening.text.removesuffix(gone).removesuffix(" fused")
-        if happening.kind != "fusion" or name not in SIDEWAYS:
+    for event in (
+        *autopilot.autopilot_events(),
+        *(AutopilotEvent(until_s, "fusion", name + gone) for name in SIDEWAYS),
+    ):
+        name = event.text.removesuffix(gone).removesuffix(" fused")
+        if event.kind != "fusion" or name not in SIDEWAYS:
             continue
-        if not happening.text.endswith(gone):
-            since.setdefault(name, happening.time_s)
+        if not event.text.endswith(gone):
+            since.setdefault(name, event.time_s)
         elif name in since:
-            spans.setdefault(name, []).append((since.pop(name), happening.time_s))
+            spans.setdefault(name, []).append((since.pop(name), event.time_s))
     words = []
     for name, pieces in spans.items():
         held = [(max(first, lost[0]), last) for first, last in pieces if last > lost[0]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ironbird.flight.belief import AIRBORNE_M
+from ironbird.flight.autopilot_estimate import AIRBORNE_M
 from ironbird.flight.derived import derived
 from ironbird.flight.flight import Flight
 from ironbird.links.mission_plan import class_of
@@ -21,8 +21,8 @@ def ending_of(flight: Flight) -> Ending:
     """How it ended. A vehicle that touches the ground or water all the time can only crash, disarm or go on."""
     if not flight.survived:
         return "crashed"
-    armed = [happening.text == "armed" for happening in flight.happenings if happening.kind == "armed"]
-    finished = any(happening.kind == "finished" for happening in flight.happenings)
+    armed = [event.text == "armed" for event in flight.autopilot_events if event.kind == "armed"]
+    finished = any(event.kind == "finished" for event in flight.autopilot_events)
     off = finished or armed[-1:] == [False]
     if class_of(flight.vehicle) in TOUCHES:
         return "disarmed" if off else "still flying" if any(armed) else "never airborne"

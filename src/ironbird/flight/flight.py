@@ -28,7 +28,7 @@ from ironbird.flight.systems import is_outside, kind_of, read_options, repeats, 
 from ironbird.flight.witness import Witness
 from ironbird.links.plan_file import LocalItem
 from ironbird.links.rig import Rig
-from ironbird.links.system import ControlSystem, Happening, Pilot, Seat, Task
+from ironbird.links.system import AutopilotEvent, ControlSystem, Pilot, Seat, Task
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import Stop
 from ironbird.vehicles import places as at
@@ -54,7 +54,7 @@ class Flight:
     witnesses: list[Witness] = field(default_factory=list)
     triggered_s: list[float] = field(default_factory=list)  # when each trigger fired: 0 without one, infinite if never
     twin: Log | None = None  # the same flight without any fault, if one was flown
-    happenings: list[Happening] = field(default_factory=list)  # what a control system outside said and did
+    autopilot_events: list[AutopilotEvent] = field(default_factory=list)  # what a control system outside said and did
     link: dict[str, str] = field(default_factory=dict)  # figures of the link to it
     measured: dict[str, Any] = field(default_factory=dict)  # the same as plain data
     logs: list[Path] = field(default_factory=list)  # files that a control system outside left
@@ -100,7 +100,7 @@ class Flight:
     @property
     def sha256_of_all(self) -> str:
         """Hash of the flight, of all that a control system outside said and did, and of every byte of its own logs."""
-        said = json.dumps([[h.time_s, h.kind, h.text] for h in self.happenings]) + json.dumps(self.link)
+        said = json.dumps([[h.time_s, h.kind, h.text] for h in self.autopilot_events]) + json.dumps(self.link)
         whole = hashlib.sha256((self.sha256 + said).encode())
         for path in self.logs:
             if path.suffix.lower() in LOG_ENDINGS and path.is_file():
@@ -116,7 +116,7 @@ class Flight:
 
     def reactions(self) -> list[Any]:
         """What a control system outside did first after each fault."""
-        return reactions_of(self.order.faults, self.witnesses, self.happenings)
+        return reactions_of(self.order.faults, self.witnesses, self.autopilot_events)
 
     def summary(self) -> dict[str, str]:
         """The figures that people look for first."""
@@ -287,7 +287,7 @@ def fly(
             wall_s=time.perf_counter() - begin,
             witnesses=flown.witnesses,
             triggered_s=flown.triggered_s,
-            happenings=flown.happenings,
+            autopilot_events=flown.autopilot_events,
             records=flown.records,
             samples=flown.samples,
             link=system.figures(),

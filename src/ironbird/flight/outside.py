@@ -33,7 +33,7 @@ from ironbird.flight.twins import Twins
 from ironbird.flight.witness import Witness
 from ironbird.links.link_faults import FlownLinks, is_link
 from ironbird.links.rig import Rig, attach
-from ironbird.links.system import ControlSystem, Happening, Seat
+from ironbird.links.system import AutopilotEvent, ControlSystem, Seat
 from ironbird.runtime.clock import Pace
 from ironbird.runtime.paced import PacedLoop
 from ironbird.runtime.record import Log
@@ -43,7 +43,7 @@ from ironbird.runtime.stepper import Stepper
 from ironbird.runtime.tuning import Tuning, apply_tuning
 from ironbird.world.runner import Sample
 
-# Kinds of happenings that answer a fault; the last ones are in the control system's own log
+# Kinds of autopilot_events that answer a fault; the last ones are in the control system's own log
 REACTIONS = ("failsafe", "mode", "estimator", "text", "armed", "fusion", "rejection", "sensor", "saturation")
 PROGRESS_EXCHANGES = 250  # between two reports of progress
 LOOK_S = 0.01  # between two looks at a loop that keeps time by itself
@@ -55,23 +55,23 @@ class Reaction:
 
     injection: Injection
     begin_s: float
-    happening: Happening
+    event: AutopilotEvent
 
     @property
     def after_s(self) -> float:
         """Reaction time in simulation time."""
-        return self.happening.time_s - self.begin_s
+        return self.event.time_s - self.begin_s
 
     def sentence(self) -> str:
         """What it did, and how long after which fault."""
-        said = self.happening
+        said = self.event
         return f"{said.kind}: {said.text}, {self.after_s:.2f} s after {self.injection.fault.id}"
 
 
 def reactions_of(
     faults: Sequence[Injection],
     witnesses: Sequence[Witness],
-    happenings: Sequence[Happening],
+    autopilot_events: Sequence[AutopilotEvent],
 ) -> list[Reaction]:
     """The first thing of each kind of `REACTIONS` that the control system did after each fault began to act.
 
@@ -84,10 +84,10 @@ def reactions_of(
             continue
         begin = witness.first_s
         seen: set[str] = set()
-        for happening in happenings:
-            if happening.time_s >= begin and happening.kind in REACTIONS and happening.kind not in seen:
-                seen.add(happening.kind)
-                found.append(Reaction(injection, begin, happening))
+        for event in autopilot_events:
+            if event.time_s >= begin and event.kind in REACTIONS and event.kind not in seen:
+                seen.add(event.kind)
+                found.append(Reaction(injection, begin, event))
     return found
 
 
@@ -101,7 +101,7 @@ class FlownOutside:
     judged: Judged
     witnesses: list[Witness]
     triggered_s: list[float]
-    happenings: list[Happening] = field(default_factory=list)
+    autopilot_events: list[AutopilotEvent] = field(default_factory=list)
     order: Order = field(kw_only=True)  # with all that came on the way
     records: bool = False  # whether that order repeats it: the control system has recorded all that it was told
     samples: list[Sample] = field(default_factory=list)  # that sensors of the world took
@@ -260,18 +260,20 @@ def fly_outside(
     if sights is not None:
         witnesses = [sights.witness(witness) for witness in witnesses]
     triggered_s = twins.triggers_s(state)[0]
-    happenings = sorted([*system.happenings, *(pilot.happenings if pilot else [])], key=lambda h: h.time_s)
+    autopilot_events = sorted(
+        [*system.autopilot_events, *(pilot.autopilot_events if pilot else [])], key=lambda h: h.time_s
+    )
     told = Flown(
         witnesses=witnesses,
         triggered_s=triggered_s,
         ended_s=ended_s,
         rig_failure=system.failure or system.mistrust(),
-        reactions=[r.sentence() for r in reactions_of(order.faults, witnesses, happenings)],
+        reactions=[r.sentence() for r in reactions_of(order.faults, witnesses, autopilot_events)],
     )
     judged = judge([order], [told], log, model)[0]
     records = bool(system.script())
     return FlownOutside(
-        log, stop, ended_s, judged, witnesses, triggered_s, happenings, order=order, records=records,
+        log, stop, ended_s, judged, witnesses, triggered_s, autopilot_events, order=order, records=records,
         samples=sights.kept[0] if sights is not None else [],
     )  # fmt: skip
 

@@ -1,8 +1,8 @@
 """The autopilot's own log, read into plain arrays: ULog of PX4, DataFlash (.BIN) of ArduPilot.
 
-Times are those of the autopilot's clock (`flight/belief.py` brings them to ours). Values are in SI units, frames are
-N (about the vehicle's home) and B; places that the autopilot counts from an origin of its own are moved to home. What
-a log does not hold is simply not there; a file that cannot be read at all is a `LinkError` that says why.
+Times are those of the autopilot's clock (`flight/autopilot_estimate.py` brings them to ours). Values are in SI units,
+frames are N (about the vehicle's home) and B; places that the autopilot counts from an origin of its own are moved to
+home. What a log does not hold is simply not there; a file that cannot be read at all is a `LinkError` that says why.
 """
 
 from __future__ import annotations

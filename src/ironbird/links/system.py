@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Happening:
+class AutopilotEvent:
     """Something that the control system said or did, in simulation time."""
 
     time_s: float
@@ -82,7 +82,7 @@ class ControlSystem(ABC):
 
     def __init__(self) -> None:
         self.traffic = Traffic()
-        self.happenings: list[Happening] = []
+        self.autopilot_events: list[AutopilotEvent] = []
 
     @abstractmethod
     def start(self, rig: Rig) -> None:
@@ -139,7 +139,7 @@ class ControlSystem(ABC):
 
     def note(self, rig: Rig, kind: str, text: str) -> None:
         """Record something that it said or did."""
-        self.happenings.append(Happening(rig.time_s, kind, text))
+        self.autopilot_events.append(AutopilotEvent(rig.time_s, kind, text))
 
     def silent(self, rig: Rig, waited_s: float, for_what: str) -> LinkError:
         """The error of a wait that is over."""
@@ -162,7 +162,7 @@ class FunctionSystem(ControlSystem):
     name: str = "function"
     step_ticks: int = 4
     traffic: Traffic = field(default_factory=Traffic)
-    happenings: list[Happening] = field(default_factory=list)
+    autopilot_events: list[AutopilotEvent] = field(default_factory=list)
 
     def start(self, rig: Rig) -> None:
         """Nothing to start."""
@@ -178,7 +178,7 @@ class FunctionSystem(ControlSystem):
 class Pilot(Protocol):
     """Whoever tells the control system what to do: looked at between steps."""
 
-    happenings: list[Happening]
+    autopilot_events: list[AutopilotEvent]
 
     @property
     def finished(self) -> bool:

@@ -24,7 +24,7 @@ from ironbird.compiler.native import host_target
 from ironbird.flight.flight import fly
 from ironbird.flight.order import Order, Weather, make_order
 from ironbird.flight.prepare import prepare
-from ironbird.runtime.elsewhere import run_elsewhere
+from ironbird.runtime.cross_target import run_on_target
 from ironbird.runtime.step import run
 from ironbird.vehicles import places as at
 from ironbird.vehicles.load import load_vehicle
@@ -86,13 +86,13 @@ def verify(vehicle: str = "quad_f450", seed: int = 7, until_s: float = 60.0) -> 
             log = run(prepare(other, flights(vehicle, lanes, place, seed)), until_s, log=SIGNALS, threads=1)
             yield Result(f"built for {target}, {lanes} lane{'s' * (lanes > 1)}", until_s, log.sha256(place))
     if shutil.which("qemu-aarch64"):
-        yield Result("aarch64 under qemu, 1 lane", until_s, _elsewhere(model, flights(vehicle, 1, 0, seed), 0, until_s))
+        yield Result("aarch64 under qemu, 1 lane", until_s, _on_target(model, flights(vehicle, 1, 0, seed), 0, until_s))
         # The emulator is slow with vectors: a shorter flight, compared with its own length.
         short_s = until_s / 10
         log = run(prepare(model, flights(vehicle, 1, 0, seed)), short_s, log=SIGNALS)
         yield Result("1 lane, short", short_s, log.sha256(0))
         yield Result(
-            "aarch64 under qemu, 4 lanes", short_s, _elsewhere(model, flights(vehicle, 4, 3, seed), 3, short_s)
+            "aarch64 under qemu, 4 lanes", short_s, _on_target(model, flights(vehicle, 4, 3, seed), 3, short_s)
         )
     else:
         reason = "qemu-aarch64 is not installed: apt-get install qemu-user"
@@ -139,5 +139,5 @@ def all_equal(results: list[Result]) -> bool:
     return all(len(found) == 1 for found in hashes.values())
 
 
-def _elsewhere(model: CompiledModel, orders: list[Order], place: int, until_s: float) -> str:
-    return run_elsewhere(prepare(model, orders), until_s, target="aarch64", log=SIGNALS).sha256(place)
+def _on_target(model: CompiledModel, orders: list[Order], place: int, until_s: float) -> str:
+    return run_on_target(prepare(model, orders), until_s, target="aarch64", log=SIGNALS).sha256(place)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ironbird.campaign.compare import Flown
 from ironbird.errors import LinkError
-from ironbird.flight.belief import Belief, own_figures
+from ironbird.flight.autopilot_estimate import AutopilotEstimate, own_figures
 from ironbird.flight.derived import derived
 from ironbird.flight.flight import Flight
 from ironbird.flight.judge import ERROR
@@ -85,7 +85,7 @@ def _system(flown: Flown, ink: str, folder: Path) -> dict[str, Any]:
         return content | error | {"witnesses": [], "reactions": [], "said": []}
     off_s = flown.off_s
     numbers = {id(injection): number for number, injection in enumerate(flight.order.faults, start=1)}
-    errors, clock = _estimates(flight, flown.belief)
+    errors, clock = _estimates(flight, flown.autopilot)
     return content | {
         "verdict": flight.verdict,
         "outcome": flight.outcome,
@@ -94,21 +94,20 @@ def _system(flown: Flown, ink: str, folder: Path) -> dict[str, Any]:
         "errors": errors,
         "clock": clock,
         "reactions": [
-            (numbers[id(r.injection)], f"{r.after_s:.2f} s", r.happening.kind, r.happening.text)
-            for r in flight.reactions()
+            (numbers[id(r.injection)], f"{r.after_s:.2f} s", r.event.kind, r.event.text) for r in flight.reactions()
         ],
-        "said": [(f"{h.time_s - off_s:.2f}", h.kind, h.text) for h in flight.happenings[-MOST_SAID:]],
+        "said": [(f"{h.time_s - off_s:.2f}", h.kind, h.text) for h in flight.autopilot_events[-MOST_SAID:]],
     }
 
 
-def _estimates(flight: Flight, belief: Belief | LinkError | None) -> tuple[dict[str, str], str]:
+def _estimates(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) -> tuple[dict[str, str], str]:
     """How far off its estimates were by its own log, and how the clocks stand; or why there is no such log."""
-    if isinstance(belief, LinkError):
-        return {}, f"no log: {belief}"
-    if belief is None and is_outside(flight.order.control):
+    if isinstance(autopilot, LinkError):
+        return {}, f"no log: {autopilot}"
+    if autopilot is None and is_outside(flight.order.control):
         return {}, "none"
     errors, clock = (
-        (own_figures(flight), "part of ours") if belief is None else (belief.errors(), belief.clock.sentence())
+        (own_figures(flight), "part of ours") if autopilot is None else (autopilot.errors(), autopilot.clock.sentence())
     )
     figures = {
         error.name: f"{error.rms:.3g} {error.unit} rms, {error.most:.3g} {error.unit} at most" for error in errors

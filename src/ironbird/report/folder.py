@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ironbird.errors import IronbirdError
 from ironbird.files.whole import replacing, write_text
-from ironbird.flight.belief import Belief, beside
+from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
 from ironbird.flight.flight import Flight
 from ironbird.flight.sights import sensors_of
 from ironbird.report.flight.page import Origin, write_flight_page
@@ -20,8 +20,8 @@ from ironbird.world.outputs import write_samples
 
 SIGHT, SIGHT_MCAP = "sight", "sight.mcap"
 FILES = (
-    "flight.parquet", "autopilot.parquet", "order.toml", "tunings.json", "happenings.json", "link.json", "flight.ulg",
-    "flight.csv", "flight.html", "summary.json",
+    "flight.parquet", "autopilot.parquet", "order.toml", "tunings.json", "autopilot_events.json", "link.json",
+    "flight.ulg", "flight.csv", "flight.html", "summary.json",
 )  # fmt: skip
 
 
@@ -40,7 +40,7 @@ def write_flight_folder(
     """Write all files of a flight and return its summary. Each file appears whole or not at all."""
     optional = {
         "tunings.json": bool(flight.order.tunings),
-        "happenings.json": bool(flight.happenings),
+        "autopilot_events.json": bool(flight.autopilot_events),
         "link.json": bool(flight.measured),
         "flight.ulg": ulog,
         "flight.csv": csv,
@@ -48,18 +48,18 @@ def write_flight_folder(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         flight.log.to_parquet(folder / "flight.parquet")
-        belief = beside(flight)
-        optional["autopilot.parquet"] = isinstance(belief, Belief)
-        if isinstance(belief, Belief):
+        autopilot = beside(flight)
+        optional["autopilot.parquet"] = isinstance(autopilot, AutopilotEstimate)
+        if isinstance(autopilot, AutopilotEstimate):
             with replacing(folder / "autopilot.parquet") as part:
-                belief.write(part)
+                autopilot.write(part)
         write_text(folder / "order.toml", flight.order.text())
         if flight.order.tunings:
             with replacing(folder / "tunings.json") as part:
                 write_tunings(part, flight.order.tunings)
-        if flight.happenings:
-            said = [{"time_s": h.time_s, "kind": h.kind, "text": h.text} for h in flight.happenings]
-            _write_json(folder / "happenings.json", said)
+        if flight.autopilot_events:
+            said = [{"time_s": h.time_s, "kind": h.kind, "text": h.text} for h in flight.autopilot_events]
+            _write_json(folder / "autopilot_events.json", said)
         if flight.measured:
             _write_json(
                 folder / "link.json", {"verdict": flight.verdict, "sentence": flight.judged.sentence, **flight.measured}
@@ -69,8 +69,8 @@ def write_flight_folder(
             write_ulog(flight.log, folder / "flight.ulg")
         if csv:
             flight.log.to_csv(folder / "flight.csv")
-        write_flight_page(flight, folder / "flight.html", belief, origin)
-        rows = _summary(flight, belief)
+        write_flight_page(flight, folder / "flight.html", autopilot, origin)
+        rows = _summary(flight, autopilot)
         _write_json(folder / "summary.json", {**rows, "figures": flight.figures()})
         for name, written in optional.items():  # of an earlier flight in this folder
             if not written:
@@ -94,14 +94,14 @@ def write_sight(flight: Flight, folder: Path) -> None:
         write_sight_mcap(folder / SIGHT_MCAP, sensors, flight.samples)
 
 
-def _summary(flight: Flight, belief: Belief | Exception | None) -> dict[str, str]:
+def _summary(flight: Flight, autopilot: AutopilotEstimate | Exception | None) -> dict[str, str]:
     """The flight's figures, and what a control system outside did and left."""
     rows = flight.summary()
-    if belief is not None:
-        rows["autopilot's log"] = str(belief)
-    if isinstance(belief, Belief):
+    if autopilot is not None:
+        rows["autopilot's log"] = str(autopilot)
+    if isinstance(autopilot, AutopilotEstimate):
         rows = {name: text for name, text in rows.items() if not name.startswith("reaction ")}
-        rows |= {f"reaction {n}": reaction.sentence() for n, reaction in enumerate(belief.reactions(), start=1)}
+        rows |= {f"reaction {n}": reaction.sentence() for n, reaction in enumerate(autopilot.reactions(), start=1)}
     if flight.log.interrupted:
         rows["interrupted"] = "by a signal; these are the results so far"
     return rows

@@ -30,7 +30,7 @@ from ironbird.flight.twins import WITNESS_S, Twins
 from ironbird.flight.witness import Witness
 from ironbird.links.link_faults import FlownLinks
 from ironbird.links.rig import Heard, Rig, attach
-from ironbird.links.system import Happening, Seat
+from ironbird.links.system import AutopilotEvent, Seat
 from ironbird.rotations import from_matrices
 from ironbird.runtime.lane_stepper import LaneStepper
 from ironbird.runtime.record import Log
@@ -195,7 +195,7 @@ class Fleet:
     place: list[tuple[int, int]] = field(default_factory=list)  # group and lane of each vehicle
     hits: list[Hit] = field(default_factory=list)
     reports: dict[str, Report] = field(default_factory=dict)  # the newest of each vehicle
-    happenings: dict[str, list[Happening]] = field(default_factory=dict)
+    autopilot_events: dict[str, list[AutopilotEvent]] = field(default_factory=dict)
     tick: int = 0
     _seen: Motion | None = None  # after the last slice
     _looked: int = 0  # tick of the last look at the world
@@ -625,8 +625,11 @@ class Fleet:
             else:
                 assert group.rig is not None and group.seat is not None
                 logs.append(group.rig.finish()[0])
-                said = [*group.seat.system.happenings, *(group.seat.pilot.happenings if group.seat.pilot else [])]
-                self.happenings[self.members[group.members[0]].name] = sorted(said, key=lambda h: h.time_s)
+                said = [
+                    *group.seat.system.autopilot_events,
+                    *(group.seat.pilot.autopilot_events if group.seat.pilot else []),
+                ]
+                self.autopilot_events[self.members[group.members[0]].name] = sorted(said, key=lambda h: h.time_s)
                 self._witness(group, logs[-1])
         return logs
 

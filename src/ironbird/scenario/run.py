@@ -293,7 +293,7 @@ def _judged(
                     for reaction in reactions_of(
                         fleet.members[number].faults,
                         witnesses[fleet.members[number].name],
-                        fleet.happenings.get(fleet.members[number].name, []),
+                        fleet.autopilot_events.get(fleet.members[number].name, []),
                     )
                 ],
             )

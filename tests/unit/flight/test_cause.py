@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from ironbird.errors import OrderError
-from ironbird.flight.belief import Belief, Clock
+from ironbird.flight.autopilot_estimate import AutopilotEstimate, Clock
 from ironbird.flight.cause import compare, fly_healthy
 from ironbird.flight.flight import Flight, fly
 from ironbird.links.autopilot_log import AutopilotLog, Series
 from ironbird.links.own_states import Change
-from ironbird.links.system import Happening
+from ironbird.links.system import AutopilotEvent
 
 TIME_S = np.arange(0.0, 8.0, 0.1)
 FUSED = [Change(1.0, "fusion", "GNSS position fused"), Change(1.0, "fusion", "GNSS velocity fused")]
@@ -28,16 +28,18 @@ def flight() -> Flight:
     )
 
 
-def belief(flight: Flight, *states: Change, differs_s: float = math.inf, said: tuple[Happening, ...] = ()) -> Belief:
+def autopilot(
+    flight: Flight, *states: Change, differs_s: float = math.inf, said: tuple[AutopilotEvent, ...] = ()
+) -> AutopilotEstimate:
     """A log whose velocity is another one from a time on."""
     velocity = np.column_stack([TIME_S + np.where(differs_s <= TIME_S, 1e-9, 0.0)] * 3)
     log = AutopilotLog(Path("a.ulg"), "px4", {"velocity": Series(TIME_S, velocity, "m/s")}, states=[*FUSED, *states])
-    return Belief(replace(flight, happenings=list(said)), log, Clock(), None)
+    return AutopilotEstimate(replace(flight, autopilot_events=list(said)), log, Clock(), None)
 
 
 def test_the_first_difference_is_found_and_what_both_did_is_nobodys_doing(flight: Flight) -> None:
     begin_s = flight.witnesses[0].first_s
-    text = Happening(6.0, "text", "Landing")
+    text = AutopilotEvent(6.0, "text", "Landing")
     late = (
         Change(5.6, "estimator", "estimator 1 takes over from 0"),
         Change(5.8, "fusion", "GNSS position no longer fused"),
@@ -45,10 +47,10 @@ def test_the_first_difference_is_found_and_what_both_did_is_nobodys_doing(flight
         Change(6.4, "fusion", "optical flow fused"),
     )
     found = compare(
-        belief(flight, *late, differs_s=5.2, said=(text,)), belief(flight, said=(replace(text, time_s=6.5),))
+        autopilot(flight, *late, differs_s=5.2, said=(text,)), autopilot(flight, said=(replace(text, time_s=6.5),))
     )
     assert found.first_s == pytest.approx(5.2) and found.signal == "estimated velocity"
-    assert [happening.text for happening in found.caused] == [change.text for change in late]
+    assert [event.text for event in found.caused] == [change.text for change in late]
     share = (8.0 - 6.4) / (8.0 - 5.8)
     assert found.carried == (
         f"GNSS velocity (5 % of the rest) and optical flow ({100 * share:.0f} % of the rest, {6.4 - begin_s:.1f} s "
@@ -59,13 +61,13 @@ def test_the_first_difference_is_found_and_what_both_did_is_nobodys_doing(flight
 
 
 def test_a_change_of_state_before_any_number_differs_is_the_first_difference(flight: Flight) -> None:
-    found = compare(belief(flight, Change(5.1, "sensor", "gyroscope 2"), differs_s=5.3), belief(flight))
+    found = compare(autopilot(flight, Change(5.1, "sensor", "gyroscope 2"), differs_s=5.3), autopilot(flight))
     assert found.first_s == pytest.approx(5.1) and found.signal == "gyroscope 2"
-    assert [happening.text for happening in found.caused] == ["gyroscope 2"]
+    assert [event.text for event in found.caused] == ["gyroscope 2"]
 
 
 def test_nothing_is_caused_where_nothing_differs(flight: Flight) -> None:
-    found = compare(belief(flight), belief(flight))
+    found = compare(autopilot(flight), autopilot(flight))
     assert found.first_s == math.inf and found.caused == []
     assert found.rows() == {"caused": "nothing: its log is that of the healthy flight to the last byte"}
 
@@ -79,6 +81,6 @@ def test_a_flight_that_does_not_repeat_has_no_healthy_twin(flight: Flight, tmp_p
 def test_where_nothing_is_measured_any_more_that_is_said(flight: Flight) -> None:
     begin_s = flight.witnesses[0].first_s
     lost = [Change(5.5, "fusion", f"GNSS {name} no longer fused") for name in ("position", "velocity")]
-    found = compare(belief(flight, *lost, differs_s=5.2), belief(flight))
+    found = compare(autopilot(flight, *lost, differs_s=5.2), autopilot(flight))
     assert found.carried == f"nothing measured from {5.5 - begin_s:.1f} s after the fault on: dead reckoning"
-    assert len(compare(belief(flight, *(25 * lost), differs_s=5.2), belief(flight)).rows()) == 23
+    assert len(compare(autopilot(flight, *(25 * lost), differs_s=5.2), autopilot(flight)).rows()) == 23

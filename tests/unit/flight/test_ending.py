@@ -8,11 +8,11 @@ import pytest
 
 from ironbird.flight.ending import ending_of
 from ironbird.flight.flight import Flight, fly
-from ironbird.links.system import Happening
+from ironbird.links.system import AutopilotEvent
 from ironbird.runtime.state import Stop
 
-ARMED, DISARMED = Happening(1.0, "armed", "armed"), Happening(4.0, "armed", "disarmed")
-FINISHED = Happening(4.0, "finished", "landed and disarmed")
+ARMED, DISARMED = AutopilotEvent(1.0, "armed", "armed"), AutopilotEvent(4.0, "armed", "disarmed")
+FINISHED = AutopilotEvent(4.0, "finished", "landed and disarmed")
 
 
 @pytest.fixture(scope="module")
@@ -31,20 +31,20 @@ def standing() -> Flight:
         ([], "still flying"),
         ([ARMED], "still flying"),
         ([ARMED, DISARMED], "disarmed"),
-        ([ARMED, DISARMED, Happening(4.1, "armed", "armed")], "still flying"),
+        ([ARMED, DISARMED, AutopilotEvent(4.1, "armed", "armed")], "still flying"),
         ([ARMED, DISARMED, FINISHED], "landed"),
     ],
 )
 def test_in_the_air_its_autopilot_says_whether_it_still_flies(
-    climbing: Flight, said: list[Happening], ending: str
+    climbing: Flight, said: list[AutopilotEvent], ending: str
 ) -> None:
-    assert ending_of(replace(climbing, happenings=said)) == ending
+    assert ending_of(replace(climbing, autopilot_events=said)) == ending
 
 
 def test_a_vehicle_that_never_left_the_ground_was_never_airborne_though_it_was_armed(standing: Flight) -> None:
-    assert ending_of(replace(standing, happenings=[ARMED, DISARMED])) == "never airborne"
+    assert ending_of(replace(standing, autopilot_events=[ARMED, DISARMED])) == "never airborne"
 
 
 def test_a_crash_is_a_crash_whatever_the_autopilot_says(climbing: Flight) -> None:
-    crashed = replace(climbing, stop=Stop(4.0, "hard landing"), happenings=[ARMED, DISARMED, FINISHED])
+    crashed = replace(climbing, stop=Stop(4.0, "hard landing"), autopilot_events=[ARMED, DISARMED, FINISHED])
     assert ending_of(crashed) == "crashed"

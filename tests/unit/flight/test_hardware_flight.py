@@ -96,7 +96,7 @@ def test_a_link_that_breaks_in_flight_is_an_error_with_the_log_until_then(plug: 
     assert flight.verdict == "error" and "the cable is gone" in flight.judged.sentence
     assert flight.ended_s == pytest.approx(2.0, abs=0.05)
     assert flight.log.time()[-1] == pytest.approx(2.0, abs=0.05)
-    said = [h.text for h in flight.happenings if h.kind == "link"][-1]
+    said = [h.text for h in flight.autopilot_events if h.kind == "link"][-1]
     assert flight.judged.sentence == f"{said} (flown to the end at {flight.ended_s:.2f} s)"
     assert cable.closed
 
@@ -238,7 +238,7 @@ def test_a_mission_is_uploaded_and_flown_over_the_same_cable(plug: Plug, monkeyp
     plug(board)
     flight = fly("quad_f450", control="hardware", mission="square", until_s=60.0, options=OPTIONS)
     assert board.items == board.expected > 4 and board.mode == 4 << 16 | 4 << 24  # AUTO, MISSION
-    kinds = [h.kind for h in flight.happenings]
+    kinds = [h.kind for h in flight.autopilot_events]
     assert {"ready", "armed", "mode", "finished"} <= set(kinds)
     assert flight.ended_s < 30.0 and flight.mission_title == load_mission("square").title
 

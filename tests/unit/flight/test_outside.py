@@ -13,12 +13,12 @@ from ironbird.flight.flight import fly
 from ironbird.flight.outside import Reaction, reactions_of
 from ironbird.flight.witness import Witness
 from ironbird.links.rig import Rig
-from ironbird.links.system import FunctionSystem, Happening
+from ironbird.links.system import AutopilotEvent, FunctionSystem
 from ironbird.runtime.stepper import Stepper
 
 SAID = [
-    Happening(4.0, "mode", "MISSION"), Happening(7.0, "item", "item 2 reached"), Happening(8.0, "mode", "LAND"),
-    Happening(8.5, "text", "Low battery"), Happening(9.0, "mode", "RTL"),
+    AutopilotEvent(4.0, "mode", "MISSION"), AutopilotEvent(7.0, "item", "item 2 reached"),
+    AutopilotEvent(8.0, "mode", "LAND"), AutopilotEvent(8.5, "text", "Low battery"), AutopilotEvent(9.0, "mode", "RTL"),
 ]  # fmt: skip
 
 
@@ -30,14 +30,14 @@ def reactions(first_s: float) -> list[Reaction]:
 
 def test_the_first_of_each_kind_after_the_fault_acted_counts_from_when_it_acted() -> None:
     found = reactions(6.0)
-    assert [(r.happening.kind, r.happening.text) for r in found] == [("mode", "LAND"), ("text", "Low battery")]
+    assert [(r.event.kind, r.event.text) for r in found] == [("mode", "LAND"), ("text", "Low battery")]
     assert [r.after_s for r in found] == pytest.approx([2.0, 2.5])
     assert found[0].sentence() == "mode: LAND, 2.00 s after battery.low_voltage@1"
 
 
 def test_nothing_answers_a_fault_that_never_acted_and_what_came_before_does_not_count() -> None:
     assert reactions(math.nan) == []
-    assert [r.happening.text for r in reactions(8.2)] == ["Low battery", "RTL"]
+    assert [r.event.text for r in reactions(8.2)] == ["Low battery", "RTL"]
 
 
 class Watched(FunctionSystem):
@@ -103,7 +103,7 @@ def test_a_link_that_fails_in_flight_ends_the_flight_and_its_log_is_kept() -> No
     assert (flight.verdict, system.ended) == ("error", 1)
     assert flight.judged.sentence == "the cable is gone (flown to the end at 0.50 s)"
     assert flight.log.time()[-1] == pytest.approx(0.5, abs=0.03)  # one row of the log
-    assert [(h.kind, h.text) for h in flight.happenings] == [("link", "the cable is gone")]
+    assert [(h.kind, h.text) for h in flight.autopilot_events] == [("link", "the cable is gone")]
 
 
 class Absent(Watched):
@@ -172,7 +172,7 @@ def test_nothing_is_a_reaction_to_a_fault_whose_trigger_never_fired() -> None:
     system = Watched(lambda rig: system.note(rig, "failsafe", "battery") if rig.time_s == 0.8 else None)
     fault = "battery.low_voltage@1:severity=0.2,start=0.5,when=altitude > 500 m"
     flight = fly("quad_f450", control=system, until_s=1.0, faults=[fault])
-    assert [h.text for h in flight.happenings] == ["battery"]
+    assert [h.text for h in flight.autopilot_events] == ["battery"]
     assert flight.reactions() == flight.judged.reactions == [] and flight.verdict == "void"
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from ironbird.links.rig import Rig
-from ironbird.links.system import FunctionSystem, Happening, Seat
+from ironbird.links.system import AutopilotEvent, FunctionSystem, Seat
 
 
 class Stubborn:
     """A pilot whose port does not close."""
 
-    happenings: list[Happening]
+    autopilot_events: list[AutopilotEvent]
     finished = False
 
     def poll(self, rig: Rig) -> None:

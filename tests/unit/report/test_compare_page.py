@@ -10,7 +10,7 @@ from flight_pages import Page
 
 from ironbird.campaign.compare import Flown
 from ironbird.flight.flight import Flight, fly
-from ironbird.links.system import Happening
+from ironbird.links.system import AutopilotEvent
 from ironbird.report.compare_page import write_compare_page
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror='alert(2)'>"
@@ -29,8 +29,8 @@ def _page(flown: list[Flown], folder: Path) -> Page:
 def test_hostile_names_errors_and_words_of_an_autopilot_stay_text(hover: Flight, tmp_path: Path) -> None:
     assert hover.order.mission is not None
     mission = hover.order.mission.model_copy(update={"title": HOSTILE})
-    said = [Happening(0.1, HOSTILE, HOSTILE)]
-    flight = replace(hover, order=replace(hover.order, mission=mission), happenings=said)
+    said = [AutopilotEvent(0.1, HOSTILE, HOSTILE)]
+    flight = replace(hover, order=replace(hover.order, mission=mission), autopilot_events=said)
 
     page = _page([Flown(HOSTILE, flight), Flown("absent", None, HOSTILE)], tmp_path)
 

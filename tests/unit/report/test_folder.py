@@ -15,7 +15,7 @@ from ironbird.errors import IronbirdError
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.judge import Judgement
 from ironbird.flight.order import load_order
-from ironbird.links.system import Happening
+from ironbird.links.system import AutopilotEvent
 from ironbird.report.folder import clear_flight_folder, write_flight_folder
 from ironbird.runtime.tuning import Tuning, read_tunings
 
@@ -55,15 +55,17 @@ def test_other_formats_are_written_on_request(flight: Flight, tmp_path: Path) ->
 
 def test_what_was_changed_said_and_measured_is_kept(flight: Flight, tmp_path: Path) -> None:
     tuning = Tuning(100, "body.mass", 1.5)
-    said = Happening(1.5, "mode", "höver")
+    said = AutopilotEvent(1.5, "mode", "höver")
     order = replace(flight.order, tunings=(tuning,))
-    told = replace(flight, order=order, happenings=[said], measured={"late": 3})
+    told = replace(flight, order=order, autopilot_events=[said], measured={"late": 3})
 
     write_flight_folder(told, tmp_path)
 
-    assert names(tmp_path) == ALWAYS | {"tunings.json", "happenings.json", "link.json"}
+    assert names(tmp_path) == ALWAYS | {"tunings.json", "autopilot_events.json", "link.json"}
     assert read_tunings(tmp_path / "tunings.json") == [tuning]
-    assert json.loads((tmp_path / "happenings.json").read_text()) == [{"time_s": 1.5, "kind": "mode", "text": "höver"}]
+    assert json.loads((tmp_path / "autopilot_events.json").read_text()) == [
+        {"time_s": 1.5, "kind": "mode", "text": "höver"}
+    ]
     assert json.loads((tmp_path / "link.json").read_text()) == {
         "verdict": "pass",
         "sentence": "flown to the end at 8.00 s",
@@ -79,7 +81,7 @@ def test_the_autopilots_log_is_set_beside_the_truth(flight: Flight, tmp_path: Pa
 
     assert names(tmp_path / "out") == ALWAYS | {"autopilot.parquet"}
     assert rows["autopilot's log"].startswith("clock offset ")
-    assert 'id="belief-height"' in (tmp_path / "out" / "flight.html").read_text()
+    assert 'id="estimate-height"' in (tmp_path / "out" / "flight.html").read_text()
 
 
 def test_why_there_is_no_autopilots_log_is_told(flight: Flight, tmp_path: Path) -> None:
@@ -128,12 +130,12 @@ def test_a_folder_that_cannot_be_made_is_an_error(flight: Flight, tmp_path: Path
 
 def test_nothing_of_an_earlier_flight_is_left_in_the_folder(flight: Flight, tmp_path: Path) -> None:
     order = replace(flight.order, tunings=(Tuning(100, "body.mass", 1.5),))
-    said = Happening(1.5, "mode", "hover")
+    said = AutopilotEvent(1.5, "mode", "hover")
     logged = under_px4(flight, write_px4_log(flight, tmp_path / "own.ulg"))
-    told = replace(logged, order=replace(order, control="px4"), happenings=[said], measured={"late": 3})
+    told = replace(logged, order=replace(order, control="px4"), autopilot_events=[said], measured={"late": 3})
     folder = tmp_path / "out"
     write_flight_folder(told, folder, ulog=True, csv=True)
-    optional = {"tunings.json", "happenings.json", "link.json", "flight.ulg", "flight.csv", "autopilot.parquet"}
+    optional = {"tunings.json", "autopilot_events.json", "link.json", "flight.ulg", "flight.csv", "autopilot.parquet"}
     assert names(folder) == ALWAYS | optional
     (folder / "notes.txt").write_text("somebody's own")
 

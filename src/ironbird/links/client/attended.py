@@ -27,7 +27,7 @@ from ironbird.links.ground.wires import Disturbed, Wire
 from ironbird.links.mavlink import numbers
 from ironbird.links.plan_file import LocalItem, Plan
 from ironbird.links.rig import Rig
-from ironbird.links.system import Happening
+from ironbird.links.system import AutopilotEvent
 
 READY_S, MISSION_S, MOVE_S = 240.0, 240.0, 180.0  # of simulation time, for an order
 TAKE_OFF_M = 5.0
@@ -149,8 +149,8 @@ class Attended(Calls):
         return self._now_s
 
     def _note(self, kind: str, text: str) -> None:
-        if len(self.happenings) < MOST_NOTES:
-            self.happenings.append(Happening(self._now_s, kind, text))
+        if len(self.autopilot_events) < MOST_NOTES:
+            self.autopilot_events.append(AutopilotEvent(self._now_s, kind, text))
 
     # ------------------------------------------------------------------------------------------ orders
 

@@ -68,7 +68,7 @@ class RemoteVehicle:
     @property
     def texts(self) -> list[str]:
         """What happened lately: modes, arming, what the vehicle said in words."""
-        return [f"{note.time_s:.2f} s {note.kind}: {note.text}" for note in list(self._core.happenings)]
+        return [f"{note.time_s:.2f} s {note.kind}: {note.text}" for note in list(self._core.autopilot_events)]
 
     wait_ready = _blocking(Calls.wait_ready)
     arm = _blocking(Calls.arm)

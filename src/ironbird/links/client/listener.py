@@ -13,7 +13,7 @@ from ironbird.links.ground.texts import modes_by_word
 from ironbird.links.ground.wires import Wire
 from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.plan_file import VehicleClass
-from ironbird.links.system import Happening
+from ironbird.links.system import AutopilotEvent
 from ironbird.rotations import euler
 
 ASK_STREAMS_S = 2.0  # what was asked for and does not come is asked for again
@@ -196,5 +196,5 @@ class Listener(Handshakes):
         self._know(text=self.last_text)
 
     def _note(self, kind: str, text: str) -> None:
-        self.happenings.append(Happening(self._now_s, kind, text))
-        del self.happenings[:-MOST_NOTES]
+        self.autopilot_events.append(AutopilotEvent(self._now_s, kind, text))
+        del self.autopilot_events[:-MOST_NOTES]

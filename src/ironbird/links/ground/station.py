@@ -13,7 +13,7 @@ from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.mavlink.codec import Packer, Parser
 from ironbird.links.mavlink.dialect import Message
 from ironbird.links.plan_file import VehicleClass
-from ironbird.links.system import Happening
+from ironbird.links.system import AutopilotEvent
 
 GROUND_SYSTEM = 255
 HEARTBEAT_S = 0.5  # of simulation time between ours
@@ -40,7 +40,7 @@ class Station:
     ) -> None:
         self.autopilot: Autopilot = autopilot
         self.kind = kind
-        self.happenings: list[Happening] = []
+        self.autopilot_events: list[AutopilotEvent] = []
         self.mode = ""
         self.armed = False
         self.was_armed = False
@@ -249,7 +249,7 @@ class Station:
         return self._now_s if self.wire.virtual else time.monotonic()
 
     def _note(self, kind: str, text: str) -> None:
-        self.happenings.append(Happening(self._now_s, kind, text))
+        self.autopilot_events.append(AutopilotEvent(self._now_s, kind, text))
 
 
 def _text(raw: bytes) -> str:

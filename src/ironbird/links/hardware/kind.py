@@ -20,7 +20,7 @@ from ironbird.links.mission_plan import class_of, plan_of
 from ironbird.links.process import GROUND_STATION_PORT, free_udp_port
 from ironbird.links.realtime import WallClock
 from ironbird.links.rig import Rig
-from ironbird.links.system import Happening, Kind, Options, Seat, Task
+from ironbird.links.system import AutopilotEvent, Kind, Options, Seat, Task
 from ironbird.vehicles.load import Vehicle
 
 SHOW_S = 1.0  # between two lines of figures
@@ -161,7 +161,7 @@ class _Display:
     show: Callable[[str], None]
 
     def __post_init__(self) -> None:
-        self.happenings: list[Happening] = self.pilot.happenings if self.pilot is not None else []
+        self.autopilot_events: list[AutopilotEvent] = self.pilot.autopilot_events if self.pilot is not None else []
         self._next_s = 0.0
 
     @property

@@ -38,7 +38,7 @@ from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.messages import Messages, Outputs
 from ironbird.links.realtime import Toll, WallClock, on_time, stolen_s, undisturbed
 from ironbird.links.rig import Rig
-from ironbird.links.system import ControlSystem, Happening
+from ironbird.links.system import AutopilotEvent, ControlSystem
 from ironbird.runtime.paced import BROKEN, PacedLoop, Taken
 from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.vehicles.load import Vehicle
@@ -453,7 +453,7 @@ class HardwareLink(ControlSystem):
         armed = bool(mode & numbers.MAV_MODE_FLAG_SAFETY_ARMED)
         if armed != self.armed:
             self.armed = armed
-            self.happenings.append(Happening(time_s, "armed", "armed" if armed else "disarmed"))
+            self.autopilot_events.append(AutopilotEvent(time_s, "armed", "armed" if armed else "disarmed"))
 
     # ------------------------------------------------------------------ figures
 

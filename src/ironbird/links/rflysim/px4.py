@@ -102,11 +102,11 @@ class Px4Commander(Stand):
         self._asked_s: dict[str, float] = {}
 
     def poll(self) -> None:
-        """Take what PX4 said; its modes, texts and failsafes are happenings of the flight."""
+        """Take what PX4 said; its modes, texts and failsafes are autopilot_events of the flight."""
         self.ears.listen(self.time_s)
-        for happening in self.ears.happenings:
-            self.note(happening.kind, happening.text)
-        self.ears.happenings.clear()
+        for event in self.ears.autopilot_events:
+            self.note(event.kind, event.text)
+        self.ears.autopilot_events.clear()
 
     def close(self) -> None:
         """Let go of its port."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ironbird.errors import LinkError
-from ironbird.flight.belief import RATIOS, Belief
+from ironbird.flight.autopilot_estimate import RATIOS, AutopilotEstimate
 from ironbird.flight.systems import title_of
 from ironbird.report.flight.curves import Json
 from ironbird.report.flight.plots import Plots, Span, ink, panels_of
@@ -17,15 +17,15 @@ ANGLES = ("roll", "pitch", "yaw")
 ERROR_INKS = (ink(0), ink(2), ink(3))
 
 
-def autopilot_section(belief: Belief | LinkError | None, plots: Plots) -> Json | None:
+def autopilot_section(autopilot: AutopilotEstimate | LinkError | None, plots: Plots) -> Json | None:
     """What the template shows: the clocks, a table of errors, plots; or why there are none. Nothing without a log."""
-    if belief is None:
+    if autopilot is None:
         return None
-    if isinstance(belief, LinkError):
-        return {"problem": str(belief), "clock": "", "notes": [], "errors": [], "panels": [], "faults": False}
+    if isinstance(autopilot, LinkError):
+        return {"problem": str(autopilot), "clock": "", "notes": [], "errors": [], "panels": [], "faults": False}
     if not plots.log.rows():
         return None
-    drawn = _Drawn(belief, plots)
+    drawn = _Drawn(autopilot, plots)
     made = [
         ("Modes", "as the autopilot logged them", drawn.modes()),
         ("Height", "m above home: truth, estimate, what it measured", drawn.height()),
@@ -39,21 +39,21 @@ def autopilot_section(belief: Belief | LinkError | None, plots: Plots) -> Json |
     ]
     return {
         "problem": "",
-        "clock": f"{title_of(belief.log.kind)}, {belief.log.path.name}: {belief.clock.sentence()}",
-        "verified": belief.clock.verified,
-        "notes": [note[:1].upper() + note[1:] for note in (belief.uncovered(), *belief.log.notes) if note],
-        "errors": _error_rows(belief),
-        "faults": bool(belief.begins_s),
+        "clock": f"{title_of(autopilot.log.kind)}, {autopilot.log.path.name}: {autopilot.clock.sentence()}",
+        "verified": autopilot.clock.verified,
+        "notes": [note[:1].upper() + note[1:] for note in (autopilot.uncovered(), *autopilot.log.notes) if note],
+        "errors": _error_rows(autopilot),
+        "faults": bool(autopilot.begins_s),
         "panels": panels_of(made),
     }
 
 
-def _error_rows(belief: Belief) -> list[list[str]]:
+def _error_rows(autopilot: AutopilotEstimate) -> list[list[str]]:
     """Quantity, rms and greatest error with its time; then rms before and from the first fault on, if there is one."""
     rows = []
-    for error in belief.errors():
+    for error in autopilot.errors():
         row = [error.name, error.unit, _number(error.rms), _number(error.most), f"{error.at_s:.1f}"]
-        if belief.begins_s:
+        if autopilot.begins_s:
             row += [_number(error.rms_before), _number(error.rms_after)]
         rows.append(row)
     return rows
@@ -66,19 +66,19 @@ def _number(value: float) -> str:
 class _Drawn:
     """Figures of the section; each is made only if the log has what it shows."""
 
-    def __init__(self, belief: Belief, plots: Plots) -> None:
-        self.belief, self.plots = belief, plots
-        outputs = belief.log.believed.get("output")
+    def __init__(self, autopilot: AutopilotEstimate, plots: Plots) -> None:
+        self.autopilot, self.plots = autopilot, plots
+        outputs = autopilot.log.believed.get("output")
         self.pulses = outputs is not None and outputs.unit == "s"
         self.output_unit = "pulse width, ms" if self.pulses else "share of full range"
 
     def modes(self) -> str:
         """Bands of the modes and of the estimator in charge, above the faults."""
-        modes, leaders = self.belief.modes(), self.belief.leaders()
+        modes, leaders = self.autopilot.modes(), self.autopilot.leaders()
         rows = [("Mode", self._spans(modes))] if modes else []
         if len(leaders) > 1:
             rows.append(("Estimator in charge", self._spans(leaders)))
-        return self.plots.bands("belief-modes", [*rows, *self.plots.fault_rows()]) if rows else ""
+        return self.plots.bands("autopilot-modes", [*rows, *self.plots.fault_rows()]) if rows else ""
 
     def _spans(self, changes: list[tuple[float, str]]) -> list[Span]:
         """From each change to the next, one colour for each name."""
@@ -94,34 +94,34 @@ class _Drawn:
 
     def height(self) -> str:
         """Above home."""
-        found = self.belief.believed("position")
+        found = self.autopilot.believed("position")
         if found is None:
             return ""
-        true = self.belief.truth("position")
+        true = self.autopilot.truth("position")
         curves = [self.plots.truth(-true[:, 2], "m"), self.plots.estimate(-found[:, 2], "m")]
-        gnss, baro = self.belief.believed("gnss"), self.belief.believed("baro")
+        gnss, baro = self.autopilot.believed("gnss"), self.autopilot.believed("baro")
         if gnss is not None:
             curves.append(self.plots.measured(-gnss[:, 2], "GNSS", ink(0), "m"))
         if baro is not None:
             curves.append(self.plots.measured(baro[:, 0], "barometer", ink(3), "m"))
-        return self.plots.figure("belief-height", curves)
+        return self.plots.figure("autopilot-height", curves)
 
     def horizontal(self) -> str:
         """North and east."""
-        found = self.belief.believed("position")
+        found = self.autopilot.believed("position")
         if found is None:
             return ""
-        true, gnss = self.belief.truth("position"), self.belief.believed("gnss")
+        true, gnss = self.autopilot.truth("position"), self.autopilot.believed("gnss")
         rows = []
         for i, name in enumerate(AXES_N[:2]):
             curves = [self.plots.truth(true[:, i], "m"), self.plots.estimate(found[:, i], "m")]
             if gnss is not None:
                 curves.append(self.plots.measured(gnss[:, i], "GNSS", ink(0), "m"))
             rows.append((name, curves))
-        return self.plots.stack("belief-horizontal", rows)
+        return self.plots.stack("autopilot-horizontal", rows)
 
     def _errors(self, name: str, words: tuple[str, ...], unit: str, factor: float = 1.0) -> list[Json]:
-        error = self.belief.error(name)
+        error = self.autopilot.error(name)
         assert error is not None
         return [
             self.plots.curve(factor * error[:, i], f"error {word}", ERROR_INKS[i], unit) for i, word in enumerate(words)
@@ -129,60 +129,61 @@ class _Drawn:
 
     def position_error(self) -> str:
         """Estimate minus truth."""
-        if self.belief.believed("position") is None:
+        if self.autopilot.believed("position") is None:
             return ""
-        return self.plots.figure("belief-error", self._errors("position", AXES_N, "m"))
+        return self.plots.figure("autopilot-error", self._errors("position", AXES_N, "m"))
 
     def velocity(self) -> str:
         """Truth and estimate by axis, and the error."""
-        found = self.belief.believed("velocity")
+        found = self.autopilot.believed("velocity")
         if found is None:
             return ""
-        truth = self.belief.truth("velocity")
+        truth = self.autopilot.truth("velocity")
         rows = [
             (name, [self.plots.truth(truth[:, i], "m/s"), self.plots.estimate(found[:, i], "m/s")])
             for i, name in enumerate(AXES_N)
         ]
-        return self.plots.stack("belief-velocity", [*rows, ("error", self._errors("velocity", AXES_N, "m/s"))])
+        return self.plots.stack("autopilot-velocity", [*rows, ("error", self._errors("velocity", AXES_N, "m/s"))])
 
     def attitude(self) -> str:
         """Truth and estimate by angle, and the error."""
-        found = self.belief.believed("attitude")
+        found = self.autopilot.believed("attitude")
         if found is None:
             return ""
-        truth, estimate = np.degrees(euler(self.belief.truth("attitude"))), np.degrees(euler(found))
+        truth, estimate = np.degrees(euler(self.autopilot.truth("attitude"))), np.degrees(euler(found))
         rows = []
         for i, name in enumerate(ANGLES):
             own = self.plots.estimate(estimate[:, i], "°", turns=True)
             rows.append((name, [self.plots.truth(truth[:, i], "°", turns=True), own]))
         errors = self._errors("attitude", ANGLES, "°", float(np.degrees(1)))
-        return self.plots.stack("belief-attitude", [*rows, ("error", errors)])
+        return self.plots.stack("autopilot-attitude", [*rows, ("error", errors)])
 
     def ratios(self) -> str:
         """Test ratios of the estimator in charge."""
-        found = self.belief.believed("test_ratio")
+        found = self.autopilot.believed("test_ratio")
         if found is None:
             return ""
         curves = [self.plots.curve(found[:, i], name, ink(i), "") for i, name in enumerate(RATIOS)]
-        return self.plots.figure("belief-ratios", curves)
+        return self.plots.figure("autopilot-ratios", curves)
 
     def outputs(self) -> str:
         """Commands to the actuators."""
-        found = self.belief.believed("output")
+        found = self.autopilot.believed("output")
         if found is None:
             return ""
         factor, unit = (1e3, "ms") if self.pulses else (1.0, "")
         curves = [
-            self.plots.curve(factor * found[:, i], name, ink(i), unit) for i, name in enumerate(self.belief.log.outputs)
+            self.plots.curve(factor * found[:, i], name, ink(i), unit)
+            for i, name in enumerate(self.autopilot.log.outputs)
         ]
-        return self.plots.figure("belief-outputs", curves)
+        return self.plots.figure("autopilot-outputs", curves)
 
     def battery(self) -> str:
         """Voltage."""
-        found = self.belief.believed("battery")
+        found = self.autopilot.believed("battery")
         if found is None:
             return ""
         curves = [self.plots.estimate(found[:, 0], "V")]
         if at.BATTERY.voltage in self.plots.log:
             curves.insert(0, self.plots.truth(self.plots.log[at.BATTERY.voltage], "V"))
-        return self.plots.figure("belief-battery", curves)
+        return self.plots.figure("autopilot-battery", curves)

@@ -18,7 +18,7 @@ from markupsafe import Markup
 import ironbird
 from ironbird.errors import LinkError, UnknownNameError
 from ironbird.faults.spec import Injection
-from ironbird.flight.belief import Belief
+from ironbird.flight.autopilot_estimate import AutopilotEstimate
 from ironbird.flight.flight import Flight
 from ironbird.flight.judge import Judgement
 from ironbird.report.flight.autopilot import autopilot_section
@@ -45,18 +45,18 @@ class Origin:
 
 
 def write_flight_page(
-    flight: Flight, path: Path, belief: Belief | LinkError | None = None, origin: Origin | None = None
+    flight: Flight, path: Path, autopilot: AutopilotEstimate | LinkError | None = None, origin: Origin | None = None
 ) -> None:
     """Write the page of a flight as one self-contained HTML file.
 
-    `belief` is the autopilot's own log beside the truth, or why there is none although there should be.
+    `autopilot` is the autopilot's own log beside the truth, or why there is none although there should be.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # a diverged run may hold any number
-        content = _content(flight, belief)
+        content = _content(flight, autopilot)
     write_page(Path(path), "flight.html.j2", {**content, "origin": origin})
 
 
-def _content(flight: Flight, belief: Belief | LinkError | None) -> Json:
+def _content(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) -> Json:
     """Everything that the template shows."""
     plots = Plots(flight)
     spec = flight.vehicle.spec
@@ -84,11 +84,11 @@ def _content(flight: Flight, belief: Belief | LinkError | None) -> Json:
         "limits": limit_rows(plots),
         "spectra": spectrum_panels(plots),
         "log_hz": _log_hz(flight),
-        "belief": autopilot_section(belief, plots),
+        "autopilot": autopilot_section(autopilot, plots),
         "rows": flight.log.rows(),
         "command": command(flight.order),
         "notes": notes(flight),
-        "said": [(f"{h.time_s:.2f}", h.kind, h.text) for h in flight.happenings],
+        "said": [(f"{h.time_s:.2f}", h.kind, h.text) for h in flight.autopilot_events],
         "repeats": flight.repeats,
         "mission_text": mission_text(flight.order),
         "sha256": flight.sha256,

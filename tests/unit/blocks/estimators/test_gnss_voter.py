@@ -31,7 +31,7 @@ def fly(
 ) -> dict[str, np.ndarray]:
     """Receivers on a vehicle that swings; from 5 s on the first one lies about position and velocity.
 
-    The belief is the truth, as of a filter that was right so far.
+    The autopilot is the truth, as of a filter that was right so far.
     """
     state = start(voter(sources), lanes=2)
     rng = np.random.default_rng(3)

@@ -263,8 +263,8 @@ def test_a_restart_is_noticed_and_the_run_goes_on(link: tuple[ArduPilot, Sitl], 
     meanwhile(system, rig, lambda: fresh.servos(0, frame=0))
     rig.step(1)
     meanwhile(system, rig, answer(fresh, 1600, got))
-    assert [h.kind for h in system.happenings] == ["restart"]
-    assert str(fresh.socket.getsockname()[1]) in system.happenings[0].text
+    assert [h.kind for h in system.autopilot_events] == ["restart"]
+    assert str(fresh.socket.getsockname()[1]) in system.autopilot_events[0].text
     assert got[-1]["timestamp"] == pytest.approx(0.003) and system.pwm[0] == 1600
     fresh.socket.close()
 
@@ -275,13 +275,13 @@ def test_a_frame_count_that_begins_again_is_told_as_a_restart(link: tuple[ArduPi
     for _ in range(3):
         rig.step(1)
         meanwhile(system, rig, answer(sitl, 1400, got))
-    assert system.happenings == []
+    assert system.autopilot_events == []
 
     sitl.frame = 1  # the same port, as after a reboot of its firmware: 3 was the last
     rig.step(1)
     meanwhile(system, rig, lambda: sitl.servos(1700))
 
-    assert [(h.kind, h.text) for h in system.happenings] == [("restart", "ArduPilot counts from 1 again after 3")]
+    assert [(h.kind, h.text) for h in system.autopilot_events] == [("restart", "ArduPilot counts from 1 again after 3")]
     assert system.pwm[0] == 1700  # and its outputs count
 
 
@@ -467,7 +467,9 @@ def test_packets_of_a_stranger_are_left_alone_beside_an_ardupilot_that_we_starte
     meanwhile(system, rig, answer(sitl, 1500, got))
 
     assert system.pwm[0] == 1500 and system.traffic.bad == 50
-    assert [h.kind for h in system.happenings] == ["link"] and "is not ArduPilot" in system.happenings[0].text
+    assert [h.kind for h in system.autopilot_events] == ["link"] and "is not ArduPilot" in system.autopilot_events[
+        0
+    ].text
     assert stranger.replies_waiting() == 0
     stranger.socket.close()
     started.kill()

@@ -25,7 +25,7 @@ def flown(*faults: str, until_s: float = END_S) -> Flight:
 
 
 def said(flight: Flight) -> str:
-    return " ".join(happening.text for happening in flight.happenings)
+    return " ".join(event.text for event in flight.autopilot_events)
 
 
 def test_it_takes_off_and_hovers_through_registers_only() -> None:

@@ -201,11 +201,11 @@ def test_a_mission_is_flown_although_a_third_of_our_messages_is_lost(autopilot: 
         fly(pilot, played, clock, 5.0)
 
         assert pilot.finished and pilot.mission_done
-        kinds = [h.kind for h in pilot.happenings]
+        kinds = [h.kind for h in pilot.autopilot_events]
         assert [k for k in kinds if k in ("ready", "mission", "armed", "finished")] == [
             "ready", "mission", "armed", "armed", "finished",
         ]  # fmt: skip
-        assert all(0 < h.time_s <= clock.time_s for h in pilot.happenings)
+        assert all(0 < h.time_s <= clock.time_s for h in pilot.autopilot_events)
 
 
 def test_without_a_plan_it_takes_off_and_obeys_orders(clock: Clock) -> None:
@@ -252,7 +252,7 @@ def test_a_copter_that_stands_but_leans_too_much_to_know_it_is_helped(passive: b
         played.landed = 1
         fly(pilot, played, clock, 2.0)
         assert pilot.mode == ("AUTO" if passive else "LAND")
-        assert any(h.kind == "pilot" for h in pilot.happenings) != passive
+        assert any(h.kind == "pilot" for h in pilot.autopilot_events) != passive
 
 
 def test_a_helicopter_gets_its_rotor_switched_on_before_its_mission_begins(clock: Clock) -> None:
@@ -330,7 +330,7 @@ def test_what_it_says_is_recorded_with_its_kind_and_time(clock: Clock) -> None:
         played.codec.heartbeat_send(2, 12, 129, 4 << 16 | 6 << 24, 5)
         fly(pilot, played, clock, 0.1)
 
-        said = {(h.kind, h.text) for h in pilot.happenings if h.time_s > 1.0}
+        said = {(h.kind, h.text) for h in pilot.autopilot_events if h.time_s > 1.0}
         assert ("text", f"{long.decode()} (severity 4)") in said
         assert ("failsafe", "Failsafe activated (severity 2)") in said
         assert ("failsafe", "failsafe") in said
@@ -358,7 +358,7 @@ def test_a_passive_one_says_nothing_and_sees_the_flight_of_another(clock: Clock)
         assert not pilot.finished
         fly(pilot, played, clock, 2.0)
         assert pilot.finished and played.heard == 0
-        assert [h.text for h in pilot.happenings if h.kind == "armed"] == ["armed", "disarmed"] * 2
+        assert [h.text for h in pilot.autopilot_events if h.kind == "armed"] == ["armed", "disarmed"] * 2
 
 
 def test_a_stranger_does_not_draw_the_answers_to_itself(clock: Clock) -> None:

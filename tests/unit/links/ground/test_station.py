@@ -88,4 +88,4 @@ def test_a_failsafe_is_noted_when_it_begins_and_when_it_is_over(heard: Any, stat
         autopilot.beat(status=said)
     station._receive()
 
-    assert [h.text for h in station.happenings if h.kind == "failsafe"] == ["failsafe", "failsafe over"]
+    assert [h.text for h in station.autopilot_events if h.kind == "failsafe"] == ["failsafe", "failsafe over"]

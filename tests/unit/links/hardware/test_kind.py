@@ -71,7 +71,7 @@ def test_figures_are_shown_each_second() -> None:
     vehicle = HARDWARE.fitted(QUAD, QUIET)
     seat = fly(bench(BoardCable()), Task(vehicle, [], QUIET, until_s=2.5, show=lines.append))
     assert len(lines) == 3 and "late 0" in lines[-1]
-    assert seat.pilot is not None and not seat.pilot.finished and seat.pilot.happenings == []
+    assert seat.pilot is not None and not seat.pilot.finished and seat.pilot.autopilot_events == []
 
 
 def test_a_mission_goes_over_the_same_cable_and_counts_in_the_budget() -> None:

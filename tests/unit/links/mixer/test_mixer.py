@@ -66,7 +66,7 @@ def test_where_the_flight_processor_is_silent_outputs_take_their_failsafe_values
     time_s, throttle = flight.log.time_s, flight.log["rotor/3/command_fault.value"]
     assert throttle[(time_s > 4.5) & (time_s < 4.99)].min() > 0.5
     assert throttle[time_s > 5.02] == pytest.approx(0.25)
-    assert any(happening.kind == "failsafe" for happening in flight.happenings)
+    assert any(event.kind == "failsafe" for event in flight.autopilot_events)
 
 
 def test_elevons_of_a_main_file_and_a_motor_of_an_aux_file_with_its_travel_time_fly_a_wing(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_steps_follow_the_wall_clock_while_disarmed_and_the_answers_while_armed(
     assert walls[500] - walls[402] > 0.9
     assert np.median(np.diff(walls[110:390])) < 0.005  # as fast as answers come, on any machine
     assert system.traffic.late <= 1
-    assert [h.text for h in system.happenings if h.kind == "armed"] == ["armed", "disarmed"]
+    assert [h.text for h in system.autopilot_events if h.kind == "armed"] == ["armed", "disarmed"]
 
 
 def test_an_armed_rover_that_falls_silent_is_an_error_and_a_disarmed_one_is_not() -> None:

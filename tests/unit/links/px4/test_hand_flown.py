@@ -100,7 +100,7 @@ def flown(*items: LocalItem, wall_m: float = math.inf) -> tuple[HandPilot, Copte
 
 def test_it_goes_to_its_places_whatever_its_heading_is_and_lands() -> None:
     pilot, copter = flown(at(20.0, -5.0, 4.0), at(20.0, 10.0, 6.0))
-    said = [happening.text for happening in pilot.happenings if happening.kind == "item"]
+    said = [event.text for event in pilot.autopilot_events if event.kind == "item"]
     assert pilot.finished and not copter.armed
     assert said == ["item 0", "item 0 reached", "item 1", "item 1 reached"]
     assert copter.place[:2] == pytest.approx([20.0, 10.0], abs=1.6)
@@ -109,7 +109,7 @@ def test_it_goes_to_its_places_whatever_its_heading_is_and_lands() -> None:
 def test_it_gives_up_before_a_wall_and_lands_there() -> None:
     pilot, copter = flown(at(30.0, 0.0, 4.0), wall_m=15.0)
     assert pilot.finished and copter.place[0] == pytest.approx(13.0, abs=0.3)
-    assert any("not reached: it stands 17" in happening.text for happening in pilot.happenings)
+    assert any("not reached: it stands 17" in event.text for event in pilot.autopilot_events)
 
 
 def test_sticks_need_somewhere_to_go() -> None:

@@ -115,7 +115,7 @@ def test_controls_reach_the_actuators_and_steps_are_locked(free_instance: int) -
     assert settled(client).steps >= 249  # we hang up while the last is on its way
     assert 2 + 248 <= system.traffic.received <= 2 + 249  # the hello, and one answer for each step but the last
     assert system.traffic.late == 0
-    assert [h.text for h in system.happenings if h.kind == "armed"] == ["armed"]
+    assert [h.text for h in system.autopilot_events if h.kind == "armed"] == ["armed"]
 
 
 def test_outputs_that_are_no_numbers_or_too_large_do_no_harm(free_instance: int) -> None:

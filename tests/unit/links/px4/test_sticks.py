@@ -125,7 +125,7 @@ def test_waypoints_are_reached_in_turn_and_the_vehicle_is_disarmed() -> None:
     ]
     pilot, played, path = dive(plan, 200.0)
     assert pilot.finished and not played.armed
-    assert [h.text for h in pilot.happenings if "reached" in h.text] == [f"item {n} reached" for n in range(3)]
+    assert [h.text for h in pilot.autopilot_events if "reached" in h.text] == [f"item {n} reached" for n in range(3)]
     for target in ((0, 0, 3), (2, -1, 3), (2, 1, 2)):
         assert min(math.dist(place[:3], target) for place in path) < 0.5
     assert path[-1][3] == pytest.approx(math.pi / 2, abs=0.2)  # kept where the last waypoint has no heading

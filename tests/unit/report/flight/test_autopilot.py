@@ -13,7 +13,7 @@ import pytest
 from autopilot_files import dataflash_bytes, write_px4_log
 
 from ironbird.errors import LinkError
-from ironbird.flight.belief import Belief, believe
+from ironbird.flight.autopilot_estimate import AutopilotEstimate, believe
 from ironbird.flight.flight import Flight, fly
 from ironbird.links.autopilot_log import Series, read_autopilot_log
 from ironbird.report.flight.page import write_flight_page
@@ -26,13 +26,13 @@ def flight() -> Flight:
     )
 
 
-def believed(flight: Flight, path: Path) -> Belief:
+def believed(flight: Flight, path: Path) -> AutopilotEstimate:
     return believe(flight, read_autopilot_log(path, flight.vehicle.spec.home))
 
 
-def page_of(flight: Flight, belief: Belief | LinkError | None, path: Path) -> tuple[str, dict[str, Any]]:
+def page_of(flight: Flight, autopilot: AutopilotEstimate | LinkError | None, path: Path) -> tuple[str, dict[str, Any]]:
     """The page without the plotting library, and its figures."""
-    write_flight_page(flight, path, belief)
+    write_flight_page(flight, path, autopilot)
     text = path.read_text(encoding="utf-8")
     figures = re.search(r'<script type="application/json" id="figures"[^>]*>(.*?)</script>', text, re.S)
     assert figures
@@ -40,9 +40,9 @@ def page_of(flight: Flight, belief: Belief | LinkError | None, path: Path) -> tu
 
 
 def test_the_page_sets_the_autopilots_log_beside_the_truth(flight: Flight, tmp_path: Path) -> None:
-    belief = believed(flight, write_px4_log(flight, tmp_path / "a.ulg"))
+    autopilot = believed(flight, write_px4_log(flight, tmp_path / "a.ulg"))
 
-    text, figures = page_of(flight, belief, tmp_path / "flight.html")
+    text, figures = page_of(flight, autopilot, tmp_path / "flight.html")
 
     assert "What the autopilot believed" in text
     assert "PX4, a.ulg: clock offset 0.02" in text and " ms, by the true velocity that it was sent and logged." in text
@@ -50,19 +50,19 @@ def test_the_page_sets_the_autopilots_log_beside_the_truth(flight: Flight, tmp_p
     assert row and re.findall(r'class="value">([^<]+)<', row.group(1))[0] == "1"  # rms, then greatest, its time, …
     assert "rms before the fault" in text
     for key in ("modes", "height", "horizontal", "error", "velocity", "attitude"):
-        assert f'id="belief-{key}"' in text and f"belief-{key}" in figures
-    assert "belief-outputs" not in figures  # this log has none
-    names = [curve["name"] for curve in figures["belief-height"]["data"]]
+        assert f'id="autopilot-{key}"' in text and f"autopilot-{key}" in figures
+    assert "autopilot-outputs" not in figures  # this log has none
+    names = [curve["name"] for curve in figures["autopilot-height"]["data"]]
     assert names == ["truth", "estimate"]
-    assert any(shape.get("name") == "fault 1" for shape in figures["belief-error"]["layout"]["shapes"])
-    assert figures["belief-modes"]["data"][0]["text"] == ["LOITER", "MISSION"]
+    assert any(shape.get("name") == "fault 1" for shape in figures["autopilot-error"]["layout"]["shapes"])
+    assert figures["autopilot-modes"]["data"][0]["text"] == ["LOITER", "MISSION"]
 
 
 def test_without_a_log_the_page_says_why_and_shows_the_flight(flight: Flight, tmp_path: Path) -> None:
     text, figures = page_of(flight, LinkError("00000001.BIN is <empty>"), tmp_path / "flight.html")
 
     assert "There is no autopilot's log to compare with: 00000001.BIN is &lt;empty&gt;" in text
-    assert "height" in figures and not any(key.startswith("belief") for key in figures)
+    assert "height" in figures and not any(key.startswith("autopilot") for key in figures)
 
 
 def test_flights_of_our_own_have_no_such_section(flight: Flight, tmp_path: Path) -> None:
@@ -78,17 +78,17 @@ def test_a_log_that_holds_little_gives_what_it_has_and_an_unverified_clock(fligh
     text, figures = page_of(flight, believed(flight, path), tmp_path / "flight.html")
 
     assert "ArduPilot, a.BIN: clock offset not verified: its log holds no motion" in text
-    assert [key for key in figures if key.startswith("belief")] == ["belief-battery"]
+    assert [key for key in figures if key.startswith("autopilot")] == ["autopilot-battery"]
 
 
 def test_a_log_of_a_kind_that_nobody_here_knows_has_a_page(flight: Flight, tmp_path: Path) -> None:
-    belief = believed(flight, write_px4_log(flight, tmp_path / "a.ulg"))
+    autopilot = believed(flight, write_px4_log(flight, tmp_path / "a.ulg"))
     values = np.full((len(flight.log.time()), 2), 0.25)
     outputs = Series(flight.log.time(), values, "1")
     other = replace(
-        belief.log, kind="kestrel", outputs=["left", "right"], believed={**belief.log.believed, "output": outputs}
+        autopilot.log, kind="kestrel", outputs=["left", "right"], believed={**autopilot.log.believed, "output": outputs}
     )
 
     text, figures = page_of(flight, believe(flight, other), tmp_path / "flight.html")
 
-    assert "kestrel, a.ulg: clock offset" in text and "share of full range" in text and "belief-outputs" in figures
+    assert "kestrel, a.ulg: clock offset" in text and "share of full range" in text and "autopilot-outputs" in figures

@@ -10,7 +10,7 @@ from flight_pages import Page
 from ironbird.campaign.compare import Flown
 from ironbird.errors import LinkError
 from ironbird.flight.flight import Flight
-from ironbird.links.system import Happening
+from ironbird.links.system import AutopilotEvent
 from ironbird.report.compare_page import write_compare_page
 
 HOSTILE = "\"><script>alert('1')</script><img src=x onerror=alert(2)>"
@@ -24,14 +24,16 @@ def page_of(flown: list[Flown], folder: Path) -> Page:
 def test_hostile_names_and_words_stay_text(flight: Flight, tmp_path: Path) -> None:
     spec = flight.vehicle.spec.model_copy(update={"title": HOSTILE})
     first = flight.witnesses[0].first_s
-    said = [Happening(first + 0.5, "failsafe", HOSTILE), Happening(first + 0.6, HOSTILE, HOSTILE)]
+    said = [AutopilotEvent(first + 0.5, "failsafe", HOSTILE), AutopilotEvent(first + 0.6, HOSTILE, HOSTILE)]
     hostile = replace(
         flight,
         vehicle=replace(flight.vehicle, spec=spec),
         order=replace(flight.order, mission=flight.order.mission.model_copy(update={"title": HOSTILE})),  # type: ignore[union-attr]
-        happenings=said,
+        autopilot_events=said,
     )
-    page = page_of([Flown(HOSTILE, hostile, belief=LinkError(HOSTILE)), Flown(HOSTILE, None, error=HOSTILE)], tmp_path)
+    page = page_of(
+        [Flown(HOSTILE, hostile, autopilot=LinkError(HOSTILE)), Flown(HOSTILE, None, error=HOSTILE)], tmp_path
+    )
 
     assert page.scripts == [] and not {"img", "iframe", "object", "link", "base"} & set(page.tags)
     assert "<script" not in page.text and "<img" not in page.text

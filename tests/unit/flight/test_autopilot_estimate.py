@@ -12,7 +12,7 @@ import pytest
 from autopilot_files import write_px4_log
 
 from ironbird.errors import LinkError
-from ironbird.flight.belief import Belief, _turn, align, believe, beside
+from ironbird.flight.autopilot_estimate import AutopilotEstimate, _turn, align, believe, beside
 from ironbird.flight.flight import Flight, fly
 from ironbird.links.autopilot_log import AutopilotLog, Series, read_autopilot_log
 from ironbird.rotations import euler
@@ -108,16 +108,20 @@ def flight() -> Flight:
     )
 
 
-def believed(flight: Flight, path: Path) -> Belief:
+def believed(flight: Flight, path: Path) -> AutopilotEstimate:
     """A log as PX4 would have written it, beside the flight."""
     return believe(flight, read_autopilot_log(write_px4_log(flight, path), flight.vehicle.spec.home))
 
 
 def test_a_log_that_begins_in_the_air_is_said_not_to_cover_the_flight(flight: Flight, tmp_path: Path) -> None:
-    belief = believed(flight, tmp_path / "a.ulg")
-    assert belief.uncovered() == ""
-    late = replace(belief.log, received={}, believed={n: _from(s, 6.0) for n, s in belief.log.believed.items()})
-    assert Belief(flight, late, belief.clock, None).uncovered().startswith("its log covers 6.0 to 8.0 s only")
+    autopilot = believed(flight, tmp_path / "a.ulg")
+    assert autopilot.uncovered() == ""
+    late = replace(autopilot.log, received={}, believed={n: _from(s, 6.0) for n, s in autopilot.log.believed.items()})
+    assert (
+        AutopilotEstimate(flight, late, autopilot.clock, None)
+        .uncovered()
+        .startswith("its log covers 6.0 to 8.0 s only")
+    )
 
 
 def _from(series: Series, begin_s: float) -> Series:
@@ -126,24 +130,24 @@ def _from(series: Series, begin_s: float) -> Series:
 
 
 def test_errors_of_the_estimates_are_what_they_are(flight: Flight, tmp_path: Path) -> None:
-    belief = believed(flight, tmp_path / "a.ulg")
+    autopilot = believed(flight, tmp_path / "a.ulg")
 
-    assert belief.clock.offset_s == pytest.approx(0.02, abs=2e-4)
-    found = {error.name: error for error in belief.errors()}
+    assert autopilot.clock.offset_s == pytest.approx(0.02, abs=2e-4)
+    found = {error.name: error for error in autopilot.errors()}
     assert found["horizontal position"].rms == pytest.approx(1.0, abs=1e-3)
     assert found["height"].most < 0.01
     assert found["horizontal velocity"].rms_after == pytest.approx(0.5, abs=0.01)
     assert found["heading"].rms == pytest.approx(2.0, abs=0.02)
     assert found["roll and pitch"].rms < 0.1
-    assert belief.begins_s and found["heading"].rms_before == pytest.approx(2.0, abs=0.02)
-    assert [name for _, name in belief.modes()] == ["LOITER", "MISSION"]
-    np.testing.assert_allclose([time_s for time_s, _ in belief.modes()], [1.02, 4.02], atol=1e-3)
-    assert "horizontal position off by 1 m rms" in str(belief)
+    assert autopilot.begins_s and found["heading"].rms_before == pytest.approx(2.0, abs=0.02)
+    assert [name for _, name in autopilot.modes()] == ["LOITER", "MISSION"]
+    np.testing.assert_allclose([time_s for time_s, _ in autopilot.modes()], [1.02, 4.02], atol=1e-3)
+    assert "horizontal position off by 1 m rms" in str(autopilot)
 
 
 def test_the_table_has_both_on_our_time_base(flight: Flight, tmp_path: Path) -> None:
-    belief = believed(flight, tmp_path / "a.ulg")
-    belief.write(tmp_path / "autopilot.parquet")
+    autopilot = believed(flight, tmp_path / "a.ulg")
+    autopilot.write(tmp_path / "autopilot.parquet")
 
     table = pq.read_table(tmp_path / "autopilot.parquet")
     np.testing.assert_array_equal(table["time_s"], flight.log.time())
@@ -159,14 +163,14 @@ def test_the_table_has_both_on_our_time_base(flight: Flight, tmp_path: Path) -> 
 def test_body_axes_that_stand_level_in_hover_are_turned_back(flight: Flight, tmp_path: Path) -> None:
     """A tail-sitter's autopilot has other body axes: pitched by 90 degrees."""
     c = math.sqrt(0.5)
-    belief = believed(flight, tmp_path / "a.ulg")
-    for series in (belief.log.believed["attitude"], belief.log.received["attitude"]):
+    autopilot = believed(flight, tmp_path / "a.ulg")
+    for series in (autopilot.log.believed["attitude"], autopilot.log.received["attitude"]):
         w, x, y, z = series.values.T
         series.values[:] = np.column_stack([c * (w - y), c * (x - z), c * (y + w), c * (z + x)])
     ours = flight.log
-    turn = _turn(belief.log, belief.clock, ours.time(), ours["body.q_NB"])
+    turn = _turn(autopilot.log, autopilot.clock, ours.time(), ours["body.q_NB"])
     assert turn is not None
-    turned = Belief(flight, belief.log, belief.clock, turn)
+    turned = AutopilotEstimate(flight, autopilot.log, autopilot.clock, turn)
     assert {e.name: e.rms for e in turned.errors()}["heading"] == pytest.approx(2.0, abs=0.05)
 
 
@@ -180,10 +184,10 @@ def test_of_several_logs_the_largest_counts_and_without_any_there_is_a_reason(fl
     small = tmp_path / "a.ulg"
     small.write_bytes(b"")
 
-    belief = beside(left(flight, "px4", small, large))
+    autopilot = beside(left(flight, "px4", small, large))
 
-    assert isinstance(belief, Belief)
-    assert belief.log.path == large and belief.log.notes == ["it wrote 2 logs; this is the largest of them"]
+    assert isinstance(autopilot, AutopilotEstimate)
+    assert autopilot.log.path == large and autopilot.log.notes == ["it wrote 2 logs; this is the largest of them"]
     none = beside(left(flight, "px4", tmp_path / "px4.txt"))
     assert isinstance(none, LinkError) and str(none) == "PX4 left no log (.ulg); it left px4.txt"
     none = beside(left(flight, "ardupilot"))

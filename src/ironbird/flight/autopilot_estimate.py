@@ -23,7 +23,7 @@ from ironbird.flight.prepare import OBJECT
 from ironbird.flight.systems import is_outside, kind_of
 from ironbird.links.autopilot_log import RATIOS as RATIOS
 from ironbird.links.autopilot_log import AutopilotLog, Series
-from ironbird.links.system import Happening
+from ironbird.links.system import AutopilotEvent
 from ironbird.rotations import conjugate, euler, multiply
 from ironbird.vehicles import places as at
 
@@ -269,7 +269,7 @@ def _wrapped(angles: np.ndarray) -> np.ndarray:
 
 
 @dataclass
-class Belief:
+class AutopilotEstimate:
     """An autopilot's log beside the flight that it flew."""
 
     flight: Flight
@@ -295,15 +295,15 @@ class Belief:
             f"ended at {self.flight.ended_s:.1f} s: nothing is known of the rest"
         )
 
-    def happenings(self) -> list[Happening]:
+    def autopilot_events(self) -> list[AutopilotEvent]:
         """What changed of the autopilot's own state, on our clock."""
         times = self.clock.ours(np.array([change.time_s for change in self.log.states], float)).tolist()
-        return [Happening(at_s, c.kind, c.text) for at_s, c in zip(times, self.log.states, strict=True)]
+        return [AutopilotEvent(at_s, c.kind, c.text) for at_s, c in zip(times, self.log.states, strict=True)]
 
     def reactions(self) -> list[Reaction]:
         """What it did first of each kind after each fault began to act: what was heard of it and what is in its log."""
         flight = self.flight
-        said = sorted([*flight.happenings, *self.happenings()], key=lambda happening: happening.time_s)
+        said = sorted([*flight.autopilot_events, *self.autopilot_events()], key=lambda event: event.time_s)
         return reactions_of(flight.order.faults, flight.witnesses, said)
 
     @cached_property
@@ -385,7 +385,7 @@ class Belief:
         return columns
 
     def write(self, path: Path) -> None:
-        """Write truth and belief as one Parquet table, with units, frames and meanings in the fields' metadata."""
+        """Write truth and autopilot as one Parquet table, with units, frames and meanings in the fields' metadata."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -408,7 +408,7 @@ class Belief:
         pq.write_table(pa.table(arrays, schema=pa.schema(fields, metadata=meta)), path)
 
 
-def beside(flight: Flight) -> Belief | LinkError | None:
+def beside(flight: Flight) -> AutopilotEstimate | LinkError | None:
     """The autopilot's log beside its flight, or why there is none: the flight counts all the same.
 
     None of a control system that leaves no log, such as a flight controller on a cable.
@@ -423,13 +423,13 @@ def beside(flight: Flight) -> Belief | LinkError | None:
         return error
 
 
-def believe(flight: Flight, log: AutopilotLog) -> Belief:
+def believe(flight: Flight, log: AutopilotLog) -> AutopilotEstimate:
     """An autopilot's log beside the flight; `LinkError` if there is nothing to compare."""
     ours = flight.log
     if any(path not in ours for path in TRUTH.values()) or ours.rows() < 2:
         raise LinkError("our own log lacks the true motion, so there is nothing to compare with")
     clock = align(log, ours.time(), {name: ours[path] for name, path in TRUTH.items()})
-    return Belief(flight, log, clock, _turn(log, clock, ours.time(), ours[TRUTH["attitude"]]))
+    return AutopilotEstimate(flight, log, clock, _turn(log, clock, ours.time(), ours[TRUTH["attitude"]]))
 
 
 def _turn(log: AutopilotLog, clock: Clock, time_s: np.ndarray, attitude: np.ndarray) -> np.ndarray | None:

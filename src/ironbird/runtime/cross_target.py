@@ -46,7 +46,7 @@ def build_program(text: str, width: int, target: str, folder: Path) -> Path:
     return program
 
 
-def run_elsewhere(
+def run_on_target(
     state: RunState, until_s: float, *, target: str, log: list[str] | None = None, log_s: float = 0.02
 ) -> Log:
     """Run a state to its end in a program built for another machine, under its emulator; the state stays as it is."""
