@@ -263,7 +263,10 @@ def _sample_group(
         new += fresh
     for path in group.updates:
         equations = assembly.equations[path]
-        exprs = substitute(assembly.resolve(equations, list(equations.next.values())), old, new)
+        exprs = assembly.resolve(equations, list(equations.next.values()))
+        if path in assembly.diagram.resets:
+            exprs = _or_start(assembly, path, exprs)
+        exprs = substitute(exprs, old, new)
         for name, expr in zip(equations.next, exprs, strict=True):
             _collect(expr, "xd", xd, f"{path}.{name}", results, targets)
     noises = [
@@ -272,6 +275,22 @@ def _sample_group(
         for name in assembly.equations[path].noise
     ]
     return SampleGroup(group, function("samples", results), targets, noises)
+
+
+def _or_start(assembly: Assembly, path: str, exprs: list[Expr]) -> list[Expr]:
+    """The next states of a block, or its initial ones while the output that resets it is below 0.5."""
+    block, equations = assembly.diagram.blocks[path], assembly.equations[path]
+    runs = assembly.source_value(assembly.diagram.resets[path]) > 0.5
+    result = []
+    for name, expr in zip(equations.next, exprs, strict=True):
+        signal = block.states[name]
+        if isinstance(signal.init, str):
+            start = equations.p[signal.init]
+        else:
+            column = assembly.diagram.initial(path, name).tolist()
+            start = ca.SX(ca.reshape(ca.DM(column), signal.rows, signal.columns))
+        result.append(ca.if_else(runs, expr, ca.reshape(start, signal.rows, signal.columns)))
+    return result
 
 
 def substitute(exprs: list[Expr], old: list[Expr], new: list[Expr]) -> list[Expr]:

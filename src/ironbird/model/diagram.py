@@ -79,6 +79,7 @@ class Diagram:
     links: dict[str, list[str]] = field(default_factory=dict)  # input path -> output paths
     exports: dict[str, Port] = field(default_factory=dict)  # ports that an outer diagram may use
     stops: dict[str, str] = field(default_factory=dict)  # reason -> output path; above 0.5 stops the lane
+    resets: dict[str, str] = field(default_factory=dict)  # sampled block -> output path; below 0.5 it is at its start
 
     # ------------------------------------------------------------------ building
 
@@ -91,6 +92,7 @@ class Diagram:
             {target: list(sources) for target, sources in self.links.items()},
             dict(self.exports),
             dict(self.stops),
+            dict(self.resets),
         )
 
     def add(self, name: str, part: Block | Diagram, **params: Number) -> Handle:
@@ -122,6 +124,8 @@ class Diagram:
             self.links[f"{name}/{target}"] = [f"{name}/{source}" for source in sources]
         for reason, source in inner.stops.items():
             self.stops[f"{name}/{reason}"] = f"{name}/{source}"
+        for path, source in inner.resets.items():
+            self.resets[f"{name}/{path}"] = f"{name}/{source}"
         ports = {
             key: Port(self.name, f"{name}/{port.block}", port.name, port.signal) for key, port in inner.exports.items()
         }
@@ -190,6 +194,21 @@ class Diagram:
             raise ModelError(f"stop '{reason}': {port} is not a scalar output")
         self.stops[reason] = port.path
 
+    def reset(self, port: Port, blocks: Iterable[str]) -> None:
+        """Keep the states of sampled blocks at their initial values while this scalar output is below 0.5.
+
+        So a computer without power is modelled: when the output rises again, its blocks begin as at the start of the
+        run, initial values read from parameters included. Blocks without states only follow their inputs.
+        """
+        if not isinstance(port.signal, Out) or port.signal.size != 1:
+            raise ModelError(f"reset: {port} is not a scalar output")
+        for path in blocks:
+            if not self.block(path).is_sampled:
+                raise ModelError(f"reset by {port}: block {path} is continuous; only sampled blocks begin anew")
+            if path in self.resets:
+                raise ModelError(f"reset by {port}: block {path} is already reset by {self.resets[path]}")
+            self.resets[path] = port.path
+
     def subset(self, kept: Iterable[str]) -> Diagram:
         """Some of the blocks, in the order given, with their values and all that joins them; the blocks are shared."""
         blocks = {path: self.block(path) for path in kept}
@@ -205,6 +224,7 @@ class Diagram:
             links={target: sources for target, sources in links.items() if sources},
             exports={name: port for name, port in self.exports.items() if port.block in blocks},
             stops={reason: source for reason, source in self.stops.items() if stays(source)},
+            resets={path: source for path, source in self.resets.items() if path in blocks and stays(source)},
         )
 
     # ------------------------------------------------------------------ reading

@@ -79,6 +79,7 @@ def schedule(diagram: Diagram, step_s: float) -> list[Group]:
             if any(depends(e, u) for e in equations.next.values())
             for source in sources_of(diagram, f"{path}.{name}")
         ]
+        used += [diagram.resets[path]] if path in diagram.resets else []
         jobs["update", path] = {("output", source) for source in sampled_sources(used)} | {("output", path)}
 
     groups: list[Group] = []

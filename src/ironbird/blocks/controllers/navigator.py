@@ -64,6 +64,7 @@ class Navigator(MissionTable):
     sink_rate = In(unit="m/s", default=NOT_TOLD, doc="that can be believed in a blind descent; 1000 is not told")
     rotor_lost = In(unit="1", default=0.0, doc="more than 0: a rotor is lost without which it can only come down")
     battery_remaining = In(unit="1", default=1.0, doc="share of the charge left")
+    may_arm = In(unit="1", default=1.0, doc="0 after a restart that leaves the motors off")
     link_stamp = In(
         unit="s", default=-1.0, doc="time of the last message of the control link; negative is no link in use"
     )
@@ -140,6 +141,7 @@ class Navigator(MissionTable):
         new = ca.fabs(command - x.asked) > 0.5
         grounded = x.now < TAKE_OFF
         ready = ca.logic_and(u.time >= p.arm_time, ca.logic_and(u.healthy > 0.5, x.off < 0.5))
+        ready = ca.logic_and(ready, u.may_arm > 0.5)
         flies_off = ca.logic_or(ca.logic_or(command == TAKE_OFF, command == MISSION), command == OFFBOARD)
         begin = ca.logic_and(grounded, ca.logic_and(ready, flies_off))
         goal = ca.if_else(begin, ca.if_else(command == TAKE_OFF, HOLD, command), x.goal)

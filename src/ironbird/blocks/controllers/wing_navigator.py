@@ -67,6 +67,7 @@ class WingNavigator(MissionTable):
     gnss_age = In(unit="s", default=0.0, doc="time since the last good fix")
     wind_N = In(unit="m/s", shape=3, frame="N", default=0.0, doc="velocity of the air, for the landing course")
     battery_remaining = In(unit="1", default=1.0, doc="share of the charge left")
+    may_arm = In(unit="1", default=1.0, doc="0 after a restart that leaves the motor off")
     link_stamp = In(
         unit="s", default=-1.0, doc="time of the last message of the control link; negative is no link in use"
     )
@@ -280,7 +281,7 @@ class WingNavigator(MissionTable):
 
         # Mode: commands, the end of the take-off, failsafes
         starts = ca.logic_or(command == TAKE_OFF, command == MISSION)
-        ready = ca.logic_and(u.time >= p.arm_time, u.healthy > 0.5)
+        ready = ca.logic_and(ca.logic_and(u.time >= p.arm_time, u.healthy > 0.5), u.may_arm > 0.5)
         begin = ca.logic_and(ca.logic_and(begun < TAKE_OFF, ca.logic_not(aloft)), ca.logic_and(ready, starts))
         known = ca.logic_and(command >= HOLD, command <= LANDING)
         heard = ca.logic_and(ca.logic_and(new, aloft), known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import casadi as ca
 
@@ -38,6 +38,11 @@ MOST_STEP_M = 3.0  # what one barometer sample may say to it
 AGREED_SHARE = 0.4  # of `reset_after`: two receivers that agree are sooner right than the estimate
 FLOW_LOST_S = 0.5  # an older flow, or the distance that belongs to it, says nothing of the velocity
 FLOW_FLOOR_MPS = 0.1  # what flow near the ground is not believed to be better than
+MOVES_MPS = 3.0  # a receiver that says more shows that the vehicle does not stand
+MOTION_S = 0.6  # over which an alignment in motion looks at the change of GNSS velocity
+MOTION_MPS2 = 1.5  # a weaker specific force tells no attitude: free fall
+MOTION_SINE = 0.2  # of the angle between specific force and field, at least
+MOTION_STD = (0.2, 1.0, 4.0)  # rad, m/s, m: of attitude, velocity and position after an alignment in motion
 SMALLEST = 1e-6  # below every length that is divided by
 SMALLEST_T = 1e-7  # a weaker horizontal field tells no heading
 LARGEST = 1e9  # above every innovation
@@ -76,15 +81,21 @@ class ErrorStateEkf(EstimatorPorts):
     With `optical_flow`, flow and distance of a camera and a rangefinder that look down stand in for a GNSS velocity
     that has been away for `level_after`: the state is then called healthy by its velocity, whatever the position's age.
 
+    With `in_motion` a filter that starts while the vehicle flies or falls (a flight controller that restarts in the
+    air) aligns as well: over MOTION_S the change of GNSS velocity less gravity is the specific force in N, the integral
+    of the accelerometer, turned along with the gyro, is the same in B, and with the field of the compass they give the
+    attitude (two vectors, [Black1964], the field first). A vehicle that a receiver says is moving is then not
+    taken to stand. In free fall, below MOTION_MPS2, nothing tells the attitude and it waits.
+
     With `lever_arm` the inertial unit sits at `imu_position`, and what it feels of the vehicle's turning there is taken
     off before it counts: the state is that of the centre of mass. GNSS antenna and barometer are taken to be there.
 
     Not modelled: earth rate and curvature, coning and sculling within a sample, turns that the covariance sees less
-    than once between fusions, lever arms of the other sensors, side-slip as a measurement, alignment in motion, large
-    heading errors found by motion alone.
+    than once between fusions, lever arms of the other sensors, side-slip as a measurement, the delay of GNSS in an
+    alignment in motion, large heading errors found by motion alone.
     """
 
-    source = "[Sola2017] ch. 5, 6, 7; lever arm: [ChipLevel] Eq. 11, integrated"
+    source = "[Sola2017] ch. 5, 6, 7; lever arm: [ChipLevel] Eq. 11, integrated; alignment in motion: [Black1964]"
 
     gnss_eph = In(unit="m", doc="standard deviation of each horizontal component")
     gnss_epv = In(unit="m", doc="standard deviation of the height")
@@ -213,6 +224,7 @@ class ErrorStateEkf(EstimatorPorts):
         history_every: int = 5,
         lever_arm: bool = False,
         optical_flow: bool = False,
+        in_motion: bool = False,
     ) -> None:
         """`history` past values, `history_every` samples apart, bound the GNSS delay that can be made good."""
         super().__init__(sample_s=sample_s)
@@ -230,6 +242,15 @@ class ErrorStateEkf(EstimatorPorts):
             self.declare("flow_gate", Param(unit="1", default=5.0, low=0.1, tunable=True, doc="in standard deviations"))
             self.declare("flow_last", State(unit="s", init=0.0, doc="stamp of the flow that was looked at last"))
             self.declare("flow_age", State(unit="s", init=OLDEST_S, doc="since the last flow within the gate"))
+        self.in_motion = in_motion
+        if in_motion:
+            first = State(unit="s", init=0.0, doc="stamp of the GNSS velocity with which a look at the motion began")
+            self.declare("motion_stamp", first)
+            self.declare("motion_v", State(unit="m/s", shape=3, frame="N", init=0.0, doc="that velocity"))
+            felt = State(
+                unit="m/s", shape=3, frame="B", init=0.0, doc="integral of the accelerometer since, turned along"
+            )
+            self.declare("motion_felt", felt)
         self.lever_arm = lever_arm
         if lever_arm:
             place = Param(unit="m", shape=3, frame="B", default=0.0, doc="of the inertial unit from the centre of mass")
@@ -317,8 +338,11 @@ class ErrorStateEkf(EstimatorPorts):
         spread += [p.wind_walk**2 * since] * 2
         return ca.vertcat(*spread)
 
-    def _initial_variance(self, u: View, p: View) -> ca.SX:
-        spread = [p.std_attitude_0] * 3 + [p.std_velocity_0] * 3 + [p.std_position_0] * 3
+    def _initial_variance(self, u: View, p: View, start: _Alignment) -> ca.SX:
+        moved = [p.std_attitude_0, p.std_velocity_0, p.std_position_0]
+        if start.moving is not None:
+            moved = [ca.if_else(start.moving, a, b) for a, b in zip(MOTION_STD, moved, strict=True)]
+        spread = [std for std in moved for _ in range(3)]
         spread += [p.std_gyro_bias_0] * 3 + [p.std_accel_bias_0] * 3
         spread += [p.gnss_slow * u.gnss_eph] * 2 + [p.gnss_slow * u.gnss_epv, p.baro_spread, p.heading_spread]
         spread += [p.std_wind_0] * 2
@@ -337,9 +361,11 @@ class ErrorStateEkf(EstimatorPorts):
         length = ca.sqrt(ca.dot(accel, accel))
         full = ca.logic_and(counts[0] * self.sample_s >= p.align_time, counts[1] > 0.5)
         still = ca.fabs(length - p.gravity) < 0.2 * p.gravity
+        if self.in_motion:
+            still = ca.logic_and(still, ca.logic_not(_moves(u)))
         now = ca.logic_and(ca.logic_and(waiting, due), ca.logic_and(full, still))
         again = ca.logic_and(full, ca.logic_not(still))  # the vehicle moved: begin anew
-        return _Alignment(
+        standing = _Alignment(
             now=now,
             q=level_and_heading(accel, mag, p.field_0),
             accel=accel,
@@ -347,6 +373,36 @@ class ErrorStateEkf(EstimatorPorts):
             counts=ca.if_else(again, ca.SX.zeros(2), counts),
             waiting=waiting,
         )
+        return self._alignment_in_motion(x, u, p, due, standing) if self.in_motion else standing
+
+    def _alignment_in_motion(self, x: View, u: View, p: View, due: ca.SX, start: _Alignment) -> _Alignment:
+        """Attitude from two vectors in both axes: specific force by the change of GNSS velocity, and the field."""
+        assert self.sample_s is not None
+        turn = self.sample_s * 0.5 * (x.gyro_last + u.gyro_B)
+        back = quaternion.rotation_matrix(from_rotation_vector(turn)).T
+        felt = back @ x.motion_felt + self.sample_s * u.accel_B
+        fresh = ca.logic_and(u.gnss_velocity_stamp != x.stamps[4], u.gnss_fix > 2.5)
+        look = ca.logic_and(ca.logic_and(start.waiting, due), fresh)
+        passed_s = u.gnss_velocity_stamp - x.motion_stamp
+        begun = ca.logic_and(x.motion_stamp > 0, passed_s < 2 * MOTION_S)
+        full = ca.logic_and(begun, passed_s > MOTION_S - 0.5 * FUSE_S)
+        over = ca.fmax(passed_s, FUSE_S)
+        f_N = (u.gnss_velocity_N - x.motion_v) / over - ca.vertcat(0, 0, p.gravity)
+        f_B = felt / over
+        strong = ca.fmin(ca.dot(f_N, f_N), ca.dot(f_B, f_B)) > MOTION_MPS2**2
+        apart = ca.fmin(_sine(f_N, p.field_0), _sine(f_B, u.mag_B)) > MOTION_SINE
+        known = ca.logic_and(ca.logic_and(strong, apart), start.counts[1] > 0.5)
+        now = ca.logic_and(ca.logic_and(look, full), ca.logic_and(known, ca.logic_not(start.now)))
+        begin = ca.logic_and(look, ca.logic_or(ca.logic_not(begun), full))
+        q = _of_matrix(_triad(p.field_0, f_N) @ _triad(u.mag_B, f_B).T)
+        start.motion = {
+            "motion_stamp": ca.if_else(begin, u.gnss_velocity_stamp, x.motion_stamp),
+            "motion_v": ca.if_else(begin, u.gnss_velocity_N, x.motion_v),
+            "motion_felt": ca.if_else(ca.logic_and(start.waiting, ca.logic_not(begin)), felt, ca.SX.zeros(3)),
+        }
+        start.q = ca.if_else(now, q, start.q)
+        start.now, start.moving = ca.logic_or(start.now, now), now
+        return start
 
     # ------------------------------------------------------------------ one sample
 
@@ -394,6 +450,7 @@ class ErrorStateEkf(EstimatorPorts):
             "path": n.path,
             "past": ca.if_else(shift, ca.vertcat(n.path, x.past[:last]), x.past),
             "past_lag": ca.if_else(shift, 0, x.past_lag + 1),
+            **start.motion,
         }
 
     def _fused(
@@ -411,12 +468,17 @@ class ErrorStateEkf(EstimatorPorts):
         assert self.sample_s is not None
         n.q = ca.if_else(start.now, start.q, n.q)
         n.R = quaternion.rotation_matrix(n.q)
+        if start.moving is not None:
+            n.v, n.p = (
+                ca.if_else(start.moving, u.gnss_velocity_N, n.v),
+                ca.if_else(start.moving, u.gnss_position_N, n.p),
+            )
         since = self.fuse_every * n.dt
 
         # Covariance of the prediction; the alignment starts it from zero
         symmetric = ca.triu2symm(ca.SX(ca.Sparsity.upper(ERRORS), x.covariance))
         phi = self._transition(x, p, n, since, ca.diag(symmetric)[P : P + 3])
-        first = ca.if_else(start.now, self._initial_variance(u, p), ca.SX.zeros(ERRORS))
+        first = ca.if_else(start.now, self._initial_variance(u, p, start), ca.SX.zeros(ERRORS))
         added = self._process_noise(u, p, since) + first
         moved = ca.densify(phi @ symmetric @ phi.T) + ca.diag(added)
         estimate = _Estimate(ca.triu2symm(ca.triu(moved)), ca.SX.zeros(ERRORS))
@@ -482,10 +544,14 @@ class ErrorStateEkf(EstimatorPorts):
         accel = ca.if_else(start.now, start.accel, felt)
         length = ca.sqrt(ca.dot(accel, accel))
         standing = ca.logic_and(u.zero_velocity > 0.5, ca.logic_not(start.now))
+        levels = start.now
+        if start.moving is not None:
+            standing = ca.logic_and(standing, ca.logic_not(_moves(u)))
+            levels = ca.logic_and(start.now, ca.logic_not(start.moving))
         near_g = ca.fabs(length - p.gravity) < p.level_window * p.gravity
         level = ca.logic_and(x.ages[GNSS_VELOCITY] > p.level_after, near_g)
         in_turn = ca.logic_and(active, ca.logic_and(x.slot < 0.5, ca.logic_or(standing, level)))
-        use = ca.logic_or(start.now, in_turn)
+        use = ca.logic_or(levels, in_turn)
         g_B = p.gravity * n.R[2, :].T
         tilt = -_skew(g_B)
         stand = flag(standing)
@@ -749,6 +815,8 @@ class _Alignment:
     accel: ca.SX
     mag: ca.SX
     counts: ca.SX
+    moving: ca.SX | None = None  # it was aligned in motion
+    motion: dict[str, ca.SX] = field(default_factory=dict)  # next states of that
 
 
 @dataclass
@@ -855,6 +923,35 @@ class _Groups:
 def _weight(condition: ca.SX) -> ca.SX:
     """1 where a condition holds, else 0; as a plain number, so that it starts no guard within that of its layer."""
     return ca.fmax(flag(condition), 0)
+
+
+def _moves(u: View) -> ca.SX:
+    """Whether a receiver says that the vehicle does not stand."""
+    fast = ca.dot(u.gnss_velocity_N, u.gnss_velocity_N) > MOVES_MPS**2
+    return ca.logic_and(u.gnss_fix > 2.5, fast)
+
+
+def _unit(v: ca.SX) -> ca.SX:
+    return v / ca.sqrt(ca.dot(v, v) + SMALLEST**4)
+
+
+def _sine(a: ca.SX, b: ca.SX) -> ca.SX:
+    """Of the angle between two vectors."""
+    across = ca.cross(_unit(a), _unit(b))
+    return ca.sqrt(ca.dot(across, across))
+
+
+def _triad(first: ca.SX, second: ca.SX) -> ca.SX:
+    """Columns: the first vector, the normal of both, and what is upright on these two."""
+    a = _unit(first)
+    normal = _unit(ca.cross(a, _unit(second)))
+    return ca.horzcat(a, normal, ca.cross(a, normal))
+
+
+def _of_matrix(R: ca.SX) -> ca.SX:
+    """Quaternion of a rotation matrix, by way of its angles."""
+    pitch = ca.asin(clip(-R[2, 0], -1, 1))
+    return quaternion.from_euler(ca.atan2(R[2, 1], R[2, 2]), pitch, ca.atan2(R[1, 0], R[0, 0]))
 
 
 def _skew(v: ca.SX) -> ca.SX:

@@ -51,6 +51,7 @@ from ironbird.vehicles.templates.rotorcraft import (
     Matrix3,
     SensorTable,
     add_battery,
+    add_brown_out,
     add_contact,
     add_crash,
     add_failsafes,
@@ -328,6 +329,7 @@ def build(spec: FixedWingSpec, control_kind: str = "truth", *, airborne: bool | 
     contact = _add_gear(diagram, spec, body, parts["terrain"], navigator, control)
     # Of a touch-down only the sink rate counts
     add_crash(diagram, spec.limits, body, contact, hit="ground hit", along_share=0.0)
+    add_brown_out(diagram, battery, navigator)
     return diagram
 
 
@@ -531,7 +533,12 @@ def _use_estimate(
     """Sensors with the pitot tube and the rangefinder, the estimator, and what control and navigator take of them."""
     cruise = spec.puller.top_speed_radps * spec.start.throttle if spec.puller is not None else 0.0
     shaking = {**VIBRATION, "vibration_speed": cruise} if cruise else VIBRATION
-    suite = Suite(**spec.sensors.model_dump(), optical_flows=0, products=Products(vibration=shaking))
+    suite = Suite(
+        **spec.sensors.model_dump(),
+        optical_flows=0,
+        products=Products(vibration=shaking),
+        starts_in_motion=spec.battery is not None and spec.battery.air_restart,
+    )
     rotors = [motor] if motor is not None else []
     start = spec.rest()[0]
     senses = add_senses(diagram, body, parts, spec.home, suite, rotors=rotors, battery=battery, start_height_m=start)

@@ -37,6 +37,7 @@ from ironbird.vehicles.templates.rotorcraft import (
     SensorTable,
     add_airframe,
     add_battery,
+    add_brown_out,
     add_contact,
     add_crash,
     add_navigator,
@@ -340,7 +341,7 @@ def build(spec: MulticopterSpec, control_kind: str = "truth") -> Diagram:
     if control_kind == "truth":
         use_truth(diagram, body, control, navigator)
     else:
-        suite = Suite(**spec.sensors.model_dump())
+        suite = Suite(**spec.sensors.model_dump(), starts_in_motion=spec.battery.air_restart)
         senses = add_senses(
             diagram, body, parts, spec.home, suite, rotors=motors, battery=battery, start_height_m=lowest
         )
@@ -353,6 +354,7 @@ def build(spec: MulticopterSpec, control_kind: str = "truth") -> Diagram:
     add_airframe(diagram, spec.airframe, mass, body, parts)
     contact = add_contact(diagram, spec.contact, body, parts["terrain"])
     add_crash(diagram, spec.limits, body, contact)
+    add_brown_out(diagram, battery, navigator)
     return diagram
 
 

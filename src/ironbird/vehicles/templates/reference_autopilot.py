@@ -107,7 +107,9 @@ def add_senses(
     sees = bool(sensors["flow"] and sensors["range"])
     if suite.estimator == "ekf":
         lever_arm = any(suite.imu_position_B_m)
-        block = ErrorStateEkf(sample_s=SAMPLE_S, lever_arm=lever_arm, optical_flow=sees)
+        block = ErrorStateEkf(
+            sample_s=SAMPLE_S, lever_arm=lever_arm, optical_flow=sees, in_motion=suite.starts_in_motion
+        )
         if lever_arm:
             trust["imu_position"] = list(suite.imu_position_B_m)
     start = [0.0, 0.0, -start_height_m]

@@ -19,6 +19,7 @@ from ironbird.model.diagram import Diagram, Handle
 from ironbird.model.signal import Number
 from ironbird.vehicles import places as at
 from ironbird.vehicles.estimators import estimator_class
+from ironbird.vehicles.external import plant_blocks
 from ironbird.vehicles.spec import Positive, Table, Vector3
 from ironbird.vehicles.tables import BlockTable, params_of
 from ironbird.vehicles.templates.mission import MISSION_ITEMS, mission_table
@@ -67,6 +68,8 @@ class BatteryTable(BlockTable):
 
     cells: Annotated[int, Field(ge=1)]
     brown_out_V: Positive | None = None  # below it the flight controller stops; none has one that never does
+    air_restart: bool = False  # after a brown-out it arms by itself and flies on; otherwise its motors stay off
+    rail = params_of(PowerRail, "restart_time_s?")
     params = params_of(Battery, "cells capacity_Ah resistance_ohm efficiency electronics_W=electronics_power")
 
 
@@ -177,9 +180,26 @@ def add_battery(diagram: Diagram, table: BatteryTable) -> Handle:
     battery = diagram.add(at.BATTERY.path, Battery(sample_s=BATTERY_SAMPLE_S), **table.params)
     if table.brown_out_V is None:
         return battery
-    rail = diagram.add(at.POWER_RAIL.path, PowerRail(sample_s=BATTERY_SAMPLE_S), drop_out=table.brown_out_V)
+    rail = diagram.add(
+        at.POWER_RAIL.path,
+        PowerRail(sample_s=BATTERY_SAMPLE_S),
+        drop_out=table.brown_out_V,
+        air_restart=float(table.air_restart),
+        **table.rail,
+    )
     diagram.connect(battery.voltage, rail.voltage)
-    return Handle(at.BATTERY.path, {**battery.ports(), "alive": rail.alive})
+    return Handle(at.BATTERY.path, {**battery.ports(), "alive": rail.alive, "may_arm": rail.may_arm})
+
+
+def add_brown_out(diagram: Diagram, battery: Handle | None, navigator: Handle) -> None:
+    """What a brown-out does to the control system, when all of that is there: it begins anew, on the ground or not."""
+    if battery is None or "alive" not in battery:
+        return
+    diagram.connect(battery.may_arm, navigator.may_arm)
+    plant = set(plant_blocks(diagram))
+    diagram.reset(
+        battery.alive, [path for path, block in diagram.blocks.items() if block.is_sampled and path not in plant]
+    )
 
 
 def add_airframe(

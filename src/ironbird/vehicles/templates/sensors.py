@@ -80,6 +80,7 @@ class Suite:
     speed_logs: int = 0
     products: Products = field(default_factory=Products)
     noise: Mapping[str, Number] | None = None  # parameters of the estimator other than the usual ones
+    starts_in_motion: bool = False  # the estimator may begin while the vehicle flies
     imu_position_B_m: Sequence[float] = (0.0, 0.0, 0.0)  # of all inertial units, from the centre of mass
     vibration: Mapping[str, Any] | None = None  # of this airframe, keys as in its file; None is that of the products
     imu_noise: Mapping[str, Any] | None = (

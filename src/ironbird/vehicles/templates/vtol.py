@@ -36,6 +36,7 @@ from ironbird.vehicles.templates.rotorcraft import (
     STATE,
     add_airframe,
     add_battery,
+    add_brown_out,
     add_contact,
     add_crash,
     export_commands,
@@ -240,7 +241,8 @@ def build(spec: VtolSpec, control_kind: str = "truth") -> Diagram:
         diagram.connect(parts["atmosphere"].density, tube.density)
         diagram.connect(tube.true_airspeed_truth, wing.airspeed, navigator.airspeed)
     else:
-        suite = Suite(**spec.sensors.model_dump(), rangefinders=0, optical_flows=0)
+        fitted = {"rangefinders": 0, "optical_flows": 0, "starts_in_motion": spec.battery.air_restart}
+        suite = Suite(**spec.sensors.model_dump(), **fitted)
         senses = add_senses(
             diagram, body, parts, spec.home, suite, rotors=motors, battery=battery, start_height_m=lowest
         )
@@ -252,6 +254,7 @@ def build(spec: VtolSpec, control_kind: str = "truth") -> Diagram:
     add_airframe(diagram, spec.airframe, mass, body, parts)
     contact = add_contact(diagram, spec.contact, body, parts["terrain"])
     add_crash(diagram, spec.limits, upright, contact)
+    add_brown_out(diagram, battery, navigator)
     return diagram
 
 
