@@ -20,7 +20,7 @@ from ironbird.runtime.state import RunState
 from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.vehicles import places as at
 
-WITNESS_S = 5.0  # a fault is compared with its twin for this long after its start (and rise): enough to see it act
+WITNESS_S = 5.0  # a fault is compared with its twin for this long after its start (and rise), or until it acts
 Advance = Callable[[RunState, float, list[str] | None], Log]  # flies a twin on until a time and logs these signals
 
 
@@ -167,17 +167,28 @@ class Twins:
             logs.append(advance(group, max(min(until_s, end_s), group.time_s), paths))
         if self._whole is not None:
             self._whole_log = advance(self._whole, until_s, None)
-        self.kernel_s = sum(group.kernel_s for group in self.groups)
         starts = [log.plan.rows_between(0, tick) for tick in self.ticks]
-        found: list[list[Witness]] = [[] for _ in range(state.lanes)]
-        for fault, need in zip(self.faults, needs, strict=True):
+
+        def look(fault: _Fault, need: float) -> Witness:
             triggered_s = fault.triggered_s(state)
             if fault.twin is None:  # it never began: both are one
-                witness = observe(fault.injection, log, fault.lane, log, fault.lane, triggered_s, need)
-            else:
-                number, lane = fault.twin
-                twin, first_row = logs[number], starts[number]
-                witness = observe(fault.injection, log, fault.lane, twin, lane, triggered_s, need, first_row)
+                return observe(fault.injection, log, fault.lane, log, fault.lane, triggered_s, need)
+            number, lane = fault.twin
+            twin, first_row = logs[number], starts[number]
+            return observe(fault.injection, log, fault.lane, twin, lane, triggered_s, need, first_row)
+
+        witnesses = [look(fault, need) for fault, need in zip(self.faults, needs, strict=True)]
+        # A part that stands still when its fault begins (a lifting rotor in cruise) shows it when it is used
+        idle = [i for i, w in enumerate(witnesses) if self.faults[i].twin is not None and w.signal and not w.effective]
+        for number in {twin[0] for i in idle if (twin := self.faults[i].twin) is not None}:
+            group = self.groups[number]
+            if group.time_s < until_s:
+                logs[number] = logs[number].followed_by(advance(group, until_s, paths))
+        for i in idle:
+            witnesses[i] = look(self.faults[i], until_s)
+        self.kernel_s = sum(group.kernel_s for group in self.groups)
+        found: list[list[Witness]] = [[] for _ in range(state.lanes)]
+        for fault, witness in zip(self.faults, witnesses, strict=True):
             found[fault.lane].append(witness)
         return found
 
