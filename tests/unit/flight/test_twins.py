@@ -91,8 +91,10 @@ def compared(injection: Injection, log: Log, twin: Log, triggered_s: float, unti
     last_s = min(until_s, begin_s + injection.rise_s + WITNESS_S)
     rows = min(log.rows(), twin.rows())
     time_s = log.time_s[:rows]
-    rows = int((time_s < last_s).sum())
-    time_s, size = time_s[:rows], np.abs(log[injection.witness][:rows] - twin[injection.witness][:rows])
+    size = np.abs(log[injection.witness][:rows] - twin[injection.witness][:rows])
+    if not size[time_s < last_s].any():  # it may act later
+        last_s = until_s
+    time_s, size = time_s[time_s < last_s], size[time_s < last_s]
     end_s = min(injection.end_s + triggered_s, time_s[-1])
     during = size[(time_s >= begin_s) & (time_s <= end_s)]
     return {
@@ -197,6 +199,22 @@ def test_the_whole_twin_is_the_flight_without_any_fault_bit_for_bit(faults: list
     assert flight.twin is not None and all(witness.effective for witness in flight.witnesses)
     assert flight.twin.sha256(0) == alone.log.sha256(0) != flight.log.sha256(0)
     assert flight.twin.stops == alone.log.stops and flight.twin.rows() == alone.log.rows()
+
+
+def test_a_fault_of_a_part_that_stands_still_is_seen_when_the_part_is_used() -> None:
+    """Motors that stand until 8 s lose nothing before: the comparison goes on beyond its usual time."""
+    armed_s = 3.0 + WITNESS_S
+    flight = fly(
+        "quad_f450",
+        control="truth",
+        mission="hover",
+        until_s=UNTIL_S,
+        settings={"navigator.arm_time": armed_s},
+        faults=["rotor.speed_loss@1:severity=0.2,start=1"],
+    )
+    [witness] = flight.witnesses
+
+    assert abs(witness.first_s - armed_s) < 0.1 and witness.largest > 50.0
 
 
 def test_a_flight_whose_fault_never_begins_has_no_twin() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from scipy.stats import chi2
 
 from ironbird.blocks.estimators.ekf import BA, BG, ERRORS, FUSE_S, TH, ErrorStateEkf, P, V
@@ -295,6 +296,46 @@ def test_alignment_finds_the_attitude_of_a_standing_vehicle(attitude: tuple[floa
 
     np.testing.assert_allclose(log["block.euler"][-1], [roll, pitch, yaw], atol=1e-9)  # exact but for rounding
     assert log["block.aligned"][-1] == 1.0
+
+
+@functools.cache
+def in_motion() -> CompiledModel:
+    return alone_in_a_model(ErrorStateEkf(in_motion=True), step_s=IMU_S, field_0=FIELD_N)
+
+
+@pytest.mark.parametrize(
+    ("fall_mps2", "spin_radps", "aligns"),
+    [((1.0, -2.0, 6.0), 0.0, True), ((0.5, 1.0, 5.0), 0.8, True), ((0, 0, 9.0), 0, False)],
+)
+def test_alignment_in_motion_finds_the_attitude_of_a_vehicle_that_falls(
+    fall_mps2: tuple[float, float, float], spin_radps: float, aligns: bool
+) -> None:
+    """Steady acceleration and turn, exact sensors: specific force by GNSS and accelerometer, and the field, give it."""
+    fall, w = np.array(fall_mps2), spin_radps * np.array([0.2, -0.3, 0.93])
+    state = start(in_motion(), lanes=2)
+    state.set_param("block.gnss_delay", 0.0)
+    state.set_input("gnss_fix", 3.0)
+    state.set_input("zero_velocity", 1.0)  # the navigator says that it stands: a receiver knows better
+    begin = Rotation.from_euler("ZYX", [0.7, -0.4, 2.0])
+    while state.time_s < 1.3:
+        time_s = state.time_s
+        attitude = begin * Rotation.from_rotvec(w * time_s)
+        state.set_input("accel_B", attitude.inv().apply(fall - [0.0, 0.0, GRAVITY]))
+        state.set_input("mag_B", attitude.inv().apply(FIELD_N))
+        state.set_input("gyro_B", w)
+        for name in ("imu_stamp", "mag_stamp"):
+            state.set_input(name, time_s + IMU_S)
+        if round(time_s / IMU_S) % round(GNSS_S / IMU_S) == 0:
+            state.set_input("gnss_velocity_N", fall * (time_s + 1.0))
+            state.set_input("gnss_position_N", 0.5 * fall * (time_s + 1.0) ** 2)
+            for name in ("gnss_stamp", "gnss_velocity_stamp"):
+                state.set_input(name, time_s + IMU_S)
+        log = run(state, time_s + IMU_S, log_s=IMU_S)
+
+    assert bool(log["block.aligned"][-1]) == aligns
+    if aligns:
+        found = Rotation.from_quat(log["block.q_NB"][-1][[1, 2, 3, 0]])
+        assert (attitude.inv() * found).magnitude() < math.radians(0.2)
 
 
 def test_the_rates_that_are_put_out_have_their_bias_taken_off() -> None:
