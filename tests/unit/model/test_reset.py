@@ -9,6 +9,7 @@ from parts import Counter, Gain, Lag
 from ironbird import Block, Diagram, In, Out, Param, State, compile_model
 from ironbird.errors import ModelError, UnknownNameError
 from ironbird.model.block import Values, View
+from ironbird.model.rates import Group, schedule
 from ironbird.runtime.state import start
 from ironbird.runtime.step import run
 
@@ -77,6 +78,22 @@ def test_a_diagram_without_resets_and_one_that_is_never_reset_fly_alike() -> Non
 
     for path in ("sum.y", "counter.count", "other.count"):
         np.testing.assert_array_equal(logs[0][path], logs[1][path])
+
+
+def test_a_block_is_waited_for_by_those_that_it_resets() -> None:
+    """Whatever the order in which parts were added, the update sees this instant's output."""
+    diagram = Diagram("late")
+    diagram.add("sum", Sum(sample_s=STEP_S), n_0=[0.0, 0.0])
+    switch = diagram.add("switch", Switch(sample_s=2 * STEP_S))
+    diagram.export(switch.u)
+    diagram.reset(switch.on, ["sum"])
+    jobs = [(kind, path) for group in schedule(diagram, STEP_S) for kind, path in _jobs(group)]
+
+    assert jobs.index(("output", "switch")) < jobs.index(("update", "sum"))
+
+
+def _jobs(group: Group) -> list[tuple[str, str]]:
+    return [("output", path) for path in group.outputs] + [("update", path) for path in group.updates]
 
 
 def test_resets_go_with_copies_parts_and_nested_diagrams() -> None:
