@@ -241,8 +241,12 @@ def build(spec: VtolSpec, control_kind: str = "truth") -> Diagram:
         diagram.connect(parts["atmosphere"].density, tube.density)
         diagram.connect(tube.true_airspeed_truth, wing.airspeed, navigator.airspeed)
     else:
-        fitted = {"rangefinders": 0, "optical_flows": 0, "starts_in_motion": spec.battery.air_restart}
-        suite = Suite(**spec.sensors.model_dump(), **fitted)
+        suite = Suite(
+            **spec.sensors.model_dump(),
+            rangefinders=0,
+            optical_flows=0,
+            starts_in_motion=spec.battery.air_restart,
+        )
         senses = add_senses(
             diagram, body, parts, spec.home, suite, rotors=motors, battery=battery, start_height_m=lowest
         )
