@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,6 @@ from ironbird.testing.alone import alone
 from ironbird.testing.checks import check_block
 from ironbird.vehicles.external import plant_blocks
 from ironbird.vehicles.load import load_spec
-from ironbird.vehicles.spec import VehicleSpec
 from ironbird.vehicles.templates import fixed_wing, multicopter, vtol
 from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
@@ -50,7 +50,7 @@ def test_motors_may_start_until_the_first_brown_out_and_then_as_the_option_says(
     assert (found[1][1:] == air_restart).all() and (found[2] == air_restart).all()
 
 
-def fitted(name: str, **battery: object) -> VehicleSpec:
+def fitted(name: str, **battery: object) -> Any:
     spec = load_spec(name)
     assert isinstance(spec, MulticopterSpec | FixedWingSpec) and spec.battery is not None
     return spec.model_copy(update={"battery": spec.battery.model_copy(update=battery)})
