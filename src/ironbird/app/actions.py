@@ -134,7 +134,7 @@ def branch(rig: Rig, flight: str, at_s: float | None = None, paused: bool = Fals
 
 
 def reset(rig: Rig, flight: str) -> dict[str, Any]:
-    """End it and begin anew."""
+    """End it and start again."""
     return {"flight": rig.reset(flight).name}
 
 

@@ -64,8 +64,8 @@ class Deed:
 class LiveFlight:
     """A flight that can be paused, stepped, hurried, commanded, broken and tuned. All calls may come from any thread.
 
-    Under the reference autopilot (`control = "commanded"`) commands are heard at once; PX4, ArduPilot and boards are
-    told by a ground station of ours over MAVLink (`pilot`), which says what came of it (`pilot.orders`); the reference
+    Under the reference autopilot (`control = "commanded"`) commands act at once; PX4, ArduPilot and boards are
+    commanded by the built-in ground station over MAVLink (`pilot`), with results in `pilot.orders`; the reference
     autopilot on chips and the firmware's base station have a commander inside (`obeyed`). Other control systems fly
     their mission and take faults alone. `wishes` are deeds without arguments that are done as soon as the
     vehicle takes them (it arms when its estimator has settled). A branch does the deeds of the `past` at their ticks,
@@ -124,19 +124,19 @@ class LiveFlight:
 
     @property
     def commander(self) -> Commander | None:
-        """Who takes commands; None under a control system that hears none of ours."""
+        """The receiver of commands; None if the control system accepts none from Ironbird."""
         if self.obeyed is not None:
             return self.obeyed.commander
         return self.stand if isinstance(self.stand, Commander) else None
 
     @property
     def obeyed(self) -> Obeyed | None:
-        """Who inside the control system takes orders; None before it runs, or if nobody does."""
+        """The part of the control system that takes orders; None before it runs, or if it takes none."""
         return self._system.obeyed if self._system is not None else None
 
     @property
     def commanded(self) -> bool:
-        """Whether somebody takes commands."""
+        """Whether commands are accepted."""
         return self.commander is not None or self.pilot is not None
 
     @property
@@ -161,7 +161,7 @@ class LiveFlight:
 
     @property
     def step_s(self) -> float:
-        """Of the simulation; that of all our vehicles before it runs."""
+        """Of the simulation; that of all vehicles of Ironbird before it runs."""
         return self.stand.rig.state.model.step_s if self.stand is not None else STEP_S
 
     @property
@@ -233,7 +233,7 @@ class LiveFlight:
     def do(self, name: str, args: Mapping[str, Any] | None = None, *, wait_s: float = ANSWER_S) -> str | None:
         """Do something of `DEEDS`; returns None when it was done, or why it was refused, in words.
 
-        What an autopilot outside is told was said then; `pilot.orders` tells what came of it.
+        Commands to an external autopilot are sent at that time; `pilot.orders` reports their results.
         """
         if name not in DEEDS:
             return f"there is nothing called '{name[:40]}' to do; there is {', '.join(DEEDS)}"
@@ -275,7 +275,7 @@ class LiveFlight:
                 flight = fly(self.order, control=system, folder=self.folder)
             elif is_outside(self.order.control):
                 flight = self._fly_outside()
-            else:  # a stored flight that is flown again: nobody talks to it
+            else:  # a stored flight that is flown again: no live commands
                 self._state = RUNNING
                 flight = fly(self.order)
             if self.folder is not None:
@@ -406,7 +406,7 @@ class _Front:
         self._live.stand = commander
 
     def poll(self, commander: Commander) -> None:
-        """Hear the one beside it, then do what the page asked for."""
+        """Receive from the connection beside it, then do what the page requested."""
         if self._also is not None:
             self._also.poll(commander)
         self._over = not self._live.attend(commander)
@@ -417,7 +417,7 @@ class _Front:
 
     @property
     def finished(self) -> bool:
-        """Whether somebody has ended it."""
+        """Whether it was ended by a user."""
         return self._over
 
     def close(self) -> None:
@@ -432,7 +432,7 @@ Doer = Callable[..., str | None]
 
 
 def _commanding(name: str, call: Command) -> Doer:
-    """A deed that needs somebody who takes commands: a commander at once, or our ground station over MAVLink."""
+    """An action that needs a receiver of commands: a commander at once, or the built-in ground station over MAVLink."""
 
     def doer(live: LiveFlight, stand: Stand, **args: Any) -> str | None:
         if live.pilot is not None:

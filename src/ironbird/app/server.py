@@ -93,7 +93,7 @@ def serve(
             ws_per_message_deflate=False,
             timeout_graceful_shutdown=GRACE_S,
             server_header=False,
-            proxy_headers=False,  # nobody stands between: whoever says otherwise lies about the peer
+            proxy_headers=False,  # there is no proxy: a header that names one is forged
             lifespan="on",
         )
         server = uvicorn.Server(config)

@@ -32,7 +32,7 @@ class Desk:
         return str(request.scope.get(ROLE, "")) if request is not None else ""
 
     async def act(self, name: str, **args: Any) -> dict[str, Any]:
-        """Do something by its name, and tell the browser if it was refused."""
+        """Do something by its name, and notify the browser if it was refused."""
         answer = await asyncio.to_thread(act, self.rig, self.role(), name, args)
         if not answer["ok"]:
             ui.notify(answer["error"], type="negative", multi_line=True, timeout=8000)

@@ -48,7 +48,7 @@ function say(words, bad = false, tries = 50) {
   say.timer = setTimeout(() => { line.textContent = ""; line.className = "ib-said"; }, 8000);
 }
 
-// An event for the server; a page that is not mounted yet hears it a little later.
+// An event for the server; a page that is not mounted yet receives it a little later.
 function tell(what, value, tries = 50) {
   try {
     window.emitEvent(what, value);
