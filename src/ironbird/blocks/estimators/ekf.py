@@ -37,9 +37,9 @@ CLIMB_RADPS, CLIMB_DAMPING = 1.5, 0.8  # of the observer that makes a climb rate
 MOST_STEP_M = 3.0  # what one barometer sample may say to it
 AGREED_SHARE = 0.4  # of `reset_after`: two receivers that agree are sooner right than the estimate
 FLOW_LOST_S = 0.5  # an older flow, or the distance that belongs to it, says nothing of the velocity
-FLOW_FLOOR_MPS = 0.1  # what flow near the ground is not believed to be better than
+FLOW_FLOOR_MPS = 0.1  # lower bound for flow near the ground
 SMALLEST = 1e-6  # below every length that is divided by
-SMALLEST_T = 1e-7  # a weaker horizontal field tells no heading
+SMALLEST_T = 1e-7  # a weaker horizontal field gives no heading
 LARGEST = 1e9  # above every innovation
 
 
@@ -66,11 +66,11 @@ class ErrorStateEkf(EstimatorPorts):
     accelerates. Without GNSS velocity the accelerometer stands in as a weak level while its length is near g; without
     an accelerometer (`imu_healthy` 0) the flight is taken as unaccelerated, with much noise.
 
-    A group that was rejected for `reset_after` is not simply believed. A position that jumped is put down to the slow
+    A group that was rejected for `reset_after` is not simply accepted. A position that jumped is put down to the slow
     error of the receiver, unless two receivers agree (`gnss_agreed`); then the estimate moves, and sooner. Velocity is
     reset only to two that agree, or to one that is alone, consistent in itself, and rejected in position too for twice
     as long. When the voter leaves a receiver (`gnss_used`), the estimate is suspect at once: the new one may move it.
-    The barometer is re-zeroed while GNSS knows the height, else believed. The compass is never believed again by
+    The barometer is re-zeroed while GNSS gives the height, else trusted. The compass is never accepted again by
     force: its gate opens as the heading grows uncertain.
 
     With `optical_flow`, flow and distance of a camera and a rangefinder that look down stand in for a GNSS velocity
@@ -93,7 +93,7 @@ class ErrorStateEkf(EstimatorPorts):
     gnss_used = In(unit="1", default=1.0, doc="number of the receiver")
     gnss_agreed = In(unit="1", default=2.0, doc="receivers that agree; 1 is one alone that is consistent, 0 none")
     baro_sound = In(unit="1", default=1.0, doc="0 while others contradict the barometer")
-    imu_healthy = In(unit="1", default=1.0, doc="0 if no accelerometer can be believed")
+    imu_healthy = In(unit="1", default=1.0, doc="0 if no accelerometer is valid")
     airspeed = In(unit="m/s", default=0.0, doc="true airspeed")
     airspeed_stamp = In(unit="s", default=0.0, doc="time of the airspeed sample; 0 is never")
     zero_velocity = In(unit="1", default=0.0, doc="1 while the vehicle stands on the ground, disarmed")
@@ -179,9 +179,9 @@ class ErrorStateEkf(EstimatorPorts):
     gnss_slow = Param(unit="1", default=1.0, low=0.0, tunable=True, doc="stated accuracy that fixes share")
     gnss_time = Param(unit="s", default=120.0, low=1e-2, tunable=True, doc="correlation of the shared error")
     gnss_delay = Param(unit="s", default=0.1, low=0.0, high=0.36, tunable=True, doc="age of a GNSS sample on arrival")
-    min_eph = Param(unit="m", default=0.3, low=1e-6, tunable=True, doc="a fix is not believed to be better")
-    min_epv = Param(unit="m", default=0.5, low=1e-6, tunable=True, doc="a fix is not believed to be better")
-    min_speed_accuracy = Param(unit="m/s", default=0.1, low=1e-6, tunable=True, doc="GNSS is not believed to be better")
+    min_eph = Param(unit="m", default=0.3, low=1e-6, tunable=True, doc="lower bound for a fix")
+    min_epv = Param(unit="m", default=0.5, low=1e-6, tunable=True, doc="lower bound for a fix")
+    min_speed_accuracy = Param(unit="m/s", default=0.1, low=1e-6, tunable=True, doc="lower bound for GNSS")
     zero_velocity_noise = Param(unit="m/s", default=0.05, low=1e-6, tunable=True, doc="of the standing vehicle")
     level_noise = Param(unit="m/s^2", default=1.0, low=1e-6, tunable=True, doc="of the accelerometer as a level")
     level_after = Param(unit="s", default=1.0, low=0.0, tunable=True, doc="without GNSS velocity until the level helps")
@@ -338,7 +338,7 @@ class ErrorStateEkf(EstimatorPorts):
         full = ca.logic_and(counts[0] * self.sample_s >= p.align_time, counts[1] > 0.5)
         still = ca.fabs(length - p.gravity) < 0.2 * p.gravity
         now = ca.logic_and(ca.logic_and(waiting, due), ca.logic_and(full, still))
-        again = ca.logic_and(full, ca.logic_not(still))  # the vehicle moved: begin anew
+        again = ca.logic_and(full, ca.logic_not(still))  # the vehicle moved: begin again
         return _Alignment(
             now=now,
             q=level_and_heading(accel, mag, p.field_0),
