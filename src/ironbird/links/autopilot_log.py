@@ -1,6 +1,6 @@
 """The autopilot's own log, read into plain arrays: ULog of PX4, DataFlash (.BIN) of ArduPilot.
 
-Times are those of the autopilot's clock (`flight/autopilot_estimate.py` brings them to ours). Values are in SI units,
+Times are those of the autopilot's clock (`flight/autopilot_estimate.py` converts them). Values are in SI units,
 frames are N (about the vehicle's home) and B; places that the autopilot counts from an origin of its own are moved to
 home. What a log does not hold is simply not there; a file that cannot be read at all is a `LinkError` that says why.
 """
@@ -94,7 +94,7 @@ class AutopilotLog:
 
 
 def read_autopilot_log(path: Path, home: Place) -> AutopilotLog:
-    """Read a log by its name's ending; `home` is where our N begins."""
+    """Read a log by its name's ending; `home` is the origin of N."""
     reader = {".ulg": _read_ulog, ".bin": _read_dataflash}.get(path.suffix.lower())
     if reader is None:
         raise LinkError(f"{path.name}: an autopilot's log ends in .ulg (PX4) or .BIN (ArduPilot)")

@@ -161,11 +161,11 @@ class CommandedKind(Kind):
         return replace(vehicle, diagram=see_truth(vehicle.diagram))
 
     def repeats(self, options: Options, script: str) -> bool:
-        """Under a recorded stream, or when nobody outside commands."""
+        """Under a recorded stream, or without external commands."""
         return bool(script) or asks_nobody(getattr(options, "front", ""))
 
     def links(self, options: Options) -> Sequence[str]:
-        """What partners say and hear over MAVLink."""
+        """What partners send and receive over MAVLink."""
         return ("ground", "vehicle") if getattr(options, "front", "") == "mavlink" else ()
 
     def seat(self, task: Task) -> Seat:

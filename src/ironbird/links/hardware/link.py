@@ -1,18 +1,18 @@
 """Hardware in the loop: a flight controller on a cable, in real time, over the same messages as PX4's simulator link.
 
-The board does not wait for us, so the figures of the link are part of the result: before the start all messages at
-their rates are summed up against what the cable carries; during the run late steps and lost frames are counted. If the
-figures do not hold, `mistrust` says why, and nothing is concluded from that run. Rates, and what they were on a
+The board does not wait for the simulation, so the link's figures are part of the result: before the start all messages
+at their rates are summed up against what the cable carries; during the run late steps and lost frames are counted. If
+the figures do not hold, `mistrust` says why, and nothing is concluded from that run. Rates, and what they were on a
 comparable bench: [NguyenHa] tables 3 to 5.
 Time. Simulation time is wall time from the first exchange on: a step that comes late, after a stall of this machine, is
 counted, and those behind it follow at once until they have caught up. Nothing is left out but what finds no room on the
 cable, and that is counted too. On a serial port or UDP, vehicle and exchange run in native code in a thread of their
 own (`runtime/paced.py`, `board.py`): Python gives heartbeats and the words of ground stations, and counts what came,
-beside. What makes steps late is told apart: the host of a virtual machine, other programs, or neither.
+beside. The causes of late steps are reported: the host of a virtual machine, other programs, or neither.
 Batches. MAVLink has no message for several inertial samples. Above 1,000 a second, samples are taken between exchanges,
 each with its own time, and go out as so many HIL_SENSOR in one write: the line is served 1,000 times a second at most.
-A PX4 board [PX4Hitl]: it starts MAVLink on USB when it hears a heartbeat, so we say ours; it gives controls 200 times a
-second until it is asked for more, so we ask; it takes HIL_STATE_QUATERNION for its own estimate, so we do not send it.
+A PX4 board [PX4Hitl]: it starts MAVLink on USB when it receives a heartbeat, so one is sent; it sends controls at 200 a
+second until more are requested, so this is done; it takes HIL_STATE_QUATERNION for its own estimate, so it is not sent.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ HEARTBEAT = dialect.HEARTBEAT.record(
     system_status=numbers.MAV_STATE_ACTIVE,
     mavlink_version=numbers.MAVLINK_VERSION,
 )
-ASKED = 2  # times that we ask for the rate of controls
+ASKED = 2  # times that the rate of controls is requested
 TOUCHED = 2**26  # numbers of the log for which memory is taken before the start
-OWN_CLOCK_S = 5.0  # stamps of controls that are further from ours are of a clock of the board's own
+OWN_CLOCK_S = 5.0  # stamps of controls that are further from simulation time are of a clock of the board's own
 
 
 def ticks_of(sensor_hz: float, model_hz: float = 1000.0) -> int:
@@ -99,8 +99,8 @@ class Figures:
     gnss_hz: float = 0.0
     control_hz: float = 0.0
     lost: float = 0.0  # share of frames from the board that are missing
-    unsent: float = 0.0  # share of our steps for which the cable had no room
-    late: float = 0.0  # share of our steps that began more than a step late
+    unsent: float = 0.0  # share of the steps for which the cable had no room
+    late: float = 0.0  # share of the steps that began more than a step late
     delay_ms: float | None = None  # mean, from a sample to the command that answers it; None if the board stamps itself
     steps: int = 0
     lost_frames: int = 0
@@ -132,7 +132,7 @@ class Figures:
                 f"{self.late_steps} of {self.steps} steps late ({100 * self.late:.2f} %); median {self.median_ms:.3f} "
                 f"ms, 99 % below {self.most_99_ms:.2f} ms, worst {self.worst_ms:.1f} ms"
                 + (f"; the host of this virtual machine took {self.stolen_s:.2f} s" if self.stolen_s else "")
-                + (f"; other programs kept us waiting for {self.waited_s:.2f} s" if self.waited_s >= 0.01 else "")
+                + (f"; other programs delayed it for {self.waited_s:.2f} s" if self.waited_s >= 0.01 else "")
             ),
             **({"late steps": ", ".join(f"{n} {why}" for why, n in self.late_by.items())} if self.late_by else {}),
             "steps by lateness": ", ".join(f"{name}: {count}" for name, count in self.histogram.items()),
@@ -352,7 +352,7 @@ class HardwareLink(ControlSystem):
         self._hear(rig, now)
 
     def watch(self, rig: Rig) -> None:
-        """Look at the loop that keeps time: say what is due, take over what the board said."""
+        """Look at the loop that keeps time: send what is due, take over what the board sent."""
         assert self._loop is not None and self._board_link is not None
         now = self.clock.now()
         self._say(rig.time_s)
@@ -371,7 +371,7 @@ class HardwareLink(ControlSystem):
             raise LinkError(f"{self.cable.name}: the cable is gone ({error})") from None
 
     def _say(self, time_s: float) -> None:
-        """What goes with the next step: our heartbeat and, once the board gives controls, what rate of them we want."""
+        """What goes with the next step: the heartbeat and, once the board gives controls, the request of their rate."""
         assert self._board_link is not None
         if time_s - self._beat_at >= HEARTBEAT_S:
             self._beat_at = time_s
@@ -385,12 +385,12 @@ class HardwareLink(ControlSystem):
             self._board_link.pass_on(self.bridge.from_ground())
 
     def _hear(self, rig: Rig, now: float) -> None:
-        """Take over what the board said, and be out of patience if it says nothing."""
+        """Take over what the board sent; a timeout if it is silent."""
         assert self._board_link is not None
         stood_s = self._loop.stood_s if self._loop is not None else 0.0
-        self._heard_at, self._stood_s = self._heard_at + stood_s - self._stood_s, stood_s  # nobody spoke meanwhile
+        self._heard_at, self._stood_s = self._heard_at + stood_s - self._stood_s, stood_s  # no messages meanwhile
         said = list(self._board_link.heard())
-        if self.tap is not None:  # in a step we speak first
+        if self.tap is not None:  # in a step the simulation sends first
             told = [(one.tick, came, one) for came, all_ in ((0, self._board_link.gave()), (1, said)) for one in all_]
             for _, came, one in sorted(told, key=lambda piece: piece[:2]):
                 self.tap(self.cable.name, bool(came), one.data, one.wall_s)

@@ -197,7 +197,7 @@ class Commands:
 
     @property
     def told(self) -> str:
-        """The mode as ground stations are told it: one that waits for arming, or the sticks' own."""
+        """The mode as it is reported to ground stations: one that waits for arming, or the sticks' own."""
         mode = self.commander.mode
         if not self.commander.armed and mode != "terminated":
             return self.waiting or "hold"

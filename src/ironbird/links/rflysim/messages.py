@@ -1,4 +1,4 @@
-"""What a vehicle tells its clients, as RflySim's structs.
+"""What a vehicle sends to its clients, as RflySim's structs.
 
 Local positions are metres from where the vehicle stands at the start; true positions (`posE`) are in the map's frame,
 whose origin all vehicles share. Euler angles in rad, rotor speeds in 1/min, time in s or ms of simulation time.
@@ -26,7 +26,7 @@ NOT_HIT = -1
 ROTORS = 8  # that the structs have room for
 ACTUATORS = 16  # of ExtToUE4
 
-# outCopterData: 32 numbers that RflySim leaves to the model. Ours, in order:
+# outCopterData: 32 numbers that RflySim leaves to the model. Ironbird's, in order:
 OUT_COPTER = (
     "time_s", "armed", "healthy", "in_air", "item", "items", "done", "battery share",
     *(f"command of actuator {n}" for n in range(1, 9)),
@@ -38,7 +38,7 @@ OUT_COPTER = (
 
 @dataclass(frozen=True)
 class Shown:
-    """What is told of one moment."""
+    """What is reported of one moment."""
 
     copter: int
     kind: str
@@ -175,7 +175,7 @@ class Shown:
         return encode("crash", copterID=self.copter, targetID=self.hit)
 
     def px4_ext(self, said: Sequence[float] | None = None) -> bytes:
-        """PX4ExtMsg: what the autopilot said for it, or the first eight actuator commands."""
+        """PX4ExtMsg: what the autopilot sent for it, or the first eight actuator commands."""
         controls = _padded(self.commands if said is None else said, 8)
         return encode("PX4ExtMsg", copterID=self.copter, time=self.time_s, controls=controls)
 
