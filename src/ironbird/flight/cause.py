@@ -4,7 +4,7 @@ Until a fault acts both are equal to the last bit, so the first difference in th
 doing, and so is whatever follows and does not come in the healthy flight too. What both do within `SAME_S` of each
 other counts as the same: after the first difference nothing comes at exactly the same time any more.
 
-Not told apart: which of several faults caused what; order the flight with one of them for that.
+Not distinguished: which of several faults caused what; order the flight with one of them for that.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ EXCHANGE_S = 0.05  # within which a fault shows in the autopilot's log
 LEAST_SHARE = 0.02  # of the rest of the flight, below which a measurement carried nothing
 MOST_ROWS = 20  # of what was caused, in a summary
 SAME_S = 3.0  # what both flights do within this counts as one
-OURS = ("fault", "link", "pilot")  # autopilot_events that are our own doing
+OURS = ("fault", "link", "pilot")  # autopilot_events that Ironbird causes itself
 STATE_WORDS = {
     "position": "estimated position", "velocity": "estimated velocity", "attitude": "estimated attitude",
     "output": "outputs", "battery": "battery voltage", "test_ratio": "test ratios", "estimator": "estimator in charge",
@@ -100,7 +100,7 @@ def _all_of(autopilot: AutopilotEstimate) -> list[AutopilotEvent]:
 
 
 def _first_difference(faulted: AutopilotEstimate, healthy: AutopilotEstimate) -> tuple[float, str]:
-    """On our clock; of all that both logs hold."""
+    """On the simulation's clock; of all that both logs hold."""
     first_s, signal = math.inf, ""
     for name, series in faulted.log.believed.items():
         other = healthy.log.believed.get(name)
