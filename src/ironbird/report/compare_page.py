@@ -75,7 +75,7 @@ def _effective(flight: Flight) -> list[Witness]:
 
 
 def _system(flown: Flown, ink: str, folder: Path) -> dict[str, Any]:
-    """One column of the table, and what the system said and did."""
+    """One column of the table, and the messages and actions of the system."""
     flight = flown.flight
     page = f"{flown.name}/flight.html"
     there = (folder / page).is_file()

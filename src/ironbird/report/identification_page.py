@@ -1,4 +1,4 @@
-"""The page of an identification: what the data tell, what they do not, and how well the model follows them."""
+"""The page of an identification: which parameters the data identify, and how well the model follows them."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_the_page_sets_the_autopilots_log_beside_the_truth(flight: Flight, tmp_p
 
     text, figures = page_of(flight, autopilot, tmp_path / "flight.html")
 
-    assert "What the autopilot believed" in text
+    assert "The autopilot's estimate" in text
     assert "PX4, a.ulg: clock offset 0.02" in text and " ms, by the true velocity that it was sent and logged." in text
     row = re.search(r"<td>horizontal position</td><td>m</td>(.*?)</tr>", text)
     assert row and re.findall(r'class="value">([^<]+)<', row.group(1))[0] == "1"  # rms, then greatest, its time, …
@@ -68,7 +68,7 @@ def test_without_a_log_the_page_says_why_and_shows_the_flight(flight: Flight, tm
 def test_flights_of_our_own_have_no_such_section(flight: Flight, tmp_path: Path) -> None:
     text, _ = page_of(flight, None, tmp_path / "flight.html")
 
-    assert "What the autopilot believed" not in text
+    assert "The autopilot's estimate" not in text
 
 
 def test_a_log_that_holds_little_gives_what_it_has_and_an_unverified_clock(flight: Flight, tmp_path: Path) -> None:
