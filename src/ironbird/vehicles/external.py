@@ -61,14 +61,14 @@ def cut_vehicle(diagram: Diagram) -> tuple[Diagram, dict[str, list[str]], dict[s
     return control, feeds, driven
 
 
-TOLD = {  # signal of the body -> port by which it is told
+TOLD = {  # signal of the body -> port that prescribes it
     "body.p_NB_N": "told_p", "body.v_NB_N": "told_v", "body.q_NB": "told_q", "body.w_NB_B": "told_w",
     "body.specific_force_B": "told_specific_force", "body.angular_acceleration_B": "told_angular_acceleration",
 }  # fmt: skip
 
 
 def with_told_body(diagram: Diagram) -> Diagram:
-    """The same vehicle with a body whose motion is told; the inputs are named `plant/` and the body's signal."""
+    """The same vehicle with a body of prescribed motion; the inputs are named `plant/` and the body's signal."""
     if type(diagram.blocks.get("body")) is not RigidBody:
         raise ModelError(
             f"the body of '{diagram.name}' is a {type(diagram.blocks.get('body')).__name__}: a plant of others takes "

@@ -124,7 +124,7 @@ class VehicleSpec(Table):
         return source_in(self.provenance, key)
 
     def assumed(self) -> list[str]:
-        """Values that nobody measured or published."""
+        """Values that were neither measured nor published."""
         return [key for key, source in self.provenance.items() if source.startswith("assumed")]
 
 
