@@ -128,8 +128,8 @@ class SphereTable(ThingTable):
 class MeshTable(ThingTable):
     """Triangles from a file (.obj, .gltf, .glb, .stl); `up` is the axis that points up in it.
 
-    z: x east, y north, z up, as most programs draw; y: as glTF says, x east, y up, z south; ned: as we do. Without it
-    glTF is read with y, others with z.
+    z: x east, y north, z up, as most programs draw; y: as glTF says, x east, y up, z south; ned: as Ironbird. Without
+    it glTF is read with y, others with z.
     """
 
     file: str
