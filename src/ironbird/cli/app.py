@@ -40,7 +40,7 @@ def app(
     this machine alone; from another one, use 'ssh -L 8350:127.0.0.1:8350'. What was flown is kept in its folder and
     repeats bit for bit by 'ironbird repeat FOLDER'. Needs the extra 'app'.
 
-    The token is made anew each time, or taken from IRONBIRD_APP_TOKEN.
+    A new token is made each time, or taken from IRONBIRD_APP_TOKEN.
 
     Example: ironbird app --port 8350
     """
@@ -72,7 +72,7 @@ def _shown(url: str) -> bool:
     import sys
     import webbrowser
 
-    if sys.platform == "linux" and shutil.which("xdg-open") is None:  # typer.launch does not tell then
+    if sys.platform == "linux" and shutil.which("xdg-open") is None:  # typer.launch does not report it
         return webbrowser.open(url)
     return typer.launch(url) == 0
 

@@ -140,7 +140,7 @@ def sitl(
     broken, 2 error (the autopilot is missing or does not answer), 3 void (a fault did not act), 4 crashed, 5 never
     airborne, 6 still flying at the end, 7 disarmed in the air, 130 interrupted. Of several flights: 0 if each has 0.
 
-    With --time virtual the row sha256 is the same each time; without, it tells this flight from others. Variables
+    With --time virtual the row sha256 is the same each time; without, it identifies this flight. Variables
     PX4_PARAM_NAME are parameters of PX4, as its own start-up has them; --params and --param win over them.
 
     Example: ironbird sitl px4 --vehicle quad_f450 --mission square --wind 5,270 --turbulence 7.7
@@ -343,7 +343,7 @@ def autopilot(
     """Run the reference autopilot in a process of its own behind the protocol of PX4 or ArduPilot.
 
     For trying a simulator's link without their binaries: it flies the mission by itself, from what comes over the link.
-    As a board it prints at the end what it heard.
+    As a board it prints at the end what it received.
     """
     from ironbird.flight.mission import load_mission
     from ironbird.links.hardware.cable import DatagramCable, SerialCable

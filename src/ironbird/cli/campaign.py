@@ -523,7 +523,7 @@ def repeat_pack(
 ) -> None:
     """Check an evidence pack and fly it again from its own files. Exit code 1 if a flight comes out otherwise.
 
-    The same if flights of the pack have no result. Every file is held against its hash, and the list of hashes
+    The same if flights of the pack have no result. Every file is compared with its hash, and the list of hashes
     against the signature if a signer is named. Flights under an autopilot outside repeat to the bit in virtual time
     (option time); others of them are left out.
     """
@@ -570,7 +570,7 @@ def rerun(
 ) -> None:
     """Fly one flight again, compare its hash with the stored one, and write its page with all plots.
 
-    An autopilot outside does not repeat to the bit: there the verdict is compared, and --times tells stable from flaky.
+    An autopilot outside does not repeat to the bit: there the verdict is compared, and --times shows flaky ones.
     """
     from ironbird.campaign.identity import definition_changed, software_changed
     from ironbird.campaign.statistics import flakiness

@@ -226,7 +226,7 @@ def _seated(control: str, options: dict[str, Any], folder: Path) -> tuple[RflySi
 
 
 def _placed(order: Order, options: dict[str, Any], front: RflySimFront) -> tuple[Order, dict[str, Any]]:
-    """The order and options of a vehicle that was placed anew."""
+    """The order and options of a vehicle that was placed again."""
     asked = front.placement
     assert asked is not None
     if asked.origin is not None:

@@ -311,7 +311,7 @@ class _Body:
                     self._write({item})
 
     def _write(self, computed: set[int]) -> None:
-        """Write results that are known and whose rows nobody reads any more: they need not be kept until the end."""
+        """Write results that are known and whose rows are not read any more: they need not be kept until the end."""
         for node in sorted(computed):
             for number in self.awaited.get(node, ()):
                 self.missing[number] -= 1

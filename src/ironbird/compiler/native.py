@@ -131,7 +131,7 @@ def compiler_version() -> str:
 
 @functools.cache
 def host_target() -> str:
-    """The widest instruction set of this machine that we build for."""
+    """The widest instruction set of this machine that kernels are built for."""
     machine = platform.machine()
     if machine != "x86_64":
         return machine
@@ -213,7 +213,7 @@ def _content(path: Path, compile_it: Callable[[], bytes]) -> bytes:
         return found
     folder = cache.make_folder(path.parent.name)
     with cache.locked(folder / f"{path.stem}.lock"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", CacheWarning)  # it was said above
+        warnings.simplefilter("ignore", CacheWarning)  # it was reported above
         found = cache.read_entry(path)  # another process may have built it
         if found is None:
             for left in folder.glob(f"build-{path.stem}-*"):  # by a process that was killed
@@ -242,7 +242,7 @@ def _compile_with(flags: Sequence[str], text: str, library: Path, libraries: Seq
 
 
 def run_compiler(command: Sequence[str], folder: Path) -> None:
-    """Run the C compiler, which may use a folder; on failure say what it said, and the cure where it is known."""
+    """Run the C compiler, which may use a folder; on failure report its output, and the cure where it is known."""
     try:
         done = subprocess.run(
             command,
@@ -324,7 +324,7 @@ def _load(path: Path, content: bytes) -> ctypes.CDLL:
 
 
 def check_kernel(library: ctypes.CDLL, lanes: int, sizes: Mapping[str, int]) -> None:
-    """Raise unless a kernel is built for so many lanes and rows: its arrays are ours."""
+    """Raise unless a kernel is built for so many lanes and rows: its arrays belong to the caller."""
     cure = f"empty the cache folder {cache.cache_folder()}"
     try:
         library.ib_lanes.restype = library.ib_rows.restype = ctypes.c_int64

@@ -102,7 +102,7 @@ def verify(vehicle: str = "quad_f450", seed: int = 7, until_s: float = 60.0) -> 
 def verify_outside(control: str, vehicle: str, until_s: float, runs: int) -> Iterator[Result]:
     """Fly an autopilot again and again in virtual time, every second time beside busy cores.
 
-    The hash covers the flight, all that the autopilot said and did, every switch between its threads, and its own log.
+    The hash covers the flight, all that the autopilot sent, every switch between its threads, and its own log.
     """
     order = make_order(
         vehicle, control=control, weather=Weather(5.0, 270.0, 8.0), faults=[FAULT], seed=7, until_s=until_s

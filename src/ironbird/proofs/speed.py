@@ -1,7 +1,7 @@
 """Speed: measured as a ratio against JSBSim's F450 in the same run on one core, never as bare seconds.
 
 A ratio compares the time that both need for a millisecond of flight: JSBSim in steps of 1 ms, the kernel as flights use
-it (`integration` of the vehicle). The same with the kernel in steps of 1 ms and order 4 stands beside it.
+it (`integration` of the vehicle). The same with the kernel in steps of 1 ms and order 4 is reported too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ WIND = Weather(speed_mps=5.0, from_deg=240.0, turbulence_mps=8.0)
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Keep JSBSim from writing to standard output, which is for our figures: natively, or through Python's."""
+    """Keep JSBSim from writing to standard output, which is for the figures: natively, or through Python's."""
     sys.stdout.flush()
     saved, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)

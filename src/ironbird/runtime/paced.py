@@ -2,7 +2,7 @@
 
 The loop is `c/ib_paced.c`. It runs in the calling thread for some steps, or in a thread of its own until its end, and
 Python then only reads how far it is. What it computes does not depend on the wall: a run that keeps time is the same,
-to the last byte, as one that does not, unless somebody outside takes part.
+to the last byte, as one that does not, unless an external program takes part.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ class PacedLoop:
 
     @property
     def trouble(self) -> int:
-        """What the exchange said last; negative: it broke."""
+        """The last result of the exchange; negative: it broke."""
         return int(self._native.trouble)
 
     @property
@@ -293,7 +293,7 @@ def _watched(taken: Taken) -> Iterator[None]:
 
 
 def run_delay_s(thread: int | None = None) -> float:
-    """Time that a thread of this process was ready to run and had no processor; zero if the system does not tell."""
+    """Time that a thread of this process was ready to run and had no processor; zero if that is unknown."""
     number = threading.get_native_id() if thread is None else thread
     with contextlib.suppress(OSError, IndexError, ValueError):
         return 1e-9 * int(Path(f"/proc/self/task/{number}/schedstat").read_text().split()[1])

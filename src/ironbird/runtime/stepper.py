@@ -83,7 +83,7 @@ class Stepper:
         copy_ticks: int = 0,
         begin_ns: int = -1,
     ) -> PacedLoop:
-        """A loop that makes all steps to the end at their moments; nobody else may step meanwhile."""
+        """A loop that makes all steps to the end at their moments; no other code may step meanwhile."""
         if self.state.kernel_events is not self._events:
             self._prepare()
         return PacedLoop(

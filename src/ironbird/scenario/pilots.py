@@ -1,4 +1,4 @@
-"""Who tells a vehicle of a scenario where to go: follow another, land on a deck, go round obstacles; or your own.
+"""Guidance of a vehicle of a scenario: follow another, land on a deck, go round obstacles; or your own.
 
 A pilot is asked every `PILOT_TICKS` and sets the offboard inputs of the vehicle's own navigator, which keeps its
 take-off, failsafes and limits. What it knows of others are their ADS-B reports; a deck has a beacon that is exact.

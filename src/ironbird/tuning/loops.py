@@ -46,7 +46,7 @@ POINTS = 800  # of a frequency response
 TOGETHER = 64  # frequencies that are solved at once
 SLOWEST_RADPS = 0.05
 AXES = ("lift", "roll", "pitch", "yaw")  # columns of a multicopter's allocation
-LINK = "/command_fault.value"  # what an actuator is told
+LINK = "/command_fault.value"  # the command of an actuator
 ATTITUDE_SET, CONTROL_KIND = "offboard_attitude", at.NAVIGATOR("control_kind")
 
 
@@ -347,7 +347,7 @@ def hovering(
     loaded = load_vehicle(vehicle, control=control)
     model = compile_model(loaded.diagram)
     if any(name not in model.flat.u.start for name in ("command", "offboard_kind", "offboard_position")):
-        raise ModelError(f"vehicle '{loaded.id}' takes no position from outside: it cannot be told to hover")
+        raise ModelError(f"vehicle '{loaded.id}' takes no position from outside: it cannot be commanded to hover")
     state = start(model, lanes=lanes, params=params)
     state.set_input("command", float(OFFBOARD))
     state.set_input("offboard_kind", float(BY_POSITION))

@@ -359,7 +359,7 @@ def test_a_diagram_changed_after_it_was_compiled_does_not_change_the_model(folde
     np.testing.assert_array_equal(linearize(model).A, reference)
     other = compile_model(load_vehicle(VEHICLE, control="truth").diagram)
     next(iter(other.flat.diagram.blocks.values())).sample_s = 0.5
-    with pytest.raises(ModelError, match="changed after the diagram was compiled; compile it anew"):
+    with pytest.raises(ModelError, match="changed after the diagram was compiled; compile it again"):
         linearize(other)
 
 

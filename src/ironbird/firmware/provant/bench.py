@@ -96,7 +96,7 @@ def wall_periods(vehicle: str, *, mission: str, seconds: float, numbers: str = "
         try:
             ends = board.stdout.readline().split()
             if len(ends) != 2:
-                raise LinkError(f"the emulated board did not start: it said '{' '.join(ends)}'")
+                raise LinkError(f"the emulated board did not start: its output is '{' '.join(ends)}'")
             system = CableSystem(*ends, numbers=numbers)
             with undisturbed():
                 fly(vehicle, control=system, mission=mission, until_s=seconds, speed=1.0)
