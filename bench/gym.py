@@ -73,7 +73,7 @@ def numpy_plant(count: int) -> Callable[[], None]:
 
 
 def environment(task: learning.Task, count: int, threads: int, scattered: bool = False) -> Callable[[], None]:
-    """One decision of an environment whose vehicles begin anew whenever they must."""
+    """One decision of an environment whose vehicles begin again whenever they must."""
     envs = learning.VehicleVectorEnv(task, num_envs=count, threads=threads, autoreset_mode="SameStep")
     envs.reset(seed=1)
     if scattered:

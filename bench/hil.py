@@ -5,15 +5,15 @@
 
 Three processes: `ironbird hil` (the bench), `ironbird autopilot --serial` (the board: the reference autopilot), and
 between them a serial line of two pseudo-terminals that carries bytes at the baud rate and no faster. The F450 takes off
-and hovers at 2.5 m in calm air, as in section 4 there; two flights, one with the sensors of our catalogue and one with
-those of its table 1. Takes about two minutes; prints JSON, then a table in Markdown. Run it on an idle machine.
+and hovers at 2.5 m in calm air, as in section 4 there; two flights, one with the sensors of Ironbird's catalogue and
+one with those of its table 1. Takes about two minutes; prints JSON, then a table in Markdown. Run it on an idle machine.
 
 `--ways`: between the bench and the line there is nothing (`direct`), or UDP and one thread that serves both sides in
 turn and waits for each (`single`, what the document calls TS), or `ironbird route` (`router`, its TCAS). With other
-ways than direct only the sensors of our catalogue fly. The document's third arrangement, software in the loop, is the
-flight over a link without any delay or loss. With `--rounds` all ways are flown so often, each round with a seed of its
-own and the ways in the opposite order of the round before; hover errors are then compared within each round, as ratios
-to the direct way: the median of the rounds is held against the bar of 2 %.
+ways than direct only the sensors of Ironbird's catalogue fly. The document's third arrangement, software in the loop,
+is the flight over a link without any delay or loss. With `--rounds` all ways are flown so often, each round with a seed
+of its own and the ways in the opposite order of the round before; hover errors are then compared within each round, as
+ratios to the direct way: the median of the rounds is compared with the bar of 2 %.
 
 `--delays`: what a delay alone does to the hover error, in simulation time and so on any machine: the same flights over
 a link whose answers come so many steps of 2 ms after their samples, errors pooled over seeds, as ratios to the first. A
@@ -24,8 +24,8 @@ What is compared. Loss is one minus the rate at the receiver over the rate asked
 counts them, controls as the bench does. Hover error is the RMS of the true position about the place asked for, from
 15 s on; the document does not say how long it measured, nor the unit of yaw (taken as rad), and prints that of its GPS
 noise as "mG" (taken as m). As other sensors and another controller give another error, the share that is the link's own
-is told apart: the same flight with the same seed over a link without any delay or loss. The document's like is the
-ratio of its bench to its software in the loop.
+is measured separately: the same flight with the same seed over a link without any delay or loss. The document's like is
+the ratio of its bench to its software in the loop.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def errors(time_s: np.ndarray, place: np.ndarray, yaw: np.ndarray) -> dict[str, 
 
 
 def single_thread(device: str, baud: int, port: int) -> None:
-    """Serve a serial line and a UDP port in turn, waiting for each, until we are killed."""
+    """Serve a serial line and a UDP port in turn, waiting for each, until it is killed."""
     line, far = SerialCable(device, baud), ("127.0.0.1", port)
     line.open()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as wire:
@@ -223,7 +223,7 @@ def without_a_line(settings: dict[str, Any], seconds: float, seed: int = 0, step
 
 
 def compare(flight: dict[str, Any], ideal: dict[str, Any]) -> list[list[str]]:
-    """Rows: what, the document, ours, bar."""
+    """Rows: what, the document, Ironbird, bar."""
     link, board = flight["link"], flight["board"]
     ours = {"IMU": board["sensor_hz"], "GPS": board["gnss_hz"], "controls": link["control_hz"]}
     rows = []
@@ -242,11 +242,11 @@ def compare(flight: dict[str, Any], ideal: dict[str, Any]) -> list[list[str]]:
     late = f"{100 * link['late']:.2f} % of the steps, worst {link['worst_ms']:.1f} ms"
     if link["stolen_s"]:
         late += f" (the host of this virtual machine took {link['stolen_s']:.2f} s)"
-    rows.append(["late by more than a step", "not told", late, "at most 0.5 %"])
-    rows.append(["lateness that 99 % of the steps keep below", "not told", f"{link['most_99_ms']:.2f} ms", "-"])
+    rows.append(["late by more than a step", "not given", late, "at most 0.5 %"])
+    rows.append(["lateness that 99 % of the steps keep below", "not given", f"{link['most_99_ms']:.2f} ms", "-"])
     lost = f"{link['lost_frames']} from the board, {board['lost']} to the board, {link['unsent_steps']} not sent"
-    rows.append(["frames lost", "not told", lost, "at most 0.5 %"])
-    rows.append(["delay from sample to command", "not told", f"{link['delay_ms']:.1f} ms", "-"])
+    rows.append(["frames lost", "not given", lost, "at most 0.5 %"])
+    rows.append(["delay from sample to command", "not given", f"{link['delay_ms']:.1f} ms", "-"])
     sentence = f": {link['sentence']}" if link["sentence"] else ""
     rows.append(["verdict", "-", f"{link['verdict']}{sentence}", "not error"])
     return rows
@@ -333,7 +333,7 @@ def main() -> None:
             tables.append((f"{title}, {way}", compare(flight, ideal)))
     print(json.dumps(result, indent=2))
     for title, rows in tables:
-        print(f"\n{title}\n\n| | Document | Ours | Bar |\n|---|---|---|---|")
+        print(f"\n{title}\n\n| | Document | Ironbird | Bar |\n|---|---|---|---|")
         print("\n".join(f"| {' | '.join(row)} |" for row in rows))
 
 

@@ -1,4 +1,4 @@
-"""Writes docs/reference/faults.md: every fault of the catalogue, how one is ordered, and RFlySimSafe's in our terms."""
+"""Writes docs/reference/faults.md: every fault, how one is ordered, and counterparts of RFlySimSafe's."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ EXAMPLES = (
 )
 KEYS = (
     ("instance", "1", "number of the part, from 1; only for faults whose targets have `{instance}`"),
-    ("axis", "all", "one entry of a vector: 0, 1 or 2; a few faults have an axis of their own, said in their summary"),
-    ("severity", "1", "0 to 1; what it means is said at each fault, linear between"),
+    ("axis", "all", "one entry of a vector: 0, 1 or 2; a few faults have an axis of their own, see their summary"),
+    ("severity", "1", "0 to 1; what it means is written at each fault, linear between"),
     ("start", "0", "seconds; with `when`, after the condition first holds"),
     ("end, duration", "never", "seconds: when it ends, or how long it lasts"),
     ("shape", "step", "`step`, `ramp` (grows during `rise`, then stays), `intermittent` (on for `duty` of a `period`)"),
@@ -140,7 +140,7 @@ def rflysimsafe() -> list[str]:
         (key, case.name, code(case.injected), "<br>".join(map(code, case.orders)), case.remark)
         for key, case in CASES.items()
     ]
-    return lines + table(("case", "fault", "injected", "our orders", "remark"), cases)
+    return lines + table(("case", "fault", "injected", "Ironbird's orders", "remark"), cases)
 
 
 def page() -> str:

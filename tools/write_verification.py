@@ -1,4 +1,4 @@
-"""Write docs/verification.md: how far Ironbird is from somebody else's numbers.
+"""Write docs/verification.md: how far Ironbird is from independent numbers.
 
     python tools/write_verification.py [--out FILE]
 
@@ -180,7 +180,7 @@ def page() -> str:
     lines = [
         "# Verification",
         "",
-        "What Ironbird computes, held against somebody else's numbers. This page is written by `make docs`",
+        "What Ironbird computes, compared with independent numbers. This page is written by `make docs`",
         "(`tools/write_verification.py`); the same checks run as tests and fail if a figure gets worse.",
         "",
         "## NASA check cases of six-degree-of-freedom flight",
