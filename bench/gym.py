@@ -142,7 +142,7 @@ def main() -> None:
         lanes = count // 4 if name.startswith("full") else count
         found[name] = measure(make(), lanes, given.seconds)
         (first, _), (speed, cpu_us) = next(iter(found.values())), found[name]
-        print(f"{name:66} {speed:12,.0f} steps/s  {speed / first:7.1f} x  {cpu_us:8.3f} us a step", flush=True)
+        print(f"{name:66} {speed:12,.0f} steps/s  {speed / first:7.1f} x  {cpu_us:8.3f} µs a step", flush=True)
     figures = {name: {"steps_per_s": round(speed), "cpu_us": round(us, 4)} for name, (speed, us) in found.items()}
     print(json.dumps({"envs": count, "load": os.getloadavg()[0], "figures": figures}))
 

@@ -6,7 +6,7 @@
 Three processes: `ironbird hil` (the bench), `ironbird autopilot --serial` (the board: the reference autopilot), and
 between them a serial line of two pseudo-terminals that carries bytes at the baud rate and no faster. The F450 takes off
 and hovers at 2.5 m in calm air, as in section 4 there; two flights, one with the sensors of Ironbird's catalogue and
-one with those of its table 1. Takes about two minutes; prints JSON, then a table in Markdown. Run it on an idle machine.
+one with those of its table 1. About two minutes; prints JSON, then a table in Markdown. Run it on an idle machine.
 
 `--ways`: between the bench and the line there is nothing (`direct`), or UDP and one thread that serves both sides in
 turn and waits for each (`single`, what the document calls TS), or `ironbird route` (`router`, its TCAS). With other

@@ -53,7 +53,7 @@ PROOFS = (
         f"{BLOCKS}/bodies/test_rigid_body_wgs84.py",
     ),
     Proof(
-        "body held against gravity stays where it is for a minute", "equilibrium", "1e-7 m",
+        "body whose weight is carried stays where it is for a minute", "equilibrium", "1e-7 m",
         f"{BLOCKS}/bodies/test_rigid_body_wgs84.py",
     ),
     Proof("WGS-84 conversions and radii", "pymap3d; own inverse", "1e-8 m; 5e-9 m", f"{SYMBOLIC}/test_earth.py"),

@@ -227,13 +227,13 @@ def test_two_browsers_see_the_same_and_a_guest_moves_nothing(browser: Browser, a
     name = app.do("start")["result"]["flight"]
     for tab in (first, second, guest):
         tab.until(f"window.ironbird && ironbird.flights.some(f => f.name === {name!r} && f.state === 'running')")
-        tab.until("document.querySelector('#ib-said')")  # the page is mounted: what is said is shown
+        tab.until("document.querySelector('#ib-message')")  # the page is mounted: what is said is shown
         tab.js(f"ironbird.select({name!r})")
     assert first.js("document.documentElement.scrollWidth") <= 420  # nothing hangs over
     picture(first, "narrow", tmp_path)
     # asked again until it is answered: the socket of a page may just be opened anew
     guest.until(
-        "(void ironbird.act('pause'), document.querySelector('#ib-said').textContent.includes('a guest may look'))"
+        "(void ironbird.act('pause'), document.querySelector('#ib-message').textContent.includes('a guest may look'))"
     )
     assert app.until(name, state="running")
     second.until("ironbird.act('pause').then(answer => answer.ok)")

@@ -1,6 +1,6 @@
 """One flight in a thread of its own, which others talk to while it flies.
 
-Whatever it is asked to do is a `Deed`: done between two exchanges, at a tick that is noted. The order of the flight
+Whatever it is asked to do is an `Action`: done between two exchanges, at a tick that is noted. The order of the flight
 holds all of it afterwards (`ironbird.links.commanded.stream`), so that `ironbird repeat` gives the same bytes; and the
 deeds, done again at their ticks, bring a second flight to the very state in which this one was: a branch.
 """
@@ -42,15 +42,15 @@ from ironbird.runtime.record import Log
 
 MOST_WAITING = 64  # deeds that were asked for and not yet done
 LOOK_S = 0.2  # wall time between two looks while a flight stands
-ANSWER_S = 10.0  # a flight takes a deed within this, or it is compiling still
+ANSWER_S = 10.0  # a flight takes an action within this, or it is compiling still
 STEP_S = 1e-3
 SLOWEST, FASTEST = 0.02, 1000.0  # times real time
 STARTING, RUNNING, PAUSED, OVER, FAILED = "starting", "running", "paused", "over", "failed"
 
 
 @dataclass
-class Deed:
-    """Something to do to a flight: a call of `DEEDS` with its arguments, and what came of it."""
+class Action:
+    """Something to do to a flight: a call of `DEEDS` with its arguments, and its result."""
 
     name: str
     args: Mapping[str, Any]
@@ -80,7 +80,7 @@ class LiveFlight:
         speed: float | None = 1.0,
         folder: Path | None = None,
         wishes: Sequence[str] = (),
-        past: Sequence[Deed] = (),
+        past: Sequence[Action] = (),
         until_tick: int = 0,
         paused: bool = False,
         also: FrontEnd | None = None,
@@ -93,14 +93,14 @@ class LiveFlight:
         self._system: ControlSystem | None = None  # in whose seat it is flown
         self.flight: Flight | None = None
         self.failure = ""
-        self.deeds: list[Deed] = []
+        self.deeds: list[Action] = []
         self.twins: list[LiveTwin] = []
         self.stand: Stand | None = None
         self.also, self.monitor = also, monitor or Monitor()
         self._past = deque(past)
         self._wishes: deque[str] = deque(wishes)
         self._fast_until = until_tick
-        self._queue: deque[Deed] = deque()
+        self._queue: deque[Action] = deque()
         self._changed = threading.Condition()
         self._ends = False
         self._paused, self._steps, self._run_until = paused, 0, 0
@@ -239,7 +239,7 @@ class LiveFlight:
             return f"there is nothing called '{name[:40]}' to do; there is {', '.join(DEEDS)}"
         if self._state in (OVER, FAILED):
             return "the flight is over"
-        deed = Deed(name, dict(args or {}))
+        deed = Action(name, dict(args or {}))
         with self._changed:
             if len(self._queue) >= MOST_WAITING:
                 return f"{MOST_WAITING} things wait to be done already"
@@ -358,7 +358,7 @@ class LiveFlight:
     def _try_wishes(self, stand: Stand) -> None:
         """What is to be done as soon as the vehicle takes it: arm, fly the mission."""
         while self._wishes and DEEDS[self._wishes[0]](self, stand) is None:
-            self.deeds.append(Deed(self._wishes.popleft(), {}, stand.rig.state.tick, wished=True))
+            self.deeds.append(Action(self._wishes.popleft(), {}, stand.rig.state.tick, wished=True))
 
     def _wait(self, stand: Stand) -> None:
         while True:
@@ -377,7 +377,7 @@ class LiveFlight:
         if self._pace is not None and stand.rig.loop is None:
             self._pace.wait(stand.time_s)
 
-    def _perform(self, stand: Stand, deed: Deed) -> None:
+    def _perform(self, stand: Stand, deed: Action) -> None:
         deed.tick, deed.done_at = stand.rig.state.tick, time.perf_counter()
         try:
             deed.refusal = DEEDS[deed.name](self, stand, **deed.args)

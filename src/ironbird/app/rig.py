@@ -110,7 +110,7 @@ class Rig:
     def branch(self, name: str, *, at_s: float | None = None, paused: bool = False) -> LiveFlight:
         """A second flight that is equal to the bit up to now (or up to a moment) and goes on beside the first: what if?
 
-        It is flown again from its start at full speed, each deed at its tick, so its order and log are whole.
+        It is flown again from its start at full speed, each action at its tick, so its order and log are whole.
         """
         first = self.flight(name)
         own = first.order.control == "commanded"
@@ -244,7 +244,7 @@ def _attended(control: str, mavlink: bool) -> dict[str, Any]:
 
 
 def _read(what: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Texts in the arguments of a deed as what they stand for."""
+    """Texts in the arguments of an action as what they stand for."""
     if what not in DEEDS:
         raise UnknownNameError("deed", what, DEEDS)
     found = dict(args)

@@ -377,7 +377,7 @@ class Store:
         return self.flight(campaign, flight_id).case
 
     def flight(self, campaign: Campaign, flight_id: str) -> StoredFlight:
-        """One flight: its definition, and what came of it."""
+        """One flight: its definition and result."""
         query = sa.select(flights).where(flights.c.campaign_id == campaign.id, flights.c.flight_id == flight_id)
         row = self.patiently(lambda connection: connection.execute(query).mappings().first())
         if row is None:

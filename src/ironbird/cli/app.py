@@ -84,7 +84,7 @@ def app_do(
     values: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE…", help="Its arguments.")] = None,
     url: UrlOption = "",
 ) -> None:
-    """Do what the page's buttons do, to a running 'ironbird app': print what came of it as JSON.
+    """Do what the page's buttons do, to a running 'ironbird app': print the result as JSON.
 
     Examples: ironbird app-do start vehicle=quad_f450 wind_mps=5 --url http://127.0.0.1:8350/?token=…
     ironbird app-do inject flight=quad_f450-1 fault=rotor.speed_loss@1:instance=1,severity=0.2

@@ -66,11 +66,11 @@ def identify(
         page = out / "identification.html"
         write_identification_page(found, page)
         rows = {
-            e.name: f"{e.value:.5g} ± {e.sigma:.2g} {e.unit} (was {e.before:.5g}){'' if e.told else '  not found'}"
+            e.name: f"{e.value:.5g} ± {e.sigma:.2g} {e.unit} (was {e.before:.5g}){'' if e.identified else ' not found'}"
             for e in found.estimates
         }
-        rows |= {f"{a}, {b}": f"cannot be distinguished (correlation {r:+.3f})" for a, b, r in found.kin()}
-        figures = {"estimates": [{**vars(e), "identifiable": e.told} for e in found.estimates]}
+        rows |= {f"{a}, {b}": f"cannot be distinguished (correlation {r:+.3f})" for a, b, r in found.correlated()}
+        figures = {"estimates": [{**vars(e), "identifiable": e.identified} for e in found.estimates]}
         print_table(rows, f"{found.vehicle} from {found.record}", figures)
         typer.echo(f"report:  {page}")
         name = vehicle if not vehicle.endswith(".toml") else Path(vehicle).stem

@@ -179,7 +179,7 @@ CASES: dict[str, Case] = {
     "ST009": Case("low capacity 0.5", (123455,), "2,6,123455,0.5", ("battery.low_capacity@1:severity=0.50505",), ""),
     "ST010": Case(
         "low capacity 0", (123455,), "2,6,123455,0", ("battery.low_capacity@1:severity=1",),
-        f"{_CUT} Ours keeps a hundredth and falls later.",
+        f"{_CUT} Ironbird keeps a hundredth and falls later.",
     ),
     "ST011": Case(
         "GPS noise 20", (123548,), "2,3,250,0,-15;2,6,123548,123548,20,3,10",
@@ -200,7 +200,7 @@ CASES: dict[str, Case] = {
     "ST015": Case(
         "GPS with 0 satellites", (123548,), "2,3,250,0,-15;2,6,123548,123548,0,3,0",
         _each("gnss.jamming@1", RECEIVERS, 1),
-        f"{_FLOWN} Theirs flies on; with no satellites ours has no position, and the navigator descends.",
+        f"{_FLOWN} The published one flies on; with no satellites Ironbird has no position, and the navigator descends.",
     ),
     "ST016": Case(
         "load fall 1.5", (123456,), "2,6,123456,1.5", ("load.drop@2:severity=0.9596",),

@@ -71,7 +71,7 @@ class Clock:
         """Whether the offset was measured."""
         return bool(self.by)
 
-    def ours(self, time_s: np.ndarray) -> np.ndarray:
+    def simulated(self, time_s: np.ndarray) -> np.ndarray:
         """Simulation times of the autopilot's times."""
         return time_s + self.offset_s + self.drift * (time_s - self.middle_s)
 
@@ -143,7 +143,7 @@ def align(log: AutopilotLog, time_s: np.ndarray, truth: dict[str, np.ndarray]) -
     sources = [
         (log.received, "velocity", "the true velocity that it was sent and logged"),
         (log.received, "rates", "the true rates that it was sent and logged"),
-        (log.believed, "velocity", "its estimated velocity, which may lag behind the true one"),
+        (log.estimated, "velocity", "its estimated velocity, which may lag behind the true one"),
     ]
     why = "its log holds no motion"
     for series_of, name, words in sources:
@@ -284,7 +284,7 @@ class AutopilotEstimate:
 
     def uncovered(self) -> str:
         """What of the flight the log does not have, in words; empty if it has all from take-off to the end."""
-        first, last = self.clock.ours(np.array(self.log.span_s)).tolist()
+        first, last = self.clock.simulated(np.array(self.log.span_s)).tolist()
         height = -self.truth("position")[:, 2]
         up = np.flatnonzero(height > height[0] + AIRBORNE_M)
         begin_s = float(self.time_s[up[0]]) if len(up) else float(self.time_s[0])
@@ -297,7 +297,7 @@ class AutopilotEstimate:
 
     def autopilot_events(self) -> list[AutopilotEvent]:
         """What changed of the autopilot's own state, on the simulation's clock."""
-        times = self.clock.ours(np.array([change.time_s for change in self.log.states], float)).tolist()
+        times = self.clock.simulated(np.array([change.time_s for change in self.log.states], float)).tolist()
         return [AutopilotEvent(at_s, c.kind, c.text) for at_s, c in zip(times, self.log.states, strict=True)]
 
     def reactions(self) -> list[Reaction]:
@@ -315,17 +315,17 @@ class AutopilotEstimate:
         """The true position, velocity, attitude or rates: [row, size]."""
         return self.flight.log[TRUTH[name]]
 
-    def believed(self, name: str) -> np.ndarray | None:
+    def estimated(self, name: str) -> np.ndarray | None:
         """A quantity of the autopilot's log on the simulation's time base; NaN where it has none."""
-        series = self.log.believed.get(name)
+        series = self.log.estimated.get(name)
         if series is None or not len(series):
             return None
         values = series.values
         if name == "attitude":
-            values = self._to_our_axes(values)
-        return _resampled(self.clock.ours(series.time_s), values, self.time_s, series.hold)
+            values = self._to_body_axes(values)
+        return _resampled(self.clock.simulated(series.time_s), values, self.time_s, series.hold)
 
-    def _to_our_axes(self, attitude: np.ndarray) -> np.ndarray:
+    def _to_body_axes(self, attitude: np.ndarray) -> np.ndarray:
         attitude = attitude / np.linalg.norm(attitude, axis=1, keepdims=True)
         if self.turn is not None:
             attitude = multiply(attitude, conjugate(self.turn))
@@ -338,14 +338,14 @@ class AutopilotEstimate:
 
     def leaders(self) -> list[tuple[float, str]]:
         """Times, on the simulation's clock, from which on an estimator was in charge."""
-        series = self.log.believed.get("estimator")
+        series = self.log.estimated.get("estimator")
         if series is None or not len(series):
             return []
         first = np.concatenate([[0], np.flatnonzero(np.diff(series.values[:, 0])) + 1])
         return self._on_our_clock([(float(series.time_s[i]), f"estimator {series.values[i, 0]:.0f}") for i in first])
 
     def _on_our_clock(self, changes: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
-        times = self.clock.ours(np.array([time_s for time_s, _ in changes], float))
+        times = self.clock.simulated(np.array([time_s for time_s, _ in changes], float))
         return [(time_s, name) for time_s, (_, name) in zip(times.tolist(), changes, strict=True)]
 
     @property
@@ -359,7 +359,7 @@ class AutopilotEstimate:
 
     def error(self, name: str) -> np.ndarray | None:
         """Estimate minus truth: metres, m/s, or, of the attitude, roll, pitch and yaw in radians."""
-        found = self.believed(name)
+        found = self.estimated(name)
         if found is None:
             return None
         if name != "attitude":
@@ -374,10 +374,10 @@ class AutopilotEstimate:
             for i, column in enumerate(self.truth(name).T):
                 columns[f"{TRUTH[name]}[{i}]"] = (column, declared.unit, declared.frame or "", f"true {name}")
         for name, (short, frame, doc) in COLUMNS.items():
-            values = self.believed(name)
+            values = self.estimated(name)
             if values is None:
                 continue
-            unit = self.log.believed[name].unit
+            unit = self.log.estimated[name].unit
             for i, column in enumerate(values.T):
                 place = f"autopilot.{short}" + (f"[{i}]" if values.shape[1] > 1 else "")
                 more = f": {self.log.outputs[i]}" if name == "output" else ""
@@ -437,7 +437,7 @@ def _turn(log: AutopilotLog, clock: Clock, time_s: np.ndarray, attitude: np.ndar
     sent = log.received.get("attitude")
     if sent is None or not len(sent):
         return None
-    row = np.clip(np.searchsorted(time_s, clock.ours(sent.time_s)), 0, len(time_s) - 1)
+    row = np.clip(np.searchsorted(time_s, clock.simulated(sent.time_s)), 0, len(time_s) - 1)
     between = multiply(conjugate(attitude[row]), sent.values)
     between *= np.where((between * between[0]).sum(axis=1) < 0, -1.0, 1.0)[:, None]
     mean = between.mean(axis=0)

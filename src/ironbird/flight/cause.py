@@ -102,21 +102,21 @@ def _all_of(autopilot: AutopilotEstimate) -> list[AutopilotEvent]:
 def _first_difference(faulted: AutopilotEstimate, healthy: AutopilotEstimate) -> tuple[float, str]:
     """On the simulation's clock; of all that both logs hold."""
     first_s, signal = math.inf, ""
-    for name, series in faulted.log.believed.items():
-        other = healthy.log.believed.get(name)
+    for name, series in faulted.log.estimated.items():
+        other = healthy.log.estimated.get(name)
         if other is None or series.values.shape[1:] != other.values.shape[1:]:
             continue
         rows = min(len(series), len(other))
         same = (series.time_s[:rows] == other.time_s[:rows]) & (series.values[:rows] == other.values[:rows]).all(axis=1)
         differing = np.flatnonzero(~same)
         if len(differing):
-            at_s = float(faulted.clock.ours(series.time_s[differing[:1]])[0])
+            at_s = float(faulted.clock.simulated(series.time_s[differing[:1]])[0])
             if at_s < first_s:
                 first_s, signal = at_s, STATE_WORDS.get(name, name)
     pairs = zip_longest(faulted.log.states, healthy.log.states)
     changed = next((a for a, b in pairs if a != b and a is not None), None)
     if changed is not None:
-        at_s = float(faulted.clock.ours(np.array([changed.time_s]))[0])
+        at_s = float(faulted.clock.simulated(np.array([changed.time_s]))[0])
         if at_s < first_s:
             first_s, signal = at_s, changed.text
     return first_s, signal

@@ -1,4 +1,4 @@
-"""A flight: an order flown. `fly` takes an order to whoever flies it and brings back what came of it."""
+"""A flight: an order flown. `fly` passes an order to the control system that flies it and returns the result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ STATISTICS_AFTER_S = 5.0  # tracking errors are counted from here on: the vehicl
 
 @dataclass
 class Flight:
-    """What was ordered, and what came of it."""
+    """What was ordered, and the results."""
 
     order: Order
     vehicle: Vehicle

@@ -93,7 +93,7 @@ def reactions_of(
 
 @dataclass
 class FlownOutside:
-    """What came of a flight under a control system outside."""
+    """The results of a flight under an external control system."""
 
     log: Log
     stop: Stop | None

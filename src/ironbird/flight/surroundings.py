@@ -81,7 +81,7 @@ class Surroundings:
         self.near, self.model = near, model
         flat = model.flat
         self._position = flat.held.rows(at.POSE("position"))
-        self._rows = {name: flat.u.rows(name) for name in flat.u.start if at.is_told_by_world(name)}
+        self._rows = {name: flat.u.rows(name) for name in flat.u.start if at.is_world_input(name)}
         feels = at.LEE("told_N") in self._rows and at.WIND_STEADY.velocity in model.params()
         self._lee = Lee(near.world) if feels else None
         self._wind = model.param_rows(at.WIND_STEADY.velocity) if feels else slice(0)
@@ -110,7 +110,7 @@ class Surroundings:
                     write_lanes(state, self._rows[part("stamp")], now)
         if self._lee is not None:
             wind = lanes_of(state, state.params, self._wind)
-            write_lanes(state, self._rows[at.LEE("told_N")], self._lee.told(places, wind))
+            write_lanes(state, self._rows[at.LEE("told_N")], self._lee.change(places, wind))
         if at.TERRAIN("surveyed_z") in self._rows and (self.near.uneven or not state.tick):
             z, slope = self.near.ground(places)
             for name, values in zip(GROUND_INPUTS, (places[:, :2], z[:, None], slope), strict=True):

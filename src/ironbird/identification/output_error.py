@@ -72,7 +72,7 @@ class Estimate:
         return self.sigma / abs(self.value)
 
     @property
-    def told(self) -> bool:
+    def identified(self) -> bool:
         """Whether the data say something about it."""
         return self.relative < UNTOLD
 
@@ -100,7 +100,7 @@ class Fit:
     modelled: np.ndarray
     iterations: int
 
-    def kin(self) -> list[tuple[str, str, float]]:
+    def correlated(self) -> list[tuple[str, str, float]]:
         """Pairs that the data cannot separate."""
         names = [estimate.name for estimate in self.estimates]
         pairs = [(i, j) for i in range(len(names)) for j in range(i) if abs(self.correlation[i, j]) > KIN]

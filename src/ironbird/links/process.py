@@ -241,7 +241,7 @@ class AutopilotProcess(ABC):
         """Raise if it ended by itself; `where` is how far the run was."""
         if self._process is not None and self._process.poll() is not None:
             ended = f"{self.name} {_end(self._process.returncode)} {where}".rstrip()
-            raise LinkError(f"{ended}; it said: {self.said() or 'nothing'}")
+            raise LinkError(f"{ended}; its output: {self.said() or 'nothing'}")
 
     def settle(self, where: str = "") -> None:
         """In virtual time, wait for the simulator's turn; `LinkError` if that never comes. Else nothing."""

@@ -1,6 +1,6 @@
 """Proof that a flight is a function of model, parameters and seed alone.
 
-One flight of 60 s in turbulence with a fault is run in every way that must not matter: alone, among other lanes,
+One flight of 60 s in turbulence with a fault is run in ways that must give the same bytes: alone, among other lanes,
 at any place among them, in other processes, with other threads, with another instruction set and on another machine.
 All logs must have the same SHA-256.
 """

@@ -107,7 +107,9 @@ def _estimates(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) 
     if autopilot is None and is_outside(flight.order.control):
         return {}, "none"
     errors, clock = (
-        (own_figures(flight), "part of ours") if autopilot is None else (autopilot.errors(), autopilot.clock.sentence())
+        (own_figures(flight), "part of the log")
+        if autopilot is None
+        else (autopilot.errors(), autopilot.clock.sentence())
     )
     figures = {
         error.name: f"{error.rms:.3g} {error.unit} rms, {error.most:.3g} {error.unit} at most" for error in errors

@@ -284,7 +284,7 @@ class Episodes:
             args.first_block, args.last_block, args.tick = first, last, tick
             self._run(pointer)
 
-    # ------------------------------------------------------------------ what came of it
+    # ------------------------------------------------------------------ -------- results
 
     def logged(self) -> np.ndarray:
         """The logged row of every vehicle, [vehicle, column]; NaN for one that stopped before it.

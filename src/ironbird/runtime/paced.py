@@ -225,7 +225,7 @@ class PacedLoop:
             self._thread.join()
         self.look()
 
-    # ------------------------------------------------------------------ what came of it
+    # ------------------------------------------------------------------ -------- results
 
     @property
     def steps(self) -> int:

@@ -29,7 +29,7 @@ from ironbird.flight.systems import is_outside
 from ironbird.flight.twins import WITNESS_S, Twins
 from ironbird.flight.witness import Witness
 from ironbird.links.link_faults import FlownLinks
-from ironbird.links.rig import Heard, Rig, attach
+from ironbird.links.rig import Rig, TrafficReport, attach
 from ironbird.links.system import AutopilotEvent, Seat
 from ironbird.rotations import from_matrices
 from ironbird.runtime.lane_stepper import LaneStepper
@@ -455,8 +455,8 @@ class Fleet:
             self.reports[name] = Report(self.time_s, position.copy(), velocity.copy())
             for listener in self.groups:  # external autopilots are commanded by their ground stations
                 if listener.rig is not None and name in self.heard(listener.members[0]):
-                    told = Heard(number, name, self.time_s, position.copy(), velocity.copy())
-                    listener.rig.heard.append(told)
+                    report = TrafficReport(number, name, self.time_s, position.copy(), velocity.copy())
+                    listener.rig.traffic.append(report)
 
     # ------------------------------------------------------------------ hitting
 

@@ -7,8 +7,8 @@ place of the reference autopilot, with the same sensors, taps and faults. Inputs
 
 from __future__ import annotations
 
+from ironbird.blocks.bodies.external_body import ExternalBody
 from ironbird.blocks.bodies.rigid_body import RigidBody
-from ironbird.blocks.bodies.told_body import ToldBody
 from ironbird.errors import ModelError
 from ironbird.model.diagram import Diagram, block_of
 
@@ -67,7 +67,7 @@ TOLD = {  # signal of the body -> port that prescribes it
 }  # fmt: skip
 
 
-def with_told_body(diagram: Diagram) -> Diagram:
+def with_external_body(diagram: Diagram) -> Diagram:
     """The same vehicle with a body of prescribed motion; the inputs are named `plant/` and the body's signal."""
     if type(diagram.blocks.get("body")) is not RigidBody:
         raise ModelError(
@@ -75,7 +75,7 @@ def with_told_body(diagram: Diagram) -> Diagram:
             "the place of a RigidBody on a flat earth only"
         )
     told = diagram.copied()
-    told.blocks = {path: ToldBody() if path == "body" else block for path, block in told.blocks.items()}
+    told.blocks = {path: ExternalBody() if path == "body" else block for path, block in told.blocks.items()}
     for signal, port in TOLD.items():
         told.export(told.port(f"body.{port}"), f"plant/{signal}")
     return told

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ironbird.blocks.environment.external_wind import ExternalWind
 from ironbird.blocks.environment.surveyed_ground import SurveyedGround
-from ironbird.blocks.environment.told_wind import ToldWind
 from ironbird.blocks.forces.main_rotor import MainRotor
 from ironbird.blocks.forces.obstacle_contact import ObstacleContact
 from ironbird.blocks.monitors.clearance import Clearance
@@ -205,7 +205,7 @@ def _feel_told(diagram: Diagram, part: at.Part) -> bool:
     """One part more of the wind, from outside; not under water, and not if nothing of it feels the air."""
     if at.AIR.path not in diagram.blocks:
         return False
-    told = diagram.add(part.path, ToldWind())
+    told = diagram.add(part.path, ExternalWind())
     diagram.export(told.told_N, part("told_N"))
     diagram.connect(told.wind_N, diagram.port(at.AIR("wind_N")))
     return True

@@ -192,7 +192,7 @@ BATTERY_GAUGE = Part("vote/battery")
 ROTOR_MEAN = Part("monitor/rotor_mean")
 
 
-def is_told_by_world(name: str) -> bool:
+def is_world_input(name: str) -> bool:
     """Whether an input of a model comes from a world, and is no command."""
     return name.startswith(("world/", "sight/", TERRAIN("")))
 

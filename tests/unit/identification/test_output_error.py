@@ -103,7 +103,7 @@ def test_mass_and_thrust_cannot_be_told_apart_and_the_page_says_so(tmp_path: Pat
     found = identify(flight(3), "quad_f450", ["mass", "thrust"], params=FULL)
     write_identification_page(found, tmp_path / "page.html")
 
-    assert [(a, b) for a, b, _ in found.kin()] == [("mass", "thrust")]
+    assert [(a, b) for a, b, _ in found.correlated()] == [("mass", "thrust")]
     assert "cannot be told apart" in (tmp_path / "page.html").read_text()
 
 

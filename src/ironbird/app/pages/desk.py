@@ -52,7 +52,7 @@ class Desk:
         ui.label("the connection was lost: waiting for the server").props("id=ib-banner").classes("ib-banner")
         if flights:
             ui.element("div").props("id=ib-flights").classes("ib-bar")
-        ui.element("div").props("id=ib-said").classes("ib-said")
+        ui.element("div").props("id=ib-message").classes("ib-message")
         yield
 
 

@@ -231,7 +231,7 @@ class _Receiver:
 
 @dataclass
 class _Vote:
-    """What came of a look at all receivers."""
+    """The result of a look at all receivers."""
 
     seen: list[_Receiver]
     used: ca.SX

@@ -308,7 +308,7 @@ class ArduPilot(ControlSystem):
         """The same in virtual time: what is not there when it comes to a rest needs more time first."""
         assert self.process is not None
         for _ in range(round(VIRTUAL_PATIENCE_S / VIRTUAL_STEP_S)):
-            if not run.ours:
+            if not run.at_simulator:
                 self.process.settle(self.where(rig))
             with contextlib.suppress(BlockingIOError):
                 while not self._take(rig, *self._receive(self._buffer)):

@@ -37,7 +37,7 @@ Order = Callable[[RunState, Injection], None]  # schedules a fault in a run
 
 @dataclass
 class Served:
-    """What came of a program on a board."""
+    """The result of a program on a board."""
 
     code: int
     requests: int

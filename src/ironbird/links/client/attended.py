@@ -39,7 +39,7 @@ WAITS, RUNS, DONE, REFUSED, REPLACED = "waits", "on its way", "done", "refused",
 
 @dataclass
 class Ordered:
-    """An order and what came of it."""
+    """An order and its result."""
 
     order: Order
     state: str = WAITS

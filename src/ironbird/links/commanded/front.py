@@ -53,7 +53,7 @@ def front_names() -> list[str]:
     return [*FRONTS]
 
 
-def asks_nobody(name: str) -> bool:
+def needs_no_client(name: str) -> bool:
     """Whether a front end commands by the order and the simulation alone: what it does repeats to the bit."""
     return name in ("mission", "avoid")
 

@@ -41,7 +41,7 @@ from ironbird.links.standin.autopilot import CARRIED
 from ironbird.links.system import ControlSystem, Kind, Options, Seat, Task
 from ironbird.model.diagram import block_of
 from ironbird.vehicles import places as at
-from ironbird.vehicles.external import cut_vehicle, plant_blocks, with_told_body
+from ironbird.vehicles.external import cut_vehicle, plant_blocks, with_external_body
 from ironbird.vehicles.load import Vehicle, load_vehicle
 
 VARIABLE = "IRONBIRD_FMU"  # folder with FMUs that may be run
@@ -346,7 +346,7 @@ class FmuPlantKind(FmuKind):
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
         """The vehicle with a body of prescribed motion."""
-        return replace(vehicle, diagram=with_told_body(vehicle.diagram))
+        return replace(vehicle, diagram=with_external_body(vehicle.diagram))
 
     def seat(self, task: Task) -> Seat:
         """An FMU, not started yet."""

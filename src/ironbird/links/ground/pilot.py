@@ -20,7 +20,7 @@ from ironbird.links.mavlink.sight import TOLD, message_of
 from ironbird.links.mavlink.traffic import adsb_vehicle
 from ironbird.links.plan_file import TOUCHES, PlanItem, VehicleClass
 from ironbird.links.process import AutopilotProcess
-from ironbird.links.rig import Heard
+from ironbird.links.rig import TrafficReport
 from ironbird.world.runner import Feed
 
 SEEN_S = 3.0  # so that other ground stations receive the end too
@@ -153,10 +153,10 @@ class Pilot(Handshakes):
 
     def _tell_traffic(self, rig: Clock) -> None:
         """Hand over ADS-B reports of other vehicles, as a receiver on the vehicle would."""
-        reports: deque[Heard] | None = getattr(rig, "heard", None)
+        reports: deque[TrafficReport] | None = getattr(rig, "traffic", None)
         while reports:
-            heard = reports.popleft()
-            message, fields = adsb_vehicle(heard, rig.geodetic(heard.position_N), rig.time_s)  # type: ignore[attr-defined]
+            report = reports.popleft()
+            message, fields = adsb_vehicle(report, rig.geodetic(report.position_N), rig.time_s)  # type: ignore[attr-defined]
             self._packer.add(message, *fields)
             self.wire.send(self._packer.take())
 

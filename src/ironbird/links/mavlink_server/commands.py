@@ -196,7 +196,7 @@ class Commands:
         return self.commander.kind.replace("_", " ")
 
     @property
-    def told(self) -> str:
+    def reported_mode(self) -> str:
         """The mode as it is reported to ground stations: one that waits for arming, or the sticks' own."""
         mode = self.commander.mode
         if not self.commander.armed and mode != "terminated":

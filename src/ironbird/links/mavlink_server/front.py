@@ -97,7 +97,7 @@ class MavlinkFront:
         self.setpoints = SetPoints(commander, self.texts, self.home)
         self.telemetry = Telemetry(commander, self.missions, self.home, lambda: self.setpoints.channels)
         self.commands = Commands(commander, self.texts, self.home, self.missions, self.telemetry)
-        self.telemetry.mode = lambda: self.commands.told
+        self.telemetry.mode = lambda: self.commands.reported_mode
         self.telemetry.offered = lambda: self.commands.offered
         answers = Answers(commander)
         for message, taker in (

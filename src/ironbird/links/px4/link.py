@@ -147,7 +147,7 @@ class Px4(ControlSystem):
                 return accepted
             run.allow_more(VIRTUAL_STEP_S)
         raise LinkError(
-            f"PX4 did not connect to TCP port {SIMULATOR_PORT} within {self.connect_s:g} s of virtual time; it said: "
+            f"PX4 did not connect to TCP port {SIMULATOR_PORT} within {self.connect_s:g} s of virtual time; output: "
             f"{self.process.said()}"
         )
 
@@ -170,7 +170,7 @@ class Px4(ControlSystem):
                 self.process.check()
             waited = time.perf_counter() - begin
             if waited > self.connect_s:
-                said = f"; it said: {self.process.said()}" if self.process is not None else ""
+                said = f"; its output: {self.process.said()}" if self.process is not None else ""
                 others = f"; {door.refused} connections of others were refused" if door.refused else ""
                 raise LinkError(f"PX4 did not connect to TCP port {port} within {waited:.1f} s{others}{said}")
 
@@ -234,7 +234,7 @@ class Px4(ControlSystem):
     def _exchange_virtual(self, rig: Rig, run: VirtualRun, frames: tuple[int, int], silent: int) -> None:
         """The answer is there when PX4 has come to a rest, or there is none to this step."""
         assert self.process is not None
-        if not run.ours:
+        if not run.at_simulator:
             self.process.settle(self.where(rig))
         if self._asked_us < 0 or not self._turn(rig, frames, self._asked_us, 0.0):
             if self._asked_us >= 0 and self._answered and self._speaks:
@@ -376,7 +376,7 @@ class Px4(ControlSystem):
             while self.process.running() and time.perf_counter() < deadline:
                 time.sleep(0.02)
             self.process.check(self.where(rig))
-            said = f"; it said: {self.process.said()}"
+            said = f"; its output: {self.process.said()}"
         return LinkError(
             f"the connection to PX4 broke at {rig.time_s:.3f} s of simulation time ({why}); received "
             f"{self.traffic.received} messages, last {self.traffic.last_received or 'nothing'}, and "

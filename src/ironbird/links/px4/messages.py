@@ -246,7 +246,7 @@ class Messages:
         self._stage_inertial, self._stage_fix = _library().ib_stage_inertial, _library().ib_stage_fix
         self._inertial_at = ctypes.addressof(self.inertial)
         self._motion = true_motion(rig)
-        self._truth_at = 0.0 if truth else math.inf  # of the next message of the true state, us
+        self._truth_at = 0.0 if truth else math.inf  # of the next message of the true state, µs
         self._velocity: Numbers = ()
         self._last_us = 0
         self._flow_us = [0] * len(rig.flows)

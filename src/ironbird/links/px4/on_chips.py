@@ -199,7 +199,7 @@ class Px4OnChips(ControlSystem):
         """PX4 runs up to this time; then chips measure again, and motors get their pulses."""
         run = self.process.run
         if run is not None:
-            if not run.ours:
+            if not run.at_simulator:
                 self.process.settle(self.where(rig))
             run.allow(rig.time_us)
             self.process.settle(self.where(rig))

@@ -175,7 +175,7 @@ class Px4Commander(Stand):
         if self.time_s - self._asked_s.get(what, -math.inf) >= ASK_S:
             self._asked_s[what] = self.time_s
             send()
-        return f"PX4 does not do it yet; it said: {self.ears.last_text or 'nothing'}"
+        return f"PX4 does not do it yet; its last message: {self.ears.last_text or 'nothing'}"
 
     def _command(self, number: int, *params: float) -> None:
         named = {f"param{place}": value for place, value in enumerate(params, start=1)}

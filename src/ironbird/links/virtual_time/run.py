@@ -101,7 +101,7 @@ def libraries_of(program: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a program that was run to its end: equal runs are equal in all of this but the wall time."""
+    """The result of a program that was run to its end: equal runs are equal in all of this but the wall time."""
 
     code: int
     output: bytes
@@ -174,7 +174,7 @@ class VirtualRun:
         head.epoch_ns, head.seed, head.trace = EPOCH_S * 10**9, seed, 0xCBF29CE484222325
         head.slack_ns = round(slack_s * 1e9)
         self.owner = owner_of_programs("virtual time")
-        if self.owner is not None:  # root: the program becomes nobody
+        if self.owner is not None:  # root: the program becomes another user
             for path in (folder, self.net, self._path, folder / "virtual_time.so"):
                 os.chown(path, *self.owner)
 
@@ -256,7 +256,7 @@ class VirtualRun:
         return bytes(self.head.text).partition(b"\0")[0].decode(errors="replace") if self.head.failure else ""
 
     @property
-    def ours(self) -> bool:
+    def at_simulator(self) -> bool:
         """Whether it is the simulator's turn."""
         return bool(self.head.turn) and not self.head.full
 
@@ -279,12 +279,12 @@ class VirtualRun:
 
     def settle(self, patience_s: float, check: Callable[[], None]) -> None:
         """Wait for the simulator's turn; `LinkError` if the program has ended, failed or is stuck, at once then."""
-        if self.ours:
+        if self.at_simulator:
             return
         begin = time.monotonic()
         while True:
             self._wait_for_turn()
-            if self.ours:
+            if self.at_simulator:
                 break
             if self.head.turn and self.head.full:
                 self._empty_sockets()

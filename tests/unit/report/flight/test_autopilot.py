@@ -26,7 +26,7 @@ def flight() -> Flight:
     )
 
 
-def believed(flight: Flight, path: Path) -> AutopilotEstimate:
+def estimated(flight: Flight, path: Path) -> AutopilotEstimate:
     return believe(flight, read_autopilot_log(path, flight.vehicle.spec.home))
 
 
@@ -40,7 +40,7 @@ def page_of(flight: Flight, autopilot: AutopilotEstimate | LinkError | None, pat
 
 
 def test_the_page_sets_the_autopilots_log_beside_the_truth(flight: Flight, tmp_path: Path) -> None:
-    autopilot = believed(flight, write_px4_log(flight, tmp_path / "a.ulg"))
+    autopilot = estimated(flight, write_px4_log(flight, tmp_path / "a.ulg"))
 
     text, figures = page_of(flight, autopilot, tmp_path / "flight.html")
 
@@ -75,18 +75,21 @@ def test_a_log_that_holds_little_gives_what_it_has_and_an_unverified_clock(fligh
     path = tmp_path / "a.BIN"
     path.write_bytes(dataflash_bytes([("BAT", (1e6 * t, 0, 12.0)) for t in range(1, 8)]))
 
-    text, figures = page_of(flight, believed(flight, path), tmp_path / "flight.html")
+    text, figures = page_of(flight, estimated(flight, path), tmp_path / "flight.html")
 
     assert "ArduPilot, a.BIN: clock offset not verified: its log holds no motion" in text
     assert [key for key in figures if key.startswith("autopilot")] == ["autopilot-battery"]
 
 
 def test_a_log_of_a_kind_that_nobody_here_knows_has_a_page(flight: Flight, tmp_path: Path) -> None:
-    autopilot = believed(flight, write_px4_log(flight, tmp_path / "a.ulg"))
+    autopilot = estimated(flight, write_px4_log(flight, tmp_path / "a.ulg"))
     values = np.full((len(flight.log.time()), 2), 0.25)
     outputs = Series(flight.log.time(), values, "1")
     other = replace(
-        autopilot.log, kind="kestrel", outputs=["left", "right"], believed={**autopilot.log.believed, "output": outputs}
+        autopilot.log,
+        kind="kestrel",
+        outputs=["left", "right"],
+        estimated={**autopilot.log.estimated, "output": outputs},
     )
 
     text, figures = page_of(flight, believe(flight, other), tmp_path / "flight.html")

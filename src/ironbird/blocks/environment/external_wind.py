@@ -6,7 +6,7 @@ from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out
 
 
-class ToldWind(Block):
+class ExternalWind(Block):
     """A part of the wind that is an input from outside, held until the next value.
 
     Not modelled: a change along the vehicle, so it brings no moment by itself.

@@ -10,7 +10,7 @@ from ironbird.model.signal import In, Param
 from ironbird.symbolic import quaternion
 
 
-class ToldBody(RigidBodyPorts):
+class ExternalBody(RigidBodyPorts):
     """Position, velocity, attitude and rates as they are prescribed; forces and moments that reach it do nothing.
 
     Values hold until the next exchange, so sensors see steps of the length of an exchange. Flat earth. Mass and
