@@ -124,11 +124,13 @@ def rflysimsafe() -> list[str]:
         "data set. The table translates map A; columns B and C say what the number means there.",
         "",
     ]
-    head = ("id", "map A", "ours", "translation", "map B", "map C", "remark")
+    head = ("id", "map A", "Ironbird", "translation", "map B", "map C", "remark")
     rows = [row(str(key), entry, MAP_B.get(key, ""), MAP_C.get(key, "")) for key, entry in MAP_A.items()]
     lines += table(head, rows)
     lines += ["What the relatives have and map A does not:", ""]
-    lines += table(("map and id", "theirs", "ours", "translation", "remark"), [row(k, e) for k, e in ELSEWHERE.items()])
+    lines += table(
+        ("map and id", "RFlySimSafe", "Ironbird", "translation", "remark"), [row(k, e) for k, e in ELSEWHERE.items()]
+    )
     lines += [
         "### Published cases",
         "",

@@ -1,8 +1,8 @@
 """Plain technical English: words of tools/word_list.toml are in no text or public name of the project.
 
-Texts are docstrings, comments and messages of all Python code but the tests, help texts of the command line, templates of
-pages, texts and comments of JavaScript, the pages of docs/ and those beside them. Not looked at: C, files of vehicles, cases and
-suites (their bytes are part of evidence), texts of other projects in quotes.
+Texts are docstrings, comments and messages of all Python code but the tests, help texts of the command line, templates
+of pages, texts and comments of JavaScript, the pages of docs/ and those beside them. Not looked at: C, files of
+vehicles, cases and suites (their bytes are part of evidence), quotes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import typer
 
 from ironbird.cli.main import app
@@ -159,7 +158,7 @@ def test_a_word_of_the_list_is_seen_and_quotes_are_not() -> None:
     assert avoided("The time is told.") == ["'told' (rather: reported, notified, commanded, given)"]
     assert avoided("the autopilot's log, told by the board's clock")  # apostrophes are no quotes
     assert not avoided("`--pilot ours` and 'ours' are names, wept and tours are words, a tick is 16 us.")
-    assert [line for line, _ in python_texts('"""A\nb."""\n\nx = f"{1} is told"  # said\n')] == [1, 4, 4]
+    assert [line for line, _ in python_texts('"""A b\nc."""\n\nx = f"{1} is told"  # said\n')] == [1, 4, 4]
     assert [text for _, text in script_texts('said = 1; // it is told\nsay("no word");')] == [
         "// it is told",
         "no word",

@@ -200,7 +200,7 @@ CASES: dict[str, Case] = {
     "ST015": Case(
         "GPS with 0 satellites", (123548,), "2,3,250,0,-15;2,6,123548,123548,0,3,0",
         _each("gnss.jamming@1", RECEIVERS, 1),
-        f"{_FLOWN} The published one flies on; with no satellites Ironbird has no position, and the navigator descends.",
+        f"{_FLOWN} The published flies on; with no satellites Ironbird has no position, and the navigator descends.",
     ),
     "ST016": Case(
         "load fall 1.5", (123456,), "2,6,123456,1.5", ("load.drop@2:severity=0.9596",),
