@@ -2,7 +2,7 @@
 
 In this order: `error` (the rig failed: a link was lost, deadlines were missed, the numbers diverged, the user ended the
 flight by hand), `fail` (a requirement was violated, before or after a fault acted), `void` (all requirements held, but
-a fault did not act, so that nothing is shown), `pass`. Where no requirement speaks of a crash, the vehicle must not
+a fault did not act, so nothing is verified), `pass`. Where no requirement speaks of a crash, the vehicle must not
 crash.
 """
 
