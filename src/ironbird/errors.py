@@ -6,7 +6,7 @@ IronbirdError
 │   ├── LoopError         an algebraic loop
 │   └── ValidationError   all problems of a diagram, collected
 ├── CompileError          the native compiler refused or is missing
-├── RunError              a run cannot start or go on
+├── RunError              a run cannot start or continue
 ├── VehicleError          a vehicle file is missing or wrong; holds all problems
 ├── MissionError          a mission file is missing or wrong; holds all problems
 ├── OrderError            a flight's order is missing or wrong
@@ -90,7 +90,7 @@ class CompileError(IronbirdError):
 
 
 class RunError(IronbirdError):
-    """A run cannot start or go on."""
+    """A run cannot start or continue."""
 
 
 class VehicleError(IronbirdError):

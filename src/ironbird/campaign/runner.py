@@ -237,7 +237,7 @@ def check_unchanged(store: Store, campaign: Campaign) -> None:
     if changed := _changed(campaign, flights):
         raise RunError(_refusal(campaign, flights, changed))
     if other := software_changed(campaign.ironbird, campaign.software):
-        raise RunError(f"campaign '{campaign.name}' cannot go on: {other}")
+        raise RunError(f"campaign '{campaign.name}' cannot continue: {other}")
 
 
 def _changed(campaign: Campaign, flights: Sequence[OpenFlight]) -> dict[int, str]:
@@ -256,7 +256,7 @@ def _refusal(campaign: Campaign, flights: Sequence[OpenFlight], changed: dict[in
             reasons.setdefault(changed[flight.number], []).append(flight.case.id)
     lines = [f"  - {why} ({_some(ids)})" for why, ids in reasons.items()]
     return (
-        f"campaign '{campaign.name}' cannot go on: {len(changed)} of its {len(flights)} open flights are no longer "
+        f"campaign '{campaign.name}' cannot continue: {len(changed)} of its {len(flights)} open flights are no longer "
         "what was defined\n"
         + "\n".join(lines)
         + "\nA campaign holds one definition flown by one version. Undo the change "
@@ -355,7 +355,7 @@ def _work_off(
         place.close(executor)
         if isinstance(error, IronbirdError) or not isinstance(error, Exception):
             raise
-        raise RunError(f"the workers cannot go on: {type(error).__name__}: {error}") from error
+        raise RunError(f"the workers cannot continue: {type(error).__name__}: {error}") from error
 
 
 def _probe(plan: _Plan, place: _Place, finished: Callable[[_Batch, BatchResult], None], how: str) -> bool:

@@ -223,7 +223,7 @@ class Store:
             except MemoryError:
                 raise StoreError(
                     f"out of memory while the store {self._place()} was used; nothing of this step is stored: close "
-                    "other programs or take fewer workers, then go on with 'ironbird campaign resume'"
+                    "other programs or take fewer workers, then continue with 'ironbird campaign resume'"
                 ) from None
 
     def _place(self) -> str:
@@ -240,13 +240,13 @@ class Store:
             return f"the store {self._place()} can only be read: {self.read_only}"
         if "is full" in reason or ("disk I/O error" in reason and self._disk_is_full()):
             return (
-                f"{said}: the disk is full. Nothing of this step is stored; free some space, then go on with "
+                f"{said}: the disk is full. Nothing of this step is stored; free some space, then continue with "
                 "'ironbird campaign resume'"
             )
         if "disk I/O error" in reason:
             return (
                 f"{said}: the disk cannot be written or read. Nothing of this step is stored; look into the "
-                "system's log, repair the disk or copy the store to another, then go on with 'ironbird campaign resume'"
+                "system's log, repair the disk or copy the store to another, then continue with 'ironbird campaign resume'"
             )
         if "readonly" in reason or "unable to open" in reason:
             return f"{said}; see to the rights of the file and its folder, or give another place with --store"
@@ -464,7 +464,7 @@ class Store:
                 raise StoreError(
                     f"campaign '{campaign.name}': {len(refused)} flights were flown from another definition than was "
                     f"stored ({', '.join(refused[:3])}, …): a file that they use changed meanwhile. None of this batch "
-                    "is stored; undo the change, then go on with 'ironbird campaign resume'"
+                    "is stored; undo the change, then continue with 'ironbird campaign resume'"
                 )
             return count
 

@@ -79,7 +79,7 @@ def run(
 ) -> None:
     """Fly a suite: judge every flight, store it, write the report. Exit code 1 if anything is not as its case says.
 
-    Ctrl-C keeps what is flown; 'ironbird campaign resume NAME' goes on.
+    Ctrl-C keeps what is flown; 'ironbird campaign resume NAME' continues it.
     """
     from ironbird.campaign.batch import TracePolicy, draw_over_cases
     from ironbird.campaign.places import remember, usual_store
@@ -123,7 +123,7 @@ def resume(
         bool, typer.Option("--damaged", help="Fly flights again whose stored result cannot be read.")
     ] = False,
 ) -> None:
-    """Go on with a campaign that was interrupted: only what is not judged yet is flown.
+    """Continue a campaign that was interrupted: only what is not judged yet is flown.
 
     If a vehicle's file or Ironbird itself has changed since the campaign was begun, it is refused and says what
     changed: a campaign holds one definition, flown by one version.
@@ -177,7 +177,7 @@ def _fly(
     for line in unexpected(results):
         typer.secho(line, fg="red", err=True)
     if interrupted:
-        typer.secho(f"interrupted: go on with 'ironbird campaign resume {campaign.name}'", fg="yellow", err=True)
+        typer.secho(f"interrupted: continue with 'ironbird campaign resume {campaign.name}'", fg="yellow", err=True)
         code = INTERRUPTED
     typer.echo(f"report: {folder / 'report.html'}")
     raise typer.Exit(code)
