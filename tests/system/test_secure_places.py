@@ -130,7 +130,7 @@ def test_a_campaign_is_flown_on_a_cluster_over_tls(cluster: str, ours: Authority
 @pytest.mark.parametrize(
     ("whose", "said"),
     [
-        ("theirs", r"is not trusted, or does not trust us"),
+        ("theirs", r"is not trusted, or does not trust this computer"),
         ("their ca", r"does not trust this computer: its certificate was not issued by"),
         ("none", "needs certificates"),
         ("a lost file", r"certificate file .*nowhere.pem' \(ca\) does not exist"),

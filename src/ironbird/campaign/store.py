@@ -246,7 +246,7 @@ class Store:
         if "disk I/O error" in reason:
             return (
                 f"{said}: the disk cannot be written or read. Nothing of this step is stored; look into the "
-                "system's log, repair the disk or copy the store to another, then continue with 'ironbird campaign resume'"
+                "system's log, repair the disk or copy the store, then continue with 'ironbird campaign resume'"
             )
         if "readonly" in reason or "unable to open" in reason:
             return f"{said}; see to the rights of the file and its folder, or give another place with --store"

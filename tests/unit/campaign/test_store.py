@@ -317,7 +317,7 @@ def test_others_who_can_change_a_store_are_reported(tmp_path: Path) -> None:
         Store(f"sqlite:///{path}").close()
     path.chmod(0o600)
     tmp_path.chmod(0o777)
-    with pytest.warns(StoreWarning, match="anybody on this machine"):
+    with pytest.warns(StoreWarning, match="any user of this machine"):
         Store(f"sqlite:///{path}").close()
     tmp_path.chmod(0o1777)
     with warnings.catch_warnings():

@@ -70,7 +70,7 @@ def test_a_damaged_or_foreign_library_is_built_anew(folder: Path, spoil: Callabl
     path, other = native.build(TEXT, 1), native.build(OTHER, 1)
     good = path.read_bytes()
     spoil(path, other)
-    with pytest.warns(CacheWarning, match=f"{path.name} in the cache is damaged .* built anew"):
+    with pytest.warns(CacheWarning, match=f"{path.name} in the cache is damaged .* built again"):
         assert answer() == 42
     assert path.read_bytes() == good
     with warnings.catch_warnings():

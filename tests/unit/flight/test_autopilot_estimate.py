@@ -97,7 +97,7 @@ def test_another_flights_log_verifies_no_clock() -> None:
 
     clock = align(log_of({"velocity": Series(TIME_S, other, "m/s")}), TIME_S, {"velocity": VELOCITY})
 
-    assert not clock.verified and "does not fit ours" in clock.sentence()
+    assert not clock.verified and "does not fit the simulation's" in clock.sentence()
     assert "its log holds no motion" in align(log_of({}), TIME_S, {"velocity": VELOCITY}).sentence()
 
 
