@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from typing import Annotated
 
@@ -98,6 +99,7 @@ def _options(
 
 def main() -> None:
     """Entry point of the command."""
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # it would look for some in every package that there is
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout = Output.instead_of(sys.stdout)
     with naming_extras():
