@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
+import gc
 import hashlib
 import re
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -85,6 +88,12 @@ class CompiledModel:
     def built_for(self, target: str) -> CompiledModel:
         """The same model as native code for another instruction set of this machine (`x86_64_v2`)."""
         return CompiledModel(self.flat, self.method, self.source, target)
+
+    def built_unoptimised(self) -> CompiledModel:
+        """The same model with the quick build for one lane, which a first flight uses."""
+        other = CompiledModel(self.flat, self.method, self.source, self.target)
+        other._take(1, native.load_unoptimised(self.source.text, 1, self.target or None))
+        return other
 
     def build_all(self) -> None:
         """Compile both widths now, side by side."""
@@ -167,8 +176,21 @@ def compile_model(diagram: Diagram, *, step_s: float = STEP_S, method: str = "rk
     source = model_cache.read(key) if key else None
     if source is not None:  # such a diagram was validated before
         return CompiledModel(lay_out(diagram, step_s, described), method, source)
-    flat = flatten(diagram, step_s)
-    source = generate(flat, method)
+    with _without_collection():
+        flat = flatten(diagram, step_s)
+        source = generate(flat, method)
     if key:
         model_cache.keep(key, source)
     return CompiledModel(flat, method, source)
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """While many small objects are made that all stay: looking through them for garbage takes a fifth of the time."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()

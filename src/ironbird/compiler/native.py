@@ -3,8 +3,8 @@
 The compiler is `ziglang` from PyPI unless IRONBIRD_CC names another one (a gcc or clang command). No fast
 math, no contraction to FMA: the same bytes come out for any lane count, processor and machine.
 
-A large kernel that is in no cache is built twice: without optimisation, which takes a quarter of the time, to be used at
-once, and by a process in the background as it should be (docs/adr/0056). Both give the same bytes. IRONBIRD_QUICK=0
+A large kernel that is in no cache is built twice: without optimisation, which takes a quarter of the time, to be used
+at once, and by a process in the background as it should be (docs/adr/0056). Both give the same bytes. IRONBIRD_QUICK=0
 waits for the second one instead.
 
 With IRONBIRD_SANITIZE=1 gcc builds code that watches its own memory accesses and arithmetic (AddressSanitizer and
@@ -317,10 +317,15 @@ def load_quickly(text: str, lanes: int, target: str | None = None) -> tuple[ctyp
     found = cache.read_entry(path)
     if found is not None:
         return _loaded_once(path, found), True
-    quick = library_path(text, lanes, target, quick=True)
-    content = _content(quick, lambda: _compile(text, lanes, target or host_target(), quick, quick=True))
+    library = load_unoptimised(text, lanes, target)
     background.optimise(path, text, lanes, target or host_target())
-    return _loaded_once(quick, content), False
+    return library, False
+
+
+def load_unoptimised(text: str, lanes: int, target: str | None = None) -> ctypes.CDLL:
+    """Native code of a text from a quick build."""
+    path = library_path(text, lanes, target, quick=True)
+    return _loaded_once(path, _content(path, lambda: _compile(text, lanes, target or host_target(), path, quick=True)))
 
 
 def optimised(text: str, lanes: int, target: str | None = None) -> ctypes.CDLL | None:

@@ -211,7 +211,7 @@ class Log:
 
 
 def _arrow(values: np.ndarray) -> pa.Array:
-    """Numbers for Arrow, by their bytes: `pa.array` of an array would load pandas, if there is one, for half a second."""
+    """Numbers for Arrow, by their bytes: `pa.array` of an array would load pandas, if there is one, for 0.5 s."""
     import pyarrow as pa
 
     return pa.Array.from_buffers(pa.float64(), len(values), [None, pa.py_buffer(values.astype(np.float64).tobytes())])
