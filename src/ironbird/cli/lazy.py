@@ -9,7 +9,7 @@ import copy
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Literal
@@ -91,7 +91,12 @@ def reflowed(text: str | None) -> str:
 
 
 class Verb(TyperCommand):
-    """A verb; its help loads what it needs."""
+    """A verb; its help loads what it needs, and only options that were given are converted."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options."""
+        _convert_given(self.params)
+        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help of the verb."""
@@ -117,8 +122,7 @@ def root_of(verbs: Verbs) -> type[TyperGroup]:
             self.commands = verbs
 
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            for param in self.params:  # flags: nothing to convert, for which typer would load pydantic
-                param.get_runtime_param = _AsGiven  # type: ignore[attr-defined]
+            _convert_given(self.params)
             return super().parse_args(ctx, args)
 
         def list_commands(self, ctx: Any) -> list[str]:
@@ -132,11 +136,28 @@ def root_of(verbs: Verbs) -> type[TyperGroup]:
     return Root
 
 
-class _AsGiven:
-    """A conversion of a parameter that leaves it as it is."""
+def _convert_given(params: Sequence[Any]) -> None:
+    """Let typer make its converter of a parameter, for which it loads pydantic, only if there is a value to convert."""
+    for param in params:
+        make = getattr(param, "get_runtime_param", None)  # earlier versions of typer have none
+        if make is not None and not isinstance(make, _Converter):
+            param.get_runtime_param = _Converter(make)
 
-    def coerce(self, value: Any, **_: Any) -> Any:
-        return value
+
+class _Converter:
+    """Typer's converter of a parameter, made at its first use."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    def __call__(self) -> _Converter:
+        return self
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value as the verb takes it; nothing stays nothing."""
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        return self._make().coerce(value, param=param, ctx=ctx)
 
 
 def _load_help() -> None:

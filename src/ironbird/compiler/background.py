@@ -22,11 +22,12 @@ from ironbird.errors import IronbirdError
 
 PRIORITY = 10  # that it is lower than that of flights
 QUEUE = "optimising.lock"
+WAITING = ".waiting"  # ending of a library's lock by which others see that its process waits for its turn
 
 
 def optimise(library: Path, text: str, lanes: int, target: str) -> None:
-    """Start a process that builds a library, unless one does already; not being able to is no error."""
-    if _is_built(library):
+    """Start a process that builds a library, unless one does or will; not being able to is no error."""
+    if _is_held(library.with_suffix(".lock")) or _is_held(library.with_suffix(WAITING)):
         return
     with contextlib.suppress(OSError, IronbirdError):
         folder = cache.make_folder(library.parent.name)
@@ -34,7 +35,7 @@ def optimise(library: Path, text: str, lanes: int, target: str) -> None:
             file.write(text.encode())
             file.seek(0)
             process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(lanes), target],
+                [sys.executable, "-m", __name__, str(library.with_suffix(WAITING)), str(lanes), target],
                 stdin=file,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -50,10 +51,10 @@ def _path() -> str:
     return os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
 
 
-def _is_built(library: Path) -> bool:
-    """Whether some process builds a library now."""
+def _is_held(lock: Path) -> bool:
+    """Whether some process holds a lock now."""
     try:
-        handle = os.open(library.with_suffix(".lock"), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        handle = os.open(lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return False
     try:
@@ -71,9 +72,9 @@ def _main() -> None:
 
     with contextlib.suppress(OSError):
         os.nice(PRIORITY)
-    lanes, target = int(sys.argv[1]), sys.argv[2]
+    waiting, lanes, target = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     text = sys.stdin.buffer.read().decode()
-    with cache.locked(cache.make_folder() / QUEUE):
+    with cache.locked(waiting), cache.locked(cache.make_folder() / QUEUE):
         native.build(text, lanes, target)
 
 

@@ -89,10 +89,11 @@ os.killpg(0, signal.SIGINT)  # as a terminal does to all that belongs to its com
     wait_for(native.library_path(TEXT, 1))
 
 
-def test_what_is_being_built_is_not_built_twice(folder: Path) -> None:
+@pytest.mark.parametrize("lock", [".lock", background.WAITING])
+def test_what_is_being_built_or_waits_for_its_turn_is_not_built_twice(lock: str, folder: Path) -> None:
     path = native.library_path(TEXT, 1)
     cache.make_folder(path.parent.name)
-    with cache.locked(path.with_suffix(".lock")):
+    with cache.locked(path.with_suffix(lock)):
         before = children()
         library, is_optimised = native.load_quickly(TEXT, 1)
         assert (library.ib_answer(), is_optimised) == (0, False)
