@@ -80,7 +80,7 @@ def problem(message: str, cure: str, key: str = "") -> PydanticCustomError:
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 # ---------------------------------------------------------------------- numbers and words that vary

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -109,6 +107,9 @@ def _pair(text: str) -> tuple[str, Any]:
 
 
 def _asked(base: str, token: str, what: dict[str, Any]) -> dict[str, Any]:
+    import urllib.error
+    import urllib.request
+
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     request = urllib.request.Request(f"{base}/do", json.dumps(what).encode(), headers)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # it is on this machine

@@ -6,9 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -49,8 +47,6 @@ from ironbird.cli.output import (
 from ironbird.cli.route import LinkOption, RuleOption, SaveOption, figures_of, text_of
 from ironbird.errors import IronbirdError, LinkError, UnknownNameError
 from ironbird.files.whole import write_text
-from ironbird.links.process import trust
-from ironbird.vehicles import places as at
 
 if TYPE_CHECKING:
     from ironbird.flight.order import Order
@@ -147,6 +143,7 @@ def sitl(
     """
     from ironbird.flight.systems import kind_of, outside_homes
     from ironbird.links.autopilot_kind import AutopilotKind
+    from ironbird.links.process import trust
     from ironbird.links.router.beside import routed
 
     with errors():
@@ -254,6 +251,9 @@ def _fly_all(
     orders: Sequence[Order], folders: Sequence[Path], speed: float | None, twin: bool
 ) -> list[tuple[dict[str, str], int]]:
     """Each in a process of its own; when this one is interrupted, they are, and write their results."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import active_children, get_context
+
     with (
         ProcessPoolExecutor(
             len(orders), mp_context=get_context("spawn"), initializer=_begin_worker, initargs=(os.getpid(),)
@@ -301,6 +301,7 @@ def compare_autopilots(
 ) -> None:
     """Fly one case under several control systems and put them on one page. Exit code 1 if any did not pass."""
     from ironbird.campaign.compare import compare, first_flight
+    from ironbird.links.process import trust
     from ironbird.report.compare_page import write_compare_page
     from ironbird.report.folder import write_flight_folder
 
@@ -351,6 +352,7 @@ def autopilot(
     from ironbird.links.standin.autopilot import ReferenceAutopilot
     from ironbird.links.standin.board import run_px4_board
     from ironbird.links.standin.px4 import run_px4
+    from ironbird.vehicles import places as at
     from ironbird.vehicles.load import load_vehicle
 
     with errors():

@@ -6,7 +6,6 @@ import math
 import os
 import signal
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -148,6 +147,8 @@ def serve(served: list[Served]) -> int:
     if len(served) == 1:
         with ending_in_order():
             return serve_one(served[0])
+    from multiprocessing import get_context
+
     from ironbird.flight.prepare import fit
 
     fit(served[0].order)  # compiled once, and what is loaded here is shared by all

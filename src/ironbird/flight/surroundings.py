@@ -23,7 +23,6 @@ from ironbird.runtime.step import advance
 from ironbird.vehicles import places as at
 from ironbird.vehicles.in_world import GROUND_INPUTS, SLOTS
 from ironbird.vehicles.spec import Home
-from ironbird.world.files import load_world, world_of
 from ironbird.world.lee import Lee
 from ironbird.world.model import DEFAULT, World
 from ironbird.world.near import Near, Shapes
@@ -47,6 +46,8 @@ def ordered_world(name: str) -> World:
 
 @functools.lru_cache(maxsize=16)
 def _parsed(text: str) -> World:
+    from ironbird.world.files import world_of
+
     try:
         return world_of(Source(Path("world.toml"), read_toml(text), locate(text)))
     except tomllib.TOMLDecodeError as error:
@@ -55,6 +56,8 @@ def _parsed(text: str) -> World:
 
 @functools.lru_cache(maxsize=16)
 def _loaded(name: str, changed_ns: int) -> World:
+    from ironbird.world.files import load_world
+
     return load_world(name)
 
 

@@ -210,7 +210,7 @@ class Seat:
 class Options(BaseModel):
     """What can be chosen for one kind of control system: a subclass for each, all fields with defaults."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 @dataclass(frozen=True)

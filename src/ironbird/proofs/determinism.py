@@ -85,6 +85,8 @@ def verify(vehicle: str = "quad_f450", seed: int = 7, until_s: float = 60.0) -> 
         for lanes, place in ((1, 0), (4, 2)):
             log = run(prepare(other, flights(vehicle, lanes, place, seed)), until_s, log=SIGNALS, threads=1)
             yield Result(f"built for {target}, {lanes} lane{'s' * (lanes > 1)}", until_s, log.sha256(place))
+    log = run(prepare(model.built_unoptimised(), flights(vehicle, 1, 0, seed)), until_s, log=SIGNALS)
+    yield Result("quick build without optimisation, 1 lane", until_s, log.sha256(0))
     if shutil.which("qemu-aarch64"):
         yield Result("aarch64 under qemu, 1 lane", until_s, _on_target(model, flights(vehicle, 1, 0, seed), 0, until_s))
         # The emulator is slow with vectors: a shorter flight, compared with its own length.
