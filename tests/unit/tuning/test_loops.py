@@ -31,6 +31,11 @@ def wing() -> RunState:
     return state
 
 
+@pytest.fixture(scope="module")
+def wing_loop(wing: RunState) -> Loop:
+    return loop_at(wing)
+
+
 def test_the_exponential_is_that_of_scipy() -> None:
     rng = np.random.default_rng(1)
     for scale in (0.01, 1.0, 30.0):
@@ -118,8 +123,8 @@ def test_an_actuator_that_hovering_does_not_use_has_no_loop() -> None:
         vtol.broken("surface/rudder")
 
 
-def test_the_linear_loop_of_a_wing_moves_as_the_kernel_does(wing: RunState) -> None:
-    state, loop, small = wing, loop_at(wing), 1e-5
+def test_the_linear_loop_of_a_wing_moves_as_the_kernel_does(wing: RunState, wing_loop: Loop) -> None:
+    state, loop, small = wing, wing_loop, 1e-5
     J, P, _ = loop._maps()
     place = {int(entry): number for number, entry in enumerate(loop._kept)}
     ticks = round(loop.period_s / state.model.flat.step_s)
@@ -141,9 +146,9 @@ def test_the_linear_loop_of_a_wing_moves_as_the_kernel_does(wing: RunState) -> N
 
 
 @pytest.mark.parametrize(("part", "stays"), [(0.8, True), (1.25, False)])
-def test_the_gain_margin_of_a_wing_is_true_in_flight(wing: RunState, part: float, stays: bool) -> None:
+def test_the_gain_margin_of_a_wing_is_true_in_flight(wing: RunState, wing_loop: Loop, part: float, stays: bool) -> None:
     # Bank error, its integral and the roll rate go to the aileron by these two gains alone
-    state, loop = wing.branch(), loop_at(wing)
+    state, loop = wing.branch(), wing_loop
     factor = part * 10 ** (loop.broken("aileron").margins.gain_up_dB / 20)
     gains = {
         at.CONTROL(name): float(factor * loop.point[at.CONTROL(name)][0]) for name in ("roll_gain", "roll_damping")
