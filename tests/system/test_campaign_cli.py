@@ -244,6 +244,7 @@ def test_report_and_evidence_with_tables(place: Path) -> None:
         "campaign", "evidence", "base", "--requirements", "needs.csv", "--fmea", "fmea.csv", "--out", "e.zip"
     )
     assert "requirements: 1 of 2 met; without a case: R2" in done.output
+    assert re.search(r"flights: \d pass, \d fail", done.output)
     with zipfile.ZipFile(place / "e.zip") as pack:
         names = set(pack.namelist())
         assert {"suite/small.toml", "requirements.csv", "fmea.csv", "SHA256SUMS"} <= names
