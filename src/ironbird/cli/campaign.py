@@ -391,7 +391,7 @@ def export(
         database = _store_with(store, name)
         results = database.results(database.campaign(name))
         write_table(results, to)
-    typer.echo(f"{len(results)} flights: {to}")
+    typer.echo(f"{len(results)} flight{'' if len(results) == 1 else 's'}: {to}")
 
 
 @campaign_app.command("report")
