@@ -45,7 +45,7 @@ def app(
     from ironbird.app.records import Campaigns
     from ironbird.app.rig import Rig
     from ironbird.app.security import GUEST
-    from ironbird.app.server import serve
+    from ironbird.app.server import check_extra, serve
     from ironbird.links.router.route_file import read_route
 
     def ready(door: Door) -> None:
@@ -57,6 +57,7 @@ def app(
 
     campaigns = Campaigns(store)
     with errors():
+        check_extra()
         campaigns.check()  # before anything flies
     with errors(), Rig(out, campaigns) as rig:
         for file in route or []:

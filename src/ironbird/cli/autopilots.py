@@ -213,8 +213,8 @@ def fly_one(
     speed: float | None,
     twin: bool = False,
     progress: Callable[[float], None] | None = None,
-) -> tuple[dict[str, str], int]:
-    """Fly one order, and with `twin` the same without faults; write its results, return summary and exit code."""
+) -> tuple[dict[str, str], dict[str, Any], int]:
+    """Fly one order, and with `twin` the same without faults; write its results, return texts, figures, exit code."""
     from ironbird.flight.cause import cause_of, fly_healthy
     from ironbird.flight.ending import ending_of
     from ironbird.flight.flight import fly
@@ -235,8 +235,10 @@ def fly_one(
         rows |= cause_of(flight, healthy).rows()
     ending = ending_of(flight)
     rows["ending"] = ending
-    write_text(folder / "summary.json", json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
-    return rows, code_of_ending(flight, class_of(flight.vehicle) in TOUCHES, ending)
+    figures = {**flight.figures(), "ending": ending, "folder": str(folder)}
+    summary = {**rows, "figures": figures}
+    write_text(folder / "summary.json", json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+    return rows, figures, code_of_ending(flight, class_of(flight.vehicle) in TOUCHES, ending)
 
 
 def _begin_worker(parent: int) -> None:
@@ -249,7 +251,7 @@ def _begin_worker(parent: int) -> None:
 
 def _fly_all(
     orders: Sequence[Order], folders: Sequence[Path], speed: float | None, twin: bool
-) -> list[tuple[dict[str, str], int]]:
+) -> list[tuple[dict[str, str], dict[str, Any], int]]:
     """Each in a process of its own; when this one is interrupted, they are, and write their results."""
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import active_children, get_context
@@ -282,10 +284,10 @@ def _fly(orders: Sequence[Order], folders: Sequence[Path], speed: float | None, 
     except LinkError as error:
         left = [str(folder) for folder in folders if folder.is_dir() and any(folder.iterdir())]
         raise LinkError(f"{error}" + (f"\nwhat the autopilot left: {', '.join(left)}" if left else "")) from None
-    for number, ((rows, _), folder) in enumerate(zip(found, folders, strict=True)):
-        print_table(rows, f"{control}, {vehicle}" + (f", {number}" if len(orders) > 1 else ""))
+    for number, ((rows, figures, _), folder) in enumerate(zip(found, folders, strict=True)):
+        print_table(rows, f"{control}, {vehicle}" + (f", {number}" if len(orders) > 1 else ""), figures)
         typer.echo(f"report: {folder / 'flight.html'}")
-    codes = [code for _, code in found]
+    codes = [code for *_, code in found]
     return codes[0] if len(codes) == 1 else code_of_all(codes)
 
 
@@ -318,7 +320,8 @@ def compare_autopilots(
             if one.flight is not None:
                 write_flight_folder(one.flight, out / one.name)
         write_compare_page(flown, out / "comparison.html")
-    print_table({one.name: one.sentence() for one in flown}, case)
+    figures = {one.name: one.flight.figures() if one.flight is not None else None for one in flown}
+    print_table({one.name: one.sentence() for one in flown}, case, figures)
     typer.echo(f"report: {out / 'comparison.html'}")
     raise typer.Exit(code_of_all([code_of(one.flight) if one.flight is not None else WRONG for one in flown]))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -390,7 +391,7 @@ def export(
         database = _store_with(store, name)
         results = database.results(database.campaign(name))
         write_table(results, to)
-    typer.echo(f"{len(results)} flights: {to}")
+    typer.echo(f"{len(results)} flight{'' if len(results) == 1 else 's'}: {to}")
 
 
 @campaign_app.command("report")
@@ -487,6 +488,7 @@ def evidence(
     The pack holds every file that was flown and repeats on any machine: 'ironbird campaign repeat evidence.zip'.
     """
     from ironbird.campaign.coverage import read_table, trace_table
+    from ironbird.flight.judge import VERDICTS
     from ironbird.report.evidence import write_evidence
 
     with errors():
@@ -508,7 +510,12 @@ def evidence(
                         others.setdefault("without a case" if row.status == "open" else row.status, []).append(row.id)
                 rest = "".join(f"; {status}: {', '.join(ids)}" for status, ids in others.items())
                 typer.echo(f"{title}: {met} of {len(table)} met{rest}")
-    typer.echo(f"{len(sums)} files{', signed' if sign else ''}: {path}")
+        verdicts = Counter(result.verdict for result in results)
+    text = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in VERDICTS if verdicts[verdict]) or "none"
+    figures = {"verdicts": dict(verdicts), "files": len(sums), "signed": sign is not None, "path": str(path)}
+    print_sentence(
+        f"flights: {text}\n{len(sums)} files{', signed' if sign else ''}: {path}", f"Evidence of {name}", figures
+    )
 
 
 @campaign_app.command("repeat")
