@@ -78,6 +78,7 @@ class ControlSystem(ABC):
     failure: str = ""  # why the rig failed after it had taken part: the flight ends there, its log is kept
     recorder: Callable[[], str] | None = None  # has written down all that others told it
     tap: Tap | None = None  # is told of every packet
+    abandoned: Callable[[], bool] | None = None  # asked while `start` waits: whether nobody wants the flight any more
     obeyed: Obeyed | None = None  # takes orders at once, from the start on, if one of ours inside it does
 
     def __init__(self) -> None:
