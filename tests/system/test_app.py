@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from typer.testing import CliRunner
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from ironbird.app.actions import ACTIONS
 from ironbird.app.live import HEAD
 from ironbird.cli.main import app as cli
 from ironbird.flight.flight import fly
@@ -142,6 +144,15 @@ def test_the_command_line_does_what_the_page_does(app: Served) -> None:
     for wrong in ("http://127.0.0.1:1/?token=x", "nowhere"):
         failed = run(cli, ["app-do", "arm", "--url", wrong])
         assert failed.exit_code == 2 and "error: " in failed.output
+
+
+def test_the_command_line_has_every_action(app: Served) -> None:
+    for action, function in ACTIONS.items():
+        named = inspect.signature(function).parameters
+        unknown = [f"{key}=none" for key in ("flight", "of", "vehicle", "campaign", "stored") if key in named]
+        said = CliRunner().invoke(cli, ["app-do", action, *unknown, "--url", app.url])
+        assert said.exit_code == 1 and "refused: " in said.output, said.output  # by the action itself:
+        assert "unknown action" not in said.output
 
 
 def test_ctrl_c_keeps_what_was_flown(tmp_path: Path) -> None:

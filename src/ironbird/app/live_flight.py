@@ -293,6 +293,7 @@ class LiveFlight:
         seat = take_seat(self.order, fit(self.order), folder=self.folder, announce=self._announced.append)
         try:
             seat.system.fills, seat.system.tap = self.order.control, self.monitor.watch
+            seat.system.abandoned = lambda: self._ends
             self._system = seat.system
             if isinstance(seat.pilot, Attended):
                 self.pilot = seat.pilot

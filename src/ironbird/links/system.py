@@ -78,6 +78,7 @@ class ControlSystem(ABC):
     failure: str = ""  # why the rig failed after it had taken part: the flight ends there, its log is kept
     recorder: Callable[[], str] | None = None  # has recorded all commands of others
     tap: Tap | None = None  # gets every packet
+    abandoned: Callable[[], bool] | None = None  # asked while `start` waits: whether the flight was cancelled
     obeyed: Obeyed | None = None  # takes orders at once, from the start on, if an internal commander does
 
     def __init__(self) -> None:

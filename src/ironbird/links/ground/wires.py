@@ -137,11 +137,32 @@ class Port(Wire):
         return self.peer is not None
 
 
-class Disturbed(Wire):
+class Around(Wire):
+    """A wire by way of another: what it does not change is done by that one."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire, self.name, self.virtual = wire, wire.name, wire.virtual
+
+    def answer(self, source: Source) -> None:
+        self.wire.answer(source)
+
+    def close(self) -> None:
+        self.wire.close()
+
+    @property
+    def handle(self) -> int:
+        return self.wire.handle
+
+    @property
+    def answered(self) -> bool:
+        return self.wire.answered
+
+
+class Disturbed(Around):
     """A wire on whose packets link faults act, in simulation time."""
 
     def __init__(self, wire: Wire, ground: Way | None, vehicle: Way | None) -> None:
-        self.wire, self.name, self.virtual = wire, wire.name, wire.virtual
+        super().__init__(wire)
         self._ground, self._vehicle = ground, vehicle
         self._source: Source = ("", 0)  # of what was received last
 
@@ -166,26 +187,13 @@ class Disturbed(Wire):
         for due in self._vehicle.through(packet):
             self.wire.send(memoryview(due))
 
-    def answer(self, source: Source) -> None:
-        self.wire.answer(source)
 
-    def close(self) -> None:
-        self.wire.close()
-
-    @property
-    def handle(self) -> int:
-        return self.wire.handle
-
-    @property
-    def answered(self) -> bool:
-        return self.wire.answered
-
-
-class Watched(Wire):
+class Watched(Around):
     """A wire with an observer of every packet: sender, direction, and its bytes."""
 
     def __init__(self, wire: Wire, watch: Callable[[str, bool, bytes], None]) -> None:
-        self.wire, self.name, self.virtual, self._watch = wire, wire.name, wire.virtual, watch
+        super().__init__(wire)
+        self._watch = watch
 
     def read(self) -> Iterator[tuple[Source, bytes]]:
         for source, data in self.wire.read():
@@ -195,20 +203,6 @@ class Watched(Wire):
     def send(self, packet: memoryview) -> None:
         self._watch(self.name, False, bytes(packet))
         self.wire.send(packet)
-
-    def answer(self, source: Source) -> None:
-        self.wire.answer(source)
-
-    def close(self) -> None:
-        self.wire.close()
-
-    @property
-    def handle(self) -> int:
-        return self.wire.handle
-
-    @property
-    def answered(self) -> bool:
-        return self.wire.answered
 
 
 class OnCable(Wire):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import functools
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -160,10 +161,14 @@ class Board:
         native, library = self.native, _library()
         if type(cable) is SerialCable or (type(cable) is DatagramCable and cable.waits_for_peer):
             names = {"read": "read", "write": "write", "ioctl": "ioctl", "recvfrom": "recvfrom", "sendto": "sendto"}
+            peer = b"" if type(cable) is SerialCable else cable.peer_address
             self._cable = _Cable(
                 **{name: c_function(function) for name, function in names.items()},
                 error=c_function("__errno_location"),
                 handle=cable.handle,
+                peer=(ctypes.c_uint8 * ADDRESS)(*peer),
+                known=bool(peer),
+                heard_ns=time.monotonic_ns(),
                 silent_ns=round(1e9 * SILENT_S),
             )
             kind = "tty" if type(cable) is SerialCable else "udp"

@@ -180,15 +180,11 @@ class DatagramCable(Cable):
     def __init__(self, port: int, host: str = "127.0.0.1", *, peer: tuple[str, int] | None = None) -> None:
         self.name = f"udp {host}:{port}" if peer is None else f"udp {peer[0]}:{peer[1]}"
         self._own = (host, port)
+        self.waits_for_peer = peer is None  # the first sender is answered
         self._peer = peer
         self._heard_at = -SILENT_S
         self.strangers = 0  # packets
         self._socket: socket.socket | None = None
-
-    @property
-    def waits_for_peer(self) -> bool:
-        """Whether it is the first sender that is answered."""
-        return self._peer is None
 
     def open(self) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -218,6 +214,24 @@ class DatagramCable(Cable):
                 self._peer, self._heard_at = source, now
                 parts.append(data)
         return b"".join(parts)
+
+    def meet(self, seconds: float) -> bool:
+        """Wait so long for a first packet, which stays to be read, and answer its sender; whether one is known."""
+        assert self._socket is not None
+        if self._peer is None:
+            self.wait(seconds)
+            with contextlib.suppress(BlockingIOError):
+                _, self._peer = self._socket.recvfrom(1, socket.MSG_PEEK)
+                self._heard_at = time.monotonic()
+        return self._peer is not None
+
+    @property
+    def peer_address(self) -> bytes:
+        """Who is answered, as `struct sockaddr_in` of ip(7); empty as long as nobody was heard."""
+        if self._peer is None:
+            return b""
+        family, port = socket.AF_INET.to_bytes(2, sys.byteorder), self._peer[1].to_bytes(2, "big")
+        return family + port + socket.inet_aton(self._peer[0]) + bytes(8)
 
     def write(self, data: memoryview) -> int:
         assert self._socket is not None

@@ -4,11 +4,12 @@ The board does not wait for the simulation, so the link's figures are part of th
 at their rates are summed up against what the cable carries; during the run late steps and lost frames are counted. If
 the figures do not hold, `mistrust` says why, and nothing is concluded from that run. Rates, and what they were on a
 comparable bench: [NguyenHa] tables 3 to 5.
-Time. Simulation time is wall time from the first exchange on: a step that comes late, after a stall of this machine, is
-counted, and those behind it follow at once until they have caught up. Nothing is left out but what finds no room on the
-cable, and that is counted too. On a serial port or UDP, vehicle and exchange run in native code in a thread of their
-own (`runtime/paced.py`, `board.py`): Python gives heartbeats and the words of ground stations, and counts what came,
-beside. The causes of late steps are reported: the host of a virtual machine, other programs, or neither.
+Time. Simulation time is wall time from the first exchange on; over UDP that is the board's first packet, as its
+address is unknown before. A step that comes late, after a stall of this machine, is counted, and those behind it
+follow at once until they have caught up. Nothing is left out but what finds no room on the cable, and that is counted
+too. On a serial port or UDP, vehicle and exchange run in native code in a thread of their own (`runtime/paced.py`,
+`board.py`): Python gives heartbeats and the words of ground stations, and counts what came, beside. The causes of
+late steps are reported: the host of a virtual machine, other programs, or neither.
 Batches. MAVLink has no message for several inertial samples. Above 1,000 a second, samples are taken between exchanges,
 each with its own time, and go out as so many HIL_SENSOR in one write: the line is served 1,000 times a second at most.
 A PX4 board [PX4Hitl]: it starts MAVLink on USB when it receives a heartbeat, so one is sent; it sends controls at 200 a
@@ -21,6 +22,7 @@ import contextlib
 import copy
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -58,7 +60,8 @@ HEARTBEAT = dialect.HEARTBEAT.record(
 )
 ASKED = 2  # times that the rate of controls is requested
 TOUCHED = 2**26  # numbers of the log for which memory is taken before the start
-OWN_CLOCK_S = 5.0  # stamps of controls that are further from simulation time are of a clock of the board's own
+MEET_S = 0.05  # between two looks for a board whose first packet has not come yet
+OWN_CLOCK_US = 5_000_000  # stamps of controls that are further from simulation time are of a clock of the board's own
 
 
 def ticks_of(sensor_hz: float, model_hz: float = 1000.0) -> int:
@@ -116,6 +119,7 @@ class Figures:
     began_s: float = 0.0  # moment of simulation time zero on the monotonic clock, of a loop in native code
     late_by: dict[str, int] = field(default_factory=dict)  # late steps by what the system took at that time
     histogram: dict[str, int] = field(default_factory=dict)  # steps by lateness
+    delays: dict[int, int] = field(default_factory=dict)  # answers by milliseconds from their sample
 
     def rows(self) -> dict[str, str]:
         """Rows for a summary."""
@@ -138,6 +142,17 @@ class Figures:
             "steps by lateness": ", ".join(f"{name}: {count}" for name, count in self.histogram.items()),
             "link delay": delay,
         }
+
+
+def _mean_ms(delays: Counter[int]) -> float:
+    return 1e-3 * sum(delay_us * count for delay_us, count in delays.items()) / delays.total()
+
+
+def _by_millisecond(delays: Counter[int]) -> dict[int, int]:
+    found: Counter[int] = Counter()
+    for delay_us, count in delays.items():
+        found[delay_us // 1000] += count
+    return dict(sorted(found.items()))
 
 
 class DisturbedCable(Cable):
@@ -263,12 +278,14 @@ class HardwareLink(ControlSystem):
         self._board = (1, 1)  # system and component
         self._asked = 0
         self._answers = 0
-        self._delay_s, self._stamped = 0.0, 0
+        self._delays: Counter[int] = Counter()  # answers by microseconds from their sample
         self._tick_s = rig.state.model.step_s
         self._stolen_s = stolen_s()
         rig.stepper.log.data.reshape(-1)[:TOUCHED] = 0.0  # memory that is used for the first time costs time
         self.cable.open()
         self._running.callback(self.cable.close)
+        if isinstance(self.cable, DatagramCable) and type(self.clock) is WallClock:
+            self._meet(rig, self.cable)
         line = self.cable if rig.links is None else self._disturbed(rig.links)
         self._board_link = Board(rig, line, self._messages, self._outputs, self._parser)
         if self.tap is not None:
@@ -282,6 +299,17 @@ class HardwareLink(ControlSystem):
                 )
             self.standing = self._running.enter_context(undisturbed(priority=self.priority))
             self.note(rig, "link", f"{self.cable.name}, {self.sensor_hz:g} Hz, {self.standing}")
+
+    def _meet(self, rig: Rig, cable: DatagramCable) -> None:
+        """Wait for the board's first packet: until then nobody knows where it is, and its samples would be lost."""
+        began = self.clock.now()
+        while not cable.meet(MEET_S):
+            if self.abandoned is not None and self.abandoned():
+                raise LinkError(f"{cable.name}: the flight was ended before the board said anything")
+            waited = self.clock.now() - began
+            if waited > self.connect_s:
+                raise self._silence(rig, waited)
+        self._heard_at = self.clock.now()
 
     def _disturbed(self, links: FlownLinks) -> Cable:
         """The cable with what link faults do to it, and to ground stations behind it."""
@@ -446,10 +474,9 @@ class HardwareLink(ControlSystem):
                 self._stood_before_s = self._stood_s
         else:
             self._answers += 1
-            delay_s = time_s - time_us * 1e-6
-            if 0.0 <= delay_s < OWN_CLOCK_S:
-                self._delay_s += delay_s
-                self._stamped += 1
+            delay_us = round(1e6 * time_s) - time_us
+            if 0 <= delay_us < OWN_CLOCK_US:
+                self._delays[delay_us] += 1
         armed = bool(mode & numbers.MAV_MODE_FLAG_SAFETY_ARMED)
         if armed != self.armed:
             self.armed = armed
@@ -482,7 +509,7 @@ class HardwareLink(ControlSystem):
             lost=missing / max(missing + came, 1),
             unsent=unsent / steps,
             late=float(late.mean()),
-            delay_ms=1e3 * self._delay_s / self._stamped if 2 * self._stamped > self._answers else None,
+            delay_ms=_mean_ms(self._delays) if 2 * self._delays.total() > self._answers else None,
             steps=steps,
             lost_frames=missing,
             unsent_steps=unsent,
@@ -497,6 +524,7 @@ class HardwareLink(ControlSystem):
             began_s=1e-9 * self._loop.began_ns if self._loop is not None else 0.0,
             late_by=self._toll.causes(late, first) if self._toll is not None else {},
             histogram={name: int(count) for name, count in zip(names, counts, strict=True)},
+            delays=_by_millisecond(self._delays),
         )
 
     def live(self, time_s: float) -> str:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ironbird.blocks.actuators.motor import IDLE_THROTTLE
+from ironbird.compiler.native_text import CLOCK
 from ironbird.constants import SEA_LEVEL_PRESSURE_PA, STANDARD_GRAVITY_MPS2, TROPOSPHERE_LAPSE_KPM
 from ironbird.errors import LinkError
 from ironbird.links import atmosphere
@@ -114,7 +115,7 @@ STRUCTURES: dict[str, type[ctypes.Structure]] = {
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    library = load_native("ib_mavlink.c", "ib_px4.c", structures=STRUCTURES)
+    library = load_native(CLOCK, "ib_mavlink.c", "ib_px4.c", structures=STRUCTURES)
     library.ib_stage_inertial.restype = library.ib_turn.restype = ctypes.c_int64
     library.ib_stage_inertial.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p]
     library.ib_turn.argtypes = [
