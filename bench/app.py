@@ -97,7 +97,7 @@ def airborne(rig: Rig, **how: Any) -> LiveFlight:
 
 
 def many_vehicles(rig: Rig, door: Door, server: threading.Thread) -> dict[str, float]:
-    """The server's share of a core with many vehicles, without and with somebody who looks."""
+    """The server's share of a core with many vehicles, without and with a browser."""
     flights = [airborne(rig, north_m=3.0 * number, until_s=3600.0) for number in range(VEHICLES)]
     begin, wall = cpu_s(server), time.monotonic()
     time.sleep(5.0)

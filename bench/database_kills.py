@@ -3,7 +3,7 @@
     python bench/database_kills.py [--kills 50] [--flights 200]
 
 A private server is killed with SIGKILL at random moments while flights are flown and stored, and started again. In the
-end the database's own note of verdicts, the rows and all results are held against an undisturbed run. Exits with 1 if
+end the database's own note of verdicts, the rows and all results are compared with an undisturbed run. Exits with 1 if
 anything differs, or if the campaign was over before the last kill.
 """
 

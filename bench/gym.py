@@ -1,11 +1,15 @@
 """Speed of the learning environments, beside a plant in NumPy in the same run.
 
-    python bench/gym.py [--envs 2048] [--seconds 5] [--threads 2]
+    python bench/gym.py [--envs 2048] [--seconds 5] [--threads 2] [--crazyflow ENVIRONMENT/bin/python]
 
 Reference: the rigid body, motors and drag of the same F450 in vectorised NumPy with RK4 at the same 1 kHz, as people
-write it by hand; it has no contact, battery, air, turbulence or sampled parts, and no task. Where Crazyflow is
-installed its ReachPos environment (a fitted attitude model at 500 Hz, in JAX) runs beside, with its own defaults and
-decisions at 100 Hz. Each figure is environment steps (decisions at 100 Hz) a second of the wall clock, the best of
+write it by hand; it has no contact, battery, air, turbulence or sampled parts, and no task. With `--crazyflow` (or
+IRONBIRD_CRAZYFLOW) Crazyflow runs beside, by the Python of an environment that has it ('python -m venv ENVIRONMENT',
+'ENVIRONMENT/bin/pip install crazyflow'; JAX and MuJoCo come with it): its first-principles plant with RK4 in steps of
+1 ms, and its ReachPos environment with its own defaults (bench/crazyflow_beside.py); JAX takes the threads it likes.
+The last line but one is the ratio of both plants with RK4 in steps of 1 ms.
+
+Each figure is environment steps (decisions at 100 Hz) a second of the wall clock, the best of
 half seconds; beside it the processor time of one step, all threads together, which says more on a machine that others
 use: 2 us a step are 1,000,000 steps/s of two cores.
 """
@@ -13,12 +17,12 @@ use: 2 us a step are 1,000,000 steps/s of two cores.
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
 import json
 import os
+import subprocess
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -27,6 +31,7 @@ from ironbird.vehicles.load import load_spec
 from ironbird.vehicles.templates.multicopter import MulticopterSpec, effectiveness
 
 TICKS = 10
+ANY = "threads as JAX takes"
 
 
 def numpy_plant(count: int) -> Callable[[], None]:
@@ -73,7 +78,7 @@ def numpy_plant(count: int) -> Callable[[], None]:
 
 
 def environment(task: learning.Task, count: int, threads: int, scattered: bool = False) -> Callable[[], None]:
-    """One decision of an environment whose vehicles begin anew whenever they must."""
+    """One decision of an environment whose vehicles begin again whenever they must."""
     envs = learning.VehicleVectorEnv(task, num_envs=count, threads=threads, autoreset_mode="SameStep")
     envs.reset(seed=1)
     if scattered:
@@ -84,14 +89,15 @@ def environment(task: learning.Task, count: int, threads: int, scattered: bool =
     return lambda: envs.step(actions) and None
 
 
-def crazyflow(count: int) -> Callable[[], None]:
-    """One decision of Crazyflow's own environment, at a hover."""
-    jax, their = importlib.import_module("jax"), importlib.import_module("crazyflow.envs")
-    envs = their.ReachPosEnv(num_envs=count)  # 100 decisions of 5 steps a second
-    envs.reset(seed=1)
-    low, high = envs.single_action_space.low, envs.single_action_space.high
-    actions = jax.numpy.asarray(np.tile(0.5 * (low + high), (count, 1)).astype(np.float32))
-    return lambda: jax.block_until_ready(envs.step(actions)[0]) and None
+def crazyflow(python: str, kind: str, count: int, seconds: float) -> tuple[float, float]:
+    """The same figures as `measure`, of Crazyflow in its own environment."""
+    command = [python, str(Path(__file__).with_name("crazyflow_beside.py")), kind, str(count), str(seconds)]
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(command, env={**own, "JAX_PLATFORMS": "cpu"}, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
+    said = json.loads(done.stdout.splitlines()[-1])
+    return said["steps_per_s"], said["cpu_us"]
 
 
 def measure(decide: Callable[[], None], count: int, seconds: float) -> tuple[float, float]:
@@ -114,14 +120,16 @@ def main() -> None:
     parser.add_argument("--envs", type=int, default=2048)
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--crazyflow", metavar="PYTHON", default=os.environ.get("IRONBIRD_CRAZYFLOW"))
     given = parser.parse_args()
     hover, count = learning.Hover(keep=(), longest_s=5.0), given.envs
     fine = learning.Hover(keep=(), integration="rk4@0.001")
+    same_step = f"the same with rk4@0.001, {given.threads} threads"
     parts: dict[str, Callable[[], Callable[[], None]]] = {
         "NumPy RK4 of the bare plant, 1 core": lambda: numpy_plant(count),
         "plant, action on the actuators, 1 core": lambda: environment(hover, count, 1),
         f"the same, {given.threads} threads": lambda: environment(hover, count, given.threads),
-        f"the same with rk4@0.001, {given.threads} threads": lambda: environment(fine, count, given.threads),
+        same_step: lambda: environment(fine, count, given.threads),
         f"the same, every age different, {given.threads} threads": lambda: environment(
             learning.Hover(keep=(), longest_s=2.0), count, given.threads, scattered=True
         ),
@@ -135,14 +143,23 @@ def main() -> None:
             learning.Hover(keep=(), level="full_loop", longest_s=60.0), count // 4, given.threads
         ),
     }
-    if importlib.util.find_spec("crazyflow"):
-        parts["Crazyflow's ReachPos at 500 Hz, as many threads as JAX takes"] = lambda: crazyflow(count)
+    theirs = {
+        f"Crazyflow's plant, RK4 in steps of 1 ms, {ANY}": "plant",
+        f"Crazyflow's ReachPos at 500 Hz, {ANY}": "reach",
+    }
     found: dict[str, tuple[float, float]] = {}
-    for name, make in parts.items():
+    for name in [*parts, *(theirs if given.crazyflow else ())]:
         lanes = count // 4 if name.startswith("full") else count
-        found[name] = measure(make(), lanes, given.seconds)
+        if name in parts:
+            found[name] = measure(parts[name](), lanes, given.seconds)
+        else:
+            found[name] = crazyflow(given.crazyflow, theirs[name], count, given.seconds)
         (first, _), (speed, cpu_us) = next(iter(found.values())), found[name]
-        print(f"{name:66} {speed:12,.0f} steps/s  {speed / first:7.1f} x  {cpu_us:8.3f} us a step", flush=True)
+        print(f"{name:66} {speed:12,.0f} steps/s  {speed / first:7.1f} x  {cpu_us:8.3f} µs a step", flush=True)
+    if given.crazyflow:
+        (own, own_us), (other, other_us) = found[same_step], found[next(iter(theirs))]
+        print(f"plant, RK4 in steps of 1 ms, over Crazyflow's: {own / other:.1f} by wall clock, "
+              f"{other_us / own_us:.1f} by processor time")  # fmt: skip
     figures = {name: {"steps_per_s": round(speed), "cpu_us": round(us, 4)} for name, (speed, us) in found.items()}
     print(json.dumps({"envs": count, "load": os.getloadavg()[0], "figures": figures}))
 

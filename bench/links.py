@@ -2,12 +2,12 @@
 
     python bench/links.py [--flight]
 
-Prints JSON. `exchange_us` is our share of one exchange with PX4: four ticks of the F450, all its sensors packed, sent
-over TCP, and an answer received and read; the answer comes from a thread-free socket pair, so PX4's own time is not in
-it. With `--flight` (needs IRONBIRD_PX4) PX4 takes off and hovers for 40 s under an F450 with the sensors of PX4's own
-simulator (one IMU, magnetometer, barometer and receiver), under our usual F450 (three IMUs, so three estimators run;
-rangefinder, optical flow), and under its own physics (SIH, asked for 100 times real time), in turn, five times:
-medians, and the median of the ratios within a round.
+Prints JSON. `exchange_us` is Ironbird's share of one exchange with PX4: four ticks of the F450, all its sensors packed,
+sent over TCP, and an answer received and read; the answer comes from a thread-free socket pair, so PX4's own time is
+not in it. With `--flight` (needs IRONBIRD_PX4) PX4 takes off and hovers for 40 s under an F450 with the sensors of
+PX4's own simulator (one IMU, magnetometer, barometer and receiver), under Ironbird's usual F450 (three IMUs, so three
+estimators run; rangefinder, optical flow), and under its own physics (SIH, asked for 100 times real time), in turn,
+five times: medians, and the median of the ratios within a round.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def best_us(work: Callable[[], Any], count: int, repeats: int = 5) -> float:
 
 
 def codec() -> dict[str, float]:
-    """Three HIL_SENSOR packed and one HIL_ACTUATOR_CONTROLS read, by us and by pymavlink."""
+    """Three HIL_SENSOR packed and one HIL_ACTUATOR_CONTROLS read, by Ironbird and by pymavlink."""
     packer, parser, theirs = Packer(), Parser(), common.MAVLink(None, 1, 1)
     theirs.robust_parsing = True
     packer.add(HIL_ACTUATOR_CONTROLS, 1, 1, *[0.5] * 16, 129)
@@ -77,7 +77,7 @@ def codec() -> dict[str, float]:
 
 
 def exchange() -> dict[str, float]:
-    """Our share of an exchange, and the parts of it."""
+    """Ironbird's share of an exchange, and the parts of it."""
     rig = make_rig("quad_f450", until_s=1e4, log=[], log_s=1.0)
     airframe = airframe_of(rig.vehicle)
     packer, outputs = Packer(), Outputs(rig, airframe)
@@ -152,7 +152,7 @@ class Hover:
 
 
 def flight(rounds: int = ROUNDS) -> dict[str, float]:
-    """PX4 hovers under our vehicles and under its own physics, in turn: simulated over wall time, medians."""
+    """PX4 hovers under Ironbird's vehicles and under its own physics, in turn: simulated over wall time, medians."""
     found = [(hovering(ONE_OF_EACH, like_sih=True), hovering(USUAL), sih()) for _ in range(rounds)]
     ours, usual, theirs = (statistics.median(column) for column in zip(*found, strict=True))
     return {
@@ -164,7 +164,7 @@ def flight(rounds: int = ROUNDS) -> dict[str, float]:
 
 
 def hovering(vehicle: str, *, like_sih: bool = False) -> float:
-    """Times real time of PX4 in hover under a vehicle of ours; `like_sih` with the sensors of SIH alone."""
+    """Times real time of PX4 in hover under a vehicle of Ironbird; `like_sih` with the sensors of SIH alone."""
     rig = make_rig(vehicle, until_s=LONGEST_S, log=[], log_s=1.0)
     if like_sih:
         rig.rangefinders, rig.flows, rig.airspeeds = [], [], []

@@ -1,11 +1,11 @@
-"""Speed of autopilots in virtual time, against what they reach without us, measured in turn in one run.
+"""Speed of autopilots in virtual time, against what they reach without Ironbird, measured in turn in one run.
 
     python bench/links_virtual.py [--rounds 3] [--seconds 20]
 
-Prints JSON. PX4 (IRONBIRD_PX4) hovers under our F450 with the sensors of PX4's own simulator, in virtual time, and
-under its own physics (SIH, asked for 100 times real time, in real time). ArduPilot (IRONBIRD_ARDUPILOT) stands under
-our F450 in virtual time, and over its plain JSON link with a vehicle that costs nothing. Medians of the rounds, and the
-median of the ratios within a round. The bars are 1.0 of SIH and 3 times the plain JSON link.
+Prints JSON. PX4 (IRONBIRD_PX4) hovers under Ironbird's F450 with the sensors of PX4's own simulator, in virtual time,
+and under its own physics (SIH, asked for 100 times real time, in real time). ArduPilot (IRONBIRD_ARDUPILOT) stands
+under Ironbird's F450 in virtual time, and over its plain JSON link with a vehicle that costs nothing. Medians of the
+rounds, and the median of the ratios within a round. The bars are 1.0 of SIH and 3 times the plain JSON link.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def px4(seconds: float) -> float:
 
 
 def ardupilot(seconds: float, *, virtual: bool) -> float:
-    """Times real time of ArduPilot: in virtual time with our vehicle, or in real time with one that costs nothing."""
+    """Times real time of ArduPilot: in virtual time with a vehicle, or in real time with one that costs nothing."""
     rig = make_rig("quad_f450", until_s=LONGEST_S, log=[], log_s=1.0)
     system = ArduPilot(ArduPilotProcess(virtual=virtual))
     try:

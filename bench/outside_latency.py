@@ -34,7 +34,7 @@ PATIENCE_S = 2.0
 
 
 def serve(pipe: Connection) -> None:
-    """The vehicle, until told to end."""
+    """The vehicle, until it is ended."""
     rig = make_rig(load_vehicle("quad_f450", control="commanded"), until_s=3600.0, log=[])
     front = MavlinkFront({"links": "udpin:127.0.0.1:0"})
     system = CommandedSystem(front)

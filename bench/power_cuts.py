@@ -171,7 +171,7 @@ def main() -> int:
             )
             bad = [line for line in lines if line["wrong"] or line["lost"] or line["changed"] or not line["whole"]]
             said = sum(bool(line["said"]) for line in lines)
-            print(f"{what}: {len(lines)} operations failed in turn, {said} told in a sentence, {len(bad)} wrong: {bad}")
+            print(f"{what}: {len(lines)} operations failed, {said} reported in a sentence, {len(bad)} wrong: {bad}")
             ok &= not bad
     print(f"{'all right' if ok else 'WRONG'} after {time.perf_counter() - begin:.0f} s")
     return 0 if ok else 1

@@ -22,7 +22,7 @@ from ironbird.requirements.robustness import robustness, robustness_over_time
 from ironbird.requirements.trace import Trace
 
 STEP_S = 0.02
-FORMULAS = {  # ours, RTAMT's (bounds in samples)
+FORMULAS = {  # Ironbird's, RTAMT's (bounds in samples)
     "always": ("always[0, 30] (x < 60 m)", "always[0,1500](x < 60)"),
     "response": (
         "always[0, 40] (x > 1 m implies eventually[0, 5] (y < 0 m))",

@@ -81,7 +81,7 @@ def order_of(vehicle: str, fault: Injection, seed: int) -> Order:
 
 
 def fly(orders: Sequence[Order], threads: int) -> list[Outcome]:
-    """Fly orders of one vehicle in lanes and say what came of each."""
+    """Fly orders of one vehicle in lanes and report the result of each."""
     model = fit(orders[0]).model
     truth, guess = "body.p_NB_N", at.ESTIMATOR("p_NB_N")
     lanes = fly_lanes(orders, model, also=(truth, guess, at.NAVIGATOR("mode")), threads=threads)

@@ -4,7 +4,7 @@
 
 The authors' flight is not public, so the "vehicle" is a virtual one: the F450 with other inertia, thrust, drag and
 motors than its file says, and noise on its log. The estimated model is the file (flyeval's numbers of Fig. 14). The
-calibrated one is identified from another flight of the vehicle, with excitation. All three are told to pitch by 15
+calibrated one is identified from another flight of the vehicle, with excitation. All three are commanded to pitch by 15
 degrees at 0.2 s, by the same control. The page and both vehicle files are written to `out/`.
 """
 
@@ -27,7 +27,7 @@ from ironbird.model.signal import Number
 
 OUT = Path("out") / "dai_fig15"
 STILL = {"wakes.vortex_ring": 0.0, "wakes.ground_effect": 0.0}
-TRUTH: dict[str, Number] = {  # what nobody knows
+TRUTH: dict[str, Number] = {  # what is unknown
     "body.inertia": np.diag([0.0195, 0.0202, 0.0345]).tolist(),
     "airframe.drag": [0.02, 0.02, 0.02],
     **{f"rotor/{n}/propeller.thrust_coefficient": 8.75e-6 for n in range(1, 5)},

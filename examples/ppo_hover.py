@@ -172,7 +172,7 @@ def update(
     x, chosen, gain = data["x"][rows], data["a"][rows], advantage[rows]
     mean, variance = agent.policy(x), np.exp(2 * agent.log_std)
     ratio = np.exp(agent.log_probability(chosen, mean) - data["logp"][rows, 0])
-    inside = np.where(gain > 0, ratio < 1 + CLIP, ratio > 1 - CLIP)  # elsewhere the clipped side has no slope
+    inside = np.where(gain > 0, ratio < 1 + CLIP, ratio > 1 - CLIP)  # otherwise the clipped side has no slope
     slope = -(gain * ratio * inside)[:, None] / len(rows)
     away = chosen - mean
     of_policy = agent.policy.back(slope * away / variance)

@@ -4,7 +4,7 @@
 
 The world is a field with a pad 3 m north and 2 m west of where GNSS alone would land. Ten pictures a second are drawn
 by the renderer of the world, the marker is found by `ironbird.world.marker`, and velocities go to the reference
-autopilot. Tells how far from the middle of the pad the vehicle stands at the end; a page with the last pictures is in
+autopilot. Prints how far from the middle of the pad the vehicle stands at the end; a page with the last pictures is in
 out/visual_landing.html.
 """
 
@@ -94,7 +94,7 @@ def fly() -> tuple[Landing, np.ndarray]:
 
 
 def main() -> None:
-    """Fly, tell and show."""
+    """Fly, print and show."""
     landing, off = fly()
     told = f"stands {np.hypot(*off):.2f} m from the middle of a pad of {PAD.radius_m} m radius"
     print(f"marker {PAD.marker} found in {landing.seen} of {len(landing.pictures)} pictures")

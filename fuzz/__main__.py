@@ -74,7 +74,7 @@ def main() -> int:
         shutil.rmtree(work)
     if finds:
         print(
-            f"finds in {', '.join(sorted(finds))}; mend them, and keep each input in fuzz/regressions/TARGET",
+            f"finds in {', '.join(sorted(finds))}; fix them, and keep each input in fuzz/regressions/TARGET",
             file=sys.stderr,
         )
     return 1 if finds else 0

@@ -132,7 +132,7 @@ class Nursery:
             raise RuntimeError(f"tests would import {told} instead of the copy in {self.source}")
 
     def test(self, tests: Sequence[str], limit_s: float) -> tuple[int | None, str]:
-        """Exit code of pytest and what it said; None if it ran out of time."""
+        """Exit code of pytest and its output; None if it ran out of time."""
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-x", "--durations=0", "--no-header"]
         process = subprocess.Popen(
             [*command, "--tb=short", *tests],
@@ -146,7 +146,7 @@ class Nursery:
             return None, ""
         finally:
             if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)  # a session of our own: nobody else is in it
+                os.killpg(process.pid, signal.SIGKILL)  # a new session: no other process is in it
                 process.communicate()
 
     def try_out(self, mutant: Mutant, limit_s: float = LIMIT_S) -> Finding:

@@ -160,7 +160,7 @@ def ardupilot() -> str:
 def _flown(link: ControlSystem, options: tuple[str, ...]) -> str:
     from ironbird.links.rig import make_rig
 
-    rig = make_rig("quad_f450", until_s=LINK_S, seed=1)  # compiled before anybody waits for it
+    rig = make_rig("quad_f450", until_s=LINK_S, seed=1)  # compiled before it is waited for
     with standin(*options):
         try:
             link.start(rig)
@@ -169,7 +169,7 @@ def _flown(link: ControlSystem, options: tuple[str, ...]) -> str:
         finally:
             link.stop()
     if link.traffic.received < 20:
-        raise SystemExit(f"the stand-in said little: {link.traffic}")
+        raise SystemExit(f"the stand-in reported little: {link.traffic}")
     return rig.finish()[0].sha256()
 
 

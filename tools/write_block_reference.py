@@ -1,7 +1,11 @@
-"""Writes docs/reference/blocks.md: every block with its ports, states, parameters and source, from the declarations."""
+"""Writes docs/reference/blocks.md, every block with its ports, states, parameters and source, and equations/*.md.
+
+Short equations stand with their block, long ones on a page for each kind of block.
+"""
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -13,6 +17,9 @@ from ironbird.model.block import Block
 from ironbird.model.signal import In, Noise, Out, Param, Signal, State
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "blocks.md"
+EQUATIONS = PAGE.parent / "equations"
+SHORT = 14  # lines of equations that stand with their block
+MOST = 150  # lines that are printed at all: what has more is a state machine, which its source shows better
 KINDS: tuple[tuple[type[Signal], str], ...] = (
     (In, "input"), (Out, "output"), (State, "state"), (Param, "parameter"), (Noise, "noise"),
 )  # fmt: skip
@@ -34,15 +41,39 @@ def blocks() -> list[tuple[str, type[Block]]]:
     return found
 
 
+@functools.cache
+def lines_of(kind: type[Block]) -> list[str]:
+    """Equations of a block."""
+    return equations(kind)
+
+
+def equation_pages() -> dict[str, str]:
+    """The pages of long equations, by file name."""
+    groups: dict[str, list[str]] = {}
+    for module, kind in blocks():
+        lines = lines_of(kind)
+        if SHORT < len(lines) <= MOST:
+            part = [f"## {kind.__name__}", "", f"[`{module}`](../blocks.md#{kind.__name__.lower()})", ""]
+            groups.setdefault(module.split(".")[1], []).extend([*part, "```math", "\n\n".join(lines), "```", ""])
+    head = (
+        "Written by `make docs` from the expressions that are compiled; [blocks](../blocks.md) says how to read them."
+    )
+    return {
+        f"{group}.md": "\n".join([f"# Equations: {group}", "", head, "", *lines]) for group, lines in groups.items()
+    }
+
+
 def page() -> str:
     """The whole page."""
     lines = [
         "# Blocks",
         "",
         "Written by `make docs` from the declarations. Ports that depend on a size chosen when a block is made",
-        "(contact points, rotors) are not listed. Equations are printed from the symbolic expressions where those are",
-        "short (an index i runs over the components of a vector; sampled blocks are printed for 0.01 s); the others",
-        "stand at their lines of the source, with their origin.",
+        "(contact points, rotors) are not listed. Equations are printed from the expressions that are compiled: parts",
+        "of them have the names of the source, `a` with a number where it gives none; indices count from 1, a colon",
+        "stands for all or a range, square brackets around a condition for 1 or 0; sampled blocks are printed for",
+        "0.01 s. Long ones are on [pages of their own](equations/bodies.md); state machines (navigators) and the",
+        "Kalman filter are in the source alone, with their origin.",
         "",
     ]
     for module, kind in blocks():
@@ -54,8 +85,12 @@ def page() -> str:
             inspect.getdoc(kind) or "",
             "",
         ]
-        if found := equations(kind):
+        found = lines_of(kind)
+        if 0 < len(found) <= SHORT:
             lines += ["```math", "\n\n".join(found), "```", ""]
+        elif SHORT < len(found) <= MOST:
+            group = module.split(".")[1]
+            lines += [f"[{len(found)} lines of equations](equations/{group}.md#{kind.__name__.lower()})", ""]
         signals = {
             name: value
             for cls in reversed(kind.__mro__)
@@ -77,4 +112,7 @@ def page() -> str:
 if __name__ == "__main__":
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     PAGE.write_text(page())
-    print(f"wrote {PAGE.name}")
+    EQUATIONS.mkdir(exist_ok=True)
+    for name, text in equation_pages().items():
+        (EQUATIONS / name).write_text(text)
+    print(f"wrote {PAGE.name} and {len(equation_pages())} pages of equations")

@@ -1,4 +1,4 @@
-"""Writes docs/reference/faults.md: every fault of the catalogue, how one is ordered, and RFlySimSafe's in our terms."""
+"""Writes docs/reference/faults.md: every fault, how one is ordered, and counterparts of RFlySimSafe's."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ EXAMPLES = (
 )
 KEYS = (
     ("instance", "1", "number of the part, from 1; only for faults whose targets have `{instance}`"),
-    ("axis", "all", "one entry of a vector: 0, 1 or 2; a few faults have an axis of their own, said in their summary"),
-    ("severity", "1", "0 to 1; what it means is said at each fault, linear between"),
+    ("axis", "all", "one entry of a vector: 0, 1 or 2; a few faults have an axis of their own, see their summary"),
+    ("severity", "1", "0 to 1; what it means is written at each fault, linear between"),
     ("start", "0", "seconds; with `when`, after the condition first holds"),
     ("end, duration", "never", "seconds: when it ends, or how long it lasts"),
     ("shape", "step", "`step`, `ramp` (grows during `rise`, then stays), `intermittent` (on for `duty` of a `period`)"),
@@ -124,11 +124,13 @@ def rflysimsafe() -> list[str]:
         "data set. The table translates map A; columns B and C say what the number means there.",
         "",
     ]
-    head = ("id", "map A", "ours", "translation", "map B", "map C", "remark")
+    head = ("id", "map A", "Ironbird", "translation", "map B", "map C", "remark")
     rows = [row(str(key), entry, MAP_B.get(key, ""), MAP_C.get(key, "")) for key, entry in MAP_A.items()]
     lines += table(head, rows)
     lines += ["What the relatives have and map A does not:", ""]
-    lines += table(("map and id", "theirs", "ours", "translation", "remark"), [row(k, e) for k, e in ELSEWHERE.items()])
+    lines += table(
+        ("map and id", "RFlySimSafe", "Ironbird", "translation", "remark"), [row(k, e) for k, e in ELSEWHERE.items()]
+    )
     lines += [
         "### Published cases",
         "",
@@ -140,7 +142,7 @@ def rflysimsafe() -> list[str]:
         (key, case.name, code(case.injected), "<br>".join(map(code, case.orders)), case.remark)
         for key, case in CASES.items()
     ]
-    return lines + table(("case", "fault", "injected", "our orders", "remark"), cases)
+    return lines + table(("case", "fault", "injected", "Ironbird's orders", "remark"), cases)
 
 
 def page() -> str:

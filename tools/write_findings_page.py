@@ -43,7 +43,7 @@ file; a finding is where to look, not yet a defect of the autopilot on a real on
 ironbird campaign run findings                     # all of them; each fails as its case says
 ironbird sitl px4 --time virtual --twin --fault …  # one of them, with what the fault caused
 ironbird campaign evidence findings                # all files, versions and hashes in one zip
-ironbird campaign repeat evidence.zip              # anybody with the same programs gets the same bytes
+ironbird campaign repeat evidence.zip              # the same programs give the same bytes
 ```
 """
 
@@ -161,7 +161,7 @@ def page(figures: dict[str, Row]) -> str:
             f"greatest distance {row['distance_m']:g} m |",
             f"| broken | {', '.join(row['broken'])} |",
             f"| seen in its own log | {row['sight']} |",
-            f"| what it believed | off at most: {believed} |",
+            f"| errors of its estimate | off at most: {believed} |",
             f"| what the fault caused | {'; '.join(f'{text} ({after:g} s)' for after, _, text in row['caused'])} |",
             f"| position carried by | {row['carried'] or 'as before'} |",
             f"| smallest fault | {row.get('smallest', 'not looked for')}"

@@ -152,7 +152,7 @@ def exit_codes_page() -> str:
         "pass": "the requirements hold",
         "fail": "a requirement is broken, or the vehicle crashed",
         "error": "the flight could not be judged: wrong input, a missing program, a rig that failed",
-        "void": "a fault did not act, so that nothing is shown",
+        "void": "a fault did not act, so the flight demonstrates nothing",
     }
     lines = ["# Exit codes", "", HEAD + "the same for all verbs.", "", "| code | meaning |", "| --- | --- |"]
     lines += [f"| {code} | `{verdict}`: {meaning[verdict]} |" for verdict, code in EXIT_CODES.items()]

@@ -45,14 +45,14 @@ system under test (PX4-Avoidance with Gazebo) was not flown. What flies here:
 - **PX4 by sticks**: position mode towards the same places, with PX4's collision prevention ({kept:g} m), which a ring
   of 72 beams feeds.
 
-| case | who | what came of it | smallest distance, m | nearest to the goal, m |
+| case | who | outcome | smallest distance, m | nearest to the goal, m |
 | --- | --- | --- | --- | --- |
 """
 
 
 @dataclass
 class Row:
-    """What came of one flight."""
+    """The outcome of one flight."""
 
     case: str
     who: str

@@ -1,10 +1,10 @@
-"""Writes docs/reference_autopilot.md: what the reference autopilot believes, its modes, and which faults it survives.
+"""Writes docs/reference_autopilot.md: the estimator and modes of the reference autopilot, and which faults it survives.
 
     python tools/write_reference_autopilot_page.py [faults] [sensors] [consistency] [transitions] [wing_transitions]
         [rotors]
 
 Without a word the page is written from docs/measured/reference_autopilot.json; the parts that are named are flown
-anew (some minutes). The state chart is made from the navigator itself: its rule for the next mode is evaluated for
+again (some minutes). The state chart is made from the navigator itself: its rule for the next mode is evaluated for
 every mode, command and failsafe. The same faults on PX4 and ArduPilot
 are the matter of tools/write_comparison_page.py.
 """
@@ -182,7 +182,7 @@ def transitions() -> dict[tuple[str, str], list[str]]:
     for goal in ("hold", "mission"):
         note("take-off", following("take-off", goal, climbed=1.0, goal=float(MODES.index(goal))), "height reached")
     note("return", following("return", "return", at_home=1.0), "at home")
-    note("descend", following("descend", "descend", regained=REGAINED_S + 1.0), "position believed again")
+    note("descend", following("descend", "descend", regained=REGAINED_S + 1.0), "position valid again")
     return found
 
 
@@ -364,24 +364,24 @@ What one bad sensor can do to it:
 
 - **Inertial unit**, one of three: the median contradicts it; it is left out for 5 s at least. With no accelerometer
   left the flight is taken as unaccelerated: GNSS velocity carries it, else a bounded blind descent ends it.
-- **Compass**: strength, inclination and heading of the field model, seen with the believed attitude, contradict it;
+- **Compass**: strength, inclination and heading of the field model, seen with the estimated attitude, contradict it;
   the other one is used. With none left the gyro holds the heading, and GNSS velocity while the vehicle accelerates.
 - **Receiver**, position or velocity: its own other half contradicts it (positions must move as the velocity says), the
   other receivers, the estimate, and the barometer's height. The other one is used, and may move the estimate at once.
 - **Receiver alone**: a position that jumps is put down to the receiver's slow error; a wrong velocity is rejected.
 - **Barometer**: position and velocity of a consistent receiver contradict it; it is not used while that lasts, then
-  zeroed anew.
+  zeroed again.
 
-No sensor is believed by force that two others contradict.
+No sensor is accepted by force that two others contradict.
 """
 
 MODES_TEXT = f"""
-What is still believed decides. With a position: hold, return (never above the height limit) or land. With a
-velocity alone (GNSS just lost, or flow and distance of what looks down): brake, then descend on the spot. With neither:
-level, at a steady sink rate, by the barometer's own rate where that contradicts the estimate, with lift bounded to 0.75
-to 1.15 of the weight. A descent in which the position is believed again for {REGAINED_S:g} s becomes a landing. Of
-several failsafes the strongest acts: terminate, descend, land, return. The chart is made from the navigator's own
-rule.
+Valid measurements decide. With a position: hold, return (never above the height limit) or land. With
+a velocity alone (GNSS just lost, or flow and distance of what looks down): brake, then descend on the spot. With
+neither: level, at a steady sink rate, by the barometer's own rate where that contradicts the estimate, with lift
+bounded to 0.75 to 1.15 of the weight. A descent in which the position is valid again for {REGAINED_S:g} s becomes a
+landing. Of several failsafes the strongest acts: terminate, descend, land, return. The chart is made from the
+navigator's own rule.
 """
 
 WING_TEXT = """

@@ -1,4 +1,4 @@
-"""Writes docs/rflysimsafe.md: the 29 published cases of RFlySimSafe, theirs and ours."""
+"""Writes docs/rflysimsafe.md: the 29 published cases of RFlySimSafe, published and Ironbird's."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def page(rows: list[Comparison]) -> str:
     lines = [
         "# RFlySimSafe's 29 published cases",
         "",
-        "Written by `tools/write_rflysimsafe_page.py`. Theirs: PX4, software (S) and hardware (H) in the loop.",
-        "Ours: the same vehicle parameters (`quad_f450_rflysimsafe`), the reference autopilot, suite `rflysimsafe`.",
+        "Written by `tools/write_rflysimsafe_page.py`. Published: PX4, software (S) and hardware (H) in the loop.",
+        "Ironbird: the same parameters (`quad_f450_rflysimsafe`), the reference autopilot, suite `rflysimsafe`.",
         f"Holds, crashes or flies away: **{agree} of {len(rows)} agree**.",
         "",
-        "| case | fault | theirs S, H | ours | impact S, H, ours (m/s) | agrees | why not, or remark |",
+        "| case | fault | published S, H | Ironbird | impact S, H, Ironbird (m/s) | agrees | why not, or remark |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in rows:

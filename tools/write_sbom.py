@@ -1,6 +1,6 @@
 """Writes sbom.json: the software bill of materials, as CycloneDX 1.6 [CycloneDX], from requirements.lock.
 
-Versions and hashes are those of the lock; licences and who needs whom are told by the installed packages. Libraries in
+Versions and hashes are those of the lock; licences and who needs whom are those of the installed packages. Libraries in
 C that wheels carry inside them (LLVM in ziglang, solvers in casadi, OpenSSL and libpq in psycopg-binary) are not listed
 one by one: their wheels are. Equal inputs give equal bytes.
 """
@@ -41,7 +41,7 @@ def requirements_of(name: str) -> set[str]:
 
 
 def licences_of(name: str) -> list[Json]:
-    """As a package tells them: an expression, or a name; empty if it tells nothing or is not installed here."""
+    """As a package states them: an expression, or a name; empty if it states none or is not installed here."""
     try:
         told = metadata.metadata(name)
     except metadata.PackageNotFoundError:

@@ -34,10 +34,10 @@ command_of = cache(get_command)
 HEAD = """# What the sources ask for
 
 Ironbird takes its aims from five documents, named by their keys in [references.bib](references.bib). This page lists
-what they ask for, in our words, and how far it is done:
+what they ask for, in Ironbird's words, and how far it is done:
 
-- **works**: shown by a test or a command; a limit that matters is said in the last column.
-- **partly**: what is shown works, what is missing is said in the last column.
+- **works**: verified by a test or a command; a limit that matters is in the last column.
+- **partly**: what is verified works, what is missing is in the last column.
 - **not yet**: missing. What is cited comes near it.
 
 Tests are cited by file and function; those in `tests/autopilots` need the programs of PX4 or ArduPilot. A row is one

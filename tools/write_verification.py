@@ -1,4 +1,4 @@
-"""Write docs/verification.md: how far Ironbird is from somebody else's numbers.
+"""Write docs/verification.md: how far Ironbird is from independent numbers.
 
     python tools/write_verification.py [--out FILE]
 
@@ -53,7 +53,7 @@ PROOFS = (
         f"{BLOCKS}/bodies/test_rigid_body_wgs84.py",
     ),
     Proof(
-        "body held against gravity stays where it is for a minute", "equilibrium", "1e-7 m",
+        "body whose weight is carried stays where it is for a minute", "equilibrium", "1e-7 m",
         f"{BLOCKS}/bodies/test_rigid_body_wgs84.py",
     ),
     Proof("WGS-84 conversions and radii", "pymap3d; own inverse", "1e-8 m; 5e-9 m", f"{SYMBOLIC}/test_earth.py"),
@@ -180,7 +180,7 @@ def page() -> str:
     lines = [
         "# Verification",
         "",
-        "What Ironbird computes, held against somebody else's numbers. This page is written by `make docs`",
+        "What Ironbird computes, compared with independent numbers. This page is written by `make docs`",
         "(`tools/write_verification.py`); the same checks run as tests and fail if a figure gets worse.",
         "",
         "## NASA check cases of six-degree-of-freedom flight",

@@ -29,7 +29,7 @@ def check(data: bytes) -> None:
 
 def look(log: AutopilotLog) -> None:
     """Refuse series that a page cannot show."""
-    for series in (*log.believed.values(), *log.received.values()):
+    for series in (*log.estimated.values(), *log.received.values()):
         assert len(series.time_s) == len(series.values)
         assert (series.time_s[1:] > series.time_s[:-1]).all()
     assert log.span_s[0] <= log.span_s[1]

@@ -6,7 +6,7 @@ IronbirdError
 │   ├── LoopError         an algebraic loop
 │   └── ValidationError   all problems of a diagram, collected
 ├── CompileError          the native compiler refused or is missing
-├── RunError              a run cannot start or go on
+├── RunError              a run cannot start or continue
 ├── VehicleError          a vehicle file is missing or wrong; holds all problems
 ├── MissionError          a mission file is missing or wrong; holds all problems
 ├── OrderError            a flight's order is missing or wrong
@@ -15,7 +15,7 @@ IronbirdError
 ├── MixerError            a mixer file is missing or wrong; says line and column
 ├── FaultError            a fault is unknown or does not fit the vehicle
 ├── LinkError             a control system outside does not answer, or what it says cannot be read
-├── RecordError           a record of a flight cannot be compared, or nothing can be told from it
+├── RecordError           a record of a flight cannot be compared, or nothing follows from it
 ├── ExportError           a part of a vehicle cannot leave as code, or not in this way
 ├── StoreError            the store of campaigns is missing or refuses
 ├── ConditionError        a condition (of a requirement or a trigger) cannot be read
@@ -25,9 +25,9 @@ IronbirdError
 A message says what is wrong, where (the full path), both values, and the likely cure.
 
 Beside them the warnings of IronbirdWarning. UnitsWarning: a trigger is written without units, which is read as SI; it
-shows the new text. PlausibilityWarning: a number is possible, but so unlikely that somebody should look again.
+shows the new text. PlausibilityWarning: a number is possible, but so unlikely that it should be checked.
 SecurityWarning: a connection to another computer can be read or forged.
-CacheWarning: something in the cache of native code is not used, and built anew.
+CacheWarning: something in the cache of native code is not used, and built again.
 StoreWarning: others can change a store of campaigns.
 """
 
@@ -90,7 +90,7 @@ class CompileError(IronbirdError):
 
 
 class RunError(IronbirdError):
-    """A run cannot start or go on."""
+    """A run cannot start or continue."""
 
 
 class VehicleError(IronbirdError):
@@ -166,7 +166,7 @@ class LinkError(IronbirdError):
 
 
 class RecordError(IronbirdError):
-    """A record of a flight is broken, or nothing can be told from it; it is refused, never judged."""
+    """A record of a flight is broken, or nothing follows from it; it is refused, never judged."""
 
 
 class ExportError(IronbirdError):
@@ -210,11 +210,11 @@ class UnitsWarning(IronbirdWarning):
 
 
 class PlausibilityWarning(IronbirdWarning):
-    """A number of a vehicle or an order is possible, but so unlikely that somebody should look again."""
+    """A number of a vehicle or an order is possible, but so unlikely that it should be checked."""
 
 
 class CacheWarning(IronbirdWarning):
-    """Something in the cache of native code is damaged or another user's; it is built anew."""
+    """Something in the cache of native code is damaged or another user's; it is built again."""
 
 
 class StoreWarning(IronbirdWarning):

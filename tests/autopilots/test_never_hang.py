@@ -64,7 +64,7 @@ def begin_flight(belongings: Belongings, folder: Path, *options: str) -> subproc
     ("number", "patience_s", "message"),
     [
         (signal.SIGKILL, 2.0, r"(PX4|arducopter) was ended by SIGKILL at [\d.]+ s of simulation time; sent \d+ "
-         r"\(last .+?\), received \d+ \(last .+?\); it said: .+"),
+         r"\(last .+?\), received \d+ \(last .+?\); its output: .+"),
         (signal.SIGSTOP, 20.0, r"(PX4|ArduPilot) gave no (HIL_ACTUATOR_CONTROLS|servo packet) for [\d.]+ s \(wall\) at "
          r"[\d.]+ s of simulation time; sent \d+ \(last .+?\), received \d+ \(last .+?\)"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from typer.testing import CliRunner
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from ironbird.app.actions import ACTIONS
 from ironbird.app.live import HEAD
 from ironbird.cli.main import app as cli
 from ironbird.flight.flight import fly
@@ -144,6 +146,15 @@ def test_the_command_line_does_what_the_page_does(app: Served) -> None:
         assert failed.exit_code == 2 and "error: " in failed.output
 
 
+def test_the_command_line_has_every_action(app: Served) -> None:
+    for action, function in ACTIONS.items():
+        named = inspect.signature(function).parameters
+        unknown = [f"{key}=none" for key in ("flight", "of", "vehicle", "campaign", "stored") if key in named]
+        said = CliRunner().invoke(cli, ["app-do", action, *unknown, "--url", app.url])
+        assert said.exit_code == 1 and "refused: " in said.output, said.output  # by the action itself:
+        assert "unknown action" not in said.output
+
+
 def test_ctrl_c_keeps_what_was_flown(tmp_path: Path) -> None:
     with served(tmp_path) as app:
         name = app.do("start", speed="max", paused=True)["result"]["flight"]
@@ -227,13 +238,13 @@ def test_two_browsers_see_the_same_and_a_guest_moves_nothing(browser: Browser, a
     name = app.do("start")["result"]["flight"]
     for tab in (first, second, guest):
         tab.until(f"window.ironbird && ironbird.flights.some(f => f.name === {name!r} && f.state === 'running')")
-        tab.until("document.querySelector('#ib-said')")  # the page is mounted: what is said is shown
+        tab.until("document.querySelector('#ib-message')")  # the page is mounted: what is said is shown
         tab.js(f"ironbird.select({name!r})")
     assert first.js("document.documentElement.scrollWidth") <= 420  # nothing hangs over
     picture(first, "narrow", tmp_path)
     # asked again until it is answered: the socket of a page may just be opened anew
     guest.until(
-        "(void ironbird.act('pause'), document.querySelector('#ib-said').textContent.includes('a guest may look'))"
+        "(void ironbird.act('pause'), document.querySelector('#ib-message').textContent.includes('a guest may look'))"
     )
     assert app.until(name, state="running")
     second.until("ironbird.act('pause').then(answer => answer.ok)")

@@ -244,6 +244,7 @@ def test_report_and_evidence_with_tables(place: Path) -> None:
         "campaign", "evidence", "base", "--requirements", "needs.csv", "--fmea", "fmea.csv", "--out", "e.zip"
     )
     assert "requirements: 1 of 2 met; without a case: R2" in done.output
+    assert re.search(r"flights: \d pass, \d fail", done.output)
     with zipfile.ZipFile(place / "e.zip") as pack:
         names = set(pack.namelist())
         assert {"suite/small.toml", "requirements.csv", "fmea.csv", "SHA256SUMS"} <= names
@@ -317,7 +318,7 @@ def test_cases_of_other_tools_are_imported(place: Path) -> None:
     row = {"CaseID": 7, "ControlSequence": "2,1;1,1,5;2,3,0,0,-15;1,1,15;2,6,123450,1,0.8;2,6,123549;1,1,10"}
     (place / "db.json").write_text(json.dumps({"FAULT_CASE": [row]}))
     done = ironbird("case", "import", "db.json", "--out", "imported.toml")
-    assert "1 cases: imported.toml" in done.output
+    assert "1 case: imported.toml" in done.output
     assert "no counterpart" in done.output  # the camera
     ironbird("case", "check", "imported.toml")
     (flight,) = load_suite(place / "imported.toml").flights()

@@ -263,7 +263,7 @@ def test_interrupt_writes_reports_and_resume_goes_on(tmp_path: Path) -> None:
     campaign = store.campaign("long")
     open_before = store.counts(campaign)["open"]
     assert process.returncode == 130, out + err
-    assert "go on with 'ironbird campaign resume long'" in err and "Traceback" not in err
+    assert "continue with 'ironbird campaign resume long'" in err and "Traceback" not in err
     assert 0 < open_before < 96 and workers
     wait_until_gone(workers)
     assert f"{open_before} open" in (tmp_path / "long" / "report.html").read_text()

@@ -75,3 +75,9 @@ def test_the_block_reference_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> N
     import write_block_reference
 
     assert write_block_reference.PAGE.read_text() == write_block_reference.page(), "run 'make docs'"
+    for name, text in write_block_reference.equation_pages().items():
+        assert (write_block_reference.EQUATIONS / name).read_text() == text, "run 'make docs'"
+    lines = {kind.__name__: len(write_block_reference.lines_of(kind)) for _, kind in write_block_reference.blocks()}
+    without = {name for name, number in lines.items() if not 0 < number <= write_block_reference.MOST}
+    names = {"CommandLatch", "ToldWind", "WindSteady", "PoseSample", "MeanRotorSpeed"}  # an output is an input or state
+    assert without - names <= {"ErrorStateEkf"} | {name for name in lines if name.endswith("Navigator")}

@@ -97,7 +97,7 @@ class Toy(ControlSystem):
             answer = self.ask(rig, told)
         except (OSError, EOFError):
             said = self.program.stderr.read().decode().strip()
-            self.failure = f"the toy ended with code {self.program.wait()} {self.where(rig)}; it said: {said}"
+            self.failure = f"the toy ended with code {self.program.wait()} {self.where(rig)}; its output: {said}"
             return
         for number, value in enumerate(answer["throttle"], start=1):
             rig.command(f"rotor/{number}", value)
@@ -299,7 +299,7 @@ def test_a_program_that_dies_in_flight_is_an_error_with_its_last_words(tmp_path:
 
     found = summary(tmp_path / "o")
     assert found["verdict"].startswith("error: the toy ended with code 7 at 2.00")
-    assert "it said: out of fuel" in found["verdict"]
+    assert "its output: out of fuel" in found["verdict"]
     assert pq.read_table(tmp_path / "o" / "flight.parquet").num_rows == 101  # what was flown is kept
 
 
@@ -432,7 +432,7 @@ def test_a_campaign_flies_it_in_worker_processes(tmp_path: Path) -> None:
     weak = [flight for name, flight in flights.items() if name.startswith("weak")]
     assert all(flight["witnesses"][0]["effective"] and flight["ended_s"] == 6.0 for flight in weak)
     dead = next(flight for name, flight in flights.items() if name.startswith("dies"))
-    assert "it said: out of fuel" in dead["sentence"]
+    assert "its output: out of fuel" in dead["sentence"]
 
 
 def test_compare_autopilots_puts_it_beside_the_reference(tmp_path: Path) -> None:

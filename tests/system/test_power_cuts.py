@@ -89,8 +89,8 @@ def test_less_careful_settings_are_found_out(layer: Path, tmp_path: Path, level:
 @pytest.mark.parametrize(
     ("number", "on", "words", "every"),
     [
-        (errno.EIO, 0, "look into the system's log, mend the disk", 7),
-        (errno.ENOSPC, 1, "free some space, then go on with 'ironbird campaign resume'", 7),
+        (errno.EIO, 0, "look into the system's log, repair the disk", 7),
+        (errno.ENOSPC, 1, "free some space, then continue with 'ironbird campaign resume'", 7),
     ],
 )
 def test_failing_disks(layer: Path, tmp_path: Path, number: int, on: int, words: str, every: int) -> None:

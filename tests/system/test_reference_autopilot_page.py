@@ -47,7 +47,7 @@ def test_every_failsafe_has_its_transition_out_of_a_mission() -> None:
         ("descend", "failsafe: gnss"), ("descend", "failsafe: estimator"), ("terminated", "failsafe: attitude"),
     ):  # fmt: skip
         assert why in found["mission", after]
-    assert "position believed again" in found["descend", "land"]
+    assert "position valid again" in found["descend", "land"]
 
 
 def test_every_transition_of_the_chart_is_flown_and_no_other() -> None:

@@ -241,8 +241,10 @@ def test_wings_cars_boats_and_vtols_fly_behind_the_ports(
 
     assert front.over, f"the client did not come to its end: {client.estimate} {client.truth} {front.notes}"
     assert flight.verdict == "pass", flight.judged.sentence
-    believed, true = client.estimate["pos"], client.truth["pos"]
-    assert believed != true and math.dist(believed, true) < 8.0  # sensors and estimator work on, whatever control sees
+    estimated, true = client.estimate["pos"], client.truth["pos"]
+    assert (
+        estimated != true and math.dist(estimated, true) < 8.0
+    )  # sensors and estimator work on, whatever control sees
 
 
 def test_the_complete_model_takes_off_returns_and_lands_at_the_heights_of_the_document() -> None:

@@ -199,7 +199,7 @@ def test_an_autopilot_that_ends_at_once_is_an_error_with_its_last_words(fake_px4
     result = fly_fake(fake_px4, tmp_path / "out")
 
     assert result.exit_code == 2
-    assert "PX4 ended with code 3; it said: cannot read the airframe" in said(result)
+    assert "PX4 ended with code 3; its output: cannot read the airframe" in said(result)
     assert f"what the autopilot left: {tmp_path / 'out'}" in said(result)
     assert "cannot read the airframe" in (tmp_path / "out" / "px4.txt").read_text()
 

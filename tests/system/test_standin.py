@@ -47,6 +47,22 @@ def standin(*options: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
+def test_inertial_samples_between_two_steps_are_averaged_and_none_is_left_out() -> None:
+    pilot = ReferenceAutopilot("quad_f450")
+    side = Px4Side(pilot, alone=True)
+    rows = pilot._rows["imu/1/gyro_fault.value"][0]
+    read = []
+    for number in range(1, 13):  # one in 1 ms; the control system steps every 4 ms of its own time
+        rates = (0.001 * number**2, 0.0, 0.0)
+        values = (1000 * number, 0.0, 0.0, -9.8, *rates, *[0.2] * 3, 1013.0, 0.0, 0.0, 20.0, 0x1FFF, 0)
+        side.take(dialect.HIL_SENSOR.id, dialect.HIL_SENSOR.payload.pack(*values))
+        read.append(float(pilot.stepper.inputs[rows].ravel()[0]))
+        side.run()
+    # the first is read at once; then those of 4 ms together: 2 to 5, 6 to 9
+    assert read[0] == pytest.approx(0.001) and read[4] == pytest.approx(0.001 * (4 + 9 + 16 + 25) / 4)
+    assert read[8] == pytest.approx(0.001 * (36 + 49 + 64 + 81) / 4) and read[9] == pytest.approx(0.1)
+
+
 def fly_on(system: ControlSystem, rig: Rig) -> np.ndarray:
     """True places over time, each 0.1 s."""
     places = []

@@ -17,7 +17,7 @@ LISTENERS = {
     "links/ardupilot/faults.py": "parameters for ArduPilot's faults",
     "links/ardupilot/link.py": "ArduPilot's simulator link",
     "links/ground/relay.py": "a ground station that commands in virtual time",
-    "links/ground/wires.py": "our ground station",
+    "links/ground/wires.py": "the built-in ground station",
     "links/hardware/bridge.py": "bridge to ground stations",
     "links/hardware/cable.py": "a board on a network",
     "links/rflysim/ports.py": "RflySim's interface",

@@ -35,7 +35,7 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.load import TEMPLATES, Vehicle, load_vehicle
 
 # All that this module knows of the parts of a vehicle, by path and by class
-LINKS = "*/command_fault.value"  # what actuators are told
+LINKS = "*/command_fault.value"  # commands of the actuators
 THRUST = "/propeller.force_B"  # of the actuator that a link commands
 DRIVES = ("rotor/", "wheel/", "drive/")  # their commands go from 0 to 1, those of others from -1 to 1
 POSITION, VELOCITY = "body.p", at.BODY.velocity  # of the vehicle, and of a trailer

@@ -2,7 +2,7 @@
 
 On wings: short period and phugoid (along: surge, heave, pitch), Dutch roll, roll subsidence and spiral (across: sway,
 roll, yaw), [EtkinReid1996] Ch. 6. In hover: heave, yaw, and for each of the two tilting axes either an oscillation of
-tilt and speed, or subsidences of speed and tilt, [Padfield2007] Ch. 4. Elsewhere (water, road) by the motion that
+tilt and speed, or subsidences of speed and tilt, [Padfield2007] Ch. 4. On water and road by the motion that
 leads. What is no motion of the body is the lag of its part. Not judged: how well a name fits where along and across are
 coupled.
 """

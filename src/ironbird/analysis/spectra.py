@@ -159,7 +159,7 @@ def local_response(
     """Response without windows: around each frequency, response and leakage are smooth curves of second order.
 
     The local polynomial method [Schoukens]: lines k of the whole record's transform obey Y(k) = H(k) X(k) + T(k), where
-    T comes from what moved before the record and goes on after it. Windows cut such records at every edge, which tells
+    T comes from motion before the record, or continues after it. Windows cut such records at every edge, which shows as
     at frequencies of few periods; here both ends are one unknown. The coherence is that of what the curves leave over.
     """
     if len(x) < 8 * half:
@@ -168,7 +168,7 @@ def local_response(
     low, high = 2 * base, math.pi / step_s - half * base
     if float(np.min(frequency_radps)) < low or float(np.max(frequency_radps)) > high:
         raise IronbirdError(
-            f"a record of {len(x) * step_s:.3g} s in steps of {step_s:.3g} s tells {low:.3g} to {high:.3g} rad/s; "
+            f"a record of {len(x) * step_s:.3g} s in steps of {step_s:.3g} s covers {low:.3g} to {high:.3g} rad/s; "
             f"{np.min(frequency_radps):.3g} to {np.max(frequency_radps):.3g} rad/s were asked for"
         )
     fx, fy = (np.fft.rfft(_without_drift(values)) for values in (x, y))

@@ -34,7 +34,7 @@ STARTS = {  # what a flight may be started with, and as what it is read
 
 
 def act(rig: Rig, role: str, name: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Do something; the answer has `ok`, and what came of it or the `error` in words."""
+    """Do something; the answer has `ok`, and the result or the `error` in words."""
     try:
         if role != PILOT:
             raise RunError(f"a guest may look, not {shortened(name, 40)}")
@@ -134,7 +134,7 @@ def branch(rig: Rig, flight: str, at_s: float | None = None, paused: bool = Fals
 
 
 def reset(rig: Rig, flight: str) -> dict[str, Any]:
-    """End it and begin anew."""
+    """End it and start again."""
     return {"flight": rig.reset(flight).name}
 
 

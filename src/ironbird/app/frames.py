@@ -1,4 +1,4 @@
-"""Where vehicles are, as plain numbers for the 3D view: of a running flight, of a log, of somebody else's record.
+"""Where vehicles are, as plain numbers for the 3D view: of a running flight, of a log, of a recorded flight.
 
 A frame is FLOATS numbers: time; position north, east, down (m); the rotation matrix body to navigation frame, column by
 column; wind (m/s) where it blows to; speeds of up to eight rotors (rad/s).
@@ -20,7 +20,7 @@ from ironbird.vehicles import places as at
 ROTORS = 8
 FLOATS = 1 + 3 + 9 + 3 + ROTORS
 REPLAY_ROWS = 20_000  # of a whole log in one piece; longer ones are thinned
-REPLAY_S = 0.05  # between frames that are made of somebody else's record
+REPLAY_S = 0.05  # between frames that are made of a recorded flight
 
 
 class Poser:
@@ -76,7 +76,7 @@ def log_frames(log: Log) -> np.ndarray:
 
 
 def record_frames(record: Record) -> np.ndarray:
-    """The motion in a record: position and attitude as the control system believed them."""
+    """The motion in a record: position and attitude as the control system estimated them."""
     tracks = [record.track(name) for name in ("north", "east", "down", "roll", "pitch", "yaw")]
     begin = max(track.time_s[0] for track in tracks)
     end = min(track.time_s[-1] for track in tracks)

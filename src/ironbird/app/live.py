@@ -1,7 +1,7 @@
 """One websocket for each browser: where all vehicles are, what they do, and plots, each made when it is sent.
 
 Nothing is queued: a frame is made when the one before it has left, of what is newest then, so a slow browser sees
-fewer of them and holds up nobody. From the server come binary frames (little-endian) and JSON:
+fewer of them and delays no other client. From the server come binary frames (little-endian) and JSON:
 
     kind u8 = 1, count u8, 0 u16, 0 u32, then for each vehicle: id, and a frame of `ironbird.app.frames`; f32 each
     kind u8 = 2, count u8, rows u16, id u32, then times and the values of each signal, f32, all of one flight
@@ -100,7 +100,7 @@ class Plotter:
     _sent: dict[str, int] = field(default_factory=dict)
 
     def choose(self, series: Any, span_s: Any = 30.0) -> None:
-        """Other signals: [[FLIGHT, SIGNAL, ENTRY], ...]; all are sent anew."""
+        """Other signals: [[FLIGHT, SIGNAL, ENTRY], ...]; all are sent again."""
         if not isinstance(series, list) or len(series) > MOST_PLOTTED:
             raise RunError(f"plots are a list of {MOST_PLOTTED} signals at most")
         wanted: dict[str, list[tuple[str, int]]] = {}
@@ -193,7 +193,7 @@ def _autopilot(flight: LiveFlight) -> dict[str, Any]:
 
 
 def _outside(pilot: Attended) -> dict[str, Any]:
-    """What an autopilot outside says of itself, and what came of what it was told."""
+    """Status of an external autopilot, and the results of the commands that it was sent."""
     told = pilot.telemetry
     orders = [one for one in list(pilot.orders) if one.order.name != "sticks"][-ORDERS_SHOWN:]
     return {

@@ -1,6 +1,6 @@
 """One flight in a thread of its own, which others talk to while it flies.
 
-Whatever it is asked to do is a `Deed`: done between two exchanges, at a tick that is noted. The order of the flight
+Whatever it is asked to do is an `Action`: done between two exchanges, at a tick that is noted. The order of the flight
 holds all of it afterwards (`ironbird.links.commanded.stream`), so that `ironbird repeat` gives the same bytes; and the
 deeds, done again at their ticks, bring a second flight to the very state in which this one was: a branch.
 """
@@ -42,15 +42,15 @@ from ironbird.runtime.record import Log
 
 MOST_WAITING = 64  # deeds that were asked for and not yet done
 LOOK_S = 0.2  # wall time between two looks while a flight stands
-ANSWER_S = 10.0  # a flight takes a deed within this, or it is compiling still
+ANSWER_S = 10.0  # a flight takes an action within this, or it is compiling still
 STEP_S = 1e-3
 SLOWEST, FASTEST = 0.02, 1000.0  # times real time
 STARTING, RUNNING, PAUSED, OVER, FAILED = "starting", "running", "paused", "over", "failed"
 
 
 @dataclass
-class Deed:
-    """Something to do to a flight: a call of `DEEDS` with its arguments, and what came of it."""
+class Action:
+    """Something to do to a flight: a call of `DEEDS` with its arguments, and its result."""
 
     name: str
     args: Mapping[str, Any]
@@ -64,8 +64,8 @@ class Deed:
 class LiveFlight:
     """A flight that can be paused, stepped, hurried, commanded, broken and tuned. All calls may come from any thread.
 
-    Under the reference autopilot (`control = "commanded"`) commands are heard at once; PX4, ArduPilot and boards are
-    told by a ground station of ours over MAVLink (`pilot`), which says what came of it (`pilot.orders`); the reference
+    Under the reference autopilot (`control = "commanded"`) commands act at once; PX4, ArduPilot and boards are
+    commanded by the built-in ground station over MAVLink (`pilot`), with results in `pilot.orders`; the reference
     autopilot on chips and the firmware's base station have a commander inside (`obeyed`). Other control systems fly
     their mission and take faults alone. `wishes` are deeds without arguments that are done as soon as the
     vehicle takes them (it arms when its estimator has settled). A branch does the deeds of the `past` at their ticks,
@@ -80,7 +80,7 @@ class LiveFlight:
         speed: float | None = 1.0,
         folder: Path | None = None,
         wishes: Sequence[str] = (),
-        past: Sequence[Deed] = (),
+        past: Sequence[Action] = (),
         until_tick: int = 0,
         paused: bool = False,
         also: FrontEnd | None = None,
@@ -93,14 +93,14 @@ class LiveFlight:
         self._system: ControlSystem | None = None  # in whose seat it is flown
         self.flight: Flight | None = None
         self.failure = ""
-        self.deeds: list[Deed] = []
+        self.deeds: list[Action] = []
         self.twins: list[LiveTwin] = []
         self.stand: Stand | None = None
         self.also, self.monitor = also, monitor or Monitor()
         self._past = deque(past)
         self._wishes: deque[str] = deque(wishes)
         self._fast_until = until_tick
-        self._queue: deque[Deed] = deque()
+        self._queue: deque[Action] = deque()
         self._changed = threading.Condition()
         self._ends = False
         self._paused, self._steps, self._run_until = paused, 0, 0
@@ -124,19 +124,19 @@ class LiveFlight:
 
     @property
     def commander(self) -> Commander | None:
-        """Who takes commands; None under a control system that hears none of ours."""
+        """The receiver of commands; None if the control system accepts none from Ironbird."""
         if self.obeyed is not None:
             return self.obeyed.commander
         return self.stand if isinstance(self.stand, Commander) else None
 
     @property
     def obeyed(self) -> Obeyed | None:
-        """Who inside the control system takes orders; None before it runs, or if nobody does."""
+        """The part of the control system that takes orders; None before it runs, or if it takes none."""
         return self._system.obeyed if self._system is not None else None
 
     @property
     def commanded(self) -> bool:
-        """Whether somebody takes commands."""
+        """Whether commands are accepted."""
         return self.commander is not None or self.pilot is not None
 
     @property
@@ -161,7 +161,7 @@ class LiveFlight:
 
     @property
     def step_s(self) -> float:
-        """Of the simulation; that of all our vehicles before it runs."""
+        """Of the simulation; that of all vehicles of Ironbird before it runs."""
         return self.stand.rig.state.model.step_s if self.stand is not None else STEP_S
 
     @property
@@ -233,13 +233,13 @@ class LiveFlight:
     def do(self, name: str, args: Mapping[str, Any] | None = None, *, wait_s: float = ANSWER_S) -> str | None:
         """Do something of `DEEDS`; returns None when it was done, or why it was refused, in words.
 
-        What an autopilot outside is told was said then; `pilot.orders` tells what came of it.
+        Commands to an external autopilot are sent at that time; `pilot.orders` reports their results.
         """
         if name not in DEEDS:
             return f"there is nothing called '{name[:40]}' to do; there is {', '.join(DEEDS)}"
         if self._state in (OVER, FAILED):
             return "the flight is over"
-        deed = Deed(name, dict(args or {}))
+        deed = Action(name, dict(args or {}))
         with self._changed:
             if len(self._queue) >= MOST_WAITING:
                 return f"{MOST_WAITING} things wait to be done already"
@@ -275,7 +275,7 @@ class LiveFlight:
                 flight = fly(self.order, control=system, folder=self.folder)
             elif is_outside(self.order.control):
                 flight = self._fly_outside()
-            else:  # a stored flight that is flown again: nobody talks to it
+            else:  # a stored flight that is flown again: no live commands
                 self._state = RUNNING
                 flight = fly(self.order)
             if self.folder is not None:
@@ -293,6 +293,7 @@ class LiveFlight:
         seat = take_seat(self.order, fit(self.order), folder=self.folder, announce=self._announced.append)
         try:
             seat.system.fills, seat.system.tap = self.order.control, self.monitor.watch
+            seat.system.abandoned = lambda: self._ends
             self._system = seat.system
             if isinstance(seat.pilot, Attended):
                 self.pilot = seat.pilot
@@ -358,7 +359,7 @@ class LiveFlight:
     def _try_wishes(self, stand: Stand) -> None:
         """What is to be done as soon as the vehicle takes it: arm, fly the mission."""
         while self._wishes and DEEDS[self._wishes[0]](self, stand) is None:
-            self.deeds.append(Deed(self._wishes.popleft(), {}, stand.rig.state.tick, wished=True))
+            self.deeds.append(Action(self._wishes.popleft(), {}, stand.rig.state.tick, wished=True))
 
     def _wait(self, stand: Stand) -> None:
         while True:
@@ -377,7 +378,7 @@ class LiveFlight:
         if self._pace is not None and stand.rig.loop is None:
             self._pace.wait(stand.time_s)
 
-    def _perform(self, stand: Stand, deed: Deed) -> None:
+    def _perform(self, stand: Stand, deed: Action) -> None:
         deed.tick, deed.done_at = stand.rig.state.tick, time.perf_counter()
         try:
             deed.refusal = DEEDS[deed.name](self, stand, **deed.args)
@@ -406,7 +407,7 @@ class _Front:
         self._live.stand = commander
 
     def poll(self, commander: Commander) -> None:
-        """Hear the one beside it, then do what the page asked for."""
+        """Receive from the connection beside it, then do what the page requested."""
         if self._also is not None:
             self._also.poll(commander)
         self._over = not self._live.attend(commander)
@@ -417,7 +418,7 @@ class _Front:
 
     @property
     def finished(self) -> bool:
-        """Whether somebody has ended it."""
+        """Whether it was ended by a user."""
         return self._over
 
     def close(self) -> None:
@@ -432,7 +433,7 @@ Doer = Callable[..., str | None]
 
 
 def _commanding(name: str, call: Command) -> Doer:
-    """A deed that needs somebody who takes commands: a commander at once, or our ground station over MAVLink."""
+    """An action that needs a receiver of commands: a commander at once, or the built-in ground station over MAVLink."""
 
     def doer(live: LiveFlight, stand: Stand, **args: Any) -> str | None:
         if live.pilot is not None:

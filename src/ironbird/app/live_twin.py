@@ -31,7 +31,7 @@ class LiveTwin:
     twin: RunState  # copied before the fault was injected
     first_row: int = field(init=False)
     until_s: float = field(init=False)
-    left_out: bool = False  # another fault ended on the way: the judge's twin tells, this one no longer does
+    left_out: bool = False  # another fault ended on the way: only the judge's twin is valid then
 
     def __post_init__(self) -> None:
         plan = self.rig.stepper.plan

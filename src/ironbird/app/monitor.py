@@ -1,6 +1,6 @@
 """The packet monitor: what goes over the links of a flight, message by message; the newest packets for a file.
 
-Whoever is watched only hands over its bytes; they are read when somebody looks, and some now and then while a browser
+The watched link only hands over its bytes; they are decoded when a user looks, and some now and then while a browser
 is open. So a flight loses nothing of its time; where more comes than is read, the newest packets of each way are kept,
 and `skipped` counts the others.
 Figures are of the wall's time. Latency is from a packet that asks for an answer to the answer, as seen here: a command
@@ -24,7 +24,7 @@ from ironbird.app.pcap import Captured, capture
 from ironbird.links.router.router import Traffic
 
 MOST_KEPT = 5000  # packets of one way, for the file
-MOST_AT_ONCE = 200  # pieces of one way that are read while nobody looks
+MOST_AT_ONCE = 200  # pieces of one way that are read while no user looks
 MOST_WAYS = 32  # partners, each in one direction; the one that was silent for the longest is forgotten
 MOST_MESSAGES = 300  # kinds of one way
 MOST_LATENCIES = 200
@@ -64,7 +64,7 @@ class _Way:
     """Packets of one partner in one direction."""
 
     reader: Reader = field(default_factory=Raw)
-    waiting: deque[_Piece] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))  # bytes that nobody has looked at
+    waiting: deque[_Piece] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))  # bytes that were not decoded
     pieces: int = 0  # of bytes, so far
     read: int = 0  # number of the last of them that was looked at
     messages: dict[str, _Message] = field(default_factory=dict)
@@ -102,7 +102,7 @@ class Monitor:
     """Counts packets by partner, direction and message; flights and routers call `watch`, others the rest."""
 
     def __init__(self) -> None:
-        self.skipped = 0  # pieces of bytes that came and went while nobody looked
+        self.skipped = 0  # pieces of bytes that came and went while no user looked
         self._ways: dict[tuple[str, bool], _Way] = {}
         self._numbers = itertools.count()
         self._lock = threading.Lock()
@@ -124,7 +124,7 @@ class Monitor:
             return self._ways.setdefault((partner, came), _Way())
 
     def catch_up(self, most: int = MOST_AT_ONCE) -> None:
-        """Read some of what waits: called now and then, few packets are skipped before somebody looks at them."""
+        """Read some of what waits: called now and then, few packets are skipped before a user looks at them."""
         with self._lock:
             self._read(most)
 

@@ -1,7 +1,7 @@
 """Packets in the bytes of a link, whatever they are: MAVLink, ArduPilot's JSON and servo packets, UBX, or raw bytes.
 
 A protocol is a reader (bytes in, packets out) and a function that gives a packet's fields by name; one class each, and
-one line in `PROTOCOLS`. The first bytes of a link tell which it is. UBX as u-blox documents it, [ChipNotes] 10.
+one line in `PROTOCOLS`. The first bytes of a link identify it. UBX as u-blox documents it, [ChipNotes] 10.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Missions of the map's editor: to and from QGroundControl's plan files, and as missions of ours."""
+"""Missions of the map's editor: to and from QGroundControl's plan files, and as missions of Ironbird."""
 
 from __future__ import annotations
 

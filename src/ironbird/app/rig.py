@@ -36,7 +36,7 @@ from ironbird.links.router.route_file import Route
 from ironbird.links.router.router import Router
 from ironbird.vehicles.load import load_spec
 
-UNTIL_S = 600.0  # of a flight that nobody ends; its log takes about 0.25 MB a second
+UNTIL_S = 600.0  # of a flight that is not ended; its log takes about 0.25 MB a second
 MOST_FLYING = 32
 MOST_KEPT_BYTES = 256 * 2**20  # logs of flights that are over and still in memory; all are in their folders
 OWN = {"reference": "estimate", "truth": "truth"}  # control by the vehicle's own autopilot: what it sees
@@ -85,7 +85,7 @@ class Rig:
         if control not in system_names():
             raise UnknownNameError("control system", control, system_names())
         attended = is_outside(control) and kind_of(control).takes_orders(load_spec(vehicle).template)
-        own = control in OWN or kind_of(control).obeys  # a commander of ours arms it
+        own = control in OWN or kind_of(control).obeys  # an internal commander arms it
         if mavlink and control not in OWN and (own or not attended):
             raise OrderError(f"control '{control}' has no link to ground stations")
         if attended:
@@ -110,14 +110,14 @@ class Rig:
     def branch(self, name: str, *, at_s: float | None = None, paused: bool = False) -> LiveFlight:
         """A second flight that is equal to the bit up to now (or up to a moment) and goes on beside the first: what if?
 
-        It is flown again from its start at full speed, each deed at its tick, so its order and log are whole.
+        It is flown again from its start at full speed, each action at its tick, so its order and log are whole.
         """
         first = self.flight(name)
         own = first.order.control == "commanded"
         if not own and not repeats(first.order.control, first.order.options, ""):
             raise RunError(f"{name}: control '{first.order.control}' need not repeat to the bit: there is no branch")
         if first.also is not None:
-            raise RunError(f"{name}: what ground stations said to it is in no record yet: there is no branch")
+            raise RunError(f"{name}: commands of ground stations are not recorded yet: it cannot be branched")
         tick = first.tick  # before the deeds: one that comes in between belongs to the first alone
         if at_s is not None:
             tick = min(tick, max(0, round(at_s / first.step_s)))
@@ -158,7 +158,7 @@ class Rig:
         return [self.folder / file for file in files]
 
     def reset(self, name: str) -> LiveFlight:
-        """End a flight and begin the same order anew, from its start, with nothing done to it."""
+        """End a flight and start the same order again, with nothing done to it."""
         first = self.flight(name)
         first.end()
         with self._lock:
@@ -234,7 +234,7 @@ class Rig:
 
 
 def _attended(control: str, mavlink: bool) -> dict[str, Any]:
-    """Options with which our ground station does what it is told, as far as a control system has them.
+    """Options with which the built-in ground station obeys orders in flight, as far as a control system has them.
 
     An autopilot's own time is the simulation's, so that it can be paused, branched and repeated to the bit; unless
     ground stations of others are to command it too.
@@ -244,7 +244,7 @@ def _attended(control: str, mavlink: bool) -> dict[str, Any]:
 
 
 def _read(what: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Texts in the arguments of a deed as what they stand for."""
+    """Texts in the arguments of an action as what they stand for."""
     if what not in DEEDS:
         raise UnknownNameError("deed", what, DEEDS)
     found = dict(args)

@@ -64,6 +64,15 @@ def bind(port: int) -> socket.socket:
     return listener
 
 
+def check_extra() -> None:
+    """An error that names the extra, if the packages of the page are not installed."""
+    try:
+        import nicegui  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise LinkError(f"{EXTRA} ({error})") from None
+
+
 def serve(
     rig: Rig,
     *,
@@ -77,11 +86,9 @@ def serve(
 
     Logs below the folder `logs` can be replayed.
     """
-    try:
-        import nicegui  # noqa: F401
-        import uvicorn
-    except ImportError as error:
-        raise LinkError(f"{EXTRA} ({error})") from None
+    check_extra()
+    import uvicorn
+
     with bind(port) as listener:
         door = Door(listener.getsockname()[1], token=token)
         config = uvicorn.Config(
@@ -93,7 +100,7 @@ def serve(
             ws_per_message_deflate=False,
             timeout_graceful_shutdown=GRACE_S,
             server_header=False,
-            proxy_headers=False,  # nobody stands between: whoever says otherwise lies about the peer
+            proxy_headers=False,  # there is no proxy: a header that names one is forged
             lifespan="on",
         )
         server = uvicorn.Server(config)

@@ -64,7 +64,7 @@ class TracePolicy:
 
 @dataclass(frozen=True)
 class BatchResult:
-    """What came of a batch."""
+    """The results of a batch."""
 
     flights: list[FlightResult]
     kernel_s: float  # wall time in native code

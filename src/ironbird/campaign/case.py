@@ -58,7 +58,7 @@ TABLES = (
     "validation",
 )
 SPREADS = ("grid", "set", "range", "uniform", "normal", "log_uniform", "choice")
-SIGMAS = 6.0  # a normal distribution is cut here, if not elsewhere: all of its values can be checked beforehand
+SIGMAS = 6.0  # a normal distribution is cut here, if it has no bounds: all of its values can be checked beforehand
 ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 REFERENCE_PATTERN = r"^\$[a-z][a-z0-9_]*$"
 INTEGRATION_PATTERN = r"^rk[24]@0\.[0-9]{2,6}$"
@@ -80,7 +80,7 @@ def problem(message: str, cure: str, key: str = "") -> PydanticCustomError:
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 # ---------------------------------------------------------------------- numbers and words that vary
@@ -529,7 +529,7 @@ class Defaults(_Table):
     sight: Annotated[list[SightTable], Field(description="sensors that see the world")] = []
     options: Annotated[dict[str, str | bool | int | float], Field(description="of a control system outside")] = {}
     set: Annotated[dict[str, Setting], Field(description="parameters by path, for example body.mass")] = {}
-    vary: Annotated[dict[str, Variable], Field(description='shared parameters, used elsewhere as "$name"')] = {}
+    vary: Annotated[dict[str, Variable], Field(description='shared parameters, used in other keys as "$name"')] = {}
     fault: list[FaultTable] = []
     require: list[RequireTable] = []
     plan: PlanTable | None = None
@@ -659,7 +659,7 @@ class Imported:
 
 
 def case_file(cases: Sequence[Imported], head: Mapping[str, Any] | None = None) -> str:
-    """A case file with imported cases; what has no counterpart is said in each case's note."""
+    """A case file with imported cases; what has no counterpart is in each case's note."""
     tables = []
     for imported in cases:
         said = imported.case.get("note", "")

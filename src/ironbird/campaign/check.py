@@ -426,12 +426,12 @@ def _option_problems(case: Planned) -> list[Problem]:
 
 
 def _command_problems(case: Planned) -> list[Problem]:
-    """Recorded commands that cannot be read, or that nobody would hear."""
+    """Recorded commands that cannot be read, or that no control system would receive."""
     text = case.data.get("commands")
     if text is None:
         return []
     if case.data.get("control") != "commanded":
-        return [case.problem(("commands",), "only control 'commanded' hears them", 'add control = "commanded"')]
+        return [case.problem(("commands",), "only control 'commanded' accepts them", 'add control = "commanded"')]
     try:
         recorded_commands(str(text))
     except OrderError as error:
@@ -577,7 +577,7 @@ def _fault_on(case: Planned, path: KeyPath, table: Mapping[str, Any], known: Out
     if order.when:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UnitsWarning)  # told below, with its place
+                warnings.simplefilter("ignore", UnitsWarning)  # reported below, with its place
                 compile_trigger(order.when, known.names)
             if advice := unit_advice(order.when, known.names):
                 said = case.problem((*path, "when"), f"'{order.when}' is read in SI units", f"write '{advice}'")

@@ -78,7 +78,7 @@ def compare(
         try:
             own = case.options if name == case.control else {}
             order = replace(case, control=name, options={**own, **options})
-            if is_outside(name):  # settings of our own navigator mean nothing to it
+            if is_outside(name):  # settings of the reference navigator mean nothing to it
                 ours = f"{at.NAVIGATOR.path}."
                 kept = {path: value for path, value in case.settings.items() if not path.startswith(ours)}
                 order = replace(order, settings=kept)

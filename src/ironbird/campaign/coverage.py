@@ -65,7 +65,7 @@ def combinations(results: Sequence[FlightResult], strength: int) -> Combinations
 
 @dataclass
 class Coverage:
-    """Tables of what was tried and what came of it."""
+    """Tables of what was tried, with results."""
 
     phases: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))  # fault -> mode -> flights
     transitions: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -96,7 +96,7 @@ def coverage(pairs: Iterable[tuple[FlightCase, FlightResult]]) -> Coverage:
 
 @dataclass(frozen=True)
 class TraceRow:
-    """A requirement or failure mode of the project, the cases that show it, and what came of them."""
+    """A requirement or failure mode of the project, the cases that verify it, and their results."""
 
     id: str
     text: str

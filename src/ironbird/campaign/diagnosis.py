@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 HEALTHY, OTHER = "healthy", "other"
-FAMILIES = ("imu", "mag", "gnss", "baro", "rotor", "battery")  # that it can tell
+FAMILIES = ("imu", "mag", "gnss", "baro", "rotor", "battery")  # that it can be distinguished
 MARGIN = 1.2
 Columns = Mapping[str, np.ndarray]  # of one flight: [row] by name
 

@@ -37,7 +37,7 @@ REQUIRED = ("no_crash", "mission_completed")
 
 @dataclass(frozen=True)
 class FleetRow:
-    """What came of one vehicle's flights."""
+    """The results of one vehicle's flights."""
 
     vehicle: str
     title: str

@@ -1,4 +1,4 @@
-"""What a campaign's vehicles said when it was made, kept with it: files may change, evidence must not."""
+"""The vehicle files of a campaign as they were when it was made: files may change, evidence must not."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Pack:
 
 @dataclass(frozen=True)
 class Repeated:
-    """What came of flying a pack again."""
+    """The results of flying a pack again."""
 
     flown: int
     same: int

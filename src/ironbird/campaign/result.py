@@ -1,4 +1,4 @@
-"""Results of a campaign's flights: what the judge said of each, with the labels of its case."""
+"""Results of a campaign's flights: the judgement of each, with the labels of its case."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FlightResult(Judged):
 
     @staticmethod
     def of(case: FlightCase, judged: Judged) -> FlightResult:
-        """What the judge said of a case's flight."""
+        """The judgement of a case's flight."""
         said = {entry.name: getattr(judged, entry.name) for entry in fields(Judged)}
         return FlightResult(
             **said, id=case.id, case_id=case.case_id, seed=case.seed, values=dict(case.values), expect=case.expect

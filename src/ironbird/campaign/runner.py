@@ -94,7 +94,7 @@ class _Group:
     cases: list[FlightCase]
     length_s: float  # of each flight
     most: int = LANES_PER_BATCH
-    rate: float = 0.0  # flights a second that a worker flies; 0 until one has said so
+    rate: float = 0.0  # flights a second that a worker flies; 0 until one was measured
 
     def cut(self, lanes: int, workers: int) -> _Batch:
         """The next batch: a few seconds of work, and no more than the share of each worker."""
@@ -237,7 +237,7 @@ def check_unchanged(store: Store, campaign: Campaign) -> None:
     if changed := _changed(campaign, flights):
         raise RunError(_refusal(campaign, flights, changed))
     if other := software_changed(campaign.ironbird, campaign.software):
-        raise RunError(f"campaign '{campaign.name}' cannot go on: {other}")
+        raise RunError(f"campaign '{campaign.name}' cannot continue: {other}")
 
 
 def _changed(campaign: Campaign, flights: Sequence[OpenFlight]) -> dict[int, str]:
@@ -256,11 +256,11 @@ def _refusal(campaign: Campaign, flights: Sequence[OpenFlight], changed: dict[in
             reasons.setdefault(changed[flight.number], []).append(flight.case.id)
     lines = [f"  - {why} ({_some(ids)})" for why, ids in reasons.items()]
     return (
-        f"campaign '{campaign.name}' cannot go on: {len(changed)} of its {len(flights)} open flights are no longer "
+        f"campaign '{campaign.name}' cannot continue: {len(changed)} of its {len(flights)} open flights are no longer "
         "what was defined\n"
         + "\n".join(lines)
         + "\nA campaign holds one definition flown by one version. Undo the change "
-        "and resume; or fly the suite anew under another name; or resume with --redefined, which judges these flights "
+        "and resume; or fly the suite again under another name; or resume with --redefined, which judges these flights "
         "as errors, unflown"
     )
 
@@ -314,7 +314,7 @@ def _work_off(
                     flying[executor.submit(fly_for_runner, batch.cases, plan.policy_for(batch))] = batch
                     batch = None
                 refused = 0
-            except place.deaths as error:  # a worker died since we last looked
+            except place.deaths as error:  # a worker died since the last look
                 died = error
             except OSError as error:  # one died while another was started; or none can be started at all
                 died, refused = error, refused + 1
@@ -355,7 +355,7 @@ def _work_off(
         place.close(executor)
         if isinstance(error, IronbirdError) or not isinstance(error, Exception):
             raise
-        raise RunError(f"the workers cannot go on: {type(error).__name__}: {error}") from error
+        raise RunError(f"the workers cannot continue: {type(error).__name__}: {error}") from error
 
 
 def _probe(plan: _Plan, place: _Place, finished: Callable[[_Batch, BatchResult], None], how: str) -> bool:
@@ -368,7 +368,7 @@ def _probe(plan: _Plan, place: _Place, finished: Callable[[_Batch, BatchResult],
         for _ in range(PROBES):
             batch = plan.one(draw)
             if batch is None:
-                return False  # too few to tell: they are found out one by one
+                return False  # too few to decide: they are found out one by one
             executor = place.open(1)
             try:
                 result = executor.submit(fly_for_runner, batch.cases, plan.policy_for(batch)).result()
@@ -427,7 +427,7 @@ def death(code: int | None) -> str:
     if code is None:
         return "it did not say how"
     if code >= 0:
-        return f"it ended with exit code {code}; what it said stands above"
+        return f"it ended with exit code {code}; its output is above"
     try:
         name = signal.Signals(-code).name
     except ValueError:
@@ -470,7 +470,7 @@ class _Place:
         return self.open(), lost
 
     def check(self) -> None:
-        """Whether there still is somebody who flies."""
+        """Whether a worker is still alive."""
 
     def how(self, executor: Executor, error: Exception) -> str:
         """How a worker died: the pool itself ends the others with SIGTERM then."""
@@ -484,7 +484,7 @@ class _Place:
         return death(next((code for code in codes if code != -signal.SIGTERM), codes[0] if codes else None))
 
     def close(self, executor: Executor) -> None:
-        """End a pool at once: nobody waits for what is still in flight."""
+        """End a pool at once: flights in progress are given up."""
         processes = list((getattr(executor, "_processes", None) or {}).values())
         executor.shutdown(wait=False, cancel_futures=True)
         for process in processes:

@@ -97,7 +97,7 @@ def orders_of(case: FlightCase) -> list[Order]:
 
 
 def renamed(text: str, vehicle: Callable[[str], str], world: Callable[[str], str]) -> str:
-    """The scenario of a flight with other names of vehicles and world: those of files elsewhere."""
+    """The scenario of a flight with other names of vehicles and world: those of files in other folders."""
     data = read_toml(text)
     for entry in data["vehicle"]:
         entry["vehicle"] = vehicle(entry["vehicle"])

@@ -26,7 +26,7 @@ from ironbird.flight.systems import is_outside
 
 ROUND = 32  # candidates flown at once
 HALVES = 2  # sections of an interval where each candidate flies alone: scenarios, control systems outside
-SCORE_WEIGHT = 1e-3  # of the graded score beside the margin: tells near from far where the margin is only yes or no
+SCORE_WEIGHT = 1e-3  # of the graded score beside the margin: separates near from far where the margin is only yes or no
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def dask_client(address: str, timeout: str) -> Any:
     except (OSError, ValueError, TimeoutError) as error:
         why = _tls_reason(error)
         if why:
-            raise RunError(f"the Dask scheduler at {place} is not trusted, or does not trust us: {why}") from error
+            raise RunError(f"Dask scheduler {place} is not trusted, or does not trust this computer: {why}") from error
         raise RunError(f"no Dask scheduler answers at {place}: {error}") from error
 
 
@@ -97,10 +97,10 @@ def _scheme_and_host(place: str) -> tuple[str, str | None]:
 
 
 def _tls_reason(error: BaseException | None) -> str:
-    """What TLS said, if that is the cause of an error."""
+    """The message of TLS, if that is the cause of an error."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
-            return f"its certificate is not of our authority ({error.verify_message})"
+            return f"its certificate was not issued by the authority of this campaign ({error.verify_message})"
         if isinstance(error, ssl.SSLError):
             return str(error.reason or error)
         error = error.__cause__ or error.__context__

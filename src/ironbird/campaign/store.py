@@ -192,13 +192,13 @@ class Store:
         return self.folder / name / "traces"
 
     def trace_path(self, campaign: Campaign, result: FlightResult) -> Path | None:
-        """The file of a flight's trace, if one was kept and is there; a name that leads elsewhere is refused."""
+        """The file of a flight's trace, if one is there; a name that leads out of the folder is refused."""
         if result.trace is None:
             return None
         if not is_trace_name(result.trace):
             raise StoreError(
                 f"campaign '{campaign.name}', flight '{result.id}': {result.trace!r} is no name of a trace; "
-                "somebody changed the store: restore it from a backup"
+                "the store was changed by another program: restore it from a backup"
             )
         path = self.trace_folder(campaign.name) / result.trace
         return path if path.is_file() else None
@@ -223,14 +223,14 @@ class Store:
             except MemoryError:
                 raise StoreError(
                     f"out of memory while the store {self._place()} was used; nothing of this step is stored: close "
-                    "other programs or take fewer workers, then go on with 'ironbird campaign resume'"
+                    "other programs or take fewer workers, then continue with 'ironbird campaign resume'"
                 ) from None
 
     def _place(self) -> str:
         return sa.make_url(self.url).render_as_string(hide_password=True)
 
     def _words(self, error: DBAPIError, lost: bool) -> str:
-        """What a database said, and what to do."""
+        """The message of a database, and what to do."""
         reason = str(error.orig).strip().splitlines()[0]
         said = f"the store {self._place()} {'does not answer' if lost else 'refuses'}: {reason}"
         if not self.sqlite:
@@ -240,13 +240,13 @@ class Store:
             return f"the store {self._place()} can only be read: {self.read_only}"
         if "is full" in reason or ("disk I/O error" in reason and self._disk_is_full()):
             return (
-                f"{said}: the disk is full. Nothing of this step is stored; free some space, then go on with "
+                f"{said}: the disk is full. Nothing of this step is stored; free some space, then continue with "
                 "'ironbird campaign resume'"
             )
         if "disk I/O error" in reason:
             return (
                 f"{said}: the disk cannot be written or read. Nothing of this step is stored; look into the "
-                "system's log, mend the disk or copy the store to another, then go on with 'ironbird campaign resume'"
+                "system's log, repair the disk or copy the store, then continue with 'ironbird campaign resume'"
             )
         if "readonly" in reason or "unable to open" in reason:
             return f"{said}; see to the rights of the file and its folder, or give another place with --store"
@@ -377,7 +377,7 @@ class Store:
         return self.flight(campaign, flight_id).case
 
     def flight(self, campaign: Campaign, flight_id: str) -> StoredFlight:
-        """One flight: its definition, and what came of it."""
+        """One flight: its definition and result."""
         query = sa.select(flights).where(flights.c.campaign_id == campaign.id, flights.c.flight_id == flight_id)
         row = self.patiently(lambda connection: connection.execute(query).mappings().first())
         if row is None:
@@ -463,8 +463,8 @@ class Store:
             if refused:
                 raise StoreError(
                     f"campaign '{campaign.name}': {len(refused)} flights were flown from another definition than was "
-                    f"stored ({', '.join(refused[:3])}, …): a file of theirs changed meanwhile. Nothing of this batch "
-                    "is stored; undo the change, then go on with 'ironbird campaign resume'"
+                    f"stored ({', '.join(refused[:3])}, …): a file that they use changed meanwhile. None of this batch "
+                    "is stored; undo the change, then continue with 'ironbird campaign resume'"
                 )
             return count
 
@@ -542,7 +542,7 @@ def _reading_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _make_file(file: Path) -> None:
-    """A new store: its folders are on the disk for good, and nobody but owner and group may write it."""
+    """A new store: its folders are on the disk for good, and only owner and group may write it."""
     try:
         new = [folder for folder in (file.parent, *file.parent.parents) if not folder.exists()]
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -575,7 +575,7 @@ def _warn_of_others(file: Path) -> None:
         sticky = path is not file and found.st_mode & stat.S_ISVTX
         if found.st_mode & stat.S_IWOTH and not sticky:
             warnings.warn(
-                f"anybody on this machine can change {path}, and with it verdicts: chmod o-w {path}",
+                f"any user of this machine can change {path}, and with it verdicts: chmod o-w {path}",
                 StoreWarning,
                 stacklevel=4,
             )

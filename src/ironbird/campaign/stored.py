@@ -1,4 +1,4 @@
-"""Rows of a store read back: what a database says is data, checked before anybody believes it."""
+"""Rows of a store read back: content of a database is checked before it is used."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read_case(campaign: str, flight_id: str, text: str) -> FlightCase:
     except _ANYTHING_WRONG as error:
         raise StoreError(
             f"campaign '{campaign}', flight '{flight_id}': its stored definition is damaged: {_said(error)}; "
-            f"{RESTORE}, or fly the suite anew under another name"
+            f"{RESTORE}, or fly the suite again under another name"
         ) from None
 
 

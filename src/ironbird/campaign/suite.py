@@ -121,7 +121,7 @@ class Planned:
             return set()
         try:
             return placeholders(name)
-        except IronbirdError:  # told by its own check
+        except IronbirdError:  # reported by its own check
             return set()
 
     def quantities(self) -> Iterator[tuple[KeyPath, Any]]:

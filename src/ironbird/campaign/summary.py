@@ -154,7 +154,7 @@ def compare(
     """Which verdicts changed, and by how much the margins moved; flights are paired by case, values and seed.
 
     A changed vehicle, parameter or requirement does not part them: that is what a comparison is for. With the two
-    campaigns' `cases` by id it is told what was redefined. Campaigns without a common flight cannot be compared.
+    campaigns' `cases` by id it also knows what was redefined. Campaigns without a common flight cannot be compared.
     """
     old, new = {r.id: r for r in before}, _partners(before, after)
     repeated = {partner.id for partner in new.values()}

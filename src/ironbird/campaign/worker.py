@@ -17,5 +17,5 @@ def begin_worker(parent: int) -> None:
     warnings.simplefilter("ignore", IronbirdWarning)  # whoever read the suite has shown it
     with contextlib.suppress(OSError, AttributeError):  # Linux only
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-    if os.getppid() != parent:  # it died before we asked
+    if os.getppid() != parent:  # it ended before the request
         os._exit(1)

@@ -30,7 +30,7 @@ class SpiBus:
     chips: dict[str, Chip] = field(default_factory=dict)
 
     def transfer(self, t: int, device: str, sent: bytes) -> Answer:
-        """Bytes to a chip, as many bytes back; the first comes while the command goes out. Nobody there reads ones."""
+        """Bytes to a chip, as many bytes back; the first comes while the command goes out. No chip reads ones."""
         if not sent:
             return Answer(b"")
         chip = self.chips.get(device)

@@ -91,7 +91,7 @@ class InvenSense(RegisterChip):
     divided: int = 0
     period: int = 0  # ns of the internal clock; 0 is asleep
     pulse_end: int = 0
-    stale: int = 0  # the accelerometer's range has changed: measure anew
+    stale: int = 0  # the accelerometer's range has changed: measure again
     smooth: list[float] = [0.0] * 6  # filtered inputs
     sample: bytearray = bytearray(14)
 

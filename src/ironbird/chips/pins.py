@@ -159,7 +159,7 @@ class SpiPins:
             elif self.was_sck and not sck:
                 self.out = self.ahead if self.bits == 0 else self.out << 1 & 0xFF
         self.was_cs, self.was_sck = cs, sck
-        miso = 1 if cs else self.out >> 7  # nobody drives it while the chip is not selected
+        miso = 1 if cs else self.out >> 7  # not driven while the chip is not selected
         if self.broken:
             miso = self.miso.seen(miso)
         if self.record is not None:
@@ -268,7 +268,7 @@ class I2cPins:
             if not self._raise(level):
                 return TIMEOUT
             if level and not self.was_sda:
-                return BUSY  # somebody else holds the line: arbitration is lost
+                return BUSY  # another device holds the line: arbitration is lost
         self._slot(0, 1)
         self._slot(0, 1)
         if not self._raise(1):

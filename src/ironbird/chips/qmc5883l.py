@@ -13,7 +13,7 @@ KELVIN = 273.15
 class Qmc5883l(RegisterChip):
     """Continuous measurements, two ranges, ready, overflow and skipped bits, [ChipNotes] 25.
 
-    A sample that nobody read before the next came sets the skipped bit. Not modelled: oversampling noise.
+    A sample that was not read before the next came sets the skipped bit. Not modelled: oversampling noise.
     """
 
     part = "QMC5883L"

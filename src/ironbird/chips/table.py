@@ -50,7 +50,7 @@ def check_table(chip: str, registers: Sequence[Register], size: int) -> None:
     for register in registers:
         place = f"chip {chip}, register {register.name} at bank {register.bank} address 0x{register.address:02X}"
         if not 0 <= register.index < size:
-            raise ModelError(f"{place}: the chip has {size} places; give it more `PLACES` or mend the address")
+            raise ModelError(f"{place}: the chip has {size} places; give it more `PLACES` or correct the address")
         if register.index in seen:
             raise ModelError(f"{place}: {seen[register.index]} is there already; keep one")
         if not (0 <= register.reset <= 255 and 0 <= register.mask <= 255 and 0 <= register.self_clearing <= 255):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,14 +38,14 @@ def app(
     this machine alone; from another one, use 'ssh -L 8350:127.0.0.1:8350'. What was flown is kept in its folder and
     repeats bit for bit by 'ironbird repeat FOLDER'. Needs the extra 'app'.
 
-    The token is made anew each time, or taken from IRONBIRD_APP_TOKEN.
+    A new token is made each time, or taken from IRONBIRD_APP_TOKEN.
 
     Example: ironbird app --port 8350
     """
     from ironbird.app.records import Campaigns
     from ironbird.app.rig import Rig
     from ironbird.app.security import GUEST
-    from ironbird.app.server import serve
+    from ironbird.app.server import check_extra, serve
     from ironbird.links.router.route_file import read_route
 
     def ready(door: Door) -> None:
@@ -59,6 +57,7 @@ def app(
 
     campaigns = Campaigns(store)
     with errors():
+        check_extra()
         campaigns.check()  # before anything flies
     with errors(), Rig(out, campaigns) as rig:
         for file in route or []:
@@ -72,7 +71,7 @@ def _shown(url: str) -> bool:
     import sys
     import webbrowser
 
-    if sys.platform == "linux" and shutil.which("xdg-open") is None:  # typer.launch does not tell then
+    if sys.platform == "linux" and shutil.which("xdg-open") is None:  # typer.launch does not report it
         return webbrowser.open(url)
     return typer.launch(url) == 0
 
@@ -84,7 +83,7 @@ def app_do(
     values: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE…", help="Its arguments.")] = None,
     url: UrlOption = "",
 ) -> None:
-    """Do what the page's buttons do, to a running 'ironbird app': print what came of it as JSON.
+    """Do what the page's buttons do, to a running 'ironbird app': print the result as JSON.
 
     Examples: ironbird app-do start vehicle=quad_f450 wind_mps=5 --url http://127.0.0.1:8350/?token=…
     ironbird app-do inject flight=quad_f450-1 fault=rotor.speed_loss@1:instance=1,severity=0.2
@@ -109,6 +108,9 @@ def _pair(text: str) -> tuple[str, Any]:
 
 
 def _asked(base: str, token: str, what: dict[str, Any]) -> dict[str, Any]:
+    import urllib.error
+    import urllib.request
+
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     request = urllib.request.Request(f"{base}/do", json.dumps(what).encode(), headers)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # it is on this machine

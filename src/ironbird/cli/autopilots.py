@@ -6,9 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -49,8 +47,6 @@ from ironbird.cli.output import (
 from ironbird.cli.route import LinkOption, RuleOption, SaveOption, figures_of, text_of
 from ironbird.errors import IronbirdError, LinkError, UnknownNameError
 from ironbird.files.whole import write_text
-from ironbird.links.process import trust
-from ironbird.vehicles import places as at
 
 if TYPE_CHECKING:
     from ironbird.flight.order import Order
@@ -140,13 +136,14 @@ def sitl(
     broken, 2 error (the autopilot is missing or does not answer), 3 void (a fault did not act), 4 crashed, 5 never
     airborne, 6 still flying at the end, 7 disarmed in the air, 130 interrupted. Of several flights: 0 if each has 0.
 
-    With --time virtual the row sha256 is the same each time; without, it tells this flight from others. Variables
+    With --time virtual the row sha256 is the same each time; without, it identifies this flight. Variables
     PX4_PARAM_NAME are parameters of PX4, as its own start-up has them; --params and --param win over them.
 
     Example: ironbird sitl px4 --vehicle quad_f450 --mission square --wind 5,270 --turbulence 7.7
     """
     from ironbird.flight.systems import kind_of, outside_homes
     from ironbird.links.autopilot_kind import AutopilotKind
+    from ironbird.links.process import trust
     from ironbird.links.router.beside import routed
 
     with errors():
@@ -216,8 +213,8 @@ def fly_one(
     speed: float | None,
     twin: bool = False,
     progress: Callable[[float], None] | None = None,
-) -> tuple[dict[str, str], int]:
-    """Fly one order, and with `twin` the same without faults; write its results, return summary and exit code."""
+) -> tuple[dict[str, str], dict[str, Any], int]:
+    """Fly one order, and with `twin` the same without faults; write its results, return texts, figures, exit code."""
     from ironbird.flight.cause import cause_of, fly_healthy
     from ironbird.flight.ending import ending_of
     from ironbird.flight.flight import fly
@@ -238,8 +235,10 @@ def fly_one(
         rows |= cause_of(flight, healthy).rows()
     ending = ending_of(flight)
     rows["ending"] = ending
-    write_text(folder / "summary.json", json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
-    return rows, code_of_ending(flight, class_of(flight.vehicle) in TOUCHES, ending)
+    figures = {**flight.figures(), "ending": ending, "folder": str(folder)}
+    summary = {**rows, "figures": figures}
+    write_text(folder / "summary.json", json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
+    return rows, figures, code_of_ending(flight, class_of(flight.vehicle) in TOUCHES, ending)
 
 
 def _begin_worker(parent: int) -> None:
@@ -252,8 +251,11 @@ def _begin_worker(parent: int) -> None:
 
 def _fly_all(
     orders: Sequence[Order], folders: Sequence[Path], speed: float | None, twin: bool
-) -> list[tuple[dict[str, str], int]]:
+) -> list[tuple[dict[str, str], dict[str, Any], int]]:
     """Each in a process of its own; when this one is interrupted, they are, and write their results."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import active_children, get_context
+
     with (
         ProcessPoolExecutor(
             len(orders), mp_context=get_context("spawn"), initializer=_begin_worker, initargs=(os.getpid(),)
@@ -282,10 +284,10 @@ def _fly(orders: Sequence[Order], folders: Sequence[Path], speed: float | None, 
     except LinkError as error:
         left = [str(folder) for folder in folders if folder.is_dir() and any(folder.iterdir())]
         raise LinkError(f"{error}" + (f"\nwhat the autopilot left: {', '.join(left)}" if left else "")) from None
-    for number, ((rows, _), folder) in enumerate(zip(found, folders, strict=True)):
-        print_table(rows, f"{control}, {vehicle}" + (f", {number}" if len(orders) > 1 else ""))
+    for number, ((rows, figures, _), folder) in enumerate(zip(found, folders, strict=True)):
+        print_table(rows, f"{control}, {vehicle}" + (f", {number}" if len(orders) > 1 else ""), figures)
         typer.echo(f"report: {folder / 'flight.html'}")
-    codes = [code for _, code in found]
+    codes = [code for *_, code in found]
     return codes[0] if len(codes) == 1 else code_of_all(codes)
 
 
@@ -301,6 +303,7 @@ def compare_autopilots(
 ) -> None:
     """Fly one case under several control systems and put them on one page. Exit code 1 if any did not pass."""
     from ironbird.campaign.compare import compare, first_flight
+    from ironbird.links.process import trust
     from ironbird.report.compare_page import write_compare_page
     from ironbird.report.folder import write_flight_folder
 
@@ -317,7 +320,8 @@ def compare_autopilots(
             if one.flight is not None:
                 write_flight_folder(one.flight, out / one.name)
         write_compare_page(flown, out / "comparison.html")
-    print_table({one.name: one.sentence() for one in flown}, case)
+    figures = {one.name: one.flight.figures() if one.flight is not None else None for one in flown}
+    print_table({one.name: one.sentence() for one in flown}, case, figures)
     typer.echo(f"report: {out / 'comparison.html'}")
     raise typer.Exit(code_of_all([code_of(one.flight) if one.flight is not None else WRONG for one in flown]))
 
@@ -343,7 +347,7 @@ def autopilot(
     """Run the reference autopilot in a process of its own behind the protocol of PX4 or ArduPilot.
 
     For trying a simulator's link without their binaries: it flies the mission by itself, from what comes over the link.
-    As a board it prints at the end what it heard.
+    As a board it prints at the end what it received.
     """
     from ironbird.flight.mission import load_mission
     from ironbird.links.hardware.cable import DatagramCable, SerialCable
@@ -351,6 +355,7 @@ def autopilot(
     from ironbird.links.standin.autopilot import ReferenceAutopilot
     from ironbird.links.standin.board import run_px4_board
     from ironbird.links.standin.px4 import run_px4
+    from ironbird.vehicles import places as at
     from ironbird.vehicles.load import load_vehicle
 
     with errors():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -79,7 +80,7 @@ def run(
 ) -> None:
     """Fly a suite: judge every flight, store it, write the report. Exit code 1 if anything is not as its case says.
 
-    Ctrl-C keeps what is flown; 'ironbird campaign resume NAME' goes on.
+    Ctrl-C keeps what is flown; 'ironbird campaign resume NAME' continues it.
     """
     from ironbird.campaign.batch import TracePolicy, draw_over_cases
     from ironbird.campaign.places import remember, usual_store
@@ -123,7 +124,7 @@ def resume(
         bool, typer.Option("--damaged", help="Fly flights again whose stored result cannot be read.")
     ] = False,
 ) -> None:
-    """Go on with a campaign that was interrupted: only what is not judged yet is flown.
+    """Continue a campaign that was interrupted: only what is not judged yet is flown.
 
     If a vehicle's file or Ironbird itself has changed since the campaign was begun, it is refused and says what
     changed: a campaign holds one definition, flown by one version.
@@ -177,7 +178,7 @@ def _fly(
     for line in unexpected(results):
         typer.secho(line, fg="red", err=True)
     if interrupted:
-        typer.secho(f"interrupted: go on with 'ironbird campaign resume {campaign.name}'", fg="yellow", err=True)
+        typer.secho(f"interrupted: continue with 'ironbird campaign resume {campaign.name}'", fg="yellow", err=True)
         code = INTERRUPTED
     typer.echo(f"report: {folder / 'report.html'}")
     raise typer.Exit(code)
@@ -390,7 +391,7 @@ def export(
         database = _store_with(store, name)
         results = database.results(database.campaign(name))
         write_table(results, to)
-    typer.echo(f"{len(results)} flights: {to}")
+    typer.echo(f"{len(results)} flight{'' if len(results) == 1 else 's'}: {to}")
 
 
 @campaign_app.command("report")
@@ -487,6 +488,7 @@ def evidence(
     The pack holds every file that was flown and repeats on any machine: 'ironbird campaign repeat evidence.zip'.
     """
     from ironbird.campaign.coverage import read_table, trace_table
+    from ironbird.flight.judge import VERDICTS
     from ironbird.report.evidence import write_evidence
 
     with errors():
@@ -508,7 +510,12 @@ def evidence(
                         others.setdefault("without a case" if row.status == "open" else row.status, []).append(row.id)
                 rest = "".join(f"; {status}: {', '.join(ids)}" for status, ids in others.items())
                 typer.echo(f"{title}: {met} of {len(table)} met{rest}")
-    typer.echo(f"{len(sums)} files{', signed' if sign else ''}: {path}")
+        verdicts = Counter(result.verdict for result in results)
+    text = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in VERDICTS if verdicts[verdict]) or "none"
+    figures = {"verdicts": dict(verdicts), "files": len(sums), "signed": sign is not None, "path": str(path)}
+    print_sentence(
+        f"flights: {text}\n{len(sums)} files{', signed' if sign else ''}: {path}", f"Evidence of {name}", figures
+    )
 
 
 @campaign_app.command("repeat")
@@ -523,7 +530,7 @@ def repeat_pack(
 ) -> None:
     """Check an evidence pack and fly it again from its own files. Exit code 1 if a flight comes out otherwise.
 
-    The same if flights of the pack have no result. Every file is held against its hash, and the list of hashes
+    The same if flights of the pack have no result. Every file is compared with its hash, and the list of hashes
     against the signature if a signer is named. Flights under an autopilot outside repeat to the bit in virtual time
     (option time); others of them are left out.
     """
@@ -570,7 +577,7 @@ def rerun(
 ) -> None:
     """Fly one flight again, compare its hash with the stored one, and write its page with all plots.
 
-    An autopilot outside does not repeat to the bit: there the verdict is compared, and --times tells stable from flaky.
+    An autopilot outside does not repeat to the bit: there the verdict is compared, and --times shows flaky ones.
     """
     from ironbird.campaign.identity import definition_changed, software_changed
     from ironbird.campaign.statistics import flakiness

@@ -31,7 +31,8 @@ def check_cases(
                     typer.secho(str(problem), fg="red", err=True)
                 if not found:
                     suite = load_suite(name)
-                    typer.echo(f"{name}: {len(suite.cases)} cases, {suite.count()} flights, no problems")
+                    numbers = f"{_counted(len(suite.cases), 'case')}, {_counted(suite.count(), 'flight')}"
+                    typer.echo(f"{name}: {numbers}, no problems")
     if any(problems.values()):
         raise typer.Exit(2)
 
@@ -52,11 +53,11 @@ def list_cases(suite: SuiteArgument, as_json: JsonOption = False) -> None:
             return
         print_table(
             {
-                c.id: f"{c.data.get('title', '')}\n{c.count()} flights"
+                c.id: f"{c.data.get('title', '')}\n{_counted(c.count(), 'flight')}"
                 + (f", varies {', '.join(c.variables)}" if c.variables else "")
                 for c in loaded.cases
             },
-            f"{loaded.title or loaded.id}: {loaded.count()} flights",
+            f"{loaded.title or loaded.id}: {_counted(loaded.count(), 'flight')}",
         )
 
 
@@ -84,7 +85,7 @@ def import_cases(
             for text in imported.missing:
                 typer.secho(f"{imported.case['id']}: no counterpart: {text}", fg="yellow", err=True)
         out.write_text(case_file(found))
-    typer.echo(f"{len(found)} cases: {out}; check them with 'ironbird case check {out}'")
+    typer.echo(f"{_counted(len(found), 'case')}: {out}; check them with 'ironbird case check {out}'")
 
 
 @case_app.command("schema")
@@ -105,5 +106,10 @@ def suites() -> None:
         for name in suite_names():
             suite = load_suite(name)
             figures[name] = {"title": suite.title, "cases": len(suite.cases), "flights": suite.count()}
-            rows[name] = f"{suite.title}\n{len(suite.cases)} cases, {suite.count()} flights"
+            rows[name] = f"{suite.title}\n{_counted(len(suite.cases), 'case')}, {_counted(suite.count(), 'flight')}"
         print_table(rows, "Suites", figures)
+
+
+def _counted(number: int, what: str) -> str:
+    """One flight, two flights."""
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ironbird.design.parts import Database, Part
 
 ROTORS = 4  # of the vehicles that are designed
-FRAME_MASS_KG = 0.5  # of frame and electronics that nobody names
+FRAME_MASS_KG = 0.5  # of frame and electronics that are not given
 design_app = typer.Typer(no_args_is_help=True, help="Vehicles from a parts list: evaluate a set, or search for one.")
 PartsOption = Annotated[
     list[Path] | None, typer.Option("--parts", help="TOML file of your own parts; may be repeated.")

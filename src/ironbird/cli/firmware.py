@@ -75,11 +75,13 @@ def run_firmware(
                     "core is": "asleep" if now.sleeping else f"in {image.name}: {machine.where()}",
                     "fault": machine.fault_text() or "none",
                 }
+                taken: dict[str, int] = {}
                 for port in range(1, 7):
                     data, _ = machine.take(port)
                     if data:
+                        taken[str(port)] = len(data)
                         rows[f"serial port {port}"] = f"{len(data)} bytes: {data[:64]!r}"
-                print_table(rows, image.name)
+                print_table(rows, image.name, {**vars(now), "serial_bytes": taken})
             finally:
                 machine.close()
             raise typer.Exit(int(bool(now.faults)))
@@ -118,7 +120,8 @@ def build_firmware(
             out.write_bytes(content)
         except OSError as error:
             raise LinkError(f"{out} cannot be written: {error.strerror}") from None
-        print_table({"bytes": str(len(content)), "sha256": hashlib.sha256(content).hexdigest()}, str(out))
+        sha256 = hashlib.sha256(content).hexdigest()
+        print_table({"bytes": str(len(content)), "sha256": sha256}, str(out), {"bytes": len(content), "sha256": sha256})
 
 
 def provant(
@@ -162,5 +165,6 @@ def provant(
                 bench.wall_periods_s = wall_periods(vehicle, mission=mission, seconds=wall, numbers=numbers)
         code = write_and_print(bench.board, out / "board")
         write_bench_page(bench, out / "bench.html")
-        print_table({**bench.rows(), "page": str(out / "bench.html")}, "Board and kernel")
+        page = {"page": str(out / "bench.html")}
+        print_table({**bench.rows(), **page}, "Board and kernel", {**bench.figures(), **page})
     raise typer.Exit(code)

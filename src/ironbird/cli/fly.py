@@ -231,7 +231,7 @@ def compare(
     out: Annotated[Path, typer.Option(help="Where to write the page.")] = Path("out/compare.html"),
     as_json: JsonOption = False,
 ) -> None:
-    """Put kept flights on one page: what was ordered differently, what came of it, curves, where they part.
+    """Put kept flights on one page: what was ordered differently, results, curves, where they part.
 
     Exit code 0 if all logs are equal, else 1. 'ironbird compare-autopilots' flies one case under several systems.
     """

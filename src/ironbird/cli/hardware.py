@@ -246,7 +246,17 @@ def _print_budget(loads: list[Load], cable: Cable) -> None:
             )
         )
         rows[load.direction] = f"{load.bytes_per_s:.0f} bytes/s{room}"
-    print_table(rows, f"Budget of {cable.name}" + (f" at {cable.baud} baud" if cable.baud else ""))
+    figures = {
+        load.direction: {
+            "bytes_per_s": load.bytes_per_s,
+            "room_bytes_per_s": load.room_per_s,
+            "fits": load.fits,
+            "messages": {name: {"per_s": rate, "bytes": size} for name, (rate, size) in load.parts.items()},
+        }
+        for load in loads
+    }
+    title = f"Budget of {cable.name}" + (f" at {cable.baud} baud" if cable.baud else "")
+    print_table(rows, title, {"baud": cable.baud, "directions": figures})
 
 
 def _show(line: str) -> None:

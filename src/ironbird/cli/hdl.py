@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ironbird.cli.output import errors, print_table
+from ironbird.cli.output import errors, print_sentence, print_table
 
 
 def hdl(
@@ -45,7 +45,12 @@ def hdl(
                 wires = "with pin faults" if fault else "whole wires"
                 if found.differences:
                     raise LinkError(f"{chip}, {wires}: the core differs from the model: {found.differences[0]}")
-                typer.echo(f"{chip}, {wires}: {found.transactions:,} transactions, {found.bits:,} slots, 0 differences")
+                agreed = {"transactions": found.transactions, "slots": found.bits, "pin_faults": fault}
+                print_sentence(
+                    f"{chip}, {wires}: {found.transactions:,} transactions, {found.bits:,} slots, 0 differences",
+                    chip,
+                    {"chip": chip, **agreed, "differences": 0},
+                )
         for placed in place(text, out, "board", device=device, seeds=range(1, seeds + 1)) if seeds else ():
             buses = {chip: placed.bus_MHz(chip) for chip in dict.fromkeys(chosen)}
             rows = {
@@ -56,4 +61,13 @@ def hdl(
                 **{f"highest bus clock of {chip}": f"{clock:.1f} MHz, {why}" for chip, (clock, why) in buses.items()},
                 "bitstream": f"{placed.bitstream_bytes} bytes",
             }
-            print_table(rows, "Design")
+            figures = {
+                "device": placed.device,
+                "seed": placed.seed,
+                "clock_MHz": placed.clock_MHz,
+                "sck_MHz": placed.sck_MHz or None,
+                "used": {kind: {"used": n, "available": most} for kind, (n, most) in placed.used.items()},
+                "bus_MHz": {chip: clock for chip, (clock, _) in buses.items()},
+                "bitstream_bytes": placed.bitstream_bytes,
+            }
+            print_table(rows, "Design", figures)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ironbird.cli.options import SetOption, numbers_of, settings_of
-from ironbird.cli.output import errors, print_table
+from ironbird.cli.output import errors, print_sentence, print_table
 
 measure_app = typer.Typer(no_args_is_help=True, help="Figures from benches: sensors at rest, motor stands, pendulums.")
 
@@ -66,11 +66,11 @@ def identify(
         page = out / "identification.html"
         write_identification_page(found, page)
         rows = {
-            e.name: f"{e.value:.5g} ± {e.sigma:.2g} {e.unit} (was {e.before:.5g}){'' if e.told else '  not found'}"
+            e.name: f"{e.value:.5g} ± {e.sigma:.2g} {e.unit} (was {e.before:.5g}){'' if e.identified else ' not found'}"
             for e in found.estimates
         }
-        rows |= {f"{a}, {b}": f"cannot be distinguished (correlation {r:+.3f})" for a, b, r in found.kin()}
-        figures = {"estimates": [{**vars(e), "identifiable": e.told} for e in found.estimates]}
+        rows |= {f"{a}, {b}": f"cannot be distinguished (correlation {r:+.3f})" for a, b, r in found.correlated()}
+        figures = {"estimates": [{**vars(e), "identifiable": e.identified} for e in found.estimates]}
         print_table(rows, f"{found.vehicle} from {found.record}", figures)
         typer.echo(f"report:  {page}")
         name = vehicle if not vehicle.endswith(".toml") else Path(vehicle).stem
@@ -107,7 +107,10 @@ def excite(
             if high > FOLLOWED_RADPS:
                 text = f"position control hardly follows {high:g} rad/s: --band 0.5,{FOLLOWED_RADPS:g}, or a stick file"
                 typer.secho(f"warning: {text}", fg="yellow", err=True)
-            typer.echo(f"mission: {out} ({len(mission.item)} items)")
+            figures: dict[str, object] = {"kind": kind, "axis": axis, "band_radps": [low, high], "file": str(out)}
+            print_sentence(
+                f"mission: {out} ({len(mission.item)} items)", "Excitation", {**figures, "items": len(mission.item)}
+            )
             typer.echo(
                 f"fly it: ironbird fly quad_f450 --mission {out}; ironbird sitl px4 --mission {out} --time virtual"
             )
@@ -117,7 +120,11 @@ def excite(
         write_text(out, stick_file(found, axis))
     for text in found.advice:
         typer.secho(f"warning: {text}", fg="yellow", err=True)
-    typer.echo(f"sticks: {out} ({found.time_s[-1]:.0f} s)")
+    figures = {
+        "kind": kind, "axis": axis, "band_radps": [low, high], "amplitude": amplitude, "file": str(out),
+        "ended_s": float(found.time_s[-1]), "rows": len(found.time_s), "advice": list(found.advice),
+    }  # fmt: skip
+    print_sentence(f"sticks: {out} ({found.time_s[-1]:.0f} s)", "Excitation", figures)
     typer.echo(f"fly it: ironbird serve quad_f450 --front sticks --help; ironbird sticks --help ({out})")
 
 

@@ -33,7 +33,7 @@ ENDS = (signal.SIGTERM, signal.SIGHUP)  # end a flight as Ctrl-C does
 Handler = Callable[[int, FrameType | None], Any] | int | None
 WRONG = 2  # bad input, a missing program, a rig that failed
 INTERRUPTED = 128 + signal.SIGINT
-NOBODY_READS = 141  # of a program that SIGPIPE ends, as shells tell it
+NOBODY_READS = 141  # of a program that SIGPIPE ends, as shells report it
 LITTLE_MEMORY = "there is too little memory: log fewer signals, fly fewer lanes or workers at once"
 EXTRAS = {  # package that is imported -> extra that installs it
     "alembic": "campaigns",

@@ -43,26 +43,33 @@ def doctor(
 
 
 def bench(
-    what: Annotated[str, typer.Argument(help="kernel: steps against JSBSim; campaign: whole flights.")] = "kernel",
+    what: Annotated[
+        str, typer.Argument(help="kernel: steps against JSBSim; campaign: whole flights; start: commands.")
+    ] = "kernel",
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     out: Annotated[Path | None, typer.Option(help="Also write the JSON to this file.")] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="kernel: short runs; tries the tool, the figures mean little.")
+        bool, typer.Option("--quick", help="kernel, start: short runs; tries the tool, the figures mean little.")
     ] = False,
     flights: Annotated[int, typer.Option(help="campaign: number of flights.", min=1)] = 10_000,
     workers: Annotated[int | None, typer.Option(help="campaign: processes; one per core by default.", min=1)] = None,
 ) -> None:
-    """Measure speed: of a step against JSBSim's F450 on one core (a minute), or of a campaign of faulted flights."""
+    """Measure speed: of a step against JSBSim's F450 (a minute), of a campaign, or of commands from start to end."""
     from ironbird.proofs import campaign_speed as bench_campaign
     from ironbird.proofs import speed as benchmark
+    from ironbird.proofs import start_speed
 
     with errors():
         if what == "kernel":
             result = benchmark.measure(quick=quick, progress=lambda text: typer.echo(text, err=True))
         elif what == "campaign":
             result = bench_campaign.measure(flights=flights, workers=workers)
+        elif what == "start":
+            result = start_speed.measure(
+                rounds=1 if quick else start_speed.ROUNDS, progress=lambda text: typer.echo(text, err=True)
+            )
         else:
-            raise UnknownNameError("benchmark", what, ["kernel", "campaign"])
+            raise UnknownNameError("benchmark", what, ["kernel", "campaign", "start"])
         if out:
             out.write_text(benchmark.as_json(result) + "\n")
     if as_json:
@@ -70,6 +77,9 @@ def bench(
         return
     if what == "campaign":
         print_table({key.replace("_", " "): str(value) for key, value in result.items()}, "Speed of a campaign")
+        return
+    if what == "start":
+        print_table(start_speed.rows(result), "Commands, median (lowest to highest)")
         return
     one, many = result["single_lane"], result["lanes"]
     rows = {
@@ -80,12 +90,6 @@ def bench(
     for key, name in (("single_lane", "reference autopilot, one"), ("lanes", f"the same, {many['lanes']} lanes")):
         full = result["reference_autopilot"][key]
         rows[name] = f"{full['us_per_ms']} µs each, {full['ratio_to_jsbsim']} times JSBSim"
-    names = {
-        "cold_start_s": "hover flight of 10 s, empty cache",
-        "warm_start_s": "hover flight of 10 s, warm",
-        "help_s": "fly --help",
-    }
-    rows.update({name: f"{result[key]} s" for key, name in names.items() if key in result})
     print_table(rows, "Speed")
 
 

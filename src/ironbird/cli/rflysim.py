@@ -6,7 +6,6 @@ import math
 import os
 import signal
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -148,6 +147,8 @@ def serve(served: list[Served]) -> int:
     if len(served) == 1:
         with ending_in_order():
             return serve_one(served[0])
+    from multiprocessing import get_context
+
     from ironbird.flight.prepare import fit
 
     fit(served[0].order)  # compiled once, and what is loaded here is shared by all
@@ -226,7 +227,7 @@ def _seated(control: str, options: dict[str, Any], folder: Path) -> tuple[RflySi
 
 
 def _placed(order: Order, options: dict[str, Any], front: RflySimFront) -> tuple[Order, dict[str, Any]]:
-    """The order and options of a vehicle that was placed anew."""
+    """The order and options of a vehicle that was placed again."""
     asked = front.placement
     assert asked is not None
     if asked.origin is not None:

@@ -42,7 +42,7 @@ def fly_many(
     rows |= {j.name: "holds" if j.holds else f"broken: {j.sentence}" for j in flown.judgements}
     rows |= {"verdict": flown.verdict if flown.verdict == "pass" else f"{flown.verdict}: {flown.sentence}"}
     rows |= {"sha256": flown.sha256}
-    print_table(rows, flown.scenario.title)
+    print_table(rows, flown.scenario.title, {**flown.record(), "wall_s": flown.wall_s, "page": str(page)})
     typer.echo(f"report: {page}")
     raise typer.Exit(INTERRUPTED if flown.interrupted else EXIT_CODES[flown.verdict])
 

@@ -36,7 +36,7 @@ def sticks(
 ) -> None:
     """Fly a vehicle by hand over MAVLink: PX4, ArduPilot, the reference autopilot or hardware.
 
-    Buttons and keys arm, take off, land and change modes; `ironbird sticks show` tells their numbers. A stick file is
+    Buttons and keys arm, take off, land and change modes; `ironbird sticks show` prints their numbers. A stick file is
     flown in the time of the wall; for the same flight bit for bit use 'ironbird serve VEHICLE --front sticks --option
     sticks=FILE.csv --speed max'.
     """

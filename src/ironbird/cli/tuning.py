@@ -82,31 +82,38 @@ def step(
 
 def margins(
     vehicle: VehicleArgument,
-    axis: Annotated[list[str] | None, typer.Option(help="roll, pitch, yaw, lift; may be repeated. All.")] = None,
+    axis: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="roll, pitch, yaw, lift; of a wing aileron, elevator, rudder, throttle; may be repeated. All."
+        ),
+    ] = None,
     set_: SetOption = None,
     out: PageOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Gain, phase and delay margins of a hovering vehicle's loops, broken at the actuators; Bode and Nichols plots.
+    """Gain, phase and delay margins of a hovering vehicle's or wing's loops, cut at the actuators; Bode, Nichols plots.
 
-    From exact derivatives of the vehicle's and the controller's equations, with sampling and hold. Exit code 1 if the
-    closed loop is not stable.
+    A wing is looked at straight and level at cruise speed. From exact derivatives of the vehicle's and the
+    controller's equations, with sampling and hold. Exit code 1 if the closed loop is not stable.
     """
     from ironbird.report.tuning_page import MARGINS, margin_words, write_margins_page
-    from ironbird.tuning.loops import hover_loop
+    from ironbird.tuning.loops import steady_loop
+    from ironbird.tuning.steady import is_wing
 
     with errors():
-        loop = hover_loop(vehicle, settings_of(set_))
+        where = "in level flight" if is_wing(vehicle) else "at hover"
+        loop = steady_loop(vehicle, settings_of(set_))
         responses = [loop.broken(name) for name in axis or loop.closed_axes()]
         page = (out or Path("out/tuning") / Path(vehicle).stem) / "margins.html"
-        write_margins_page(f"{vehicle}: loops at hover", responses, page)
+        write_margins_page(f"{vehicle}: loops {where}", responses, page)
     if as_json:
         typer.echo(json.dumps({r.axis: _plain(vars(r.margins)) for r in responses}))
     else:
         words = {r.axis: zip(MARGINS, margin_words(r.margins), strict=True) for r in responses}
         print_table(
             {name: ", ".join(f"{what} {value}" for what, value in row) for name, row in words.items()},
-            f"{vehicle}: margins at hover",
+            f"{vehicle}: margins {where}",
         )
         typer.echo(f"report: {page}")
     raise typer.Exit(int(not all(r.margins.stable for r in responses)))

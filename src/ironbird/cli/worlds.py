@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ironbird.cli.output import JsonOption, errors, print_table
+from ironbird.cli.output import JsonOption, errors, print_sentence, print_table
 from ironbird.errors import WorldError
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def show_world(world: WorldArgument, as_json: JsonOption = False) -> None:
     if as_json:
         typer.echo(json.dumps(_facts(loaded), indent=2))
         return
-    print_table({key: str(value) for key, value in _facts(loaded).items()}, loaded.title or loaded.name)
+    facts = {key: str(value) for key, value in _facts(loaded).items() if key != "terrain_figures"}
+    print_table(facts, loaded.title or loaded.name)
 
 
 @worlds_app.command("check")
@@ -65,7 +66,8 @@ def check_world(
             loaded = load_world(name)
             Scene(loaded).check_start("a vehicle", [[north, east, -height]])
             missing = f"; without {', '.join(loaded.missing)}" if loaded.missing else ""
-            typer.echo(f"{name}: {len(loaded.obstacles)} obstacles, digest {loaded.digest[:16]}{missing}")
+            text = f"{name}: {len(loaded.obstacles)} obstacles, digest {loaded.digest[:16]}{missing}"
+            print_sentence(text, name, _facts(loaded))
 
 
 @worlds_app.command("draw")
@@ -145,18 +147,32 @@ def _facts(world: World) -> dict[str, object]:
     ground = world.ground
     if isinstance(ground, Plane):
         terrain = f"plane at {ground.height_m:g} m, slopes {ground.slope_north:g} north, {ground.slope_east:g} east"
+        figures: dict[str, object] = {
+            "kind": "plane",
+            "height_m": ground.height_m,
+            "slope_north": ground.slope_north,
+            "slope_east": ground.slope_east,
+        }
     else:
         rows, columns = ground.heights_m.shape
         terrain = (
             f"grid of {rows} x {columns}, {ground.spacing_north_m:.4g} x {ground.spacing_east_m:.4g} m, heights "
             f"{ground.heights_m.min():.1f} to {ground.heights_m.max():.1f} m"
         )
+        figures = {
+            "kind": "grid",
+            "points": [rows, columns],
+            "spacing_m": [float(ground.spacing_north_m), float(ground.spacing_east_m)],
+            "lowest_m": float(ground.heights_m.min()),
+            "highest_m": float(ground.heights_m.max()),
+        }
     kinds: dict[str, int] = {}
     for thing in world.obstacles:
         kinds[type(thing).__name__.lower()] = kinds.get(type(thing).__name__.lower(), 0) + 1
     facts: dict[str, object] = {
         "title": world.title,
         "terrain": terrain,
+        "terrain_figures": figures,
         "obstacles": kinds,
         "triangles": sum(len(thing.triangles) for thing in world.obstacles if isinstance(thing, Mesh)),
         "water_m": None if world.water is None else world.water.height_m,

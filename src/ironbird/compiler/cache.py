@@ -43,7 +43,7 @@ def cache_folder() -> Path:
 
 
 def trusted_users(folder: Path) -> set[int]:
-    """Who may own the cache and what is in it: we and root; for root also the owner of the folder that was named.
+    """Who may own the cache and what is in it: the user and root; for root also the owner of the folder that was named.
 
     A container runs as root on a folder of the user who started it; IRONBIRD_CACHE says that this is meant.
     """
@@ -121,7 +121,7 @@ def _seal(path: Path, content: bytes) -> bytes:
 
 
 def read_entry(path: Path) -> bytes | None:
-    """The content of an entry, or None if there is none that is whole and ours; says so if there is another."""
+    """The content of an entry, or None if there is none that is whole and of this user; warns if there is another."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -150,7 +150,7 @@ def read_entry(path: Path) -> bytes | None:
 
 
 def _say(path: Path, what: str) -> None:
-    warnings.warn(f"{path} in the cache {what}; it is not used and built anew", CacheWarning, stacklevel=4)
+    warnings.warn(f"{path} in the cache {what}; it is not used and built again", CacheWarning, stacklevel=4)
 
 
 def write_entry(path: Path, content: bytes) -> None:

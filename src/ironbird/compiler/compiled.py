@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
+import gc
 import hashlib
 import re
 import threading
+import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -22,6 +26,7 @@ from ironbird.model.signal import Number, Signal
 INDEX = re.compile(r"[0-9]{1,9}\]")  # of an entry, behind the bracket
 LANES = 8  # lanes per block of the wide kernel: one AVX-512 register, two of AVX2, four of NEON
 
+LOOK_S = 1.0  # between two looks for the optimised library
 STEP_S = 1e-3  # length of a tick, if nothing else is asked for
 
 
@@ -34,6 +39,7 @@ class CompiledModel:
     source: Source
     target: str = ""  # instruction set of the native code; empty is the best that this machine has
     _libraries: dict[int, ctypes.CDLL] = field(default_factory=dict, repr=False)
+    _looked_s: dict[int, float] = field(default_factory=dict, repr=False)  # for the optimised library in place of one
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __repr__(self) -> str:
@@ -57,17 +63,37 @@ class CompiledModel:
         return hashlib.sha256((self.source.text + native._headers_text()).encode()).hexdigest()
 
     def library(self, width: int) -> ctypes.CDLL:
-        """The native code for 1 lane or for LANES lanes per block, compiled at first use."""
+        """The native code for 1 lane or for LANES lanes per block, compiled at first use.
+
+        For one lane it may be a quick build, until the optimised one is there; both give the same bytes.
+        """
         with self._lock:
             if width not in self._libraries:
-                loaded = native.load(self.source.text, width, self.target or None)
-                native.check_kernel(loaded, width, self.flat.sizes)
-                self._libraries[width] = loaded
+                loaded, is_optimised = native.load_quickly(self.source.text, width, self.target or None)
+                self._take(width, loaded)
+                if not is_optimised:
+                    self._looked_s[width] = time.monotonic()
+            elif width in self._looked_s and time.monotonic() > self._looked_s[width] + LOOK_S:
+                self._looked_s[width] = time.monotonic()
+                found = native.optimised(self.source.text, width, self.target or None)
+                if found is not None:
+                    self._take(width, found)
+                    del self._looked_s[width]
             return self._libraries[width]
+
+    def _take(self, width: int, library: ctypes.CDLL) -> None:
+        native.check_kernel(library, width, self.flat.sizes)
+        self._libraries[width] = library
 
     def built_for(self, target: str) -> CompiledModel:
         """The same model as native code for another instruction set of this machine (`x86_64_v2`)."""
         return CompiledModel(self.flat, self.method, self.source, target)
+
+    def built_unoptimised(self) -> CompiledModel:
+        """The same model with the quick build for one lane, which a first flight uses."""
+        other = CompiledModel(self.flat, self.method, self.source, self.target)
+        other._take(1, native.load_unoptimised(self.source.text, 1, self.target or None))
+        return other
 
     def build_all(self) -> None:
         """Compile both widths now, side by side."""
@@ -150,8 +176,21 @@ def compile_model(diagram: Diagram, *, step_s: float = STEP_S, method: str = "rk
     source = model_cache.read(key) if key else None
     if source is not None:  # such a diagram was validated before
         return CompiledModel(lay_out(diagram, step_s, described), method, source)
-    flat = flatten(diagram, step_s)
-    source = generate(flat, method)
+    with _without_collection():
+        flat = flatten(diagram, step_s)
+        source = generate(flat, method)
     if key:
         model_cache.keep(key, source)
     return CompiledModel(flat, method, source)
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """While many small objects are made that all stay: looking through them for garbage takes a fifth of the time."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()

@@ -14,7 +14,7 @@ PLAIN = (str, int, float, bool, complex, bytes, type(None))
 
 
 class NotPlainError(Exception):
-    """A value that has no description: its content cannot be told from outside."""
+    """A value that has no description: its content is not visible from outside."""
 
 
 def description_of(value: object) -> str | None:
@@ -29,7 +29,7 @@ def description_of(value: object) -> str | None:
 
 def _describe(value: object, parts: list[str], depth: int) -> None:
     kind = type(value)
-    if kind in PLAIN:  # repr of a float is exact, and tells 1 from 1.0 and True
+    if kind in PLAIN:  # repr of a float is exact, and differs for 1, 1.0 and True
         parts.append(f"{value!r},")
         return
     if depth > DEEPEST:

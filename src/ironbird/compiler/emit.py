@@ -274,22 +274,28 @@ class _Body:
         node = self.graph.nodes[number]
         return node.op == "const" or (node.op == "leaf" and not (node.array == "noise" and node.index in self.draws))
 
-    def _selections(self, guard: _Guard, scope: list[int], guards: list[_Guard]) -> list[int]:
-        """Selections on a condition whose chosen side is guarded: they move into the guarded part, too."""
-        elsewhere = set().union(*(other.nodes for other in guards))
-        found: list[int] = []
-        for node in scope:
-            op, args = self.graph.nodes[node].op, self.graph.nodes[node].args
-            if op not in ("select", "if_else_zero") or args[0] != guard.condition:
-                continue
-            if node in self.kept or node in elsewhere:
-                continue
-            if node in self.staying or (
-                args[1] in guard.nodes
-                and (op == "if_else_zero" or (args[2] not in guard.nodes and args[2] not in found))
-            ):
-                found.append(node)
-        return found
+    def _selections(self, guards: list[_Guard], scope: list[int]) -> list[tuple[_Guard, list[int]]]:
+        """For each part the selections on its condition whose chosen side is guarded: they move into it, too."""
+        elsewhere = set().union(*(guard.nodes for guard in guards))
+        on: dict[int, list[int]] = {guard.condition: [] for guard in guards}
+        for number in scope:
+            node = self.graph.nodes[number]
+            if node.op in ("select", "if_else_zero") and node.args[0] in on:
+                on[node.args[0]].append(number)
+        result = []
+        for guard in guards:
+            found: list[int] = []
+            for number in on[guard.condition]:
+                if number in self.kept or number in elsewhere:
+                    continue
+                op, args = self.graph.nodes[number].op, self.graph.nodes[number].args
+                if number in self.staying or (
+                    args[1] in guard.nodes
+                    and (op == "if_else_zero" or (args[2] not in guard.nodes and args[2] not in found))
+                ):
+                    found.append(number)
+            result.append((guard, found))
+        return result
 
     def _scope(self, nodes: list[int], guards: list[_Guard], owner: _Guard | None, indent: str) -> None:
         """The statements of one scope, a function or a part: its nodes and inner parts, each before what uses it."""
@@ -311,7 +317,7 @@ class _Body:
                     self._write({item})
 
     def _write(self, computed: set[int]) -> None:
-        """Write results that are known and whose rows nobody reads any more: they need not be kept until the end."""
+        """Write results that are known and whose rows are not read any more: they need not be kept until the end."""
         for node in sorted(computed):
             for number in self.awaited.get(node, ()):
                 self.missing[number] -= 1
@@ -331,8 +337,7 @@ class _Body:
             guards.remove(stuck[0])
             guards.extend(stuck[0].inner)
             result, stuck = self._try_order(nodes, guards)
-        wanted = [(guard, self._selections(guard, nodes, guards)) for guard in guards]
-        wanted = [(guard, found) for guard, found in wanted if len(found) >= ABSORB_SELECTIONS]
+        wanted = [pair for pair in self._selections(guards, nodes) if len(pair[1]) >= ABSORB_SELECTIONS]
         for guard, found in wanted:
             guard.absorbed = found
         attempt, stuck = self._try_order(nodes, guards) if wanted else (result, [])
@@ -351,29 +356,25 @@ class _Body:
 
     def _try_order(self, nodes: list[int], guards: list[_Guard]) -> tuple[list[int | _Guard], list[_Guard]]:
         """An order, and the guarded parts that could not be placed."""
-        part_of = {node: n for n, guard in enumerate(guards) for node in (*guard.nodes, *guard.absorbed)}
-        first_use = [len(self.place)] * len(guards)
+        items = {node: node for node in nodes}  # guarded parts are numbered below zero
+        for n, guard in enumerate(guards):
+            items.update(dict.fromkeys((*guard.nodes, *guard.absorbed), -1 - n))
         inside = set(nodes)
-        needs: dict[int, set[int]] = {}
-        users: dict[int, set[int]] = {}
-
-        def item(node: int) -> int:  # guarded parts are numbered below zero
-            return -1 - part_of[node] if node in part_of else node
-
+        first_use = [len(self.place)] * len(guards)
+        needs: dict[int, set[int]] = {items[node]: set() for node in nodes}
+        users: dict[int, set[int]] = {me: set() for me in needs}
         for node in nodes:
-            me = item(node)
-            needs.setdefault(me, set())
             if node in self.kept:
                 continue
-            args = list(self.graph.nodes[node].args)
-            if node in part_of:
-                args.append(guards[part_of[node]].condition)
-            for arg in (item(arg) for arg in args if arg in inside):
-                if arg != me:
-                    needs[me].add(arg)
-                    users.setdefault(arg, set()).add(me)
-                if arg < 0 and arg != me:
-                    first_use[-1 - arg] = min(first_use[-1 - arg], self.place[node])
+            me = items[node]
+            args = self.graph.nodes[node].args
+            for arg in (*args, guards[-1 - me].condition) if me < 0 else args:
+                if arg not in inside or (other := items[arg]) == me:
+                    continue
+                needs[me].add(other)
+                users[other].add(me)
+                if other < 0:
+                    first_use[-1 - other] = min(first_use[-1 - other], self.place[node])
         place = {me: (first_use[-1 - me] if me < 0 else self.place[me]) for me in needs}
         missing = {me: len(n) for me, n in needs.items()}
         ready = [(place[me], me) for me, n in missing.items() if n == 0]
@@ -382,7 +383,7 @@ class _Body:
         while ready:
             _, me = heapq.heappop(ready)
             result.append(me if me >= 0 else guards[-1 - me])
-            for user in users.get(me, ()):
+            for user in users[me]:
                 missing[user] -= 1
                 if missing[user] == 0:
                     heapq.heappush(ready, (place[user], user))

@@ -99,7 +99,7 @@ class Flat:
         """The equations; a model that was kept on disk has them made at first use."""
         if self.description is not None and description_of(self.diagram) != self.description:
             raise ModelError(
-                f"a block of '{self.diagram.name}' was changed after the diagram was compiled; compile it anew"
+                f"a block of '{self.diagram.name}' was changed after the diagram was compiled; compile it again"
             )
         return assemble(self)
 

@@ -163,7 +163,7 @@ def translate(flat: Flat, method: str, reader: Reader | None = None) -> Translat
     for group, roots in zip(flat.groups, samples, strict=True):
         key = f"samples every {group.group.rate.every} ticks"
         operations[key] = operations.get(key, 0) + count(roots, kept)
-    if reader:  # compilers find fault with what nobody calls
+    if reader:  # compilers warn of functions that are not called
         unused = [] if rates else ["ib_model_rates(", "ib_model_project("]
         unused += [] if stops else ["ib_model_stop("]
         functions = [text for text in functions if not any(name in text.partition("{")[0] for name in unused)]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -27,7 +28,7 @@ _UNARY = {
     ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceil", ca.OP_FABS: "fabs", ca.OP_SIGN: "sign", ca.OP_ERF: "erf",
     ca.OP_INV: "inv", ca.OP_SINH: "sinh", ca.OP_COSH: "cosh", ca.OP_TANH: "tanh", ca.OP_ASINH: "asinh",
     ca.OP_ACOSH: "acosh", ca.OP_ATANH: "atanh", ca.OP_LOG1P: "log1p", ca.OP_EXPM1: "expm1",
-    ca.OP_NOT: "not",
+    ca.OP_NOT: "not", ca.OP_SQ: "sq", ca.OP_TWICE: "twice",
 }  # fmt: skip
 _BINARY = {
     ca.OP_ADD: "add", ca.OP_SUB: "sub", ca.OP_MUL: "mul", ca.OP_DIV: "div", ca.OP_POW: "pow",
@@ -40,8 +41,7 @@ COMMUTATIVE = frozenset({"add", "mul", "fmin", "fmax", "eq", "ne", "and", "or"})
 MASKS = frozenset({"lt", "le", "eq", "ne", "not", "and", "or"})  # nodes whose value is a truth mask
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """One value: a constant, a leaf, or an operation on earlier nodes."""
 
     op: str
@@ -59,21 +59,23 @@ class Graph:
     level: list[int] = field(default_factory=list)
     _known: dict[tuple[object, ...], int] = field(default_factory=dict)
 
-    def _add(self, node: Node, level: int) -> int:
-        key = (node.op, node.args, node.value.hex(), node.array, node.index)
-        if key not in self._known:
-            self._known[key] = len(self.nodes)
-            self.nodes.append(node)
-            self.level.append(level)
-        return self._known[key]
+    def _add(self, key: tuple[object, ...], node: Node, level: int) -> int:
+        number = self._known[key] = len(self.nodes)
+        self.nodes.append(node)
+        self.level.append(level)
+        return number
 
     def const(self, value: float) -> int:
         """A constant."""
-        return self._add(Node("const", value=float(value)), PARAM)
+        key = ("const", float(value).hex())  # zeros differ by their sign
+        known = self._known.get(key)
+        return known if known is not None else self._add(key, Node("const", value=float(value)), PARAM)
 
     def leaf(self, array: str, index: int) -> int:
         """An entry of one of the run loop's arrays."""
-        return self._add(Node("leaf", array=array, index=index), LEAF_LEVEL[array])
+        key = ("leaf", array, index)
+        known = self._known.get(key)
+        return known if known is not None else self._add(key, Node("leaf", (), 0.0, array, index), LEAF_LEVEL[array])
 
     def constant_of(self, node: int) -> float | None:
         """The value of a constant node, else None."""
@@ -86,12 +88,16 @@ class Graph:
             return simpler
         if name in COMMUTATIVE and args[0] > args[1]:
             args = (args[1], args[0])
-        return self._add(Node(name, args), max(self.level[a] for a in args))
+        key = (name, args)
+        known = self._known.get(key)
+        return known if known is not None else self._add(key, Node(name, args), max([self.level[a] for a in args]))
 
     def _simplify(self, name: str, args: tuple[int, ...]) -> int | None:
-        folded = _fold(name, [self.constant_of(a) for a in args])
-        if folded is not None:
-            return self.const(folded)
+        nodes = self.nodes
+        if all([nodes[a].op == "const" for a in args]):
+            folded = _fold(name, [nodes[a].value for a in args])
+            if folded is not None:
+                return self.const(folded)
         if name == "sq":
             return self.op("mul", args[0], args[0])
         if name == "twice":
@@ -132,11 +138,17 @@ class Graph:
         work: dict[int, int] = {}
         zero = self.const(0.0)
         result = [zero] * function.nnz_out(0)
+        instruction_id, instruction_input = function.instruction_id, function.instruction_input
+        instruction_output = function.instruction_output
         for k in range(function.n_instructions()):
-            code = function.instruction_id(k)
-            ins = function.instruction_input(k)
-            outs = function.instruction_output(k)
-            if code == ca.OP_OUTPUT:
+            code = instruction_id(k)
+            ins = instruction_input(k)
+            outs = instruction_output(k)
+            if code in _BINARY:
+                work[outs[0]] = self.op(_BINARY[code], work[ins[0]], work[ins[1]])
+            elif code in _UNARY:
+                work[outs[0]] = self.op(_UNARY[code], work[ins[0]])
+            elif code == ca.OP_OUTPUT:
                 result[outs[1]] = work[ins[0]]
             elif code == ca.OP_INPUT:
                 work[outs[0]] = self.leaf(arrays[ins[0]], ins[1])
@@ -144,14 +156,6 @@ class Graph:
                 work[outs[0]] = self.const(function.instruction_constant(k))
             elif code == ca.OP_ASSIGN:
                 work[outs[0]] = work[ins[0]]
-            elif code == ca.OP_SQ:
-                work[outs[0]] = self.op("sq", work[ins[0]])
-            elif code == ca.OP_TWICE:
-                work[outs[0]] = self.op("twice", work[ins[0]])
-            elif code in _UNARY:
-                work[outs[0]] = self.op(_UNARY[code], work[ins[0]])
-            elif code in _BINARY:
-                work[outs[0]] = self.op(_BINARY[code], work[ins[0]], work[ins[1]])
             else:
                 raise CompileError(f"CasADi operation {code} in '{function.name()}' has no counterpart in the kernel")
         return result
@@ -171,11 +175,8 @@ class Graph:
         return sorted(seen)
 
 
-def _fold(name: str, values: list[float | None]) -> float | None:
+def _fold(name: str, v: list[float]) -> float | None:
     """Constants folded with IEEE operations only: sums, products, quotients, square roots, signs."""
-    if any(v is None for v in values):
-        return None
-    v = [float(x) for x in values if x is not None]
     if name == "add":
         return v[0] + v[1]
     if name == "sub":

@@ -12,6 +12,8 @@ import contextlib
 import functools
 import hashlib
 import json
+import os
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -26,13 +28,38 @@ FORMAT = 1
 
 @functools.cache
 def package_hash() -> str:
-    """Hash of this package's source."""
-    digest = hashlib.sha256(metadata.version("casadi").encode())
+    """Hash of this package's source; read anew only if a file was changed since it was read last."""
     root = Path(__file__).parents[1]
-    for path in sorted(root.rglob("*")):
-        if path.suffix in (".py", ".h", ".c"):
-            digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+    files = sorted(_sources(str(root)))
+    # The inode's own time (ctime) changes with every write, whatever a program sets the file's time to
+    seen = hashlib.sha256(
+        repr(
+            [
+                metadata.version("casadi"),
+                *((name, s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for name, s in files),
+            ]
+        ).encode()
+    )
+    path = cache.checked_folder() / "models" / f"{seen.hexdigest()}.package"
+    known = cache.read_entry(path)
+    if known is not None:
+        return known.decode()
+    digest = hashlib.sha256(metadata.version("casadi").encode())
+    for name, _ in files:
+        digest.update(os.path.relpath(name, root).encode() + b"\0" + Path(name).read_bytes())
+    with contextlib.suppress(OSError, IronbirdError):
+        cache.make_folder("models")
+        cache.write_entry(path, digest.hexdigest().encode())
     return digest.hexdigest()
+
+
+def _sources(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _sources(entry.path)
+            elif entry.name.endswith((".py", ".h", ".c")):
+                yield entry.path, entry.stat()
 
 
 def description(diagram: Diagram) -> str | None:

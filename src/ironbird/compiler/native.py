@@ -3,6 +3,10 @@
 The compiler is `ziglang` from PyPI unless IRONBIRD_CC names another one (a gcc or clang command). No fast
 math, no contraction to FMA: the same bytes come out for any lane count, processor and machine.
 
+A large kernel that is in no cache is built twice: without optimisation, which takes a quarter of the time, to be used
+at once, and by a process in the background as it should be (docs/adr/0056). Both give the same bytes. IRONBIRD_QUICK=0
+waits for the second one instead.
+
 With IRONBIRD_SANITIZE=1 gcc builds code that watches its own memory accesses and arithmetic (AddressSanitizer and
 UndefinedBehaviorSanitizer). Python has to be started with their libraries: `sanitizer_environment` says how.
 """
@@ -26,11 +30,11 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from ironbird.compiler import cache
+from ironbird.compiler import background, cache
 from ironbird.compiler.cache import cache_folder
 from ironbird.errors import CacheWarning, CompileError
 
-__all__ = ["build", "build_preload", "cache_folder", "load"]
+__all__ = ["build", "build_preload", "cache_folder", "load", "load_quickly"]
 
 HEADERS = Path(__file__).parent / "c"
 FLAGS = [
@@ -61,6 +65,7 @@ CURES = {  # of what compilers say, zig's words and those of the C library
     ("no module named ziglang",): NO_COMPILER,
 }
 COMPILER_TIMEOUT_S = 600
+QUICK_FROM = 200_000  # characters of a text from which on a quick build pays
 _ZIG_FLAGS = ["-fno-sanitize=all", "-g0", "-s"]
 PRELOAD_FLAGS = ["-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-stack-protector", "-w"]
 PRELOAD_ZIG_FLAGS = [*_ZIG_FLAGS, "-target", f"{platform.machine()}-linux-gnu.2.28"]  # the oldest glibc it may meet
@@ -105,10 +110,10 @@ def compiler_command() -> list[str]:
     return shlex.split(chosen) if chosen else [sys.executable, "-m", "ziglang", "cc"]
 
 
-def common_flags() -> list[str]:
-    """Compiler flags for every lane count and target."""
+def common_flags(*, quick: bool = False) -> list[str]:
+    """Compiler flags for every lane count and target; `quick` compiles in a quarter of the time."""
     if not sanitized():
-        return FLAGS
+        return ["-O0" if quick and flag == "-O2" else flag for flag in FLAGS]
     # -O0 compiles in a third of the time, and nothing is optimised away that would be looked at
     dropped = {"-O2", "-ffreestanding", "-nostdlib"}
     return [*(flag for flag in FLAGS if flag not in dropped), "-O0", *SANITIZER_FLAGS]
@@ -131,7 +136,7 @@ def compiler_version() -> str:
 
 @functools.cache
 def host_target() -> str:
-    """The widest instruction set of this machine that we build for."""
+    """The widest instruction set of this machine that kernels are built for."""
     machine = platform.machine()
     if machine != "x86_64":
         return machine
@@ -170,13 +175,13 @@ def _headers_text() -> str:
     return "".join((HEADERS / n).read_text() for n in ("ib_math.h", "ib_noise.h", "ib_integrate.h", "ib_loop.h"))
 
 
-def code_hash(text: str, lanes: int, target: str) -> str:
+def code_hash(text: str, lanes: int, target: str, *, quick: bool = False) -> str:
     """The key of a library: source, headers, compiler, flags, lane count, target."""
     parts = [
         text,
         _headers_text(),
         compiler_version(),
-        *common_flags(),
+        *common_flags(quick=quick),
         *target_flags(target),
         *width_flags(lanes),
         str(lanes),
@@ -185,9 +190,9 @@ def code_hash(text: str, lanes: int, target: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def library_path(text: str, lanes: int, target: str | None = None) -> Path:
+def library_path(text: str, lanes: int, target: str | None = None, *, quick: bool = False) -> Path:
     """Where the library of a text is kept."""
-    key = code_hash(text, lanes, target or host_target())
+    key = code_hash(text, lanes, target or host_target(), quick=quick)
     return cache.checked_folder() / key[:2] / f"{key}.so"
 
 
@@ -213,7 +218,7 @@ def _content(path: Path, compile_it: Callable[[], bytes]) -> bytes:
         return found
     folder = cache.make_folder(path.parent.name)
     with cache.locked(folder / f"{path.stem}.lock"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", CacheWarning)  # it was said above
+        warnings.simplefilter("ignore", CacheWarning)  # it was reported above
         found = cache.read_entry(path)  # another process may have built it
         if found is None:
             for left in folder.glob(f"build-{path.stem}-*"):  # by a process that was killed
@@ -225,8 +230,15 @@ def _content(path: Path, compile_it: Callable[[], bytes]) -> bytes:
     return found
 
 
-def _compile(text: str, lanes: int, target: str, library: Path) -> bytes:
-    flags = [*common_flags(), *target_flags(target), *width_flags(lanes), f"-DIB_W={lanes}", "-I", str(HEADERS)]
+def _compile(text: str, lanes: int, target: str, library: Path, *, quick: bool = False) -> bytes:
+    flags = [
+        *common_flags(quick=quick),
+        *target_flags(target),
+        *width_flags(lanes),
+        f"-DIB_W={lanes}",
+        "-I",
+        str(HEADERS),
+    ]
     return _compile_with(flags, text, library)
 
 
@@ -242,7 +254,7 @@ def _compile_with(flags: Sequence[str], text: str, library: Path, libraries: Seq
 
 
 def run_compiler(command: Sequence[str], folder: Path) -> None:
-    """Run the C compiler, which may use a folder; on failure say what it said, and the cure where it is known."""
+    """Run the C compiler, which may use a folder; on failure report its output, and the cure where it is known."""
     try:
         done = subprocess.run(
             command,
@@ -290,7 +302,45 @@ def _cure(done: subprocess.CompletedProcess[str], said: str) -> str:
 def load(text: str, lanes: int, target: str | None = None) -> ctypes.CDLL:
     """Native code of a text, compiled or from the cache; what is loaded are the very bytes that were checked."""
     path = library_path(text, lanes, target)
-    content = _content(path, lambda: _compile(text, lanes, target or host_target(), path))
+    return _loaded_once(path, _content(path, lambda: _compile(text, lanes, target or host_target(), path)))
+
+
+def load_quickly(text: str, lanes: int, target: str | None = None) -> tuple[ctypes.CDLL, bool]:
+    """Native code of a text, and whether it is optimised.
+
+    If it is in no cache, a quick build gives the same results at once, and a process in the background makes the
+    optimised library. Small texts and blocks of lanes (which take a while to fly) are optimised at once.
+    """
+    path = library_path(text, lanes, target)
+    if not _quick_suits(text, lanes):
+        return load(text, lanes, target), True
+    found = cache.read_entry(path)
+    if found is not None:
+        return _loaded_once(path, found), True
+    library = load_unoptimised(text, lanes, target)
+    background.optimise(path, text, lanes, target or host_target())
+    return library, False
+
+
+def load_unoptimised(text: str, lanes: int, target: str | None = None) -> ctypes.CDLL:
+    """Native code of a text from a quick build."""
+    path = library_path(text, lanes, target, quick=True)
+    return _loaded_once(path, _content(path, lambda: _compile(text, lanes, target or host_target(), path, quick=True)))
+
+
+def optimised(text: str, lanes: int, target: str | None = None) -> ctypes.CDLL | None:
+    """The optimised native code of a text, if it is there by now."""
+    path = library_path(text, lanes, target)
+    found = cache.read_entry(path)
+    return _loaded_once(path, found) if found is not None else None
+
+
+def _quick_suits(text: str, lanes: int) -> bool:
+    wanted = os.environ.get("IRONBIRD_QUICK", "1") not in ("", "0")
+    return wanted and lanes == 1 and len(text) >= QUICK_FROM and not sanitized()
+
+
+def _loaded_once(path: Path, content: bytes) -> ctypes.CDLL:
     digest = hashlib.sha256(content).digest()
     with _loading:
         if digest not in _loaded:
@@ -324,7 +374,7 @@ def _load(path: Path, content: bytes) -> ctypes.CDLL:
 
 
 def check_kernel(library: ctypes.CDLL, lanes: int, sizes: Mapping[str, int]) -> None:
-    """Raise unless a kernel is built for so many lanes and rows: its arrays are ours."""
+    """Raise unless a kernel is built for so many lanes and rows: its arrays belong to the caller."""
     cure = f"empty the cache folder {cache.cache_folder()}"
     try:
         library.ib_lanes.restype = library.ib_rows.restype = ctypes.c_int64

@@ -11,11 +11,12 @@ from ironbird.compiler import native
 from ironbird.errors import CompileError
 
 LAYOUT = native.HEADERS / "ib_layout.h"
+CLOCK = native.HEADERS / "ib_clock.h"  # for texts that read the clock, before them
 Structures = Mapping[str, type[ctypes.Structure]]
 
 
-def load_texts(folder: Path, *names: str, structures: Structures | None = None) -> ctypes.CDLL:
-    """Build texts of a folder as one library and load it; `structures` are its own by their names there."""
+def load_texts(folder: Path, *names: str | Path, structures: Structures | None = None) -> ctypes.CDLL:
+    """Build texts of a folder (or whole paths) as one library; `structures` are its own by their names there."""
     paths = [LAYOUT] * (structures is not None) + [folder / name for name in names]
     text = "".join(path.read_text() for path in paths)
     library = native.load(text, 1)

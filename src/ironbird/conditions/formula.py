@@ -12,7 +12,7 @@ Numbers
     land, "take-off": a word, such as the name of a mode; in quotes if it is no plain name.
     + - * /, abs(x) sqrt(x) cos(x) sin(x) acos(x) min(x, y, ...) max(x, y, ...) hypot(x, y) norm(x, y, ...).
 Conditions
-    < <= > >=, also as a chain: `10 m < altitude < 60 m`. Equality is not told apart: < and <= have the same margin.
+    < <= > >=, also as a chain: `10 m < altitude < 60 m`. Equality makes no difference: < and <= have the same margin.
     x == 3 m within 0.1 m, x != 3 m within 0.1 m: equality with its tolerance.
     mode == land, item != 3: equality with a word or a whole number; it has no degrees: its margin is +inf or -inf.
     not, and, or, implies (of two `implies` the right one binds first).

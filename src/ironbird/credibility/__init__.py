@@ -1,1 +1,1 @@
-"""Whether a simulation can be believed: indices of its agreement with a real record, with uncertainty."""
+"""Credibility of a simulation: indices of its agreement with a real record, with uncertainty."""

@@ -23,7 +23,7 @@ from ironbird.errors import RecordError, RequirementError
 
 CLASSES = ("performance", "time", "frequency")
 USUAL_NAMES = (*UNITS, *PAIRS)  # without a plan, what a flight is judged by
-DEGREES = (50.0, 65.0)  # ratio of spreads that tells degrees from radians (57.3)
+DEGREES = (50.0, 65.0)  # ratio of spreads between degrees and radians (57.3)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Bode:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Everything that is said of a simulation against a record."""
+    """The complete comparison of a simulation with a record."""
 
     real: Record
     simulated: list[Record]
@@ -227,7 +227,7 @@ def _clipped(test: Test, window: tuple[float, float]) -> tuple[float, float]:
 def _testable(
     tests: Sequence[Test], real: Record, simulated: Sequence[Record], window: tuple[float, float]
 ) -> tuple[list[Test], list[str]]:
-    """Usual tests without those of signals that stand still in the real record; these are told."""
+    """Usual tests without those of signals that stand still in the real record; these are reported."""
     kept, skipped = [], []
     for test in tests:
         values = real.track(test.signal).at(np.linspace(*window, 1000))

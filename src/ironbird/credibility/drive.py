@@ -1,4 +1,4 @@
-"""The recorded commands of a real flight drive our model, so that only a log and a vehicle are needed.
+"""The recorded commands of a real flight drive the model, so that only a log and a vehicle are needed.
 
 A vehicle that is unstable without its control system runs away from any record within seconds, whatever the model is
 worth. So the model starts again from the recorded motion every `restart_s`, all pieces side by side as lanes; what is

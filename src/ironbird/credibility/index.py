@@ -2,7 +2,7 @@
 
 An error e becomes an index eta between 0 and 1 by a tolerable error eps: 1 without error, the pass mark at e = eps. The
 pass mark, the tolerances and the weights are choices, not physics: each is an argument and is written down with the
-result. An index states agreement in the tests that were made and nothing elsewhere.
+result. An index states agreement in the tests that were made and nothing about other tests.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from ironbird.analysis.spectra import FrequencyResponse
 from ironbird.credibility.index import coherence_weight
 
 TIC_GOOD = 0.3  # 0.25 to 0.30 is good for time histories of rotorcraft [Tischler]
-J_ACCEPTABLE, J_NEAR = 100.0, 50.0  # of flight dynamics; hardly to be told apart [Tischler]
+J_ACCEPTABLE, J_NEAR = 100.0, 50.0  # of flight dynamics; hardly distinguishable [Tischler]
 RUSSELL_EXCELLENT, RUSSELL_ACCEPTABLE = 0.15, 0.28
 MAGNITUDE_WEIGHT, PHASE_WEIGHT = 1.0, 0.01745  # per dB^2 and degree^2: 7.57 degrees count as 1 dB [Tischler]
 

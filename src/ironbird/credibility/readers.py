@@ -1,4 +1,4 @@
-"""Readers of records: ULog of PX4, DataFlash (.BIN) of ArduPilot, Parquet and CSV (ours or anybody's)."""
+"""Readers of records: ULog of PX4, DataFlash (.BIN) of ArduPilot, Parquet and CSV (of any program)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ATTITUDE = ("roll", "pitch", "yaw")
 RATES = ("roll_rate", "pitch_rate", "yaw_rate")
 FORCE = ("specific_force_x", "specific_force_y", "specific_force_z")
 WANTED = ("wanted_velocity_north", "wanted_velocity_east", "wanted_velocity_down", "wanted_yaw")  # set-points
-OURS = {  # signals of our own logs
+OURS = {  # signals of Ironbird's logs
     at.BODY.position: POSITION,
     at.BODY.velocity: VELOCITY,
     at.BODY.euler: ATTITUDE,
@@ -211,7 +211,7 @@ def _px4_battery(raw: Raw, topics: Topics, _: Mapping[str, Any]) -> None:
 
 
 def px4_throttle(thrust: np.ndarray, factor: float) -> np.ndarray:
-    """What the motors are told for a wanted share of thrust: T = f u^2 + (1 - f) u with f = THR_MDL_FAC [PX4]."""
+    """The motor command for a desired share of thrust: T = f u^2 + (1 - f) u with f = THR_MDL_FAC [PX4]."""
     if not 0 < factor <= 1:
         return thrust
     half = (1 - factor) / (2 * factor)
@@ -338,7 +338,7 @@ def _log_table(path: Path, log: Log, columns: Mapping[str, tuple[str, str]]) -> 
 
 
 def record_of(log: Log, path: Path) -> Record:
-    """The record of a flight of ours that was just flown."""
+    """The record of a flight that Ironbird has just flown."""
     return make_record(path, "flight", _log_table(path, log, {}), [])
 
 

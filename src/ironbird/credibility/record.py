@@ -29,7 +29,7 @@ LEAST_SAMPLES = 16
 LONGEST_GAP_S = 1.0  # and GAP_STEPS of the usual distance: a longer hole is none of sampling
 GAP_STEPS = 20.0
 CONSTANT = 1e-9  # span over size of a signal that does not move
-IMPOSSIBLE = {  # magnitude that no vehicle of ours reaches: the unit is another
+IMPOSSIBLE = {  # magnitude that no vehicle reaches: the unit is another
     "roll": 2 * math.pi, "pitch": math.pi, "roll_rate": 150.0, "pitch_rate": 150.0, "yaw_rate": 150.0,
     "velocity_north": 1000.0, "velocity_east": 1000.0, "velocity_down": 1000.0,
     "specific_force_x": 1000.0, "specific_force_y": 1000.0, "specific_force_z": 1000.0, "battery_voltage": 1000.0,

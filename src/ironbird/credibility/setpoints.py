@@ -2,7 +2,7 @@
 
 Where a log has no commands of the motors, or slow ones, its wanted velocities and headings still say what the vehicle
 was asked for. The simulated vehicle takes off, takes up the first set-point and then follows all of them. What is
-judged is the model together with our control system. Not modelled: the wind of that day; wanted places and attitudes
+judged is the model together with the control system. Not modelled: the wind of that day; wanted places and attitudes
 (velocities are taken).
 """
 

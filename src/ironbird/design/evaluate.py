@@ -34,7 +34,7 @@ from ironbird.errors import RecordError
 DRAWS = 400
 FRAME_450_M = 0.45
 HIGH_DUTY, LOW_DUTY = 0.65, 0.25
-WEAK = STATUSES[-2:]  # figures that nobody can look up
+WEAK = STATUSES[-2:]  # figures that are in no data sheet
 TILTS = np.radians(np.arange(1.0, 70.0, 0.5))
 
 
@@ -107,7 +107,7 @@ UNITS = {
 
 
 def evaluate(craft: Craft, *, draws: int = DRAWS, seed: int = 0) -> Evaluation:
-    """The figures; deviations by drawing propeller, motor and battery anew."""
+    """The figures; deviations by drawing propeller, motor and battery again."""
     if not (math.isfinite(craft.mass_kg) and craft.mass_kg > 0 and craft.frame_m > 0 and craft.rotors >= 3):
         raise RecordError(
             f"mass {craft.mass_kg:g} kg, frame {craft.frame_m:g} m, {craft.rotors} rotors: all are positive, "

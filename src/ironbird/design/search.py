@@ -60,7 +60,7 @@ class Found:
     wanted: Wanted
     tried: int
     possible: int
-    front: list[Choice]  # nobody flies longer with less mass; longest first
+    front: list[Choice]  # no other flies longer with less mass; longest first
     cloud: np.ndarray  # [mass, minutes] of some that meet what is wanted, for a picture
 
 

@@ -230,7 +230,7 @@ def _labels(model: CompiledModel) -> list[str]:
 
 
 def tick_sums(values: np.ndarray) -> list[int]:
-    """The sum of each tick's outputs: bits times odd numbers that tell the places apart."""
+    """The sum of each tick's outputs: bits times odd numbers that distinguish the places."""
     bits = values.view(np.uint64).copy()
     bits[np.isnan(values)] = NOT_A_NUMBER
     places = (np.arange(values.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)) * np.uint64(SPREAD)

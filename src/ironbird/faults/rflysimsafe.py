@@ -1,11 +1,11 @@
-"""RFlySimSafe's faults and test cases in our terms: plain data, for those who bring test cases along.
+"""RFlySimSafe's faults and test cases as those of Ironbird: plain data, for import of test cases.
 
 Source: github.com/RflySim/RFlySimSafe, commit 22cef0d (2024), and two relatives that number the same faults otherwise.
 Map A is RFlySimSafe's own model and the one used here. Map B is that of the RflySim PHM documents, map C that of the
 RflyMAD data set. An id means nothing without the name of its map.
 
-Their noise is uniform between two bounds. Ours is normal; equal means equal standard deviation, the bound divided by
-the square root of three. Their vehicle has one sensor of each kind, so an order is given for every instance that ours
+Their noise is uniform in two bounds. Ironbird's is normal; equal means equal standard deviation, the bound divided by
+the square root of three. Their vehicle has one sensor of each kind, so an order is given for every instance that it
 has. A severity that would be greater than 1 is cut to 1, and the remark says so.
 """
 
@@ -18,8 +18,8 @@ class Entry(NamedTuple):
     """One id of map A."""
 
     name: str
-    fault: str  # our id; empty if we have none
-    translation: str  # from its parameters to ours
+    fault: str  # Ironbird's id; empty if there is none
+    translation: str  # from its parameters to Ironbird's
     remark: str
 
 
@@ -29,15 +29,15 @@ class Case(NamedTuple):
     name: str
     ids: tuple[int, ...]  # of map A
     injected: str  # in RFlySimSafe's grammar, after the climb to 15 m
-    orders: tuple[str, ...]  # in our grammar, without the start
+    orders: tuple[str, ...]  # in Ironbird's grammar, without the start
     remark: str
 
 
 MAP_A: dict[int, Entry] = {
     123450: Entry(
         "motor", "rotor.speed_loss@1", "instance = motor; severity = 1 - factor",
-        "Their factor acts on the command, ours on the speed, idle speed included. One slot of parameters acts on "
-        "motors 1 and 2 only. Map C scales the pulse width; its modes 2 and 11 are our shapes ramp and intermittent.",
+        "Their factor acts on the command, Ironbird's on the speed, idle speed included. One slot of parameters acts on"
+        "motors 1 and 2 only. Map C scales the pulse width; its modes 2 and 11 are the shapes ramp and intermittent.",
     ),
     123451: Entry(
         "propeller", "rotor.blade_damage@1", "instance = rotor; severity = 1 - factor²",
@@ -52,20 +52,20 @@ MAP_A: dict[int, Entry] = {
     123454: Entry("battery: low voltage", "battery.low_voltage@1", "severity = 1 - ratio", ""),
     123455: Entry(
         "battery: low capacity", "battery.low_capacity@1", "severity = (1 - ratio) / 0.99, cut to 1",
-        "Ours leaves a hundredth.",
+        "Ironbird leaves a hundredth.",
     ),
     123456: Entry(
         "load fall", "load.drop@2", "severity = ratio / 0.99, the ratio cut to 0.95",
-        "Ours keeps the inertia.",
+        "Ironbird keeps the inertia.",
     ),
     123457: Entry(
         "load shift", "load.shift@1",
         "one order per axis: severity = ratio · arm length · share of the arm / 0.05 m, cut to 1",
-        "Ours moves the centre of gravity and keeps the inertia. Severity has no sign: only forward, right and down.",
+        "Ironbird moves the centre of gravity and keeps the inertia. Severity has no sign: forward, right and down.",
     ),
     123458: Entry(
         "load leak", "load.leak@2", "severity = ratio / 0.99, cut to 1; shape=ramp, rise = 1 / rate",
-        "Ours keeps the inertia.",
+        "Ironbird keeps the inertia.",
     ),
     123459: Entry(
         "constant wind", "wind.steady@1", "one order per axis: severity = component / (20 m/s)",
@@ -73,18 +73,18 @@ MAP_A: dict[int, Entry] = {
     ),
     123540: Entry(
         "gust", "wind.gust@1", "severity = strength / (20 m/s); shape=intermittent, period = 60 / frequency",
-        "Theirs has random strength, heading and period, and smooth flanks. Ours repeats, with edges.",
+        "RFlySimSafe's has random strength, heading and period, and smooth flanks. Ironbird's repeats, with edges.",
     ),
     123541: Entry(
         "turbulence", "wind.turbulence@1", "severity = 2.5 strength / (30 m/s)",
         "In CopterSim the wind at 20 ft is 2.5 times the strength. RFlySimSafe has its own amplitude beside it, 3 m/s.",
     ),
     123542: Entry("wind shear", "wind.shear@1", "axis=0; severity = strength / (10 m/s)", ""),
-    123543: Entry("wind noise", "wind.turbulence@1", "by trial: there is no common measure", "The nearest we have."),
+    123543: Entry("wind noise", "wind.turbulence@1", "by trial: there is no common measure", "The nearest one."),
     123544: Entry(
         "accelerometer noise", "imu.accel_noise@1",
         "every instance: severity = 5 (0.2 + 0.8 gain) · 0.1 m/s² / √3 / (5 m/s²); twice that for axis=2; cut to 1",
-        "Theirs is new every 3 ms.",
+        "RFlySimSafe's is new every 3 ms.",
     ),
     123545: Entry(
         "gyroscope noise", "imu.gyro_noise@1",
@@ -92,25 +92,25 @@ MAP_A: dict[int, Entry] = {
     ),
     123546: Entry(
         "magnetometer noise", "mag.noise@1", "every instance: severity = 2 (0.2 + 0.8 gain) · 1e-6 T / √3 / (5e-5 T)",
-        "Theirs is in gauss; 1 G is 1e-4 T.",
+        "RFlySimSafe's is in gauss; 1 G is 1e-4 T.",
     ),
     123547: Entry(
         "barometer: coupling with speed", "baro.bias@1", "severity = pressure error at the speed flown / (500 Pa)",
-        "Theirs grows with dynamic pressure and is nothing in hover; ours is constant.",
+        "RFlySimSafe's grows with dynamic pressure and is zero in hover; Ironbird's is constant.",
     ),
     123548: Entry(
         "GPS", "gnss.position_noise@1",
         "every instance: severity = (0.3 + 0.7 gain) · 0.2 m / √3 / (30 m); twice that for axis=2; "
         "satellites: gnss.jamming@1 with severity = 1 - satellites / 14",
-        "A receiver of ours sees 14 satellites (ublox_f9p 24). Its fix type follows from what is left; below four "
+        "A receiver of Ironbird sees 14 satellites (ublox_f9p 24). Its fix type follows from what is left; below four "
         "there is no fix.",
     ),
-    123549: Entry("pod (camera) fault 1", "", "none", "We have no camera."),
-    125340: Entry("pod (camera) fault 2", "", "none", "We have no camera."),
-    125341: Entry("pod (camera) fault 3", "", "none", "We have no camera."),
+    123549: Entry("pod (camera) fault 1", "", "none", "Ironbird has no fault of the camera in this list."),
+    125340: Entry("pod (camera) fault 2", "", "none", "Ironbird has no fault of the camera in this list."),
+    125341: Entry("pod (camera) fault 3", "", "none", "Ironbird has no fault of the camera in this list."),
 }  # fmt: skip
 
-# What the same ids mean elsewhere
+# What the same ids mean in other maps
 MAP_B: dict[int, str] = {
     123450: "motor", 123451: "propeller", 123452: "battery failure", 123453: "low voltage", 123454: "low capacity",
     123455: "load fall", 123456: "load drift", 123457: "load leak", 123458: "constant wind", 123459: "gust",
@@ -133,7 +133,7 @@ ELSEWHERE: dict[str, Entry] = {
     ),
     "B 123457 in PX4": Entry(
         "radio control", "", "none",
-        "Injected inside PX4 by a message. We have no manual flight; a silent link is a failsafe of the navigator.",
+        "Injected inside PX4 by a message. A silent link is a failsafe of the navigator.",
     ),
     "C 123452 mode 3": Entry(
         "accelerometer bias and gain", "imu.accel_bias@1", "axis; severity = bias / (5 m/s²); gain as 123544 in map A",
@@ -141,7 +141,7 @@ ELSEWHERE: dict[str, Entry] = {
     ),
     "C 123452 mode 4": Entry(
         "accelerometer scale", "imu.accel_scale@1", "axis; severity = factor - 1",
-        "Ours reads too much, never too little. The other sensors alike.",
+        "Ironbird's reads too much, never too little. The other sensors alike.",
     ),
 }  # fmt: skip
 
@@ -179,7 +179,7 @@ CASES: dict[str, Case] = {
     "ST009": Case("low capacity 0.5", (123455,), "2,6,123455,0.5", ("battery.low_capacity@1:severity=0.50505",), ""),
     "ST010": Case(
         "low capacity 0", (123455,), "2,6,123455,0", ("battery.low_capacity@1:severity=1",),
-        f"{_CUT} Ours keeps a hundredth and falls later.",
+        f"{_CUT} Ironbird keeps a hundredth and falls later.",
     ),
     "ST011": Case(
         "GPS noise 20", (123548,), "2,3,250,0,-15;2,6,123548,123548,20,3,10",
@@ -200,7 +200,7 @@ CASES: dict[str, Case] = {
     "ST015": Case(
         "GPS with 0 satellites", (123548,), "2,3,250,0,-15;2,6,123548,123548,0,3,0",
         _each("gnss.jamming@1", RECEIVERS, 1),
-        f"{_FLOWN} Theirs flies on; with no satellites ours has no position, and the navigator descends.",
+        f"{_FLOWN} The published flies on; with no satellites Ironbird has no position, and the navigator descends.",
     ),
     "ST016": Case(
         "load fall 1.5", (123456,), "2,6,123456,1.5", ("load.drop@2:severity=0.9596",),

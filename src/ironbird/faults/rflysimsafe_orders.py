@@ -1,4 +1,4 @@
-"""Faults of RFlySimSafe as orders of ours: its numbers in, tables of a case file out. See `faults/rflysimsafe.py`.
+"""Faults of RFlySimSafe as orders of Ironbird: its numbers in, tables of a case file out. See `faults/rflysimsafe.py`.
 
 A packet has slots for eight ids and twenty parameters; slot i owns the parameters 2i and 2i + 1. A fault with more
 than two parameters repeats its id in consecutive slots. What a packet does not set stays as it was.
@@ -18,7 +18,7 @@ MAPS = ("A", "B", "C")
 FIRST_ID = 123450  # numbers from here on are fault ids
 SLOTS, FLOATS = 8, 20  # of their packet
 ARM_M = 0.225  # of their vehicle
-SATELLITES, THEIR_SATELLITES = 14, 10  # a receiver's; from theirs on no jamming: assumed, as in the table of cases
+SATELLITES, THEIR_SATELLITES = 14, 10  # a receiver's; from the second on no jamming: assumed, as in the table of cases
 
 Order = dict[str, Any]  # a fault table without times
 Orders = tuple[list[Order], list[str]]  # and what has no counterpart
@@ -39,7 +39,7 @@ def _factors(fault: str, factors: Sequence[float], loss: Callable[[float], float
     orders, missing = [], []
     for number, factor in enumerate(factors, start=1):
         if factor > 1:
-            missing.append(f"{fault} with factor {factor:g}: ours loses, never gains")
+            missing.append(f"{fault} with factor {factor:g}: the fault of Ironbird loses, never gains")
         elif factor < 1:
             orders.append({"id": fault, "instance": number, "severity": _cut(loss(factor))})
     return orders, missing
@@ -124,7 +124,7 @@ def _level(scale: float, gain: float, bound: float, unit: float, down: float) ->
 
 
 def translate(id: int, params: Sequence[float], map_name: str) -> Orders:
-    """One fault of theirs as orders of ours, without times; and what has no counterpart."""
+    """One fault of RFlySimSafe as orders of Ironbird, without times; and what has no counterpart."""
     if map_name not in MAPS:
         raise UnknownNameError("map of fault ids", map_name, MAPS)
     names = {"A": {key: entry.name for key, entry in MAP_A.items()}, "B": MAP_B, "C": MAP_C}[map_name]

@@ -63,7 +63,7 @@ FAULTS = (
     _device(
         "wire.swapped", "The chip selects of this device and of the next one on the bus are swapped.", NONE, switch()
     ),
-    _device("chip.reset", "A chip loses power and starts anew: a brown-out.", NONE, switch()),
+    _device("chip.reset", "A chip loses power and restarts: a brown-out.", NONE, switch()),
     _device("chip.off", "A chip has no power.", NONE, switch()),
     _device("chip.identity", "A chip says that it is another part.", NONE, switch()),
     _device("chip.overflow", "A chip's FIFO overflows.", NONE, switch()),

@@ -1,6 +1,6 @@
 """Code of users by name: `NAME=FILE.py:OBJECT` or `NAME=MODULE:OBJECT` in an environment variable.
 
-Files of vehicles and cases only name such code, they never say where it is: reading a file of somebody else runs
+Files of vehicles and cases only name such code, they never say where it is: reading a foreign file runs
 nothing that the user has not chosen.
 """
 
@@ -46,7 +46,7 @@ def load_home(home: str) -> Any:
         else:
             module = importlib.import_module(place)
         return getattr(module, name)
-    except Exception as error:  # it is somebody else's file: anything may be wrong with it
+    except Exception as error:  # it is a user's file: anything may be wrong with it
         raise NamedCodeError(f"{home} cannot be loaded: {type(error).__name__}: {error}") from error
 
 

@@ -215,7 +215,7 @@ def read_toml(text: str) -> dict[str, Any]:
     raise tomllib.TOMLDecodeError(f"it is nested too deeply; the most is {DEEPEST}")
 
 
-KINDS = {  # keys at the top of a file of ours: what it is then, and which command takes it
+KINDS = {  # keys at the top of a file of Ironbird: what it is then, and which command takes it
     "case": ("a case file", "'ironbird case check' and 'ironbird campaign run' take it"),
     "suite": ("a suite of cases", "'ironbird case check' and 'ironbird campaign run' take it"),
     "order": ("the order of a flight", "'ironbird repeat' takes it"),
@@ -227,7 +227,7 @@ KINDS = {  # keys at the top of a file of ours: what it is then, and which comma
 
 
 def other_kind(source: Source | Layers, *own: str) -> list[Problem]:
-    """Whether a file is one of ours, but of another kind than that with these keys at its top."""
+    """Whether a file is one of Ironbird, but of another kind than that with these keys at its top."""
     if any(key in source.data for key in own):
         return []
     for key, (what, cure) in KINDS.items():

@@ -1,7 +1,7 @@
 """An autopilot's own image on an emulated flight controller: it reads chips, and its timers drive the motors.
 
 The image is that which a user would load onto the board; nothing in it is changed, and nothing of it is here. Its chips
-are those of the catalogue, its serial port speaks MAVLink with our ground station in virtual time: a flight is a
+are those of the catalogue, its serial port speaks MAVLink with the ground station in virtual time: a flight is a
 function of the image, the vehicle and the seed, and repeats to the last bit. The vehicle moves in ticks of 1 ms; a
 command acts from the next tick on.
 Not modelled: USB, CAN, memory cards, a flash chip for logs, radio receivers, noise of the converter.
@@ -140,7 +140,7 @@ class AutopilotImage(ControlSystem):
         self._before_s = rig.time_s
 
     def exchange(self, rig: Rig) -> None:
-        """Let the board run up to now; then its motors hear its pulses, and its chips the new values."""
+        """Let the board run up to now; then its motors get its pulses, and its chips the new values."""
         machine = self.machine
         assert machine is not None
         self.upsets.apply(self._before_s)
@@ -270,7 +270,7 @@ class AutopilotImageKind(Kind):
         return True
 
     def seat(self, task: Task) -> Seat:
-        """A board that is not under power yet, and our ground station on its telemetry port."""
+        """A board that is not under power yet, and the ground station on its telemetry port."""
         options = _chosen(task.options)
         board = load_mcu_board(options.board)
         autopilot = autopilot_of(board)

@@ -21,7 +21,7 @@ FLAGS = (
 )  # fmt: skip
 
 
-SHARED = Path(__file__).parent / "source"  # start.h and link.ld, for every image of ours
+SHARED = Path(__file__).parent / "source"  # start.h and link.ld, for every image of Ironbird
 
 
 def build_image(name: str, files: Mapping[str, str], options: Sequence[str] = ()) -> bytes:

@@ -27,7 +27,7 @@ _T = TypeVar("_T", bound="_Table")
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Memory(_Table):

@@ -1,6 +1,6 @@
 """A microcontroller that runs an image: run until a moment, look, break, copy.
 
-The core is that of the package `unicorn`; interrupts, peripherals and time are ours (`c/`). One instruction takes
+The core is that of the package `unicorn`; interrupts, peripherals and time are Ironbird's (`c/`). One instruction takes
 `clocks_per_instruction` clocks, whatever it is: real cores take 1.2 to 1.5 on average, more for loads, divisions and
 flash without its cache. A run is a function of the image, the device table and what came from outside, so that it
 repeats to the bit. Not modelled: wait states, bus contention, memory protection, debug hardware.
@@ -116,7 +116,7 @@ def core_library() -> ctypes.CDLL:
 
 @dataclass(frozen=True)
 class Figures:
-    """Where a machine is, and what its core said last."""
+    """State of a machine, and the last message of its core."""
 
     time_s: float
     instructions: int
@@ -258,7 +258,7 @@ class Machine:
     # ------------------------------------------------------------------ time
 
     def run(self, until_s: float) -> int:
-        """Run until a moment; says why it ended: `TIME`, `BREAK`, or `SENT` (see `tell`)."""
+        """Run until a moment; returns why it ended: `TIME`, `BREAK`, or `SENT` (see `tell`)."""
         ended = int(self.library.fw_run(self.pointer, until_s * 1e9))
         if ended == BROKEN:
             raise LinkError(f"the core of {self.image.name} does not get on at {self.where()}")
@@ -292,7 +292,7 @@ class Machine:
         return f"{self.time_s:.6f} s in {self.image.at(self.registers().pc)}"
 
     def fault_text(self) -> str:
-        """What the core said of its last fault; empty if it had none."""
+        """The message of the core about its last fault; empty if it had none."""
         said = self.figures()
         if not said.faults:
             return ""
@@ -414,7 +414,7 @@ class Machine:
         self.library.fw_hang(self.pointer, slot, address, on)
 
     def hang_hits(self, slot: int) -> int:
-        """How often somebody came there meanwhile."""
+        """How often it was reached meanwhile."""
         return int(self.library.fw_hang_hits(self.pointer, slot))
 
     def kill(self, peripheral: str, dead: bool) -> None:

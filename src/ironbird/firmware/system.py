@@ -4,7 +4,7 @@ The board's sensor link is served at the very instruction at which a request has
 directions. The vehicle moves in ticks of 1 ms: a request sees the state at the tick before it, a command acts from the
 next tick on. References come from the vehicle's own navigator (the base station) or from sticks (the joystick reader),
 never from both. An attended base station (`pilot = "attended"`) is commanded in flight: the navigator then is the one
-that hears commands, and what it asks for goes over the reference link as ever.
+that accepts commands, and its requests go over the reference link as ever.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class FirmwareOptions(Options):
     ] = ""
     pilot: Annotated[
         Literal["ours", "attended"],
-        Field(description="The base station flies the mission, or does what it is told in flight (the live rig)."),
+        Field(description="The base station flies the mission, or obeys orders in flight (the live rig)."),
     ] = "ours"
     sensor_port: Annotated[
         str, Field(description="A real board in wall time: serial port of its sensor link, such as /dev/ttyUSB0.")
@@ -256,12 +256,12 @@ class FirmwareKind(Kind):
         return Vehicle(vehicle.spec, diagram, vehicle.path, vehicle.control)
 
     def programs(self, options: Options) -> Sequence[Path]:
-        """The image, if it is a file of somebody else."""
+        """The image, if it is a foreign file."""
         assert isinstance(options, FirmwareOptions)
         return (Path(options.image),) if options.image else ()
 
     def repeats(self, options: Options, script: str) -> bool:
-        """Always, unless somebody holds the sticks or the board is a real one."""
+        """Always, unless a pilot holds the sticks or the board is a real one."""
         assert isinstance(options, FirmwareOptions)
         return not options.sensor_port and (not options.sticks or options.sticks.endswith(".csv"))
 

@@ -1,6 +1,6 @@
-"""Faults of a machine: what is ordered in the vehicle's model is done to it, and what came of it is the witness.
+"""Faults of a machine: what is ordered in the vehicle's model is done to it, and its effect is the witness.
 
-A bit flip happens once, when its fault begins. Its witness is the bit itself, and what the core said of it afterwards.
+A bit flip happens once, when its fault begins. Its witness is the bit itself, and the messages of the core afterwards.
 """
 
 from __future__ import annotations

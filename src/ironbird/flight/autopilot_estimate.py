@@ -1,7 +1,7 @@
-"""What the autopilot believed beside what was true: its own log on our clock, and how far off it was.
+"""The autopilot's estimate beside the true state: its own log on the simulation's clock, and its errors.
 
 The two clocks are not taken to be the same: the autopilot logs the motion that it was sent, and the time at which that
-motion fits ours best gives the offset. The same fit stretch by stretch shows whether its clock runs at our pace, and
+motion fits the truth best gives the offset. The same fit by stretches shows whether its clock runs equally fast, and
 gives the residual.
 """
 
@@ -35,7 +35,7 @@ STRETCHES = 8  # pieces of the flight that are fitted apart
 LEAST_DRIFT_S = 1e-3  # over the log: a smaller one is left out
 LEAST_CHANGE = {"velocity": 0.1, "rates": 0.1}  # rms of the derivative from which on a fit says something: m/s², rad/s²
 WORST_FIT = 0.3  # of the signal's own spread: a worse fit is none
-STALE_S = 1.0  # over longer gaps nothing is known of what the autopilot believed
+STALE_S = 1.0  # over longer gaps the autopilot's estimate is unknown
 TRUTH = {
     "position": at.BODY.position,
     "velocity": at.BODY.velocity,
@@ -57,7 +57,7 @@ COLUMNS = {  # in autopilot.parquet: name, frame, what it is
 
 @dataclass(frozen=True)
 class Clock:
-    """How the autopilot's clock stands to ours: our time is its time t plus `offset_s` + `drift` (t - `middle_s`)."""
+    """The autopilot's clock: simulation time is its time t plus `offset_s` + `drift` (t - `middle_s`)."""
 
     offset_s: float = 0.0  # in the middle of the log
     drift: float = 0.0  # seconds per second that its clock falls behind
@@ -71,8 +71,8 @@ class Clock:
         """Whether the offset was measured."""
         return bool(self.by)
 
-    def ours(self, time_s: np.ndarray) -> np.ndarray:
-        """Our times of the autopilot's times."""
+    def simulated(self, time_s: np.ndarray) -> np.ndarray:
+        """Simulation times of the autopilot's times."""
         return time_s + self.offset_s + self.drift * (time_s - self.middle_s)
 
     def sentence(self) -> str:
@@ -123,7 +123,7 @@ def _coarse(series: Series, time_s: np.ndarray, values: np.ndarray) -> float:
 def _fit(
     series: Series, time_s: np.ndarray, values: np.ndarray, offset_s: float, rounds: int
 ) -> tuple[float, float, float]:
-    """Offset by Gauss-Newton, rms of what is left, rms of our derivative."""
+    """Offset by Gauss-Newton, rms of what is left, rms of the true derivative."""
     slope = np.gradient(values, time_s, axis=0)
     error = gain = np.zeros((0, values.shape[1]))
     for _ in range(rounds):
@@ -143,7 +143,7 @@ def align(log: AutopilotLog, time_s: np.ndarray, truth: dict[str, np.ndarray]) -
     sources = [
         (log.received, "velocity", "the true velocity that it was sent and logged"),
         (log.received, "rates", "the true rates that it was sent and logged"),
-        (log.believed, "velocity", "its estimated velocity, which may lag behind the true one"),
+        (log.estimated, "velocity", "its estimated velocity, which may lag behind the true one"),
     ]
     why = "its log holds no motion"
     for series_of, name, words in sources:
@@ -158,7 +158,7 @@ def align(log: AutopilotLog, time_s: np.ndarray, truth: dict[str, np.ndarray]) -
         offset, left, _ = _fit(series, time_s, values, _coarse(series, time_s, values), 8)
         spread = float(np.sqrt(((values - values.mean(axis=0)) ** 2).mean()))
         if not left < WORST_FIT * spread or abs(offset) > MOST_OFFSET_S:
-            why = f"{words} does not fit ours"
+            why = f"{words} does not fit the simulation's"
             continue
         return _paced(offset, _stretches(series, time_s, values, offset, LEAST_CHANGE[name]), words)
     return Clock(why=why)
@@ -254,7 +254,7 @@ def error_figures(
 
 
 def own_figures(flight: Flight) -> list[ErrorFigure]:
-    """The same of the reference autopilot, whose estimator is in our own log."""
+    """The same of the reference autopilot, whose estimator is in Ironbird's log."""
     log = flight.log
     signals = ("p_NB_N", "v_NB_N", "euler")
     if any(f"{part}.{name}" not in log for part in ("estimator", "body") for name in signals):
@@ -275,7 +275,7 @@ class AutopilotEstimate:
     flight: Flight
     log: AutopilotLog
     clock: Clock
-    turn: np.ndarray | None  # q_BH: the autopilot's body axes are not ours (a tail-sitter's stand level in hover)
+    turn: np.ndarray | None  # q_BH: the autopilot's body axes are not Ironbird's (a tail-sitter's stand level in hover)
 
     def __str__(self) -> str:
         """For people: the clocks, and how far off the estimates were."""
@@ -284,7 +284,7 @@ class AutopilotEstimate:
 
     def uncovered(self) -> str:
         """What of the flight the log does not have, in words; empty if it has all from take-off to the end."""
-        first, last = self.clock.ours(np.array(self.log.span_s)).tolist()
+        first, last = self.clock.simulated(np.array(self.log.span_s)).tolist()
         height = -self.truth("position")[:, 2]
         up = np.flatnonzero(height > height[0] + AIRBORNE_M)
         begin_s = float(self.time_s[up[0]]) if len(up) else float(self.time_s[0])
@@ -296,36 +296,36 @@ class AutopilotEstimate:
         )
 
     def autopilot_events(self) -> list[AutopilotEvent]:
-        """What changed of the autopilot's own state, on our clock."""
-        times = self.clock.ours(np.array([change.time_s for change in self.log.states], float)).tolist()
+        """What changed of the autopilot's own state, on the simulation's clock."""
+        times = self.clock.simulated(np.array([change.time_s for change in self.log.states], float)).tolist()
         return [AutopilotEvent(at_s, c.kind, c.text) for at_s, c in zip(times, self.log.states, strict=True)]
 
     def reactions(self) -> list[Reaction]:
-        """What it did first of each kind after each fault began to act: what was heard of it and what is in its log."""
+        """What it did first of each kind after each fault began to act: received messages and entries of its log."""
         flight = self.flight
         said = sorted([*flight.autopilot_events, *self.autopilot_events()], key=lambda event: event.time_s)
         return reactions_of(flight.order.faults, flight.witnesses, said)
 
     @cached_property
     def time_s(self) -> np.ndarray:
-        """Our time base."""
+        """The simulation's time base."""
         return self.flight.log.time()
 
     def truth(self, name: str) -> np.ndarray:
         """The true position, velocity, attitude or rates: [row, size]."""
         return self.flight.log[TRUTH[name]]
 
-    def believed(self, name: str) -> np.ndarray | None:
-        """A quantity of the autopilot's log on our time base; NaN where it has none."""
-        series = self.log.believed.get(name)
+    def estimated(self, name: str) -> np.ndarray | None:
+        """A quantity of the autopilot's log on the simulation's time base; NaN where it has none."""
+        series = self.log.estimated.get(name)
         if series is None or not len(series):
             return None
         values = series.values
         if name == "attitude":
-            values = self._to_our_axes(values)
-        return _resampled(self.clock.ours(series.time_s), values, self.time_s, series.hold)
+            values = self._to_body_axes(values)
+        return _resampled(self.clock.simulated(series.time_s), values, self.time_s, series.hold)
 
-    def _to_our_axes(self, attitude: np.ndarray) -> np.ndarray:
+    def _to_body_axes(self, attitude: np.ndarray) -> np.ndarray:
         attitude = attitude / np.linalg.norm(attitude, axis=1, keepdims=True)
         if self.turn is not None:
             attitude = multiply(attitude, conjugate(self.turn))
@@ -333,19 +333,19 @@ class AutopilotEstimate:
         return attitude * np.concatenate([[1.0], flips])[:, None]  # q and -q are one attitude
 
     def modes(self) -> list[tuple[float, str]]:
-        """Times, on our clock, from which on a mode was in force."""
+        """Times, on the simulation's clock, from which on a mode was in force."""
         return self._on_our_clock(self.log.modes)
 
     def leaders(self) -> list[tuple[float, str]]:
-        """Times, on our clock, from which on an estimator was in charge."""
-        series = self.log.believed.get("estimator")
+        """Times, on the simulation's clock, from which on an estimator was in charge."""
+        series = self.log.estimated.get("estimator")
         if series is None or not len(series):
             return []
         first = np.concatenate([[0], np.flatnonzero(np.diff(series.values[:, 0])) + 1])
         return self._on_our_clock([(float(series.time_s[i]), f"estimator {series.values[i, 0]:.0f}") for i in first])
 
     def _on_our_clock(self, changes: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
-        times = self.clock.ours(np.array([time_s for time_s, _ in changes], float))
+        times = self.clock.simulated(np.array([time_s for time_s, _ in changes], float))
         return [(time_s, name) for time_s, (_, name) in zip(times.tolist(), changes, strict=True)]
 
     @property
@@ -359,7 +359,7 @@ class AutopilotEstimate:
 
     def error(self, name: str) -> np.ndarray | None:
         """Estimate minus truth: metres, m/s, or, of the attitude, roll, pitch and yaw in radians."""
-        found = self.believed(name)
+        found = self.estimated(name)
         if found is None:
             return None
         if name != "attitude":
@@ -367,17 +367,17 @@ class AutopilotEstimate:
         return _wrapped(euler(found) - euler(self.truth(name)))
 
     def table(self) -> dict[str, tuple[np.ndarray, str, str, str]]:
-        """Columns of the file: name → values, unit, frame, what it is. Truth first, then what was believed."""
+        """Columns of the file: name → values, unit, frame, what it is. Truth first, then the estimate."""
         columns = {"time_s": (self.time_s, "s", "", "simulation time")}
         for name in ("position", "velocity", "attitude"):
             declared = self.flight.log.signals[TRUTH[name]]
             for i, column in enumerate(self.truth(name).T):
                 columns[f"{TRUTH[name]}[{i}]"] = (column, declared.unit, declared.frame or "", f"true {name}")
         for name, (short, frame, doc) in COLUMNS.items():
-            values = self.believed(name)
+            values = self.estimated(name)
             if values is None:
                 continue
-            unit = self.log.believed[name].unit
+            unit = self.log.estimated[name].unit
             for i, column in enumerate(values.T):
                 place = f"autopilot.{short}" + (f"[{i}]" if values.shape[1] > 1 else "")
                 more = f": {self.log.outputs[i]}" if name == "output" else ""
@@ -427,17 +427,17 @@ def believe(flight: Flight, log: AutopilotLog) -> AutopilotEstimate:
     """An autopilot's log beside the flight; `LinkError` if there is nothing to compare."""
     ours = flight.log
     if any(path not in ours for path in TRUTH.values()) or ours.rows() < 2:
-        raise LinkError("our own log lacks the true motion, so there is nothing to compare with")
+        raise LinkError("the flight's log lacks the true motion, so there is nothing to compare with")
     clock = align(log, ours.time(), {name: ours[path] for name, path in TRUTH.items()})
     return AutopilotEstimate(flight, log, clock, _turn(log, clock, ours.time(), ours[TRUTH["attitude"]]))
 
 
 def _turn(log: AutopilotLog, clock: Clock, time_s: np.ndarray, attitude: np.ndarray) -> np.ndarray | None:
-    """How the body axes of the attitude that was sent differ from ours: one fixed turn, or none."""
+    """How the body axes of the attitude that was sent differ from Ironbird's: one fixed turn, or none."""
     sent = log.received.get("attitude")
     if sent is None or not len(sent):
         return None
-    row = np.clip(np.searchsorted(time_s, clock.ours(sent.time_s)), 0, len(time_s) - 1)
+    row = np.clip(np.searchsorted(time_s, clock.simulated(sent.time_s)), 0, len(time_s) - 1)
     between = multiply(conjugate(attitude[row]), sent.values)
     between *= np.where((between * between[0]).sum(axis=1) < 0, -1.0, 1.0)[:, None]
     mean = between.mean(axis=0)

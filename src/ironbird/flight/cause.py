@@ -4,7 +4,7 @@ Until a fault acts both are equal to the last bit, so the first difference in th
 doing, and so is whatever follows and does not come in the healthy flight too. What both do within `SAME_S` of each
 other counts as the same: after the first difference nothing comes at exactly the same time any more.
 
-Not told apart: which of several faults caused what; order the flight with one of them for that.
+Not distinguished: which of several faults caused what; order the flight with one of them for that.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ EXCHANGE_S = 0.05  # within which a fault shows in the autopilot's log
 LEAST_SHARE = 0.02  # of the rest of the flight, below which a measurement carried nothing
 MOST_ROWS = 20  # of what was caused, in a summary
 SAME_S = 3.0  # what both flights do within this counts as one
-OURS = ("fault", "link", "pilot")  # autopilot_events that are our own doing
+OURS = ("fault", "link", "pilot")  # autopilot_events that Ironbird causes itself
 STATE_WORDS = {
     "position": "estimated position", "velocity": "estimated velocity", "attitude": "estimated attitude",
     "output": "outputs", "battery": "battery voltage", "test_ratio": "test ratios", "estimator": "estimator in charge",
@@ -100,23 +100,23 @@ def _all_of(autopilot: AutopilotEstimate) -> list[AutopilotEvent]:
 
 
 def _first_difference(faulted: AutopilotEstimate, healthy: AutopilotEstimate) -> tuple[float, str]:
-    """On our clock; of all that both logs hold."""
+    """On the simulation's clock; of all that both logs hold."""
     first_s, signal = math.inf, ""
-    for name, series in faulted.log.believed.items():
-        other = healthy.log.believed.get(name)
+    for name, series in faulted.log.estimated.items():
+        other = healthy.log.estimated.get(name)
         if other is None or series.values.shape[1:] != other.values.shape[1:]:
             continue
         rows = min(len(series), len(other))
         same = (series.time_s[:rows] == other.time_s[:rows]) & (series.values[:rows] == other.values[:rows]).all(axis=1)
         differing = np.flatnonzero(~same)
         if len(differing):
-            at_s = float(faulted.clock.ours(series.time_s[differing[:1]])[0])
+            at_s = float(faulted.clock.simulated(series.time_s[differing[:1]])[0])
             if at_s < first_s:
                 first_s, signal = at_s, STATE_WORDS.get(name, name)
     pairs = zip_longest(faulted.log.states, healthy.log.states)
     changed = next((a for a, b in pairs if a != b and a is not None), None)
     if changed is not None:
-        at_s = float(faulted.clock.ours(np.array([changed.time_s]))[0])
+        at_s = float(faulted.clock.simulated(np.array([changed.time_s]))[0])
         if at_s < first_s:
             first_s, signal = at_s, changed.text
     return first_s, signal

@@ -38,7 +38,7 @@ class FarField:
         paths = at.MAGNETIC_FIELD("field_home"), at.MAGNETIC_FIELD("gradient")
         known = model.params()
         ours = all(path in known for path in paths)
-        ordered = any(path.startswith(at.MAGNETIC_FIELD("")) for path in settings)  # a field of somebody's own stays
+        ordered = any(path.startswith(at.MAGNETIC_FIELD("")) for path in settings)  # a field of the user stays
         self._rows = [model.param_rows(path) for path in paths] if ours and not ordered else []
         self._base = [np.array(model.flat.values[rows]) for rows in self._rows]
         self._ours = {base.tobytes() for base in self._base}  # all values that were set here
@@ -57,7 +57,7 @@ class FarField:
         values = _cell_values(self._home, cell) if any(cell) else None
         for number, (rows, base) in enumerate(zip(self._rows, self._base, strict=True)):
             if state.params[block, rows, place].tobytes() not in self._ours:
-                return  # somebody has tuned it on the way
+                return  # it was tuned on the way
             new = base if values is None else base + values[number]
             self._ours.add(new.tobytes())
             state.params[block, rows, place] = new

@@ -1,4 +1,4 @@
-"""A flight: an order flown. `fly` takes an order to whoever flies it and brings back what came of it."""
+"""A flight: an order flown. `fly` passes an order to the control system that flies it and returns the result."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ STATISTICS_AFTER_S = 5.0  # tracking errors are counted from here on: the vehicl
 
 @dataclass
 class Flight:
-    """What was ordered, and what came of it."""
+    """What was ordered, and the results."""
 
     order: Order
     vehicle: Vehicle
@@ -54,11 +54,11 @@ class Flight:
     witnesses: list[Witness] = field(default_factory=list)
     triggered_s: list[float] = field(default_factory=list)  # when each trigger fired: 0 without one, infinite if never
     twin: Log | None = None  # the same flight without any fault, if one was flown
-    autopilot_events: list[AutopilotEvent] = field(default_factory=list)  # what a control system outside said and did
+    autopilot_events: list[AutopilotEvent] = field(default_factory=list)  # of an external control system
     link: dict[str, str] = field(default_factory=dict)  # figures of the link to it
     measured: dict[str, Any] = field(default_factory=dict)  # the same as plain data
     logs: list[Path] = field(default_factory=list)  # files that a control system outside left
-    records: bool = False  # the control system outside has recorded all that it was told
+    records: bool = False  # the external control system has recorded all commands to it
     samples: list[Sample] = field(default_factory=list)  # that sensors of the world took, as they arrived
     of_object: bool = False  # the vehicle was an object of a Python program: its diagram may differ from its file's
 
@@ -99,7 +99,7 @@ class Flight:
 
     @property
     def sha256_of_all(self) -> str:
-        """Hash of the flight, of all that a control system outside said and did, and of every byte of its own logs."""
+        """Hash of the flight, of all messages of an external control system, and of every byte of its own logs."""
         said = json.dumps([[h.time_s, h.kind, h.text] for h in self.autopilot_events]) + json.dumps(self.link)
         whole = hashlib.sha256((self.sha256 + said).encode())
         for path in self.logs:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Lanes:
-    """What came of flights side by side; lane i flew the i-th order."""
+    """The results of flights side by side; lane i flew the i-th order."""
 
     log: Log
     judged: list[Judged]

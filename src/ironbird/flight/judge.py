@@ -1,8 +1,8 @@
 """The judge: what a flight comes to. Nothing else in Ironbird says pass, fail, void or error.
 
-In this order: `error` (the rig failed: a link was lost, deadlines were missed, the numbers diverged, somebody ended the
+In this order: `error` (the rig failed: a link was lost, deadlines were missed, the numbers diverged, the user ended the
 flight by hand), `fail` (a requirement was violated, before or after a fault acted), `void` (all requirements held, but
-a fault did not act, so that nothing is shown), `pass`. Where no requirement speaks of a crash, the vehicle must not
+a fault did not act, so nothing is verified), `pass`. Where no requirement speaks of a crash, the vehicle must not
 crash.
 """
 
@@ -91,7 +91,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Flown:
-    """What a judge is told of one flight, besides its log."""
+    """What a judge knows of one flight, besides its log."""
 
     witnesses: Sequence[Witness] = ()
     triggered_s: Sequence[float] = ()  # when each fault's trigger fired: 0 without one, infinite if it did not
@@ -320,7 +320,7 @@ def _mode_at(log: Log, lane: int, begin_s: float) -> int:
 
 
 def _finite(value: Any) -> Any:
-    """Plain data without infinities; what it holds is new, so that nobody changes the original."""
+    """Plain data without infinities; what it holds is new, so that the original is not changed."""
     if isinstance(value, Judgement):
         return {entry.name: _finite(getattr(value, entry.name)) for entry in fields(value)}
     if isinstance(value, dict):

@@ -38,7 +38,7 @@ CREDENTIALS = struct.Struct("3i")  # of SO_PEERCRED on Linux: process, user, gro
 
 @dataclass
 class _Client:
-    """Somebody who has connected and not yet been answered."""
+    """A client that has connected and not yet been answered."""
 
     socket: socket.socket
     since: float
@@ -91,7 +91,7 @@ class LiveControl:
             self._answer(client.socket, _refusal("the flight is over"))
         self._clients = []
         self._socket.close()
-        with contextlib.suppress(OSError):  # somebody removed it; one that took its place stays
+        with contextlib.suppress(OSError):  # it was removed; one that took its place stays
             there = self.path.lstat()
             if (there.st_dev, there.st_ino) == self._file:
                 self.path.unlink()
@@ -103,7 +103,7 @@ class LiveControl:
         for _ in range(2 * MOST_PEERS):
             try:
                 peer, _ = self._socket.accept()
-            except OSError:  # nobody waits, or no file handle is left for them
+            except OSError:  # no client waits, or no file handle is left for them
                 return
             peer.setblocking(False)
             if not _may_speak(peer):
@@ -119,7 +119,7 @@ class LiveControl:
             data = client.socket.recv(LONGEST + 1 - len(client.request))
         except BlockingIOError:
             return now - client.since > TIMEOUT_S
-        except OSError:  # gone: the answer finds nobody
+        except OSError:  # gone: no client to answer
             return True
         client.request += data
         return not data or b"\n" in data or len(client.request) > LONGEST
@@ -149,7 +149,7 @@ class LiveControl:
 
 
 def _clear(path: Path) -> None:
-    """Remove a socket that a flight of ours left behind; nothing else is ours to remove."""
+    """Remove a socket that a flight of this user left behind; nothing else is removed."""
     try:
         there = path.lstat()
     except FileNotFoundError:
@@ -167,13 +167,13 @@ def _clear(path: Path) -> None:
             return
         except FileNotFoundError:
             return
-        except BlockingIOError:  # somebody listens, with many at the door
+        except BlockingIOError:  # a process listens, with many clients waiting
             pass
     raise RunError(f"another flight listens at {path}: wait for its end, or choose another folder")
 
 
 def _may_speak(peer: socket.socket) -> bool:
-    """Whether the user at the other end is ours, or root; where the system cannot tell, the socket's mode has to do."""
+    """Whether the other end is of the same user, or root; where that is unknown, the socket's mode protects."""
     try:
         _, user, _ = CREDENTIALS.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
     except AttributeError:  # not Linux
@@ -248,7 +248,7 @@ def tune(folder: Path, values: dict[str, object]) -> float:
             peer.connect(str(path))
             if not _may_speak(peer):
                 raise RunError(f"{path} is the socket of another user")
-            with contextlib.suppress(BrokenPipeError):  # it may have refused already: the answer tells
+            with contextlib.suppress(BrokenPipeError):  # it may have refused already: the answer reports it
                 peer.sendall(request)
                 peer.shutdown(socket.SHUT_WR)
             answer = json.loads(_all(peer))

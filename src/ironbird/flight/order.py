@@ -119,8 +119,8 @@ class Order:
 
     vehicle: str  # catalogue id, or the path of a TOML file
     control: str  # reference, truth, or a control system outside: px4, ardupilot, hardware, ...
-    mission: Mission | None = None  # None: the control system is told nothing
-    mission_name: str = ""  # built-in name; empty if the mission came from elsewhere
+    mission: Mission | None = None  # None: the control system gets no mission
+    mission_name: str = ""  # built-in name; empty if the mission is not a built-in one
     script: str = ""  # text of a QGroundControl plan or waypoint file that a control system outside flies instead
     weather: Weather = Weather()
     place: Home | None = None  # take-off point and year, in place of the vehicle's own
@@ -166,7 +166,7 @@ class Order:
                 raise OrderError(f"{name} of the weather = {shortened(repr(value))} is no finite number")
 
     def items(self) -> list[Item]:
-        """What the mission has it do; nothing if the control system is told nothing."""
+        """What the mission has it do; nothing if the control system gets no mission."""
         return list(self.mission.item) if self.mission is not None else []
 
     # ------------------------------------------------------------------ identity
@@ -205,7 +205,7 @@ class Order:
 
     @property
     def has_plan(self) -> bool:
-        """Whether its script takes the place of the mission; orders to our ground station go beside it."""
+        """Whether its script takes the place of the mission; orders to the built-in ground station go beside it."""
         return bool(self.script) and not is_orders(self.script)
 
     # ------------------------------------------------------------------ plain data and text
@@ -332,7 +332,7 @@ def make_order(
     sight: Sequence[Mapping[str, Any]] = (),
     integration: str = "",
 ) -> Order:
-    """An order in short: what is not said is what the vehicle usually has, its own mission, calm air."""
+    """An order in short: what is not given is what the vehicle usually has, its own mission, calm air."""
     if options and isinstance(options.get("folder"), str):
         from ironbird.links.process import trust
 
@@ -388,7 +388,7 @@ def _without_null(value: Any) -> Any:
 
 
 def _check_keys(order: Mapping[str, Any]) -> None:
-    """Refuse what nobody reads and what is no number: a flight is what its order says."""
+    """Refuse what is not read and what is no number: a flight is what its order says."""
     _known("[order]", order, _KEYS)
     numbers = {name: order[name] for name in ("seed", "until_s", "log_s") if name in order}
     for name, value in numbers.items():

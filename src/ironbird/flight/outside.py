@@ -76,7 +76,7 @@ def reactions_of(
     """The first thing of each kind of `REACTIONS` that the control system did after each fault began to act.
 
     Nothing answers a fault that never acted. It came after the fault; that it came because of the fault is for a
-    flight without the fault to tell (`flight/cause.py`).
+    flight without the fault to decide (`flight/cause.py`).
     """
     found = []
     for injection, witness in zip(faults, witnesses, strict=True):
@@ -93,7 +93,7 @@ def reactions_of(
 
 @dataclass
 class FlownOutside:
-    """What came of a flight under a control system outside."""
+    """The results of a flight under an external control system."""
 
     log: Log
     stop: Stop | None
@@ -103,7 +103,7 @@ class FlownOutside:
     triggered_s: list[float]
     autopilot_events: list[AutopilotEvent] = field(default_factory=list)
     order: Order = field(kw_only=True)  # with all that came on the way
-    records: bool = False  # whether that order repeats it: the control system has recorded all that it was told
+    records: bool = False  # whether that order repeats it: all commands to the control system are recorded
     samples: list[Sample] = field(default_factory=list)  # that sensors of the world took
 
 
@@ -122,7 +122,7 @@ def fly_outside(
     A link that fails later ends the flight, whose log is kept; its verdict is error.
     With `speed` the flight keeps to the wall clock; without, it runs as fast as the control system answers. Ctrl-C
     after the first exchange ends the flight; `log.interrupted` says so, and its verdict is error. An open-ended one,
-    which somebody outside flies, ends as if its time was over. `between` is called after every exchange: it may wait
+    which an external program flies, ends as if its time was over. `between` is called after every exchange: it may wait
     (the flight stands still), inject faults and change parameters, and ends the flight as Ctrl-C does by False. Beside
     a loop in native code (`rig.loop`) it is called about every 10 ms, and must hold that loop for whatever it changes.
     """

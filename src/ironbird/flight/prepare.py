@@ -38,7 +38,7 @@ from ironbird.world.rays import Scene
 from ironbird.world.runner import is_sight
 
 STANDING_M = 0.01  # a vehicle whose gear is this near to the ground stands on it
-FAR = 100.0  # times the usual value of a parameter, or its part: somebody should look again
+FAR = 100.0  # times the usual value of a parameter, or its part: it should be checked
 LONGEST_S = 600.0  # of a flight under an object that says nothing of its end
 CRUISE_SPEED = at.NAVIGATOR.cruise_speed
 NO_LINKS = "this control system has no link whose packets faults reach; see docs/guide/route.md"

@@ -131,7 +131,7 @@ class Sights:
     # ------------------------------------------------------------------ what goes with a run state
 
     def pick(self, lanes: Sequence[int]) -> Sights:
-        """An independent copy of what belongs to some lanes; it keeps and tells nothing."""
+        """An independent copy of what belongs to some lanes; it keeps and sends nothing."""
         other = Sights.__new__(Sights)
         other._pose, other._inputs, other._states, other._back_s = self._pose, self._inputs, self._states, self._back_s
         other.lanes = [self.lanes[lane].copied() for lane in lanes]  # type: ignore[misc]

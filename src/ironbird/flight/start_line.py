@@ -33,7 +33,7 @@ class StartLine:
         return self._begin_ns
 
     def give_up(self) -> None:
-        """Nobody who has not started starts."""
+        """Vehicles that have not started do not start."""
         self._barrier.abort()
 
     def end(self) -> None:

@@ -23,7 +23,6 @@ from ironbird.runtime.step import advance
 from ironbird.vehicles import places as at
 from ironbird.vehicles.in_world import GROUND_INPUTS, SLOTS
 from ironbird.vehicles.spec import Home
-from ironbird.world.files import load_world, world_of
 from ironbird.world.lee import Lee
 from ironbird.world.model import DEFAULT, World
 from ironbird.world.near import Near, Shapes
@@ -47,6 +46,8 @@ def ordered_world(name: str) -> World:
 
 @functools.lru_cache(maxsize=16)
 def _parsed(text: str) -> World:
+    from ironbird.world.files import world_of
+
     try:
         return world_of(Source(Path("world.toml"), read_toml(text), locate(text)))
     except tomllib.TOMLDecodeError as error:
@@ -55,6 +56,8 @@ def _parsed(text: str) -> World:
 
 @functools.lru_cache(maxsize=16)
 def _loaded(name: str, changed_ns: int) -> World:
+    from ironbird.world.files import load_world
+
     return load_world(name)
 
 
@@ -81,7 +84,7 @@ class Surroundings:
         self.near, self.model = near, model
         flat = model.flat
         self._position = flat.held.rows(at.POSE("position"))
-        self._rows = {name: flat.u.rows(name) for name in flat.u.start if at.is_told_by_world(name)}
+        self._rows = {name: flat.u.rows(name) for name in flat.u.start if at.is_world_input(name)}
         feels = at.LEE("told_N") in self._rows and at.WIND_STEADY.velocity in model.params()
         self._lee = Lee(near.world) if feels else None
         self._wind = model.param_rows(at.WIND_STEADY.velocity) if feels else slice(0)
@@ -110,7 +113,7 @@ class Surroundings:
                     write_lanes(state, self._rows[part("stamp")], now)
         if self._lee is not None:
             wind = lanes_of(state, state.params, self._wind)
-            write_lanes(state, self._rows[at.LEE("told_N")], self._lee.told(places, wind))
+            write_lanes(state, self._rows[at.LEE("told_N")], self._lee.change(places, wind))
         if at.TERRAIN("surveyed_z") in self._rows and (self.near.uneven or not state.tick):
             z, slope = self.near.ground(places)
             for name, values in zip(GROUND_INPUTS, (places[:, :2], z[:, None], slope), strict=True):

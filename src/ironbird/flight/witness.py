@@ -31,7 +31,7 @@ class Witness:
         return math.isfinite(self.first_s)
 
     def record(self) -> dict[str, object]:
-        """For files: what was ordered, on what, and what came of it."""
+        """For files: what was ordered, on what, and the effect."""
         orders = zip(self.injection.targets, self.injection.fault.changes, strict=True)
         return {
             "fault": self.injection.text(),

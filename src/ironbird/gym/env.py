@@ -74,7 +74,7 @@ class VehicleEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 class VehicleVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """Many vehicles with a task, in lanes of one kernel. Vehicle i is the single environment of seed + i, bit for bit.
 
-    `autoreset_mode` is gymnasium's: NEXT_STEP (a finished vehicle begins anew at the next step, whose action is passed
+    `autoreset_mode` is gymnasium's: NEXT_STEP (a finished vehicle begins again at the next step, whose action is passed
     over), SAME_STEP (at once; its last observation is in `final_obs`) or DISABLED (reset with options
     `reset_mask`).
     """

@@ -28,7 +28,7 @@ IDS: dict[str, tuple[Callable[..., Task], Randomisation]] = {
 
 
 def make_task(name: str, options: Mapping[str, Any]) -> tuple[Task, Randomisation]:
-    """The task of a registered name with other values, and what is random; options of both are told apart by name."""
+    """The task of a registered name with other values, and what is random; options of both are known by name."""
     kind, random = IDS[name]
     known = {entry.name for entry in fields(kind)}  # type: ignore[arg-type]
     of_random = {entry.name for entry in fields(Randomisation)}

@@ -162,7 +162,7 @@ class Rollout:
             self.least[:, vehicles] = np.inf
         rows = self.episodes.logged()
         late = np.flatnonzero(np.isnan(rows[:, 0]))
-        if len(late):  # stopped before, and not begun anew
+        if len(late):  # stopped before, and not begun again
             rows[late] = self.episodes.where_stopped(late)
         self._latest = seen = self._seen(rows)
         return self._observation(seen, self.task.signals(seen, self.memory))

@@ -56,7 +56,7 @@ def _noisy(line: Line) -> bool:
 
 
 class _Port:
-    """What time does to a chip, told to its core."""
+    """Changes of a chip by time, sent to its core."""
 
     def __init__(self, chip: str, core: Simulation, native: NativeChip) -> None:
         self.core, self.native = core, native
@@ -187,7 +187,7 @@ def _i2c(chip: str, core: Simulation, transactions: int, seed: int, fault: bool)
 
 
 def _uart(chip: str, core: Simulation, transactions: int, seed: int, fault: bool) -> Agreement:
-    """Messages to the chip, heard byte by byte, and its answers as frames."""
+    """Messages to the chip, received byte by byte, and its answers as frames."""
     traffic = Traffic(chip, "uart", seed, STEPS_NS)
     native, line, far, state = NativeChip(chip), Line(), Line(), native_line()
     library, clocks, bits = native.library, SLOT_CLOCKS["uart"], 0

@@ -4,7 +4,7 @@
 The register file, its reset values, write masks, read side effects and the FIFO's door come from the table that the
 models in Python and C have; what the host does to a chip happens in the core, clock by clock. What time does to it
 comes by a port from whoever simulates the vehicle, as from the processor beside the logic in [ChipLevel] Fig. 3: bytes
-of registers (`feed`), of the FIFO (`push`, `drop`), results of conversions; `heard` says what the host wrote. The port
+of registers (`feed`), of the FIFO (`push`, `drop`), results of conversions; `heard` is what the host wrote. The port
 is served only while no request is under way, so that bursts do not tear. A microsecond is a pulse at `tick`. Each pin
 has a fault multiplexer ([ChipLevel] Eq. 23-25: random, open, short) in front of all else.
 
@@ -526,7 +526,7 @@ class SerialChip(Elaboratable):
 
 
 def _wires(m: Module, core: Any, seed: int) -> list[FaultyPin]:
-    """Fault multiplexers of a core's pins in order; inputs are joined to theirs, outputs follow theirs."""
+    """Fault multiplexers of a core's pins in order; inputs are joined to them, outputs follow them."""
     wires = [FaultyPin(seed + 77 * i) for i in range(len(core.pins))]
     for i, (wire, name) in enumerate(zip(wires, core.pins, strict=True)):
         m.submodules[f"wire_{name}"] = wire

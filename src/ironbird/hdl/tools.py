@@ -356,7 +356,7 @@ def _wrapper(chip: str, ports: Mapping[str, int]) -> str:
 struct request {{ int kind; unsigned address, value; }};
 static cxxrtl_design::p_{chip.replace("_", "__")} t;
 static std::deque<request> queue;
-static std::deque<unsigned> heard;
+static std::deque<unsigned> received;
 static uint64_t clocks;
 static void settle() {{
   t.step();
@@ -367,14 +367,14 @@ static void once() {{
   {asks}
   t.p_clk.set<bool>(true); settle(); t.p_clk.set<bool>(false); settle(); /* the edge, then what follows from it */
   if (served && some) queue.pop_front();
-  if ({port("heard")}.get<bool>()) heard.push_back({address}{port("heard_data")}.get<uint32_t>());
+  if ({port("heard")}.get<bool>()) received.push_back({address}{port("heard_data")}.get<uint32_t>());
   clocks++;
 }}
 #define OUT extern "C" __attribute__((visibility("default")))
 OUT void hdl_set(int n, unsigned v) {{ switch (n) {{ {sets} }} }}
 OUT unsigned hdl_get(int n) {{ switch (n) {{ {gets} }} return 0; }}
 OUT void hdl_clock(int n) {{ while (n-- > 0) once(); }}
-OUT void hdl_restart() {{ t.reset(); queue.clear(); heard.clear(); t.step(); }}
+OUT void hdl_restart() {{ t.reset(); queue.clear(); received.clear(); t.step(); }}
 OUT uint64_t hdl_clocks() {{ return clocks; }}
 OUT void hdl_queue(int kind, unsigned address, unsigned value) {{ queue.push_back({{kind, address, value}}); }}
 OUT int hdl_drain(int most) {{
@@ -383,7 +383,7 @@ OUT int hdl_drain(int most) {{
 }}
 OUT int hdl_heard(unsigned *out) {{
   int n = 0;
-  for (; !heard.empty() && n < 65536; heard.pop_front()) out[n++] = heard.front();
+  for (; !received.empty() && n < 65536; received.pop_front()) out[n++] = received.front();
   return n;
 }}
 OUT void hdl_slots(const uint8_t *levels, int n, int each, int closed, uint8_t *out) {{

@@ -18,7 +18,7 @@ from ironbird.errors import RecordError
 from ironbird.files.problems import read_bytes
 
 RPM = 2 * math.pi / 60
-COLUMNS = {  # names that stands write: ours, factor, offset
+COLUMNS = {  # names that stands write: Ironbird's name, factor, offset
     "throttle": ("throttle", 1.0, 0.0),
     "speed_radps": ("speed", 1.0, 0.0),
     "rpm": ("speed", RPM, 0.0),

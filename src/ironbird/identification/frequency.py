@@ -19,7 +19,7 @@ PHASE_WEIGHT = 0.01745  # 7.57 degrees count as one decibel [Tischler]
 COUNTED = 20.0  # points that the cost is for
 ITERATIONS, STARTS = 200, 12
 GOOD_BOUND, GOOD_INSENSITIVITY = 0.2, 0.1  # shares of a parameter that are wanted [Tischler]
-GOOD_COST = 50.0  # hardly to be told from the record [Tischler]
+GOOD_COST = 50.0  # hardly identifiable from the record [Tischler]
 Model = Callable[[np.ndarray], Sequence[np.ndarray]]
 
 
@@ -40,7 +40,7 @@ class ResponseFit:
         return float(np.mean(self.costs))
 
     def doubts(self) -> list[str]:
-        """Parameters that the responses tell badly: drop or fix them, and fit again."""
+        """Parameters that the responses hardly identify: drop or fix them, and fit again."""
         size = np.maximum(np.abs(self.values), 1e-300)
         bad = (self.bounds > GOOD_BOUND * size) | (self.insensitivities > GOOD_INSENSITIVITY * size)
         return [name for name, is_bad in zip(self.names, bad, strict=True) if is_bad]

@@ -39,11 +39,11 @@ PIECE_S = 0.5
 LEAST_HEIGHT_M = 5.0  # above the ground, which must not push
 ITERATIONS = 25
 CONVERGED = 1e-4  # change of the factors
-PRIOR = 1.0  # relative deviation of what was thought before: keeps what the data do not tell from running away
+PRIOR = 1.0  # relative deviation of what was thought before: keeps what the data do not identify from running away
 BEGIN_SIGMA = np.repeat([1.0, 0.1, 0.5], [3, 4, 3])  # of recorded begins: m/s, quaternion, rad/s; wide
 BEGIN_MOTOR, FIRST_MOTOR = 0.1, 5.0  # of a motor's speed; before the first piece its commands are not known
-UNTOLD = 0.5  # relative deviation from which on the data do not tell a parameter
-KIN = 0.95  # correlation of two estimates from which on they cannot be told apart
+UNTOLD = 0.5  # relative deviation from which on the data do not identify a parameter
+KIN = 0.95  # correlation of two estimates from which on they cannot be separated
 OUTPUTS = {
     at.BODY.velocity: VELOCITY,
     at.BODY.euler: ATTITUDE,
@@ -51,7 +51,7 @@ OUTPUTS = {
     at.BODY.specific_force: FORCE,
 }
 BODY_STATES = {"body.v": 3, "body.q": 4, "body.w": 3}
-LINK = "/command_fault.value"  # what a motor is told
+LINK = "/command_fault.value"  # the command of a motor
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,12 @@ class Estimate:
         return self.sigma / abs(self.value)
 
     @property
-    def told(self) -> bool:
+    def identified(self) -> bool:
         """Whether the data say something about it."""
         return self.relative < UNTOLD
 
     def interval(self, sigmas: float = 1.959964) -> tuple[float, float]:
-        """95 % unless told otherwise."""
+        """95 % by default."""
         return self.value - sigmas * self.sigma, self.value + sigmas * self.sigma
 
 
@@ -100,8 +100,8 @@ class Fit:
     modelled: np.ndarray
     iterations: int
 
-    def kin(self) -> list[tuple[str, str, float]]:
-        """Pairs that the data cannot tell apart."""
+    def correlated(self) -> list[tuple[str, str, float]]:
+        """Pairs that the data cannot separate."""
         names = [estimate.name for estimate in self.estimates]
         pairs = [(i, j) for i in range(len(names)) for j in range(i) if abs(self.correlation[i, j]) > KIN]
         return [(names[j], names[i], float(self.correlation[i, j])) for i, j in pairs]
@@ -192,7 +192,7 @@ class Problem:
         )
 
     def rates(self, x: np.ndarray, theta: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Derivatives of the states, and theirs."""
+        """Derivatives of the states, and their own derivatives."""
         return self._evaluate(self._rates, x, theta, u)
 
     def outputs(self, x: np.ndarray, theta: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

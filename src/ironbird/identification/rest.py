@@ -1,7 +1,7 @@
 """Sensor noise from a record at rest: Allan deviation and power spectrum.
 
 Overlapping Allan deviation; white noise N, bias instability B and random walk K by a fit of their three lines to the
-whole curve, weighted by how well each point is known [ElSheimy]. A short record tells nothing of slow terms: what lies
+whole curve, weighted by how well each point is known [ElSheimy]. A short record holds nothing of slow terms: what lies
 beyond a tenth of its length is not fitted, and a term that the curve does not show is None.
 """
 
@@ -54,7 +54,7 @@ def noise_at_rest(values: np.ndarray, step_s: float) -> Allan:
     """Noise of a sensor's signal at rest."""
     values = np.asarray(values, float)
     if len(values) < LEAST_SAMPLES or not np.isfinite(values).all():
-        raise RecordError(f"{len(values)} samples tell nothing of noise; {LEAST_SAMPLES} finite ones are needed")
+        raise RecordError(f"{len(values)} samples are too few for noise; {LEAST_SAMPLES} finite ones are needed")
     if np.ptp(values) == 0:
         raise RecordError("the signal does not move at all: it is no record of a sensor, or its steps are too coarse")
     if np.ptp(values) > 50 * np.median(np.abs(np.diff(values)) + 1e-300) * math.sqrt(len(values)):

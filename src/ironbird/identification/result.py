@@ -16,11 +16,11 @@ from ironbird.vehicles.load import load_spec, read_tables, vehicle_path
 
 
 def identified_vehicle(fit: Fit, base: str | Path, path: Path) -> Path:
-    """Write the vehicle with what the data tell; parameters that they do not tell keep the base's value."""
-    told = [i for i, estimate in enumerate(fit.estimates) if estimate.told]
+    """Write the vehicle with identified parameters; those that are not identified keep the base's value."""
+    told = [i for i, estimate in enumerate(fit.estimates) if estimate.identified]
     if not told:
         raise RecordError(
-            f"{fit.record} tells none of {', '.join(e.name for e in fit.estimates)}: every deviation is above "
+            f"{fit.record} identifies none of {', '.join(e.name for e in fit.estimates)}: every deviation is above "
             f"half of the "
             "value; fly with more excitation (ironbird excite)"
         )

@@ -1,7 +1,7 @@
-"""Virtual benches: our own model on a rig, as the real vehicle would be.
+"""Virtual benches: Ironbird's model on a rig, as the real vehicle would be.
 
 Each bench gives the record that a real one would give, made by the equations of a vehicle, so that the identification
-can be held against what was put in: an excited flight, a rig with one axis, a propulsion stand, a rest on the ground,
+can be compared with what was put in: an excited flight, a rig with one axis, a propulsion stand, a rest on the ground,
 and a swing on two strings.
 """
 

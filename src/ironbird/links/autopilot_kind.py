@@ -32,8 +32,8 @@ class AutopilotOptions(Options):
     pilot: Annotated[
         Literal["ours", "attended", "none", "sticks"],
         Field(
-            description="Our ground station flies the mission; or does what it is told in flight (attended: the live "
-            "rig, or a record of its orders); or none of ours, so that another one may; or PX4's multicopters by "
+            description="The built-in ground station flies the mission; or obeys orders in flight (attended: the live "
+            "rig, or a record of its orders); or none, so that another ground station may; or PX4's multicopters by "
             "sticks in position mode, where its collision prevention acts."
         ),
     ] = "ours"
@@ -78,7 +78,7 @@ def read_params(text: str) -> dict[str, float]:
 
 
 class AutopilotKind(Kind):
-    """An autopilot whose program we start; it flies all vehicles that a ground station has a word for."""
+    """An autopilot whose program Ironbird starts; it flies all vehicle types of MAVLink."""
 
     options: type[Options] = AutopilotOptions
     log_ending: str  # of the names of its logs
@@ -88,7 +88,7 @@ class AutopilotKind(Kind):
         return 1.0 if isinstance(options, AutopilotOptions) and options.time == "paced" else None
 
     def repeats(self, options: Options, script: str) -> bool:
-        """In virtual time, with our own ground station or with the record of another one."""
+        """In virtual time, with the built-in ground station or with the record of another one."""
         if not isinstance(options, AutopilotOptions) or options.time == "real":
             return False
         return options.pilot != "none" or is_record(script)
@@ -126,7 +126,7 @@ def chosen(task: Task) -> AutopilotOptions:
 
 
 def trusted(task: Task, variable: str) -> AutopilotOptions:
-    """The same; `LinkError` if they name a program that nobody but a file names."""
+    """The same; `LinkError` if they name a program that only a file names."""
     options = chosen(task)
     if options.folder is not None:
         check_trusted(options.folder, variable)
@@ -134,7 +134,7 @@ def trusted(task: Task, variable: str) -> AutopilotOptions:
 
 
 def watches(task: Task) -> bool:
-    """Whether our ground station only watches: another one commands, or there is nothing to fly."""
+    """Whether the built-in ground station only watches: another one commands, or there is nothing to fly."""
     pilot = chosen(task).pilot
     return pilot == "none" or (pilot == "ours" and not (task.items or task.script))
 
@@ -146,11 +146,11 @@ def mirror_port(task: Task) -> int | None:
 
 
 def in_virtual_time(task: Task) -> bool:
-    """Whether the program's clock is ours; `LinkError` if nobody would command it."""
+    """Whether the program runs in virtual time; `LinkError` if nothing would command it."""
     options = chosen(task)
     virtual = options.time != "real"
     if virtual and options.pilot != "none" and watches(task):
-        raise LinkError("in virtual time somebody has to command: give a mission, or --pilot none for others")
+        raise LinkError("in virtual time the autopilot needs commands: give a mission, or --pilot none for others")
     if is_record(task.script) and not (virtual and options.pilot == "none"):
         raise LinkError("a record of a ground station is flown with --time virtual or paced and --pilot none")
     if is_orders(task.script) and options.pilot != "attended":
@@ -159,7 +159,7 @@ def in_virtual_time(task: Task) -> bool:
 
 
 def attended(task: Task, wire: Wire) -> Attended:
-    """Our ground station that does what it is told in flight, on a wire, which it closes."""
+    """The built-in ground station that obeys orders in flight, on a wire, which it closes."""
     try:
         script = task.script if is_orders(task.script) else ""
         return Attended(wire, plan=plan_of(task), items=task.items, script=script)
@@ -169,7 +169,7 @@ def attended(task: Task, wire: Wire) -> Attended:
 
 
 def attend(system: ControlSystem, pilot: Attended) -> Seat:
-    """Both together: a flight for as long as somebody likes, with all that was ordered written down."""
+    """Both together: a flight of any length, with all orders recorded."""
     system.recorder, system.open_ended = pilot.record, True
     return Seat(system, pilot)
 
@@ -189,7 +189,7 @@ def with_libraries(program: Path, options: Options) -> tuple[Path, ...]:
 
 
 def announce(task: Task, ports: str) -> None:
-    """Tell the ports to whoever is to command, and what ends the run; or to whoever commands beside us."""
+    """Announce the ports for external commands and what ends the run; or the ports for additional ground stations."""
     if task.announce is None:
         return
     if watches(task):

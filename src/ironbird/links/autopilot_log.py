@@ -1,6 +1,6 @@
 """The autopilot's own log, read into plain arrays: ULog of PX4, DataFlash (.BIN) of ArduPilot.
 
-Times are those of the autopilot's clock (`flight/autopilot_estimate.py` brings them to ours). Values are in SI units,
+Times are those of the autopilot's clock (`flight/autopilot_estimate.py` converts them). Values are in SI units,
 frames are N (about the vehicle's home) and B; places that the autopilot counts from an origin of its own are moved to
 home. What a log does not hold is simply not there; a file that cannot be read at all is a `LinkError` that says why.
 """
@@ -72,14 +72,14 @@ class Series:
 class AutopilotLog:
     """What an autopilot wrote down.
 
-    `believed` has, as far as the log does: position, velocity (N), attitude (q_NB, w x y z), output, battery,
+    `estimated` has, as far as the log does: position, velocity (N), attitude (q_NB, w x y z), output, battery,
     test_ratio (see RATIOS), estimator (number of the one in charge), gnss (position), baro (height). `received` is the
     true motion that it was sent and logged as such: velocity, position (N), attitude, rates (B).
     """
 
     path: Path
     kind: str  # px4 or ardupilot
-    believed: dict[str, Series] = field(default_factory=dict)
+    estimated: dict[str, Series] = field(default_factory=dict)
     received: dict[str, Series] = field(default_factory=dict)
     modes: list[tuple[float, str]] = field(default_factory=list)
     states: list[Change] = field(default_factory=list)  # of its estimator, sensors, failsafes, outputs
@@ -89,12 +89,12 @@ class AutopilotLog:
     @property
     def span_s(self) -> tuple[float, float]:
         """First and last time of the estimates."""
-        found = [s.time_s for s in (*self.believed.values(), *self.received.values()) if len(s)]
+        found = [s.time_s for s in (*self.estimated.values(), *self.received.values()) if len(s)]
         return (min(float(t[0]) for t in found), max(float(t[-1]) for t in found)) if found else (0.0, 0.0)
 
 
 def read_autopilot_log(path: Path, home: Place) -> AutopilotLog:
-    """Read a log by its name's ending; `home` is where our N begins."""
+    """Read a log by its name's ending; `home` is the origin of N."""
     reader = {".ulg": _read_ulog, ".bin": _read_dataflash}.get(path.suffix.lower())
     if reader is None:
         raise LinkError(f"{path.name}: an autopilot's log ends in .ulg (PX4) or .BIN (ArduPilot)")
@@ -104,7 +104,7 @@ def read_autopilot_log(path: Path, home: Place) -> AutopilotLog:
         log = reader(path, home)
     except OSError as error:
         raise LinkError(f"{path.name} cannot be read: {error.strerror or error}") from None
-    if not log.believed and not log.received:
+    if not log.estimated and not log.received:
         raise LinkError(f"{path.name} holds none of the records that are looked for; is it a log of a flight?")
     return log
 
@@ -255,7 +255,7 @@ def _px4_parts(topics: _Topics, log: AutopilotLog, home: Place) -> Iterator[tupl
     def battery() -> None:
         data = topics("battery_status")
         if data is not None:
-            log.believed["battery"] = _series(_stamps(data), [data["voltage_v"]], "V")
+            log.estimated["battery"] = _series(_stamps(data), [data["voltage_v"]], "V")
 
     def outputs() -> None:
         names: list[str] = []
@@ -273,12 +273,12 @@ def _px4_parts(topics: _Topics, log: AutopilotLog, home: Place) -> Iterator[tupl
                     columns.append(np.interp(base, _stamps(data), np.where(used, column, 0.0)))
         if base is not None and columns:
             log.outputs = names
-            log.believed["output"] = _series(base, columns, "1", hold=True)
+            log.estimated["output"] = _series(base, columns, "1", hold=True)
 
     def estimator() -> None:
         data = topics("estimator_selector_status")
         if data is not None:
-            log.believed["estimator"] = _series(_stamps(data), [data["primary_instance"]], "1", hold=True)
+            log.estimated["estimator"] = _series(_stamps(data), [data["primary_instance"]], "1", hold=True)
         numbers = topics.numbers("estimator_status")
         if not numbers:
             return
@@ -299,23 +299,23 @@ def _px4_parts(topics: _Topics, log: AutopilotLog, home: Place) -> Iterator[tupl
                 ]
             )
             ratios[wanted == number] = of_one[wanted == number]
-        log.believed["test_ratio"] = _series(time_s, list(ratios.T), "1")
+        log.estimated["test_ratio"] = _series(time_s, list(ratios.T), "1")
 
     def gnss() -> None:
         data = topics("vehicle_gps_position")
         if data is not None:
             place = _moved(home, data["latitude_deg"], data["longitude_deg"], data["altitude_msl_m"])
             fixed = data["fix_type"] >= FIX_3D
-            log.believed["gnss"] = _series(_stamps(data), list(place.T), "m", keep=fixed, hold=True)
+            log.estimated["gnss"] = _series(_stamps(data), list(place.T), "m", keep=fixed, hold=True)
 
     def baro() -> None:
         data = topics("vehicle_air_data")
         if data is not None:
             height = np.asarray(data["baro_alt_meter"], float) - home.height_m
-            log.believed["baro"] = _series(_stamps(data), [height], "m", hold=True)
+            log.estimated["baro"] = _series(_stamps(data), [height], "m", hold=True)
 
-    yield "estimated position", lambda: position("vehicle_local_position", log.believed, _sampled)
-    yield "estimated attitude", lambda: attitude("vehicle_attitude", log.believed, _sampled)
+    yield "estimated position", lambda: position("vehicle_local_position", log.estimated, _sampled)
+    yield "estimated attitude", lambda: attitude("vehicle_attitude", log.estimated, _sampled)
     yield "true position", lambda: position("vehicle_local_position_groundtruth", log.received, _stamps)
     yield "true attitude", lambda: attitude("vehicle_attitude_groundtruth", log.received, _stamps)
     yield "true rates", rates
@@ -394,14 +394,14 @@ def _ardupilot_parts(records: _Records, log: AutopilotLog, home: Place) -> Itera
         table = records.chosen("XKF1")
         if table is None:
             return
-        plain(log.believed, "velocity", table, "m/s", "VN", "VE", "VD")
+        plain(log.estimated, "velocity", table, "m/s", "VN", "VE", "VD")
         origin = records("ORGN", Type=0)  # 0: of the estimator, 1: home
         if origin is None:
             log.notes.append("the estimator's origin is not in the log: its position cannot be placed")
             return
         places = _moved(home, *_pick(origin, "Lat", "Lng", "Alt"))[_before(_boot_s(origin), _boot_s(table))]
         moved = places + np.column_stack(_pick(table, "PN", "PE", "PD"))
-        log.believed["position"] = _series(_boot_s(table), list(moved.T), "m")
+        log.estimated["position"] = _series(_boot_s(table), list(moved.T), "m")
 
     def received() -> None:
         plain(log.received, "position", records("SIM2"), "m", "PN", "PE", "PD")
@@ -423,26 +423,26 @@ def _ardupilot_parts(records: _Records, log: AutopilotLog, home: Place) -> Itera
         if table is not None and used:
             log.outputs = [f"output {i}" for i in used]
             columns = [1e-6 * column for column in _pick(table, *(f"C{i}" for i in used))]
-            log.believed["output"] = _series(_boot_s(table), columns, "s", hold=True)
+            log.estimated["output"] = _series(_boot_s(table), columns, "s", hold=True)
 
     def gnss() -> None:
         table = records("GPS", I=0)
         if table is not None:
             place = _moved(home, *_pick(table, "Lat", "Lng", "Alt"))
             fixed = table["Status"] >= FIX_3D
-            log.believed["gnss"] = _series(_boot_s(table), list(place.T), "m", keep=fixed, hold=True)
+            log.estimated["gnss"] = _series(_boot_s(table), list(place.T), "m", keep=fixed, hold=True)
 
     yield "estimated position", position
     yield (
         "estimated attitude",
-        lambda: plain(log.believed, "attitude", records.chosen("XKQ"), "1", "Q1", "Q2", "Q3", "Q4"),
+        lambda: plain(log.estimated, "attitude", records.chosen("XKQ"), "1", "Q1", "Q2", "Q3", "Q4"),
     )
     yield "received motion", received
     yield "modes", modes
-    yield "battery", lambda: plain(log.believed, "battery", records("BAT", Inst=0), "V", "Volt")
+    yield "battery", lambda: plain(log.estimated, "battery", records("BAT", Inst=0), "V", "Volt")
     yield "outputs", outputs
-    yield "estimator", lambda: plain(log.believed, "estimator", records("XKF4", C=0), "1", "PI", hold=True)
-    yield "test ratios", lambda: plain(log.believed, "test_ratio", records.chosen("XKF4"), "1", "SV", "SP", "SH", "SM")
+    yield "estimator", lambda: plain(log.estimated, "estimator", records("XKF4", C=0), "1", "PI", hold=True)
+    yield "test ratios", lambda: plain(log.estimated, "test_ratio", records.chosen("XKF4"), "1", "SV", "SP", "SH", "SM")
     yield "GNSS", gnss
-    yield "barometer", lambda: plain(log.believed, "baro", records("BARO", I=0), "m", "Alt", hold=True)
+    yield "barometer", lambda: plain(log.estimated, "baro", records("BARO", I=0), "m", "Alt", hold=True)
     yield "own states", lambda: log.states.extend(of_ardupilot(records, records.chosen))

@@ -37,8 +37,8 @@ class Port:
     number: int
     protocol: str  # tcp or udp
     used_for: str
-    ours: bool = True  # a link of ours wants to open it; the others belong to other programs
-    client: bool = False  # a ground station may hold it: it hears the autopilot there
+    ours: bool = True  # a link of Ironbird opens it; the others belong to other programs
+    client: bool = False  # a ground station may hold it: it receives the autopilot there
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Finding:
 class Holder:
     """Who holds a port."""
 
-    process: int  # 0 if it is not ours to see
+    process: int  # 0 if this user cannot see it
     command: str
 
     def __str__(self) -> str:
@@ -78,8 +78,8 @@ def ports() -> list[Port]:
         stations = f"ground station of {'PX4 and ' if i == 0 else ''}ArduPilot {i}"
         found += [
             Port(px4.SIMULATOR_PORT + i, "tcp", f"PX4 {i}, simulator link"),
-            Port(px4.PILOT_PORT + i, "udp", f"PX4 {i}, our ground station, or MAVSDK with --pilot none"),
-            Port(px4.LISTENER_PORT + i, "udp", f"PX4 {i}, our ground station with --pilot none"),
+            Port(px4.PILOT_PORT + i, "udp", f"PX4 {i}, the built-in ground station, or MAVSDK with --pilot none"),
+            Port(px4.LISTENER_PORT + i, "udp", f"PX4 {i}, the built-in ground station with --pilot none"),
             Port(px4.COMMAND_PORT + i, "udp", f"PX4 {i} itself", ours=False),
             Port(px4.GROUND_PORT + i, "udp", f"PX4 {i} itself, ground station link", ours=False),
             Port(ardupilot.PHYSICS_PORT + step, "udp", f"ArduPilot {i}, simulator link"),
@@ -142,7 +142,7 @@ def _compiler() -> Finding:
 
 
 def _cache() -> Finding:
-    """The cache of native code: whose it is, who can write there, whether we can."""
+    """The cache of native code: its owner, who can write there, whether this user can."""
     try:
         folder = cache.checked_folder()
         cache.make_folder()

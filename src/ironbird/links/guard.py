@@ -36,7 +36,7 @@ def is_locked(path: Path) -> bool:
 
 
 def remove_unless_locked(lock: Path, others: Sequence[Path]) -> None:
-    """Remove a lock file and what belongs to it, unless somebody holds the lock; nobody gets it meanwhile."""
+    """Remove a lock file and what belongs to it, unless a process holds the lock; no other gets it meanwhile."""
     with contextlib.suppress(OSError):  # held by another process
         if not lock.exists():
             for path in others:

@@ -21,7 +21,7 @@ from ironbird.links.router.frames import Frame, FrameReader
 from ironbird.links.system import OwnWitness
 from ironbird.vehicles.load import Vehicle
 
-LINKS = {  # name -> what goes over it; which of them there are is said by the kind of control system
+LINKS = {  # name -> what goes over it; the kind of control system defines which there are
     "ground": "from the control system to ground stations",
     "vehicle": "from ground stations to the control system",
     "sensors": "from the sensors to the control system",

@@ -1,4 +1,4 @@
-"""The plan of a task: what an autopilot is told to fly, in its own words."""
+"""The plan of a task: the mission of an autopilot, in its own terms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ironbird.links.system import Task
 from ironbird.vehicles.load import Vehicle
 from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
 
-CLASSES: dict[str, VehicleClass] = {  # of our templates
+CLASSES: dict[str, VehicleClass] = {  # of Ironbird's templates
     "multicopter": "copter",
     "helicopter": "copter",
     "fixed_wing": "plane",

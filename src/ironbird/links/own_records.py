@@ -24,7 +24,7 @@ from ironbird.links.autopilot_log import open_ulog
 
 LOOK_S = 5.0  # after the first difference, within which its size is measured
 LATE_S = 0.1  # by which a sensor's record may be later than the motion's: they are written at their own rates
-BATTERY_LATE_S = 0.6  # the same of a battery, which is told twice a second and whose voltage moves the rotors at once
+BATTERY_LATE_S = 0.6  # the same of a battery, reported twice a second, whose voltage moves the rotors at once
 Table = Mapping[str, np.ndarray]
 
 

@@ -1,8 +1,8 @@
 """Who is at the other end of a connection on this computer: the system knows which process holds a port.
 
 Ports on loopback are open to every program of this computer, and the protocols of the autopilots know no passwords.
-But Linux tells for each port the user and the socket behind it (`/proc/net` [ProcPid]), and for each process that we
-may look at the sockets that it holds. So a stranger is told from the autopilot that we started.
+But Linux reports for each port the user and the socket behind it (`/proc/net` [ProcPid]), and for each process that it
+may look at, its sockets. So a stranger is distinguished from the autopilot that Ironbird started.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ LOCAL, REMOTE, USER, INODE = 1, 2, 7, 9  # columns of /proc/net/tcp and udp
 
 
 class Doorkeeper:
-    """Lets in what the process `pid` and those of its session send, or root; without a `pid`, what our user sends.
+    """Lets in what the process `pid` and those of its session send, or root; without a `pid`, what the same user sends.
 
-    Where the system cannot tell (not Linux), everybody is let in.
+    Where the system does not report it (not Linux), all are let in.
     """
 
     def __init__(self, kind: Kind, own_port: int, pid: int | None) -> None:
@@ -38,7 +38,7 @@ class Doorkeeper:
         self._strangers: dict[tuple[str, int], float] = {}
 
     def lets_in(self, source: tuple[str, int]) -> bool:
-        """Whether an address is one of those; asked of the system once for each of ours, seldom for a stranger's."""
+        """Whether an address is one of those; asked of the system once if accepted, seldom if not."""
         if source in self._known:
             return True
         now = time.monotonic()
@@ -68,12 +68,12 @@ def own_address(host: str) -> str:
 
 
 def is_of(pid: int | None, kind: Kind, source: tuple[str, int], own_port: int) -> bool:
-    """Whether a port on loopback is held by a process or its session; with None, by a process of our user.
+    """Whether a port on loopback is held by a process or its session; with None, by a process of the same user.
 
-    What root holds passes if we are not root: root may do as it likes, and programs in containers come by it.
+    What root holds passes if this process is not root's: root may do anything, and programs in containers come by it.
     """
     if not source[0].startswith("127."):
-        return pid is None  # another computer: nobody here can tell
+        return pid is None  # another computer: not known here
     if not os.path.exists("/proc/net/udp"):
         return True
     ours = os.geteuid()
@@ -87,7 +87,7 @@ def is_of(pid: int | None, kind: Kind, source: tuple[str, int], own_port: int) -
 
 
 def _sockets(kind: Kind, port: int, own_port: int) -> Iterator[tuple[int, int]]:
-    """User and socket of each that has a port; of TCP only those that are connected to ours."""
+    """User and socket of each that has a port; of TCP only those that are connected to this port."""
     for name in (kind, f"{kind}6"):
         with contextlib.suppress(OSError), open(f"/proc/net/{name}", encoding="ascii") as table:
             next(table)

@@ -1,4 +1,4 @@
-"""Mission files of ground stations: QGroundControl's .plan and the text form 'QGC WPL 110', and our own missions.
+"""Mission files of ground stations: QGroundControl's .plan and the text form 'QGC WPL 110', and Ironbird's missions.
 
 All become one list of `PlanItem`, which a `Pilot` can hand to an autopilot. Formats: [QGCPlan], [MAVLinkMission].
 """
@@ -70,7 +70,7 @@ SAME_FRAME = {  # the _INT frames say the same
 NEEDS_PLACE = (NAV_WAYPOINT, NAV_LOITER_UNLIM, NAV_LOITER_TIME)
 PLACE_COMMANDS = range(NAV_WAYPOINT, NAV_LAST + 1)  # their last three parameters are a place
 FOR_EVER_S = 1e9
-PASSED_OVER = (  # cameras, gimbals and marks of a plan that mean nothing to our own navigators
+PASSED_OVER = (  # cameras, gimbals and marks of a plan that mean nothing to Ironbird's navigators
     DO_CONTROL_VIDEO, DO_DIGICAM_CONTROL, DO_GIMBAL_MANAGER_CONFIGURE, DO_GIMBAL_MANAGER_PITCHYAW, DO_LAND_START,
     DO_MOUNT_CONFIGURE, DO_MOUNT_CONTROL, DO_SET_CAM_TRIGG_DIST, DO_SET_ROI, DO_SET_ROI_LOCATION, DO_SET_ROI_NONE,
     DO_SET_ROI_WPNEXT_OFFSET, IMAGE_START_CAPTURE, IMAGE_STOP_CAPTURE, NAV_ROI, SET_CAMERA_MODE, VIDEO_START_CAPTURE,
@@ -116,7 +116,7 @@ class Plan:
 
 
 class LocalItem(NamedTuple):
-    """An item of our own missions in plain numbers."""
+    """An item of Ironbird's missions in plain numbers."""
 
     north_m: float
     east_m: float
@@ -127,11 +127,11 @@ class LocalItem(NamedTuple):
 
 
 class LocalMission(NamedTuple):
-    """A plan as one of our own missions."""
+    """A plan as a mission of Ironbird."""
 
     items: list[LocalItem]
     numbers: list[int]  # of each: its place in the plan
-    speeds_mps: dict[int, float]  # from an item of ours on, if the plan changes it
+    speeds_mps: dict[int, float]  # from an item of Ironbird on, if the plan changes it
     passed_over: list[int]  # places in the plan of what does nothing here
     returns: int | None = None  # place in the plan of the return home with which it ends
 
@@ -177,7 +177,7 @@ def from_mission(
     speed_mps: float | None = None,
     approach: Approach | None = None,
 ) -> list[PlanItem]:
-    """One of our own missions as an autopilot takes it, with a take-off and a speed in front of it.
+    """A mission of Ironbird as an autopilot takes it, with a take-off and a speed in front of it.
 
     A spiral becomes a stay at its place. A wing lands at the place and on the course of its item, by an `approach`; it
     circles the take-off point where others return to it, and lands there if the mission ends in the air, on the course
@@ -229,10 +229,10 @@ def from_mission(
 
 
 def to_mission(plan: Sequence[PlanItem], origin: Place, home_height_m: float) -> LocalMission:
-    """A plan as one of our own missions: metres from `origin`; `home_height_m` is above the sea.
+    """A plan as a mission of Ironbird: metres from `origin`; `home_height_m` is above the sea.
 
-    Our circles last for a time: one of so many turns is refused. A landing somewhere else is a waypoint above that
-    place and a landing. What needs a camera is passed over. A return home ends the mission: it is a mode of ours.
+    Ironbird's circles last for a time: one of so many turns is refused. A landing somewhere else is a waypoint above
+    that place and a landing. What needs a camera is passed over. A return home ends the mission: it is a mode.
     """
     found = LocalMission([], [], {}, [])
     here, height_m = (0.0, 0.0), 0.0
@@ -295,7 +295,7 @@ def _is_home(plan: Sequence[PlanItem], home_height_m: float) -> bool:
 
 
 def from_local(items: Sequence[LocalItem], origin: Place) -> list[PlanItem]:
-    """Our own items one by one, as a ground station reads them; a return is the place to which it goes."""
+    """Ironbird's items one by one, as a ground station reads them; a return is the place to which it goes."""
     commands = {"land": NAV_LAND, "takeoff": NAV_TAKEOFF, "loiter": NAV_LOITER_TIME}
     plan = []
     for item in items:
@@ -307,7 +307,7 @@ def from_local(items: Sequence[LocalItem], origin: Place) -> list[PlanItem]:
 
 
 def _own_kind(item: PlanItem, at: str) -> tuple[str, float]:
-    """The kind of our item for one of a plan, and how long it stays there."""
+    """The kind of Ironbird's item for one of a plan, and how long it stays there."""
     hold_s = item.params[0] if math.isfinite(item.params[0]) and item.params[0] > 0 else 0.0
     match item.command:
         case c if c == NAV_WAYPOINT:

@@ -1,7 +1,7 @@
 """What the processes of all autopilots share: found, started in a folder of their own, ended with all they made.
 
 Three things see to it that nothing is left behind: `stop`; `atexit` if that was not called; and a guard, a process of
-its own (`links/guard.py`) that clears up if ours is killed. The autopilot itself dies with us in any case.
+its own (`links/guard.py`) that clears up if Ironbird is killed. The autopilot itself ends with Ironbird in any case.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from ironbird.links.virtual_time.run import VirtualRun, become
 
 GONE_S = 5.0  # a program that says that it ends has ended by then
 PDEATHSIG = 1  # PR_SET_PDEATHSIG
-NO_NEW_PRIVS = 38  # PR_SET_NO_NEW_PRIVS: neither it nor what it starts gets more rights than we have
+NO_NEW_PRIVS = 38  # PR_SET_NO_NEW_PRIVS: neither it nor what it starts gets more rights than this process
 LAST_LINES = 5
 LAST_BYTES = 65536
-# What an autopilot gets of our environment: no tokens, passwords and keys that may be in it. Variables that begin with
+# Environment of an autopilot: no tokens, passwords and keys that may be in it. Variables that begin with
 # IRONBIRD_ or LC_ go along, and those that IRONBIRD_PASS names.
 PASSED = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH",
@@ -50,7 +50,7 @@ def places(where: str | Path | None, variable: str, program: str) -> Iterator[tu
 
 
 def passed_on() -> dict[str, str]:
-    """The variables that programs which we start get of ours."""
+    """The environment variables that are passed on to started programs."""
     more = {name.strip() for name in os.environ.get(PASS_VARIABLE, "").split(",")}
     return {
         name: value
@@ -60,13 +60,13 @@ def passed_on() -> dict[str, str]:
 
 
 def trust(folder: str | Path) -> None:
-    """Say that programs of a folder may be started although only a file names it; holds for workers of ours too."""
+    """Say that programs of a folder may be started although only a file names it; holds for worker processes too."""
     known = os.environ.get(TRUSTED_VARIABLE, "")
     os.environ[TRUSTED_VARIABLE] = os.pathsep.join(filter(None, (known, str(Path(folder).expanduser().resolve()))))
 
 
 def check_trusted(folder: str, variable: str) -> None:
-    """`LinkError` if nobody but a case, an order or a store says that programs are in a folder: those are data."""
+    """`LinkError` if only a case, an order or a store says that programs are in a folder: those are data."""
     named = [os.environ.get(variable, ""), *os.environ.get(TRUSTED_VARIABLE, "").split(os.pathsep)]
     if Path(folder).expanduser().resolve() not in {Path(place).expanduser().resolve() for place in named if place}:
         raise LinkError(
@@ -96,7 +96,7 @@ def bind(kind: int, port: int) -> socket.socket | None:
 
 
 def is_free(kind: int, port: int) -> bool:
-    """Whether a port is nobody's at the moment."""
+    """Whether a port is free at the moment."""
     probe = bind(kind, port)
     if probe is not None:
         probe.close()
@@ -104,19 +104,19 @@ def is_free(kind: int, port: int) -> bool:
 
 
 def free_udp_port() -> int:
-    """A port that nobody has at the moment."""
+    """A port that is free at the moment."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def free_tcp_port(first: int, step: int) -> int:
-    """The first of a row of ports that nobody has at the moment."""
+    """The first of a row of ports that are free at the moment."""
     return next(port for port in range(first, 1 << 16, step) if is_free(socket.SOCK_STREAM, port))
 
 
 class AutopilotProcess(ABC):
-    """One process of an autopilot. Its log and what it said are copied to `keep` when it ends; all else is removed."""
+    """One process of an autopilot. Its log and its output are copied to `keep` when it ends; all else is removed."""
 
     prefix: str  # of the name of its folder
     console_name = "console.txt"
@@ -160,7 +160,7 @@ class AutopilotProcess(ABC):
         return self._process.pid if self._process is not None else None
 
     def _make_folder(self, *, virtual: bool = False) -> Path:
-        """A folder of its own, and the guard that removes it if we cannot; the one that is there, if it is."""
+        """A folder of its own, and the guard that removes it if this process cannot; the present one, if any."""
         if self.folder is not None:
             return self.folder
         if self.keep is not None:
@@ -181,9 +181,9 @@ class AutopilotProcess(ABC):
         return self.folder
 
     def _launch(self, command: Sequence[str], *, cwd: Path, settings: Mapping[str, str] | None = None) -> None:
-        """Start it in its folder, without a shell, with few variables of ours (`passed_on`) and these.
+        """Start it in its folder, without a shell, with few variables of this process (`passed_on`) and these.
 
-        It is the head of a session and a process group, gets no more rights than we have, and dies with us.
+        It is the head of a session and a process group, gets no more rights than this process, and ends with it.
         """
         assert self.folder is not None
         parent, libc, run, owner = os.getpid(), ctypes.CDLL(None), self.run, self._owner()
@@ -220,7 +220,7 @@ class AutopilotProcess(ABC):
         self._tell_guard(f"{guard.GROUP}{self._process.pid}\n")
 
     def _owner(self) -> tuple[int, int] | None:
-        """Whom it becomes if we are root; None: it stays who we are."""
+        """The user that it becomes if this process is root's; None: the same user."""
         return self.run.owner if self.run is not None else None
 
     def _variables(self, settings: Mapping[str, str]) -> dict[str, str]:
@@ -229,7 +229,7 @@ class AutopilotProcess(ABC):
 
     def _tell_guard(self, line: str) -> None:
         if self._guard is not None and self._guard.stdin is not None:
-            with contextlib.suppress(OSError):  # somebody killed it
+            with contextlib.suppress(OSError):  # it was killed by another
                 self._guard.stdin.write(line.encode())
                 self._guard.stdin.flush()
 
@@ -241,10 +241,10 @@ class AutopilotProcess(ABC):
         """Raise if it ended by itself; `where` is how far the run was."""
         if self._process is not None and self._process.poll() is not None:
             ended = f"{self.name} {_end(self._process.returncode)} {where}".rstrip()
-            raise LinkError(f"{ended}; it said: {self.said() or 'nothing'}")
+            raise LinkError(f"{ended}; its output: {self.said() or 'nothing'}")
 
     def settle(self, where: str = "") -> None:
-        """In virtual time, wait until it is our turn; `LinkError` if that never comes. Else there is nothing to do."""
+        """In virtual time, wait for the simulator's turn; `LinkError` if that never comes. Else nothing."""
         if self.run is None:
             return
 
@@ -271,7 +271,7 @@ class AutopilotProcess(ABC):
         return " / ".join(line.strip() for line in lines[-LAST_LINES:] if line.strip())
 
     def console(self) -> str:
-        """All that it said so far."""
+        """All of its output so far."""
         if self.folder is None or not (self.folder / self.console_name).is_file():
             return ""
         return (self.folder / self.console_name).read_text(errors="replace")

@@ -1,7 +1,7 @@
 """Real time on an ordinary system: a clock that wakes on time, and a process that is not held up by itself or others.
 
-What is in our hands: sleep until shortly before a moment and spin to it, no garbage collection on the way, a priority
-above the programs beside us. What is not: how long the kernel keeps us from the processor without that priority.
+What a process can do: sleep until shortly before a moment and spin to it, no garbage collection on the way, a priority
+above other programs. What it cannot: how long the kernel keeps it from the processor without that priority.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def stolen_s() -> float:
 
 
 class Toll:
-    """What the system takes while a loop keeps time, looked at now and then, so that late steps are told apart."""
+    """What the system takes while a loop keeps time, looked at now and then: the causes of late steps."""
 
     def __init__(self, loop: PacedLoop) -> None:
         self.loop = loop

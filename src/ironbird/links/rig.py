@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ironbird.links.link_faults import FlownLinks
 
 
-MOST_HEARD = 1000  # reports of other vehicles that wait to be told
+MOST_REPORTS = 1000  # reports of other vehicles that wait to be sent
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Receiver:
 
 
 @dataclass(frozen=True)
-class Heard:
+class TrafficReport:
     """An ADS-B report of another vehicle."""
 
     number: int  # of the vehicle that sent it
@@ -91,8 +91,8 @@ class Rig:
     tunings: list[Tuning] = field(default_factory=list)  # parameters that were changed on the way
     injector: Callable[[Injection], None] | None = None  # of whoever flies it: schedules a fault, with its witness
     links: FlownLinks | None = None  # of whoever flies it: what link faults do to packets
-    sight: Feed | None = None  # of whoever flies it: what sensors of the world have told
-    heard: deque[Heard] = field(default_factory=lambda: deque(maxlen=MOST_HEARD))  # that nobody has told it yet
+    sight: Feed | None = None  # samples of sensors of the world
+    traffic: deque[TrafficReport] = field(default_factory=lambda: deque(maxlen=MOST_REPORTS))  # not sent to it yet
     ender: Callable[[Injection], None] | None = None  # of whoever flies it: ends such a fault
     loop: PacedLoop | None = None  # of whoever flies it: a loop in native code that steps it by itself
 
@@ -111,7 +111,7 @@ class Rig:
         return self.stepper.step(ticks)
 
     def command(self, place: str, value: float) -> None:
-        """What an actuator is told: throttle 0 to 1, deflection or steering -1 to 1."""
+        """Command of an actuator: throttle 0 to 1, deflection or steering -1 to 1."""
         self.stepper.inputs[self.actuators[place]] = value
 
     def tune(self, path: str, value: float | list[float]) -> None:
@@ -173,7 +173,7 @@ def attach(
     stepper = Stepper(state, until_s=until_s, log=list(log) if log is not None else None, log_s=log_s)
     flat = state.model.flat
     rig = Rig(vehicle, state, stepper)
-    rig.actuators = {name: stepper.input_row(name) for name in flat.u.start if not at.is_told_by_world(name)}
+    rig.actuators = {name: stepper.input_row(name) for name in flat.u.start if not at.is_world_input(name)}
 
     def sensor(tap: at.Tap) -> Sensor:
         return Sensor(rig.held(tap.value), rig.held(tap.stamp))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AutopilotEvent:
-    """Something that the control system said or did, in simulation time."""
+    """A message or action of the control system, in simulation time."""
 
     time_s: float
     kind: str  # mode, armed, text, failsafe, estimator, ...
@@ -60,7 +60,7 @@ class Traffic:
 
 
 class Tap(Protocol):
-    """Is told of packets: who, whether it came, its bytes, and the moment on the monotonic clock if it is not now."""
+    """Gets packets: connection, direction, bytes, and the moment on the monotonic clock if it is not now."""
 
     def __call__(self, who: str, came: bool, data: bytes, at_s: float | None = None, /) -> None:
         """Take note."""
@@ -74,11 +74,12 @@ class ControlSystem(ABC):
     pilot_s: float = 0.02  # of simulation time between two looks of the pilot
     process: AutopilotProcess | None = None  # its own, if it was started here; its `logs` are there after `stop`
     fills: str = ""  # kind whose place it takes; empty: its flights are ordered under its own name
-    open_ended: bool = False  # somebody outside flies it for as long as he likes: Ctrl-C ends it as its time does
+    open_ended: bool = False  # an external program flies it for any time: Ctrl-C ends it as its time does
     failure: str = ""  # why the rig failed after it had taken part: the flight ends there, its log is kept
-    recorder: Callable[[], str] | None = None  # has written down all that others told it
-    tap: Tap | None = None  # is told of every packet
-    obeyed: Obeyed | None = None  # takes orders at once, from the start on, if one of ours inside it does
+    recorder: Callable[[], str] | None = None  # has recorded all commands of others
+    tap: Tap | None = None  # gets every packet
+    abandoned: Callable[[], bool] | None = None  # asked while `start` waits: whether the flight was cancelled
+    obeyed: Obeyed | None = None  # takes orders at once, from the start on, if an internal commander does
 
     def __init__(self) -> None:
         self.traffic = Traffic()
@@ -138,7 +139,7 @@ class ControlSystem(ABC):
         return {}
 
     def note(self, rig: Rig, kind: str, text: str) -> None:
-        """Record something that it said or did."""
+        """Record a message or an action of it."""
         self.autopilot_events.append(AutopilotEvent(rig.time_s, kind, text))
 
     def silent(self, rig: Rig, waited_s: float, for_what: str) -> LinkError:
@@ -176,7 +177,7 @@ class FunctionSystem(ControlSystem):
 
 
 class Pilot(Protocol):
-    """Whoever tells the control system what to do: looked at between steps."""
+    """The source of commands to the control system: looked at between steps."""
 
     autopilot_events: list[AutopilotEvent]
 
@@ -193,7 +194,7 @@ class Pilot(Protocol):
 
 @dataclass
 class Seat:
-    """A control system, ready to be started, and who commands it; with no pilot it is told nothing."""
+    """A control system, ready to be started, and its pilot; without a pilot it gets no commands."""
 
     system: ControlSystem
     pilot: Pilot | None = None
@@ -210,7 +211,7 @@ class Seat:
 class Options(BaseModel):
     """What can be chosen for one kind of control system: a subclass for each, all fields with defaults."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 @dataclass(frozen=True)
@@ -218,17 +219,17 @@ class Task:
     """What a control system is to do, in its vehicle."""
 
     vehicle: Vehicle  # loaded with the `vehicle_control` of the kind, as `Kind.fitted` gave it back
-    items: Sequence[LocalItem]  # the mission in metres from home; empty: it is told nothing
+    items: Sequence[LocalItem]  # the mission in metres from home; empty: it gets no mission
     options: Options
     until_s: float
     script: str = ""  # text of a QGroundControl .plan or waypoint file, flown in place of the mission
     injections: Sequence[Injection] = ()
     folder: Path | None = None  # where it may leave its own logs
-    announce: Callable[[str], None] | None = None  # is told the ports for ground stations and clients
-    show: Callable[[str], None] | None = None  # is told a line of figures about once a second
+    announce: Callable[[str], None] | None = None  # gets the ports for ground stations and clients
+    show: Callable[[str], None] | None = None  # gets a line of figures about once a second
     cruise_speed_mps: float | None = None  # of the mission; None: as the vehicle likes
     seed: int = 0
-    navigator: Callable[[int], dict[str, Any]] | None = None  # parameters of a navigator of ours with so many places
+    navigator: Callable[[int], dict[str, Any]] | None = None  # parameters of Ironbird's navigator with so many places
 
 
 class Kind(ABC):
@@ -262,7 +263,7 @@ class Kind(ABC):
 
     def takes_none(self) -> str:
         """Why it takes no orders in flight, in words; for those that do not."""
-        return "it flies its mission and has no way to be told anything in flight"
+        return "it flies its mission and takes no commands in flight"
 
     def programs(self, options: Options) -> Sequence[Path]:
         """Files of the control system itself, as far as they are there: a campaign notes what it was flown with."""
@@ -281,5 +282,5 @@ class Kind(ABC):
         """A control system for the task, not started yet, and its pilot. `close` the seat in any case."""
 
     def read_log(self, paths: Sequence[Path], home: Place) -> AutopilotLog | None:
-        """Its own log among the files that it left; None if this kind leaves none. `home` is where our N begins."""
+        """Its own log among the files that it left; None if this kind leaves none. `home` is the origin of N."""
         return None

@@ -66,7 +66,7 @@ class Block:
                     self.signals[name] = value
 
     def __getstate__(self) -> dict[str, object]:
-        """What a copy keeps: not the equations, which are made anew."""
+        """What a copy keeps: not the equations, which are made again."""
         return {**self.__dict__, "equations": {}}
 
     def declare(self, name: str, signal: Signal) -> None:

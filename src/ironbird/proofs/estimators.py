@@ -5,7 +5,7 @@
 
 The flight is a closed form of time: the vehicle stands, climbs, and flies a circle with its nose along the track and
 its floor square to the thrust, as a multicopter or a banked aeroplane does. The sensors add bias and white noise with
-stated deviations and nothing else, so that a filter's own statistics can be held against the truth.
+stated deviations and nothing else, so that a filter's own statistics can be compared with the truth.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class KnownFlight(Block):
     ripple = Param(unit="m/s", default=1.0, doc="the speed swings by this much")
     ripple_rate = Param(unit="rad/s", default=0.7, low=0.01, doc="of the swing")
     delay = Param(unit="s", default=GNSS_DELAY_S, low=0.0, doc="of the past position and velocity")
-    tells = Param(unit="1", default=1.0, doc="0: the estimators are not told that the vehicle stands")
+    tells = Param(unit="1", default=1.0, doc="0: the estimators do not know that the vehicle stands")
 
     def output(self, x: View, u: View, p: View) -> Values:
         t = ca.SX.sym("t")

@@ -1,7 +1,7 @@
 """Speed: measured as a ratio against JSBSim's F450 in the same run on one core, never as bare seconds.
 
 A ratio compares the time that both need for a millisecond of flight: JSBSim in steps of 1 ms, the kernel as flights use
-it (`integration` of the vehicle). The same with the kernel in steps of 1 ms and order 4 stands beside it.
+it (`integration` of the vehicle). The same with the kernel in steps of 1 ms and order 4 is reported too.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ import json
 import os
 import platform
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -41,7 +39,7 @@ WIND = Weather(speed_mps=5.0, from_deg=240.0, turbulence_mps=8.0)
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Keep JSBSim from writing to standard output, which is for our figures: natively, or through Python's."""
+    """Keep JSBSim from writing to standard output, which is for the figures: natively, or through Python's."""
     sys.stdout.flush()
     saved, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
@@ -99,35 +97,6 @@ def _our_loop(model: CompiledModel, lanes: int, until_s: float) -> Callable[[], 
     return once
 
 
-def _command_seconds(environment: dict[str, str], *arguments: str) -> float:
-    """Wall time of the command line as a user starts it."""
-    begin = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-m", "ironbird.cli", *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-    )
-    if done.returncode != 0:
-        raise IronbirdError(f"'ironbird {' '.join(arguments)}' failed: {done.stderr[-400:]}")
-    return time.perf_counter() - begin
-
-
-def start_times() -> dict[str, float]:
-    """Seconds of a 10 s hover flight with an empty and with a filled cache, and of --help."""
-    with tempfile.TemporaryDirectory(prefix="ironbird-bench-") as folder:
-        environment = {
-            "IRONBIRD_CACHE": folder + "/cache",
-            "ZIG_GLOBAL_CACHE_DIR": folder + "/zig",
-            "ZIG_LOCAL_CACHE_DIR": folder + "/zig-local",
-        }
-        hover = ("fly", "quad_f450", "--mission", "hover", "--until", "10", "--out", folder + "/out")
-        cold = _command_seconds(environment, *hover)
-        warm = min(_command_seconds(environment, *hover) for _ in range(3))
-        help_s = min(_command_seconds(environment, "fly", "--help") for _ in range(3))
-    return {"cold_start_s": cold, "warm_start_s": warm, "help_s": help_s}
-
-
 def operations_per_step(model: CompiledModel) -> float:
     """Arithmetic operations of one tick, sampled blocks by their rate; guarded parts (contact) counted in full."""
     ops, stages = model.source.operations, METHODS[model.method]
@@ -179,7 +148,6 @@ def measure(*, quick: bool = False, progress: Callable[[str], None] | None = Non
             "ratio_high": round(max(ratios), 2),
         }
 
-    say("start times")
     operations = operations_per_step(model)
     result: dict[str, Any] = {
         "single_lane": figures("single"),
@@ -204,8 +172,6 @@ def measure(*, quick: bool = False, progress: Callable[[str], None] | None = Non
         f"{1 if quick else ROUNDS} rounds, median of ratios within a round",
         "machine": platform.machine(),
     }
-    if not quick:
-        result.update({name: round(value, 3) for name, value in start_times().items()})
     return result
 
 

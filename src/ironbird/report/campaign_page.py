@@ -8,6 +8,7 @@ that; the page can be read without it.
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import shlex
 from collections.abc import Iterable, Sequence
@@ -32,7 +33,7 @@ from ironbird.report.page import hash_source, script_text, write_page
 from ironbird.report.svg_plot import Point, histogram_plot, line_plot, map_plot, scatter_plot
 
 MOST_FAILING = 40  # flights drawn on the page; the store has all
-MOST_ROWS = 2000  # flights in the table
+MOST_ROWS = 2000  # flights that the table has without scripts; they draw the rest
 MOST_PLOTS = 6  # of one case's margins
 MOST_VARIED = 12  # cases whose margins are drawn
 SYMBOLS = {"holds": "✓", "broken": "✗", "vacuous": "○"}  # not by colour alone
@@ -123,6 +124,7 @@ def _content(
         "varied": _margins(results, titles),
         "flights": [_row(r, titles, anchors, pages) for r in worst_first(results)[:MOST_ROWS]],
         "unlisted": max(0, len(results) - MOST_ROWS),
+        "rest": _rest(worst_first(results)[MOST_ROWS:]),
         "trace": trace,
         "failing": [_flight(store, campaign, cases[r.id], r, anchors[r.id], where, pages[r.id]) for r in shown],
         "reactions": reacting[:MOST_REACTIONS],
@@ -185,6 +187,17 @@ def _row(result: FlightResult, titles: dict[str, str], anchors: dict[str, str], 
         "anchor": anchors.get(result.id, ""),
         "page": pages[result.id],
     }
+
+
+def _rest(results: Sequence[FlightResult]) -> str:
+    """Flights beyond those that are written as rows, as data for the page's script: it lists them when asked for."""
+    rows = [
+        [r.verdict, r.case_id, r.id, f"{_number(r.margin):.9g}", _show(r.margin), _values(r), reason_of(r)]
+        for r in results
+    ]
+    for row in rows:
+        row[3] = row[3] if math.isfinite(float(row[3])) else "1e300"
+    return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")  # no end of the script
 
 
 def _values(result: FlightResult) -> str:

@@ -75,7 +75,7 @@ def _effective(flight: Flight) -> list[Witness]:
 
 
 def _system(flown: Flown, ink: str, folder: Path) -> dict[str, Any]:
-    """One column of the table, and what the system said and did."""
+    """One column of the table, and the messages and actions of the system."""
     flight = flown.flight
     page = f"{flown.name}/flight.html"
     there = (folder / page).is_file()
@@ -107,7 +107,9 @@ def _estimates(flight: Flight, autopilot: AutopilotEstimate | LinkError | None) 
     if autopilot is None and is_outside(flight.order.control):
         return {}, "none"
     errors, clock = (
-        (own_figures(flight), "part of ours") if autopilot is None else (autopilot.errors(), autopilot.clock.sentence())
+        (own_figures(flight), "part of the log")
+        if autopilot is None
+        else (autopilot.errors(), autopilot.clock.sentence())
     )
     figures = {
         error.name: f"{error.rms:.3g} {error.unit} rms, {error.most:.3g} {error.unit} at most" for error in errors

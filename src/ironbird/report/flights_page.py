@@ -1,4 +1,4 @@
-"""Flights that were kept, side by side on one page: what was ordered, what came of it, curves, where they part."""
+"""Flights that were kept, side by side on one page: what was ordered, results, curves, where they part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of an identification: what the data tell, what they do not, and how well the model follows them."""
+"""The page of an identification: which parameters the data identify, and how well the model follows them."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def _content(fit: Fit, written: str) -> dict[str, Any]:
                 "share": f"{100 * e.relative:.2g} %",
                 "alone": f"{100 * e.insensitivity / abs(e.value):.2g} %",
                 "interval": f"{e.interval()[0]:.5g} to {e.interval()[1]:.5g}",
-                "told": e.told,
+                "identified": e.identified,
             }
             for e in fit.estimates
         ],
-        "kin": [f"{a} and {b} (correlation {r:+.3f})" for a, b, r in fit.kin()],
+        "correlated": [f"{a} and {b} (correlation {r:+.3f})" for a, b, r in fit.correlated()],
         "residuals": [
             {
                 "signal": r.signal,

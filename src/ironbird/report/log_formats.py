@@ -22,7 +22,7 @@ FORMATS: dict[str, Callable[[Log, Path], None]] = {
 
 
 def convert_log(source: Path, format: str, out: Path | None = None) -> Path:
-    """Write a flight's Parquet log in another format; beside it unless told otherwise."""
+    """Write a flight's Parquet log in another format; beside it by default."""
     if format not in FORMATS:
         raise UnknownNameError("format", format, FORMATS)
     target = out or source.with_suffix(f".{format}")

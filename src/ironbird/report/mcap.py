@@ -2,8 +2,8 @@
 
 Standard messages in the axes of REP 103 (world east-north-up, body forward-left-up): `/odom` (nav_msgs/Odometry, the
 truth), `/tf`, `/imu` (sensor_msgs/Imu) and `/fix` (sensor_msgs/NavSatFix) behind the fault taps. Beside them each
-block is a topic (`/ironbird/rotor/1/motor`) with a message of its own, in our axes and SI; what the units are stands
-in the message's definition. CDR as rosbag2 writes it. Times are those of the simulation, from zero.
+block is a topic (`/ironbird/rotor/1/motor`) with a message of its own, in Ironbird's axes and SI; what the units are
+stands in the message's definition. CDR as rosbag2 writes it. Times are those of the simulation, from zero.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def _cloud(head: dict[str, Any], points: np.ndarray, intensity: np.ndarray) -> d
 
 
 def _scan(head: dict[str, Any], sensor: Ring | MultibeamSonar, data: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Angles of ROS grow to the left, ours to the right: the beams are turned round."""
+    """Angles of ROS grow to the left, Ironbird's to the right: the beams are turned round."""
     angles = -sensor.angles_rad()[::-1]
     step = float(angles[1] - angles[0]) if len(angles) > 1 else 0.0
     return {

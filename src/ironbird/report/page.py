@@ -17,7 +17,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 @functools.cache
 def _environment() -> Environment:
-    """Values are escaped; a name that a template asks for and nobody gives is an error."""
+    """Values are escaped; a name that a template needs and does not get is an error."""
     loader = FileSystemLoader(TEMPLATES)
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 

@@ -155,7 +155,7 @@ def write_margins_page(title: str, responses: Sequence[Response], path: Path) ->
     content = {
         "title": title,
         "kicker": "Loop margins",
-        "lead": "broken at the actuators, from the exact linear model at hover, sampling and hold included",
+        "lead": "broken at the actuators, from the exact linear model of steady flight, sampling and hold included",
         "heads": list(MARGINS),
         "rows": rows,
         "plots": [*bode, nichols],

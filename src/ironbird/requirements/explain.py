@@ -225,7 +225,7 @@ class _Search:
             return f"{left.text} was {never} {asked} {between}" + (f"; {when} it was {was}" if never == "never" else "")
         sentence = f"{left.text} was {'at best ' if between and not discrete else ''}{was}"
         sentence += f" {when}" if _is_constant(right) else f" and {right.text} {limit} {when}"
-        sentence += "; the requirement asks for " + ("" if _is_constant(right) else f"{left.text} to be ")
+        sentence += "; required: " + ("" if _is_constant(right) else f"{left.text} ")
         if node.tolerance is None:
             sentence += _WORDS[operator] + asked
         else:

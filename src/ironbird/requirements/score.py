@@ -9,7 +9,7 @@ What differs from [RFlySimSafe]:
   all axes of position and velocity (against what the mission asks for) and all angles count; the weights of columns
   are equal unless given. So a flight to the north is judged like one to the east, and flying fast as asked for is
   no error.
-- There a crash is told by abs(z) < 1.2 m with abs(vz) > 3.5 m/s, here by the column `crashed`. The mass is the
+- There a crash is detected by abs(z) < 1.2 m with abs(vz) > 3.5 m/s, here by the column `crashed`. The mass is the
   vehicle's, there always 1.515 kg.
 - There the level is that of the largest weighted share of samples, so that a flight with a better score can have a
   worse level; here it is the band of the score. The shares are given beside it.

@@ -153,7 +153,7 @@ class Episodes:
         inputs: np.ndarray | None = None,
         events: Sequence[Sequence[ParamEvent]] | None = None,
     ) -> None:
-        """Begin anew with some vehicles and run their first tick.
+        """Reset some vehicles and run their first tick.
 
         `values` are [vehicle, column] of the varied parameters in their order; `states` [vehicle, size] by path;
         `inputs` [vehicle, row] hold until the first step.
@@ -257,7 +257,7 @@ class Episodes:
     def step(self, inputs: np.ndarray, columns: Sequence[int] | np.ndarray) -> None:
         """Set some rows of the inputs of all vehicles, [vehicle, len(columns)], and go on by `every` ticks."""
         lanes = len(self.used) * self.width
-        by_lane = np.zeros((len(columns), lanes))  # lanes that nobody has keep to zero: they are stopped
+        by_lane = np.zeros((len(columns), lanes))  # lanes without a vehicle stay at zero: they are stopped
         by_lane[:, self.place] = np.asarray(inputs).T
         self.state.inputs[:, np.asarray(columns)] = by_lane.reshape(len(columns), -1, self.width).swapaxes(0, 1)
         self._advance(np.flatnonzero(self.used > 0), self.every)
@@ -284,7 +284,7 @@ class Episodes:
             args.first_block, args.last_block, args.tick = first, last, tick
             self._run(pointer)
 
-    # ------------------------------------------------------------------ what came of it
+    # ------------------------------------------------------------------ -------- results
 
     def logged(self) -> np.ndarray:
         """The logged row of every vehicle, [vehicle, column]; NaN for one that stopped before it.

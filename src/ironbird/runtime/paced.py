@@ -2,7 +2,7 @@
 
 The loop is `c/ib_paced.c`. It runs in the calling thread for some steps, or in a thread of its own until its end, and
 Python then only reads how far it is. What it computes does not depend on the wall: a run that keeps time is the same,
-to the last byte, as one that does not, unless somebody outside takes part.
+to the last byte, as one that does not, unless an external program takes part.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ironbird.compiler.native_text import load_texts
+from ironbird.compiler.native_text import CLOCK, load_texts
 from ironbird.errors import RunError
 from ironbird.runtime.border import MOST_TICKS, whole
 from ironbird.runtime.interface import RunArgs
@@ -64,7 +64,7 @@ STRUCTURES: dict[str, type[ctypes.Structure]] = {"ib_part": _Part, "ib_paced": _
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    library = load_texts(Path(__file__).parent / "c", "ib_paced.c", structures=STRUCTURES)
+    library = load_texts(Path(__file__).parent / "c", CLOCK, "ib_paced.c", structures=STRUCTURES)
     library.ib_keep_time.restype = ctypes.c_int64
     library.ib_keep_time.argtypes = [ctypes.c_void_p, ctypes.c_int64]
     return library
@@ -225,7 +225,7 @@ class PacedLoop:
             self._thread.join()
         self.look()
 
-    # ------------------------------------------------------------------ what came of it
+    # ------------------------------------------------------------------ -------- results
 
     @property
     def steps(self) -> int:
@@ -239,7 +239,7 @@ class PacedLoop:
 
     @property
     def trouble(self) -> int:
-        """What the exchange said last; negative: it broke."""
+        """The last result of the exchange; negative: it broke."""
         return int(self._native.trouble)
 
     @property
@@ -293,7 +293,7 @@ def _watched(taken: Taken) -> Iterator[None]:
 
 
 def run_delay_s(thread: int | None = None) -> float:
-    """Time that a thread of this process was ready to run and had no processor; zero if the system does not tell."""
+    """Time that a thread of this process was ready to run and had no processor; zero if that is unknown."""
     number = threading.get_native_id() if thread is None else thread
     with contextlib.suppress(OSError, IndexError, ValueError):
         return 1e-9 * int(Path(f"/proc/self/task/{number}/schedstat").read_text().split()[1])

@@ -18,6 +18,7 @@ from ironbird.model.signal import Signal
 from ironbird.runtime.border import ticks_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pandas import DataFrame
 
     from ironbird.runtime.state import RunState, Stop
@@ -198,7 +199,7 @@ class Log:
             fields.append(pa.field(name, pa.float64(), metadata={"unit": signal.unit, "frame": signal.frame or ""}))
         schema = pa.schema(fields, metadata=dict(self.meta))
         with replacing(Path(path)) as part:
-            pq.write_table(pa.table([pa.array(v) for v in columns.values()], schema=schema), part)
+            pq.write_table(pa.table([_arrow(v) for v in columns.values()], schema=schema), part)
 
     def to_csv(self, path: str | Path, lane: int = 0) -> None:
         """Write one lane as CSV with a header line; numbers read back to the same bits."""
@@ -207,3 +208,10 @@ class Log:
             handle.write(",".join(harmless(name) for name in columns) + "\n")
             for row in zip(*columns.values(), strict=True):
                 handle.write(",".join(repr(float(v)) for v in row) + "\n")
+
+
+def _arrow(values: np.ndarray) -> pa.Array:
+    """Numbers for Arrow, by their bytes: `pa.array` of an array would load pandas, if there is one, for 0.5 s."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.float64(), len(values), [None, pa.py_buffer(values.astype(np.float64).tobytes())])

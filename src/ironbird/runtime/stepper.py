@@ -66,7 +66,7 @@ class Stepper:
         if state.kernel_events is not self._events:  # events were added
             self._prepare()
         if state.tick < self.first_tick:
-            raise RunError(f"the stepper began at tick {self.first_tick}; it cannot go on from {state.tick}")
+            raise RunError(f"the stepper began at tick {self.first_tick}; it cannot continue from {state.tick}")
         args = self._args
         args.tick, args.ticks = state.tick, ticks
         args.log_first = -(-state.tick // self.plan.every) - (-(-self.first_tick // self.plan.every))
@@ -83,7 +83,7 @@ class Stepper:
         copy_ticks: int = 0,
         begin_ns: int = -1,
     ) -> PacedLoop:
-        """A loop that makes all steps to the end at their moments; nobody else may step meanwhile."""
+        """A loop that makes all steps to the end at their moments; no other code may step meanwhile."""
         if self.state.kernel_events is not self._events:
             self._prepare()
         return PacedLoop(

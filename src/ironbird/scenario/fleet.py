@@ -1,4 +1,4 @@
-"""The vehicles of a scenario in motion: one clock, what they see and tell of each other, what happens when they hit.
+"""The vehicles of a scenario in motion: one clock, what they see and report of each other, what happens when they hit.
 
 Vehicles of one kind and control system are lanes of one run of the kernel; those under a control system outside have a
 run of their own. All advance by the same number of ticks (`SLICE_TICKS`, one tick while two are about to touch);
@@ -29,7 +29,7 @@ from ironbird.flight.systems import is_outside
 from ironbird.flight.twins import WITNESS_S, Twins
 from ironbird.flight.witness import Witness
 from ironbird.links.link_faults import FlownLinks
-from ironbird.links.rig import Heard, Rig, attach
+from ironbird.links.rig import Rig, TrafficReport, attach
 from ironbird.links.system import AutopilotEvent, Seat
 from ironbird.rotations import from_matrices
 from ironbird.runtime.lane_stepper import LaneStepper
@@ -52,7 +52,7 @@ from ironbird.world.rays import Scene
 SLICE_TICKS = 20  # of 1 ms between two looks at each other
 DECK_TICKS = 10  # between two looks at where decks of vehicles are
 CLOSE_M = 0.3  # within this gap, or what two close in two slices, they go on tick by tick
-HIT_TICKS = 10  # how long a hit is told to the kernel, which looks every 5 ms
+HIT_TICKS = 10  # how long a hit is reported to the kernel, which looks every 5 ms
 COMPARED_S = WITNESS_S + 25.0  # after its begin a fault is compared with its twin; log rows are 10 s apart at most
 FEW_LOGGED = (at.BODY.attitude, at.CLEARANCE.min_distance, at.CLEARANCE.collision, at.CLEARANCE.impact_speed)
 
@@ -125,7 +125,7 @@ class Group:
         self.recording = bool(self.twins.waiting) or self.state.time_s < max(compared_s, default=0.0)
 
     def replay(self, twin: RunState, until_s: float, wanted: list[str] | None) -> Log:
-        """A twin that is given all inputs of the flight, from its tick on: commands, and what the others told."""
+        """A twin that is given all inputs of the flight, from its tick on: commands, and reports of the others."""
         stepper = Stepper(twin, until_s=until_s, log=wanted, log_s=self.orders[0].log_s)
         due = [tuning for tuning in self.rig.tunings if tuning.tick >= twin.tick] if self.rig is not None else []
         for tick, ticks, inputs in self.steps:
@@ -149,7 +149,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Report:
-    """What a vehicle has told of itself by ADS-B."""
+    """What a vehicle has reported of itself by ADS-B."""
 
     time_s: float
     position: np.ndarray  # m in N, as its receiver has it
@@ -287,7 +287,7 @@ class Fleet:
         ]
 
     def _blow(self, motion: Motion) -> None:
-        """Tell each vehicle the mean of the wakes of the others over its own rotors."""
+        """Give each vehicle the mean of the wakes of the others over its own rotors."""
         count = len(self._blower)
         thrust, density, flow = np.zeros(count), np.ones(count), np.zeros((count, 3))
         for group, rows in zip(self.groups, self._blowing, strict=True):
@@ -429,7 +429,7 @@ class Fleet:
         return column[sh.CENTRE : sh.CENTRE + 3] + up, column[sh.VELOCITY : sh.VELOCITY + 3].copy()
 
     def heard(self, number: int) -> dict[str, Report]:
-        """The newest ADS-B report of every other vehicle that one hears."""
+        """The newest ADS-B report of every other vehicle that one receives."""
         own = self.reports.get(self.members[number].name)
         reach = self.scenario.table.adsb_range_m
         return {
@@ -453,10 +453,10 @@ class Fleet:
                 velocity = lanes_of(group.state, group.state.held, held.rows(receiver.velocity.value))[lane]
             name = self.members[number].name
             self.reports[name] = Report(self.time_s, position.copy(), velocity.copy())
-            for listener in self.groups:  # autopilots outside are told by their ground stations
+            for listener in self.groups:  # external autopilots are commanded by their ground stations
                 if listener.rig is not None and name in self.heard(listener.members[0]):
-                    told = Heard(number, name, self.time_s, position.copy(), velocity.copy())
-                    listener.rig.heard.append(told)
+                    report = TrafficReport(number, name, self.time_s, position.copy(), velocity.copy())
+                    listener.rig.traffic.append(report)
 
     # ------------------------------------------------------------------ hitting
 
@@ -490,7 +490,7 @@ class Fleet:
         return np.asarray(nearest - self._radii - self._radii[others])
 
     def _meet(self, motion: Motion) -> int:
-        """Tell vehicles how near others are, let those that touch collide, and say how long the next slice may be."""
+        """Give vehicles the distance of others, let those that touch collide, and return the next slice."""
         count = len(self.members)
         distances, slice_ticks = np.full(count, sh.FAR_M), SLICE_TICKS
         if count > 1:
@@ -562,7 +562,7 @@ class Fleet:
         return slice_ticks
 
     def _trigger(self, motion: Motion) -> None:
-        """Faults whose triggers name several vehicles: they begin when theirs holds for the first time."""
+        """Faults whose triggers name several vehicles: they begin when the trigger holds for the first time."""
         for entry in self._across:
             if not math.isinf(entry.fired_s) or not entry.trigger.holds(self, motion):
                 continue

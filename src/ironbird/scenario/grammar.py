@@ -43,11 +43,11 @@ Offset = Annotated[list[Metres], Field(min_length=3, max_length=3)]
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
 
 
 class FollowTable(_Table):
-    """Keep an offset (m north, east, down) to another vehicle, as its ADS-B reports tell."""
+    """Keep an offset (m north, east, down) to another vehicle, by its ADS-B reports."""
 
     vehicle: Name
     offset_m: Offset
@@ -137,7 +137,7 @@ class ScenarioTable(_Table):
 
 @dataclass(frozen=True)
 class Member:
-    """One vehicle of a scenario: its order, and who tells it where to go besides its own mission."""
+    """One vehicle of a scenario: its order, and what guides it besides its own mission."""
 
     name: str
     order: Order

@@ -1,4 +1,4 @@
-"""Who tells a vehicle of a scenario where to go: follow another, land on a deck, go round obstacles; or your own.
+"""Guidance of a vehicle of a scenario: follow another, land on a deck, go round obstacles; or your own.
 
 A pilot is asked every `PILOT_TICKS` and sets the offboard inputs of the vehicle's own navigator, which keeps its
 take-off, failsafes and limits. What it knows of others are their ADS-B reports; a deck has a beacon that is exact.
@@ -71,7 +71,7 @@ class Reins:
         """An output of a sampled block of this vehicle."""
         return lanes_of(self.state, self.state.held, self.state.model.flat.held.rows(path))[self.lane]
 
-    def believed(self, fleet: Fleet, number: int) -> np.ndarray:
+    def estimated(self, fleet: Fleet, number: int) -> np.ndarray:
         """Where the vehicle thinks that it is; one without an estimator knows."""
         if at.ESTIMATOR.position in self.state.model.flat.held.start:
             return self.held(at.ESTIMATOR.position)
@@ -151,7 +151,7 @@ class Avoider:
     def fly(self, fleet: Fleet, number: int) -> None:
         """Look at what has come of the lidar, and fly on."""
         reins = Reins(fleet, number)
-        place = reins.believed(fleet, number)
+        place = reins.estimated(fleet, number)
         R = fleet.motion().attitude[number]
         sights, lane = fleet.sights(number)
         sample = sights.feeds[lane].newest.get(LIDAR)

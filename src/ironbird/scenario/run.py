@@ -55,7 +55,7 @@ class VehicleFlight:
 
 @dataclass
 class ScenarioFlight:
-    """What came of a scenario."""
+    """The results of a scenario."""
 
     scenario: Scenario
     time_s: np.ndarray

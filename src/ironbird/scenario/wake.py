@@ -73,7 +73,7 @@ def travel_time(induced: np.ndarray, diameter: np.ndarray, x: np.ndarray) -> np.
 
 
 def wake_at(points: np.ndarray, discs: Discs, others: np.ndarray) -> np.ndarray:
-    """Velocity of the air in N at points (p, 3) by all rotors; `others` (p, m) tells which of them count."""
+    """Velocity of the air in N at points (p, 3) by all rotors; `others` (p, m) selects which of them count."""
     induced = induced_speed(discs.thrust, discs.diameter, discs.density)
     away = points[:, None] - discs.hub[None]
     x = (away * discs.down).sum(axis=2)

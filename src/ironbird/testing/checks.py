@@ -1,4 +1,4 @@
-"""Checks that the author of a block or a vehicle runs; our own suite runs them on everything we ship.
+"""Checks that the author of a block or a vehicle runs; Ironbird's tests run them on everything that is shipped.
 
     from ironbird.testing import check_block, check_vehicle
     check_block(MyBlock(), params={"gain": 2.0})

@@ -94,7 +94,7 @@ def tune(
     phase_margin_deg: float = 45.0,
     gain_margin_dB: float = 6.0,
 ) -> Result:
-    """Gains of the loops that a bandwidth is given for, from the inside out; the others keep theirs."""
+    """Gains of the loops that a bandwidth is given for, from the inside out; the others are unchanged."""
     outer = {"velocity": velocity_radps, "position": position_radps}
     if all(wanted is None for wanted in (attitude_radps, yaw_radps, *outer.values())):
         raise ModelError("give a bandwidth: of the attitude, of yaw, of the velocity or of the position")
@@ -153,7 +153,7 @@ def tune_attitude(
     gain_margin_dB: float = 6.0,
     loop: Loop | None = None,
 ) -> Result:
-    """Gains of roll, pitch and yaw; without a bandwidth they keep theirs."""
+    """Gains of roll, pitch and yaw; without a bandwidth they are unchanged."""
     loop = loop or hover_loop(vehicle)
     present = {path: loop.point[path].tolist() for path in (ATTITUDE, RATE)}
     found = []

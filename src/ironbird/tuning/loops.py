@@ -27,26 +27,25 @@ import casadi as ca
 import numpy as np
 
 from ironbird.analysis.operating_point import OperatingPoint
-from ironbird.blocks.controllers.mission_table import OFFBOARD
+from ironbird.blocks.actuators.surface_mixer import SurfaceMixer
+from ironbird.blocks.controllers.fixed_wing_control import FixedWingControl
 from ironbird.blocks.controllers.multicopter_control import MulticopterControl
 from ironbird.blocks.controllers.navigator import BY_ATTITUDE, BY_POSITION, BY_VELOCITY
-from ironbird.compiler.compiled import CompiledModel, compile_model
+from ironbird.compiler.compiled import CompiledModel
 from ironbird.compiler.flatten import ARRAYS
 from ironbird.errors import ModelError, UnknownNameError
 from ironbird.model.signal import Number
-from ironbird.runtime.state import RunState, start
+from ironbird.runtime.state import RunState
 from ironbird.runtime.step import run
+from ironbird.tuning.steady import HOVER_S, LINK, fly_straight, hovering, is_wing, launched
 from ironbird.vehicles import places as at
-from ironbird.vehicles.load import load_vehicle
 
-HOVER_S = 20.0  # after which a vehicle that takes off stands still in the air
-HOVER_M = 10.0  # height of it
-STILL = (0.05, 0.05)  # m/s and rad/s: with more the vehicle does not stand still
+STILL = (0.05, 0.05)  # m/s and rad/s: with more the vehicle does not stand still; of a wing m/s up or down
 POINTS = 800  # of a frequency response
 TOGETHER = 64  # frequencies that are solved at once
 SLOWEST_RADPS = 0.05
 AXES = ("lift", "roll", "pitch", "yaw")  # columns of a multicopter's allocation
-LINK = "/command_fault.value"  # what an actuator is told
+THROTTLE = "throttle"  # of a wing: all that pulls or pushes
 ATTITUDE_SET, CONTROL_KIND = "offboard_attitude", at.NAVIGATOR("control_kind")
 
 
@@ -226,7 +225,11 @@ class Loop:
         return np.logspace(math.log10(SLOWEST_RADPS), top, POINTS)
 
     def axes(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Axis -> how commands move along it, and how much of it is in commands; every actuator for other vehicles."""
+        """Axis -> how commands move along it, and how much of it is in commands.
+
+        Roll, pitch, yaw and lift of a multicopter; aileron, elevator, rudder and throttle of a wing, also if elevons or
+        other surfaces share them; every actuator of other vehicles.
+        """
         control = self.model.flat.diagram.blocks.get(at.CONTROL.path)
         rotors = [path for path in self.links if path.startswith("rotor/")]
         if isinstance(control, MulticopterControl) and control.rotors == len(rotors) == len(self.links):
@@ -234,7 +237,28 @@ class Loop:
             geometry = np.linalg.pinv(allocation)
             return {axis: (allocation[:, i], geometry[i]) for i, axis in enumerate(AXES)}
         unit = np.eye(len(self.links))
+        if isinstance(control, FixedWingControl):
+            return self._wing_axes(unit)
         return {path.removesuffix(LINK): (unit[i], unit[i]) for i, path in enumerate(self.links)}
+
+    def _wing_axes(self, unit: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """What its controller commands: through the mixer if it has one; all propellers as one; no launcher."""
+        names = [path.removesuffix(LINK) for path in self.links]
+        rotors = [i for i, name in enumerate(names) if name.startswith("rotor/")]
+        mixer = self.model.flat.diagram.blocks.get(at.SURFACE_MIXER.path)
+        found = {}
+        if isinstance(mixer, SurfaceMixer):
+            matrix = self.point[at.SURFACE_MIXER("matrix")].reshape(len(mixer.given), -1, order="F")
+            rows = [names.index(f"surface/{name}") for name in mixer.given]
+            back = np.linalg.pinv(matrix)
+            for i, axis in enumerate(mixer.taken):
+                found[axis] = (matrix[:, i] @ unit[rows], back[i] @ unit[rows])
+        else:
+            for i, name in enumerate(names):
+                if name.startswith("surface/"):
+                    found[name.removeprefix("surface/")] = (unit[i], unit[i])
+        found[THROTTLE] = (unit[rotors].sum(axis=0), unit[rotors].mean(axis=0))
+        return found
 
     def closed_axes(self) -> list[str]:
         """The axes through which there is a loop: an actuator that hovering does not use has none."""
@@ -250,7 +274,7 @@ class Loop:
         w = self.frequencies() if frequency_radps is None else frequency_radps
         L = self._broken(axis, params, w)
         if not np.abs(L).max() > 0:
-            raise ModelError(f"hovering, '{self.model.name}' does not use {axis}: there is no loop to break")
+            raise ModelError(f"in steady flight '{self.model.name}' does not use {axis}: there is no loop to break")
         closed = np.abs(self.eigenvalues(params)[0]) < 1 + DRIFTS
         return Response(axis, w, L, margins_of(w, L, bool(closed)))
 
@@ -340,21 +364,6 @@ def exponential(M: np.ndarray) -> np.ndarray:
     return np.asarray(total)
 
 
-def hovering(
-    vehicle: str, *, control: str = "truth", lanes: int = 1, params: Mapping[str, Number] | None = None
-) -> RunState:
-    """The beginning of a flight to a hover 10 m above the start, in calm air: run it for `HOVER_S`."""
-    loaded = load_vehicle(vehicle, control=control)
-    model = compile_model(loaded.diagram)
-    if any(name not in model.flat.u.start for name in ("command", "offboard_kind", "offboard_position")):
-        raise ModelError(f"vehicle '{loaded.id}' takes no position from outside: it cannot be told to hover")
-    state = start(model, lanes=lanes, params=params)
-    state.set_input("command", float(OFFBOARD))
-    state.set_input("offboard_kind", float(BY_POSITION))
-    state.set_input("offboard_position", [0.0, 0.0, -HOVER_M])
-    return state
-
-
 def loop_at(state: RunState, lane: int = 0) -> Loop:
     """The loop around the state of a run, which should stand still."""
     model = state.model
@@ -382,3 +391,25 @@ def hover_loop(vehicle: str, params: Mapping[str, Number] | None = None) -> Loop
             f"{HOVER_S:g} s; margins are those of a steady state"
         )
     return loop
+
+
+def cruise_loop(vehicle: str, params: Mapping[str, Number] | None = None) -> Loop:
+    """The loop of a wing in straight and level flight at its cruise speed, whose controller sees the true state."""
+    state = launched(vehicle, params=params)
+    fly_straight(state)
+    stop = state.stop_of()
+    if stop is not None:
+        raise ModelError(f"{vehicle} does not fly straight with these gains: {stop.reason} at {stop.time_s:.2f} s")
+    loop = loop_at(state)
+    sink, turn = float(abs(loop.point[at.BODY.velocity][2])), float(np.abs(loop.point[at.BODY.rates]).max())
+    if not (sink < STILL[0] and turn < STILL[1]):
+        raise ModelError(
+            f"{vehicle} does not fly straight and level with these gains: {sink:.3g} m/s up or down and {turn:.3g} "
+            f"rad/s after {state.time_s:g} s; margins are those of a steady state"
+        )
+    return loop
+
+
+def steady_loop(vehicle: str, params: Mapping[str, Number] | None = None) -> Loop:
+    """The loop of a wing in straight and level flight, or of another vehicle in hover."""
+    return cruise_loop(vehicle, params) if is_wing(vehicle) else hover_loop(vehicle, params)

@@ -14,28 +14,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from ironbird.blocks.controllers import command_ports as commands
-from ironbird.blocks.controllers.mission_table import OFFBOARD
 from ironbird.blocks.controllers.navigator import BY_ATTITUDE, BY_POSITION, BY_RATE, BY_VELOCITY
-from ironbird.compiler.compiled import compile_model
 from ironbird.errors import ModelError, RunError, UnknownNameError
 from ironbird.flight.prepare import one_for_many
 from ironbird.model.signal import Number
-from ironbird.runtime.state import RunState, start
+from ironbird.runtime.state import RunState
 from ironbird.runtime.step import run
-from ironbird.tuning.loops import HOVER_M, HOVER_S, LINK, hovering
+from ironbird.tuning.steady import (
+    HOVER_M,
+    HOVER_S,
+    LAUNCH_S,
+    LINK,
+    STRAIGHT_S,
+    fly_straight,
+    hovering,
+    is_wing,
+    launched,
+)
 from ironbird.vehicles import places as at
-from ironbird.vehicles.commanded import see_truth, take_commands
-from ironbird.vehicles.load import load_spec, load_vehicle
 
 LOG_S = 0.004
 BAND = 0.05  # of the step: settled when it stays within
 SATURATED = (0.001, 0.999)  # of an actuator's command; what turns has no less than 0
 USED = 0.01  # a command that an actuator has which takes part in the hover
-LAUNCH_S = 30.0  # after which a wing is in the air
-STRAIGHT_S = 50.0  # for which it then flies straight and level
 HELD_S = 3.0  # for which attitude and throttle are held before they step
-LOWEST_M = 30.0
-WINGS = "fixed_wing"  # template
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ class Answer:
 
 def step_of(name: str, vehicle: str | None = None) -> Step:
     """A step by name, of those that the vehicle can fly; without one, of what hovers."""
-    known = WING_STEPS if vehicle is not None and load_spec(vehicle).template == WINGS else STEPS
+    known = WING_STEPS if vehicle is not None and is_wing(vehicle) else STEPS
     if name not in known:
         raise UnknownNameError("step", name, known, f"those of '{vehicle}'" if known is WING_STEPS else "")
     return known[name]
@@ -166,7 +168,7 @@ def step_of(name: str, vehicle: str | None = None) -> Step:
 
 def usual_step(vehicle: str) -> str:
     """The step that is flown without a word."""
-    return "bank" if load_spec(vehicle).template == WINGS else "roll"
+    return "bank" if is_wing(vehicle) else "roll"
 
 
 def answers_to(
@@ -187,7 +189,11 @@ def answers_to(
     if not sets:
         raise RunError("a step needs at least one set of parameters")
     wing = step in WING_STEPS.values()
-    state = _launched(vehicle, control, len(sets)) if wing else hovering(vehicle, control=control, lanes=len(sets))
+    state = (
+        launched(vehicle, control=control, lanes=len(sets))
+        if wing
+        else hovering(vehicle, control=control, lanes=len(sets))
+    )
     if step.input not in state.model.flat.u.start:
         raise ModelError(f"{vehicle} takes no set-point of {step.name}: its controller has no input for it")
     state.seeds[:] = seed
@@ -201,7 +207,8 @@ def answers_to(
     rotors = np.array([path.startswith("rotor/") for path in links])
     bar = progress or (lambda share: None)
     if wing:
-        _fly_straight(state, step)
+        fly_straight(state)
+        _hold_attitude(state, step)
     else:
         run(state, HOVER_S, log=[step.signal], progress=lambda share: bar(share * HOVER_S / whole_s))
     ready_s = state.time_s
@@ -237,36 +244,16 @@ def _now(state: RunState, step: Step) -> list[float]:
     return [float(found[lane, 0].reshape(-1)[step.read]) for lane in range(state.lanes)]
 
 
-def _launched(vehicle: str, control: str, lanes: int) -> RunState:
-    """The beginning of a wing's flight under commands from outside."""
-    diagram = take_commands(load_vehicle(vehicle, control="reference").diagram)
-    if control not in ("truth", "reference"):
-        raise RunError(f"a wing's steps are flown under truth or reference, not '{control}'")
-    return start(compile_model(see_truth(diagram) if control == "truth" else diagram), lanes=lanes)
-
-
-def _fly_straight(state: RunState, step: Step) -> None:
-    """Launch, then north, level, at cruise speed; before a step of the attitude it and the throttle are held."""
-    run(state, LAUNCH_S, log=[step.signal])
-    given = [0.0] * state.model.flat.u.signals["offboard_given"].size
-    for entry in (commands.COURSE, commands.HEIGHT, commands.SPEED):
-        given[entry] = 1.0
-    cruise = state.model.param_rows(at.NAVIGATOR.cruise_speed)
-    inputs: dict[str, Number] = {"command": float(OFFBOARD), "order": 1.0, "offboard_kind": commands.BY_COURSE}
+def _hold_attitude(state: RunState, step: Step) -> None:
+    """Before a step of the attitude it and the throttle are held."""
+    if step.kind != ATTITUDE_KIND:
+        return
     for lane in range(state.lanes):
-        block, place = divmod(lane, state.width)
-        height = max(LOWEST_M, -float(state.get(at.BODY("p"), lane)[2]))
-        own = {"offboard_height": height, "offboard_speed": float(state.params[block, cruise, place][0])}
-        for name, value in {**inputs, "offboard_given": given, "offboard_course": 0.0, **own}.items():
-            state.set_input(name, value, lane)
-    run(state, LAUNCH_S + STRAIGHT_S, log=[step.signal])
-    if step.kind == ATTITUDE_KIND:
-        for lane in range(state.lanes):
-            pitch, throttle = (float(state.get(at.CONTROL(name), lane)[0]) for name in ("pitch_set", "throttle"))
-            state.set_input("offboard_attitude", [0.0, pitch, 0.0], lane)
-            state.set_input("offboard_thrust", throttle, lane)
-        state.set_input("offboard_kind", commands.BY_ATTITUDE)
-        run(state, state.time_s + HELD_S, log=[step.signal])
+        pitch, throttle = (float(state.get(at.CONTROL(name), lane)[0]) for name in ("pitch_set", "throttle"))
+        state.set_input("offboard_attitude", [0.0, pitch, 0.0], lane)
+        state.set_input("offboard_thrust", throttle, lane)
+    state.set_input("offboard_kind", commands.BY_ATTITUDE)
+    run(state, state.time_s + HELD_S, log=[step.signal])
 
 
 def _order_wing(state: RunState, step: Step, size: float) -> None:

@@ -1,6 +1,6 @@
-"""A vehicle that is commanded from outside: its own autopilot flies it, and hears commands as inputs of the model.
+"""A vehicle that is commanded from outside: its own autopilot flies it, and gets commands as inputs of the model.
 
-The navigator gives way to one of the same kind that also hears commands (`blocks.controllers.command_ports`); all else
+The navigator gives way to one of the same kind that also takes commands (`blocks.controllers.command_ports`); all else
 stays what it is, with the same sensors, taps and faults. The vehicle does not stop by itself after a mission or a
 landing: it may be armed again.
 """
@@ -46,7 +46,7 @@ from ironbird.model.diagram import Diagram, block_of
 from ironbird.model.signal import In
 from ironbird.vehicles import places as at
 
-HEARS: dict[tuple[type[Block], type[Block]], type[MissionTable]] = {  # navigator and controller -> who hears commands
+HEARS: dict[tuple[type[Block], type[Block]], type[MissionTable]] = {  # navigator and controller -> what takes commands
     (Navigator, MulticopterControl): CommandedNavigator,
     (Navigator, HelicopterControl): CommandedHelicopterNavigator,
     (VtolNavigator, MulticopterControl): CommandedVtolNavigator,
@@ -73,7 +73,7 @@ def take_commands(diagram: Diagram) -> Diagram:
     hears = HEARS.get((type(old), type(control)))
     if hears is None or not isinstance(old, MissionTable):
         raise VehicleError(
-            f"vehicle '{diagram.name}' cannot be commanded from outside: its controller hears no commands"
+            f"vehicle '{diagram.name}' cannot be commanded from outside: its controller takes no commands"
         )
     assert old.sample_s is not None
     navigator = hears(ITEMS, sample_s=old.sample_s)

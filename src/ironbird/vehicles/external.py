@@ -7,8 +7,8 @@ place of the reference autopilot, with the same sensors, taps and faults. Inputs
 
 from __future__ import annotations
 
+from ironbird.blocks.bodies.external_body import ExternalBody
 from ironbird.blocks.bodies.rigid_body import RigidBody
-from ironbird.blocks.bodies.told_body import ToldBody
 from ironbird.errors import ModelError
 from ironbird.model.diagram import Diagram, block_of
 
@@ -61,21 +61,21 @@ def cut_vehicle(diagram: Diagram) -> tuple[Diagram, dict[str, list[str]], dict[s
     return control, feeds, driven
 
 
-TOLD = {  # signal of the body -> port by which it is told
+TOLD = {  # signal of the body -> port that prescribes it
     "body.p_NB_N": "told_p", "body.v_NB_N": "told_v", "body.q_NB": "told_q", "body.w_NB_B": "told_w",
     "body.specific_force_B": "told_specific_force", "body.angular_acceleration_B": "told_angular_acceleration",
 }  # fmt: skip
 
 
-def with_told_body(diagram: Diagram) -> Diagram:
-    """The same vehicle with a body whose motion is told; the inputs are named `plant/` and the body's signal."""
+def with_external_body(diagram: Diagram) -> Diagram:
+    """The same vehicle with a body of prescribed motion; the inputs are named `plant/` and the body's signal."""
     if type(diagram.blocks.get("body")) is not RigidBody:
         raise ModelError(
             f"the body of '{diagram.name}' is a {type(diagram.blocks.get('body')).__name__}: a plant of others takes "
             "the place of a RigidBody on a flat earth only"
         )
     told = diagram.copied()
-    told.blocks = {path: ToldBody() if path == "body" else block for path, block in told.blocks.items()}
+    told.blocks = {path: ExternalBody() if path == "body" else block for path, block in told.blocks.items()}
     for signal, port in TOLD.items():
         told.export(told.port(f"body.{port}"), f"plant/{signal}")
     return told

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ironbird.blocks.environment.external_wind import ExternalWind
 from ironbird.blocks.environment.surveyed_ground import SurveyedGround
-from ironbird.blocks.environment.told_wind import ToldWind
 from ironbird.blocks.forces.main_rotor import MainRotor
 from ironbird.blocks.forces.obstacle_contact import ObstacleContact
 from ironbird.blocks.monitors.clearance import Clearance
@@ -126,7 +126,7 @@ class Rotor:
 
 
 def rotors_of(diagram: Diagram) -> list[Rotor]:
-    """Rotors whose wake can be told: those of multicopters whose diameters are given, and of helicopters the main one.
+    """Rotors whose wake can be computed: those of multicopters with given diameters, the main one of helicopters.
 
     Propellers of fixed wings and tail rotors, which blow along the horizon, are left out.
     """
@@ -148,10 +148,10 @@ def rotors_of(diagram: Diagram) -> list[Rotor]:
 
 
 def put_in_world(vehicle: Vehicle, sights: Sequence[str] = (), *, wake: bool = False, lee: bool = False) -> Vehicle:
-    """The same vehicle with a hull, in a world that tells it by inputs what is near (`world/…`).
+    """The same vehicle with a hull, in a world that reports by inputs what is near (`world/…`).
 
-    It also has the sensors of the world with these names (`sight/…`). With `wake` it is told the air that other
-    vehicles' rotors move, and holds the thrust of its own for them. With `lee` it is told how buildings change the
+    It also has the sensors of the world with these names (`sight/…`). With `wake` it gets the air that other
+    vehicles' rotors move, and holds the thrust of its own for them. With `lee` it gets how buildings change the
     steady wind.
     """
     diagram = vehicle.diagram.subset(vehicle.diagram.blocks)
@@ -202,17 +202,17 @@ def put_in_world(vehicle: Vehicle, sights: Sequence[str] = (), *, wake: bool = F
 
 
 def _feel_told(diagram: Diagram, part: at.Part) -> bool:
-    """One part more of the wind, told from outside; not under water, and not if nothing of it feels the air."""
+    """One part more of the wind, from outside; not under water, and not if nothing of it feels the air."""
     if at.AIR.path not in diagram.blocks:
         return False
-    told = diagram.add(part.path, ToldWind())
+    told = diagram.add(part.path, ExternalWind())
     diagram.export(told.told_N, part("told_N"))
     diagram.connect(told.wind_N, diagram.port(at.AIR("wind_N")))
     return True
 
 
 def _feel_wakes(diagram: Diagram) -> None:
-    """Wind of the wakes of others is one part more of the wind; the own rotors' thrust is held for theirs."""
+    """Wind of the wakes of others is one part more of the wind; the own rotors' thrust is held for them."""
     if not _feel_told(diagram, at.WASH):
         return
     rotors = rotors_of(diagram)

@@ -234,7 +234,7 @@ Stamp = tuple[tuple[str, int], ...]  # files and when each was last changed
 
 
 def file_stamp(path: Path) -> Stamp:
-    """What tells whether a vehicle file, or one that it is based on, has changed."""
+    """A stamp that changes when a vehicle file, or one that it is based on, has changed."""
     stamp: list[tuple[str, int]] = []
     following: Path | None = path
     while following is not None and str(following) not in dict(stamp):

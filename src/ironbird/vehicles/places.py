@@ -43,7 +43,7 @@ class Named:
 
 
 class Motion(Part):
-    """A state of motion: the true one of the body, or what the estimator believes."""
+    """A state of motion: the true one of the body, or the estimated one."""
 
     position = Named("p_NB_N")  # m from home: north, east, down
     velocity = Named("v_NB_N")  # m/s over ground: north, east, down
@@ -69,7 +69,7 @@ class Estimator(Motion):
     healthy = Named("healthy")
     aligned = Named("aligned")
     rejected = Named("rejected")  # measurements that its gates refuse
-    position_deviation = Named("std_position")  # m, as it believes
+    position_deviation = Named("std_position")  # m, estimated
 
 
 class Navigator(Part):
@@ -192,8 +192,8 @@ BATTERY_GAUGE = Part("vote/battery")
 ROTOR_MEAN = Part("monitor/rotor_mean")
 
 
-def is_told_by_world(name: str) -> bool:
-    """Whether an input of a model is what a world tells the vehicle, and no command."""
+def is_world_input(name: str) -> bool:
+    """Whether an input of a model comes from a world, and is no command."""
     return name.startswith(("world/", "sight/", TERRAIN("")))
 
 
@@ -265,7 +265,7 @@ class Airspeed(Sensor):
     """A pitot tube; its tap has the differential pressure, Pa."""
 
     speed = Inside(Part, "speed")  # m/s: the airspeed that a fixed wing's control makes of it
-    check = Inside(Part, "check")  # whether that is believed: signals `airspeed`, `trusted`, `without`
+    check = Inside(Part, "check")  # whether that is valid: signals `airspeed`, `trusted`, `without`
 
 
 def imu(number: int) -> Imu:

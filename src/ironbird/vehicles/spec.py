@@ -24,7 +24,7 @@ SOURCES = ("measured", "identified", "datasheet", "published", "derived", "assum
 class Table(BaseModel):
     """A table of a vehicle file: unknown keys are refused, values do not change after loading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
 
 
 class Home(Table):
@@ -124,7 +124,7 @@ class VehicleSpec(Table):
         return source_in(self.provenance, key)
 
     def assumed(self) -> list[str]:
-        """Values that nobody measured or published."""
+        """Values that were neither measured nor published."""
         return [key for key, source in self.provenance.items() if source.startswith("assumed")]
 
 

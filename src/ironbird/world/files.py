@@ -1,4 +1,4 @@
-"""Worlds from files: our TOML, Gazebo's SDF, Aerialist's YAML; and the ones that come with Ironbird, by name."""
+"""Worlds from files: Ironbird's TOML, Gazebo's SDF, Aerialist's YAML; and the ones that come with Ironbird, by name."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from ironbird.world.model import (
 BUILT_IN = Path(__file__).parent / "worlds"
 SCHEMA = 1
 OTHERS = {".sdf": read_sdf, ".world": read_sdf, ".yaml": read_aerialist, ".yml": read_aerialist}
-AXES = {  # of a mesh file to ours: forward (north), right (east), down
+AXES = {  # of a mesh file to Ironbird's: forward (north), right (east), down
     "z": np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]]),
     "y": np.array([[0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]]),
     "ned": np.eye(3),

@@ -21,7 +21,7 @@ Colour = Annotated[list[Share], Field(min_length=3, max_length=3)]
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
 
 
 class OriginTable(_Table):
@@ -128,8 +128,8 @@ class SphereTable(ThingTable):
 class MeshTable(ThingTable):
     """Triangles from a file (.obj, .gltf, .glb, .stl); `up` is the axis that points up in it.
 
-    z: x east, y north, z up, as most programs draw; y: as glTF says, x east, y up, z south; ned: as we do. Without it
-    glTF is read with y, others with z.
+    z: x east, y north, z up, as most programs draw; y: as glTF says, x east, y up, z south; ned: as Ironbird. Without
+    it glTF is read with y, others with z.
     """
 
     file: str

@@ -52,7 +52,7 @@ class Lee:
         self.buildings = np.array(rows).reshape(-1, 9)
         self._lengths: dict[tuple[float, float, float], float] = {}
 
-    def told(self, places: np.ndarray, wind_N: np.ndarray) -> np.ndarray:
+    def change(self, places: np.ndarray, wind_N: np.ndarray) -> np.ndarray:
         """What is added to the steady wind (k, 3) at places (k, 3), in N."""
         speed = np.sqrt((wind_N[:, :2] ** 2).sum(axis=1))
         share = np.ones(len(places))

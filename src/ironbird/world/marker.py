@@ -1,7 +1,7 @@
 """Square markers that cameras find: a black frame of one cell around 4 by 4 cells of data, white around it.
 
 Number 0 to 4095 in 12 bits; the corners of the data say which way it lies (one black, three white), so that a marker
-tells its turn. The form is that of AprilTags, the code is our own: there is no correction of wrong bits.
+gives its turn. The form is that of AprilTags, the code is another: there is no correction of wrong bits.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def _quaternion(where: str, value: Any) -> Quaternion:
 
 
 def _frozen(array: Any, kind: type) -> np.ndarray:
-    """A copy that nobody changes."""
+    """A copy that is never changed."""
     copy: np.ndarray = np.array(array, dtype=kind, order="C")
     copy.setflags(write=False)
     return copy
@@ -511,7 +511,7 @@ class Mover:
     """An object on a script: at `times_s` it is at `positions_m` (k, 3) with `euler_rad` (k, 3) roll, pitch, yaw.
 
     Between them it moves linearly and turns the shorter way. Before the first time it waits there, after the last one
-    it stays, or begins again if it `repeat`s. The object's own pose is on top of this. It moves as told, whatever
+    it stays, or begins again if it `repeat`s. The object's own pose is on top of this. It moves as given, whatever
     hits it.
     """
 

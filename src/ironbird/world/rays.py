@@ -264,7 +264,7 @@ class Scene:
             where = "below the terrain" if found[wrong[0]] == TERRAIN else f"inside '{what}'"
             raise WorldError(
                 f"{name} starts {where} of world '{self.world.name}' with its point at north {place[0]:.2f} m, east "
-                f"{place[1]:.2f} m, height {-place[2]:.2f} m; start it elsewhere, or move the obstacle"
+                f"{place[1]:.2f} m, height {-place[2]:.2f} m; start it at another place, or move the obstacle"
             )
 
     def _inside_meshes(self, points: np.ndarray, skip: int) -> list[tuple[int, np.ndarray]]:

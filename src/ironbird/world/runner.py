@@ -29,12 +29,12 @@ from ironbird.world.sensors.sensor import Data, Sensor, Sight
 from ironbird.world.track import Track, turned
 
 MOST_HELD = 64  # samples that a fault can hold back
-MOST_UNTOLD = 256  # samples that wait for whoever tells them to a control system
+MOST_UNTOLD = 256  # samples that wait for delivery to a control system
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What one sensor said: which sample it is, for when it claims to be, when it arrives, and the data."""
+    """One sample of a sensor: its number, for when it claims to be, when it arrives, and the data."""
 
     sensor: str
     number: int
@@ -45,7 +45,7 @@ class Sample:
 
 @dataclass
 class Feed:
-    """Samples on their way to a control system: the newest of each sensor, and those that nobody has told it yet."""
+    """Samples on their way to a control system: the newest of each sensor, and those that were not delivered yet."""
 
     newest: dict[str, Sample] = field(default_factory=dict)
     untold: deque[tuple[Sensor, Sample]] = field(default_factory=lambda: deque(maxlen=MOST_UNTOLD))
@@ -56,7 +56,7 @@ class Feed:
         self.untold.append((sensor, sample))
 
     def take(self) -> Iterator[tuple[Sensor, Sample]]:
-        """Those that nobody has told yet, once."""
+        """Those that were not delivered yet, once."""
         while self.untold:
             yield self.untold.popleft()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 import struct
 import time
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ import numpy as np
 import pytest
 from autopilot_files import FORMS, dataflash_bytes
 
+import ironbird.app as app_package
 from ironbird.app.actions import ACTIONS, act
 from ironbird.app.frames import FLOATS, log_frames, replay_frames
 from ironbird.app.live import HEAD, PLOTS, POSES, Live, Plotter
@@ -49,6 +52,38 @@ def flight(rig: Rig) -> str:
 
 def test_every_deed_is_an_action() -> None:
     assert set(DEEDS) <= set(ACTIONS)
+
+
+PAGES = Path(app_package.__file__).parent
+CALLS = (
+    r"\b(?:ironbird|desk)\.act\(\\?['\"](\w+)",
+    r"\bjs_button\(\s*\"[^\"]*\", \"(\w+)\"",
+    r"\b(?:perform|act)\(\"(\w+)\"",
+)
+READ = {
+    "flights",
+    "flight",
+    "monitors",
+    "campaigns",
+    "state",
+    "records",
+}  # what pages take from a rig, and only look at
+
+
+def test_pages_do_nothing_that_is_no_action() -> None:
+    texts = [path.read_text() for folder in ("pages", "static") for path in sorted((PAGES / folder).glob("*.[pj]*"))]
+    named = {name for text in texts for call in CALLS for name in re.findall(call, text)}
+    assert {"start", "pause", "inject", "tune", "goto", "sticks", "refly", "set_mission", "take_off"} <= named  # found
+    assert named <= set(ACTIONS)
+    used = {name for text in texts for name in re.findall(r"\brig\.(\w+)", text)}
+    assert used <= READ, "pages change a rig by actions only, which Python and the command line have too"
+
+
+def test_every_action_is_a_call_in_python_whose_arguments_have_names() -> None:
+    for name, action in ACTIONS.items():
+        parameters = list(inspect.signature(action).parameters.values())
+        assert parameters[0].name == "rig" and action.__doc__, name
+        assert all(one.kind in (one.POSITIONAL_OR_KEYWORD, one.VAR_KEYWORD) for one in parameters), name
 
 
 @pytest.mark.parametrize(

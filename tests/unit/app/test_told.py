@@ -9,7 +9,7 @@ from pathlib import Path
 import attended_system
 import pytest
 from hil_udp_board import ThreadBoard, udp_board
-from live_rig import until
+from live_rig import PATIENCE_S, until
 
 from ironbird.app.actions import act
 from ironbird.app.live import status_of
@@ -173,23 +173,26 @@ def test_a_board_on_the_page_is_flown_by_the_native_loop_and_can_be_broken_and_p
         flight = rig.start("quad_f450", control="hardware", go=False, until_s=60.0, options=options)
         until(lambda: len(board.stamps) > 200 and flight.tick > 500, flight)
         assert flight.stand is not None and flight.stand.rig.loop is not None
+        link = flight._system
+        assert isinstance(link, HardwareLink)
+        link.patience_s = PATIENCE_S  # the board is a thread of this process
         rig.do(flight.name, "inject", fault="imu.gyro_bias@1:instance=1,severity=0.3")
         until(lambda: flight.witnesses()[0].effective, flight)
         rig.do(flight.name, "clear", number=0)
-        link = flight._system
-        assert isinstance(link, HardwareLink)
-        flight.pause()
         loop = flight.stand.rig.loop
-        until(lambda: loop.stands, flight)  # it looks about every 10 ms
-        time.sleep(0.3)  # and the flight looks at it now and then
+        until(lambda: not loop.stands, flight)  # it was held to clear the fault
+        flight.pause()
+        until(lambda: loop.stands and flight.tick == loop.steps * loop.step_ticks, flight)  # and it has seen where
         stands, link.patience_s = flight.tick, 2.0
         time.sleep(2.5)  # a board that is not asked anything is not silent
-        assert flight.tick == stands
+        assert flight.tick == loop.steps * loop.step_ticks == stands
         with pytest.raises(RunError, match="a board keeps its own time"):
             flight.step()
         with pytest.raises(RunError, match="a board keeps its own time"):
             flight.set_speed(5.0)
         flight.pause(False)
+        until(lambda: flight.tick > stands, flight)
+        link.patience_s = PATIENCE_S  # it was not taken for silent; from here on the machine may be busy
         until(lambda: flight.tick > stands + 1200, flight)
         rig.end(flight.name)
     flown = flight.flight

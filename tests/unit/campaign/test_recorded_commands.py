@@ -59,7 +59,7 @@ def test_a_flight_under_recorded_commands_is_a_case_file_of_its_own(tmp_path: Pa
 @pytest.mark.parametrize(
     ("control", "file", "words"),
     [
-        ("reference", "order.toml", "only control 'commanded' hears them"),
+        ("reference", "order.toml", "only control 'commanded' accepts them"),
         ("commanded", "nowhere.toml", "cannot read"),
         ("commanded", "case.toml", "commands"),
     ],

@@ -114,7 +114,7 @@ def test_other_troubles_end_the_session_with_a_sentence(store: Store, monkeypatc
 
     monkeypatch.setattr(runner._Place, "open", lambda place, workers=None: Full(set(), [0]))
     campaign = store.create("a", "", {}, flight_cases(1))
-    with pytest.raises(RunError, match="the workers cannot go on: ValueError: no space left on device"):
+    with pytest.raises(RunError, match="the workers cannot continue: ValueError: no space left on device"):
         run_campaign(store, campaign, workers=1)
     assert store.counts(campaign)["open"] == 1
 
@@ -244,7 +244,7 @@ def test_a_changed_base_of_a_vehicle_is_refused_and_named(store: Store, vehicle:
     with pytest.raises(RunError) as caught:
         run_campaign(store, store.campaign("a"), workers=1)
     text = str(caught.value)
-    assert "campaign 'a' cannot go on: 2 of its 4 open flights are no longer what was defined" in text
+    assert "campaign 'a' cannot continue: 2 of its 4 open flights are no longer what was defined" in text
     assert f"{base} changed (2 flights: hover/0005/s5, hover/0007/s7)" in text and "mine.toml changed" not in text
     assert "under another name" in text and "--redefined" in text
     assert store.counts(campaign)["open"] == 4  # nothing was flown, nothing judged

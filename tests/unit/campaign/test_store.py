@@ -204,7 +204,7 @@ def test_a_damaged_definition(store: Store, changes: Any, words: str) -> None:
             read()
         said = str(caught.value)
         assert f"campaign 'a', flight '{cases[1].id}': its stored definition is damaged: " in said and words in said
-        assert "restore the store from a backup, or fly the suite anew under another name" in said
+        assert "restore the store from a backup, or fly the suite again under another name" in said
 
 
 @pytest.mark.parametrize(
@@ -313,11 +313,11 @@ def test_others_who_can_change_a_store_are_reported(tmp_path: Path) -> None:
         os.umask(before)
     assert modes and not any(mode & 0o002 for mode in modes.values()), modes
     path.chmod(0o666)
-    with pytest.warns(StoreWarning, match=r"anybody on this machine can change .*store.db.*chmod o-w"):
+    with pytest.warns(StoreWarning, match=r"any user of this machine can change .*store.db.*chmod o-w"):
         Store(f"sqlite:///{path}").close()
     path.chmod(0o600)
     tmp_path.chmod(0o777)
-    with pytest.warns(StoreWarning, match="anybody on this machine"):
+    with pytest.warns(StoreWarning, match="any user of this machine"):
         Store(f"sqlite:///{path}").close()
     tmp_path.chmod(0o1777)
     with warnings.catch_warnings():

@@ -70,8 +70,10 @@ def test_sitl_ends_with_its_verdict_or_that_of_all(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdicts: list[str], code: int
 ) -> None:
     codes = iter([{"pass": 0, "void": 3}[verdict] for verdict in verdicts])
-    monkeypatch.setattr(autopilots, "fly_one", lambda *given, **more: ({"verdict": "x"}, next(codes)))
-    monkeypatch.setattr(autopilots, "_fly_all", lambda orders, *more: [({"verdict": "x"}, next(codes)) for _ in orders])
+    monkeypatch.setattr(autopilots, "fly_one", lambda *given, **more: ({"verdict": "x"}, {}, next(codes)))
+    monkeypatch.setattr(
+        autopilots, "_fly_all", lambda orders, *more: [({"verdict": "x"}, {}, next(codes)) for _ in orders]
+    )
     count = str(len(verdicts))
     assert ironbird("sitl", "px4", "-n", count, "--mission", "hover", "--out", str(tmp_path)).exit_code == code
 

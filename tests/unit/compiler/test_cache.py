@@ -70,7 +70,7 @@ def test_a_damaged_or_foreign_library_is_built_anew(folder: Path, spoil: Callabl
     path, other = native.build(TEXT, 1), native.build(OTHER, 1)
     good = path.read_bytes()
     spoil(path, other)
-    with pytest.warns(CacheWarning, match=f"{path.name} in the cache is damaged .* built anew"):
+    with pytest.warns(CacheWarning, match=f"{path.name} in the cache is damaged .* built again"):
         assert answer() == 42
     assert path.read_bytes() == good
     with warnings.catch_warnings():
@@ -359,7 +359,7 @@ def test_a_diagram_changed_after_it_was_compiled_does_not_change_the_model(folde
     np.testing.assert_array_equal(linearize(model).A, reference)
     other = compile_model(load_vehicle(VEHICLE, control="truth").diagram)
     next(iter(other.flat.diagram.blocks.values())).sample_s = 0.5
-    with pytest.raises(ModelError, match="changed after the diagram was compiled; compile it anew"):
+    with pytest.raises(ModelError, match="changed after the diagram was compiled; compile it again"):
         linearize(other)
 
 

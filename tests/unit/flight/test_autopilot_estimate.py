@@ -22,8 +22,8 @@ VELOCITY = np.column_stack([np.sin(0.7 * TIME_S), np.cos(0.31 * TIME_S), 0.5 * n
 RATES = 0.5 * VELOCITY[:, ::-1]
 
 
-def log_of(received: dict[str, Series], believed: dict[str, Series] | None = None) -> AutopilotLog:
-    return AutopilotLog(Path("a.ulg"), "px4", believed or {}, received)
+def log_of(received: dict[str, Series], estimated: dict[str, Series] | None = None) -> AutopilotLog:
+    return AutopilotLog(Path("a.ulg"), "px4", estimated or {}, received)
 
 
 def seen(times_s: np.ndarray, values: np.ndarray = VELOCITY) -> np.ndarray:
@@ -64,7 +64,7 @@ def test_a_clock_that_falls_behind_is_found() -> None:
     clock = align(log_of({"velocity": Series(theirs_s, seen(ours_s), "m/s")}), TIME_S, {"velocity": VELOCITY})
 
     assert clock.drift == pytest.approx(3e-4, rel=0.02)
-    np.testing.assert_allclose(clock.ours(theirs_s), ours_s, atol=2e-4)
+    np.testing.assert_allclose(clock.simulated(theirs_s), ours_s, atol=2e-4)
     assert "falling behind by 0.30 ms a second" in clock.sentence()
 
 
@@ -97,7 +97,7 @@ def test_another_flights_log_verifies_no_clock() -> None:
 
     clock = align(log_of({"velocity": Series(TIME_S, other, "m/s")}), TIME_S, {"velocity": VELOCITY})
 
-    assert not clock.verified and "does not fit ours" in clock.sentence()
+    assert not clock.verified and "does not fit the simulation's" in clock.sentence()
     assert "its log holds no motion" in align(log_of({}), TIME_S, {"velocity": VELOCITY}).sentence()
 
 
@@ -108,15 +108,15 @@ def flight() -> Flight:
     )
 
 
-def believed(flight: Flight, path: Path) -> AutopilotEstimate:
+def estimated(flight: Flight, path: Path) -> AutopilotEstimate:
     """A log as PX4 would have written it, beside the flight."""
     return believe(flight, read_autopilot_log(write_px4_log(flight, path), flight.vehicle.spec.home))
 
 
 def test_a_log_that_begins_in_the_air_is_said_not_to_cover_the_flight(flight: Flight, tmp_path: Path) -> None:
-    autopilot = believed(flight, tmp_path / "a.ulg")
+    autopilot = estimated(flight, tmp_path / "a.ulg")
     assert autopilot.uncovered() == ""
-    late = replace(autopilot.log, received={}, believed={n: _from(s, 6.0) for n, s in autopilot.log.believed.items()})
+    late = replace(autopilot.log, received={}, estimated={n: _from(s, 6.0) for n, s in autopilot.log.estimated.items()})
     assert (
         AutopilotEstimate(flight, late, autopilot.clock, None)
         .uncovered()
@@ -130,7 +130,7 @@ def _from(series: Series, begin_s: float) -> Series:
 
 
 def test_errors_of_the_estimates_are_what_they_are(flight: Flight, tmp_path: Path) -> None:
-    autopilot = believed(flight, tmp_path / "a.ulg")
+    autopilot = estimated(flight, tmp_path / "a.ulg")
 
     assert autopilot.clock.offset_s == pytest.approx(0.02, abs=2e-4)
     found = {error.name: error for error in autopilot.errors()}
@@ -146,7 +146,7 @@ def test_errors_of_the_estimates_are_what_they_are(flight: Flight, tmp_path: Pat
 
 
 def test_the_table_has_both_on_our_time_base(flight: Flight, tmp_path: Path) -> None:
-    autopilot = believed(flight, tmp_path / "a.ulg")
+    autopilot = estimated(flight, tmp_path / "a.ulg")
     autopilot.write(tmp_path / "autopilot.parquet")
 
     table = pq.read_table(tmp_path / "autopilot.parquet")
@@ -163,8 +163,8 @@ def test_the_table_has_both_on_our_time_base(flight: Flight, tmp_path: Path) -> 
 def test_body_axes_that_stand_level_in_hover_are_turned_back(flight: Flight, tmp_path: Path) -> None:
     """A tail-sitter's autopilot has other body axes: pitched by 90 degrees."""
     c = math.sqrt(0.5)
-    autopilot = believed(flight, tmp_path / "a.ulg")
-    for series in (autopilot.log.believed["attitude"], autopilot.log.received["attitude"]):
+    autopilot = estimated(flight, tmp_path / "a.ulg")
+    for series in (autopilot.log.estimated["attitude"], autopilot.log.received["attitude"]):
         w, x, y, z = series.values.T
         series.values[:] = np.column_stack([c * (w - y), c * (x - z), c * (y + w), c * (z + x)])
     ours = flight.log

@@ -98,7 +98,7 @@ def test_a_violated_requirement_is_a_fail_although_the_fault_did_not_act(hover: 
     assert found.verdict == "fail"
     top = hover.log["terrain.height_above_ground"].max()
     assert found.sentence == (
-        f"grounded: altitude was {top:.3f} m at 3.98 s; the requirement asks for less than 1 m "
+        f"grounded: altitude was {top:.3f} m at 3.98 s; required: less than 1 m "
         f"({top - 1:.3f} m beyond) (before any fault acted) (flown to the end at 4.00 s); "
         "battery.low_voltage@1:severity=0.05,start=2: "
         "ineffective; battery.voltage did not differ from the healthy twin"

@@ -13,7 +13,7 @@ from ironbird.flight.set_points import attitude_set, rate_set, velocity_set
 from ironbird.rotations import euler_of_matrix, from_euler, matrix
 from ironbird.runtime.step import run
 from ironbird.runtime.tuning import Tuning
-from ironbird.tuning.loops import HOVER_S, hovering
+from ironbird.tuning.steady import HOVER_S, hovering
 from ironbird.tuning.steps import _order, step_of
 
 

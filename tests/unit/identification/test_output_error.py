@@ -103,8 +103,8 @@ def test_mass_and_thrust_cannot_be_told_apart_and_the_page_says_so(tmp_path: Pat
     found = identify(flight(3), "quad_f450", ["mass", "thrust"], params=FULL)
     write_identification_page(found, tmp_path / "page.html")
 
-    assert [(a, b) for a, b, _ in found.kin()] == [("mass", "thrust")]
-    assert "cannot be told apart" in (tmp_path / "page.html").read_text()
+    assert [(a, b) for a, b, _ in found.correlated()] == [("mass", "thrust")]
+    assert "cannot be separated" in (tmp_path / "page.html").read_text()
 
 
 def test_what_cannot_be_identified_is_refused() -> None:

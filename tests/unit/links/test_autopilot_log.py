@@ -83,14 +83,14 @@ def dataflash(tmp_path: Path) -> Path:
 
 
 def values(log: AutopilotLog, name: str) -> np.ndarray:
-    return log.believed[name].values
+    return log.estimated[name].values
 
 
 def test_a_ulog_is_read_about_our_home(ulog: Path) -> None:
     log = read_autopilot_log(ulog, HOME)
 
     assert log.kind == "px4" and log.notes == []
-    np.testing.assert_allclose(log.believed["position"].time_s, TIME_S)
+    np.testing.assert_allclose(log.estimated["position"].time_s, TIME_S)
     np.testing.assert_allclose(values(log, "position"), PLACE + ORIGIN_N, atol=1e-6)
     np.testing.assert_allclose(values(log, "velocity"), VELOCITY)
     np.testing.assert_allclose(values(log, "attitude"), LEVEL)
@@ -100,7 +100,7 @@ def test_a_ulog_is_read_about_our_home(ulog: Path) -> None:
     assert log.modes == [(1.0, "LOITER"), (2.0, "MISSION")]
     assert log.outputs == ["motor 1", "motor 2", "motor 3", "motor 4"]
     np.testing.assert_allclose(values(log, "output")[0], [0, 0.25, 0.5, 0.75])
-    assert len(log.believed["gnss"]) == 10  # only with a fix
+    assert len(log.estimated["gnss"]) == 10  # only with a fix
     np.testing.assert_allclose(values(log, "gnss")[0], [11.1, 0, -10], atol=0.01)  # 1e-4 degrees are 11.1 m
 
 
@@ -115,7 +115,7 @@ def test_a_dataflash_log_is_read_about_our_home(dataflash: Path) -> None:
     np.testing.assert_allclose(values(log, "output")[0], [1.1e-3, 1.2e-3, 1.3e-3, 1.4e-3])
     np.testing.assert_allclose(values(log, "baro"), 2.0)
     assert log.modes == [(1.0, "GUIDED"), (2.0, "AUTO")]
-    assert len(log.believed["gnss"]) == 10
+    assert len(log.estimated["gnss"]) == 10
     np.testing.assert_allclose(values(log, "gnss")[0], [11.1, 0, -10], atol=0.02)
 
 
@@ -171,14 +171,14 @@ def test_fields_of_another_version_lose_only_their_quantity(tmp_path: Path) -> N
     log = read_autopilot_log(write_ulog_topics(tmp_path / "other.ulg", topics), HOME)
 
     assert log.notes == ["estimated position: not in a form that is known ('ref_lat')"]
-    assert "position" not in log.believed and "attitude" in log.believed
+    assert "position" not in log.estimated and "attitude" in log.estimated
 
     rows = [(name, row) for name, row in ardupilot_rows() if name in ("XKQ", "XKF4", "SIM2")]
     path = tmp_path / "other.BIN"
     path.write_bytes(dataflash_bytes(rows, FORMS | {"SIM2": ("Qdddfff", "TimeUS,PX,PY,PZ,VN,VE,VD")}))
     log = read_autopilot_log(path, HOME)
     assert log.notes == ["received motion: not in a form that is known ('PN')"]
-    assert "attitude" in log.believed
+    assert "attitude" in log.estimated
 
 
 @pytest.mark.parametrize("name", ["a.ulg", "a.BIN"])
@@ -230,7 +230,7 @@ def test_a_broken_log_is_read_in_part_or_refused(
     except LinkError as error:
         assert path.name in str(error)
         return
-    for series in (*log.believed.values(), *log.received.values()):
+    for series in (*log.estimated.values(), *log.received.values()):
         assert np.isfinite(series.values).all() and (np.diff(series.time_s) > 0).all()
         assert len(series.values) == len(series.time_s)
 

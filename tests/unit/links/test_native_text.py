@@ -7,13 +7,14 @@ import ctypes
 import pytest
 
 from ironbird.compiler.native import cache_folder
+from ironbird.compiler.native_text import CLOCK
 from ironbird.errors import CompileError
 from ironbird.links.ardupilot import link as ardupilot
 from ironbird.links.native_text import load_native
 from ironbird.links.px4 import messages as px4
 
 TEXTS = {
-    "px4": (("ib_mavlink.c", "ib_px4.c"), px4.STRUCTURES),
+    "px4": ((CLOCK, "ib_mavlink.c", "ib_px4.c"), px4.STRUCTURES),
     "ardupilot": (("ib_ardupilot.c",), ardupilot.STRUCTURES),
 }
 

@@ -193,7 +193,13 @@ def judgement(name: str, margin: float, when_s: float, sentence: str = "", untes
 
 
 @pytest.fixture
-def grid(store: Store, tmp_path: Path) -> Path:
+def listed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How many flights the table has without scripts."""
+    monkeypatch.setattr(campaign_page, "MOST_ROWS", getattr(request, "param", campaign_page.MOST_ROWS))
+
+
+@pytest.fixture
+def grid(store: Store, tmp_path: Path, listed: None) -> Path:
     """The page of two cases: a grid of six winds of which the strongest two fail, and four random draws that pass."""
     cases, results = [], []
     for number in range(10):
@@ -273,6 +279,7 @@ def test_margins_are_drawn_over_the_varied_parameters_and_as_a_histogram(grid: P
     assert ">no</text>" in over_gust and ">yes</text>" in over_gust  # words along the axis
 
 
+@pytest.mark.parametrize("listed", [2000, 4], indirect=True)
 def test_a_browser_filters_and_sorts_the_flights(grid: Path) -> None:
     with chromium(grid.parent) as browser:
         tab = browser.tab(400, 800)

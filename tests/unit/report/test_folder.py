@@ -81,7 +81,7 @@ def test_the_autopilots_log_is_set_beside_the_truth(flight: Flight, tmp_path: Pa
 
     assert names(tmp_path / "out") == ALWAYS | {"autopilot.parquet"}
     assert rows["autopilot's log"].startswith("clock offset ")
-    assert 'id="estimate-height"' in (tmp_path / "out" / "flight.html").read_text()
+    assert 'id="autopilot-height"' in (tmp_path / "out" / "flight.html").read_text()
 
 
 def test_why_there_is_no_autopilots_log_is_told(flight: Flight, tmp_path: Path) -> None:

@@ -47,29 +47,29 @@ def test_a_finding_has_time_margin_unit_and_sentence() -> None:
 
     assert (finding.time_s, finding.unit) == (1.0, "m")
     assert finding.margin == pytest.approx(-3.2)
-    assert finding.sentence == ("altitude was 63.2 m at 1.00 s; the requirement asks for less than 60 m (3.2 m beyond)")
+    assert finding.sentence == ("altitude was 63.2 m at 1.00 s; required: less than 60 m (3.2 m beyond)")
 
 
 @pytest.mark.parametrize(
     ("text", "lane", "sentence"),
     [
         ("always (altitude < 60 m)", 1,
-         "altitude was 20 m at 1.00 s; the requirement asks for less than 60 m (40 m to spare)"),
+         "altitude was 20 m at 1.00 s; required: less than 60 m (40 m to spare)"),
         ("always (60 m >= altitude)", 0,
-         "altitude was 63.2 m at 1.00 s; the requirement asks for at most 60 m (3.2 m beyond)"),
+         "altitude was 63.2 m at 1.00 s; required: at most 60 m (3.2 m beyond)"),
         ("not eventually (altitude > 60 m)", 0,
-         "altitude was 63.2 m at 1.00 s; the requirement asks for at most 60 m (3.2 m beyond)"),
+         "altitude was 63.2 m at 1.00 s; required: at most 60 m (3.2 m beyond)"),
         ("always (abs(body.euler[0]) <= 30 deg)", 0,
-         "abs(body.euler[0]) was 40 deg at 1.50 s; the requirement asks for at most 30 deg (10 deg beyond)"),
+         "abs(body.euler[0]) was 40 deg at 1.50 s; required: at most 30 deg (10 deg beyond)"),
         ("always (altitude < limit)", 0,
-         "altitude was 40 m and limit 35 m at 2.00 s; the requirement asks for altitude to be less than limit"
+         "altitude was 40 m and limit 35 m at 2.00 s; required: altitude less than limit"
          " (5 m beyond)"),
         ("always (altitude < 100 ft or mode == land)", 0,
-         "altitude was 207.3 ft at 1.00 s; the requirement asks for less than 100 ft (107.3 ft beyond)"),
+         "altitude was 207.3 ft at 1.00 s; required: less than 100 ft (107.3 ft beyond)"),
         ("always (altitude < 60 m and body.euler[0] > -30 deg)", 0,
-         "altitude was 63.2 m at 1.00 s; the requirement asks for less than 60 m (3.2 m beyond)"),
+         "altitude was 63.2 m at 1.00 s; required: less than 60 m (3.2 m beyond)"),
         ("eventually (altitude > 80 m)", 0,
-         "altitude was at best 63.2 m at 1.00 s; the requirement asks for more than 80 m at some time from 0.00 s to"
+         "altitude was at best 63.2 m at 1.00 s; required: more than 80 m at some time from 0.00 s to"
          " 3.00 s (16.8 m beyond)"),
         ("eventually[2, end] (altitude < 10 m)", 1,
          "the flight ended at 1.00 s; the requirement looks at the time from 2.00 s on"),
@@ -80,25 +80,25 @@ def test_a_finding_has_time_margin_unit_and_sentence() -> None:
          "mode was never return from 0.00 s to 1.00 s; at 0.00 s it was mission"),
         ("eventually[0, 1] (mode != mission)", 0, "mode was always mission from 0.00 s to 1.00 s"),
         ("eventually (mode == return)", 0,
-         "mode was return at 2.00 s; the requirement asks for return at some time from 0.00 s to 3.00 s"),
-        ("always (mode == mission)", 0, "mode was return at 2.00 s; the requirement asks for mission"),
-        ("always (mode != land)", 0, "mode was land at 3.00 s; the requirement asks for anything but land"),
+         "mode was return at 2.00 s; required: return at some time from 0.00 s to 3.00 s"),
+        ("always (mode == mission)", 0, "mode was return at 2.00 s; required: mission"),
+        ("always (mode != land)", 0, "mode was land at 3.00 s; required: anything but land"),
         ("always (fault_active == 1 implies eventually[0, 0.5] (mode == return))", 0,
          "mode was never return from 1.00 s to 1.50 s; at 1.00 s it was mission"),
         ("always (rise(fault_active == 1) implies eventually[0, 1] always (altitude < 15 m))", 0,
-         "altitude was 40 m at 2.00 s; the requirement asks for less than 15 m (25 m beyond)"),
+         "altitude was 40 m at 2.00 s; required: less than 15 m (25 m beyond)"),
         ("always[end - 1 s, end] (altitude == 25 m within 2 m)", 0,
-         "altitude was 40 m at 2.00 s; the requirement asks for within 2 m of 25 m (13 m beyond)"),
+         "altitude was 40 m at 2.00 s; required: within 2 m of 25 m (13 m beyond)"),
         ("always (truth(altitude > 60 m) implies abs(body.euler[0]) < 30 deg)", 0,
-         "abs(body.euler[0]) was 35 deg at 1.00 s; the requirement asks for less than 30 deg (5 deg beyond)"),
+         "abs(body.euler[0]) was 35 deg at 1.00 s; required: less than 30 deg (5 deg beyond)"),
         ("altitude < 60 m until mode == return", 0,
-         "altitude was 63.2 m at 1.00 s; the requirement asks for less than 60 m (3.2 m beyond)"),
+         "altitude was 63.2 m at 1.00 s; required: less than 60 m (3.2 m beyond)"),
         ("altitude < 90 m until[0, 1] mode == return", 0,
          "mode was never return from 0.00 s to 1.00 s; at 0.00 s it was mission"),
         ("always (wing.load < 10000 N*m)", 0,
-         "wing.load was 20000 N*m at 0.00 s; the requirement asks for less than 10000 N*m (10000 N*m beyond)"),
+         "wing.load was 20000 N*m at 0.00 s; required: less than 10000 N*m (10000 N*m beyond)"),
         ("always[1, 1] fall(altitude < 60 m)", 0,
-         "altitude was 63.2 m at 1.00 s; the requirement asks for at least 60 m (3.2 m to spare)"),
+         "altitude was 63.2 m at 1.00 s; required: at least 60 m (3.2 m to spare)"),
     ],
 )  # fmt: skip
 def test_sentences(text: str, lane: int, sentence: str) -> None:
@@ -112,7 +112,7 @@ def test_what_is_not_a_number_is_called_so() -> None:
     finding = explain(formula, trace, 0)
 
     assert finding.margin == -math.inf
-    assert finding.sentence == "limit was not a number at 0.50 s; the requirement asks for less than 3 m"
+    assert finding.sentence == "limit was not a number at 0.50 s; required: less than 3 m"
 
 
 def test_the_deciding_sample_has_the_margin_of_the_whole() -> None:

@@ -143,9 +143,9 @@ def test_a_vehicle_under_a_control_system_outside_hears_the_others(folder: Path)
     fleet, _ = mixed(folder)
     rig = fleet.groups[fleet.place[fleet.number("outside")][0]].rig
     assert rig is not None
-    assert {heard.name for heard in rig.heard} == {"inside"} and len(rig.heard) == 4  # every half second
+    assert {report.name for report in rig.traffic} == {"inside"} and len(rig.traffic) == 4  # every half second
     report = fleet.reports["inside"]
-    assert (rig.heard[-1].position_N == report.position).all() and rig.heard[-1].time_s == report.time_s
+    assert (rig.traffic[-1].position_N == report.position).all() and rig.traffic[-1].time_s == report.time_s
 
 
 def test_a_fault_has_its_witness_in_a_scenario(folder: Path) -> None:

@@ -19,7 +19,8 @@ from ironbird.model.signal import Number
 from ironbird.report.tuning_page import sweep_plots
 from ironbird.runtime.step import run
 from ironbird.tuning.autotune import Result, bandwidth_of, tune, tune_attitude
-from ironbird.tuning.loops import hover_loop, hovering
+from ironbird.tuning.loops import hover_loop
+from ironbird.tuning.steady import hovering
 from ironbird.tuning.steps import STEPS, Answer, answers_to, step_of, usual_step
 from ironbird.vehicles import places as at
 

@@ -292,7 +292,7 @@ def test_a_vehicle_that_starts_inside_a_wall_is_told_so() -> None:
     scene = Scene(world)
     scene.check_start("quad", [[0.0, 0.0, -0.5]])
     with pytest.raises(
-        WorldError, match=r"quad starts inside 'wall' of world 'yard'.*north 5.00 m.*start it elsewhere"
+        WorldError, match=r"quad starts inside 'wall' of world 'yard'.*north 5.00 m.*start it at another place"
     ):
         scene.check_start("quad", [[0.0, 0.0, -1.0], [5.0, 0.0, -1.0]])
     with pytest.raises(WorldError, match="inside 'rock'"):

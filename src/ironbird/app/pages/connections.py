@@ -45,7 +45,7 @@ def build(desk: Desk) -> None:
             cells = [_cells(name, row, raw.value) for name, rows in found.items() for row in rows]
             table(COLUMNS, cells[:MOST_SHOWN])
             if skipped := sum(monitor.skipped for monitor in desk.rig.monitors().values()):
-                ui.label(f"{skipped} pieces passed while nobody looked: they are in no count").classes("ib-hint")
+                ui.label(f"{skipped} pieces passed while the page was closed: they are not counted").classes("ib-hint")
             if len(cells) > MOST_SHOWN:
                 ui.label(f"{len(cells) - MOST_SHOWN} more: filter them").classes("ib-hint")
         with refused:

@@ -32,7 +32,7 @@ class Desk:
         return str(request.scope.get(ROLE, "")) if request is not None else ""
 
     async def act(self, name: str, **args: Any) -> dict[str, Any]:
-        """Do something by its name, and tell the browser if it was refused."""
+        """Do something by its name, and notify the browser if it was refused."""
         answer = await asyncio.to_thread(act, self.rig, self.role(), name, args)
         if not answer["ok"]:
             ui.notify(answer["error"], type="negative", multi_line=True, timeout=8000)
@@ -52,7 +52,7 @@ class Desk:
         ui.label("the connection was lost: waiting for the server").props("id=ib-banner").classes("ib-banner")
         if flights:
             ui.element("div").props("id=ib-flights").classes("ib-bar")
-        ui.element("div").props("id=ib-said").classes("ib-said")
+        ui.element("div").props("id=ib-message").classes("ib-message")
         yield
 
 

@@ -97,7 +97,7 @@ def build(desk: Desk) -> None:
                     _slider(desk, live, path, params[path])
 
     def look() -> None:
-        """Parameters of an autopilot come one by one: they are shown anew when there are more, and no more come."""
+        """Parameters of an autopilot come one by one: they are shown again when there are more, and no more come."""
         live = desk.rig.flights.get(now["flight"])
         if live is not None and live.pilot is not None and len(live.params()) != now["known"]:
             tune()

@@ -55,7 +55,7 @@ def build(desk: Desk) -> None:
             await stored(query["campaign"], query["flight"])
 
     async def stored(campaign: str, flight: str) -> None:
-        """A flight of a campaign: its trace, or flown again if somebody asks for it."""
+        """A flight of a campaign: its trace, or flown again on request."""
         try:
             kept, drawn_as = await asyncio.to_thread(desk.rig.campaigns.kept, campaign, flight)
         except IronbirdError as error:

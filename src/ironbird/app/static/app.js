@@ -37,18 +37,18 @@ async function perform(name, args = {}) {
 
 // Words for the pilot; a page that is not mounted yet shows them a little later.
 function say(words, bad = false, tries = 50) {
-  const line = place("ib-said");
+  const line = place("ib-message");
   if (!line) {
     if (tries > 0) setTimeout(() => say(words, bad, tries - 1), 100);
     return;
   }
   line.textContent = words;
-  line.className = bad ? "ib-said ib-bad" : "ib-said";
+  line.className = bad ? "ib-message ib-bad" : "ib-message";
   clearTimeout(say.timer);
-  say.timer = setTimeout(() => { line.textContent = ""; line.className = "ib-said"; }, 8000);
+  say.timer = setTimeout(() => { line.textContent = ""; line.className = "ib-message"; }, 8000);
 }
 
-// An event for the server; a page that is not mounted yet hears it a little later.
+// An event for the server; a page that is not mounted yet receives it a little later.
 function tell(what, value, tries = 50) {
   try {
     window.emitEvent(what, value);

@@ -13,7 +13,7 @@ export class Plot {
 
   take(number, time, values) {
     const data = this.data[number];
-    if (time.length && data.t.length && time[0] <= data.t[data.t.length - 1]) data.t.length = data.v.length = 0; // all comes anew
+    if (time.length && data.t.length && time[0] <= data.t[data.t.length - 1]) data.t.length = data.v.length = 0; // everything is sent again
     for (let i = 0; i < time.length; i++) { data.t.push(time[i]); data.v.push(values[i]); }
     this.fresh = true;
     if (data.t.length > MOST) { data.t.splice(0, data.t.length - MOST); data.v.splice(0, data.v.length - MOST); }

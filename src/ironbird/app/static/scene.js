@@ -1,4 +1,4 @@
-// The 3D view. Ours is north, east, down; three.js has x to the right, y up: x is east, y is up, z is south.
+// The 3D view. Ironbird's axes are north, east, down; three.js has x to the right, y up: x is east, y is up, z is south.
 import { THREE, OrbitControls } from "nicegui-scene";
 import { World } from "./world.js";
 

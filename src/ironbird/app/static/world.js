@@ -1,4 +1,4 @@
-// A world in the 3D view, from the data of ironbird/app/scenery.py. Ours is north, east, down; x is east, y up, z south.
+// A world in the 3D view, from the data of ironbird/app/scenery.py. Ironbird's axes are north, east, down; x is east, y up, z south.
 import { THREE } from "nicegui-scene";
 
 const AXES = new THREE.Matrix4().set(0, 1, 0, 0, 0, 0, -1, 0, -1, 0, 0, 0, 0, 0, 0, 1); // N to the view

@@ -106,7 +106,7 @@ class RoverControl(PathPorts, Block):
     """Wheel speeds of a differential drive: feed-forward of the path, and feedback of both errors. Sampled.
 
     Yaw rate = c V + k_course course + V k_cross e; forward speed falls with the cosine of the course error, so that a
-    rover that faces elsewhere turns on the spot. Wheels that would be too fast are slowed down together. Linear
+    rover with another heading turns on the spot. Wheels that would be too fast are slowed down together. Linear
     feedback of this project. Not modelled: slip, battery.
     """
 

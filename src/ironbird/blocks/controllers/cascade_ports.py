@@ -8,7 +8,7 @@ from ironbird.model.block import Block
 from ironbird.model.signal import In, State
 from ironbird.symbolic.smooth import clip
 
-NOT_TOLD = 1e3  # m/s: sink rate that nobody gives
+NOT_TOLD = 1e3  # m/s: sink rate that stands for "not given"
 BLIND_GAIN = 0.8  # 1/s: sink rate of a barometer alone, which is late, to acceleration
 BLIND_TRIM = 2.0  # m/s^2: most that the integral may hold in a blind descent
 BLIND_LIFT = (-1.5, 2.5)  # m/s^2: acceleration, downwards positive, that a blind descent may ask for

@@ -21,11 +21,11 @@ LINK_HOLD_S = 5.0  # without link: hold for so long, then come home
 class CommandPorts:
     """Inputs that only a vehicle with `control="commanded"` has. Numbers of modes are those of `mission_table`.
 
-    A command is heard when `order`, a counter, changes. What is not given (`offboard_given` 0) is not asked for. Sticks
+    A command is accepted when `order`, a counter, changes. What is not given (`offboard_given` 0) is free. Sticks
     are -1 to 1 in the order roll, pitch (positive is nose down: forward), throttle (0 is the middle), yaw.
     """
 
-    order = In(unit="1", default=0.0, doc="counts the commands: a new number makes `command` heard again")
+    order = In(unit="1", default=0.0, doc="counts the commands: a new number makes `command` act again")
     goto = In(unit="1", default=0.0, doc="1: with the command hold, stay at `offboard_position`")
     start_item = In(unit="1", default=-1.0, doc="with the command mission: item to begin with; -1 goes on")
     direct = In(
@@ -74,7 +74,7 @@ class DrivePorts(CommandPorts):
     arm_time = Param(unit="s", default=0.0, low=0.0, tunable=True, doc="no arming before: the estimator settles")
 
     def _mode(self, x: View, u: View, p: View) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Mode after this sample, whether it began anew, and how long ago the stream was lost: then it holds."""
+        """Mode after this sample, whether it began again, and how long ago the stream was lost: then it holds."""
         assert isinstance(self, Block) and self.sample_s is not None
         new = is_new(x, u)
         fit = ca.logic_and(u.ready > 0.5, u.time >= p.arm_time)

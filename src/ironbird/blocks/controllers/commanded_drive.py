@@ -63,7 +63,7 @@ class DriveCommands(DrivePorts, _Base):
     """What commands from outside add to a navigator of a vehicle that is driven along a path. Sampled.
 
     Disarmed, armed and on hold it stands (a boat drifts). To a place (return, go to, offboard position) it drives along
-    the line from where it was told, and stops there. Sticks: `manual` turn and push as they are; `position` (speed and
+    the line from where it was then, and stops there. Sticks: `manual` turn and push as they are; `position` (speed and
     course): pitch or throttle ahead is the speed, roll or yaw turns the course. Set-points: a place; a velocity; a
     course with a speed; under water a depth with each. When the stream is silent for longer than `link_timeout` it
     stops. Not modelled: driving backwards but by hand, obstacles.
@@ -322,7 +322,7 @@ class CommandedMarineNavigator(DrivePorts, MarineNavigator):
         index = ca.if_else(again, u.start_item, x.index)
         finished = ca.if_else(starts, 0, x.finished)
         held = seen_with(x, [*self.states], index=index, finished=finished)
-        # Places: one item's table leads the moving set-point of the mission to wherever it is told to go
+        # Places: one item's table leads the moving set-point of the mission to the commanded place
         stay = ca.if_else(ca.logic_and(begins, mode != MISSION), x.point, x.stay)
         stay = ca.if_else(ca.logic_and(begins, ca.logic_and(mode == HOLD, u.goto > 0.5)), u.offboard_position, stay)
         stay = ca.if_else(mode == RETURN, ca.vertcat(p.home[:2], stay[2]), stay)
@@ -340,7 +340,7 @@ class CommandedMarineNavigator(DrivePorts, MarineNavigator):
                 seen_with(p, [*self.params], table=only),
             )
         )
-        # By sticks or velocities the set-point runs as told
+        # By sticks or velocities the set-point follows the command
         heading = heading_of(u)
         level = turned(heading, ca.vertcat(u.stick[PITCH], u.stick[ROLL]))
         stick = ca.vertcat(limit_length(level, 1) * p.stick_speed, -p.stick_climb * clip(u.stick[THROTTLE], -1, 1))

@@ -168,7 +168,7 @@ class HoverCommands(CommandPorts, _Base):
         ready = ca.logic_and(ready, ca.logic_not(ca.logic_and(by_hand, lost)))
         lifts = ca.logic_and(ca.logic_and(on_ground, ready), ca.logic_and(by_hand, up))
 
-        # The navigator below works around home, and hears what concerns it
+        # The navigator below works around home, and receives what concerns it
         starts = ca.logic_and(new, command == MISSION)
         again = ca.logic_and(starts, u.start_item > -0.5)
         rising = ca.logic_and(ca.logic_and(new, x.now == TAKE_OFF), ca.logic_or(command == HOLD, command == MISSION))

@@ -56,8 +56,8 @@ class CommandedWingNavigator(CommandPorts, WingNavigator):
     centred), speed by throttle; `position` the same, and with a centred roll stick the line over ground is held.
     Set-points: a position is circled at its height; a velocity or a course is flown with height (or climb rate) and
     airspeed; an attitude with a thrust. When the stream is silent for longer than `link_timeout` it circles where it is
-    for `link_hold` and then returns. Hold circles; go to circles another place. What is told during the climb after the
-    launch is heard at its end; only disarming by force is heard at once. After a landing it cannot be launched again.
+    for `link_hold` and then returns. Hold circles; go to circles another place. A command during the climb after the
+    launch acts at its end; only disarming by force acts at once. After a landing it cannot be launched again.
     Not modelled: rates, heading apart from the course.
     """
 
@@ -110,7 +110,7 @@ class CommandedWingNavigator(CommandPorts, WingNavigator):
         command = command_in_force(u, p)
         aloft, by_hand = x.aloft > 0.5, command == OFFBOARD
         climbs = ca.logic_and(ca.logic_not(aloft), x.now == TAKE_OFF)
-        new = ca.logic_and(is_new(x, u), ca.logic_not(climbs))  # what is told during the climb is heard after it
+        new = ca.logic_and(is_new(x, u), ca.logic_not(climbs))  # a command during the climb acts after it
         waits = ca.logic_and(climbs, ca.logic_and(command >= HOLD, command != MISSION))
         lost = stream_lost(x, u, p)
         asks = ca.logic_and(ca.logic_and(new, by_hand), aloft)

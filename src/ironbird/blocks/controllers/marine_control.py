@@ -143,7 +143,7 @@ class CourseControl(CoursePorts, Block):
     """Speed by surge force and course by yaw moment, for boats that are guided along a path.
 
     Heading is course less drift angle; heading error gives yaw rate, yaw rate error gives the moment. The boat slows
-    down while it points elsewhere. A boat that has sway thrusters damps its slip through the water with them. Not
+    down while it has another heading. A boat that has sway thrusters damps its slip through the water with them. Not
     modelled: thruster dynamics, waves (filter).
     """
 

@@ -21,7 +21,7 @@ MOST_TRIM = 5.0  # m/s^2: limit of the velocity integral
 MOST_TURN = 120.0  # rad/s^2: limit of the rate integral; a rotor lost from the lightest hexacopter needs 95
 WATCHED = 0.1  # of the throttle: a rotor that is asked for less is not judged
 MOST_LIFT_N = 1e6  # more than any rotor
-NO_TELEMETRY = 1e6  # rad/s: speed that nobody tells
+NO_TELEMETRY = 1e6  # rad/s: stands for a speed that is not reported
 SMALLEST_SHARE = 1e-6  # of the lift in one rotor
 UPRIGHT = 0.3  # least cosine of the lean that the lift of a spin is divided by
 SPINS = 6  # rates of spin for which there are gains, from 0
@@ -48,7 +48,7 @@ class MulticopterControl(CascadePorts):
     With `spins` a quadcopter that has lost a rotor gives up its heading [Mueller2014]: it spins about an axis that is
     fixed in its body (`lean`), and control turns that axis towards the force that is needed, by the other three rotors:
     linear-quadratic in the rates and the axis, with gains for several rates of spin. The motors' lag is shortened by
-    the speeds that telemetry tells. Not modelled: thrust-curve identification, a second lost rotor, a rotor that turns
+    the speeds of the telemetry. Not modelled: thrust-curve identification, a second lost rotor, a rotor that turns
     but does not lift.
     """
 
@@ -133,7 +133,7 @@ class MulticopterControl(CascadePorts):
         if self.watched:
             doc = "allocation without one rotor, for each in turn side by side"
             self.declare("without", Param(unit="1", shape=(rotors, 4 * rotors), default=0.0, doc=doc))
-            doc = "speed by telemetry; 1e6 is not told"
+            doc = "speed by telemetry; 1e6 is not reported"
             for i in range(rotors):
                 self.declare(f"rotor_speed_{i + 1}", In(unit="rad/s", default=NO_TELEMETRY, doc=doc))
             self.declare("expected", State(unit="rad/s", shape=rotors, init=0.0, doc="speeds that commands mean"))

@@ -37,7 +37,7 @@ PRESSED_M = 0.6  # how far below a standing vehicle the set-point is; in a desce
 PRESS = 4.0  # times the landing speed, of the set-point of a vehicle that does not sink
 STANDS_MPS = 0.15  # a vehicle that sinks more slowly is held up
 FALLS_MPS = 0.5  # one whose motors idle already, and that sinks faster, was not on the ground after all
-REGAINED_S = 2.0  # a position that is believed again for so long turns a descent into a landing
+REGAINED_S = 2.0  # a position that is valid again for so long turns a descent into a landing
 BELOW_FENCE_M = 2.0  # a return flies so far below the height limit
 
 
@@ -46,10 +46,10 @@ class Navigator(MissionTable):
 
     Commands are mode numbers, from the input `command` or from `script` (time, command). Of requests at the same
     time landing goes before return before take-off, [RflyModel] 9.2.1.2; failsafes go before all: terminate, descend,
-    land, return. What is still believed decides: with a position the vehicle returns, never above the height limit;
+    land, return. What is still valid decides: with a position the vehicle returns, never above the height limit;
     with a velocity alone (GNSS lost, dead reckoning good) it brakes and descends on the spot; with neither it
     descends level at a steady rate, drifting with the wind, by `sink_rate`. A descent in which the position is
-    believed again becomes a landing. The set-point runs along the legs with limited speed and acceleration. Not
+    valid again becomes a landing. The set-point runs along the legs with limited speed and acceleration. Not
     modelled: fly-by turns, manual flight.
     """
 
@@ -61,7 +61,7 @@ class Navigator(MissionTable):
     R_NB = In(unit="1", shape=(3, 3), default=((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), doc="attitude")
     healthy = In(unit="1", default=1.0, doc="0 when the estimator has failed")
     gnss_age = In(unit="s", default=0.0, doc="time since the last good fix")
-    sink_rate = In(unit="m/s", default=NOT_TOLD, doc="that can be believed in a blind descent; 1000 is not told")
+    sink_rate = In(unit="m/s", default=NOT_TOLD, doc="that is used in a blind descent; 1000 is not given")
     rotor_lost = In(unit="1", default=0.0, doc="more than 0: a rotor is lost without which it can only come down")
     battery_remaining = In(unit="1", default=1.0, doc="share of the charge left")
     may_arm = In(unit="1", default=1.0, doc="0 after a restart that leaves the motors off")
@@ -99,7 +99,7 @@ class Navigator(MissionTable):
     timer = State(unit="s", init=0.0, doc="held so long")
     steep = State(unit="s", init=0.0, doc="tilt beyond the limit for so long")
     lost = State(unit="s", init=0.0, doc="estimator unhealthy for so long")
-    regained = State(unit="s", init=0.0, doc="in a descent, position believed again for so long")
+    regained = State(unit="s", init=0.0, doc="in a descent, position valid again for so long")
     tripped = State(unit="1", shape=6, init=0.0, doc="failsafes, latched until landed")
     off = State(unit="1", init=0.0, doc="1 after landing or termination")
     finished = State(unit="1", init=0.0, doc="1 after the last item")
@@ -145,7 +145,7 @@ class Navigator(MissionTable):
         flies_off = ca.logic_or(ca.logic_or(command == TAKE_OFF, command == MISSION), command == OFFBOARD)
         begin = ca.logic_and(grounded, ca.logic_and(ready, flies_off))
         goal = ca.if_else(begin, ca.if_else(command == TAKE_OFF, HOLD, command), x.goal)
-        # Orders in the air; during take-off only return and land are heard
+        # Orders in the air; during take-off only return and land are accepted
         low = ca.logic_and(x.now == TAKE_OFF, command < RETURN)
         heard = ca.logic_and(ca.logic_and(new, ca.logic_not(grounded)), ca.logic_not(low))
         order = ca.if_else(ca.logic_and(command == TAKE_OFF, x.now > TAKE_OFF), HOLD, command)
@@ -203,7 +203,7 @@ class Navigator(MissionTable):
         speed = ca.fmin(x.speed + p.acceleration * dt, top)
         fly = x.point + away * (ca.fmin(speed * dt, distance) / ca.fmax(distance, 1e-9))
         # Landing: straight down, never far below the vehicle; faster when something holds the vehicle up, so that
-        # ground is told from a gust soon. It may still slide or lean into the wind.
+        # ground is soon distinguished from a gust. It may still slide or lean into the wind.
         rests = ca.if_else(x.timer > GROUNDED_S, FALLS_MPS, STANDS_MPS)  # an error of the velocity must not wake it
         held_up = u.v_NB_N[2] < ca.if_else(landing, rests, STANDS_MPS)
         drop = p.landing_speed * ca.if_else(held_up, PRESS, 1)

@@ -10,7 +10,7 @@ from ironbird.symbolic.smooth import clip, limit_length, wrap_angle
 
 STATES = 20  # deviations: position, roll pitch yaw, tilts; their rates; integrals of position and yaw
 INPUTS = 4  # thrust right and left, tilt torque right and left
-STEEPEST_COSINE = 0.1  # of pitch, where roll and yaw rates are still told apart
+STEEPEST_COSINE = 0.1  # of pitch, where roll and yaw rates can still be distinguished
 
 
 class TiltRotorLqr(Block):

@@ -44,16 +44,16 @@ class WingNavigator(MissionTable):
     height is reached; every mission of a vehicle that begins on the ground begins so. Waypoints: straight legs on which
     the height changes evenly; one counts as reached within `acceptance_radius`, a vehicle that has passed further
     away turns back. Items with a hold time, loiter items and the last item are circled: time counts from the start of
-    the circle. Return circles the take-off point; of commands only landing is heard then, [RflyModel] 9.2.2.2. Landing:
+    the circle. Return circles the take-off point; only the command landing acts then, [RflyModel] 9.2.2.2. Landing:
     the height is adjusted in a circle that touches the approach line, which is left on the landing course for a
     straight glide with the throttle open; near the ground an exponential flare with closed throttle, on the height over
     ground if that is given. The vehicle slides to rest. It goes around (climbs straight ahead to the approach height
-    and begins the landing anew, `most_rounds` times) when it is off the glide by more than `glide_across` or
+    and begins the landing again, `most_rounds` times) when it is off the glide by more than `glide_across` or
     `glide_window` above the decision height, when it is still in the air `overrun` behind the touch-down place, and at
-    the command take-off. By `course_by_wind` the landing course is turned into the wind that the estimator tells when
+    the command take-off. By `course_by_wind` the landing course is turned into the wind that the estimator reports when
     the landing begins: 1 to the other end of the strip, 2 freely. Failsafes: without GNSS or estimator it circles with
     a steady bank at its height (drifting with the wind) until they are back; beyond the fence, without link or with a
-    low battery it returns, with an empty one it lands. `mode` tells what is being done: an item for landing shows as
+    low battery it returns, with an empty one it lands. `mode` is what is being done: an item for landing shows as
     `land`. Not modelled: terrain, fillets, offboard flight.
     """
 
@@ -307,7 +307,7 @@ class WingNavigator(MissionTable):
         decides = ca.logic_and(still_open, ca.logic_or(x.decided < 0.5, again))
         turned = ca.if_else(decides, self._turn(u, p, approach["asked"]), x.turned)
 
-        restart = ca.vertcat(here[:2], leg["target"][2])  # a leg that missed its end begins anew from here
+        restart = ca.vertcat(here[:2], leg["target"][2])  # a leg that missed its end begins again from here
         place = ca.if_else(ca.logic_and(missed, ca.logic_not(blind)), restart, x.place)
         place = ca.if_else(advance, leg["target"], place)
         fresh = ca.logic_or(advance, entered)

@@ -1,4 +1,4 @@
-"""Height and slope of a ground that somebody outside the kernel looks up: an elevation grid of any size."""
+"""Height and slope of a ground that is looked up outside the kernel: an elevation grid of any size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an airspeed tube can be believed: held against the speed that lift and attitude tell, which replaces it."""
+"""Whether an airspeed tube is valid: compared with the speed from lift and attitude, which replaces it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ironbird.model.signal import Clock, In, Out, Param, State
 from ironbird.symbolic.rotation import norm
 from ironbird.symbolic.smooth import clip
 
-LEAST_ANGLE_RAD, LEAST_LOAD = 0.01, 0.2  # of attack from zero lift, and of lift over weight: below, lift tells no speed
+LEAST_ANGLE_RAD, LEAST_LOAD = 0.01, 0.2  # of attack from zero lift, and of lift over weight: below, lift gives no speed
 LOW_SHARE = 0.35  # a tube that reads too little does less harm, and pulling up and down looks like it
 WIND_SHARE = 1.5  # the speed by wind may differ by less before it counts
 SAME_PA = 1e-9  # a sample that differs by less from the one before repeats it
@@ -20,10 +20,10 @@ SLOWEST_SHARE = 0.5  # of the trim speed: the speed by lift is held above, as no
 class AirspeedCheck(Block):
     """Pitot airspeed while three checks hold, else airspeed without the tube. Sampled.
 
-    Lift tells the speed without wind or tube, [Lie2013]: at an angle of attack a from zero lift the wing carries n
+    Lift gives the speed without wind or tube, [Lie2013]: at an angle of attack a from zero lift the wing carries n
     times the weight at V = V_trim sqrt(n a_trim / a), with n from the accelerometer and the angle of attack from pitch
     less the angle of climb; carried on between gusts by the acceleration along the flow. A wing that flies at hardly
-    any angle tells nothing so: with `by_wind` the speed is that over ground less the wind that was believed last.
+    any angle gives no speed so: with `by_wind` the speed is that over ground less the last valid wind.
     Checks, after those of open autopilots [PX4] (airspeed validator: data stuck, innovation, load factor): the samples
     are fresh and not all the same; the tube does not disagree with both the speed by lift (by `tolerance`) and the
     speed by wind (by two thirds of it): a sideslip or a draught bends the one, a gust the other. A tube that fails for
@@ -42,37 +42,37 @@ class AirspeedCheck(Block):
     v_NB_N = In(unit="m/s", shape=3, frame="N", doc="velocity over ground; its vertical part is used")
     R_NB = In(unit="1", shape=(3, 3), doc="attitude")
     accel_B = In(unit="m/s^2", shape=3, frame="B", doc="specific force")
-    wind_N = In(unit="m/s", shape=3, frame="N", default=0.0, doc="velocity of the air, as the estimator believes")
+    wind_N = In(unit="m/s", shape=3, frame="N", default=0.0, doc="velocity of the air, as estimated")
     mode = In(unit="1", doc="of the navigator, by number")
     throttle_limits = In(
         unit="1", shape=2, default=(0.0, 1.0), doc="of the navigator: closed in the flare and after it"
     )
     airspeed = Out(unit="m/s", doc="that control may use")
-    stamp = Out(unit="s", doc="of the tube's last believed sample")
-    trusted = Out(unit="1", doc="1 while the tube is believed")
+    stamp = Out(unit="s", doc="of the tube's last valid sample")
+    trusted = Out(unit="1", doc="1 while the tube is valid")
     without = Out(unit="m/s", doc="airspeed without the tube")
 
     other = State(unit="m/s", init="trim_speed", doc="airspeed without the tube, carried on by the accelerometer")
-    wind = State(unit="m/s", shape=2, init=0.0, doc="behind a long lag, while the tube is believed")
+    wind = State(unit="m/s", shape=2, init=0.0, doc="behind a long lag, while the tube is valid")
     gap = State(unit="1", shape=2, init=0.0, doc="logarithm of the tube over it, and over that by wind, behind a lag")
     last = State(unit="Pa", init=0.0, doc="sample before")
     same = State(unit="s", init=0.0, doc="the samples have repeated for so long")
     bad = State(unit="s", init=0.0, doc="a check has failed for so long")
     good = State(unit="s", init=0.0, doc="all have held for so long, after a failure")
     believed = State(unit="1", init=1.0, doc="0 after a failure")
-    used = State(unit="s", init=0.0, doc="time of the last sample that was believed")
+    used = State(unit="s", init=0.0, doc="time of the last valid sample")
 
     trim_speed = Param(unit="m/s", low=1.0, doc="airspeed of the trimmed level flight")
     pitch_trim = Param(unit="rad", doc="angle of attack there")
     lift_angle = Param(unit="rad", low=0.0, doc="the same from zero lift on")
     take_off_mode = Param(unit="1", doc="number of the mode up to which the tube is not judged")
-    by_wind = Param(unit="1", default=0.0, low=0.0, high=1.0, doc="1 for wings whose lift tells no speed")
+    by_wind = Param(unit="1", default=0.0, low=0.0, high=1.0, doc="1 for wings whose lift gives no speed")
     lag = Param(unit="s", default=3.0, low=0.1, tunable=True, doc="of the speed without the tube")
     compare_lag = Param(unit="s", default=1.0, low=0.1, tunable=True, doc="of the comparison")
     wind_lag = Param(unit="s", default=10.0, low=0.1, tunable=True, doc="of the wind")
     tolerance = Param(unit="1", default=0.3, low=0.01, tunable=True, doc="logarithm of the tube over the other")
     patience = Param(unit="s", default=1.0, low=0.0, tunable=True, doc="a failure may last so long")
-    recovery = Param(unit="s", default=10.0, low=0.0, tunable=True, doc="the tube is believed again after so long")
+    recovery = Param(unit="s", default=10.0, low=0.0, tunable=True, doc="the tube is valid again after so long")
     stuck_after = Param(unit="s", default=0.5, low=0.05, tunable=True, doc="equal samples count as stuck")
     late_after = Param(unit="s", default=0.5, low=0.05, tunable=True, doc="an older sample counts as lost")
 

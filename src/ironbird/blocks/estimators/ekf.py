@@ -37,14 +37,14 @@ CLIMB_RADPS, CLIMB_DAMPING = 1.5, 0.8  # of the observer that makes a climb rate
 MOST_STEP_M = 3.0  # what one barometer sample may say to it
 AGREED_SHARE = 0.4  # of `reset_after`: two receivers that agree are sooner right than the estimate
 FLOW_LOST_S = 0.5  # an older flow, or the distance that belongs to it, says nothing of the velocity
-FLOW_FLOOR_MPS = 0.1  # what flow near the ground is not believed to be better than
-MOVES_MPS = 3.0  # a receiver that says more shows that the vehicle does not stand
+FLOW_FLOOR_MPS = 0.1  # lower bound for flow near the ground
+MOVES_MPS = 3.0  # a faster receiver shows that the vehicle does not stand
 MOTION_S = 0.6  # over which an alignment in motion looks at the change of GNSS velocity
-MOTION_MPS2 = 1.5  # a weaker specific force tells no attitude: free fall
+MOTION_MPS2 = 1.5  # a weaker specific force gives no attitude: free fall
 MOTION_SINE = 0.2  # of the angle between specific force and field, at least
 MOTION_STD = (0.2, 1.0, 4.0)  # rad, m/s, m: of attitude, velocity and position after an alignment in motion
 SMALLEST = 1e-6  # below every length that is divided by
-SMALLEST_T = 1e-7  # a weaker horizontal field tells no heading
+SMALLEST_T = 1e-7  # a weaker horizontal field gives no heading
 LARGEST = 1e9  # above every innovation
 
 
@@ -71,11 +71,11 @@ class ErrorStateEkf(EstimatorPorts):
     accelerates. Without GNSS velocity the accelerometer stands in as a weak level while its length is near g; without
     an accelerometer (`imu_healthy` 0) the flight is taken as unaccelerated, with much noise.
 
-    A group that was rejected for `reset_after` is not simply believed. A position that jumped is put down to the slow
+    A group that was rejected for `reset_after` is not simply accepted. A position that jumped is put down to the slow
     error of the receiver, unless two receivers agree (`gnss_agreed`); then the estimate moves, and sooner. Velocity is
     reset only to two that agree, or to one that is alone, consistent in itself, and rejected in position too for twice
     as long. When the voter leaves a receiver (`gnss_used`), the estimate is suspect at once: the new one may move it.
-    The barometer is re-zeroed while GNSS knows the height, else believed. The compass is never believed again by
+    The barometer is re-zeroed while GNSS gives the height, else trusted. The compass is never accepted again by
     force: its gate opens as the heading grows uncertain.
 
     With `optical_flow`, flow and distance of a camera and a rangefinder that look down stand in for a GNSS velocity
@@ -84,8 +84,8 @@ class ErrorStateEkf(EstimatorPorts):
     With `in_motion` a filter that starts while the vehicle flies or falls (a flight controller that restarts in the
     air) aligns as well: over MOTION_S the change of GNSS velocity less gravity is the specific force in N, the integral
     of the accelerometer, turned along with the gyro, is the same in B, and with the field of the compass they give the
-    attitude (two vectors, [Black1964], the field first). A vehicle that a receiver says is moving is then not
-    taken to stand. In free fall, below MOTION_MPS2, nothing tells the attitude and it waits.
+    attitude (two vectors, [Black1964], the field first). A vehicle that moves by its receiver is then not
+    assumed to stand. In free fall, below MOTION_MPS2, nothing gives the attitude and it waits.
 
     With `lever_arm` the inertial unit sits at `imu_position`, and what it feels of the vehicle's turning there is taken
     off before it counts: the state is that of the centre of mass. GNSS antenna and barometer are taken to be there.
@@ -104,7 +104,7 @@ class ErrorStateEkf(EstimatorPorts):
     gnss_used = In(unit="1", default=1.0, doc="number of the receiver")
     gnss_agreed = In(unit="1", default=2.0, doc="receivers that agree; 1 is one alone that is consistent, 0 none")
     baro_sound = In(unit="1", default=1.0, doc="0 while others contradict the barometer")
-    imu_healthy = In(unit="1", default=1.0, doc="0 if no accelerometer can be believed")
+    imu_healthy = In(unit="1", default=1.0, doc="0 if no accelerometer is valid")
     airspeed = In(unit="m/s", default=0.0, doc="true airspeed")
     airspeed_stamp = In(unit="s", default=0.0, doc="time of the airspeed sample; 0 is never")
     zero_velocity = In(unit="1", default=0.0, doc="1 while the vehicle stands on the ground, disarmed")
@@ -190,9 +190,9 @@ class ErrorStateEkf(EstimatorPorts):
     gnss_slow = Param(unit="1", default=1.0, low=0.0, tunable=True, doc="stated accuracy that fixes share")
     gnss_time = Param(unit="s", default=120.0, low=1e-2, tunable=True, doc="correlation of the shared error")
     gnss_delay = Param(unit="s", default=0.1, low=0.0, high=0.36, tunable=True, doc="age of a GNSS sample on arrival")
-    min_eph = Param(unit="m", default=0.3, low=1e-6, tunable=True, doc="a fix is not believed to be better")
-    min_epv = Param(unit="m", default=0.5, low=1e-6, tunable=True, doc="a fix is not believed to be better")
-    min_speed_accuracy = Param(unit="m/s", default=0.1, low=1e-6, tunable=True, doc="GNSS is not believed to be better")
+    min_eph = Param(unit="m", default=0.3, low=1e-6, tunable=True, doc="lower bound for a fix")
+    min_epv = Param(unit="m", default=0.5, low=1e-6, tunable=True, doc="lower bound for a fix")
+    min_speed_accuracy = Param(unit="m/s", default=0.1, low=1e-6, tunable=True, doc="lower bound for GNSS")
     zero_velocity_noise = Param(unit="m/s", default=0.05, low=1e-6, tunable=True, doc="of the standing vehicle")
     level_noise = Param(unit="m/s^2", default=1.0, low=1e-6, tunable=True, doc="of the accelerometer as a level")
     level_after = Param(unit="s", default=1.0, low=0.0, tunable=True, doc="without GNSS velocity until the level helps")
@@ -364,7 +364,7 @@ class ErrorStateEkf(EstimatorPorts):
         if self.in_motion:
             still = ca.logic_and(still, ca.logic_not(_moves(u)))
         now = ca.logic_and(ca.logic_and(waiting, due), ca.logic_and(full, still))
-        again = ca.logic_and(full, ca.logic_not(still))  # the vehicle moved: begin anew
+        again = ca.logic_and(full, ca.logic_not(still))  # the vehicle moved: begin again
         standing = _Alignment(
             now=now,
             q=level_and_heading(accel, mag, p.field_0),
@@ -926,7 +926,7 @@ def _weight(condition: ca.SX) -> ca.SX:
 
 
 def _moves(u: View) -> ca.SX:
-    """Whether a receiver says that the vehicle does not stand."""
+    """Whether the vehicle moves by its receiver."""
     fast = ca.dot(u.gnss_velocity_N, u.gnss_velocity_N) > MOVES_MPS**2
     return ca.logic_and(u.gnss_fix > 2.5, fast)
 

@@ -1,4 +1,4 @@
-"""Voter of magnetometers: the one whose field is that of the earth, seen with the attitude that is believed."""
+"""Voter of magnetometers: the one whose field is that of the earth, seen with the estimated attitude."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FieldVoter(Selector):
 
     source = "distance from the field model, closed form of this project"
 
-    R_NB = In(unit="1", shape=(3, 3), doc="attitude that is believed")
+    R_NB = In(unit="1", shape=(3, 3), doc="estimated attitude")
     field_0 = Param(unit="T", shape=3, frame="N", doc="earth field")
     margin = Param(unit="T", default=2e-6, low=0.0, tunable=True, doc="nearer to the model by this: preferred")
     field_time = Param(unit="s", default=0.5, low=1e-3, tunable=True, doc="over which the distance is averaged")

@@ -1,4 +1,4 @@
-"""Voter of satellite receivers: the one that agrees with the others, with itself, and with what is believed."""
+"""Voter of satellite receivers: the one that agrees with the others, with itself, and with the estimate."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class GnssVoter(Block):
     source = "agreement, self-consistency and innovation, closed form of this project"
     role = "estimator"
 
-    v_NB_N = In(unit="m/s", shape=3, frame="N", default=0.0, doc="velocity that is believed")
+    v_NB_N = In(unit="m/s", shape=3, frame="N", default=0.0, doc="estimated velocity")
     baro_height = In(unit="m", default=0.0, doc="height above take-off")
     stamp = Out(unit="s", doc="of the position in use")
     velocity_stamp = Out(unit="s", doc="of the velocity in use")
@@ -90,14 +90,14 @@ class GnssVoter(Block):
             ("positions", "m", 3, 0.0, "latest"),
             ("velocities", "m/s", 3, 0.0, "latest"),
             ("sums", "m", 3, 0.0, "by how much the position moved more than the velocity says"),
-            ("means", "m/s", 3, 0.0, "mean velocity less the believed one"),
+            ("means", "m/s", 3, 0.0, "mean velocity less the estimated one"),
             ("holds", "s", 1, 0.0, "time for which it stays out"),
         ):
             self.declare(name, State(unit=unit, shape=sources * size, init=init, doc=f"of each receiver: {doc}"))
         self.declare("used_last", State(unit="1", init=1.0, doc="receiver in use at the sample before"))
         self.declare("baro_last", State(unit="m", init=0.0, doc="height at the latest fix"))
         self.declare("baro_sum", State(unit="m", init=0.0, doc="by how much the barometer climbed more"))
-        self.declare("baro_hold", State(unit="s", init=0.0, doc="time for which it is not believed"))
+        self.declare("baro_hold", State(unit="s", init=0.0, doc="time for which it is not trusted"))
 
     def _receiver(self, i: int, x: View, u: View, p: View) -> _Receiver:
         """What is known of one receiver at this sample."""
@@ -157,7 +157,7 @@ class GnssVoter(Block):
         for i, one in enumerate(seen):
             support = sum((flag(ca.logic_and(seen[j].usable, agree[i][j])) for j in range(self.sources)), ca.SX(0))
             worth = ca.if_else(one.usable, SUPPORT * support, -SUPPORT - ca.if_else(one.poor, 2 * MOST_DOUBT, 0))
-            # While nobody contradicts the one in use there is no reason to leave it
+            # While no other contradicts the one in use there is no reason to leave it
             stays = ca.if_else(support > 1.5, 2 * MOST_DOUBT, p.advantage)
             rank = worth - one.doubt + ca.if_else(x.used_last == i + 1, stays, 0)
             better = rank > best
@@ -231,7 +231,7 @@ class _Receiver:
 
 @dataclass
 class _Vote:
-    """What came of a look at all receivers."""
+    """The result of a look at all receivers."""
 
     seen: list[_Receiver]
     used: ca.SX

@@ -26,7 +26,7 @@ class Selector(Block):
 
     A source is left out while its stamp is old, its value stays exactly the same over many samples, or (three sources
     and more) its mean distance from the median was above the threshold within the hold time. With none left the
-    last one is kept, its stamp stands still (so that nobody takes it as fresh) and `healthy` is 0. Input ports carry
+    last one is kept, its stamp stands still (so that it is not taken as fresh) and `healthy` is 0. Input ports carry
     the source's number: `mag_1_B`, `stamp_3`. Not modelled: blending, differences in time between sources.
     """
 

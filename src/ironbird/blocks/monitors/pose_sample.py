@@ -1,4 +1,4 @@
-"""Where a vehicle is, held so that somebody outside the kernel can read it between two steps."""
+"""Where a vehicle is, held so that code outside the kernel can read it between two steps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ironbird.model.signal import In, Out
 
 
 class PoseSample(Block):
-    """True position, velocity and attitude at the last sample: what a world looks at to tell what is near. Sampled.
+    """True position, velocity and attitude at the last sample: from which a world computes what is near. Sampled.
 
     Not modelled: nothing; it only holds.
     """

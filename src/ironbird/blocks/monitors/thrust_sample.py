@@ -1,4 +1,4 @@
-"""How hard rotors push, held so that somebody outside the kernel can read it between two steps."""
+"""How hard rotors push, held so that code outside the kernel can read it between two steps."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out, Param, State
 from ironbird.symbolic.smooth import clip
 
-COPPER_PER_K, COPPER_AT_K = 0.0039, 298.15  # resistance of copper, and the temperature at which data sheets give theirs
+COPPER_PER_K, COPPER_AT_K = 0.0039, 298.15  # resistance of copper, and the temperature of data sheets
 
 
 class DriveHeat(Block):

@@ -1,4 +1,4 @@
-"""A sensor that sees the world, as the kernel knows it: what it last said, and what is wrong with it."""
+"""A sensor that sees the world, as the kernel knows it: its last sample, and its faults."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SIGHT = {  # parameter of a sensor -> its highest value, unit, what it is; all a
 
 
 class WorldSensor(Block):
-    """What a camera, lidar or rangefinder last told, as signals for conditions and logs. Sampled.
+    """The last sample of a camera, lidar or rangefinder, as signals for conditions and logs. Sampled.
 
-    Not modelled: the sensor itself, which looks at the world outside the kernel (`ironbird.world.sensors`); it is told
+    Not modelled: the sensor itself, which looks at the world outside the kernel (`ironbird.world.sensors`); it gets
     here what it measured, a few hundred times a second at most.
     """
 
@@ -46,7 +46,7 @@ class WorldSensor(Block):
         self.declare("state", Out(unit="1", shape=len(SIGHT), doc=f"what is wrong: {', '.join(SIGHT)}"))
 
     def output(self, x: View, u: View, p: View) -> Values:
-        """What was told, and the parameters as they are now."""
+        """The last sample, and the parameters as they are now."""
         return {
             "range": u.told_range,
             "valid": u.told_valid,

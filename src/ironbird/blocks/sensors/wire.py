@@ -23,7 +23,7 @@ PLACE = {  # of a device, or of the bus that has wires in common
     "doubled": (0.0, 1.0, "share of bytes that come twice"),
     "baud": (0.0, 1.0, "drift of the chip's serial clock, share of its rate"),
     "swapped": (0.0, 1.0, "1: its chip select is that of the next device"),
-    "reset": (0.0, 1.0, "1: it has lost power and started anew"),
+    "reset": (0.0, 1.0, "1: it has lost power and restarted"),
     "off": (0.0, 1.0, "1: it has no power"),
     "identity": (0.0, 1.0, "1: it says that it is another part"),
     "overflow": (0.0, 1.0, "1: its FIFO has overflowed"),
@@ -61,5 +61,5 @@ class WirePlace(Wire):
     first_difference = Out(unit="1", doc="shown by the chip models: the first level that differs from the twin's")
 
     def output(self, x: View, u: View, p: View) -> Values:
-        """The same; levels are compared elsewhere."""
+        """The same; levels are compared by the receiver."""
         return {**super().output(x, u, p), "first_difference": ca.SX(0)}

@@ -1,4 +1,4 @@
-"""Test cases of Aerialist (YAML) in our terms. Grammar: [Aerialist], `aerialist_test.py`, `obstacle.py`, `wind.py`.
+"""Test cases of Aerialist (YAML) for Ironbird. Grammar: [Aerialist], `aerialist_test.py`, `obstacle.py`, `wind.py`.
 
 Their places are PX4's local ones: x north, y east; an obstacle turns clockwise seen from above. Wind is Gazebo's: its
 direction is (east, north, up), the way in which it blows, and a gust adds to it (from memory: the plugin was not read).
@@ -38,7 +38,7 @@ from ironbird.world.model import Box, Cylinder
 VEHICLE = "quad_f450"
 MISSION_MODE = 3  # their command that starts the mission
 PLACES = (NAV_TAKEOFF, NAV_WAYPOINT, NAV_LAND)  # commands that fly to a place
-# PX4 parameters with a counterpart: ours, and whether zero switches the function off
+# PX4 parameters with a counterpart: Ironbird's name, and whether zero switches the function off
 PARAMETERS: dict[str, tuple[str, bool]] = {
     "MPC_XY_CRUISE": ("navigator.cruise_speed", False), "MIS_TAKEOFF_ALT": ("navigator.take_off_height", False),
     "MPC_LAND_SPEED": ("navigator.landing_speed", False), "RTL_RETURN_ALT": ("navigator.return_height", False),
@@ -111,7 +111,7 @@ def _id(stem: str) -> str:
 
 
 def _find(name: str, folder: Path) -> Path | None:
-    """A file that a test names: theirs count from where the tool is started, often the root of the repository."""
+    """A file that a test names: paths count from where the tool is started, often the root of the repository."""
     return next((f / name for f in (folder, *folder.resolve().parents) if (f / name).is_file()), None)
 
 
@@ -222,7 +222,7 @@ def _wind(wind: Mapping[str, Any], missing: list[str]) -> tuple[dict[str, float]
         if up:
             missing.append("the vertical part of the wind")
         if wind.get("velocity_variance") or wind.get("direction_variance"):
-            missing.append("the variance of the wind: ours is turbulence, set turbulence_mps")
+            missing.append("the variance of the wind: Ironbird has turbulence, set turbulence_mps")
     faults: list[dict[str, Any]] = []
     gust, lasts_s = float(wind.get("gust_velocity_mean", 0)), float(wind.get("gust_duration", 0))
     if gust > 0 and lasts_s > 0:

@@ -1,8 +1,8 @@
-"""Test cases of RFlySimSafe in our terms: its control sequences as missions and faults. Grammar: [RFlySimSafe].
+"""Test cases of RFlySimSafe as cases of Ironbird: its control sequences as missions and faults. Grammar: [RFlySimSafe].
 
 A sequence is `2,1;1,1,5;2,3,0,0,-15;1,1,15;2,6,123450,1,0.8;1,1,10`: instructions in order, each with a class, a
-function and numbers. Theirs runs on a clock; so does the translation: take-off waits for the time of the first move, a
-second move starts at its time, faults start at theirs. Later moves follow when the one before is done.
+function and numbers. It runs on a clock; so does the translation: take-off waits for the time of the first move, a
+second move starts at its time, faults at their times. Later moves follow when the one before is done.
 A fault id means nothing without the name of its map (A, B or C, see `faults/rflysimsafe.py`): each case keeps it.
 Not translated: velocity commands, faults of map C (its parameters have modes), cameras.
 """
@@ -30,7 +30,7 @@ from ironbird.vehicles import places as at
 VEHICLE = "quad_f450_rflysimsafe"
 SUITE_FILE = Path(__file__).parents[1] / "suites" / "rflysimsafe.toml"
 FOREVER_S = 1e9
-SETTLED_S = 3.0  # our estimator needs this long before arming
+SETTLED_S = 3.0  # the estimator needs this long before arming
 COMMON_START = "2,1;1,1,5;2,3,0,0,-15;1,1,15"  # of the published cases
 
 # ---------------------------------------------------------------------- sequences
@@ -169,7 +169,7 @@ def _mission(line: _Timeline) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def import_rows(rows: Sequence[Mapping[str, Any]], *, map_name: str, vehicle: str = VEHICLE) -> list[Imported]:
-    """Rows of their table of cases: `CaseID` and `ControlSequence`, with what else is told for the title."""
+    """Rows of their table of cases: `CaseID` and `ControlSequence`, and other columns for the title."""
     cases = []
     for row in rows:
         sequence, id = str(row["ControlSequence"]), f"case-{row['CaseID']}"

@@ -1,7 +1,7 @@
-"""The published outcomes of RFlySimSafe's 29 cases beside ours: which agree, and why the others do not.
+"""The published outcomes of RFlySimSafe's 29 cases beside Ironbird's: which agree, and why the others do not.
 
 Published: classes and impact speeds computed from the truth files of the data set, software and hardware in the loop
-with PX4 ([RFlySimSafe]). Ours: the suite `rflysimsafe` on the same vehicle parameters with the reference autopilot, so
+with PX4 ([RFlySimSafe]). Ironbird's: suite `rflysimsafe`, the same vehicle parameters, the reference autopilot, so
 a difference may come from the control system; where it does, the reason says so.
 """
 
@@ -30,17 +30,17 @@ class Comparison:
 
     @property
     def outcome(self) -> str:
-        """Ours, in the same three words."""
+        """Ironbird's outcome, in the same three words."""
         return CRASHES if self.ours.crashed else LOST if self.away_m > AWAY_M else HOLDS
 
     @property
     def agrees(self) -> bool:
-        """Whether ours is what one of the two loops did."""
+        """Whether Ironbird's outcome is that of one of the two loops."""
         return self.outcome in (self.published.software, self.published.hardware)
 
     @property
     def impact_within(self) -> float | None:
-        """By what share our impact speed misses the published ones; 0 between the two loops; None without a crash."""
+        """By what share the impact speed misses the published ones; 0 between the two loops; None without a crash."""
         low, high = self.published.impact_software_mps, self.published.impact_hardware_mps
         if not self.ours.crashed or low is None or high is None:
             return None

@@ -17,7 +17,7 @@ class Published:
     hardware: str
     impact_software_mps: float | None = None
     impact_hardware_mps: float | None = None
-    reason: str = ""  # why ours differs, if it does
+    reason: str = ""  # why Ironbird's differs, if it does
 
     @property
     def crashed(self) -> bool:

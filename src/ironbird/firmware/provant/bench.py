@@ -70,6 +70,21 @@ class Bench:
         found[there] = self.inputs[place[there], 1:] - self.kernel.log[INPUTS][rows[there]]
         return found
 
+    def figures(self) -> dict[str, Any]:
+        """The figures of the comparison as plain data, in SI."""
+        time_s, wanted = self.board.log.time(), self.inputs
+        apart = {name: float(np.nanmax(np.abs(self.difference(name)))) for name in (*SIGNALS, "inputs")}
+        found: dict[str, Any] = {
+            "most_apart": apart,  # units as in SIGNALS; inputs in N and N m
+            "greatest_thrust_N": float(wanted[:, 1:3].max()) if len(wanted) else None,
+            "greatest_torque_Nm": float(np.abs(wanted[:, 3:]).max()) if len(wanted) else None,
+            "periods": _plain(self.periods_s),
+            "flown_s": float(time_s[-1]) if len(time_s) else 0.0,
+        }
+        if self.wall_periods_s is not None:
+            found["wall_periods"] = _plain(self.wall_periods_s)
+        return found
+
     def rows(self) -> dict[str, str]:
         """The figures of the comparison."""
         units = {name: unit for name, (_, unit) in SIGNALS.items()}
@@ -96,7 +111,7 @@ def wall_periods(vehicle: str, *, mission: str, seconds: float, numbers: str = "
         try:
             ends = board.stdout.readline().split()
             if len(ends) != 2:
-                raise LinkError(f"the emulated board did not start: it said '{' '.join(ends)}'")
+                raise LinkError(f"the emulated board did not start: its output is '{' '.join(ends)}'")
             system = CableSystem(*ends, numbers=numbers)
             with undisturbed():
                 fly(vehicle, control=system, mission=mission, until_s=seconds, speed=1.0)
@@ -104,6 +119,15 @@ def wall_periods(vehicle: str, *, mission: str, seconds: float, numbers: str = "
             return np.array(system.server.periods_s)
         finally:
             board.stdin.close()
+
+
+def _plain(periods_s: np.ndarray) -> dict[str, float | int]:
+    found: dict[str, float | int] = {"count": len(periods_s), "late": int((periods_s > LATE_S).sum())}
+    if len(periods_s):
+        found |= {
+            f"{name}_s": float(of(periods_s)) for name, of in (("mean", np.mean), ("least", np.min), ("most", np.max))
+        }
+    return found
 
 
 def _said(periods_s: np.ndarray) -> str:

@@ -70,7 +70,7 @@ class SerialPort:
             raise LinkError(f"serial port {self.path} is gone: {error.strerror}") from None
 
     def write(self, data: bytes) -> None:
-        """Send; what finds no room is lost, as on a line that nobody reads."""
+        """Send; what finds no room is lost, as on a line without a reader."""
         with contextlib.suppress(BlockingIOError):
             os.write(self.handle, data)
 
@@ -185,7 +185,7 @@ class CableSystem(ControlSystem):
 
 
 def board_on_terminals(machine: Machine, ends: tuple[int, int], end: threading.Event) -> None:
-    """Run an emulated board behind two terminals (sensors, references) in wall time until told to end."""
+    """Run an emulated board behind two terminals (sensors, references) in wall time until it is ended."""
     ports = dict(zip((SENSOR_PORT, REFERENCE_PORT), ends, strict=True))
     begin = time.monotonic()
     with undisturbed():
@@ -194,7 +194,7 @@ def board_on_terminals(machine: Machine, ends: tuple[int, int], end: threading.E
             now_s = time.monotonic() - begin
             for number, handle in ports.items():
                 if handle in ready:
-                    with contextlib.suppress(OSError):  # nobody has the other end open yet
+                    with contextlib.suppress(OSError):  # the other end is not open yet
                         machine.send(number, os.read(handle, PIECE), BAUD, now_s)
             machine.run(now_s)
             for number, handle in ports.items():

@@ -1,7 +1,7 @@
 """Frames and services of the bench's serial links, [ProVANT] Sec. 2.1.
 
 A frame is 0x7E, payload, checksum (Fletcher-16 modulo 255, low byte first), 0x7E; 0x7E and 0x7D inside become 0x7D and
-the byte XOR 0x20. Payloads are little-endian float32. The checksum cannot tell 0x00 from 0xFF: a byte that changes from
+the byte XOR 0x20. Payloads are little-endian float32. The checksum is equal for 0x00 and 0xFF: a byte that changes from
 one to the other goes unnoticed, which is in the nature of the published protocol.
 """
 

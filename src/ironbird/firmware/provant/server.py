@@ -20,7 +20,7 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.templates.tilt_rotor import SIDES, TiltRotorSpec
 
 DUPLICATE_S = 0.006  # a second request within half a period is one that was sent twice
-MOST_N, MOST_Nm = 1e3, 1e2  # of a believable command
+MOST_N, MOST_Nm = 1e3, 1e2  # of a plausible command
 
 
 @dataclass

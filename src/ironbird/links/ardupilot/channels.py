@@ -99,7 +99,7 @@ class Channel:
     reverse: bool = False
 
     def command(self, pwm: float) -> float:
-        """What the actuator is told; an output that is not in use (0) commands nothing."""
+        """The command of the actuator; an output that is not in use (0) commands nothing."""
         offset, scale, low, high = SCALES[self.kind]
         if pwm == 0:
             return 0.0

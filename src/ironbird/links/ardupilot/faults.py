@@ -37,7 +37,7 @@ MILLIGAUSS_PER_T = 1e7
 FIX_PERIOD_S, BARO_SAMPLE_S = 0.2, 0.02  # of ArduPilot's receivers and barometers, for delays in samples
 PASCAL_PER_METRE = 12.0  # density times gravity at sea level
 UNIFORM = math.sqrt(3.0)  # ArduPilot's noise is even between plus and minus the number: its deviation over this
-GROUND_SYSTEM = 254  # of this link; our ground station is 255
+GROUND_SYSTEM = 254  # of this link; the built-in ground station is 255
 HARD_IRON_MGAUSS = {"X": 5.0, "Y": 13.0, "Z": -18.0}  # of ArduPilot's compasses
 Route = Literal["vehicle", "parameters", "none"]
 
@@ -121,7 +121,7 @@ def _velocity(offset: Callable[[Moment, int], float], moving: bool = False) -> P
 
 
 def _compass(offset: Callable[[Moment], float], moving: bool = False) -> Plan:
-    """ArduPilot takes the offset away, so ours comes with a minus."""
+    """ArduPilot takes the offset away, so its sign is changed."""
 
     def setting(axis: int, letter: str, hard: float) -> Setting:
         return Setting(f"SIM_MAG{{n}}_OFS_{letter}", lambda m: hard - offset(m) * MILLIGAUSS_PER_T, hard, axis, moving)
@@ -189,7 +189,7 @@ PLANS: dict[str, Plan] = {
     "baro.noise@1": _baro("RND", lambda m: UNIFORM * m.amount("noise") / PASCAL_PER_METRE, 0.2),
     "baro.spike@1": _NO_SPIKES,
     "baro.stuck@1": _baro("FREEZE", _constant(1.0)),
-    "baro.open@1": _none("no height has zero pressure, and ArduPilot's barometer is told a height"),
+    "baro.open@1": _none("no height has zero pressure, and ArduPilot's barometer is given a height"),
     "baro.short@1": _baro("GLITCH", lambda m: pressure_height_m(m.amount("replacement")) - m.height_m, moving=True),
     "baro.delay@1": _baro("DELAY", lambda m: round(1000 * BARO_SAMPLE_S * m.amount("delay"))),
     "baro.dropout@1": _baro("DISABLE", _constant(1.0)),
@@ -432,7 +432,7 @@ class FaultDriver:
                 continue
             self._peer = peer
             for number, payload, system, component in self._parser.feed(data):
-                if number == HEARTBEAT.id and component == MAV_COMP_ID_AUTOPILOT1:  # others are passed on to us as well
+                if number == HEARTBEAT.id and component == MAV_COMP_ID_AUTOPILOT1:  # others arrive as well
                     self._target = (system, component)
                 elif number == PARAM_VALUE.id:
                     value, _, _, letters, _ = PARAM_VALUE.unpack(payload)
@@ -460,7 +460,7 @@ def parameter(setting: Setting, instance: int | str) -> str:
 
 
 def _trigger(rig: Rig, injection: Injection) -> int | None:
-    """Which record of the kernel's events tells when the injection's predicate first held."""
+    """Which record of the kernel's events holds when the injection's predicate first held."""
     if not injection.when:
         return None
     events = rig.state.events[0]

@@ -18,7 +18,7 @@ def helicopter_params(spec: HelicopterSpec, wiring: Wiring) -> Params:
     """Swash plate, tail and rotor, [ArduPilotCode] AP_MotorsHeli_Single and _Swash.
 
     Full collective moves all servos from end to end, a cyclic of 1 moves the one straight under the slope by 0.45 of
-    that. The rotor's speed is the engine's own business: its governor is told 100 %.
+    that. The rotor's speed is the engine's own business: its governor gets 100 %.
     """
     swash, control = spec.swash, spec.control
     per_us = swash.collective_ratio * swash.travel_rad / 500

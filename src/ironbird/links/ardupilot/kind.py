@@ -32,7 +32,7 @@ from ironbird.links.plan_file import Plan
 from ironbird.links.process import GROUND_STATION_PORT, free_tcp_port
 from ironbird.links.system import Options, Seat, Task
 
-# Parameters of an ArduPilot that we only listen to: MAVLink on its TCP port; what our own link is sent unasked, in Hz
+# Parameters of an ArduPilot that is only listened to: MAVLink on its TCP port; messages of its own accord, in Hz
 WATCHED = "MAV1_EXT_STAT 2\nMAV1_POSITION 5\nMAV1_EXTRA3 2\n"
 WATCHED_TCP = "SERIAL5_PROTOCOL 2\n"
 
@@ -54,10 +54,10 @@ class ArduPilotKind(AutopilotKind):
         return list(dict.fromkeys(found))
 
     def seat(self, task: Task) -> Seat:
-        """An ArduPilot and our ground station on its first link; others have its third link and its TCP port."""
+        """An ArduPilot and the built-in ground station on its first link; its third link and its TCP port are free."""
         options, watch = trusted(task, VARIABLE), watches(task)
         if options.pilot == "sticks":
-            raise LinkError("ArduPilot is not flown by our sticks: leave 'pilot = sticks' out")
+            raise LinkError("ArduPilot is not flown by the built-in sticks: leave 'pilot = sticks' out")
         shift = PORT_STEP * (options.instance or 0)
         ground = GROUND_STATION_PORT + shift
         virtual = in_virtual_time(task)

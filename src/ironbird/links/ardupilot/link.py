@@ -1,7 +1,7 @@
 """ArduPilot as control system: its JSON interface [ArduPilotJson], in lockstep, one reply for each millisecond.
 
-ArduPilot sends servo outputs as binary UDP packets and waits for the vehicle's state as text; its whole clock is our
-timestamp. Inertial unit, airspeed, rangefinder and battery are ours, with their faults. Satellites, barometer and
+ArduPilot sends servo outputs as binary UDP packets and waits for the vehicle's state as text; its whole clock is that
+timestamp. Inertial unit, airspeed, rangefinder and battery are Ironbird's, with their faults. Satellites, barometer and
 compass ArduPilot makes itself from the true motion; their faults are set as its SIM_ parameters (`faults.py`).
 Packets of strangers are counted and left alone (`links/peers.py`).
 """
@@ -39,7 +39,7 @@ HEAD = struct.Struct("<HHI")  # magic, frame rate, frame count
 PACKETS = {18458: struct.Struct("<16H"), 29569: struct.Struct("<32H")}
 RATE_HZ = 1000  # of the exchange: one tick of 1 ms; above the 720 Hz that its 400 Hz loop asks for
 RESEND_S = 0.9  # ArduPilot repeats its packet after 1.1 s
-PAUSE_S = 0.5  # after so long a pause of ours, repeats may be waiting in the socket
+PAUSE_S = 0.5  # after so long a pause of the simulation, repeats may be waiting in the socket
 SLICE_S = 0.05  # between two looks at the process and the deadline
 WIND_TICKS = 20
 AHEAD = 1e-9  # of the time sent: ArduPilot cuts each difference of two times to whole microseconds, so just below 1 ms
@@ -47,7 +47,7 @@ AHEAD = 1e-9  # of the time sent: ArduPilot cuts each difference of two times to
 GOODBYE_S = 2.0  # for writing its log
 MOST_REPEATS = 4096  # taken at once after a pause
 
-VIRTUAL_STEP_S, VIRTUAL_PATIENCE_S = 0.001, 30.0  # of virtual time that it gets beyond ours if it says nothing
+VIRTUAL_STEP_S, VIRTUAL_PATIENCE_S = 0.001, 30.0  # of virtual time that it gets beyond the simulation's if it is silent
 
 Source = Any  # an address: host and port, or a path in virtual time
 
@@ -99,7 +99,7 @@ class ArduPilot(ControlSystem):
         self._known: list[Source] = []
         self._frame = -1
         self._refused = ""
-        self._pending = False  # whether a packet that nobody needs is still to come
+        self._pending = False  # whether a superfluous packet is still to come
         self._sent_at = 0.0
         self.reply = b""
         self._time_s = 0.0
@@ -107,7 +107,7 @@ class ArduPilot(ControlSystem):
     # ------------------------------------------------------------------ start and stop
 
     def start(self, rig: Rig) -> None:
-        """Open the port, start ArduPilot if it is ours, and wait for its first packet."""
+        """Open the port, start ArduPilot if it is to be started, and wait for its first packet."""
         if abs(rig.state.model.step_s * RATE_HZ - 1.0) > 1e-9:
             raise LinkError(
                 f"the exchange with ArduPilot runs at {RATE_HZ} Hz, the model steps {rig.state.model.step_s:g} s"
@@ -146,7 +146,7 @@ class ArduPilot(ControlSystem):
         self._apply(rig)
 
     def _open(self, own: bool) -> socket.socket:
-        """The port that ArduPilot sends to; any free one if we start it ourselves."""
+        """The port that ArduPilot sends to; any free one if Ironbird starts it."""
         made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         port = 0 if own else PHYSICS_PORT + PORT_STEP * self.instance
         try:
@@ -254,14 +254,14 @@ class ArduPilot(ControlSystem):
         if self.tap is not None:
             self.tap(LINK, False, self.reply)
         if self._run is not None:
-            with contextlib.suppress(OSError):  # nobody there any more: the wait says so
+            with contextlib.suppress(OSError):  # it is gone: the wait reports it
                 self._socket.sendto(self.reply, self._peer)
                 self.traffic.sent += 1
             return
         self._sent_at = time.perf_counter()
         try:
             self._socket.sendto(self.reply, self._peer)
-        except OSError as error:  # nobody there any more: the wait says so
+        except OSError as error:  # it is gone: the wait reports it
             self._refused = f", refused: {error.strerror}"
             return
         self.traffic.sent += 1
@@ -308,7 +308,7 @@ class ArduPilot(ControlSystem):
         """The same in virtual time: what is not there when it comes to a rest needs more time first."""
         assert self.process is not None
         for _ in range(round(VIRTUAL_PATIENCE_S / VIRTUAL_STEP_S)):
-            if not run.ours:
+            if not run.at_simulator:
                 self.process.settle(self.where(rig))
             with contextlib.suppress(BlockingIOError):
                 while not self._take(rig, *self._receive(self._buffer)):
@@ -339,7 +339,7 @@ class ArduPilot(ControlSystem):
             self.tap(LINK, True, bytes(self._buffer[:size]))
         if source == self._peer:
             if frame == self._frame:
-                if self._run is None and time.perf_counter() - self._sent_at > RESEND_S:  # our reply did not arrive
+                if self._run is None and time.perf_counter() - self._sent_at > RESEND_S:  # the reply did not arrive
                     self.traffic.late += 1
                     self._send()
                 return False

@@ -63,7 +63,7 @@ def _common() -> Params:
         f"INS_ACC{n}{what}_{axis}": Param(value, why)
         for n, what, value, why in (
             ("", "OFFS", 1e-4, "not zero: it counts as calibrated"),
-            ("", "SCAL", 1, "ours has its own errors"),
+            ("", "SCAL", 1, "Ironbird's has its own errors"),
             ("2", "OFFS", 0, "there is no second one"),
             ("2", "SCAL", 1, "the same"),
         )
@@ -77,7 +77,7 @@ def _common() -> Params:
         "SIM_BARO_COUNT": Param(1, "one barometer"),
         "SIM_BARO_RND": Param(0.2, "m; the value to which a fault goes back"),
         "COMPASS_USE3": Param(0, "two compasses"),
-        "SIM_DRIFT_SPEED": Param(0, "our gyro has its own errors"),
+        "SIM_DRIFT_SPEED": Param(0, "Ironbird's gyro has its own errors"),
         "INS_GYR_CAL": Param(0, "no calibration at the start"),
         "LOG_DISARMED": Param(0, "log from arming on"),
         **accel,

@@ -1,4 +1,4 @@
-"""An ArduPilot process of our own."""
+"""An ArduPilot process that Ironbird starts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ArduPilotProcess(AutopilotProcess):
     """
 
     prefix = "ironbird-ardupilot-"
-    slack_s = 0.004  # its clock moves with our replies; its threads look at it every 10 us
+    slack_s = 0.004  # its clock moves with the replies; its threads look at it every 10 us
 
     def __init__(
         self,

@@ -106,9 +106,9 @@ def battery_params(spec: MulticopterSpec) -> Params:
         "BATT_MONITOR": Param(4, "voltage and current of monitor/battery"),
         "BATT_CAPACITY": Param(1000 * spec.battery.capacity_Ah, "battery.capacity_Ah, in mAh"),
         "BATT_FS_VOLTSRC": Param(
-            1, "voltage at rest, as our gauge: it adds the drop over the resistance that it finds"
+            1, "voltage at rest, as Ironbird's gauge: it adds the drop over the resistance that it finds"
         ),
-        "BATT_LOW_VOLT": Param(round(cell_voltage(LOW) * spec.battery.cells, 2), "our curve: a fifth is left"),
+        "BATT_LOW_VOLT": Param(round(cell_voltage(LOW) * spec.battery.cells, 2), "Ironbird's curve: a fifth is left"),
         "BATT_CRT_VOLT": Param(round(cell_voltage(CRITICAL) * spec.battery.cells, 2), "a tenth is left"),
         "BATT_LOW_MAH": Param(round(1000 * LOW * spec.battery.capacity_Ah), "a fifth of the capacity"),
         "BATT_CRT_MAH": Param(round(1000 * CRITICAL * spec.battery.capacity_Ah), "a tenth of the capacity"),

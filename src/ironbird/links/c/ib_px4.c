@@ -1,6 +1,6 @@
 /* The hot path of PX4's simulator link: HIL_SENSOR staged from where the sensors stand, and the answer to it.
  *
- * Follows ib_mavlink.c in one text: messages are staged as its ib_seal takes them, frames are found by its ib_scan.
+ * Follows ib_clock.h and ib_mavlink.c in one text: messages are staged as its ib_seal takes them, frames are found by its ib_scan.
  */
 #include "ib_math.h"
 
@@ -221,20 +221,16 @@ struct ib_poll {
     int fd;
     short events, revents;
 };
-struct ib_time {
-    int64_t s, ns;
-};
 #define POLLIN 1
 #define MSG_DONTWAIT 0x40
 #define MSG_NOSIGNAL 0x4000
-#define MONOTONIC 1
 enum { ANSWERED = 1, TIME_OVER = 0, CLOSED = -1, FAILED = -2, NOT_SENT = -3 };
 
 typedef struct {
     int64_t (*send)(int, const void *, uint64_t, int);
     int64_t (*recv)(int, void *, uint64_t, int);
     int (*poll)(struct ib_poll *, uint64_t, int);
-    int (*clock)(int, struct ib_time *);
+    ib_clock *clock;
     const uint32_t *ids;
     const uint8_t *extras;
     int64_t known;
@@ -251,12 +247,7 @@ typedef struct {
     int64_t tap_size, tapped;
 } ib_wire;
 
-static double now_of(const ib_wire *a)
-{
-    struct ib_time t;
-    a->clock(MONOTONIC, &t);
-    return (double)t.s + 1e-9 * (double)t.ns;
-}
+static double now_of(const ib_wire *a) { return 1e-9 * (double)ib_now_ns(a->clock); }
 
 static void take(ib_wire *a, const uint8_t *payload, int length)
 {

@@ -1,1 +1,1 @@
-"""Chips in use: their models in C, measurements from the vehicle, wire faults, and clients that nobody here wrote."""
+"""Chips in use: their models in C, measurements from the vehicle, wire faults, and drivers of other projects."""

@@ -1,6 +1,6 @@
-"""Our chips under the interfaces that drivers expect: busio, machine.I2C, smbus, spidev, pyserial, terminals.
+"""The chips under the interfaces that drivers expect: busio, machine.I2C, smbus, spidev, pyserial, terminals.
 
-    with drivers_on(wiring):            # smbus, smbus2, spidev, busio and micropython are ours; sleeping is virtual
+    with drivers_on(wiring):            # smbus, smbus2, spidev, busio and micropython are replaced; sleeping is virtual
         from icm20602 import ICM20602
         print(ICM20602(0, 0).read_accel_data())
 
@@ -41,7 +41,7 @@ class VirtualClock:
         self.now = 0
 
     def sleep(self, seconds: float) -> None:
-        """Move on; nobody waits."""
+        """Advance the time without waiting."""
         if seconds < 0:
             raise ValueError("sleep length must be non-negative")
         self.now += round(seconds * 1e9)

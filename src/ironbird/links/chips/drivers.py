@@ -1,7 +1,7 @@
-"""Small drivers of our own for the chips of a board, as an autopilot has them.
+"""Small built-in drivers for the chips of a board, as an autopilot has them.
 
 A driver checks who its chip is, sets it up, reads it, and looks at one of its settings in each turn: if that is not
-what was written, or a request fails too often, it starts anew. While it does, there are no samples. They know a chip
+what was written, or a request fails too often, it restarts it. While it does, there are no samples. They know a chip
 by its registers alone, never by its model.
 """
 
@@ -24,7 +24,7 @@ from ironbird.links.standin.autopilot import ReferenceAutopilot
 MS = 1_000_000
 G, DEG = 9.80665, 0.017453292519943295
 RETRY_NS = 100 * MS  # between two attempts to start a chip
-FAILURES = 10  # of requests in a row, until it is started anew
+FAILURES = 10  # of requests in a row, until it is restarted
 _COUNTS = struct.Struct(">7h")
 
 
@@ -57,7 +57,7 @@ class Driver(ABC):
             if self.running:
                 self.starts += 1
                 self.failures = 0
-                self._say(t, "started" if self.starts == 1 else f"started anew ({self.starts})")
+                self._say(t, "started" if self.starts == 1 else f"restarted ({self.starts})")
             return
         self.due = t + self.every_ns
         if self.read(t):
@@ -393,7 +393,7 @@ class Pulses(Driver):
         return self.put(t, 0x06, *values)
 
     def throttles(self) -> list[float]:
-        """What the motors are told by the chip's pins: 0 below 1 ms."""
+        """The motor commands of the chip's pins: 0 below 1 ms."""
         return [min(1.0, max(0.0, pulse_s * 1e3 - 1.0)) for pulse_s in self._drive.tolist()]
 
 
@@ -424,7 +424,7 @@ def make_drivers(chips: NativeBoard, pilot: ReferenceAutopilot, motors: Sequence
             made.append(DRIVERS[device.chip](chips, number, pilot))
         elif device.chip not in UNUSED:
             raise LinkError(
-                f"board {board.id}: our autopilot has no driver for {device.chip} ({device.name}); it has "
+                f"board {board.id}: the reference autopilot has no driver for {device.chip} ({device.name}); it has "
                 f"{', '.join(DRIVERS)}"
             )
     return made

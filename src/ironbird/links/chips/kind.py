@@ -1,4 +1,4 @@
-"""The reference autopilot on a board: it reads its sensors through drivers and chips, and its motors hear pulses."""
+"""The reference autopilot on a board: it reads its sensors through drivers and chips, and sends pulses to motors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ChipsOptions(Options):
     board: Annotated[str, Field(description="A board by name, or a TOML file of your own.")] = "pilotpi"
     pilot: Annotated[
         Literal["ours", "attended"],
-        Field(description="The autopilot flies the mission, or does what it is told in flight (the live rig)."),
+        Field(description="The autopilot flies the mission, or obeys orders in flight (the live rig)."),
     ] = "ours"
 
 
@@ -113,7 +113,7 @@ class ReferenceOnChips(ControlSystem):
         starts = sum(max(0, driver.starts - 1) for driver in self.drivers)
         return {
             "buses": f"{self.chips.requests} requests, hash {self.chips.digest}",
-            "drivers": f"{sum(driver.samples for driver in self.drivers)} samples, {starts} started anew",
+            "drivers": f"{sum(driver.samples for driver in self.drivers)} samples, {starts} restarted",
         }
 
     def measured(self) -> dict[str, Any]:

@@ -122,7 +122,7 @@ class NativeBoard:
 
     def __init__(self, board: Board, *, seed: int = 0, path: Path | None = None) -> None:
         self.board = board
-        self.tap: Callable[[str, bool, bytes], None] | None = None  # is told of all bytes of serial lines
+        self.tap: Callable[[str, bool, bytes], None] | None = None  # gets all bytes of serial lines
         self.library = chips_library()
         size = int(self.library.ib_board_size())
         if ctypes.sizeof(_Board) != size:
@@ -203,7 +203,7 @@ class NativeBoard:
         """Let go of the file. May be called twice."""
         if self._map is not None:
             self._places, self._pairs, self.memory, self.pointer = {}, {}, None, 0
-            with contextlib.suppress(BufferError):  # somebody still looks at a chip: it goes with the last look
+            with contextlib.suppress(BufferError):  # a chip is still in use: it is freed after the last use
                 self._map.close()
             self._map = None
 

@@ -37,7 +37,7 @@ Order = Callable[[RunState, Injection], None]  # schedules a fault in a run
 
 @dataclass
 class Served:
-    """What came of a program on a board."""
+    """The result of a program on a board."""
 
     code: int
     requests: int
@@ -59,7 +59,7 @@ def serve(
     until_s: float | None = None,
     folder: Path | None = None,
 ) -> Served:
-    """Run a command whose buses are the board's until it ends, or for a time; its output is ours.
+    """Run a command whose buses are the board's until it ends, or for a time; its output is passed through.
 
     It is never root (`nobody` then), cannot set the clock, restart the machine or reach more than loopback, and finds
     itself in an empty folder unless `folder` is given. With `transport="socket"` the chips are the Python models.
@@ -128,7 +128,7 @@ def _rig(board: Board, vehicle: str, faults: Sequence[Injection], order: Order |
     state = start(compile_model(wired.diagram), seed=seed)
     for injection in faults:
         if order is None:
-            raise LinkError("faults were given, but nobody to schedule them")
+            raise LinkError("faults were given, but no scheduler for them")
         order(state, injection)
     return attach(wired, state, until_s=LONGEST_S, log=["body"], log_s=60.0)
 

@@ -1,4 +1,4 @@
-"""A board behind the device files of unmodified Linux programs, by a library that is loaded before theirs (`c/`).
+"""A board behind the device files of unmodified Linux programs, by a preloaded library (`c/`).
 
 A run has a folder: the board's memory, which programs map, and a socket for each serial line. The chips are C code in
 the programs' own processes; with `transport="socket"` every request goes to a `Wiring` here instead. Chips, wires and
@@ -91,7 +91,7 @@ class ServedBoard:
         return dict(more or {}) | {"LD_PRELOAD": preload, VARIABLE: str(self.folder / MEMORY)}
 
     def zero_is(self, clock_ns: int) -> None:
-        """The moment of the programs' monotonic clock at which our time begins."""
+        """The moment of the programs' monotonic clock at which simulation time begins."""
         self.chips.memory.zero_ns = clock_ns
 
     def tick(self, t: int) -> None:
@@ -140,7 +140,7 @@ class ServedBoard:
             self._trace.write(Transaction(t, "UART", sent, len(came), came, name).line() + "\n")
             self._trace.flush()
         if came and line is not None:
-            with contextlib.suppress(OSError):  # nobody reads: a UART loses bytes then
+            with contextlib.suppress(OSError):  # not read: a UART loses bytes then
                 line.send(came)
 
     def _answer(self) -> None:

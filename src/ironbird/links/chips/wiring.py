@@ -188,7 +188,7 @@ class Wiring:
     # ------------------------------------------------------------------ requests
 
     def spi(self, t: int, bus: str, select: int, sent: bytes) -> Answer:
-        """A transaction with the chip behind a chip select; nobody there reads ones."""
+        """A transaction with the chip behind a chip select; without a chip it reads ones."""
         self._begin(t)
         number = self._spi.get((bus, select), -1)
         if number < 0 or not sent:

@@ -1,11 +1,11 @@
-"""A ground station of ours that somebody attends: it obeys orders in flight, in simulation time, and writes them down.
+"""The built-in ground station under live control: it obeys orders in flight, in simulation time, and writes them down.
 
 It is the pilot of a flight: polled between steps, it never waits. What it says is what the client says
 (`ironbird.links.client.calls`), with the simulation's clock in place of the wall's; so in virtual time the same orders
-give the same flight to the last byte. An order that the autopilot refuses or does not carry out in its time is told in
+give the same flight to the last byte. An order that the autopilot refuses or does not obey in its time is reported in
 words (`orders`), and the flight goes on.
 
-Not done: orders that are carried out at once on the vehicle's side of a cut link; they are said again until their time
+Not done: orders that are carried out at once on the vehicle's side of a cut link; they are sent again until their time
 is over.
 """
 
@@ -32,14 +32,14 @@ from ironbird.links.system import AutopilotEvent
 READY_S, MISSION_S, MOVE_S = 240.0, 240.0, 180.0  # of simulation time, for an order
 TAKE_OFF_M = 5.0
 MOST_RUNNING = 64  # orders on their way at once
-MOST_KEPT = 200  # orders that are told
+MOST_KEPT = 200  # orders that are reported
 MOST_NOTES = 10_000
 WAITS, RUNS, DONE, REFUSED, REPLACED = "waits", "on its way", "done", "refused", "replaced"
 
 
 @dataclass
 class Ordered:
-    """An order and what came of it."""
+    """An order and its result."""
 
     order: Order
     state: str = WAITS
@@ -75,7 +75,7 @@ class Attended(Calls):
     # ------------------------------------------------------------------------------------------ the pilot of a flight
 
     def poll(self, rig: Rig) -> None:
-        """Give out what is due, say and hear, look at what came of it."""
+        """Send orders that are due, exchange messages, check results."""
         now_us = rig.time_us
         if rig.links is not None and not self._disturbed and rig.links.take("telemetry"):
             self.wire = Disturbed(self.wire, rig.links.way("ground"), rig.links.way("vehicle"))
@@ -111,7 +111,7 @@ class Attended(Calls):
         return "\n".join(self._lines) + "\n"
 
     def params_known(self) -> dict[str, float]:
-        """The autopilot's parameters that were heard so far, by name."""
+        """The autopilot's parameters that were received so far, by name."""
         return dict(sorted(self._table.values()))
 
     def _give(self, order: Order, now_us: int) -> None:
@@ -131,7 +131,7 @@ class Attended(Calls):
         try:
             given.future = self.submit(ORDERS[order.name](self, **order.args))
             given.state = RUNS
-        except (TypeError, ValueError, OverflowError, IronbirdError) as error:  # of a record that somebody wrote
+        except (TypeError, ValueError, OverflowError, IronbirdError) as error:  # of a record written by hand
             given.state, given.why = REFUSED, str(error)
 
     def _look(self, ordered: Ordered, future: Future[Any]) -> None:

@@ -30,7 +30,7 @@ class Calls(Core):
     """A vehicle to be called. Lengths in m, speeds in m/s, angles in rad; north, east, down or forward, right, down.
 
     `within_s` is the deadline of a call in seconds of the wall: `LinkError` says then who did not do what, for how
-    long, and what was heard last.
+    long, and what was received last.
     """
 
     def __init__(self, wire: Wire, *, system: int = 0) -> None:

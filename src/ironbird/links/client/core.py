@@ -1,4 +1,4 @@
-"""The protocol core of the client: one thread that hears, keeps the streams going and goes on with every call.
+"""The protocol core of the client: one thread that receives, keeps the streams going and advances every call.
 
 A call is a generator, as the steps of a ground station are (`ground/handshakes.py`): it yields while it waits. The
 faces (`faces.py`) hand calls over and wait for their result, blocking or in asyncio. Each call has one deadline for all
@@ -71,7 +71,7 @@ class Core(Listener):
     # ------------------------------------------------------------------------------------------ the thread
 
     def start(self) -> None:
-        """Begin to hear."""
+        """Start receiving."""
         self._thread.start()
 
     def submit(self, script: Generator[None, None, T]) -> Future[T]:
@@ -207,9 +207,9 @@ class Core(Listener):
 
     def _failed(self, step: Step, why: str) -> LinkError:
         within_s = self._now.within_s if self._now is not None else math.nan
-        who = f"{self.autopilot} (system {self._system})" if self._system else "nobody"
+        who = f"{self.autopilot} (system {self._system})" if self._system else "no vehicle"
         heard = f"{self._wall_s() - self._last_wall:.1f} s ago {self._last}" if self._last else "none"
-        others = f"; heard, but not the vehicle: {', '.join(sorted(self._others))}" if self._others else ""
+        others = f"; received, but not from the vehicle: {', '.join(sorted(self._others))}" if self._others else ""
         if why.startswith("not done"):
             why = f"not done within {within_s:g} s"
         return LinkError(
@@ -238,7 +238,7 @@ class Core(Listener):
 
 
 def _settle(future: Future[Any], value: Any, error: BaseException | None) -> None:
-    """Result or error, unless nobody waits any more."""
+    """Result or error, unless no caller waits any more."""
     if future.set_running_or_notify_cancel():
         if error is not None:
             future.set_exception(error)

@@ -62,12 +62,12 @@ class RemoteVehicle:
 
     @property
     def telemetry(self) -> Telemetry:
-        """The newest of everything that the vehicle said; waits for nothing."""
+        """The newest telemetry of the vehicle; does not wait."""
         return self._core.telemetry
 
     @property
     def texts(self) -> list[str]:
-        """What happened lately: modes, arming, what the vehicle said in words."""
+        """What happened lately: modes, arming, text messages of the vehicle."""
         return [f"{note.time_s:.2f} s {note.kind}: {note.text}" for note in list(self._core.autopilot_events)]
 
     wait_ready = _blocking(Calls.wait_ready)
@@ -132,7 +132,7 @@ class AsyncRemoteVehicle:
 
     @property
     def telemetry(self) -> Telemetry:
-        """The newest of everything that the vehicle said; waits for nothing."""
+        """The newest telemetry of the vehicle; does not wait."""
         return self._core.telemetry
 
     wait_ready = _awaited(Calls.wait_ready)
@@ -174,7 +174,7 @@ def connect(address: str, *, system: int = 0, within_s: float = CONNECT_S) -> Re
     """Connect to a vehicle and wait for its first heartbeat; `with` closes it.
 
     `udp:14550` listens where the vehicle sends to, `udpout:HOST:PORT` speaks first, `tcp:HOST:PORT`,
-    `serial:/dev/ttyACM0:921600`. `system` is its MAVLink id if there are several on the link; 0 is the first heard.
+    `serial:/dev/ttyACM0:921600`. `system` is its MAVLink id if there are several on the link; 0 is the first received.
     """
     core = Calls(open_wire(address, within_s), system=system)
     core.start()

@@ -62,7 +62,7 @@ class Listener(Handshakes):
         super().__init__("px4", kind="copter", wire=wire, passive=False, plan=(), patience=1.0)
         self.telemetry = Telemetry()
         self._wanted = system
-        self._others: set[str] = set()  # who was heard and is not the vehicle
+        self._others: set[str] = set()  # senders that are not the vehicle
         self._last = ""  # message
         self._last_wall = 0.0
         self._asked = (0, -math.inf)  # how often streams were asked for, and when
@@ -77,7 +77,7 @@ class Listener(Handshakes):
             self._listen(message, taker)
 
     def listen(self, now_s: float) -> None:
-        """Take what came, say that we are there, and ask for what is missing; the time is that of deadlines."""
+        """Receive, send the heartbeat, and request what is missing; the time is that of deadlines."""
         self._now_s = now_s
         self._receive()
         self._beat()
@@ -88,7 +88,7 @@ class Listener(Handshakes):
 
     @property
     def modes(self) -> dict[str, str]:
-        """The autopilot's names of modes by our words."""
+        """The autopilot's names of modes by Ironbird's names."""
         return modes_by_word(self.autopilot, self.kind)
 
     # ------------------------------------------------------------------------------------------ what came

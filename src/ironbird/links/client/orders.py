@@ -1,11 +1,11 @@
-"""Orders to our ground station, written down: what somebody had it do, and when, as text.
+"""Orders to the built-in ground station and their times, recorded as text.
 
     # ironbird: orders to our ground station, 1: microseconds, order, arguments
     40000 mission {}
     31220000 take_off {"height_m": 5.0}
     40120000 tune {"path": "MPC_XY_VEL_MAX", "value": 4.0}
 
-A flight with this text as its script has the same said to the autopilot at the same moments of simulation time, beside
+A flight with this text as its script sends the same to the autopilot at the same moments of simulation time, beside
 its mission; where the autopilot's own time is the simulation's, it repeats to the last byte.
 """
 

@@ -24,7 +24,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class Telemetry:
-    """The newest of everything that was heard; not a number (or empty) until it was."""
+    """The newest of everything that was received; not a number (or empty) until it was."""
 
     autopilot: str = ""  # px4 (also the reference autopilot, which speaks as it does) or ardupilot
     kind: str = ""  # copter, plane, vtol, rover, boat, sub
@@ -51,6 +51,6 @@ class Telemetry:
     fix: int = 0  # of its satellite receiver: 3 and more is a place in space
     satellites: int = 0
     item: int = -1  # of the mission
-    text: str = ""  # the last that it said in words
+    text: str = ""  # its last text message
     truth: Truth | None = None
     bad: int = 0  # messages that were left out: what they say is no number

@@ -1,1 +1,1 @@
-"""Vehicles whose own autopilot flies them and hears commands from outside: front ends, the commander, the stream."""
+"""Vehicles whose own autopilot flies them and accepts commands from outside: front ends, the commander, the stream."""

@@ -2,8 +2,8 @@
 
 The planner is the vector field histogram of `world/vfh.py`. Every 50 ms it turns the newest points of all sensors that
 measure points, faults and all, and the autopilot's own estimate into a velocity, which is the set-point of the mode
-offboard; take-off, landing and failsafes stay with the autopilot. Nobody outside is asked, so an order repeats to the
-bit. Multicopters and helicopters alone. Not done: a map, dead ends, the height of the ground (heights are above home).
+offboard; take-off, landing and failsafes stay with the autopilot. No external program takes part: an order repeats to
+the bit. For multicopters and helicopters. Not done: a map, dead ends, the ground's height (heights are above home).
 """
 
 from __future__ import annotations

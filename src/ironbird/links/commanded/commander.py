@@ -33,7 +33,7 @@ KINDS = {  # name of a mission item -> number in the navigator's table
 
 
 class Commander(Gauges):
-    """Takes commands for one vehicle and says what it believes and does."""
+    """Takes commands for one vehicle and reports its estimate and what it does."""
 
     def __init__(self, vehicle: Vehicle, rig: Rig, *, sees_truth: bool = False, **told: Callable[..., None]) -> None:
         super().__init__(vehicle, rig, sees_truth=sees_truth, **told)
@@ -274,7 +274,7 @@ class Commander(Gauges):
         return self._give("go to " + ", ".join(f"{v:.1f}" for v in place), modes.HOLD, goto=1.0)
 
     def transition(self, wings: bool) -> str | None:
-        """From rotors to wings, straight ahead until told otherwise; or back to hover."""
+        """From rotors to wings, straight ahead until the next command; or back to hover."""
         if "wings" not in self._inputs:
             return f"a vehicle of kind {self.kind} has no rotors and wings to change between"
         if not self.flying:

@@ -22,12 +22,12 @@ _by_hand = {"mission", "avoid"}  # front ends that may be opened: the others lis
 
 
 def allow_front(name: str) -> None:
-    """Say that somebody, not a file, has named a front end: this process may open it."""
+    """State that the user, not a file, has named a front end: this process may open it."""
     _by_hand.add(name)
 
 
 class FrontEnd(Protocol):
-    """Somebody who commands a vehicle. It is made with the options of the order and looked at in every exchange."""
+    """A source of commands for a vehicle. It is made with the options of the order and looked at in every exchange."""
 
     open_ended: bool  # whether people end the flight (Ctrl-C) and not a plan
 
@@ -53,7 +53,7 @@ def front_names() -> list[str]:
     return [*FRONTS]
 
 
-def asks_nobody(name: str) -> bool:
+def needs_no_client(name: str) -> bool:
     """Whether a front end commands by the order and the simulation alone: what it does repeats to the bit."""
     return name in ("mission", "avoid")
 
@@ -131,7 +131,7 @@ OVER = object()
 
 
 class MissionFront(ProgramFront):
-    """Nobody outside: it arms, flies the mission that the order has, and is finished when that is."""
+    """No external commands: it arms, flies the mission that the order has, and is finished when that is."""
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         super().__init__(_mission)

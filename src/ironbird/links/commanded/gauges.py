@@ -1,4 +1,4 @@
-"""The gauges of a commanded vehicle: what its autopilot believes, and what that is doing."""
+"""The gauges of a commanded vehicle: its autopilot's estimate, and what that is doing."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Gauges(Stand):
         self._items: list[LocalItem] = []
 
     def estimate(self) -> Motion:
-        """What the autopilot believes."""
+        """The autopilot's estimate."""
         rotation = self._held[at.ESTIMATOR.attitude].reshape(3, 3).T
         return Motion(
             p_N=self._held[at.ESTIMATOR.position].copy(),

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ironbird.errors import OrderError
 from ironbird.links.commanded.commander import Commander
-from ironbird.links.commanded.front import FrontEnd, asks_nobody, make_front
+from ironbird.links.commanded.front import FrontEnd, make_front, needs_no_client
 from ironbird.links.commanded.stream import Recorder, Stream, parse_stream
 from ironbird.links.rflysim.options import RflySimOptions
 from ironbird.links.rig import Rig
@@ -87,7 +87,7 @@ class CommandedSystem(ControlSystem):
     def start(self, rig: Rig) -> None:
         """Open the front end, or read the stream."""
         flat = rig.state.model.flat
-        places = {name: flat.u.rows(name) for name in flat.u.start if not at.is_told_by_world(name)}
+        places = {name: flat.u.rows(name) for name in flat.u.start if not at.is_world_input(name)}
         self._recorder = Recorder(places, rig.stepper.inputs)
         self._places = places
         self.commander = Commander(
@@ -161,11 +161,11 @@ class CommandedKind(Kind):
         return replace(vehicle, diagram=see_truth(vehicle.diagram))
 
     def repeats(self, options: Options, script: str) -> bool:
-        """Under a recorded stream, or when nobody outside commands."""
-        return bool(script) or asks_nobody(getattr(options, "front", ""))
+        """Under a recorded stream, or without external commands."""
+        return bool(script) or needs_no_client(getattr(options, "front", ""))
 
     def links(self, options: Options) -> Sequence[str]:
-        """What partners say and hear over MAVLink."""
+        """What partners send and receive over MAVLink."""
         return ("ground", "vehicle") if getattr(options, "front", "") == "mavlink" else ()
 
     def seat(self, task: Task) -> Seat:

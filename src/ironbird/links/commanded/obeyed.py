@@ -1,7 +1,7 @@
-"""A control system of ours that obeys orders in flight: a commander inside it, and a record of what it was told.
+"""A control system of Ironbird that obeys orders in flight: a commander inside it, and a record of its orders.
 
 Where the navigator that flies is no part of the vehicle's own model (the reference autopilot on chips) or its
-controller is somewhere else (the firmware's base station), the inputs of the model do not tell all; so the calls are
+controller is somewhere else (the firmware's base station), the inputs of the model are not everything; so the calls are
 recorded, as orders to a ground station are (`ironbird.links.client.orders`), and done again at their times.
 """
 
@@ -36,7 +36,7 @@ def _goto(commander: Commander, north_m: float, east_m: float, height_m: float |
     return commander.reposition((float(north_m), float(east_m), down))
 
 
-COMMANDS: dict[str, Command] = {  # what a commander can be told, by the names that ground stations are told by
+COMMANDS: dict[str, Command] = {  # what a commander can do, by the names of the ground station's orders
     "arm": Commander.arm,
     "disarm": Commander.disarm,
     "take_off": Commander.take_off,
@@ -81,7 +81,7 @@ class Obeyed:
             order = self._played.popleft()
             try:
                 self.order(order.name, order.args, time_us)
-            except (TypeError, ValueError, OverflowError, IronbirdError) as error:  # of a record that somebody wrote
+            except (TypeError, ValueError, OverflowError, IronbirdError) as error:  # of a record written by hand
                 raise LinkError(f"record of orders, '{shortened(order.text(), 60)}': {error}") from None
 
     def record(self) -> str:

@@ -45,8 +45,8 @@ class Stand:
         note: Callable[[str, str], None] = lambda kind, words: None,
     ) -> None:
         self.vehicle, self.rig = vehicle, rig
-        self.remark = remark  # is told what was commanded, for people
-        self.note = note  # is told what happened: kind and words
+        self.remark = remark  # gets commands as text
+        self.note = note  # gets events: kind and text
         flat = rig.state.model.flat
         self._params = {
             (f"{path}[{place}]" if signal.size > 1 else path): flat.p.start[path] + place

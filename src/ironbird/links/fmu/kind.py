@@ -2,11 +2,11 @@
 
 Its inputs carry names of signals of sampled blocks (`imu/1/gyro_fault.value[0]`: behind the tap, so faults of sensors
 reach it), its outputs names of actuators (`rotor/1`) or of the signals that drive them in the reference autopilot
-(`control.throttle_1`), so that our own exported autopilot fits as it is. Inputs and outputs with other names are left
+(`control.throttle_1`), so that the exported autopilot fits as it is. Inputs and outputs with other names are left
 alone; an FMU without any known output is refused. Faults of actuator links act behind it.
 
 As a plant it is the motion of the body: its inputs are actuators (`rotor/1`: the command behind the fault tap) or
-signals of sampled blocks, its outputs the body's motion (`body.p_NB_N[0]`), as our own exported `vehicle` has them.
+signals of sampled blocks, its outputs the body's motion (`body.p_NB_N[0]`), as Ironbird's exported `vehicle` has them.
 Sensors, their faults, estimator and control are the vehicle's own. Motors, battery and telemetry of rotors stay the
 vehicle's own, too: the plant's are not asked.
 """
@@ -41,7 +41,7 @@ from ironbird.links.standin.autopilot import CARRIED
 from ironbird.links.system import ControlSystem, Kind, Options, Seat, Task
 from ironbird.model.diagram import block_of
 from ironbird.vehicles import places as at
-from ironbird.vehicles.external import cut_vehicle, plant_blocks, with_told_body
+from ironbird.vehicles.external import cut_vehicle, plant_blocks, with_external_body
 from ironbird.vehicles.load import Vehicle, load_vehicle
 
 VARIABLE = "IRONBIRD_FMU"  # folder with FMUs that may be run
@@ -49,7 +49,7 @@ MOST_BYTES = 500_000_000  # of an FMU, unpacked
 ERROR_BYTES = 200
 PLANT, TAP, COMMAND = "plant/", "/command_fault.", "/command_fault.value"
 MAY_LACK = ("body.angular_acceleration_B",)  # taken as zero then: for inertial sensors beside the centre of mass
-STARTS = {"body.p_NB_N": at.BODY("p_0"), "body.q_NB": at.BODY.attitude_0}  # before the plant has told anything
+STARTS = {"body.p_NB_N": at.BODY("p_0"), "body.q_NB": at.BODY.attitude_0}  # before the plant's first output
 PLATFORMS = {
     ("x86_64", "2.0"): "linux64", ("aarch64", "2.0"): "aarch64-linux",
     ("x86_64", "3.0"): "x86_64-linux", ("aarch64", "3.0"): "aarch64-linux",
@@ -67,7 +67,7 @@ class FmuOptions(Options):
 
 @dataclass(frozen=True)
 class Description:
-    """What modelDescription.xml says that we need."""
+    """The part of modelDescription.xml that is needed."""
 
     fmi: str
     token: str
@@ -312,7 +312,7 @@ class FmuKind(Kind):
         )
 
     def seat(self, task: Task) -> Seat:
-        """An FMU, not started yet; it is told nothing."""
+        """An FMU, not started yet; it gets no mission."""
         assert isinstance(task.options, FmuOptions)
         path = path_of(task.options)
         if task.options.folder is not None:
@@ -345,8 +345,8 @@ class FmuPlantKind(FmuKind):
     vehicle_control = "reference"
 
     def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
-        """The vehicle with a body that is told its motion."""
-        return replace(vehicle, diagram=with_told_body(vehicle.diagram))
+        """The vehicle with a body of prescribed motion."""
+        return replace(vehicle, diagram=with_external_body(vehicle.diagram))
 
     def seat(self, task: Task) -> Seat:
         """An FMU, not started yet."""

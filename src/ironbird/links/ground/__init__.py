@@ -1,1 +1,1 @@
-"""A ground station of our own: what it hears, how it asks, and the script by which it has a mission flown."""
+"""The built-in ground station: what it receives, how it requests, and the script by which it has a mission flown."""

@@ -20,13 +20,13 @@ from ironbird.links.mavlink.sight import TOLD, message_of
 from ironbird.links.mavlink.traffic import adsb_vehicle
 from ironbird.links.plan_file import TOUCHES, PlanItem, VehicleClass
 from ironbird.links.process import AutopilotProcess
-from ironbird.links.rig import Heard
+from ironbird.links.rig import TrafficReport
 from ironbird.world.runner import Feed
 
-SEEN_S = 3.0  # that other ground stations hear of the end too
+SEEN_S = 3.0  # so that other ground stations receive the end too
 OFF_THE_GROUND_M = 1.0  # above home, if the autopilot does not say that it flies
 STANDS_S, STILL_MPS = 5.0, 0.15  # landing for so long without sinking: it stands and does not know it
-GONE_S = 1.0  # after which an autopilot that was told to start again is gone
+GONE_S = 1.0  # after which an autopilot that was restarted is gone
 FIX_3D = 3
 EKF_NEEDED = (
     numbers.ESTIMATOR_ATTITUDE
@@ -63,9 +63,9 @@ class Pilot(Handshakes):
     `restart` is ordered, uploads `fence`, `rally` and `plan`, arms and starts it; without a plan
     it takes off to `takeoff_m` and stays. `order` (`land`, `return`, `hold`, `takeoff`, or a mode's name) may come at
     any time.
-    PX4 is heard on 14540 + instance and spoken to on 14580 + instance (`peer_port`); ArduPilot on the port that its
+    PX4 is received on 14540 + instance and sent to on 14580 + instance (`peer_port`); ArduPilot on the port that its
     --serial0 sends to; with a `wire` of its own it needs no port.
-    In virtual time others may listen to what it hears, at `mirror_port`.
+    In virtual time others may listen to what it receives, at `mirror_port`.
     A `passive` one sends nothing: it watches what another ground station does, and is finished when the vehicle has
     been in the air (or driven) and is down and disarmed again.
     Not done: offboard control.
@@ -135,7 +135,7 @@ class Pilot(Handshakes):
         if self.relay is not None:
             self.relay.poll(round(1e6 * rig.time_s))
         self._beat()
-        if self._health and not self._passive:  # told earlier, ArduPilot never began the streams that were asked for
+        if self._health and not self._passive:  # sent earlier, ArduPilot never began the requested streams
             self._tell_sight(getattr(rig, "sight", None))
             self._tell_traffic(rig)
         self._check_deadlines()
@@ -153,10 +153,10 @@ class Pilot(Handshakes):
 
     def _tell_traffic(self, rig: Clock) -> None:
         """Hand over ADS-B reports of other vehicles, as a receiver on the vehicle would."""
-        reports: deque[Heard] | None = getattr(rig, "heard", None)
+        reports: deque[TrafficReport] | None = getattr(rig, "traffic", None)
         while reports:
-            heard = reports.popleft()
-            message, fields = adsb_vehicle(heard, rig.geodetic(heard.position_N), rig.time_s)  # type: ignore[attr-defined]
+            report = reports.popleft()
+            message, fields = adsb_vehicle(report, rig.geodetic(report.position_N), rig.time_s)  # type: ignore[attr-defined]
             self._packer.add(message, *fields)
             self.wire.send(self._packer.take())
 
@@ -245,7 +245,7 @@ class Pilot(Handshakes):
             yield
 
     def _stands_unaware(self) -> bool:
-        """Whether ArduPilot stands on the ground and cannot tell.
+        """Whether ArduPilot stands on the ground and does not detect it.
 
         Its land detector wants a lean of less than 15 degrees to be asked for. After a touch-down in a gust the
         position loop asks for more, and more with time, as nothing moves [ArduPilotCode] land_detector.cpp.

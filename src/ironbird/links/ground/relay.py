@@ -3,7 +3,7 @@
 The autopilot's link for ground stations ends in a port of its run. What it says there goes out to UDP 14550 of this
 computer; what comes back is handed to it between two steps, when every thread of it waits, and is written down with
 the time of that moment. A flight with this record as its script gets the same bytes at the same times, and repeats to
-the last one; nobody outside is heard then.
+the last one; messages of others are ignored then.
 
 Not recorded: what other programs send to the autopilot by links that virtual time does not have (TCP, serial lines).
 """
@@ -77,7 +77,7 @@ class Relay:
                 break
             self._peer = source or self._peer
             if self._outside is not None:
-                with contextlib.suppress(OSError):  # nobody listens, or not fast enough
+                with contextlib.suppress(OSError):  # no listener, or not fast enough
                     self._outside.sendto(data, self._to)
         for data in self._due(time_us):
             if self._peer is not None:

@@ -16,7 +16,7 @@ from ironbird.links.plan_file import VehicleClass
 from ironbird.links.system import AutopilotEvent
 
 GROUND_SYSTEM = 255
-HEARTBEAT_S = 0.5  # of simulation time between ours
+HEARTBEAT_S = 0.5  # of simulation time between heartbeats
 MOST_SENDERS = 32
 SILENT_S = 2.0  # of wall time, after which another sender may be the autopilot
 MOST_KEPT = 10_000  # parameters and requests that wait to be looked at
@@ -119,7 +119,7 @@ class Station:
         )
 
     def _beat(self) -> None:
-        """Our heartbeat, when it is due."""
+        """Send the heartbeat when it is due."""
         if not self._passive and self.wire.answered and self._now_s - self._beat_s >= HEARTBEAT_S:
             self._beat_s = self._now_s
             self._say(

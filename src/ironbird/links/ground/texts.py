@@ -38,7 +38,7 @@ OWN_FLAGS = {
     "px4": {numbers.ESTIMATOR_GPS_GLITCH: "GPS glitch", numbers.ESTIMATOR_ACCEL_ERROR: "accelerometer error"},
     "ardupilot": {numbers.EKF_UNINITIALIZED: "not initialised", numbers.EKF_GPS_GLITCHING: "GPS glitch"},
 }
-MODES = {  # what we order, in the words of each autopilot
+MODES = {  # modes that are ordered, in the words of each autopilot
     "px4": {
         "mission": "MISSION", "land": "LAND", "return": "RTL", "hold": "LOITER", "offboard": "OFFBOARD",
         "take-off": "TAKEOFF", "position": "POSCTL", "altitude": "ALTCTL", "stabilized": "STABILIZED", "acro": "ACRO",
@@ -71,7 +71,7 @@ def ardupilot_modes(kind: VehicleClass) -> dict[int, str]:
 
 
 def mode_name(autopilot: Autopilot, kind: VehicleClass, base: int, custom: int) -> str:
-    """The mode that a heartbeat tells."""
+    """The mode that a heartbeat reports."""
     if autopilot == "ardupilot":
         return ardupilot_modes(kind).get(custom, f"mode {custom}")
     main, sub = custom >> 16 & 0xFF, custom >> 24 & 0xFF

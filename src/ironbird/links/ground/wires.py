@@ -13,7 +13,7 @@ from ironbird.links.link_faults import Way
 from ironbird.links.peers import Doorkeeper
 from ironbird.links.process import AutopilotProcess
 
-MOST_PACKETS = 2000  # taken at once: who sends faster than we read may not hold up the flight
+MOST_PACKETS = 2000  # taken at once: a sender faster than the reader must not hold up the flight
 MOST_BYTES = 1 << 20
 MOST_UNSENT = 1 << 16  # bytes that a cable has no room for; what is older is of no use
 Source = tuple[str, int] | str
@@ -27,7 +27,7 @@ class Wire(ABC):
 
     @abstractmethod
     def read(self) -> Iterator[tuple[Source, bytes]]:
-        """What has come, with who said it."""
+        """What has come, with its sender."""
 
     @abstractmethod
     def send(self, packet: memoryview) -> None:
@@ -49,15 +49,15 @@ class Wire(ABC):
     @property
     @abstractmethod
     def answered(self) -> bool:
-        """Whether somebody is spoken to."""
+        """Whether there is a receiver."""
 
 
 class Port(Wire):
-    """A UDP port: anyone may send to it, and one of them is answered; `peer` is spoken to before anybody was heard.
+    """A UDP port: anyone may send to it, and one of them is answered; `peer` is sent to before the first packet came.
 
-    Of an autopilot that we started (`process`), nobody else is heard. In virtual time the port is one of its run; what
-    is heard there then goes to UDP `mirror_port` of this computer too, where ground stations of others may listen. They
-    are never heard, so a flight is the same with and without them.
+    Of an autopilot that Ironbird started (`process`), only it is read. In virtual time the port is one of its run; what
+    is received there then goes to UDP `mirror_port` of this computer too, for other ground stations. They
+    are never received, so a flight is the same with and without them.
     """
 
     def __init__(
@@ -106,18 +106,18 @@ class Port(Wire):
                 return
             try:
                 data, source = self.socket.recvfrom(65536)
-            except OSError:  # nothing there, or the other side's port is closed; the deadlines tell
+            except OSError:  # nothing there, or the other side's port is closed; the deadlines decide
                 return
             taken += len(data)
             if self._mirror is not None:
-                with contextlib.suppress(OSError):  # nobody listens, or not fast enough
+                with contextlib.suppress(OSError):  # no listener, or not fast enough
                     self._mirror.send(data)
             if self.virtual or self.door.lets_in(source):
                 yield source, data
 
     def send(self, packet: memoryview) -> None:
         if self.peer is not None:
-            with contextlib.suppress(OSError):  # nobody there yet, or no longer: the deadlines tell
+            with contextlib.suppress(OSError):  # not there yet, or no longer: the deadlines decide
                 self.socket.sendto(packet, self.peer)
 
     def answer(self, source: Source) -> None:
@@ -137,13 +137,34 @@ class Port(Wire):
         return self.peer is not None
 
 
-class Disturbed(Wire):
+class Around(Wire):
+    """A wire by way of another: what it does not change is done by that one."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire, self.name, self.virtual = wire, wire.name, wire.virtual
+
+    def answer(self, source: Source) -> None:
+        self.wire.answer(source)
+
+    def close(self) -> None:
+        self.wire.close()
+
+    @property
+    def handle(self) -> int:
+        return self.wire.handle
+
+    @property
+    def answered(self) -> bool:
+        return self.wire.answered
+
+
+class Disturbed(Around):
     """A wire on whose packets link faults act, in simulation time."""
 
     def __init__(self, wire: Wire, ground: Way | None, vehicle: Way | None) -> None:
-        self.wire, self.name, self.virtual = wire, wire.name, wire.virtual
+        super().__init__(wire)
         self._ground, self._vehicle = ground, vehicle
-        self._source: Source = ("", 0)  # of what was heard last
+        self._source: Source = ("", 0)  # of what was received last
 
     def read(self) -> Iterator[tuple[Source, bytes]]:
         if self._vehicle is not None:
@@ -166,26 +187,13 @@ class Disturbed(Wire):
         for due in self._vehicle.through(packet):
             self.wire.send(memoryview(due))
 
-    def answer(self, source: Source) -> None:
-        self.wire.answer(source)
 
-    def close(self) -> None:
-        self.wire.close()
-
-    @property
-    def handle(self) -> int:
-        return self.wire.handle
-
-    @property
-    def answered(self) -> bool:
-        return self.wire.answered
-
-
-class Watched(Wire):
-    """A wire on which somebody is told of every packet: who, whether it came, and its bytes."""
+class Watched(Around):
+    """A wire with an observer of every packet: sender, direction, and its bytes."""
 
     def __init__(self, wire: Wire, watch: Callable[[str, bool, bytes], None]) -> None:
-        self.wire, self.name, self.virtual, self._watch = wire, wire.name, wire.virtual, watch
+        super().__init__(wire)
+        self._watch = watch
 
     def read(self) -> Iterator[tuple[Source, bytes]]:
         for source, data in self.wire.read():
@@ -195,20 +203,6 @@ class Watched(Wire):
     def send(self, packet: memoryview) -> None:
         self._watch(self.name, False, bytes(packet))
         self.wire.send(packet)
-
-    def answer(self, source: Source) -> None:
-        self.wire.answer(source)
-
-    def close(self) -> None:
-        self.wire.close()
-
-    @property
-    def handle(self) -> int:
-        return self.wire.handle
-
-    @property
-    def answered(self) -> bool:
-        return self.wire.answered
 
 
 class OnCable(Wire):

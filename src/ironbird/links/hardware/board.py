@@ -1,7 +1,7 @@
 """The exchange with a board in native code (`c/ib_board.c`), and what the host sees of it.
 
 The exchange itself is native from the sensors to the actuators. The host gives messages to be sent and reads what the
-board said, over rings that never make the exchange wait; it may be as late as it likes. A cable that is a serial port
+board sent, over rings that never make the exchange wait; it may be as late as it likes. A cable that is a serial port
 or a UDP socket is used natively; any other (in memory, of a program) is called back.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import functools
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ from ironbird.links.px4.messages import Messages, Outputs, native_functions
 from ironbird.links.rig import Rig
 from ironbird.runtime.paced import c_function
 
-ROOM = 65536  # bytes that wait for the board, beyond which ground stations are not heard
+ROOM = 65536  # bytes that wait for the board, beyond which ground stations are ignored
 CAME = 1 << 18  # bytes that the board says at once
 SAID = 1 << 22  # bytes that the host may be behind
 ORDERED = 1 << 14
@@ -100,7 +101,7 @@ def _address(library: ctypes.CDLL, name: str) -> int:
 
 @dataclass(frozen=True)
 class Heard:
-    """What the board said in one step, or what it was given."""
+    """What the board sent in one step, or what it was given."""
 
     tick: int
     wall_s: float
@@ -160,10 +161,14 @@ class Board:
         native, library = self.native, _library()
         if type(cable) is SerialCable or (type(cable) is DatagramCable and cable.waits_for_peer):
             names = {"read": "read", "write": "write", "ioctl": "ioctl", "recvfrom": "recvfrom", "sendto": "sendto"}
+            peer = b"" if type(cable) is SerialCable else cable.peer_address
             self._cable = _Cable(
                 **{name: c_function(function) for name, function in names.items()},
                 error=c_function("__errno_location"),
                 handle=cable.handle,
+                peer=(ctypes.c_uint8 * ADDRESS)(*peer),
+                known=bool(peer),
+                heard_ns=time.monotonic_ns(),
                 silent_ns=round(1e9 * SILENT_S),
             )
             kind = "tty" if type(cable) is SerialCable else "udp"
@@ -226,7 +231,7 @@ class Board:
     # ------------------------------------------------------------------ the host's side of the rings
 
     def order(self, packer: Packer) -> None:
-        """Have messages of ours sent with the next step, in its numbering."""
+        """Send messages with the next step, in its numbering."""
         staged = packer.staged()
         _library().ib_ring_put(ctypes.addressof(self.native.ordered), staged, len(staged))
 
@@ -244,7 +249,7 @@ class Board:
         return self._read(self.native.gave)
 
     def heard(self) -> Iterator[Heard]:
-        """What the board said since the last look."""
+        """What the board sent since the last look."""
         return self._read(self.native.said)
 
     def _read(self, of: _Ring) -> Iterator[Heard]:

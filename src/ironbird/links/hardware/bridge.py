@@ -41,7 +41,7 @@ class Bridge:
         return int(self._socket.getsockname()[1])
 
     def to_ground(self, data: bytes, now: float) -> None:
-        """Pass on what the board said, a few packets at a time."""
+        """Pass on what the board sent, a few packets at a time."""
         self._waiting += data if self._ground is None else b"".join(self._ground.through(data))
         if not self._waiting or (now - self._sent_at < FORWARD_S and len(self._waiting) < MOST_BYTES):
             return
@@ -49,12 +49,12 @@ class Bridge:
         for start in range(0, len(self._waiting), MOST_BYTES):
             packet = self._waiting[start : start + MOST_BYTES]
             for peer in self._peers:
-                with contextlib.suppress(OSError):  # nobody there
+                with contextlib.suppress(OSError):  # no receiver
                     self._socket.sendto(packet, peer)
         self._waiting.clear()
 
     def from_ground(self) -> bytes:
-        """What ground stations said: whole frames."""
+        """What ground stations sent: whole frames."""
         parts: list[bytes] = []
         with contextlib.suppress(OSError):
             for _ in range(MOST_PACKETS):

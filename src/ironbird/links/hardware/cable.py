@@ -22,8 +22,8 @@ from ironbird.links.mavlink import dialect
 FRAMING = 12  # bytes of a MAVLink 2 frame around its payload
 BITS_PER_BYTE = 10  # start bit, eight, stop bit
 MOST_BYTES = 65536  # of one read
-MOST_PACKETS = 256  # of one read: who sends faster than we read may not hold up a step
-RECEIVED = 1 << 22  # bytes that may wait to be read while we are held up
+MOST_PACKETS = 256  # of one read: a sender faster than the reader must not delay a step
+RECEIVED = 1 << 22  # bytes that may wait to be read while the reader is delayed
 RECEIVED_BY_FORCE = 33  # SO_RCVBUFFORCE of socket(7): beyond the system's limit, for root
 SILENT_S = 2.0  # after which another sender is taken for the board
 LOOK_S = 2e-4  # between two looks at a serial port
@@ -137,7 +137,7 @@ class SerialCable(Cable):
 
     def wait(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
-        with contextlib.suppress(OSError):  # it is cut: the next read tells
+        with contextlib.suppress(OSError):  # it is cut: the next read reports it
             while not waiting(self.handle) and (left := deadline - time.monotonic()) > 0.0:
                 time.sleep(min(left, LOOK_S))
 
@@ -148,7 +148,7 @@ class SerialCable(Cable):
 
 
 def make_room(opened: socket.socket) -> None:
-    """Room for what comes while we are held up: as much as the system permits, and all of it for root."""
+    """Room for what comes while the reader is delayed: as much as the system permits, and all of it for root."""
     for option in (socket.SO_RCVBUF, RECEIVED_BY_FORCE):
         with contextlib.suppress(OSError):
             opened.setsockopt(socket.SOL_SOCKET, option, RECEIVED)
@@ -157,7 +157,7 @@ def make_room(opened: socket.socket) -> None:
 def waiting(handle: int) -> int:
     """Bytes of a terminal that can be read now.
 
-    Linux lets whoever reads or polls an empty terminal wait for a worker of the kernel, which has no priority of ours:
+    Linux lets a reader or poller of an empty terminal wait for a worker of the kernel without real-time priority:
     on a busy computer for tenths of a second. Asking for the count does not wait.
     """
     return int.from_bytes(fcntl.ioctl(handle, termios.FIONREAD, bytes(4)), sys.byteorder)
@@ -170,25 +170,21 @@ def ports() -> list[str]:
 
 
 class DatagramCable(Cable):
-    """UDP, for boards with a network port: heard on `port`, answered where the first packet came from.
+    """UDP, for boards with a network port: received on `port`, answered where the first packet came from.
 
-    Packets from elsewhere are left out (`strangers` counts them) while the board speaks; after `SILENT_S` of silence
+    Packets of other senders are ignored (`strangers` counts them) while the board speaks; after `SILENT_S` of silence
     the next sender is the board, as one that was restarted may send from another port. A board's side knows the other
-    (`peer`) and takes any port of our own. The protocol has no authentication: a sender can be forged.
+    (`peer`) and takes any free port. The protocol has no authentication: a sender can be forged.
     """
 
     def __init__(self, port: int, host: str = "127.0.0.1", *, peer: tuple[str, int] | None = None) -> None:
         self.name = f"udp {host}:{port}" if peer is None else f"udp {peer[0]}:{peer[1]}"
         self._own = (host, port)
+        self.waits_for_peer = peer is None  # the first sender is answered
         self._peer = peer
         self._heard_at = -SILENT_S
         self.strangers = 0  # packets
         self._socket: socket.socket | None = None
-
-    @property
-    def waits_for_peer(self) -> bool:
-        """Whether it is the first sender that is answered."""
-        return self._peer is None
 
     def open(self) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -219,10 +215,28 @@ class DatagramCable(Cable):
                 parts.append(data)
         return b"".join(parts)
 
+    def meet(self, seconds: float) -> bool:
+        """Wait so long for a first packet, which stays to be read, and answer its sender; whether one is known."""
+        assert self._socket is not None
+        if self._peer is None:
+            self.wait(seconds)
+            with contextlib.suppress(BlockingIOError):
+                _, self._peer = self._socket.recvfrom(1, socket.MSG_PEEK)
+                self._heard_at = time.monotonic()
+        return self._peer is not None
+
+    @property
+    def peer_address(self) -> bytes:
+        """Who is answered, as `struct sockaddr_in` of ip(7); empty as long as nobody was heard."""
+        if self._peer is None:
+            return b""
+        family, port = socket.AF_INET.to_bytes(2, sys.byteorder), self._peer[1].to_bytes(2, "big")
+        return family + port + socket.inet_aton(self._peer[0]) + bytes(8)
+
     def write(self, data: memoryview) -> int:
         assert self._socket is not None
         if self._peer is None:
-            return len(data)  # nobody yet
+            return len(data)  # no partner yet
         try:
             return self._socket.sendto(data, self._peer)
         except (BlockingIOError, ConnectionRefusedError):
@@ -238,7 +252,7 @@ class DatagramCable(Cable):
 
 
 class StreamCable(Cable):
-    """TCP to somebody who listens, as ArduPilot's SITL and bridges do; `connect_s` limits the attempt to open it."""
+    """TCP to a listening server, as ArduPilot's SITL and bridges do; `connect_s` limits the attempt to open it."""
 
     def __init__(self, port: int, host: str = "127.0.0.1", *, connect_s: float = 5.0) -> None:
         self.name = f"TCP {host}:{port}"
@@ -250,7 +264,7 @@ class StreamCable(Cable):
         try:
             self._socket = socket.create_connection(self._address, timeout=self._connect_s)
         except OSError as error:
-            raise LinkError(f"{self.name} cannot be reached: {error.strerror or error}; does anybody listen?") from None
+            raise LinkError(f"{self.name} cannot be reached: {error.strerror or error}; does it listen?") from None
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.handle = self._socket.fileno()

@@ -56,7 +56,7 @@ class HardwareOptions(Options):
     core: Annotated[int | None, Field(description="Keep the loop on this core of the processor.", ge=0, le=4095)] = None
     pilot: Annotated[
         Literal["ours", "attended"],
-        Field(description="Our ground station flies the mission, or does what it is told in flight (the live rig)."),
+        Field(description="The built-in ground station flies the mission, or obeys orders in flight (the live rig)."),
     ] = "ours"
     ground_station: Annotated[bool, Field(description="Feed a ground station on UDP 14550 (QGroundControl).")] = True
 
@@ -73,7 +73,7 @@ def cable_of(options: HardwareOptions) -> Cable:
 
 
 class HardwareKind(Kind):
-    """A board that flies the mission it is given, or is told nothing and flies what it has, or by its own pilot.
+    """A board that flies the mission it is given, or gets none and flies what it has, or by its own pilot.
 
     `cable` and `clock` make the two ends of the real world.
     """
@@ -107,15 +107,15 @@ class HardwareKind(Kind):
         return 1.0 / options.model_hz
 
     def loads(self, vehicle: Vehicle, options: HardwareOptions, *, told: bool = False) -> list[Load]:
-        """What will go over the cable, each way; `told` is whether it gets a mission from our ground station."""
+        """What will go over the cable, each way; `told` is whether it gets a mission by MAVLink."""
         return self._link(options).loads(vehicle, shared=options.ground_station or told)
 
     def links(self, options: Options) -> Sequence[str]:
-        """The cable both ways, and what ground stations say and hear over it."""
+        """The cable both ways, and what ground stations send and receive over it."""
         return ("ground", "vehicle", "sensors", "actuators")
 
     def seat(self, task: Task) -> Seat:
-        """The board's link, and on its cable our ground station if there is something to fly."""
+        """The board's link, and on its cable the built-in ground station if there is something to fly."""
         options = task.options
         assert isinstance(options, HardwareOptions)
         link, plan = self._link(options), plan_of(task)

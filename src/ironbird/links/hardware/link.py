@@ -1,18 +1,19 @@
 """Hardware in the loop: a flight controller on a cable, in real time, over the same messages as PX4's simulator link.
 
-The board does not wait for us, so the figures of the link are part of the result: before the start all messages at
-their rates are summed up against what the cable carries; during the run late steps and lost frames are counted. If the
-figures do not hold, `mistrust` says why, and nothing is concluded from that run. Rates, and what they were on a
+The board does not wait for the simulation, so the link's figures are part of the result: before the start all messages
+at their rates are summed up against what the cable carries; during the run late steps and lost frames are counted. If
+the figures do not hold, `mistrust` says why, and nothing is concluded from that run. Rates, and what they were on a
 comparable bench: [NguyenHa] tables 3 to 5.
-Time. Simulation time is wall time from the first exchange on: a step that comes late, after a stall of this machine, is
-counted, and those behind it follow at once until they have caught up. Nothing is left out but what finds no room on the
-cable, and that is counted too. On a serial port or UDP, vehicle and exchange run in native code in a thread of their
-own (`runtime/paced.py`, `board.py`): Python gives heartbeats and the words of ground stations, and counts what came,
-beside. What makes steps late is told apart: the host of a virtual machine, other programs, or neither.
+Time. Simulation time is wall time from the first exchange on; over UDP that is the board's first packet, as its
+address is unknown before. A step that comes late, after a stall of this machine, is counted, and those behind it
+follow at once until they have caught up. Nothing is left out but what finds no room on the cable, and that is counted
+too. On a serial port or UDP, vehicle and exchange run in native code in a thread of their own (`runtime/paced.py`,
+`board.py`): Python gives heartbeats and the words of ground stations, and counts what came, beside. The causes of
+late steps are reported: the host of a virtual machine, other programs, or neither.
 Batches. MAVLink has no message for several inertial samples. Above 1,000 a second, samples are taken between exchanges,
 each with its own time, and go out as so many HIL_SENSOR in one write: the line is served 1,000 times a second at most.
-A PX4 board [PX4Hitl]: it starts MAVLink on USB when it hears a heartbeat, so we say ours; it gives controls 200 times a
-second until it is asked for more, so we ask; it takes HIL_STATE_QUATERNION for its own estimate, so we do not send it.
+A PX4 board [PX4Hitl]: it starts MAVLink on USB when it receives a heartbeat, so one is sent; it sends controls at 200 a
+second until more are requested, so this is done; it takes HIL_STATE_QUATERNION for its own estimate, so it is not sent.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import contextlib
 import copy
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,9 +58,10 @@ HEARTBEAT = dialect.HEARTBEAT.record(
     system_status=numbers.MAV_STATE_ACTIVE,
     mavlink_version=numbers.MAVLINK_VERSION,
 )
-ASKED = 2  # times that we ask for the rate of controls
+ASKED = 2  # times that the rate of controls is requested
 TOUCHED = 2**26  # numbers of the log for which memory is taken before the start
-OWN_CLOCK_S = 5.0  # stamps of controls that are further from ours are of a clock of the board's own
+MEET_S = 0.05  # between two looks for a board whose first packet has not come yet
+OWN_CLOCK_US = 5_000_000  # stamps of controls that are further from simulation time are of a clock of the board's own
 
 
 def ticks_of(sensor_hz: float, model_hz: float = 1000.0) -> int:
@@ -99,8 +102,8 @@ class Figures:
     gnss_hz: float = 0.0
     control_hz: float = 0.0
     lost: float = 0.0  # share of frames from the board that are missing
-    unsent: float = 0.0  # share of our steps for which the cable had no room
-    late: float = 0.0  # share of our steps that began more than a step late
+    unsent: float = 0.0  # share of the steps for which the cable had no room
+    late: float = 0.0  # share of the steps that began more than a step late
     delay_ms: float | None = None  # mean, from a sample to the command that answers it; None if the board stamps itself
     steps: int = 0
     lost_frames: int = 0
@@ -116,6 +119,7 @@ class Figures:
     began_s: float = 0.0  # moment of simulation time zero on the monotonic clock, of a loop in native code
     late_by: dict[str, int] = field(default_factory=dict)  # late steps by what the system took at that time
     histogram: dict[str, int] = field(default_factory=dict)  # steps by lateness
+    delays: dict[int, int] = field(default_factory=dict)  # answers by milliseconds from their sample
 
     def rows(self) -> dict[str, str]:
         """Rows for a summary."""
@@ -132,12 +136,23 @@ class Figures:
                 f"{self.late_steps} of {self.steps} steps late ({100 * self.late:.2f} %); median {self.median_ms:.3f} "
                 f"ms, 99 % below {self.most_99_ms:.2f} ms, worst {self.worst_ms:.1f} ms"
                 + (f"; the host of this virtual machine took {self.stolen_s:.2f} s" if self.stolen_s else "")
-                + (f"; other programs kept us waiting for {self.waited_s:.2f} s" if self.waited_s >= 0.01 else "")
+                + (f"; other programs delayed it for {self.waited_s:.2f} s" if self.waited_s >= 0.01 else "")
             ),
             **({"late steps": ", ".join(f"{n} {why}" for why, n in self.late_by.items())} if self.late_by else {}),
             "steps by lateness": ", ".join(f"{name}: {count}" for name, count in self.histogram.items()),
             "link delay": delay,
         }
+
+
+def _mean_ms(delays: Counter[int]) -> float:
+    return 1e-3 * sum(delay_us * count for delay_us, count in delays.items()) / delays.total()
+
+
+def _by_millisecond(delays: Counter[int]) -> dict[int, int]:
+    found: Counter[int] = Counter()
+    for delay_us, count in delays.items():
+        found[delay_us // 1000] += count
+    return dict(sorted(found.items()))
 
 
 class DisturbedCable(Cable):
@@ -263,12 +278,14 @@ class HardwareLink(ControlSystem):
         self._board = (1, 1)  # system and component
         self._asked = 0
         self._answers = 0
-        self._delay_s, self._stamped = 0.0, 0
+        self._delays: Counter[int] = Counter()  # answers by microseconds from their sample
         self._tick_s = rig.state.model.step_s
         self._stolen_s = stolen_s()
         rig.stepper.log.data.reshape(-1)[:TOUCHED] = 0.0  # memory that is used for the first time costs time
         self.cable.open()
         self._running.callback(self.cable.close)
+        if isinstance(self.cable, DatagramCable) and type(self.clock) is WallClock:
+            self._meet(rig, self.cable)
         line = self.cable if rig.links is None else self._disturbed(rig.links)
         self._board_link = Board(rig, line, self._messages, self._outputs, self._parser)
         if self.tap is not None:
@@ -282,6 +299,17 @@ class HardwareLink(ControlSystem):
                 )
             self.standing = self._running.enter_context(undisturbed(priority=self.priority))
             self.note(rig, "link", f"{self.cable.name}, {self.sensor_hz:g} Hz, {self.standing}")
+
+    def _meet(self, rig: Rig, cable: DatagramCable) -> None:
+        """Wait for the board's first packet: until then nobody knows where it is, and its samples would be lost."""
+        began = self.clock.now()
+        while not cable.meet(MEET_S):
+            if self.abandoned is not None and self.abandoned():
+                raise LinkError(f"{cable.name}: the flight was ended before the board said anything")
+            waited = self.clock.now() - began
+            if waited > self.connect_s:
+                raise self._silence(rig, waited)
+        self._heard_at = self.clock.now()
 
     def _disturbed(self, links: FlownLinks) -> Cable:
         """The cable with what link faults do to it, and to ground stations behind it."""
@@ -352,7 +380,7 @@ class HardwareLink(ControlSystem):
         self._hear(rig, now)
 
     def watch(self, rig: Rig) -> None:
-        """Look at the loop that keeps time: say what is due, take over what the board said."""
+        """Look at the loop that keeps time: send what is due, take over what the board sent."""
         assert self._loop is not None and self._board_link is not None
         now = self.clock.now()
         self._say(rig.time_s)
@@ -371,7 +399,7 @@ class HardwareLink(ControlSystem):
             raise LinkError(f"{self.cable.name}: the cable is gone ({error})") from None
 
     def _say(self, time_s: float) -> None:
-        """What goes with the next step: our heartbeat and, once the board gives controls, what rate of them we want."""
+        """What goes with the next step: the heartbeat and, once the board gives controls, the request of their rate."""
         assert self._board_link is not None
         if time_s - self._beat_at >= HEARTBEAT_S:
             self._beat_at = time_s
@@ -385,12 +413,12 @@ class HardwareLink(ControlSystem):
             self._board_link.pass_on(self.bridge.from_ground())
 
     def _hear(self, rig: Rig, now: float) -> None:
-        """Take over what the board said, and be out of patience if it says nothing."""
+        """Take over what the board sent; a timeout if it is silent."""
         assert self._board_link is not None
         stood_s = self._loop.stood_s if self._loop is not None else 0.0
-        self._heard_at, self._stood_s = self._heard_at + stood_s - self._stood_s, stood_s  # nobody spoke meanwhile
+        self._heard_at, self._stood_s = self._heard_at + stood_s - self._stood_s, stood_s  # no messages meanwhile
         said = list(self._board_link.heard())
-        if self.tap is not None:  # in a step we speak first
+        if self.tap is not None:  # in a step the simulation sends first
             told = [(one.tick, came, one) for came, all_ in ((0, self._board_link.gave()), (1, said)) for one in all_]
             for _, came, one in sorted(told, key=lambda piece: piece[:2]):
                 self.tap(self.cable.name, bool(came), one.data, one.wall_s)
@@ -446,10 +474,9 @@ class HardwareLink(ControlSystem):
                 self._stood_before_s = self._stood_s
         else:
             self._answers += 1
-            delay_s = time_s - time_us * 1e-6
-            if 0.0 <= delay_s < OWN_CLOCK_S:
-                self._delay_s += delay_s
-                self._stamped += 1
+            delay_us = round(1e6 * time_s) - time_us
+            if 0 <= delay_us < OWN_CLOCK_US:
+                self._delays[delay_us] += 1
         armed = bool(mode & numbers.MAV_MODE_FLAG_SAFETY_ARMED)
         if armed != self.armed:
             self.armed = armed
@@ -482,7 +509,7 @@ class HardwareLink(ControlSystem):
             lost=missing / max(missing + came, 1),
             unsent=unsent / steps,
             late=float(late.mean()),
-            delay_ms=1e3 * self._delay_s / self._stamped if 2 * self._stamped > self._answers else None,
+            delay_ms=_mean_ms(self._delays) if 2 * self._delays.total() > self._answers else None,
             steps=steps,
             lost_frames=missing,
             unsent_steps=unsent,
@@ -497,6 +524,7 @@ class HardwareLink(ControlSystem):
             began_s=1e-9 * self._loop.began_ns if self._loop is not None else 0.0,
             late_by=self._toll.causes(late, first) if self._toll is not None else {},
             histogram={name: int(count) for name, count in zip(names, counts, strict=True)},
+            delays=_by_millisecond(self._delays),
         )
 
     def live(self, time_s: float) -> str:

@@ -84,7 +84,7 @@ def relay(ends: tuple[int, int], baud: int, stop: int) -> None:
 def main() -> None:
     """Make a line and work."""
     baud = int(sys.argv[1]) if len(sys.argv) > 1 else 921_600
-    pairs = [pty.openpty() for _ in range(2)]  # our sides of the far ends are held open: an end may come and go
+    pairs = [pty.openpty() for _ in range(2)]  # the near sides of the far ends are held open: an end may come and go
     for _, near in pairs:
         tty.setraw(near)
     print(*(os.ttyname(near) for _, near in pairs), flush=True)

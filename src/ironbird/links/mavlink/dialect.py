@@ -45,7 +45,7 @@ ARDUPILOT_EXTRAS: Mapping[int, int] = {193: 71}  # EKF_STATUS_REPORT
 
 @dataclass(frozen=True)
 class Message:
-    """A message's place in the dialect and the layout of its payload; names of its fields where somebody uses them."""
+    """A message's place in the dialect and the layout of its payload; names of its fields where they are used."""
 
     name: str
     id: int

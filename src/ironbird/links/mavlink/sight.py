@@ -37,14 +37,14 @@ SECTORS = 72  # of OBSTACLE_DISTANCE
 UNKNOWN = 65535  # a sector without a beam
 NOBODY = 255  # covariance that is not known
 LOST, BEST = -1, 100  # quality of odometry
-LEAST_RAD = math.radians(0.5)  # deviation of an attitude that is told at least
+LEAST_RAD = math.radians(0.5)  # least deviation of an attitude that is reported
 NO_TEMPERATURE = 0
 TOLD = (Rangefinder, RadarAltimeter, Ring, OpticalFlow, Odometry)  # kinds that MAVLink has a message for
 Fields = tuple[Message, tuple[float, ...]]
 
 
 def message_of(sensor: Sensor, sample: Sample, number: int = 0, autopilot: str = "") -> Fields:
-    """The message of a sample; `number` tells equal sensors apart. Sensors without one (see `TOLD`) are refused."""
+    """The message of a sample; `number` distinguishes equal sensors. Sensors without one (see `TOLD`) are refused."""
     if isinstance(sensor, Rangefinder | RadarAltimeter):
         return distance_sensor(sensor, sample, number)
     if isinstance(sensor, Ring):
@@ -74,7 +74,7 @@ def distance_sensor(sensor: Rangefinder | RadarAltimeter, sample: Sample, number
 
 
 def obstacle_distance(sensor: Ring, sample: Sample) -> Fields:
-    """Ranges around the vehicle, clockwise from ahead; of more than 72 beams each sector tells the nearest."""
+    """Ranges around the vehicle, clockwise from ahead; of more than 72 beams each sector has the nearest."""
     ranges = sample.data["range_m"]
     most = _cm(sensor.max_m)
     centimetres = np.where(np.isnan(ranges), most + 1, np.round(100 * np.nan_to_num(ranges)))

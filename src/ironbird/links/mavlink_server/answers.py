@@ -33,7 +33,7 @@ class Answers:
             channel.say(dialect.PING, said.time_usec, said.seq, *sender)
 
     def take_timesync(self, channel: Channel, said: Any, _sender: Sender) -> None:
-        """TIMESYNC: our time to theirs, in nanoseconds."""
+        """TIMESYNC: simulation time in answer to the sender's, in nanoseconds."""
         if said.tc1 == 0:
             channel.say(dialect.TIMESYNC, self.commander.time_us * NS_PER_US, said.ts1)
 

@@ -196,8 +196,8 @@ class Commands:
         return self.commander.kind.replace("_", " ")
 
     @property
-    def told(self) -> str:
-        """The mode as ground stations are told it: one that waits for arming, or the sticks' own."""
+    def reported_mode(self) -> str:
+        """The mode as it is reported to ground stations: one that waits for arming, or the sticks' own."""
         mode = self.commander.mode
         if not self.commander.armed and mode != "terminated":
             return self.waiting or "hold"

@@ -2,7 +2,7 @@
 
 An endpoint is what is opened; a `Channel` is one partner behind it, with a parser, a packer and telemetry rates of its
 own. On UDP the vehicle speaks first to the port of a ground station, as PX4 does, and to whoever speaks to it; on TCP
-it waits for clients. On loopback only programs of the same user are heard (`Doorkeeper`).
+it waits for clients. On loopback only programs of the same user are accepted (`Doorkeeper`).
 Not done: messages from one partner are not passed on to the others; signatures are not checked.
 """
 
@@ -24,19 +24,19 @@ from ironbird.links.mavlink.dialect import BOARD_EXTRAS, Message
 from ironbird.links.peers import Doorkeeper, own_address
 
 LOOPBACK = "127.0.0.1"
-MOST_PACKETS = 200  # of one look at a port: who sends faster than we read may not hold up the flight
+MOST_PACKETS = 200  # of one look at a port: a sender faster than the reader must not delay the flight
 MOST_BYTES = 1 << 16
 MOST_PARTNERS = 16  # of one endpoint
 FORGOTTEN_S = 30.0  # wall time after which a silent partner on UDP is no longer spoken to
 PACKET_BYTES = 1300  # of one datagram: fits an Ethernet frame
 WAITING_BYTES = 1 << 20  # that a client on TCP may leave unread before it is hung up on
 USUAL_BAUD = 57_600
-OWN_PORTS = {14550: 18570, 14540: 14580}  # ground station's port -> ours, as PX4's simulation has them [PX4]
+OWN_PORTS = {14550: 18570, 14540: 14580}  # ground station's port -> Ironbird's, as PX4's simulation has them [PX4]
 PORTS = range(1, 65536)
 
 
 class Sender(NamedTuple):
-    """Who said something: system and component."""
+    """A sender: system and component."""
 
     system: int
     component: int
@@ -64,7 +64,7 @@ class Channel:
         self.next_s: dict[int, float] = {}  # simulation time of the next message of each stream
         self.interval_s: dict[int, float] = {}  # asked for by this partner
         self._parser = Parser(extras=BOARD_EXTRAS)
-        self.watch: Watch | None = None  # is told every packet, and whether it came
+        self.watch: Watch | None = None  # gets every packet and its direction
         self._packer = Packer(sysid)
         self._write = write
         self._staged = 0
@@ -82,12 +82,12 @@ class Channel:
         return [(number, payload, Sender(*sender)) for number, payload, *sender in self._parser.feed(data)]
 
     def disturb(self, links: FlownLinks) -> None:
-        """From now on link faults act on what is said and heard here; may be called again."""
+        """From now on link faults act on what is sent and received here; may be called again."""
         if self._links is not links:
             self._links, self._ground, self._vehicle = links, links.way("ground"), links.way("vehicle")
 
     def late(self) -> list[tuple[int, bytes, Sender]]:
-        """Messages that a fault has held up until now; what it has held up of ours leaves."""
+        """Messages that a fault has held up until now; delayed messages to the partner leave."""
         if self._ground is not None:
             self._send(self._ground.due())
         data = b"".join(self._vehicle.due()) if self._vehicle is not None else b""
@@ -106,7 +106,7 @@ class Channel:
         self._staged += size
 
     def pass_on(self, data: bytes) -> None:
-        """Send what somebody else has said, as it is."""
+        """Forward a message as it is."""
         self.flush()
         self._out(memoryview(data))
 
@@ -117,7 +117,7 @@ class Channel:
             self._send(self._ground.through(frames))
 
     def flush(self) -> None:
-        """Send what was said."""
+        """Send queued messages."""
         if self._staged:
             self._staged = 0
             packet = self._packer.take()
@@ -179,7 +179,7 @@ class UdpEndpoint(Endpoint):
 
             def write(data: memoryview) -> None:
                 assert self._socket is not None
-                with contextlib.suppress(OSError):  # nobody there, or no room: telemetry comes again
+                with contextlib.suppress(OSError):  # no receiver, or no room: telemetry comes again
                     self._socket.sendto(data, address)
 
             found = Channel(f"udp {address[0]}:{address[1]}", write, sysid=self.sysid, lasting=lasting)
@@ -202,7 +202,7 @@ class UdpEndpoint(Endpoint):
                 data, source = self._socket.recvfrom(MOST_BYTES)
             except BlockingIOError:
                 return
-            except OSError:  # what was sent before found nobody
+            except OSError:  # what was sent before had no receiver
                 continue
             if self._door.lets_in(source):
                 partner = self._partner(source)

@@ -2,7 +2,7 @@
 
 In real time, or at a factor, messages act when they come. In lockstep the simulation waits for one partner: a set-point
 with `time_boot_ms` t, or a SYSTEM_TIME with it, lets the simulation go on to t; there the set-point begins to act, a
-SYSTEM_TIME of ours says "I am at t", and the simulation waits again. What comes without a time acts where the
+the vehicle's SYSTEM_TIME says "I am at t", and the simulation waits again. What comes without a time acts where the
 simulation stands. So the same messages give the same flight, bit for bit, however slow the partner is.
 """
 
@@ -35,7 +35,7 @@ from ironbird.links.mavlink_server.telemetry import Telemetry
 from ironbird.links.mavlink_server.texts import Texts
 
 Taker = Callable[[Channel, Any, Sender], None]
-MOST_WAITING = 2000  # messages; who sends more before we read loses them
+MOST_WAITING = 2000  # messages; what is sent beyond that before a read is lost
 LOOK_S = 0.25  # wall time between two heartbeats while the simulation waits
 END_MS = 0xFFFFFFFF  # SYSTEM_TIME with this time ends a flight in lockstep
 TIMED = (
@@ -76,7 +76,7 @@ class MavlinkFront:
         self._takers: dict[int, tuple[Message, Taker]] = {}
         self._over = False
         self._failsafes: tuple[str, ...] = ()
-        self.watch: Watch | None = None  # is told every packet: partner, whether it came, bytes
+        self.watch: Watch | None = None  # gets every packet: partner, direction, bytes
 
     def open(self, commander: Commander) -> None:
         """Open all links; if one is taken, none stays open."""
@@ -97,7 +97,7 @@ class MavlinkFront:
         self.setpoints = SetPoints(commander, self.texts, self.home)
         self.telemetry = Telemetry(commander, self.missions, self.home, lambda: self.setpoints.channels)
         self.commands = Commands(commander, self.texts, self.home, self.missions, self.telemetry)
-        self.telemetry.mode = lambda: self.commands.told
+        self.telemetry.mode = lambda: self.commands.reported_mode
         self.telemetry.offered = lambda: self.commands.offered
         answers = Answers(commander)
         for message, taker in (
@@ -156,7 +156,7 @@ class MavlinkFront:
                 deadline = time.monotonic() + self.options.wait_s
             elif time.monotonic() > deadline:
                 raise LinkError(
-                    f"lockstep: nobody said a time for {self.options.wait_s:g} s (wall) at {commander.time_s:.3f} s; "
+                    f"lockstep: no client sent a time in {self.options.wait_s:g} s (wall) at {commander.time_s:.3f} s; "
                     "send SYSTEM_TIME or a set-point with time_boot_ms"
                 )
             self._work(commander)
@@ -220,10 +220,10 @@ class MavlinkFront:
                 self.telemetry.tell(channel, dialect.SYSTEM_TIME.id)
 
     def take(self, channel: Channel, number: int, payload: bytes, sender: Sender) -> None:
-        """Act on one message, if it is for us."""
+        """Act on one message, if it is for this vehicle."""
         message, taker = self._takers[number]
         if sender == (self.sysid, numbers.MAV_COMP_ID_AUTOPILOT1):
-            return  # our own, which somebody sends back
+            return  # an own message that was sent back
         if message.record is None:
             said: Any = message.unpack(payload)
             system, component = said[FTP_TARGET]
@@ -236,7 +236,7 @@ class MavlinkFront:
             taker(channel, said, sender)
 
     def _take_time(self, _channel: Channel, said: Any, _sender: Sender) -> None:
-        """SYSTEM_TIME: in lockstep the word to go on; else the ground station's clock, which we have no use for."""
+        """SYSTEM_TIME: in lockstep the permission to continue; else the ground station's clock, which is not used."""
         self._over |= self.options.lockstep and said.time_boot_ms == END_MS
 
     # ------------------------------------------------------------------------------------------ out

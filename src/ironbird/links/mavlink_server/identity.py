@@ -53,7 +53,7 @@ def type_of(vehicle: Vehicle) -> int:
 
 
 def version_fields(vehicle: Vehicle) -> tuple[int, ...]:
-    """Fields of AUTOPILOT_VERSION: we are known by our own name in the place of a commit."""
+    """Fields of AUTOPILOT_VERSION: Ironbird's name in the place of a commit."""
     major, minor, patch = SPOKEN
     version = major << 24 | minor << 16 | patch << 8 | RELEASE
     mark = hashlib.sha256(vehicle.id.encode()).digest()
@@ -67,7 +67,7 @@ def protocol_fields() -> tuple[int, ...]:
 
 
 def constants(vehicle: Vehicle, sysid: int) -> dict[str, int]:
-    """Whole numbers among the parameters that ground stations look for: who we are, and that sensors are calibrated."""
+    """Whole numbers among the parameters that ground stations look for: identity, and calibrated sensors."""
     return {
         "CAL_ACC0_ID": 1,
         "CAL_GYRO0_ID": 1,

@@ -242,7 +242,7 @@ class Missions:
         return self.current, len(self.stored), told, int(mode == "mission")
 
     def poll(self, channels: list[Channel]) -> None:
-        """Ask again, and tell what was reached."""
+        """Request again, and report what was reached."""
         up = self._upload
         if up is not None and (up.channel not in channels or up.asked > ASK_TIMES):
             self._upload = None

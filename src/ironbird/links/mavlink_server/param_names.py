@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 
 LONGEST = 16
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-# Parameters of ours that mean the same as one of PX4: ground stations and MAVSDK ask for them by these names [PX4]
+# Parameters of Ironbird that mean the same as one of PX4: ground stations and MAVSDK ask for them by these names [PX4]
 PX4_NAMES = {
     "navigator.take_off_height": "MIS_TAKEOFF_ALT",
     "navigator.return_height": "RTL_RETURN_ALT",

@@ -34,7 +34,7 @@ MOST_BYTES = 1 << 20  # of a file
 
 
 class Entry(NamedTuple):
-    """A parameter: where it is in the model, or a number that nobody changes."""
+    """A parameter: where it is in the model, or a constant."""
 
     name: str
     path: str = ""
@@ -52,7 +52,7 @@ class Entry(NamedTuple):
 
 
 class Parameters:
-    """All parameters in the order of their names, and who is being told the list."""
+    """All parameters in the order of their names, and who is being sent the list."""
 
     def __init__(self, commander: Commander, texts: Texts, fixed: Mapping[str, int], file: Path | None = None) -> None:
         self.commander, self.texts, self.file = commander, texts, file
@@ -74,7 +74,7 @@ class Parameters:
     # ------------------------------------------------------------------------------------------ messages
 
     def take_list(self, channel: Channel, _said: Any, _sender: Sender) -> None:
-        """PARAM_REQUEST_LIST: begin to tell them all."""
+        """PARAM_REQUEST_LIST: begin to send them all."""
         self._told[channel] = 0
 
     def take_read(self, channel: Channel, said: Any, sender: Sender) -> None:

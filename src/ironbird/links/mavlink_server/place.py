@@ -1,4 +1,4 @@
-"""Home as the front end tells it: where heights over home and the return count from."""
+"""Home as the front end reports it: where heights over home and the return count from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Home:
         self.p_N: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     def move(self, p_N: Sequence[float]) -> None:
-        """Somebody set another."""
+        """Another was set by a client."""
         north, east, down = p_N
         self.p_N = (float(north), float(east), float(down))
 

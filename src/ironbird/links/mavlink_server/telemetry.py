@@ -1,4 +1,4 @@
-"""Telemetry: what the vehicle believes and measures, in streams of messages with rates that a partner can set.
+"""Telemetry: estimates and measurements of the vehicle, in streams of messages with rates that a partner can set.
 
 Rates are in simulation time. Values are the autopilot's own, as with a real vehicle: the estimate, not the truth; what
 the sensors give behind their taps; what it asks of its actuators. Units and signs: [MAVLink2].
@@ -91,7 +91,7 @@ GAUSS_T, MILLIBAR_PA = 1e-4, 100.0
 UNKNOWN_16, UNKNOWN_8 = 65535, 255
 VIBRATION_SHARE = 0.01  # of a new sample in the level of vibration [PX4]
 CELLS = 10
-NO_VELOCITY_OR_ACCELERATION = 0b0000_1001_1111_1000  # position and yaw are told, nothing else
+NO_VELOCITY_OR_ACCELERATION = 0b0000_1001_1111_1000  # only position and yaw are reported
 
 
 class Telemetry:
@@ -99,7 +99,7 @@ class Telemetry:
 
     def __init__(self, commander: Commander, missions: Missions, home: Home, sticks: Callable[[], list[int]]) -> None:
         self.commander, self.missions, self.home = commander, missions, home
-        self.mode: Callable[[], str] = lambda: self.status.mode  # as it is told
+        self.mode: Callable[[], str] = lambda: self.status.mode  # as it is reported
         self.offered: Callable[[], frozenset[str]] = frozenset  # modes that can be asked for
         self._sticks = sticks
         self._type = identity.type_of(commander.vehicle)
@@ -238,7 +238,7 @@ class Telemetry:
 
     @property
     def motion(self) -> Motion:
-        """What the autopilot believes, once for each look."""
+        """The autopilot's estimate, once for each look."""
         if self._motion is None:
             self._motion = self.commander.estimate()
         return self._motion
@@ -322,7 +322,7 @@ class Telemetry:
         )
 
     def _truth(self) -> Fields:
-        """The true state, as simulators tell it; accelerations are specific forces in body axes, 1e-3 g."""
+        """The true state, as simulators report it; accelerations are specific forces in body axes, 1e-3 g."""
         true = self.commander.truth()
         air = _whole(self.status.airspeed_mps * 100, 0, 0, 65535)
         felt = (_whole(float(a) / STANDARD_GRAVITY_MPS2 * 1e3, 0, -32768, 32767) for a in true.a_B)

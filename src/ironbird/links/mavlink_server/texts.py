@@ -8,7 +8,7 @@ from ironbird.links.mavlink import dialect, numbers
 from ironbird.links.mavlink_server.connections import Channel
 
 PIECE = 50
-MOST_WAITING = 32  # sentences; more are left out: nobody reads them
+MOST_WAITING = 32  # sentences; more are left out
 MOST_SIGNS = 400
 
 

@@ -34,7 +34,7 @@ SURFACES = {0: ("control.aileron", 1.0), 1: ("control.elevator", -1.0), 2: ("con
 
 
 class MixerOptions(Options):
-    """Which files, what they are wired to, and what stands where nobody commands."""
+    """Which files, what they are wired to, and the value of outputs without a command."""
 
     main: Annotated[str, Field(description="Mixer file of the main outputs (MAIN1, MAIN2, …).")] = ""
     aux: Annotated[str, Field(description="Mixer file of the auxiliary outputs (AUX1, …).")] = ""
@@ -134,7 +134,7 @@ class MixerSystem(ControlSystem):
 
 
 def geometry_of(spec: MulticopterSpec) -> Geometry:
-    """The rotors of a vehicle as PX4's mixer generator would be told of them: in arms, with one lever for all."""
+    """The rotors of a vehicle as input of PX4's mixer generator: in arms, with one lever for all."""
     arm_m = float(np.mean([np.hypot(*rotor.position_B_m[:2]) for rotor in spec.rotor]))
     levers = [
         spec.propeller[rotor.propeller].torque_coefficient_Nms2 / spec.propeller[rotor.propeller].thrust_coefficient_Ns2

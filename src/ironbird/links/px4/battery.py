@@ -1,7 +1,7 @@
 """The vehicle's battery for PX4: a smart battery on its payload port, as PX4's simulator link has no message for it.
 
 BATTERY_STATUS of the component BATTERY, twice a second of simulation time, with what the power module measures [PX4].
-The share that is left follows the rule of our own gauge (`blocks/estimators/battery_gauge.py`): the smaller of
+The share that is left follows the rule of Ironbird's gauge (`blocks/estimators/battery_gauge.py`): the smaller of
 what charge and voltage say. It goes by UDP beside the lockstep, so it may be one step early or late.
 """
 
@@ -46,7 +46,7 @@ class SmartBattery:
         )
         self._filtered_V: float | None = None
         self._due_s = 0.0
-        self._packer = Packer(1 + instance, numbers.MAV_COMP_ID_BATTERY, 256)  # PX4 hears its own system only
+        self._packer = Packer(1 + instance, numbers.MAV_COMP_ID_BATTERY, 256)  # PX4 accepts its own system only
         self._peer: Any = ("127.0.0.1", PAYLOAD_PORT + instance)
         if run is not None:
             self._peer, self._socket = run.address(PAYLOAD_PORT + instance), run.datagrams(VIRTUAL_PORT)
@@ -79,7 +79,7 @@ class SmartBattery:
             round(100 * remaining),
             *[0] * 8,
         )
-        with contextlib.suppress(OSError):  # PX4 is not there yet, or no longer: the exchange tells
+        with contextlib.suppress(OSError):  # PX4 is not there yet, or no longer: the exchange reports it
             self._socket.sendto(self._packer.take(), self._peer)
 
     def close(self) -> None:

@@ -103,7 +103,7 @@ class Px4Kind(AutopilotKind):
         return (*super().links(options), *(() if _board_of(options) else ("sensors", "actuators", "rc")))
 
     def seat(self, task: Task) -> Seat:
-        """A PX4 of an instance that is free, and our ground station on its ports."""
+        """A PX4 of an instance that is free, and the built-in ground station on its ports."""
         board = _board_of(task.options)
         options, watch = trusted(task, variable_of(board) if board else VARIABLE), watches(task)
         virtual = in_virtual_time(task)
@@ -134,13 +134,13 @@ class Px4Kind(AutopilotKind):
         return Seat(system, pilot)
 
     def _pilot(self, task: Task, process: Px4Process, instance: int) -> Pilot | Attended:
-        """Our ground station on the ports of an instance."""
+        """The built-in ground station on the ports of an instance."""
         watch, spec = watches(task), task.vehicle.spec
         peer_port, pilot_port = COMMAND_PORT + instance, PILOT_PORT + instance
         pilot: Pilot | Attended
         if chosen(task).pilot == "attended":
             if not self.takes_orders(spec.template):
-                raise LinkError("PX4 flies submarines by sticks of ours alone: leave --pilot as it is")
+                raise LinkError("PX4 flies submarines by the built-in sticks alone: leave --pilot as it is")
             peer = ("127.0.0.1", peer_port)
             wire = Port(pilot_port, peer=peer, who="px4", process=process, mirror_port=mirror_port(task))
             pilot = attended(task, wire)

@@ -1,6 +1,6 @@
 """PX4 as control system: its simulator link [PX4Sim] over TCP, in lockstep, one answer per step.
 
-We are the server; PX4 connects, and whoever else does is sent away (`links/peers.py`). Each HIL_SENSOR of id 0 sets its
+Ironbird is the server; PX4 connects, and other clients are refused (`links/peers.py`). Each HIL_SENSOR of id 0 sets its
 clock and makes one step, which it answers with one HIL_ACTUATOR_CONTROLS of the same time. An answer acts one step
 after its sensors were read, as on a board: PX4 works on a step while the vehicle takes the next. Steps are as often as
 PX4 answers (rovers: 100 Hz).
@@ -12,7 +12,7 @@ How long a step waits:
 - all gyroscopes gave samples: up to `hold_s`, so that a stopped PX4 does not let the vehicle fall;
 - a gyroscope is silent: up to `answer_s`, as PX4 may be waiting for the time after which it takes another;
 - no answer in that time: the step counts as late and the vehicle goes on;
-- in virtual time (`links/virtual_time/`): not at all; what PX4 has not said when it has come to a rest, it does not
+- in virtual time (`links/virtual_time/`): not at all; what PX4 has not sent when it has come to a rest, it does not
   say in this step;
 - silent for `patience_s` although an answer is owed: `LinkError`, unless no gyroscope gives samples (PX4 then gives
   no outputs, and a fault must not stop the clock).
@@ -52,7 +52,7 @@ SLICE_S = 0.05  # between two looks at the process and the deadline
 VIRTUAL_STEP_S = 0.001  # of virtual time that PX4 gets at once before it connects
 START_PACE = 0.1  # times real time while PX4's start-up script runs: it starves beside a fast lockstep
 START_WALL_S, START_LOOK_S = 60.0, 0.2  # for the script, and between two looks at it
-GIVE_UP = 20  # late steps after which we pace by the wall clock until an answer comes
+GIVE_UP = 20  # late steps after which the wall clock sets the pace until an answer comes
 
 
 class Px4(ControlSystem):
@@ -98,7 +98,7 @@ class Px4(ControlSystem):
     # ------------------------------------------------------------------ start and stop
 
     def start(self, rig: Rig) -> None:
-        """Open the port, start PX4 if it is ours, and wait until it is connected."""
+        """Open the port, start PX4 if it is to be started, and wait until it is connected."""
         self.airframe = (self.airframe or airframe_of(rig.vehicle)).with_params(self.params)
         self.step_ticks = round(1 / (self.airframe.rate_hz * rig.state.model.step_s))
         run = self._run = self.process.run if self.process is not None else None
@@ -110,7 +110,7 @@ class Px4(ControlSystem):
             self.process.start(self.airframe, rig.vehicle.spec.title, self.instance)
         self._socket = self._accept(rig) if run is None else self._accept_virtual(run, self._server)
         if run is None and self.process and self.process.pid and (theirs := real_time_of(self.process.pid)):
-            self._priority = real_time(theirs)  # PX4 takes it where it may, and would hold us up at each step
+            self._priority = real_time(theirs)  # PX4 takes it where it may, and would delay each step
         if run is None:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         limit = struct.pack("ll", int(self.patience_s), int(self.patience_s % 1 * 1e6))
@@ -147,7 +147,7 @@ class Px4(ControlSystem):
                 return accepted
             run.allow_more(VIRTUAL_STEP_S)
         raise LinkError(
-            f"PX4 did not connect to TCP port {SIMULATOR_PORT} within {self.connect_s:g} s of virtual time; it said: "
+            f"PX4 did not connect to TCP port {SIMULATOR_PORT} within {self.connect_s:g} s of virtual time; output: "
             f"{self.process.said()}"
         )
 
@@ -170,7 +170,7 @@ class Px4(ControlSystem):
                 self.process.check()
             waited = time.perf_counter() - begin
             if waited > self.connect_s:
-                said = f"; it said: {self.process.said()}" if self.process is not None else ""
+                said = f"; its output: {self.process.said()}" if self.process is not None else ""
                 others = f"; {door.refused} connections of others were refused" if door.refused else ""
                 raise LinkError(f"PX4 did not connect to TCP port {port} within {waited:.1f} s{others}{said}")
 
@@ -206,7 +206,7 @@ class Px4(ControlSystem):
     def exchange(self, rig: Rig) -> None:
         """One step of PX4: the answer to the last sensors in, new sensors out.
 
-        The new ones are packed before the answer comes, so that PX4 does not wait for us.
+        The new ones are packed before the answer comes, so that PX4 does not wait.
         """
         now_us, silent = rig.time_us, self._messages.silent_gyros
         self._messages.add(now_us)
@@ -234,7 +234,7 @@ class Px4(ControlSystem):
     def _exchange_virtual(self, rig: Rig, run: VirtualRun, frames: tuple[int, int], silent: int) -> None:
         """The answer is there when PX4 has come to a rest, or there is none to this step."""
         assert self.process is not None
-        if not run.ours:
+        if not run.at_simulator:
             self.process.settle(self.where(rig))
         if self._asked_us < 0 or not self._turn(rig, frames, self._asked_us, 0.0):
             if self._asked_us >= 0 and self._answered and self._speaks:
@@ -242,7 +242,7 @@ class Px4(ControlSystem):
             self._look_for_silence(rig, silent)
             self._turn(rig, frames, -1, 0.0)
         if self._battery is not None:
-            self._battery.poll(rig.time_s)  # in our turn: later PX4 might look for it before or after it has come
+            self._battery.poll(rig.time_s)  # later PX4 might look for it before or after it has come
         run.allow(rig.time_us)
 
     def _clock_s(self, rig: Rig) -> float:
@@ -326,7 +326,7 @@ class Px4(ControlSystem):
             if self.tap is not None:
                 self._show(self.tap, ctypes.string_at(*frames) if done else b"")
         except BlockingIOError:
-            raise self.silent(rig, self.patience_s, "room for our messages") from None
+            raise self.silent(rig, self.patience_s, "room for messages") from None
         except OSError as error:
             raise self._cut(rig, error.strerror or str(error)) from None
         finally:
@@ -342,7 +342,7 @@ class Px4(ControlSystem):
         return done
 
     def _show(self, tap: Callable[[str, bool, bytes], None], sent: bytes) -> None:
-        """Tell whoever watches: PX4's answer came before what was sent now."""
+        """Notify the observer: PX4's answer came before what was sent now."""
         came = self._wire.received()
         if came:
             tap(LINK, True, came)
@@ -376,7 +376,7 @@ class Px4(ControlSystem):
             while self.process.running() and time.perf_counter() < deadline:
                 time.sleep(0.02)
             self.process.check(self.where(rig))
-            said = f"; it said: {self.process.said()}"
+            said = f"; its output: {self.process.said()}"
         return LinkError(
             f"the connection to PX4 broke at {rig.time_s:.3f} s of simulation time ({why}); received "
             f"{self.traffic.received} messages, last {self.traffic.last_received or 'nothing'}, and "

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ironbird.blocks.actuators.motor import IDLE_THROTTLE
+from ironbird.compiler.native_text import CLOCK
 from ironbird.constants import SEA_LEVEL_PRESSURE_PA, STANDARD_GRAVITY_MPS2, TROPOSPHERE_LAPSE_KPM
 from ironbird.errors import LinkError
 from ironbird.links import atmosphere
@@ -114,7 +115,7 @@ STRUCTURES: dict[str, type[ctypes.Structure]] = {
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    library = load_native("ib_mavlink.c", "ib_px4.c", structures=STRUCTURES)
+    library = load_native(CLOCK, "ib_mavlink.c", "ib_px4.c", structures=STRUCTURES)
     library.ib_stage_inertial.restype = library.ib_turn.restype = ctypes.c_int64
     library.ib_stage_inertial.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p]
     library.ib_turn.argtypes = [
@@ -246,7 +247,7 @@ class Messages:
         self._stage_inertial, self._stage_fix = _library().ib_stage_inertial, _library().ib_stage_fix
         self._inertial_at = ctypes.addressof(self.inertial)
         self._motion = true_motion(rig)
-        self._truth_at = 0.0 if truth else math.inf  # of the next message of the true state, us
+        self._truth_at = 0.0 if truth else math.inf  # of the next message of the true state, µs
         self._velocity: Numbers = ()
         self._last_us = 0
         self._flow_us = [0] * len(rig.flows)

@@ -1,8 +1,8 @@
-"""PX4's build for a Linux board on our chips: its own drivers read sensors and write motors over SPI, I2C and UART.
+"""PX4's build for a Linux board on Ironbird's chips: its drivers read sensors and write motors over SPI, I2C, UART.
 
-There is no simulator link. The board's device files are ours (`ironbird.links.chips.served`); each step PX4 runs up to
-the step's time, then the chips measure what the vehicle's sensors say, and the pulses of the PCA9685 go to the motors.
-In virtual time the flight repeats, with the same hash over every request on every bus.
+There is no simulator link. The board's device files are Ironbird's (`ironbird.links.chips.served`); each step PX4 runs
+up to the step's time, then the chips measure what the vehicle's sensors say, and the pulses of the PCA9685 go to the
+motors. In virtual time the flight repeats, with the same hash over every request on every bus.
 
 PX4's own start-up for the board is copied here with what calibration and a ground station would have set; its network
 links go to loopback. Left out of it: `-s` of `gps start`, which its driver refuses.
@@ -196,10 +196,10 @@ class Px4OnChips(ControlSystem):
         self.note(rig, "link", f"PX4 on the chips of {self.process.board.id}")
 
     def exchange(self, rig: Rig) -> None:
-        """PX4 runs up to this time; then chips measure anew, and motors hear their pulses."""
+        """PX4 runs up to this time; then chips measure again, and motors get their pulses."""
         run = self.process.run
         if run is not None:
-            if not run.ours:
+            if not run.at_simulator:
                 self.process.settle(self.where(rig))
             run.allow(rig.time_us)
             self.process.settle(self.where(rig))

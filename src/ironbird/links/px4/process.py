@@ -1,4 +1,4 @@
-"""A PX4 process of our own, and the ports and locks of its instances."""
+"""A PX4 process that Ironbird starts, and the ports and locks of its instances."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ironbird.links.px4.airframe import AUTOSTART, Airframe
 VARIABLE = "IRONBIRD_PX4"  # PX4's build folder, or the program in its `bin`
 INSTANCES = range(10)  # beyond, PX4 sends to one port for all
 SIMULATOR_PORT, PILOT_PORT = 4560, 14540  # TCP that PX4 connects to; UDP that it sends to
-LISTENER_PORT = 13280  # UDP that it sends to as well: for a gimbal, which we do not have
+LISTENER_PORT = 13280  # UDP that it sends to as well: for a gimbal, which is not modelled
 # UDP that PX4 binds, plus the instance: for a pilot, ground stations, devices of its own vehicle, a gimbal
 COMMAND_PORT, GROUND_PORT, PAYLOAD_PORT, GIMBAL_PORT = PX4_PORTS = (14580, 18570, 14280, 13030)
 LOCKS = Path("/tmp")  # PX4 keeps a lock and a socket per instance here
@@ -84,7 +84,7 @@ def open_port(instance: int | None) -> tuple[int, socket.socket]:
 
 
 def free_instance(first: int | None = None) -> int:
-    """An instance that nobody uses at the moment, from `first` on; without, processes begin at different ones."""
+    """An instance that is free at the moment, from `first` on; without, processes begin at different ones."""
     begin = os.getpid() if first is None else first
     for offset in INSTANCES:
         number = (begin + offset) % len(INSTANCES)
@@ -98,7 +98,7 @@ def free_instance(first: int | None = None) -> int:
 
 
 class Px4Process(AutopilotProcess):
-    """One PX4, with its log (.ulg). A `watched` one tells more to UDP port 13280 + instance, where we only listen."""
+    """One PX4, with its log (.ulg). A `watched` one sends more to UDP port 13280 + instance, which is only read."""
 
     name = "PX4"
     prefix = "ironbird-px4-"
@@ -137,7 +137,7 @@ class Px4Process(AutopilotProcess):
         return self._started
 
     def _write_etc(self, etc: Path, real: Path, script: str) -> Path:
-        """PX4's start-up files as links, with our airframe as the only one."""
+        """PX4's start-up files as links, with Ironbird's airframe as the only one."""
         own = etc / "init.d-posix" / "airframes"
         own.mkdir(parents=True)
         if self.watched:

@@ -51,7 +51,7 @@ def rotor_params(spec: MulticopterSpec, rotors: list[RotorTable]) -> Params:
     """Rotors for the control allocation: KM is positive for torque of a counterclockwise rotor [PX4].
 
     A lifting rotor is given upright with the moments that it makes. PX4 would spend part of the moments on side forces
-    of tilted rotors, which nobody asks for, and stop integrating for what is missing.
+    of tilted rotors, which is not commanded, and stop integrating for what is missing.
     """
     params: Params = {"CA_ROTOR_COUNT": len(rotors)}
     unit_N = max(1.0, max(full_thrust(spec, rotor) for rotor in rotors) / MOST_CT)

@@ -1,1 +1,1 @@
-"""RflySim's network interface: its ports, structs and modes, programs written for CopterSim fly our vehicles."""
+"""RflySim's network interface: its ports, structs and modes, programs written for CopterSim fly Ironbird's vehicles."""

@@ -1,7 +1,7 @@
 """Model inputs of RflySim (port 30100) as faults of the catalogue and parameters of the model.
 
-A fault id means nothing without the name of its map, see `faults/rflysimsafe.py`. What has no counterpart is said, not
-guessed. A fault whose id is sent again goes on with the new parameters: the earlier one ends.
+A fault id means nothing without the name of its map, see `faults/rflysimsafe.py`. What has no counterpart is reported,
+not guessed. A fault whose id is sent again goes on with the new parameters: the earlier one ends.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class FaultDesk:
             return
         id, how = int(data[0]), int(data[1])
         if how != 2 or id not in ADDED_IN_AUTOPILOT:
-            self.said(f"rfly_ctrl {id}, {how} has no counterpart in our autopilot")
+            self.said(f"rfly_ctrl {id}, {how} has no counterpart in the reference autopilot")
             return
         fault, unit = ADDED_IN_AUTOPILOT[id]
         orders: list[dict[str, Any]] = []
@@ -148,7 +148,7 @@ class FaultDesk:
         self._running[key] = orders, started
 
     def _everywhere(self, order: dict[str, Any]) -> list[dict[str, Any]]:
-        """Their vehicle has one sensor of each kind: a fault of it is one of every sensor that ours has."""
+        """Their vehicle has one sensor of each kind: a fault of it is one of every sensor of the vehicle."""
         fault = FAULTS[order["id"]]
         family = fault.id.partition(".")[0]
         if not fault.has_severity:

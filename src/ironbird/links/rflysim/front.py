@@ -2,7 +2,7 @@
 
 Commands come in at 20100, model inputs at 30100, re-placement at 20002; state, truth and the rest go out in simulation
 time at the rates of the mode. Whatever comes in, the flight goes on: packets that are none of the interface are
-counted, refusals are said in the flight's record.
+counted, refusals are in the flight's record.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ COLLISION_MARK = 12345  # first number of inFloatsCollision
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a client wants the vehicle to start anew."""
+    """Where a client wants the vehicle to restart."""
 
     map_north_m: float
     map_east_m: float
@@ -110,7 +110,7 @@ class RflySimFront:
     # ------------------------------------------------------------------ what depends on who flies the vehicle
 
     def _open_mavlink(self, commander: Any) -> None:
-        """Our autopilot speaks MAVLink behind CopterSim's ports."""
+        """The reference autopilot speaks MAVLink behind CopterSim's ports."""
         self._mavlink = CopterSimMavlink(
             self.ports,
             self.options.host,
@@ -182,11 +182,11 @@ class RflySimFront:
 
     @property
     def finished(self) -> bool:
-        """Whether the vehicle is to start anew."""
+        """Whether the vehicle is to restart."""
         return self.rebooted or self.placement is not None
 
     def poll(self, commander: Commandable) -> None:
-        """Take what has come, then tell what is due."""
+        """Receive, then send what is due."""
         wires = self._wires
         if wires is None:
             return
@@ -234,7 +234,7 @@ class RflySimFront:
         elif packet.layout.name == "inOffboardShortData":
             self._set.short(commander, packet)
         else:
-            self._note("start anew, as a client asked")
+            self._note("restart, on request of a client")
             self.rebooted = True
 
     def model_input(self, commander: Commandable, data: bytes, host: str = LOOPBACK) -> None:
@@ -293,13 +293,13 @@ class RflySimFront:
         self._keep(number, f"inCtrlExt{number}", row)
 
     def _keep(self, number: int, name: str, row: tuple[float, ...]) -> None:
-        """Numbers that only a user's own model would know: kept, and said once."""
+        """Numbers that only a user's own model would know: kept, and reported once."""
         if number not in self._extra:
-            self._note(f"{name} is heard; no part of this model asks for it")
+            self._note(f"{name} is received; no part of this model uses it")
         self._extra[number] = row
 
     def _collision(self, other: int, size: float, place: Any, ray: Any) -> None:
-        """Another vehicle was hit: it falls. The scenery: told to clients only, our models know no obstacles."""
+        """Another vehicle was hit: it falls. The scenery: reported to clients only, the models know no obstacles."""
         if not all(map(math.isfinite, (size, *place, *ray))) or other < 0 or other == self.ports.vehicle:
             return
         if other != self._hit:
@@ -327,7 +327,7 @@ class RflySimFront:
             return
         host = ".".join(map(str, packet["ip"]))
         if not host.startswith("127.") and self.options.host == LOOPBACK:
-            host = LOOPBACK  # nothing leaves this computer unless told
+            host = LOOPBACK  # nothing leaves this computer by default
         self._imu = host, port, Every(1.0 / rate)
 
     def setup(self, commander: Commandable, data: bytes, all_got_it: bool) -> None:
@@ -378,7 +378,7 @@ class RflySimFront:
         else:
             north, east, _ = to_local(self.origin, xy[0], xy[1], 0.0)
             self.placement = Placement(north, east, yaw, height)
-        self._note(f"placed anew at {self.placement.map_north_m:g}, {self.placement.map_east_m:g} m, as a client asked")
+        self._note(f"placed again at {self.placement.map_north_m:g}, {self.placement.map_east_m:g} m, by a client")
 
     # ------------------------------------------------------------------ out
 

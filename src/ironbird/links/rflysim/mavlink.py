@@ -1,7 +1,7 @@
 """MAVLink as CopterSim passes it on: commands at 20100, telemetry to 20101, and the truth in between.
 
 The messages are those of the front end "mavlink". Beside them HIL_ACTUATOR_CONTROLS with flags 1234567890 carries the
-true motion; its time field is in ms. Structs of the interface are heard at the same port: arming, starting anew.
+true motion; its time field is in ms. Structs of the interface are received at the same port: arming, restart.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FULL_S = 1.0 / 50.0  # between two of the fast ones, as PX4 sends them to Copter
 
 
 class CopterSimEndpoint(UdpEndpoint):
-    """Speaks to one port, whoever speaks to it; packets of the interface go elsewhere."""
+    """Sends to one port, whoever sends to it; packets of the interface have other ports."""
 
     def __init__(self, sysid: int, ports: Ports, host: str, structs: Callable[[bytes], None]) -> None:
         super().__init__(sysid, host, ports.command, (peer_of(host), ports.state))
@@ -78,7 +78,7 @@ class CopterSimMavlink(MavlinkFront):
                 channel.interval_s |= {message.id: FULL_S for message in FAST}
 
     def take(self, channel: Channel, number: int, payload: bytes, sender: Sender) -> None:
-        """Hear what clients say in RflySim's own way, and the rest as MAVLink."""
+        """Receive RflySim's own packets, and the rest as MAVLink."""
         commander = self._heard
         assert commander is not None
         if number == dialect.COMMAND_LONG.id:

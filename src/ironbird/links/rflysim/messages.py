@@ -1,4 +1,4 @@
-"""What a vehicle tells its clients, as RflySim's structs.
+"""What a vehicle sends to its clients, as RflySim's structs.
 
 Local positions are metres from where the vehicle stands at the start; true positions (`posE`) are in the map's frame,
 whose origin all vehicles share. Euler angles in rad, rotor speeds in 1/min, time in s or ms of simulation time.
@@ -26,7 +26,7 @@ NOT_HIT = -1
 ROTORS = 8  # that the structs have room for
 ACTUATORS = 16  # of ExtToUE4
 
-# outCopterData: 32 numbers that RflySim leaves to the model. Ours, in order:
+# outCopterData: 32 numbers that RflySim leaves to the model. Ironbird's, in order:
 OUT_COPTER = (
     "time_s", "armed", "healthy", "in_air", "item", "items", "done", "battery share",
     *(f"command of actuator {n}" for n in range(1, 9)),
@@ -38,7 +38,7 @@ OUT_COPTER = (
 
 @dataclass(frozen=True)
 class Shown:
-    """What is told of one moment."""
+    """What is reported of one moment."""
 
     copter: int
     kind: str
@@ -91,24 +91,24 @@ class Shown:
 
     def state_full(self) -> bytes:
         """outHILStateData."""
-        believed, status = self.estimate, self.status
-        latitude, longitude, height = to_geodetic(self.home, believed.p_N)
-        heading = math.degrees(float(believed.rpy[2])) % 360.0
+        estimated, status = self.estimate, self.status
+        latitude, longitude, height = to_geodetic(self.home, estimated.p_N)
+        heading = math.degrees(float(estimated.rpy[2])) % 360.0
         return encode(
             "outHILStateData",
             tg=self.hit,
             time_boot_ms=round(self.time_s * 1e3),
             copterID=self.copter,
             gpsPos=[_e7(latitude), _e7(longitude), _int(height * 1e3)],
-            gpsVel=[_int(v * 100) for v in believed.v_N],
+            gpsVel=[_int(v * 100) for v in estimated.v_N],
             gpsHome=self._gps_home,
-            relative_alt=_int(-believed.p_N[2] * 1e3),
+            relative_alt=_int(-estimated.p_N[2] * 1e3),
             hdg=_int(heading * 1e3),
             satellites=_int(status.satellites),
             fix_type=_int(status.gnss_fix),
-            euler=_floats(believed.rpy),
-            pos=_floats(believed.p_N),
-            vel=_floats(believed.v_N),
+            euler=_floats(estimated.rpy),
+            pos=_floats(estimated.p_N),
+            vel=_floats(estimated.v_N),
             hAcc=_finite(status.eph_m),
             vAcc=_finite(status.epv_m),
             ekfFixed=1.0 if self.ready else 0.0,
@@ -116,10 +116,10 @@ class Shown:
 
     def state_short(self) -> bytes:
         """outHILStateShort."""
-        believed = self.estimate
+        estimated = self.estimate
         return encode(
             "outHILStateShort", checksum=1234567890, gpsHome=self._gps_home,
-            euler=_floats(believed.rpy), pos=_floats(believed.p_N), vel=_floats(believed.v_N),
+            euler=_floats(estimated.rpy), pos=_floats(estimated.p_N), vel=_floats(estimated.v_N),
         )  # fmt: skip
 
     def state_more(self) -> list[bytes]:
@@ -175,7 +175,7 @@ class Shown:
         return encode("crash", copterID=self.copter, targetID=self.hit)
 
     def px4_ext(self, said: Sequence[float] | None = None) -> bytes:
-        """PX4ExtMsg: what the autopilot said for it, or the first eight actuator commands."""
+        """PX4ExtMsg: what the autopilot sent for it, or the first eight actuator commands."""
         controls = _padded(self.commands if said is None else said, 8)
         return encode("PX4ExtMsg", copterID=self.copter, time=self.time_s, controls=controls)
 

@@ -1,4 +1,4 @@
-"""Pictures of our cameras in the packets of RflySim's image ports: what its clients take apart as theirs.
+"""Pictures of the cameras in the packets of RflySim's image ports, as its clients decode them.
 
 A picture is a PNG file (colours with 8 bits, depth in millimetres with 16) in pieces of 60000 bytes, each with the
 head `4i1d`: 1234567890, length of the packet, number of the piece, number of pieces, time in s. Source: the public

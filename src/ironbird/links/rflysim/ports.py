@@ -1,9 +1,9 @@
-"""Ports of RflySim's interface and the sockets behind them: on loopback unless told otherwise, and never a broadcast.
+"""Ports of RflySim's interface and the sockets behind them: on loopback by default, and never a broadcast.
 
 Vehicles are counted from 1. The ports of vehicle n are those of the first plus 2 (n - 1); 31000 goes by one.
 CopterSim broadcasts its heartbeat and listens to a multicast group on every network. Here the group is joined on the
 loopback interface only, and the heartbeat goes to the group there, to the host, and to whoever asked for it. On
-loopback only programs of the same user are heard (`Doorkeeper`).
+loopback only programs of the same user are accepted (`Doorkeeper`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_AT_ONCE = 200  # packets of one port in one exchange: the rest waits, so th
 
 
 def peer_of(host: str) -> str:
-    """Where clients are looked for: on the host that we listen on; on this computer if that is every address."""
+    """Where clients are looked for: on the host that is listened on; on this computer if that is every address."""
     with contextlib.suppress(ValueError):  # a name
         if ipaddress.ip_address(host).is_unspecified:
             return LOOPBACK
@@ -59,7 +59,7 @@ class Ports:
 
     @property
     def state(self) -> int:
-        """What the autopilot believes goes there."""
+        """The autopilot's estimate goes there."""
         return self._of(20101)
 
     @property
@@ -79,7 +79,7 @@ class Ports:
 
     @property
     def imu(self) -> int:
-        """The inertial sensor goes there if nobody names a port."""
+        """The inertial sensor goes there if no port is named."""
         return self._of(31000, 1)
 
     @property
@@ -134,7 +134,7 @@ class Wires:
         return made
 
     def _shared(self, host: str, port: int) -> socket.socket | None:
-        """A port that all vehicles listen on; without it the vehicle is placed anew by its own port only."""
+        """A port that all vehicles listen on; without it the vehicle is placed again by its own port only."""
         made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._sockets.append(made)
         made.setblocking(False)
@@ -167,7 +167,7 @@ class Wires:
         return self._taken(self._model)
 
     def placements(self) -> Iterator[tuple[bytes, bool]]:
-        """Packets at 20002, and whether all vehicles got them (by the group) or we alone."""
+        """Packets at 20002, and whether all vehicles got them (by the group) or this one alone."""
         for made, all_got_it in ((self._setup, False), (self._group, True)):
             for data, _ in self._taken(made):
                 yield data, all_got_it
@@ -190,7 +190,7 @@ class Wires:
         self._sockets = []
 
     def _taken(self, made: socket.socket | None) -> Iterator[tuple[bytes, tuple[str, int]]]:
-        """What has come from programs of our user; of others on this computer nothing is heard."""
+        """What has come from programs of the same user; those of others on this computer are ignored."""
         if made is None:
             return
         door = self._doors.get(made)

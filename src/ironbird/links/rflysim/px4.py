@@ -102,7 +102,7 @@ class Px4Commander(Stand):
         self._asked_s: dict[str, float] = {}
 
     def poll(self) -> None:
-        """Take what PX4 said; its modes, texts and failsafes are autopilot_events of the flight."""
+        """Receive from PX4; its modes, texts and failsafes are autopilot_events of the flight."""
         self.ears.listen(self.time_s)
         for event in self.ears.autopilot_events:
             self.note(event.kind, event.text)
@@ -116,7 +116,7 @@ class Px4Commander(Stand):
 
     @property
     def mode(self) -> str:
-        """As PX4 says, in our words."""
+        """PX4's mode, by Ironbird's names."""
         mode = WORDS.get(self.ears.mode, self.ears.mode.lower())
         return "armed" if mode in ("hold", "take-off") and self.armed and not self.flying else mode
 
@@ -131,7 +131,7 @@ class Px4Commander(Stand):
         return self.kind in FLIES and self.armed and self.ears.landed not in ("", ON_GROUND)
 
     def estimate(self) -> Motion:
-        """What PX4 believes; zeros until it has said it."""
+        """PX4's estimate; zeros until it was received."""
         told = self.ears.telemetry
         position, velocity, angles, rates = (
             np.nan_to_num(np.array(row, float)) for row in (told.position, told.velocity, told.attitude, told.rates)
@@ -171,11 +171,11 @@ class Px4Commander(Stand):
             self._asked_s.pop(what, None)
             return None
         if not self.ears.telemetry.system:
-            return "PX4 has not been heard yet"
+            return "PX4 has not been received yet"
         if self.time_s - self._asked_s.get(what, -math.inf) >= ASK_S:
             self._asked_s[what] = self.time_s
             send()
-        return f"PX4 does not do it yet; it said: {self.ears.last_text or 'nothing'}"
+        return f"PX4 does not do it yet; its last message: {self.ears.last_text or 'nothing'}"
 
     def _command(self, number: int, *params: float) -> None:
         named = {f"param{place}": value for place, value in enumerate(params, start=1)}
@@ -194,7 +194,7 @@ class Px4Commander(Stand):
         return self._at_once(numbers.COMPONENT_ARM_DISARM, 0.0, FORCED if force else 0.0)
 
     def set_mode(self, mode: str) -> str | None:
-        """Until PX4's heartbeat tells it."""
+        """Until PX4's heartbeat reports it."""
         name = MODES["px4"].get(mode)
         if name is None:
             return f"PX4 has no mode '{mode[:40]}'; it has {', '.join(MODES['px4'])}"
@@ -412,7 +412,7 @@ class ServedPx4(Px4):
 
     @property
     def finished(self) -> bool:
-        """When it is to start anew."""
+        """When it is to restart."""
         return self.front.finished
 
     def stop(self) -> None:

@@ -25,7 +25,7 @@ NO_YAW, NO_YAW_RATE = 1 << 10, 1 << 11
 WING_TAKE_OFF, WING_LAND, WING_LOITER, WING_IDLE = 0x1000, 0x2000, 0x3000, 0x4000  # upper bits of SendPosNEDExt
 SPEED_HEIGHT_COURSE = 0b000111000000  # the mask of SendVelYawAlt
 VTOL_STATE, TO_HOVER, TO_WINGS = 30, 3.0, 4.0  # mode of UDP_Simple; MAV_VTOL_STATE
-STREAM_GAP_S = 1.0  # a stream that pauses longer begins anew
+STREAM_GAP_S = 1.0  # a stream that pauses longer begins again
 INSIST_S = 5.0  # a command that is refused at first is tried again for so long
 DEFAULT_HEIGHT_M = 10.0  # [RflyModel] 9.2.1.2: take-off without a height
 NO_HEIGHT_M = 1.0  # [RflyModel] 9.2.1.2: less is no height at all
@@ -55,7 +55,7 @@ class Wish:
 
 @dataclass
 class Setpoints:
-    """Hears command packets of one vehicle and asks the commander; refusals are kept for whoever reports them."""
+    """Receives command packets of one vehicle and passes them to the commander; refusals are kept for the report."""
 
     place_N: np.ndarray  # of home in the map's frame, m
     origin: Place  # of the map
@@ -174,7 +174,7 @@ class Setpoints:
             if new:
                 self._take_off(commander, height)
         elif self._climbs(commander):
-            return  # what is asked for during a take-off is not heard, [RflyModel] 9.2.1.2
+            return  # commands during a take-off are ignored, [RflyModel] 9.2.1.2
         elif bits & LOITER and not steers:
             if new:
                 self._wish(commander, "hold", commander.hold)

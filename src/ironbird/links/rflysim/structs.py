@@ -1,6 +1,6 @@
 """Every struct of RflySim's interface that is spoken here, in one table; both ways.
 
-A receiver tells packets apart by their length first and then by what is fixed in them: a checksum, or the tag and
+A receiver distinguishes packets by their length first and then by what is fixed in them: a checksum, or the tag and
 length of the older head. Numbers are little-endian; where the C compiler left a gap, the table says so (`4x`).
 Source: seed document 5.3, 5.4, 9.1 [RflyModel] and the public clients, which win where the two differ.
 """
@@ -18,9 +18,9 @@ from ironbird.errors import LinkError, UnknownNameError
 Number = int | float
 Value = Number | tuple[Number, ...] | bytes
 
-# Families: who hears it where. Within one family length and fixed values tell the structs apart.
+# Families: who receives it where. Within one family length and fixed values distinguish the structs.
 COMMAND = "20100"  # client to vehicle: offboard commands
-STATE = "20101"  # vehicle to client: what the autopilot believes
+STATE = "20101"  # vehicle to client: the autopilot's estimate
 MODEL_IN = "30100"  # client or 3D engine to vehicle: model inputs, faults, parameters
 TRUTH = "30101"  # vehicle to client: what is true
 EXTRA = "40101"  # vehicle to client: the autopilot's own message
@@ -52,7 +52,7 @@ class Layout:
     families: tuple[str, ...]
     text: str  # fields in order, `name:8i`; `:4x` is a gap
     length: int  # bytes
-    fixed: Mapping[str, int | Sequence[int]]  # what tells it from others of its length
+    fixed: Mapping[str, int | Sequence[int]]  # what distinguishes it from others of its length
     gist: str  # what is in it, for the page
 
     @cached_property
@@ -153,7 +153,7 @@ LAYOUTS: tuple[Layout, ...] = (
         "outHILStateData", (STATE,),
         _HEAD + "time_boot_ms:I copterID:I gpsPos:3i gpsVel:3i gpsHome:3i relative_alt:i hdg:i satellites:i "
         "fix_type:i resInt:i euler:3f pos:3f vel:3f hAcc:f vAcc:f ekfFixed:f",
-        120, {"len": 112}, "UDP_Full: what the autopilot believes; tg -1, or the id of a vehicle that was hit",
+        120, {"len": 112}, "UDP_Full: the autopilot's estimate; tg -1, or the id of a vehicle that was hit",
     ),
     Layout(
         "outHILStateShort", (STATE,), _C + "gpsHome:3i euler:3f pos:3f vel:3f", 52,
@@ -251,7 +251,7 @@ LAYOUTS: tuple[Layout, ...] = (
     Layout(
         "reCopterSimMsg", (SETUP, MODEL_IN),
         _C + "copterID:i isReqIP:b isXyYaw:b isZRP:b udpMode:b other:4B zRollPitch:3f yaw:f xy:2d", 48,
-        {"checksum": 1234567}, "place the vehicle anew, or change the mode",
+        {"checksum": 1234567}, "place the vehicle again, or change the mode",
     ),
     Layout(
         "CptSimCMD", (SETUP, MODEL_IN), _C + "copterID:i what:i index:i text:48s", 64, {"checksum": 1234567895},

@@ -1,4 +1,4 @@
-"""What the front end asks of a vehicle behind RflySim's ports, whoever flies it: our autopilot, or PX4."""
+"""What the front end asks of a vehicle behind RflySim's ports, whoever flies it: the reference autopilot, or PX4."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A router beside a flight: what the vehicle sends to ground stations goes to several places, and theirs to it.
+"""A router beside a flight: what the vehicle sends to ground stations goes to several places, and their messages to it.
 
 It takes the ground station's port (UDP 14550), so the ground stations themselves are the other connections.
 """

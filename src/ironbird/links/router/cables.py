@@ -27,7 +27,7 @@ STAMP = struct.Struct(">Q")  # microseconds before each packet of a telemetry lo
 
 
 class ServerCable(Cable):
-    """A TCP server: what any client says is read, what is written goes to all. On loopback only to our own user's."""
+    """A TCP server: input of all clients is read, output goes to all. On loopback only to clients of the same user."""
 
     def __init__(self, port: int, host: str = LOOPBACK) -> None:
         self.name, self._address = f"TCP server {host}:{port}", (host, port)
@@ -91,7 +91,7 @@ class ServerCable(Cable):
                 if link.send(data) < len(data):
                     self._hang_up(link)  # half a packet: it takes too little of what it asked for
             except BlockingIOError:
-                pass  # its loss: a client that does not read holds up nobody
+                pass  # its loss: a client that does not read delays no other
             except OSError:
                 self._hang_up(link)
         return len(data)
@@ -137,7 +137,7 @@ class TerminalCable(Cable):
         try:
             return os.write(self.handle, data)
         except BlockingIOError:
-            return len(data)  # nobody reads: a serial line does not wait either
+            return len(data)  # not read: a serial line does not wait either
 
     def wait(self, seconds: float) -> None:
         select.select([self.handle], [], [], max(seconds, 0.0))

@@ -85,7 +85,7 @@ class FrameReader:
 
 
 def _length(data: bytes, place: int) -> int:
-    """Of the frame that may begin here; 0 if none does, negative if that cannot be told yet."""
+    """Of the frame that may begin here; 0 if none does, negative if that is not known yet."""
     if data[place] not in (FIRST, SECOND):
         return 0
     if place + 3 > len(data):

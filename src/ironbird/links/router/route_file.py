@@ -20,7 +20,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$", max_length=40)]
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, populate_by_name=True)
 
 
 class ConnectionTable(_Table):

@@ -1,8 +1,8 @@
 """The router: connections, each with threads of its own, and rules about what goes from which to which.
 
 A reader takes what has come, finds the packets and sends them to each connection that a rule leads to; what is not due
-yet or finds no room waits in a queue, from which a writer sends it. Nobody waits for anybody: a queue that is full
-loses its oldest packet, and says so. Rules carry a filter and a rate limit ([NguyenHa]: "forward status"); link
+yet or finds no room waits in a queue, from which a writer sends it. No connection waits for another: a queue that is
+full loses its oldest packet, and says so. Rules carry a filter and a rate limit ([NguyenHa]: "forward status"); link
 faults act on the way to a connection.
 """
 
@@ -53,7 +53,7 @@ class Traffic:
 
     count: int = 0
     size: int = 0  # bytes of all
-    lost: int = 0  # by gaps in the sender's numbers; of the connection, told at each message
+    lost: int = 0  # by gaps in the sender's numbers; of the connection, counted at each message
     last: bytes = b""
     times: deque[float] = field(default_factory=lambda: deque(maxlen=4096))
 
@@ -80,7 +80,7 @@ class Connection:
         self.latencies_s: deque[float] = deque(maxlen=MOST_LATENCIES)
         self.reader = FrameReader()
         self.disturbance = Disturbance(name)
-        self.watch: Callable[[str, bool, bytes], None] | None = None  # is told of all bytes: who, whether they came
+        self.watch: Callable[[str, bool, bytes], None] | None = None  # gets all bytes: connection, direction
         self._last: dict[tuple[int, int], int] = {}
         self._queue: list[tuple[float, int, Frame, bytes, float]] = []
         self._numbers = itertools.count()
@@ -229,7 +229,7 @@ class Router:
         for thread in self._threads:
             thread.join(5.0)
         for connection in self.connections.values():
-            for data in connection.disturbance.overdue(math.inf):  # nobody comes to overtake it any more
+            for data in connection.disturbance.overdue(math.inf):  # no frame can overtake it any more
                 with contextlib.suppress(OSError, ValueError):
                     connection.cable.write(memoryview(data))
         self._close(list(self.connections.values()))

@@ -90,7 +90,7 @@ def run_ardupilot(
         link.settimeout(RESEND_S)
         frame, heard, answered = 0, time.monotonic(), False
         while True:
-            with contextlib.suppress(OSError):  # nobody there yet
+            with contextlib.suppress(OSError):  # not there yet
                 link.send(side.servos(frame))
             try:
                 line = link.recv(65536)
@@ -99,7 +99,7 @@ def run_ardupilot(
                     if answered:
                         return
                     raise LinkError(f"no simulator answers on UDP {host}:{port} for {patience_s:g} s") from None
-                if not isinstance(error, TimeoutError):  # refused: nobody listens
+                if not isinstance(error, TimeoutError):  # refused: not listening
                     time.sleep(CONNECT_EVERY_S if not answered else RESEND_S)
                 continue
             try:

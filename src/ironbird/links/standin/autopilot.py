@@ -57,6 +57,10 @@ class ReferenceAutopilot:
         self._armed = self.view(at.NAVIGATOR.armed) if at.NAVIGATOR.armed in names else None
         self._disarmed = self.view("navigator.disarmed") if "navigator.disarmed" in names else None
         self._tick = 0
+        self._means: dict[str, tuple[int, np.ndarray]] = {}  # of inertial samples since they were read: count, sum
+        readers = {target.rpartition(".")[0] for path in feeds if path.startswith("imu/") for target in feeds[path]}
+        steps = [round((diagram.blocks[path].sample_s or model.step_s) / model.step_s) for path in readers]
+        self._inertial_ticks = min(steps, default=1)  # between two steps that read inertial units
         for path in feeds:
             if path.endswith(".stamp"):
                 self.feed(path, -1.0)
@@ -90,6 +94,17 @@ class ReferenceAutopilot:
         self.feed(f"{place}.value", value)
         self.feed(f"{place}.stamp", time_s)
 
+    def inertial_sample(self, place: str, value: Sequence[float] | np.ndarray, time_s: float) -> None:
+        """A new sample of an inertial unit that may sample faster than the control system steps.
+
+        What a step reads is the mean of the samples since the step before, as PX4 sums them up (`vehicle_imu`) [PX4]:
+        none is left out, and vibration above half the rate of the steps is not folded into them.
+        """
+        count, total = self._means.get(place, (0, None))
+        count, total = count + 1, np.asarray(value) if total is None else total + np.asarray(value)
+        self._means[place] = count, total
+        self.sample(place, total / count, time_s)
+
     def fix(
         self,
         number: int,
@@ -118,4 +133,6 @@ class ReferenceAutopilot:
                 over_ground = attitude.T @ self.view(at.ESTIMATOR.velocity)
                 self.feed("log/1/fault.value", over_ground)
             self.stepper.step(tick - self._tick)
+            if -self._tick % self._inertial_ticks < tick - self._tick:  # a step that reads them was among these
+                self._means.clear()
             self._tick = tick

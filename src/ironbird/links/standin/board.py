@@ -19,12 +19,12 @@ CATCH_UP_S = 0.5
 
 @dataclass
 class Heard:
-    """What a board heard over its cable, from the first sensors on."""
+    """What a board received over its cable, from the first sensors on."""
 
     seconds: float = 0.0
     sensors: int = 0
     fixes: int = 0
-    controls: int = 0  # sent while it heard something
+    controls: int = 0  # sent while it received something
     lost: int = 0  # frames that are missing by their numbers
     garbage: int = 0  # bytes that belong to no frame
 

@@ -84,9 +84,9 @@ class Px4Side:
         now_s, pilot = self._now_s, self.pilot
         for place in self._places or (unit,):
             if updated & ACCEL == ACCEL:
-                pilot.sample(f"imu/{place}/accel_fault", self._own_axes(values[1:4]), now_s)
+                pilot.inertial_sample(f"imu/{place}/accel_fault", self._own_axes(values[1:4]), now_s)
             if updated & GYRO == GYRO:
-                pilot.sample(f"imu/{place}/gyro_fault", self._own_axes(values[4:7]), now_s)
+                pilot.inertial_sample(f"imu/{place}/gyro_fault", self._own_axes(values[4:7]), now_s)
             if updated & MAG == MAG:
                 field = self._own_axes([value * GAUSS_T for value in values[7:10]])
                 pilot.sample(f"mag/{place}/fault", field, now_s)

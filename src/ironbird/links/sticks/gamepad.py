@@ -1,6 +1,6 @@
 """Gamepads by Linux's joystick interface: /dev/input/js*, events of eight bytes [LinuxJoystick].
 
-An event is time (ms, 32 bits), value (16 bits with sign), type (1 button, 2 axis; 128 is added to what is told at the
+An event is time (ms, 32 bits), value (16 bits with sign), type (1 button, 2 axis; 128 is added to what comes at the
 start), number. Values of axes are scaled by the kernel to -32767..32767. Not done: rumble, hot plugging, evdev.
 """
 
@@ -19,7 +19,7 @@ from ironbird.links.sticks.source import MOST_AXES, MOST_BUTTONS, Sticks
 EVENT = struct.Struct("<IhBB")
 BUTTON, AXIS, INITIAL = 0x01, 0x02, 0x80
 NAME = 0x80006A13 | 128 << 16  # JSIOCGNAME(128)
-MOST_BYTES = 64 * 1024  # of one read: who sends faster than we read may not hold up a flight
+MOST_BYTES = 64 * 1024  # of one read: a sender faster than the reader must not delay a flight
 
 
 def pads(folder: Path = Path("/dev/input")) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The keyboard of a terminal as sticks. A terminal tells no release of a key: a stick goes back when no more come.
+"""The keyboard of a terminal as sticks. A terminal reports no release of a key: a stick goes back when no more come.
 
 w, s throttle; a, d yaw; arrows pitch and roll; space all to the middle; 1 arm, 2 disarm, t take-off, l land, r return,
 h hold, p position, o altitude, i stabilized; q ends.

@@ -2,7 +2,7 @@
 
 name = "Xbox"            # a part of the pad's name; empty fits all
 mode = 2                 # of the transmitter: 1 throttle right, 2 throttle left, 3 and 4 with the sticks exchanged
-left_x = 0               # numbers of axes as `ironbird sticks show` tells them
+left_x = 0               # numbers of axes as `ironbird sticks show` prints them
 reversed = ["left_y"]    # axes whose value falls when they are pushed forward or right
 expo = 0.3
 dead_zone = 0.05
@@ -63,7 +63,7 @@ class Layout(BaseModel):
     }  # fmt: skip
 
     def sticks(self, axes: dict[int, int], buttons: int) -> Sticks:
-        """What the sticks mean; an axis that was not heard of yet is in its middle."""
+        """What the sticks mean; an axis without an event yet is in its middle."""
         values = {name: self._stick(name, axes) for name in GIMBALS}
         roll, pitch, throttle, yaw = (values[name] for name in MODES[self.mode])
         return Sticks(roll, pitch, throttle, yaw, buttons)

@@ -20,7 +20,7 @@ class Sticks:
 
 
 class Source(Protocol):
-    """Somebody who holds sticks."""
+    """A source of stick positions."""
 
     name: str
 

@@ -78,7 +78,7 @@ def parse_sticks(text: str, where: str = "stick file") -> list[Row]:
 
 
 class StickFile:
-    """A stick file as somebody who holds the sticks: the same at the same time, always."""
+    """A stick file as a source of stick positions: the same at the same time, always."""
 
     def __init__(self, rows: Sequence[Row], layout: Layout | None = None, name: str = "stick file") -> None:
         self.name = name

@@ -1,1 +1,1 @@
-"""Virtual time: unmodified programs of this computer under a clock of ours, one thread at a time."""
+"""Virtual time: unmodified programs of this computer under a clock that Ironbird controls, one thread at a time."""

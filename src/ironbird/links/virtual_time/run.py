@@ -1,9 +1,9 @@
-"""A run in virtual time: programs of others, unmodified, whose clock, threads and sockets are ours.
+"""A run in virtual time: programs of others, unmodified, whose clock, threads and sockets Ironbird controls.
 
 A library (`c/`, LD_PRELOAD) is loaded before the program's own. It lets one thread of all processes of the run go on at
 a time, in an order that only they decide, and when all of them wait the clock jumps to the next deadline. A simulator
 allows time to run up to a moment (`allow`) and gets the turn back when every thread waits for something later
-(`settle`): what it sends in between is in the run's sockets before anybody can look for it. So a run is a function of
+(`settle`): what it sends in between is in the run's sockets before it can be looked for. So a run is a function of
 the program, its files and what was sent.
 
 Internet sockets of the program are local ones in the run's folder (`net/u14550` for UDP, `net/t4560` for TCP): nothing
@@ -48,7 +48,7 @@ MAGIC, NEVER = 0x656D695469567249, (1 << 64) - 1
 FILE_SIZE = 1 << 20  # of the mapped file; more than the library's structures take
 EPOCH_S = 1_767_225_600  # 2026-01-01 UTC: the calendar of a run begins here
 SLICE_NS = 50_000_000  # between two looks at the processes
-STUCK_S = 10.0  # of processor time without a call, or of wall time asleep in a call that is not ours
+STUCK_S = 10.0  # of processor time without a call, or of wall time asleep in a call that is not the library's
 SYS_FUTEX, FUTEX_WAIT, FUTEX_WAKE = 202, 0, 1
 ADDR_NO_RANDOMIZE = 0x0040000  # personality(2)
 MOST_BYTES = 65536  # of a message
@@ -101,7 +101,7 @@ def libraries_of(program: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a program that was run to its end: equal runs are equal in all of this but the wall time."""
+    """The result of a program that was run to its end: equal runs are equal in all of this but the wall time."""
 
     code: int
     output: bytes
@@ -174,7 +174,7 @@ class VirtualRun:
         head.epoch_ns, head.seed, head.trace = EPOCH_S * 10**9, seed, 0xCBF29CE484222325
         head.slack_ns = round(slack_s * 1e9)
         self.owner = owner_of_programs("virtual time")
-        if self.owner is not None:  # root: the program becomes nobody
+        if self.owner is not None:  # root: the program becomes another user
             for path in (folder, self.net, self._path, folder / "virtual_time.so"):
                 os.chown(path, *self.owner)
 
@@ -252,11 +252,11 @@ class VirtualRun:
 
     @property
     def failure(self) -> str:
-        """What the library said when it ended the run; empty if it did not."""
+        """The message of the library when it ended the run; empty if it did not."""
         return bytes(self.head.text).partition(b"\0")[0].decode(errors="replace") if self.head.failure else ""
 
     @property
-    def ours(self) -> bool:
+    def at_simulator(self) -> bool:
         """Whether it is the simulator's turn."""
         return bool(self.head.turn) and not self.head.full
 
@@ -265,7 +265,7 @@ class VirtualRun:
         self._zero_ns = int(self.head.grant_ns)
 
     def allow(self, time_us: int) -> None:
-        """Let the program run up to a moment of the simulator, and return at once. It must be our turn."""
+        """Let the program run up to a moment of the simulator, and return at once. It must be the simulator's turn."""
         self._allow_ns(self._zero_ns + 1000 * time_us)
 
     def allow_more(self, step_s: float) -> None:
@@ -278,13 +278,13 @@ class VirtualRun:
         self._syscall(SYS_FUTEX, ctypes.c_void_p(self._turn), FUTEX_WAKE, 1, None)
 
     def settle(self, patience_s: float, check: Callable[[], None]) -> None:
-        """Wait until it is our turn; `LinkError` if the program has ended, failed or is stuck. Returns at once then."""
-        if self.ours:
+        """Wait for the simulator's turn; `LinkError` if the program has ended, failed or is stuck, at once then."""
+        if self.at_simulator:
             return
         begin = time.monotonic()
         while True:
             self._wait_for_turn()
-            if self.ours:
+            if self.at_simulator:
                 break
             if self.head.turn and self.head.full:
                 self._empty_sockets()
@@ -305,7 +305,7 @@ class VirtualRun:
         self._allow_ns(0)
 
     def order_signal(self, number: signal.Signals) -> None:
-        """Have a signal come at this moment of the run. It must be our turn; acts with the next `allow`."""
+        """Have a signal come at this moment of the run. It must be the simulator's turn; acts with the next `allow`."""
         self.head.order_signal = int(number)
 
     def _wait_for_turn(self) -> None:
@@ -313,7 +313,7 @@ class VirtualRun:
         self._syscall(SYS_FUTEX, ctypes.c_void_p(self._turn), FUTEX_WAIT, 0, limit)
 
     def _stuck(self) -> str:
-        """Why no thread can go on, if one runs on without a call of ours, or sleeps in one that is not; or empty."""
+        """Why no thread can go on, if one runs on without a call of the library, or sleeps in another; or empty."""
         head = self.head
         if head.turn or head.ended or not head.processes:
             return ""
@@ -328,7 +328,7 @@ class VirtualRun:
         if used_s - self._held[2] > STUCK_S:
             return (
                 f"{who} runs on without asking for the time or waiting, for {used_s - self._held[2]:.0f} s of "
-                "processor time: in virtual time nobody else can run meanwhile; use --time real for this program"
+                "processor time: in virtual time no other program can run meanwhile; use --time real for this program"
             )
         if wall - self._held[1] > 3 * STUCK_S and used_s - self._held[2] < 0.1 * STUCK_S:
             call = _line(Path(f"/proc/{slot.pid}/task/{slot.tid}/syscall")).split(" ")[0]
@@ -370,7 +370,7 @@ def become(owner: tuple[int, int] | None) -> None:
 
 
 def owner_of_programs(who: str) -> tuple[int, int] | None:
-    """Whom a program of root becomes; None if we are not root."""
+    """The user that a program of root becomes; None if this process is not root's."""
     if os.geteuid() != 0:
         return None
     try:

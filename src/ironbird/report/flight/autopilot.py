@@ -68,7 +68,7 @@ class _Drawn:
 
     def __init__(self, autopilot: AutopilotEstimate, plots: Plots) -> None:
         self.autopilot, self.plots = autopilot, plots
-        outputs = autopilot.log.believed.get("output")
+        outputs = autopilot.log.estimated.get("output")
         self.pulses = outputs is not None and outputs.unit == "s"
         self.output_unit = "pulse width, ms" if self.pulses else "share of full range"
 
@@ -94,12 +94,12 @@ class _Drawn:
 
     def height(self) -> str:
         """Above home."""
-        found = self.autopilot.believed("position")
+        found = self.autopilot.estimated("position")
         if found is None:
             return ""
         true = self.autopilot.truth("position")
         curves = [self.plots.truth(-true[:, 2], "m"), self.plots.estimate(-found[:, 2], "m")]
-        gnss, baro = self.autopilot.believed("gnss"), self.autopilot.believed("baro")
+        gnss, baro = self.autopilot.estimated("gnss"), self.autopilot.estimated("baro")
         if gnss is not None:
             curves.append(self.plots.measured(-gnss[:, 2], "GNSS", ink(0), "m"))
         if baro is not None:
@@ -108,10 +108,10 @@ class _Drawn:
 
     def horizontal(self) -> str:
         """North and east."""
-        found = self.autopilot.believed("position")
+        found = self.autopilot.estimated("position")
         if found is None:
             return ""
-        true, gnss = self.autopilot.truth("position"), self.autopilot.believed("gnss")
+        true, gnss = self.autopilot.truth("position"), self.autopilot.estimated("gnss")
         rows = []
         for i, name in enumerate(AXES_N[:2]):
             curves = [self.plots.truth(true[:, i], "m"), self.plots.estimate(found[:, i], "m")]
@@ -129,13 +129,13 @@ class _Drawn:
 
     def position_error(self) -> str:
         """Estimate minus truth."""
-        if self.autopilot.believed("position") is None:
+        if self.autopilot.estimated("position") is None:
             return ""
         return self.plots.figure("autopilot-error", self._errors("position", AXES_N, "m"))
 
     def velocity(self) -> str:
         """Truth and estimate by axis, and the error."""
-        found = self.autopilot.believed("velocity")
+        found = self.autopilot.estimated("velocity")
         if found is None:
             return ""
         truth = self.autopilot.truth("velocity")
@@ -147,7 +147,7 @@ class _Drawn:
 
     def attitude(self) -> str:
         """Truth and estimate by angle, and the error."""
-        found = self.autopilot.believed("attitude")
+        found = self.autopilot.estimated("attitude")
         if found is None:
             return ""
         truth, estimate = np.degrees(euler(self.autopilot.truth("attitude"))), np.degrees(euler(found))
@@ -160,7 +160,7 @@ class _Drawn:
 
     def ratios(self) -> str:
         """Test ratios of the estimator in charge."""
-        found = self.autopilot.believed("test_ratio")
+        found = self.autopilot.estimated("test_ratio")
         if found is None:
             return ""
         curves = [self.plots.curve(found[:, i], name, ink(i), "") for i, name in enumerate(RATIOS)]
@@ -168,7 +168,7 @@ class _Drawn:
 
     def outputs(self) -> str:
         """Commands to the actuators."""
-        found = self.autopilot.believed("output")
+        found = self.autopilot.estimated("output")
         if found is None:
             return ""
         factor, unit = (1e3, "ms") if self.pulses else (1.0, "")
@@ -180,7 +180,7 @@ class _Drawn:
 
     def battery(self) -> str:
         """Voltage."""
-        found = self.autopilot.believed("battery")
+        found = self.autopilot.estimated("battery")
         if found is None:
             return ""
         curves = [self.plots.estimate(found[:, 0], "V")]

@@ -126,7 +126,7 @@ def _lead(flight: Flight) -> list[str]:
 
 
 def _summary(flight: Flight) -> list[tuple[str, str]]:
-    """The summary without what the page shows elsewhere."""
+    """The summary without what other parts of the page show."""
     try:
         rows = flight.summary()
     except UnknownNameError:  # a log that lacks the signals of the figures

@@ -58,7 +58,7 @@ def _waypoints(plots: Plots) -> np.ndarray:
         else:
             here = np.array([item.north_m, item.east_m, item.height_m])
         places.append(here)
-    return np.array(places).reshape(-1, 3)  # none: a control system that is told nothing
+    return np.array(places).reshape(-1, 3)  # none: a control system without a mission
 
 
 # ---------------------------------------------------------------------- replay

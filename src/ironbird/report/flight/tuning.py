@@ -35,7 +35,7 @@ BEFORE_S = 0.2  # for which it must have stood still
 
 @dataclass(frozen=True)
 class Pair:
-    """A set-point and what came of it, in the unit that is shown."""
+    """A set-point and the response, in the unit that is shown."""
 
     loop: str
     name: str

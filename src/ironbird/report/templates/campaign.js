@@ -3,24 +3,33 @@
 (() => {
   const table = document.getElementById("all");
   if (table) {
-    const body = table.tBodies[0], rows = [...body.rows], text = document.getElementById("find");
+    const body = table.tBodies[0], text = document.getElementById("find"), MOST = 2000; // rows that are drawn at once
     const verdicts = [...document.querySelectorAll("[data-verdict-box]")], which = document.getElementById("which");
     const said = document.getElementById("count");
+    const cell = (row, i) => row.cells[i].dataset.value ?? row.cells[i].textContent.trim();
+    let flights = [...body.rows].map((row) => ({ row, verdict: row.dataset.verdict, which: row.dataset.case, cells: [0, 1, 2, 3, 4].map((i) => cell(row, i)), own: row.textContent.toLowerCase() }));
+    for (const [verdict, case_, id, number, margin, values, reason] of JSON.parse(document.getElementById("rest")?.textContent || "[]")) // what is not drawn yet
+      flights.push({ row: null, verdict, which: case_, margin, cells: [verdict, id, number, values, reason], own: `${verdict} ${id} ${margin} ${values} ${reason}`.toLowerCase() });
 
+    const rowOf = (flight) => {
+      if (flight.row) return flight.row;
+      const row = flight.row = document.createElement("tr"), made = flight.cells.map((value, i) => { const td = row.insertCell(); td.textContent = i === 2 ? flight.margin : value; return td; });
+      const badge = document.createElement("span"), code = document.createElement("code");
+      badge.className = `badge ${flight.verdict}`; badge.textContent = flight.verdict; made[0].replaceChildren(badge);
+      code.textContent = flight.cells[1]; made[1].replaceChildren(code);
+      made[2].className = "num"; made[2].dataset.value = flight.cells[2]; made[2].dataset.label = "margin"; made[3].dataset.label = "varied";
+      return row;
+    };
     const filter = () => {
       const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
       const wanted = new Set(verdicts.filter((box) => box.checked).map((box) => box.dataset.verdictBox));
-      let count = 0;
-      for (const row of rows) {
-        const own = row.textContent.toLowerCase();
-        const shown = wanted.has(row.dataset.verdict) && (!which.value || row.dataset.case === which.value) && words.every((word) => own.includes(word));
-        row.hidden = !shown;
-        count += shown;
-      }
-      said.textContent = `${count} of ${rows.length} flights`;
+      const shown = flights.filter((flight) => wanted.has(flight.verdict) && (!which.value || flight.which === which.value) && words.every((word) => flight.own.includes(word)));
+      body.replaceChildren(...shown.slice(0, MOST).map(rowOf));
+      said.textContent = `${shown.length} of ${flights.length} flights` + (shown.length > MOST ? `, the first ${MOST} are listed` : "");
     };
     for (const input of [text, which, ...verdicts]) input.addEventListener("input", filter);
     document.getElementById("filter").hidden = false;
+    document.getElementById("unlisted")?.remove();
     filter();
 
     table.querySelectorAll("th[data-sort]").forEach((head) => {
@@ -29,9 +38,9 @@
         const down = head.getAttribute("aria-sort") === "ascending";
         table.querySelectorAll("th[aria-sort]").forEach((other) => other.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", down ? "descending" : "ascending");
-        const key = (row) => { const value = row.cells[column].dataset.value ?? row.cells[column].textContent.trim(); return numbers ? Number(value) : value; };
-        rows.sort((a, b) => { const p = key(a), q = key(b); return (numbers ? p - q : p.localeCompare(q, undefined, { numeric: true })) * (down ? -1 : 1); });
-        body.append(...rows);
+        const order = new Intl.Collator(undefined, { numeric: true }).compare;
+        flights = flights.sort((a, b) => { const p = a.cells[column], q = b.cells[column]; return (numbers ? Number(p) - Number(q) : order(p, q)) * (down ? -1 : 1); });
+        filter();
       });
     });
   }

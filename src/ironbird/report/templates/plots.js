@@ -160,7 +160,8 @@ const Plots = (() => {
         if (x >= box.l && x <= box.r + 1) line(c, x, box.t, x, box.b);
         c.lineWidth = 1;
       }
-      for (const note of this.layout.annotations || []) this.note(c, note, box);
+      const taken = []; // above the plot, from left to right
+      for (const note of this.layout.annotations || []) this.note(c, note, box, taken);
       this.place.dataset.drawn = String(Number(this.place.dataset.drawn || 0) + 1);
     }
 
@@ -259,12 +260,15 @@ const Plots = (() => {
       });
     }
 
-    note(c, note, box) {
+    note(c, note, box, taken) {
       const row = note.yref === "y", x = note.xref === "paper" ? box.l : this.across(note.x);
       if (x < box.l - 1 || x > box.r + 1) return;
       c.fillStyle = ink(note.font.color);
       c.textAlign = note.xanchor; c.textBaseline = "bottom";
-      c.fillText(note.text, x, row ? this.axes[0].up(note.y) - 1 : box.t - 4);
+      const long = c.measureText(note.text).width, left = note.xanchor === "right" ? x - long : x;
+      const crowded = !row && taken.some(([from, to]) => left < to + 6 && left + long > from - 6);
+      if (!row) taken.push([left, left + long]);
+      c.fillText(note.text, x, row ? this.axes[0].up(note.y) - 1 : crowded ? box.t + 13 : box.t - 4);
     }
 
     // ------------------------------------------------------------ pointer

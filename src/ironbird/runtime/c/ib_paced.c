@@ -3,21 +3,15 @@
  * A step is computed before its moment, so that the time it takes makes nothing late. Nothing is left out: a step that
  * comes late is noted, and those behind it follow at once until they have caught up. Nothing here allocates, and nobody
  * waits for the host, which reads `steps` and `tick` and sets `stop`. Functions of the C library and of the kernel are
- * handed in: this code is linked against nothing.
+ * handed in: this code is linked against nothing. Follows ib_clock.h in one text.
  */
 #include <stdint.h>
 
 #define EXPORT __attribute__((visibility("default")))
-#define MONOTONIC 1
 #define ABSTIME 1
 #define INTERRUPTED 4
-#define SECOND INT64_C(1000000000)
 #define LOOK_NS 50000 /* between two looks whether it may go on */
 enum { ENDED = 0, STOPPED = 1, ASKED = 2, BROKEN = 3 };
-
-struct ib_time {
-    int64_t s, ns;
-};
 
 typedef struct {
     const double *from;
@@ -32,7 +26,7 @@ typedef struct {
     int64_t first_tick, log_from, until_tick, step_ticks, log_every; /* row of the log at the first tick */
     int64_t part_ticks; /* a step is made in parts of so many ticks, and `sample` is called between them */
     double tick_ns; /* of the wall */
-    int (*now)(int, struct ib_time *);
+    ib_clock *now;
     int (*sleep)(int, int, const struct ib_time *, struct ib_time *);
     int64_t begin_ns; /* moment of tick 0; negative: the first step begins at once */
     int64_t (*exchange)(void *, int64_t, int64_t); /* with whom, tick, moment of the wall; negative: it broke */
@@ -52,13 +46,6 @@ typedef struct {
     int64_t hold, holds; /* the host asks it to stand between two steps; it does */
 } ib_paced;
 
-static int64_t now_of(const ib_paced *a)
-{
-    struct ib_time t;
-    a->now(MONOTONIC, &t);
-    return t.s * SECOND + t.ns;
-}
-
 static void copy(ib_paced *a)
 {
     double *to = a->copies + a->copied * a->copy_size;
@@ -74,8 +61,8 @@ static int64_t rows_before(int64_t tick, int64_t every) { return (tick + every -
 /* Wait until a moment, even if signals come. */
 static void wait_for(const ib_paced *a, int64_t moment)
 {
-    const struct ib_time t = {moment / SECOND, moment % SECOND};
-    while (a->sleep(MONOTONIC, ABSTIME, &t, 0) == INTERRUPTED) continue;
+    const struct ib_time t = {moment / IB_SECOND, moment % IB_SECOND};
+    while (a->sleep(IB_MONOTONIC, ABSTIME, &t, 0) == INTERRUPTED) continue;
 }
 
 /* Stand as long as the host asks for it. */
@@ -83,7 +70,7 @@ static void stand(ib_paced *a)
 {
     __atomic_store_n(&a->holds, 1, __ATOMIC_RELEASE);
     while (__atomic_load_n(&a->hold, __ATOMIC_ACQUIRE) && !__atomic_load_n(&a->stop, __ATOMIC_ACQUIRE))
-        wait_for(a, now_of(a) + LOOK_NS);
+        wait_for(a, ib_now_ns(a->now) + LOOK_NS);
     __atomic_store_n(&a->holds, 0, __ATOMIC_RELEASE);
 }
 
@@ -116,12 +103,12 @@ EXPORT int64_t ib_keep_time(ib_paced *a, int64_t most)
         if (!step(a, ticks)) return a->result = STOPPED;
         int64_t moment = a->begin_ns + (int64_t)((double)a->tick * a->tick_ns);
         if (a->begin_ns < 0) {
-            moment = now_of(a);
+            moment = ib_now_ns(a->now);
             a->begin_ns = moment - (int64_t)((double)a->tick * a->tick_ns);
-        } else if (moment > now_of(a)) {
+        } else if (moment > ib_now_ns(a->now)) {
             wait_for(a, moment);
         }
-        const int64_t now = now_of(a);
+        const int64_t now = ib_now_ns(a->now);
         a->late_s[a->steps] = 1e-9 * (double)(now - moment);
         if (a->exchange && (a->trouble = a->exchange(a->with, a->tick, now)) < 0) return a->result = BROKEN;
         if (a->commands)

@@ -23,7 +23,7 @@ from ironbird.vehicles.imports.draft import Draft, as_id
 from ironbird.vehicles.imports.rotors import MulticopterParts, RotorPart, draft_multicopter
 
 FRAMES = {4: "4x", 6: "6x", 8: "8x"}  # of vehicles whose file does not place their motors
-TIP_MPS = 150.0  # speed of blade tips at full throttle, which sets the speed of the rotors: nothing is said of it
+TIP_MPS = 150.0  # speed of blade tips at full throttle, which sets the speed of the rotors: not given
 KNOWN = {
     "mass", "diagonal_size", "refSpd", "refAngle", "refVoltage", "refCurrent", "refAlt", "refTempC", "refBatRes",
     "maxVoltage", "battCapacityAh", "propExpo", "refRotRate", "hoverThrOut", "disc_area", "moment_inertia",

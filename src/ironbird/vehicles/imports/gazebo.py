@@ -345,7 +345,7 @@ def _wing(
             share = _share(surface, gain)
             if share is None:
                 model.missing.append(
-                    f"joint '{joint}' of surface '{name}': whether it rolls, pitches or yaws is not said"
+                    f"joint '{joint}' of surface '{name}': whether it rolls, pitches or yaws is not given"
                 )
             else:
                 table["surface"] = surface

@@ -1,9 +1,9 @@
 """JSBSim's aircraft: metrics, mass, and its aerodynamic functions and tables taken at a cruise, as coefficients.
 
-JSBSim's forces are functions of anything; our wing has constant coefficients and a smooth stall [BeardMcLain]. So the
-functions are evaluated around an angle of attack of 3 degrees and differentiated; drag is fitted by a parabola over the
-lift. Structural axes of JSBSim: x aft, y right, z up, in inches. Not taken over: propulsion, flight control, flaps,
-ground effect, Mach number.
+JSBSim's forces are functions of anything; Ironbird's wing has constant coefficients and a smooth stall [BeardMcLain].
+So the functions are evaluated around an angle of attack of 3 degrees and differentiated; drag is fitted by a parabola
+over the lift. Structural axes of JSBSim: x aft, y right, z up, in inches. Not taken over: propulsion, flight control,
+flaps, ground effect, Mach number.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ALPHA = math.radians(3.0)  # where derivatives are taken
 SMALL = 1e-3
 DEEPEST = 40
 AXES = ("LIFT", "DRAG", "SIDE", "ROLL", "PITCH", "YAW")
-# What our coefficients are derivatives of: our name -> JSBSim's property
+# What Ironbird's coefficients are derivatives of: its name -> JSBSim's property
 STATES = {
     "alpha": "aero/alpha-rad", "beta": "aero/beta-rad", "p": "velocities/p-aero-rad_sec",
     "q": "velocities/q-aero-rad_sec", "r": "velocities/r-aero-rad_sec",
@@ -290,7 +290,7 @@ class Aerodynamics:
     # ------------------------------------------------------------------ coefficients
 
     def wing(self, mass: float) -> tuple[dict[str, float], float]:
-        """The coefficients of our wing, and a cruise speed."""
+        """The coefficients of Ironbird's wing, and a cruise speed."""
         lift = self.force("LIFT", ALPHA)
         if not lift > 0:
             raise VehicleError(f"{self.path}: its lift at an angle of attack of 3 degrees is {lift:g}: no plane")

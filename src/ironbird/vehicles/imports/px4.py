@@ -1,6 +1,6 @@
 """PX4's airframe scripts, parameter files (geometry by CA_*) and mixer files of version 1.13 and before.
 
-They place rotors and say how they turn; mass and, in a mixer file, the arm are said nowhere and must be given. The
+They place rotors and say how they turn; mass and, in a mixer file, the arm are not in the files and must be given. The
 thrust follows from MPC_THR_HOVER: the vehicle hovers there.
 """
 
@@ -22,7 +22,7 @@ from ironbird.vehicles.mixer import MultirotorMixer, load_mixer
 
 _SET = re.compile(r"^\s*param\s+set(?:-default)?\s+([A-Z][A-Z0-9_]{1,15})\s+(\S+)", re.MULTILINE)
 _ROW = re.compile(r"^\d+[\t ]+\d+[\t ]+([A-Z][A-Z0-9_]{1,15})[\t ]+(\S+)[\t ]+[69]\s*$", re.MULTILINE)
-OLD_HOVER, TOP_RADPS, IDLE_RADPS, LEVER_M = 0.5, 1000.0, 150.0, 0.05  # where nothing is said
+OLD_HOVER, TOP_RADPS, IDLE_RADPS, LEVER_M = 0.5, 1000.0, 150.0, 0.05  # where nothing is given
 MOST_ROTORS = 12
 
 

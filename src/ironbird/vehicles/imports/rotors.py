@@ -13,8 +13,8 @@ from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.errors import VehicleError
 from ironbird.vehicles.imports.draft import Draft
 
-DRAG_AT_MPS = 5.0  # where a drag that is linear in the speed equals ours, which goes with its square
-ROTOR_INERTIA = 0.02  # of a rotor: share of mass x arm^2 of the vehicle that is assumed if nothing is said
+DRAG_AT_MPS = 5.0  # where a drag that is linear in the speed equals Ironbird's, which goes with its square
+ROTOR_INERTIA = 0.02  # of a rotor: share of mass x arm^2 of the vehicle that is assumed if nothing is given
 RATE_GAIN, ATTITUDE_GAIN = (22.0, 22.0, 4.0), (8.0, 8.0, 2.0)  # of the F450, whose motors take 12 ms
 SLOWEST_SHARE = 0.35  # of the motors' bandwidth that the rate loop may use
 CELL_V, ENDURANCE_H = 3.7, 0.25
@@ -22,7 +22,7 @@ CELL_V, ENDURANCE_H = 3.7, 0.25
 
 @dataclass
 class RotorPart:
-    """One rotor in our frame; coefficients for speeds in rad/s."""
+    """One rotor in Ironbird's frame; coefficients for speeds in rad/s."""
 
     name: str
     position_B_m: Sequence[float]
@@ -205,7 +205,7 @@ def _battery(parts: MulticopterParts, provenance: dict[str, str]) -> dict[str, A
         if given:
             provenance.setdefault(f"battery.{key}", said)
     provenance.setdefault("battery.capacity_Ah", "assumed: a quarter of an hour of hovering")
-    provenance["battery.*"] = "assumed: nothing is said of it"
+    provenance["battery.*"] = "assumed: not given"
     return {
         "cells": cells,
         "capacity_Ah": capacity,

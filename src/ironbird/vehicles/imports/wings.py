@@ -11,7 +11,7 @@ import numpy as np
 from ironbird.constants import STANDARD_GRAVITY_MPS2
 from ironbird.vehicles.imports.draft import Draft
 
-KNOWN = "px4_plane"  # whose gains and mission stand where nothing is said
+KNOWN = "px4_plane"  # whose gains and mission stand where nothing is given
 
 
 @dataclass

@@ -257,7 +257,7 @@ class FixedWingSpec(VehicleSpec):
         if sum(table is not None for table in drives) != 1:
             raise ValueError("give one of the tables propeller, simple_propeller, rated_propeller and puller")
         if self.battery is not None and self.propeller is None:
-            raise ValueError("a battery needs the table propeller: the other propellers do not tell their shaft power")
+            raise ValueError("a battery needs the table propeller: the other propellers have no shaft power")
         if self.launcher is None and self.runway is None:
             raise ValueError("give the table launcher, or runway for a vehicle on wheels")
         if (self.runway is None) != (self.contact.wheels is None):
@@ -561,7 +561,7 @@ def _use_estimate(
 
 
 def _add_check(diagram: Diagram, spec: FixedWingSpec, pitot: Handle, navigator: Handle) -> Handle:
-    """What believes the tube, or knows the airspeed without it."""
+    """What checks the tube, or gives the airspeed without it."""
     check = diagram.add(
         at.airspeed(1).check.path,
         AirspeedCheck(sample_s=AIRSPEED_SAMPLE_S),

@@ -22,7 +22,7 @@ SPEED_MARGIN = 3.0
 
 
 class SensorTable(Table):
-    """Which products tell position and height; those of `blocks/sensors/products.py`."""
+    """Which products measure position and height; those of `blocks/sensors/products.py`."""
 
     position: str = "ublox_m8n"
     height: str = "ms5611"
@@ -69,7 +69,7 @@ def add_state(
 
 
 def _trust(position: str) -> dict[str, float]:
-    """How far the estimator believes a source of position, and how old its fixes are."""
+    """How far the estimator trusts a source of position, and how old its fixes are."""
     params, timing = products.gnss_params(position), products.GNSS_TIMING[position]
 
     def of(name: str) -> float:

@@ -239,7 +239,7 @@ def exchange(effect: np.ndarray) -> np.ndarray:
     """
     null = np.eye(effect.shape[1]) - np.linalg.pinv(effect) @ effect
     own = np.diag(null)
-    return np.asarray(null / np.where(own > 1e-9, own, np.inf))  # a rotor that nobody can replace gets zeros
+    return np.asarray(null / np.where(own > 1e-9, own, np.inf))  # a rotor that no other can replace gets zeros
 
 
 def allocations_without(effect: np.ndarray) -> np.ndarray:

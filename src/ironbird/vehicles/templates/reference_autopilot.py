@@ -133,7 +133,7 @@ def add_senses(
         diagram.connect(ground.value, estimator.ground_distance)
         diagram.connect(ground.stamp, estimator.ground_stamp)
         diagram.connect(diagram.port(at.rangefinder(1).chip("valid")), estimator.ground_valid)
-    # What is believed tells the good source from the bad one
+    # The estimate decides between the good source and the bad one
     diagram.connect(estimator.R_NB, mag.R_NB)
     diagram.connect(estimator.v_NB_N, gnss.v_NB_N)
     diagram.connect(baro.baro_height, gnss.baro_height)

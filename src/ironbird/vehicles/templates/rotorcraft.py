@@ -167,7 +167,7 @@ def use_estimate(diagram: Diagram, senses: Senses, control: Handle, navigator: H
 
 
 def add_failsafes(diagram: Diagram, estimator: Handle, navigator: Handle) -> None:
-    """What estimator and navigator tell each other besides the state; the navigator waits for the estimator."""
+    """What estimator and navigator exchange besides the state; the navigator waits for the estimator."""
     told = ("healthy", "gnss_age", "sink_rate")
     connect_ports(diagram, estimator, navigator, *(name for name in told if name in estimator and name in navigator))
     if "zero_velocity" in estimator:

@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from ironbird.errors import WorldError, shortened
 from ironbird.world.model import Box, Cylinder, Material, Obstacle, World, upright
 
@@ -23,6 +21,8 @@ MOST = 1000
 
 def read_aerialist(data: bytes, path: Path) -> World:
     """The obstacles of a test file."""
+    import yaml
+
     try:
         content = yaml.safe_load(data)
     except (yaml.YAMLError, RecursionError) as error:

@@ -262,7 +262,7 @@ def _heightmap(kind: Element, pose: np.ndarray, material: Material, found: _Foun
 def grid_of(
     tile: Tile, heights: np.ndarray, north_size: float, east_size: float, north: float, east: float, material: Material
 ) -> Heightfield:
-    """A grid around a middle with given sides; rows of a tile run from north to south, ours to the north."""
+    """A grid around a middle with given sides; rows of a tile run from north to south, Ironbird's to the north."""
     rows, columns = heights.shape
     if min(rows, columns) < 2:
         raise WorldError(f"a grid of {rows} x {columns} heights; give at least 2 x 2")

@@ -1,6 +1,6 @@
 """A colour camera with its own renderer: rays, Lambert's law, shadows of the sun, fog; the same picture every time.
 
-Light is added up linearly and told as sRGB with 8 bits. Not modelled: reflections, light that goes from surface to
+Light is added up linearly and given as sRGB with 8 bits. Not modelled: reflections, light that goes from surface to
 surface, transparent things, textures beyond checkers and markers, automatic exposure.
 """
 

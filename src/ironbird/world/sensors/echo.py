@@ -1,6 +1,6 @@
 """Sensors that measure ranges: what comes back, and what is wrong with it.
 
-An echo is heard if  rho |cos i| exp(-2 a r) >= rho_0 (r / r_max)^2  (lidar equation for a target larger than the
+An echo is received if  rho |cos i| exp(-2 a r) >= rho_0 (r / r_max)^2  (lidar equation for a target larger than the
 beam: U. Wandinger, Introduction to Lidar, Springer 2005), with reflectance rho, angle of incidence i, extinction a of
 fog and rain, and r_max the range that the maker promises on a target of reflectance rho_0. Fog: a = 3.912 / visibility
 (Koschmieder); rain: a = 0.22 R^0.6 per km for R in mm/h (form and factor are assumed).
@@ -28,7 +28,7 @@ class EchoSensor(Sensor):
 
     min_m: Annotated[float, Field(ge=0, le=1e5)] = 0.1
     max_m: Annotated[float, Field(gt=0, le=1e5)] = 100.0
-    reflectance_at_max: Annotated[float, Field(ge=0, le=1)] = 0.1  # 0: every echo is heard
+    reflectance_at_max: Annotated[float, Field(ge=0, le=1)] = 0.1  # 0: every echo is received
     noise_m: Annotated[float, Field(ge=0, le=100)] = 0.0  # standard deviation
     noise_share: Share = 0.0  # of the range, added to it
     resolution_m: Annotated[float, Field(ge=0, le=100)] = 0.0
@@ -95,7 +95,7 @@ class EchoSensor(Sensor):
 
 
 def _ending(data: Data, ranges_m: np.ndarray) -> Data:
-    """A sample whose rays end elsewhere: points of it go along; of a ray without an echo nobody knows its direction."""
+    """A sample whose rays end at other points: points of it go along; a ray without an echo has no direction."""
     changed = dict(data, range_m=ranges_m)
     if "points_m" in data:
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -14,8 +14,8 @@ from ironbird.world.sensors.sensor import Data, Sight, Three
 class MultibeamSonar(EchoSensor):
     """`beams` over `swath_deg`, from left to right across the sensor's forward axis, which looks down.
 
-    Beams are straight lines: no refraction by layers of the water. A sonar above the water hears nothing. Fog and rain
-    are without meaning; a wrong speed of sound is `scale_error`.
+    Beams are straight lines: no refraction by layers of the water. A sonar above the water receives nothing. Fog and
+    rain are without meaning; a wrong speed of sound is `scale_error`.
     """
 
     euler_deg: Three = [0.0, -90.0, 0.0]

@@ -1,4 +1,4 @@
-"""An optical flow sensor that looks at pictures: it compares two of them and tells how fast the ground goes by.
+"""An optical flow sensor that looks at pictures: it compares two of them and gives how fast the ground goes by.
 
 Iterated Lucas-Kanade on the whole picture, from coarse to fine (B. Lucas, T. Kanade, IJCAI 1981): one motion for all
 pixels, as small flow sensors do. The flow is that of the picture, not freed from the vehicle's own turning.
@@ -76,7 +76,7 @@ class OpticalFlow(Camera):
 
 
 def _shift(old: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, int]:
-    """The motion (right, down) in pixels that carries one picture into the other, and how far it can be believed."""
+    """The motion (right, down) in pixels that carries one picture into the other, and its quality."""
     pictures = [(old, new)]
     while min(pictures[-1][0].shape) >= 32:
         pictures.append((_half(pictures[-1][0]), _half(pictures[-1][1])))

@@ -1,4 +1,4 @@
-"""A radar altimeter: a wide beam downwards that tells the nearest ground or water in it."""
+"""A radar altimeter: a wide beam downwards that measures the nearest ground or water in it."""
 
 from __future__ import annotations
 

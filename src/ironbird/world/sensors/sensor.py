@@ -42,7 +42,7 @@ class Sight:
 class Sensor(BaseModel, ABC):
     """A sensor on a vehicle."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, allow_inf_nan=False)
 
     UNITS: ClassVar[Mapping[str, str]] = {}  # of what it measures
 

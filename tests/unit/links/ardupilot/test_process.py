@@ -101,7 +101,7 @@ def test_a_process_that_ends_by_itself_is_reported_at_once_with_its_words(progra
     system = ArduPilot(ArduPilotProcess(), first_patience_s=30.0)
     begin = time.monotonic()
     with pytest.raises(
-        LinkError, match=r"arducopter ended with code 3 at 0.000 s of simulation time; .*it said: .*bad parameter"
+        LinkError, match=r"arducopter ended with code 3 at 0.000 s of simulation time; .*its output: .*bad parameter"
     ):
         system.start(make_rig("quad_f450", until_s=1.0, log=[]))
     system.stop()

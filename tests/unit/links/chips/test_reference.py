@@ -49,7 +49,7 @@ def test_an_open_wire_silences_the_unit_and_the_vehicle_crashes() -> None:
 
 def test_a_chip_that_loses_its_settings_is_set_up_anew_in_a_tenth_of_a_second() -> None:
     flight = flown("chip.reset@1:instance=imu,start=9")
-    assert flight.survived and "imu: started anew (2)" in said(flight)
+    assert flight.survived and "imu: restarted (2)" in said(flight)
 
 
 def test_a_trigger_starts_a_wire_fault() -> None:

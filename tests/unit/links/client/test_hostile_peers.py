@@ -58,7 +58,7 @@ def test_wrong_addresses_are_refused_with_the_right_forms(address: str, said: st
 def test_nobody_there() -> None:
     port = free_udp_port()
     with gives_up(
-        0.3, rf"UDP 127.0.0.1:{port}, nobody: 'the first heartbeat' not done within 0.3 s.*last message: none"
+        0.3, rf"UDP 127.0.0.1:{port}, no vehicle: 'the first heartbeat' not done within 0.3 s.*last message: none"
     ):
         ib.connect(f"udpout:127.0.0.1:{port}", within_s=0.3)
     with gives_up(0.5, r"TCP 127.0.0.1:\d+ cannot be reached: Connection refused.*tried for 0.5 s"):
@@ -145,7 +145,10 @@ def test_numbers_that_are_none_are_left_out() -> None:
 
 
 def test_other_systems_and_strange_autopilots_are_named_and_not_obeyed() -> None:
-    with Double(system=7) as double, gives_up(0.5, r"nobody: .*heard, but not the vehicle: system 7 \(px4\)"):
+    with (
+        Double(system=7) as double,
+        gives_up(0.5, r"no vehicle: .*received, but not from the vehicle: system 7 \(px4\)"),
+    ):
         ib.connect(double.address, system=3, within_s=0.5)
 
     def strange(message: Any) -> Any:

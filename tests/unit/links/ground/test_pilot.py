@@ -19,7 +19,7 @@ from ironbird.links.ground.pilot import SEEN_S, Pilot
 from ironbird.links.ground.wires import Port
 from ironbird.links.mavlink.numbers import NAV_LAND, NAV_TAKEOFF, NAV_WAYPOINT, PX4_AUTO_MODES
 from ironbird.links.plan_file import PlanItem
-from ironbird.links.rig import Heard
+from ironbird.links.rig import TrafficReport
 from ironbird.world.model import World
 from ironbird.world.runner import Feed, WorldSensors, sensor_of
 from ironbird.world.track import Track
@@ -404,9 +404,9 @@ def test_what_sensors_of_the_world_saw_is_told_once_in_messages_that_the_autopil
 def test_adsb_reports_of_other_vehicles_are_told_once(autopilot: str, clock: Clock) -> None:
     place = np.array([120.0, -40.0, -30.0])
     for pilot, played in pair(autopilot):
-        clock.heard = deque()  # type: ignore[attr-defined]
+        clock.traffic = deque()  # type: ignore[attr-defined]
         clock.geodetic = lambda p: (47.0 + p[0] * 1e-5, 8.0, -p[2])  # type: ignore[attr-defined]
         fly(pilot, played, clock, 1.0)
-        clock.heard += [Heard(n, f"other_{n}", clock.time_s, place, np.zeros(3)) for n in (1, 2)]  # type: ignore[attr-defined]
+        clock.traffic += [TrafficReport(n, f"other_{n}", clock.time_s, place, np.zeros(3)) for n in (1, 2)]  # type: ignore[attr-defined]
         fly(pilot, played, clock, 1.0)
-        assert played.told.count("ADSB_VEHICLE") == 2 and not clock.heard  # type: ignore[attr-defined]
+        assert played.told.count("ADSB_VEHICLE") == 2 and not clock.traffic  # type: ignore[attr-defined]

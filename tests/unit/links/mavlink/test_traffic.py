@@ -8,12 +8,12 @@ from pymavlink.dialects.v20 import common
 
 from ironbird.links.mavlink.codec import Packer
 from ironbird.links.mavlink.traffic import adsb_vehicle
-from ironbird.links.rig import Heard
+from ironbird.links.rig import TrafficReport
 
 
 def test_a_report_says_where_and_how_fast_a_vehicle_is() -> None:
-    heard = Heard(4, "swarm_12_left", 10.0, np.zeros(3), np.array([-3.0, 4.0, 1.5]))
-    message, fields = adsb_vehicle(heard, (47.123456789, -8.5, 512.25), 13.2)
+    report = TrafficReport(4, "swarm_12_left", 10.0, np.zeros(3), np.array([-3.0, 4.0, 1.5]))
+    message, fields = adsb_vehicle(report, (47.123456789, -8.5, 512.25), 13.2)
     packer = Packer()
     packer.add(message, *fields)
     (read,) = common.MAVLink(None).parse_buffer(bytes(packer.take()))
@@ -28,6 +28,6 @@ def test_a_report_says_where_and_how_fast_a_vehicle_is() -> None:
 
 
 def test_numbers_that_do_not_fit_are_cut() -> None:
-    heard = Heard(0, "a", 0.0, np.zeros(3), np.array([1e4, 0.0, -1e4]))
-    fields = adsb_vehicle(heard, (0.0, 0.0, 0.0), 1e6)[1]
+    report = TrafficReport(0, "a", 0.0, np.zeros(3), np.array([1e4, 0.0, -1e4]))
+    fields = adsb_vehicle(report, (0.0, 0.0, 0.0), 1e6)[1]
     assert fields[5] == 65535 and fields[6] == 32767 and fields[-1] == 255

@@ -278,7 +278,7 @@ def test_in_lockstep_a_silent_client_ends_the_flight_with_a_sentence() -> None:
     made = Bench("quad_f450", ANY_PORT, lockstep=True, wait_s=0.3, connect=False)
     try:
         made.rig.step(4)
-        with pytest.raises(LinkError, match=r"nobody said a time for 0\.3 s"):
+        with pytest.raises(LinkError, match=r"no client sent a time in 0\.3 s"):
             made.system.exchange(made.rig)
     finally:
         made.system.stop()

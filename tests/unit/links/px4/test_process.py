@@ -100,7 +100,7 @@ def test_its_start_up_is_over_when_it_says_so(tmp_path: Path) -> None:
 def test_a_program_that_ends_is_an_error_with_its_last_words(tmp_path: Path) -> None:
     build = make_px4(tmp_path / "build", "echo the board is on fire; exit 3")
     system = Px4(Px4Process(build), connect_s=20)
-    with pytest.raises(LinkError, match="PX4 ended with code 3; it said: the board is on fire"):
+    with pytest.raises(LinkError, match="PX4 ended with code 3; its output: the board is on fire"):
         system.start(make_rig("quad_f450", until_s=1.0))
     system.stop()
 

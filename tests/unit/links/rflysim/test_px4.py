@@ -117,7 +117,7 @@ def test_mavlink_is_passed_on_byte_by_byte_with_the_truth_in_between(behind: Cal
 def test_what_is_asked_of_px4_is_asked_again_until_it_is_so(behind: Callable[..., Behind]) -> None:
     rig = behind(Client, "udp_simple", simple=True)
     v = rig.commander
-    assert v.take_off(5.0) == "PX4 has no home position yet" and v.arm() == "PX4 has not been heard yet"
+    assert v.take_off(5.0) == "PX4 has no home position yet" and v.arm() == "PX4 has not been received yet"
     rig.until(lambda: v.arm() is None)
     rig.until(lambda: v.take_off(HEIGHT_M) is None)
     rig.until(lambda: v.estimate().p_N[2] < -HEIGHT_M + 0.5)

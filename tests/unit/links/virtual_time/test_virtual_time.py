@@ -363,7 +363,7 @@ def test_a_flight_that_another_ground_station_commanded_repeats_by_its_record() 
 @pytest.mark.parametrize(
     ("options", "script", "said"),
     [
-        (AutopilotOptions(time="virtual"), "", "somebody has to command"),
+        (AutopilotOptions(time="virtual"), "", "the autopilot needs commands"),
         (AutopilotOptions(time="virtual"), HEADER, "flown with --time virtual or paced and --pilot none"),
         (AutopilotOptions(pilot="none"), HEADER, "flown with --time virtual or paced and --pilot none"),
     ],

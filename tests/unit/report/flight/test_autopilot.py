@@ -26,7 +26,7 @@ def flight() -> Flight:
     )
 
 
-def believed(flight: Flight, path: Path) -> AutopilotEstimate:
+def estimated(flight: Flight, path: Path) -> AutopilotEstimate:
     return believe(flight, read_autopilot_log(path, flight.vehicle.spec.home))
 
 
@@ -40,11 +40,11 @@ def page_of(flight: Flight, autopilot: AutopilotEstimate | LinkError | None, pat
 
 
 def test_the_page_sets_the_autopilots_log_beside_the_truth(flight: Flight, tmp_path: Path) -> None:
-    autopilot = believed(flight, write_px4_log(flight, tmp_path / "a.ulg"))
+    autopilot = estimated(flight, write_px4_log(flight, tmp_path / "a.ulg"))
 
     text, figures = page_of(flight, autopilot, tmp_path / "flight.html")
 
-    assert "What the autopilot believed" in text
+    assert "The autopilot's estimate" in text
     assert "PX4, a.ulg: clock offset 0.02" in text and " ms, by the true velocity that it was sent and logged." in text
     row = re.search(r"<td>horizontal position</td><td>m</td>(.*?)</tr>", text)
     assert row and re.findall(r'class="value">([^<]+)<', row.group(1))[0] == "1"  # rms, then greatest, its time, …
@@ -68,25 +68,28 @@ def test_without_a_log_the_page_says_why_and_shows_the_flight(flight: Flight, tm
 def test_flights_of_our_own_have_no_such_section(flight: Flight, tmp_path: Path) -> None:
     text, _ = page_of(flight, None, tmp_path / "flight.html")
 
-    assert "What the autopilot believed" not in text
+    assert "The autopilot's estimate" not in text
 
 
 def test_a_log_that_holds_little_gives_what_it_has_and_an_unverified_clock(flight: Flight, tmp_path: Path) -> None:
     path = tmp_path / "a.BIN"
     path.write_bytes(dataflash_bytes([("BAT", (1e6 * t, 0, 12.0)) for t in range(1, 8)]))
 
-    text, figures = page_of(flight, believed(flight, path), tmp_path / "flight.html")
+    text, figures = page_of(flight, estimated(flight, path), tmp_path / "flight.html")
 
     assert "ArduPilot, a.BIN: clock offset not verified: its log holds no motion" in text
     assert [key for key in figures if key.startswith("autopilot")] == ["autopilot-battery"]
 
 
 def test_a_log_of_a_kind_that_nobody_here_knows_has_a_page(flight: Flight, tmp_path: Path) -> None:
-    autopilot = believed(flight, write_px4_log(flight, tmp_path / "a.ulg"))
+    autopilot = estimated(flight, write_px4_log(flight, tmp_path / "a.ulg"))
     values = np.full((len(flight.log.time()), 2), 0.25)
     outputs = Series(flight.log.time(), values, "1")
     other = replace(
-        autopilot.log, kind="kestrel", outputs=["left", "right"], believed={**autopilot.log.believed, "output": outputs}
+        autopilot.log,
+        kind="kestrel",
+        outputs=["left", "right"],
+        estimated={**autopilot.log.estimated, "output": outputs},
     )
 
     text, figures = page_of(flight, believe(flight, other), tmp_path / "flight.html")

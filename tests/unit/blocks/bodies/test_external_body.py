@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ironbird.blocks.bodies.told_body import ToldBody
+from ironbird.blocks.bodies.external_body import ExternalBody
 from ironbird.compiler.compiled import compile_model
 from ironbird.model.diagram import Diagram
 from ironbird.rotations import from_euler, matrix
@@ -17,12 +17,12 @@ INERTIA = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
 
 def test_the_block_passes_the_public_check() -> None:
-    check_block(ToldBody(), params={"mass": 1.0, "inertia": INERTIA})
+    check_block(ExternalBody(), params={"mass": 1.0, "inertia": INERTIA})
 
 
 def test_what_is_told_is_what_sensors_see() -> None:
     diagram = Diagram("told")
-    body = diagram.add("body", ToldBody())
+    body = diagram.add("body", ExternalBody())
     diagram.set("body.mass", 1.0)
     diagram.set("body.inertia", INERTIA)
     for name in ("told_p", "told_v", "told_q", "told_w", "told_specific_force"):

@@ -1,4 +1,4 @@
-"""Wind that somebody outside the kernel tells: the wakes of other vehicles, the lee of buildings."""
+"""Wind that is computed outside the kernel: the wakes of other vehicles, the lee of buildings."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from ironbird.model.block import Block, Values, View
 from ironbird.model.signal import In, Out
 
 
-class ToldWind(Block):
-    """A part of the wind that is an input from outside, held until it is told again.
+class ExternalWind(Block):
+    """A part of the wind that is an input from outside, held until the next value.
 
     Not modelled: a change along the vehicle, so it brings no moment by itself.
     """

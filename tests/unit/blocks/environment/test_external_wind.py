@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ironbird.blocks.environment.told_wind import ToldWind
+from ironbird.blocks.environment.external_wind import ExternalWind
 from ironbird.testing.alone import alone, outputs_at
 
 
 def test_the_wind_is_what_was_told() -> None:
-    found = outputs_at(alone(ToldWind()), {"told_N": [1.0, -2.0, 3.0]})
+    found = outputs_at(alone(ExternalWind()), {"told_N": [1.0, -2.0, 3.0]})
 
     np.testing.assert_array_equal(found["wind_N"][0], [1.0, -2.0, 3.0])

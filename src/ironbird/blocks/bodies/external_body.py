@@ -1,4 +1,4 @@
-"""A body whose motion comes from outside the kernel: a plant of others flies, sensors and autopilot are ours."""
+"""A body whose motion comes from outside the kernel: an external plant flies, sensors and autopilot are Ironbird's."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ironbird.model.signal import In, Param
 from ironbird.symbolic import quaternion
 
 
-class ToldBody(RigidBodyPorts):
-    """Position, velocity, attitude and rates as they are told; forces and moments that reach it do nothing.
+class ExternalBody(RigidBodyPorts):
+    """Position, velocity, attitude and rates as they are prescribed; forces and moments that reach it do nothing.
 
-    What is told holds until the next telling, so sensors see steps of the length of an exchange. Flat earth. Mass and
+    Values hold until the next exchange, so sensors see steps of the length of an exchange. Flat earth. Mass and
     inertia are the vehicle's and act on nothing here. Not modelled: anything that moves it.
     """
 
@@ -28,9 +28,9 @@ class ToldBody(RigidBodyPorts):
     )
     told_angular_acceleration = In(unit="rad/s^2", shape=3, frame="B", default=0.0, doc="derivative of the rates")
 
-    p_0 = Param(unit="m", shape=3, frame="N", default=0.0, doc="where it is before it is told")
+    p_0 = Param(unit="m", shape=3, frame="N", default=0.0, doc="position before the first exchange")
     v_0 = Param(unit="m/s", shape=3, frame="B", default=0.0, doc="unused: it begins at rest")
-    q_0 = Param(unit="1", shape=4, default=(1.0, 0.0, 0.0, 0.0), doc="its attitude before it is told")
+    q_0 = Param(unit="1", shape=4, default=(1.0, 0.0, 0.0, 0.0), doc="attitude before the first exchange")
     w_0 = Param(unit="rad/s", shape=3, frame="B", default=0.0, doc="unused: it begins at rest")
 
     def output(self, x: View, u: View, p: View) -> Values:

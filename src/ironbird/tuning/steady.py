@@ -1,0 +1,80 @@
+"""Steady flight, from which steps begin and around which loops are linear: a hover, or a wing straight and level.
+
+Both in calm air, commanded through the inputs of the vehicle's own navigator. Not modelled: steady motion of cars,
+boats and vehicles under water.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ironbird.blocks.controllers import command_ports as commands
+from ironbird.blocks.controllers.mission_table import OFFBOARD
+from ironbird.blocks.controllers.navigator import BY_POSITION
+from ironbird.compiler.compiled import compile_model
+from ironbird.errors import ModelError, RunError
+from ironbird.model.signal import Number
+from ironbird.runtime.state import RunState, start
+from ironbird.runtime.step import run
+from ironbird.vehicles import places as at
+from ironbird.vehicles.commanded import see_truth, take_commands
+from ironbird.vehicles.load import load_spec, load_vehicle
+
+HOVER_S = 20.0  # after which a vehicle that takes off stands still in the air
+HOVER_M = 10.0  # height of it
+LAUNCH_S = 30.0  # after which a wing is in the air
+STRAIGHT_S = 50.0  # for which it then flies straight and level
+LOWEST_M = 30.0
+WINGS = "fixed_wing"  # template
+LINK = "/command_fault.value"  # what an actuator is told
+
+
+def is_wing(vehicle: str) -> bool:
+    """Whether a vehicle flies on wings alone."""
+    return load_spec(vehicle).template == WINGS
+
+
+def hovering(
+    vehicle: str, *, control: str = "truth", lanes: int = 1, params: Mapping[str, Number] | None = None
+) -> RunState:
+    """The beginning of a flight to a hover 10 m above the start, in calm air: run it for `HOVER_S`."""
+    loaded = load_vehicle(vehicle, control=control)
+    model = compile_model(loaded.diagram)
+    if any(name not in model.flat.u.start for name in ("command", "offboard_kind", "offboard_position")):
+        raise ModelError(
+            f"vehicle '{loaded.id}' ({load_spec(vehicle).template}) takes no position set-point in hover: step, "
+            "margins and autotune know what hovers (multicopters, helicopter, VTOL); step and margins also fixed wings"
+        )
+    state = start(model, lanes=lanes, params=params)
+    state.set_input("command", float(OFFBOARD))
+    state.set_input("offboard_kind", float(BY_POSITION))
+    state.set_input("offboard_position", [0.0, 0.0, -HOVER_M])
+    return state
+
+
+def launched(
+    vehicle: str, *, control: str = "truth", lanes: int = 1, params: Mapping[str, Number] | None = None
+) -> RunState:
+    """The beginning of a wing's flight under commands from outside: go on with `fly_straight`."""
+    if control not in ("truth", "reference"):
+        raise RunError(f"a wing's steps are flown under truth or reference, not '{control}'")
+    diagram = take_commands(load_vehicle(vehicle, control="reference").diagram)
+    model = compile_model(see_truth(diagram) if control == "truth" else diagram)
+    return start(model, lanes=lanes, params=params)
+
+
+def fly_straight(state: RunState) -> None:
+    """Launch, then north, level, at cruise speed, until that is steady."""
+    run(state, LAUNCH_S, log=[at.BODY.position])
+    given = [0.0] * state.model.flat.u.signals["offboard_given"].size
+    for entry in (commands.COURSE, commands.HEIGHT, commands.SPEED):
+        given[entry] = 1.0
+    cruise = state.model.param_rows(at.NAVIGATOR.cruise_speed)
+    inputs: dict[str, Number] = {"command": float(OFFBOARD), "order": 1.0, "offboard_kind": commands.BY_COURSE}
+    for lane in range(state.lanes):
+        block, place = divmod(lane, state.width)
+        height = max(LOWEST_M, -float(state.get(at.BODY("p"), lane)[2]))
+        own = {"offboard_height": height, "offboard_speed": float(state.params[block, cruise, place][0])}
+        for name, value in {**inputs, "offboard_given": given, "offboard_course": 0.0, **own}.items():
+            state.set_input(name, value, lane)
+    run(state, LAUNCH_S + STRAIGHT_S, log=[at.BODY.position])
