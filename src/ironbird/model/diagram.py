@@ -204,7 +204,7 @@ class Diagram:
             raise ModelError(f"reset: {port} is not a scalar output")
         for path in blocks:
             if not self.block(path).is_sampled:
-                raise ModelError(f"reset by {port}: block {path} is continuous; only sampled blocks begin anew")
+                raise ModelError(f"reset by {port}: block {path} is continuous; only sampled blocks restart")
             if path in self.resets:
                 raise ModelError(f"reset by {port}: block {path} is already reset by {self.resets[path]}")
             self.resets[path] = port.path

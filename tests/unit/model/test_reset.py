@@ -113,7 +113,7 @@ def test_what_cannot_be_reset_is_refused() -> None:
     diagram.add("lag", Lag())
     diagram.add("gain", Gain())
     on = diagram.port("switch.on")
-    with pytest.raises(ModelError, match=r"block lag is continuous; only sampled blocks begin anew"):
+    with pytest.raises(ModelError, match=r"block lag is continuous; only sampled blocks restart"):
         diagram.reset(on, ["lag"])
     with pytest.raises(ModelError, match=r"bench/sum.y \[1 x2\] is not a scalar output"):
         diagram.reset(diagram.port("sum.y"), ["counter"])

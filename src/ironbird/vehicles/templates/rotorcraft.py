@@ -192,7 +192,7 @@ def add_battery(diagram: Diagram, table: BatteryTable) -> Handle:
 
 
 def add_brown_out(diagram: Diagram, battery: Handle | None, navigator: Handle) -> None:
-    """What a brown-out does to the control system, when all of that is there: it begins anew, on the ground or not."""
+    """What a brown-out does to the control system, when all of that is there: it restarts, on the ground or not."""
     if battery is None or "alive" not in battery:
         return
     diagram.connect(battery.may_arm, navigator.may_arm)
