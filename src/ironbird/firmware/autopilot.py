@@ -132,7 +132,7 @@ class AutopilotImage(ControlSystem):
         if abs(rig.state.model.step_s - 0.001) > 1e-12:
             raise LinkError(f"chips are fed every 1 ms, but {rig.vehicle.id} has steps of {rig.state.model.step_s:g} s")
         self.machine = self.line.machine = Machine(
-            self.board, self.image, clocks_per_instruction=self.options.clocks_per_instruction
+            self.board, self.image, clocks_per_instruction=self.options.clocks_per_instruction, by_blocks=True
         )
         self.sensors = BoardSensors(self.board, self.machine, rig)
         self.upsets = Upsets(self.machine, rig, ())

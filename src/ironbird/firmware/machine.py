@@ -80,13 +80,15 @@ def core_library() -> ctypes.CDLL:
         "FW_ARCH_ARM": const.UC_ARCH_ARM, "FW_MODE_MCLASS": const.UC_MODE_THUMB | const.UC_MODE_MCLASS,
         "FW_CPU_M4": arm.UC_CPU_ARM_CORTEX_M4, "FW_CTL_MODEL": const.UC_CTL_CPU_MODEL | 1 << 26 | write,
         "FW_CTL_FLUSH": const.UC_CTL_TB_FLUSH | write, "FW_HOOK_CODE": const.UC_HOOK_CODE,
-        "FW_HOOK_INTR": const.UC_HOOK_INTR, "FW_HOOK_MEM_INVALID": const.UC_HOOK_MEM_INVALID,
+        "FW_HOOK_BLOCK": const.UC_HOOK_BLOCK, "FW_HOOK_INTR": const.UC_HOOK_INTR, "FW_HOOK_MEM_INVALID": const.UC_HOOK_MEM_INVALID,
         "FW_HOOK_MEM_WRITE": const.UC_HOOK_MEM_WRITE, "FW_MEM_FETCH_UNMAPPED": const.UC_MEM_FETCH_UNMAPPED,
         "FW_MEM_FETCH_PROT": const.UC_MEM_FETCH_PROT, "FW_MEM_WRITE_PROT": const.UC_MEM_WRITE_PROT,
-        "FW_NOWHERE": 0xDFFFFFF0,
+        "FW_MEM_FETCH": const.UC_MEM_FETCH, "FW_HOOK_TLB_FILL": const.UC_HOOK_TLB_FILL,
+        "FW_CTL_TLB_TYPE": const.UC_CTL_TLB_TYPE | 1 << 26 | write, "FW_CTL_TLB_FLUSH": const.UC_CTL_TLB_FLUSH | write,
+        "FW_ERR_EXCEPTION": const.UC_ERR_EXCEPTION, "FW_NOWHERE": 0xDFFFFFF0,
     }  # fmt: skip
     for name in ("R0", "R1", "R2", "R3", "R12", "LR", "PC", "MSP", "PSP", "XPSR", "CONTROL", "PRIMASK", "BASEPRI",
-                 "FAULTMASK", "FPSCR", "FPEXC", "D0"):  # fmt: skip
+                 "FAULTMASK", "FPSCR", "FPEXC", "D0", "EPSR"):  # fmt: skip
         numbers[f"UC_ARM_REG_{name}"] = getattr(arm, f"UC_ARM_REG_{name}")
     head = "".join(f"#define {name} {value}\n" for name, value in numbers.items())
     library = native.load(chips_text() + head + "".join((FOLDER / name).read_text() for name in TEXTS), 1)
@@ -104,7 +106,7 @@ def core_library() -> ctypes.CDLL:
         ("fw_registers", None, [_p, _p, ctypes.c_int]), ("fw_figures", None, [_p, _p]), ("fw_upsets", _u64, [_p]),
         ("fw_entries", _u32, [_p, _u32]), ("fw_serial_send", _u32, [_p, _u32, ctypes.c_char_p, _u32, _u32, _f64]),
         ("fw_serial_take", _u32, [_p, _u32, _p, _p, _u32]), ("fw_serial_baud", _f64, [_p, _u32]),
-        ("fw_touched", _u32, [_p, _u32, _u32]),
+        ("fw_touched", _u32, [_p, _u32, _u32]), ("fw_by_blocks", None, [_p, _u32]),
         ("fw_add_device", ctypes.c_int, [_p, _u32, _u32, _u32, ctypes.c_int64, _p]),
     ):  # fmt: skip
         function = getattr(library, name)
@@ -156,12 +158,14 @@ class Snapshot:
 class Machine:
     """A microcontroller on a board, with an image in its flash."""
 
-    def __init__(self, board: Board, image: Image, *, clocks_per_instruction: float = 1.0) -> None:
+    def __init__(
+        self, board: Board, image: Image, *, clocks_per_instruction: float = 1.0, by_blocks: bool = False
+    ) -> None:
         if not 1 / Q <= clocks_per_instruction <= 64:
             raise LinkError(f"an instruction takes 1/{Q} to 64 clocks, not {clocks_per_instruction}")
         self.board, self.image = board, image
         self.device: Device = load_device(board.device)
-        self.clocks_per_instruction = clocks_per_instruction
+        self.clocks_per_instruction, self.by_blocks = clocks_per_instruction, by_blocks
         self.library = core_library()
         self._memory = ctypes.create_string_buffer(self.library.fw_size())
         self.pointer = ctypes.addressof(self._memory)
@@ -178,6 +182,7 @@ class Machine:
             self._wire(wire)
         for pin in board.pulled_up:
             self.drive_pin(pin, 1)
+        self.library.fw_by_blocks(self.pointer, by_blocks)
         self.library.fw_power_on(self.pointer, 0)
 
     def _identify(self) -> None:
@@ -465,6 +470,6 @@ class Machine:
 
     def branch(self) -> Machine:
         """Another machine that goes on from here."""
-        other = Machine(self.board, self.image, clocks_per_instruction=self.clocks_per_instruction)
+        other = Machine(self.board, self.image, clocks_per_instruction=self.clocks_per_instruction, by_blocks=self.by_blocks)
         other.restore(self.snapshot())
         return other

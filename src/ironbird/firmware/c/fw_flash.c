@@ -58,7 +58,7 @@ static void fw_flash_settle(fw_machine *m) {
     else m->s.now += (uint64_t)(m->s.hz * 16e-6) * FW_Q;
   }
   m->s.wrote_flash = 0;
-  fw_uc.ctl(m->uc, FW_CTL_FLUSH);
+  fw_flush_code(m);
 }
 
 static uint32_t fw_flash_unlocked(fw_machine *m) {
@@ -75,7 +75,7 @@ static void fw_flash_guard(fw_machine *m) {
   fw_uc.mem_protect(m->uc, f->base, f->size, open ? 7 : 5);
   if (f->alias != UINT32_MAX) fw_uc.mem_protect(m->uc, f->alias, f->size, open ? 7 : 5);
   if (open) fw_uc.hook_add(m->uc, &m->hook[3], FW_HOOK_MEM_WRITE, fw_flash_store, m, f->base, f->base + f->size - 1);
-  fw_uc.ctl(m->uc, FW_CTL_FLUSH);
+  fw_flush_code(m);
 }
 
 /* A store into the locked flash: nothing is written and the core goes on behind it.  Whether it was one. */
