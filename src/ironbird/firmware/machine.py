@@ -28,7 +28,7 @@ from ironbird.links.chips.native import NativeChip, chips_text
 FOLDER = Path(__file__).parent / "c"
 TEXTS = (
     "fw.h", "fw_nvic.c", "fw_gpio.c", "fw_rcc.c", "fw_usart.c", "fw_spi.c", "fw_i2c.c", "fw_dma.c", "fw_tim.c",
-    "fw_adc.c", "fw_flash.c", "fw_otg.c", "fw_rng.c", "fw_crc.c", "fw_rtc.c", "fw_core.c",
+    "fw_adc.c", "fw_flash.c", "fw_otg.c", "fw_rng.c", "fw_crc.c", "fw_rtc.c", "fw_f1.c", "fw_core.c",
 )  # fmt: skip
 CALLS = (
     "open", "close", "emu_start", "emu_stop", "reg_read", "reg_write", "mem_map_ptr", "mmio_map", "hook_add", "ctl",
@@ -78,7 +78,7 @@ def core_library() -> ctypes.CDLL:
     write = const.UC_CTL_IO_WRITE << 30
     numbers = {
         "FW_ARCH_ARM": const.UC_ARCH_ARM, "FW_MODE_MCLASS": const.UC_MODE_THUMB | const.UC_MODE_MCLASS,
-        "FW_CPU_M4": arm.UC_CPU_ARM_CORTEX_M4, "FW_CTL_MODEL": const.UC_CTL_CPU_MODEL | 1 << 26 | write,
+        "FW_CPU_M3": arm.UC_CPU_ARM_CORTEX_M3, "FW_CPU_M4": arm.UC_CPU_ARM_CORTEX_M4, "FW_CTL_MODEL": const.UC_CTL_CPU_MODEL | 1 << 26 | write,
         "FW_CTL_FLUSH": const.UC_CTL_TB_FLUSH | write, "FW_HOOK_CODE": const.UC_HOOK_CODE,
         "FW_HOOK_BLOCK": const.UC_HOOK_BLOCK, "FW_HOOK_INTR": const.UC_HOOK_INTR, "FW_HOOK_MEM_INVALID": const.UC_HOOK_MEM_INVALID,
         "FW_HOOK_MEM_WRITE": const.UC_HOOK_MEM_WRITE, "FW_MEM_FETCH_UNMAPPED": const.UC_MEM_FETCH_UNMAPPED,
@@ -94,7 +94,7 @@ def core_library() -> ctypes.CDLL:
     library = native.load(chips_text() + head + "".join((FOLDER / name).read_text() for name in TEXTS), 1)
     for name, result, arguments in (
         ("fw_size", _u64, []), ("fw_state_size", _u64, []), ("fw_state_of", _p, [_p]), ("fw_bind", None, [_p]),
-        ("fw_open", ctypes.c_int, [_p, _p, _u32, _p, _u32, _p, _p, _u32, _f64, _f64, _u32, _u32]),
+        ("fw_open", ctypes.c_int, [_p, _p, _u32, _p, _u32, _p, _p, _u32, _f64, _f64, *[_u32] * 4]),
         ("fw_close", None, [_p]), ("fw_tell", None, [_p, _u32, _u32]), ("fw_power_on", None, [_p, _u32]),
         ("fw_run", ctypes.c_int, [_p, _f64]),
         ("fw_hold", None, [_p, _u32]), ("fw_time_ns", _f64, [_p]), ("fw_flush", None, [_p]),
@@ -233,7 +233,7 @@ class Machine:
         error = self.library.fw_open(
             self.pointer, rows, len(device.peripheral), table, len(requests) // 5, memories, stores,
             len(self.memories), self.board.crystal_Hz, self.board.supply_V, round(self.clocks_per_instruction * Q),
-            self.image.start,
+            self.image.start, device.family == "f1", device.debug_id,
         )  # fmt: skip
         if error:
             raise LinkError(f"unicorn refused the machine of board {self.board.id} with error {error}")

@@ -125,6 +125,7 @@ typedef struct fw_machine {
   uint32_t breaks[FW_BREAKS], break_count, broke_at, step_over;
   uint8_t place[2560]; /* of each KiB from 0x40000000 on, then from 0x50000000 on: number of the peripheral plus one */
   double hse_Hz, vref_V;
+  uint32_t first, debug_id; /* an STM32F1: fw_f1.c; DBGMCU_IDCODE */
   uint32_t boot; /* where the vectors are after a reset */
   uint32_t watching, wfi, last_pc;
   uint32_t by_blocks, in_blocks, waits; /* asked for; at present; the block that runs ends with WFI */

@@ -71,9 +71,11 @@ static uint32_t fw_peripheral_read(fw_machine *m, uint32_t address, uint32_t siz
   if (fw_gated(m, row)) return 0;
   m->s.p[row].touched[word >> 7 & 7] |= 1u << (word >> 2 & 31);
   switch (m->row[row].kind) {
-    case FW_RCC: v = fw_rcc_read(m, row, word); break;
+    case FW_RCC: v = m->first ? fw_rcc1_read(m, row, word) : fw_rcc_read(m, row, word); break;
     case FW_PWR: v = fw_pwr_read(m, row, word); break;
-    case FW_GPIO: v = fw_gpio_read(m, row, word); break;
+    case FW_GPIO: v = m->first ? fw_gpio1_read(m, row, word) : fw_gpio_read(m, row, word); break;
+    case FW_DMA: v = m->first ? fw_dma1_read(m, row, word) : m->s.p[row].r[word >> 2]; break;
+    case FW_FLASH: v = m->first ? fw_flash1_read(m, row, word) : m->s.p[row].r[word >> 2]; break;
     case FW_USART: v = fw_usart_read(m, row, word); break;
     case FW_SPI: v = fw_spi_read(m, row, word); break;
     case FW_I2C: v = fw_i2c_read(m, row, word); break;
@@ -98,20 +100,20 @@ static void fw_peripheral_write(fw_machine *m, uint32_t address, uint32_t size, 
   m->s.p[row].touched[word >> 7 & 7] |= 1u << (word >> 2 & 31);
   if (size < 4) {
     uint32_t mask = ((1u << 8 * size) - 1) << 8 * (o & 3);
-    int data = (kind == FW_USART && word == 4) || (kind == FW_SPI && word == 12) || (kind == FW_GPIO && word == 0x18);
+    int data = (kind == FW_USART && word == 4) || (kind == FW_SPI && word == 12) || (kind == FW_GPIO && word == (m->first ? 0x10 : 0x18));
     v = (v << 8 * (o & 3) & mask) | (data ? 0 : m->s.p[row].r[word >> 2] & ~mask);
   }
   switch (kind) {
-    case FW_RCC: fw_rcc_write(m, row, word, v); break;
-    case FW_GPIO: fw_gpio_write(m, row, word, v); break;
+    case FW_RCC: (m->first ? fw_rcc1_write : fw_rcc_write)(m, row, word, v); break;
+    case FW_GPIO: (m->first ? fw_gpio1_write : fw_gpio_write)(m, row, word, v); break;
     case FW_EXTI: fw_exti_write(m, row, word, v); break;
     case FW_USART: fw_usart_write(m, row, word, v); break;
     case FW_SPI: fw_spi_write(m, row, word, v); break;
     case FW_I2C: fw_i2c_write(m, row, word, v); break;
     case FW_TIM: fw_tim_write(m, row, word, v); break;
-    case FW_DMA: fw_dma_write(m, row, word, v); break;
-    case FW_ADC: fw_adc_write(m, row, word, v); break;
-    case FW_FLASH: fw_flash_write(m, row, word, v); break;
+    case FW_DMA: (m->first ? fw_dma1_write : fw_dma_write)(m, row, word, v); break;
+    case FW_ADC: (m->first ? fw_adc1_write : fw_adc_write)(m, row, word, v); break;
+    case FW_FLASH: (m->first ? fw_flash1_write : fw_flash_write)(m, row, word, v); break;
     case FW_IWDG: fw_iwdg_write(m, row, word, v); break;
     case FW_OTG: fw_otg_write(m, row, word, v); break;
     case FW_CRC: fw_crc_write(m, row, word, v); break;
@@ -417,14 +419,15 @@ static void fw_reset_row(fw_machine *m, uint32_t row) {
   p->start = p->step = p->shift = p->left = p->flags = 0;
   p->dead = dead;
   p->refused = refused;
-  if (m->row[row].kind == FW_RCC) { p->r[0] = 0x81; p->r[1] = 0x24003010; }
+  if (m->row[row].kind == FW_RCC) { p->r[0] = m->first ? 0x83 : 0x81; p->r[1] = m->first ? 0 : 0x24003010; }
   if (m->row[row].kind == FW_USART) p->r[0] = 0xC0;
   if (m->row[row].kind == FW_SPI) p->r[2] = 2;
   if (m->row[row].kind == FW_FLASH) p->r[4] = 0x80000000u;
   if (m->row[row].kind == FW_IWDG) p->r[2] = 0xFFF;
   if (m->row[row].kind == FW_CRC) p->r[0] = 0xFFFFFFFFu;
   if (m->row[row].kind == FW_RNG) p->shift = 1;
-  if (m->row[row].kind == FW_GPIO && m->row[row].number == 0) p->r[0] = 0xA8000000u;
+  if (m->row[row].kind == FW_GPIO && m->row[row].number == 0 && !m->first) p->r[0] = 0xA8000000u;
+  if (m->row[row].kind == FW_GPIO && m->first) p->r[8] = p->r[9] = 0x44444444u; /* floating inputs */
   if (m->row[row].kind == FW_TIM) p->r[T_ARR] = m->row[row].number == 2 || m->row[row].number == 5 ? 0xFFFFFFFFu : 0xFFFF;
 }
 
@@ -441,7 +444,7 @@ static void fw_reset(fw_machine *m, uint32_t flags) {
   s->ahb = s->apb1 = s->apb2 = 1;
   s->reset_flags |= flags;
   s->resets++;
-  fw_clock(m, 16e6);
+  fw_clock(m, m->first ? 8e6 : 16e6);
   static const int zero[6] = {UC_ARM_REG_CONTROL, UC_ARM_REG_PRIMASK, UC_ARM_REG_BASEPRI, UC_ARM_REG_FAULTMASK, UC_ARM_REG_FPSCR, UC_ARM_REG_PSP};
   fw_set(m, UC_ARM_REG_XPSR, 0x01000000u);
   for (int i = 0; i < 6; i++) fw_set(m, zero[i], 0);
@@ -552,7 +555,7 @@ FW_EXPORT uint64_t fw_state_size(void) { return sizeof(fw_state); }
 /* A machine in memory of the host (zeroed), with its tables; 0, or unicorn's error. */
 FW_EXPORT int fw_open(fw_machine *m, const fw_row *rows, uint32_t count, const fw_request *requests, uint32_t request_count,
                       const fw_memory *memories, uint8_t *const *bytes, uint32_t memory_count, double hse_Hz, double vref_V, uint32_t cpi,
-                      uint32_t boot) {
+                      uint32_t boot, uint32_t first, uint32_t debug_id) {
   m->boot = boot;
   m->rows = count;
   for (uint32_t i = 0; i < count; i++) {
@@ -565,11 +568,13 @@ FW_EXPORT int fw_open(fw_machine *m, const fw_row *rows, uint32_t count, const f
   m->hse_Hz = hse_Hz;
   m->vref_V = vref_V;
   m->s.cpi = cpi;
-  m->s.hz = 16e6;
+  m->first = first;
+  m->debug_id = debug_id;
+  m->s.hz = first ? 8e6 : 16e6;
   for (int i = 0; i < FW_PINS; i++) m->s.pin_level[i] = 2;
   int error = fw_uc.open(FW_ARCH_ARM, FW_MODE_MCLASS, &m->uc);
   if (error) return error;
-  error = fw_uc.ctl(m->uc, FW_CTL_MODEL, FW_CPU_M4);
+  error = fw_uc.ctl(m->uc, FW_CTL_MODEL, first ? FW_CPU_M3 : FW_CPU_M4);
   m->memories = memory_count;
   for (uint32_t i = 0; i < memory_count && !error; i++) {
     m->memory[i] = memories[i];
@@ -600,7 +605,7 @@ FW_EXPORT int fw_open(fw_machine *m, const fw_row *rows, uint32_t count, const f
   if (!error) error = fw_uc.hook_add(m->uc, &m->hook[4], FW_HOOK_TLB_FILL, fw_on_page, m, 1, 0);
   m->flash_row = fw_row_of(m, FW_FLASH, 0);
   uint32_t on = 0x40000000u;
-  if (!error) error = fw_uc.reg_write(m->uc, UC_ARM_REG_FPEXC, &on);
+  if (!error && !first) error = fw_uc.reg_write(m->uc, UC_ARM_REG_FPEXC, &on);
   return error;
 }
 

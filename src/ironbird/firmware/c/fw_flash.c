@@ -1,5 +1,5 @@
 /* Flash controller [RM0090] 3: keys, erase by sector, programming that only clears bits.  Reads cost no wait states.
- * The independent watchdog [RM0090] 21 is here too: it resets the chip 4 * 2^PR * RLR periods of 32 kHz after a reload. */
+ * The independent watchdog [RM0090] 21 is here too: it resets the chip 4 * 2^PR * RLR periods of 32 kHz (40 kHz in the first generation) after a reload. */
 
 static void fw_flash_write(fw_machine *m, uint32_t row, uint32_t o, uint32_t v) {
   fw_peripheral *p = &m->s.p[row];
@@ -95,7 +95,7 @@ static void fw_iwdg_write(fw_machine *m, uint32_t row, uint32_t o, uint32_t v) {
     else p->step = 0;
     if ((v & 0xFFFF) == 0xCCCC) p->flags = 1;
     if (((v & 0xFFFF) == 0xAAAA || (v & 0xFFFF) == 0xCCCC) && p->flags) {
-      double s = 4.0 * (1u << (p->r[1] & 7)) * ((p->r[2] & 0xFFF) + 1) / 32000.0;
+      double s = 4.0 * (1u << (p->r[1] & 7)) * ((p->r[2] & 0xFFF) + 1) / (m->first ? 40000.0 : 32000.0);
       fw_at(m, row, m->s.now + (uint64_t)(s * m->s.hz) * FW_Q);
     }
     return;
