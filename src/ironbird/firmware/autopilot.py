@@ -281,7 +281,7 @@ class AutopilotImageKind(Kind):
             **{name: param.value for name, param in board_params(spec).items()},
             **autopilot.params,
             **read_params(options.params),
-            **dict.fromkeys(FOUND),  # last: at the first heartbeat it has not looked for its sensors yet
+            **dict.fromkeys(FOUND),  # last: they are 0 until it has looked for its sensors
         }
         line = SerialWire(f"serial port {autopilot.telemetry} of {board.id}", autopilot.telemetry, autopilot.baud)
         plan = plan_of(task)
