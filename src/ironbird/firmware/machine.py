@@ -470,6 +470,8 @@ class Machine:
 
     def branch(self) -> Machine:
         """Another machine that goes on from here."""
-        other = Machine(self.board, self.image, clocks_per_instruction=self.clocks_per_instruction, by_blocks=self.by_blocks)
+        other = Machine(
+            self.board, self.image, clocks_per_instruction=self.clocks_per_instruction, by_blocks=self.by_blocks
+        )
         other.restore(self.snapshot())
         return other

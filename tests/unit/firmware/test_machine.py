@@ -175,6 +175,54 @@ def test_blocks_take_interrupts_breakpoints_and_code_in_ram() -> None:
             assert made.registers().r[0] == number
 
 
+CONDITIONAL_STORES = """
+#include "common.h"
+volatile uint32_t phase;
+int main(void) {
+  __asm volatile("ldr r1, =0x20008000\\n ldr r2, =0x20010000\\n ldr r0, =0x5A5A5A5A\\n"
+                 "1: cmp r1, r2\\n itt cc\\n strcc r0, [r1], #4\\n bcc 1b\\n" ::: "r0", "r1", "r2", "cc", "memory");
+  phase = 1;
+  for (;;) {}
+}
+typedef void (*vector)(void);
+__attribute__((section(".vectors"), used)) const vector vectors[16] = {(vector)stack_top, reset_handler, [2 ... 15] = unused_handler};
+"""
+
+
+@pytest.mark.parametrize("by_blocks", [False, True])
+def test_a_page_that_a_conditional_store_meets_first_changes_nothing(by_blocks: bool) -> None:
+    with machine("stores", CONDITIONAL_STORES, by_blocks=by_blocks) as made:
+        made.run(0.05)
+        assert made.fault_text() == "" and value(made, "phase") == 1
+        assert (made.store(0x20008000, 0x8000) == 0x5A).all()
+
+
+CODE_IN_RAM = """
+#include "common.h"
+volatile uint32_t results[4];
+static volatile uint16_t code[2];
+int main(void) {
+  for (int i = 0; i < 4; i++) {
+    code[0] = (uint16_t)(0x2000 | (i + 7)); /* movs r0, #n */
+    code[1] = 0x4770;                       /* bx lr */
+    __asm volatile("dsb\\n isb" ::: "memory");
+    results[i] = ((uint32_t(*)(void))((uint32_t)code | 1))();
+  }
+  for (;;) {}
+}
+typedef void (*vector)(void);
+__attribute__((section(".vectors"), used)) const vector vectors[16] = {(vector)stack_top, reset_handler, [2 ... 15] = unused_handler};
+"""
+
+
+@pytest.mark.parametrize("by_blocks", [False, True])
+def test_code_in_ram_that_the_core_itself_changes_is_executed_as_changed(by_blocks: bool) -> None:
+    with machine("ram_code", CODE_IN_RAM, by_blocks=by_blocks) as made:
+        made.run(0.01)
+        assert made.fault_text() == ""
+        assert [value(made, "results", i) for i in range(4)] == [7, 8, 9, 10]
+
+
 def test_small_units_and_what_a_reset_leaves() -> None:
     with machine("units") as made:
         made.break_at([made.image.address("reset_handler")], step_over=True)

@@ -45,7 +45,7 @@ typedef struct { uint32_t base, size, alias, writable; } fw_memory;
 typedef struct { uint64_t at; uint32_t may; } fw_page; /* unicorn's uc_tlb_entry: 1 read, 2 write, 4 execute */
 
 typedef struct { /* a basic block as unicorn cut it: bytes, instructions, and what it does to time (FW_MASKS, ...) */
-  uint32_t at, size, count, does;
+  uint32_t at, size : 14, count : 13, does : 5;
 } fw_block;
 
 typedef struct { /* a chip on an SPI or I2C peripheral */
