@@ -2,8 +2,10 @@
 
 The core is that of the package `unicorn`; interrupts, peripherals and time are ours (`c/`). One instruction takes
 `clocks_per_instruction` clocks, whatever it is: real cores take 1.2 to 1.5 on average, more for loads, divisions and
-flash without its cache. A run is a function of the image, the device table and what came from outside, so that it
-repeats to the bit. Not modelled: wait states, bus contention, memory protection, debug hardware.
+flash without its cache. Time is looked at before every instruction, or with `by_blocks` where a basic block begins:
+about twice as fast, interrupts come up to a block later, and instructions that a condition skips are counted. A run is
+a function of the image, the device table and what came from outside, so that it repeats to the bit. Not modelled: wait
+states, bus contention, memory protection, debug hardware.
 """
 
 from __future__ import annotations
@@ -78,9 +80,11 @@ def core_library() -> ctypes.CDLL:
     write = const.UC_CTL_IO_WRITE << 30
     numbers = {
         "FW_ARCH_ARM": const.UC_ARCH_ARM, "FW_MODE_MCLASS": const.UC_MODE_THUMB | const.UC_MODE_MCLASS,
-        "FW_CPU_M3": arm.UC_CPU_ARM_CORTEX_M3, "FW_CPU_M4": arm.UC_CPU_ARM_CORTEX_M4, "FW_CTL_MODEL": const.UC_CTL_CPU_MODEL | 1 << 26 | write,
+        "FW_CPU_M3": arm.UC_CPU_ARM_CORTEX_M3, "FW_CPU_M4": arm.UC_CPU_ARM_CORTEX_M4,
+        "FW_CTL_MODEL": const.UC_CTL_CPU_MODEL | 1 << 26 | write,
         "FW_CTL_FLUSH": const.UC_CTL_TB_FLUSH | write, "FW_HOOK_CODE": const.UC_HOOK_CODE,
-        "FW_HOOK_BLOCK": const.UC_HOOK_BLOCK, "FW_HOOK_INTR": const.UC_HOOK_INTR, "FW_HOOK_MEM_INVALID": const.UC_HOOK_MEM_INVALID,
+        "FW_HOOK_BLOCK": const.UC_HOOK_BLOCK, "FW_HOOK_INTR": const.UC_HOOK_INTR,
+        "FW_HOOK_MEM_INVALID": const.UC_HOOK_MEM_INVALID,
         "FW_HOOK_MEM_WRITE": const.UC_HOOK_MEM_WRITE, "FW_MEM_FETCH_UNMAPPED": const.UC_MEM_FETCH_UNMAPPED,
         "FW_MEM_FETCH_PROT": const.UC_MEM_FETCH_PROT, "FW_MEM_WRITE_PROT": const.UC_MEM_WRITE_PROT,
         "FW_MEM_FETCH": const.UC_MEM_FETCH, "FW_HOOK_TLB_FILL": const.UC_HOOK_TLB_FILL,

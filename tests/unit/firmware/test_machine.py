@@ -185,7 +185,9 @@ int main(void) {
   for (;;) {}
 }
 typedef void (*vector)(void);
-__attribute__((section(".vectors"), used)) const vector vectors[16] = {(vector)stack_top, reset_handler, [2 ... 15] = unused_handler};
+__attribute__((section(".vectors"), used)) const vector vectors[16] = {
+    (vector)stack_top, reset_handler, [2 ... 15] = unused_handler,
+};
 """
 
 
@@ -211,7 +213,9 @@ int main(void) {
   for (;;) {}
 }
 typedef void (*vector)(void);
-__attribute__((section(".vectors"), used)) const vector vectors[16] = {(vector)stack_top, reset_handler, [2 ... 15] = unused_handler};
+__attribute__((section(".vectors"), used)) const vector vectors[16] = {
+    (vector)stack_top, reset_handler, [2 ... 15] = unused_handler,
+};
 """
 
 

@@ -21,7 +21,7 @@ typedef size_t uc_hook_handle;
 #define FW_BREAKS 32
 #define FW_BACKUP 20      /* first backup register of the RTC */
 #define FW_REQUESTS 64    /* rows of the DMA request table */
-#define FW_BLOCKS 16384   /* places for basic blocks that were looked at */
+#define FW_HALFWORDS (1u << 19) /* of a flash whose basic blocks are looked at only once */
 
 enum { FW_OTHER, FW_RCC, FW_PWR, FW_GPIO, FW_EXTI, FW_SYSCFG, FW_USART, FW_SPI, FW_I2C, FW_TIM, FW_DMA, FW_ADC,
        FW_FLASH, FW_IWDG, FW_OTG, FW_RNG, FW_CRC, FW_RTC };
@@ -43,10 +43,6 @@ typedef struct { /* which stream and channel of a DMA controller a peripheral ma
 typedef struct { uint32_t base, size, alias, writable; } fw_memory;
 
 typedef struct { uint64_t at; uint32_t may; } fw_page; /* unicorn's uc_tlb_entry: 1 read, 2 write, 4 execute */
-
-typedef struct { /* a basic block as unicorn cut it: bytes, instructions, and what it does to time (FW_MASKS, ...) */
-  uint32_t at, size : 14, count : 13, does : 5;
-} fw_block;
 
 typedef struct { /* a chip on an SPI or I2C peripheral */
   uint32_t peripheral, is_spi, select_pin; /* pin: port * 16 + number, low while selected */
@@ -129,7 +125,7 @@ typedef struct fw_machine {
   uint32_t boot; /* where the vectors are after a reset */
   uint32_t watching, wfi, last_pc;
   uint32_t by_blocks, in_blocks, waits; /* asked for; at present; the block that runs ends with WFI */
-  fw_block block[FW_BLOCKS];
+  uint16_t block[FW_HALFWORDS], known; /* of the block that begins at each half word of the flash: instructions * 8 + what it does */
   uint32_t ram_runs, wants_ram; /* instructions are fetched from RAM; one shall be */
   uint32_t tell_port, tell_byte, told; /* a run ends when this byte has left this port (number plus one) */
   uc_hook_handle hook[6];

@@ -321,19 +321,18 @@ static void fw_on_code(uc_engine *uc, uint64_t address, uint32_t size, void *use
   m->s.instructions++;
 }
 
-/* Instructions of a block, and what they do to time. */
-static void fw_read_block(fw_machine *m, fw_block *b, uint32_t address, uint32_t size) {
+/* Instructions of a block, times eight, and what they do to time. */
+static uint32_t fw_read_block(fw_machine *m, uint32_t address, uint32_t size) {
   uint8_t *p = fw_host(m, address, size);
-  b->at = address;
-  b->size = size;
-  b->count = b->does = 0;
-  for (uint32_t i = 0; p && i + 2 <= size; b->count++) {
+  uint32_t count = 0, does = 0;
+  for (uint32_t i = 0; p && i + 2 <= size; count++) {
     uint32_t op = *(uint16_t *)(p + i);
-    if ((op & 0xFFE0) == 0xB660 || (op & 0xFFF0) == 0xF380) b->does |= FW_MASKS;
-    if (op == 0xBF30) b->does |= FW_ENDS_WAITING;
-    if (op == 0xE7FE && !i) b->does |= FW_TURNS;
+    if ((op & 0xFFE0) == 0xB660 || (op & 0xFFF0) == 0xF380) does |= FW_MASKS;
+    if (op == 0xBF30) does |= FW_ENDS_WAITING;
+    if (op == 0xE7FE && !i) does |= FW_TURNS;
     i += op >= 0xE800 ? 4 : 2;
   }
+  return count << 3 | does;
 }
 
 /* Before each basic block, if blocks are what is counted: its instructions are counted at once. */
@@ -341,29 +340,37 @@ static void fw_on_block(uc_engine *uc, uint64_t address, uint32_t size, void *us
   fw_machine *m = user;
   fw_state *s = &m->s;
   uint32_t a = (uint32_t)address;
-  fw_block *b = &m->block[a >> 1 & (FW_BLOCKS - 1)];
+  uint32_t place = (a - m->memory[0].base) >> 1, block;
   (void)uc;
   m->last_pc = a;
-  if (b->at != a || b->size != size || a - m->memory[0].base >= m->memory[0].size) fw_read_block(m, b, a, size); /* RAM may change */
+  if (__builtin_expect(place < FW_HALFWORDS && m->block[place], 1)) block = m->block[place];
+  else {
+    block = fw_read_block(m, a, size);
+    if (place < FW_HALFWORDS && place < m->memory[0].size >> 1) { /* RAM may change */
+      m->block[place] = (uint16_t)block;
+      m->known = 1;
+    }
+  }
   if (__builtin_expect(s->now >= s->stop, 0)) {
     uint32_t inside = fw_reg(m, UC_ARM_REG_XPSR) & 0x0600FC00u; /* of a block of conditional instructions, which is not left in its middle */
     if (!inside && fw_look(m)) return;
   }
-  if (__builtin_expect(b->does, 0)) {
-    if (b->does & FW_MASKS) s->stop = 0;
-    m->waits = b->does & FW_ENDS_WAITING;
-    if (b->does & FW_TURNS) {
+  if (__builtin_expect(block & 7, 0)) {
+    if (block & FW_MASKS) s->stop = 0;
+    m->waits = block & FW_ENDS_WAITING;
+    if (block & FW_TURNS) {
       m->wfi = FW_SPINS;
       fw_uc.emu_stop(m->uc);
       return;
     }
   }
-  s->now += (uint64_t)b->count * s->cpi;
-  s->instructions += b->count;
+  s->now += (uint64_t)(block >> 3) * s->cpi;
+  s->instructions += block >> 3;
 }
 
 static void fw_flush_code(fw_machine *m) {
-  for (uint32_t i = 0; i < FW_BLOCKS; i++) m->block[i].at = UINT32_MAX;
+  for (uint32_t i = 0; m->known && i < FW_HALFWORDS; i++) m->block[i] = 0;
+  m->known = 0;
   fw_uc.ctl(m->uc, FW_CTL_FLUSH);
 }
 
