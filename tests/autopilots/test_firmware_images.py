@@ -9,6 +9,7 @@ the input and output processor (iofirmware_lowpolh.bin), IRONBIRD_ARDUPILOT_IOMC
 from __future__ import annotations
 
 import os
+import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,8 @@ from ironbird.firmware.autopilot import VARIABLE, find_image
 from ironbird.firmware.device import load_mcu_board
 from ironbird.firmware.elf import Image, read_image
 from ironbird.firmware.machine import Machine
-from ironbird.flight.flight import fly
+from ironbird.flight.flight import Flight, fly
+from ironbird.vehicles.places import BODY
 
 pytestmark = pytest.mark.autopilot
 LOADER = "IRONBIRD_ARDUPILOT_BOOTLOADER"
@@ -169,16 +171,39 @@ def test_its_boot_loader_programs_the_flash() -> None:
     machine.close()
 
 
+def hop(*faults: str) -> Flight:
+    """Up to 4 m, 4 m to the north, land: 68 s until it arms, and 28 s of flight."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "hop.toml"
+        file.write_text(HOP)
+        return fly("quad_f450", control="autopilot_image", mission=str(file), faults=list(faults), until_s=150.0)
+
+
 @pytest.mark.skipif(bool(_missing()), reason=_missing())
-def test_an_unmodified_copter_reads_our_chips_and_aligns_its_estimator(tmp_path: Path) -> None:
-    hop = tmp_path / "hop.toml"
-    hop.write_text(HOP)
-    flight = fly("quad_f450", control="autopilot_image", mission=str(hop), until_s=52.0)
+def test_an_unmodified_copter_flies_a_mission_on_our_chips_and_repeats() -> None:
+    flight = hop()
     said = " ".join(event.text for event in flight.autopilot_events)
-    for words in ("tilt alignment complete", "initial yaw alignment complete", "detected u-blox", "origin set"):
+    for words in ("tilt alignment complete", "initial yaw alignment complete", "detected u-blox", "is using GPS"):
         assert words in said
+    assert "landed and disarmed" in said and flight.verdict == "pass", flight.judged.sentence
+    north, _, down = flight.log[BODY.position].T
+    assert -down.min() == pytest.approx(4.0, abs=0.7) and north[-1] == pytest.approx(4.0, abs=1.0)
     used = flight.measured["registers"].keys()
     assert {"spi1", "i2c1", "usart1", "usart3", "dma1", "dma2", "adc1", "tim2", "tim3"} <= used
+    assert hop().sha256 == flight.sha256
+
+
+@pytest.mark.skipif(bool(_missing()), reason=_missing())
+@pytest.mark.parametrize(
+    ("fault", "acted"),
+    [
+        ("firmware.brown_out@1:start=79,end=79.3", "reset by a low supply"),
+        ("firmware.peripheral_dead@1:instance=spi1,start=79", "refused access to spi1"),
+    ],
+)
+def test_a_copter_whose_board_fails_in_the_air_is_judged(fault: str, acted: str) -> None:
+    flight = hop(fault)
+    assert flight.verdict == "fail" and acted in flight.judged.sentence
 
 
 @pytest.mark.skipif(bool(_missing()), reason=_missing())

@@ -211,6 +211,13 @@ def autopilot_of(board: Board) -> Autopilot:
     return board.autopilot
 
 
+def mortal(board: Board) -> list[str]:
+    """Peripherals of a board that carry its flight: buses of its chips, telemetry, outputs, converter, DMA, watchdog."""
+    autopilot = autopilot_of(board)
+    buses = {wire.bus for wire in board.chip} | {f"usart{autopilot.telemetry}"}
+    return sorted(buses | {f"tim{timer}" for timer, _ in autopilot.outputs} | {"adc1", "dma1", "dma2", "iwdg", "rcc"})
+
+
 def find_image(where: str = "") -> Path:
     """The image to fly: the option, if the variable names it too, or the variable."""
     if where:
@@ -251,7 +258,7 @@ class AutopilotImageKind(Kind):
                 f"{len(autopilot_of(board).outputs)} and flies multicopters"
             )
         diagram = vehicle.diagram.subset(list(vehicle.diagram.blocks))
-        add_upset_lines(diagram, 0)
+        add_upset_lines(diagram, 0, mortal(board))
         return Vehicle(vehicle.spec, diagram, vehicle.path, vehicle.control)
 
     def links(self, options: Options) -> Sequence[str]:
