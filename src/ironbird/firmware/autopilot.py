@@ -212,7 +212,7 @@ def autopilot_of(board: Board) -> Autopilot:
 
 
 def mortal(board: Board) -> list[str]:
-    """Peripherals of a board that carry its flight: buses of its chips, telemetry, outputs, converter, DMA, watchdog."""
+    """Peripherals that carry a flight: buses of the chips, telemetry, outputs, converter, DMA, clocks, watchdog."""
     autopilot = autopilot_of(board)
     buses = {wire.bus for wire in board.chip} | {f"usart{autopilot.telemetry}"}
     return sorted(buses | {f"tim{timer}" for timer, _ in autopilot.outputs} | {"adc1", "dma1", "dma2", "iwdg", "rcc"})
