@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import pty
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import threading
 import tty
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,9 @@ import pytest
 
 pytest.importorskip("unicorn")
 
+from ironbird.campaign.runner import run_campaign
+from ironbird.campaign.store import Store
+from ironbird.campaign.suite import load_suite
 from ironbird.errors import LinkError
 from ironbird.firmware.build import compile_image
 from ironbird.firmware.device import load_mcu_board
@@ -33,6 +38,23 @@ from ironbird.links.rig import make_rig
 from ironbird.vehicles.load import load_vehicle
 
 VEHICLE = "tiltrotor_provant"
+CAMPAIGN = """
+schema = 1
+[suite]
+id = "board"
+title = "A board on workers"
+[[case]]
+id = "brown-out"
+title = "The supply is too low for a while"
+vehicle = "tiltrotor_provant"
+control = "firmware"
+mission = "spiral"
+until_s = 1.5
+[[case.fault]]
+id = "firmware.brown_out@1"
+start_s = 1.0
+duration_s = { set = [0.02, 0.04, 0.06, 0.08] }
+"""
 SPIRAL_FROM_S, SPIRAL_TO_S = 20.0, 30.0  # ten seconds after its start, until the flight is cut
 
 
@@ -79,6 +101,18 @@ def test_period_is_twelve_milliseconds_in_virtual_time() -> None:
 
 def test_two_flights_are_equal_to_the_bit() -> None:
     assert flown(until_s=6.0).sha256 == flown(until_s=6.0).sha256
+
+
+def test_campaigns_on_one_and_two_workers_are_equal_to_the_bit(tmp_path: Path) -> None:
+    file = tmp_path / "board.toml"
+    file.write_text(CAMPAIGN)
+    hashes = []
+    for workers in (1, 2):
+        with contextlib.closing(Store(f"sqlite:///{tmp_path}/{workers}.db")) as store:
+            campaign = store.create("board", "", {}, load_suite(file).flights())
+            run_campaign(store, campaign, workers=workers)
+            hashes.append([result.sha256 for result in store.results(campaign)])
+    assert hashes[0] == hashes[1] and len(set(hashes[0])) == 4 and None not in hashes[0]
 
 
 def test_numbers_of_the_published_code_fly_alike_and_wrong_ones_are_not_served() -> None:

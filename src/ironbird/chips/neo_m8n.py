@@ -433,9 +433,14 @@ class NeoM8n(Chip):
         elif group == NAV and number == DOP:
             self.begin(NAV, DOP)
             self.u4(tow)
-            dop = 150 if fix >= 2 else 9999
-            for _i in range(7):
-                self.u2(dop)
+            # of G, P, T, V, H, N, E, under an open sky: G^2 = P^2 + T^2, P^2 = V^2 + H^2, H^2 = N^2 + E^2
+            self.u2(170 if fix >= 2 else 9999)
+            self.u2(150 if fix >= 2 else 9999)
+            self.u2(80 if fix >= 2 else 9999)
+            self.u2(127 if fix >= 2 else 9999)
+            self.u2(80 if fix >= 2 else 9999)
+            self.u2(57 if fix >= 2 else 9999)
+            self.u2(56 if fix >= 2 else 9999)
             self.finish()
         elif group == NAV and number == STATUS:
             self.begin(NAV, STATUS)

@@ -27,10 +27,21 @@ BoardOption = Annotated[str, typer.Option(help="Board by name, or a TOML file.")
 NumbersOption = Annotated[str, typer.Option(help="Numbers of the services: paper, or code.")]
 
 
+def address_of(text: str) -> int:
+    """An address, decimal or hexadecimal."""
+    from ironbird.errors import LinkError
+
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise LinkError(f"--at is an address such as 0x08001000, not '{text}'") from None
+
+
 @firmware_app.command("run")
 def run_firmware(
-    image: Annotated[Path, typer.Argument(help="ELF file, or a raw .bin for the start of the flash.")],
+    image: Annotated[Path, typer.Argument(help="ELF file, Intel HEX, or a raw .bin, see --at.")],
     board: BoardOption = "stm32f4_discovery",
+    at: Annotated[str, typer.Option(help="Address of a raw .bin; the start of the flash by default.")] = "0x08000000",
     vehicle: Annotated[
         str | None, typer.Option(help="Fly this vehicle with it, over the links of the tilt-rotor bench.")
     ] = None,
@@ -60,7 +71,7 @@ def run_firmware(
 
     with errors():
         if vehicle is None:
-            machine = Machine(load_mcu_board(board), read_image(image))
+            machine = Machine(load_mcu_board(board), read_image(image, address_of(at)))
             try:
                 if gdb is not None:
                     serve_gdb(machine, gdb, until or 3600.0, announce=typer.echo)

@@ -132,7 +132,7 @@ class AutopilotImage(ControlSystem):
         if abs(rig.state.model.step_s - 0.001) > 1e-12:
             raise LinkError(f"chips are fed every 1 ms, but {rig.vehicle.id} has steps of {rig.state.model.step_s:g} s")
         self.machine = self.line.machine = Machine(
-            self.board, self.image, clocks_per_instruction=self.options.clocks_per_instruction
+            self.board, self.image, clocks_per_instruction=self.options.clocks_per_instruction, by_blocks=True
         )
         self.sensors = BoardSensors(self.board, self.machine, rig)
         self.upsets = Upsets(self.machine, rig, ())
@@ -211,6 +211,13 @@ def autopilot_of(board: Board) -> Autopilot:
     return board.autopilot
 
 
+def mortal(board: Board) -> list[str]:
+    """Peripherals that carry a flight: buses of the chips, telemetry, outputs, converter, DMA, clocks, watchdog."""
+    autopilot = autopilot_of(board)
+    buses = {wire.bus for wire in board.chip} | {f"usart{autopilot.telemetry}"}
+    return sorted(buses | {f"tim{timer}" for timer, _ in autopilot.outputs} | {"adc1", "dma1", "dma2", "iwdg", "rcc"})
+
+
 def find_image(where: str = "") -> Path:
     """The image to fly: the option, if the variable names it too, or the variable."""
     if where:
@@ -251,7 +258,7 @@ class AutopilotImageKind(Kind):
                 f"{len(autopilot_of(board).outputs)} and flies multicopters"
             )
         diagram = vehicle.diagram.subset(list(vehicle.diagram.blocks))
-        add_upset_lines(diagram, 0)
+        add_upset_lines(diagram, 0, mortal(board))
         return Vehicle(vehicle.spec, diagram, vehicle.path, vehicle.control)
 
     def links(self, options: Options) -> Sequence[str]:
@@ -281,7 +288,7 @@ class AutopilotImageKind(Kind):
             **{name: param.value for name, param in board_params(spec).items()},
             **autopilot.params,
             **read_params(options.params),
-            **dict.fromkeys(FOUND),  # last: at the first heartbeat it has not looked for its sensors yet
+            **dict.fromkeys(FOUND),  # last: they are 0 until it has looked for its sensors
         }
         line = SerialWire(f"serial port {autopilot.telemetry} of {board.id}", autopilot.telemetry, autopilot.baud)
         plan = plan_of(task)

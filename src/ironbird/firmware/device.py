@@ -64,7 +64,8 @@ class Device(_Table):
     id: str
     about: str
     source: str
-    core: Literal["cortex-m4f"]
+    family: Literal["f1", "f4"]  # of STM32: how its registers lie; a Cortex-M3, or a Cortex-M4F
+    debug_id: Word  # DBGMCU_IDCODE
     unique_id_at: Word
     flash_size_at: Word
     memory: Annotated[tuple[Memory, ...], Field(min_length=1, max_length=8)]

@@ -42,8 +42,8 @@ class Image:
         return f"{address:#010x}"
 
 
-def read_image(path: str | Path) -> Image:
-    """An image from a file: ELF, Intel HEX (.hex), or raw bytes (.bin) for 0x08000000."""
+def read_image(path: str | Path, at: int = FLASH) -> Image:
+    """An image from a file: ELF, Intel HEX (.hex), or raw bytes (.bin) for the address `at`."""
     path = Path(path)
     try:
         with path.open("rb") as file:
@@ -58,7 +58,7 @@ def read_image(path: str | Path) -> Image:
         return parse_hex(data, path.name)
     if path.suffix != ".bin":
         raise LinkError(f"{path} is no ELF file; a raw image for the start of the flash must be called .bin")
-    return Image(path.name, ((FLASH, data),))
+    return Image(path.name, ((at, data),))
 
 
 def parse_hex(data: bytes, name: str) -> Image:

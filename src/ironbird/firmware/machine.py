@@ -2,8 +2,10 @@
 
 The core is that of the package `unicorn`; interrupts, peripherals and time are Ironbird's (`c/`). One instruction takes
 `clocks_per_instruction` clocks, whatever it is: real cores take 1.2 to 1.5 on average, more for loads, divisions and
-flash without its cache. A run is a function of the image, the device table and what came from outside, so that it
-repeats to the bit. Not modelled: wait states, bus contention, memory protection, debug hardware.
+flash without its cache. Time is looked at before every instruction, or with `by_blocks` where a basic block begins:
+about twice as fast, interrupts come up to a block later, and instructions that a condition skips are counted. A run is
+a function of the image, the device table and what came from outside, so that it repeats to the bit. Not modelled: wait
+states, bus contention, memory protection, debug hardware.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from ironbird.links.chips.native import NativeChip, chips_text
 FOLDER = Path(__file__).parent / "c"
 TEXTS = (
     "fw.h", "fw_nvic.c", "fw_gpio.c", "fw_rcc.c", "fw_usart.c", "fw_spi.c", "fw_i2c.c", "fw_dma.c", "fw_tim.c",
-    "fw_adc.c", "fw_flash.c", "fw_otg.c", "fw_rng.c", "fw_crc.c", "fw_rtc.c", "fw_core.c",
+    "fw_adc.c", "fw_flash.c", "fw_otg.c", "fw_rng.c", "fw_crc.c", "fw_rtc.c", "fw_f1.c", "fw_core.c",
 )  # fmt: skip
 CALLS = (
     "open", "close", "emu_start", "emu_stop", "reg_read", "reg_write", "mem_map_ptr", "mmio_map", "hook_add", "ctl",
@@ -78,21 +80,25 @@ def core_library() -> ctypes.CDLL:
     write = const.UC_CTL_IO_WRITE << 30
     numbers = {
         "FW_ARCH_ARM": const.UC_ARCH_ARM, "FW_MODE_MCLASS": const.UC_MODE_THUMB | const.UC_MODE_MCLASS,
-        "FW_CPU_M4": arm.UC_CPU_ARM_CORTEX_M4, "FW_CTL_MODEL": const.UC_CTL_CPU_MODEL | 1 << 26 | write,
+        "FW_CPU_M3": arm.UC_CPU_ARM_CORTEX_M3, "FW_CPU_M4": arm.UC_CPU_ARM_CORTEX_M4,
+        "FW_CTL_MODEL": const.UC_CTL_CPU_MODEL | 1 << 26 | write,
         "FW_CTL_FLUSH": const.UC_CTL_TB_FLUSH | write, "FW_HOOK_CODE": const.UC_HOOK_CODE,
-        "FW_HOOK_INTR": const.UC_HOOK_INTR, "FW_HOOK_MEM_INVALID": const.UC_HOOK_MEM_INVALID,
+        "FW_HOOK_BLOCK": const.UC_HOOK_BLOCK, "FW_HOOK_INTR": const.UC_HOOK_INTR,
+        "FW_HOOK_MEM_INVALID": const.UC_HOOK_MEM_INVALID,
         "FW_HOOK_MEM_WRITE": const.UC_HOOK_MEM_WRITE, "FW_MEM_FETCH_UNMAPPED": const.UC_MEM_FETCH_UNMAPPED,
         "FW_MEM_FETCH_PROT": const.UC_MEM_FETCH_PROT, "FW_MEM_WRITE_PROT": const.UC_MEM_WRITE_PROT,
-        "FW_NOWHERE": 0xDFFFFFF0,
+        "FW_MEM_FETCH": const.UC_MEM_FETCH, "FW_HOOK_TLB_FILL": const.UC_HOOK_TLB_FILL,
+        "FW_CTL_TLB_TYPE": const.UC_CTL_TLB_TYPE | 1 << 26 | write, "FW_CTL_TLB_FLUSH": const.UC_CTL_TLB_FLUSH | write,
+        "FW_ERR_EXCEPTION": const.UC_ERR_EXCEPTION, "FW_NOWHERE": 0xDFFFFFF0,
     }  # fmt: skip
     for name in ("R0", "R1", "R2", "R3", "R12", "LR", "PC", "MSP", "PSP", "XPSR", "CONTROL", "PRIMASK", "BASEPRI",
-                 "FAULTMASK", "FPSCR", "FPEXC", "D0"):  # fmt: skip
+                 "FAULTMASK", "FPSCR", "FPEXC", "D0", "EPSR"):  # fmt: skip
         numbers[f"UC_ARM_REG_{name}"] = getattr(arm, f"UC_ARM_REG_{name}")
     head = "".join(f"#define {name} {value}\n" for name, value in numbers.items())
     library = native.load(chips_text() + head + "".join((FOLDER / name).read_text() for name in TEXTS), 1)
     for name, result, arguments in (
         ("fw_size", _u64, []), ("fw_state_size", _u64, []), ("fw_state_of", _p, [_p]), ("fw_bind", None, [_p]),
-        ("fw_open", ctypes.c_int, [_p, _p, _u32, _p, _u32, _p, _p, _u32, _f64, _f64, _u32, _u32]),
+        ("fw_open", ctypes.c_int, [_p, _p, _u32, _p, _u32, _p, _p, _u32, _f64, _f64, *[_u32] * 4]),
         ("fw_close", None, [_p]), ("fw_tell", None, [_p, _u32, _u32]), ("fw_power_on", None, [_p, _u32]),
         ("fw_run", ctypes.c_int, [_p, _f64]),
         ("fw_hold", None, [_p, _u32]), ("fw_time_ns", _f64, [_p]), ("fw_flush", None, [_p]),
@@ -104,7 +110,7 @@ def core_library() -> ctypes.CDLL:
         ("fw_registers", None, [_p, _p, ctypes.c_int]), ("fw_figures", None, [_p, _p]), ("fw_upsets", _u64, [_p]),
         ("fw_entries", _u32, [_p, _u32]), ("fw_serial_send", _u32, [_p, _u32, ctypes.c_char_p, _u32, _u32, _f64]),
         ("fw_serial_take", _u32, [_p, _u32, _p, _p, _u32]), ("fw_serial_baud", _f64, [_p, _u32]),
-        ("fw_touched", _u32, [_p, _u32, _u32]),
+        ("fw_touched", _u32, [_p, _u32, _u32]), ("fw_by_blocks", None, [_p, _u32]),
         ("fw_add_device", ctypes.c_int, [_p, _u32, _u32, _u32, ctypes.c_int64, _p]),
     ):  # fmt: skip
         function = getattr(library, name)
@@ -156,12 +162,14 @@ class Snapshot:
 class Machine:
     """A microcontroller on a board, with an image in its flash."""
 
-    def __init__(self, board: Board, image: Image, *, clocks_per_instruction: float = 1.0) -> None:
+    def __init__(
+        self, board: Board, image: Image, *, clocks_per_instruction: float = 1.0, by_blocks: bool = False
+    ) -> None:
         if not 1 / Q <= clocks_per_instruction <= 64:
             raise LinkError(f"an instruction takes 1/{Q} to 64 clocks, not {clocks_per_instruction}")
         self.board, self.image = board, image
         self.device: Device = load_device(board.device)
-        self.clocks_per_instruction = clocks_per_instruction
+        self.clocks_per_instruction, self.by_blocks = clocks_per_instruction, by_blocks
         self.library = core_library()
         self._memory = ctypes.create_string_buffer(self.library.fw_size())
         self.pointer = ctypes.addressof(self._memory)
@@ -178,6 +186,7 @@ class Machine:
             self._wire(wire)
         for pin in board.pulled_up:
             self.drive_pin(pin, 1)
+        self.library.fw_by_blocks(self.pointer, by_blocks)
         self.library.fw_power_on(self.pointer, 0)
 
     def _identify(self) -> None:
@@ -228,7 +237,7 @@ class Machine:
         error = self.library.fw_open(
             self.pointer, rows, len(device.peripheral), table, len(requests) // 5, memories, stores,
             len(self.memories), self.board.crystal_Hz, self.board.supply_V, round(self.clocks_per_instruction * Q),
-            self.image.start,
+            self.image.start, device.family == "f1", device.debug_id,
         )  # fmt: skip
         if error:
             raise LinkError(f"unicorn refused the machine of board {self.board.id} with error {error}")
@@ -465,6 +474,8 @@ class Machine:
 
     def branch(self) -> Machine:
         """Another machine that goes on from here."""
-        other = Machine(self.board, self.image, clocks_per_instruction=self.clocks_per_instruction)
+        other = Machine(
+            self.board, self.image, clocks_per_instruction=self.clocks_per_instruction, by_blocks=self.by_blocks
+        )
         other.restore(self.snapshot())
         return other

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ironbird.model.block import Block, Values, View
 from ironbird.model.diagram import Diagram
 from ironbird.model.signal import Out, Param
@@ -27,16 +29,16 @@ class UpsetLine(Block):
         return {"acts": p.active, "size": p.amount}
 
 
-def upset_paths(tasks: int) -> list[str]:
-    """Places of all faults of a machine with so many tasks."""
+def upset_paths(tasks: int, peripherals: Iterable[str] = PERIPHERALS) -> list[str]:
+    """Places of all faults of a machine with so many tasks and these peripherals."""
     return [
         "mcu/ram", "mcu/register", "mcu/supply", "mcu/clock",
         *(f"mcu/task/{number}" for number in range(1, tasks + 1)),
-        *(f"mcu/peripheral/{name}" for name in PERIPHERALS),
+        *(f"mcu/peripheral/{name}" for name in peripherals),
     ]  # fmt: skip
 
 
-def add_upset_lines(diagram: Diagram, tasks: int) -> None:
+def add_upset_lines(diagram: Diagram, tasks: int, peripherals: Iterable[str] = PERIPHERALS) -> None:
     """Give a vehicle the places at which its microcontroller can fail."""
-    for path in upset_paths(tasks):
+    for path in upset_paths(tasks, peripherals):
         diagram.add(path, UpsetLine())

@@ -45,7 +45,7 @@ class Upsets:
     def __post_init__(self) -> None:
         held = self.rig.state.model.flat.held.start
         rows: list[int] = []
-        for path in upset_paths(len(self.turns)):
+        for path in upset_paths(len(self.turns), [row.name for row in self.machine.device.peripheral]):
             if f"{path}.acts" in held:
                 self.places[path] = Upset(path)
                 rows += [self.rig.stepper.held_rows(f"{path}.{name}").start for name in ("acts", "size")]

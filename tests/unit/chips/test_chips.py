@@ -242,6 +242,17 @@ def test_neo_m8n_is_silent_at_a_wrong_rate_and_answers_at_the_right_one() -> Non
     assert fix[20] == 3 and fix[23] == 14 and struct.unpack_from("<I", fix, 40)[0] == 1200
 
 
+def test_dilutions_of_the_receiver_belong_together() -> None:
+    chip = make_chip("neo_m8n", fix=3.0)
+    port = Uart(chip, baud=9600)
+    port.send(0, ubx(0x01, 0x04))
+    (message,) = port.receive(500_000_000).split(b"\xb5\x62\x01\x04")[1:]
+    g, p, t, v, h, n, e = (0.01 * value for value in struct.unpack_from("<7H", message, 6))
+    for whole, parts in ((g, (p, t)), (p, (v, h)), (h, (n, e))):
+        assert whole == pytest.approx(math.hypot(*parts), abs=0.01)
+    assert h < 1.4  # what ArduPilot arms with
+
+
 def test_sbus_frames_carry_channels_of_eleven_bits_low_bit_first() -> None:
     chip = make_chip("sbus", channel_1=1.0, channel_2=-1.0, channel_15=0.5)
     frames = []

@@ -33,6 +33,7 @@ def test_vehicles_that_the_board_cannot_fly_are_refused() -> None:
     options = AutopilotImageOptions()
     fitted = AUTOPILOT_IMAGE.fitted(load_vehicle("quad_f450", control="external"), options)
     assert "mcu/supply" in fitted.diagram.blocks
+    assert {"mcu/peripheral/spi1", "mcu/peripheral/i2c1", "mcu/peripheral/tim3"} <= set(fitted.diagram.blocks)
     with pytest.raises(LinkError, match="arduplane"):
         AUTOPILOT_IMAGE.fitted(load_vehicle("aerosonde", control="external"), options)
     with pytest.raises(LinkError, match=r"no table \[autopilot\]"):

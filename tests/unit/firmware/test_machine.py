@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from firmware_images import IMAGES, image, image_bytes, wired_board
 
@@ -115,6 +116,115 @@ def test_peripherals_do_what_the_manual_says() -> None:
         assert found[16:18] == [0xFFFFFFFF, 0x80]  # locked flash keeps its bits and says so
         assert found[18] == 0x12340078
         assert made.pwm_s(3, 2) == pytest.approx(250e-6)
+
+
+def test_the_first_generation_differs_where_its_manual_says() -> None:
+    with contextlib.closing(Machine(load_mcu_board("px4io"), image("value_line"))) as made:
+        made.analog(4, 1.1)  # of a supply of 3.3 V
+        made.run(0.2)
+        found = [value(made, "results", i) for i in range(20)]
+        assert made.fault_text() == "" and value(made, "phase") == 1 and made.figures().clock_Hz == 24e6
+        assert found[0].to_bytes(4, "little") == b"iron" and found[1] == 64  # unique id, KiB of flash
+        assert found[2:4] == [0x411FC231, 0x10016420]  # Cortex-M3, STM32F100
+        assert found[4:6] == [1, 2]  # the predivider's lowest bit is in two registers; the PLL is in use
+        assert found[6:9] == [0, 1, 0]  # pulls follow the output bit; an output that was reset
+        assert found[9:11] == [77, 0b0111]  # memory to memory: global, complete and half flags
+        assert found[11] == 0 and abs(found[12] - 4095 / 3) < 1  # calibration is over; the conversion
+        assert found[13:15] == [0b0111, 0]  # flags of channel 7, and none after CGIF
+        data, moments = made.take(2)
+        assert data == b"STM32F100" and np.ptp(moments) == pytest.approx(8 * 10 / 1.5e6)
+        assert found[15:18] == [0, 0xFFFF1200, 0xFFFFFFFF] and found[18:] == [0x20, 0x80]  # flash
+
+
+def test_blocks_give_the_same_results_and_repeat() -> None:
+    """By blocks everything happens up to a block later, and instructions that a condition skips are counted too."""
+    with machine("instructions", instruction_text()) as one, machine("instructions", instruction_text()) as exact:
+        blocks = Machine(one.board, one.image, by_blocks=True)
+        again = Machine(one.board, one.image, by_blocks=True)
+        texts = [printed(made) for made in (exact, blocks)]
+        assert texts[0] == texts[1]
+        again.run(blocks.time_s / 3)
+        again.run(blocks.time_s)
+        blocks.run(blocks.time_s)
+        again.take(1), blocks.take(1)
+        assert again.snapshot().sha256() == blocks.snapshot().sha256()  # however a run was cut
+        share = blocks.figures().instructions / exact.figures().instructions
+        assert 1.0 < share < 1.05
+        blocks.close(), again.close()
+
+
+def test_blocks_take_interrupts_breakpoints_and_code_in_ram() -> None:
+    with machine("nesting") as exact, machine("nesting", by_blocks=True) as blocks:
+        assert printed(exact) == printed(blocks)
+        assert blocks.figures().deepest == exact.figures().deepest
+    with machine("peripherals", by_blocks=True) as made:
+        made.break_at([made.image.address("exti0_handler")])
+        made.run(1.1)
+        made.drive_pin("PA0", 1)
+        assert made.run(made.time_s + 1e-3) == BREAK
+        assert made.image.at(made.registers().pc) == "exti0_handler"
+        made.break_at([])
+        # a loop in RAM that is changed and entered again: movs r0, #n; b to it
+        registers = made.registers()
+        for number in (7, 9):
+            made.store(0x20010000, 4)[:] = [number, 0x20, 0xFD, 0xE7]
+            made.changed()
+            registers.pc = 0x20010000
+            made.set_registers(registers)
+            made.run(made.time_s + 1e-5)
+            assert made.registers().r[0] == number
+
+
+CONDITIONAL_STORES = """
+#include "common.h"
+volatile uint32_t phase;
+int main(void) {
+  __asm volatile("ldr r1, =0x20008000\\n ldr r2, =0x20010000\\n ldr r0, =0x5A5A5A5A\\n"
+                 "1: cmp r1, r2\\n itt cc\\n strcc r0, [r1], #4\\n bcc 1b\\n" ::: "r0", "r1", "r2", "cc", "memory");
+  phase = 1;
+  for (;;) {}
+}
+typedef void (*vector)(void);
+__attribute__((section(".vectors"), used)) const vector vectors[16] = {
+    (vector)stack_top, reset_handler, [2 ... 15] = unused_handler,
+};
+"""
+
+
+@pytest.mark.parametrize("by_blocks", [False, True])
+def test_a_page_that_a_conditional_store_meets_first_changes_nothing(by_blocks: bool) -> None:
+    with machine("stores", CONDITIONAL_STORES, by_blocks=by_blocks) as made:
+        made.run(0.05)
+        assert made.fault_text() == "" and value(made, "phase") == 1
+        assert (made.store(0x20008000, 0x8000) == 0x5A).all()
+
+
+CODE_IN_RAM = """
+#include "common.h"
+volatile uint32_t results[4];
+static volatile uint16_t code[2];
+int main(void) {
+  for (int i = 0; i < 4; i++) {
+    code[0] = (uint16_t)(0x2000 | (i + 7)); /* movs r0, #n */
+    code[1] = 0x4770;                       /* bx lr */
+    __asm volatile("dsb\\n isb" ::: "memory");
+    results[i] = ((uint32_t(*)(void))((uint32_t)code | 1))();
+  }
+  for (;;) {}
+}
+typedef void (*vector)(void);
+__attribute__((section(".vectors"), used)) const vector vectors[16] = {
+    (vector)stack_top, reset_handler, [2 ... 15] = unused_handler,
+};
+"""
+
+
+@pytest.mark.parametrize("by_blocks", [False, True])
+def test_code_in_ram_that_the_core_itself_changes_is_executed_as_changed(by_blocks: bool) -> None:
+    with machine("ram_code", CODE_IN_RAM, by_blocks=by_blocks) as made:
+        made.run(0.01)
+        assert made.fault_text() == ""
+        assert [value(made, "results", i) for i in range(4)] == [7, 8, 9, 10]
 
 
 def test_small_units_and_what_a_reset_leaves() -> None:

@@ -21,6 +21,7 @@ typedef size_t uc_hook_handle;
 #define FW_BREAKS 32
 #define FW_BACKUP 20      /* first backup register of the RTC */
 #define FW_REQUESTS 64    /* rows of the DMA request table */
+#define FW_HALFWORDS (1u << 19) /* of a flash whose basic blocks are looked at only once */
 
 enum { FW_OTHER, FW_RCC, FW_PWR, FW_GPIO, FW_EXTI, FW_SYSCFG, FW_USART, FW_SPI, FW_I2C, FW_TIM, FW_DMA, FW_ADC,
        FW_FLASH, FW_IWDG, FW_OTG, FW_RNG, FW_CRC, FW_RTC };
@@ -41,6 +42,8 @@ typedef struct { /* which stream and channel of a DMA controller a peripheral ma
 
 typedef struct { uint32_t base, size, alias, writable; } fw_memory;
 
+typedef struct { uint64_t at; uint32_t may; } fw_page; /* unicorn's uc_tlb_entry: 1 read, 2 write, 4 execute */
+
 typedef struct { /* a chip on an SPI or I2C peripheral */
   uint32_t peripheral, is_spi, select_pin; /* pin: port * 16 + number, low while selected */
   int64_t chip;                            /* its number in the table of chips */
@@ -49,7 +52,6 @@ typedef struct { /* a chip on an SPI or I2C peripheral */
 
 typedef struct {
   uint32_t r[256];
-  uint64_t next;    /* q of its next event */
   uint64_t start;   /* q: a timer's count was zero, a conversion began */
   uint32_t dead;    /* a fault: reads zero, takes nothing, never acts */
   uint32_t refused; /* accesses while dead */
@@ -95,6 +97,7 @@ typedef struct {
   uint32_t pin_level[FW_PINS]; /* from outside */
   uint32_t unmodelled;         /* accesses to registers that only store */
   uint32_t reset_flags;
+  uint64_t next[FW_PERIPHERALS]; /* q of the next event of each peripheral */
   fw_peripheral p[FW_PERIPHERALS];
   fw_line line[16];
   double adc_V[24];
@@ -118,8 +121,12 @@ typedef struct fw_machine {
   uint32_t breaks[FW_BREAKS], break_count, broke_at, step_over;
   uint8_t place[2560]; /* of each KiB from 0x40000000 on, then from 0x50000000 on: number of the peripheral plus one */
   double hse_Hz, vref_V;
+  uint32_t first, debug_id; /* an STM32F1: fw_f1.c; DBGMCU_IDCODE */
   uint32_t boot; /* where the vectors are after a reset */
   uint32_t watching, wfi, last_pc;
+  uint32_t by_blocks, in_blocks, waits; /* asked for; at present; the block that runs ends with WFI */
+  uint16_t block[FW_HALFWORDS], known; /* of the block that begins at each half word of the flash: instructions * 8 + what it does */
+  uint32_t ram_runs, wants_ram; /* instructions are fetched from RAM; one shall be */
   uint32_t tell_port, tell_byte, told; /* a run ends when this byte has left this port (number plus one) */
   uc_hook_handle hook[6];
   uint32_t flash_row, flash_open; /* stores into the flash are watched while it is unlocked only: watching slows every store */
@@ -138,6 +145,7 @@ static int fw_dma_ask(fw_machine *m, uint32_t peripheral, uint32_t sends);
 static uint32_t fw_dma_left(fw_machine *m, uint32_t peripheral, uint32_t sends);
 static void fw_reset_row(fw_machine *m, uint32_t row);
 static void fw_exti_edge(fw_machine *m, uint32_t line, uint32_t port, uint32_t rising);
+static void fw_flush_code(fw_machine *m);
 static void fw_spi_feed(fw_machine *m, uint32_t row);
 static void fw_i2c_feed(fw_machine *m, uint32_t row);
 static uint32_t fw_row_of(fw_machine *m, uint32_t kind, uint32_t number);
@@ -182,6 +190,6 @@ static inline void fw_line_irq(fw_machine *m, uint32_t row) {
 }
 
 static inline void fw_at(fw_machine *m, uint32_t row, uint64_t q) {
-  m->s.p[row].next = q;
+  m->s.next[row] = q;
   if (q < m->s.stop) fw_apply_stop(m);
 }

@@ -15,7 +15,7 @@ static void fw_adc_start(fw_machine *m, uint32_t row) {
 
 static void fw_adc_event(fw_machine *m, uint32_t row) {
   fw_peripheral *p = &m->s.p[row];
-  p->next = FW_NEVER;
+  m->s.next[row] = FW_NEVER;
   p->step = 0;
   double share = p->shift < 24 ? m->s.adc_V[p->shift] / m->vref_V : 0.0;
   uint32_t bits = 12 - 2 * (p->r[A_CR1] >> 24 & 3), top = (1u << bits) - 1;

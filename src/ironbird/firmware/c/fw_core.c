@@ -1,6 +1,7 @@
 /* Memory, buses, the loop that runs the core between events, snapshots. */
 static const uint8_t fw_class[256] = {[0xBF] = 1, [0xB6] = 1, [0xF3] = 1, [0xE7] = 1};
 enum { FW_STOPPED_NO, FW_STOPPED, FW_WAITS, FW_SPINS, FW_AT_BREAK };
+enum { FW_MASKS = 1, FW_ENDS_WAITING = 2, FW_TURNS = 4 }; /* a block changes mask registers; ends with WFI; is a branch to itself */
 
 static double fw_ns(fw_machine *m, uint64_t q) {
   return m->s.anchor_ns + (double)(int64_t)(q - m->s.anchor_q) / FW_Q * 1e9 / m->s.hz;
@@ -30,8 +31,8 @@ static void fw_clock(fw_machine *m, double nominal) {
   }
   for (uint32_t i = 0; i < m->rows; i++) {
     if (m->row[i].kind == FW_USART) fw_usart_schedule(m, i);
-    if (m->row[i].kind == FW_IWDG && m->s.p[i].next != FW_NEVER)
-      m->s.p[i].next = now + (uint64_t)((double)(m->s.p[i].next - now) * ratio);
+    if (m->row[i].kind == FW_IWDG && m->s.next[i] != FW_NEVER)
+      m->s.next[i] = now + (uint64_t)((double)(m->s.next[i] - now) * ratio);
   }
   fw_apply_stop(m);
 }
@@ -70,9 +71,11 @@ static uint32_t fw_peripheral_read(fw_machine *m, uint32_t address, uint32_t siz
   if (fw_gated(m, row)) return 0;
   m->s.p[row].touched[word >> 7 & 7] |= 1u << (word >> 2 & 31);
   switch (m->row[row].kind) {
-    case FW_RCC: v = fw_rcc_read(m, row, word); break;
+    case FW_RCC: v = m->first ? fw_rcc1_read(m, row, word) : fw_rcc_read(m, row, word); break;
     case FW_PWR: v = fw_pwr_read(m, row, word); break;
-    case FW_GPIO: v = fw_gpio_read(m, row, word); break;
+    case FW_GPIO: v = m->first ? fw_gpio1_read(m, row, word) : fw_gpio_read(m, row, word); break;
+    case FW_DMA: v = m->first ? fw_dma1_read(m, row, word) : m->s.p[row].r[word >> 2]; break;
+    case FW_FLASH: v = m->first ? fw_flash1_read(m, row, word) : m->s.p[row].r[word >> 2]; break;
     case FW_USART: v = fw_usart_read(m, row, word); break;
     case FW_SPI: v = fw_spi_read(m, row, word); break;
     case FW_I2C: v = fw_i2c_read(m, row, word); break;
@@ -97,20 +100,20 @@ static void fw_peripheral_write(fw_machine *m, uint32_t address, uint32_t size, 
   m->s.p[row].touched[word >> 7 & 7] |= 1u << (word >> 2 & 31);
   if (size < 4) {
     uint32_t mask = ((1u << 8 * size) - 1) << 8 * (o & 3);
-    int data = (kind == FW_USART && word == 4) || (kind == FW_SPI && word == 12) || (kind == FW_GPIO && word == 0x18);
+    int data = (kind == FW_USART && word == 4) || (kind == FW_SPI && word == 12) || (kind == FW_GPIO && word == (m->first ? 0x10 : 0x18));
     v = (v << 8 * (o & 3) & mask) | (data ? 0 : m->s.p[row].r[word >> 2] & ~mask);
   }
   switch (kind) {
-    case FW_RCC: fw_rcc_write(m, row, word, v); break;
-    case FW_GPIO: fw_gpio_write(m, row, word, v); break;
+    case FW_RCC: (m->first ? fw_rcc1_write : fw_rcc_write)(m, row, word, v); break;
+    case FW_GPIO: (m->first ? fw_gpio1_write : fw_gpio_write)(m, row, word, v); break;
     case FW_EXTI: fw_exti_write(m, row, word, v); break;
     case FW_USART: fw_usart_write(m, row, word, v); break;
     case FW_SPI: fw_spi_write(m, row, word, v); break;
     case FW_I2C: fw_i2c_write(m, row, word, v); break;
     case FW_TIM: fw_tim_write(m, row, word, v); break;
-    case FW_DMA: fw_dma_write(m, row, word, v); break;
-    case FW_ADC: fw_adc_write(m, row, word, v); break;
-    case FW_FLASH: fw_flash_write(m, row, word, v); break;
+    case FW_DMA: (m->first ? fw_dma1_write : fw_dma_write)(m, row, word, v); break;
+    case FW_ADC: (m->first ? fw_adc1_write : fw_adc_write)(m, row, word, v); break;
+    case FW_FLASH: (m->first ? fw_flash1_write : fw_flash_write)(m, row, word, v); break;
     case FW_IWDG: fw_iwdg_write(m, row, word, v); break;
     case FW_OTG: fw_otg_write(m, row, word, v); break;
     case FW_CRC: fw_crc_write(m, row, word, v); break;
@@ -123,7 +126,7 @@ static void fw_peripheral_write(fw_machine *m, uint32_t address, uint32_t size, 
 static void fw_event(fw_machine *m, uint32_t row) {
   fw_peripheral *p = &m->s.p[row];
   if (p->dead) {
-    p->next = FW_NEVER;
+    m->s.next[row] = FW_NEVER;
     if (m->row[row].kind == FW_USART) fw_usart_lose(m, row);
     return;
   }
@@ -133,8 +136,8 @@ static void fw_event(fw_machine *m, uint32_t row) {
     case FW_I2C: fw_i2c_event(m, row); break;
     case FW_TIM: fw_tim_event(m, row); break;
     case FW_ADC: fw_adc_event(m, row); break;
-    case FW_IWDG: p->next = FW_NEVER; fw_reset(m, 1u << 5); break;
-    default: p->next = FW_NEVER;
+    case FW_IWDG: m->s.next[row] = FW_NEVER; fw_reset(m, 1u << 5); break;
+    default: m->s.next[row] = FW_NEVER;
   }
 }
 
@@ -223,7 +226,7 @@ static void fw_write_rambit(uc_engine *uc, uint64_t o, unsigned size, uint64_t v
 
 static uint64_t fw_next(fw_machine *m) {
   uint64_t next = m->s.systick_next;
-  for (uint32_t i = 0; i < m->rows; i++) if (m->s.p[i].next < next) next = m->s.p[i].next;
+  for (uint32_t i = 0; i < m->rows; i++) if (m->s.next[i] < next) next = m->s.next[i];
   return next;
 }
 
@@ -233,7 +236,7 @@ static void fw_events(fw_machine *m) {
     if (next > m->s.now) return;
     if (m->s.systick_next == next) { fw_systick_event(m); continue; }
     for (uint32_t i = 0; i < m->rows; i++)
-      if (m->s.p[i].next == next) {
+      if (m->s.next[i] == next) {
         uint64_t now = m->s.now;
         if (next < now) m->s.now = next; /* it happened then; the core sees it now */
         fw_event(m, i);
@@ -241,6 +244,21 @@ static void fw_events(fw_machine *m) {
         break;
       }
   }
+}
+
+/* Do what is due; whether the core has to stand. */
+static int fw_look(fw_machine *m) {
+  fw_state *s = &m->s;
+  if (s->wrote_flash) fw_flash_settle(m);
+  fw_events(m);
+  if (m->told || s->held || s->lockup || s->now >= s->run_until || m->flash_open != fw_flash_unlocked(m) || fw_due(m)) {
+    m->wfi = FW_STOPPED;
+    fw_uc.emu_stop(m->uc);
+    return 1;
+  }
+  uint64_t next = fw_next(m);
+  s->stop = m->watching ? 0 : next < s->run_until ? next : s->run_until;
+  return 0;
 }
 
 static void fw_slow(fw_machine *m, uint32_t address, uint32_t op) {
@@ -268,17 +286,7 @@ static void fw_slow(fw_machine *m, uint32_t address, uint32_t op) {
     s->instructions++;
     return;
   }
-  if (s->now >= s->stop) {
-    if (s->wrote_flash) fw_flash_settle(m);
-    fw_events(m);
-    if (m->told || s->held || s->lockup || s->now >= s->run_until || m->flash_open != fw_flash_unlocked(m) || fw_due(m)) {
-      m->wfi = FW_STOPPED;
-      fw_uc.emu_stop(m->uc);
-      return;
-    }
-    uint64_t next = fw_next(m);
-    s->stop = m->watching ? 0 : next < s->run_until ? next : s->run_until;
-  }
+  if (s->now >= s->stop && fw_look(m)) return;
   if (op == 0xBF30 || op == 0xE7FE) { /* WFI; a loop that only an interrupt ends */
     m->wfi = op == 0xBF30 ? FW_WAITS : FW_SPINS;
     fw_uc.emu_stop(m->uc);
@@ -313,6 +321,69 @@ static void fw_on_code(uc_engine *uc, uint64_t address, uint32_t size, void *use
   m->s.instructions++;
 }
 
+/* Instructions of a block, times eight, and what they do to time. */
+static uint32_t fw_read_block(fw_machine *m, uint32_t address, uint32_t size) {
+  uint8_t *p = fw_host(m, address, size);
+  uint32_t count = 0, does = 0;
+  for (uint32_t i = 0; p && i + 2 <= size; count++) {
+    uint32_t op = *(uint16_t *)(p + i);
+    if ((op & 0xFFE0) == 0xB660 || (op & 0xFFF0) == 0xF380) does |= FW_MASKS;
+    if (op == 0xBF30) does |= FW_ENDS_WAITING;
+    if (op == 0xE7FE && !i) does |= FW_TURNS;
+    i += op >= 0xE800 ? 4 : 2;
+  }
+  return count << 3 | does;
+}
+
+/* Before each basic block, if blocks are what is counted: its instructions are counted at once. */
+static void fw_on_block(uc_engine *uc, uint64_t address, uint32_t size, void *user) {
+  fw_machine *m = user;
+  fw_state *s = &m->s;
+  uint32_t a = (uint32_t)address;
+  uint32_t place = (a - m->memory[0].base) >> 1, block;
+  (void)uc;
+  m->last_pc = a;
+  if (__builtin_expect(place < FW_HALFWORDS && m->block[place], 1)) block = m->block[place];
+  else {
+    block = fw_read_block(m, a, size);
+    if (place < FW_HALFWORDS && place < m->memory[0].size >> 1) { /* RAM may change */
+      m->block[place] = (uint16_t)block;
+      m->known = 1;
+    }
+  }
+  if (__builtin_expect(s->now >= s->stop, 0)) {
+    uint32_t inside = fw_reg(m, UC_ARM_REG_XPSR) & 0x0600FC00u; /* of a block of conditional instructions, which is not left in its middle */
+    if (!inside && fw_look(m)) return;
+  }
+  if (__builtin_expect(block & 7, 0)) {
+    if (block & FW_MASKS) s->stop = 0;
+    m->waits = block & FW_ENDS_WAITING;
+    if (block & FW_TURNS) {
+      m->wfi = FW_SPINS;
+      fw_uc.emu_stop(m->uc);
+      return;
+    }
+  }
+  s->now += (uint64_t)(block >> 3) * s->cpi;
+  s->instructions += block >> 3;
+}
+
+static void fw_flush_code(fw_machine *m) {
+  for (uint32_t i = 0; m->known && i < FW_HALFWORDS; i++) m->block[i] = 0;
+  m->known = 0;
+  fw_uc.ctl(m->uc, FW_CTL_FLUSH);
+}
+
+/* Instructions are counted one by one for breakpoints, hung tasks and while the flash is open.  Called while the core stands. */
+static void fw_choose_pace(fw_machine *m) {
+  uint32_t blocks = m->by_blocks && !m->watching && !m->flash_open;
+  if (blocks == m->in_blocks) return;
+  m->in_blocks = blocks;
+  fw_uc.hook_del(m->uc, m->hook[0]);
+  fw_uc.hook_add(m->uc, &m->hook[0], blocks ? FW_HOOK_BLOCK : FW_HOOK_CODE, blocks ? (void *)fw_on_block : (void *)fw_on_code, m, 1, 0);
+  fw_flush_code(m);
+}
+
 static void fw_on_interrupt(uc_engine *uc, uint32_t number, void *user) {
   fw_machine *m = user;
   if (number == 2) m->s.svc = 1;
@@ -329,23 +400,41 @@ static int fw_on_invalid(uc_engine *uc, int type, uint64_t address, int size, in
   return 0;
 }
 
+/* What the core may do with a page.  Unicorn looks for translated code at every store into a page that may hold
+ * instructions: the RAMs are such only from the first instruction on that is fetched from one. */
+static int fw_on_page(uc_engine *uc, uint64_t address, int type, fw_page *page, void *user) {
+  fw_machine *m = user;
+  (void)uc;
+  page->at = address;
+  page->may = 7;
+  for (uint32_t i = 0; !m->ram_runs && i < m->memories; i++)
+    if (m->memory[i].writable && (uint32_t)address - m->memory[i].base < m->memory[i].size) {
+      if (type == FW_MEM_FETCH) return !(m->wants_ram = 1);
+      page->may = 3;
+    }
+  /* Unicorn has set the conditional state to that of the instruction that accesses, and goes on behind it: it is none then */
+  if (type != FW_MEM_FETCH) fw_set(m, UC_ARM_REG_EPSR, 0x01000000u);
+  return 1;
+}
+
 static void fw_reset_row(fw_machine *m, uint32_t row) {
   fw_peripheral *p = &m->s.p[row];
   uint32_t dead = p->dead, refused = p->refused;
   uint32_t kept = m->row[row].kind == FW_RTC ? 20 : 0; /* the backup registers have a supply of their own */
   for (uint32_t k = 0; k < 256; k++) if (k < FW_BACKUP || k >= FW_BACKUP + kept) p->r[k] = 0;
-  p->next = FW_NEVER;
+  m->s.next[row] = FW_NEVER;
   p->start = p->step = p->shift = p->left = p->flags = 0;
   p->dead = dead;
   p->refused = refused;
-  if (m->row[row].kind == FW_RCC) { p->r[0] = 0x81; p->r[1] = 0x24003010; }
+  if (m->row[row].kind == FW_RCC) { p->r[0] = m->first ? 0x83 : 0x81; p->r[1] = m->first ? 0 : 0x24003010; }
   if (m->row[row].kind == FW_USART) p->r[0] = 0xC0;
   if (m->row[row].kind == FW_SPI) p->r[2] = 2;
   if (m->row[row].kind == FW_FLASH) p->r[4] = 0x80000000u;
   if (m->row[row].kind == FW_IWDG) p->r[2] = 0xFFF;
   if (m->row[row].kind == FW_CRC) p->r[0] = 0xFFFFFFFFu;
   if (m->row[row].kind == FW_RNG) p->shift = 1;
-  if (m->row[row].kind == FW_GPIO && m->row[row].number == 0) p->r[0] = 0xA8000000u;
+  if (m->row[row].kind == FW_GPIO && m->row[row].number == 0 && !m->first) p->r[0] = 0xA8000000u;
+  if (m->row[row].kind == FW_GPIO && m->first) p->r[8] = p->r[9] = 0x44444444u; /* floating inputs */
   if (m->row[row].kind == FW_TIM) p->r[T_ARR] = m->row[row].number == 2 || m->row[row].number == 5 ? 0xFFFFFFFFu : 0xFFFF;
 }
 
@@ -362,7 +451,7 @@ static void fw_reset(fw_machine *m, uint32_t flags) {
   s->ahb = s->apb1 = s->apb2 = 1;
   s->reset_flags |= flags;
   s->resets++;
-  fw_clock(m, 16e6);
+  fw_clock(m, m->first ? 8e6 : 16e6);
   static const int zero[6] = {UC_ARM_REG_CONTROL, UC_ARM_REG_PRIMASK, UC_ARM_REG_BASEPRI, UC_ARM_REG_FAULTMASK, UC_ARM_REG_FPSCR, UC_ARM_REG_PSP};
   fw_set(m, UC_ARM_REG_XPSR, 0x01000000u);
   for (int i = 0; i < 6; i++) fw_set(m, zero[i], 0);
@@ -404,9 +493,11 @@ FW_EXPORT int fw_run(fw_machine *m, double until_ns) {
     if (s->now == last) { if (++still > 100000) return FW_BROKEN; }
     else { still = 0; last = s->now; }
     fw_flash_guard(m);
+    fw_choose_pace(m);
     s->stop = m->watching ? 0 : next;
     s->it_left = 0;
     m->wfi = FW_STOPPED_NO;
+    m->waits = 0;
     uint32_t pc = fw_reg(m, UC_ARM_REG_PC);
     int error = fw_uc.emu_start(m->uc, pc | 1, FW_NOWHERE, 0, 0);
     if (s->svc) {
@@ -416,6 +507,7 @@ FW_EXPORT int fw_run(fw_machine *m, double until_ns) {
       continue;
     }
     uint32_t at = fw_reg(m, UC_ARM_REG_PC);
+    if (m->in_blocks && (s->undefined || s->faulted || error)) m->last_pc = at & ~1u; /* unicorn went back to the instruction */
     if (s->returned || (s->faulted && s->fault_address >= 0xFFFFFFE0u)) {
       uint32_t back = s->returned ? at : s->fault_address, number = fw_reg(m, UC_ARM_REG_XPSR) & 0x1FF;
       s->returned = s->faulted = 0;
@@ -433,6 +525,12 @@ FW_EXPORT int fw_run(fw_machine *m, double until_ns) {
       s->faulted = 0;
       continue;
     }
+    if (error == FW_ERR_EXCEPTION && m->wants_ram) { /* the page that was refused in fw_on_page */
+      m->ram_runs = 1;
+      m->wants_ram = 0;
+      fw_uc.ctl(m->uc, FW_CTL_TLB_FLUSH);
+      continue;
+    }
     if (s->faulted || error) {
       uint32_t fetch = s->faulted == FW_MEM_FETCH_UNMAPPED + 1 || s->faulted == FW_MEM_FETCH_PROT + 1, undefined = !s->faulted;
       s->faulted = 0;
@@ -448,6 +546,7 @@ FW_EXPORT int fw_run(fw_machine *m, double until_ns) {
       s->instructions++;
     }
     if (m->wfi == FW_SPINS) s->sleeping = 2;
+    if (m->wfi == FW_STOPPED_NO && m->waits) s->sleeping = 1; /* unicorn itself ends at WFI */
   }
 }
 
@@ -463,7 +562,7 @@ FW_EXPORT uint64_t fw_state_size(void) { return sizeof(fw_state); }
 /* A machine in memory of the host (zeroed), with its tables; 0, or unicorn's error. */
 FW_EXPORT int fw_open(fw_machine *m, const fw_row *rows, uint32_t count, const fw_request *requests, uint32_t request_count,
                       const fw_memory *memories, uint8_t *const *bytes, uint32_t memory_count, double hse_Hz, double vref_V, uint32_t cpi,
-                      uint32_t boot) {
+                      uint32_t boot, uint32_t first, uint32_t debug_id) {
   m->boot = boot;
   m->rows = count;
   for (uint32_t i = 0; i < count; i++) {
@@ -476,11 +575,13 @@ FW_EXPORT int fw_open(fw_machine *m, const fw_row *rows, uint32_t count, const f
   m->hse_Hz = hse_Hz;
   m->vref_V = vref_V;
   m->s.cpi = cpi;
-  m->s.hz = 16e6;
+  m->first = first;
+  m->debug_id = debug_id;
+  m->s.hz = first ? 8e6 : 16e6;
   for (int i = 0; i < FW_PINS; i++) m->s.pin_level[i] = 2;
   int error = fw_uc.open(FW_ARCH_ARM, FW_MODE_MCLASS, &m->uc);
   if (error) return error;
-  error = fw_uc.ctl(m->uc, FW_CTL_MODEL, FW_CPU_M4);
+  error = fw_uc.ctl(m->uc, FW_CTL_MODEL, first ? FW_CPU_M3 : FW_CPU_M4);
   m->memories = memory_count;
   for (uint32_t i = 0; i < memory_count && !error; i++) {
     m->memory[i] = memories[i];
@@ -497,10 +598,21 @@ FW_EXPORT int fw_open(fw_machine *m, const fw_row *rows, uint32_t count, const f
   if (!error) error = fw_uc.mmio_map(m->uc, 0x22000000u, 0x02000000u, fw_read_rambit, m, fw_write_rambit, m);
   if (!error) error = fw_uc.hook_add(m->uc, &m->hook[0], FW_HOOK_CODE, fw_on_code, m, 1, 0);
   if (!error) error = fw_uc.hook_add(m->uc, &m->hook[1], FW_HOOK_INTR, fw_on_interrupt, m, 1, 0);
-  if (!error) error = fw_uc.hook_add(m->uc, &m->hook[2], FW_HOOK_MEM_INVALID, fw_on_invalid, m, 1, 0);
+  for (uint64_t from = 0; !error && from <= UINT32_MAX;) { /* around the RAMs: a hook makes stores slow where it is */
+    uint64_t base = 1ull << 32, end = base;
+    for (uint32_t i = 0; i < memory_count; i++)
+      if (memories[i].writable && memories[i].base >= from && memories[i].base < base) {
+        base = memories[i].base;
+        end = base + memories[i].size;
+      }
+    if (base > from) error = fw_uc.hook_add(m->uc, &m->hook[2], FW_HOOK_MEM_INVALID, fw_on_invalid, m, from, base - 1);
+    from = end;
+  }
+  if (!error) error = fw_uc.ctl(m->uc, FW_CTL_TLB_TYPE, 1);
+  if (!error) error = fw_uc.hook_add(m->uc, &m->hook[4], FW_HOOK_TLB_FILL, fw_on_page, m, 1, 0);
   m->flash_row = fw_row_of(m, FW_FLASH, 0);
   uint32_t on = 0x40000000u;
-  if (!error) error = fw_uc.reg_write(m->uc, UC_ARM_REG_FPEXC, &on);
+  if (!error && !first) error = fw_uc.reg_write(m->uc, UC_ARM_REG_FPEXC, &on);
   return error;
 }
 
@@ -524,7 +636,9 @@ FW_EXPORT void fw_power_on(fw_machine *m, uint32_t flags) { fw_reset(m, flags); 
 FW_EXPORT void fw_tell(fw_machine *m, uint32_t port_plus_one, uint32_t byte) { m->tell_port = port_plus_one; m->tell_byte = byte; }
 FW_EXPORT void fw_hold(fw_machine *m, uint32_t held) { m->s.halted = held; }
 FW_EXPORT double fw_time_ns(fw_machine *m) { return fw_ns(m, m->s.now); }
-FW_EXPORT void fw_flush(fw_machine *m) { fw_uc.ctl(m->uc, FW_CTL_FLUSH); }
+FW_EXPORT void fw_flush(fw_machine *m) { fw_flush_code(m); }
+/* Look at time at the ends of basic blocks instead of after every instruction. */
+FW_EXPORT void fw_by_blocks(fw_machine *m, uint32_t on) { m->by_blocks = on; }
 
 static void fw_watch(fw_machine *m) {
   m->watching = m->break_count;

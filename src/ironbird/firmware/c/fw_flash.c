@@ -1,5 +1,5 @@
 /* Flash controller [RM0090] 3: keys, erase by sector, programming that only clears bits.  Reads cost no wait states.
- * The independent watchdog [RM0090] 21 is here too: it resets the chip 4 * 2^PR * RLR periods of 32 kHz after a reload. */
+ * The independent watchdog [RM0090] 21 is here too: it resets the chip 4 * 2^PR * RLR periods of 32 kHz (40 kHz in the first generation) after a reload. */
 
 static void fw_flash_write(fw_machine *m, uint32_t row, uint32_t o, uint32_t v) {
   fw_peripheral *p = &m->s.p[row];
@@ -58,7 +58,7 @@ static void fw_flash_settle(fw_machine *m) {
     else m->s.now += (uint64_t)(m->s.hz * 16e-6) * FW_Q;
   }
   m->s.wrote_flash = 0;
-  fw_uc.ctl(m->uc, FW_CTL_FLUSH);
+  fw_flush_code(m);
 }
 
 static uint32_t fw_flash_unlocked(fw_machine *m) {
@@ -75,7 +75,7 @@ static void fw_flash_guard(fw_machine *m) {
   fw_uc.mem_protect(m->uc, f->base, f->size, open ? 7 : 5);
   if (f->alias != UINT32_MAX) fw_uc.mem_protect(m->uc, f->alias, f->size, open ? 7 : 5);
   if (open) fw_uc.hook_add(m->uc, &m->hook[3], FW_HOOK_MEM_WRITE, fw_flash_store, m, f->base, f->base + f->size - 1);
-  fw_uc.ctl(m->uc, FW_CTL_FLUSH);
+  fw_flush_code(m);
 }
 
 /* A store into the locked flash: nothing is written and the core goes on behind it.  Whether it was one. */
@@ -95,7 +95,7 @@ static void fw_iwdg_write(fw_machine *m, uint32_t row, uint32_t o, uint32_t v) {
     else p->step = 0;
     if ((v & 0xFFFF) == 0xCCCC) p->flags = 1;
     if (((v & 0xFFFF) == 0xAAAA || (v & 0xFFFF) == 0xCCCC) && p->flags) {
-      double s = 4.0 * (1u << (p->r[1] & 7)) * ((p->r[2] & 0xFFF) + 1) / 32000.0;
+      double s = 4.0 * (1u << (p->r[1] & 7)) * ((p->r[2] & 0xFFF) + 1) / (m->first ? 40000.0 : 32000.0);
       fw_at(m, row, m->s.now + (uint64_t)(s * m->s.hz) * FW_Q);
     }
     return;

@@ -41,21 +41,21 @@ static void fw_i2c_end(fw_machine *m, uint32_t row) {
 static void fw_i2c_feed(fw_machine *m, uint32_t row) {
   fw_peripheral *p = &m->s.p[row];
   if (p->step == I_WRITING && !p->left && p->r[I2C_CR2] & 0x800) fw_dma_ask(m, row, 1);
-  if (p->step == I_WRITING && p->left && p->next == FW_NEVER) {
+  if (p->step == I_WRITING && p->left && m->s.next[row] == FW_NEVER) {
     p->shift = p->r[I2C_DR + 60];
     p->left = 0;
     p->r[I2C_SR1] |= I_TXE;
     p->r[I2C_SR1] &= ~(uint32_t)I_BTF;
     fw_at(m, row, m->s.now + 9 * fw_i2c_q(m, row));
   }
-  if (p->step == I_READING && p->next == FW_NEVER && !(p->r[I2C_SR1] & I_RXNE) && !(p->flags & I_LAST))
+  if (p->step == I_READING && m->s.next[row] == FW_NEVER && !(p->r[I2C_SR1] & I_RXNE) && !(p->flags & I_LAST))
     fw_at(m, row, m->s.now + 9 * fw_i2c_q(m, row));
   fw_i2c_irq(m, row);
 }
 
 static void fw_i2c_event(fw_machine *m, uint32_t row) {
   fw_peripheral *p = &m->s.p[row];
-  p->next = FW_NEVER;
+  m->s.next[row] = FW_NEVER;
   if (p->step == I_STARTED && !(p->r[I2C_SR1] & I_SB) && p->left) { /* the address is out */
     p->left = 0;
     if (fw_i2c_ask(m, row, p->shift >> 1, p->shift & 1)) {
@@ -141,13 +141,13 @@ static void fw_i2c_write(fw_machine *m, uint32_t row, uint32_t o, uint32_t v) {
       fw_i2c_end(m, row);
       p->r[I2C_SR1] = p->r[I2C_SR2] = 0;
       p->left = p->flags = 0;
-      p->next = FW_NEVER;
+      m->s.next[row] = FW_NEVER;
     }
-    if (v & 0x200 && (p->step != I_READING || p->flags & I_LAST || p->next == FW_NEVER)) {
+    if (v & 0x200 && (p->step != I_READING || p->flags & I_LAST || m->s.next[row] == FW_NEVER)) {
       p->r[I2C_CR1] &= ~0x200u;
       p->r[I2C_SR1] &= ~(uint32_t)(I_TXE | I_BTF);
       fw_i2c_end(m, row);
-      p->next = FW_NEVER;
+      m->s.next[row] = FW_NEVER;
     }
     if (v & 0x100) {
       p->r[I2C_CR1] &= ~0x100u;

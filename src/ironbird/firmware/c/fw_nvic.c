@@ -267,7 +267,7 @@ static uint32_t fw_system_read(fw_machine *m, uint32_t a, uint32_t size) {
     if (o == 4) return (uint32_t)((s->now - s->cycles_from) / FW_Q);
     return o == 0 ? s->dwt : 0;
   }
-  if (a >> 12 == 0xE0042) return o == 0 ? 0x10076413u : 0; /* DBGMCU_IDCODE of STM32F40x */
+  if (a >> 12 == 0xE0042) return o == 0 ? m->debug_id : 0; /* DBGMCU_IDCODE */
   if (a >> 12 != 0xE000E) return 0;
   if (o >= 0x400 && o < 0x400 + FW_EXCEPTIONS - 16) {
     uint32_t value = 0;
@@ -286,7 +286,7 @@ static uint32_t fw_system_read(fw_machine *m, uint32_t a, uint32_t size) {
     case 0x014: value = s->systick_reload; break;
     case 0x018: value = fw_systick_value(m); break;
     case 0x01C: value = 0xC0000000u; break;
-    case 0xD00: value = 0x410FC241u; break; /* CPUID: Cortex-M4 r0p1 */
+    case 0xD00: value = m->first ? 0x411FC231u : 0x410FC241u; break; /* CPUID: Cortex-M3 r1p1, M4 r0p1 */
     case 0xD04: {
       uint32_t best = s->any_pending ? fw_best(m) : 0, count = 0, lines = 0;
       for (uint32_t e = 1; e < FW_EXCEPTIONS; e++) {

@@ -56,7 +56,7 @@ static void fw_spi_feed(fw_machine *m, uint32_t row) {
 
 static void fw_spi_event(fw_machine *m, uint32_t row) {
   fw_peripheral *p = &m->s.p[row];
-  p->next = FW_NEVER;
+  m->s.next[row] = FW_NEVER;
   p->step = 0;
   fw_device *d = fw_spi_chip(m, row);
   uint32_t got = p->r[SPI_CR1] & 0x800 ? fw_spi_byte(d, p->shift >> 8 & 0xFF) << 8 : 0;

@@ -23,6 +23,7 @@ from ironbird.links.plan_file import PlanItem, VehicleClass
 Script = Generator[None, None, None]
 ASK_S, ASK_WALL_S = 1.0, 0.1  # a question is asked again after both
 LOST_S, LOST_WALL_S = 15.0, 15.0  # without a heartbeat of the autopilot; its link is to notice before
+FOUND_S = 60.0  # in which an autopilot finds what a parameter shows
 REFUSED = (
     numbers.MAV_MISSION_UNSUPPORTED_FRAME,
     numbers.MAV_MISSION_UNSUPPORTED,
@@ -128,6 +129,14 @@ class Handshakes(Station):
 
     def _set_param(self, name: str, wanted: float | None) -> Script:
         found, kind = yield from self._read_param(name)
+        begin_s = self._now_s
+        while wanted is None and not found:  # an autopilot that starts has not looked for its sensors yet
+            if self._now_s - begin_s > FOUND_S:
+                raise self._failed(self._begin(f"parameter {name}", 0, 0), f"was still 0 after {FOUND_S:g} s")
+            asked_s = self._now_s
+            while self._now_s - asked_s < ASK_S:
+                yield
+            found, kind = yield from self._read_param(name)
         value = found if wanted is None else wanted
         step = self._begin(f"parameter {name}", 30, 10)
         target: dict[str, Any] = {"target_system": self._system, "target_component": self._component}

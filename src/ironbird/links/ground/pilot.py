@@ -59,8 +59,8 @@ class Clock(Protocol):
 class Pilot(Handshakes):
     """A ground station for one flight. `poll` it about every 20 ms of simulation time; `close` it in any case.
 
-    It waits for the autopilot, sets `params` (None: to what it has, so that it is stored), has it start again if
-    `restart` is ordered, uploads `fence`, `rally` and `plan`, arms and starts it; without a plan
+    It waits for the autopilot, sets `params` (None: to what it has as soon as that is not 0, so that it is stored), has
+    it start again if `restart` is ordered, uploads `fence`, `rally` and `plan`, arms and starts it; without a plan
     it takes off to `takeoff_m` and stays. `order` (`land`, `return`, `hold`, `takeoff`, or a mode's name) may come at
     any time.
     PX4 is received on 14540 + instance and sent to on 14580 + instance (`peer_port`); ArduPilot on the port that its

@@ -171,6 +171,20 @@ def fly(pilot: Pilot, played: Played, clock: Clock, seconds: float) -> None:
         pilot.poll(clock)
 
 
+def test_an_identity_is_stored_when_the_autopilot_has_found_its_sensor(clock: Clock) -> None:
+    for pilot, played in pair("ardupilot", params={"INS_ACC_ID": None}):
+        played.params["INS_ACC_ID"] = (0.0, INT32)
+        fly(pilot, played, clock, 10.0)
+        assert "PARAM_SET" not in played.told and not pilot.flying
+        played.params["INS_ACC_ID"] = (2753028.0, INT32)
+        fly(pilot, played, clock, 10.0)
+        assert "PARAM_SET" in played.told and pilot.flying
+    for pilot, played in pair("ardupilot", params={"INS_ACC_ID": None}):
+        played.params["INS_ACC_ID"] = (0.0, INT32)
+        with pytest.raises(LinkError, match=r"parameter INS_ACC_ID': was still 0 after 60 s"):
+            fly(pilot, played, clock, 70.0)
+
+
 @pytest.mark.parametrize(("autopilot", "deaf"), [("px4", 0), ("px4", 3), ("ardupilot", 0), ("ardupilot", 3)])
 def test_a_mission_is_flown_although_a_third_of_our_messages_is_lost(autopilot: str, deaf: int, clock: Clock) -> None:
     for pilot, played in pair(autopilot, deaf=deaf, plan=PLAN, params={"COM_X": 7}):
