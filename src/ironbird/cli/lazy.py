@@ -9,7 +9,7 @@ import copy
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Literal
@@ -93,10 +93,9 @@ def reflowed(text: str | None) -> str:
 class Verb(TyperCommand):
     """A verb; its help loads what it needs, and only options that were given are converted."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options."""
-        _convert_given(self.params)
-        return super().parse_args(ctx, args)
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options, `--help` among them."""
+        return _converted_if_given(super().get_params(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help of the verb."""
@@ -106,6 +105,10 @@ class Verb(TyperCommand):
 
 class Group(TyperGroup):
     """A group of verbs; its help loads what it needs."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options, `--help` among them."""
+        return _converted_if_given(super().get_params(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the list of verbs."""
@@ -121,10 +124,6 @@ def root_of(verbs: Verbs) -> type[TyperGroup]:
             super().__init__(**known)
             self.commands = verbs
 
-        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            _convert_given(self.params)
-            return super().parse_args(ctx, args)
-
         def list_commands(self, ctx: Any) -> list[str]:
             return list(verbs)
 
@@ -136,12 +135,13 @@ def root_of(verbs: Verbs) -> type[TyperGroup]:
     return Root
 
 
-def _convert_given(params: Sequence[Any]) -> None:
+def _converted_if_given(params: list[Any]) -> list[Any]:
     """Let typer make its converter of a parameter, for which it loads pydantic, only if there is a value to convert."""
     for param in params:
         make = getattr(param, "get_runtime_param", None)  # earlier versions of typer have none
         if make is not None and not isinstance(make, _Converter):
             param.get_runtime_param = _Converter(make)
+    return params
 
 
 class _Converter:

@@ -201,7 +201,7 @@ class _Body:
             if node.op != "select" or store.place or counts[store.node] > 1 or self.users[store.node]:
                 continue
             old = self.graph.nodes[node.args[2]]
-            if (old.op, old.array, old.index) == ("leaf", store.array, store.row):
+            if (old.op, old.array, old.row) == ("leaf", store.array, store.row):
                 found[store.node] = store
         return found
 
@@ -272,7 +272,7 @@ class _Body:
     def _is_free(self, number: int) -> bool:
         """Whether a node costs nothing: constants and what is read from memory, but not random numbers."""
         node = self.graph.nodes[number]
-        return node.op == "const" or (node.op == "leaf" and not (node.array == "noise" and node.index in self.draws))
+        return node.op == "const" or (node.op == "leaf" and not (node.array == "noise" and node.row in self.draws))
 
     def _selections(self, guards: list[_Guard], scope: list[int]) -> list[tuple[_Guard, list[int]]]:
         """For each part the selections on its condition whose chosen side is guarded: they move into it, too."""
@@ -437,21 +437,21 @@ class _Body:
             self.expr[number] = f"IB_C({self._literal(float(node.value))})"
         elif node.op == "leaf" and node.array == "t":
             self.expr[number] = "ib_splat(t)"
-        elif node.op == "leaf" and node.array == "noise" and node.index in self.draws:
+        elif node.op == "leaf" and node.array == "noise" and node.row in self.draws:
             self._draw(number, indent)
         elif node.op == "leaf":
             label = self.names.get(node.array, [])
-            if self.readable and node.index < len(label):
-                note, name = remark(label[node.index]), f"{node.array}_{identifier(label[node.index])}"
-                self.lines.append(f"{indent}const ib_f {name} = {node.array}[{node.index}]; /* {note} */")
+            if self.readable and node.row < len(label):
+                note, name = remark(label[node.row]), f"{node.array}_{identifier(label[node.row])}"
+                self.lines.append(f"{indent}const ib_f {name} = {node.array}[{node.row}]; /* {note} */")
                 self.expr[number] = name
             elif number in self.results:  # moved to another row: read before anything is written
-                self.lines.append(f"{indent}const ib_f v{number} = {node.array}[{node.index}];")
+                self.lines.append(f"{indent}const ib_f v{number} = {node.array}[{node.row}];")
                 self.expr[number] = f"v{number}"
             else:  # read where it is used: a copy would only be kept on the stack
-                self.expr[number] = f"{node.array}[{node.index}]"
-                if node.index < len(label):
-                    self.unnamed[number] = remark(label[node.index])
+                self.expr[number] = f"{node.array}[{node.row}]"
+                if node.row < len(label):
+                    self.unnamed[number] = remark(label[node.row])
         elif number in self.pairs and self._same_part(*self.pairs[number]):
             sine, cosine = self.pairs[number]
             angle = self._number(node.args[0])
@@ -469,7 +469,7 @@ class _Body:
 
     def _draw(self, number: int, indent: str) -> None:
         """Draw a pair of random numbers once in each scope that uses it."""
-        draw = self.draws[self.graph.nodes[number].index]
+        draw = self.draws[self.graph.nodes[number].row]
         scope = self.scope_of[number]
         if (draw.pair, scope) not in self.drawn:
             name = f"n{draw.pair}{f'_{scope}' if scope >= 0 else ''}"

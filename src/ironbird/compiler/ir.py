@@ -48,7 +48,7 @@ class Node(NamedTuple):
     args: tuple[int, ...] = ()
     value: float = 0.0  # of a constant
     array: str = ""  # of a leaf
-    index: int = 0  # of a leaf
+    row: int = 0  # of a leaf
 
 
 @dataclass

@@ -282,7 +282,7 @@ class Bomb:
 
 
 def kept(folder: Path) -> Path:
-    (entry,) = (folder / "models").glob("*")
+    (entry,) = (folder / "models").glob("*.model")
     return entry
 
 

@@ -1,0 +1,64 @@
+"""Verbs are loaded when they are asked for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from ironbird.cli.main import PLACES, app
+
+HEAVY = ("numpy", "casadi", "pydantic", "pyarrow", "pandas", "rich.markdown", "rich.traceback", "urllib.request")
+LOADED = f"""
+import sys
+from ironbird.cli.main import main
+try:
+    main()
+except SystemExit as end:
+    print(end.code, [name for name in {HEAVY!r} if name in sys.modules], "ironbird.cli.campaign" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "all_verbs"), [(["--help"], True), (["fly", "--help"], False), (["campaign", "--help"], True)]
+)
+def test_help_loads_nothing_heavy(words: list[str], all_verbs: bool) -> None:
+    command = [sys.executable, "-c", LOADED, *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, "COLUMNS": "100"})
+    *helped, last = done.stdout.splitlines()
+    assert last == f"0 [] {all_verbs}", done.stderr
+    assert any("Usage" in line for line in helped) and any("─ Options ─" in line for line in helped)
+
+
+def test_every_verb_of_the_table_is_there_and_named_in_help() -> None:
+    found = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert list(found) == list(PLACES) and all(found[name].name == name and found[name].help for name in PLACES)
+    said = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
+    assert all(f"│ {name} " in said for name in PLACES)
+
+
+def test_an_error_in_the_code_still_has_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Typer's tracebacks are drawn by a part of rich that help does not load."""
+    code = """
+import sys
+from ironbird.cli import discover, lazy
+def broken() -> None:
+    raise ZeroDivisionError("in a verb")
+discover.missions = broken
+from ironbird.cli.main import main
+lazy._load_help()
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code, "missions"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "Traceback" in done.stderr and "ZeroDivisionError: in a verb" in done.stderr
+
+
+def test_options_that_were_not_given_keep_their_defaults() -> None:
+    done = CliRunner().invoke(app, ["trim", "quad_f450", "--json"])
+    assert done.exit_code == 0, done.output
+    wrong = CliRunner().invoke(app, ["fly", "quad_f450", "--until", "soon"])
+    assert wrong.exit_code == 2 and "--until" in wrong.output
