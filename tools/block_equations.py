@@ -23,8 +23,9 @@ import casadi as ca
 from ironbird.blocks.estimators.ekf import ErrorStateEkf
 from ironbird.model.block import Block, View
 
-TELLS = re.compile(r"frac|\\,|[+]| - |sqrt|left|begin|operatorname|\\cdot|\\times|\^")  # more than a name or a number
+TELLS = re.compile(r"frac|\\,|[+]| - |sqrt|left|begin|\(|\\cdot|\\times|\^")  # more than a name or a number
 STEPS = re.compile(r"\[k\+1\]|\\dot")  # left sides of states
+HIGH = re.compile(r"frac|begin|sqrt|\^")
 LONGEST = 170  # signs of a right side, above which its largest parts get names
 SHORT = 26  # signs of a part that is never named for being used twice
 BLOCKS = str(Path(sys.modules["ironbird.model.block"].__file__ or "").parents[1] / "blocks")
@@ -41,13 +42,13 @@ WITHOUT = (ErrorStateEkf,)  # of 22 states with a covariance: its docstring and 
 UNARY = {
     ca.OP_SIN: r"\sin", ca.OP_COS: r"\cos", ca.OP_TAN: r"\tan", ca.OP_ASIN: r"\arcsin", ca.OP_ACOS: r"\arccos",
     ca.OP_ATAN: r"\arctan", ca.OP_TANH: r"\tanh", ca.OP_SINH: r"\sinh", ca.OP_COSH: r"\cosh", ca.OP_LOG: r"\ln",
-    ca.OP_SIGN: r"\operatorname{sign}", ca.OP_FLOOR: r"\operatorname{floor}", ca.OP_CEIL: r"\operatorname{ceil}",
-    ca.OP_ERF: r"\operatorname{erf}", ca.OP_DETERMINANT: r"\det", ca.OP_MMAX: r"\max", ca.OP_MMIN: r"\min",
+    ca.OP_SIGN: r"\mathrm{sign}", ca.OP_FLOOR: r"\mathrm{floor}", ca.OP_CEIL: r"\mathrm{ceil}",
+    ca.OP_ERF: r"\mathrm{erf}", ca.OP_DETERMINANT: r"\det", ca.OP_MMAX: r"\max", ca.OP_MMIN: r"\min",
 }  # fmt: skip
 BINARY = {
-    ca.OP_FMIN: r"\min", ca.OP_FMAX: r"\max", ca.OP_ATAN2: r"\operatorname{atan2}", ca.OP_FMOD: r"\operatorname{mod}",
-    ca.OP_REMAINDER: r"\operatorname{remainder}", ca.OP_COPYSIGN: r"\operatorname{copysign}",
-    ca.OP_HYPOT: r"\operatorname{hypot}",
+    ca.OP_FMIN: r"\min", ca.OP_FMAX: r"\max", ca.OP_ATAN2: r"\mathrm{atan2}", ca.OP_FMOD: r"\mathrm{mod}",
+    ca.OP_REMAINDER: r"\mathrm{remainder}", ca.OP_COPYSIGN: r"\mathrm{copysign}",
+    ca.OP_HYPOT: r"\mathrm{hypot}",
 }  # fmt: skip
 RELATIONS = {
     ca.OP_LT: "<", ca.OP_LE: r"\le", ca.OP_EQ: "=", ca.OP_NE: r"\ne", ca.OP_AND: r"\land", ca.OP_OR: r"\lor",
@@ -98,8 +99,9 @@ def traced(kind: type[Block]) -> Traced:
     """The expressions of a block, and the names that its source gives to parts of them."""
     block, found = made(kind), Traced()
     with _matrices(found), _noting(found):
+        symbol: Any = ca.MX.sym
         given = [
-            View({name: ca.MX.sym(name, signal.rows, signal.columns) for name, signal in signals.items()}, "")
+            View({name: symbol(name, signal.rows, signal.columns) for name, signal in signals.items()}, "")
             for signals in (block.states, {**block.inputs, **block.noises, **block.clocks}, block.params)
         ]
         found.given = [*block.states, *block.inputs, *block.noises, *block.clocks, *block.params]
@@ -109,13 +111,17 @@ def traced(kind: type[Block]) -> Traced:
         for form, values in (("{}", outputs), ("{}[k+1]" if sampled else r"\dot{{{}}}", steps)):
             for name, value in values.items():
                 left = form.replace("{}", named(name)) if "k+1" in form else form.format(named(name))
-                found.sides.append((left, ca.MX(value)))
+                found.sides.append((left, _matrix(value)))
     return found
+
+
+def _matrix(value: Any) -> ca.MX:
+    return ca.MX(value)
 
 
 def made(kind: type[Block]) -> Block:
     """A block with the least that it needs."""
-    needed = {
+    needed: dict[str, Any] = {
         name: USUAL[name]
         for name, parameter in inspect.signature(kind).parameters.items()
         if name in USUAL and (parameter.default is parameter.empty or (name == "sample_s" and _is_sampled(kind)))
@@ -131,7 +137,7 @@ def _is_sampled(kind: type[Block]) -> bool:
 def _matrices(found: Traced) -> Iterator[None]:
     """While it lasts blocks compute with matrix expressions, and known functions stay calls."""
     before: list[tuple[Any, str, Any]] = [(ca, "SX", ca.SX)]
-    calls = {(ca, "cross"): ca.cross, (ca, "if_else"): ca.if_else}
+    calls: dict[tuple[Any, str], Any] = {(ca, "cross"): ca.cross, (ca, "if_else"): ca.if_else}
     for name, module in list(sys.modules.items()):
         if name.startswith("ironbird.blocks") or name.startswith("ironbird.symbolic."):
             for key, value in vars(module).items():
@@ -139,7 +145,7 @@ def _matrices(found: Traced) -> Iterator[None]:
                     calls[(module, key)] = value
     before += [(place, key, function) for (place, key), function in calls.items()]
     try:
-        ca.SX = ca.MX  # type: ignore[misc]
+        setattr(ca, "SX", ca.MX)  # noqa: B010
         for (place, key), function in calls.items():
             setattr(place, key, _keeping(found, function))
         yield
@@ -199,10 +205,10 @@ def named(name: str) -> str:
     words = [word for word in name.split("_") if word]
     if not words:
         return r"\mathrm{value}"
-    below = []
+    below: list[str] = []
     while len(words) > 1 and (words[-1].isdigit() or re.fullmatch(r"[A-Z]{1,2}|i", words[-1])):
         below.insert(0, words.pop())
-    plain = r"\,".join(words)
+    plain = r"\_".join(words)
     symbol = f"\\{plain}" if plain in GREEK else plain if len(plain) == 1 else rf"\mathrm{{{plain}}}"
     return f"{symbol}_{{{','.join(below)}}}" if below else symbol
 
@@ -310,7 +316,7 @@ class Printer:
         text, holds = self._text(part)
         if holds == RELATION and least > RELATION:
             return rf"\left[{text}\right]"
-        return rf"\left({text}\right)" if holds < least else text
+        return _bracketed(text) if holds < least else text
 
     def _written(self, part: ca.MX) -> tuple[str, int]:
         if part.is_symbolic():
@@ -379,14 +385,14 @@ class Printer:
             between = r" \\ " if op == ca.OP_VERTCAT else " & "
             return rf"\begin{{bmatrix}}{between.join(self._text(p)[0] for p in parts)}\end{{bmatrix}}", ATOM
         if op in (ca.OP_SETNONZEROS, ca.OP_ADDNONZEROS):
-            return rf"\operatorname{{with}}\left({', '.join(self._text(p)[0] for p in parts)}\right)", ATOM
-        name = UNARY.get(op) or BINARY.get(op) or r"\operatorname{f}"
-        return rf"{name}\left({', '.join(self._text(p)[0] for p in parts)}\right)", ATOM
+            return rf"\mathrm{{with}}\left({', '.join(self._text(p)[0] for p in parts)}\right)", ATOM
+        name = UNARY.get(op) or BINARY.get(op) or r"\mathrm{f}"
+        return f"{name}{_bracketed(', '.join(self._text(p)[0] for p in parts))}", ATOM
 
     def _logic(self, part: ca.MX, least: int) -> str:
         """One side of a relation, or of and and or: a comparison there needs no square brackets."""
         text, holds = self._text(part)
-        return rf"\left({text}\right)" if holds < min(least, SUM) else text
+        return _bracketed(text) if holds < min(least, SUM) else text
 
     def _choice(self, first: ca.MX, second: ca.MX) -> tuple[str, int] | None:
         """`c ? a : 0` + `not c ? b : 0` as two cases."""
@@ -418,8 +424,8 @@ class Printer:
             else self._held(a, RELATION)
             for a in call.arguments
         ]
-        name = call.function.replace("_", r"\,")
-        return rf"\operatorname{{{name}}}\left({', '.join(texts)}\right)", ATOM
+        name = call.function.replace("_", r"\_")
+        return rf"\mathrm{{{name}}}{_bracketed(', '.join(texts))}", ATOM
 
     def _entries(self, part: ca.MX, whole: ca.MX) -> str:
         """Entries of a vector or matrix, counted from 1."""
@@ -443,6 +449,11 @@ class Printer:
 
         down, across = counted([r for r, _ in places], rows), counted([c for _, c in places], columns)
         return f"{base}{below}{down if columns == 1 else f'{down},{across}'}}}"
+
+
+def _bracketed(text: str) -> str:
+    """Round brackets, as high as what they hold."""
+    return rf"\left({text}\right)" if HIGH.search(text) else f"({text})"
 
 
 def _constant(part: ca.MX) -> tuple[str, int]:

@@ -5,7 +5,6 @@ Short equations stand with their block, long ones on a page for each kind of blo
 
 from __future__ import annotations
 
-import functools
 import importlib
 import inspect
 import pkgutil
@@ -19,6 +18,7 @@ from ironbird.model.signal import In, Noise, Out, Param, Signal, State
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "blocks.md"
 EQUATIONS = PAGE.parent / "equations"
 SHORT = 14  # lines of equations that stand with their block
+_LINES: dict[str, list[str]] = {}
 MOST = 150  # lines that are printed at all: what has more is a state machine, which its source shows better
 KINDS: tuple[tuple[type[Signal], str], ...] = (
     (In, "input"), (Out, "output"), (State, "state"), (Param, "parameter"), (Noise, "noise"),
@@ -41,10 +41,11 @@ def blocks() -> list[tuple[str, type[Block]]]:
     return found
 
 
-@functools.cache
 def lines_of(kind: type[Block]) -> list[str]:
-    """Equations of a block."""
-    return equations(kind)
+    """Equations of a block, made once."""
+    if kind.__name__ not in _LINES:
+        _LINES[kind.__name__] = equations(kind)
+    return _LINES[kind.__name__]
 
 
 def equation_pages() -> dict[str, str]:
@@ -89,8 +90,8 @@ def page() -> str:
         if 0 < len(found) <= SHORT:
             lines += ["```math", "\n\n".join(found), "```", ""]
         elif SHORT < len(found) <= MOST:
-            group = module.split(".")[1]
-            lines += [f"[{len(found)} lines of equations](equations/{group}.md#{kind.__name__.lower()})", ""]
+            kinds = module.split(".")[1]
+            lines += [f"[{len(found)} lines of equations](equations/{kinds}.md#{kind.__name__.lower()})", ""]
         signals = {
             name: value
             for cls in reversed(kind.__mro__)

@@ -77,8 +77,8 @@ def test_vehicles_faults_and_show(tmp_path: Path) -> None:
     assert "quad_f450_mpsoc" in ironbird("vehicles", cwd=tmp_path).stdout
     assert "rotor.speed_loss@1" in ironbird("faults", cwd=tmp_path).stdout
     shown = ironbird("show", "quad_f450", "--source", "model.c", cwd=tmp_path).stdout
-    assert "body" in shown and "picture: quad_f450.svg" in shown
-    assert (tmp_path / "quad_f450.svg").read_text().startswith(("<svg", "<?xml"))
+    assert "body" in shown and "picture: out/quad_f450.svg" in shown
+    assert (tmp_path / "out" / "quad_f450.svg").read_text().startswith(("<svg", "<?xml"))
     assert "ib_model_rates" in (tmp_path / "model.c").read_text()
 
 

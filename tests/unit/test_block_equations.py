@@ -23,7 +23,7 @@ a, b, c, v, M = (ca.MX.sym(name, *shape) for name, *shape in (("a",), ("b",), ("
         (a * b + ca.sqrt(c), r"a\,b + \sqrt{c}"),
         (a * (b - (c - 1e-6)), r"a\,\left(b - \left(c - 1 \cdot 10^{-6}\right)\right)"),
         ((a / b) ** 2, r"{\left(\frac{a}{b}\right)}^{2}"),
-        (ca.fmin(ca.fmax(a, 0), 1), r"\min\left(1, \max\left(0, a\right)\right)"),
+        (ca.fmin(ca.fmax(a, 0), 1), r"\min(1, \max(0, a))"),
         (M.T @ v, r"{M}^{\mathsf{T}}\,v"),
         (M[1, 2] * v[0], r"M_{2,3}\,v_{1}"),
         (ca.vertcat(a, v[:2]), r"\begin{bmatrix}a \\ v_{1:2}\end{bmatrix}"),
@@ -40,7 +40,7 @@ def test_parts_have_the_names_of_the_source() -> None:
     assert any(line.startswith(r"\mathrm{turning} = ") for line in motor)
     assert motor[-1] == r"\dot{\omega} = \mathrm{acceleration}"
     body = block_equations.equations(RigidBody)
-    assert r"\mathrm{gyroscopic} = w \times \left(\mathrm{inertia}\,w + \mathrm{momentum}_{B}\right)" in body
+    assert r"\mathrm{gyroscopic} = w \times (\mathrm{inertia}\,w + \mathrm{momentum}_{B})" in body
     assert block_equations.equations(WindSteady) == []  # a name tells nothing
 
 

@@ -33,6 +33,7 @@ LONGEST_MESSAGE = 2**18  # bytes of a websocket's message
 LONGEST_TARGET = 4096  # bytes of path and query
 MOST_KEPT = 200  # refusals
 LOGGED_PER_S = 5  # refusals that are logged; all are counted
+LEFT = "No response returned."  # what starlette says when the browser went on before it had its answer
 EVENTS = "/_nicegui_ws"  # the library's own channel, which also guests need
 CONTENT = (
     "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; connect-src 'self'; frame-ancestors 'none'; "
@@ -210,7 +211,11 @@ class Guard:
             await _answer(scope, receive, send, 413, why)
             return
         with contextlib.suppress(TooLarge):
-            await self.app(scope, measured, with_headers)
+            try:
+                await self.app(scope, measured, with_headers)
+            except RuntimeError as error:
+                if str(error) != LEFT:
+                    raise
         if size > LONGEST_BODY:
             self.door.refuse(scope, why)
             if not begun:

@@ -20,7 +20,7 @@ from ironbird.cli.options import (
     order_from,
     weather_of,
 )
-from ironbird.cli.output import ending_in_order, errors, print_table, progress_bar, usual_folder, write_and_print
+from ironbird.cli.output import ending_in_order, errors, print_table, progress_bar, results_folder, write_and_print
 
 firmware_app = typer.Typer(no_args_is_help=True, help="Firmware on emulated microcontrollers.")
 BoardOption = Annotated[str, typer.Option(help="Board by name, or a TOML file.")]
@@ -101,10 +101,10 @@ def run_firmware(
             vehicle, mission=mission, control="firmware", options=options, weather=weather_of(wind, 0.0, None),
             seed=seed, faults=fault or [], requirements=require or [], until_s=until,
         )  # fmt: skip
-        folder = out or usual_folder(Path(vehicle).stem)
-        with progress_bar(f"flying {vehicle}") as update, ending_in_order():
-            flight = fly_order(order, progress=update, folder=folder)
-        code = write_and_print(flight, folder)
+        with results_folder(out, Path(vehicle).stem) as folder:
+            with progress_bar(f"flying {vehicle}") as update, ending_in_order():
+                flight = fly_order(order, progress=update, folder=folder)
+            code = write_and_print(flight, folder)
     raise typer.Exit(code)
 
 

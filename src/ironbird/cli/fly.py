@@ -39,7 +39,7 @@ from ironbird.cli.output import (
     errors,
     print_table,
     progress_bar,
-    usual_folder,
+    results_folder,
     write_and_print,
 )
 from ironbird.errors import IronbirdError, OrderError
@@ -131,17 +131,19 @@ def fly(
         )
         if start is not None:
             order = replace(order, settings={**start_settings(order, *start_of(start)), **order.settings})
-        folder = out or usual_folder(Path(vehicle).stem)
-        if speed is not None and not is_outside(order.control):
-            live = LiveControl(folder)
-            typer.echo(f"listening: ironbird tune {folder} PATH=VALUE", err=True)
-        try:
-            with progress_bar(f"flying {vehicle}") as update, ending_in_order():
-                flight = fly_order(order, progress=update, speed=speed, live=live, folder=folder, announce=typer.echo)
-        finally:
-            if live is not None:
-                live.close()
-        code = write_and_print(flight, folder, ulog=ulog, csv=csv)
+        with results_folder(out, Path(vehicle).stem) as folder:
+            if speed is not None and not is_outside(order.control):
+                live = LiveControl(folder)
+                typer.echo(f"listening: ironbird tune {folder} PATH=VALUE", err=True)
+            try:
+                with progress_bar(f"flying {vehicle}") as update, ending_in_order():
+                    flight = fly_order(
+                        order, progress=update, speed=speed, live=live, folder=folder, announce=typer.echo
+                    )
+            finally:
+                if live is not None:
+                    live.close()
+            code = write_and_print(flight, folder, ulog=ulog, csv=csv)
     raise typer.Exit(code)
 
 

@@ -274,14 +274,28 @@ def code_of_all(codes: Sequence[int]) -> int:
     return INTERRUPTED if INTERRUPTED in codes else int(any(codes))
 
 
-def usual_folder(name: str) -> Path:
-    """out/NAME for the results of a verb; what an earlier flight left there is moved to out/NAME-1, -2, … and kept."""
-    folder = Path("out") / name
-    if (folder / "summary.json").is_file():
+@contextmanager
+def results_folder(out: Path | None, name: str) -> Iterator[Path]:
+    """The folder for the results of a verb: as ordered, or out/NAME.
+
+    What an earlier flight left in out/NAME is moved to out/NAME-1, -2, … and kept; if nothing is flown, it is put back.
+    """
+    folder, kept = out or Path("out") / name, None
+    if out is None and (folder / "summary.json").is_file():
         numbers = (number for number in itertools.count(1) if not (folder.parent / f"{name}-{number}").exists())
         kept = folder.rename(folder.parent / f"{name}-{next(numbers)}")
-        typer.echo(f"the earlier flight is now {kept}", err=True)
-    return folder
+    try:
+        yield folder
+    except IronbirdError:
+        if kept is not None and not (folder.is_dir() and any(folder.iterdir())):
+            if folder.is_dir():
+                folder.rmdir()
+            kept.rename(folder)
+            kept = None
+        raise
+    finally:
+        if kept is not None:
+            typer.echo(f"the earlier flight is now {kept}", err=True)
 
 
 def write_and_print(flight: Flight, folder: Path, *, title: str = "", ulog: bool = False, csv: bool = False) -> int:

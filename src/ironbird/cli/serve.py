@@ -27,7 +27,7 @@ from ironbird.cli.options import (
     weather_of,
     yaw_of,
 )
-from ironbird.cli.output import ending_in_order, errors, usual_folder, write_and_print
+from ironbird.cli.output import ending_in_order, errors, results_folder, write_and_print
 from ironbird.errors import IronbirdError
 
 
@@ -97,9 +97,9 @@ def serve(
             yaw = yaw_of(home)
         pose = start_settings(order, north, east, yaw)
         order = replace(order, settings={**pose, **settings_of(set_)})
-        folder = out or usual_folder(f"serve-{Path(vehicle).stem}")
         pace = pace_of(speed or ("max" if front == "mission" else "1"))
-        with ending_in_order():
-            flight = fly(order, speed=pace, folder=folder, announce=typer.echo)
-        code = write_and_print(flight, folder)
+        with results_folder(out, f"serve-{Path(vehicle).stem}") as folder:
+            with ending_in_order():
+                flight = fly(order, speed=pace, folder=folder, announce=typer.echo)
+            code = write_and_print(flight, folder)
     raise typer.Exit(code)

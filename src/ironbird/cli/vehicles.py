@@ -95,16 +95,17 @@ def vehicle_schema() -> None:
 def show(
     vehicle: VehicleArgument,
     control: ControlOption = None,
-    svg: Annotated[Path | None, typer.Option(help="Where to draw the diagram; VEHICLE.svg by default.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Where to draw the diagram; out/VEHICLE.svg by default.")] = None,
     source: Annotated[Path | None, typer.Option(help="Also write the generated C source here.")] = None,
 ) -> None:
-    """Print a vehicle's diagram as a tree and draw it as an SVG picture."""
+    """Print a vehicle's diagram as a tree and draw it as an SVG picture; 'ironbird params' has the values."""
     from ironbird.report.diagram_svg import diagram_tree, write_diagram_svg
     from ironbird.vehicles.load import load_vehicle
 
     with errors():
         loaded = load_vehicle(vehicle, control=control)
-        path = svg or Path(f"{loaded.id}.svg")
+        path = svg or Path("out") / f"{loaded.id}.svg"
+        path.parent.mkdir(parents=True, exist_ok=True)
         typer.echo(diagram_tree(loaded.diagram))
         write_diagram_svg(loaded.diagram, path)
         if source:

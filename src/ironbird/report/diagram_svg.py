@@ -799,7 +799,10 @@ def _block_tooltip(path: str, block: Block) -> str:
 
 
 def diagram_tree(diagram: Diagram) -> str:
-    """A diagram as a text tree: nested blocks with class, rate, and their ports, states and parameters with units."""
+    """A diagram as a text tree: nested blocks with class, rate, and their ports, states and parameters with units.
+
+    Of parts beside each other that are built alike the first is printed.
+    """
     tree: dict[str, dict] = {}
     for path in diagram.blocks:
         level = tree
@@ -813,16 +816,19 @@ def diagram_tree(diagram: Diagram) -> str:
 
 def _branches(diagram: Diagram, tree: dict[str, dict], path: str, indent: str) -> list[str]:
     lines: list[str] = []
+    shown: dict[str, str] = {}  # what was printed -> the name of the first that has it
     for number, (name, inner) in enumerate(tree.items(), start=1):
         is_last = number == len(tree)
         here = f"{path}/{name}" if path else name
         deeper = indent + ("    " if is_last else "│   ")
         block = diagram.blocks.get(here)
-        title = name if block is None else f"{name}: {type(block).__name__}, {rate_text(block)}"
-        lines.append(f"{indent}{'└── ' if is_last else '├── '}{title}")
-        if block is not None:
-            lines += _ports(block, deeper + ("│   " if inner else "    "))
-        lines += _branches(diagram, inner, here, deeper)
+        kind = "" if block is None else f": {type(block).__name__}, {rate_text(block)}"
+        below = [] if block is None else _ports(block, deeper + ("│   " if inner else "    "))
+        below += _branches(diagram, inner, here, deeper)
+        first = shown.setdefault("\n".join([kind, *(line[len(deeper) :] for line in below)]), name)
+        if first != name and len(below) > 1:  # four rotors are one
+            kind, below = f": as {first}", []
+        lines += [f"{indent}{'└── ' if is_last else '├── '}{name}{kind}", *below]
     return lines
 
 

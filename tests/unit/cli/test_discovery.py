@@ -102,3 +102,6 @@ def test_a_flight_does_not_overwrite_the_one_before(tmp_path: Path, monkeypatch:
         (tmp_path / "out" / name / "order.toml").read_text() for name in ("quad_f450-1", "quad_f450-2", "quad_f450")
     ]
     assert [f"seed = {seed}" in order for seed, order in enumerate(orders, 1)] == [True] * 3
+    code, printed = said(*words, "4", "--fault", "rotor.speed_loss@1:instance=7,start=0.1")
+    assert code == 2 and "has rotor 1 to 4, not 7" in printed and "earlier flight" not in printed
+    assert (tmp_path / "out" / "quad_f450" / "order.toml").read_text() == orders[2]  # nothing was flown: it stays

@@ -64,3 +64,13 @@ def test_a_verb_that_fails_prints_no_json() -> None:
 def test_numbers_that_json_does_not_have_are_null(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"a": float("nan"), "b": [float("inf"), 1.5, True, None], "c": Path("x")})
     assert json.loads(capsys.readouterr().out) == {"a": None, "b": [None, 1.5, True, None], "c": "x"}
+
+
+def test_files_that_are_written_come_with_figures(tmp_path: Path) -> None:
+    sticks = tmp_path / "sticks.csv"
+    done = CliRunner().invoke(app, ["excite", "doublet", "--duration", "10", "--out", str(sticks), "--json"])
+    assert done.exit_code == 0, done.output
+    figures = json.loads(done.stdout)[0]["figures"]
+    assert figures["file"] == str(sticks) and figures["ended_s"] >= 10 and figures["band_radps"] == [0.5, 30.0]
+    done = CliRunner().invoke(app, ["worlds", "check", "field", "--json"])
+    assert json.loads(done.stdout)[0]["figures"]["terrain_figures"]["kind"] in ("plane", "grid")

@@ -144,3 +144,15 @@ def test_the_tree_shows_nesting_classes_rates_and_units() -> None:
         "│               1 parameter: time_constant [s]\n"
         "└── plain: Block, continuous\n"
     )
+
+
+def test_the_tree_prints_parts_that_are_alike_once() -> None:
+    rotors = Diagram("rotors")
+    for name in ("1", "2"):
+        rotors.add(f"rotor/{name}", Lag())
+    rotors.add("rotor/3", Lag(sample_s=0.5))
+
+    lines = diagram_tree(rotors).splitlines()
+
+    assert lines[2] == "    ├── 1: Lag, continuous" and "    ├── 2: as 1" in lines
+    assert "    └── 3: Lag, every 500 ms (2 Hz)" in lines  # another rate is another part

@@ -118,7 +118,7 @@ def _campaign(campaign: dict[str, Any], choose: Callable[[str], Awaitable[None]]
 
     with ui.row().classes("items-center no-wrap ib-campaign"):
         ui.button(campaign["name"], on_click=chosen).props("dense no-caps unelevated size=sm")
-        ui.label(f"{campaign['title']}: " + ", ".join(f"{value} {key}" for key, value in counts.items()))
+        ui.label(f"{campaign['title']}: " + ", ".join(f"{value} {key}" for key, value in counts.items() if value))
 
 
 def _case(name: str, row: dict[str, Any]) -> None:
