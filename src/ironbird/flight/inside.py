@@ -95,7 +95,7 @@ def fly_lanes(
             twins.watch(running)
             next_watch = running.tick + CHUNK_TICKS
 
-    judged_paths = [path for order in orders for path in log_paths(order)]
+    judged_paths = [path for order in orders for path in log_paths(order, model)]
     paths = None if everything else paths_to_log([*judged_paths, *also], model)
     log = run(
         state,

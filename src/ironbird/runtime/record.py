@@ -143,24 +143,47 @@ class Log:
             return len(self.time_s)
         return int(np.searchsorted(self.time_s, stop.time_s, side="right"))
 
+    def part(self, first: int, last: int) -> Log:
+        """A view of lanes from `first`, which begins a block, to before `last`."""
+        width = self.data.shape[3]
+        data = self.data[first // width : -(-last // width)]
+        return Log(self.plan, last - first, self.time_s, data, self.stops[first:last], self.interrupted)
+
     def all_lanes(self, path: str) -> np.ndarray:
-        """A signal of all lanes: [lane, row] or [lane, row, size]; NaN after a lane's stop."""
+        """A signal of all lanes: [lane, row] or [lane, row, size]; NaN after a lane's stop.
+
+        Each entry (`[..., i]`) lies together in memory.
+        """
         start, size = self.plan.start[path], self.plan.signals[path].size
         part = self.data[:, :, start : start + size, :]  # block, row, size, place
-        stacked = part.transpose(0, 3, 1, 2).reshape(-1, part.shape[1], size)[: self.lanes]
-        return stacked[:, :, 0] if size == 1 else stacked
+        apart = part.transpose(2, 0, 3, 1).reshape(size, -1, part.shape[1])[:, : self.lanes]
+        return apart[0] if size == 1 else apart.transpose(1, 2, 0)
 
     def sha256(self, lane: int = 0, paths: Sequence[str] | None = None) -> str:
         """Hash of all values of one lane, or of some signals: equal flights have equal hashes."""
-        digest = hashlib.sha256()
         block, place = divmod(lane, self.data.shape[3])
-        digest.update(self.time(lane).tobytes())
+        digest = hashlib.sha256(np.ascontiguousarray(self.time(lane)))
         values = self.data[block, : self.rows(lane), :, place]
         if paths is not None and len(paths) < len(self.plan.start):
-            starts = ((self.plan.start[path], self.plan.signals[path].size) for path in paths)
-            values = values[:, [column for first, size in starts for column in range(first, first + size)]]
-        digest.update(np.ascontiguousarray(values).tobytes())
+            whole = values
+            runs = self._runs(paths)
+            values, to = np.empty((len(whole), sum(last - first for first, last in runs))), 0
+            for first, last in runs:
+                values[:, to : to + last - first] = whole[:, first:last]
+                to += last - first
+        digest.update(np.ascontiguousarray(values).reshape(-1))
         return digest.hexdigest()
+
+    def _runs(self, paths: Sequence[str]) -> list[tuple[int, int]]:
+        """First and last column (not included) of signals, those that follow each other taken together."""
+        runs: list[tuple[int, int]] = []
+        for path in paths:
+            first = self.plan.start[path]
+            last = first + self.plan.signals[path].size
+            if runs and runs[-1][1] == first:
+                first = runs.pop()[0]
+            runs.append((first, last))
+        return runs
 
     # ------------------------------------------------------------------ files
 

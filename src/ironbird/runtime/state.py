@@ -116,13 +116,28 @@ class RunState:
         if self.tick > 0 and not getattr(signal, "tunable", False):
             raise RunError(f"parameter {path} is not tunable: it can be set only before the run starts")
         self._write(self.params, rows, column, lane)
-        if self.tick == 0:
-            for state, source in self.model.flat.initial_of.items():
-                if source == path.partition("[")[0]:
-                    array, state_rows = self.place(state)
-                    whole = self.model.flat.p.rows(source)
-                    blocks, places = (slice(None), slice(None)) if lane is None else self._lane(lane)
-                    array[blocks, state_rows, places] = self.params[blocks, whole, places]
+        blocks, places = (slice(None), slice(None)) if lane is None else self._lane(lane)
+        self._begin_from(path, blocks, places)
+
+    def set_param_of(self, path: str, values: Mapping[int, Number | np.ndarray]) -> None:
+        """Change a parameter's base value before the run, in each of some lanes to its own."""
+        if self.tick > 0:
+            raise RunError(f"parameter {path}: values of many lanes can be set only before the run starts")
+        rows = self.model.param_rows(path)
+        columns = self.model.check_values(path, list(values.values()))
+        blocks, places = np.divmod([self._checked(lane) for lane in values], self.width)
+        self.params[blocks, rows, places] = columns
+        self._begin_from(path, blocks, places)
+
+    def _begin_from(self, path: str, blocks: Any, places: Any) -> None:
+        """States of some lanes that a parameter initialises follow it at tick 0."""
+        if self.tick > 0:
+            return
+        source = path.partition("[")[0]
+        for state, of in self.model.flat.initial_of.items():
+            if of == source:
+                array, state_rows = self.place(state)
+                array[blocks, state_rows, places] = self.params[blocks, self.model.flat.p.rows(source), places]
 
     def set_input(self, name: str, value: Number | np.ndarray, lane: int | None = None) -> None:
         """Set an external input; it is held until set again."""
