@@ -47,15 +47,14 @@ class FarField:
         """Set the values of the cells that the lanes are in, if a look was due within the last few ticks."""
         if self._place is None or not self._rows or state.tick % EVERY_TICKS >= ticks:
             return
-        places = lanes_of(state, state.x, self._place)
-        known = np.isfinite(places).all(axis=1)  # it has not diverged
-        cells = np.round(places / CELL_M)
-        usual = ~cells.any(axis=1)  # at home, with the values of home: there is nothing to do
-        for rows, base in zip(self._rows, self._base, strict=True):
-            usual &= (lanes_of(state, state.params, rows).view(np.int64) == base.view(np.int64)).all(axis=1)
-        for lane in np.flatnonzero(known & ~usual).tolist():
-            north, east, down = cells[lane].astype(int).tolist()
-            self._set(state, lane, (north, east, down))
+        if not np.round(state.x[:, self._place] / CELL_M[:, None]).any() and all(
+            (state.params[:, rows] == base[:, None]).all() for rows, base in zip(self._rows, self._base, strict=True)
+        ):
+            return  # all are at home, with the values of home
+        for lane, place in enumerate(lanes_of(state, state.x, self._place)):
+            if np.isfinite(place).all():  # it has not diverged
+                north, east, down = np.round(place / CELL_M).astype(int).tolist()
+                self._set(state, lane, (north, east, down))
 
     def _set(self, state: RunState, lane: int, cell: Cell) -> None:
         block, place = divmod(lane, state.width)

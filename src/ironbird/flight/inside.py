@@ -41,7 +41,7 @@ class Lanes:
     twin: Log | None  # of lane 0 without any fault, if it was asked for
     tunings: list[Tuning]  # ordered, and made while it flew
     ended_s: float
-    kernel_s: float  # wall time in native code
+    kernel_s: float  # processor time in native code
     samples: list[Sample] = field(default_factory=list)  # that sensors of the world took, of a flight that keeps them
 
 

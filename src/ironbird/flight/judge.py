@@ -208,7 +208,7 @@ def _judge_part(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model
     gaps = {text: untested(formula, trace) for text, formula in formulas.items()}
     mass = model.flat.values[model.param_rows(at.BODY.mass)][0] if at.BODY.mass in model.flat.p.start else 1.0
     graded = assess(trace, mass_kg=float(mass), channels=channels)
-    modes = _modes(log)
+    modes, hashes = _modes(log), log.sha256_of_lanes([log_paths(order, model) for order in orders])
     results = []
     for lane, (order, told, requirements) in enumerate(zip(orders, flown, required, strict=True)):
         judgements = []
@@ -233,7 +233,7 @@ def _judge_part(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model
                 )
             )
         score, level = float(graded.score[lane]), LEVELS[int(graded.level[lane])]
-        results.append(_judged(order, told, log, lane, judgements, score, level, modes[lane], model))
+        results.append(_judged(order, told, log, lane, judgements, score, level, modes[lane], hashes[lane], model))
     return results
 
 
@@ -269,6 +269,7 @@ def _judged(
     score: float,
     level: str,
     modes: list[list[float]],
+    sha256: str,
     model: CompiledModel,
 ) -> Judged:
     stop = log.stops[lane]
@@ -288,7 +289,7 @@ def _judged(
         margin=min((j.margin for j in judgements), default=math.inf),
         score=score,
         level=level,
-        sha256=log.sha256(lane, log_paths(order, model)),
+        sha256=sha256,
         model_hash=model.model_hash,
         judgements=judgements,
         witnesses=[witness.record() for witness in told.witnesses],
@@ -341,10 +342,15 @@ def _mode_at(log: Log, lane: int, begin_s: float) -> int:
     return int(log.lane(at.NAVIGATOR.mode, lane)[row])
 
 
+_PLAIN = (str, int, bool, type(None))
+
+
 def _finite(value: Any) -> Any:
     """Plain data without infinities; what it holds is new, so that nobody changes the original."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Judgement):
-        return {entry.name: _finite(getattr(value, entry.name)) for entry in fields(value)}
+        return {name: _finite(entry) for name, entry in vars(value).items()}
     if isinstance(value, dict):
         return {key: _finite(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

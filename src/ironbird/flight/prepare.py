@@ -88,7 +88,12 @@ def fit(order: Order, *, wake: bool = False) -> Fitted:
 
     With `wake` it feels the wakes of other vehicles' rotors: in scenarios that say so.
     """
-    return _fit(*fit_key(order), wake)
+    return fit_of(fit_key(order), wake=wake)
+
+
+def fit_of(key: tuple[Any, ...], *, wake: bool = False) -> Fitted:
+    """The same by the key of an order."""
+    return _fit(*key, wake)
 
 
 def fit_key(order: Order) -> tuple[Any, ...]:

@@ -98,8 +98,7 @@ def assess(trace: Trace, *, mass_kg: float, channels: Sequence[Channel] = CHANNE
         flat = column.reshape(-1)
         return 0.5 * (flat.take(at) + flat.take(after))
 
-    score, shares = np.zeros(trace.lanes), np.zeros((trace.lanes, len(LEVELS)))
-    total = sum(channel.weight for channel in channels)
+    graded = []
     for channel in channels:
         if channel.kind == "angle":
             value = sampled(_unwrapped(within(trace.column(channel.value))))
@@ -107,9 +106,13 @@ def assess(trace: Trace, *, mass_kg: float, channels: Sequence[Channel] = CHANNE
         else:
             asked = sampled(trace.column(channel.command)) if channel.command is not None else 0.0
             error = (sampled(trace.column(channel.value)) - asked) ** 2
-        part, split = _grade(band_score(error, EDGES[channel.kind], worst[:, None]), used)
+        graded.append(band_score(error, EDGES[channel.kind], worst[:, None]))
+    parts, splits = _grade(np.stack(graded), used)
+    score, shares = np.zeros(trace.lanes), np.zeros((trace.lanes, len(LEVELS)))
+    for channel, part, split in zip(channels, parts, splits, strict=True):
         score += channel.weight * part
         shares += channel.weight * split
+    total = sum(channel.weight for channel in channels)
     score, shares = score / total, shares / total
 
     level = np.searchsorted(-np.asarray(SCORES[1:]), -score, side="right")
@@ -132,7 +135,7 @@ def _passed(values: np.ndarray, edges: np.ndarray, compare: np.ufunc) -> np.ndar
     passed = np.zeros(values.shape, np.int8)
     for edge in edges:
         passed += compare(values, edge).view(np.int8)
-    return passed.astype(np.intp)
+    return passed
 
 
 def _unwrapped(angles: np.ndarray) -> np.ndarray:
@@ -145,18 +148,18 @@ def _unwrapped(angles: np.ndarray) -> np.ndarray:
 
 
 def _grade(score: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted mean of the samples of each lane, and the weighted share of each level."""
+    """Weighted mean of the samples of each channel and lane, and the weighted share of each level."""
     u = np.where(score > SCORES[1], 1.0, score)
-    before = u[:, :-1]
-    change = np.where(u[:, 1:] <= before, before * (1.0 - (before - u[:, 1:])), before)
-    h = np.concatenate([u[:, :1], change], axis=1)  # falls with the score, recovers one sample later
+    before, after = u[..., :-1], u[..., 1:]
+    h = u.copy()  # falls with the score, recovers one sample later
+    h[..., 1:] = np.where(after <= before, before * (1.0 - (before - after)), before)
     level = len(SCORES) - 1 - _passed(h, np.asarray(SCORES[1:]), np.greater)
     weight = np.where(used, np.asarray(WEIGHTS).take(level), 0.0)
-    counts = np.stack([np.count_nonzero((level == k) & used, axis=1) for k in range(len(LEVELS))], axis=1)
+    counts = np.stack([np.count_nonzero((level == k) & used, axis=-1) for k in range(len(LEVELS))], axis=-1)
     shares = counts * np.asarray(WEIGHTS)  # weights are whole numbers: their sums are exact in any order
-    total = shares.sum(axis=1)
+    total = shares.sum(axis=-1)
     # One after the other: zeros behind a lane's end change no bit, unlike in numpy's sum by pairs.
-    return np.cumsum(weight * h, axis=1)[:, -1] / total, shares / total[:, None]
+    return np.cumsum(weight * h, axis=-1)[..., -1] / total, shares / total[..., None]
 
 
 def crash_score(energy_j: np.ndarray | float) -> np.ndarray:

@@ -69,7 +69,7 @@ class RunState:
     stop_row: np.ndarray
     events: list[list[ParamEvent]] = field(default_factory=list)
     fired: list[list[int]] = field(default_factory=list)  # tick at which each event's trigger fired; -1 before
-    kernel_s: float = 0.0  # wall time spent in native code so far
+    kernel_s: float = 0.0  # processor time of all threads in native code so far
     kernel_events: Any = None  # events in the kernel's form, made at first use
     beside: Beside | None = None  # sensors of the world, for example
 
@@ -233,6 +233,10 @@ class RunState:
         other.fired = [list(self.fired[lane]) for lane in lanes]
         other.kernel_s, other.kernel_events = 0.0, None
         return other
+
+    def seed_of(self, lane: int) -> int:
+        """The seed of a lane."""
+        return int(self.seeds[self._lane(lane)])
 
     def content(self, lane: int) -> bytes:
         """All values of a lane: lanes with equal content and events go on equally."""
