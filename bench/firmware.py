@@ -38,8 +38,9 @@ def start_of_an_autopilot(image: str, until_s: float = 8.0, from_s: float = 2.0)
         machine.run(until_s)
         taken, count = time.process_time() - begin, machine.figures().instructions - before
         print(
-            f"image {'by blocks      ' if by_blocks else 'by instructions'} {(until_s - from_s) / taken:5.1f} times real "
-            f"time, {taken / count * 1e9:.1f} ns an instruction, {count / (until_s - from_s) / 1e6:.1f} million a second"
+            f"image {'by blocks      ' if by_blocks else 'by instructions'} "
+            f"{(until_s - from_s) / taken:5.1f} times real time, "
+            f"{taken / count * 1e9:.1f} ns an instruction, {count / (until_s - from_s) / 1e6:.1f} million a second"
         )
         machine.close()
 

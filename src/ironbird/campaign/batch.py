@@ -20,7 +20,7 @@ from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.flight.flight import fly
 from ironbird.flight.inside import fly_lanes
 from ironbird.flight.judge import PASS, log_paths, not_flown
-from ironbird.flight.prepare import end_s, fit, fit_key
+from ironbird.flight.prepare import end_s, fit, fit_key, fit_of
 from ironbird.flight.systems import is_outside
 from ironbird.runtime.record import Log
 from ironbird.scenario.run import fly_scenario
@@ -67,7 +67,7 @@ class BatchResult:
     """The results of a batch."""
 
     flights: list[FlightResult]
-    kernel_s: float  # wall time in native code
+    kernel_s: float  # processor time in native code
     wall_s: float
     simulated_s: float
     software: str = ""  # hash of the code that flew it, if a worker says so
@@ -77,8 +77,10 @@ def group_key(case: FlightCase) -> tuple[Any, ...]:
     """Flights with equal keys can share a batch: the model, the distance of rows, the length (which comes last)."""
     if case.scenario:
         return (case.digest(),), "", case.log_s, case.until_s
-    log_paths(case)  # a formula that cannot be read is this flight's error, not its batch's
-    return fit_key(case), repr(case.tunings), case.log_s, end_s(case, fit(case).model)
+    key = fit_key(case)
+    model = fit_of(key).model
+    log_paths(case, model)  # a formula that cannot be read is this flight's error, not its batch's
+    return key, repr(case.tunings), case.log_s, end_s(case, model)
 
 
 def lanes_that_fit(cases: Sequence[FlightCase]) -> int:
@@ -88,7 +90,7 @@ def lanes_that_fit(cases: Sequence[FlightCase]) -> int:
         return 1
     model = fit(first).model
     signals = model.signals()
-    row = 8 * sum(signals[path].size for path in {path for case in cases for path in log_paths(case)})
+    row = 8 * sum(signals[path].size for path in {path for case in cases for path in log_paths(case, model)})
     rows = end_s(first, model) / first.log_s
     return min(LANES_PER_BATCH, max(LANES, int(LOG_BYTES / (row * rows)) // LANES * LANES))
 
@@ -121,6 +123,11 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
     results = [FlightResult.of(case, said) for case, said in zip(cases, judged, strict=True)]
     results = _keep_traces(results, log, policy)
     return BatchResult(results, kernel_s, time.perf_counter() - begin, sum(result.ended_s for result in results))
+
+
+def get_ready() -> None:
+    """What a worker does first: load all that flies, while nobody waits for it."""
+    software()
 
 
 def fly_for_runner(cases: Sequence[FlightCase], policy: TracePolicy) -> BatchResult:

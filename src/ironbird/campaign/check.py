@@ -33,7 +33,7 @@ from ironbird.files.problems import Problem, Source, near_words
 from ironbird.files.toml_text import KeyPath
 from ironbird.flight.derived import names_of
 from ironbird.flight.mission import Mission, load_mission, mission_names
-from ironbird.flight.order import SEVERITY
+from ironbird.flight.order import LOG_S, SEVERITY
 from ironbird.flight.prepare import targets_in
 from ironbird.flight.surroundings import ordered_world
 from ironbird.flight.systems import is_outside, kind_of, outside_homes, read_options
@@ -46,6 +46,7 @@ from ironbird.scenario.run import check_between
 from ironbird.vehicles import places
 from ironbird.vehicles.in_world import put_in_world
 from ironbird.vehicles.load import TEMPLATES, Stamp, file_stamp, load_spec, load_vehicle, vehicle_ids, vehicle_path
+from ironbird.vehicles.spec import CLOSE, Integration
 from ironbird.world.files import world_names
 from ironbird.world.runner import sensor_of
 from ironbird.world.sensors import SENSORS
@@ -56,8 +57,9 @@ SEVERITIES: tuple[str, ...] = get_args(library.Severity)
 class Outline:
     """Names and units of a vehicle's parameters and signals: what checks need of a model, without compiling it."""
 
-    def __init__(self, diagram: Diagram) -> None:
+    def __init__(self, diagram: Diagram, step_s: float | None = None) -> None:
         self.name = diagram.name
+        self.step_s = step_s  # in which it is flown; None if its control system decides
         self.log, self.p = Column("signal"), Column("parameter")
         for path, block in diagram.blocks.items():
             for name, signal in block.outputs.items():
@@ -86,13 +88,15 @@ def outline(vehicle: str, control: str, *, in_world: bool = False, sights: tuple
 
 @functools.lru_cache(maxsize=64)
 def _outline(vehicle: str, control: str, in_world: bool, sights: tuple[str, ...], stamp: Stamp) -> Outline:
-    if control not in outside_homes():
+    inside = control not in outside_homes()
+    if inside:
         loaded = load_vehicle(vehicle, control=control)
     else:
         kind = kind_of(control)
         fitted = kind.fitted(load_vehicle(vehicle, control=kind.vehicle_control), kind.options())
         loaded = with_links(fitted, kind.links(kind.options()))
-    return Outline((put_in_world(loaded, sights) if in_world else loaded).diagram)
+    placed = put_in_world(loaded, sights) if in_world else loaded
+    return Outline(placed.diagram, placed.integration.step_s if inside and control != "external" else None)
 
 
 def problems_of(case: Planned) -> list[Problem]:
@@ -113,6 +117,7 @@ def problems_of(case: Planned) -> list[Problem]:
     in_world = bool(plain.data.get("world"))
     sights = tuple(str(table["name"]) for table in plain.data.get("sight", [])) if in_world else ()
     outlines = [outline(vehicle, control, in_world=in_world, sights=sights) for vehicle, control in names]
+    found += _log_problems(plain, outlines)
     found += _mission_problems(plain, outlines)
     found += _command_problems(plain)
     found += _setting_problems(plain, outlines)
@@ -436,6 +441,25 @@ def _command_problems(case: Planned) -> list[Problem]:
         recorded_commands(str(text))
     except OrderError as error:
         return [case.problem(("commands",), shortened(str(error), 300), "give the order.toml of a recorded flight")]
+    return []
+
+
+def _log_problems(case: Planned, outlines: Sequence[Outline]) -> list[Problem]:
+    """Rows of the log that fall between the steps of a vehicle."""
+    chosen, log_s = case.data.get("integration"), float(case.data.get("log_s", LOG_S))
+    try:
+        steps = Integration.parse(chosen) if chosen else None
+    except IronbirdError as error:
+        return [_refused(case, ("integration",), error, f'write "{CLOSE.text()}", for example')]
+    for known in outlines:
+        if known.step_s is None:
+            continue
+        step_s = steps.step_s if steps else known.step_s
+        if round(log_s / step_s) < 1 or abs(round(log_s / step_s) * step_s - log_s) > 1e-9:
+            whose = f"integration {chosen} has" if chosen else f"'{known.name}' flies with"
+            message = f"{log_s:g} s is no whole number of steps: {whose} steps of {step_s:g} s"
+            cure = f'write a multiple of {step_s:g} s, or add integration = "{CLOSE.text()}"'
+            return [case.problem(("log_s",) if "log_s" in case.data else ("integration",), message, cure)]
     return []
 
 

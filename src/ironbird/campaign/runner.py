@@ -24,6 +24,7 @@ from ironbird.campaign.batch import (
     BatchResult,
     TracePolicy,
     fly_for_runner,
+    get_ready,
     group_key,
     lanes_that_fit,
 )
@@ -97,9 +98,10 @@ class _Group:
     rate: float = 0.0  # flights a second that a worker flies; 0 until one was measured
 
     def cut(self, lanes: int, workers: int) -> _Batch:
-        """The next batch: a few seconds of work, and no more than the share of each worker."""
+        """The next batch: a few seconds of work, and half of the share of each worker, so that all end together."""
         size = int(self.rate * BATCH_S) if self.rate else FIRST_LANES
         share = -(-len(self.cases) // workers)
+        share = min(share, max(FIRST_LANES, -(-share // 2)))
         size = min(size, -(-share // LANES) * LANES) // LANES * LANES
         size = min(lanes, self.most, max(LANES, size))
         batch = _Batch(self.numbers[:size], self.cases[:size], group=self)
@@ -184,6 +186,23 @@ def run_campaign(
     state.counts.update({verdict: counts[verdict] for verdict in VERDICTS})
     state.done = sum(state.counts.values())
     state.total = state.done + counts["open"]
+    with _place(workers, dask) as place:
+        if counts["open"]:
+            place.begin()  # workers start while this process reads what there is to fly
+        _run(store, campaign, place, state, policy, lanes, redefined, progress)
+    return state
+
+
+def _run(
+    store: Store,
+    campaign: Campaign,
+    place: _Place,
+    state: Progress,
+    policy: TracePolicy | None,
+    lanes: int,
+    redefined: bool,
+    progress: Callable[[Progress], None] | None,
+) -> None:
     flights = store.open_flights(campaign)
     changed = _changed(campaign, flights)
     if changed and not redefined:
@@ -225,10 +244,8 @@ def run_campaign(
         )
         flights = [flight for flight in flights if flight.number not in changed]
     if flights:
-        with _place(workers, dask) as place:
-            groups = _groups(flights, finished)
-            _work_off(_Plan(groups, lanes, place.workers, policy), place, finished, say)
-    return state
+        groups = _groups(flights, finished)
+        _work_off(_Plan(groups, lanes, place.workers, policy), place, finished, say)
 
 
 def check_unchanged(store: Store, campaign: Campaign) -> None:
@@ -303,7 +320,7 @@ def _work_off(
 ) -> None:
     suspects: list[_Batch] = []
     flying: dict[Future[BatchResult], _Batch] = {}
-    executor, refused, in_a_row = place.open(), 0, 0
+    executor, refused, in_a_row = place.first(), 0, 0
     try:
         while plan or flying:
             died: Exception | None = None
@@ -453,6 +470,24 @@ class _Place:
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self.context = multiprocessing.get_context("spawn")
+        self.begun: Executor | None = None
+
+    def begin(self) -> None:
+        """Start the workers of the first pool: they load Ironbird while nobody waits for them."""
+        self.begun = self.open()
+        with contextlib.suppress(*self.deaths, OSError):  # whoever flies meets it again, and says so
+            for _ in range(self.workers):
+                self.begun.submit(get_ready)
+
+    def first(self) -> Executor:
+        """The pool that was begun, or else a new one."""
+        begun, self.begun = self.begun, None
+        return begun or self.open()
+
+    def end(self) -> None:
+        """End the workers of the first pool if nobody has opened it."""
+        if self.begun is not None:
+            self.close(self.begun)
 
     def open(self, workers: int | None = None) -> Executor:
         """A pool of workers."""
@@ -497,10 +532,13 @@ class _Cluster(_Place):
     def __init__(self, client: Any) -> None:
         from distributed.scheduler import KilledWorker
 
-        self.client = client
+        self.client, self.begun = client, None
         self.look_s, self.seen_s = LOOK_S, time.monotonic()
         self.workers = max(1, sum(client.nthreads().values()))
         self.deaths = (KilledWorker,)
+
+    def begin(self) -> None:
+        """Its workers run already."""
 
     def open(self, workers: int | None = None) -> Executor:
         """Its workers as an executor."""
@@ -536,7 +574,11 @@ class _Cluster(_Place):
 def _place(workers: int | None, dask: str | None) -> Iterator[_Place]:
     """Where to fly."""
     if dask is None:
-        yield _Place(workers or os.cpu_count() or 1)
+        place = _Place(workers or os.cpu_count() or 1)
+        try:
+            yield place
+        finally:
+            place.end()
         return
     client: Any = dask_client(dask, CLUSTER_TIMEOUT)
     try:

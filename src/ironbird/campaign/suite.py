@@ -196,7 +196,20 @@ class Planned:
                 return [fill(entry, (*path, i)) for i, entry in enumerate(value)]
             return value
 
-        return {key: value if key in _FIXED else fill(value, (key,)) for key, value in self.data.items()}
+        return {key: value if key in self._same else fill(value, (key,)) for key, value in self.data.items()}
+
+    @functools.cached_property
+    def _same(self) -> frozenset[str]:
+        """Keys whose value is the same at all points: nothing in it varies or names a shared parameter."""
+
+        def varies(value: Any) -> bool:
+            if isinstance(value, Mapping):
+                return is_spread(value) or any(varies(entry) for entry in value.values())
+            if isinstance(value, list):
+                return any(varies(entry) for entry in value)
+            return isinstance(value, str) and value.startswith("$")
+
+        return frozenset(key for key, value in self.data.items() if key in _FIXED or not varies(value))
 
     def flights(self) -> Iterator[FlightCase]:
         """All flights of the case."""

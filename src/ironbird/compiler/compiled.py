@@ -10,7 +10,7 @@ import hashlib
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -165,6 +165,20 @@ class CompiledModel:
             worst = column.min() if column.min() < signal.low else column.max()
             raise ModelError(f"{path} = {worst:g} {signal.unit} is outside its range {signal.low:g} .. {signal.high:g}")
         return column
+
+    def check_values(self, path: str, values: Sequence[Number | np.ndarray]) -> np.ndarray:
+        """Several values of a parameter as rows of a table, each checked as `check_value` does."""
+        rows = self.param_rows(path)
+        signal = self.flat.p.signals[path.partition("[")[0]]
+        if all(np.ndim(value) == (rows.stop - rows.start > 1) for value in values):
+            try:
+                table = np.array(values, float).reshape(len(values), rows.stop - rows.start)
+            except (TypeError, ValueError, OverflowError):
+                pass  # one of them does not fit: it is found below
+            else:
+                if ((table >= signal.low) & (table <= signal.high) & np.isfinite(table)).all():
+                    return table
+        return np.array([self.check_value(path, value) for value in values])
 
 
 def compile_model(diagram: Diagram, *, step_s: float = STEP_S, method: str = "rk4") -> CompiledModel:

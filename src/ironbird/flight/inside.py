@@ -41,7 +41,7 @@ class Lanes:
     twin: Log | None  # of lane 0 without any fault, if it was asked for
     tunings: list[Tuning]  # ordered, and made while it flew
     ended_s: float
-    kernel_s: float  # wall time in native code
+    kernel_s: float  # processor time in native code
     samples: list[Sample] = field(default_factory=list)  # that sensors of the world took, of a flight that keeps them
 
 
@@ -95,7 +95,7 @@ def fly_lanes(
             twins.watch(running)
             next_watch = running.tick + CHUNK_TICKS
 
-    judged_paths = [path for order in orders for path in log_paths(order)]
+    judged_paths = [path for order in orders for path in log_paths(order, model)]
     paths = None if everything else paths_to_log([*judged_paths, *also], model)
     log = run(
         state,

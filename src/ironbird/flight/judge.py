@@ -35,6 +35,7 @@ PASS, FAIL, VOID, ERROR = "pass", "fail", "void", "error"
 VERDICTS = (PASS, FAIL, VOID, ERROR)
 DEFAULT = (Requirement.of("no_crash"),)  # of an order whose requirements do not speak of a crash
 IMPACT_S = 1.0  # the speed of an impact is the largest in this last part of a flight
+GROUP_VALUES = 2**16  # of one column that are judged at once: half a megabyte
 
 
 @dataclass(frozen=True)
@@ -170,12 +171,28 @@ def channels_of(model: CompiledModel) -> list[Channel]:
 
 
 def judge(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: CompiledModel) -> list[Judged]:
-    """Judge the flights of a log, one order in each lane."""
+    """Judge the flights of a log, one order in each lane; a few lanes at a time, whose columns fit the cache."""
+    width = log.data.shape[3]
+    size = max(1, GROUP_VALUES // max(1, len(log.time_s)) // width) * width
+    return [
+        judged
+        for first in range(0, len(orders), size)
+        for judged in _judge_part(
+            orders[first : first + size],
+            flown[first : first + size],
+            log.part(first, min(first + size, len(orders))),
+            model,
+        )
+    ]
+
+
+def _judge_part(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: CompiledModel) -> list[Judged]:
     starts = [
         min((i.start_s + fired_s for i, fired_s in zip(order.faults, told.triggered_s, strict=True)), default=math.inf)
         for order, told in zip(orders, flown, strict=True)
     ]
-    texts = dict.fromkeys(requirement.formula for order in orders for requirement in requirements_of(order))
+    required = [requirements_of(order) for order in orders]
+    texts = dict.fromkeys(requirement.formula for requirements in required for requirement in requirements)
     formulas = {text: _formula(text, model) for text in texts}
     channels = channels_of(model)
     names = [name for formula in formulas.values() for name in formula.signals]
@@ -189,17 +206,17 @@ def judge(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: Comp
     trace = make_trace(log, dict.fromkeys(names), starts)
     margins = {text: robustness(formula, trace) for text, formula in formulas.items()}
     gaps = {text: untested(formula, trace) for text, formula in formulas.items()}
-    mass = model.flat.values[model.param_rows(at.BODY.mass)][0] if at.BODY.mass in model.params() else 1.0
+    mass = model.flat.values[model.param_rows(at.BODY.mass)][0] if at.BODY.mass in model.flat.p.start else 1.0
     graded = assess(trace, mass_kg=float(mass), channels=channels)
+    modes, hashes = _modes(log), log.sha256_of_lanes([log_paths(order, model) for order in orders])
     results = []
-    for lane, (order, told) in enumerate(zip(orders, flown, strict=True)):
+    for lane, (order, told, requirements) in enumerate(zip(orders, flown, required, strict=True)):
         judgements = []
-        events = _events(order, log, lane)
-        for requirement in requirements_of(order):
+        for requirement in requirements:
             margin = float(margins[requirement.formula][lane])
             time_s, sentence, unit, broken_s = math.nan, "", "", math.nan
             if margin < 0.0:
-                finding = explain(formulas[requirement.formula], trace, lane, events)
+                finding = explain(formulas[requirement.formula], trace, lane, _events(order, log, lane))
                 time_s, sentence, unit = finding.time_s, finding.sentence, finding.unit
                 broken_s = broken_from_s(formulas[requirement.formula], trace, lane)
             judgements.append(
@@ -216,17 +233,16 @@ def judge(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: Comp
                 )
             )
         score, level = float(graded.score[lane]), LEVELS[int(graded.level[lane])]
-        results.append(_judged(order, told, log, lane, judgements, score, level, model))
+        results.append(_judged(order, told, log, lane, judgements, score, level, modes[lane], hashes[lane], model))
     return results
 
 
 def _impact_mps(order: Order, log: Log, lane: int) -> float:
     """Largest downward speed in the last second of a crashed flight, else 0."""
-    rows = log.rows(lane)
-    crashed = not survived(log.stops[lane])
-    down = log.lane(at.BODY.velocity, lane)[:, 2] if rows else np.zeros(0)
+    if survived(log.stops[lane]) or not log.rows(lane):
+        return 0.0
     last = max(1, round(IMPACT_S / order.log_s))
-    return float(down[-last:].max()) if crashed and rows else 0.0
+    return float(log.lane(at.BODY.velocity, lane)[-last:, 2].max())
 
 
 def _events(order: Order, log: Log, lane: int) -> dict[str, str]:
@@ -252,6 +268,8 @@ def _judged(
     judgements: list[Judgement],
     score: float,
     level: str,
+    modes: list[list[float]],
+    sha256: str,
     model: CompiledModel,
 ) -> Judged:
     stop = log.stops[lane]
@@ -271,11 +289,11 @@ def _judged(
         margin=min((j.margin for j in judgements), default=math.inf),
         score=score,
         level=level,
-        sha256=log.sha256(lane, log_paths(order, model)),
+        sha256=sha256,
         model_hash=model.model_hash,
         judgements=judgements,
         witnesses=[witness.record() for witness in told.witnesses],
-        modes=_modes(log, lane),
+        modes=modes,
         fault_modes=[_mode_at(log, lane, begin_s) for begin_s in begins_s],
         reactions=list(told.reactions),
     )
@@ -304,12 +322,17 @@ def _verdict(
     return PASS, f"{ending}{vacuous}{proof}"
 
 
-def _modes(log: Log, lane: int) -> list[list[float]]:
-    if at.NAVIGATOR.mode not in log or not log.rows(lane):
-        return []
-    mode, when = log.lane(at.NAVIGATOR.mode, lane), log.time(lane)
-    changes = [0, *(np.flatnonzero(np.diff(mode)) + 1).tolist()]
-    return [[round(float(when[i]), 6), float(mode[i])] for i in changes]
+def _modes(log: Log) -> list[list[list[float]]]:
+    """Of each lane: time and mode at the beginning and at every change."""
+    found: list[list[list[float]]] = [[] for _ in range(log.lanes)]
+    if at.NAVIGATOR.mode not in log:
+        return found
+    mode, rows = log.all_lanes(at.NAVIGATOR.mode), np.array([log.rows(lane) for lane in range(log.lanes)])
+    changes = np.arange(mode.shape[1]) < rows[:, None]
+    changes[:, 1:] &= mode[:, 1:] != mode[:, :-1]
+    for lane, row in np.argwhere(changes).tolist():
+        found[lane].append([round(float(log.time_s[row]), 6), float(mode[lane, row])])
+    return found
 
 
 def _mode_at(log: Log, lane: int, begin_s: float) -> int:
@@ -319,10 +342,15 @@ def _mode_at(log: Log, lane: int, begin_s: float) -> int:
     return int(log.lane(at.NAVIGATOR.mode, lane)[row])
 
 
+_PLAIN = (str, int, bool, type(None))
+
+
 def _finite(value: Any) -> Any:
     """Plain data without infinities; what it holds is new, so that the original is not changed."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Judgement):
-        return {entry.name: _finite(getattr(value, entry.name)) for entry in fields(value)}
+        return {name: _finite(entry) for name, entry in vars(value).items()}
     if isinstance(value, dict):
         return {key: _finite(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

@@ -80,7 +80,7 @@ class Weather:
 
     def digest_data(self) -> list[float]:
         """What a digest covers; a flight without a gust has the digest that it had before gusts could be ordered."""
-        values = [float(value) for value in asdict(self).values()]
+        values = [float(value) for value in vars(self).values()]
         return values if self.gust_mps else values[:3]
 
 
@@ -161,7 +161,7 @@ class Order:
         names = [sensor.name for sensor in sensors_of(self.sight)]
         if len(set(names)) < len(names):
             raise OrderError(f"two sensors have one name among {', '.join(names)}; give each its own")
-        for name, value in asdict(self.weather).items():
+        for name, value in vars(self.weather).items():
             if _no_number(value):
                 raise OrderError(f"{name} of the weather = {shortened(repr(value))} is no finite number")
 
@@ -200,8 +200,7 @@ class Order:
             data["sight"] = digest_of(self.sight)
         if self.integration:
             data["integration"] = self.integration
-        text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hashlib.sha256(_DIGESTED.encode(data).encode()).hexdigest()
 
     @property
     def has_plan(self) -> bool:
@@ -218,11 +217,11 @@ class Order:
             "mission": self.mission.model_dump(mode="json", by_alias=True) if self.mission else None,
             "mission_name": self.mission_name,
             "script": self.script,
-            "wind": asdict(self.weather),
+            "wind": dict(vars(self.weather)),
             "place": self.place.model_dump() if self.place else None,
             "settings": {path: plain(value) for path, value in self.settings.items()},
             "faults": [fault.table() for fault in self.faults],
-            "requirements": [asdict(requirement) for requirement in self.requirements],
+            "requirements": [{**vars(r), "params": dict(r.params)} for r in self.requirements],
             "seed": self.seed,
             "until_s": self.until_s,
             "log_s": self.log_s,
@@ -439,6 +438,7 @@ def _known(where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
             raise UnknownNameError("key", key, known, where)
 
 
+_DIGESTED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 NOTHING: tuple[Any, ...] = (None, [], {}, "")  # what the text of an order leaves out
 _KEYS = (
     "vehicle", "control", "mission", "mission_name", "script", "wind", "place", "settings", "faults", "requirements",

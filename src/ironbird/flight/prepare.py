@@ -88,7 +88,12 @@ def fit(order: Order, *, wake: bool = False) -> Fitted:
 
     With `wake` it feels the wakes of other vehicles' rotors: in scenarios that say so.
     """
-    return _fit(*fit_key(order), wake)
+    return fit_of(fit_key(order), wake=wake)
+
+
+def fit_of(key: tuple[Any, ...], *, wake: bool = False) -> Fitted:
+    """The same by the key of an order."""
+    return _fit(*key, wake)
 
 
 def fit_key(order: Order) -> tuple[Any, ...]:
@@ -224,12 +229,17 @@ def mission_of(order: Order) -> Mission:
 def prepare(model: CompiledModel, orders: Sequence[Order]) -> RunState:
     """A run state at time zero with an order in each lane: parameters set, faults scheduled."""
     state = start(model, lanes=len(orders), seed=[order.seed for order in orders])
-    for path, value, lanes in _shared([_params_of(order, model) for order in orders]):
-        for lane in [None] if len(lanes) == len(orders) else lanes:
-            try:
-                state.set_param(path, value, lane)
-            except UnknownNameError as error:
-                raise ModelError(f"vehicle '{model.name}': {error}") from None
+    for path, values in _by_path([_params_of(order, model) for order in orders]):
+        shared = (
+            len(values) == len(orders) and len({np.asarray(value, float).tobytes() for value in values.values()}) == 1
+        )
+        try:
+            if shared:
+                state.set_param(path, values[0])
+            else:
+                state.set_param_of(path, values)
+        except UnknownNameError as error:
+            raise ModelError(f"vehicle '{model.name}': {error}") from None
     for lane, order in enumerate(orders):
         for injection in order.faults:
             inject(state, injection, lane)
@@ -305,15 +315,13 @@ def one_for_many(model: CompiledModel, path: str, value: Any) -> None:
         raise OrderError(f"{path} has {usual.size} values, [{values}]: give all of them, or one as {path}[0]")
 
 
-def _shared(params: Sequence[dict[str, Any]]) -> list[tuple[str, Any, list[int]]]:
-    """Parameter values with the lanes that have them, so that equal ones are set once; entries come after the whole."""
-    found: dict[tuple[str, bytes], tuple[Any, list[int]]] = {}
+def _by_path(params: Sequence[dict[str, Any]]) -> list[tuple[str, dict[int, Any]]]:
+    """Values of each parameter by lane; entries come after the whole."""
+    found: dict[str, dict[int, Any]] = {}
     for lane, values in enumerate(params):
         for path, value in values.items():
-            key = (path, np.asarray(value, float).tobytes())
-            found.setdefault(key, (value, []))[1].append(lane)
-    rows = [(path, value, lanes) for (path, _), (value, lanes) in found.items()]
-    return sorted(rows, key=lambda row: "[" in row[0])
+            found.setdefault(path, {})[lane] = value
+    return sorted(found.items(), key=lambda row: "[" in row[0])
 
 
 # ---------------------------------------------------------------------- faults

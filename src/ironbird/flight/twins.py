@@ -8,6 +8,7 @@ flight got, so that the difference is the fault's own doing: such a control syst
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -65,7 +66,7 @@ class Twins:
                 first = last
         self.healthy, self.apart = healthy and bool(self.faults), apart
         self.waiting = list(self.faults)
-        self.groups: list[RunState] = []  # twins that begin at the same tick
+        self.groups: list[RunState] = []  # twins that begin at the same tick, at most a block of lanes each
         self.ticks: list[int] = []  # at which they begin
         self.before: RunState | None = None  # the state one piece ago, while triggers are waited for
         self.kernel_s = 0.0
@@ -116,32 +117,39 @@ class Twins:
         self.before = state.branch() if any(fault.injection.when for fault in later) else None
 
     def _copy(self, state: RunState, faults: list[_Fault]) -> None:
-        """Twins from a state; flights that are equal but for their fault share one."""
+        """Twins from a state; flights that are equal but for their fault share one.
+
+        Each block of lanes is a run of its own, of faults that follow each other: it ends as soon as they allow.
+        """
         if self.apart and len(faults) > 1:
             for fault in faults:
                 self._copy(state, [fault])
             return
+        first, width = len(self.groups), state.width
+        shared = Counter(state.seed_of(fault.lane) for fault in faults)
+        key: object
         places: dict[object, int] = {}
         lanes: list[int] = []
         events = []
-        for fault in faults:
+        for fault in sorted(faults, key=lambda fault: fault.begin(state) * state.model.step_s + fault.injection.rise_s):
             rest = slice(0, fault.first), slice(fault.last, None)
             others = [event for part in rest for event in state.events[fault.lane][part]]
             fired = [tick for part in rest for tick in state.fired[fault.lane][part]]
-            key = (state.content(fault.lane), *others, *fired)
+            alone = shared[state.seed_of(fault.lane)] == 1  # no other lane can be equal
+            key = fault.lane if alone else (state.content(fault.lane), *others, *fired)
             if key not in places:
                 places[key] = len(lanes)
                 lanes.append(fault.lane)
                 events.append((others, fired))
-            fault.twin = len(self.groups), places[key]
-        if lanes:
-            group = state.pick(lanes)
-            group.events, group.fired = [e for e, _ in events], [f for _, f in events]
+            fault.twin = first + places[key] // width, places[key] % width
+        for begin in range(0, len(lanes), width):
+            group = state.pick(lanes[begin : begin + width])
+            group.events, group.fired = map(list, zip(*events[begin : begin + width], strict=True))
             self.groups.append(group)
             self.ticks.append(group.tick)
-            if self.healthy and self._whole is None:  # the first fault: until here all is well
-                self._whole, self._whole_tick = state.pick([0]), state.tick
-                self._whole.events, self._whole.fired = [[]], [[]]
+        if lanes and self.healthy and self._whole is None:  # the first fault: until here all is well
+            self._whole, self._whole_tick = state.pick([0]), state.tick
+            self._whole.events, self._whole.fired = [[]], [[]]
 
     # ------------------------------------------------------------------ afterwards
 

@@ -81,21 +81,24 @@ def observe(
     if signal not in log:
         return Witness(injection, "", "", math.nan, 0.0, 0.0, math.nan)
     rows = min(log.rows(faulted), first_row + _flying_rows(twin, healthy), int(np.searchsorted(log.time_s, until_s)))
-    time, difference = log.time_s[:rows], np.zeros(rows)
-    if rows > first_row:
+    time = log.time_s[:rows]
+    difference = np.zeros(max(0, rows - first_row))  # from `first_row` on
+    if difference.size:
         a, b = log.lane(signal, faulted)[first_row:rows], twin.lane(signal, healthy)[: rows - first_row]
-        difference[first_row:] = np.abs(a - b).reshape(rows - first_row, -1).max(axis=1)
+        difference = np.abs(a - b).reshape(rows - first_row, -1).max(axis=1)
     differs = np.flatnonzero(difference > 0.0)
     begin = injection.start_s + triggered_s
     end = min(injection.end_s + triggered_s, float(time[-1]) if rows else 0.0)
-    during = (time >= begin) & (time <= end)
+    first, last = int(np.searchsorted(time, begin)), int(np.searchsorted(time, end, side="right"))
+    equal = np.zeros(max(0, min(first_row, last) - first))  # the fault was ordered, the twin does not differ yet
+    during = np.concatenate([equal, difference[max(0, first - first_row) : max(0, last - first_row)]])
     return Witness(
         injection=injection,
         signal=signal,
-        unit=log.signals[signal].unit,
-        first_s=float(time[differs[0]]) if differs.size else math.nan,
-        largest=float(difference[during].max()) if during.any() else 0.0,
-        mean=float(difference[during].mean()) if during.any() else 0.0,
+        unit=log.plan.signals[signal].unit,
+        first_s=float(time[first_row + differs[0]]) if differs.size else math.nan,
+        largest=float(during.max()) if during.size else 0.0,
+        mean=float(during.mean()) if during.size else 0.0,
         ended_s=end,
     )
 

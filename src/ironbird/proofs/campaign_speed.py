@@ -63,7 +63,12 @@ samples = {flights}
 def measure(
     *, flights: int = FLIGHTS, workers: int | None = None, progress: Callable[[Progress], None] | None = None
 ) -> dict[str, Any]:
-    """Fly a campaign into a store that is thrown away; the clock runs from before its definition is read."""
+    """Fly a campaign into a store that is thrown away; the clock runs from before its definition is read.
+
+    `share_outside_kernel` is all that is not the kernel: 1 - K / (workers x wall time), where K is the processor time
+    of all workers in native code (flights and twins). Reading and storing, starting workers, preparing, judging,
+    waiting, and what other programs took of the machine all count as outside.
+    """
     workers = workers or os.cpu_count() or 1
     model_of(make_order(VEHICLE, control=CONTROL)).build_all()  # what is measured is flying, not compiling
     forget()

@@ -75,39 +75,48 @@ def assess(trace: Trace, *, mass_kg: float, channels: Sequence[Channel] = CHANNE
     """Judge all lanes from the start of their fault on (column `fault_active`; without one, from the first row)."""
     if not channels:
         raise RequirementError("a safety score needs at least one channel")
-    first, rows = _first_rows(trace), trace.rows
-    behind = np.arange(len(trace.time_s)) >= rows[:, None]
+    first, rows, count = _first_rows(trace), trace.rows, len(trace.time_s)
+    behind = np.arange(count) >= rows[:, None] if rows.min() < count else None
+
+    def within(column: np.ndarray) -> np.ndarray:
+        return column if behind is None else np.where(behind, 0.0, column)
+
     speed = np.zeros(trace.lanes)
     for name in VELOCITIES:
-        speed = np.maximum(speed, np.where(behind, 0.0, np.abs(trace.column(name))).max(axis=1))
+        speed = np.maximum(speed, np.abs(within(trace.column(name))).max(axis=1))
     worst = crash_score(0.5 * mass_kg * np.where(np.isnan(speed), np.inf, speed) ** 2)
 
     # Rows of the samples; a sample is the mean of its row and the next one, [RFlySimSafe].
     every = max(1, trace.steps(SAMPLE_S))
-    at = first[:, None] + every * np.arange(-(-len(trace.time_s) // every))
+    at = first[:, None] + every * np.arange(-(-int((rows - first).max()) // every))
     used = at < rows[:, None]
-    at = np.minimum(at, rows[:, None] - 1)
-    after = np.minimum(at + 1, rows[:, None] - 1)
+    lanes = np.arange(trace.lanes)[:, None] * count  # places in a column as one long row
+    after = np.minimum(at + 1, rows[:, None] - 1) + lanes
+    at = np.minimum(at, rows[:, None] - 1) + lanes
 
     def sampled(column: np.ndarray) -> np.ndarray:
-        return 0.5 * (np.take_along_axis(column, at, axis=1) + np.take_along_axis(column, after, axis=1))
+        flat = column.reshape(-1)
+        return 0.5 * (flat.take(at) + flat.take(after))
 
-    score, shares = np.zeros(trace.lanes), np.zeros((trace.lanes, len(LEVELS)))
-    total = sum(channel.weight for channel in channels)
+    graded = []
     for channel in channels:
         if channel.kind == "angle":
-            value = sampled(np.unwrap(np.where(behind, 0.0, trace.column(channel.value)), axis=1))
+            value = sampled(_unwrapped(within(trace.column(channel.value))))
             error = np.abs(np.diff(value, axis=1, prepend=value[:, :1]))
         else:
             asked = sampled(trace.column(channel.command)) if channel.command is not None else 0.0
             error = (sampled(trace.column(channel.value)) - asked) ** 2
-        part, split = _grade(band_score(error, EDGES[channel.kind], worst[:, None]), used)
+        graded.append(band_score(error, EDGES[channel.kind], worst[:, None]))
+    parts, splits = _grade(np.stack(graded), used)
+    score, shares = np.zeros(trace.lanes), np.zeros((trace.lanes, len(LEVELS)))
+    for channel, part, split in zip(channels, parts, splits, strict=True):
         score += channel.weight * part
         shares += channel.weight * split
+    total = sum(channel.weight for channel in channels)
     score, shares = score / total, shares / total
 
     level = np.searchsorted(-np.asarray(SCORES[1:]), -score, side="right")
-    crashed = np.where(behind, 0.0, trace.column("crashed")).max(axis=1) > 0.5
+    crashed = within(trace.column("crashed")).max(axis=1) > 0.5
     return Assessment(np.where(crashed, worst, score), np.where(crashed, len(LEVELS) - 1, level), shares)
 
 
@@ -115,28 +124,42 @@ def band_score(error: np.ndarray, edges: Sequence[float], above: np.ndarray | fl
     """The score of an error: geometric interpolation in its band, `above` behind the last edge."""
     edge, score = np.asarray(edges), np.asarray(SCORES)
     error = np.where(np.isnan(error), np.inf, error)
-    band = np.minimum(np.searchsorted(edge[1:], error, side="right"), len(edge) - 2)
-    inside = (np.minimum(error, edge[-1]) - edge[band]) / (edge[band + 1] - edge[band])
-    graded = score[band] * (score[band + 1] / score[band]) ** inside
+    band = _passed(error, edge[1:-1], np.greater_equal)
+    inside = (np.minimum(error, edge[-1]) - edge.take(band)) / np.diff(edge).take(band)
+    graded = score.take(band) * (score[1:] / score[:-1]).take(band) ** inside
     return np.where(error > edge[-1], above, graded)
 
 
+def _passed(values: np.ndarray, edges: np.ndarray, compare: np.ufunc) -> np.ndarray:
+    """How many of a few edges each value has passed; for so few, faster than a search."""
+    passed = np.zeros(values.shape, np.int8)
+    for edge in edges:
+        passed += compare(values, edge).view(np.int8)
+    return passed
+
+
+def _unwrapped(angles: np.ndarray) -> np.ndarray:
+    """Angles of each lane without jumps of a turn; those of lanes without any are as they are."""
+    jumps = ~(np.abs(np.diff(angles, axis=1)) < np.pi).all(axis=1)  # also where a value is not a number
+    if jumps.any():
+        angles = angles.copy()
+        angles[jumps] = np.unwrap(angles[jumps], axis=1)
+    return angles
+
+
 def _grade(score: np.ndarray, used: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted mean of the samples of each lane, and the weighted share of each level."""
+    """Weighted mean of the samples of each channel and lane, and the weighted share of each level."""
     u = np.where(score > SCORES[1], 1.0, score)
-    before = u[:, :-1]
-    change = np.where(u[:, 1:] <= before, before * (1.0 - (before - u[:, 1:])), before)
-    h = np.concatenate([u[:, :1], change], axis=1)  # falls with the score, recovers one sample later
-    level = len(SCORES) - 1 - np.searchsorted(np.asarray(SCORES[:0:-1]), h, side="left")
-    weight = np.where(used, np.asarray(WEIGHTS)[level], 0.0)
-    total = _sum(weight)
-    shares = np.stack([_sum(np.where(level == k, weight, 0.0)) for k in range(len(LEVELS))], axis=1)
-    return _sum(weight * h) / total, shares / total[:, None]
-
-
-def _sum(values: np.ndarray) -> np.ndarray:
-    """Of each lane, one after the other: zeros behind a lane's end change no bit, unlike in numpy's sum by pairs."""
-    return np.asarray(np.cumsum(values, axis=1)[:, -1])
+    before, after = u[..., :-1], u[..., 1:]
+    h = u.copy()  # falls with the score, recovers one sample later
+    h[..., 1:] = np.where(after <= before, before * (1.0 - (before - after)), before)
+    level = len(SCORES) - 1 - _passed(h, np.asarray(SCORES[1:]), np.greater)
+    weight = np.where(used, np.asarray(WEIGHTS).take(level), 0.0)
+    counts = np.stack([np.count_nonzero((level == k) & used, axis=-1) for k in range(len(LEVELS))], axis=-1)
+    shares = counts * np.asarray(WEIGHTS)  # weights are whole numbers: their sums are exact in any order
+    total = shares.sum(axis=-1)
+    # One after the other: zeros behind a lane's end change no bit, unlike in numpy's sum by pairs.
+    return np.cumsum(weight * h, axis=-1)[..., -1] / total, shares / total[..., None]
 
 
 def crash_score(energy_j: np.ndarray | float) -> np.ndarray:

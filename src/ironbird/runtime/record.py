@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -40,6 +41,11 @@ class LogPlan:
     @staticmethod
     def make(model: CompiledModel, patterns: list[str] | None, log_s: float) -> LogPlan:
         """Choose signals by path and a distance between rows."""
+        return LogPlan._made(model, None if patterns is None else tuple(patterns), log_s)
+
+    @staticmethod
+    @functools.lru_cache(maxsize=32)
+    def _made(model: CompiledModel, patterns: tuple[str, ...] | None, log_s: float) -> LogPlan:
         every = ticks_of(log_s, model.step_s, "log_s")
         if every < 1 or abs(every * model.step_s - log_s) > 1e-9:
             raise RunError(
@@ -49,7 +55,7 @@ class LogPlan:
         start: dict[str, int] = {}
         signals: dict[str, Signal] = {}
         index: list[int] = []
-        for path in model.find_signals(patterns):
+        for path in model.find_signals(None if patterns is None else list(patterns)):
             rows = model.flat.log.rows(path)
             start[path] = len(index)
             signals[path] = model.flat.log.signals[path]
@@ -144,24 +150,60 @@ class Log:
             return len(self.time_s)
         return int(np.searchsorted(self.time_s, stop.time_s, side="right"))
 
+    def part(self, first: int, last: int) -> Log:
+        """A view of lanes from `first`, which begins a block, to before `last`."""
+        width = self.data.shape[3]
+        data = self.data[first // width : -(-last // width)]
+        return Log(self.plan, last - first, self.time_s, data, self.stops[first:last], self.interrupted)
+
     def all_lanes(self, path: str) -> np.ndarray:
-        """A signal of all lanes: [lane, row] or [lane, row, size]; NaN after a lane's stop."""
+        """A signal of all lanes: [lane, row] or [lane, row, size]; NaN after a lane's stop.
+
+        Each entry (`[..., i]`) lies together in memory.
+        """
         start, size = self.plan.start[path], self.plan.signals[path].size
         part = self.data[:, :, start : start + size, :]  # block, row, size, place
-        stacked = part.transpose(0, 3, 1, 2).reshape(-1, part.shape[1], size)[: self.lanes]
-        return stacked[:, :, 0] if size == 1 else stacked
+        apart = part.transpose(2, 0, 3, 1).reshape(size, -1, part.shape[1])[:, : self.lanes]
+        return apart[0] if size == 1 else apart.transpose(1, 2, 0)
 
     def sha256(self, lane: int = 0, paths: Sequence[str] | None = None) -> str:
         """Hash of all values of one lane, or of some signals: equal flights have equal hashes."""
-        digest = hashlib.sha256()
         block, place = divmod(lane, self.data.shape[3])
-        digest.update(self.time(lane).tobytes())
-        values = self.data[block, : self.rows(lane), :, place]
+        return self._hash(lane, self.data[block, : self.rows(lane), :, place], paths)
+
+    def sha256_of_lanes(self, paths: Sequence[Sequence[str]]) -> list[str]:
+        """The hash of each lane, of its own signals: as `sha256` lane by lane, but each block is gone through once."""
+        _, rows, columns, width = self.data.shape
+        found, turned = [], np.empty((width, rows, columns))
+        for lane, own in enumerate(paths):
+            if lane % width == 0:
+                turned[:] = self.data[lane // width].transpose(2, 0, 1)
+            found.append(self._hash(lane, turned[lane % width, : self.rows(lane)], own))
+        return found
+
+    def _hash(self, lane: int, values: np.ndarray, paths: Sequence[str] | None) -> str:
+        """Of the values of one lane, [row, column]."""
+        digest = hashlib.sha256(np.ascontiguousarray(self.time(lane)))
         if paths is not None and len(paths) < len(self.plan.start):
-            starts = ((self.plan.start[path], self.plan.signals[path].size) for path in paths)
-            values = values[:, [column for first, size in starts for column in range(first, first + size)]]
-        digest.update(np.ascontiguousarray(values).tobytes())
+            runs, to = self._runs(paths), 0
+            chosen = np.empty((len(values), sum(last - first for first, last in runs)))
+            for first, last in runs:
+                chosen[:, to : to + last - first] = values[:, first:last]
+                to += last - first
+            values = chosen
+        digest.update(np.ascontiguousarray(values).reshape(-1))
         return digest.hexdigest()
+
+    def _runs(self, paths: Sequence[str]) -> list[tuple[int, int]]:
+        """First and last column (not included) of signals, those that follow each other taken together."""
+        runs: list[tuple[int, int]] = []
+        for path in paths:
+            first = self.plan.start[path]
+            last = first + self.plan.signals[path].size
+            if runs and runs[-1][1] == first:
+                first = runs.pop()[0]
+            runs.append((first, last))
+        return runs
 
     # ------------------------------------------------------------------ files
 

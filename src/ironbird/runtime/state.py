@@ -69,7 +69,7 @@ class RunState:
     stop_row: np.ndarray
     events: list[list[ParamEvent]] = field(default_factory=list)
     fired: list[list[int]] = field(default_factory=list)  # tick at which each event's trigger fired; -1 before
-    kernel_s: float = 0.0  # wall time spent in native code so far
+    kernel_s: float = 0.0  # processor time of all threads in native code so far
     kernel_events: Any = None  # events in the kernel's form, made at first use
     beside: Beside | None = None  # sensors of the world, for example
 
@@ -116,13 +116,28 @@ class RunState:
         if self.tick > 0 and not getattr(signal, "tunable", False):
             raise RunError(f"parameter {path} is not tunable: it can be set only before the run starts")
         self._write(self.params, rows, column, lane)
-        if self.tick == 0:
-            for state, source in self.model.flat.initial_of.items():
-                if source == path.partition("[")[0]:
-                    array, state_rows = self.place(state)
-                    whole = self.model.flat.p.rows(source)
-                    blocks, places = (slice(None), slice(None)) if lane is None else self._lane(lane)
-                    array[blocks, state_rows, places] = self.params[blocks, whole, places]
+        blocks, places = (slice(None), slice(None)) if lane is None else self._lane(lane)
+        self._begin_from(path, blocks, places)
+
+    def set_param_of(self, path: str, values: Mapping[int, Number | np.ndarray]) -> None:
+        """Change a parameter's base value before the run, in each of some lanes to its own."""
+        if self.tick > 0:
+            raise RunError(f"parameter {path}: values of many lanes can be set only before the run starts")
+        rows = self.model.param_rows(path)
+        columns = self.model.check_values(path, list(values.values()))
+        blocks, places = np.divmod([self._checked(lane) for lane in values], self.width)
+        self.params[blocks, rows, places] = columns
+        self._begin_from(path, blocks, places)
+
+    def _begin_from(self, path: str, blocks: Any, places: Any) -> None:
+        """States of some lanes that a parameter initialises follow it at tick 0."""
+        if self.tick > 0:
+            return
+        source = path.partition("[")[0]
+        for state, of in self.model.flat.initial_of.items():
+            if of == source:
+                array, state_rows = self.place(state)
+                array[blocks, state_rows, places] = self.params[blocks, self.model.flat.p.rows(source), places]
 
     def set_input(self, name: str, value: Number | np.ndarray, lane: int | None = None) -> None:
         """Set an external input; it is held until set again."""
@@ -218,6 +233,10 @@ class RunState:
         other.fired = [list(self.fired[lane]) for lane in lanes]
         other.kernel_s, other.kernel_events = 0.0, None
         return other
+
+    def seed_of(self, lane: int) -> int:
+        """The seed of a lane."""
+        return int(self.seeds[self._lane(lane)])
 
     def content(self, lane: int) -> bytes:
         """All values of a lane: lanes with equal content and events go on equally."""

@@ -60,22 +60,23 @@ def _advance(
         return
     blocks = int(args.last_block)
     parts = min(whole(threads, "threads", -MOST_TICKS), blocks)
-    begin = time.perf_counter()
     if parts <= 1:
-        library.ib_run(ctypes.byref(args))
+        state.kernel_s += _run_part(library, args, 0, blocks)
     else:
         edges = [blocks * i // parts for i in range(parts + 1)]
         with ThreadPoolExecutor(parts) as pool:
-            list(pool.map(lambda i: _run_part(library, args, edges[i], edges[i + 1]), range(parts)))
-    state.kernel_s += time.perf_counter() - begin
+            state.kernel_s += sum(pool.map(lambda i: _run_part(library, args, edges[i], edges[i + 1]), range(parts)))
     state.tick += ticks
     events.note_fired(state)
 
 
-def _run_part(library: ctypes.CDLL, args: RunArgs, first: int, last: int) -> None:
+def _run_part(library: ctypes.CDLL, args: RunArgs, first: int, last: int) -> float:
+    """Run some blocks; the processor time that it took."""
     part = RunArgs.from_buffer_copy(args)
     part.first_block, part.last_block = first, last
+    begin = time.thread_time()
     library.ib_run(ctypes.byref(part))
+    return time.thread_time() - begin
 
 
 def kernel(state: RunState) -> ctypes.CDLL:

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from campaign_data import flight_case, flight_cases, result_of
 
 from ironbird.campaign import runner
-from ironbird.campaign.batch import BatchResult, TracePolicy
+from ironbird.campaign.batch import BatchResult, TracePolicy, get_ready
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.runner import Progress, run_campaign
@@ -33,10 +33,14 @@ class Pool(Executor):
         self.deadly, self.deaths = deadly, deaths
         self.broken = False
 
-    def submit(self, function: Any, /, cases: Sequence[FlightCase], policy: TracePolicy) -> Future[Any]:  # type: ignore[override]
+    def submit(  # type: ignore[override]
+        self, function: Any, /, cases: Sequence[FlightCase] = (), policy: TracePolicy | None = None
+    ) -> Future[Any]:
         if self.broken:
             raise BrokenProcessPool("broken before")
         future: Future[Any] = Future()
+        if function is get_ready:
+            return future
         self.deaths[0] -= 1
         if self.deaths[0] >= 0 or self.deadly & {case.id for case in cases}:
             self.broken = True
@@ -107,7 +111,7 @@ def test_what_no_vehicle_can_fly_is_an_error_and_the_rest_is_flown(
 
 def test_other_troubles_end_the_session_with_a_sentence(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     class Full(Pool):
-        def submit(self, function: Any, /, cases: Sequence[FlightCase], policy: TracePolicy) -> Future[Any]:  # type: ignore[override]
+        def submit(self, function: Any, /, *given: Any) -> Future[Any]:  # type: ignore[override]
             future: Future[Any] = Future()
             future.set_exception(ValueError("no space left on device"))
             return future
@@ -180,7 +184,7 @@ def test_words_for_ends_of_processes() -> None:
 # ---------------------------------------------------------------------- sizes of batches
 
 
-@pytest.mark.parametrize(("rate", "most"), [(20.0, 80), (0.5, LANES), (1e6, 512)])
+@pytest.mark.parametrize(("rate", "most"), [(20.0, 80), (0.5, LANES), (1e6, 496)])
 def test_batches_take_seconds_whatever_the_lanes(rate: float, most: int) -> None:
     """A worker that flies 20 flights a second gets some 80 of them, one that is slow the smallest batch."""
     cases = [flight_case()] * 2000
@@ -192,7 +196,7 @@ def test_batches_take_seconds_whatever_the_lanes(rate: float, most: int) -> None
         plan.learn(batch, BatchResult([], 0.0, len(batch.cases) / rate, 0.0))
     assert sum(sizes) == 2000
     assert sizes[0] == runner.FIRST_LANES and max(sizes[1:]) == most
-    assert max(sizes) == most or rate < 1  # at the end no more than each worker's share
+    assert max(sizes) == most or rate < 1  # at the end no more than half of each worker's share
     assert sizes[-1] <= LANES
 
 

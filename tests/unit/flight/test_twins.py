@@ -21,13 +21,17 @@ from ironbird.campaign.store import Store
 from ironbird.campaign.suite import load_suite
 from ironbird.cli.main import app
 from ironbird.faults.spec import Injection
+from ironbird.flight import inside
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.mission import Mission
 from ironbird.flight.order import Order, Weather
+from ironbird.flight.prepare import fit
 from ironbird.flight.twins import WITNESS_S
 from ironbird.links.rig import Rig
 from ironbird.links.system import FunctionSystem
 from ironbird.runtime.record import Log
+from ironbird.runtime.state import RunState
+from ironbird.runtime.step import run
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
 
 UNTIL_S = 11.0
@@ -166,6 +170,27 @@ def test_time_in_native_code_counts_the_twins(flights: list[FlightCase]) -> None
     batch = fly_batch(flights[:18])
     assert 0.0 < batch.kernel_s < batch.wall_s
     assert math.isclose(batch.simulated_s, sum(result.ended_s for result in batch.flights))
+
+
+def test_a_block_of_twins_ends_when_its_own_faults_are_seen(
+    flights: list[FlightCase], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sixteen faults from 0.5 s to 3.5 s, in any order: two blocks, of which the first ends 1.6 s before the second."""
+    flown: list[tuple[int, float]] = []
+
+    def noted(state: RunState, until_s: float, **given: Any) -> Log:
+        flown.append((state.lanes, until_s))
+        return run(state, until_s, **given)
+
+    monkeypatch.setattr(inside, "run", noted)
+    fault = replace(flights[0].faults[0], severity=0.1)
+    starts = [0.5 + 0.2 * (7 * seed % 16) for seed in range(16)]
+    orders = [replace(flights[0], seed=i, faults=(replace(fault, start_s=s),)) for i, s in enumerate(starts)]
+    inside.fly_lanes(orders, fit(orders[0]).model, threads=1)
+
+    assert [lanes for lanes, _ in flown] == [16, 8, 8] and flown[0][1] == UNTIL_S
+    for (_, until_s), last_s in zip(flown[1:], (1.9, 3.5), strict=True):
+        assert last_s + WITNESS_S <= until_s <= last_s + WITNESS_S + 2 * flights[0].log_s + 1e-9
 
 
 @pytest.mark.parametrize(

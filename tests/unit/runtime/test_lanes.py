@@ -9,7 +9,7 @@ import pytest
 from parts import Counter, Lag, Ramp
 
 from ironbird import CompiledModel, Diagram, ParamEvent, advance, compile_model, run, start
-from ironbird.errors import RunError
+from ironbird.errors import ModelError, RunError
 from ironbird.runtime.tuning import Tuning
 
 T_S = 0.1
@@ -142,3 +142,40 @@ def test_what_is_ordered_in_a_branch_is_not_ordered_in_the_run(lag: CompiledMode
 def test_events_without_duration_are_refused(lag: CompiledModel) -> None:
     with pytest.raises(RunError, match="window must not be empty"):
         start(lag).add_event(ParamEvent("lag.gain", 1.0, start_s=1.0, end_s=1.0))
+
+
+def test_hashes_of_all_lanes_are_those_of_each(stopping: CompiledModel) -> None:
+    state = start(stopping, lanes=20)  # three blocks of eight, the last not full
+    for lane in range(20):
+        state.set_input("u", float(lane), lane)
+    log = run(state, 0.3, log_s=0.01)
+    paths = [list(log.signals), ["lag.y", "second.seen"], ["first.seen"]]
+    wanted = [paths[lane % 3] for lane in range(20)]
+
+    assert log.sha256_of_lanes(wanted) == [log.sha256(lane, wanted[lane]) for lane in range(20)]
+    assert len(set(log.sha256_of_lanes(wanted))) == 20
+    part = log.part(8, 20)
+    assert part.sha256_of_lanes(wanted[8:]) == log.sha256_of_lanes(wanted)[8:]
+    np.testing.assert_array_equal(part.all_lanes("lag.y"), log.all_lanes("lag.y")[8:])
+    np.testing.assert_array_equal(part.lane("lag.y", 11), log.lane("lag.y", 19))
+
+
+def test_values_of_many_lanes_are_set_as_one_by_one(lag: CompiledModel) -> None:
+    together, apart = start(lag, lanes=20), start(lag, lanes=20)
+    for path in ("lag.gain", "lag.x_0"):
+        values = {lane: 1.0 + lane for lane in range(3, 20, 2)}
+        together.set_param_of(path, values)
+        for lane, value in values.items():
+            apart.set_param(path, value, lane)
+    np.testing.assert_array_equal(together.params, apart.params)
+    np.testing.assert_array_equal(together.x, apart.x)  # begins at x_0
+
+    with pytest.raises(ModelError, match=r"outside its range"):
+        together.set_param_of("lag.time_constant", {1: 0.1, 2: 0.0})
+    with pytest.raises(ModelError, match=r"is not a number|is not finite"):
+        together.set_param_of("lag.gain", {1: math.nan})
+    with pytest.raises(RunError, match=r"lane 20 does not exist"):
+        together.set_param_of("lag.gain", {20: 1.0})
+    advance(together)
+    with pytest.raises(RunError, match=r"only before the run starts"):
+        together.set_param_of("lag.gain", {0: 1.0})
