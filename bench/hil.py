@@ -10,12 +10,13 @@ and hovers at 2.5 m in calm air, as in section 4 there; two flights, one with th
 one with those of its table 1. About two minutes; prints JSON, then a table in Markdown. Run it on an idle machine.
 
 `--ways`: between the bench and the line there is nothing (`direct`), or UDP and one thread that serves both sides in
-turn and waits for each (`single`, what the document calls TS), or `ironbird route` (`router`, its TCAS). With other
-ways than direct only the sensors of Ironbird's catalogue fly. The document's third arrangement, software in the loop, is the
-flight over a link without any delay or loss. With `--rounds` all ways are flown so often, each round with a seed of its
-own and the ways in the opposite order of the round before; hover errors are compared within each round, as ratios to
-the direct way, and given as their geometric mean with the interval in which it lies at 95 % (Student's t of the
-logarithms). `--control` flies the direct way once more in each round: the spread of a thing against itself.
+turn and waits for each (`single`, what the document calls TS), or `ironbird route` (`router`, its TCAS) with real-time
+priority, as all others in the loop have it. With other ways than direct only sensors of the catalogue fly. The
+document's third arrangement, software in the loop, is the flight over a link without any delay or loss. With `--rounds`
+all ways are flown so often, each round with a seed of its own and the ways in the opposite order of the round before;
+hover errors are compared within each round, as ratios to the direct way, and given as their geometric mean with the
+interval in which it lies at 95 % (Student's t of the logarithms). `--control` flies the direct way once more in each
+round: the spread of a thing against itself.
 
 Two flights of one seed differ by a few per cent even over the same line, as no command arrives at the same moment
 twice, and three rounds cannot tell 2 % from nothing. So the delays from sample to command that were measured in wall
@@ -211,7 +212,7 @@ def over_the_line(
             cable = ["--udp", str(port)]
             links = ["--link", f"board=serial:{near}:{options.baud}", "--link", f"bench=udpout:127.0.0.1:{port}"]
             ours = [sys.executable, __file__, "--single", near, str(options.baud), str(port)]
-            between = start(*(ours if way == "single" else [*ironbird, "route", *links]))
+            between = start(*(ours if way == "single" else [*ironbird, "route", "--priority", *links]))
             assert between.stdin is not None
         rest = ["--until", str(options.seconds), "--seed", str(seed), "--headless", "--out", str(folder), *sets]
         command = [*ironbird, "hil", *cable, *rest, *(["--no-priority"] if options.no_priority else [])]
@@ -303,7 +304,7 @@ def pooled_ratio(way: list[dict[str, float]], direct: list[dict[str, float]]) ->
         ratio = float(np.sqrt(squares[0].mean() / squares[1].mean()))
         most = 1.0 + MOST_WORSE
         found[axis] = {
-            "ratio": round(ratio, 4), "from": low, "to": high, "held": ratio <= most, "confident": high <= most
+            "ratio": round(ratio, 4), "from": low, "to": high, "held": bool(ratio <= most), "confident": bool(high <= most)
         }  # fmt: skip
     return found
 

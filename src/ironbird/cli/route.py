@@ -55,6 +55,9 @@ def route(
     until: Annotated[float, typer.Option(help="End after this many seconds; 0: by Ctrl-C.", min=0.0)] = 0.0,
     every: Annotated[float, typer.Option(help="Seconds between two tables; 0: only at the end.", min=0.0)] = 0.0,
     values: Annotated[bool, typer.Option(help="Show the last values of each message, too.")] = False,
+    priority: Annotated[
+        bool, typer.Option("--priority", help="Ask the system for real-time priority: for the cable of a board.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Figures as JSON at the end.")] = False,
 ) -> None:
     """Pass packets between serial lines, UDP, TCP, pseudo-terminals and logs; watch them, limit them, break the link.
@@ -73,7 +76,7 @@ def route(
             raise LinkError("give a route file, or connections with --link NAME=WHERE")
         wanted = read_route(file) if file is not None else route_of(link or [], rule or [])
         faults = [parse_fault(text, ROUTE_FAULTS) for text in fault or []]
-        router = Router(wanted.connections(), wanted.rules(), faults=faults, seed=seed, save=save)
+        router = Router(wanted.connections(), wanted.rules(), faults=faults, seed=seed, save=save, priority=priority)
         with router:
             for connection in router.connections.values():
                 typer.echo(f"{connection.name}: {connection.cable.name}")

@@ -156,6 +156,15 @@ def real_time_of(pid: int) -> int:
     return highest
 
 
+@contextlib.contextmanager
+def prioritised() -> Iterator[str]:
+    """For a thread: exact sleeps and, where the system permits it, priority; says which it is."""
+    _timer_slack(1)
+    said, undo = _raise_priority()
+    with undo if undo is not None else contextlib.nullcontext():
+        yield said
+
+
 def _raise_priority(fifo: int = FIFO_PRIORITY) -> tuple[str, contextlib.ExitStack | None]:
     taken = real_time(fifo)
     if taken is not None:

@@ -96,7 +96,8 @@ def test_over_udp_time_begins_when_the_board_has_said_something() -> None:
 
 
 def test_a_board_on_udp_that_says_nothing_is_waited_for_until_nobody_wants_it_or_patience_ends() -> None:
-    ordered = order(udp=free_udp_port())
+    port = free_udp_port()
+    ordered = order(udp=port)
     fitted = fit(ordered)
 
     def start(link: HardwareLink) -> None:
@@ -107,8 +108,8 @@ def test_a_board_on_udp_that_says_nothing_is_waited_for_until_nobody_wants_it_or
             link.stop()
 
     with pytest.raises(LinkError, match=r"gave no HIL_ACTUATOR_CONTROLS for .*nothing came at all"):
-        start(HardwareLink(DatagramCable(ordered.options["udp"]), connect_s=0.15, priority=False))
-    unwanted = HardwareLink(DatagramCable(ordered.options["udp"]), connect_s=60.0, priority=False)
+        start(HardwareLink(DatagramCable(port), connect_s=0.15, priority=False))
+    unwanted = HardwareLink(DatagramCable(port), connect_s=60.0, priority=False)
     unwanted.abandoned = lambda: True
     with pytest.raises(LinkError, match="ended before the board said anything"):
         start(unwanted)

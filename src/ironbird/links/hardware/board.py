@@ -161,7 +161,7 @@ class Board:
         native, library = self.native, _library()
         if type(cable) is SerialCable or (type(cable) is DatagramCable and cable.waits_for_peer):
             names = {"read": "read", "write": "write", "ioctl": "ioctl", "recvfrom": "recvfrom", "sendto": "sendto"}
-            peer = b"" if type(cable) is SerialCable else cable.peer_address
+            peer = cable.peer_address if isinstance(cable, DatagramCable) else b""
             self._cable = _Cable(
                 **{name: c_function(function) for name, function in names.items()},
                 error=c_function("__errno_location"),

@@ -23,6 +23,7 @@ from typing import BinaryIO
 from ironbird.errors import LinkError, UnknownNameError
 from ironbird.faults.spec import Injection
 from ironbird.links.hardware.cable import Cable
+from ironbird.links.realtime import prioritised
 from ironbird.links.router.cables import STAMP, FileCable
 from ironbird.links.router.disturbance import Disturbance, LinkWitness, check_faults
 from ironbird.links.router.frames import Frame, FrameReader, name_of
@@ -179,7 +180,9 @@ class Router:
         faults: Sequence[Injection] = (),
         seed: int = 0,
         save: Path | None = None,
+        priority: bool = False,
     ) -> None:
+        self._priority = priority
         self.connections = {connection.name: connection for connection in connections}
         if len(self.connections) < len(connections):
             raise LinkError("two connections have the same name")
@@ -216,11 +219,17 @@ class Router:
         self.begin = time.monotonic()
         for connection in self.connections.values():
             for work in (self._read, self._write):
-                thread = threading.Thread(target=work, args=(connection,), name=f"{connection.name} {work.__name__}")
+                thread = threading.Thread(
+                    target=self._run, args=(work, connection), name=f"{connection.name} {work.__name__}"
+                )
                 thread.daemon = True
                 thread.start()
                 self._threads.append(thread)
         return self
+
+    def _run(self, work: Callable[[Connection], None], connection: Connection) -> None:
+        with prioritised() if self._priority else contextlib.nullcontext():
+            work(connection)
 
     def __exit__(self, *exc: object) -> None:
         self._ends.set()
