@@ -161,7 +161,7 @@ IB_SMALL ib_f ib_num(ib_i mask) { return ib_keep(mask, 1.0); }
 IB_SMALL ib_i ib_truth(ib_f x) { return ib_ne(x, ib_splat(0.0)); }
 
 /* Without optimisation (the quick build of a kernel that is flown while the optimised one is made) each call of a small
- * helper costs the compiler a copy of its body. For one lane the same operations as expressions: a quarter of the time. */
+ * helper costs the compiler a copy of its body. For one lane the same operations as expressions: a quarter less time. */
 #if IB_W == 1 && !defined(__OPTIMIZE__)
 #define ib_splat(x) ((ib_f)(x))
 #define ib_lt(a, b) (-(ib_i)((a) < (b)))
