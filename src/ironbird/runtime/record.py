@@ -183,7 +183,7 @@ class Log:
 
     def _hash(self, lane: int, values: np.ndarray, paths: Sequence[str] | None) -> str:
         """Of the values of one lane, [row, column]."""
-        digest = hashlib.sha256(np.ascontiguousarray(self.time(lane)))
+        digest = hashlib.sha256(np.ascontiguousarray(self.time(lane)).data)
         if paths is not None and len(paths) < len(self.plan.start):
             runs, to = self._runs(paths), 0
             chosen = np.empty((len(values), sum(last - first for first, last in runs)))
@@ -191,7 +191,7 @@ class Log:
                 chosen[:, to : to + last - first] = values[:, first:last]
                 to += last - first
             values = chosen
-        digest.update(np.ascontiguousarray(values).reshape(-1))
+        digest.update(np.ascontiguousarray(values).reshape(-1).data)
         return digest.hexdigest()
 
     def _runs(self, paths: Sequence[str]) -> list[tuple[int, int]]:

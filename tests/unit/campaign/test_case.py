@@ -107,7 +107,7 @@ def flights(draw: st.DrawFn) -> FlightCase:
             )
         ),
         seed=draw(st.integers(0, 2**31)), until_s=draw(st.none() | st.floats(0.1, 1e4)),
-        log_s=draw(st.integers(1, 1000)) / 1000, expect=draw(st.sampled_from([None, "pass", "fail"])),
+        log_s=draw(st.integers(1, 500)) / 500, expect=draw(st.sampled_from([None, "pass", "fail"])),
         tags=tuple(draw(st.lists(WORDS, max_size=2, unique=True))),
     )  # fmt: skip
 
