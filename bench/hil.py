@@ -304,7 +304,8 @@ def pooled_ratio(way: list[dict[str, float]], direct: list[dict[str, float]]) ->
         ratio = float(np.sqrt(squares[0].mean() / squares[1].mean()))
         most = 1.0 + MOST_WORSE
         found[axis] = {
-            "ratio": round(ratio, 4), "from": low, "to": high, "held": bool(ratio <= most), "confident": bool(high <= most)
+            "ratio": round(ratio, 4), "from": low, "to": high,
+            "held": bool(ratio <= most), "confident": bool(high <= most),
         }  # fmt: skip
     return found
 
