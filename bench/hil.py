@@ -19,7 +19,7 @@ interval in which it lies at 95 % (Student's t of the logarithms). `--control` f
 round: the spread of a thing against itself.
 
 Two flights of one seed differ by a few per cent even over the same line, as no command arrives at the same moment
-twice, and three rounds cannot tell 2 % from nothing. So the delays from sample to command that were measured in wall
+twice, and three rounds cannot resolve 2 %. So the delays from sample to command that were measured in wall
 time are flown again in simulation time, over `--seeds` seeds: each answer's delay is drawn from the histogram of its
 way (independently of the one before, which the line's own are not), twice for the direct way. Errors are pooled over
 seeds; the interval at 95 % is that of the pooled ratio over seeds drawn again with replacement (bootstrap). The bar of

@@ -126,7 +126,7 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
 
 
 def get_ready() -> None:
-    """What a worker does first: load all that flies, while nobody waits for it."""
+    """What a worker does first: load all that flies, before it gets its first flights."""
     software()
 
 

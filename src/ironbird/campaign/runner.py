@@ -473,7 +473,7 @@ class _Place:
         self.begun: Executor | None = None
 
     def begin(self) -> None:
-        """Start the workers of the first pool: they load Ironbird while nobody waits for them."""
+        """Start the workers of the first pool: they load Ironbird before the first flights are handed out."""
         self.begun = self.open()
         with contextlib.suppress(*self.deaths, OSError):  # whoever flies meets it again, and says so
             for _ in range(self.workers):
@@ -485,7 +485,7 @@ class _Place:
         return begun or self.open()
 
     def end(self) -> None:
-        """End the workers of the first pool if nobody has opened it."""
+        """End the workers of the first pool if it was never opened."""
         if self.begun is not None:
             self.close(self.begun)
 

@@ -1,4 +1,4 @@
-"""Verbs that are loaded when somebody asks for them: a command that flies does not load how campaigns are listed.
+"""Verbs that are loaded on demand: a command that flies does not load how campaigns are listed.
 
 `ironbird --help` needs each verb's first sentence, but not its options; `ironbird fly --help` needs one verb.
 """

@@ -28,7 +28,7 @@ FORMAT = 1
 
 @functools.cache
 def package_hash() -> str:
-    """Hash of this package's source; read anew only if a file was changed since it was read last."""
+    """Hash of this package's source; read again only if a file was changed since it was read last."""
     root = Path(__file__).parents[1]
     files = sorted(_sources(str(root)))
     # The inode's own time (ctime) changes with every write, whatever a program sets the file's time to

@@ -26,7 +26,7 @@ LAUNCH_S = 30.0  # after which a wing is in the air
 STRAIGHT_S = 50.0  # for which it then flies straight and level
 LOWEST_M = 30.0
 WINGS = "fixed_wing"  # template
-LINK = "/command_fault.value"  # what an actuator is told
+LINK = "/command_fault.value"  # the command of an actuator
 
 
 def is_wing(vehicle: str) -> bool:

@@ -227,7 +227,7 @@ class DatagramCable(Cable):
 
     @property
     def peer_address(self) -> bytes:
-        """Who is answered, as `struct sockaddr_in` of ip(7); empty as long as nobody was heard."""
+        """Who is answered, as `struct sockaddr_in` of ip(7); empty until a packet was received."""
         if self._peer is None:
             return b""
         family, port = socket.AF_INET.to_bytes(2, sys.byteorder), self._peer[1].to_bytes(2, "big")

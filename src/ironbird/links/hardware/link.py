@@ -301,11 +301,11 @@ class HardwareLink(ControlSystem):
             self.note(rig, "link", f"{self.cable.name}, {self.sensor_hz:g} Hz, {self.standing}")
 
     def _meet(self, rig: Rig, cable: DatagramCable) -> None:
-        """Wait for the board's first packet: until then nobody knows where it is, and its samples would be lost."""
+        """Wait for the board's first packet: its address is unknown until then, and samples would be lost."""
         began = self.clock.now()
         while not cable.meet(MEET_S):
             if self.abandoned is not None and self.abandoned():
-                raise LinkError(f"{cable.name}: the flight was ended before the board said anything")
+                raise LinkError(f"{cable.name}: the flight was ended before the board sent anything")
             waited = self.clock.now() - began
             if waited > self.connect_s:
                 raise self._silence(rig, waited)
