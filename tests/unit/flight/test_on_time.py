@@ -111,7 +111,7 @@ def test_a_board_on_udp_that_says_nothing_is_waited_for_until_nobody_wants_it_or
         start(HardwareLink(DatagramCable(port), connect_s=0.15, priority=False))
     unwanted = HardwareLink(DatagramCable(port), connect_s=60.0, priority=False)
     unwanted.abandoned = lambda: True
-    with pytest.raises(LinkError, match="ended before the board said anything"):
+    with pytest.raises(LinkError, match="ended before the board sent anything"):
         start(unwanted)
 
 
