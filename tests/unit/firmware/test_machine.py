@@ -12,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def instruction_text() -> str:
 
 
 @contextlib.contextmanager
-def machine(name: str, text: str = "", **options: float) -> Iterator[Machine]:
+def machine(name: str, text: str = "", **options: Any) -> Iterator[Machine]:
     made = Machine(wired_board(), image(name, text), **options)
     try:
         yield made
@@ -150,7 +151,8 @@ def test_blocks_give_the_same_results_and_repeat() -> None:
         assert again.snapshot().sha256() == blocks.snapshot().sha256()  # however a run was cut
         share = blocks.figures().instructions / exact.figures().instructions
         assert 1.0 < share < 1.05
-        blocks.close(), again.close()
+        blocks.close()
+        again.close()
 
 
 def test_blocks_take_interrupts_breakpoints_and_code_in_ram() -> None:
