@@ -202,6 +202,34 @@ def test_a_page_that_a_conditional_store_meets_first_changes_nothing(by_blocks: 
         assert (made.store(0x20008000, 0x8000) == 0x5A).all()
 
 
+MASKED = """
+#include "common.h"
+volatile uint32_t results[2], taken;
+void line_6_handler(void) { taken++; }
+int main(void) {
+  REG(0xE000E100) = 1 << 6;
+  __asm volatile("cpsid i" ::: "memory");
+  REG(0xE000E200) = 1 << 6; /* pends, and waits */
+  for (volatile int i = 0; i < 20; i++) {}
+  results[0] = taken;
+  __asm volatile("cpsie i\\n isb" ::: "memory");
+  results[1] = taken;
+  for (volatile int i = 0;; i++) {}
+}
+typedef void (*vector)(void);
+__attribute__((section(".vectors"), used)) const vector vectors[16 + 8] = {
+    (vector)stack_top, reset_handler, [2 ... 21] = unused_handler, [22] = line_6_handler, [23] = unused_handler,
+};
+"""
+
+
+@pytest.mark.parametrize("by_blocks", [False, True])
+def test_an_interrupt_that_waits_behind_a_mask_is_taken_when_the_mask_falls(by_blocks: bool) -> None:
+    with machine("masked", MASKED, by_blocks=by_blocks) as made:
+        made.run(1e-3)
+        assert made.fault_text() == "" and [value(made, "results", i) for i in range(2)] == [0, 1]
+
+
 CODE_IN_RAM = """
 #include "common.h"
 volatile uint32_t results[4];
