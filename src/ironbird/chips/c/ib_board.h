@@ -17,7 +17,9 @@
 #define IB_LONGEST 4096 /* bytes of one request */
 #define IB_BOARD_MAGIC INT64_C(0x647261426e6f7249)
 #define IB_BOARD_RECORD (36 * 29 * 64)
-enum { IB_SPI, IB_I2C, IB_UART };
+#define IB_PULSES 16 /* outputs and pins under /sys/class (links/chips/c/sysfs.c) */
+#define IB_PINS 64
+enum { IB_SPI, IB_I2C, IB_UART, IB_SYSFS };
 
 typedef struct ib_first { /* the first level on a wire that differs from the twin's; slot -1: none */
   int64_t watch, time, request, line, slot;
@@ -44,9 +46,20 @@ typedef struct ib_pair {
   char file[IB_NAME];
 } ib_pair;
 
+typedef struct ib_pulse {
+  int64_t chip, channel, exported, period_ns, duty_ns, enabled, inversed;
+} ib_pulse;
+
+typedef struct ib_pin {
+  int64_t exported, out, value;
+} ib_pin;
+
 typedef struct ib_board {
   int64_t magic, size, devices, pairs, zero_ns, lock, requests, virtual_time, by_socket, traced;
   uint64_t hash; /* over every request and answer */
+  int64_t pulses, first_pin, pins;
+  ib_pulse pulse[IB_PULSES];
+  ib_pin pin[IB_PINS];
   ib_device device[IB_DEVICES];
   ib_pair pair[IB_PAIRS];
   uint8_t chip[IB_DEVICES][IB_ROOM] __attribute__((aligned(16)));

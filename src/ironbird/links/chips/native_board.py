@@ -1,6 +1,6 @@
 """A board in C (`chips/c/ib_board.h`): one piece of memory with its chips, wires, twins and witnesses.
 
-The memory may be a file that programs of others have mapped too (`ironbird.links.chips.preload`): then requests come
+The memory may be a file that programs of others have mapped too (`ironbird.links.chips.served`): then requests come
 from there, and here the chips are fed and their wires broken. The calls are those of `Wiring`.
 """
 
@@ -35,6 +35,7 @@ from ironbird.links.chips.native import (
 from ironbird.links.chips.wiring import I2C_LINES, SPI_LINES, UART_LINES, WRONG_IDENTITY, line_key, set_line
 
 DEVICES, PAIRS, ROOM, NAME, INPUTS, LONGEST = 16, 4, 32768, 64, 16, 4096
+PULSES, PINS = 16, 64  # under /sys/class
 MAGIC = 0x647261426E6F7249
 KINDS = ("spi", "i2c", "uart")
 _i64 = ctypes.c_int64
@@ -83,6 +84,16 @@ class _Pair(ctypes.Structure):
     ]
 
 
+class _Pulse(ctypes.Structure):
+    _fields_ = [
+        (name, _i64) for name in ("chip", "channel", "exported", "period_ns", "duty_ns", "enabled", "inversed")
+    ]
+
+
+class _Pin(ctypes.Structure):
+    _fields_ = [(name, _i64) for name in ("exported", "out", "value")]
+
+
 class _Board(ctypes.Structure):
     _fields_ = [
         *(
@@ -93,9 +104,11 @@ class _Board(ctypes.Structure):
             )
         ),
         ("hash", ctypes.c_uint64),
+        *((name, _i64) for name in ("pulses", "first_pin", "pins")),
+        ("pulse", _Pulse * PULSES),
+        ("pin", _Pin * PINS),
         ("device", _Device * DEVICES),
         ("pair", _Pair * PAIRS),
-        ("padding", ctypes.c_uint8 * 8),
         ("chip", (ctypes.c_uint8 * ROOM) * DEVICES),
         ("twin", (ctypes.c_uint8 * ROOM) * DEVICES),
     ]  # fmt: skip
@@ -158,6 +171,10 @@ class NativeBoard:
         memory = self.memory
         memory.magic, memory.size, memory.devices = MAGIC, ctypes.sizeof(_Board), len(self.board.device)
         memory.hash = 0xCBF29CE484222325
+        outputs = [(chip, channel) for chip, count in enumerate(self.board.sysfs.pwm) for channel in range(count)]
+        memory.pulses, memory.first_pin, memory.pins = len(outputs), self.board.sysfs.gpio_first, self.board.sysfs.gpio
+        for made, (chip, channel) in zip(memory.pulse, outputs, strict=False):
+            made.chip, made.channel = chip, channel
         for i, device in enumerate(self.board.device):
             made = memory.device[i]
             made.chip, made.kind, made.bus = list(CHIPS).index(device.chip), KINDS.index(device.kind), device.number
@@ -215,6 +232,12 @@ class NativeBoard:
         """The structure of a chip."""
         area = self.memory.twin if twin else self.memory.chip
         return structure(self.board.device[number].chip).from_address(ctypes.addressof(area[number]))
+
+    def pulse_s(self, number: int) -> float:
+        """The pulse of an output under /sys/class/pwm, counted over all its chips; 0 while it is not enabled."""
+        made = self.memory.pulse[number]
+        high_ns = made.period_ns - made.duty_ns if made.inversed else made.duty_ns
+        return float(high_ns * 1e-9 if made.enabled else 0.0)
 
     @property
     def requests(self) -> int:
