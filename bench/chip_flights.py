@@ -72,7 +72,7 @@ def flown(control: str, timed: str, seed: int, *faults: str) -> tuple[Flight, di
 def reaction(flight: Flight, healthy: Flight) -> dict[str, Any]:
     """What came of a fault."""
     path, whole = flight.log[TRUTH], healthy.log[TRUTH]
-    times = np.asarray(flight.log.time)
+    times = flight.log.time()
     shared = min(len(path), len(whole))
     after = times[:shared] >= START_S
     apart = np.linalg.norm(path[:shared] - whole[:shared], axis=1)[after]

@@ -46,7 +46,7 @@ class _First(ctypes.Structure):
 
 
 class _Serial(ctypes.Structure):
-    _fields_ = [(name, _i64) for name in ("baud", "free", "asked")]
+    _fields_ = [(name, _i64) for name in ("baud", "frame", "free", "asked")]
 
 
 class _Device(ctypes.Structure):
@@ -85,9 +85,7 @@ class _Pair(ctypes.Structure):
 
 
 class _Pulse(ctypes.Structure):
-    _fields_ = [
-        (name, _i64) for name in ("chip", "channel", "exported", "period_ns", "duty_ns", "enabled", "inversed")
-    ]
+    _fields_ = [(name, _i64) for name in ("chip", "channel", "exported", "period_ns", "duty_ns", "enabled", "inversed")]
 
 
 class _Pin(ctypes.Structure):

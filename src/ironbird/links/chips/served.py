@@ -143,7 +143,8 @@ class ServedBoard:
                 line = None
         bus = self.chips.board.device[number].bus
         if self.wiring is not None:
-            self.wiring.ports[bus].baud = int(self.chips.memory.device[number].serial.baud)
+            serial = self.chips.memory.device[number].serial
+            self.wiring.ports[bus].baud, self.wiring.ports[bus].frame = int(serial.baud), int(serial.frame)
             if sent:
                 self.wiring.uart_send(t, bus, sent)
             came = self.wiring.uart_receive(t, bus)

@@ -323,7 +323,9 @@ static const struct { tcflag_t code; int rate; } rates[] = {
 
 static void set_rate(int device, const struct termios *wanted)
 {
+    const tcflag_t c = wanted->c_cflag;
     settings[device] = *wanted;
+    board->device[device].serial.frame = (c & PARENB ? (c & PARODD ? 1 : 2) : 0) + (c & CSTOPB ? 4 : 0);
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
         if (rates[i].code == (wanted->c_cflag & RATE_BITS)) board->device[device].serial.baud = rates[i].rate;
 }
