@@ -35,6 +35,34 @@ def test_it_takes_off_and_hovers_through_registers_only() -> None:
     assert all(flight.measured["samples"][name] > 100 for name in ("imu", "mag", "baro", "gps", "motors"))
 
 
+@functools.cache
+def on_pixhawk1(*faults: str) -> Flight:
+    return fly(
+        "quad_f450", control="chips", mission="hover", faults=faults, seed=1, until_s=END_S,
+        options={"board": "pixhawk1"},
+    )  # fmt: skip
+
+
+def test_it_hovers_with_the_seven_chips_of_a_pixhawk_1() -> None:
+    flight = on_pixhawk1()
+    assert flight.survived and abs(-flight.log["body.p_NB_N"][-1, 2] - 10.0) < 1.0
+    samples = flight.measured["samples"]
+    assert min(samples[name] for name in ("imu", "accel_mag", "gyro")) > 3000 and len(samples) == 7
+    assert min(samples[name] for name in ("baro", "mag", "airspeed")) > 500 and samples["gps"] > 100
+
+
+def test_a_reset_of_one_of_them_is_seen_and_mended() -> None:
+    places = ("accel_mag", "gyro", "mag")
+    flight = on_pixhawk1(*(f"chip.reset@1:instance={place},start={9 + n}" for n, place in enumerate(places)))
+    assert flight.survived and said(flight).count("bad register") == 3
+    assert all(f"{place}: started anew (2)" in said(flight) for place in places)
+
+
+def test_the_second_unit_of_a_pixhawk_1_carries_on_for_the_first() -> None:
+    flight = on_pixhawk1("wire.miso_open_high@1:instance=imu,start=9")
+    assert flight.survived and "bad register" in said(flight) and flight.witnesses[0].effective
+
+
 def test_two_flights_have_the_same_hash_over_every_request() -> None:
     again = fly("quad_f450", control="chips", mission="hover", seed=1, until_s=END_S)
     assert again.measured["bus_hash"] == flown().measured["bus_hash"] and again.sha256 == flown().sha256
