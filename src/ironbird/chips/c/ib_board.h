@@ -291,8 +291,9 @@ static void ib_board_send_(ib_board *b, int64_t t, int64_t number, const uint8_t
   const int64_t sends = d->serial.frame, hears = o->uart_frame(chip), slots = ib_frame_bits(sends);
   int64_t came = 0, levels = slots * n;
   const uint8_t *bytes = data;
-  if (!ib_broken(&d->tx) && d->drift == 0.0 && sends == hears) {
-    came = ib_serial_fits(baud, far) ? n : 0;
+  const int matched = ib_serial_fits(baud, far);
+  if (!ib_broken(&d->tx) && d->drift == 0.0 && (sends == hears || !matched)) {
+    came = matched ? n : 0;
     if (d->twinned) ib_uart_go(&whole, data, n, baud, baud, sends, hears, ib_levels, ib_frames);
   } else {
     came = ib_uart_go(&d->tx, data, n, baud, far > 0 ? far : 1, sends, hears, ib_levels, ib_frames);
@@ -343,8 +344,9 @@ static int64_t ib_board_receive_(ib_board *b, int64_t t, int64_t number, uint8_t
   const int64_t sends = o->uart_frame(b->chip[number]), hears = d->serial.frame, slots = ib_frame_bits(sends);
   int64_t came = n;
   const uint8_t *bytes = raw;
-  if (!ib_broken(&d->rx) && d->drift == 0.0 && sends == hears) {
-    came = ib_serial_fits(baud, near) ? n : 0;
+  const int matched = ib_serial_fits(baud, near);
+  if (!ib_broken(&d->rx) && d->drift == 0.0 && (sends == hears || !matched)) {
+    came = matched ? n : 0;
     if (d->twinned) ib_uart_go(&whole, raw, n, near, near, sends, hears, ib_levels, ib_frames);
   } else {
     came = ib_uart_go(&d->rx, raw, n, near > 0 ? near : 1, baud, sends, hears, ib_levels, ib_frames);

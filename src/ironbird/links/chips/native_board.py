@@ -302,13 +302,23 @@ class NativeBoard:
         first = self._places[place][0]
         first.slot, first.watch = -1, 1
 
-    def first_difference(self, place: str) -> FirstDifference | None:
-        """What differed first since `watch`."""
-        first, lines, _ = self._places[place]
+    def first_difference(self, place: str, t: int = 0) -> FirstDifference | None:
+        """What differed first since `watch`: a level on a wire, or else, by the time `t`, an output of the chip."""
+        first, lines, devices = self._places[place]
         if first.slot < 0:
-            return None
+            return self._different_output(devices, t)
         names = tuple(lines) or I2C_LINES
         return FirstDifference(int(first.time), int(first.request), names[first.line], int(first.slot))
+
+    def _different_output(self, devices: Sequence[int], t: int) -> FirstDifference | None:
+        """A host that only writes to a chip sees no difference on its wires; what the chip drives may differ."""
+        for i in devices:
+            if "drive" in chip_class(self.board.device[i].chip).fields():
+                here, there = (np.frombuffer(self.fields(i, twin=twin).drive) for twin in (False, True))
+                if not np.array_equal(here, there):
+                    output = int(np.argmax(here != there))
+                    return FirstDifference(t, self.requests, f"output {output}", 0)
+        return None
 
     def set_wire(self, place: str, line: str, params: Mapping[str, float]) -> None:
         """What is wrong with a wire from now on."""
