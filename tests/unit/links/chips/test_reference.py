@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from ironbird.chips.board import load_board
+from ironbird.chips.catalog import chip_class
 from ironbird.errors import FaultError
 from ironbird.flight.flight import Flight, fly
+from ironbird.links.chips.drivers import DRIVERS
 from ironbird.links.chips.feed import Feeder
 from ironbird.links.chips.native_board import NativeBoard
 from ironbird.links.chips.wires import places_of, with_wires
@@ -152,3 +155,45 @@ def test_the_wires_of_a_board_are_parts_of_the_vehicle_and_feeds_are_in_chip_axe
     feeder.take()
     body = rig.accels[0].values
     assert feeder.values[0, :3] == pytest.approx([-body[0], body[1], -body[2]])  # axes -x +y -z
+
+
+class Heard:
+    """Takes what drivers say, in place of the autopilot."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, list[float]] = {}
+
+    def sample(self, place: str, value: float | Sequence[float], time_s: float) -> None:
+        self.values[place] = [float(v) for v in np.atleast_1d(value)]
+
+
+def test_drivers_give_back_what_the_vehicle_measures() -> None:
+    """Over the chips of a Pixhawk 1 and their axes, to the last count."""
+    board = load_board("pixhawk1")
+    chips, heard = NativeBoard(board), Heard()
+    force, rate, field = (0.5, -1.0, -9.7), (0.2, -0.1, 0.05), (2e-5, -1e-6, 4e-5)
+    for number, device in enumerate(board.device):
+        for name, body in (("accel", force), ("gyro", rate), ("field", field)):
+            turned = {
+                f"{name}_{axis}": sign * body[row] for axis, (row, sign) in zip("xyz", device.axis_rows(), strict=True)
+            }
+            chips.feed(number, **{key: value for key, value in turned.items() if key in chip_class(device.chip).feeds})
+        if device.chip == "ms4525do":
+            chips.feed(number, differential_pressure=300.0, temperature=298.15)
+    made = {"lsm303d", "l3gd20h", "hmc5883l", "ms4525do", "mpu6000"}
+    drivers = [DRIVERS[d.chip](chips, n, heard) for n, d in enumerate(board.device) if d.chip in made]
+    for tick in range(250):
+        chips.tick(tick * 4_000_000)
+        for driver in drivers:
+            driver.poll(tick * 4_000_000)
+    assert heard.values["imu/2/accel_fault"] == pytest.approx(force, abs=0.732e-3 * 9.81)
+    assert heard.values["imu/2/gyro_fault"] == pytest.approx(rate, abs=0.0013)
+    assert heard.values["mag/2/fault"] == pytest.approx(field, abs=0.9e-8)
+    assert heard.values["mag/1/fault"] == pytest.approx(field, abs=1e-7)
+    assert heard.values["airspeed/1/fault"] == pytest.approx([300.0], abs=1.1)
+
+
+def test_a_reset_of_the_motors_driver_is_seen_at_its_outputs() -> None:
+    flight = flown("chip.reset@1:instance=motors,start=9")
+    assert flight.witnesses[0].effective and "output 0" in flight.witnesses[0].signal
+    assert abs(flight.witnesses[0].first_s - 9.0) < 0.01
