@@ -154,7 +154,7 @@ def _board_of(options: Options) -> str:
 def _seat_on_chips(task: Task, board: str) -> Seat:
     """An ArduPilot of a board, and our ground station on its first link."""
     options = trusted(task, variable_of(board))
-    if options.pilot not in ("ours", "attended"):
+    if options.pilot != "ours":
         raise LinkError(f"ArduPilot on chips is flown by our ground station alone: leave 'pilot = {options.pilot}' out")
     own = {name: Param(value, "ordered") for name, value in read_params(options.params).items()}
     process = ArduPilotOnChipsProcess(
@@ -166,9 +166,6 @@ def _seat_on_chips(task: Task, board: str) -> Seat:
     )
     system = ArduPilotOnChips(process, task.injections, seed=task.seed)
     try:
-        if options.pilot == "attended":
-            wire = Port(process.ground_port, who="ardupilot", process=process, mirror_port=mirror_port(task))
-            return attend(system, attended(task, wire))
         plan = plan_of(task)
         pilot = Pilot(
             "ardupilot",
@@ -177,6 +174,7 @@ def _seat_on_chips(task: Task, board: str) -> Seat:
             plan=plan.items,
             fence=plan.fence,
             rally=plan.rally,
+            accept_calibration=True,
             process=process,
             mirror_port=mirror_port(task),
         )
