@@ -4,9 +4,9 @@
     python bench/chip_flights.py ardupilot --out docs/measured/chip_flights.json    (IRONBIRD_ARDUPILOT_PILOTPI)
     python bench/chip_flights.py px4 --time real --flights 10 --only nothing        on a quiet machine
 
-The F450 flies the square with ten seeds, the first one twice; then once with each fault between two corners. `hash` is over every
-request on every bus, its time and its answer. Reactions are what the autopilot said or changed after the fault, with
-the seconds since it began; distances are true ones, against the same flight without the fault.
+The F450 flies the square with ten seeds, the first one twice; then once with each fault between two corners. `hash` is
+over every request on every bus, its time and its answer. Reactions are what the autopilot said or changed after the
+fault, with the seconds since it began; distances are true ones, against the same flight without the fault.
 """
 
 from __future__ import annotations

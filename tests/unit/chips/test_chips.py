@@ -268,7 +268,12 @@ def test_the_receiver_is_set_by_an_nmea_sentence_as_ardupilot_does_it() -> None:
 def test_the_receivers_dilutions_of_precision_fit_together() -> None:
     """ArduPilot wants a horizontal one below 1.4 before it arms."""
     chip = make_chip("neo_m8n", latitude=0.8, longitude=0.1, eph=1.0, epv=1.5, satellites=14.0, fix=3.0)
-    for value in bytes.fromhex("b562060103000104010f47"):  # CFG-MSG: NAV-DOP with each fix
+    body = bytes([0x06, 0x01, 3, 0, 0x01, 0x04, 1])  # CFG-MSG: NAV-DOP with each fix
+    a = b = 0
+    for value in body:
+        a = (a + value) & 0xFF
+        b = (b + a) & 0xFF
+    for value in b"\xb5\x62" + body + bytes([a, b]):
         chip.uart_byte(0, value)
     raw = bytearray()
     for tick in range(2500):
