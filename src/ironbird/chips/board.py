@@ -46,6 +46,22 @@ class Device(BaseModel):
         return [("xyz".index(axis[1]), -1.0 if axis[0] == "-" else 1.0) for axis in self.axes]
 
 
+class Sysfs(BaseModel):
+    """What Linux shows of a board's processor under /sys/class."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    pwm: tuple[Annotated[int, Field(ge=0, le=16)], ...] = ()  # outputs of pwmchip0, pwmchip1, …
+    gpio_first: Annotated[int, Field(ge=0, le=10_000)] = 0  # number of the first pin
+    gpio: Annotated[int, Field(ge=0, le=64)] = 0  # how many pins
+
+    @model_validator(mode="after")
+    def _fits(self) -> Sysfs:
+        if sum(self.pwm) > 16:
+            raise ValueError(f"pwm: {sum(self.pwm)} outputs in all; at most 16")
+        return self
+
+
 class Board(BaseModel):
     """A board file."""
 
@@ -56,6 +72,7 @@ class Board(BaseModel):
     about: str
     source: str
     device: tuple[Device, ...]
+    sysfs: Sysfs = Sysfs()
 
     @model_validator(mode="after")
     def _fits(self) -> Board:

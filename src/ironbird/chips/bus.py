@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ironbird.chips.chip import Chip
+from ironbird.chips.chip import FRAME_8N1, Chip, frame_bits
 from ironbird.errors import LinkError
 
 NACK, TIMEOUT, BUSY = "NACK", "TIMEOUT", "BUSY"
@@ -89,6 +89,7 @@ class Uart:
 
     chip: Chip
     baud: int = 9600  # of the host
+    frame: int = FRAME_8N1  # of the host
     free: int = 0  # ns: when the line from the chip is free again
     asked: int = 0  # ns: of the last look at it
 
@@ -96,7 +97,7 @@ class Uart:
         """Bytes from the host, one after the other from a moment on."""
         if self.baud <= 0:
             raise LinkError(f"a serial line needs a rate above 0 Bd, got {self.baud}")
-        step = 10_000_000_000 // self.baud  # ten bits a byte
+        step = frame_bits(self.frame) * 1_000_000_000 // self.baud
         for value in data:
             t += step
             if self.fits():
@@ -110,7 +111,7 @@ class Uart:
         out = bytearray()
         at = max(self.free, self.asked)
         while True:
-            step = 10_000_000_000 // max(1, self.chip.uart_baud())
+            step = frame_bits(self.chip.uart_frame()) * 1_000_000_000 // max(1, self.chip.uart_baud())
             if at + step > t:  # the next byte is still on the line
                 self.free = at
                 return bytes(out)
@@ -122,10 +123,14 @@ class Uart:
             out.append(value)
 
     def receive(self, t: int) -> bytes:
-        """Bytes that have come in at the host until a moment; none if the rates differ."""
+        """Bytes that have come in at the host until a moment; none if rates or frames differ."""
         data = self.take(t)
         return data if self.fits() else b""
 
     def fits(self) -> bool:
-        """Whether both ends have nearly the same rate."""
-        return abs(self.baud - self.chip.uart_baud()) <= BAUD_MISMATCH * self.baud
+        """Whether both ends have nearly the same rate, and the same frames."""
+        return self.frame == self.chip.uart_frame() and self.near(self.chip.uart_baud())
+
+    def near(self, baud: int) -> bool:
+        """Whether a rate is nearly that of the host."""
+        return abs(self.baud - baud) <= BAUD_MISMATCH * self.baud

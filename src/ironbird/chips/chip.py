@@ -8,7 +8,8 @@ SPI   `spi_begin` (select falls), then for each byte `spi_peek` (what the chip w
       `spi_commit` (its first bit was clocked: now it counts as read), `spi_byte` (eight bits came in); `spi_end`.
 I2C   `i2c_begin` (start and an address of this chip; 0 is no acknowledge), then `i2c_byte` for each byte written, or
       `i2c_peek`, `i2c_commit`, `i2c_done` for each byte read; `i2c_end` at the stop.
-UART  `uart_byte` (a byte came in whole), `uart_next` (the next byte to send, or -1), `uart_baud` (as configured).
+UART  `uart_byte` (a byte came in whole), `uart_next` (the next byte to send, or -1), `uart_baud` (as configured),
+      `uart_frame` (parity and stop bits, as `frame_bits` reads them).
 
 A chip moves only in `advance`, which the first call of a transaction makes: outputs do not tear, and all levels of
 modelling agree. Not modelled: what happens inside a chip while it is being read.
@@ -24,7 +25,13 @@ from ironbird.chips.numbers import NEVER
 from ironbird.chips.table import ACTS, CLEARS, STICKS, Register, check_table
 
 POWERED_NS = -1_000_000_000  # when power came: long before the first transaction
+FRAME_8N1, FRAME_8E2 = 0, 6  # parity (1 odd, 2 even), and 4 for a second stop bit
 MOST_TICKS = 200_000  # of the sample clock in one call: a chip that slept for long goes on from now
+
+
+def frame_bits(frame: int) -> int:
+    """Bits on the line for one byte: a start bit, eight of data, parity if there is one, and one or two stop bits."""
+    return 10 + (1 if frame & 3 else 0) + (frame >> 2)
 
 
 class Chip:
@@ -155,6 +162,9 @@ class Chip:
 
     def uart_baud(self) -> int:
         return 9600
+
+    def uart_frame(self) -> int:
+        return 0
 
 
 class RegisterChip(Chip):

@@ -37,6 +37,8 @@ class NeoM8n(Chip):
     source = "[ChipNotes] 10"
     buses = ("uart",)
     clock_hz = 921_600
+    # Of a usual sky, in hundredths: g2 = p2 + t2, p2 = v2 + h2, h2 = n2 + e2
+    DILUTION = (172, 150, 85, 126, 81, 57, 57)
     feeds = (
         "latitude", "longitude", "height", "velocity_n", "velocity_e", "velocity_d", "eph", "epv", "speed_accuracy",
         "satellites", "fix",
@@ -433,14 +435,8 @@ class NeoM8n(Chip):
         elif group == NAV and number == DOP:
             self.begin(NAV, DOP)
             self.u4(tow)
-            # of G, P, T, V, H, N, E, under an open sky: G^2 = P^2 + T^2, P^2 = V^2 + H^2, H^2 = N^2 + E^2
-            self.u2(170 if fix >= 2 else 9999)
-            self.u2(150 if fix >= 2 else 9999)
-            self.u2(80 if fix >= 2 else 9999)
-            self.u2(127 if fix >= 2 else 9999)
-            self.u2(80 if fix >= 2 else 9999)
-            self.u2(57 if fix >= 2 else 9999)
-            self.u2(56 if fix >= 2 else 9999)
+            for i in range(7):
+                self.u2(self.DILUTION[i] if fix >= 2 else 9999)
             self.finish()
         elif group == NAV and number == STATUS:
             self.begin(NAV, STATUS)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ironbird.chips.bus import BUSY, NACK, TIMEOUT, Answer
-from ironbird.chips.chip import Chip
+from ironbird.chips.chip import FRAME_8N1, Chip
 
 WHOLE = 1 << 32  # a share of one
 _MASK = (1 << 64) - 1
@@ -341,15 +341,28 @@ class I2cPins:
 
 
 def uart_frames(
-    line: Line, data: bytes, sender_baud: int, receiver_baud: int, record: bytearray | None = None
+    line: Line,
+    data: bytes,
+    sender_baud: int,
+    receiver_baud: int,
+    record: bytearray | None = None,
+    *,
+    sends: int = FRAME_8N1,
+    hears: int = FRAME_8N1,
 ) -> bytes:
-    """Bytes as they come in at the far end of a serial line, 8N1; frames without a stop bit are dropped."""
+    """Bytes as they come in at the far end of a serial line; those of wrong parity or without a stop bit are dropped.
+
+    `sends` and `hears` are the frames of both ends (`chip.frame_bits`); of two stop bits a receiver looks at the first.
+    """
     levels = bytearray()
     for value in data:
         levels.append(line.seen(0))
         for bit in range(8):
             levels.append(line.seen(value >> bit & 1))
-        levels.append(line.seen(1))
+        if sends & 3:
+            levels.append(line.seen(value.bit_count() + (sends & 3) & 1))
+        for _ in range(1 + (sends >> 2)):
+            levels.append(line.seen(1))
     if record is not None:
         record.extend(levels)
     got = bytearray()
@@ -360,17 +373,21 @@ def uart_frames(
             at += 1
             continue
         value = 0
+        parity = hears & 3
         stop = 0
         index = at
-        for i in range(9):
+        for i in range(10 if hears & 3 else 9):
             # A slot is `receiver_baud` long and the receiver's bit `sender_baud`, in units of one over both.
             index = (2 * at * receiver_baud + sender_baud * (3 + 2 * i)) // (2 * receiver_baud)
             level = levels[index] if index < len(levels) else idle
             if i < 8:
                 value |= level << i
+                parity += level
+            elif i == 8 and hears & 3:
+                parity += level
             else:
                 stop = level
-        if stop:
+        if stop and not (hears & 3 and parity & 1):
             got.append(value)
         at = max(index, at + 1)
     return bytes(got)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ironbird.chips.chip import Chip
+from ironbird.chips.chip import FRAME_8E2, Chip
 from ironbird.chips.numbers import quantise
 
 FRAME_NS = 14_000_000
@@ -12,8 +12,8 @@ CENTRE, SPAN = 992.0, 800.0  # of 11 bits: -1 is 192, +1 is 1792
 class Sbus(Chip):
     """A frame of 25 bytes every 14 ms: 0x0F, sixteen channels of 11 bits, flags, 0x00, of this project.
 
-    `lost` above 0.5 sets the flags of a lost frame and of the failsafe. Not modelled: the line's inverted levels and
-    its parity and second stop bit (100000 Bd, 8E2), which drivers of tested systems configure away.
+    100000 Bd with even parity and two stop bits (8E2). `lost` above 0.5 sets the flags of a lost frame and of the
+    failsafe. Not modelled: the inverted levels of the line, which boards turn round before their processor.
     """
 
     part = "SBUS receiver"
@@ -48,6 +48,9 @@ class Sbus(Chip):
 
     def uart_baud(self) -> int:
         return 100_000
+
+    def uart_frame(self) -> int:
+        return FRAME_8E2
 
     def uart_next(self, t: int) -> int:
         self.advance(t)

@@ -26,7 +26,7 @@ from ironbird.errors import ModelError
 ENTRIES = (
     "power_on", "advance", "flood", "interrupt_level", "spi_begin", "spi_peek", "spi_commit", "spi_byte", "spi_end",
     "i2c_match", "i2c_begin", "i2c_byte", "i2c_peek", "i2c_commit", "i2c_done", "i2c_end", "uart_byte", "uart_next",
-    "uart_baud",
+    "uart_baud", "uart_frame",
 )  # fmt: skip
 NUMBERS = {"quantise": "int", "root": "float"}
 BINARY: dict[type, str] = {

@@ -90,8 +90,8 @@ def sitl(
     chips: Annotated[
         str,
         typer.Option(
-            help="PX4 alone: a board (pilotpi) whose chips its own drivers read; the program is its build for that "
-            "board, named by IRONBIRD_PX4_PILOTPI."
+            help="A board (pilotpi) whose chips the autopilot's own drivers read; the program is its build for that "
+            "board, named by IRONBIRD_PX4_PILOTPI or IRONBIRD_ARDUPILOT_PILOTPI."
         ),
     ] = "",
     count: Annotated[int, typer.Option("-n", "--count", help="Vehicles at the same time.", min=1, max=10)] = 1,

@@ -274,3 +274,22 @@ def test_the_receiver_is_set_by_an_nmea_sentence_as_ardupilot_does_it() -> None:
     for value in b"$PUBX,41,1,0023,0001,115200,0*1E\r\n":  # wrong sum
         chip.uart_byte(0, value)
     assert chip.uart_baud() == 230400
+
+
+def test_the_receivers_dilutions_of_precision_fit_together() -> None:
+    """ArduPilot wants a horizontal one below 1.4 before it arms."""
+    chip = make_chip("neo_m8n", latitude=0.8, longitude=0.1, eph=1.0, epv=1.5, satellites=14.0, fix=3.0)
+    body = bytes([0x06, 0x01, 3, 0, 0x01, 0x04, 1])  # CFG-MSG: NAV-DOP with each fix
+    a = b = 0
+    for value in body:
+        a = (a + value) & 0xFF
+        b = (b + a) & 0xFF
+    for value in b"\xb5\x62" + body + bytes([a, b]):
+        chip.uart_byte(0, value)
+    raw = bytearray()
+    for tick in range(2500):
+        while (value := chip.uart_next(tick * 1_000_000)) >= 0:
+            raw.append(value)
+    frame = raw[raw.rindex(b"\xb5\x62\x01\x04\x12\x00") :]
+    g, p, t, v, h, n, e = struct.unpack_from("<7H", frame, 10)
+    assert h < 140 and [g, p, h] == [round(math.hypot(*parts)) for parts in ((p, t), (v, h), (n, e))]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ironbird.chips.bus import BUSY, NACK, TIMEOUT
+from ironbird.chips.bus import BUSY, NACK, TIMEOUT, Uart
 from ironbird.chips.catalog import make_chip
+from ironbird.chips.chip import FRAME_8E2
 from ironbird.chips.pins import WHOLE, I2cPins, Line, SpiPins, share, uart_frames
 
 
@@ -61,3 +62,18 @@ def test_a_serial_line_forgives_three_percent_and_not_ten() -> None:
     assert uart_frames(Line(), data, 100000, 90000) != data
     assert uart_frames(Line(open=1, pull=1), data, 9600, 9600) == b""
     assert uart_frames(Line(short=1, level=0), data, 9600, 9600) == b""  # a break: no stop bit
+
+
+def test_frames_with_parity_and_two_stop_bits_are_those_of_sbus() -> None:
+    data, record = bytes(range(256)), bytearray()
+    assert uart_frames(Line(), data, 100_000, 100_000, record, sends=FRAME_8E2, hears=FRAME_8E2) == data
+    assert len(record) == 12 * len(data) and bytes(record[12:24]) == bytes([0, 1, *[0] * 7, 1, 1, 1])  # 0x01, even
+    for value in data:  # heard as 8N1 the parity bit stands for the stop bit; if low, it begins a byte of idle line
+        heard = uart_frames(Line(), bytes([value]), 100_000, 100_000, sends=FRAME_8E2)
+        assert heard == (bytes([value]) if value.bit_count() & 1 else b"\xff")
+        assert uart_frames(Line(), bytes([value]), 9600, 9600, sends=1, hears=2) == b""  # odd against even
+    chip, line = make_chip("sbus", channel_3=-1.0), Uart(make_chip("sbus", channel_3=-1.0), 100_000)
+    assert line.receive(20_000_000) == b""
+    line = Uart(chip, 100_000, FRAME_8E2)
+    came = [len(line.receive(t)) for t in (13_999_000, 16_900_000, 17_000_000)]
+    assert came == [25, 24, 1]  # 25 bytes of 0.12 ms every 14 ms

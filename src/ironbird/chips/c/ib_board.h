@@ -17,14 +17,16 @@
 #define IB_LONGEST 4096 /* bytes of one request */
 #define IB_BOARD_MAGIC INT64_C(0x647261426e6f7249)
 #define IB_BOARD_RECORD (36 * 29 * 64)
-enum { IB_SPI, IB_I2C, IB_UART };
+#define IB_PULSES 16 /* outputs and pins under /sys/class (links/chips/c/sysfs.c) */
+#define IB_PINS 64
+enum { IB_SPI, IB_I2C, IB_UART, IB_SYSFS };
 
 typedef struct ib_first { /* the first level on a wire that differs from the twin's; slot -1: none */
   int64_t watch, time, request, line, slot;
 } ib_first;
 
 typedef struct ib_serial {
-  int64_t baud, free, asked; /* of the host; when the line from the chip is free; the last look at it */
+  int64_t baud, frame, free, asked; /* of the host; when the line from the chip is free; the last look at it */
 } ib_serial;
 
 typedef struct ib_device {
@@ -44,9 +46,20 @@ typedef struct ib_pair {
   char file[IB_NAME];
 } ib_pair;
 
+typedef struct ib_pulse {
+  int64_t chip, channel, exported, period_ns, duty_ns, enabled, inversed;
+} ib_pulse;
+
+typedef struct ib_pin {
+  int64_t exported, out, value;
+} ib_pin;
+
 typedef struct ib_board {
   int64_t magic, size, devices, pairs, zero_ns, lock, requests, virtual_time, by_socket, traced;
   uint64_t hash; /* over every request and answer */
+  int64_t pulses, first_pin, pins;
+  ib_pulse pulse[IB_PULSES];
+  ib_pin pin[IB_PINS];
   ib_device device[IB_DEVICES];
   ib_pair pair[IB_PAIRS];
   uint8_t chip[IB_DEVICES][IB_ROOM] __attribute__((aligned(16)));
@@ -54,8 +67,8 @@ typedef struct ib_board {
 } ib_board;
 
 static uint8_t ib_record_here[IB_BOARD_RECORD], ib_record_there[IB_BOARD_RECORD]; /* under the board's lock */
-static uint8_t ib_twin_got[IB_LONGEST], ib_levels[10 * IB_LONGEST], ib_clean[10 * IB_LONGEST];
-static uint8_t ib_frames[10 * IB_LONGEST], ib_doubled[20 * IB_LONGEST];
+static uint8_t ib_twin_got[IB_LONGEST], ib_levels[12 * IB_LONGEST], ib_clean[12 * IB_LONGEST];
+static uint8_t ib_frames[12 * IB_LONGEST], ib_doubled[24 * IB_LONGEST];
 
 static void ib_board_hash(ib_board *b, const void *data, int64_t n) {
   const uint8_t *at = data;
@@ -275,23 +288,25 @@ static void ib_board_send_(ib_board *b, int64_t t, int64_t number, const uint8_t
   ib_line whole = {0};
   whole.before = 1;
   const int64_t baud = d->serial.baud > 0 ? d->serial.baud : 9600, far = ib_drifted(d, o->uart_baud(chip));
-  int64_t came = 0, levels = 10 * n;
+  const int64_t sends = d->serial.frame, hears = o->uart_frame(chip), slots = ib_frame_bits(sends);
+  int64_t came = 0, levels = slots * n;
   const uint8_t *bytes = data;
-  if (!ib_broken(&d->tx) && d->drift == 0.0) {
-    came = ib_serial_fits(baud, far) ? n : 0;
-    if (d->twinned) ib_uart_go(&whole, data, n, baud, baud, ib_levels, ib_frames);
+  const int matched = ib_serial_fits(baud, far);
+  if (!ib_broken(&d->tx) && d->drift == 0.0 && (sends == hears || !matched)) {
+    came = matched ? n : 0;
+    if (d->twinned) ib_uart_go(&whole, data, n, baud, baud, sends, hears, ib_levels, ib_frames);
   } else {
-    came = ib_uart_go(&d->tx, data, n, baud, far > 0 ? far : 1, ib_levels, ib_frames);
+    came = ib_uart_go(&d->tx, data, n, baud, far > 0 ? far : 1, sends, hears, ib_levels, ib_frames);
     bytes = ib_frames;
   }
   if (d->lost || d->doubled) came = ib_board_losses(d, bytes, came, ib_doubled), bytes = ib_doubled;
-  const int64_t step = INT64_C(10000000000) / baud;
+  const int64_t step = slots * INT64_C(1000000000) / baud;
   for (int64_t k = 0; !d->off && k < came; k++) o->uart_byte(chip, t + (k + 1) * step, bytes[k]);
   if (d->twinned) {
-    const int fits = ib_serial_fits(baud, o->uart_baud(b->twin[number]));
+    const int fits = sends == hears && ib_serial_fits(baud, o->uart_baud(b->twin[number]));
     for (int64_t k = 0; fits && k < n; k++) o->uart_byte(b->twin[number], t + (k + 1) * step, data[k]);
     const int64_t same = !d->off && ib_same_bytes(bytes, came, data, fits ? n : 0);
-    ib_uart_go(&whole, data, n, baud, baud, ib_clean, ib_frames);
+    ib_uart_go(&whole, data, n, baud, baud, sends, sends, ib_clean, ib_frames);
     ib_board_compare(b, &d->first, t, ib_levels, levels, ib_clean, levels, same, 0);
   }
 }
@@ -301,7 +316,8 @@ static int64_t ib_serial_take(ib_serial *s, const ib_operations *o, void *chip, 
   int64_t count = 0, at = s->free > s->asked ? s->free : s->asked;
   o->advance(chip, t);
   for (;;) {
-    const int64_t baud = o->uart_baud(chip), step = INT64_C(10000000000) / (baud > 0 ? baud : 1);
+    const int64_t baud = o->uart_baud(chip), slots = ib_frame_bits(o->uart_frame(chip));
+    const int64_t step = slots * INT64_C(1000000000) / (baud > 0 ? baud : 1);
     if (at + step > t || count == room) {
       s->free = at;
       return count;
@@ -325,13 +341,15 @@ static int64_t ib_board_receive_(ib_board *b, int64_t t, int64_t number, uint8_t
   static uint8_t raw[IB_LONGEST];
   const int64_t n = ib_serial_take(&d->serial, o, b->chip[number], t, raw, IB_LONGEST / 2);
   const int64_t baud = d->serial.baud > 0 ? d->serial.baud : 9600, near = ib_drifted(d, o->uart_baud(b->chip[number]));
+  const int64_t sends = o->uart_frame(b->chip[number]), hears = d->serial.frame, slots = ib_frame_bits(sends);
   int64_t came = n;
   const uint8_t *bytes = raw;
-  if (!ib_broken(&d->rx) && d->drift == 0.0) {
-    came = ib_serial_fits(baud, near) ? n : 0;
-    if (d->twinned) ib_uart_go(&whole, raw, n, near, near, ib_levels, ib_frames);
+  const int matched = ib_serial_fits(baud, near);
+  if (!ib_broken(&d->rx) && d->drift == 0.0 && (sends == hears || !matched)) {
+    came = matched ? n : 0;
+    if (d->twinned) ib_uart_go(&whole, raw, n, near, near, sends, hears, ib_levels, ib_frames);
   } else {
-    came = ib_uart_go(&d->rx, raw, n, near > 0 ? near : 1, baud, ib_levels, ib_frames);
+    came = ib_uart_go(&d->rx, raw, n, near > 0 ? near : 1, baud, sends, hears, ib_levels, ib_frames);
     bytes = ib_frames;
   }
   if (d->lost || d->doubled) came = ib_board_losses(d, bytes, came, ib_doubled), bytes = ib_doubled;
@@ -340,10 +358,10 @@ static int64_t ib_board_receive_(ib_board *b, int64_t t, int64_t number, uint8_t
   for (int64_t i = 0; i < came; i++) out[i] = bytes[i];
   if (d->twinned) {
     const int64_t m = ib_serial_take(&d->twin_serial, o, b->twin[number], t, ib_twin_got, IB_LONGEST / 2);
-    const int fits = ib_serial_fits(baud, o->uart_baud(b->twin[number]));
-    ib_uart_go(&whole, ib_twin_got, m, near, near, ib_clean, ib_frames);
+    const int fits = sends == hears && ib_serial_fits(baud, o->uart_baud(b->twin[number]));
+    ib_uart_go(&whole, ib_twin_got, m, near, near, sends, sends, ib_clean, ib_frames);
     const int64_t same = ib_same_bytes(out, came, ib_twin_got, fits ? m : 0);
-    ib_board_compare(b, &d->first, t, ib_levels, 10 * n, ib_clean, 10 * m, same, 1);
+    ib_board_compare(b, &d->first, t, ib_levels, slots * n, ib_clean, slots * m, same, 1);
   }
   return came;
 }

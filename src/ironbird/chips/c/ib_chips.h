@@ -49,6 +49,7 @@ typedef struct ib_operations {
   void (*uart_byte)(void *, int64_t, int64_t);
   int64_t (*uart_next)(void *, int64_t);
   int64_t (*uart_baud)(void *);
+  int64_t (*uart_frame)(void *);
 } ib_operations;
 
 #endif

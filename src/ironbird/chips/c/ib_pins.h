@@ -281,30 +281,37 @@ static int64_t ib_i2c_go(ib_i2c *w, int64_t t, int64_t address, const uint8_t *s
 
 /* -------------------------------------------------------------------------------------- UART */
 
-/* Bytes as they come in at the far end; `levels` has room for 10 n. Returns how many came. */
-static int64_t ib_uart_go(ib_line *l, const uint8_t *data, int64_t n, int64_t sender, int64_t receiver,
-                          uint8_t *levels, uint8_t *got) {
-  int64_t count = 0, end = 10 * n, idle = l->shorted ? l->level : l->open ? l->pull : 1;
+/* Slots of a frame by its code: parity (1 odd, 2 even), and 4 for a second stop bit. */
+static int64_t ib_frame_bits(int64_t code) { return 10 + ((code & 3) != 0) + (code >> 2); }
+
+/* Bytes as they come in at the far end; `levels` has room for 12 n. `sends` and `hears` are the frames of both ends.
+ * Returns how many came. */
+static int64_t ib_uart_go(ib_line *l, const uint8_t *data, int64_t n, int64_t sender, int64_t receiver, int64_t sends,
+                          int64_t hears, uint8_t *levels, uint8_t *got) {
+  int64_t count = 0, end = 0, idle = l->shorted ? l->level : l->open ? l->pull : 1;
   for (int64_t i = 0; i < n; i++) {
-    levels[10 * i] = (uint8_t)ib_seen(l, 0);
-    for (int bit = 0; bit < 8; bit++) levels[10 * i + 1 + bit] = (uint8_t)ib_seen(l, data[i] >> bit & 1);
-    levels[10 * i + 9] = (uint8_t)ib_seen(l, 1);
+    levels[end++] = (uint8_t)ib_seen(l, 0);
+    for (int bit = 0; bit < 8; bit++) levels[end++] = (uint8_t)ib_seen(l, data[i] >> bit & 1);
+    if (sends & 3) levels[end++] = (uint8_t)ib_seen(l, (__builtin_popcount(data[i]) + (sends & 3)) & 1);
+    for (int64_t stop = 0; stop <= sends >> 2; stop++) levels[end++] = (uint8_t)ib_seen(l, 1);
   }
   for (int64_t at = 0; at < end;) {
     if (levels[at]) {
       at++;
       continue;
     }
-    int64_t value = 0, stop = 0, index = at;
-    for (int64_t i = 0; i < 9; i++) {
+    int64_t value = 0, parity = hears & 3, stop = 0, index = at;
+    for (int64_t i = 0; i < (hears & 3 ? 10 : 9); i++) {
       index = (2 * at * receiver + sender * (3 + 2 * i)) / (2 * receiver);
       int64_t level = index < end ? levels[index] : idle;
       if (i < 8)
-        value |= level << i;
+        value |= level << i, parity += level;
+      else if (i == 8 && hears & 3)
+        parity += level;
       else
         stop = level;
     }
-    if (stop) got[count++] = (uint8_t)value;
+    if (stop && !(hears & 3 && parity & 1)) got[count++] = (uint8_t)value;
     at = index > at ? index : at + 1;
   }
   return count;
@@ -344,8 +351,8 @@ IB_EXPORT int64_t ib_i2c_transfer(ib_i2c *w, int64_t t, int64_t address, const u
   return ib_i2c_go(w, t, address, sent, count, got, length);
 }
 IB_EXPORT int64_t ib_uart_frames(ib_line *l, const uint8_t *data, int64_t n, int64_t sender, int64_t receiver,
-                                 uint8_t *levels, uint8_t *got) {
-  return ib_uart_go(l, data, n, sender, receiver, levels, got);
+                                 int64_t sends, int64_t hears, uint8_t *levels, uint8_t *got) {
+  return ib_uart_go(l, data, n, sender, receiver, sends, hears, levels, got);
 }
 IB_EXPORT void ib_uart_byte(int64_t number, void *chip, int64_t t, int64_t value) {
   ib_operations_of(number)->uart_byte(chip, t, value);
@@ -354,5 +361,6 @@ IB_EXPORT int64_t ib_uart_next(int64_t number, void *chip, int64_t t) {
   return ib_operations_of(number)->uart_next(chip, t);
 }
 IB_EXPORT int64_t ib_uart_baud(int64_t number, void *chip) { return ib_operations_of(number)->uart_baud(chip); }
+IB_EXPORT int64_t ib_uart_frame(int64_t number, void *chip) { return ib_operations_of(number)->uart_frame(chip); }
 
 #endif

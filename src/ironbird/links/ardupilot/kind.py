@@ -5,15 +5,25 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Annotated, get_args
 
+from pydantic import Field
+
+from ironbird.chips.board import load_board
 from ironbird.errors import LinkError
 from ironbird.links.ardupilot.channels import Firmware
 from ironbird.links.ardupilot.link import ArduPilot
+from ironbird.links.ardupilot.on_chips import (
+    ArduPilotOnChips,
+    ArduPilotOnChipsProcess,
+    find_board_ardupilot,
+    variable_of,
+)
 from ironbird.links.ardupilot.parm_file import Param, write_parm
 from ironbird.links.ardupilot.process import PORT_STEP, TCP_PORT, VARIABLE, ArduPilotProcess, find_program
 from ironbird.links.autopilot_kind import (
     AutopilotKind,
+    AutopilotOptions,
     announce,
     attend,
     attended,
@@ -25,16 +35,30 @@ from ironbird.links.autopilot_kind import (
     watches,
     with_libraries,
 )
+from ironbird.links.chips.wires import with_wires
 from ironbird.links.ground.pilot import Pilot
 from ironbird.links.ground.wires import Port
 from ironbird.links.mission_plan import class_of, plan_of
 from ironbird.links.plan_file import Plan
 from ironbird.links.process import GROUND_STATION_PORT, free_tcp_port
 from ironbird.links.system import Options, Seat, Task
+from ironbird.vehicles.load import Vehicle
 
 # Parameters of an ArduPilot that is only listened to: MAVLink on its TCP port; messages of its own accord, in Hz
 WATCHED = "MAV1_EXT_STAT 2\nMAV1_POSITION 5\nMAV1_EXTRA3 2\n"
 WATCHED_TCP = "SERIAL5_PROTOCOL 2\n"
+
+
+class ArduPilotOptions(AutopilotOptions):
+    """Those of all autopilots, and the board that carries its sensors."""
+
+    chips: Annotated[
+        str,
+        Field(
+            description="A board (pilotpi) whose chips ArduPilot's own drivers read; the program is its build for it "
+            "(IRONBIRD_ARDUPILOT_PILOTPI). Empty: ArduPilot's simulator link."
+        ),
+    ] = ""
 
 
 class ArduPilotKind(AutopilotKind):
@@ -44,17 +68,31 @@ class ArduPilotKind(AutopilotKind):
     title = "ArduPilot"
     summary = "Fly a mission with ArduPilot in lockstep."
     log_ending = ".bin"
+    options = ArduPilotOptions
 
     def programs(self, options: Options) -> Sequence[Path]:
         """Those of its programs that are there, whichever flies."""
         found: list[Path] = []
+        board = _board_of(options)
+        if board:
+            with contextlib.suppress(LinkError):
+                found += with_libraries(find_board_ardupilot(board, getattr(options, "folder", None)), options)
+            return found
         for name in get_args(Firmware):
             with contextlib.suppress(LinkError):
                 found += with_libraries(find_program(name, getattr(options, "folder", None)), options)
         return list(dict.fromkeys(found))
 
+    def fitted(self, vehicle: Vehicle, options: Options) -> Vehicle:
+        """With the wires of the board, if there is one."""
+        vehicle, board = super().fitted(vehicle, options), _board_of(options)
+        return with_wires(vehicle, load_board(board)) if board else vehicle
+
     def seat(self, task: Task) -> Seat:
         """An ArduPilot and the built-in ground station on its first link; its third link and its TCP port are free."""
+        board = _board_of(task.options)
+        if board:
+            return _seat_on_chips(task, board)
         options, watch = trusted(task, VARIABLE), watches(task)
         if options.pilot == "sticks":
             raise LinkError("ArduPilot is not flown by the built-in sticks: leave 'pilot = sticks' out")
@@ -107,6 +145,43 @@ class ArduPilotKind(AutopilotKind):
             raise
         system.recorder = pilot.relay.record if pilot.relay is not None else None
         return Seat(system, pilot)
+
+
+def _board_of(options: Options) -> str:
+    return options.chips if isinstance(options, ArduPilotOptions) else ""
+
+
+def _seat_on_chips(task: Task, board: str) -> Seat:
+    """An ArduPilot of a board, and our ground station on its first link."""
+    options = trusted(task, variable_of(board))
+    if options.pilot != "ours":
+        raise LinkError(f"ArduPilot on chips is flown by our ground station alone: leave 'pilot = {options.pilot}' out")
+    own = {name: Param(value, "ordered") for name, value in read_params(options.params).items()}
+    process = ArduPilotOnChipsProcess(
+        options.folder,
+        board=load_board(board),
+        keep=task.folder,
+        params=write_parm(own) if own else "",
+        virtual=in_virtual_time(task),
+    )
+    system = ArduPilotOnChips(process, task.injections, seed=task.seed)
+    try:
+        plan = plan_of(task)
+        pilot = Pilot(
+            "ardupilot",
+            kind=class_of(task.vehicle),
+            port=process.ground_port,
+            plan=plan.items,
+            fence=plan.fence,
+            rally=plan.rally,
+            accept_calibration=True,
+            process=process,
+            mirror_port=mirror_port(task),
+        )
+    except BaseException:
+        process.stop()
+        raise
+    return Seat(system, pilot)
 
 
 ARDUPILOT = ArduPilotKind()

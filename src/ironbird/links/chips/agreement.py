@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from ironbird.chips.bus import Answer, I2cBus, SpiBus
 from ironbird.chips.catalog import chip_class, make_chip
-from ironbird.chips.chip import RegisterChip
+from ironbird.chips.chip import RegisterChip, frame_bits
 from ironbird.chips.pins import I2cPins, Line, SpiPins, share, uart_frames
 from ironbird.links.chips.native import NativeChip, NativeI2cPins, NativeSpiPins, native_line, native_uart_frames
 
+FRAMES = (0, 1, 2, 4, 5, 6)  # of serial lines: without, odd, even parity; the same with two stop bits
 STEPS_NS = (1, 1000, 20_000, 130_000, 2_500_000, 11_000_000)  # between transactions
 FAULTS: tuple[dict[str, int], ...] = (
     {},
@@ -207,10 +208,12 @@ def _uart(name: str, transactions: int, seed: int, fault: bool, slow: bool) -> A
         t = traffic.advance()
         data = traffic.message()
         here, there = python.uart_baud(), int(library.ib_uart_baud(native.number, native.pointer))
+        hears, hears_c = python.uart_frame(), int(library.ib_uart_frame(native.number, native.pointer))
         sender = here if dice.random() < 0.9 else dice.choice((9600, 38400, 115200))
-        came = uart_frames(line, data, sender, here)
-        came_c = native_uart_frames(line, state, data, sender, there)
-        bits += 10 * len(data)
+        sends = hears if dice.random() < 0.9 else dice.choice(FRAMES)
+        came = uart_frames(line, data, sender, here, sends=sends, hears=hears)
+        came_c = native_uart_frames(line, state, data, sender, there, sends=sends, hears=hears_c)
+        bits += frame_bits(sends) * len(data)
         out, out_c = bytearray(), bytearray()
         for value in came:
             python.uart_byte(t, value)
@@ -220,7 +223,7 @@ def _uart(name: str, transactions: int, seed: int, fault: bool, slow: bool) -> A
             out.append(value)
         while (value := int(library.ib_uart_next(native.number, native.pointer, t))) >= 0:
             out_c.append(value)
-        bits += 10 * len(out)
+        bits += frame_bits(hears) * len(out)
         if came != came_c or here != there or out != out_c:
             differences.append(f"message {number} at {t} ns, {data.hex(' ')}: {out.hex(' ')} | {out_c.hex(' ')}")
             break

@@ -24,12 +24,14 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from ironbird.chips.bus import BUSY, NACK, TIMEOUT, Answer
+from ironbird.chips.chip import frame_bits
 from ironbird.errors import LinkError
 from ironbird.links.chips.wiring import Wiring
 
 ERRNO = {NACK: errno.EREMOTEIO, TIMEOUT: errno.ETIMEDOUT, BUSY: errno.EBUSY}
 I2C_BIT_NS, SPI_BIT_NS = 2_500, 1_000  # 400 kHz, 1 MHz
 MOST_BYTES = 4096  # of one request
+PARITIES = "NOE"
 FLAG_READ = 1
 POLL_S = 0.004
 
@@ -272,11 +274,21 @@ class SerialPort:
     """A serial line as `serial.Serial`: reading lets virtual time pass until bytes come or the time-out is over."""
 
     def __init__(
-        self, wiring: Wiring, clock: VirtualClock, bus: str, baudrate: int = 9600, timeout: float = 1.0
+        self,
+        wiring: Wiring,
+        clock: VirtualClock,
+        bus: str,
+        baudrate: int = 9600,
+        timeout: float = 1.0,
+        parity: str = "N",
+        stopbits: int = 1,
     ) -> None:
         self.wiring, self.clock, self.bus, self.timeout = wiring, clock, bus, timeout
         self._waiting = bytearray()
         self.baudrate = baudrate
+        if parity not in PARITIES or stopbits not in (1, 2):
+            raise LinkError(f"a serial line has parity N, O or E and 1 or 2 stop bits, not {parity} and {stopbits}")
+        wiring.ports[bus].frame = PARITIES.index(parity) + 4 * (stopbits - 1)
         self.is_open = True
 
     @property
@@ -294,7 +306,8 @@ class SerialPort:
 
     def write(self, data: Any) -> int:
         self.wiring.uart_send(self.clock.now, self.bus, bytes(data))
-        self.clock.now += len(data) * 10 * 1_000_000_000 // max(1, self.baudrate)
+        bits = frame_bits(self.wiring.ports[self.bus].frame)
+        self.clock.now += len(data) * bits * 1_000_000_000 // max(1, self.baudrate)
         return len(data)
 
     def read(self, size: int = 1) -> bytes:
@@ -425,9 +438,11 @@ class Terminal:
         rates = {
             getattr(termios, name): int(name[1:]) for name in dir(termios) if name[:1] == "B" and name[1:].isdigit()
         }
+        port = self._wiring.ports[self._bus]
+        port.frame = port.chip.uart_frame()  # Linux keeps no parity of pseudo-terminals
         while not self._stop.is_set():
             now = time.monotonic_ns() - self._begin
-            self._wiring.ports[self._bus].baud = rates.get(termios.tcgetattr(self._slave)[5], 9600) or 9600
+            port.baud = rates.get(termios.tcgetattr(self._slave)[5], 9600) or 9600
             if select.select([self._master], [], [], POLL_S)[0]:
                 data = os.read(self._master, MOST_BYTES)
                 self._wiring.uart_send(now, self._bus, data)

@@ -187,6 +187,132 @@ class Magnetic(Driver):
         return begun
 
 
+class StMotion(Driver):
+    """What the drivers of ST's two parts share: identity and settings, one of which is looked at in each turn."""
+
+    identity: int
+    settings: tuple[tuple[int, int], ...]
+
+    def __init__(self, chips: NativeBoard, number: int, pilot: ReferenceAutopilot) -> None:
+        super().__init__(chips, number, pilot)
+        self._body = _turner(self.device)
+        self._walk = 0x40 if self.device.kind == "spi" else 0x80  # the address goes on by itself
+        self._check = 0
+
+    def start(self, t: int) -> bool:
+        """Identity, then the settings, read back."""
+        if self.get(t, 0x0F) != bytes([self.identity]):
+            return False
+        for register, value in self.settings:
+            self.put(t, register, value)
+        return all(self.get(t, register) == bytes([value]) for register, value in self.settings)
+
+    def intact(self, t: int) -> bool:
+        """Whether the setting whose turn it is says what was written."""
+        register, value = self.settings[self._check]
+        self._check = (self._check + 1) % len(self.settings)
+        if self.get(t, register) == bytes([value]):
+            return True
+        self.lost(t, f"register 0x{register:02x} is not 0x{value:02x}: bad register")
+        return False
+
+    def vector(self, t: int, register: int, unit: float) -> list[float] | None:
+        """Three numbers, if a sample is new: status and data in one request."""
+        got = self.get(t, register | self._walk, 7)
+        if len(got) != 7 or not got[0] & 0x08:
+            return None
+        return self._body(struct.unpack_from("<3h", got, 1), unit)
+
+
+class ForceAndField(StMotion):
+    """LSM303D: 800 Hz and 16 g; every fifth turn the magnetometer, 100 Hz and 2 gauss."""
+
+    identity = 0x49
+    settings = ((0x20, 0x9F), (0x21, 0x20), (0x24, 0x74), (0x25, 0x00), (0x26, 0x00))
+    _turn = 0
+
+    def read(self, t: int) -> bool:
+        """Specific force, and the field in its turn."""
+        if not self.intact(t):
+            return True
+        force = self.vector(t, 0x27, 0.732e-3 * G)
+        if force is not None:
+            self.pilot.sample(f"imu/{self.unit}/accel_fault", force, t * 1e-9)
+        self._turn += 1
+        if self._turn % 5 == 0:
+            field = self.vector(t, 0x07, 0.080e-7)
+            if field is not None:
+                self.pilot.sample(f"mag/{self.unit}/fault", field, t * 1e-9)
+        return force is not None
+
+
+class Rates(StMotion):
+    """L3GD20H: 758 Hz and 2000 deg/s."""
+
+    identity = 0xD7
+    settings = ((0x20, 0xFF), (0x23, 0xB0))
+
+    def read(self, t: int) -> bool:
+        """The rates of turn."""
+        if not self.intact(t):
+            return True
+        rates = self.vector(t, 0x27, 70e-3 * DEG)
+        if rates is not None:
+            self.pilot.sample(f"imu/{self.unit}/gyro_fault", rates, t * 1e-9)
+        return rates is not None
+
+
+class ThreeFields(Driver):
+    """HMC5883L: continuous at 75 Hz, 1.3 gauss; its numbers come as x, z, y."""
+
+    every_ns = 16 * MS
+    OVERFLOW = -4096
+
+    def __init__(self, chips: NativeBoard, number: int, pilot: ReferenceAutopilot) -> None:
+        super().__init__(chips, number, pilot)
+        self._body = _turner(self.device)
+
+    def start(self, t: int) -> bool:
+        """Identity, rate and gain, continuous."""
+        return self.get(t, 0x0A, 3) == b"H43" and self.put(t, 0x00, 0x78, 0x20, 0x00)
+
+    def read(self, t: int) -> bool:
+        """The newest sample; its settings with it, so that a chip that lost them is seen."""
+        settings, got = self.get(t, 0x00, 3), self.get(t, 0x03, 6)
+        if len(got) != 6 or len(settings) != 3:
+            return False
+        if settings != b"\x78\x20\x00":
+            self.lost(t, f"registers 0x00 to 0x02 are {settings.hex(' ')}, not 78 20 00: bad register")
+            return True
+        x, z, y = struct.unpack(">3h", got)
+        if self.OVERFLOW in (x, y, z):
+            return False
+        self.pilot.sample(f"mag/{self.unit}/fault", self._body((x, y, z), 1e-4 / 1090.0), t * 1e-9)
+        return True
+
+
+class DynamicPressure(Driver):
+    """MS4525DO: a conversion on request, plus and minus 1 psi on 80 % of 14 bits, its sign turned."""
+
+    every_ns = 20 * MS
+    PSI = 6894.757
+
+    def start(self, t: int) -> bool:
+        """Whether it answers; the first conversion."""
+        return not self.chips.i2c(t, self.bus, self.address, b"\0", 0).error
+
+    def read(self, t: int) -> bool:
+        """The conversion that was asked for in the last turn; ask for the next."""
+        answer = self.chips.i2c(t, self.bus, self.address, b"", 4)
+        asked = not self.chips.i2c(t, self.bus, self.address, b"\0", 0).error
+        if answer.error or answer.data[0] >> 6:  # stale, or a fault
+            return False
+        counts = int.from_bytes(answer.data[:2], "big")
+        psi = (counts - 0.1 * 16383.0) * 2.0 / (0.8 * 16383.0) - 1.0
+        self.pilot.sample(f"airspeed/{self.unit}/fault", -psi * self.PSI, t * 1e-9)
+        return asked
+
+
 class Barometric(Driver):
     """MS5611: pressure each second turn, temperature each twentieth; second order compensation of the data sheet."""
 
@@ -402,7 +528,11 @@ DRIVERS: dict[str, Callable[..., Driver]] = {
     "icm20689": Inertial,
     "icm20602": Inertial,
     "mpu6000": Inertial,
+    "lsm303d": ForceAndField,
+    "l3gd20h": Rates,
     "ist8310": Magnetic,
+    "hmc5883l": ThreeFields,
+    "ms4525do": DynamicPressure,
     "ms5611": Barometric,
     "neo_m8n": Positioning,
     "ads1115": Voltage,

@@ -19,6 +19,7 @@ from ironbird.links.rig import Receiver, Rig
 from ironbird.vehicles import places as at
 
 WARM_K = 298.15  # of a chip whose vehicle has no thermometer there
+THROTTLE_CHANNEL = 3  # of a radio: nobody holds it, its throttle is down and all else in the middle
 BATTERY_V = 16.0  # of a vehicle without a battery
 AXES = ("x", "y", "z")
 
@@ -92,6 +93,8 @@ class Feeder:
                 self._link(number, device, "voltage_0", at.BATTERY_MONITOR.voltage, device.scale)
             else:
                 self.values[number, feeds.index("voltage_0")] = BATTERY_V * device.scale
+        elif family == "rc":
+            self.values[number, feeds.index(f"channel_{THROTTLE_CHANNEL}")] = -1.0
 
     def take(self) -> None:
         """The newest samples."""

@@ -11,7 +11,7 @@ from typing import Any
 import ironbird.chips
 from ironbird.chips.bus import BUSY, NACK, TIMEOUT, Answer
 from ironbird.chips.catalog import CHIPS, chip_class
-from ironbird.chips.chip import POWERED_NS
+from ironbird.chips.chip import FRAME_8N1, POWERED_NS, frame_bits
 from ironbird.chips.pins import Line
 from ironbird.chips.translate import layout, translate
 from ironbird.compiler import native
@@ -108,10 +108,11 @@ def chips_library(watched: bool = False) -> ctypes.CDLL:
         ("ib_spi_repeat", i, [p, i, p, i, i, i, ctypes.c_char_p, p, i]),
         ("ib_i2c_attach", None, [p, i, i, p]),
         ("ib_i2c_transfer", i, [p, i, i, ctypes.c_char_p, i, p, i]),
-        ("ib_uart_frames", i, [p, ctypes.c_char_p, i, i, i, p, p]),
+        ("ib_uart_frames", i, [p, ctypes.c_char_p, i, i, i, i, i, p, p]),
         ("ib_uart_byte", None, [i, p, i, i]),
         ("ib_uart_next", i, [i, p, i]),
         ("ib_uart_baud", i, [i, p]),
+        ("ib_uart_frame", i, [i, p]),
         ("ib_board_size", i, []),
         ("ib_board_start", None, [p, i]),
         ("ib_board_tick", None, [p, i, p]),
@@ -225,12 +226,22 @@ class NativeI2cPins:
         return Answer(got.raw[:length] if not error else b"", ERRORS[error])
 
 
-def native_uart_frames(line: Line, state: LineState, data: bytes, sender_baud: int, receiver_baud: int) -> bytes:
+def native_uart_frames(
+    line: Line,
+    state: LineState,
+    data: bytes,
+    sender_baud: int,
+    receiver_baud: int,
+    *,
+    sends: int = FRAME_8N1,
+    hears: int = FRAME_8N1,
+) -> bytes:
     """`uart_frames` in C; `state` is the wire's own count of random numbers."""
     copy_line(line, state)
-    levels, got = ctypes.create_string_buffer(10 * len(data) + 1), ctypes.create_string_buffer(10 * len(data) + 1)
+    room = frame_bits(sends) * len(data) + 1
+    levels, got = ctypes.create_string_buffer(room), ctypes.create_string_buffer(room)
     count = chips_library().ib_uart_frames(
-        ctypes.byref(state), data, len(data), sender_baud, receiver_baud, levels, got
+        ctypes.byref(state), data, len(data), sender_baud, receiver_baud, sends, hears, levels, got
     )
     return got.raw[:count]
 

@@ -1,6 +1,6 @@
 """A board in C (`chips/c/ib_board.h`): one piece of memory with its chips, wires, twins and witnesses.
 
-The memory may be a file that programs of others have mapped too (`ironbird.links.chips.preload`): then requests come
+The memory may be a file that programs of others have mapped too (`ironbird.links.chips.served`): then requests come
 from there, and here the chips are fed and their wires broken. The calls are those of `Wiring`.
 """
 
@@ -35,6 +35,7 @@ from ironbird.links.chips.native import (
 from ironbird.links.chips.wiring import I2C_LINES, SPI_LINES, UART_LINES, WRONG_IDENTITY, line_key, set_line
 
 DEVICES, PAIRS, ROOM, NAME, INPUTS, LONGEST = 16, 4, 32768, 64, 16, 4096
+PULSES, PINS = 16, 64  # under /sys/class
 MAGIC = 0x647261426E6F7249
 KINDS = ("spi", "i2c", "uart")
 _i64 = ctypes.c_int64
@@ -45,7 +46,7 @@ class _First(ctypes.Structure):
 
 
 class _Serial(ctypes.Structure):
-    _fields_ = [(name, _i64) for name in ("baud", "free", "asked")]
+    _fields_ = [(name, _i64) for name in ("baud", "frame", "free", "asked")]
 
 
 class _Device(ctypes.Structure):
@@ -83,6 +84,14 @@ class _Pair(ctypes.Structure):
     ]
 
 
+class _Pulse(ctypes.Structure):
+    _fields_ = [(name, _i64) for name in ("chip", "channel", "exported", "period_ns", "duty_ns", "enabled", "inversed")]
+
+
+class _Pin(ctypes.Structure):
+    _fields_ = [(name, _i64) for name in ("exported", "out", "value")]
+
+
 class _Board(ctypes.Structure):
     _fields_ = [
         *(
@@ -93,9 +102,11 @@ class _Board(ctypes.Structure):
             )
         ),
         ("hash", ctypes.c_uint64),
+        *((name, _i64) for name in ("pulses", "first_pin", "pins")),
+        ("pulse", _Pulse * PULSES),
+        ("pin", _Pin * PINS),
         ("device", _Device * DEVICES),
         ("pair", _Pair * PAIRS),
-        ("padding", ctypes.c_uint8 * 8),
         ("chip", (ctypes.c_uint8 * ROOM) * DEVICES),
         ("twin", (ctypes.c_uint8 * ROOM) * DEVICES),
     ]  # fmt: skip
@@ -158,6 +169,10 @@ class NativeBoard:
         memory = self.memory
         memory.magic, memory.size, memory.devices = MAGIC, ctypes.sizeof(_Board), len(self.board.device)
         memory.hash = 0xCBF29CE484222325
+        outputs = [(chip, channel) for chip, count in enumerate(self.board.sysfs.pwm) for channel in range(count)]
+        memory.pulses, memory.first_pin, memory.pins = len(outputs), self.board.sysfs.gpio_first, self.board.sysfs.gpio
+        for made, (chip, channel) in zip(memory.pulse, outputs, strict=False):
+            made.chip, made.channel = chip, channel
         for i, device in enumerate(self.board.device):
             made = memory.device[i]
             made.chip, made.kind, made.bus = list(CHIPS).index(device.chip), KINDS.index(device.kind), device.number
@@ -215,6 +230,12 @@ class NativeBoard:
         """The structure of a chip."""
         area = self.memory.twin if twin else self.memory.chip
         return structure(self.board.device[number].chip).from_address(ctypes.addressof(area[number]))
+
+    def pulse_s(self, number: int) -> float:
+        """The pulse of an output under /sys/class/pwm, counted over all its chips; 0 while it is not enabled."""
+        made = self.memory.pulse[number]
+        high_ns = made.period_ns - made.duty_ns if made.inversed else made.duty_ns
+        return float(high_ns * 1e-9 if made.enabled else 0.0)
 
     @property
     def requests(self) -> int:
@@ -281,13 +302,23 @@ class NativeBoard:
         first = self._places[place][0]
         first.slot, first.watch = -1, 1
 
-    def first_difference(self, place: str) -> FirstDifference | None:
-        """What differed first since `watch`."""
-        first, lines, _ = self._places[place]
+    def first_difference(self, place: str, t: int = 0) -> FirstDifference | None:
+        """What differed first since `watch`: a level on a wire, or else, by the time `t`, an output of the chip."""
+        first, lines, devices = self._places[place]
         if first.slot < 0:
-            return None
+            return self._different_output(devices, t)
         names = tuple(lines) or I2C_LINES
         return FirstDifference(int(first.time), int(first.request), names[first.line], int(first.slot))
+
+    def _different_output(self, devices: Sequence[int], t: int) -> FirstDifference | None:
+        """A host that only writes to a chip sees no difference on its wires; what the chip drives may differ."""
+        for i in devices:
+            if "drive" in chip_class(self.board.device[i].chip).fields():
+                here, there = (np.frombuffer(self.fields(i, twin=twin).drive) for twin in (False, True))
+                if not np.array_equal(here, there):
+                    output = int(np.argmax(here != there))
+                    return FirstDifference(t, self.requests, f"output {output}", 0)
+        return None
 
     def set_wire(self, place: str, line: str, params: Mapping[str, float]) -> None:
         """What is wrong with a wire from now on."""

@@ -27,6 +27,7 @@ from ironbird.links.virtual_time import run as virtual_time
 
 FOLDER = Path(__file__).parent / "c"
 VARIABLE = "IRONBIRD_CHIPS"
+TEXTS = ("bus_files.c", "sysfs.c")
 MEMORY, LIBRARY, TRACE = "board", "bus_files.so", "trace.txt"
 _REQUEST = struct.Struct("<6q")  # kind, bus, select or address, time in ns, bytes to send, bytes to read
 
@@ -36,7 +37,7 @@ def library() -> bytes:
     if os.uname().sysname != "Linux" or os.uname().machine != "x86_64":
         raise LinkError("device files for programs of others need Linux on x86-64; use ironbird.links.chips.clients")
     head = "".join((virtual_time.FOLDER / name).read_text() for name in ("vt_layout.h", "vt_kernel.h", "host_guard.c"))
-    return native.build_preload(head + chips_text() + (FOLDER / "bus_files.c").read_text())
+    return native.build_preload(head + chips_text() + "".join((FOLDER / name).read_text() for name in TEXTS))
 
 
 class ServedBoard:
@@ -69,9 +70,24 @@ class ServedBoard:
             self._requests = self._listen("bus", socket.SOCK_SEQPACKET)
             self._thread = threading.Thread(target=self._answer, name="bus requests", daemon=True)
             self._thread.start()
+        self._make_sysfs(board)
         if self.owner is not None:
-            for path in (folder, *folder.iterdir()):
+            for path in (folder, *folder.rglob("*")):
                 os.chown(path, *self.owner)
+
+    def _make_sysfs(self, board: Board) -> None:
+        """The files of /sys/class that are there before anything is exported."""
+        for number, count in enumerate(board.sysfs.pwm):
+            place = self.folder / "sys" / "class" / "pwm" / f"pwmchip{number}"
+            place.mkdir(parents=True)
+            (place / "npwm").write_text(f"{count}\n")
+            for name in ("export", "unexport"):
+                (place / name).write_text("")
+        if board.sysfs.gpio:
+            place = self.folder / "sys" / "class" / "gpio"
+            place.mkdir(parents=True)
+            for name in ("export", "unexport"):
+                (place / name).write_text("")
 
     def _listen(self, name: str, kind: int) -> socket.socket:
         made = socket.socket(socket.AF_UNIX, kind)
@@ -127,7 +143,8 @@ class ServedBoard:
                 line = None
         bus = self.chips.board.device[number].bus
         if self.wiring is not None:
-            self.wiring.ports[bus].baud = int(self.chips.memory.device[number].serial.baud)
+            serial = self.chips.memory.device[number].serial
+            self.wiring.ports[bus].baud, self.wiring.ports[bus].frame = int(serial.baud), int(serial.frame)
             if sent:
                 self.wiring.uart_send(t, bus, sent)
             came = self.wiring.uart_receive(t, bus)

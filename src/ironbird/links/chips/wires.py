@@ -70,7 +70,7 @@ class BrokenWires:
             self._before = now
             self._change(t)
         if self._watched:
-            self.look()
+            self.look(t)
 
     def _change(self, t: int) -> None:
         for (place, line, rows, names), before in zip(self._parts, self._now, strict=True):
@@ -89,10 +89,10 @@ class BrokenWires:
             else:
                 self.chips.set_place(place, params, t)
 
-    def look(self) -> None:
-        """Take over what differed on the wires since the last look."""
+    def look(self, t: int = 0) -> None:
+        """Take over what differed on the wires since the last look, or at the time `t` at outputs."""
         for number, place in list(self._watched.items()):
-            difference = self.chips.first_difference(place)
+            difference = self.chips.first_difference(place, t)
             if difference is not None:
                 self.found[self._waiting[number]] = difference
                 del self._watched[number]

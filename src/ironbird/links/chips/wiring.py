@@ -17,7 +17,7 @@ from ironbird.chips.ads1115 import Ads1115
 from ironbird.chips.board import Board, Device
 from ironbird.chips.bus import NACK, Answer, I2cBus, Uart
 from ironbird.chips.catalog import make_chip
-from ironbird.chips.chip import Chip, RegisterChip
+from ironbird.chips.chip import Chip, RegisterChip, frame_bits
 from ironbird.chips.ms4525do import Ms4525do
 from ironbird.chips.ms5611 import Ms5611
 from ironbird.chips.pins import I2cPins, Line, SpiPins, share, uart_frames
@@ -258,20 +258,20 @@ class Wiring:
         place = self.places[self.board.device[self._ports[bus]].name]
         record, clean = bytearray(), bytearray()
         drift = 1.0 + place.params.get("baud", 0.0)
-        far = round(port.chip.uart_baud() * drift)
-        if place.lines["tx"].healthy() and drift == 1.0:
-            came = data if port.fits() else b""
-            uart_frames(Line(), data, port.baud, port.baud, record) if twin is not None else None
+        far, frame = round(port.chip.uart_baud() * drift), port.chip.uart_frame()
+        if place.lines["tx"].healthy() and drift == 1.0 and (port.frame == frame or not port.near(far)):
+            came = data if port.near(far) else b""
+            uart_frames(Line(), data, port.baud, port.baud, record, sends=frame) if twin is not None else None
         else:
-            came = uart_frames(place.lines["tx"], data, port.baud, far, record)
+            came = uart_frames(place.lines["tx"], data, port.baud, far, record, sends=port.frame, hears=frame)
         came = self._bytes(place, came)
-        step = 10_000_000_000 // max(1, port.baud)
+        step = frame_bits(port.frame) * 1_000_000_000 // max(1, port.baud)
         for k, value in enumerate(() if place.params.get("off") else came):
             port.chip.uart_byte(t + (k + 1) * step, value)
         if twin is not None:
-            twin.baud = port.baud
+            twin.baud, twin.frame = port.baud, port.frame
             twin.send(t, data)
-            uart_frames(Line(), data, port.baud, port.baud, clean)
+            uart_frames(Line(), data, port.baud, port.baud, clean, sends=port.frame)
             if not self._seen(place):
                 self._compare(place, t, ("tx",), record, clean, came == data, "tx")
         self._note(Transaction(t, "UART", data, 0, b"", place.name))
@@ -284,17 +284,17 @@ class Wiring:
         raw = port.take(t)
         record, clean = bytearray(), bytearray()
         drift = 1.0 + place.params.get("baud", 0.0)
-        near = round(port.chip.uart_baud() * drift)
-        if place.lines["rx"].healthy() and drift == 1.0:
-            came = raw if port.fits() else b""
-            uart_frames(Line(), raw, near, near, record) if twin is not None else None
+        near, frame = round(port.chip.uart_baud() * drift), port.chip.uart_frame()
+        if place.lines["rx"].healthy() and drift == 1.0 and (port.frame == frame or not port.near(near)):
+            came = raw if port.near(near) else b""
+            uart_frames(Line(), raw, near, near, record, sends=frame) if twin is not None else None
         else:
-            came = uart_frames(place.lines["rx"], raw, near, port.baud, record)
+            came = uart_frames(place.lines["rx"], raw, near, port.baud, record, sends=frame, hears=port.frame)
         came = b"" if place.params.get("off") else self._bytes(place, came)
         if twin is not None:
-            twin.baud = port.baud
+            twin.baud, twin.frame = port.baud, port.frame
             expected = twin.take(t)
-            uart_frames(Line(), expected, near, near, clean)
+            uart_frames(Line(), expected, near, near, clean, sends=frame)
             if not self._seen(place):
                 self._compare(place, t, ("rx",), record, clean, came == (expected if twin.fits() else b""), "rx")
         if came:

@@ -27,6 +27,7 @@ SEEN_S = 3.0  # so that other ground stations receive the end too
 OFF_THE_GROUND_M = 1.0  # above home, if the autopilot does not say that it flies
 STANDS_S, STILL_MPS = 5.0, 0.15  # landing for so long without sinking: it stands and does not know it
 GONE_S = 1.0  # after which an autopilot that was restarted is gone
+TAKEN = 76  # parameter by which ArduPilot accepts a calibration for the sensors it has [ArduPilotCode]
 FIX_3D = 3
 EKF_NEEDED = (
     numbers.ESTIMATOR_ATTITUDE
@@ -85,6 +86,7 @@ class Pilot(Handshakes):
         takeoff_m: float = 10.0,
         params: Mapping[str, float | None] | None = None,
         restart: bool = False,
+        accept_calibration: bool = False,
         arm_after_s: float = 0.0,
         patience: float = 1.0,
         passive: bool = False,
@@ -95,6 +97,7 @@ class Pilot(Handshakes):
     ) -> None:
         self.takeoff_m = takeoff_m
         self.restart = restart
+        self.accept_calibration = accept_calibration
         self.fence, self.rally = list(fence), list(rally)
         self.params = dict(params or {})
         self.arm_after_s = arm_after_s
@@ -171,6 +174,8 @@ class Pilot(Handshakes):
         if self.restart:
             yield from self._start_again()
             self._ask_for(rates_hz)
+        if self.accept_calibration:
+            yield from self._accept_calibration()
         yield from self._wait("readiness", self._is_ready, wall_s=240, sim_s=150)
         self.ready = True
         self._note("ready", f"ready after {self._now_s:.1f} s")
@@ -200,6 +205,12 @@ class Pilot(Handshakes):
             yield
         self._system = 0
         yield from self._wait("heartbeat after the restart", lambda: self._system > 0, wall_s=90, sim_s=90)
+
+    def _accept_calibration(self) -> Script:
+        """Have ArduPilot accept the given offsets as those of its sensors, once it has found them."""
+        attitude = numbers.ESTIMATOR_ATTITUDE
+        yield from self._wait("attitude", lambda: bool(self.ekf_flags & attitude), wall_s=240, sim_s=150)
+        yield from self._ask("acceptance of the calibration", numbers.PREFLIGHT_CALIBRATION, 0, TAKEN, 0, 0, TAKEN)
 
     def _watch(self) -> Script:
         yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)

@@ -1,8 +1,4 @@
-"""PX4's build for a Linux board on Ironbird's chips: its drivers read sensors and write motors over SPI, I2C, UART.
-
-There is no simulator link. The board's device files are Ironbird's (`ironbird.links.chips.served`); each step PX4 runs
-up to the step's time, then the chips measure what the vehicle's sensors say, and the pulses of the PCA9685 go to the
-motors. In virtual time the flight repeats, with the same hash over every request on every bus.
+"""PX4's build for a Linux board on Ironbird's chips (`ironbird.links.chips.on_chips`).
 
 PX4's own start-up for the board is copied here with what calibration and a ground station would have set; its network
 links go to loopback. Left out of it: `-s` of `gps start`, which its driver refuses.
@@ -10,32 +6,19 @@ links go to loopback. Left out of it: `-s` of `gps start`, which its driver refu
 
 from __future__ import annotations
 
-import contextlib
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from ironbird.chips.board import Board
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
-from ironbird.links.chips.feed import Feeder
-from ironbird.links.chips.served import ServedBoard
-from ironbird.links.chips.wires import BrokenWires
+from ironbird.links.chips.on_chips import OnBoard, OnChips, Pulse
 from ironbird.links.process import is_program, places
 from ironbird.links.px4.airframe import Airframe, number
 from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.process import COMMAND_PORT, PILOT_PORT, Px4Process
 from ironbird.links.rig import Rig
-from ironbird.links.system import ControlSystem, OwnWitness
-from ironbird.links.virtual_time.run import owner_of_programs
 
-MONOTONIC_START_NS = 1_000_000_000  # the clock of a run in virtual time begins there (vt_time.c)
-GOODBYE_S = 3.0
-STEP_S = 0.001  # of virtual time, while it ends
-PULSE_LOW_S, PULSE_SPAN_S = 1e-3, 1e-3
 BOARDS = {  # what each needs beside the airframe: parameters that calibration and a ground station would have set
     "pilotpi": {
         "CAL_ACC0_ID": 2490370, "CAL_ACC0_PRIO": 75, "CAL_GYRO0_ID": 2490370, "CAL_GYRO0_PRIO": 75,
@@ -91,7 +74,7 @@ def find_board_px4(board: str, where: str | Path | None = None) -> Path:
     )
 
 
-class Px4OnChipsProcess(Px4Process):
+class Px4OnChipsProcess(OnBoard, Px4Process):
     """One PX4 of a board, with the board behind its device files."""
 
     prefix = "ironbird-px4c-"
@@ -101,22 +84,6 @@ class Px4OnChipsProcess(Px4Process):
     ) -> None:
         super().__init__(where, keep=keep, virtual=virtual)
         self.board = board
-        self.served: ServedBoard | None = None
-
-    def open_board(self, seed: int) -> ServedBoard:
-        """The device files, before the program."""
-        folder = self._make_folder() / "chips"
-        folder.mkdir()
-        (folder / "fs" / "microsd").mkdir(parents=True)
-        self.served = ServedBoard(self.board, folder, seed=seed, virtual=self.run is not None)
-        return self.served
-
-    def _owner(self) -> tuple[int, int] | None:
-        return owner_of_programs("PX4 on chips")
-
-    def _variables(self, settings: Mapping[str, str]) -> dict[str, str]:
-        assert self.served is not None
-        return self.served.variables(super()._variables(settings))
 
     def start(self, airframe: Airframe, title: str, instance: int) -> None:
         """Start it with the board's start-up file."""
@@ -149,100 +116,23 @@ class Px4OnChipsProcess(Px4Process):
         logs = sorted({*folder.glob("work/**/*.ulg"), *folder.glob("chips/fs/**/*.ulg")})
         return *logs, folder / self.console_name, folder / "work" / "start.config"
 
-    def stop(self) -> None:
-        """End it, then its board."""
-        super().stop()
-        if self.served is not None:
-            self.served.close()
 
-
-class Px4OnChips(ControlSystem):
+class Px4OnChips(OnChips):
     """PX4 whose sensors and outputs are chips."""
 
     name = "PX4"
     process: Px4OnChipsProcess
-    step_ticks = 2
-    pilot_s = 0.004  # in virtual time its messages are local datagrams, of which Linux keeps ten
 
     def __init__(
         self, process: Px4OnChipsProcess, injections: Sequence[Injection], *, instance: int = 0, seed: int = 0
     ) -> None:
-        super().__init__()
-        self.process = process
-        self.instance, self._seed, self._injections = instance, seed, tuple(injections)
-        self._begin_ns = 0
-        self._motors: list[str] = []
+        super().__init__(process, injections, seed=seed)
+        self.instance = instance
 
-    def start(self, rig: Rig) -> None:
-        """Power for the board, then PX4; its time and the vehicle's begin together."""
-        airframe = airframe_of(rig.vehicle)
-        served = self._served = self.process.open_board(self._seed)
-        self._feeder = Feeder(self.process.board, rig, served.chips.inputs)
-        self._wires = BrokenWires(served.chips, rig, self._injections)
-        outputs = next((i for i, d in enumerate(self.process.board.device) if d.chip == "pca9685"), None)
-        if outputs is None:
-            raise LinkError(f"board {self.process.board.id} has no PCA9685: nothing would drive the motors")
-        self._motors = list(airframe.channels)
-        self._drive = np.frombuffer(served.chips.fields(outputs).drive)[: len(self._motors)]
-        run = self.process.run
-        if run is not None:
-            run.zero_is_now()
-        self._begin_ns = MONOTONIC_START_NS if run is not None else time.monotonic_ns()
-        served.zero_is(self._begin_ns)
-        self._feeder.take()
-        self._wires.take(0)
-        served.tick(0)
-        self.process.start(airframe, rig.vehicle.spec.title, self.instance)
-        self.note(rig, "link", f"PX4 on the chips of {self.process.board.id}")
+    def wire(self, rig: Rig) -> Sequence[Pulse]:
+        """Motors in the order of the airframe."""
+        return [Pulse(place, output) for output, place in enumerate(airframe_of(rig.vehicle).channels)]
 
-    def exchange(self, rig: Rig) -> None:
-        """PX4 runs up to this time; then chips measure again, and motors get their pulses."""
-        run = self.process.run
-        if run is not None:
-            if not run.at_simulator:
-                self.process.settle(self.where(rig))
-            run.allow(rig.time_us)
-            self.process.settle(self.where(rig))
-        else:
-            wait = self._begin_ns + rig.time_us * 1000 - time.monotonic_ns()
-            if wait > 0:
-                time.sleep(wait * 1e-9)
-            elif wait < -1_000_000:
-                self.traffic.late += 1
-            self.process.check(self.where(rig))
-        t = rig.time_us * 1000
-        self._feeder.take()
-        self._wires.take(t)
-        self._served.tick(t)
-        for place, pulse_s in zip(self._motors, self._drive.tolist(), strict=True):
-            rig.command(place, min(1.0, max(0.0, (pulse_s - PULSE_LOW_S) / PULSE_SPAN_S)))
-
-    def acted(self, injection: Injection) -> OwnWitness | None:
-        """The first level on a wire that a fault changed."""
-        return self._wires.acted(injection)
-
-    def figures(self) -> dict[str, str]:
-        """Rows for the summary."""
-        return {"buses": f"{self._counted[0]} requests, hash {self._counted[1]}"} | self.process.figures
-
-    def measured(self) -> dict[str, Any]:
-        """The same as data."""
-        return {"requests": self._counted[0], "bus_hash": self._counted[1], "late": self.traffic.late}
-
-    _counted: tuple[int, str] = (0, "")
-
-    def stop(self) -> None:
-        """End it and close its device files."""
-        served = self.process.served
-        if served is not None and served.chips.memory is not None:
-            self._wires.look() if hasattr(self, "_wires") else None
-            self._counted = served.chips.requests, served.chips.digest
-            self._drive = np.zeros(0)
-        run = self.process.run
-        if run is not None and self.process.running():
-            with contextlib.suppress(LinkError):
-                self.process.ask_to_end()
-                for _ in range(round(GOODBYE_S / STEP_S)):
-                    run.allow_more(STEP_S)
-                    self.process.settle()
-        self.process.stop()
+    def launch(self, rig: Rig) -> None:
+        """With the airframe of the vehicle."""
+        self.process.start(airframe_of(rig.vehicle), rig.vehicle.spec.title, self.instance)

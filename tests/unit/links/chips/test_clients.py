@@ -7,8 +7,10 @@ is skipped and says so.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
+import io
 import math
 import sys
 import warnings
@@ -119,6 +121,94 @@ def test_adafruits_mpu6050_reports_a_broken_wire(driver: Any) -> None:
             with pytest.raises(OSError) as error:
                 _ = unit.acceleration
             assert error.value.errno == number
+
+
+I2C_ERRORS = {"wire.sda_short_low@1:instance=i2c1": 16, "wire.scl_short_low@1:instance=i2c1": 110,
+              "wire.sda_open_high@1:instance=i2c1": 121, "wire.nack@1:instance=part": 121}  # fmt: skip
+
+
+@pytest.mark.parametrize(("order", "number"), list(I2C_ERRORS.items()))
+def test_drivers_on_i2c_report_the_error_of_the_bus(driver: Any, order: str, number: int) -> None:
+    """EBUSY, ETIMEDOUT and EREMOTEIO, as Linux says it of a real line."""
+
+    def raspberry(clock: VirtualClock, wiring: Wiring) -> Any:
+        return driver("mpu6050").mpu6050(0x68).get_accel_data
+
+    def gyro(clock: VirtualClock, wiring: Wiring) -> Any:
+        unit = driver("adafruit_l3gd20").L3GD20_I2C(I2cPort(wiring, clock, "i2c1"))
+        return lambda: unit.gyro
+
+    def pimoroni(clock: VirtualClock, wiring: Wiring) -> Any:
+        driver("i2cdevice")
+        unit = driver("lsm303d").LSM303D(0x1D, i2c_dev=importlib.import_module("smbus2").SMBus(1))
+        unit.setup()
+        return unit.accelerometer
+
+    def baro(clock: VirtualClock, wiring: Wiring) -> Any:
+        unit = driver("navio2.ms5611").MS5611(bus="I2C")
+        unit.initialize()
+        return unit.update
+
+    parts = {"mpu6000 i2c1 0x68": raspberry, "l3gd20h i2c1 0x6B": gyro, "lsm303d i2c1 0x1D": pimoroni,
+             "ms5611 i2c1 0x77": baro}  # fmt: skip
+    for part, made in parts.items():
+        wiring = _wiring(f"part {part}", faults=(f"{order},start=1",))
+        with drivers_on(wiring) as clock:
+            read = made(clock, wiring)
+            read()
+            clock.now = 1_100_000_000
+            with pytest.raises(OSError) as error:
+                read()
+            assert error.value.errno == number, part
+
+
+@pytest.mark.parametrize(("order", "byte"), [("wire.miso_open_high", 0xFF), ("wire.miso_short_low", 0x00)])
+def test_drivers_on_spi_read_the_level_of_a_broken_line(driver: Any, order: str, byte: int) -> None:
+    """SPI has no acknowledge: every bit is the level of the line, and a driver that does not look takes it for data."""
+    word = -1 if byte else 0  # 16 bits
+    wiring = _fed("imu icm20602 spi0 0", MPU, (f"{order}@1:instance=imu,start=1",))
+    with drivers_on(wiring) as clock:
+        unit = driver("icm20602").ICM20602(0, 0)
+        clock.sleep(0.1)
+        unit.initialize()
+        clock.now = 1_100_000_000
+        force = unit.read_accel_data()
+        assert abs(force["x"]) < 0.001 and {force[axis] for axis in "xyz"} == {force["x"]}
+        assert (force["x"] == 0.0) == (word == 0)
+
+
+@pytest.mark.parametrize(("order", "byte"), [("wire.miso_open_high", 0xFF), ("wire.miso_short_low", 0x00)])
+def test_emlids_drivers_take_the_level_of_a_broken_line_for_registers(driver: Any, order: str, byte: int) -> None:
+    orders = tuple(f"{order}@1:instance={name},start=1" for name in ("baro", "imu"))
+    wiring = _wiring("baro ms5611 spi0 0", "imu mpu6000 spi0 1", faults=orders)
+    with drivers_on(wiring) as clock:
+        core, baro = driver("navio2.mpu9250").MPU9250(), driver("navio2.ms5611").MS5611(bus="SPI")
+        assert core.ReadReg(0x75 | 0x80) == 0x68
+        clock.now = 1_100_000_000
+        assert core.ReadReg(0x75 | 0x80) == byte
+        baro.initialize()
+        assert {getattr(baro, f"C{n}") for n in range(1, 7)} == {byte << 8 | byte}  # no calibration is like this
+
+
+def test_pyubx2_finds_no_message_in_a_dead_line_and_few_in_a_noisy_one(driver: Any) -> None:
+    def fixes(*orders: str) -> int:
+        wiring = _fed("gps neo_m8n uart0 -", GPS, orders)
+        with drivers_on(wiring) as clock:
+            ubx = driver("pyubx2")
+            port = SerialPort(wiring, clock, "uart0", timeout=0.1)
+            port.write(ubx.UBXMessage("CFG", "CFG-MSG", ubx.SET, msgClass=1, msgID=7, rateUART1=1).serialize())
+            port.write(ubx.UBXMessage("CFG", "CFG-RATE", ubx.SET, measRate=200, navRate=1, timeRef=0).serialize())
+            raw = bytearray()
+            while clock.now < 2_500_000_000:
+                raw += port.read(100)
+            reader, found = ubx.UBXReader(io.BytesIO(bytes(raw)), protfilter=2, quitonerror=0), 0
+            with contextlib.suppress(UnicodeDecodeError):  # it takes broken sentences for text
+                found = sum(getattr(message, "identity", "") == "NAV-PVT" for _, message in reader)
+            return found
+
+    assert fixes() >= 4  # five a second
+    assert fixes("wire.rx_short_high@1:instance=gps,start=0.1") == 0
+    assert fixes("wire.rx_flips@1:instance=gps,severity=0.02,start=0.1") < 4
 
 
 def test_adafruits_l3gd20_reads_rates_by_i2c_and_by_spi(driver: Any) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from ironbird.chips.board import load_board
+from ironbird.chips.catalog import chip_class
 from ironbird.errors import FaultError
 from ironbird.flight.flight import Flight, fly
+from ironbird.links.chips.drivers import DRIVERS
 from ironbird.links.chips.feed import Feeder
 from ironbird.links.chips.native_board import NativeBoard
 from ironbird.links.chips.wires import places_of, with_wires
@@ -33,6 +36,34 @@ def test_it_takes_off_and_hovers_through_registers_only() -> None:
     assert flight.survived and abs(-flight.log["body.p_NB_N"][-1, 2] - 10.0) < 1.0  # m: it still settles
     assert flight.measured["requests"] > 14_000
     assert all(flight.measured["samples"][name] > 100 for name in ("imu", "mag", "baro", "gps", "motors"))
+
+
+@functools.cache
+def on_pixhawk1(*faults: str) -> Flight:
+    return fly(
+        "quad_f450", control="chips", mission="hover", faults=faults, seed=1, until_s=END_S,
+        options={"board": "pixhawk1"},
+    )  # fmt: skip
+
+
+def test_it_hovers_with_the_seven_chips_of_a_pixhawk_1() -> None:
+    flight = on_pixhawk1()
+    assert flight.survived and abs(-flight.log["body.p_NB_N"][-1, 2] - 10.0) < 1.0
+    samples = flight.measured["samples"]
+    assert min(samples[name] for name in ("imu", "accel_mag", "gyro")) > 3000 and len(samples) == 7
+    assert min(samples[name] for name in ("baro", "mag", "airspeed")) > 500 and samples["gps"] > 100
+
+
+def test_a_reset_of_one_of_them_is_seen_and_mended() -> None:
+    places = ("accel_mag", "gyro", "mag")
+    flight = on_pixhawk1(*(f"chip.reset@1:instance={place},start={9 + n}" for n, place in enumerate(places)))
+    assert flight.survived and said(flight).count("bad register") == 3
+    assert all(f"{place}: started anew (2)" in said(flight) for place in places)
+
+
+def test_the_second_unit_of_a_pixhawk_1_carries_on_for_the_first() -> None:
+    flight = on_pixhawk1("wire.miso_open_high@1:instance=imu,start=9")
+    assert flight.survived and "bad register" in said(flight) and flight.witnesses[0].effective
 
 
 def test_two_flights_have_the_same_hash_over_every_request() -> None:
@@ -124,3 +155,45 @@ def test_the_wires_of_a_board_are_parts_of_the_vehicle_and_feeds_are_in_chip_axe
     feeder.take()
     body = rig.accels[0].values
     assert feeder.values[0, :3] == pytest.approx([-body[0], body[1], -body[2]])  # axes -x +y -z
+
+
+class Heard:
+    """Takes what drivers say, in place of the autopilot."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, list[float]] = {}
+
+    def sample(self, place: str, value: float | Sequence[float], time_s: float) -> None:
+        self.values[place] = [float(v) for v in np.atleast_1d(value)]
+
+
+def test_drivers_give_back_what_the_vehicle_measures() -> None:
+    """Over the chips of a Pixhawk 1 and their axes, to the last count."""
+    board = load_board("pixhawk1")
+    chips, heard = NativeBoard(board), Heard()
+    force, rate, field = (0.5, -1.0, -9.7), (0.2, -0.1, 0.05), (2e-5, -1e-6, 4e-5)
+    for number, device in enumerate(board.device):
+        for name, body in (("accel", force), ("gyro", rate), ("field", field)):
+            turned = {
+                f"{name}_{axis}": sign * body[row] for axis, (row, sign) in zip("xyz", device.axis_rows(), strict=True)
+            }
+            chips.feed(number, **{key: value for key, value in turned.items() if key in chip_class(device.chip).feeds})
+        if device.chip == "ms4525do":
+            chips.feed(number, differential_pressure=300.0, temperature=298.15)
+    made = {"lsm303d", "l3gd20h", "hmc5883l", "ms4525do", "mpu6000"}
+    drivers = [DRIVERS[d.chip](chips, n, heard) for n, d in enumerate(board.device) if d.chip in made]
+    for tick in range(250):
+        chips.tick(tick * 4_000_000)
+        for driver in drivers:
+            driver.poll(tick * 4_000_000)
+    assert heard.values["imu/2/accel_fault"] == pytest.approx(force, abs=0.732e-3 * 9.81)
+    assert heard.values["imu/2/gyro_fault"] == pytest.approx(rate, abs=0.0013)
+    assert heard.values["mag/2/fault"] == pytest.approx(field, abs=0.9e-8)
+    assert heard.values["mag/1/fault"] == pytest.approx(field, abs=1e-7)
+    assert heard.values["airspeed/1/fault"] == pytest.approx([300.0], abs=1.1)
+
+
+def test_a_reset_of_the_motors_driver_is_seen_at_its_outputs() -> None:
+    flight = flown("chip.reset@1:instance=motors,start=9")
+    assert flight.witnesses[0].effective and "output 0" in flight.witnesses[0].signal
+    assert abs(flight.witnesses[0].first_s - 9.0) < 0.01

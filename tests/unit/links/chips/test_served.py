@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from ironbird.chips.trace import read_trace
 from ironbird.faults.catalog import parse_fault
 from ironbird.flight.prepare import inject
 from ironbird.links.chips.serve import Served, serve
+from ironbird.links.chips.served import ServedBoard
+from ironbird.links.virtual_time.run import become
 
 BOARD = load_board("pilotpi")
 PROBE = r"""
@@ -62,6 +65,25 @@ int main(void)
     int n = tcgetattr(line, &settings), r = fstat(line, &about);
     printf("tty %d %d %d %d\n", n, isatty(line), r, S_ISCHR(about.st_mode));
     printf("root %d\n", geteuid() == 0);
+    int export = open("/sys/class/pwm/pwmchip0/export", O_WRONLY);
+    int once = dprintf(export, "%d", 1), twice = dprintf(export, "1"), busy = errno, far_ = dprintf(export, "2");
+    printf("export %d %d %s, %d %s\n", once, twice, strerror(busy), far_, strerror(errno));
+    int duty = open("/sys/class/pwm/pwmchip0/pwm1/duty_cycle", O_RDWR), early = dprintf(duty, "1500000"), why = errno;
+    FILE *period = fopen("/sys/class/pwm/pwmchip0/pwm1/period", "w"), *back;
+    fprintf(period, "%d", 2500000);
+    int closed = fclose(period), value = 0;
+    for (int k = 0; k < 3; k++) dprintf(duty, "%d", 1500000 + k);
+    back = fopen("/sys/class/pwm/pwmchip0/pwm1/duty_cycle", "re");
+    if (!back || fscanf(back, "%d", &value) != 1) return 1;
+    printf("duty %d %s, %d, %d\n", early, strerror(why), closed, value);
+    int pins = open("/sys/class/gpio/export", O_WRONLY), pin, high;
+    if (write(pins, "573", 3) != 3) return 1;
+    pin = open("/sys/class/gpio/gpio573/value", O_RDWR);
+    high = (int)pwrite(pin, "1", 1, 0);
+    why = errno;
+    if (write(open("/sys/class/gpio/gpio573/direction", O_WRONLY), "out", 3) != 3) return 1;
+    printf("pin %d %s, %d", high, strerror(why), (int)pwrite(pin, "1", 1, 0));
+    printf(", %c\n", pread(pin, in, 1, 0) == 1 ? in[0] : '?');
     return 0;
 }
 """
@@ -119,7 +141,33 @@ def test_a_c_program_reads_the_chips_and_cannot_touch_the_host(
     assert said["clock"].startswith("-1 -1 Operation not permitted")
     assert said["far"].startswith("-1 Network is unreachable") and said["raw"] == "-1"
     assert said["tty"] == "0 1 0 1" and said["root"] == "0"
+    assert said["export"] == "1 -1 Device or resource busy, -1 No such device"
+    assert said["duty"] == "-1 Invalid argument, 0, 1500002"  # no pulse without a period; a write replaces the value
+    assert said["pin"] == "-1 Operation not permitted, 1, 1"  # an input is not written
     assert served.code == 0 and served.requests >= 3
+
+
+def test_a_shell_drives_an_output_and_a_pin_of_the_board() -> None:
+    script = (
+        "p=/sys/class/pwm/pwmchip0; cat $p/npwm; echo 0 > $p/export; echo 20000000 > $p/pwm0/period; "
+        "echo 1500000 > $p/pwm0/duty_cycle; echo 1 > $p/pwm0/enable; cat $p/pwm0/duty_cycle $p/pwm0/enable; "
+        "echo 600 > /sys/class/gpio/export; echo high > /sys/class/gpio/gpio600/direction; "
+        "cat /sys/class/gpio/gpio600/value"
+    )
+    folder = Path(tempfile.mkdtemp(prefix="ironbird-chips-"))  # the program is another user's, if we are root
+    board = ServedBoard(BOARD, folder)
+    try:
+        done = subprocess.run(
+            ["sh", "-c", script], env=board.variables(dict(os.environ)), text=True, capture_output=True, check=False,
+            preexec_fn=lambda: become(board.owner),
+        )  # fmt: skip
+        assert (done.stdout.split(), done.stderr) == (["2", "1500000", "1", "1"], "")
+        assert board.chips.pulse_s(0) == 1.5e-3 and board.chips.pulse_s(1) == 0.0
+        assert board.chips.memory.pin[600 - 571].value == 1
+        assert board.chips.requests == 6
+    finally:
+        board.close()
+        shutil.rmtree(folder)
 
 
 def test_i2cdetect_finds_the_chips_of_the_board_and_not_one_without_power(capfd: pytest.CaptureFixture[str]) -> None:

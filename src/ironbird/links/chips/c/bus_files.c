@@ -1,4 +1,4 @@
-/* A board behind the device files of any program: /dev/spidevX.Y, /dev/i2c-N and serial lines.
+/* A board behind the device files of any program: /dev/spidevX.Y, /dev/i2c-N, serial lines, and sysfs (sysfs.c).
  *
  * The library is loaded before the program's own (LD_PRELOAD).  The chips are here, in memory that all processes of the
  * run share (chips/c/ib_board.h), so a request is a function call; or requests go by a socket to models elsewhere.  The
@@ -16,7 +16,7 @@
 
 #define BUS_FILES 4096
 #define SHORT_PATH 512 /* threads of autopilots have small stacks */
-enum { B_NONE, B_SPI, B_I2C, B_UART };
+enum { B_NONE, B_SPI, B_I2C, B_UART, B_SYSFS };
 typedef struct {
     uint8_t kind, mode, bits;
     int16_t number, place; /* of the bus, and select or address; of the device for a serial line */
@@ -323,7 +323,9 @@ static const struct { tcflag_t code; int rate; } rates[] = {
 
 static void set_rate(int device, const struct termios *wanted)
 {
+    const tcflag_t c = wanted->c_cflag;
     settings[device] = *wanted;
+    board->device[device].serial.frame = (c & PARENB ? (c & PARODD ? 1 : 2) : 0) + (c & CSTOPB ? 4 : 0);
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
         if (rates[i].code == (wanted->c_cflag & RATE_BITS)) board->device[device].serial.baud = rates[i].rate;
 }
@@ -410,7 +412,8 @@ static int serial_ioctl(const bus_file *b, int f, unsigned long request, void *a
     case _IOW('T', 0x2C, struct termios_2):
     case _IOW('T', 0x2D, struct termios_2):
         memcpy(own, two, offsetof(struct termios, c_cc) + 19);
-        board->device[b->number].serial.baud = two->c_ospeed;
+        set_rate(b->number, own);
+        if ((two->c_cflag & RATE_BITS) == OTHER_RATE) board->device[b->number].serial.baud = two->c_ospeed;
         return 0;
     case TCFLSH: return tcflush(f, (int)(long)argument);
     case TIOCMGET: *(int *)argument = 0; return 0;
@@ -486,34 +489,38 @@ static int open_bus(const bus_file *found, int flags)
     }
 
 static const char *mapped(const char *path, char *room);
+static int opened_attribute(int f, const char *path);
+static ssize_t store(const bus_file *b, const void *from, size_t size);
+static int in_sysfs(const char *path);
+static FILE *attribute_stream(const char *path, const char *mode);
 
 EXPORT int open(const char *path, int flags, ...)
 {
     OPEN_MODE(flags)
     OPEN_BUS(path, flags);
     char room[SHORT_PATH];
-    return REAL(open)(mapped(path, room), flags, mode);
+    return opened_attribute(REAL(open)(mapped(path, room), flags, mode), path);
 }
 EXPORT int open64(const char *path, int flags, ...)
 {
     OPEN_MODE(flags)
     OPEN_BUS(path, flags);
     char room[SHORT_PATH];
-    return REAL(open64)(mapped(path, room), flags, mode);
+    return opened_attribute(REAL(open64)(mapped(path, room), flags, mode), path);
 }
 EXPORT int openat(int folder, const char *path, int flags, ...)
 {
     OPEN_MODE(flags)
     OPEN_BUS(path, flags);
     char room[SHORT_PATH];
-    return REAL(openat)(folder, mapped(path, room), flags, mode);
+    return opened_attribute(REAL(openat)(folder, mapped(path, room), flags, mode), path);
 }
 EXPORT int openat64(int folder, const char *path, int flags, ...)
 {
     OPEN_MODE(flags)
     OPEN_BUS(path, flags);
     char room[SHORT_PATH];
-    return REAL(openat64)(folder, mapped(path, room), flags, mode);
+    return opened_attribute(REAL(openat64)(folder, mapped(path, room), flags, mode), path);
 }
 EXPORT int __open_2(const char *path, int flags) { return open(path, flags); }
 EXPORT int __open64_2(const char *path, int flags) { return open64(path, flags); }
@@ -539,7 +546,7 @@ EXPORT int ioctl(int f, unsigned long request, ...)
     void *argument = va_arg(list, void *);
     va_end(list);
     bus_file *b = bus_file_of(f);
-    if (!b) return REAL(ioctl)(f, request, argument);
+    if (!b || b->kind == B_SYSFS) return REAL(ioctl)(f, request, argument);
     return b->kind == B_SPI ? spi_ioctl(b, request, argument) : b->kind == B_I2C ? i2c_ioctl(b, request, argument)
                                                                                 : serial_ioctl(b, f, request, argument);
 }
@@ -547,7 +554,7 @@ EXPORT int ioctl(int f, unsigned long request, ...)
 EXPORT ssize_t read(int f, void *to, size_t size)
 {
     bus_file *b = bus_file_of(f);
-    if (!b || b->kind == B_UART) return REAL(read)(f, to, size);
+    if (!b || b->kind == B_UART || b->kind == B_SYSFS) return REAL(read)(f, to, size);
     if (size > IB_LONGEST) return refused(EMSGSIZE);
     if (b->kind == B_I2C) return i2c_ask(b, b->place, 0, 0, to, (int64_t)size) ? -1 : (ssize_t)size;
     struct spi_ioc_transfer one = {.rx_buf = (uintptr_t)to, .len = (uint32_t)size};
@@ -558,6 +565,7 @@ EXPORT ssize_t write(int f, const void *from, size_t size)
 {
     bus_file *b = bus_file_of(f);
     if (!b || b->kind == B_UART) return REAL(write)(f, from, size);
+    if (b->kind == B_SYSFS) return store(b, from, size);
     if (size > IB_LONGEST) return refused(EMSGSIZE);
     if (b->kind == B_I2C) return i2c_ask(b, b->place, from, (int64_t)size, 0, 0) ? -1 : (ssize_t)size;
     struct spi_ioc_transfer one = {.tx_buf = (uintptr_t)from, .len = (uint32_t)size};
@@ -589,7 +597,7 @@ EXPORT int lstat64(const char *restrict path, struct stat64 *restrict s) { retur
 EXPORT int fstat(int f, struct stat *s)
 {
     const bus_file *b = bus_file_of(f);
-    return b ? shown(b, s) : REAL(fstat)(f, s);
+    return b && b->kind != B_SYSFS ? shown(b, s) : REAL(fstat)(f, s);
 }
 EXPORT int fstat64(int f, struct stat64 *s) { return fstat(f, (struct stat *)s); }
 EXPORT int __xstat(int version, const char *path, struct stat *s) { return stat(path, s); }
@@ -608,7 +616,8 @@ EXPORT int access(const char *path, int mode)
 /* Paths that autopilots have by heart lead into the run's folder. */
 static const char *mapped(const char *path, char *room)
 {
-    if (!path || strncmp(path, "/fs/", 4)) return path;
+    join_board();
+    if (!path || (strncmp(path, "/fs/", 4) && !in_sysfs(path))) return path;
     snprintf(room, SHORT_PATH, "%s%s", board_folder, path);
     return room;
 }
@@ -635,12 +644,16 @@ EXPORT int statfs(const char *path, struct statfs *s)
 EXPORT FILE *fopen(const char *restrict path, const char *restrict mode)
 {
     char room[SHORT_PATH];
-    return REAL(fopen)(mapped(path, room), mode);
+    const char *at = mapped(path, room);
+    FILE *const stream = attribute_stream(path, mode);
+    return stream ? stream : REAL(fopen)(at, mode);
 }
 EXPORT FILE *fopen64(const char *restrict path, const char *restrict mode)
 {
     char room[SHORT_PATH];
-    return REAL(fopen64)(mapped(path, room), mode);
+    const char *at = mapped(path, room);
+    FILE *const stream = attribute_stream(path, mode);
+    return stream ? stream : REAL(fopen64)(at, mode);
 }
 
 /* ---------------------------------------------------------------- the network is loopback */

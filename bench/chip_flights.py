@@ -1,0 +1,144 @@
+"""Autopilots built for a Linux board on our chips: ten flights, repeated ones, and what faults on wires do to them.
+
+    python bench/chip_flights.py px4 --out docs/measured/chip_flights.json          (IRONBIRD_PX4_PILOTPI)
+    python bench/chip_flights.py ardupilot --out docs/measured/chip_flights.json    (IRONBIRD_ARDUPILOT_PILOTPI)
+    python bench/chip_flights.py px4 --time real --flights 10 --only nothing        on a quiet machine
+
+The F450 flies the square with ten seeds, the first one twice; then once with each fault between two corners. `hash` is
+over every request on every bus, its time and its answer. Reactions are what the autopilot said or changed after the
+fault, with the seconds since it began; distances are true ones, against the same flight without the fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ironbird.flight.flight import Flight, fly
+
+STARTS_S, SETTLE_S = {"px4": 40.0, "ardupilot": 90.0}, 200.0  # ArduPilot waits for a minute before it arms
+TRUTH, TILT = "body.p_NB_N", "body.q_NB"
+FAULTS = {  # as in the table of the trial that came before, then more
+    "flips of MISO, 1e-4 of the bits, 4 s": "wire.miso_flips@1:instance=imu,severity=0.001,start={begin},end=+4",
+    "MS5611 does not acknowledge, 4 s": "wire.nack@1:instance=baro,start={begin},end=+4",
+    "IST8310 does not acknowledge, 4 s": "wire.nack@1:instance=mag,start={begin},end=+4",
+    "SDA of the bus held high, 3 s": "wire.sda_short_high@1:instance=i2c1,start={begin},end=+3",
+    "PCA9685 does not acknowledge, 2 s": "wire.nack@1:instance=motors,start={begin},end=+2",
+    "line from the receiver open, 4 s": "wire.rx_open_high@1:instance=gps,start={begin},end=+4",
+    "MISO open, 0.3 s": "wire.miso_open_high@1:instance=imu,start={begin},end=+0.3",
+    "MISO open, 4 s": "wire.miso_open_high@1:instance=imu,start={begin},end=+4",
+    "SDA of the bus held low, 3 s": "wire.sda_short_low@1:instance=i2c1,start={begin},end=+3",
+    "noise on the line from the receiver, 6 s": "wire.rx_noise@1:instance=gps,severity=0.5,start={begin},end=+6",
+    "reset of the ICM-42688-P": "chip.reset@1:instance=imu,start={begin},end=+1",
+    "reset of the IST8310": "chip.reset@1:instance=mag,start={begin},end=+1",
+    "reset of the MS5611": "chip.reset@1:instance=baro,start={begin},end=+1",
+    "reset of the NEO-M8N": "chip.reset@1:instance=gps,start={begin},end=+1",
+    "reset of the PCA9685": "chip.reset@1:instance=motors,start={begin},end=+1",
+    "overflow of the FIFO": "chip.overflow@1:instance=imu,start={begin},end=+0.1",
+    "bytes of the receiver lost, 5 %, 10 s": "wire.lost@1:instance=gps,severity=0.05,start={begin},end=+10",
+}
+
+
+def ordered(text: str, start_s: float) -> str:
+    """An order of the table at a time of its own; its end is said from its beginning."""
+    head, _, length = text.partition("end=+")
+    return f"{head.format(begin=f'{start_s:g}')}end={start_s + float(length):g}"
+
+
+def flown(control: str, timed: str, seed: int, *faults: str) -> tuple[Flight, dict[str, Any]]:
+    """One flight, and its figures."""
+    before = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    begin = time.perf_counter()
+    flight = fly(
+        "quad_f450", control=control, mission="square", faults=faults, seed=seed, until_s=SETTLE_S,
+        options={"chips": "pilotpi", "time": timed},
+    )  # fmt: skip
+    after = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    used = sum(a.ru_utime + a.ru_stime - b.ru_utime - b.ru_stime for a, b in zip(after, before, strict=True))
+    said = [event.text for event in flight.autopilot_events]
+    return flight, {
+        "seed": seed,
+        "whole": flight.survived,
+        "finished": "landed and disarmed" in said,
+        "flown_s": round(flight.ended_s, 3),
+        "requests": flight.measured["requests"],
+        "hash": flight.measured["bus_hash"],
+        "sha256": flight.sha256,
+        "wall_s": round(time.perf_counter() - begin, 1),
+        "processor_s": round(used, 1),
+    }
+
+
+def reaction(flight: Flight, healthy: Flight, start_s: float) -> dict[str, Any]:
+    """What came of a fault."""
+    path, whole = flight.log[TRUTH], healthy.log[TRUTH]
+    times = flight.log.time()
+    shared = min(len(path), len(whole))
+    after = times[:shared] >= start_s
+    apart = np.linalg.norm(path[:shared] - whole[:shared], axis=1)[after]
+    x, y = flight.log[TILT][:, 1], flight.log[TILT][:, 2]
+    tilt = np.degrees(np.arccos(np.clip(1 - 2 * (x**2 + y**2), -1, 1)))[times >= start_s]
+    witness = flight.witnesses[0]
+    events = [
+        f"+{event.time_s - start_s:.2f} s {event.text}"
+        for event in flight.autopilot_events
+        if event.time_s >= start_s and event.kind not in ("item", "landed", "armed", "finished")
+    ]
+    return {
+        "witness": f"{witness.signal}, +{1000 * (witness.first_s - start_s):.1f} ms" if witness.effective else "none",
+        "reactions": events[:14],
+        "apart_m": round(float(apart.max()), 2),
+        "tilt_deg": round(float(tilt.max()), 1),
+        "outcome": flight.outcome,
+    }
+
+
+def write(given: argparse.Namespace, found: dict[str, Any]) -> None:
+    """What was flown so far, beside what the file has of others."""
+    good = sum(figures["whole"] and figures["finished"] for figures in found["flights"])
+    found["good"] = f"{good} of {len(found['flights'])}"
+    if given.out is not None:
+        kept = json.loads(given.out.read_text()) if given.out.is_file() else {}
+        kept[given.control if given.time == "virtual" else f"{given.control} in real time"] = found
+        given.out.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("control", choices=("px4", "ardupilot"))
+    parser.add_argument("--time", default="virtual", choices=("virtual", "real"))
+    parser.add_argument("--flights", type=int, default=10)
+    parser.add_argument("--only", default="", help="faults whose name matches this")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    found: dict[str, Any] = {"flights": [], "faults": {}}
+    healthy, first = flown(given.control, given.time, 1)
+    _, again = flown(given.control, given.time, 1)
+    found["repeats"] = first["hash"] == again["hash"] and first["sha256"] == again["sha256"]
+    print(json.dumps({"first": first, "repeats": found["repeats"]}), flush=True)
+    for seed in range(1, given.flights + 1):
+        figures = first if seed == 1 else flown(given.control, given.time, seed)[1]
+        found["flights"].append(figures)
+        print(json.dumps(figures), flush=True)
+        write(given, found)
+    for name, order in FAULTS.items():
+        if re.search(given.only, name):
+            start_s = STARTS_S[given.control]
+            flight, figures = flown(given.control, given.time, 1, ordered(order, start_s))
+            found["faults"][name] = {"order": ordered(order, start_s), **figures, **reaction(flight, healthy, start_s)}
+            print(json.dumps({name: found["faults"][name]}), flush=True)
+            write(given, found)
+    write(given, found)
+    print(found["good"], "repeats" if found["repeats"] else "does not repeat")
+
+
+if __name__ == "__main__":
+    main()
