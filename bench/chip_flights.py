@@ -1,11 +1,11 @@
-"""Autopilots built for a Linux board on our chips: ten flights, repeated ones, and what faults on wires do to them.
+"""Autopilots built for a Linux board on simulated chips: ten flights, repeated ones, and what faults on wires do to them.
 
     python bench/chip_flights.py px4 --out docs/measured/chip_flights.json          (IRONBIRD_PX4_PILOTPI)
     python bench/chip_flights.py ardupilot --out docs/measured/chip_flights.json    (IRONBIRD_ARDUPILOT_PILOTPI)
     python bench/chip_flights.py px4 --time real --flights 10 --only nothing        on a quiet machine
 
 The F450 flies the square with ten seeds, the first one twice; then once with each fault between two corners. `hash` is
-over every request on every bus, its time and its answer. Reactions are what the autopilot said or changed after the
+over every request on every bus, its time and its answer. Reactions are what the autopilot reported or changed after the
 fault, with the seconds since it began; distances are true ones, against the same flight without the fault.
 """
 
@@ -47,7 +47,7 @@ FAULTS = {  # as in the table of the trial that came before, then more
 
 
 def ordered(text: str, start_s: float) -> str:
-    """An order of the table at a time of its own; its end is said from its beginning."""
+    """An order of the table at a time of its own; its end counts from its beginning."""
     head, _, length = text.partition("end=+")
     return f"{head.format(begin=f'{start_s:g}')}end={start_s + float(length):g}"
 
@@ -77,7 +77,7 @@ def flown(control: str, timed: str, seed: int, *faults: str) -> tuple[Flight, di
 
 
 def reaction(flight: Flight, healthy: Flight, start_s: float) -> dict[str, Any]:
-    """What came of a fault."""
+    """Results of a fault."""
     path, whole = flight.log[TRUTH], healthy.log[TRUTH]
     times = flight.log.time()
     shared = min(len(path), len(whole))

@@ -152,10 +152,12 @@ def _board_of(options: Options) -> str:
 
 
 def _seat_on_chips(task: Task, board: str) -> Seat:
-    """An ArduPilot of a board, and our ground station on its first link."""
+    """An ArduPilot of a board, and the built-in ground station on its first link."""
     options = trusted(task, variable_of(board))
     if options.pilot != "ours":
-        raise LinkError(f"ArduPilot on chips is flown by our ground station alone: leave 'pilot = {options.pilot}' out")
+        raise LinkError(
+            f"ArduPilot on chips is flown by the built-in ground station alone: leave 'pilot = {options.pilot}' out"
+        )
     own = {name: Param(value, "ordered") for name, value in read_params(options.params).items()}
     process = ArduPilotOnChipsProcess(
         options.folder,

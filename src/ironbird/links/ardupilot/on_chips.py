@@ -1,4 +1,4 @@
-"""ArduPilot's build for a Linux board on our chips (`ironbird.links.chips.on_chips`), for multicopters.
+"""ArduPilot's build for a Linux board on simulated chips (`ironbird.links.chips.on_chips`), for multicopters.
 
 Its program is that of its own board (`./waf configure --board pilotpi`), built for this computer. Sensors, battery,
 radio and motors go over its own drivers; what calibration would have stored is given to it as defaults.

@@ -19,7 +19,7 @@ from ironbird.links.rig import Receiver, Rig
 from ironbird.vehicles import places as at
 
 WARM_K = 298.15  # of a chip whose vehicle has no thermometer there
-THROTTLE_CHANNEL = 3  # of a radio: nobody holds it, its throttle is down and all else in the middle
+THROTTLE_CHANNEL = 3  # of a radio without a pilot: its throttle is down and all else in the middle
 BATTERY_V = 16.0  # of a vehicle without a battery
 AXES = ("x", "y", "z")
 

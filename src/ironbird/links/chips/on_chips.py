@@ -1,6 +1,6 @@
 """Autopilots built for a Linux board on its chips: their own drivers read sensors and write motors over SPI, I2C, UART.
 
-There is no simulator link. The board's device files are ours (`ironbird.links.chips.served`); each step the autopilot
+There is no simulator link. The board's device files are Ironbird's (`ironbird.links.chips.served`); each step the autopilot
 runs up to the step's time, then the chips measure what the vehicle's sensors say, and the pulses of the PCA9685 go to
 the actuators. In virtual time the flight repeats, with the same hash over every request on every bus.
 """
@@ -117,10 +117,10 @@ class OnChips(ControlSystem):
         self.note(rig, "link", f"{self.name} on the chips of {board.id}")
 
     def exchange(self, rig: Rig) -> None:
-        """It runs up to this time; then chips measure anew, and actuators hear their pulses."""
+        """It runs up to this time; then chips measure again, and actuators get their pulses."""
         run = self.process.run
         if run is not None:
-            if not run.ours:
+            if not run.at_simulator:
                 self.process.settle(self.where(rig))
             run.allow(rig.time_us)
             self.process.settle(self.where(rig))
