@@ -1,4 +1,4 @@
-"""Autopilots built for a Linux board on simulated chips: ten flights, repeated ones, and what faults on wires do to them.
+"""Autopilots built for a Linux board on simulated chips: flights, repeated flights, and effects of wire faults.
 
     python bench/chip_flights.py px4 --out docs/measured/chip_flights.json          (IRONBIRD_PX4_PILOTPI)
     python bench/chip_flights.py ardupilot --out docs/measured/chip_flights.json    (IRONBIRD_ARDUPILOT_PILOTPI)

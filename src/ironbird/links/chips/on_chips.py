@@ -1,6 +1,6 @@
 """Autopilots built for a Linux board on its chips: their own drivers read sensors and write motors over SPI, I2C, UART.
 
-There is no simulator link. The board's device files are Ironbird's (`ironbird.links.chips.served`); each step the autopilot
+There is no simulator link. The board's device files are Ironbird's (`ironbird.links.chips.served`); each step it
 runs up to the step's time, then the chips measure what the vehicle's sensors say, and the pulses of the PCA9685 go to
 the actuators. In virtual time the flight repeats, with the same hash over every request on every bus.
 """
