@@ -79,5 +79,12 @@ def test_the_block_reference_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> N
         assert (write_block_reference.EQUATIONS / name).read_text() == text, "run 'make docs'"
     lines = {kind.__name__: len(write_block_reference.lines_of(kind)) for _, kind in write_block_reference.blocks()}
     without = {name for name, number in lines.items() if not 0 < number <= write_block_reference.MOST}
-    names = {"CommandLatch", "ToldWind", "WindSteady", "PoseSample", "MeanRotorSpeed"}  # an output is an input or state
+    names = {
+        "CommandLatch",
+        "ExternalWind",
+        "WindSteady",
+        "PoseSample",
+        "ThrustSample",
+        "MeanRotorSpeed",
+    }  # an output is an input or state
     assert without - names <= {"ErrorStateEkf"} | {name for name in lines if name.endswith("Navigator")}

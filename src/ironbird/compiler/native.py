@@ -65,6 +65,7 @@ CURES = {  # of what compilers say, zig's words and those of the C library
     ("no module named ziglang",): NO_COMPILER,
 }
 COMPILER_TIMEOUT_S = 600
+KERNEL_HEADERS = ("ib_math.h", "ib_quick.h", "ib_noise.h", "ib_integrate.h", "ib_loop.h")
 QUICK_FROM = 200_000  # characters of a text from which on a quick build pays
 _ZIG_FLAGS = ["-fno-sanitize=all", "-g0", "-s"]
 PRELOAD_FLAGS = ["-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-stack-protector", "-w"]
@@ -113,7 +114,7 @@ def compiler_command() -> list[str]:
 def common_flags(*, quick: bool = False) -> list[str]:
     """Compiler flags for every lane count and target; `quick` compiles in a quarter of the time."""
     if not sanitized():
-        return ["-O0" if quick and flag == "-O2" else flag for flag in FLAGS]
+        return [flag for flag in FLAGS if flag != "-O2"] + ["-O0", "-DIB_QUICK"] if quick else FLAGS
     # -O0 compiles in a third of the time, and nothing is optimised away that would be looked at
     dropped = {"-O2", "-ffreestanding", "-nostdlib"}
     return [*(flag for flag in FLAGS if flag not in dropped), "-O0", *SANITIZER_FLAGS]
@@ -172,7 +173,7 @@ def target_flags(target: str) -> list[str]:
 
 @functools.cache
 def _headers_text() -> str:
-    return "".join((HEADERS / n).read_text() for n in ("ib_math.h", "ib_noise.h", "ib_integrate.h", "ib_loop.h"))
+    return "".join((HEADERS / n).read_text() for n in KERNEL_HEADERS)
 
 
 def code_hash(text: str, lanes: int, target: str, *, quick: bool = False) -> str:

@@ -79,6 +79,7 @@ def test_optimised_at_once(quick: str, lanes: int, least: int, folder: Path, mon
 def test_the_process_in_the_background_outlives_ctrl_c(folder: Path) -> None:
     code = f"""
 import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored where the tests run in the background
 from ironbird.compiler import native
 native.QUICK_FROM = 0
 native.load_quickly({TEXT!r}, 1)

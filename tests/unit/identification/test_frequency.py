@@ -103,7 +103,7 @@ def test_noise_shows_in_coherence_and_the_random_error_is_that_of_repeats() -> N
     said = np.sqrt(np.mean([f.random_error**2 for f in found], axis=0))
     assert np.all((spread / said > 0.6) & (spread / said < 1.6)), spread / said
     assert np.mean(found[0].coherence) < np.mean(local_response(*command_and_answer(swept("")), CONTROL_S, w).coherence)
-    with pytest.raises(IronbirdError, match="tells"):
+    with pytest.raises(IronbirdError, match="covers"):
         local_response(np.zeros(1000), np.zeros(1000), 0.01, np.array([0.01, 1.0]))
 
 

@@ -160,20 +160,8 @@ IB_SMALL ib_f ib_num(ib_i mask) { return ib_keep(mask, 1.0); }
 /* A number as a mask: true if it is not zero (a NaN is true, as in C). */
 IB_SMALL ib_i ib_truth(ib_f x) { return ib_ne(x, ib_splat(0.0)); }
 
-/* Without optimisation (the quick build of a kernel that is flown while the optimised one is made) each call of a small
- * helper costs the compiler a copy of its body. For one lane the same operations as expressions: a quarter less time. */
-#if IB_W == 1 && !defined(__OPTIMIZE__)
-#define ib_splat(x) ((ib_f)(x))
-#define ib_lt(a, b) (-(ib_i)((a) < (b)))
-#define ib_le(a, b) (-(ib_i)((a) <= (b)))
-#define ib_eq(a, b) (-(ib_i)((a) == (b)))
-#define ib_ne(a, b) (-(ib_i)((a) != (b)))
-#define ib_select(mask, a, b) ((mask) ? (a) : (b))
-#define ib_any(mask) ((mask) != 0)
-#define ib_and(a, b) ((a) & (b))
-#define ib_or(a, b) ((a) | (b))
-#define ib_not(a) (~(a))
-#define ib_truth(x) (-(ib_i)((x) != 0.0))
+#if defined(IB_QUICK)
+#include "ib_quick.h"
 #endif
 
 /* Sign bit of x, all other bits zero. */

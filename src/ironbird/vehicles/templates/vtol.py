@@ -109,16 +109,16 @@ class VtolSpec(MulticopterSpec):
 
     @model_validator(mode="after")
     def _fits(self) -> VtolSpec:
+        if (self.pusher is None) != (self.wing.hover_pitch_deg == 90):
+            raise ValueError("give either a [pusher], or wing.hover_pitch_deg = 90 (tail-sitter)")
+        if self.pusher is not None:
+            self.pusher.check("the pusher", self.motor, self.propeller)
         for surface in self.surface:
             if surface.aero not in self.aero:
                 known = ", ".join(self.aero)
                 raise ValueError(f"surface '{surface.name}' names aero '{surface.aero}'; known: {known}")
             for name in surface.wash_rotors:
                 _washing(self, surface.name, name)
-        if (self.pusher is None) != (self.wing.hover_pitch_deg == 90):
-            raise ValueError("give either a [pusher], or wing.hover_pitch_deg = 90 (tail-sitter)")
-        if self.pusher is not None:
-            self.pusher.check("the pusher", self.motor, self.propeller)
         if self.wing.hover_pitch_deg and self.environment.earth != "flat":
             raise ValueError(
                 "a tail-sitter starts with its nose up, which is written for environment.earth = 'flat' only"

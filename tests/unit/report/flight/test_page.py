@@ -166,8 +166,8 @@ def test_a_flight_that_could_not_be_judged_has_no_table_of_requirements(healthy:
 
 def rows_of_requirements(page: Page) -> list[list[str]]:
     """The cells of the table of requirements as text."""
-    table = page.text.partition('<table class="requirements">')[2].partition("</table>")[0]
-    rows = re.findall(r"<tr>(<td>.*?)</tr>", table)
+    table = page.text.partition('<table class="requirements stack">')[2].partition("</table>")[0]
+    rows = re.findall(r"<tr>(<td[ >].*?)</tr>", table)
     return [[re.sub("<[^>]*>", " ", cell).strip() for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)] for row in rows]
 
 
