@@ -169,6 +169,8 @@ def fly_outside(
 
         rig.injector, rig.ender = injected, ended
         due = sorted(order.tunings, key=lambda tuning: tuning.tick)
+        if line is not None:
+            system.abandoned = lambda: not line.is_open()  # not waiting for a board if another vehicle gave up
         system.start(rig)
         if not 0 < system.step_ticks <= CHUNK_TICKS:
             raise LinkError(f"{system.name}: an exchange every {system.step_ticks} ticks; give 1 to {CHUNK_TICKS}")

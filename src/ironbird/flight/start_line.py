@@ -8,6 +8,7 @@ import time
 from ironbird.errors import LinkError
 
 AHEAD_NS = 50_000_000  # from the last one's arrival to the start
+GAVE_UP = "another vehicle did not get ready, so this one did not start"
 
 
 class StartLine:
@@ -24,12 +25,18 @@ class StartLine:
     def _begin(self) -> None:
         self._begin_ns = time.monotonic_ns() + AHEAD_NS
 
+    def is_open(self) -> bool:
+        """Whether all may still start; raises `Broken` if another vehicle gave up."""
+        if self._barrier.broken:
+            raise StartLine.Broken(GAVE_UP)
+        return True
+
     def wait(self) -> int:
         """Wait for all others; the moment at which time begins, in nanoseconds of the monotonic clock."""
         try:
             self._barrier.wait()
         except threading.BrokenBarrierError:
-            raise StartLine.Broken("another vehicle did not get ready, so this one did not start") from None
+            raise StartLine.Broken(GAVE_UP) from None
         return self._begin_ns
 
     def give_up(self) -> None:

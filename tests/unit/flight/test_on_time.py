@@ -23,6 +23,7 @@ from ironbird.errors import LinkError, OrderError
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import Order, load_order, make_order
 from ironbird.flight.prepare import fit, prepare
+from ironbird.flight.start_line import StartLine
 from ironbird.flight.together import fly_together
 from ironbird.links.hardware.cable import DatagramCable
 from ironbird.links.hardware.kind import HARDWARE
@@ -261,3 +262,11 @@ def test_the_verb_flies_mixed_vehicles_on_their_ports_and_others_beside_them(tmp
 def test_a_list_of_ports_that_is_wrong_is_refused_with_the_reason(words: list[str], reason: str) -> None:
     ended = CliRunner().invoke(app, ["hil", *words])
     assert ended.exit_code == 2 and reason in " ".join(ended.stderr.split())
+
+
+def test_whoever_waits_at_the_start_line_learns_that_another_vehicle_gave_up() -> None:
+    line = StartLine(2, patience_s=5.0)
+    assert line.is_open()
+    line.give_up()
+    with pytest.raises(StartLine.Broken, match="another vehicle did not get ready"):
+        line.is_open()
