@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ironbird.chips.catalog import chip_class, make_chip
-from ironbird.chips.chip import RegisterChip
+from ironbird.chips.chip import FRAME_8N1, RegisterChip
 from ironbird.chips.ms5611 import Ms5611
 from ironbird.chips.pins import CS, MISO, MOSI, SCK, Line
 from ironbird.errors import LinkError
@@ -203,7 +203,8 @@ def _uart(chip: str, core: Simulation, transactions: int, seed: int, fault: bool
         t, data = traffic.advance(), traffic.message()
         copy_line(line, state)
         levels, got = (ctypes.create_string_buffer(10 * len(data) + 1) for _ in range(2))
-        count = library.ib_uart_frames(ctypes.byref(state), data, len(data), 9600, 9600, levels, got)
+        ends = (9600, 9600, FRAME_8N1, FRAME_8N1)
+        count = library.ib_uart_frames(ctypes.byref(state), data, len(data), *ends, levels, got)
         given = b"".join(bytes([0, *(value >> bit & 1 for bit in range(8)), 1]) for value in data)
         core.slots((levels.raw[:-1] if _noisy(line) else given) + b"\1" * 12, clocks)
         heard = bytes(value for _, value in core.heard())

@@ -58,7 +58,7 @@ def test_a_reset_of_one_of_them_is_seen_and_mended() -> None:
     places = ("accel_mag", "gyro", "mag")
     flight = on_pixhawk1(*(f"chip.reset@1:instance={place},start={9 + n}" for n, place in enumerate(places)))
     assert flight.survived and said(flight).count("bad register") == 3
-    assert all(f"{place}: started anew (2)" in said(flight) for place in places)
+    assert all(f"{place}: restarted (2)" in said(flight) for place in places)
 
 
 def test_the_second_unit_of_a_pixhawk_1_carries_on_for_the_first() -> None:
