@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ironbird.compiler.compiled import compile_model
-from ironbird.errors import RunError
+from ironbird.errors import RunError, UnknownNameError
 from ironbird.faults.spec import Injection
 from ironbird.links.geodesy import to_geodetic
 from ironbird.model.signal import Number
@@ -112,7 +112,10 @@ class Rig:
 
     def command(self, place: str, value: float) -> None:
         """Command of an actuator: throttle 0 to 1, deflection or steering -1 to 1."""
-        self.stepper.inputs[self.actuators[place]] = value
+        try:
+            self.stepper.inputs[self.actuators[place]] = value
+        except KeyError:
+            raise UnknownNameError("actuator", place, self.actuators, f"vehicle '{self.vehicle.id}'") from None
 
     def tune(self, path: str, value: float | list[float]) -> None:
         """Change a parameter from the next step on; it is recorded, and twins of this flight get it too."""

@@ -4,6 +4,7 @@ import numpy as np
 import pymap3d
 import pytest
 
+from ironbird.errors import UnknownNameError
 from ironbird.faults.catalog import parse_fault
 from ironbird.flight.prepare import inject
 from ironbird.links.rig import attach, make_rig
@@ -76,3 +77,9 @@ def test_a_function_flies() -> None:
     log, stop = rig.finish()
     assert stop is None
     assert -log["body.p_NB_N"][-1, 2] == pytest.approx(5.0, abs=0.5)
+
+
+def test_an_unknown_actuator_is_refused_with_the_known_ones() -> None:
+    rig = make_rig("quad_f450", until_s=0.1, log=["body"])
+    with pytest.raises(UnknownNameError, match=r"unknown actuator 'propeller' in vehicle 'quad_f450'; known: rotor/1, "):
+        rig.command("propeller", 0.5)
