@@ -81,5 +81,5 @@ def test_a_function_flies() -> None:
 
 def test_an_unknown_actuator_is_refused_with_the_known_ones() -> None:
     rig = make_rig("quad_f450", until_s=0.1, log=["body"])
-    with pytest.raises(UnknownNameError, match=r"unknown actuator 'propeller' in vehicle 'quad_f450'; known: rotor/1, "):
+    with pytest.raises(UnknownNameError, match=r"'propeller' in vehicle 'quad_f450'; known: rotor/1, "):
         rig.command("propeller", 0.5)
