@@ -5,7 +5,7 @@ math, no contraction to FMA: the same bytes come out for any lane count, process
 
 A large kernel that is in no cache is built twice: without optimisation, which takes a quarter of the time, to be used
 at once, and by a process in the background as it should be (docs/adr/0056). Both give the same bytes. IRONBIRD_QUICK=0
-waits for the second one instead.
+waits for the second one instead, IRONBIRD_QUICK=only leaves it out.
 
 With IRONBIRD_SANITIZE=1 gcc builds code that watches its own memory accesses and arithmetic (AddressSanitizer and
 UndefinedBehaviorSanitizer). Python has to be started with their libraries: `sanitizer_environment` says how.
@@ -66,6 +66,7 @@ CURES = {  # of what compilers say, zig's words and those of the C library
 }
 COMPILER_TIMEOUT_S = 600
 KERNEL_HEADERS = ("ib_math.h", "ib_quick.h", "ib_noise.h", "ib_integrate.h", "ib_loop.h")
+QUICK = "IRONBIRD_QUICK"
 QUICK_FROM = 200_000  # characters of a text from which on a quick build pays
 _ZIG_FLAGS = ["-fno-sanitize=all", "-g0", "-s"]
 PRELOAD_FLAGS = ["-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-stack-protector", "-w"]
@@ -319,7 +320,8 @@ def load_quickly(text: str, lanes: int, target: str | None = None) -> tuple[ctyp
     if found is not None:
         return _loaded_once(path, found), True
     library = load_unoptimised(text, lanes, target)
-    background.optimise(path, text, lanes, target or host_target())
+    if os.environ.get(QUICK) != "only":
+        background.optimise(path, text, lanes, target or host_target())
     return library, False
 
 
@@ -337,7 +339,7 @@ def optimised(text: str, lanes: int, target: str | None = None) -> ctypes.CDLL |
 
 
 def _quick_suits(text: str, lanes: int) -> bool:
-    wanted = os.environ.get("IRONBIRD_QUICK", "1") not in ("", "0")
+    wanted = os.environ.get(QUICK, "1") not in ("", "0")
     return wanted and lanes == 1 and len(text) >= QUICK_FROM and not sanitized()
 
 
