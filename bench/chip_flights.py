@@ -2,9 +2,10 @@
 
     python bench/chip_flights.py px4 --out docs/measured/chip_flights.json          (IRONBIRD_PX4_PILOTPI)
     python bench/chip_flights.py ardupilot --out docs/measured/chip_flights.json    (IRONBIRD_ARDUPILOT_PILOTPI)
-    python bench/chip_flights.py px4 --time real --flights 10 --only nothing        on a quiet machine
+    chrt -f 99 python bench/chip_flights.py px4 --time real                         with real-time priorities
 
-The F450 flies the square with ten seeds, the first one twice; then once with each fault between two corners. `hash` is
+The F450 flies the square with ten seeds, in virtual time the first one twice; then once with each fault between two
+corners. `late` is how many steps of 2 ms came more than 1 ms late. `hash` is
 over every request on every bus, its time and its answer. Reactions are what the autopilot reported or changed after the
 fault, with the seconds since it began; distances are true ones, against the same flight without the fault.
 """
@@ -70,6 +71,7 @@ def flown(control: str, timed: str, seed: int, *faults: str) -> tuple[Flight, di
         "flown_s": round(flight.ended_s, 3),
         "requests": flight.measured["requests"],
         "hash": flight.measured["bus_hash"],
+        "late": flight.measured["late"],
         "sha256": flight.sha256,
         "wall_s": round(time.perf_counter() - begin, 1),
         "processor_s": round(used, 1),
@@ -121,9 +123,9 @@ def main() -> None:
     given = parser.parse_args()
     found: dict[str, Any] = {"flights": [], "faults": {}}
     healthy, first = flown(given.control, given.time, 1)
-    _, again = flown(given.control, given.time, 1)
-    found["repeats"] = first["hash"] == again["hash"] and first["sha256"] == again["sha256"]
-    print(json.dumps({"first": first, "repeats": found["repeats"]}), flush=True)
+    if given.time == "virtual":
+        _, again = flown(given.control, given.time, 1)
+        found["repeats"] = first["hash"] == again["hash"] and first["sha256"] == again["sha256"]
     for seed in range(1, given.flights + 1):
         figures = first if seed == 1 else flown(given.control, given.time, seed)[1]
         found["flights"].append(figures)
@@ -137,7 +139,7 @@ def main() -> None:
             print(json.dumps({name: found["faults"][name]}), flush=True)
             write(given, found)
     write(given, found)
-    print(found["good"], "repeats" if found["repeats"] else "does not repeat")
+    print(found["good"], {True: "repeats", False: "does not repeat"}.get(found.get("repeats"), "in real time"))
 
 
 if __name__ == "__main__":

@@ -386,15 +386,19 @@ IB_EXPORT void ib_board_start(ib_board *b, int64_t t) {
   for (int64_t k = 0; k < b->pairs; k++)
     for (int64_t i = 0; i < b->pair[k].count; i++) b->pair[k].wires.front[i].drive = b->pair[k].twin.front[i].drive = 1;
 }
-/* The board is one process's at a time. Whoever holds it for a second was killed meanwhile. */
-#define IB_PATIENCE 2000000
+/* The board is one process's at a time. Whoever holds it for a second was killed meanwhile. Waiting threads sleep: one
+ * of real-time priority would keep the holder from running. */
+#define IB_SPINS 100
+#define IB_PATIENCE (IB_SPINS + 10000)
+#define IB_WAIT_NS 100000
 IB_EXPORT void ib_board_take(ib_board *b) {
   for (int64_t tries = 0;; tries++) {
     int64_t nobody = 0;
     if (__atomic_compare_exchange_n(&b->lock, &nobody, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) || tries > IB_PATIENCE) return;
 #if defined(__x86_64__) && defined(__linux__)
+    const int64_t wait[2] = {0, IB_WAIT_NS};
     long r;
-    if (tries > 100) __asm__ volatile("syscall" : "=a"(r) : "a"(24) : "rcx", "r11", "memory"); /* sched_yield */
+    if (tries > IB_SPINS) __asm__ volatile("syscall" : "=a"(r) : "a"(35), "D"(wait), "S"(0) : "rcx", "r11", "memory"); /* nanosleep */
     else __builtin_ia32_pause();
 #endif
   }

@@ -168,6 +168,18 @@ static int64_t ask_held(bus_request r, const uint8_t *sent, uint8_t *got)
     return error;
 }
 
+/* In real time a request sleeps as long as its bits take on the wires, as in the kernel's drivers: threads of the program
+ * meet in the order that they have on a board. In virtual time it takes none. */
+#define I2C_HZ 400000 /* fast mode */
+#define SPI_HZ 10000000 /* of a program that sets no speed */
+static void take_bus_time(int64_t bits, int64_t rate_hz)
+{
+    if (board->virtual_time || rate_hz <= 0) return;
+    const int64_t ns = bits * INT64_C(1000000000) / rate_hz;
+    const struct timespec length = {ns / 1000000000, ns % 1000000000};
+    K(SYS_nanosleep, &length, 0);
+}
+
 static int as_errno(int64_t error) { return error == IB_OK ? 0 : error == IB_NACK ? EREMOTEIO : error == IB_TIMEOUT ? ETIMEDOUT : EBUSY; }
 
 static int i2c_ask(const bus_file *b, int address, const uint8_t *sent, int64_t count, uint8_t *got, int64_t length)
@@ -176,6 +188,7 @@ static int i2c_ask(const bus_file *b, int address, const uint8_t *sent, int64_t 
     ib_board_take(board);
     const int error = as_errno(ask_held(r, sent, got));
     ib_board_give(board);
+    take_bus_time(9 * (error == EREMOTEIO ? 1 : 1 + count + length + (count && length)), I2C_HZ); /* addresses too */
     return error ? refused(error) : 0;
 }
 
@@ -282,6 +295,7 @@ static int spi_messages(const bus_file *b, struct spi_ioc_transfer *transfers, u
         for (unsigned i = first; i <= last; at += transfers[i++].len)
             if (transfers[i].rx_buf) memcpy((void *)(uintptr_t)transfers[i].rx_buf, got + at, transfers[i].len);
         ib_board_give(board);
+        take_bus_time(8 * n, transfers[first].speed_hz ? transfers[first].speed_hz : b->speed_hz ? b->speed_hz : SPI_HZ);
         if (error) return refused(error);
         total += n;
         first = last + 1;
