@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ironbird.chips.board import Board
+from ironbird.chips.bus import QUICK_READ
 from ironbird.chips.trace import Transaction
 from ironbird.compiler import native
 from ironbird.errors import LinkError
@@ -193,7 +194,7 @@ class ServedBoard:
             return bad
         kind, bus, place, t, count, length = _REQUEST.unpack_from(data)
         sent = data[_REQUEST.size :]
-        if len(sent) != count or not 0 <= length <= LONGEST or kind not in (0, 1):
+        if len(sent) != count or not QUICK_READ <= length <= LONGEST or kind not in (0, 1):
             return bad
         answer = (
             self.wiring.spi(t, f"spi{bus}", place, sent)
