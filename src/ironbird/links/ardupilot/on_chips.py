@@ -11,7 +11,6 @@ from pathlib import Path
 
 from ironbird.chips.board import Board
 from ironbird.errors import LinkError
-from ironbird.faults.spec import Injection
 from ironbird.links.ardupilot.channels import SCALES, Wiring, wire
 from ironbird.links.ardupilot.params import board_params
 from ironbird.links.ardupilot.parm_file import Param, Params, merge, write_parm
@@ -126,9 +125,6 @@ class ArduPilotOnChips(OnChips):
 
     name = "ArduPilot"
     process: ArduPilotOnChipsProcess
-
-    def __init__(self, process: ArduPilotOnChipsProcess, injections: Sequence[Injection], *, seed: int = 0) -> None:
-        super().__init__(process, injections, seed=seed)
 
     def wire(self, rig: Rig) -> Sequence[Pulse]:
         """By the frame that ArduPilot has for the vehicle."""

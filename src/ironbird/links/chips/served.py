@@ -107,6 +107,10 @@ class ServedBoard:
         preload = " ".join(filter(None, (str(self.folder / LIBRARY), before)))
         return dict(more or {}) | {"LD_PRELOAD": preload, VARIABLE: str(self.folder / MEMORY)}
 
+    def record(self, now: bool) -> None:
+        """Whether requests are written to the trace from now on; the board was made with one."""
+        self.chips.memory.traced = int(now and self._trace is not None)
+
     def zero_is(self, clock_ns: int) -> None:
         """The moment of the programs' monotonic clock at which simulation time begins."""
         self.chips.memory.zero_ns = clock_ns
@@ -153,7 +157,7 @@ class ServedBoard:
             if sent:
                 self.chips.uart_send(t, number, sent)
             came = self.chips.uart_receive(t, number)
-        if self._trace is not None and (sent or came):
+        if self._trace is not None and self.chips.memory.traced and (sent or came):
             name = self.chips.board.device[number].name
             self._trace.write(Transaction(t, "UART", sent, len(came), came, name).line() + "\n")
             self._trace.flush()
