@@ -53,6 +53,7 @@ FAULTS = {  # as in the table of the trial that came before, then more
     "reset of the NEO-M8N": "chip.reset@1:instance=gps,start={begin},end=+1",
     "reset of the PCA9685": "chip.reset@1:instance=motors,start={begin},end=+1",
     "overflow of the FIFO": "chip.overflow@1:instance=imu,start={begin},end=+0.1",
+    "IST8310 holds the clock low, 3 s": "wire.stretch@1:instance=mag,start={begin},end=+3",
     "bytes of the receiver lost, 5 %, 10 s": "wire.lost@1:instance=gps,severity=0.05,start={begin},end=+10",
 }
 
@@ -200,7 +201,7 @@ def main() -> None:
             print(json.dumps({name: found["faults"][name]}), flush=True)
             write(given, found)
     write(given, found)
-    print(found["good"], {True: "repeats", False: "does not repeat"}.get(found.get("repeats"), "in real time"))
+    print(found["good"], "in real time" if given.time == "real" else f"repeats: {found['repeats']}")
 
 
 if __name__ == "__main__":
