@@ -12,7 +12,7 @@ FIGURES = ROOT / "docs" / "measured" / "chip_flights.json"
 PROGRAMS = {"px4": "PX4 v1.17.0", "ardupilot": "ArduPilot 4.8.0-dev"}
 LATER = " in real time"
 SHOWN = 6  # reactions in a cell
-ORDINARY = ("Mission finished", "Landing detected", "Disarmed by landing", "constant position", "Mission: ", "GPS glitch")
+ORDINARY = ("Mission finished", "Landing detected", "Disarmed by landing", "constant position", "Mission: ", "GPS glitch", "Reached command")
 TRIAL = {  # what PX4 did in a trial with earlier models of these chips, in flight at 12 m
     "flips of MISO, 1e-4 of the bits, 4 s": "35 to 60 bad transfers, 10 to 20 FIFO resets, no message; 0.6 m off",
     "MS5611 does not acknowledge, 4 s": "1194 errors; BARO #0 failed: TIMEOUT; height held",

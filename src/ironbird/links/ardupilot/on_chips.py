@@ -1,7 +1,8 @@
 """ArduPilot's build for a Linux board on simulated chips (`ironbird.links.chips.on_chips`), for multicopters.
 
-Its program is that of its own board (`./waf configure --board pilotpi`), built for this computer. Sensors, battery,
-radio and motors go over its own drivers; what calibration would have stored is given to it as defaults.
+Its program is that of its own board (`./waf configure --board pilotpi --define HAL_WITH_ESC_TELEM=1`: without it a copter
+of 4.7 and later does not leave ground idle on this board), built for this computer. Sensors, battery, radio and motors
+go over its own drivers; what calibration would have stored is given to it as defaults.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def find_board_ardupilot(board: str, where: str | Path | None = None, name: str 
         tried.append(f"{source}: {place}")
     raise LinkError(
         f"{name} for board {board} was not found ({'; '.join(tried) or 'nothing names it'}): build ArduPilot for it "
-        f"with this computer's compiler (waf configure --board {Path(board).stem} --toolchain native) and set "
+        f"with this computer's compiler (waf configure --board {Path(board).stem} --toolchain native --define "
+        f"HAL_WITH_ESC_TELEM=1) and set "
         f"{variable_of(board)} to build/{Path(board).stem}/bin"
     )
 
