@@ -12,7 +12,15 @@ FIGURES = ROOT / "docs" / "measured" / "chip_flights.json"
 PROGRAMS = {"px4": "PX4 v1.17.0", "ardupilot": "ArduPilot 4.8.0-dev"}
 LATER = " in real time"
 SHOWN = 6  # reactions in a cell
-ORDINARY = ("Mission finished", "Landing detected", "Disarmed by landing", "constant position", "Mission: ", "GPS glitch", "Reached command")
+ORDINARY = (
+    "Mission finished",
+    "Landing detected",
+    "Disarmed by landing",
+    "constant position",
+    "Mission: ",
+    "GPS glitch",
+    "Reached command",
+)
 TRIAL = {  # what PX4 did in a trial with earlier models of these chips, in flight at 12 m
     "flips of MISO, 1e-4 of the bits, 4 s": "35 to 60 bad transfers, 10 to 20 FIFO resets, no message; 0.6 m off",
     "MS5611 does not acknowledge, 4 s": "1194 errors; BARO #0 failed: TIMEOUT; height held",
@@ -26,18 +34,23 @@ TRIAL = {  # what PX4 did in a trial with earlier models of these chips, in flig
 HEAD = """\
 # Autopilots on simulated chips: flights and faults on wires
 
-Written by `tools/write_chip_flights_page.py` from `docs/measured/chip_flights.json` (`bench/chip_flights.py`). The quadrotor F450 flies a square over PX4's and ArduPilot's own drivers on the chips of a PilotPi; [how](guide/chips.md#px4-and-ardupilot-with-their-own-drivers).
-In virtual time a flight repeats: the hash is over every request on every bus, its time and its answer. In real time both programs had the real-time priorities that they set themselves (`chrt -f 99`), on a busy machine with two cores.
+Written by `tools/write_chip_flights_page.py` from `docs/measured/chip_flights.json` (`bench/chip_flights.py`). The
+quadrotor F450 flies a square over PX4's and ArduPilot's own drivers on the chips of a PilotPi;
+[how](guide/chips.md#px4-and-ardupilot-with-their-own-drivers). In virtual time a flight repeats: the hash is over every
+request on every bus, its time and its answer. In real time both programs had the real-time priorities that they set
+themselves (`chrt -f 99`), on a busy machine with two cores.
 
-| program | time | landed and disarmed | requests of a flight | steps of 2 ms that were more than 1 ms late | the first flight again |
+| program | time | landed and disarmed | requests of a flight | steps more than 1 ms late | the first flight again |
 | --- | --- | --- | --- | --- | --- |
 """
 COLUMNS = (
-    "| fault | first difference on the wires | drivers | autopilot | course: farthest from the flight without the fault, "
+    "| fault | first difference on the wires | drivers | autopilot | course: farthest from the flight without it, "
     "largest tilt | outcome |\n| --- | --- | --- | --- | --- | --- |\n"
 )
 NOTES = """\
-Failed requests are those that the bus refused (not acknowledged, busy, clock held) within ten seconds; a driver's first reaction is the first request that the same flight without the fault has none of. Seconds count from the beginning of the fault; messages of the landing are left out.
+A step has 2 ms. Failed requests are those that the bus refused (not acknowledged, busy, clock held) within ten
+seconds; a driver's first reaction is the first request that the same flight without the fault has none of. Seconds
+count from the beginning of the fault; messages of the landing are left out.
 """
 
 
@@ -66,9 +79,10 @@ def _row(name: str, fault: dict[str, Any]) -> str:
     said = [text for text in fault["reactions"] if not any(word in text for word in ORDINARY)]
     more = f", and {len(said) - SHOWN} more" if len(said) > SHOWN else ""
     reactions = "; ".join(text.split(" (severity")[0] for text in said[:SHOWN]) + more
+    drivers = _drivers(fault["driver"]) if "driver" in fault else "-"
+    course = f"{fault['apart_m']:.1f} m, {fault['tilt_deg']:.0f} degrees"
     return (
-        f"| {name} | {fault['witness']} | {_drivers(fault['driver']) if 'driver' in fault else '-'} | "
-        f"{reactions or 'no message'} | {fault['apart_m']:.1f} m, {fault['tilt_deg']:.0f} degrees | {fault['outcome']} |\n"
+        f"| {name} | {fault['witness']} | {drivers} | {reactions or 'no message'} | {course} | {fault['outcome']} |\n"
     )
 
 

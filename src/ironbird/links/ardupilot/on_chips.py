@@ -1,8 +1,8 @@
 """ArduPilot's build for a Linux board on simulated chips (`ironbird.links.chips.on_chips`), for multicopters.
 
-Its program is that of its own board (`./waf configure --board pilotpi --define HAL_WITH_ESC_TELEM=1`: without it a copter
-of 4.7 and later does not leave ground idle on this board), built for this computer. Sensors, battery, radio and motors
-go over its own drivers; what calibration would have stored is given to it as defaults.
+Its program is that of its own board (`./waf configure --board pilotpi --define HAL_WITH_ESC_TELEM=1`: without it a
+copter of 4.7 and later does not leave ground idle on this board), built for this computer. Sensors, battery, radio and
+motors go over its own drivers; what calibration would have stored is given to it as defaults.
 """
 
 from __future__ import annotations
