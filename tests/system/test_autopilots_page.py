@@ -7,11 +7,12 @@ import json
 import pytest
 
 import write_autopilots_page
+import write_chip_flights_page
 import write_comparison_page
 import write_findings_page
 from write_autopilots_page import AUTOPILOTS, SEEDS
 
-PAGES = [write_autopilots_page, write_comparison_page, write_findings_page]
+PAGES = [write_autopilots_page, write_chip_flights_page, write_comparison_page, write_findings_page]
 
 
 @pytest.mark.parametrize("tool", PAGES, ids=lambda tool: tool.__name__)
@@ -23,6 +24,18 @@ def test_page_is_up_to_date(tool: object) -> None:
 def test_all_that_the_page_speaks_of_was_flown() -> None:
     figures = json.loads(write_autopilots_page.FIGURES.read_text())
     assert {(row["autopilot"], row["seed"]) for row in figures["square"]} == {(a, s) for a in AUTOPILOTS for s in SEEDS}
+
+
+@pytest.mark.parametrize("autopilot", AUTOPILOTS)
+def test_flights_on_chips_landed_repeated_and_their_faults_have_a_witness(autopilot: str) -> None:
+    figures = json.loads(write_chip_flights_page.FIGURES.read_text())
+    assert figures[autopilot]["repeats"]
+    for name in (autopilot, autopilot + write_chip_flights_page.LATER):
+        flights = figures[name]["flights"]
+        assert figures[name]["good"] == f"{len(flights)} of {len(flights)}" and len(flights) >= 4, name
+        assert [flight["seed"] for flight in flights] == list(range(1, len(flights) + 1)), name
+        assert all(fault["witness"].startswith("wire/") for fault in figures[name]["faults"].values()), name
+    assert len(figures[autopilot]["faults"]) >= 16
 
 
 @pytest.mark.parametrize("autopilot", AUTOPILOTS)

@@ -120,6 +120,22 @@ def test_another_user_is_a_stranger_and_root_is_not(listener: socket.socket, mon
         assert not is_of(None, "udp", source, port)
 
 
+def test_for_root_the_session_decides_whatever_its_user(
+    listener: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port, found = listener.getsockname()[1], peers._sockets
+    with child("udp", port) as pid, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        _, source = listener.recvfrom(100)
+        stranger.sendto(b"me too", ("127.0.0.1", port))
+        _, other = listener.recvfrom(100)
+        monkeypatch.setattr(peers, "_sockets", lambda *asked: ((65534, inode) for _, inode in found(*asked)))
+        monkeypatch.setattr(os, "geteuid", lambda: 0)  # an autopilot that root started as `nobody`
+        assert is_of(pid, "udp", source, port)
+        assert not is_of(pid, "udp", other, port) and not is_of(None, "udp", source, port)
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+        assert not is_of(pid, "udp", source, port)
+
+
 def test_strangers_from_many_ports_are_asked_for_seldom_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, int]] = []
 
