@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ironbird.campaign.batch import fly_all
-from ironbird.campaign.runner import Progress, run_campaign
+from ironbird.campaign.runner import Progress, begun_crew, run_campaign
 from ironbird.campaign.store import Store
 from ironbird.campaign.suite import load_suite
 from ironbird.flight.order import make_order
@@ -76,11 +76,12 @@ def measure(
         suite = Path(folder) / "suite.toml"
         suite.write_text(SUITE.format(vehicle=VEHICLE, control=CONTROL, flights=flights))
         begin = time.perf_counter()
-        loaded = load_suite(suite)
-        store = Store(f"sqlite:///{folder}/ironbird.db")
-        campaign = store.create("bench", loaded.title, loaded.sources(), loaded.flights())
-        with _peak_memory() as peak:
-            state = run_campaign(store, campaign, workers=workers, progress=progress)
+        with _peak_memory() as peak, begun_crew(workers) as crew:
+            loaded = load_suite(suite)
+            cases = loaded.flights()
+            store = Store(f"sqlite:///{folder}/ironbird.db")
+            campaign = store.create("bench", loaded.title, loaded.sources(), cases)
+            state = run_campaign(store, campaign, crew=crew, cases=cases, progress=progress)
         wall_s = time.perf_counter() - begin
         counts = store.counts(campaign)
         stored = random.Random(0).sample(store.results(campaign), min(RERUNS, flights))
