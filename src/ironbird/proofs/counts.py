@@ -41,7 +41,7 @@ HELPERS = '#include "ib_math.h"\n#include "ib_noise.h"\n'
 WRAPPED = f"""#pragma clang attribute push(__attribute__((nodebug)), apply_to = hasType(functionType))
 {HELPERS}#pragma clang attribute pop
 __attribute__((used, retain)) volatile int ib_written = 1;
-"""  # what has no lines of its own counts where it is called; Valgrind reads lines of programs that write something alone
+"""  # what has no lines counts where it is called; without a variable that is written Valgrind reads no lines at all
 
 PLANT, SENSORS, NOISE, TAPS = "plant: derivatives and steps", "sensors", "noise", "taps and voting"
 PREDICT, FUSE = "estimator: every sample", "estimator: covariance and fusion, while due"
@@ -169,9 +169,10 @@ class Callgrind:
 
 
 def by_part(counted: Callgrind, text: str, loop: Mapping[str, str]) -> dict[str, int]:
-    """Instructions of each part; `driver` is the program around the kernel. `loop` are the headers' texts by name.
+    """Instructions of each part; `driver` is the program around the kernel (ib_main.c).
 
-    They sum up to the total: a function without lines of the kernel counts at the lines that call it.
+    `loop` are the texts of the headers with the run loop, by name. The parts sum up to the total: a function without lines of the
+    kernel counts at the lines that call it.
     """
     parts = parts_of_lines(text)
     steps = {
@@ -262,7 +263,7 @@ def measure(*, seconds: float = COUNTED_S, vehicle: str = VEHICLE, control: str 
         "lanes": LANES,
         "counted_s": seconds,
         "instructions": counted.total,
-        "driver": driver,
+        "outside_the_kernel": driver,
         "per_ms_and_vehicle": {part: round(found.get(part, 0) * scale, 1) for part in PARTS},
         "per_ms_and_vehicle_total": round(sum(found.values()) * scale, 1),
     }
