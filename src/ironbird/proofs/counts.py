@@ -171,8 +171,8 @@ class Callgrind:
 def by_part(counted: Callgrind, text: str, loop: Mapping[str, str]) -> dict[str, int]:
     """Instructions of each part; `driver` is the program around the kernel (ib_main.c).
 
-    `loop` are the texts of the headers with the run loop, by name. The parts sum up to the total: a function without lines of the
-    kernel counts at the lines that call it.
+    `loop` are the texts of the headers with the run loop, by name. The parts sum up to the total: a function without
+    lines of the kernel counts at the lines that call it.
     """
     parts = parts_of_lines(text)
     steps = {

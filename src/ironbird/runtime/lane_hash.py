@@ -21,7 +21,7 @@ def hash_library() -> ctypes.CDLL:
     """The native code, compiled or from the cache."""
     library = load_texts(Path(__file__).parent / "c", "ib_lane_hash.c")
     library.ib_hash_lanes.restype = None
-    library.ib_hash_lanes.argtypes = [_PLACE, *[_SIZE] * 4, *[_PLACE] * 5]
+    library.ib_hash_lanes.argtypes = [_PLACE, *[_SIZE] * 4, *[_PLACE] * 6]
     return library
 
 
@@ -34,19 +34,22 @@ def hashes_of_lanes(
     """
     block_size, row_size, width = _sizes(data, len(rows))
     count = np.array(rows, WHOLE)
-    index = [np.array(own, WHOLE) for own in columns]
-    for own, least in zip(index, count, strict=True):
-        if not 0 <= least <= min(data.shape[1], len(time_s)):
-            raise RunError(f"a lane of {least} rows in a log of {data.shape[1]} rows and {len(time_s)} times")
-        if own.size and not (own.min() >= 0 and own.max() < data.shape[2]):
-            raise RunError(f"columns {own.min()} to {own.max()} of a log that has {data.shape[2]}")
-    first = np.concatenate([[0], np.cumsum([own.size for own in index])]).astype(WHOLE)
-    place = np.concatenate(index) * width  # in numbers from the lane's place
+    if not (count.min() >= 0 and count.max() <= min(data.shape[1], len(time_s))):
+        raise RunError(f"lanes of up to {count.max()} rows in a log of {data.shape[1]} rows and {len(time_s)} times")
+    where: dict[tuple[int, ...], tuple[int, int]] = {}  # of each list of columns, among all of them
+    index: list[int] = []
+    for own in dict.fromkeys(map(tuple, columns)):
+        where[own] = len(index), len(index) + len(own)
+        index += own
+    if len(columns) != len(count) or (index and not (min(index) >= 0 and max(index) < data.shape[2])):
+        raise RunError(f"columns of {len(columns)} lanes, {len(count)} lanes; a log of {data.shape[2]} columns")
+    first, last = (np.array([where[tuple(own)][i] for own in columns], WHOLE) for i in (0, 1))
+    place = np.array(index, WHOLE) * width  # in numbers from the lane's place
     times = np.ascontiguousarray(time_s, FLOAT)
     found = np.empty((len(count), 8), np.uint32)
     hash_library().ib_hash_lanes(
         data.ctypes.data, block_size, row_size, width, len(count), times.ctypes.data, count.ctypes.data,
-        place.ctypes.data, first.ctypes.data, found.ctypes.data,
+        place.ctypes.data, first.ctypes.data, last.ctypes.data, found.ctypes.data,
     )  # fmt: skip
     return [digest.tobytes().hex() for digest in found.byteswap()]
 

@@ -9,6 +9,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define SLOTS 16 /* messages side by side */
 #define AHEAD 8  /* blocks of each that are gathered before they are hashed: what is written has left the store queue */
+#define BLOCK 8  /* lanes of the kernel's block, which lie together */
 #define WORDS 16 /* of a block, which is 8 numbers */
 
 typedef uint32_t words __attribute__((vector_size(4 * SLOTS)));
@@ -20,6 +21,7 @@ typedef struct {
     int64_t timed, times;               /* times taken, and how many there are */
     int64_t taken, size;                /* the same of all numbers of the message */
     int64_t blocks;                     /* of the message with its end */
+    int slot, lanes;                    /* place in the vectors, and how many lanes go through the same rows */
 } ib_message;
 
 static const uint32_t ib_k[64] = {
@@ -63,48 +65,61 @@ static void ib_compress(words *h, const numbers *block)
 
 static int64_t ib_least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* The next blocks of one message, in its place of the vectors. */
-static void ib_gather(ib_message *m, const uint64_t *time, int64_t row_size, uint64_t *to)
+/* The next blocks of messages that go through the same rows, in their places of the vectors. */
+static inline __attribute__((always_inline)) void ib_gather(ib_message *m, const uint64_t *time, int64_t row_size,
+                                                            const int lanes, uint64_t *to)
 {
     for (int64_t left = AHEAD * WORDS / 2; left > 0;) {
         int64_t count = 1;
         if (m->timed < m->times) {
             count = ib_least(left, m->times - m->timed);
-            for (int64_t i = 0; i < count; ++i) to[i * SLOTS] = time[m->timed + i];
+            for (int64_t i = 0; i < count; ++i)
+                for (int lane = 0; lane < lanes; ++lane) to[i * SLOTS + lane] = time[m->timed + i];
             m->timed += count;
         } else if (m->taken < m->size) {
             count = ib_least(left, m->last - m->next);
-            for (int64_t i = 0; i < count; ++i) to[i * SLOTS] = m->row[m->next[i]];
+            for (int64_t i = 0; i < count; ++i)
+                for (int lane = 0; lane < lanes; ++lane) to[i * SLOTS + lane] = m->row[m->next[i] + lane];
             m->next += count;
             if (m->next == m->last) m->next = m->first, m->row += row_size;
-        } else if (m->taken == m->size) { /* behind a message follow a bit, zeros, and its length in bits */
-            to[0] = 0x80;
-        } else {
-            to[0] = m->taken == 8 * m->blocks - 1 ? __builtin_bswap64((uint64_t)m->size * 64) : 0;
+        } else { /* behind a message follow a bit, zeros, and its length in bits */
+            const uint64_t length = m->taken == 8 * m->blocks - 1 ? __builtin_bswap64((uint64_t)m->size * 64) : 0;
+            for (int lane = 0; lane < lanes; ++lane) to[lane] = m->taken == m->size ? 0x80 : length;
         }
         m->taken += count, left -= count, to += count * SLOTS;
     }
 }
 
-/* Hashes of lanes, 8 words each. Sizes are in numbers; `column` are each lane's columns from `first[lane]` to before
- * `first[lane + 1]`, `rows` how many rows each has. */
+/* Whether all lanes of a block have the same rows and columns. */
+static int ib_alike(int64_t lane, int64_t lanes, const int64_t *rows, const int64_t *first, const int64_t *last)
+{
+    if (lane % BLOCK != 0 || lane + BLOCK > lanes) return 0;
+    for (int64_t i = lane + 1; i < lane + BLOCK; ++i)
+        if (rows[i] != rows[lane] || first[i] != first[lane] || last[i] != last[lane]) return 0;
+    return 1;
+}
+
+/* Hashes of lanes, 8 words each. Sizes are in numbers; `column` are the columns of lists, each lane's from `first[lane]`
+ * to before `last[lane]`; `rows` is how many rows each has. */
 EXPORT void ib_hash_lanes(const uint64_t *data, int64_t block_size, int64_t row_size, int64_t width, int64_t lanes,
                           const uint64_t *time, const int64_t *rows, const int64_t *column, const int64_t *first,
-                          uint32_t *hashes)
+                          const int64_t *last, uint32_t *hashes)
 {
     for (int64_t begin = 0; begin < lanes; begin += SLOTS) {
-        const int count = lanes - begin < SLOTS ? (int)(lanes - begin) : SLOTS;
+        const int64_t end = ib_least(begin + SLOTS, lanes);
         ib_message message[SLOTS];
         numbers block[AHEAD * WORDS / 2] = {0};
         words h[8] = {0};
         int64_t most = 0;
+        int count = 0;
         for (int i = 0; i < 8; ++i) h[i] += ib_begin[i];
-        for (int i = 0; i < count; ++i) {
-            const int64_t lane = begin + i;
-            ib_message *m = &message[i];
+        for (int64_t lane = begin; lane < end; lane += message[count++].lanes) {
+            ib_message *m = &message[count];
+            m->slot = (int)(lane - begin);
+            m->lanes = width == BLOCK && ib_alike(lane, end, rows, first, last) ? BLOCK : 1;
             m->row = data + lane / width * block_size + lane % width;
             m->first = m->next = column + first[lane];
-            m->last = column + first[lane + 1];
+            m->last = column + last[lane];
             m->timed = m->taken = 0;
             m->times = rows[lane];
             m->size = rows[lane] * (1 + (m->last - m->first));
@@ -112,13 +127,21 @@ EXPORT void ib_hash_lanes(const uint64_t *data, int64_t block_size, int64_t row_
             if (m->blocks > most) most = m->blocks;
         }
         for (int64_t done = 0; done < most; done += AHEAD) {
-            for (int i = 0; i < count; ++i)
-                if (done < message[i].blocks) ib_gather(&message[i], time, row_size, (uint64_t *)block + i);
+            for (int i = 0; i < count; ++i) {
+                uint64_t *to = (uint64_t *)block + message[i].slot;
+                if (done >= message[i].blocks) continue;
+                if (message[i].lanes == BLOCK)
+                    ib_gather(&message[i], time, row_size, BLOCK, to);
+                else
+                    ib_gather(&message[i], time, row_size, 1, to);
+            }
             for (int n = 0; n < AHEAD; ++n) {
                 ib_compress(h, block + n * WORDS / 2);
-                for (int i = 0; i < count; ++i)
-                    if (done + n + 1 == message[i].blocks)
-                        for (int j = 0; j < 8; ++j) hashes[8 * (begin + i) + j] = ((const uint32_t *)&h[j])[i];
+                for (int i = 0; i < count; ++i) {
+                    if (done + n + 1 != message[i].blocks) continue;
+                    for (int64_t slot = message[i].slot; slot < message[i].slot + message[i].lanes; ++slot)
+                        for (int j = 0; j < 8; ++j) hashes[8 * (begin + slot) + j] = ((const uint32_t *)&h[j])[slot];
+                }
             }
         }
     }
