@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import itertools
 import operator
@@ -131,8 +132,12 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
 
 
 def get_ready() -> None:
-    """What a worker does first: load all that flies, before it gets its first flights."""
+    """What a worker does first: load all that flies, before it gets its first flights.
+
+    What is loaded stays: it is no longer looked through for garbage.
+    """
     software()
+    gc.freeze()
 
 
 def fly_for_runner(cases: Sequence[FlightCase], policy: TracePolicy) -> BatchResult:
