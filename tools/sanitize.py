@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -25,6 +26,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -321,6 +323,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a few units only")
     parser.add_argument("--compute", nargs="+", metavar="UNIT", help="print the hashes of units in this process")
+    parser.add_argument("--record", type=Path, help="keep the outcome in this file (JSON)")
     parser.add_argument("units", nargs="*", help="these only, for example kernel:zagi:1,9 or codec")
     options = parser.parse_args()
     if options.compute:
@@ -358,6 +361,17 @@ def main() -> None:
         wrong += not passes(unit)
     units = sum(map(len, groups)) + len(tests)
     print(f"{units} units, {wrong} different, no report of a sanitizer, {time.perf_counter() - begin:.0f} s")
+    if options.record:
+        kinds = Counter(unit.partition(":")[0] for unit in [*itertools.chain(*groups), *tests])
+        date = time.strftime("%Y-%m-%d", time.gmtime())
+        found = {
+            "date": date,
+            "units": units,
+            "kinds": dict(kinds),
+            "different": wrong,
+            "reports": 0,
+        }  # a report ends it
+        options.record.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     raise SystemExit(1 if wrong else 0)
 
 
