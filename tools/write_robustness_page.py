@@ -49,9 +49,10 @@ def mutants() -> str:
     outcomes = [name for name in OUTCOMES if name in found]
     left = found["entries"] - found["killed"] - found["equivalent"]
     text = (
-        f"## Planted mistakes (mutants)\n\n`make mutants` on {found['date']}: {found['entries']} mistakes, planted one at "
-        f"a time. {found['killed']} were killed by the test that is named for them, {found['equivalent']} are equivalent "
-        f"(no test can see them), {left} are left. {found['processor_seconds'] / 60:.0f} minutes of one processor.\n\n"
+        "## Planted mistakes (mutants)\n\n"
+        f"`make mutants` on {found['date']}: {found['entries']} mistakes, one at a time. {found['killed']} were "
+        f"killed by the test that is named for them, {found['equivalent']} are equivalent (no test sees them), {left} "
+        f"are left. {found['processor_seconds'] / 60:.0f} minutes of one processor.\n\n"
         f"| group | {' | '.join(outcomes)} |\n| --- |{' ---: |' * len(outcomes)}\n"
     )
     for group, counts in found["groups"].items():
@@ -73,13 +74,14 @@ def sanitizers() -> str:
 def fuzzing() -> str:
     """Inputs by reader and engine."""
     tally: dict[str, dict[str, Any]] = json.loads(TALLY.read_text(encoding="utf-8"))
+    total = sum(row["inputs"] for row in tally.values())
     many = sum(row["inputs"] >= MANY for row in tally.values())
     text = (
         "## Fuzzed inputs\n\n`make fuzz`: inputs of each reader so far. `libfuzzer` runs the reader's C code under "
         "sanitizers, guided by its coverage; `atheris` is guided by that of the Python code; `plain` mutates without "
         "guidance. Finds are mended, and their inputs kept in `fuzz/regressions`.\n\n"
-        f"{sum(row['inputs'] for row in tally.values()):,} inputs in all; {many} of {len(tally)} readers have seen {MANY:,} "
-        f"and more.\n\n| reader | inputs | {' | '.join(ENGINES)} | finds |\n| --- | ---: |{' ---: |' * len(ENGINES)} ---: |\n"
+        f"{total:,} inputs in all; {many} of {len(tally)} readers have seen {MANY:,} and more.\n\n"
+        f"| reader | inputs | {' | '.join(ENGINES)} | finds |\n| --- | ---: |{' ---: |' * len(ENGINES)} ---: |\n"
     )
     for name, row in tally.items():
         by = " | ".join(f"{row['by_engine'].get(engine, 0):,}" for engine in ENGINES)
@@ -91,9 +93,10 @@ def power() -> str:
     """Power cuts, failing disks, killed databases."""
     cuts, kills = _read("power_cuts.json"), _read("database_kills.json")
     text = (
-        f"## Power cuts, failing disks, killed databases\n\n`make power-cuts` on {cuts['date']}: a campaign of "
-        f"{cuts['flights']} flights on SQLite, cut at {cuts['cuts']:,} points and resumed, {cuts['flown_on']} times by flying: "
-        f"{cuts['lost']} lost, {cuts['double']} double, {cuts['changed']} changed, {cuts['other']} other mistakes.\n"
+        "## Power cuts, failing disks, killed databases\n\n"
+        f"`make power-cuts` on {cuts['date']}: a campaign of {cuts['flights']} flights on SQLite, cut {cuts['cuts']:,} "
+        f"times and resumed, {cuts['flown_on']} times by flying: {cuts['lost']} lost, {cuts['double']} double, "
+        f"{cuts['changed']} changed, {cuts['other']} other mistakes.\n"
     )
     for what in ("errors of the disk", "a full disk"):
         row = cuts[what]
