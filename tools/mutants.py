@@ -216,7 +216,7 @@ def serve(preloaded: Sequence[str]) -> None:
 
 
 def _child(job: dict[str, Any]) -> None:
-    code = 70
+    code = 1  # as the interpreter ends after an exception, if pytest itself raises one
     try:
         os.setsid()
         most = max(1, round(job["limit_s"]))
@@ -374,7 +374,10 @@ def run(
             if failed := [name for name in red if any(_of(name, test) for test in mutant.tests())]:
                 return Finding(mutant, "red", detail=f"fails without the mutant: {', '.join(failed)}")
             key = mutant_key(mutant, root)
-            if (known := kept.known.get(key)) and known["outcome"] != "timeout":  # the machine may have been busy
+            if (known := kept.known.get(key)) and known["outcome"] in (
+                "killed",
+                "survived",
+            ):  # no accident of the machine
                 return Finding(mutant, **{name: known[name] for name in FOUND})  # type: ignore[arg-type]
             nursery = free.get()
             try:

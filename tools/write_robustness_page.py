@@ -39,13 +39,21 @@ ENGINES = ("libfuzzer", "atheris", "plain")
 MANY = 10_000_000
 
 
-def _read(name: str) -> dict[str, Any]:
-    return dict(json.loads((MEASURED / name).read_text(encoding="utf-8")))
+def _read(name: str) -> dict[str, Any] | None:
+    """Figures that a command has kept; None if it has not been run to its end."""
+    path = MEASURED / name
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+
+
+def _unmeasured(title: str, command: str) -> str:
+    return f"## {title}\n\nNo figures of a whole run are kept: `{command}` writes them.\n"
 
 
 def mutants() -> str:
     """Planted mistakes by group."""
     found = _read("mutants.json")
+    if found is None:
+        return _unmeasured("Planted mistakes (mutants)", "make mutants")
     outcomes = [name for name in OUTCOMES if name in found]
     left = found["entries"] - found["killed"] - found["equivalent"]
     text = (
@@ -63,6 +71,8 @@ def mutants() -> str:
 def sanitizers() -> str:
     """Native code under AddressSanitizer and UndefinedBehaviorSanitizer."""
     found = _read("sanitize.json")
+    if found is None:
+        return _unmeasured("Sanitizers", "make sanitize")
     kinds = ", ".join(f"{count} {name}" for name, count in found["kinds"].items())
     return (
         f"## Sanitizers\n\n`make sanitize` on {found['date']}: {found['units']} units ({kinds}) in a build with "
@@ -79,7 +89,7 @@ def fuzzing() -> str:
     text = (
         "## Fuzzed inputs\n\n`make fuzz`: inputs of each reader so far. `libfuzzer` runs the reader's C code under "
         "sanitizers, guided by its coverage; `atheris` is guided by that of the Python code; `plain` mutates without "
-        "guidance. Finds are mended, and their inputs kept in `fuzz/regressions`.\n\n"
+        "guidance. Finds are fixed, and their inputs kept in `fuzz/regressions`.\n\n"
         f"{total:,} inputs in all; {many} of {len(tally)} readers have seen {MANY:,} and more.\n\n"
         f"| reader | inputs | {' | '.join(ENGINES)} | finds |\n| --- | ---: |{' ---: |' * len(ENGINES)} ---: |\n"
     )
@@ -89,27 +99,38 @@ def fuzzing() -> str:
     return text
 
 
-def power() -> str:
-    """Power cuts, failing disks, killed databases."""
-    cuts, kills = _read("power_cuts.json"), _read("database_kills.json")
+def power_cuts() -> str:
+    """Power cuts and failing disks."""
+    cuts = _read("power_cuts.json")
+    if cuts is None:
+        return _unmeasured("Power cuts and failing disks", "make power-cuts")
     text = (
-        "## Power cuts, failing disks, killed databases\n\n"
-        f"`make power-cuts` on {cuts['date']}: a campaign of {cuts['flights']} flights on SQLite, cut {cuts['cuts']:,} "
-        f"times and resumed, {cuts['flown_on']} times by flying: {cuts['lost']} lost, {cuts['double']} double, "
-        f"{cuts['changed']} changed, {cuts['other']} other mistakes.\n"
+        "## Power cuts and failing disks\n\n"
+        f"`make power-cuts` on {cuts['date']}: a campaign of {cuts['flights']} flights on SQLite, "
+        f"cut {cuts['cuts']:,} times and resumed, {cuts['flown_on']} times by flying: {cuts['lost']} lost, "
+        f"{cuts['double']} double, {cuts['changed']} changed, {cuts['other']} other mistakes.\n"
     )
     for what in ("errors of the disk", "a full disk"):
         row = cuts[what]
         text += f"Then {what}: {row['operations']} operations failed in turn, {row['wrong']} with a wrong outcome.\n"
-    return text + (
-        f"\nPostgreSQL was killed (SIGKILL) {kills['kills']} times during a campaign of {kills['flights']} flights "
-        f"({kills['date']}): {kills['lost']} lost, {kills['double']} double, {kills['changed']} changed.\n"
+    return text
+
+
+def database_kills() -> str:
+    """PostgreSQL killed during a campaign."""
+    kills = _read("database_kills.json")
+    if kills is None:
+        return _unmeasured("Killed databases", "make power-cuts")
+    return (
+        f"## Killed databases\n\nPostgreSQL was killed (SIGKILL) {kills['kills']} times during a campaign of "
+        f"{kills['flights']} flights ({kills['date']}): {kills['lost']} lost, {kills['double']} double, "
+        f"{kills['changed']} changed.\n"
     )
 
 
 def page() -> str:
     """The whole page."""
-    return "\n".join((HEAD, mutants(), sanitizers(), fuzzing(), power(), TAIL))
+    return "\n".join((HEAD, mutants(), sanitizers(), fuzzing(), power_cuts(), database_kills(), TAIL))
 
 
 if __name__ == "__main__":
