@@ -76,6 +76,8 @@ PRELOAD_ZIG_FLAGS = [*_ZIG_FLAGS, "-target", f"{platform.machine()}-linux-gnu.2.
 SANITIZER_FLAGS = [
     "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g1",
 ]  # fmt: skip
+# Of libraries in programs of others: undefined behaviour stops them, without a library of the sanitizer's own
+TRAP_FLAGS = ["-fsanitize=undefined,float-cast-overflow", "-fsanitize-undefined-trap-on-error", "-g1"]
 SANITIZER_OPTIONS = {  # leaks are Python's own; CasADi and NumPy mix allocators and are not what is looked at
     "ASAN_OPTIONS": "detect_leaks=0:alloc_dealloc_mismatch=0:detect_odr_violation=0:detect_stack_use_after_return=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
@@ -207,7 +209,7 @@ def build(text: str, lanes: int, target: str | None = None) -> Path:
 
 def build_preload(text: str) -> bytes:
     """A library for programs of others, to be loaded before their own (LD_PRELOAD); compiled or from the cache."""
-    flags = [*PRELOAD_FLAGS, *([] if _other_compiler() else PRELOAD_ZIG_FLAGS)]
+    flags = [*PRELOAD_FLAGS, *([] if _other_compiler() else PRELOAD_ZIG_FLAGS), *(TRAP_FLAGS if sanitized() else [])]
     key = hashlib.sha256("\0".join([text, compiler_version(), *flags, platform.machine()]).encode()).hexdigest()
     path = cache.checked_folder() / key[:2] / f"{key}.so"
     return _content(path, lambda: _compile_with(flags, text, path, ["-ldl", "-lpthread"]))
