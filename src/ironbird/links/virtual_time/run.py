@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 TEXTS = (
-    "vt_layout.h", "vt_kernel.h", "vt_core.c", "vt_time.c", "vt_threads.c", "vt_signals.c", "vt_processes.c",
+    "vt_layout.h", "vt_kernel.h", "vt_switch.c", "vt_core.c", "vt_time.c", "vt_threads.c", "vt_signals.c", "vt_processes.c",
     "vt_files.c", "vt_sockets.c", "host_guard.c", "vt_guard.c",
 )  # fmt: skip
 FOLDER = Path(__file__).parent / "c"
@@ -79,6 +79,7 @@ class _Slot(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint32) for name in ("go", "state", "kind", "why")] + [
         ("pid", ctypes.c_int32),
         ("tid", ctypes.c_int32),
+        ("runner", ctypes.c_int32),
     ]
 
 
@@ -319,7 +320,7 @@ class VirtualRun:
             return ""
         slot = _Slot.from_buffer_copy(self._map, int(head.slots_at + head.slot_size * head.holder))
         calls = int(head.calls) + int(head.switches)
-        wall, used_s = time.monotonic(), _used_s(slot.pid, slot.tid)
+        wall, used_s = time.monotonic(), _used_s(slot.pid, slot.runner)
         if calls != self._held[0]:
             self._held = calls, wall, used_s
             return ""
@@ -331,7 +332,7 @@ class VirtualRun:
                 "processor time: in virtual time no other program can run meanwhile; use --time real for this program"
             )
         if wall - self._held[1] > 3 * STUCK_S and used_s - self._held[2] < 0.1 * STUCK_S:
-            call = _line(Path(f"/proc/{slot.pid}/task/{slot.tid}/syscall")).split(" ")[0]
+            call = _line(Path(f"/proc/{slot.pid}/task/{slot.runner}/syscall")).split(" ")[0]
             return f"{who} sleeps in system call {call}, which virtual time does not know as a wait"
         return ""
 

@@ -109,30 +109,6 @@ static void forget_process(int place)
     wake_children_waiters(place);
 }
 
-static void schedule(void);
-
-/* Wait for the baton. If its holder was killed, whoever sees it first takes over. */
-static void await_baton(void)
-{
-    while (!__atomic_load_n(&me->go, __ATOMIC_ACQUIRE)) {
-        if (futex_wait(&me->go, 0, 200000000) != -ETIMEDOUT) continue;
-        const vt_slot *holder = &run->slot[H.holder];
-        const int pid = holder->pid;
-        if (holder == me || pid == real_pid() || !pid || !is_gone(pid)) continue;
-        uint64_t nobody = 0;
-        if (!__atomic_compare_exchange_n(&H.rescuer, &nobody, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) continue;
-        if (H.holder == (uint64_t)(holder - run->slot) && holder->pid == pid) {
-            H.holder = (uint64_t)place_of(me);
-            forget_process((int)holder->process);
-            __atomic_store_n(&H.rescuer, 0, __ATOMIC_SEQ_CST);
-            schedule();
-            return;
-        }
-        __atomic_store_n(&H.rescuer, 0, __ATOMIC_SEQ_CST);
-    }
-    __atomic_store_n(&me->go, 0, __ATOMIC_RELEASE);
-}
-
 static void note_switch(const vt_slot *to)
 {
     const uint64_t words[3] = {(uint64_t)place_of(to), H.now_ns, to->kind * 4 + to->why};
@@ -140,12 +116,76 @@ static void note_switch(const vt_slot *to)
     for (int i = 0; i < 3; i++) H.trace = (H.trace ^ words[i]) * 0x100000001b3ull, H.trace ^= H.trace >> 29;
 }
 
+static vt_slot *pick(void);
+static vt_slot *to_release; /* a thread of this process that ended, for its own kernel thread */
+static uint64_t carrier_fs; /* thread-local storage of the thread that the carrier began with */
+
+/* The baton goes to a thread; that of another process is woken. */
 static void hand_over(vt_slot *to)
 {
     note_switch(to);
     H.holder = (uint64_t)place_of(to);
-    __atomic_store_n(&to->go, 1, __ATOMIC_RELEASE);
-    futex_wake(&to->go, 1);
+    if (to->process == me->process) return;
+    vt_process *p = &run->process[to->process];
+    __atomic_store_n(&p->go, 1, __ATOMIC_RELEASE);
+    futex_wake(&p->go, 1);
+}
+
+/* Wait until the baton is a thread's of this process. If its holder was killed, whoever sees it first takes over. */
+static void await_baton(int process)
+{
+    vt_process *own = &run->process[process];
+    while (!__atomic_load_n(&own->go, __ATOMIC_ACQUIRE)) {
+        if (futex_wait(&own->go, 0, 200000000) != -ETIMEDOUT) continue;
+        const vt_slot *holder = &run->slot[H.holder];
+        const int pid = holder->pid;
+        if (holder->process == (uint32_t)process || !pid || !is_gone(pid)) continue;
+        uint64_t nobody = 0;
+        if (!__atomic_compare_exchange_n(&H.rescuer, &nobody, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) continue;
+        if (H.holder == (uint64_t)(holder - run->slot) && holder->pid == pid) {
+            H.holder = (uint64_t)place_of(me);
+            forget_process((int)holder->process);
+            __atomic_store_n(&H.rescuer, 0, __ATOMIC_SEQ_CST);
+            vt_slot *next = pick();
+            hand_over(next);
+            if (next->process == (uint32_t)process) return;
+            continue;
+        }
+        __atomic_store_n(&H.rescuer, 0, __ATOMIC_SEQ_CST);
+    }
+    __atomic_store_n(&own->go, 0, __ATOMIC_RELEASE);
+}
+
+/* Let a thread that ended be ended by its own kernel thread, now that its stack is free for it, and wait for that: what
+ * the C library gives back is given back at this moment of the run. */
+static void release(void)
+{
+    vt_slot *s = to_release;
+    if (!s) return;
+    to_release = 0;
+    const int pid = s->pid, tid = s->tid;
+    __atomic_store_n(&s->go, 1, __ATOMIC_RELEASE);
+    futex_wake(&s->go, 1);
+    while (K(SYS_tgkill, pid, tid, 0) == 0) {
+        struct timespec short_ = {0, 20000};
+        K(SYS_nanosleep, &short_, 0);
+    }
+}
+
+#define OF_THE_C_LIBRARY (3ull << 31) /* its signals 32 and 33 are never blocked */
+static void mask_of(vt_slot *from, const vt_slot *to)
+{
+    const uint64_t wanted = (to->handling ? to->kernel_mask : to->mask) & ~OF_THE_C_LIBRARY;
+    if (from->handling) K(SYS_rt_sigprocmask, SIG_SETMASK, &wanted, &from->kernel_mask, 8);
+    else if (wanted != (from->mask & ~OF_THE_C_LIBRARY)) K(SYS_rt_sigprocmask, SIG_SETMASK, &wanted, 0, 8);
+}
+
+static void switch_to(vt_slot *to)
+{
+    vt_slot *from = me;
+    mask_of(from, to);
+    exchange(&from->stack, to->stack, to->fs);
+    release();
 }
 
 /* Deadlines that are over, the earliest first. */
@@ -187,7 +227,6 @@ static void ring_timers(void);
 static void look_at_files(void)
 {
     ring_timers();
-    const int own = real_pid();
     for (;;) {
         vt_slot *first = 0;
         for (uint64_t i = 0; i < H.threads; i++) {
@@ -198,7 +237,7 @@ static void look_at_files(void)
         }
         if (!first) return;
         first->files_seen = H.file_changes;
-        if (first->pid != own || K(SYS_poll, first->files, first->files_count, 0) > 0) make_runnable(first, WOKEN);
+        if (first->process != me->process || K(SYS_poll, first->files, first->files_count, 0) > 0) make_runnable(first, WOKEN);
     }
 }
 
@@ -261,9 +300,37 @@ static void schedule(void)
     vt_slot *next = pick();
     if (next != me) {
         hand_over(next);
-        await_baton();
+        if (next->process != me->process) await_baton((int)me->process), next = &run->slot[H.holder];
+        if (next != me) switch_to(next);
     } else H.holder = (uint64_t)place_of(me);
     me->calls = 0;
+}
+
+/* Where the carrier waits when a thread has ended and the next one is of another process: its stack and its storage are
+ * no longer there then. */
+static void idle(void)
+{
+    const int process = (int)to_release->process;
+    release();
+    await_baton(process);
+    const vt_slot *to = &run->slot[H.holder];
+    const uint64_t wanted = (to->handling ? to->kernel_mask : to->mask) & ~OF_THE_C_LIBRARY;
+    uint64_t never;
+    K(SYS_rt_sigprocmask, SIG_SETMASK, &wanted, 0, 8);
+    exchange(&never, to->stack, to->fs);
+}
+
+/* The thread has ended: on with the next one, and its own kernel thread goes on from here. */
+static void leave(void)
+{
+    static char *idle_stack;
+    vt_slot *from = me, *next = pick();
+    hand_over(next);
+    to_release = from;
+    if (next->process == from->process) {
+        mask_of(from, next);
+        exchange(&from->stack, next->stack, next->fs);
+    } else exchange(&from->stack, stack_for(&idle_stack, idle), carrier_fs);
 }
 
 /* Wait for something of a kind, until a deadline. */

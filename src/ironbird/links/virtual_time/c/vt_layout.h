@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -84,9 +85,9 @@ typedef struct {
 } vt_head;
 
 typedef struct {
-    uint32_t go; /* a futex: the baton is handed over */
+    uint32_t go; /* a futex: its kernel thread takes it up again, for its end */
     uint32_t state, kind, why;
-    int32_t pid, tid;
+    int32_t pid, tid, runner; /* tid: of its kernel thread, which parks; runner: of the one that runs it */
     uint32_t process, execing, detached, raising;
     uint64_t key, deadline, order, asked;
     uint64_t pending, mask, wanted; /* signals: bit n - 1 */
@@ -95,6 +96,8 @@ typedef struct {
     uint64_t files_count;
     uint64_t calls, pinned, used_ns;
     uint64_t thread; /* pthread_t */
+    uint64_t stack, fs; /* where it goes on, in the memory of its process */
+    uint64_t handling, kernel_mask; /* handlers of signals that it is in; what the kernel had blocked when it left */
 } vt_slot;
 
 typedef struct {
@@ -102,6 +105,7 @@ typedef struct {
     uint32_t number;     /* what it believes to be its pid */
     uint32_t finished, reaped;
     uint64_t handled;    /* signals for which it has a handler */
+    uint32_t go;         /* a futex: the baton is handed over, the holder is one of its threads */
 } vt_process;
 
 typedef struct {

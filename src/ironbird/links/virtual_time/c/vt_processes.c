@@ -17,7 +17,8 @@ static void adopt(vt_slot *s)
 {
     me = s;
     me->pid = real_pid();
-    me->tid = real_tid();
+    me->tid = me->runner = real_tid();
+    me->fs = carrier_fs = own_fs();
     me->thread = (uint64_t)pthread_self();
     run->process[me->process].pid = me->pid;
 }
@@ -73,7 +74,7 @@ static void begin(void)
             if (&run->slot[i] != found && run->slot[i].state != FREE && run->slot[i].pid == pid) run->slot[i].state = FREE;
         adopt(found);
         run->process[me->process].handled = 0;
-        if (!holds) await_baton();
+        if (!holds) await_baton((int)me->process);
     }
     sigset_t mask;
     if (!REAL(pthread_sigmask)(SIG_SETMASK, 0, &mask)) me->mask = bits_of(&mask);
@@ -138,7 +139,7 @@ EXPORT pid_t fork(void)
     if (pid == 0) {
         adopt(child);
         pthread_setspecific(end_key, 0);
-        await_baton();
+        await_baton((int)me->process);
         return 0;
     }
     if (pid < 0) {

@@ -8,8 +8,10 @@ static void call_handler(int sig, siginfo_t *info, void *context)
 {
     const struct sigaction h = handlers[sig];
     if (h.sa_flags & SA_RESETHAND) handlers[sig].sa_handler = SIG_DFL;
+    if (me) me->handling++;
     if (h.sa_flags & SA_SIGINFO) h.sa_sigaction(sig, info, context);
     else if (h.sa_handler != SIG_DFL && h.sa_handler != SIG_IGN) h.sa_handler(sig);
+    if (me) me->handling--;
 }
 
 /* What the kernel calls. A signal from outside waits until the thread has the baton. */

@@ -16,35 +16,45 @@ static void finish_thread(void *slot)
     }
     wake(W_JOIN, (uint64_t)me->thread, -1);
     me->state = ENDED;
-    vt_slot *next = pick();
+    leave();
     me = 0;
-    hand_over(next);
+}
+
+/* What the kernel thread of a thread does while the carrier runs it. */
+static void parked(void)
+{
+    vt_slot *s = me;
+    __atomic_store_n(&s->tid, real_tid(), __ATOMIC_RELEASE);
+    futex_wake(&s->tid, 1);
+    while (!__atomic_load_n(&s->go, __ATOMIC_ACQUIRE)) futex_wait(&s->go, 0, 0);
+    s->go = 0;
+    uint64_t never;
+    exchange(&never, s->stack, s->fs);
 }
 
 static void *first_steps(void *given)
 {
+    static char *park_stacks[SLOTS];
+    const uint64_t all = ~(1ull << 32); /* but 33, with which the C library has every thread change its user */
     const beginning b = *(beginning *)given;
     free(given);
     me = b.slot;
-    me->tid = real_tid();
     me->thread = (uint64_t)pthread_self();
+    me->fs = own_fs();
     pthread_setspecific(end_key, me);
-    await_baton();
+    K(SYS_rt_sigprocmask, SIG_SETMASK, &all, 0, 8);
+    exchange(&me->stack, stack_for(&park_stacks[place_of(me)], parked), me->fs);
+    release(); /* the carrier goes on from here when it has its first turn */
     deliver();
     return b.function(b.argument);
 }
 
-/* Threads that ended are gone from the kernel before another begins: their stacks are used again in the same order. */
+/* Threads that ended and that nobody joins give back their places before another begins. */
 static void bury_threads(void)
 {
     for (uint64_t i = 0; i < H.threads; i++) {
         vt_slot *s = &run->slot[i];
-        if (s->state != ENDED || s->process != me->process || !s->detached) continue;
-        while (K(SYS_tgkill, s->pid, s->tid, 0) == 0) {
-            struct timespec short_ = {0, 20000};
-            K(SYS_nanosleep, &short_, 0);
-        }
-        s->state = FREE;
+        if (s->state == ENDED && s->process == me->process && s->detached) s->state = FREE;
     }
 }
 
@@ -58,6 +68,7 @@ EXPORT int pthread_create(pthread_t *restrict out, const pthread_attr_t *restric
     vt_slot *s = new_slot((int)me->process);
     *b = (beginning){function, argument, s};
     s->pid = me->pid;
+    s->runner = me->runner;
     s->mask = me->mask;
     int detached = PTHREAD_CREATE_JOINABLE;
     if (attributes) pthread_attr_getdetachstate(attributes, &detached);
@@ -70,10 +81,7 @@ EXPORT int pthread_create(pthread_t *restrict out, const pthread_attr_t *restric
         return result;
     }
     s->thread = (uint64_t)*out;
-    while (!__atomic_load_n(&s->tid, __ATOMIC_ACQUIRE)) { /* it has a number before anybody asks for it */
-        struct timespec short_ = {0, 5000};
-        K(SYS_nanosleep, &short_, 0);
-    }
+    while (!__atomic_load_n(&s->tid, __ATOMIC_ACQUIRE)) futex_wait(&s->tid, 0, 0); /* it is parked, and has a number */
     return 0;
 }
 
