@@ -147,6 +147,57 @@ EXPORT int pthread_cancel(pthread_t thread)
     return result;
 }
 
+/* Names: the kernel's thread for each has it, the carrier keeps its own. */
+static int name_file(const vt_slot *s, int flags)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/comm", s->tid);
+    return (int)K(SYS_open, path, flags | O_CLOEXEC);
+}
+
+static int set_name(const vt_slot *s, const char *name)
+{
+    const size_t size = strnlen(name, 16);
+    const int f = name_file(s, O_WRONLY);
+    const long n = f < 0 ? f : K(SYS_write, f, name, size > 15 ? 15 : size);
+    if (f >= 0) K(SYS_close, f);
+    return n < 0 ? (int)-n : 0;
+}
+
+EXPORT int pthread_setname_np(pthread_t thread, const char *name)
+{
+    vt_slot *s = inside() ? slot_of(thread) : 0;
+    if (!s) return REAL(pthread_setname_np)(thread, name);
+    return strnlen(name, 16) > 15 ? ERANGE : set_name(s, name);
+}
+
+EXPORT int pthread_getname_np(pthread_t thread, char *name, size_t size)
+{
+    vt_slot *s = inside() ? slot_of(thread) : 0;
+    if (!s) return REAL(pthread_getname_np)(thread, name, size);
+    if (size < 16) return ERANGE;
+    thread_name(s, name, size);
+    return 0;
+}
+
+EXPORT int prctl(int option, ...)
+{
+    unsigned long a[4];
+    va_list list;
+    va_start(list, option);
+    for (int i = 0; i < 4; i++) a[i] = va_arg(list, unsigned long);
+    va_end(list);
+    if (inside() && option == PR_SET_NAME) return set_name(me, (const char *)a[0]) ? -1 : 0;
+    if (inside() && option == PR_GET_NAME) {
+        thread_name(me, (char *)a[0], 16);
+        return 0;
+    }
+    const long r = K(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+    if (r >= 0) return (int)r;
+    errno = (int)-r;
+    return -1;
+}
+
 /* ---------------------------------------------------------------- mutexes */
 
 static uint64_t mutex_key(const pthread_mutex_t *m) { return m->__data.__kind & 128 ? SHARED_KEY : (uint64_t)m; }
@@ -501,6 +552,7 @@ EXPORT int mlockall(int flags) { return 0; }
 EXPORT int munlockall(void) { return 0; }
 EXPORT int mlock(const void *at, size_t size) { return 0; }
 EXPORT int munlock(const void *at, size_t size) { return 0; }
+EXPORT int sched_getcpu(void) { return 0; }
 EXPORT int get_nprocs(void) { return 1; }
 EXPORT int get_nprocs_conf(void) { return 1; }
 EXPORT long sysconf(int name)
