@@ -66,7 +66,7 @@ class _Head(ctypes.Structure):
             for name in (
                 "magic", "size", "now_ns", "grant_ns", "epoch_ns", "seed", "slack_ns", "switches", "calls", "jumps",
                 "trace", "sent", "turn", "full", "holder", "ended", "failure", "order_signal", "threads", "processes",
-                "file_changes", "order", "next_port", "rescuer", "started", "slots_at", "slot_size",
+                "timers", "file_changes", "files_looked_at", "order", "next_port", "rescuer", "started", "slots_at", "slot_size",
             )
         ),
         ("text", ctypes.c_char * 1024),

@@ -58,7 +58,8 @@ static vt_slot *new_slot(int process)
             vt_slot *s = &run->slot[i];
             memset(s, 0, sizeof *s);
             s->process = (uint32_t)process;
-            s->deadline = NEVER;
+            run->deadline[i] = NEVER;
+            run->key[i] = 0;
             if (i >= H.threads) H.threads = i + 1;
             return s;
         }
@@ -66,12 +67,43 @@ static vt_slot *new_slot(int process)
     return 0;
 }
 
+static void waits_no_more(vt_slot *s)
+{
+    const int place = place_of(s);
+    run->deadline[place] = NEVER;
+    run->key[place] = 0;
+}
+
+static void free_slot(vt_slot *s)
+{
+    s->state = FREE;
+    waits_no_more(s);
+}
+
+static int is_void(const vt_entry *e) { return run->slot[e->slot].state != RUNNABLE || run->slot[e->slot].order != e->order; }
+
 static void make_runnable(vt_slot *s, int why)
 {
     s->state = RUNNABLE;
     s->why = (uint32_t)why;
-    s->deadline = NEVER;
+    waits_no_more(s);
     s->order = ++H.order;
+    if (run->queue_end - run->queue_first == QUEUE) { /* void entries make room */
+        uint64_t kept = run->queue_first;
+        for (uint64_t i = run->queue_first; i < run->queue_end; i++)
+            if (!is_void(&run->queue[i % QUEUE])) run->queue[kept++ % QUEUE] = run->queue[i % QUEUE];
+        run->queue_end = kept;
+    }
+    run->queue[run->queue_end++ % QUEUE] = (vt_entry){s->order, (uint64_t)place_of(s)};
+}
+
+static vt_slot *next_runnable(void)
+{
+    while (run->queue_first < run->queue_end) {
+        const vt_entry *e = &run->queue[run->queue_first++ % QUEUE];
+        if (!is_void(e)) return &run->slot[e->slot];
+    }
+    return 0;
 }
 
 static int is_gone(int pid)
@@ -102,9 +134,9 @@ static void forget_process(int place)
             if (run->process[i].finished) run->process[i].reaped = 1;
         }
     for (uint64_t i = 0; i < H.threads; i++)
-        if (run->slot[i].state != FREE && run->slot[i].process == (uint32_t)place) run->slot[i].state = FREE;
+        if (run->slot[i].state != FREE && run->slot[i].process == (uint32_t)place) free_slot(&run->slot[i]);
     for (int i = 0; i < TIMERS; i++)
-        if (run->timer[i].used && run->timer[i].process == (uint64_t)place) run->timer[i].used = 0;
+        if (run->timer[i].used && run->timer[i].process == (uint64_t)place) run->timer[i].used = 0, H.timers--;
     H.file_changes++;
     wake_children_waiters(place);
 }
@@ -188,56 +220,82 @@ static void switch_to(vt_slot *to)
     release();
 }
 
-/* Deadlines that are over, the earliest first. */
+static uint64_t first_deadline(void)
+{
+    uint64_t at = NEVER;
+    for (uint64_t i = 0; i < H.threads; i++) at = run->deadline[i] < at ? run->deadline[i] : at;
+    return at;
+}
+
+static vt_timer *first_timer(void)
+{
+    vt_timer *first = 0;
+    if (!H.timers) return 0;
+    for (int i = 0; i < TIMERS; i++)
+        if (run->timer[i].used && run->timer[i].next < (first ? first->next : NEVER)) first = &run->timer[i];
+    return first;
+}
+
+/* Deadlines that are over, the earliest first, and of equal ones that of the thread that has waited longest. */
 static void expire(void)
 {
     for (;;) {
-        vt_slot *first = 0;
-        vt_timer *timer = 0;
-        uint64_t at = NEVER;
-        for (int i = 0; i < TIMERS; i++)
-            if (run->timer[i].used && run->timer[i].next <= H.now_ns && run->timer[i].next < at)
-                timer = &run->timer[i], at = timer->next;
-        for (uint64_t i = 0; i < H.threads; i++) {
-            vt_slot *s = &run->slot[i];
-            if (s->state != WAITING || s->deadline > H.now_ns) continue;
-            if (s->deadline < at || (s->deadline == at && first && s->asked < first->asked)) first = s, at = s->deadline;
-        }
-        if (first) make_runnable(first, TIMED_OUT);
-        else if (timer) {
+        vt_timer *timer = first_timer();
+        const uint64_t at = first_deadline();
+        if (timer && timer->next <= H.now_ns && timer->next <= at) {
             timer->next = timer->interval ? timer->next + timer->interval : NEVER;
             post_signal((int)timer->process, (int)timer->signal);
-        } else return;
+            continue;
+        }
+        if (at > H.now_ns) return;
+        vt_slot *first = 0;
+        for (uint64_t i = 0; i < H.threads; i++)
+            if (run->deadline[i] == at && (!first || run->slot[i].asked < first->asked)) first = &run->slot[i];
+        make_runnable(first, TIMED_OUT);
     }
 }
 
 static uint64_t next_deadline(void)
 {
-    uint64_t at = NEVER;
-    for (int i = 0; i < TIMERS; i++)
-        if (run->timer[i].used && run->timer[i].next < at) at = run->timer[i].next;
-    for (uint64_t i = 0; i < H.threads; i++)
-        if (run->slot[i].state == WAITING && run->slot[i].deadline < at) at = run->slot[i].deadline;
-    return at;
+    const vt_timer *timer = first_timer();
+    const uint64_t at = first_deadline();
+    return timer && timer->next < at ? timer->next : at;
 }
 
 static void ring_timers(void);
 
-/* Threads that wait for files look again after something was written; those of other processes look themselves. */
+/* Threads that wait for files look again after something was written; those of other processes look themselves. All
+ * files of this process are asked for at once. */
 static void look_at_files(void)
 {
     ring_timers();
-    for (;;) {
-        vt_slot *first = 0;
-        for (uint64_t i = 0; i < H.threads; i++) {
-            vt_slot *s = &run->slot[i];
-            if (s->state == WAITING && s->kind == W_FILES && s->files_seen != H.file_changes &&
-                (!first || s->asked < first->asked))
-                first = s;
-        }
-        if (!first) return;
-        first->files_seen = H.file_changes;
-        if (first->process != me->process || K(SYS_poll, first->files, first->files_count, 0) > 0) make_runnable(first, WOKEN);
+    if (H.files_looked_at == H.file_changes) return;
+    H.files_looked_at = H.file_changes;
+    static struct pollfd files[FILES];
+    static vt_slot *waiting[SLOTS];
+    uint64_t count = 0, all = 0;
+    for (uint64_t i = 0; i < H.threads; i++) {
+        vt_slot *s = &run->slot[i];
+        if (s->state != WAITING || s->kind != W_FILES || s->files_seen == H.file_changes) continue;
+        s->files_seen = H.file_changes;
+        uint64_t at = count++;
+        for (; at > 0 && waiting[at - 1]->asked > s->asked; at--) waiting[at] = waiting[at - 1]; /* the longest waiting first */
+        waiting[at] = s;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        const vt_slot *s = waiting[i];
+        if (s->process != me->process || all + s->files_count > FILES) continue;
+        memcpy(files + all, s->files, s->files_count * sizeof *files);
+        all += s->files_count;
+    }
+    if (all) K(SYS_poll, files, all, 0);
+    uint64_t at = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        vt_slot *s = waiting[i];
+        int found = s->process != me->process || at + s->files_count > FILES; /* it looks itself */
+        if (!found)
+            for (const uint64_t end = at + s->files_count; at < end; at++) found |= files[at].revents != 0;
+        if (found) make_runnable(s, WOKEN);
     }
 }
 
@@ -275,11 +333,7 @@ static vt_slot *pick(void)
     for (;;) {
         expire();
         look_at_files();
-        vt_slot *next = 0;
-        for (uint64_t i = 0; i < H.threads; i++) {
-            vt_slot *s = &run->slot[i];
-            if (s->state == RUNNABLE && (!next || s->order < next->order)) next = s;
-        }
+        vt_slot *next = next_runnable();
         if (next) return next;
         const uint64_t at = next_deadline();
         if (at == NEVER && !waits_for_outside()) deadlock();
@@ -339,8 +393,8 @@ static int block(int kind, uint64_t key, uint64_t deadline)
     const int saved = errno;
     me->state = WAITING;
     me->kind = (uint32_t)kind;
-    me->key = key;
-    me->deadline = deadline;
+    run->key[place_of(me)] = key;
+    run->deadline[place_of(me)] = deadline;
     me->asked = ++H.order;
     schedule();
     const int why = (int)me->why;
@@ -388,9 +442,10 @@ static int wake(int kind, uint64_t key, int count)
     while (count < 0 || woken < count) {
         vt_slot *first = 0;
         for (uint64_t i = 0; i < H.threads; i++) {
+            if (run->key[i] != key) continue;
             vt_slot *s = &run->slot[i];
-            if (s->state == WAITING && s->kind == (uint32_t)kind && s->key == key &&
-                (key == SHARED_KEY || s->process == me->process) && (!first || s->asked < first->asked))
+            if (s->state == WAITING && s->kind == (uint32_t)kind && (key == SHARED_KEY || s->process == me->process) &&
+                (!first || s->asked < first->asked))
                 first = s;
         }
         if (!first) break;
@@ -425,8 +480,8 @@ static void deadlock(void)
         thread_name(s, name, sizeof name);
         used += (size_t)snprintf(text + used, sizeof text - used, " thread %d '%s' of process %u waits for %s", (int)i, name,
                                  run->process[s->process].number, KINDS[s->kind]);
-        if (s->kind == W_MUTEX && s->pid == real_pid() && s->key != SHARED_KEY) {
-            const int owner = ((pthread_mutex_t *)s->key)->__data.__owner;
+        if (s->kind == W_MUTEX && s->pid == real_pid() && run->key[i] != SHARED_KEY) {
+            const int owner = ((pthread_mutex_t *)run->key[i])->__data.__owner;
             for (uint64_t j = 0; j < H.threads; j++)
                 if (owner && run->slot[j].state != FREE && run->slot[j].tid == owner)
                     used += (size_t)snprintf(text + used, sizeof text - used, " that thread %d holds", (int)j);

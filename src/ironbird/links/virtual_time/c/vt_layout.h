@@ -51,6 +51,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define NEVER UINT64_MAX
 #define SLOTS 1024     /* threads of all processes of a run */
+#define QUEUE 4096     /* entries, valid or void: more than threads */
 #define PROCESSES 256 /* at the same time */
 #define TIMERS 64
 #define FILES 4096     /* handles of a process that are known by what they are */
@@ -78,7 +79,8 @@ typedef struct {
     uint64_t failure;
     uint64_t order_signal; /* from the simulator, for the first process */
     uint64_t threads, processes; /* so many slots were used */
-    uint64_t file_changes, order, next_port, rescuer;
+    uint64_t timers;      /* in use */
+    uint64_t file_changes, files_looked_at, order, next_port, rescuer;
     uint64_t started;     /* processes so far: places of those that ended are used again, their numbers are not */
     uint64_t slots_at, slot_size; /* where the threads stand in the file */
     char text[1024];      /* what failed */
@@ -89,7 +91,8 @@ typedef struct {
     uint32_t state, kind, why;
     int32_t pid, tid, runner; /* tid: of its kernel thread, which parks; runner: of the one that runs it */
     uint32_t process, execing, detached, raising;
-    uint64_t key, deadline, order, asked;
+    uint32_t got; /* the signal that it waited for */
+    uint64_t order, asked;
     uint64_t pending, mask, wanted; /* signals: bit n - 1 */
     uint64_t files_seen;
     struct pollfd *files; /* in the memory of its process */
@@ -114,7 +117,16 @@ typedef struct {
 } vt_timer;
 
 typedef struct {
+    uint64_t order; /* of the thread when it joined: if it has another one now, this entry is void */
+    uint64_t slot;
+} vt_entry;
+
+typedef struct {
     vt_head head;
+    uint64_t deadline[SLOTS]; /* of threads that wait, else NEVER; one after the other, as all are looked at often */
+    uint64_t key[SLOTS];      /* what they wait for, else 0 */
+    uint64_t queue_first, queue_end;
+    vt_entry queue[QUEUE];    /* threads that can run, first come, first served */
     vt_process process[PROCESSES];
     vt_timer timer[TIMERS];
     vt_slot slot[SLOTS];

@@ -71,7 +71,7 @@ static void begin(void)
         const int holds = (int)found->execing;
         found->execing = 0;
         for (uint64_t i = 0; i < H.threads; i++) /* its other threads ended when it was executed */
-            if (&run->slot[i] != found && run->slot[i].state != FREE && run->slot[i].pid == pid) run->slot[i].state = FREE;
+            if (&run->slot[i] != found && run->slot[i].state != FREE && run->slot[i].pid == pid) free_slot(&run->slot[i]);
         adopt(found);
         run->process[me->process].handled = 0;
         if (!holds) await_baton((int)me->process);
@@ -144,7 +144,7 @@ EXPORT pid_t fork(void)
     }
     if (pid < 0) {
         const int saved = errno;
-        child->state = FREE;
+        free_slot(child);
         run->process[place].finished = run->process[place].reaped = 1;
         errno = saved;
         return -1;

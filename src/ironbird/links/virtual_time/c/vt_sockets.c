@@ -223,17 +223,17 @@ static ssize_t send_to_run(int f, const void *from, size_t size, int flags, cons
         changed();
         return (ssize_t)size; /* a datagram that nobody takes is lost, as on a network */
     }
-    const int wait_ = waits(f) && !(flags & MSG_DONTWAIT);
     size_t done = 0;
-    do {
+    while (done < size || !size) {
         const ssize_t n = REAL(send)(f, (const char *)from + done, size - done, flags | MSG_DONTWAIT);
         if (n >= 0) {
             done += (size_t)n;
             H.sent++;
             changed();
-        } else if (errno != EAGAIN || !wait_) return done ? (ssize_t)done : -1;
-        else if (ready(f, POLLOUT, 0) < 0) return done ? (ssize_t)done : -1;
-    } while (wait_ && done < size);
+            if (!size) break;
+        } else if (errno != EAGAIN) return done ? (ssize_t)done : -1;
+        if (done < size && (flags & MSG_DONTWAIT || !waits(f) || ready(f, POLLOUT, 0) < 0)) return done ? (ssize_t)done : -1;
+    }
     return (ssize_t)done;
 }
 
@@ -276,17 +276,22 @@ EXPORT ssize_t recvfrom(int f, void *restrict to, size_t size, int flags, struct
     if (!inside()) return REAL(recvfrom)(f, to, size, flags, address, length);
     charge(CALL_NS);
     handle *h = handle_of(f);
-    const int wait_ = waits(f) && !(flags & MSG_DONTWAIT);
     size_t done = 0;
+    int wait_ = -1; /* asked for only if nothing is there */
     for (;;) {
-        if (wait_ && ready(f, POLLIN, h->limit_ns) <= 0) return done ? (ssize_t)done : -1;
         struct sockaddr_un name = {.sun_family = AF_UNIX};
         socklen_t own = sizeof name;
-        const ssize_t n = is_ours(h) ? REAL(recvfrom)(f, (char *)to + done, size - done, flags & ~MSG_WAITALL, (struct sockaddr *)&name, &own)
-                                     : REAL(recvfrom)(f, (char *)to + done, size - done, flags & ~MSG_WAITALL, address, length);
+        const int now = (flags & ~MSG_WAITALL) | MSG_DONTWAIT;
+        const ssize_t n = is_ours(h) ? REAL(recvfrom)(f, (char *)to + done, size - done, now, (struct sockaddr *)&name, &own)
+                                     : REAL(recvfrom)(f, (char *)to + done, size - done, now, address, length);
+        if (n < 0 && errno == EAGAIN) {
+            if (wait_ < 0) wait_ = !(flags & MSG_DONTWAIT) && waits(f);
+            if (!wait_ || ready(f, POLLIN, h->limit_ns) <= 0) return done ? (ssize_t)done : -1;
+            continue;
+        }
         if (n > 0) changed();
         if (n >= 0 && h->kind == F_DATAGRAM) write_address(h->family, port_in(&name), address, length);
-        if (n <= 0 || !(flags & MSG_WAITALL) || !wait_) return n < 0 && done ? (ssize_t)done : n + (ssize_t)done;
+        if (n <= 0 || !(flags & MSG_WAITALL)) return n < 0 && done ? (ssize_t)done : n + (ssize_t)done;
         if ((done += (size_t)n) >= size) return (ssize_t)done;
     }
 }

@@ -54,7 +54,7 @@ static void bury_threads(void)
 {
     for (uint64_t i = 0; i < H.threads; i++) {
         vt_slot *s = &run->slot[i];
-        if (s->state == ENDED && s->process == me->process && s->detached) s->state = FREE;
+        if (s->state == ENDED && s->process == me->process && s->detached) free_slot(s);
     }
 }
 
@@ -76,7 +76,7 @@ EXPORT int pthread_create(pthread_t *restrict out, const pthread_attr_t *restric
     make_runnable(s, WOKEN);
     const int result = REAL(pthread_create)(out, attributes, first_steps, b);
     if (result) {
-        s->state = FREE;
+        free_slot(s);
         free(b);
         return result;
     }
@@ -105,7 +105,7 @@ static int join(pthread_t thread, void **value, uint64_t deadline)
         block(W_JOIN, (uint64_t)thread, deadline);
     }
     const int result = REAL(pthread_join)(thread, value);
-    if (s) s->state = FREE;
+    if (s) free_slot(s);
     return result;
 }
 
