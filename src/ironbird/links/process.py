@@ -217,6 +217,8 @@ class AutopilotProcess(ABC):
             except OSError as error:
                 self.stop()
                 raise LinkError(f"{command[0]} cannot be started: {error.strerror}") from None
+        if run is not None:
+            run.share_processor_with(self._process.pid)
         self._tell_guard(f"{guard.GROUP}{self._process.pid}\n")
 
     def _owner(self) -> tuple[int, int] | None:

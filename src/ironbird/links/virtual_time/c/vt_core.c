@@ -460,6 +460,10 @@ static const char *const KINDS[] = {"nothing", "a sleep", "a mutex", "a conditio
 
 static void thread_name(const vt_slot *s, char *out, size_t size)
 {
+    if (s->name[0]) {
+        snprintf(out, size, "%s", s->name);
+        return;
+    }
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task/%d/comm", s->pid, s->tid);
     const int f = (int)K(SYS_open, path, O_RDONLY | O_CLOEXEC);

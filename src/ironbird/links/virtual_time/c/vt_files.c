@@ -67,10 +67,15 @@ static int wait_for_files(struct pollfd *files, nfds_t count, uint64_t deadline)
         const int found = look(files, count);
         if (found || H.now_ns >= deadline) return found;
         const uint64_t alarm_at = next_alarm(), until = alarm_at < deadline ? alarm_at : deadline;
+        int room = 0;
+        for (nfds_t i = 0; i < count; i++) room |= files[i].events & POLLOUT;
+        H.want_room += room != 0;
         me->files = files;
         me->files_count = count;
         me->files_seen = H.file_changes;
-        if (block(W_FILES, 0, until) == SIGNALLED) {
+        const int why = block(W_FILES, 0, until);
+        H.want_room -= room != 0;
+        if (why == SIGNALLED) {
             pthread_testcancel();
             errno = EINTR;
             return -1;
@@ -87,6 +92,12 @@ static int ready(int f, short events, uint64_t limit_ns)
 }
 
 static void changed(void) { H.file_changes++; }
+
+/* Something was read: there may be room for who writes. */
+static void taken_out(void)
+{
+    if (H.want_room) changed();
+}
 
 EXPORT int poll(struct pollfd *files, nfds_t count, int milliseconds)
 {
@@ -281,7 +292,7 @@ EXPORT ssize_t read(int f, void *to, size_t size)
     if (h->kind == F_TIMER) return read_alarm(&alarms[h->timer], to, size);
     if (waits(f) && ready(f, POLLIN, h->limit_ns) <= 0) return -1;
     const ssize_t n = REAL(read)(f, to, size);
-    if (n > 0) changed();
+    if (n > 0) taken_out();
     return n;
 }
 EXPORT ssize_t __read_chk(int f, void *to, size_t size, size_t room) { return read(f, to, size); }
@@ -324,7 +335,7 @@ EXPORT ssize_t readv(int f, const struct iovec *parts, int count)
     charge(CALL_NS);
     if (waits(f) && ready(f, POLLIN, handle_of(f)->limit_ns) <= 0) return -1;
     const ssize_t n = REAL(readv)(f, parts, count);
-    if (n > 0) changed();
+    if (n > 0) taken_out();
     return n;
 }
 

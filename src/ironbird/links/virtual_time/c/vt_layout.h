@@ -54,6 +54,7 @@
 #define QUEUE 4096     /* entries, valid or void: more than threads */
 #define PROCESSES 256 /* at the same time */
 #define TIMERS 64
+#define PORTS 65536
 #define FILES 4096     /* handles of a process that are known by what they are */
 #define SECOND 1000000000ull
 
@@ -80,6 +81,7 @@ typedef struct {
     uint64_t order_signal; /* from the simulator, for the first process */
     uint64_t threads, processes; /* so many slots were used */
     uint64_t timers;      /* in use */
+    uint64_t want_room;   /* threads that wait until they can write */
     uint64_t file_changes, files_looked_at, order, next_port, rescuer;
     uint64_t started;     /* processes so far: places of those that ended are used again, their numbers are not */
     uint64_t slots_at, slot_size; /* where the threads stand in the file */
@@ -100,6 +102,7 @@ typedef struct {
     uint64_t calls, pinned, used_ns;
     uint64_t thread; /* pthread_t */
     uint64_t stack, fs; /* where it goes on, in the memory of its process */
+    char name[16];      /* empty: that of its kernel thread */
     uint64_t handling, kernel_mask; /* handlers of signals that it is in; what the kernel had blocked when it left */
 } vt_slot;
 
@@ -123,14 +126,17 @@ typedef struct {
 
 typedef struct {
     vt_head head;
+    uint64_t simulator_ports[PORTS / 64]; /* UDP ports that were opened, one bit each; `run.py` writes here */
     uint64_t deadline[SLOTS]; /* of threads that wait, else NEVER; one after the other, as all are looked at often */
     uint64_t key[SLOTS];      /* what they wait for, else 0 */
+    uint64_t program_ports[PORTS / 64];
     uint64_t queue_first, queue_end;
     vt_entry queue[QUEUE];    /* threads that can run, first come, first served */
     vt_process process[PROCESSES];
     vt_timer timer[TIMERS];
     vt_slot slot[SLOTS];
 } vt_run;
+_Static_assert(sizeof(vt_run) <= 1 << 20, "the file of a run is as large as run.py makes it");
 
 #define MAGIC 0x656d695469567249ull
 #define STARTER 2 /* pid of whoever started the first process, outside the run */

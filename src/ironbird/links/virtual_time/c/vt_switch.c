@@ -65,8 +65,8 @@ static uint64_t stack_for(char **room, void (*function)(void))
         }
         *room = made;
     }
-    uint64_t *top = (uint64_t *)(*room + PARK_STACK) - 10;
-    memset(top, 0, 80);
+    uint64_t *top = (uint64_t *)(*room + PARK_STACK) - 11;
+    memset(top, 0, 88);
     __asm__ volatile("stmxcsr %0; fnstcw %1" : "=m"(*(uint32_t *)top), "=m"(*((uint16_t *)top + 2)));
     top[7] = (uint64_t)function; /* its stack is then as after a call: 8 beside a multiple of 16 */
     return (uint64_t)top;

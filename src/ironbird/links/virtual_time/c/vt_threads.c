@@ -69,6 +69,7 @@ EXPORT int pthread_create(pthread_t *restrict out, const pthread_attr_t *restric
     *b = (beginning){function, argument, s};
     s->pid = me->pid;
     s->runner = me->runner;
+    memcpy(s->name, me->name, sizeof s->name);
     s->mask = me->mask;
     int detached = PTHREAD_CREATE_JOINABLE;
     if (attributes) pthread_attr_getdetachstate(attributes, &detached);
@@ -147,28 +148,16 @@ EXPORT int pthread_cancel(pthread_t thread)
     return result;
 }
 
-/* Names: the kernel's thread for each has it, the carrier keeps its own. */
-static int name_file(const vt_slot *s, int flags)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/task/%d/comm", s->tid);
-    return (int)K(SYS_open, path, flags | O_CLOEXEC);
-}
-
-static int set_name(const vt_slot *s, const char *name)
-{
-    const size_t size = strnlen(name, 16);
-    const int f = name_file(s, O_WRONLY);
-    const long n = f < 0 ? f : K(SYS_write, f, name, size > 15 ? 15 : size);
-    if (f >= 0) K(SYS_close, f);
-    return n < 0 ? (int)-n : 0;
-}
+/* Names are kept here: the carrier has that of its process. */
+static void set_name(vt_slot *s, const char *name) { snprintf(s->name, sizeof s->name, "%s", name); }
 
 EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 {
     vt_slot *s = inside() ? slot_of(thread) : 0;
     if (!s) return REAL(pthread_setname_np)(thread, name);
-    return strnlen(name, 16) > 15 ? ERANGE : set_name(s, name);
+    if (strnlen(name, 16) > 15) return ERANGE;
+    set_name(s, name);
+    return 0;
 }
 
 EXPORT int pthread_getname_np(pthread_t thread, char *name, size_t size)
@@ -187,7 +176,10 @@ EXPORT int prctl(int option, ...)
     va_start(list, option);
     for (int i = 0; i < 4; i++) a[i] = va_arg(list, unsigned long);
     va_end(list);
-    if (inside() && option == PR_SET_NAME) return set_name(me, (const char *)a[0]) ? -1 : 0;
+    if (inside() && option == PR_SET_NAME) {
+        set_name(me, (const char *)a[0]);
+        return 0;
+    }
     if (inside() && option == PR_GET_NAME) {
         thread_name(me, (char *)a[0], 16);
         return 0;
