@@ -69,7 +69,7 @@ class _Head(ctypes.Structure):
             for name in (
                 "magic", "size", "now_ns", "grant_ns", "epoch_ns", "seed", "slack_ns", "switches", "calls", "jumps",
                 "trace", "sent", "turn", "full", "holder", "ended", "failure", "order_signal", "threads", "processes",
-                "timers", "want_room", "file_changes", "files_looked_at", "order", "next_port", "rescuer", "started", "slots_at", "slot_size",
+                "timers", "want_room", *(f"waiting_{kind}" for kind in range(16)), "file_changes", "files_looked_at", "order", "next_port", "rescuer", "started", "slots_at", "slot_size",
             )
         ),
         ("text", ctypes.c_char * 1024),

@@ -69,6 +69,7 @@ static vt_slot *new_slot(int process)
 
 static void waits_no_more(vt_slot *s)
 {
+    if (s->state == WAITING) H.waiting[s->kind]--;
     const int place = place_of(s);
     run->deadline[place] = NEVER;
     run->key[place] = 0;
@@ -76,17 +77,17 @@ static void waits_no_more(vt_slot *s)
 
 static void free_slot(vt_slot *s)
 {
-    s->state = FREE;
     waits_no_more(s);
+    s->state = FREE;
 }
 
 static int is_void(const vt_entry *e) { return run->slot[e->slot].state != RUNNABLE || run->slot[e->slot].order != e->order; }
 
 static void make_runnable(vt_slot *s, int why)
 {
+    waits_no_more(s);
     s->state = RUNNABLE;
     s->why = (uint32_t)why;
-    waits_no_more(s);
     s->order = ++H.order;
     if (run->queue_end - run->queue_first == QUEUE) { /* void entries make room */
         uint64_t kept = run->queue_first;
@@ -299,14 +300,7 @@ static void look_at_files(void)
     }
 }
 
-static int waits_for_outside(void)
-{
-    for (uint64_t i = 0; i < H.threads; i++) {
-        const vt_slot *s = &run->slot[i];
-        if (s->state == WAITING && (s->kind == W_FILES || s->kind == W_SIGNAL || s->kind == W_CHILD)) return 1;
-    }
-    return 0;
-}
+static int waits_for_outside(void) { return H.waiting[W_FILES] || H.waiting[W_SIGNAL] || H.waiting[W_CHILD]; }
 
 static void give_turn(void)
 {
@@ -393,6 +387,7 @@ static int block(int kind, uint64_t key, uint64_t deadline)
     const int saved = errno;
     me->state = WAITING;
     me->kind = (uint32_t)kind;
+    H.waiting[kind]++;
     run->key[place_of(me)] = key;
     run->deadline[place_of(me)] = deadline;
     me->asked = ++H.order;
@@ -439,6 +434,7 @@ static void charge(uint64_t nanoseconds)
 static int wake(int kind, uint64_t key, int count)
 {
     int woken = 0;
+    if (!H.waiting[kind]) return 0;
     while (count < 0 || woken < count) {
         vt_slot *first = 0;
         for (uint64_t i = 0; i < H.threads; i++) {

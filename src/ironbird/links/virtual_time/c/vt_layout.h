@@ -82,6 +82,7 @@ typedef struct {
     uint64_t threads, processes; /* so many slots were used */
     uint64_t timers;      /* in use */
     uint64_t want_room;   /* threads that wait until they can write */
+    uint64_t waiting[16]; /* threads that wait, by kind */
     uint64_t file_changes, files_looked_at, order, next_port, rescuer;
     uint64_t started;     /* processes so far: places of those that ended are used again, their numbers are not */
     uint64_t slots_at, slot_size; /* where the threads stand in the file */
