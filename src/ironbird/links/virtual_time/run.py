@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 TEXTS = (
-    "vt_layout.h", "vt_kernel.h", "vt_switch.c", "vt_core.c", "vt_time.c", "vt_threads.c", "vt_signals.c", "vt_processes.c",
-    "vt_files.c", "vt_sockets.c", "host_guard.c", "vt_guard.c",
+    "vt_layout.h", "vt_kernel.h", "vt_switch.c", "vt_core.c", "vt_time.c", "vt_threads.c", "vt_signals.c",
+    "vt_processes.c", "vt_files.c", "vt_sockets.c", "host_guard.c", "vt_guard.c",
 )  # fmt: skip
 FOLDER = Path(__file__).parent / "c"
 VARIABLE = "IRONBIRD_VIRTUAL_TIME"
@@ -69,7 +69,8 @@ class _Head(ctypes.Structure):
             for name in (
                 "magic", "size", "now_ns", "grant_ns", "epoch_ns", "seed", "slack_ns", "switches", "calls", "jumps",
                 "trace", "sent", "turn", "full", "holder", "ended", "failure", "order_signal", "threads", "processes",
-                "timers", "want_room", *(f"waiting_{kind}" for kind in range(16)), "file_changes", "files_looked_at", "order", "next_port", "rescuer", "started", "slots_at", "slot_size",
+                "timers", "want_room", *(f"waiting_{kind}" for kind in range(16)), "file_changes", "files_looked_at",
+                "order", "next_port", "rescuer", "started", "slots_at", "slot_size",
             )
         ),
         ("text", ctypes.c_char * 1024),
@@ -102,6 +103,7 @@ class _Slot(ctypes.Structure):
         ("pid", ctypes.c_int32),
         ("tid", ctypes.c_int32),
         ("runner", ctypes.c_int32),
+        ("name", ctypes.c_char * 16),
     ]
 
 
@@ -349,7 +351,7 @@ class VirtualRun:
         if calls != self._held[0]:
             self._held = calls, wall, used_s
             return ""
-        name = _line(Path(f"/proc/{slot.pid}/task/{slot.tid}/comm"))
+        name = slot.name.decode(errors="replace") or _line(Path(f"/proc/{slot.pid}/task/{slot.tid}/comm"))
         who = f"thread '{name}' (number {int(head.holder)}) at {self.now_s:.6f} s of virtual time"
         if used_s - self._held[2] > STUCK_S:
             return (

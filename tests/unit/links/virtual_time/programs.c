@@ -145,6 +145,7 @@ static void *raise_flag(void *given)
 static int run_spin(void)
 {
     pthread_t t;
+    prctl(PR_SET_NAME, "spinner");
     pthread_create(&t, 0, raise_flag, 0);
     while (!flag) {}
     pthread_join(t, 0);
@@ -373,6 +374,19 @@ static int run_belongings(void)
     pthread_create(&t[0], 0, forks, 0);
     pthread_join(t[0], &result);
     TELL("a child of a thread, with a thread: %d, cleaned here %d", (int)(intptr_t)result, cleaned);
+    for (int i = 0; i < 20; i++) { /* it ends while only another process can go on */
+        fflush(stdout);
+        const pid_t child = fork();
+        if (!child) {
+            for (int j = 0; j < 3; j++) usleep(7), sched_yield();
+            _exit(0);
+        }
+        pthread_create(&t[0], 0, quits, (void *)0);
+        usleep(5);
+        pthread_create(&t[1], 0, quits, (void *)0);
+        waitpid(child, 0, 0);
+        pthread_join(t[0], &result), pthread_join(t[1], &result);
+    }
     pthread_attr_t alone;
     pthread_attr_init(&alone);
     pthread_attr_setdetachstate(&alone, PTHREAD_CREATE_DETACHED);

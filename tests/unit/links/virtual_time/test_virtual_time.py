@@ -117,9 +117,7 @@ def test_a_thread_that_spins_without_asking_for_the_time_is_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(virtual, "STUCK_S", 0.5)
-    with pytest.raises(
-        LinkError, match=r"thread 'programs' \(number 0\) at 0.0000\d+ s .* without asking for the time"
-    ):
+    with pytest.raises(LinkError, match=r"thread 'spinner' \(number 0\) at 0.0000\d+ s .* without asking for the time"):
         run(folder, "spin")
 
 

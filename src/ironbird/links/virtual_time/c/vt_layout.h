@@ -93,6 +93,7 @@ typedef struct {
     uint32_t go; /* a futex: its kernel thread takes it up again, for its end */
     uint32_t state, kind, why;
     int32_t pid, tid, runner; /* tid: of its kernel thread, which parks; runner: of the one that runs it */
+    char name[16];            /* empty: that of its kernel thread. `run.py` reads up to here */
     uint32_t process, execing, detached, raising;
     uint32_t got; /* the signal that it waited for */
     uint64_t order, asked;
@@ -103,7 +104,6 @@ typedef struct {
     uint64_t calls, pinned, used_ns;
     uint64_t thread; /* pthread_t */
     uint64_t stack, fs; /* where it goes on, in the memory of its process */
-    char name[16];      /* empty: that of its kernel thread */
     uint64_t handling, kernel_mask; /* handlers of signals that it is in; what the kernel had blocked when it left */
 } vt_slot;
 
