@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -69,7 +69,7 @@ class Process:
     def check(self, where: str = "") -> None:
         """It runs."""
 
-    def settle(self, where: str = "") -> None:
+    def settle(self, where: Callable[[], str] = str) -> None:
         """There is nothing to wait for."""
 
     def said(self) -> str:

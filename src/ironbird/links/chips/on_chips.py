@@ -142,9 +142,9 @@ class OnChips(ControlSystem):
         run = self.process.run
         if run is not None:
             if not run.at_simulator:
-                self.process.settle(self.where(rig))
+                self.process.settle(lambda: self.where(rig))
             run.allow(rig.time_us)
-            self.process.settle(self.where(rig))
+            self.process.settle(lambda: self.where(rig))
         else:
             wait = self._begin_ns + rig.time_us * 1000 - time.monotonic_ns()
             if wait > 0:
