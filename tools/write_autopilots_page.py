@@ -1,6 +1,6 @@
 """Flies the real PX4 and ArduPilot and writes docs/autopilots.md.
 
-    python tools/write_autopilots_page.py [square] [vehicles] [speed] [hil] [page]
+    python tools/write_autopilots_page.py [square] [vehicles] [never] [speed] [hil] [page]
 
 Without a word all parts are measured, in about half an hour of an idle machine; with `page` none, else those named.
 Figures are kept in docs/measured/autopilots.json, from which the page is written; reactions are those of
@@ -15,16 +15,18 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ironbird.errors import IronbirdError
+from ironbird.faults.catalog import parse_fault
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import Weather, make_order
 from write_comparison_page import FIGURES as COMMON
-from write_comparison_page import cell_of, first_of_each
+from write_comparison_page import HEALTHY, Healthy, cases_for, cell_of, first_of_each, row_of, word_of
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "autopilots.md"
@@ -34,6 +36,7 @@ FAULTS = (
     "imu.gyro_stuck", "imu.accel_bias", "environment.magnetic_anomaly", "baro.bias", "environment.gnss_denied",
     "gnss.spoofing", "rotor.speed_loss", "battery.low_voltage",
 )  # fmt: skip
+NEVER = "imu.gyro_stuck@1:instance=1,start=4,when=altitude > 500 m"  # no flight of the suite gets there
 SEEDS = range(10)
 WINDY = Weather(5.0, 270.0, 5.0)
 FLYERS = (
@@ -91,6 +94,21 @@ def ending(flight: Flight) -> Figures:
     }
 
 
+def never() -> Figures:
+    """A fault whose trigger does not fire, on each autopilot, beside the same flight without it."""
+    found: Figures = {}
+    for autopilot in AUTOPILOTS:
+        orders = cases_for(autopilot)
+        with tempfile.TemporaryDirectory() as keep:
+            healthy = Healthy(fly(orders[HEALTHY], folder=Path(keep) / HEALTHY))
+            order = replace(orders[HEALTHY], faults=(parse_fault(NEVER),))
+            found[autopilot] = row_of(order, healthy, Path(keep) / "never") | {
+                "sha256_of_healthy": healthy.flight.sha256_of_all
+            }
+        print(autopilot, found[autopilot], flush=True)
+    return found
+
+
 def speed() -> Figures:
     """What bench/links.py and bench/links_ardupilot.py measure."""
     px4 = runpy.run_path(str(ROOT / "bench" / "links.py"))
@@ -110,7 +128,7 @@ def hil() -> Figures:
 
 
 PARTS: dict[str, Callable[[], Any]] = {
-    "square": square, "vehicles": vehicles, "speed": speed, "hil": hil,
+    "square": square, "vehicles": vehicles, "never": never, "speed": speed, "hil": hil,
 }  # fmt: skip
 
 
@@ -124,7 +142,7 @@ def page(figures: Figures) -> str:
         "",
         *_square_lines(figures["square"]),
         *_vehicle_lines(figures["vehicles"]),
-        *_fault_lines(json.loads(COMMON.read_text())),
+        *_fault_lines(json.loads(COMMON.read_text()), figures.get("never", {})),
         *_speed_lines(figures["speed"]),
         "## Hardware in the loop",
         "",
@@ -180,14 +198,14 @@ def _cell(row: Figures) -> str:
     return f"{row['outcome']}, {row['simulated_s']:g} s at {row['times_real_time']:g} times real time"
 
 
-def _fault_lines(figures: dict[str, dict[str, Figures]]) -> list[str]:
+def _fault_lines(figures: dict[str, dict[str, Figures]], never: Figures) -> list[str]:
     lines = [
         "## What both do about the same faults",
         "",
         "Some of the [sixty common faults](autopilot_comparison.md) (suite `common`), flown in virtual time by PX4",
         "1.17.0 and ArduCopter 4.8.0-dev. Caused is what the same flight without the fault does not do, with the time",
         "after the fault began to act; the first of each kind. † is a flight with an earlier model of the vehicle and",
-        "its air.",
+        f"its air.{f' The last fault waits for a trigger that does not fire: `{NEVER}`.' if never else ''}",
         "",
         "| fault | autopilot | outcome | acted from | caused |",
         "| --- | --- | --- | --- | --- |",
@@ -204,6 +222,11 @@ def _fault_lines(figures: dict[str, dict[str, Figures]]) -> list[str]:
                 f"| {name} | {autopilot} | {ending} | {row['acted_s']:g} s | "
                 f"{'; '.join(caused).replace('|', '/') or 'nothing'} |"
             )
+    for autopilot, row in never.items():
+        same = "flight, texts and log are those of the healthy flight, byte for byte"
+        caused = [f"{text} ({after:g} s)" for after, _, text in row["caused"]]
+        caused += [same] if row["sha256_of_all"] == row["sha256_of_healthy"] else []
+        lines.append(f"| imu.gyro_stuck, no trigger | {autopilot} | {word_of(row)} | never | {'; '.join(caused)} |")
     return [*lines, ""]
 
 
@@ -245,7 +268,7 @@ def main() -> None:
         figures[name] = PARTS[name]()
         FIGURES.parent.mkdir(exist_ok=True)
         FIGURES.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
-    if set(PARTS) <= set(figures):
+    if set(PARTS) - {"never"} <= set(figures):
         PAGE.write_text(page(figures))
 
 
