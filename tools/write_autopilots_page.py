@@ -1,10 +1,11 @@
 """Flies the real PX4 and ArduPilot and writes docs/autopilots.md.
 
-    python tools/write_autopilots_page.py [square] [vehicles] [never] [speed] [hil] [page]
+    python tools/write_autopilots_page.py [square] [vehicles [VEHICLE …]] [never] [px4] [ardupilot] [speed] [hil] [page]
 
-Without a word all parts are measured, in about half an hour of an idle machine; with `page` none, else those named.
-Figures are kept in docs/measured/autopilots.json, from which the page is written; reactions are those of
-docs/measured/common_faults.json (tools/write_comparison_page.py). Needs IRONBIRD_PX4 and IRONBIRD_ARDUPILOT.
+Without a word all parts are measured, in about half an hour of an idle machine; with `page` none, else those named; if
+vehicles or autopilots are named, these are flown and the rows of the others are kept. Figures are kept in
+docs/measured/autopilots.json, from which the page is written; reactions are those of docs/measured/common_faults.json
+(tools/write_comparison_page.py). Needs IRONBIRD_PX4 and IRONBIRD_ARDUPILOT.
 """
 
 from __future__ import annotations
@@ -60,12 +61,22 @@ def square() -> list[Figures]:
 
 def vehicles() -> list[Figures]:
     """Every vehicle flies its own mission once on each autopilot: in wind what flies, in calm what does not."""
-    return [
-        {"autopilot": autopilot, "vehicle": vehicle}
-        | flown(autopilot, vehicle, weather=WINDY if vehicle in FLYERS else Weather())
-        for vehicle in (*FLYERS, *DRIVERS)
-        for autopilot in AUTOPILOTS
-    ]
+    rows = {(row["vehicle"], row["autopilot"]): row for row in stored().get("vehicles", [])}
+    for vehicle in named((*FLYERS, *DRIVERS)):
+        for autopilot in named(AUTOPILOTS):
+            found = flown(autopilot, vehicle, weather=WINDY if vehicle in FLYERS else Weather())
+            rows[vehicle, autopilot] = {"autopilot": autopilot, "vehicle": vehicle} | found
+    return [rows[vehicle, autopilot] for vehicle in (*FLYERS, *DRIVERS) for autopilot in AUTOPILOTS]
+
+
+def named(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of them that the command line names, or all."""
+    return tuple(word for word in words if word in sys.argv[1:]) or words
+
+
+def stored() -> Figures:
+    """What was measured before."""
+    return json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
 
 
 def flown(autopilot: str, vehicle: str, **ordered: Any) -> Figures:
@@ -96,8 +107,8 @@ def ending(flight: Flight) -> Figures:
 
 def never() -> Figures:
     """A fault whose trigger does not fire, on each autopilot, beside the same flight without it."""
-    found: Figures = {}
-    for autopilot in AUTOPILOTS:
+    found: Figures = stored().get("never", {})
+    for autopilot in named(AUTOPILOTS):
         orders = cases_for(autopilot)
         with tempfile.TemporaryDirectory() as keep:
             healthy = Healthy(fly(orders[HEALTHY], folder=Path(keep) / HEALTHY))
@@ -262,12 +273,16 @@ def _speed_lines(figures: Figures) -> list[str]:
 
 def main() -> None:
     """Measure the parts that are asked for, and write the page."""
+    known = (*PARTS, "page", *AUTOPILOTS, *FLYERS, *DRIVERS)
+    wrong = [word for word in sys.argv[1:] if word not in known]
+    if wrong:
+        raise SystemExit(f"{wrong[0]}: give {', '.join(known)}")
     wanted = sys.argv[1:] or list(PARTS)
-    figures = json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
-    for name in (part for part in wanted if part != "page"):
+    figures = stored()
+    for name in (part for part in wanted if part in PARTS):
         figures[name] = PARTS[name]()
         FIGURES.parent.mkdir(exist_ok=True)
-        FIGURES.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
+        FIGURES.write_text(json.dumps(figures, indent=1, ensure_ascii=False, default=float) + "\n")
     if set(PARTS) - {"never"} <= set(figures):
         PAGE.write_text(page(figures))
 
