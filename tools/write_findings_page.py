@@ -87,7 +87,7 @@ def fly_all(figures: dict[str, Row]) -> None:
             order = only(case)
             if order.digest() in common:
                 figures[name] = figures.get(name, {}) | common[order.digest()]
-                keep(figures)
+                keep(figures, name)
                 continue
             twin = replace(order, faults=())
             key = replace(twin, id="", case_id="", expect=None).digest()
@@ -99,7 +99,7 @@ def fly_all(figures: dict[str, Row]) -> None:
             row = row_of(order, healthy[key], Path(folder) / name)
             figures[name] = figures.get(name, {}) | row | flown
             print(name, row, flush=True)
-            keep(figures)
+            keep(figures, name)
 
 
 def shrink_all(figures: dict[str, Row]) -> None:
@@ -120,7 +120,7 @@ def shrink_all(figures: dict[str, Row]) -> None:
             "flown": small.flown,
         }
         print(name, row["smallest"], flush=True)
-        keep(figures)
+        keep(figures, name)
 
 
 def map_all(figures: dict[str, Row]) -> None:
@@ -143,7 +143,7 @@ def map_all(figures: dict[str, Row]) -> None:
             "margins": np.where(np.isfinite(found.margins), np.round(found.margins, 3), 0.0).tolist(),
         }  # fmt: skip
         print(name, row["map"], flush=True)
-        keep(figures)
+        keep(figures, name)
 
 
 def stamp_of(order: FlightCase, row: Row) -> list[str]:
@@ -171,7 +171,7 @@ def pack(figures: dict[str, Row]) -> None:
     names = ", ".join(planned())
     figures["pack"] = {"cases": names, "flown": found.flown, "same": found.same, "differing": found.differing}
     print(figures["pack"], flush=True)
-    keep(figures)
+    keep(figures, "pack")
 
 
 def _ironbird(*words: str) -> None:
@@ -179,9 +179,17 @@ def _ironbird(*words: str) -> None:
     subprocess.run([sys.executable, "-m", "ironbird.cli", "campaign", *words], check=True)
 
 
-def keep(figures: dict[str, Row]) -> None:
-    """Write the figures down."""
-    FIGURES.write_text(json.dumps(figures, indent=1, ensure_ascii=False, default=float) + "\n")
+def keep(figures: dict[str, Row], name: str) -> None:
+    """Write the figures of a case down; others may be flown beside it."""
+    all_of = stored() | {name: figures[name]}
+    order = [*planned(), "pack"]
+    whole = {known: all_of[known] for known in order if known in all_of}
+    FIGURES.write_text(json.dumps(whole, indent=1, ensure_ascii=False, default=float) + "\n")
+
+
+def stored() -> dict[str, Row]:
+    """What is known of the findings."""
+    return json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
 
 
 def page(figures: dict[str, Row]) -> str:
@@ -243,13 +251,14 @@ PARTS = {"fly": fly_all, "shrink": shrink_all, "map": map_all, "pack": pack}
 
 def main() -> None:
     """Do what is asked for, and write the page."""
-    figures: dict[str, Row] = json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
+    figures = stored()
     known = planned()
     wrong = [word for word in sys.argv[1:] if word not in PARTS and word not in known]
     if wrong:
         raise SystemExit(f"{wrong[0]}: give {', '.join(PARTS)}, and cases of the suite 'findings'")
     for word in (word for word in sys.argv[1:] if word in PARTS):
         PARTS[word](figures)
+    figures = stored()
     for name, case in known.items():
         if "map" in figures.get(name, {}):
             draw(name, figures[name], f"{title_of(only(case).control)}: {case.data['title']}")

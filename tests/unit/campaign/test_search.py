@@ -144,7 +144,12 @@ def test_map_draws_the_closed_form_line(tmp_path: Path) -> None:
 
 def test_a_map_without_tolerance_flies_its_grid_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flown: list[int] = []
-    monkeypatch.setattr(search, "fly_all", lambda cases: flown.append(len(cases)) or fly_all(cases))
+
+    def counted(cases: Sequence[FlightCase]) -> list[FlightResult]:
+        flown.append(len(cases))
+        return fly_all(cases)
+
+    monkeypatch.setattr(search, "fly_all", counted)
     case = planned(tmp_path, WIND + '[case.set]\n"body.mass" = { uniform = [1.2, 1.8] }\n')
     found = boundary_map(case, "body.mass", "wind.speed_mps", points=(2, 3), tolerance=None)
     assert found.verdicts.shape == (3, 2) and (len(found.x), len(found.y)) == (2, 3)
