@@ -136,7 +136,7 @@ def test_noise_is_new_at_each_setting_and_the_same_in_each_flight() -> None:
     def ordered(seed: int) -> list[float]:
         noisy = make_rig("quad_f450", until_s=20.0, log=[], seed=seed)
         driver = FaultDriver(noisy, [parse_fault("gnss.position_noise@1:instance=1,severity=0.5")], lambda *_: None)
-        found = []
+        found: list[float] = []
         try:
             for _ in range(400):
                 noisy.step(10)
