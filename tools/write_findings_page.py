@@ -137,6 +137,8 @@ def map_all(figures: dict[str, Row]) -> None:
         found = boundary_map(
             maps[name], across, along, points=(len(levels[across]), len(levels[along])), tolerance=None
         )
+        if not set(found.verdicts.flat) <= set(WORDS):
+            raise SystemExit(f"map of {name}: flights without a verdict: {found.verdicts.tolist()}")
         row["map"] = {
             "of": stamp, "across": across, "along": along, "x": found.x, "y": found.y,
             "verdicts": found.verdicts.tolist(),
