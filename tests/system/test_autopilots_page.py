@@ -56,3 +56,32 @@ def test_each_finding_was_flown_and_is_a_failure_that_its_own_log_shows() -> Non
     assert set(figures) - {"pack"} <= set(write_findings_page.planned()) and len(figures) >= 2
     for row in (row for name, row in figures.items() if name != "pack"):
         assert row["broken"] and row["seen"] and row["sha256_of_all"] and row["believed"]
+
+
+def test_each_finding_has_a_map_over_its_own_fault() -> None:
+    maps = write_findings_page.planned("finding_maps")
+    for name, case in write_findings_page.planned().items():
+        finding, mapped = write_findings_page.only(case), next(iter(maps[name].flights()))
+        assert (mapped.control, mapped.vehicle, mapped.mission) == (finding.control, finding.vehicle, finding.mission)
+        assert [f.fault.id for f in mapped.faults] == [f.fault.id for f in finding.faults]
+        assert mapped.requirements == finding.requirements and mapped.options == finding.options
+        assert len(maps[name].variables) == 2
+
+
+def test_the_reference_autopilot_ends_no_worse_than_px4_in_any_common_fault() -> None:
+    figures = json.loads(write_comparison_page.FIGURES.read_text())
+    own, other = figures["reference"], figures["px4"]
+    rank = write_comparison_page.rank_of
+    assert [name for name in own if name in other and rank(own[name]) > rank(other[name])] == []
+    away = [name for name, row in other.items() if rank(row) == 2]
+    assert away and all(rank(own[name]) < 2 for name in away)  # where PX4 flies away
+
+
+def test_the_first_reactions_come_when_the_estimator_switches_and_the_field_is_called_disturbed() -> None:
+    rows = json.loads(write_comparison_page.FIGURES.read_text())["px4"]
+    for name, text, after_s in (
+        ("imu.gyro_stuck", "estimator 1 takes over from 0", 0.6),
+        ("environment.magnetic_anomaly", "magnetic field disturbed", 0.2),
+    ):
+        first = rows[name]["caused"][0]
+        assert first[2] == text and first[0] == pytest.approx(after_s, abs=0.1)

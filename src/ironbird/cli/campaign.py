@@ -708,6 +708,12 @@ def boundary_map(
     along: Annotated[str, typer.Argument(help="Another one, for example fault.1.duration_s.")],
     case: CaseOption = None,
     points: Annotated[int, typer.Option(help="Points along each side.", min=3, max=60)] = 12,
+    points_along: Annotated[
+        int | None, typer.Option(help="Points along the second side, if not as many.", min=2, max=60)
+    ] = None,
+    refine: Annotated[
+        bool, typer.Option(help="Look for the line between the points; it costs more flights in each column.")
+    ] = True,
     out: Annotated[Path, typer.Option(help="The picture.")] = Path("out/map.svg"),
 ) -> None:
     """Draw the line between survived and lost over two varied parameters."""
@@ -717,7 +723,14 @@ def boundary_map(
     with errors():
         planned = _case_of(suite, case)
         with progress_bar(f"mapping {planned.id}") as update:
-            found = searching.boundary_map(planned, across, along, points=points, progress=update)
+            found = searching.boundary_map(
+                planned,
+                across,
+                along,
+                points=(points, points_along or points),
+                tolerance=searching.LINE_TOLERANCE if refine else None,
+                progress=update,
+            )
         title = planned.data.get("title") or planned.id
         write_map(found, out, f"{title}: verdict over {across} and {along}")
         for x, y in found.line:

@@ -22,10 +22,9 @@ from ironbird.symbolic import quaternion
 from ironbird.symbolic.smooth import clip
 
 # Places in the error state: attitude (in B), velocity, position, biases of gyro and accelerometer, slow errors of GNSS
-# position, barometer and compass, wind.
-TH, V, P, BG, BA, GW, BB, HB, W = 0, 3, 6, 9, 12, 15, 18, 19, 20
-ERRORS = 22
-UPPER = ERRORS * (ERRORS + 1) // 2
+# position, barometer and compass. Behind them, where they are asked for: slow error of GNSS velocity, wind.
+TH, V, P, BG, BA, GW, BB, HB = 0, 3, 6, 9, 12, 15, 18, 19
+ALWAYS = 20
 GNSS_POSITION, GNSS_VELOCITY, MAG, BARO = range(4)  # groups of measurements, in the order of `rejected`
 
 FUSE_S = 0.02  # between two predictions of the covariance, after which measurements are fused
@@ -49,7 +48,7 @@ LARGEST = 1e9  # above every innovation
 
 
 class ErrorStateEkf(EstimatorPorts):
-    """22 error states about a nominal state, attitude error local in B, [Sola2017] ch. 5 to 7.
+    """20 to 25 error states about a nominal state, attitude error local in B, [Sola2017] ch. 5 to 7.
 
     Each sample predicts the nominal state from the last with the mean of the two inertial samples (trapezoid).
     Every FUSE_S the covariance follows, over the turn and the change of velocity since, and what is fresh is fused
@@ -64,7 +63,9 @@ class ErrorStateEkf(EstimatorPorts):
     integrals of the measured acceleration, and the correction applies to the present. Position and velocity have
     stamps of their own. Each aiding sensor has a slow error of its own (Gauss-Markov: GNSS position, barometer,
     compass heading), so that many samples do not average away what they share; they age by the time since their
-    sensor was last used, at the sample that is used next.
+    sensor was last used, at the sample that is used next. With `speed_wander` GNSS velocity has one as well: without,
+    its noise must be made larger than it is if fixes share errors, and its innovations are then smaller than expected.
+    With `airspeed` the horizontal wind is a state.
 
     The magnetometer corrects the heading alone, never the tilt, and only while strength and inclination of the field
     are those of `field_0`. Without it the heading follows from the gyro and from GNSS velocity while the vehicle
@@ -105,8 +106,6 @@ class ErrorStateEkf(EstimatorPorts):
     gnss_agreed = In(unit="1", default=2.0, doc="receivers that agree; 1 is one alone that is consistent, 0 none")
     baro_sound = In(unit="1", default=1.0, doc="0 while others contradict the barometer")
     imu_healthy = In(unit="1", default=1.0, doc="0 if no accelerometer is valid")
-    airspeed = In(unit="m/s", default=0.0, doc="true airspeed")
-    airspeed_stamp = In(unit="s", default=0.0, doc="time of the airspeed sample; 0 is never")
     zero_velocity = In(unit="1", default=0.0, doc="1 while the vehicle stands on the ground, disarmed")
     time = Clock(doc="time base of the stamps")
 
@@ -114,7 +113,6 @@ class ErrorStateEkf(EstimatorPorts):
     gnss_wander_N = Out(unit="m", shape=3, frame="N", doc="slow error of the GNSS position")
     baro_bias = Out(unit="m", doc="slow error of the barometer's height")
     heading_bias = Out(unit="rad", doc="slow error of the compass")
-    wind_N = Out(unit="m/s", shape=3, frame="N", doc="velocity of the air, horizontal; known only with airspeed")
     std_position = Out(unit="m", shape=3, doc="standard deviation, north east down; 0 until aligned")
     std_velocity = Out(unit="m/s", shape=3, doc="standard deviation, north east down")
     std_attitude = Out(unit="rad", shape=3, doc="standard deviation about the body axes")
@@ -136,17 +134,9 @@ class ErrorStateEkf(EstimatorPorts):
     wander = State(unit="m", shape=3, frame="N", init=0.0, doc="nominal slow error of GNSS position")
     height_bias = State(unit="m", init=0.0, doc="nominal slow error of the barometer")
     compass_bias = State(unit="rad", init=0.0, doc="nominal slow error of the compass")
-    wind = State(unit="m/s", shape=2, init=0.0, doc="nominal wind, north and east")
-    covariance = State(unit="1", shape=UPPER, init=0.0, doc="upper triangle, column by column, in SI units")
 
     accel_last = State(unit="m/s^2", shape=3, frame="B", init=0.0, doc="the sample before")
     gyro_last = State(unit="rad/s", shape=3, frame="B", init=0.0, doc="the sample before")
-    stamps = State(
-        unit="s",
-        shape=6,
-        init=0.0,
-        doc="of the last use: inertial, field, barometer, GNSS position, velocity, airspeed",
-    )
     slow_stamps = State(unit="s", shape=3, init=0.0, doc="to which the slow errors are aged: field, barometer, GNSS")
     imu_age = State(unit="s", init=0.0, doc="since the last fresh inertial sample")
     ages = State(unit="s", shape=4, init=OLDEST_S, doc="since the last sample within the gate, by group")
@@ -176,7 +166,6 @@ class ErrorStateEkf(EstimatorPorts):
     gyro_bias_walk = Param(unit="rad/s", default=5e-5, low=0.0, tunable=True, doc="random walk after one second")
     accel_bias_walk = Param(unit="m/s^2", default=1e-3, low=0.0, tunable=True, doc="random walk after one second")
     lost_accel_noise = Param(unit="m/s^2", default=25.0, low=0.0, tunable=True, doc="without an accelerometer")
-    wind_walk = Param(unit="m/s", default=0.1, low=0.0, tunable=True, doc="random walk after one second")
 
     mag_noise = Param(unit="T", default=5e-7, low=1e-12, tunable=True, doc="standard deviation of a component")
     field_window = Param(unit="1", default=0.25, low=0.0, tunable=True, doc="of the field, off the model: not used")
@@ -185,10 +174,19 @@ class ErrorStateEkf(EstimatorPorts):
     baro_noise = Param(unit="m", default=0.5, low=1e-6, tunable=True, doc="standard deviation, slow error apart")
     baro_spread = Param(unit="m", default=1.0, low=0.0, tunable=True, doc="of the barometer's slow error")
     baro_time = Param(unit="s", default=300.0, low=1e-2, tunable=True, doc="correlation of it")
-    airspeed_noise = Param(unit="m/s", default=1.0, low=1e-6, tunable=True, doc="standard deviation")
-    gnss_white = Param(unit="1", default=0.5, low=0.0, tunable=True, doc="stated accuracy that is new in each fix")
-    gnss_slow = Param(unit="1", default=1.0, low=0.0, tunable=True, doc="stated accuracy that fixes share")
+    gnss_white = Param(
+        unit="1", shape=2, default=0.5, low=0.0, tunable=True, doc="of stated eph, epv: what is new in each fix"
+    )
+    gnss_slow = Param(unit="1", shape=2, default=1.0, low=0.0, tunable=True, doc="of them: what fixes share")
     gnss_time = Param(unit="s", default=120.0, low=1e-2, tunable=True, doc="correlation of the shared error")
+    speed_white = Param(
+        unit="1",
+        shape=2,
+        default=1.0,
+        low=0.0,
+        tunable=True,
+        doc="of the stated speed accuracy: what is new in each fix, of a horizontal component and of the vertical one",
+    )
     gnss_delay = Param(unit="s", default=0.1, low=0.0, high=0.36, tunable=True, doc="age of a GNSS sample on arrival")
     min_eph = Param(unit="m", default=0.3, low=1e-6, tunable=True, doc="lower bound for a fix")
     min_epv = Param(unit="m", default=0.5, low=1e-6, tunable=True, doc="lower bound for a fix")
@@ -197,10 +195,8 @@ class ErrorStateEkf(EstimatorPorts):
     level_noise = Param(unit="m/s^2", default=1.0, low=1e-6, tunable=True, doc="of the accelerometer as a level")
     level_after = Param(unit="s", default=1.0, low=0.0, tunable=True, doc="without GNSS velocity until the level helps")
     level_window = Param(unit="1", default=0.1, low=0.0, tunable=True, doc="deviation from g at which it does not")
-    min_airspeed = Param(unit="m/s", default=3.0, low=0.1, tunable=True, doc="airspeed is not used below")
 
     gates = Param(unit="1", shape=4, default=5.0, low=0.1, tunable=True, doc="in standard deviations, by group")
-    airspeed_gate = Param(unit="1", default=5.0, low=0.1, tunable=True, doc="in standard deviations")
     reset_after = Param(unit="s", default=5.0, low=0.0, tunable=True, doc="closed gate until something is done")
     max_gnss_age = Param(unit="s", default=5.0, low=0.0, tunable=True, doc="without GNSS velocity until not healthy")
     max_position_age = Param(unit="s", default=20.0, low=0.0, tunable=True, doc="the same of GNSS position")
@@ -214,7 +210,6 @@ class ErrorStateEkf(EstimatorPorts):
     std_position_0 = Param(unit="m", default=1.0, low=1e-6, doc="at the start")
     std_gyro_bias_0 = Param(unit="rad/s", default=0.01, low=1e-9, doc="at the start")
     std_accel_bias_0 = Param(unit="m/s^2", default=0.2, low=1e-9, doc="at the start")
-    std_wind_0 = Param(unit="m/s", default=5.0, low=1e-6, doc="at the start")
 
     def __init__(
         self,
@@ -225,11 +220,25 @@ class ErrorStateEkf(EstimatorPorts):
         lever_arm: bool = False,
         optical_flow: bool = False,
         in_motion: bool = False,
+        speed_wander: bool = False,
+        airspeed: bool = True,
     ) -> None:
         """`history` past values, `history_every` samples apart, bound the GNSS delay that can be made good."""
         super().__init__(sample_s=sample_s)
         self.fuse_every = max(1, round(FUSE_S / sample_s))
         self.slots = self.fuse_every * max(1, round(SLOTS / self.fuse_every))
+        self.speed_wander, self.airspeed = speed_wander, airspeed
+        self.VW, self.W = ALWAYS, ALWAYS + 3 * speed_wander
+        self.errors = self.W + 2 * airspeed
+        self.upper = self.errors * (self.errors + 1) // 2
+        triangle = State(unit="1", shape=self.upper, init=0.0, doc="upper triangle, column by column, in SI units")
+        self.declare("covariance", triangle)
+        used = "of the last use: inertial, field, barometer, GNSS position, velocity" + ", airspeed" * airspeed
+        self.declare("stamps", State(unit="s", shape=5 + airspeed, init=0.0, doc=used))
+        if speed_wander:
+            self._declare_speed_wander()
+        if airspeed:
+            self._declare_airspeed()
         self.optical_flow = optical_flow
         if optical_flow:
             self.declare("flow", In(unit="rad/s", shape=2, doc="of the ground's image, about x and y of the body"))
@@ -259,6 +268,30 @@ class ErrorStateEkf(EstimatorPorts):
         self.history_every = history_every
         self.declare("past", State(unit="m", shape=6 * history, init=0.0, doc="earlier values of `path`, newest first"))
         self.declare("past_lag", State(unit="1", init=0.0, doc="samples since the newest of `past`"))
+
+    def _declare_speed_wander(self) -> None:
+        shared = "of the stated speed accuracy: what fixes share, of a horizontal component and of the vertical one"
+        self.declare("speed_slow", Param(unit="1", shape=2, default=0.5, low=0.0, tunable=True, doc=shared))
+        self.declare("speed_time", Param(unit="s", default=2.0, low=1e-2, tunable=True, doc="correlation of it"))
+        slow = State(unit="m/s", shape=3, frame="N", init=0.0, doc="nominal slow error of GNSS velocity")
+        self.declare("drift", slow)
+        self.declare("drift_stamp", State(unit="s", init=0.0, doc="to which it is aged"))
+
+    def _declare_airspeed(self) -> None:
+        self.declare("airspeed", In(unit="m/s", default=0.0, doc="true airspeed"))
+        never = In(unit="s", default=0.0, doc="time of the airspeed sample; 0 is never")
+        self.declare("airspeed_stamp", never)
+        air = Out(unit="m/s", shape=3, frame="N", doc="velocity of the air, horizontal; known only with airspeed")
+        self.declare("wind_N", air)
+        self.declare("wind", State(unit="m/s", shape=2, init=0.0, doc="nominal wind, north and east"))
+        for name, unit, default, low, text in (
+            ("wind_walk", "m/s", 0.1, 0.0, "random walk after one second"),
+            ("airspeed_noise", "m/s", 1.0, 1e-6, "standard deviation"),
+            ("min_airspeed", "m/s", 3.0, 0.1, "airspeed is not used below"),
+            ("airspeed_gate", "1", 5.0, 0.1, "in standard deviations"),
+        ):
+            self.declare(name, Param(unit=unit, default=default, low=low, tunable=True, doc=text))
+        self.declare("std_wind_0", Param(unit="m/s", default=5.0, low=1e-6, doc="at the start"))
 
     # ------------------------------------------------------------------ nominal state
 
@@ -312,7 +345,7 @@ class ErrorStateEkf(EstimatorPorts):
         """
         R_0 = quaternion.rotation_matrix(x.q_fused)
         dv = n.path[3:] - x.path_fused - ca.vertcat(0, 0, p.gravity) * since
-        phi = ca.SX.eye(ERRORS)
+        phi = ca.SX.eye(self.errors)
         phi[TH : TH + 3, TH : TH + 3] = n.R.T @ R_0
         phi[V : V + 3, TH : TH + 3] = -_skew(dv) @ R_0
         phi[V : V + 3, BA : BA + 3] = -0.5 * since * (R_0 + n.R)
@@ -335,7 +368,9 @@ class ErrorStateEkf(EstimatorPorts):
         white = self.sample_s * since  # of each sample: (noise dt)^2
         spread = [p.gyro_noise**2 * white] * 3 + [accel_noise**2 * white] * 3 + [ca.SX(0)] * 3
         spread += [p.gyro_bias_walk**2 * since] * 3 + [p.accel_bias_walk**2 * since] * 3 + [ca.SX(0)] * 5
-        spread += [p.wind_walk**2 * since] * 2
+        spread += [ca.SX(0)] * (3 * self.speed_wander)
+        if self.airspeed:
+            spread += [p.wind_walk**2 * since] * 2
         return ca.vertcat(*spread)
 
     def _initial_variance(self, u: View, p: View, start: _Alignment) -> ca.SX:
@@ -344,8 +379,11 @@ class ErrorStateEkf(EstimatorPorts):
             moved = [ca.if_else(start.moving, a, b) for a, b in zip(MOTION_STD, moved, strict=True)]
         spread = [std for std in moved for _ in range(3)]
         spread += [p.std_gyro_bias_0] * 3 + [p.std_accel_bias_0] * 3
-        spread += [p.gnss_slow * u.gnss_eph] * 2 + [p.gnss_slow * u.gnss_epv, p.baro_spread, p.heading_spread]
-        spread += [p.std_wind_0] * 2
+        spread += [p.gnss_slow[0] * u.gnss_eph] * 2 + [p.gnss_slow[1] * u.gnss_epv, p.baro_spread, p.heading_spread]
+        if self.speed_wander:
+            spread += [p.speed_slow[k] * u.gnss_speed_accuracy for k in (0, 0, 1)]
+        if self.airspeed:
+            spread += [p.std_wind_0] * 2
         return ca.vertcat(*spread) ** 2
 
     # ------------------------------------------------------------------ alignment
@@ -408,11 +446,11 @@ class ErrorStateEkf(EstimatorPorts):
 
     def update(self, x: View, u: View, p: View) -> Values:
         assert self.sample_s is not None
-        stamps = ca.vertcat(
-            u.imu_stamp, u.mag_stamp, u.baro_stamp, u.gnss_stamp, u.gnss_velocity_stamp, u.airspeed_stamp
-        )
+        stamps = ca.vertcat(u.imu_stamp, u.mag_stamp, u.baro_stamp, u.gnss_stamp, u.gnss_velocity_stamp)
+        if self.airspeed:
+            stamps = ca.vertcat(stamps, u.airspeed_stamp)
         due = x.phase < 0.5
-        fresh = [stamps[i] != x.stamps[i] for i in range(6)]
+        fresh = [stamps[i] != x.stamps[i] for i in range(stamps.rows())]
         fresh = [fresh[0], *(ca.logic_and(due, new) for new in fresh[1:])]
         start = self._alignment(x, u, p, due, fresh[0], fresh[1])
         active = ca.logic_or(x.ready > 0.5, start.now)
@@ -421,7 +459,9 @@ class ErrorStateEkf(EstimatorPorts):
             "q": quaternion.normalized(n.q),
             "v": n.v,
             "p": n.p,
-            **{name: x[name] for name in ("gyro_bias", "accel_bias", "wander", "height_bias", "compass_bias", "wind")},
+            **{name: x[name] for name in ("gyro_bias", "accel_bias", "wander", "height_bias", "compass_bias")},
+            **{name: x[name] for name in ("drift", "drift_stamp") if self.speed_wander},
+            **{name: x[name] for name in ("wind",) if self.airspeed},
             **{
                 name: x[name] for name in ("covariance", "closed", "nis", "slow_stamps", "receiver", "suspect", "climb")
             },
@@ -476,12 +516,12 @@ class ErrorStateEkf(EstimatorPorts):
         since = self.fuse_every * n.dt
 
         # Covariance of the prediction; the alignment starts it from zero
-        symmetric = ca.triu2symm(ca.SX(ca.Sparsity.upper(ERRORS), x.covariance))
+        symmetric = ca.triu2symm(ca.SX(ca.Sparsity.upper(self.errors), x.covariance))
         phi = self._transition(x, p, n, since, ca.diag(symmetric)[P : P + 3])
-        first = ca.if_else(start.now, self._initial_variance(u, p, start), ca.SX.zeros(ERRORS))
+        first = ca.if_else(start.now, self._initial_variance(u, p, start), ca.SX.zeros(self.errors))
         added = self._process_noise(u, p, since) + first
         moved = ca.densify(phi @ symmetric @ phi.T) + ca.diag(added)
-        estimate = _Estimate(ca.triu2symm(ca.triu(moved)), ca.SX.zeros(ERRORS))
+        estimate = _Estimate(ca.triu2symm(ca.triu(moved)), ca.SX.zeros(self.errors))
 
         # Measurements: each layer hangs under one condition, so that it costs little between its samples
         sooner = ca.if_else(u.gnss_agreed > 1.5, AGREED_SHARE, 1)
@@ -490,11 +530,11 @@ class ErrorStateEkf(EstimatorPorts):
         for i in (GNSS_POSITION, GNSS_VELOCITY):
             due[i] = ca.logic_or(due[i], ca.logic_and(x.closed[i] > 0.5, x.suspect > 0.5))
         groups = _Groups(x, self.sample_s)
-        use_airspeed = ca.logic_and(fresh[5], active)
+        use_airspeed = ca.logic_and(fresh[5], active) if self.airspeed else None
         estimate, flown = self._fuse_rare(estimate, x, u, p, n, start, active, use_airspeed)
         use_mag = ca.logic_and(fresh[1], active)
         use_baro = ca.logic_and(ca.logic_and(fresh[2], u.baro_sound > 0.5), active)
-        slow = _Slow(x.wander, x.height_bias, x.compass_bias)
+        slow = _Slow(x.wander, x.height_bias, x.compass_bias, x.drift if self.speed_wander else None)
         estimate = self._fuse_heading_and_height(estimate, x, u, p, n, use_mag, use_baro, due, groups, slow)
         fixed = ca.logic_and(u.gnss_fix > 2.5, active)
         use_position, use_velocity = ca.logic_and(fresh[3], fixed), ca.logic_and(fresh[4], fixed)
@@ -509,6 +549,11 @@ class ErrorStateEkf(EstimatorPorts):
                 ((use_mag, u.mag_stamp), (use_baro, u.baro_stamp), (use_position, u.gnss_stamp))
             )
         ]
+        if slow.drift is not None:
+            aged_to = ca.if_else(ca.logic_or(use_velocity, idle), u.gnss_velocity_stamp, x.drift_stamp)
+            flown |= {"drift": slow.drift + d[self.VW : self.VW + 3], "drift_stamp": aged_to}
+        if self.airspeed:
+            flown["wind"] = x.wind + d[self.W : self.W + 2]
         q = quaternion.normalized(quaternion.product(n.q, from_rotation_vector(d[TH : TH + 3])))
         return {
             "q": q,
@@ -519,8 +564,7 @@ class ErrorStateEkf(EstimatorPorts):
             "wander": slow.wander + d[GW : GW + 3],
             "height_bias": slow.height + d[BB],
             "compass_bias": slow.heading + d[HB],
-            "wind": x.wind + d[W : W + 2],
-            "covariance": ca.sparsity_cast(ca.triu(estimate.covariance), ca.Sparsity.dense(UPPER)),
+            "covariance": ca.sparsity_cast(ca.triu(estimate.covariance), ca.Sparsity.dense(self.upper)),
             "slow_stamps": ca.vertcat(*aged),
             **flown,
             "ages": ca.vertcat(*groups.ages),
@@ -534,7 +578,7 @@ class ErrorStateEkf(EstimatorPorts):
         }
 
     def _fuse_rare(
-        self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, start: _Alignment, active: ca.SX, air: ca.SX
+        self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, start: _Alignment, active: ca.SX, air: ca.SX | None
     ) -> tuple[_Estimate, dict[str, ca.SX]]:
         """Zero velocity of a standing vehicle, or the accelerometer as a level (alignment, GNSS lost); airspeed; flow.
 
@@ -563,18 +607,22 @@ class ErrorStateEkf(EstimatorPorts):
             row |= {BA + i: tilted, V + i: stand}
             residual = ca.if_else(standing, -n.v[i], accel[i] - x.accel_bias[i] + g_B[i])
             after = after.fuse(row, residual, noise**2, use)
-        # Speed through the air: length of velocity less wind
+        states: dict[str, ca.SX] = {}
+        if air is not None:
+            after, use = self._fuse_airspeed(after, x, u, p, n, air), ca.logic_or(use, air)
+        if self.optical_flow:
+            after, seen, states = self._fuse_flow(after, x, u, p, n, active)
+            use = ca.logic_or(use, seen)
+        return e.replaced(use, after), states
+
+    def _fuse_airspeed(self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, air: ca.SX) -> _Estimate:
+        """Speed through the air: length of velocity less wind."""
         relative = n.v - ca.vertcat(x.wind, 0)
         speed = ca.sqrt(ca.dot(relative, relative) + SMALLEST**2)
         fast = ca.logic_and(speed > p.min_airspeed, u.airspeed > p.min_airspeed)
         ahead = relative / speed
-        row = {V + k: ahead[k] for k in range(3)} | {W + k: -ahead[k] for k in range(2)}
-        moving = ca.logic_and(air, fast)
-        after = after.fuse(row, u.airspeed - speed, p.airspeed_noise**2, moving, p.airspeed_gate)
-        if not self.optical_flow:
-            return e.replaced(ca.logic_or(use, air), after), {}
-        after, seen, states = self._fuse_flow(after, x, u, p, n, active)
-        return e.replaced(ca.logic_or(ca.logic_or(use, air), seen), after), states
+        row = {V + k: ahead[k] for k in range(3)} | {self.W + k: -ahead[k] for k in range(2)}
+        return e.fuse(row, u.airspeed - speed, p.airspeed_noise**2, ca.logic_and(air, fast), p.airspeed_gate)
 
     def _fuse_flow(
         self, e: _Estimate, x: View, u: View, p: View, n: _Nominal, active: ca.SX
@@ -672,9 +720,9 @@ class ErrorStateEkf(EstimatorPorts):
         stated = [u.gnss_eph, u.gnss_eph, u.gnss_epv]
         least = [p.min_eph, p.min_eph, p.min_epv]
         for i in range(3):
-            spread = ca.fmax(p.gnss_white * stated[i], least[i])
+            spread = ca.fmax(p.gnss_white[i // 2] * stated[i], least[i])
             residual = u.gnss_position_N[i] - p_past[i] - wander[i]
-            slow_variance = (p.gnss_slow * stated[i]) ** 2
+            slow_variance = (p.gnss_slow[i // 2] * stated[i]) ** 2
             after = after.faded(GW + i, keep, slow_variance, use_position).forget(GW + i, other, slow_variance)
             after = after.forget(P + i, moved, FORGET * spread**2).forget(GW + i, rezero, FORGET * residual**2)
             row = {P + i: ca.SX(1), V + i: -lag, GW + i: ca.SX(1)}
@@ -691,12 +739,22 @@ class ErrorStateEkf(EstimatorPorts):
         reset = ca.logic_and(due[GNSS_VELOCITY], ca.logic_or(agreed, alone))
         reset = ca.logic_and(use_velocity, reset)
         after = after.counted_anew()
-        speed = ca.fmax(u.gnss_speed_accuracy, p.min_speed_accuracy)
+        drift = ca.SX.zeros(3)
+        if self.speed_wander:
+            keep = ca.exp(-clip(u.gnss_velocity_stamp - x.drift_stamp, 0, OLDEST_S) / p.speed_time)
+            drift = ca.if_else(other, 0, keep * x.drift)
+            slow.drift = ca.if_else(layer, ca.if_else(use_velocity, drift, x.drift), x.drift)
         for i in range(3):
+            speed = ca.fmax(p.speed_white[i // 2] * u.gnss_speed_accuracy, p.min_speed_accuracy)
             after = after.forget(V + i, reset, FORGET * speed**2)
             row = {V + i: ca.SX(1)}
             row |= {TH + k: tilt[i, k] for k in range(3)} | {BA + k: lag * n.R[i, k] for k in range(3)}
-            residual = u.gnss_velocity_N[i] - v_past[i]
+            if self.speed_wander:
+                row[self.VW + i] = ca.SX(1)
+                slow_variance = (p.speed_slow[i // 2] * u.gnss_speed_accuracy) ** 2
+                after = after.faded(self.VW + i, keep, slow_variance, use_velocity)
+                after = after.forget(self.VW + i, other, slow_variance)
+            residual = u.gnss_velocity_N[i] - v_past[i] - drift[i]
             after = after.fuse(row, residual, speed**2, use_velocity, p.gates[GNSS_VELOCITY], reset)
         groups.note(GNSS_VELOCITY, layer, use_velocity, after)
         return e.replaced(layer, after)
@@ -733,7 +791,7 @@ class ErrorStateEkf(EstimatorPorts):
     def output(self, x: View, u: View, p: View) -> Values:
         n = self._predict(x, u, p)
         q = quaternion.normalized(n.q)
-        variance = ca.diag(ca.SX(ca.Sparsity.upper(ERRORS), x.covariance))
+        variance = ca.diag(ca.SX(ca.Sparsity.upper(self.errors), x.covariance))
         std = ca.sqrt(ca.fmax(variance[: P + 3], 0))
         sound = ca.SX(1)
         fixed = ca.logic_and(
@@ -766,7 +824,7 @@ class ErrorStateEkf(EstimatorPorts):
             "gnss_wander_N": x.wander,
             "baro_bias": x.height_bias,
             "heading_bias": x.compass_bias,
-            "wind_N": ca.vertcat(x.wind, 0),
+            **({"wind_N": ca.vertcat(x.wind, 0)} if self.airspeed else {}),
             "std_position": std[P : P + 3],
             "std_velocity": std[V : V + 3],
             "std_attitude": std[TH : TH + 3],
@@ -803,6 +861,7 @@ class _Slow:
     wander: ca.SX
     height: ca.SX
     heading: ca.SX
+    drift: ca.SX | None  # of GNSS velocity
 
 
 @dataclass
@@ -842,7 +901,7 @@ class _Estimate:
 
         `row` holds the few derivatives by the error state that are not zero.
         """
-        cross = ca.SX.zeros(ERRORS)
+        cross = ca.SX.zeros(self.error.rows())
         expected = ca.SX(0)
         for place, slope in row.items():
             cross = cross + self.covariance[:, place] * slope

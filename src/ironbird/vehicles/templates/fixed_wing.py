@@ -538,6 +538,8 @@ def _use_estimate(
         optical_flows=0,
         products=Products(vibration=shaking),
         starts_in_motion=spec.battery is not None and spec.battery.air_restart,
+        finds_wind=True,
+        airspeed_mps=spec.start.airspeed_mps,
     )
     rotors = [motor] if motor is not None else []
     start = spec.rest()[0]

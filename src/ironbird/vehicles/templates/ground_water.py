@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from ironbird.blocks.estimators.body_velocity import BodyVelocity
 from ironbird.blocks.monitors.crash_detector import CrashDetector
-from ironbird.blocks.sensors import products
 from ironbird.model.diagram import Diagram, Handle, Port
 from ironbird.vehicles import places as at
 from ironbird.vehicles.spec import Table, VehicleSpec
@@ -16,9 +14,6 @@ from ironbird.vehicles.templates.sensors import Products, Suite
 from ironbird.vehicles.templates.wiring import connect_ports
 
 NO_LIMIT = 1e3  # m/s: an impact that these vehicles do not have
-# A fix counts as much as one of a white error of some times its size: wander is correlated over many of them.
-POSITION_MARGIN = 3.0
-SPEED_MARGIN = 3.0
 
 
 class SensorTable(Table):
@@ -55,7 +50,6 @@ def add_state(
         airspeeds=0,
         speed_logs=int(wet),
         products=chosen,
-        noise=_trust(sensors.position),
     )
     senses = add_senses(diagram, body, parts, spec.home, suite, rotors=(), battery=None, start_height_m=start_height_m)
     estimator = senses.estimator
@@ -66,22 +60,6 @@ def add_state(
     if senses.log is not None:
         seen["v_water_B"] = senses.log.value
     return seen
-
-
-def _trust(position: str) -> dict[str, float]:
-    """How far the estimator trusts a source of position, and how old its fixes are."""
-    params, timing = products.gnss_params(position), products.GNSS_TIMING[position]
-
-    def of(name: str) -> float:
-        return float(params.get(name, 0.0))  # type: ignore[arg-type]
-
-    speed = math.sqrt(2 * of("noise_speed_horizontal") ** 2 + of("noise_speed_vertical") ** 2)
-    return {
-        "min_eph": POSITION_MARGIN * math.hypot(of("noise_horizontal"), of("wander_horizontal")),
-        "min_epv": POSITION_MARGIN * math.hypot(of("noise_vertical"), of("wander_vertical")),
-        "min_speed_accuracy": SPEED_MARGIN * speed,
-        "gnss_delay": timing["delay_samples"] * timing["sample_s"],
-    }
 
 
 def add_monitor(

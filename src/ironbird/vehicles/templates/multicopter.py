@@ -341,7 +341,9 @@ def build(spec: MulticopterSpec, control_kind: str = "truth") -> Diagram:
     if control_kind == "truth":
         use_truth(diagram, body, control, navigator)
     else:
-        suite = Suite(**spec.sensors.model_dump(), starts_in_motion=spec.battery.air_restart)
+        suite = Suite(
+            **spec.sensors.model_dump(), starts_in_motion=spec.battery.air_restart, rotor_radps=hover_radps(spec)
+        )
         senses = add_senses(
             diagram, body, parts, spec.home, suite, rotors=motors, battery=battery, start_height_m=lowest
         )
@@ -358,12 +360,18 @@ def build(spec: MulticopterSpec, control_kind: str = "truth") -> Diagram:
     return diagram
 
 
+def hover_radps(spec: MulticopterSpec) -> float:
+    """Speed of the rotors at which they carry the weight, all alike, without losses."""
+    thrust = sum(spec.propeller[rotor.propeller].thrust_coefficient_Ns2 for rotor in spec.rotor)
+    return math.sqrt(spec.body.mass_kg * DESIGN_GRAVITY_MPS2 / thrust)
+
+
 def add_cascade(diagram: Diagram, spec: MulticopterSpec) -> Handle:
     """The block of position, attitude and rate control, not wired yet."""
     motors = [spec.motor[r.motor] for r in spec.rotor]
     propellers = [spec.propeller[r.propeller] for r in spec.rotor]
     thrust = [q.thrust_coefficient_Ns2 for q in propellers]
-    hover = math.sqrt(spec.body.mass_kg * DESIGN_GRAVITY_MPS2 / sum(thrust))
+    hover = hover_radps(spec)
     yaw_lag = float(np.mean([q.inertia_kgm2 / (2 * q.torque_coefficient_Nms2 * hover) for q in propellers]))
     effect = effectiveness(spec)
     more: dict[str, Number] = {}

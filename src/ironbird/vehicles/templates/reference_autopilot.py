@@ -1,7 +1,6 @@
 """The reference autopilot's senses: sensors with fault taps, voting, estimation (S_sens, part of S_ctrl).
 
-How far the estimator trusts its sensors is no part of a vehicle's file: it is `NOISE` here, the same for all vehicles,
-and on ground and water with `Suite.noise` by the source of position (`ground_water.py`).
+How far the estimator trusts its sensors is no part of a vehicle's file: it follows from the products (`trust.py`).
 """
 
 from __future__ import annotations
@@ -25,29 +24,11 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.estimators import estimator_class
 from ironbird.vehicles.spec import Home
 from ironbird.vehicles.templates.sensors import AIRSPEED_SAMPLE_S, BATTERY_SAMPLE_S, Suite, add_sensors
+from ironbird.vehicles.templates.trust import filter_noise, shares_speed_errors
 from ironbird.vehicles.templates.wiring import connect_ports
 
 SAMPLE_S = 0.004
 VOTE_SAMPLE_S = 0.02  # of all voters but that of the inertial units
-# Deviation of one inertial sample in flight, vibration and noise of `sensors.VIBRATION` together:
-# sqrt(0.5^2 / 2 + 0.3^2) and sqrt(0.01^2 / 2 + 0.005^2), rounded up; the filter's own defaults are those of a chip at
-# rest. What GNSS position, barometer and compass err slowly is a state of the filter; what GNSS velocity does over two
-# seconds is not, so that a sample counts as one of a white error of two to three times its size.
-NOISE: dict[str, dict[str, Number]] = {
-    "ekf": {
-        "accel_noise": 0.5,
-        "gyro_noise": 0.01,
-        "baro_noise": 0.35,
-        "baro_spread": 2.0,
-        "mag_noise": 7e-7,
-        "gnss_white": 0.25,
-        "min_eph": 0.2,
-        "min_epv": 0.3,
-        "min_speed_accuracy": 0.2,
-        "std_position_0": 0.1,
-    },
-    "complementary": {},
-}
 GNSS_QUALITY = ("fix_type", "eph", "epv", "speed_accuracy")  # of a receiver; the voter's ports are `gnss_...`
 
 
@@ -102,14 +83,16 @@ def add_senses(
         diagram.connect(sensors["gnss_velocity"][i].stamp, gnss[f"velocity_stamp_{i + 1}"])
         for name in GNSS_QUALITY:
             diagram.connect(chip[name], gnss[numbered(f"gnss_{name.removesuffix('_type')}", i)])
-    trust = NOISE.get(suite.estimator, {}) | dict(suite.noise or {})
+    trust: dict[str, Number] = {}
     block: Block = estimator_class(suite.estimator)(sample_s=SAMPLE_S)
     sees = bool(sensors["flow"] and sensors["range"])
     if suite.estimator == "ekf":
         lever_arm = any(suite.imu_position_B_m)
+        trust = filter_noise(suite, field, shakes=bool(rotors))
         block = ErrorStateEkf(
-            sample_s=SAMPLE_S, lever_arm=lever_arm, optical_flow=sees, in_motion=suite.starts_in_motion
-        )
+            sample_s=SAMPLE_S, lever_arm=lever_arm, optical_flow=sees, in_motion=suite.starts_in_motion,
+            speed_wander=shares_speed_errors(suite), airspeed=suite.finds_wind,
+        )  # fmt: skip
         if lever_arm:
             trust["imu_position"] = list(suite.imu_position_B_m)
     start = [0.0, 0.0, -start_height_m]

@@ -79,8 +79,10 @@ class Suite:
     airspeeds: int = 1
     speed_logs: int = 0
     products: Products = field(default_factory=Products)
-    noise: Mapping[str, Number] | None = None  # parameters of the estimator other than the usual ones
+    airspeed_mps: float = 6.0  # as usual in flight; 6 m/s: hover and slow flight in wind
+    rotor_radps: float | None = None  # as usual in flight; None is that at which vibration is given
     starts_in_motion: bool = False  # the estimator may begin while the vehicle flies
+    finds_wind: bool = False  # the estimator is given the airspeed
     imu_position_B_m: Sequence[float] = (0.0, 0.0, 0.0)  # of all inertial units, from the centre of mass
     vibration: Mapping[str, Any] | None = None  # of this airframe, keys as in its file; None is that of the products
     imu_noise: Mapping[str, Any] | None = (
@@ -145,7 +147,7 @@ def add_sensors(
         for motor in rotors:
             diagram.connect(motor.speed, mean.speeds)
         mean_speed = mean.speed
-    wiring = _Wiring(diagram, body, parts, battery, mean_speed, _shaken(suite))
+    wiring = _Wiring(diagram, body, parts, battery, mean_speed, shaken(suite))
     for adder, names, count in (
         (_add_imu, chosen.imu, suite.imus),
         (_add_magnetometer, chosen.magnetometer, suite.magnetometers),
@@ -171,7 +173,7 @@ def add_sensors(
     return found
 
 
-def _shaken(suite: Suite) -> dict[str, Number]:
+def shaken(suite: Suite) -> dict[str, Number]:
     """Parameters of `Imu` that belong to the vehicle: vibration, the place of the board, noise that was measured."""
     given, found = suite.vibration, dict(suite.products.vibration)
     if given is not None:

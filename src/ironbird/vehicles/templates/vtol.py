@@ -27,7 +27,14 @@ from ironbird.vehicles import places as at
 from ironbird.vehicles.spec import NotNegative, Positive
 from ironbird.vehicles.tables import BlockTable, params_of
 from ironbird.vehicles.templates.mission import MISSION_ITEMS, mission_table
-from ironbird.vehicles.templates.multicopter import MulticopterSpec, RotorTable, add_cascade, add_rotor, add_rotors
+from ironbird.vehicles.templates.multicopter import (
+    MulticopterSpec,
+    RotorTable,
+    add_cascade,
+    add_rotor,
+    add_rotors,
+    hover_radps,
+)
 from ironbird.vehicles.templates.reference_autopilot import add_pitot, add_senses
 from ironbird.vehicles.templates.rotorcraft import (
     CONTROL_SAMPLE_S,
@@ -246,6 +253,8 @@ def build(spec: VtolSpec, control_kind: str = "truth") -> Diagram:
             rangefinders=0,
             optical_flows=0,
             starts_in_motion=spec.battery.air_restart,
+            airspeed_mps=spec.wing.cruise_speed_mps,
+            rotor_radps=hover_radps(hover_spec(spec)),
         )
         senses = add_senses(
             diagram, body, parts, spec.home, suite, rotors=motors, battery=battery, start_height_m=lowest

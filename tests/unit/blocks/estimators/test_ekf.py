@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 from scipy.stats import chi2
 
-from ironbird.blocks.estimators.ekf import BA, BG, ERRORS, FUSE_S, TH, ErrorStateEkf, P, V
+from ironbird.blocks.estimators.ekf import BA, BG, FUSE_S, TH, ErrorStateEkf, P, V
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.constants import STANDARD_GRAVITY_MPS2 as GRAVITY
 from ironbird.proofs.estimators import (
@@ -51,10 +51,11 @@ def value(state: RunState, path: str) -> np.ndarray:
 
 
 def covariance(state: RunState) -> np.ndarray:
-    """The filter's covariance: [lane, 22, 22]."""
+    """The filter's covariance: [lane, errors, errors]."""
     packed = value(state, "ekf.covariance")
-    full = np.zeros((state.lanes, ERRORS, ERRORS))
-    columns, rows = np.tril_indices(ERRORS)  # the upper triangle, column by column
+    errors = round(np.sqrt(2 * packed.shape[1] + 0.25) - 0.5)
+    full = np.zeros((state.lanes, errors, errors))
+    columns, rows = np.tril_indices(errors)  # the upper triangle, column by column
     full[:, rows, columns] = packed
     full[:, columns, rows] = packed
     return full

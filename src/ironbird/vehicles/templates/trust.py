@@ -1,0 +1,146 @@
+"""How far the estimator trusts the sensors: its noises, from the products that the vehicle carries.
+
+Every number follows from `blocks/sensors/products.py`, the vibration of the airframe and the number of units, so that
+errors and innovations are as large as the filter expects (NEES and NIS within the bounds of [BarShalom2001] 5.4; the
+tests fly it). Of several products the largest noise counts. What the products do not say is assumed here: how the
+airspeed that a barometer feels comes and goes, and how fast the bias of a voted inertial unit moves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from ironbird.blocks.sensors import products as catalogue
+from ironbird.blocks.sensors.depth_gauge import DepthGauge
+from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3, STANDARD_GRAVITY_MPS2
+from ironbird.model.signal import Number
+from ironbird.vehicles.templates.sensors import IMU_SAMPLE_S, Suite, shaken
+
+# Variance of what the voter of inertial units gives, over that of one: the unit, the mean of two, the median of three
+# normal numbers (1 - sqrt(3) / pi).
+VOTED = {1: 1.0, 2: 0.5, 3: 1 - math.sqrt(3) / math.pi}
+ROUNDING = 1 / math.sqrt(12)  # deviation over the smallest step
+WALK = {
+    "accel": 3e-3,
+    "gyro": 5e-5,
+}  # after one second, at least: warming up, and units that the voter leaves or should
+GUST_MPS, GUST_M = (
+    3.0,
+    60.0,
+)  # assumed: deviation of the airspeed that a barometer feels, and the way over which it lasts
+IRON_S, CIRCLE_S = 300.0, 30.0  # hard iron of a vehicle that keeps its heading, and of a wing that turns in the field
+START_M = 0.02  # how well the place of the start is known: it is the origin
+LEAST_M, LEAST_MPS = 0.01, 0.01  # of a fix, whatever the product: times are known to a sample of the inertial unit
+AXES = ("horizontal", "vertical")
+
+
+def filter_noise(suite: Suite, field_N: Sequence[float], *, shakes: bool) -> dict[str, Number]:
+    """Parameters of `ErrorStateEkf` for a suite in the earth's field; `shakes` with rotors that turn."""
+    chosen = suite.products
+    return {
+        **_inertial(suite, shakes),
+        **_compass(_each(catalogue.magnetometer_params, chosen.magnetometer, suite.magnetometers), field_N),
+        "heading_time": CIRCLE_S if suite.finds_wind else IRON_S,
+        **_height(chosen.barometer, suite.barometers, suite.airspeed_mps),
+        **_receiver(chosen.gnss, suite.gnss),
+        "std_position_0": START_M,
+    }
+
+
+def _inertial(suite: Suite, shakes: bool) -> dict[str, Number]:
+    own = shaken(suite)
+    chips = [params | own for params in _each(catalogue.imu_params, suite.products.imu, suite.imus)]
+    turning = 1.0 if suite.rotor_radps is None else suite.rotor_radps / _of(own, "vibration_speed")
+    strength = turning**2 if shakes else 0.0  # as in `Imu`
+    share = math.sqrt(VOTED[min(len(chips), 3)])
+    found: dict[str, Number] = {}
+    for kind, least in WALK.items():
+        found[f"{kind}_noise"] = share * max(_sample(chip, kind, strength) for chip in chips)
+        found[f"std_{kind}_bias_0"] = share * _largest(chips, f"{kind}_turn_on")
+        found[f"{kind}_bias_walk"] = max(least, *(_walk(chip, kind) for chip in chips))
+    return found
+
+
+def _sample(chip: Mapping[str, Number], kind: str, strength: float) -> float:
+    """Deviation of one sample: density, resolution and random vibration. Harmonics of the rotors integrate to zero."""
+    white = _of(chip, f"{kind}_noise") * math.sqrt(0.5 / IMU_SAMPLE_S)
+    shaking = strength * _of(chip, f"{kind}_vibration_noise")
+    return math.hypot(white, shaking, ROUNDING * _of(chip, f"{kind}_resolution"))
+
+
+def _walk(chip: Mapping[str, Number], kind: str) -> float:
+    """Random walk, and what a Gauss-Markov bias does in its first second."""
+    moves = _of(chip, f"{kind}_instability") * math.sqrt(2 / _of(chip, f"{kind}_correlation_time"))
+    return math.hypot(_of(chip, f"{kind}_walk"), moves)
+
+
+def _compass(chips: list[dict[str, Number]], field_N: Sequence[float]) -> dict[str, Number]:
+    """What calibration leaves of hard iron turns the heading: slow, the same at every sample."""
+    level = math.hypot(*field_N[:2])
+    iron = max(math.hypot(_of(chip, "hard_iron_spread"), _of(chip, "drift")) for chip in chips)
+    white = max(math.hypot(_of(chip, "noise"), ROUNDING * _of(chip, "resolution")) for chip in chips)
+    return {"mag_noise": white, "heading_spread": iron / level}
+
+
+def _height(names: Sequence[str], count: int, airspeed_mps: float) -> dict[str, Number]:
+    """Pressure as height, zeroed at the start, so that the slow error is the difference of two.
+
+    A share of the dynamic pressure comes and goes on top; one process stands for both, as wide as they are over long,
+    and as fast as they are at first.
+    """
+    wet = names[0] in catalogue.DEPTH_GAUGES
+    chips = _each(catalogue.depth_gauge_params if wet else catalogue.barometer_params, names, count)
+    per_m = STANDARD_GRAVITY_MPS2 * (float(DepthGauge.density.default) if wet else SEA_LEVEL_DENSITY_KGPM3)
+    white = max(math.hypot(_of(chip, "noise"), ROUNDING * _of(chip, "resolution")) for chip in chips)
+    drift, time_s = _largest(chips, "drift") / per_m, max(_of(chip, "correlation_time") for chip in chips)
+    share = _largest(chips, "wind_share") * airspeed_mps / STANDARD_GRAVITY_MPS2
+    wide, gusts = share * airspeed_mps / 2, share * GUST_MPS
+    variance = 2 * drift**2 + wide**2
+    pace = 2 * drift**2 / time_s + 2 * gusts**2 * airspeed_mps / GUST_M
+    return {"baro_noise": white / per_m, "baro_spread": math.sqrt(variance), "baro_time": 2 * variance / pace}
+
+
+def _receiver(names: Sequence[str], count: int) -> dict[str, Number]:
+    """Shares of the accuracy that a receiver states; `Gnss` says how it states it."""
+    chips = _each(catalogue.gnss_params, names, count)
+    white, slow = ([_largest(chips, f"{kind}_{axis}") for axis in AXES] for kind in ("noise", "wander"))
+    speeds = [_largest(chips, f"noise_speed_{axis}") for axis in AXES]
+    stated = [math.hypot(*parts) for parts in zip(white, slow, strict=True)]
+    stated_speed = math.sqrt(2 * speeds[0] ** 2 + speeds[1] ** 2)
+    timing = [catalogue.GNSS_TIMING[name] for name in names]
+    found: dict[str, Number] = {
+        "gnss_white": [part / whole for part, whole in zip(white, stated, strict=True)],
+        "gnss_slow": [part / whole for part, whole in zip(slow, stated, strict=True)],
+        "gnss_delay": max(each["delay_samples"] * each["sample_s"] for each in timing),
+        "min_eph": LEAST_M, "min_epv": LEAST_M, "min_speed_accuracy": LEAST_MPS,
+    }  # fmt: skip
+    times = [_of(chip, "correlation_time") for chip in chips if "correlation_time" in chip]
+    if times:
+        found["gnss_time"] = min(times)
+    shared = _largest(chips, "speed_correlated")
+    found["speed_white"] = [math.sqrt(1 - shared) * speed / stated_speed for speed in speeds]
+    if shared:
+        found["speed_slow"] = [math.sqrt(shared) * speed / stated_speed for speed in speeds]
+    return found
+
+
+def shares_speed_errors(suite: Suite) -> bool:
+    """Whether errors of a receiver's velocity last from fix to fix."""
+    return _largest(_each(catalogue.gnss_params, suite.products.gnss, suite.gnss), "speed_correlated") > 0
+
+
+def _each(params: Callable[[str], dict[str, Number]], names: Sequence[str], count: int) -> list[dict[str, Number]]:
+    """Parameters of the products at the places."""
+    return [params(names[i % len(names)]) for i in range(count)]
+
+
+def _of(params: Mapping[str, Number], name: str) -> float:
+    """A parameter; of three axes the root of the mean square."""
+    return float(np.sqrt(np.mean(np.square(params.get(name, 0.0)))))
+
+
+def _largest(chips: Sequence[Mapping[str, Number]], name: str) -> float:
+    return max(_of(chip, name) for chip in chips)
