@@ -23,15 +23,12 @@ from ironbird.vehicles.templates.sensors import IMU_SAMPLE_S, Suite, shaken
 # normal numbers (1 - sqrt(3) / pi).
 VOTED = {1: 1.0, 2: 0.5, 3: 1 - math.sqrt(3) / math.pi}
 ROUNDING = 1 / math.sqrt(12)  # deviation over the smallest step
-WALK = {
-    "accel": 3e-3,
-    "gyro": 5e-5,
-}  # after one second, at least: warming up, and units that the voter leaves or should
-GUST_MPS, GUST_M = (
-    3.0,
-    60.0,
-)  # assumed: deviation of the airspeed that a barometer feels, and the way over which it lasts
+# Random walk of a bias after one second, at least: warming up, units that the voter leaves out.
+WALK = {"accel": 2e-3, "gyro": 5e-5}
+# Assumed: deviation of the airspeed that a barometer feels, and the way over which it lasts.
+GUST_MPS, GUST_M = 3.0, 60.0
 IRON_S, CIRCLE_S = 300.0, 30.0  # hard iron of a vehicle that keeps its heading, and of a wing that turns in the field
+TILT_RAD = 0.005  # that the filter has in flight
 START_M = 0.02  # how well the place of the start is known: it is the origin
 LEAST_M, LEAST_MPS = 0.01, 0.01  # of a fix, whatever the product: times are known to a sample of the inertial unit
 AXES = ("horizontal", "vertical")
@@ -59,7 +56,7 @@ def _inertial(suite: Suite, shakes: bool) -> dict[str, Number]:
     found: dict[str, Number] = {}
     for kind, least in WALK.items():
         found[f"{kind}_noise"] = share * max(_sample(chip, kind, strength) for chip in chips)
-        found[f"std_{kind}_bias_0"] = share * _largest(chips, f"{kind}_turn_on")
+        found[f"std_{kind}_bias_0"] = _largest(chips, f"{kind}_turn_on")  # vibration moves the median between units
         found[f"{kind}_bias_walk"] = max(least, *(_walk(chip, kind) for chip in chips))
     return found
 
@@ -78,11 +75,12 @@ def _walk(chip: Mapping[str, Number], kind: str) -> float:
 
 
 def _compass(chips: list[dict[str, Number]], field_N: Sequence[float]) -> dict[str, Number]:
-    """What calibration leaves of hard iron turns the heading: slow, the same at every sample."""
+    """What calibration leaves of hard iron turns the heading, slowly, and so does a tilt error where the field dips."""
     level = math.hypot(*field_N[:2])
+    dips = TILT_RAD * abs(field_N[2]) / level
     iron = max(math.hypot(_of(chip, "hard_iron_spread"), _of(chip, "drift")) for chip in chips)
     white = max(math.hypot(_of(chip, "noise"), ROUNDING * _of(chip, "resolution")) for chip in chips)
-    return {"mag_noise": white, "heading_spread": iron / level}
+    return {"mag_noise": white, "heading_spread": math.hypot(iron / level, dips)}
 
 
 def _height(names: Sequence[str], count: int, airspeed_mps: float) -> dict[str, Number]:
