@@ -31,6 +31,8 @@ IRON_S, CIRCLE_S = 300.0, 30.0  # hard iron of a vehicle that keeps its heading,
 TILT_RAD = 0.005  # that the filter has in flight
 START_M = 0.02  # how well the place of the start is known: it is the origin
 LEAST_M, LEAST_MPS = 0.01, 0.01  # of a fix, whatever the product: times are known to a sample of the inertial unit
+# Of the mean accelerometer at the alignment, beside its bias: a vehicle that stands, and one that current and waves move.
+STILL_MPS2, RESTLESS_MPS2 = 0.05, 0.5
 AXES = ("horizontal", "vertical")
 
 
@@ -44,6 +46,7 @@ def filter_noise(suite: Suite, field_N: Sequence[float], *, shakes: bool) -> dic
         **_height(chosen.barometer, suite.barometers, suite.airspeed_mps),
         **_receiver(chosen.gnss, suite.gnss),
         "std_position_0": START_M,
+        "align_noise": RESTLESS_MPS2 if suite.speed_logs else STILL_MPS2,
     }
 
 
