@@ -1,7 +1,7 @@
 # make setup   a virtual environment in .venv with the command `ironbird`
 # make demo    fly the F450 in wind with a motor fault, then 48 faulted flights; ends with the path of a report
 # make test    format, lint, types, import contracts, tests
-# make mutants plant wrong things in a copy of the source, one at a time; a test must see each
+# make mutants plant wrong things in a copy of the source, one at a time; a test must see each (ONLY=text, JOBS=2, RESUME=1)
 # make bench   measure speed against JSBSim and the reference loop
 # make sanitize  every vehicle and all native code of the links under the address and undefined-behaviour sanitizers
 # make test-long  checks that take minutes; make safety  the whole safety suite; make soak  long runs; make test-autopilots  tests with real PX4 and ArduPilot
@@ -77,7 +77,7 @@ test: setup system lint $(DRIVERS)
 
 mutants: setup
 	@echo "== mutants: each wrong thing of mutants/*.toml must be seen by its test"
-	$(BIN)/python tools/mutants.py $(if $(ONLY),--only $(ONLY)) --jobs $(or $(JOBS),1)
+	$(BIN)/python tools/mutants.py $(if $(ONLY),--only $(ONLY),--record docs/measured/mutants.json) --jobs $(or $(JOBS),1) $(if $(RESUME),--resume)
 
 bench: setup
 	@echo "== bench: speed as a ratio to JSBSim in the same run"
@@ -91,13 +91,13 @@ soak: setup
 
 sanitize: setup system
 	@echo "== sanitize: native code of all vehicles and links under AddressSanitizer and UndefinedBehaviorSanitizer"
-	$(BIN)/python tools/sanitize.py
+	$(BIN)/python tools/sanitize.py --record docs/measured/sanitize.json
 
 power-cuts: setup system
 	@echo "== power-cuts: 1,000 power cuts and every failing operation of the disk under a campaign on SQLite"
-	$(BIN)/python bench/power_cuts.py
+	$(BIN)/python bench/power_cuts.py --out docs/measured/power_cuts.json
 	@echo "== power-cuts: PostgreSQL killed 50 times during a campaign"
-	$(BIN)/python bench/database_kills.py
+	$(BIN)/python bench/database_kills.py --out docs/measured/database_kills.json
 
 place-and-route: setup
 	@echo "== place-and-route: four chips in one LFE5U-25F and one iCE40 HX8K, several seeds; cores against models"
@@ -136,6 +136,7 @@ docs: setup
 	$(BIN)/python tools/write_case_files.py
 	$(BIN)/python tools/write_rflysimsafe_page.py
 	$(BIN)/python tools/write_sources_page.py
+	$(BIN)/python tools/write_robustness_page.py
 
 # The generator lives in an environment of its own: it needs nothing of Ironbird
 $(SITE): requirements-site.lock

@@ -1,6 +1,6 @@
 """PostgreSQL killed again and again during a campaign: nothing lost, nothing double, nothing changed.
 
-    python bench/database_kills.py [--kills 50] [--flights 200]
+    python bench/database_kills.py [--kills 50] [--flights 200] [--out docs/measured/database_kills.json]
 
 A private server is killed with SIGKILL at random moments while flights are flown and stored, and started again. In the
 end the database's own note of verdicts, the rows and all results are compared with an undisturbed run. Exits with 1 if
@@ -10,6 +10,7 @@ anything differs, or if the campaign was over before the last kill.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import pwd
 import random
@@ -52,6 +53,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--flights", type=int, default=200)
+    parser.add_argument("--out", type=Path, help="keep the figures in this file (JSON)")
     arguments = parser.parse_args()
     place = programs()
     if place is None:
@@ -103,6 +105,11 @@ def main() -> int:
     ok = not (lost or double or changed or process.returncode) and kills == arguments.kills
     print(f"{kills} kills of PostgreSQL in a campaign of {len(cases)} flights: lost {lost}, double {double}, changed "
           f"{changed}, exit code {process.returncode}, {time.perf_counter() - begin:.0f} s")  # fmt: skip
+    if arguments.out:
+        figures = {"kills": kills, "flights": len(cases), "lost": lost, "double": double, "changed": changed}
+        arguments.out.write_text(
+            json.dumps({"date": time.strftime("%Y-%m-%d", time.gmtime()), **figures}, indent=1) + "\n"
+        )
     return 0 if ok else 1
 
 

@@ -4,8 +4,10 @@
 
 Prints JSON. PX4 (IRONBIRD_PX4) hovers under Ironbird's F450 with the sensors of PX4's own simulator, in virtual time,
 and under its own physics (SIH, asked for 100 times real time, in real time). ArduPilot (IRONBIRD_ARDUPILOT) stands
-under Ironbird's F450 in virtual time, and over its plain JSON link with a vehicle that costs nothing. Medians of the
-rounds, and the median of the ratios within a round. The bars are 1.0 of SIH and 3 times the plain JSON link.
+under Ironbird's F450 in virtual time, under a vehicle that costs nothing in virtual time (no vehicle can be faster),
+and over its plain JSON link with such a vehicle. Medians of the rounds, and the median of the ratios within a round.
+The bars are 1.0 of SIH and 3 times the plain JSON link. Beside the speeds stands the processor time for a second of
+flight, both sides together, which other programs on the machine disturb less.
 """
 
 from __future__ import annotations
@@ -24,53 +26,73 @@ from ironbird.links.px4.link import Px4
 from ironbird.links.px4.process import COMMAND_PORT, PILOT_PORT, Px4Process
 from ironbird.links.rig import make_rig
 from ironbird.links.system import ControlSystem
-from links import ONE_OF_EACH, sih
+from links import ONE_OF_EACH, sih_measured, used_s
 from links_ardupilot import WARM_UP_S, Still
 
 LONGEST_S = 300.0
 POLL_TICKS = 20
 
 
-def px4(seconds: float) -> float:
-    """Times real time of PX4 in hover, in virtual time."""
+Speed = tuple[float, float]  # times real time; processor time for a second of flight, in ms
+
+
+class Watch:
+    """Wall time and processor time, of this process and another."""
+
+    def __init__(self, pid: int | None) -> None:
+        assert pid is not None
+        self.pid = pid
+        self.wall, self.used = time.perf_counter(), self._used()
+
+    def _used(self) -> float:
+        return time.process_time() + used_s(self.pid)
+
+    def speed(self, flown_s: float) -> Speed:
+        """Since its start."""
+        return flown_s / (time.perf_counter() - self.wall), 1e3 * (self._used() - self.used) / flown_s
+
+
+def px4(seconds: float) -> Speed:
+    """PX4 in hover, in virtual time."""
     rig = make_rig(ONE_OF_EACH, until_s=LONGEST_S, log=[], log_s=1.0)
     rig.rangefinders, rig.flows, rig.airspeeds = [], [], []
     process = Px4Process(virtual=True)
     system = Px4(process)
     pilot = Pilot("px4", port=PILOT_PORT, peer_port=COMMAND_PORT, process=process)
-    begin = end = (0.0, 0.0)
+    watch, begin_s = None, 0.0
     try:
         system.start(rig)
-        while end[0] - begin[0] < seconds and rig.step(system.step_ticks):
+        while (watch is None or rig.time_s - begin_s < seconds) and rig.step(system.step_ticks):
             system.exchange(rig)
             if rig.state.tick % POLL_TICKS == 0:
                 pilot.poll(rig)
-            if pilot.flying:
-                end = rig.time_s, time.perf_counter()
-                begin = end if begin[1] == 0.0 else begin
+            if pilot.flying and watch is None:
+                watch, begin_s = Watch(process.pid), rig.time_s
+        assert watch is not None, "PX4 did not take off"
+        return watch.speed(rig.time_s - begin_s)
     finally:
         pilot.close()
         system.stop()
-    return (end[0] - begin[0]) / (end[1] - begin[1])
 
 
-def ardupilot(seconds: float, *, virtual: bool) -> float:
-    """Times real time of ArduPilot: in virtual time with a vehicle, or in real time with one that costs nothing."""
+def ardupilot(seconds: float, *, virtual: bool, still: bool) -> Speed:
+    """ArduPilot in virtual or in real time, with the F450 or with a vehicle that costs nothing (`still`)."""
     rig = make_rig("quad_f450", until_s=LONGEST_S, log=[], log_s=1.0)
     system = ArduPilot(ArduPilotProcess(virtual=virtual))
     try:
         system.start(rig)
         _advance(rig.step, system, lambda: system.exchange(rig), lambda: rig.time_s < WARM_UP_S)
-        begin_s, begin = rig.time_s, time.perf_counter()
-        if virtual:
+        assert system.process is not None
+        begin_s, watch = rig.time_s, Watch(system.process.pid)
+        if not still:
             _advance(rig.step, system, lambda: system.exchange(rig), lambda: rig.time_s < begin_s + seconds)
-            return (rig.time_s - begin_s) / (time.perf_counter() - begin)
-        still = Still(system.reply, system.state.time_s)
-        begin_s = still.time_s
-        system.state = still  # type: ignore[assignment]
-        while still.time_s < begin_s + seconds:
+            return watch.speed(rig.time_s - begin_s)
+        standing = Still(system.reply, system.state.time_s)
+        begin_s = standing.time_s
+        system.state = standing  # type: ignore[assignment]
+        while standing.time_s < begin_s + seconds:
             system.exchange(rig)
-        return (still.time_s - begin_s) / (time.perf_counter() - begin)
+        return watch.speed(standing.time_s - begin_s)
     finally:
         system.stop()
 
@@ -88,18 +110,31 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=20.0)
     given = parser.parse_args()
-    found: dict[str, list[tuple[float, float]]] = {"px4": [], "ardupilot": []}
+    found: dict[str, list[Speed]] = {}
+
+    def add(name: str, speed: Speed) -> None:
+        found.setdefault(name, []).append(speed)
+
     for _ in range(given.rounds):
         if os.environ.get("IRONBIRD_PX4"):
-            found["px4"].append((px4(given.seconds), sih()))
+            add("px4_virtual", px4(given.seconds))
+            add("px4_sih", sih_measured())
         if os.environ.get("IRONBIRD_ARDUPILOT"):
-            found["ardupilot"].append((ardupilot(given.seconds, virtual=True), ardupilot(given.seconds, virtual=False)))
-    result = {"load": round(os.getloadavg()[0], 1), "rounds": given.rounds}
-    for name, other in (("px4", "sih"), ("ardupilot", "plain_json_without_vehicle")):
-        if found[name]:
-            result[f"{name}_virtual"] = round(statistics.median(a for a, _ in found[name]), 2)
-            result[f"{name}_{other}"] = round(statistics.median(b for _, b in found[name]), 2)
-            result[f"{name}_ratio"] = round(statistics.median(a / b for a, b in found[name]), 2)
+            add("ardupilot_virtual", ardupilot(given.seconds, virtual=True, still=False))
+            add("ardupilot_virtual_without_vehicle", ardupilot(given.seconds, virtual=True, still=True))
+            add("ardupilot_plain_json_without_vehicle", ardupilot(given.seconds, virtual=False, still=True))
+    result: dict[str, float] = {"load": round(os.getloadavg()[0], 1), "rounds": given.rounds}
+    for name, speeds in found.items():
+        result[name] = round(statistics.median(factor for factor, _ in speeds), 2)
+        result[f"{name}_processor_ms"] = round(statistics.median(used for _, used in speeds), 1)
+    for ratio, ours, theirs in (
+        ("px4_ratio", "px4_virtual", "px4_sih"),
+        ("ardupilot_ratio", "ardupilot_virtual", "ardupilot_plain_json_without_vehicle"),
+        ("ardupilot_bound", "ardupilot_virtual_without_vehicle", "ardupilot_plain_json_without_vehicle"),
+    ):
+        if ours in found:
+            pairs = zip(found[ours], found[theirs], strict=True)
+            result[ratio] = round(statistics.median(a / b for (a, _), (b, _) in pairs), 2)
     print(json.dumps(result, indent=2))
 
 

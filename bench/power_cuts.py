@@ -1,6 +1,7 @@
 """Power cuts and failing disks under a real campaign: nothing lost, nothing double, nothing changed.
 
     python bench/power_cuts.py [--cuts 1000] [--flights 200] [--fly 20] [--every 1] [--seed 0]
+                               [--out docs/measured/power_cuts.json]
 
 A campaign of faulted flights is flown on SQLite while every write, sync and deletion is noted. At each cut point the
 files are laid down as a disk may hold them after a power cut; the store is opened, checked and resumed: of every
@@ -124,8 +125,10 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="fail every such operation of the disk")
     parser.add_argument("--seed", type=int, default=0, help="other cut points")
     parser.add_argument("--synchronous", default="", help="another setting, to see that it is found out")
+    parser.add_argument("--out", type=Path, help="keep the figures in this file (JSON)")
     arguments = parser.parse_args()
     begin, ok = time.perf_counter(), True
+    figures: dict[str, object] = {"date": time.strftime("%Y-%m-%d", time.gmtime()), "flights": arguments.flights}
     with tempfile.TemporaryDirectory(prefix="ironbird-cuts-") as name:
         folder = Path(name)
         layer = build_layer(folder)
@@ -161,6 +164,7 @@ def main() -> int:
         kinds = {kind: wrong.pop(kind, 0) for kind in ("lost", "double", "changed")}
         print(f"power cuts: {done}, {kinds}, other: {dict(wrong)}", flush=True)
         ok &= not any(kinds.values()) and not wrong
+        figures |= {"cuts": done, "flown_on": flown, **kinds, "other": sum(wrong.values())}
         for what, number, on in (("errors of the disk", errno.EIO, 0), ("a full disk", errno.ENOSPC, 1)):
             place = folder / str(number)
             place.mkdir()
@@ -173,7 +177,10 @@ def main() -> int:
             said = sum(bool(line["said"]) for line in lines)
             print(f"{what}: {len(lines)} operations failed, {said} reported in a sentence, {len(bad)} wrong: {bad}")
             ok &= not bad
+            figures[what] = {"operations": len(lines), "reported": said, "wrong": len(bad)}
     print(f"{'all right' if ok else 'WRONG'} after {time.perf_counter() - begin:.0f} s")
+    if arguments.out:
+        arguments.out.write_text(json.dumps(figures, indent=1) + "\n")
     return 0 if ok else 1
 
 

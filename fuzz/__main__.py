@@ -4,11 +4,14 @@ python -m fuzz --time 3600                 an hour over all targets (`make fuzz 
 python -m fuzz formula mavlink --time 60   some of them
 python -m fuzz --replay                    only the kept inputs
 python -m fuzz formula FILE                one input
+python -m fuzz --engine libfuzzer          only the native readers, by clang's libFuzzer under sanitizers
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
+import functools
 import importlib.util
 import json
 import os
@@ -20,6 +23,7 @@ from pathlib import Path
 
 TALLY = Path(__file__).parent / "tally.json"
 ROUND_S = 60.0  # the longest that a target runs before the others have their turn
+ENGINES = ("auto", "atheris", "plain", "libfuzzer")
 INSTRUMENTED = ["ironbird", "tomllib", "pyulog"]
 
 
@@ -30,7 +34,9 @@ def main() -> int:
         "names", nargs="*", help="targets; all by default. A path is one input of the target before it."
     )
     parser.add_argument("--time", type=float, default=3600.0, help="seconds in all")
-    parser.add_argument("--engine", choices=("auto", "atheris", "plain"), default="auto", help="atheris where it is")
+    parser.add_argument(
+        "--engine", choices=ENGINES, default="auto", help="atheris and clang's libFuzzer where they are"
+    )
     parser.add_argument("--seed", type=int, default=None, help="of the mutations; by default the time")
     parser.add_argument("--work", type=Path, default=None, help="folder for growing corpora and finds")
     parser.add_argument("--round", type=float, default=ROUND_S, help="seconds of a target before the next has its turn")
@@ -38,10 +44,26 @@ def main() -> int:
     parser.add_argument("--no-tally", action="store_true", help="leave fuzz/tally.json as it is")
     asked = parser.parse_args()
 
+    from fuzz import libfuzzer
+
     has_atheris = importlib.util.find_spec("atheris") is not None
     chosen = asked.engine if asked.engine != "auto" else ("atheris" if has_atheris else "plain")
     inputs = [Path(name) for name in asked.names if Path(name).is_file()]
-    targets = _load([n for n in asked.names if not Path(n).is_file()], guided=chosen == "atheris")
+    names = [name for name in asked.names if not Path(name).is_file()]
+    native = [name for name in names or libfuzzer.names() if name in libfuzzer.names()]
+    native = native if asked.engine in ("auto", "libfuzzer") and not inputs else []
+    if native and not libfuzzer.clang():
+        if asked.engine == "libfuzzer":
+            sys.exit("libFuzzer needs clang: 'apt-get install clang'")
+        print("there is no clang with libFuzzer ('apt-get install clang'): native readers run through Python alone")
+        native = []
+    if asked.engine == "libfuzzer":
+        _refuse_unknown(names, libfuzzer.names())
+        targets = []
+    else:
+        _refuse_unknown(names, [*_known_targets(), *libfuzzer.names()])
+        wanted = [name for name in names if name in _known_targets()]
+        targets = _load(wanted, guided=chosen == "atheris") if wanted or not names else []
     from fuzz import engine
     from fuzz.target import hasten
 
@@ -52,24 +74,31 @@ def main() -> int:
     for target in targets:
         print(f"{target.name}: {engine.replay(target)} kept inputs", flush=True)
     if asked.replay:
+        with tempfile.TemporaryDirectory() as folder:
+            for name in native:
+                print(
+                    f"{name} in C: {libfuzzer.replay(name, Path(folder), compiler=libfuzzer.clang())} kept inputs",
+                    flush=True,
+                )
         return 0
     hasten()
     work = asked.work or Path(tempfile.mkdtemp(prefix="ironbird-fuzz-work-"))
     seed = asked.seed if asked.seed is not None else int(time.time())
-    tally = {} if asked.no_tally or not TALLY.exists() else json.loads(TALLY.read_text())
     finds: set[str] = set()
-    share, end = min(asked.round, asked.time / len(targets)), time.monotonic() + asked.time
-    while time.monotonic() < end - 0.5 * share and len(finds) < len(targets):
+    turns = [(t.name, functools.partial(engine.run, t, chosen), "") for t in targets]
+    turns += [(name, functools.partial(libfuzzer.run, name), " in C") for name in native]
+    share, end = min(asked.round, asked.time / len(turns)), time.monotonic() + asked.time
+    while time.monotonic() < end - 0.5 * share and len(finds) < len(turns):
         seed += 1
-        for target in [t for t in targets if t.name not in finds]:
-            outcome = engine.run(target, chosen, share, seed, work)
+        for name, run, where in [turn for turn in turns if turn[0] + turn[2] not in finds]:
+            outcome = run(share, seed, work)
             packets = f", {sum(outcome.packets.values())} packets" if outcome.packets else ""
-            print(f"{target.name}: {outcome.inputs} inputs, {outcome.rate:.0f}/s{packets}", flush=True)
+            print(f"{name}{where}: {outcome.inputs} inputs, {outcome.rate:.0f}/s{packets}", flush=True)
             if outcome.told:
-                finds.add(target.name)
-                print(f"FIND in {target.name}: {outcome.find}\n{outcome.told}", file=sys.stderr, flush=True)
+                finds.add(name + where)
+                print(f"FIND in {name}{where}: {outcome.find}\n{outcome.told}", file=sys.stderr, flush=True)
             if not asked.no_tally:
-                _add(tally, outcome)
+                _add(outcome)
     if asked.work is None and not finds:
         shutil.rmtree(work)
     if finds:
@@ -92,14 +121,28 @@ def _load(names: list[str], *, guided: bool) -> list:
 def _targets(names: list[str]) -> list:
     from fuzz import target
 
-    unknown = [name for name in names if name not in target.names()]
-    if unknown:
-        sys.exit(f"unknown target {', '.join(unknown)}; known: {', '.join(target.names())}")
     return [target.load(name) for name in names or target.names()]
 
 
-def _add(tally: dict, outcome) -> None:  # type: ignore[no-untyped-def]
-    """Inputs so far, by target, with the day of the last; a run that another one overtakes loses nothing of it."""
+def _known_targets() -> list[str]:
+    from fuzz import target
+
+    return target.names()
+
+
+def _refuse_unknown(names: list[str], known: list[str]) -> None:
+    if unknown := [name for name in names if name not in known]:
+        sys.exit(f"unknown target {', '.join(unknown)}; known: {', '.join(sorted(set(known)))}")
+
+
+def _add(outcome) -> None:  # type: ignore[no-untyped-def]
+    """Inputs so far, by target, with the day of the last; runs at the same time each add to what the file holds."""
+    with (TALLY.parent / ".tally.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _write(json.loads(TALLY.read_text()) if TALLY.exists() else {}, outcome)
+
+
+def _write(tally: dict, outcome) -> None:  # type: ignore[no-untyped-def]
     row = tally.setdefault(outcome.target, {"inputs": 0, "seconds": 0.0, "finds": 0, "by_engine": {}})
     row["inputs"] += outcome.inputs
     row["seconds"] = round(row["seconds"] + outcome.seconds, 1)

@@ -1,10 +1,13 @@
 """Native code built with AddressSanitizer and UndefinedBehaviorSanitizer, run and compared with the usual build.
 
-    python tools/sanitize.py            every vehicle of the catalogue and all native code of the links (an hour or so)
+    python tools/sanitize.py            every vehicle of the catalogue, reference autopilots with faults, and all native
+                                        code of links, chips, emulated firmware and virtual time (an hour or more)
     python tools/sanitize.py --quick    a few of each kind (half a minute), as `make test` does
 
 Each unit is computed by a process of the usual build and by one of the sanitized build. Their hashes must be equal;
-a report of a sanitizer ends its process. The exit code is 0 if all is well, else 1.
+a report of a sanitizer ends its process. `tests:PATH` runs tests in the sanitized build: they must pass. Libraries that
+are loaded into programs of others (virtual time, chips behind device files) are built to stop at undefined behaviour;
+AddressSanitizer cannot be loaded there beside what they replace. The exit code is 0 if all is well, else 1.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -22,6 +26,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,8 +43,23 @@ QUICK = [
     "px4",
     "ardupilot",
 ]
+ROOT = Path(__file__).resolve().parent.parent
 KERNEL_S = 0.3  # of each flight
 LINK_S = 1.0
+REFERENCE_S = 2.0
+REFERENCE = {  # one of each kind, with faults of sensors, actuators and power
+    "quad_f450": ["imu.gyro_bias@1:severity=0.3,start=0.5", "rotor.speed_loss@1:instance=1,severity=0.2,start=1"],
+    "zagi": ["airspeed.stuck@1:start=0.5", "servo.stuck@1:instance=elevon_left,start=1"],
+    "rover_differential": ["imu.bias@1:severity=0.3,start=0.5"],
+    "boat_otter": ["mag.bias@1:severity=0.5,start=0.5"],
+}
+# Native code that others load, or that only tests drive from end to end
+TESTS = [
+    "tests:unit/links/virtual_time/test_virtual_time.py",
+    "tests:unit/links/chips/test_served.py",
+    "tests:unit/links/hardware",
+    "tests:unit/firmware/test_machine.py",
+]
 STREAM = 200_000  # bytes of noise with frames among them
 SKIPPED = ("IRONBIRD_SANITIZE", "LD_PRELOAD")  # variables that the usual build does without
 
@@ -202,12 +222,62 @@ def world() -> str:
     return digest.hexdigest()
 
 
-UNITS: dict[str, Callable[[], str]] = {"codec": codec, "world": world, "px4": px4, "ardupilot": ardupilot}
+def reference(vehicle: str) -> str:
+    """A vehicle under its reference autopilot, in wind, with faults: taps in signals, twins beside the flight."""
+    import ironbird as ib
+
+    flight = ib.fly(
+        vehicle, weather=ib.Weather(4.0, 250.0, 3.0), faults=REFERENCE[vehicle], seed=3, until_s=REFERENCE_S
+    )
+    told = [flight.log.sha256(), *(repr(witness) for witness in flight.witnesses)]
+    return hashlib.sha256("".join(told).encode()).hexdigest()
+
+
+def chips() -> str:
+    """Chips and buses of every board in C: requests of any bytes, on whole wires and on broken ones, beside twins."""
+    from ironbird.chips.board import board_ids, load_board
+    from ironbird.chips.catalog import chip_class
+    from ironbird.links.chips.native_board import NativeBoard
+
+    digest, source = hashlib.sha256(), random.Random(5)
+    for name in board_ids():
+        board = load_board(name)
+        made = NativeBoard(board, seed=3)
+        for place in made.places():
+            made.watch(place)
+        for t in range(1_000_000, 400_000_000, 250_000):
+            device = source.choice(board.device)
+            sent = source.randbytes(source.randrange(1, 20))
+            if t % 40_000_000 == 0:  # another wire breaks, in another way
+                place = source.choice(list(made.places()))
+                if lines := made.places()[place]:
+                    made.set_wire(place, source.choice(lines), {source.choice(("flips", "random", "hold")): 0.3})
+            if t % 2_000_000 == 0:
+                made.tick(t)
+            if device.kind == "spi":
+                answer = made.spi(t, device.number, device.select, sent).data
+            elif device.kind == "i2c":
+                address = device.address or chip_class(device.chip).address
+                answer = made.i2c(t, device.number, address, sent, source.randrange(20)).data
+            else:
+                made.uart_send(t, board.device.index(device), sent)
+                answer = made.uart_receive(t, board.device.index(device))
+            digest.update(answer)
+        digest.update(made.digest.encode() + repr([made.first_difference(place) for place in made.places()]).encode())
+        made.close()
+    return digest.hexdigest()
+
+
+UNITS: dict[str, Callable[[], str]] = {
+    "codec": codec, "world": world, "px4": px4, "ardupilot": ardupilot, "chips": chips,
+}  # fmt: skip
 
 
 def compute(unit: str) -> str:
     """The hash of a unit in this process."""
     name, _, rest = unit.partition(":")
+    if name == "reference":
+        return reference(rest)
     if name != "kernel":
         return UNITS[name]()
     vehicle, _, lanes = rest.partition(":")
@@ -232,11 +302,28 @@ def computed(units: list[str], sanitized: bool) -> dict[str, tuple[str, float]]:
     return {name: (found, seconds) for name, found, seconds in json.loads(done.stdout.splitlines()[-1])}
 
 
+def passes(unit: str) -> bool:
+    """Whether tests pass in the sanitized build; what they say is printed if not."""
+    from ironbird.compiler.native import sanitizer_environment
+
+    begin = time.perf_counter()
+    path = ROOT / "tests" / unit.removeprefix("tests:")
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow", str(path)]
+    variables = {**os.environ, **sanitizer_environment()}
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, errors="replace")
+    good = done.returncode == 0
+    print(f"{'passed' if good else 'FAILED':10} {time.perf_counter() - begin:7.1f} s sanitized  {unit}", flush=True)
+    if not good:
+        print(done.stdout[-4000:] + done.stderr[-4000:])
+    return good
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a few units only")
     parser.add_argument("--compute", nargs="+", metavar="UNIT", help="print the hashes of units in this process")
+    parser.add_argument("--record", type=Path, help="keep the outcome in this file (JSON)")
     parser.add_argument("units", nargs="*", help="these only, for example kernel:zagi:1,9 or codec")
     options = parser.parse_args()
     if options.compute:
@@ -250,14 +337,17 @@ def main() -> None:
         print(json.dumps(found))
         return
     if options.units:
-        groups = [[unit] for unit in options.units]
+        groups = [[unit] for unit in options.units if not unit.startswith("tests:")]
+        tests = [unit for unit in options.units if unit.startswith("tests:")]
     elif options.quick:
-        groups = [QUICK]
+        groups, tests = [QUICK], []
     else:
         from ironbird.vehicles.load import CATALOG
 
         vehicles = sorted(path.stem for path in Path(CATALOG).glob("*.toml"))
-        groups = [[f"kernel:{vehicle}:1,9"] for vehicle in vehicles] + [["codec"], ["world"], ["px4"], ["ardupilot"]]
+        groups = [[f"kernel:{vehicle}:1,9"] for vehicle in vehicles]
+        groups += [[f"reference:{vehicle}"] for vehicle in REFERENCE] + [[name] for name in UNITS]
+        tests = TESTS
     wrong, begin = 0, time.perf_counter()
     for group in groups:
         usual = computed(group, sanitized=False)
@@ -267,8 +357,21 @@ def main() -> None:
             wrong += not same
             times = f"{usual[unit][1]:7.1f} s usual {watched[unit][1]:7.1f} s sanitized"
             print(f"{'same' if same else 'DIFFERENT':10} {usual[unit][0][:16]} {times}  {unit}", flush=True)
-    units = sum(map(len, groups))
+    for unit in tests:
+        wrong += not passes(unit)
+    units = sum(map(len, groups)) + len(tests)
     print(f"{units} units, {wrong} different, no report of a sanitizer, {time.perf_counter() - begin:.0f} s")
+    if options.record:
+        kinds = Counter(unit.partition(":")[0] for unit in [*itertools.chain(*groups), *tests])
+        date = time.strftime("%Y-%m-%d", time.gmtime())
+        found = {
+            "date": date,
+            "units": units,
+            "kinds": dict(kinds),
+            "different": wrong,
+            "reports": 0,
+        }  # a report ends it
+        options.record.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     raise SystemExit(1 if wrong else 0)
 
 

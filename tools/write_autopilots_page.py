@@ -1,10 +1,11 @@
 """Flies the real PX4 and ArduPilot and writes docs/autopilots.md.
 
-    python tools/write_autopilots_page.py [square] [vehicles] [speed] [hil] [page]
+    python tools/write_autopilots_page.py [square] [vehicles [VEHICLE …]] [never] [px4] [ardupilot] [speed] [hil] [page]
 
-Without a word all parts are measured, in about half an hour of an idle machine; with `page` none, else those named.
-Figures are kept in docs/measured/autopilots.json, from which the page is written; reactions are those of
-docs/measured/common_faults.json (tools/write_comparison_page.py). Needs IRONBIRD_PX4 and IRONBIRD_ARDUPILOT.
+Without a word all parts are measured, in about half an hour of an idle machine; with `page` none, else those named; if
+vehicles or autopilots are named, these are flown and the rows of the others are kept. Figures are kept in
+docs/measured/autopilots.json, from which the page is written; reactions are those of docs/measured/common_faults.json
+(tools/write_comparison_page.py). Needs IRONBIRD_PX4 and IRONBIRD_ARDUPILOT.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ironbird.errors import IronbirdError
+from ironbird.faults.catalog import parse_fault
 from ironbird.flight.flight import Flight, fly
 from ironbird.flight.order import Weather, make_order
 from write_comparison_page import FIGURES as COMMON
-from write_comparison_page import cell_of, first_of_each
+from write_comparison_page import HEALTHY, Healthy, cases_for, cell_of, first_of_each, row_of, word_of
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "autopilots.md"
@@ -34,6 +37,7 @@ FAULTS = (
     "imu.gyro_stuck", "imu.accel_bias", "environment.magnetic_anomaly", "baro.bias", "environment.gnss_denied",
     "gnss.spoofing", "rotor.speed_loss", "battery.low_voltage",
 )  # fmt: skip
+NEVER = "imu.gyro_stuck@1:instance=1,start=4,when=altitude > 500 m"  # no flight of the suite gets there
 SEEDS = range(10)
 WINDY = Weather(5.0, 270.0, 5.0)
 FLYERS = (
@@ -57,12 +61,22 @@ def square() -> list[Figures]:
 
 def vehicles() -> list[Figures]:
     """Every vehicle flies its own mission once on each autopilot: in wind what flies, in calm what does not."""
-    return [
-        {"autopilot": autopilot, "vehicle": vehicle}
-        | flown(autopilot, vehicle, weather=WINDY if vehicle in FLYERS else Weather())
-        for vehicle in (*FLYERS, *DRIVERS)
-        for autopilot in AUTOPILOTS
-    ]
+    rows = {(row["vehicle"], row["autopilot"]): row for row in stored().get("vehicles", [])}
+    for vehicle in named((*FLYERS, *DRIVERS)):
+        for autopilot in named(AUTOPILOTS):
+            found = flown(autopilot, vehicle, weather=WINDY if vehicle in FLYERS else Weather())
+            rows[vehicle, autopilot] = {"autopilot": autopilot, "vehicle": vehicle} | found
+    return [rows[vehicle, autopilot] for vehicle in (*FLYERS, *DRIVERS) for autopilot in AUTOPILOTS]
+
+
+def named(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of them that the command line names, or all."""
+    return tuple(word for word in words if word in sys.argv[1:]) or words
+
+
+def stored() -> Figures:
+    """What was measured before."""
+    return json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
 
 
 def flown(autopilot: str, vehicle: str, **ordered: Any) -> Figures:
@@ -91,6 +105,19 @@ def ending(flight: Flight) -> Figures:
     }
 
 
+def never() -> Figures:
+    """A fault whose trigger does not fire, on each autopilot, beside the same flight without it."""
+    found: Figures = stored().get("never", {})
+    for autopilot in named(AUTOPILOTS):
+        orders = cases_for(autopilot)
+        with tempfile.TemporaryDirectory() as keep:
+            healthy = Healthy(fly(orders[HEALTHY], folder=Path(keep) / HEALTHY))
+            order = replace(orders[HEALTHY], faults=(parse_fault(NEVER),))
+            found[autopilot] = row_of(order, healthy, Path(keep) / "never")
+        print(autopilot, found[autopilot], flush=True)
+    return found
+
+
 def speed() -> Figures:
     """What bench/links.py and bench/links_ardupilot.py measure."""
     px4 = runpy.run_path(str(ROOT / "bench" / "links.py"))
@@ -110,7 +137,7 @@ def hil() -> Figures:
 
 
 PARTS: dict[str, Callable[[], Any]] = {
-    "square": square, "vehicles": vehicles, "speed": speed, "hil": hil,
+    "square": square, "vehicles": vehicles, "never": never, "speed": speed, "hil": hil,
 }  # fmt: skip
 
 
@@ -124,7 +151,7 @@ def page(figures: Figures) -> str:
         "",
         *_square_lines(figures["square"]),
         *_vehicle_lines(figures["vehicles"]),
-        *_fault_lines(json.loads(COMMON.read_text())),
+        *_fault_lines(json.loads(COMMON.read_text()), figures.get("never", {})),
         *_speed_lines(figures["speed"]),
         "## Hardware in the loop",
         "",
@@ -180,14 +207,14 @@ def _cell(row: Figures) -> str:
     return f"{row['outcome']}, {row['simulated_s']:g} s at {row['times_real_time']:g} times real time"
 
 
-def _fault_lines(figures: dict[str, dict[str, Figures]]) -> list[str]:
+def _fault_lines(figures: dict[str, dict[str, Figures]], never: Figures) -> list[str]:
     lines = [
         "## What both do about the same faults",
         "",
         "Some of the [sixty common faults](autopilot_comparison.md) (suite `common`), flown in virtual time by PX4",
         "1.17.0 and ArduCopter 4.8.0-dev. Caused is what the same flight without the fault does not do, with the time",
         "after the fault began to act; the first of each kind. † is a flight with an earlier model of the vehicle and",
-        "its air.",
+        f"its air.{f' The last fault waits for a trigger that does not fire: `{NEVER}`.' if never else ''}",
         "",
         "| fault | autopilot | outcome | acted from | caused |",
         "| --- | --- | --- | --- | --- |",
@@ -204,6 +231,12 @@ def _fault_lines(figures: dict[str, dict[str, Figures]]) -> list[str]:
                 f"| {name} | {autopilot} | {ending} | {row['acted_s']:g} s | "
                 f"{'; '.join(caused).replace('|', '/') or 'nothing'} |"
             )
+    for autopilot, row in never.items():
+        caused = [f"{text} ({after:g} s)" for after, _, text in row["caused"]]
+        lines.append(
+            f"| imu.gyro_stuck, no trigger | {autopilot} | {word_of(row)} | never | "
+            f"{'; '.join(caused) or 'nothing'} ({row['sight']}) |"
+        )
     return [*lines, ""]
 
 
@@ -239,13 +272,17 @@ def _speed_lines(figures: Figures) -> list[str]:
 
 def main() -> None:
     """Measure the parts that are asked for, and write the page."""
+    known = (*PARTS, "page", *AUTOPILOTS, *FLYERS, *DRIVERS)
+    wrong = [word for word in sys.argv[1:] if word not in known]
+    if wrong:
+        raise SystemExit(f"{wrong[0]}: give {', '.join(known)}")
     wanted = sys.argv[1:] or list(PARTS)
-    figures = json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
-    for name in (part for part in wanted if part != "page"):
+    figures = stored()
+    for name in (part for part in wanted if part in PARTS):
         figures[name] = PARTS[name]()
         FIGURES.parent.mkdir(exist_ok=True)
-        FIGURES.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
-    if set(PARTS) <= set(figures):
+        FIGURES.write_text(json.dumps(figures, indent=1, ensure_ascii=False, default=float) + "\n")
+    if set(PARTS) - {"never"} <= set(figures):
         PAGE.write_text(page(figures))
 
 

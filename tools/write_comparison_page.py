@@ -84,7 +84,9 @@ def fly_control(control: str, stored: dict[str, Row], wanted: list[str]) -> None
         missing = [
             name
             for name in dict.fromkeys([HEALTHY, *(wanted or orders)])
-            if stored.get(name, {}).get("digest") != orders[name].digest() or is_earlier(stored[name], beside)
+            if stored.get(name, {}).get("digest") != orders[name].digest()
+            or stored[name]["outcome"] == "no counterpart"  # costs nothing, and there may be one by now
+            or is_earlier(stored[name], beside)
         ]
         for number, name in enumerate(missing, start=1):
             begin = time.perf_counter()
@@ -111,10 +113,12 @@ class Healthy:
 def row_of(case: FlightCase, healthy: Healthy, folder: Path) -> Row:
     """One flight: how it ended, what its own log shows of the fault, what the fault caused."""
     fault = case.faults[0] if case.faults else None
+    limited = ""
     if fault is not None and case.control == "ardupilot":
         plan = on_ardupilot.plan_of(fault)
         if plan.route == "none":
             return {"outcome": "no counterpart", "why": plan.reason}
+        limited = plan.reason
     flight = healthy.flight if fault is None else fly(case, folder=folder)
     row: Row = {
         "outcome": ending_of(flight),
@@ -134,6 +138,8 @@ def row_of(case: FlightCase, healthy: Healthy, folder: Path) -> Row:
         row["seen"] = bool(fault is not None and flight.witnesses[0].effective)
         return row
     row["sha256_of_all"] = flight.sha256_of_all
+    if limited:
+        row["limited"] = limited
     if fault is None:
         return row
     autopilot = beside(flight)
@@ -232,10 +238,41 @@ def page(figures: dict[str, dict[str, Row]]) -> str:
     ]
     for name, level in levels.items():
         lines.append(f"| {name} | {level} | {' | '.join(cell_of(figures[c], name) for c in flown)} |")
+    if {"px4", "reference"} <= set(flown):
+        lines += _beside_lines(figures["reference"], figures["px4"], names)
     for control in flown:
         if is_outside(control):
             lines += _reaction_lines(control, figures[control], names)
     return "\n".join([*lines, ""])
+
+
+def rank_of(row: Row) -> int:
+    """The smaller, the better: landed, still flying, out of the fence, crashed."""
+    if row["outcome"] == "crashed":
+        return 3
+    if is_lost(row):
+        return 2
+    return 0 if row["outcome"] in ("landed", "disarmed") else 1
+
+
+def _beside_lines(own: dict[str, Row], other: dict[str, Row], names: list[str]) -> list[str]:
+    """Where the reference autopilot ends better and worse than PX4."""
+    both = [
+        name
+        for name in names
+        if name in own and name in other and own[name]["outcome"] != "error" != other[name]["outcome"]
+    ]
+    better = [name for name in both if rank_of(own[name]) < rank_of(other[name])]
+    worse = [name for name in both if rank_of(own[name]) > rank_of(other[name])]
+    return [
+        "",
+        "## The reference autopilot beside PX4",
+        "",
+        f"Of {len(both)} faults {len(both) - len(better) - len(worse)} end in the same way (landed, still flying after "
+        "90 s, out of the fence, or crashed). "
+        f"The reference autopilot ends better in {len(better)}: {', '.join(better) or '-'}. "
+        f"It ends worse in {len(worse)}: {', '.join(worse) or '-'}.",
+    ]
 
 
 def _level(case: Planned) -> str:
@@ -263,6 +300,7 @@ def _reaction_lines(control: str, rows: dict[str, Row], names: list[str]) -> lis
             continue
         caused = [f"{text} ({after:g} s)" for after, _, text in first_of_each(row["caused"])]
         seen = row["sight"] + (f", after {max(row['seen_after_s'], 0):g} s" if row["seen"] else "")
+        seen += f" ({row['limited']})" if row.get("limited") else ""
         mark = EARLIER if is_earlier(row, newest(rows)) else ""
         lines.append(
             f"| {name}{mark} | {seen} | {'; '.join(caused).replace('|', '/') or 'nothing'} | {row['carried'] or '-'} |"

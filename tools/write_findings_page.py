@@ -1,10 +1,12 @@
 """Flies the suite `findings` and writes docs/findings.md.
 
-    python tools/write_findings_page.py [fly] [shrink] [pack]
+    python tools/write_findings_page.py [fly] [shrink] [map] [pack] [CASE …]
 
 Without a word the page is written from docs/measured/findings.json. `fly` flies each finding beside its healthy twin;
-`shrink` looks for its smallest fault (some 15 flights each) and writes it as docs/findings/CASE.toml; `pack` flies the
-suite as a campaign, packs out/findings/evidence.zip and flies that again. Needs IRONBIRD_PX4, IRONBIRD_ARDUPILOT.
+`shrink` looks for its smallest fault (some 8 flights each) and writes it as docs/findings/CASE.toml; `map` flies the
+case of the same name of suite `finding_maps` over two of its parameters and draws docs/findings/CASE.svg; `pack` flies
+the suite as a campaign, packs out/findings/evidence.zip and flies that again. What is stored of the same order beside
+the same healthy flight is not flown again. Needs IRONBIRD_PX4, IRONBIRD_ARDUPILOT.
 """
 
 from __future__ import annotations
@@ -16,12 +18,15 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.pack import repeat
-from ironbird.campaign.search import shrink
+from ironbird.campaign.search import Map, boundary_map, shrink
 from ironbird.campaign.suite import Planned, load_suite
 from ironbird.flight.flight import fly
 from ironbird.flight.systems import title_of
+from ironbird.report.svg_plot import write_map
 from write_comparison_page import FIGURES as COMMON
 from write_comparison_page import Healthy, Row, is_earlier, newest, row_of
 
@@ -31,6 +36,7 @@ FOLDER = ROOT / "docs" / "findings"
 FIGURES = ROOT / "docs" / "measured" / "findings.json"
 PACK = ROOT / "out" / "findings" / "evidence.zip"  # some MB: not kept with the code
 TOLERANCE = 0.1  # of the smallest severity
+WORDS = {"pass": "survived", "fail": "**lost**"}
 HEAD = """
 # What real autopilots do about faults: findings
 
@@ -50,9 +56,15 @@ ironbird campaign repeat evidence.zip              # the same programs give the 
 EARLIER = "| model | flown with an earlier model of the vehicle and its air: figures and hashes are of then |"
 
 
-def planned() -> dict[str, Planned]:
-    """The suite's cases."""
-    return {case.id: case for case in load_suite("findings").cases}
+def planned(suite: str = "findings") -> dict[str, Planned]:
+    """The suite's cases, or those of the maps."""
+    return {case.id: case for case in load_suite(suite).cases}
+
+
+def chosen() -> dict[str, Planned]:
+    """The cases that are named, or all."""
+    known = planned()
+    return {name: case for name, case in known.items() if name in sys.argv[1:]} or known
 
 
 def only(case: Planned) -> FlightCase:
@@ -71,42 +83,83 @@ def fly_all(figures: dict[str, Row]) -> None:
     }
     with tempfile.TemporaryDirectory() as folder:
         healthy: dict[str, Healthy] = {}
-        for name, case in planned().items():
+        for name, case in chosen().items():
             order = only(case)
             if order.digest() in common:
                 figures[name] = figures.get(name, {}) | common[order.digest()]
-                keep(figures)
+                keep(figures, name)
                 continue
             twin = replace(order, faults=())
             key = replace(twin, id="", case_id="", expect=None).digest()
             if key not in healthy:
                 healthy[key] = Healthy(fly(twin, folder=Path(folder) / f"healthy{len(healthy)}"))
-            row = row_of(order, healthy[key], Path(folder) / name)
             flown = {"digest": order.digest(), "beside": healthy[key].flight.sha256}
+            if flown.items() <= figures.get(name, {}).items():
+                continue
+            row = row_of(order, healthy[key], Path(folder) / name)
             figures[name] = figures.get(name, {}) | row | flown
             print(name, row, flush=True)
-            keep(figures)
+            keep(figures, name)
 
 
 def shrink_all(figures: dict[str, Row]) -> None:
     """The smallest fault of each that is not known yet."""
     FOLDER.mkdir(exist_ok=True)
-    for name, case in planned().items():
+    for name, case in chosen().items():
         order = only(case)
         row = figures.setdefault(name, {})
-        if row.get("shrunk_of") == order.digest():
+        if row.get("shrunk_of") == stamp_of(order, row):
             continue
         small = shrink(order, tolerance=TOLERANCE)
         (FOLDER / f"{name}.toml").write_text(small.case.to_toml())
         row |= {
-            "shrunk_of": order.digest(),
+            "shrunk_of": stamp_of(order, row),
             "smallest": small.sentence(),
             "smallest_fault": [injection.text() for injection in small.case.faults],
             "smallest_sha256": small.result.sha256,
             "flown": small.flown,
         }
         print(name, row["smallest"], flush=True)
-        keep(figures)
+        keep(figures, name)
+
+
+def map_all(figures: dict[str, Row]) -> None:
+    """Verdicts of each over the two parameters that its map varies."""
+    FOLDER.mkdir(exist_ok=True)
+    maps = planned("finding_maps")
+    for name, case in chosen().items():
+        row = figures.setdefault(name, {})
+        stamp = stamp_of(only(case), row)
+        if name not in maps or row.get("map", {}).get("of") == stamp:
+            continue
+        levels = {key: spread.levels() or [] for key, spread in maps[name].variables.items()}
+        along, across = levels  # the wind comes first in a case with the defaults before its own keys
+        found = boundary_map(
+            maps[name], across, along, points=(len(levels[across]), len(levels[along])), tolerance=None
+        )
+        if not set(found.verdicts.flat) <= set(WORDS):
+            raise SystemExit(f"map of {name}: flights without a verdict: {found.verdicts.tolist()}")
+        row["map"] = {
+            "of": stamp, "across": across, "along": along, "x": found.x, "y": found.y,
+            "verdicts": found.verdicts.tolist(),
+            "margins": np.where(np.isfinite(found.margins), np.round(found.margins, 3), 0.0).tolist(),
+        }  # fmt: skip
+        print(name, row["map"], flush=True)
+        keep(figures, name)
+
+
+def stamp_of(order: FlightCase, row: Row) -> list[str]:
+    """What a search belongs to: the order, and the healthy flight beside which the finding was flown."""
+    return [order.digest(), row.get("beside", "")]
+
+
+def draw(name: str, row: Row, title: str) -> None:
+    """The picture of a map."""
+    table = row["map"]
+    found = Map(
+        table["across"], table["along"], table["x"], table["y"], np.array(table["verdicts"]), np.array(table["margins"])
+    )
+    write_map(found, FOLDER / f"{name}.svg", title)
 
 
 def pack(figures: dict[str, Row]) -> None:
@@ -120,7 +173,7 @@ def pack(figures: dict[str, Row]) -> None:
     names = ", ".join(planned())
     figures["pack"] = {"cases": names, "flown": found.flown, "same": found.same, "differing": found.differing}
     print(figures["pack"], flush=True)
-    keep(figures)
+    keep(figures, "pack")
 
 
 def _ironbird(*words: str) -> None:
@@ -128,9 +181,17 @@ def _ironbird(*words: str) -> None:
     subprocess.run([sys.executable, "-m", "ironbird.cli", "campaign", *words], check=True)
 
 
-def keep(figures: dict[str, Row]) -> None:
-    """Write the figures down."""
-    FIGURES.write_text(json.dumps(figures, indent=1, ensure_ascii=False, default=float) + "\n")
+def keep(figures: dict[str, Row], name: str) -> None:
+    """Write the figures of a case down; others may be flown beside it."""
+    all_of = stored() | {name: figures[name]}
+    order = [*planned(), "pack"]
+    whole = {known: all_of[known] for known in order if known in all_of}
+    FIGURES.write_text(json.dumps(whole, indent=1, ensure_ascii=False, default=float) + "\n")
+
+
+def stored() -> dict[str, Row]:
+    """What is known of the findings."""
+    return json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
 
 
 def page(figures: dict[str, Row]) -> str:
@@ -169,18 +230,40 @@ def page(figures: dict[str, Row]) -> str:
             *([] if "beside" in row else [EARLIER]),
             f"| sha256 | flight `{row['sha256']}`, with words and log `{row['sha256_of_all']}` |",
             "",
+            *(_map_lines(name, row["map"]) if "map" in row else []),
         ]
     return "\n".join(lines)
 
 
-PARTS = {"fly": fly_all, "shrink": shrink_all, "pack": pack}
+def _map_lines(name: str, table: Row) -> list[str]:
+    """The picture, and the same as words."""
+    lines = [
+        f"![{name}: survived or lost over {table['across']} and {table['along']}](findings/{name}.svg)",
+        "",
+        f"| {table['along']} \\ {table['across']} | {' | '.join(f'{x:g}' for x in table['x'])} |",
+        f"| --- |{' --- |' * len(table['x'])}",
+    ]
+    for y, verdicts in zip(table["y"], table["verdicts"], strict=True):
+        lines.append(f"| {y:g} | {' | '.join(WORDS.get(verdict, verdict) for verdict in verdicts)} |")
+    return [*lines, ""]
+
+
+PARTS = {"fly": fly_all, "shrink": shrink_all, "map": map_all, "pack": pack}
 
 
 def main() -> None:
     """Do what is asked for, and write the page."""
-    figures: dict[str, Row] = json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
-    for word in sys.argv[1:]:
+    figures = stored()
+    known = planned()
+    wrong = [word for word in sys.argv[1:] if word not in PARTS and word not in known]
+    if wrong:
+        raise SystemExit(f"{wrong[0]}: give {', '.join(PARTS)}, and cases of the suite 'findings'")
+    for word in (word for word in sys.argv[1:] if word in PARTS):
         PARTS[word](figures)
+    figures = stored()
+    for name, case in known.items():
+        if "map" in figures.get(name, {}):
+            draw(name, figures[name], f"{title_of(only(case).control)}: {case.data['title']}")
     PAGE.write_text(page(figures))
 
 

@@ -39,6 +39,13 @@ def rotate(q: Numbers, v: Numbers) -> np.ndarray:
     return np.stack([a + w * p + y * s - z * r, b + w * r + z * p - x * s, c + w * s + x * r - y * p], axis=-1)
 
 
+def rotate_one(q: Sequence[float], v: Sequence[float]) -> tuple[float, float, float]:
+    """The same for one vector, to the same bits, in plain numbers: where it is done at every step."""
+    (w, x, y, z), (a, b, c) = q, v
+    p, r, s = 2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)
+    return a + w * p + y * s - z * r, b + w * r + z * p - x * s, c + w * s + x * r - y * p
+
+
 def matrix(q: Numbers) -> np.ndarray:
     """R_NB of a quaternion of any length."""
     w, x, y, z = np.asarray(q, float) / np.linalg.norm(q)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import mutants
 from mutants import Mutant
 
 ROOT = Path(__file__).parents[2]
+run = functools.partial(mutants.run, say=lambda text: None, preloaded=["pytest"])
 
 
 def test_every_mutant_can_be_planted_and_names_a_test_that_is_there() -> None:
@@ -55,7 +57,7 @@ def test_the_runner_tells_what_became_of_each_mutant(project: Path) -> None:
     ]
     said: list[str] = []
 
-    found = mutants.run(planted, project / "cache", say=said.append, root=project)
+    found = run(planted, project / "cache", root=project, say=said.append)
 
     assert [finding.outcome for finding in found] == [
         "killed", "survived", "broken", "broken", "stale", "stale", "equivalent",
@@ -67,18 +69,40 @@ def test_the_runner_tells_what_became_of_each_mutant(project: Path) -> None:
 
 def test_a_mutant_that_does_not_end_is_killed_only_if_that_was_foreseen(project: Path) -> None:
     endless = replace(PLANTED, old="    return x + x", new="    while True:\n        pass")
-    nursery = mutants.Nursery(project / "copy", project / "cache", project)
+    nursery = mutants.Nursery(project / "copy", project / "cache", project, ["pytest"])
 
     assert nursery.try_out(endless, limit_s=1.0).outcome == "timeout"
     assert nursery.try_out(replace(endless, hangs=True), limit_s=1.0).outcome == "killed"
+    nursery.close()
     assert (nursery.source / "ironbird/__init__.py").read_text() == SOURCE
 
 
 def test_tests_that_fail_without_mutants_prove_nothing(project: Path) -> None:
     (project / "tests/test_it.py").write_text(TEST.replace("== 6", "== 5"))
 
-    with pytest.raises(RuntimeError, match="do not pass without mutants"):
-        mutants.run([PLANTED], project / "cache", say=lambda text: None, root=project)
+    found = run([PLANTED], project / "cache", root=project)
+
+    assert [finding.outcome for finding in found] == ["red"]
+    assert found[0].detail == "fails without the mutant: tests/test_it.py::test_twice"
+
+
+def test_a_run_goes_on_where_it_was_stopped(project: Path) -> None:
+    unseen = replace(PLANTED, id="unseen", old="return 7", new="return 8")
+    run([PLANTED, unseen], project / "cache", root=project)
+    kept = project / "cache/results.jsonl"
+    rows = kept.read_text().splitlines(keepends=True)
+    assert len(rows) == 3  # the tests without mutants, and each mutant
+    # Stopped in the second mutant: what is known is taken, what was cut off is tried again
+    kept.write_text("".join(rows[:2]).replace("test_it.py::test_twice", "taken from the file") + rows[2][:20])
+    found = run([PLANTED, unseen], project / "cache", resume=True, root=project)
+    assert [(f.outcome, f.detail) for f in found] == [("killed", "taken from the file"), ("survived", "")]
+
+    # Another test: nothing of what is known holds
+    (project / "tests/test_it.py").write_text(TEST + "    assert ironbird.idle() == 7\n")
+    mutants._file_hash.cache_clear()
+    found = run([PLANTED, unseen], project / "cache", resume=True, root=project)
+    assert [f.outcome for f in found] == ["killed", "killed"] and found[0].detail == "test_it.py::test_twice"
+    assert mutants.record(found)["killed"] == 2 and mutants.record(found)["not_killed"] == []
 
 
 def test_entries_with_wrong_keys_are_refused(tmp_path: Path) -> None:

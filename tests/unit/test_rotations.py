@@ -37,6 +37,8 @@ def test_products_turn_one_after_the_other(seed: int) -> None:
 def test_vectors_turn_as_their_matrix_says(seed: int) -> None:
     q, v = some(seed), np.random.default_rng(seed).normal(size=(5, 3))
     np.testing.assert_allclose(rotations.rotate(q, v), theirs(q).apply(v), atol=NEAR)
+    one = [rotations.rotate_one(a.tolist(), b.tolist()) for a, b in zip(q, v, strict=True)]
+    np.testing.assert_array_equal(one, rotations.rotate(q, v))
     np.testing.assert_allclose(rotations.matrix(3.0 * q[0]), theirs(q[0]).as_matrix(), atol=NEAR)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import itertools
+import operator
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -100,6 +102,7 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
     begin = time.perf_counter()
     policy = policy or TracePolicy()
     first = cases[0]
+    places = list(range(len(cases)))  # of the lanes: those that keep the same signals lie together, for their hashes
     try:
         if first.scenario:
             flown = fly_scenario(scenario_in(first.scenario, first.case_id), workers=threads, keep=False)
@@ -108,8 +111,11 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
             flight = fly(first)
             log, judged, kernel_s = flight.log, [flight.judged], 0.0
         else:
-            lanes = fly_lanes(cases, fit(first).model, threads=threads)
-            log, judged, kernel_s = lanes.log, lanes.judged, lanes.kernel_s
+            model = fit(first).model
+            places = sorted(places, key=lambda place: log_paths(cases[place], model))
+            lanes = fly_lanes([cases[place] for place in places], model, threads=threads)
+            log, kernel_s = lanes.log, lanes.kernel_s
+            judged = [lane for _, lane in sorted(zip(places, lanes.judged, strict=True), key=operator.itemgetter(0))]
     except Exception as error:
         if len(cases) > 1:  # find out which ones cannot be flown; the others must not suffer
             parts = [fly_batch([case], policy, threads) for case in cases]
@@ -121,13 +127,17 @@ def fly_batch(cases: Sequence[FlightCase], policy: TracePolicy | None = None, th
     if log.interrupted:
         raise KeyboardInterrupt
     results = [FlightResult.of(case, said) for case, said in zip(cases, judged, strict=True)]
-    results = _keep_traces(results, log, policy)
+    results = _keep_traces(results, log, policy, places)
     return BatchResult(results, kernel_s, time.perf_counter() - begin, sum(result.ended_s for result in results))
 
 
 def get_ready() -> None:
-    """What a worker does first: load all that flies, before it gets its first flights."""
+    """What a worker does first: load all that flies, before it gets its first flights.
+
+    What is loaded stays: it is no longer looked through for garbage.
+    """
     software()
+    gc.freeze()
 
 
 def fly_for_runner(cases: Sequence[FlightCase], policy: TracePolicy) -> BatchResult:
@@ -164,10 +174,14 @@ def _why(error: Exception) -> str:
     return str(error) if isinstance(error, IronbirdError) else f"the rig failed: {type(error).__name__}: {error}"
 
 
-def _keep_traces(results: list[FlightResult], log: Log, policy: TracePolicy) -> list[FlightResult]:
+def _keep_traces(
+    results: list[FlightResult], log: Log, policy: TracePolicy, places: Sequence[int]
+) -> list[FlightResult]:
+    """Write the traces that are wanted; `places` are those of the log's lanes among the results."""
     kept: dict[str, int] = {}
     final = []
-    for lane, result in enumerate(results):
+    lanes = sorted(range(len(places)), key=places.__getitem__)
+    for lane, result in zip(lanes, results, strict=True):
         if policy.wants(result, kept.get(result.case_id, 0)):
             kept[result.case_id] = kept.get(result.case_id, 0) + 1
             assert policy.folder is not None

@@ -175,36 +175,40 @@ def run_campaign(
     lanes: int = LANES_PER_BATCH,
     redefined: bool = False,
     progress: Callable[[Progress], None] | None = None,
+    cases: Sequence[FlightCase] | None = None,
+    crew: Crew | None = None,
 ) -> Progress:
     """Fly all flights of a campaign that are not judged yet. Ctrl-C ends it; what is stored stays, `resume` goes on.
 
     Flights whose definition, or whose Ironbird, is no longer that of the campaign are refused; with `redefined` they
-    are judged errors, unflown.
+    are judged errors, unflown. Whoever has just made the campaign may hand in its `cases`, which are then neither read
+    again nor compared, and a `crew` that was begun before (then `workers` and `dask` mean nothing).
     """
     state = Progress(total=0)
     counts = store.counts(campaign)
     state.counts.update({verdict: counts[verdict] for verdict in VERDICTS})
     state.done = sum(state.counts.values())
     state.total = state.done + counts["open"]
-    with _place(workers, dask) as place:
-        if counts["open"]:
-            place.begin()  # workers start while this process reads what there is to fly
-        _run(store, campaign, place, state, policy, lanes, redefined, progress)
+    # workers start while this process reads what there is to fly
+    begun = begun_crew(workers, dask) if crew is None and counts["open"] else contextlib.nullcontext(crew or Crew(1))
+    with begun as own:
+        _run(store, campaign, own, state, policy, lanes, redefined, progress, cases)
     return state
 
 
 def _run(
     store: Store,
     campaign: Campaign,
-    place: _Place,
+    place: Crew,
     state: Progress,
     policy: TracePolicy | None,
     lanes: int,
     redefined: bool,
     progress: Callable[[Progress], None] | None,
+    cases: Sequence[FlightCase] | None,
 ) -> None:
-    flights = store.open_flights(campaign)
-    changed = _changed(campaign, flights)
+    flights = store.open_flights(campaign, cases)
+    changed = _changed(campaign, flights) if cases is None else {}
     if changed and not redefined:
         raise RunError(_refusal(campaign, flights, changed))
     if policy is None:
@@ -316,7 +320,7 @@ def _groups(flights: Sequence[OpenFlight], finished: Callable[[_Batch, BatchResu
 
 
 def _work_off(
-    plan: _Plan, place: _Place, finished: Callable[[_Batch, BatchResult], None], say: Callable[[str], None]
+    plan: _Plan, place: Crew, finished: Callable[[_Batch, BatchResult], None], say: Callable[[str], None]
 ) -> None:
     suspects: list[_Batch] = []
     flying: dict[Future[BatchResult], _Batch] = {}
@@ -375,7 +379,7 @@ def _work_off(
         raise RunError(f"the workers cannot continue: {type(error).__name__}: {error}") from error
 
 
-def _probe(plan: _Plan, place: _Place, finished: Callable[[_Batch, BatchResult], None], how: str) -> bool:
+def _probe(plan: _Plan, place: Crew, finished: Callable[[_Batch, BatchResult], None], how: str) -> bool:
     """Whether a worker can fly anything at all: any few flights, each with a worker of its own.
 
     If all of them die, it is not the flights: the session ends, and they stay open.
@@ -422,7 +426,7 @@ def _again(batch: _Batch) -> list[_Batch]:
     ]
 
 
-def _alone(batch: _Batch, place: _Place, policy: TracePolicy) -> BatchResult:
+def _alone(batch: _Batch, place: Crew, policy: TracePolicy) -> BatchResult:
     """A flight suspected of killing its worker, with a worker of its own: an error if that dies each time as well."""
     how = ""
     for _ in range(MOST_DEATHS):
@@ -461,8 +465,8 @@ def death(code: int | None) -> str:
 # ---------------------------------------------------------------------- places
 
 
-class _Place:
-    """Processes on this machine."""
+class Crew:
+    """Workers: processes on this machine."""
 
     deaths: tuple[type[Exception], ...] = (BrokenProcessPool,)  # what a future says if its worker died
     look_s: float | None = None  # a pool says by itself if a worker dies
@@ -526,7 +530,7 @@ class _Place:
             process.kill()
 
 
-class _Cluster(_Place):
+class _Cluster(Crew):
     """A Dask cluster; it repeats by itself what a lost worker had, and gives up after a few deaths."""
 
     def __init__(self, client: Any) -> None:
@@ -571,14 +575,15 @@ class _Cluster(_Place):
 
 
 @contextlib.contextmanager
-def _place(workers: int | None, dask: str | None) -> Iterator[_Place]:
-    """Where to fly."""
+def begun_crew(workers: int | None = None, dask: str | None = None) -> Iterator[Crew]:
+    """Workers that get ready, for `run_campaign`: begin them before a suite is read, they load Ironbird meanwhile."""
     if dask is None:
-        place = _Place(workers or os.cpu_count() or 1)
+        crew = Crew(workers or os.cpu_count() or 1)
+        crew.begin()
         try:
-            yield place
+            yield crew
         finally:
-            place.end()
+            crew.end()
         return
     client: Any = dask_client(dask, CLUSTER_TIMEOUT)
     try:

@@ -26,6 +26,7 @@ from ironbird.flight.systems import is_outside
 
 ROUND = 32  # candidates flown at once
 HALVES = 2  # sections of an interval where each candidate flies alone: scenarios, control systems outside
+LINE_TOLERANCE = 0.02  # of the line of a map, as a share of its parameter's range
 SCORE_WEIGHT = 1e-3  # of the graded score beside the margin: separates near from far where the margin is only yes or no
 
 
@@ -197,30 +198,36 @@ def boundary_map(
     across: str,
     along: str,
     *,
-    points: int = 12,
-    tolerance: float = 0.02,
+    points: int | tuple[int, int] = 12,
+    tolerance: float | None = LINE_TOLERANCE,
     progress: Callable[[float], None] | None = None,
 ) -> Map:
-    """Fly a grid over two parameters and refine the line between pass and fail along the second one."""
+    """Fly a grid over two parameters and refine the line between pass and fail along the second one.
+
+    `points` may differ across and along; without a tolerance the grid alone is flown.
+    """
     for name in (across, along):
         if name not in planned.variables:
             raise UnknownNameError("varied parameter", name, planned.variables, f"case '{planned.id}'")
-    x, y = (np.linspace(*_limits(planned, name), points).tolist() for name in (across, along))
+    sides = (points, points) if isinstance(points, int) else points
+    x, y = (
+        np.linspace(*_limits(planned, name), count).tolist() for name, count in zip((across, along), sides, strict=True)
+    )
     others = {n: spread.at(0.5) for n, spread in planned.variables.items()}
     found = _fly_values(planned, [{**others, across: a, along: b} for b in y for a in x])
-    verdicts = np.array([c.result.verdict for c in found]).reshape(points, points)
-    margins = np.array([c.result.margin for c in found]).reshape(points, points)
+    verdicts = np.array([c.result.verdict for c in found]).reshape(len(y), len(x))
+    margins = np.array([c.result.margin for c in found]).reshape(len(y), len(x))
     line = []
     for column, value in enumerate(x):
         turn = (
             boundary(planned, along, {across: value}, tolerance=tolerance)
-            if {PASS, FAIL} <= set(verdicts[:, column])
+            if tolerance is not None and {PASS, FAIL} <= set(verdicts[:, column])
             else None
         )
         if turn is not None:
             line.append((value, turn.value))
         if progress:
-            progress((column + 1) / points)
+            progress((column + 1) / len(x))
     return Map(across, along, x, y, verdicts, margins, line)
 
 

@@ -355,8 +355,16 @@ class Store:
         found = {verdict or "open": count for verdict, count in self.patiently(lambda c: c.execute(query).all())}
         return {name: found.get(name, 0) for name in (*VERDICTS, "open")}
 
-    def open_flights(self, campaign: Campaign) -> list[OpenFlight]:
-        """Flights that are not judged yet."""
+    def open_flights(self, campaign: Campaign, cases: Sequence[FlightCase] | None = None) -> list[OpenFlight]:
+        """Flights that are not judged yet; whoever has just made the campaign of `cases` need not read them again."""
+        if cases is not None:
+            known = sa.select(flights.c.number, flights.c.flight_id, flights.c.digest).where(
+                flights.c.campaign_id == campaign.id, flights.c.verdict.is_(None)
+            )
+            found = self.patiently(lambda connection: connection.execute(known.order_by(flights.c.number)).all())
+            if any(cases[number].id != flight_id for number, flight_id, _ in found):
+                raise StoreError(f"campaign '{campaign.name}' was made of other flights")
+            return [OpenFlight(number, cases[number], digest) for number, _, digest in found]
         query = (
             sa.select(flights.c.number, flights.c.flight_id, flights.c.digest, flights.c.definition)
             .where(flights.c.campaign_id == campaign.id, flights.c.verdict.is_(None))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import operator
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
@@ -184,32 +185,13 @@ class Planned:
     def at(self, values: Mapping[str, float | str]) -> dict[str, Any]:
         """The case with a value for everything that varies."""
         shared = {**self.data.get("vary", {}), **values}
-
-        def fill(value: Any, path: KeyPath) -> Any:
-            if is_spread(value):
-                return values[variable_name(path)]
-            if isinstance(value, str) and value.startswith("$"):
-                return shared[value[1:]]
-            if isinstance(value, Mapping):
-                return {key: fill(entry, (*path, key)) for key, entry in value.items()}
-            if isinstance(value, list):
-                return [fill(entry, (*path, i)) for i, entry in enumerate(value)]
-            return value
-
-        return {key: value if key in self._same else fill(value, (key,)) for key, value in self.data.items()}
+        return {**self.data, **{key: fill(shared) for key, fill in self._varying.items()}}
 
     @functools.cached_property
-    def _same(self) -> frozenset[str]:
-        """Keys whose value is the same at all points: nothing in it varies or names a shared parameter."""
-
-        def varies(value: Any) -> bool:
-            if isinstance(value, Mapping):
-                return is_spread(value) or any(varies(entry) for entry in value.values())
-            if isinstance(value, list):
-                return any(varies(entry) for entry in value)
-            return isinstance(value, str) and value.startswith("$")
-
-        return frozenset(key for key, value in self.data.items() if key in _FIXED or not varies(value))
+    def _varying(self) -> dict[str, _Fill]:
+        """How keys are filled in that vary or name a shared parameter; all others are the same at all points."""
+        found = {key: _filled(value, (key,)) for key, value in self.data.items() if key not in _FIXED}
+        return {key: fill for key, fill in found.items() if fill is not None}
 
     def flights(self) -> Iterator[FlightCase]:
         """All flights of the case."""
@@ -263,6 +245,26 @@ class Suite:
         return sum(case.count() for case in self.cases)
 
 
+_Fill: TypeAlias = Callable[[Mapping[str, Any]], Any]  # from values of what varies
+
+
+def _filled(value: Any, path: KeyPath) -> _Fill | None:
+    """How a value of a file is filled in; None if nothing in it varies or names a shared parameter."""
+    if is_spread(value):
+        return operator.itemgetter(variable_name(path))
+    if isinstance(value, str):
+        return operator.itemgetter(value[1:]) if value.startswith("$") else None
+    if not isinstance(value, Mapping | list):
+        return None
+    entries = list(value.items() if isinstance(value, Mapping) else enumerate(value))
+    fills = {key: fill for key, entry in entries if (fill := _filled(entry, (*path, key))) is not None}
+    if not fills:
+        return None
+    if isinstance(value, Mapping):
+        return lambda values: {**value, **{key: fill(values) for key, fill in fills.items()}}
+    return lambda values: [fills[i](values) if i in fills else entry for i, entry in entries]
+
+
 def variable_name(path: KeyPath) -> str:
     """The name of a value that varies where it stands: `wind.speed_mps`, `body.mass`, `fault.1.severity`."""
     if path[0] == "set":
@@ -292,6 +294,7 @@ class _Reader:
         self.mission_of = functools.cache(lambda vehicle: load_spec(vehicle).mission)
         self.named = functools.cache(load_mission)
         self.commands = functools.cache(recorded_commands)
+        self._required: tuple[Any, tuple[Requirement, ...]] = None, ()  # tables, and what they ask for
 
     def mission(self, data: Mapping[str, Any]) -> tuple[Mission, str]:
         """The mission of a case without ranges, and its built-in name if it has one."""
@@ -300,6 +303,13 @@ class _Reader:
             return Mission.model_validate({"schema": 1, **text}), ""
         name = str(text if text is not None else self.mission_of(data["vehicle"]))
         return self.named(name), "" if name.endswith(".toml") else name
+
+    def requirements(self, data: Mapping[str, Any]) -> tuple[Requirement, ...]:
+        """What a case without ranges asks for; tables that are the same at all points are read once."""
+        tables = data.get("require")
+        if tables is not self._required[0]:
+            self._required = tables, tuple(requirement(table) for table in tables or [])
+        return self._required[1]
 
 
 def _flight(
@@ -333,7 +343,7 @@ def _flight(
         options=dict(data.get("options", {})),
         settings=dict(data.get("set", {})),
         faults=faults,
-        requirements=tuple(requirement(table) for table in data.get("require", [])),
+        requirements=read.requirements(data),
         seed=seed,
         until_s=float(data["until_s"]) if "until_s" in data else None,
         log_s=float(data.get("log_s", LOG_S)),

@@ -13,6 +13,7 @@ from ironbird.chips.chip import FRAME_8N1, Chip, frame_bits
 from ironbird.errors import LinkError
 
 NACK, TIMEOUT, BUSY = "NACK", "TIMEOUT", "BUSY"
+QUICK_READ = -1  # as a length on I2C: the address for reading, and no byte
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class I2cBus:
     chips: Sequence[Chip] = ()
 
     def transfer(self, t: int, address: int, sent: bytes, length: int) -> Answer:
-        """Write bytes, then after a repeated start read some; either may be empty. Both empty is a probe by write.
+        """Write bytes, then after a repeated start read some; either may be empty. Both empty is a probe by write,
+        with `QUICK_READ` a probe by read: its stop comes with the first bit that the chip sends.
 
         Several chips may answer one address: all of them take what is written, and reading gives the AND of them.
         """
@@ -72,6 +74,11 @@ class I2cBus:
                     chip.i2c_commit()
                     chip.i2c_done()
                 data.append(value)
+            for chip in chips if length == QUICK_READ else ():
+                value = chip.i2c_peek()
+                chip.i2c_commit()
+                if not value:  # it holds the data line until the next request has clocked its byte out
+                    chip.i2c_done()
         self._end(chips)
         return Answer(bytes(data))
 

@@ -179,6 +179,8 @@ class _Front:
     reading: int = 0
     active: int = 0
     more: int = 0
+    stretch: int = 0  # slots for which the chip holds the clock low after each byte
+    held: int = 0  # how many of them are left
 
 
 @dataclass
@@ -202,7 +204,7 @@ class I2cPins:
         return {"scl": self.scl, "sda": self.sda}
 
     def transfer(self, t: int, address: int, sent: bytes, length: int) -> Answer:
-        """Write, then read after a repeated start, slot by slot."""
+        """Write, then read after a repeated start, slot by slot; `QUICK_READ` ends after the address."""
         self.time = t
         self.broken = not (self.scl.healthy() and self.sda.healthy())
         self._slot(1, 1)
@@ -286,6 +288,8 @@ class I2cPins:
     def _slot(self, scl: int, sda: int) -> None:
         for front in self.fronts:
             sda &= front.drive
+            if front.held:
+                scl, front.held = 0, front.held - 1
         if self.broken:
             scl, sda = self.scl.seen(scl), self.sda.seen(sda)
         for chip, front in zip(self.chips, self.fronts, strict=True):
@@ -319,12 +323,12 @@ class I2cPins:
         if f.state == 1 and f.bits == 8:
             f.reading = f.shift & 1
             if chip.i2c_match(f.shift >> 1) and chip.i2c_begin(self.time, f.reading):
-                f.state, f.drive, f.active = 3, 0, 1
+                f.state, f.drive, f.active, f.held = 3, 0, 1, f.stretch
             else:
                 f.state = 0
         elif f.state == 2 and f.bits == 8:
             f.drive = 0 if chip.i2c_byte(f.shift) else 1
-            f.state = 3
+            f.state, f.held = 3, f.stretch
         elif (f.state == 3 and f.reading) or (f.state == 5 and f.more):
             f.out = chip.i2c_peek()
             f.state, f.bits, f.drive = 4, 0, f.out >> 7
@@ -332,7 +336,7 @@ class I2cPins:
             f.state, f.bits, f.shift, f.drive = 2, 0, 0, 1
         elif f.state == 4:
             if f.bits == 8:
-                f.state, f.drive = 5, 1
+                f.state, f.drive, f.held = 5, 1, f.stretch
                 chip.i2c_done()
             else:
                 f.drive = f.out >> (7 - f.bits) & 1

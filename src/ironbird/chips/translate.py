@@ -86,12 +86,12 @@ class _Function:
 
     def head(self) -> str:
         args = "".join(f", {C_TYPE[kind]} {name}" for name, kind in self.args)
-        return f"static {C_TYPE[self.returns]} {self.name}({self.chip.structure} *self{args})"
+        return f"static {C_TYPE[self.returns]} {self.name}(void *ib_chip{args})"  # as the table declares it
 
     def text(self) -> str:
         body = self.block(self.node.body, 1)
         declared = "".join(f"  {C_TYPE[kind]} {name} = 0;\n" for name, kind in self.locals.items())
-        return f"{self.head()} {{\n{declared}{body}}}\n"
+        return f"{self.head()} {{\n  {self.chip.structure} *self = ib_chip;\n{declared}{body}}}\n"
 
     # ------------------------------------------------------------------ statements
 
@@ -305,17 +305,18 @@ class _Translation:
                         lines.append(f"  self->{name}[{i}] = {_number(v)};\n")
             elif value:
                 lines.append(f"  self->{name} = {_number(value)};\n")
-        return f"static void {self.structure}_initial({self.structure} *self) {{\n{''.join(lines)}}}\n"
+        head = f"static void {self.structure}_initial(void *ib_chip) {{\n  {self.structure} *self = ib_chip;\n"
+        return f"{head}{''.join(lines)}}}\n"
 
     def text(self) -> str:
         entries = {name: self.method(name, None, None) for name in ENTRIES}
         while self.waiting:
             self.bodies.append(self.waiting.pop().text())
         heads = "".join(f"{function.head()};\n" for function in self.functions.values())
-        table = ", ".join(f"(void *){function.name}" for function in entries.values())
+        table = ", ".join(function.name for function in entries.values())
         operations = (
             f"static const ib_operations {self.structure}_operations = "
-            f"{{sizeof({self.structure}), (void *){self.structure}_initial, {table}}};\n"
+            f"{{sizeof({self.structure}), {self.structure}_initial, {table}}};\n"
         )
         constants = "".join(self.constants.values())
         return "".join((self.structure_text(), constants, heads, *self.bodies, self.initial_text(), operations))

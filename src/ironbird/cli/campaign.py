@@ -27,7 +27,6 @@ from ironbird.errors import UnknownNameError, shortened
 from ironbird.files.whole import write_text
 
 if TYPE_CHECKING:
-    from ironbird.campaign.batch import TracePolicy
     from ironbird.campaign.case import FlightCase
     from ironbird.campaign.result import FlightResult
     from ironbird.campaign.runner import Progress
@@ -84,10 +83,11 @@ def run(
     """
     from ironbird.campaign.batch import TracePolicy, draw_over_cases
     from ironbird.campaign.places import remember, usual_store
+    from ironbird.campaign.runner import begun_crew, run_campaign
     from ironbird.campaign.store import Store
     from ironbird.campaign.suite import load_suite
 
-    with errors():
+    with errors(), begun_crew(workers, dask) as crew:
         loaded = load_suite(suite)
         flights = loaded.flights()
         if tag:
@@ -106,7 +106,12 @@ def run(
         policy = TracePolicy.of(traces, str(database.trace_folder(name).absolute()))
         if database.file is not None:
             remember(database.file)
-        _fly(database, campaign, workers, dask, out, policy)
+        _fly(
+            database,
+            campaign,
+            out,
+            lambda update: run_campaign(database, campaign, policy=policy, progress=update, cases=flights, crew=crew),
+        )
 
 
 @campaign_app.command("resume")
@@ -130,7 +135,7 @@ def resume(
     changed: a campaign holds one definition, flown by one version.
     """
     from ironbird.campaign.batch import TracePolicy
-    from ironbird.campaign.runner import check_unchanged
+    from ironbird.campaign.runner import check_unchanged, run_campaign
 
     with errors():
         database = _store_with(store, name)
@@ -140,28 +145,26 @@ def resume(
             again = database.reopen_damaged(campaign)
             typer.echo(f"{len(again)} flights to be flown again, whose results cannot be read", err=True)
         policy = TracePolicy.of(traces, str(database.trace_folder(name).absolute()))
-        _fly(database, campaign, workers, dask, out, policy, redefined)
+        _fly(
+            database,
+            campaign,
+            out,
+            lambda update: run_campaign(
+                database, campaign, workers=workers, dask=dask, policy=policy, redefined=redefined, progress=update
+            ),
+        )
 
 
 def _fly(
-    database: Store,
-    campaign: Campaign,
-    workers: int | None,
-    dask: str | None,
-    out: Path | None,
-    policy: TracePolicy,
-    redefined: bool = False,
+    database: Store, campaign: Campaign, out: Path | None, work: Callable[[Callable[[Progress], None]], Progress]
 ) -> None:
-    from ironbird.campaign.runner import run_campaign
     from ironbird.campaign.summary import exit_code
 
     typer.echo(f"campaign {campaign.name}", err=True)
     interrupted = False
     with _flight_bar(campaign.name) as update:
         try:
-            state = run_campaign(
-                database, campaign, workers=workers, dask=dask, policy=policy, redefined=redefined, progress=update
-            )
+            state = work(update)
         except KeyboardInterrupt:
             interrupted = True
     folder = out or database.folder / campaign.name
@@ -705,6 +708,12 @@ def boundary_map(
     along: Annotated[str, typer.Argument(help="Another one, for example fault.1.duration_s.")],
     case: CaseOption = None,
     points: Annotated[int, typer.Option(help="Points along each side.", min=3, max=60)] = 12,
+    points_along: Annotated[
+        int | None, typer.Option(help="Points along the second side, if not as many.", min=2, max=60)
+    ] = None,
+    refine: Annotated[
+        bool, typer.Option(help="Look for the line between the points; it costs more flights in each column.")
+    ] = True,
     out: Annotated[Path, typer.Option(help="The picture.")] = Path("out/map.svg"),
 ) -> None:
     """Draw the line between survived and lost over two varied parameters."""
@@ -714,7 +723,14 @@ def boundary_map(
     with errors():
         planned = _case_of(suite, case)
         with progress_bar(f"mapping {planned.id}") as update:
-            found = searching.boundary_map(planned, across, along, points=points, progress=update)
+            found = searching.boundary_map(
+                planned,
+                across,
+                along,
+                points=(points, points_along or points),
+                tolerance=searching.LINE_TOLERANCE if refine else None,
+                progress=update,
+            )
         title = planned.data.get("title") or planned.id
         write_map(found, out, f"{title}: verdict over {across} and {along}")
         for x, y in found.line:

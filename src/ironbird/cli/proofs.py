@@ -44,7 +44,11 @@ def doctor(
 
 def bench(
     what: Annotated[
-        str, typer.Argument(help="kernel: steps against JSBSim; campaign: whole flights; start: commands.")
+        str,
+        typer.Argument(
+            help="kernel: steps against JSBSim; counts: their instructions by part (needs valgrind); campaign: whole "
+            "flights; start: commands."
+        ),
     ] = "kernel",
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
     out: Annotated[Path | None, typer.Option(help="Also write the JSON to this file.")] = None,
@@ -56,20 +60,22 @@ def bench(
 ) -> None:
     """Measure speed: of a step against JSBSim's F450 (a minute), of a campaign, or of commands from start to end."""
     from ironbird.proofs import campaign_speed as bench_campaign
+    from ironbird.proofs import counts, start_speed
     from ironbird.proofs import speed as benchmark
-    from ironbird.proofs import start_speed
 
     with errors():
         if what == "kernel":
             result = benchmark.measure(quick=quick, progress=lambda text: typer.echo(text, err=True))
         elif what == "campaign":
             result = bench_campaign.measure(flights=flights, workers=workers)
+        elif what == "counts":
+            result = counts.measure()
         elif what == "start":
             result = start_speed.measure(
                 rounds=1 if quick else start_speed.ROUNDS, progress=lambda text: typer.echo(text, err=True)
             )
         else:
-            raise UnknownNameError("benchmark", what, ["kernel", "campaign", "start"])
+            raise UnknownNameError("benchmark", what, ["kernel", "counts", "campaign", "start"])
         if out:
             out.write_text(benchmark.as_json(result) + "\n")
     if as_json:
@@ -77,6 +83,9 @@ def bench(
         return
     if what == "campaign":
         print_table({key.replace("_", " "): str(value) for key, value in result.items()}, "Speed of a campaign")
+        return
+    if what == "counts":
+        print_table(counts.rows(result), "Instructions for a millisecond of flight and vehicle")
         return
     if what == "start":
         print_table(start_speed.rows(result), "Commands, median (lowest to highest)")

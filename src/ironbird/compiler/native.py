@@ -5,7 +5,7 @@ math, no contraction to FMA: the same bytes come out for any lane count, process
 
 A large kernel that is in no cache is built twice: without optimisation, which takes a quarter of the time, to be used
 at once, and by a process in the background as it should be (docs/adr/0056). Both give the same bytes. IRONBIRD_QUICK=0
-waits for the second one instead.
+waits for the second one instead, IRONBIRD_QUICK=only leaves it out.
 
 With IRONBIRD_SANITIZE=1 gcc builds code that watches its own memory accesses and arithmetic (AddressSanitizer and
 UndefinedBehaviorSanitizer). Python has to be started with their libraries: `sanitizer_environment` says how.
@@ -66,6 +66,7 @@ CURES = {  # of what compilers say, zig's words and those of the C library
 }
 COMPILER_TIMEOUT_S = 600
 KERNEL_HEADERS = ("ib_math.h", "ib_quick.h", "ib_noise.h", "ib_integrate.h", "ib_loop.h")
+QUICK = "IRONBIRD_QUICK"
 QUICK_FROM = 200_000  # characters of a text from which on a quick build pays
 _ZIG_FLAGS = ["-fno-sanitize=all", "-g0", "-s"]
 PRELOAD_FLAGS = ["-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-stack-protector", "-w"]
@@ -75,6 +76,8 @@ PRELOAD_ZIG_FLAGS = [*_ZIG_FLAGS, "-target", f"{platform.machine()}-linux-gnu.2.
 SANITIZER_FLAGS = [
     "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g1",
 ]  # fmt: skip
+# Of libraries in programs of others: undefined behaviour stops them, without a library of the sanitizer's own
+TRAP_FLAGS = ["-fsanitize=undefined,float-cast-overflow", "-fsanitize-undefined-trap-on-error", "-g1"]
 SANITIZER_OPTIONS = {  # leaks are Python's own; CasADi and NumPy mix allocators and are not what is looked at
     "ASAN_OPTIONS": "detect_leaks=0:alloc_dealloc_mismatch=0:detect_odr_violation=0:detect_stack_use_after_return=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
@@ -206,7 +209,7 @@ def build(text: str, lanes: int, target: str | None = None) -> Path:
 
 def build_preload(text: str) -> bytes:
     """A library for programs of others, to be loaded before their own (LD_PRELOAD); compiled or from the cache."""
-    flags = [*PRELOAD_FLAGS, *([] if _other_compiler() else PRELOAD_ZIG_FLAGS)]
+    flags = [*PRELOAD_FLAGS, *([] if _other_compiler() else PRELOAD_ZIG_FLAGS), *(TRAP_FLAGS if sanitized() else [])]
     key = hashlib.sha256("\0".join([text, compiler_version(), *flags, platform.machine()]).encode()).hexdigest()
     path = cache.checked_folder() / key[:2] / f"{key}.so"
     return _content(path, lambda: _compile_with(flags, text, path, ["-ldl", "-lpthread"]))
@@ -319,7 +322,8 @@ def load_quickly(text: str, lanes: int, target: str | None = None) -> tuple[ctyp
     if found is not None:
         return _loaded_once(path, found), True
     library = load_unoptimised(text, lanes, target)
-    background.optimise(path, text, lanes, target or host_target())
+    if os.environ.get(QUICK) != "only":
+        background.optimise(path, text, lanes, target or host_target())
     return library, False
 
 
@@ -337,7 +341,7 @@ def optimised(text: str, lanes: int, target: str | None = None) -> ctypes.CDLL |
 
 
 def _quick_suits(text: str, lanes: int) -> bool:
-    wanted = os.environ.get("IRONBIRD_QUICK", "1") not in ("", "0")
+    wanted = os.environ.get(QUICK, "1") not in ("", "0")
     return wanted and lanes == 1 and len(text) >= QUICK_FROM and not sanitized()
 
 

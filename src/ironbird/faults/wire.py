@@ -57,6 +57,12 @@ def _device(name: str, summary: str, severity: str, effect: Replace) -> Fault:
 FAULTS = (
     *(fault for line in LINES for fault in _line_faults(line)),
     _device("wire.nack", "A chip on I2C does not acknowledge its address.", "share of requests", Replace(0.0, 1.0)),
+    _device(
+        "wire.stretch",
+        "A chip on I2C holds the clock low after each byte; hosts wait for a time.",
+        "1 is {:g} slots, twice the time that hosts wait",
+        Replace(0.0, 64.0),
+    ),
     _device("wire.lost", "Bytes of a serial line are lost.", "share of bytes", Replace(0.0, 1.0)),
     _device("wire.doubled", "Bytes of a serial line come twice.", "share of bytes", Replace(0.0, 1.0)),
     _device("wire.baud", "A chip's serial clock drifts.", "1 is {:g} of its rate", Replace(0.0, 0.1)),

@@ -304,7 +304,7 @@ def _words(
         return context["text"], context["cure"]
     if kind == "extra_forbidden":
         unknown = UnknownNameError("key", str(path[-1]), known_keys(grammar, path[:-1]))
-        homes = list(dict.fromkeys(_homes(grammar, str(path[-1]))))[:3]
+        homes = list(dict.fromkeys(home for key, home in _homes(grammar) if key == path[-1]))[:3]
         cure = f"it belongs to {' or '.join(homes)}" if homes else near_words(unknown, "leave it out")
         return str(unknown).partition(";")[0], cure
     if kind == "missing":
@@ -400,13 +400,17 @@ def _fields(table: type[BaseModel]) -> list[tuple[str, Any]]:
     return [(info.alias or name, info.annotation) for name, info in table.model_fields.items()]
 
 
-def _homes(kind: Any, key: str, name: str = "") -> Iterator[str]:
-    """The tables, by their headers, that do have a key."""
+@functools.cache
+def _homes(grammar: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+    """Every key of a grammar with the header of the table that has it."""
+    return tuple(_keys_of(grammar))
+
+
+def _keys_of(kind: Any, name: str = "") -> Iterator[tuple[str, str]]:
     for option in _options(kind):
         if _is_table(option):
             for field, inner in _fields(option):
-                if field == key:
-                    yield f"[{name}]" if name else "the head of the file"
-                yield from _homes(inner, key, f"{name}.{field}" if name else field)
+                yield field, f"[{name}]" if name else "the head of the file"
+                yield from _keys_of(inner, f"{name}.{field}" if name else field)
         elif get_origin(option) in (list, dict):
-            yield from _homes(get_args(option)[-1], key, name if get_origin(option) is list else f"{name}.NAME")
+            yield from _keys_of(get_args(option)[-1], name if get_origin(option) is list else f"{name}.NAME")

@@ -71,10 +71,8 @@ def _engine() -> Any:
         ) from None
 
 
-@functools.cache
-def core_library() -> ctypes.CDLL:
-    """The harness in C, built once and kept, with unicorn's calls handed to it."""
-    engine = _engine()
+def core_text() -> str:
+    """The C text around unicorn's core, which follows that of the chips."""
     const = importlib.import_module("unicorn.unicorn_const")
     arm = importlib.import_module("unicorn.arm_const")
     write = const.UC_CTL_IO_WRITE << 30
@@ -95,7 +93,14 @@ def core_library() -> ctypes.CDLL:
                  "FAULTMASK", "FPSCR", "FPEXC", "D0", "EPSR"):  # fmt: skip
         numbers[f"UC_ARM_REG_{name}"] = getattr(arm, f"UC_ARM_REG_{name}")
     head = "".join(f"#define {name} {value}\n" for name, value in numbers.items())
-    library = native.load(chips_text() + head + "".join((FOLDER / name).read_text() for name in TEXTS), 1)
+    return head + "".join((FOLDER / name).read_text() for name in TEXTS)
+
+
+@functools.cache
+def core_library() -> ctypes.CDLL:
+    """The harness in C, built once and kept, with unicorn's calls handed to it."""
+    engine = _engine()
+    library = native.load(chips_text() + core_text(), 1)
     for name, result, arguments in (
         ("fw_size", _u64, []), ("fw_state_size", _u64, []), ("fw_state_of", _p, [_p]), ("fw_bind", None, [_p]),
         ("fw_open", ctypes.c_int, [_p, _p, _u32, _p, _u32, _p, _p, _u32, _f64, _f64, *[_u32] * 4]),
@@ -118,6 +123,26 @@ def core_library() -> ctypes.CDLL:
     calls = (_p * len(CALLS))(*(ctypes.cast(getattr(engine, f"uc_{name}"), _p).value for name in CALLS))
     library.fw_bind(calls)
     return library
+
+
+def tables(device: Device) -> tuple[list[list[int]], list[list[int]], list[list[int]]]:
+    """A microcontroller for the harness: rows of `fw_row`, `fw_request` and `fw_memory`."""
+    rows: list[list[int]] = []
+    requests: list[list[int]] = []
+    names = [p.name for p in device.peripheral]
+    for number, p in enumerate(device.peripheral):
+        at, bit = p.enable or (0, 0)
+        irqs = (NO_LINE if p.irq is None else p.irq, NO_LINE if p.irq2 is None else p.irq2)
+        rows.append([KINDS.index(p.kind), p.base, irqs[0], p.bus, p.number, at, bit, irqs[1]])
+        for controller, stream, channel, way in p.dma:
+            requests.append([names.index(f"dma{controller}"), stream, channel, number, int(way == "tx")])
+    memories = [[m.base, m.size, NO_ALIAS if m.alias is None else m.alias, int(m.writable)] for m in device.memory]
+    return rows, requests, memories
+
+
+def _numbers(rows: list[list[int]]) -> ctypes.Array[ctypes.c_uint32]:
+    flat = [number for row in rows for number in row]
+    return (_u32 * max(1, len(flat)))(*flat)
 
 
 @dataclass(frozen=True)
@@ -213,29 +238,10 @@ class Machine:
 
     def _open(self) -> None:
         device = self.device
-        rows = (_u32 * (8 * len(device.peripheral)))()
-        requests: list[int] = []
-        names = [p.name for p in device.peripheral]
-        for number, p in enumerate(device.peripheral):
-            at, bit = p.enable or (0, 0)
-            irqs = (NO_LINE if p.irq is None else p.irq, NO_LINE if p.irq2 is None else p.irq2)
-            rows[8 * number : 8 * number + 8] = [
-                KINDS.index(p.kind), p.base, irqs[0], p.bus, p.number, at, bit, irqs[1],
-            ]  # fmt: skip
-            for controller, stream, channel, way in p.dma:
-                requests += [names.index(f"dma{controller}"), stream, channel, number, way == "tx"]
-        memories = (_u32 * (4 * len(device.memory)))()
-        for number, m in enumerate(device.memory):
-            memories[4 * number : 4 * number + 4] = [
-                m.base,
-                m.size,
-                NO_ALIAS if m.alias is None else m.alias,
-                m.writable,
-            ]
+        rows, requests, memories = tables(device)
         stores = (_p * len(self.memories))(*(store.ctypes.data for store in self.memories))
-        table = (_u32 * max(1, len(requests)))(*requests)
         error = self.library.fw_open(
-            self.pointer, rows, len(device.peripheral), table, len(requests) // 5, memories, stores,
+            self.pointer, _numbers(rows), len(rows), _numbers(requests), len(requests), _numbers(memories), stores,
             len(self.memories), self.board.crystal_Hz, self.board.supply_V, round(self.clocks_per_instruction * Q),
             self.image.start, device.family == "f1", device.debug_id,
         )  # fmt: skip

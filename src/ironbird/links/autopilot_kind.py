@@ -158,11 +158,12 @@ def in_virtual_time(task: Task) -> bool:
     return virtual
 
 
-def attended(task: Task, wire: Wire) -> Attended:
+def attended(task: Task, wire: Wire, *, accept_calibration: bool = False) -> Attended:
     """The built-in ground station that obeys orders in flight, on a wire, which it closes."""
     try:
         script = task.script if is_orders(task.script) else ""
-        return Attended(wire, plan=plan_of(task), items=task.items, script=script)
+        plan = plan_of(task)
+        return Attended(wire, plan=plan, items=task.items, script=script, accept_calibration=accept_calibration)
     except BaseException:
         wire.close()
         raise

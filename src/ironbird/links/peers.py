@@ -71,6 +71,7 @@ def is_of(pid: int | None, kind: Kind, source: tuple[str, int], own_port: int) -
     """Whether a port on loopback is held by a process or its session; with None, by a process of the same user.
 
     What root holds passes if this process is not root's: root may do anything, and programs in containers come by it.
+    Programs that root starts may run as another user (`owner_of_programs`): for root the session alone decides.
     """
     if not source[0].startswith("127."):
         return pid is None  # another computer: not known here
@@ -80,7 +81,7 @@ def is_of(pid: int | None, kind: Kind, source: tuple[str, int], own_port: int) -
     found = list(_sockets(kind, source[1], own_port))
     if any(user == 0 != ours for user, _ in found):
         return True
-    held = {inode for user, inode in found if user == ours}
+    held = {inode for user, inode in found if user == ours or (ours == 0 and pid is not None)}
     if pid is None or not held:
         return bool(held)
     return any(not held.isdisjoint(_held_by(process)) for process in _session(pid))

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ironbird.errors import LinkError
@@ -217,6 +217,8 @@ class AutopilotProcess(ABC):
             except OSError as error:
                 self.stop()
                 raise LinkError(f"{command[0]} cannot be started: {error.strerror}") from None
+        if run is not None:
+            run.share_processor_with(self._process.pid)
         self._tell_guard(f"{guard.GROUP}{self._process.pid}\n")
 
     def _owner(self) -> tuple[int, int] | None:
@@ -243,18 +245,18 @@ class AutopilotProcess(ABC):
             ended = f"{self.name} {_end(self._process.returncode)} {where}".rstrip()
             raise LinkError(f"{ended}; its output: {self.said() or 'nothing'}")
 
-    def settle(self, where: str = "") -> None:
+    def settle(self, where: Callable[[], str] = str) -> None:
         """In virtual time, wait for the simulator's turn; `LinkError` if that never comes. Else nothing."""
         if self.run is None:
             return
 
         def check() -> None:
-            self.check(where)
+            self.check(where())
 
         try:
             self.run.settle(REST_S, check)
         except LinkError as error:
-            raise LinkError(f"{self.name}: {error} {where}".rstrip()) from None
+            raise LinkError(f"{self.name}: {error} {where()}".rstrip()) from None
         if self.run.head.ended:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 if self._process is not None:

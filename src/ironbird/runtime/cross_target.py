@@ -21,17 +21,20 @@ from ironbird.runtime.step import kernel_events
 EMULATORS = {"aarch64": "qemu-aarch64"}
 
 
-def build_program(text: str, width: int, target: str, folder: Path) -> Path:
-    """A static program for a target (`aarch64`, `x86_64_v3`, ...) from a model's source."""
+def build_program(text: str, width: int, target: str, folder: Path, *, lines: bool = False) -> Path:
+    """A static program for a target (`aarch64`, `x86_64_v3`, ...) from a model's source; it may know its `lines`."""
     model = folder / "model.c"
     program = folder / f"model-{target}-{width}"
     model.write_text(text)
     flags = [f for f in native.FLAGS if f not in ("-fPIC", "-shared", "-fvisibility=hidden")]
+    own = native.target_flags(target)
+    if lines:
+        own = [*(flag for flag in own if flag not in ("-g0", "-s")), "-gline-tables-only"]
     native.run_compiler(
         [
             *native.compiler_command(),
             *flags,
-            *native.target_flags(target),
+            *own,
             "-static",
             f"-DIB_W={width}",
             f'-DIB_MODEL="{model}"',
@@ -55,6 +58,24 @@ def run_on_target(
         raise RunError(f"{emulator} is not installed: 'apt-get install qemu-user' brings it")
     plan = LogPlan.make(state.model, log, log_s)
     ticks = whole(ticks_of(until_s, state.model.step_s, "until_s") - state.tick, "ticks to run")
+    data, rows = program_input(state, plan, ticks)
+    with tempfile.TemporaryDirectory(prefix="ironbird-") as folder:
+        program = build_program(state.model.source.text, state.width, target, Path(folder))
+        command = [*([emulator] if emulator else []), str(program)]
+        done = subprocess.run(command, input=data, capture_output=True, timeout=1800, env=dict(os.environ))
+    if done.returncode != 0:
+        raise RunError(f"'{shlex.join(command)}' failed with code {done.returncode}: {done.stderr.decode()[-500:]}")
+    end = state.branch()
+    result = Log.empty(plan, state, state.tick, state.tick + ticks)
+    result.data = np.frombuffer(done.stdout, np.float64, result.data.size).reshape(result.data.shape)
+    end.stop_tick = np.frombuffer(done.stdout, np.int64)[-end.stop_tick.size :].reshape(end.stop_tick.shape)
+    end.tick += ticks
+    result.finish(end, rows)
+    return result
+
+
+def program_input(state: RunState, plan: LogPlan, ticks: int) -> tuple[bytes, int]:
+    """What a program reads to run a state for some ticks, and how many rows of its log it writes."""
     check_state(state)
     check_plan(plan, state)
     rows = plan.rows_between(state.tick, state.tick + ticks)
@@ -92,16 +113,4 @@ def run_on_target(
     data = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)
     data += bytes(records)[: count * (len(bytes(records)) // len(records))] + first.tobytes() + plan.index.tobytes()
     data += b"".join(a.tobytes() for a in (events.fired[:count], events.code, events.constants, events.code_first))
-    with tempfile.TemporaryDirectory(prefix="ironbird-") as folder:
-        program = build_program(state.model.source.text, state.width, target, Path(folder))
-        command = [*([emulator] if emulator else []), str(program)]
-        done = subprocess.run(command, input=data, capture_output=True, timeout=1800, env=dict(os.environ))
-    if done.returncode != 0:
-        raise RunError(f"'{shlex.join(command)}' failed with code {done.returncode}: {done.stderr.decode()[-500:]}")
-    end = state.branch()
-    result = Log.empty(plan, state, state.tick, state.tick + ticks)
-    result.data = np.frombuffer(done.stdout, np.float64, result.data.size).reshape(result.data.shape)
-    end.stop_tick = np.frombuffer(done.stdout, np.int64)[-end.stop_tick.size :].reshape(end.stop_tick.shape)
-    end.tick += ticks
-    result.finish(end, rows)
-    return result
+    return data, rows

@@ -17,6 +17,7 @@ from ironbird.files.csv_text import harmless
 from ironbird.files.whole import replacing
 from ironbird.model.signal import Signal
 from ironbird.runtime.border import ticks_of
+from ironbird.runtime.lane_hash import hashes_of_lanes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,6 +62,24 @@ class LogPlan:
             signals[path] = model.flat.log.signals[path]
             index += range(rows.start, rows.stop)
         return LogPlan(every, np.array(index, np.int64), start, signals, model.step_s)
+
+    def columns(self, paths: Sequence[str] | None) -> list[int]:
+        """The columns of some signals, in the order in which they are named; of all signals, in that of the plan."""
+        if paths is None or len(paths) == len(self.start):
+            return list(range(len(self.index)))
+        return [self.start[path] + i for path in paths for i in range(self.signals[path].size)]
+
+    @functools.cached_property
+    def schema(self) -> pa.Schema:
+        """Names of columns for Arrow; units and frames are in the fields' metadata."""
+        import pyarrow as pa
+
+        fields = [pa.field("time_s", pa.float64(), metadata={"unit": "s"})]
+        for path, signal in self.signals.items():
+            names = [path] if signal.size == 1 else [f"{path}[{i}]" for i in range(signal.size)]
+            about = {"unit": signal.unit, "frame": signal.frame or ""}
+            fields += [pa.field(name, pa.float64(), metadata=about) for name in names]
+        return pa.schema(fields)
 
     def rows_between(self, first: int, last: int) -> int:
         """How many rows fall into ticks [first, last)."""
@@ -169,41 +188,18 @@ class Log:
     def sha256(self, lane: int = 0, paths: Sequence[str] | None = None) -> str:
         """Hash of all values of one lane, or of some signals: equal flights have equal hashes."""
         block, place = divmod(lane, self.data.shape[3])
-        return self._hash(lane, self.data[block, : self.rows(lane), :, place], paths)
-
-    def sha256_of_lanes(self, paths: Sequence[Sequence[str]]) -> list[str]:
-        """The hash of each lane, of its own signals: as `sha256` lane by lane, but each block is gone through once."""
-        _, rows, columns, width = self.data.shape
-        found, turned = [], np.empty((width, rows, columns))
-        for lane, own in enumerate(paths):
-            if lane % width == 0:
-                turned[:] = self.data[lane // width].transpose(2, 0, 1)
-            found.append(self._hash(lane, turned[lane % width, : self.rows(lane)], own))
-        return found
-
-    def _hash(self, lane: int, values: np.ndarray, paths: Sequence[str] | None) -> str:
-        """Of the values of one lane, [row, column]."""
+        values = self.data[block, : self.rows(lane), self.plan.columns(paths), place].T  # row, column
         digest = hashlib.sha256(np.ascontiguousarray(self.time(lane)).data)
-        if paths is not None and len(paths) < len(self.plan.start):
-            runs, to = self._runs(paths), 0
-            chosen = np.empty((len(values), sum(last - first for first, last in runs)))
-            for first, last in runs:
-                chosen[:, to : to + last - first] = values[:, first:last]
-                to += last - first
-            values = chosen
         digest.update(np.ascontiguousarray(values).reshape(-1).data)
         return digest.hexdigest()
 
-    def _runs(self, paths: Sequence[str]) -> list[tuple[int, int]]:
-        """First and last column (not included) of signals, those that follow each other taken together."""
-        runs: list[tuple[int, int]] = []
-        for path in paths:
-            first = self.plan.start[path]
-            last = first + self.plan.signals[path].size
-            if runs and runs[-1][1] == first:
-                first = runs.pop()[0]
-            runs.append((first, last))
-        return runs
+    def sha256_of_lanes(self, paths: Sequence[Sequence[str]]) -> list[str]:
+        """The hash of each lane, of its own signals: as `sha256` lane by lane, several lanes side by side."""
+        if self.data.shape[3] == 1:  # a first flight does not wait for another compilation
+            return [self.sha256(lane, own) for lane, own in enumerate(paths)]
+        rows = [self.rows(lane) for lane in range(len(paths))]
+        columns = {own: self.plan.columns(own) for own in dict.fromkeys(map(tuple, paths))}
+        return hashes_of_lanes(self.data, self.time_s, rows, [columns[tuple(own)] for own in paths])
 
     # ------------------------------------------------------------------ files
 
@@ -234,14 +230,12 @@ class Log:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        columns = self.columns(lane)
-        fields = [pa.field("time_s", pa.float64(), metadata={"unit": "s"})]
-        for name in list(columns)[1:]:
-            signal = self.plan.signals[name.partition("[")[0]]
-            fields.append(pa.field(name, pa.float64(), metadata={"unit": signal.unit, "frame": signal.frame or ""}))
-        schema = pa.schema(fields, metadata=dict(self.meta))
-        with replacing(Path(path)) as part:
-            pq.write_table(pa.table([_arrow(v) for v in columns.values()], schema=schema), part)
+        block, place = divmod(lane, self.data.shape[3])
+        table = np.ascontiguousarray(self.data[block, : self.rows(lane), :, place].T)  # column, row
+        schema = self.plan.schema.with_metadata(dict(self.meta))
+        with replacing(Path(path)) as part:  # numbers that hardly repeat gain nothing by a dictionary
+            arrays = [_arrow(self.time(lane)), *map(_arrow, table)]
+            pq.write_table(pa.table(arrays, schema=schema), part, use_dictionary=False)
 
     def to_csv(self, path: str | Path, lane: int = 0) -> None:
         """Write one lane as CSV with a header line; numbers read back to the same bits."""

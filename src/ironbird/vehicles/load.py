@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -119,17 +120,21 @@ def vehicle_path(name: str | Path) -> Path:
         if not _is_file(path):
             raise VehicleError(unreadable(path, "it does not exist", MISSING))
         return path
-    path = CATALOG / f"{name}.toml"
-    if path.parent != CATALOG or not _is_file(path):
+    found = _in_catalogue(str(name))
+    if found is None or not _is_file(found):
         raise UnknownNameError("vehicle", str(name), vehicle_ids(), listed_by="ironbird vehicles")
-    return path
+    return found
+
+
+@functools.lru_cache(maxsize=256)
+def _in_catalogue(name: str) -> Path | None:
+    """Where a name would be in the catalogue; None if it leads out of it."""
+    path = CATALOG / f"{name}.toml"
+    return path if path.parent == CATALOG else None
 
 
 def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # a name that no file can have
-        return False
+    return os.path.isfile(path)  # not for a name that no file can have
 
 
 class VehicleFile(Layers):

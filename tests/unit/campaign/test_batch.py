@@ -15,6 +15,8 @@ from ironbird.campaign.batch import (
     lanes_that_fit,
     trace_name,
 )
+from ironbird.faults.catalog import parse_fault
+from ironbird.flight.judge import log_paths
 from ironbird.runtime.record import Log
 from ironbird.runtime.tuning import Tuning
 
@@ -40,6 +42,18 @@ def test_flights_of_another_length_or_with_other_rows_share_no_batch() -> None:
         flight_case(4, vehicle="quad_h250"),
     ]
     assert len({group_key(case) for case in cases}) == 4
+
+
+def test_flights_that_keep_other_signals_get_their_own_results(tmp_path: Path) -> None:
+    faults = [f"rotor.speed_loss@1:instance={2 - n % 2},severity={0.02 * n},start=1" for n in range(1, 6)]
+    cases = [flight_case(n, until_s=2.0, faults=(parse_fault(text),)) for n, text in enumerate(faults, start=1)]
+
+    together = fly_batch(cases, TracePolicy.of("all", str(tmp_path))).flights
+    alone = [fly_batch([case], TracePolicy.of("all", str(tmp_path))).flights[0] for case in cases]
+
+    assert len({log_paths(case) for case in cases}) == 2
+    assert together == alone
+    assert len({result.sha256 for result in together}) == len(cases)
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def fly(
         opened += 1
         return Pool(deadly, left)
 
-    monkeypatch.setattr(runner._Place, "open", open_)
+    monkeypatch.setattr(runner.Crew, "open", open_)
     campaign = store.create("a", "", {}, flight_cases(40))
     state = run_campaign(store, campaign, workers=2, lanes=16)
     return store.results(campaign), state, opened
@@ -102,7 +102,7 @@ def test_kills_from_outside_make_no_errors(store: Store, monkeypatch: pytest.Mon
 def test_what_no_vehicle_can_fly_is_an_error_and_the_rest_is_flown(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner._Place, "open", lambda place, workers=None: Pool(set(), [0]))
+    monkeypatch.setattr(runner.Crew, "open", lambda place, workers=None: Pool(set(), [0]))
     campaign = store.create("a", "", {}, [flight_case(1), flight_case(2, control="psychic")])
     run_campaign(store, campaign, workers=1)
     good, bad = store.results(campaign)
@@ -116,7 +116,7 @@ def test_other_troubles_end_the_session_with_a_sentence(store: Store, monkeypatc
             future.set_exception(ValueError("no space left on device"))
             return future
 
-    monkeypatch.setattr(runner._Place, "open", lambda place, workers=None: Full(set(), [0]))
+    monkeypatch.setattr(runner.Crew, "open", lambda place, workers=None: Full(set(), [0]))
     campaign = store.create("a", "", {}, flight_cases(1))
     with pytest.raises(RunError, match="the workers cannot continue: ValueError: no space left on device"):
         run_campaign(store, campaign, workers=1)
@@ -136,7 +136,7 @@ def test_if_every_worker_dies_it_ends_soon_and_the_flights_stay_open(
         opened += 1
         return Pool({case.id for case in flight_cases(40)}, [0])
 
-    monkeypatch.setattr(runner._Place, "open", open_)
+    monkeypatch.setattr(runner.Crew, "open", open_)
     campaign = store.create("a", "", {}, flight_cases(40))
     with pytest.raises(RunError, match="every worker dies, 3 in a row and then 5 over one flight each"):
         run_campaign(store, campaign, workers=2, lanes=16)
@@ -237,7 +237,7 @@ def half_flown(store: Store, vehicle: Path) -> Any:
 
 @pytest.fixture
 def flown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner._Place, "open", lambda place, workers=None: Pool(set(), [0]))
+    monkeypatch.setattr(runner.Crew, "open", lambda place, workers=None: Pool(set(), [0]))
 
 
 @pytest.mark.usefixtures("flown")

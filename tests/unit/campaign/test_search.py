@@ -13,6 +13,7 @@ from campaign_data import flight_case, result_of
 from scipy.optimize import brentq
 
 from ironbird.campaign import search
+from ironbird.campaign.batch import fly_all
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.search import Candidate, Falsification, boundary, boundary_map, falsify, shrink
@@ -139,6 +140,21 @@ def test_map_draws_the_closed_form_line(tmp_path: Path) -> None:
     fails = found.margins < 0
     assert np.array_equal(fails, found.verdicts == "fail")
     assert not fails[0].any() and fails[-1].all()
+
+
+def test_a_map_without_tolerance_flies_its_grid_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flown: list[int] = []
+
+    def counted(cases: Sequence[FlightCase]) -> list[FlightResult]:
+        flown.append(len(cases))
+        return fly_all(cases)
+
+    monkeypatch.setattr(search, "fly_all", counted)
+    case = planned(tmp_path, WIND + '[case.set]\n"body.mass" = { uniform = [1.2, 1.8] }\n')
+    found = boundary_map(case, "body.mass", "wind.speed_mps", points=(2, 3), tolerance=None)
+    assert found.verdicts.shape == (3, 2) and (len(found.x), len(found.y)) == (2, 3)
+    assert found.line == [] and flown == [6]
+    assert {"pass", "fail"} == set(found.verdicts[:, 0])  # there is a line to be found
 
 
 def test_mistakes(tmp_path: Path) -> None:

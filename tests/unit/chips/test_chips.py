@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import shutil
 import struct
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from ironbird.chips.chip import Chip
 from ironbird.chips.ms5611 import crc4
 from ironbird.chips.translate import translate
 from ironbird.errors import ModelError, UnknownNameError
+from ironbird.links.chips.native import chips_text
 from ironbird.testing import check_chip
 
 
@@ -293,3 +296,14 @@ def test_the_receivers_dilutions_of_precision_fit_together() -> None:
     frame = raw[raw.rindex(b"\xb5\x62\x01\x04\x12\x00") :]
     g, p, t, v, h, n, e = struct.unpack_from("<7H", frame, 10)
     assert h < 140 and [g, p, h] == [round(math.hypot(*parts)) for parts in ((p, t), (v, h), (n, e))]
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
+def test_functions_of_translated_chips_have_the_types_of_the_table_that_calls_them() -> None:
+    # Calling a function by a pointer to another type is undefined behaviour
+    command = ["gcc", "-std=gnu11", "-fsyntax-only", "-w", "-Werror=incompatible-pointer-types", "-x", "c", "-"]
+
+    done = subprocess.run(command, input=chips_text(), capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr[:2000]
+    assert "(void *)ib_" not in chips_text()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ironbird.chips.bus import BUSY, NACK, TIMEOUT, Uart
+from ironbird.chips.bus import BUSY, NACK, QUICK_READ, TIMEOUT, Answer, I2cBus, Uart
 from ironbird.chips.catalog import make_chip
 from ironbird.chips.chip import FRAME_8E2
-from ironbird.chips.pins import WHOLE, I2cPins, Line, SpiPins, share, uart_frames
+from ironbird.chips.pins import STRETCH_SLOTS, WHOLE, I2cPins, Line, SpiPins, share, uart_frames
 
 
 def test_noise_of_no_deviation_changes_nothing_and_much_noise_is_nearly_a_coin() -> None:
@@ -48,6 +48,31 @@ def test_a_held_clock_times_out_a_held_data_line_is_busy_and_an_open_one_gives_n
     assert I2cPins([make_chip("ist8310")], scl=Line(short=1, level=0)).transfer(0, 0x0E, b"\0", 1).error == TIMEOUT
     assert I2cPins([make_chip("ist8310")], sda=Line(short=1, level=0)).transfer(0, 0x0E, b"\0", 1).error == BUSY
     assert I2cPins([make_chip("ist8310")], sda=Line(short=1, level=1)).transfer(0, 0x0E, b"\0", 1).error == NACK
+
+
+def test_a_host_waits_for_a_stretched_clock_and_gives_up_on_a_long_one() -> None:
+    pins = I2cPins([make_chip("ist8310")], record=bytearray())
+    assert pins.transfer(0, 0x0E, b"\0", 1).data == b"\x10"
+    assert pins.record is not None
+    plain = len(pins.record)
+    pins.record.clear()
+    pins.fronts[0].stretch = 12  # after the address, the register, the address again and the byte
+    assert pins.transfer(0, 0x0E, b"\0", 1).data == b"\x10"
+    assert len(pins.record) == plain + 4 * (12 - 1)  # one slot is low anyway
+    pins.fronts[0].stretch = STRETCH_SLOTS + 1
+    assert pins.transfer(0, 0x0E, b"\0", 1).error == TIMEOUT
+    pins.fronts[0].stretch = 0
+    assert pins.transfer(0, 0x0E, b"\0", 1).data == b"\x10"
+
+
+def test_a_quick_read_finds_a_chip_and_reads_no_byte() -> None:
+    chip = make_chip("pca9685")
+    pins, whole = I2cPins([chip]), I2cBus([make_chip("pca9685")])
+    for bus in (pins, whole):
+        assert bus.transfer(0, chip.address, b"", QUICK_READ) == Answer(b"")
+        assert bus.transfer(0, chip.address + 1, b"", QUICK_READ) == Answer(b"", NACK)
+        assert bus.transfer(0, chip.address, b"\x00", 1).data == b"\x11"  # MODE1 after power
+    assert pins.was_sda == 1
 
 
 def test_two_chips_share_two_wires() -> None:

@@ -76,6 +76,13 @@ def test_optimised_at_once(quick: str, lanes: int, least: int, folder: Path, mon
     assert len(list(folder.rglob("*.so"))) == 1 and not (folder / background.QUEUE).exists()
 
 
+def test_the_quick_build_alone_on_demand(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IRONBIRD_QUICK", "only")
+    library, is_optimised = native.load_quickly(TEXT, 1)
+    assert (library.ib_answer(), is_optimised) == (0, False)
+    assert len(list(folder.rglob("*.so"))) == 1 and not (folder / background.QUEUE).exists()
+
+
 def test_the_process_in_the_background_outlives_ctrl_c(folder: Path) -> None:
     code = f"""
 import os, signal

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -69,7 +69,7 @@ class Process:
     def check(self, where: str = "") -> None:
         """It runs."""
 
-    def settle(self, where: str = "") -> None:
+    def settle(self, where: Callable[[], str] = str) -> None:
         """There is nothing to wait for."""
 
     def said(self) -> str:
@@ -118,6 +118,22 @@ def test_another_user_is_a_stranger_and_root_is_not(listener: socket.socket, mon
         assert is_of(None, "udp", source, port) == (owner == 0)
         monkeypatch.setattr(peers, "_sockets", lambda *_: iter([(4711, 1)]))
         assert not is_of(None, "udp", source, port)
+
+
+def test_for_root_the_session_decides_whatever_its_user(
+    listener: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port, found = listener.getsockname()[1], peers._sockets
+    with child("udp", port) as pid, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        _, source = listener.recvfrom(100)
+        stranger.sendto(b"me too", ("127.0.0.1", port))
+        _, other = listener.recvfrom(100)
+        monkeypatch.setattr(peers, "_sockets", lambda *asked: ((65534, inode) for _, inode in found(*asked)))
+        monkeypatch.setattr(os, "geteuid", lambda: 0)  # an autopilot that root started as `nobody`
+        assert is_of(pid, "udp", source, port)
+        assert not is_of(pid, "udp", other, port) and not is_of(None, "udp", source, port)
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+        assert not is_of(pid, "udp", source, port)
 
 
 def test_strangers_from_many_ports_are_asked_for_seldom_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -348,6 +348,7 @@ def test_gcc_gives_the_same_bytes(f450: CompiledModel, monkeypatch: pytest.Monke
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
     reference = {lanes: run(start(f450, lanes=lanes, seed=3), 0.5, threads=1).sha256(lanes - 1) for lanes in (1, 5)}
     monkeypatch.setenv("IRONBIRD_CC", "gcc")
+    monkeypatch.setenv("IRONBIRD_QUICK", "0")
     monkeypatch.setenv("IRONBIRD_CACHE", str(tmp_path))
     native.compiler_version.cache_clear()
     try:

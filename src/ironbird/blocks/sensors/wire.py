@@ -27,6 +27,7 @@ PLACE = {  # of a device, or of the bus that has wires in common
     "off": (0.0, 1.0, "1: it has no power"),
     "identity": (0.0, 1.0, "1: it says that it is another part"),
     "overflow": (0.0, 1.0, "1: its FIFO has overflowed"),
+    "stretch": (0.0, 1000.0, "slots for which it holds the clock of I2C low after each byte"),
 }
 
 

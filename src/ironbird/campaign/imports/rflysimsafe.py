@@ -189,7 +189,8 @@ def read_rows(path: str | Path) -> list[dict[str, Any]]:
         except (OSError, ValueError, RecursionError) as error:
             raise CaseError(str(path), [f"not valid JSON: {error}"]) from None
         rows = data.get("FAULT_CASE", data) if isinstance(data, dict) else data
-        found = [dict(row) for row in (rows.values() if isinstance(rows, dict) else rows) if isinstance(row, dict)]
+        rows = list(rows.values()) if isinstance(rows, dict) else rows
+        found = [dict(row) for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     else:
         found = _read_database(path)
     lacking = [str(row) for row in found if not {"CaseID", "ControlSequence"} <= set(row)]

@@ -30,7 +30,7 @@ typedef struct ib_serial {
 } ib_serial;
 
 typedef struct ib_device {
-  int64_t chip, kind, bus, select, twinned, off, nack, lost, doubled, swapped;
+  int64_t chip, kind, bus, select, twinned, off, nack, lost, doubled, swapped, stretch;
   double drift;
   ib_line draw, tx, rx;
   ib_spi spi, twin_spi;
@@ -194,6 +194,13 @@ static int64_t ib_i2c_bytes(ib_board *b, const ib_pair *p, const uint8_t *deaf, 
       }
       got[k] = (uint8_t)value;
     }
+    if (length == IB_QUICK_READ) { /* the stop comes with the first bit; a chip that sends all zeros ends its byte */
+      IB_EACH {
+        const int64_t value = IB_CALL(i2c_peek);
+        IB_CALL(i2c_commit);
+        if (!value) IB_CALL(i2c_done);
+      }
+    }
   }
   IB_EACH IB_CALL(i2c_end);
   return IB_OK;
@@ -207,7 +214,7 @@ static int64_t ib_board_i2c_(ib_board *b, int64_t t, int64_t bus, int64_t addres
   for (int64_t i = 0; i < b->pairs; i++)
     if (b->pair[i].number == bus) p = &b->pair[i];
   if (!p) return IB_NACK;
-  uint8_t deaf[IB_MOST_CHIPS], any = 0, watching = p->twinned && p->first.watch;
+  uint8_t deaf[IB_MOST_CHIPS], any = 0, slow = 0, watching = p->twinned && p->first.watch;
   for (int64_t i = 0; i < p->count; i++) {
     ib_device *d = &b->device[p->device[i]];
     deaf[i] = d->off != 0;
@@ -216,10 +223,12 @@ static int64_t ib_board_i2c_(ib_board *b, int64_t t, int64_t bus, int64_t addres
       deaf[i] |= !ib_seen(&d->draw, 1);
     }
     any |= deaf[i];
+    slow |= d->stretch > 0;
+    p->wires.front[i].stretch = d->stretch;
     watching |= p->twinned && d->first.watch;
   }
   int64_t error, here = 0;
-  if (any || (!watching && !ib_broken(&p->wires.scl) && !ib_broken(&p->wires.sda))) {
+  if (any || (!watching && !slow && !ib_broken(&p->wires.scl) && !ib_broken(&p->wires.sda))) {
     error = ib_i2c_bytes(b, p, deaf, t, address, sent, count, got, length);
   } else {
     for (int64_t i = 0; i < p->count; i++) {
@@ -386,15 +395,19 @@ IB_EXPORT void ib_board_start(ib_board *b, int64_t t) {
   for (int64_t k = 0; k < b->pairs; k++)
     for (int64_t i = 0; i < b->pair[k].count; i++) b->pair[k].wires.front[i].drive = b->pair[k].twin.front[i].drive = 1;
 }
-/* The board is one process's at a time. Whoever holds it for a second was killed meanwhile. */
-#define IB_PATIENCE 2000000
+/* The board is one process's at a time. Whoever holds it for a second was killed meanwhile. Waiting threads sleep: one
+ * of real-time priority would keep the holder from running. */
+#define IB_SPINS 100
+#define IB_PATIENCE (IB_SPINS + 10000)
+#define IB_WAIT_NS 100000
 IB_EXPORT void ib_board_take(ib_board *b) {
   for (int64_t tries = 0;; tries++) {
     int64_t nobody = 0;
     if (__atomic_compare_exchange_n(&b->lock, &nobody, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED) || tries > IB_PATIENCE) return;
 #if defined(__x86_64__) && defined(__linux__)
+    const int64_t wait[2] = {0, IB_WAIT_NS};
     long r;
-    if (tries > 100) __asm__ volatile("syscall" : "=a"(r) : "a"(24) : "rcx", "r11", "memory"); /* sched_yield */
+    if (tries > IB_SPINS) __asm__ volatile("syscall" : "=a"(r) : "a"(35), "D"(wait), "S"(0) : "rcx", "r11", "memory"); /* nanosleep */
     else __builtin_ia32_pause();
 #endif
   }
@@ -411,10 +424,10 @@ static int64_t ib_board_spi_noted(ib_board *b, int64_t t, int64_t bus, int64_t s
 }
 static int64_t ib_board_i2c_noted(ib_board *b, int64_t t, int64_t bus, int64_t address, const uint8_t *sent,
                                   int64_t count, uint8_t *got, int64_t length) {
-  if (count < 0 || length < 0 || count > IB_LONGEST || length > IB_LONGEST) return IB_BUSY;
+  if (count < 0 || length < IB_QUICK_READ || count > IB_LONGEST || length > IB_LONGEST) return IB_BUSY;
   b->requests++;
   const int64_t error = ib_board_i2c_(b, t, bus, address, sent, count, got, length);
-  ib_board_note(b, t, IB_I2C, bus, address, error, sent, count, got, error ? 0 : length);
+  ib_board_note(b, t, IB_I2C, bus, address, error, sent, count, got, error || length < 0 ? 0 : length);
   return error;
 }
 

@@ -113,9 +113,11 @@ static int64_t ib_spi_run(ib_spi *wires, const ib_operations *o, void *chip, int
 
 #define IB_MOST_CHIPS 8
 enum { IB_OK, IB_NACK, IB_TIMEOUT, IB_BUSY };
+#define IB_QUICK_READ (-1) /* as a length: the address for reading, and no byte */
 
 typedef struct ib_front {
   int64_t state, bits, shift, out, drive, reading, active, more;
+  int64_t stretch, held; /* slots for which the clock is held low after each byte, and how many are left */
 } ib_front;
 
 typedef struct ib_i2c {
@@ -133,12 +135,12 @@ static void ib_i2c_falls(ib_i2c *w, ib_front *f, const ib_operations *o, void *c
   if (f->state == 1 && f->bits == 8) {
     f->reading = f->shift & 1;
     if (o->i2c_match(chip, f->shift >> 1) && o->i2c_begin(chip, w->time, f->reading))
-      f->state = 3, f->drive = 0, f->active = 1;
+      f->state = 3, f->drive = 0, f->active = 1, f->held = f->stretch;
     else
       f->state = 0;
   } else if (f->state == 2 && f->bits == 8) {
     f->drive = o->i2c_byte(chip, f->shift) ? 0 : 1;
-    f->state = 3;
+    f->state = 3, f->held = f->stretch;
   } else if ((f->state == 3 && f->reading) || (f->state == 5 && f->more)) {
     f->out = o->i2c_peek(chip);
     f->state = 4, f->bits = 0, f->drive = f->out >> 7;
@@ -146,7 +148,7 @@ static void ib_i2c_falls(ib_i2c *w, ib_front *f, const ib_operations *o, void *c
     f->state = 2, f->bits = 0, f->shift = 0, f->drive = 1;
   } else if (f->state == 4) {
     if (f->bits == 8) {
-      f->state = 5, f->drive = 1;
+      f->state = 5, f->drive = 1, f->held = f->stretch;
       o->i2c_done(chip);
     } else {
       f->drive = f->out >> (7 - f->bits) & 1;
@@ -191,7 +193,10 @@ static void ib_i2c_slot(ib_i2c *w, int64_t scl, int64_t sda) {
 #ifdef IB_WATCH
   if (w->slots < IB_WATCH) ib_watched[w->slots] = (uint8_t)(scl | sda << 1 | w->front[0].drive << 2);
 #endif
-  for (int64_t i = 0; i < w->count; i++) sda &= w->front[i].drive;
+  for (int64_t i = 0; i < w->count; i++) {
+    sda &= w->front[i].drive;
+    if (w->front[i].held) scl = 0, w->front[i].held--;
+  }
   scl = ib_seen(&w->scl, scl);
   sda = ib_seen(&w->sda, sda);
   for (int64_t i = 0; i < w->count; i++) ib_i2c_chip(w, i, scl, sda);

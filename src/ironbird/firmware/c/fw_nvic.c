@@ -47,6 +47,7 @@ static uint32_t fw_best(fw_machine *m) {
 }
 
 static void fw_pend(fw_machine *m, uint32_t exception) {
+  if (exception >= FW_EXCEPTIONS) return; /* STIR takes numbers of lines that are not there */
   m->s.pending[exception] = 1;
   m->s.any_pending = 1;
   fw_apply_stop(m);
@@ -271,7 +272,7 @@ static uint32_t fw_system_read(fw_machine *m, uint32_t a, uint32_t size) {
   if (a >> 12 != 0xE000E) return 0;
   if (o >= 0x400 && o < 0x400 + FW_EXCEPTIONS - 16) {
     uint32_t value = 0;
-    for (uint32_t i = 0; i < size; i++) value |= (uint32_t)s->priority[16 + o - 0x400 + i] << 8 * i;
+    for (uint32_t i = 0; i < size && o + i < 0x400 + FW_EXCEPTIONS - 16; i++) value |= (uint32_t)s->priority[16 + o - 0x400 + i] << 8 * i;
     return value;
   }
   if (o >= 0xD18 && o < 0xD24) {
@@ -337,7 +338,8 @@ static void fw_system_write(fw_machine *m, uint32_t a, uint32_t size, uint32_t v
   }
   if (a >> 12 != 0xE000E) return;
   if (o >= 0x400 && o < 0x400 + FW_EXCEPTIONS - 16) {
-    for (uint32_t i = 0; i < size; i++) s->priority[16 + o - 0x400 + i] = v >> 8 * i & 0xF0; /* four bits, as an STM32F4 has */
+    for (uint32_t i = 0; i < size && o + i < 0x400 + FW_EXCEPTIONS - 16; i++)
+      s->priority[16 + o - 0x400 + i] = v >> 8 * i & 0xF0; /* four bits, as an STM32F4 has */
     fw_apply_stop(m);
     return;
   }

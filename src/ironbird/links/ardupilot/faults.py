@@ -8,11 +8,12 @@ each parameter (PARAM_VALUE) is the witness that it acts.
 from __future__ import annotations
 
 import math
+import random
 import socket
 import struct
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ironbird.errors import LinkError
@@ -37,6 +38,8 @@ MILLIGAUSS_PER_T = 1e7
 FIX_PERIOD_S, BARO_SAMPLE_S = 0.2, 0.02  # of ArduPilot's receivers and barometers, for delays in samples
 PASCAL_PER_METRE = 12.0  # density times gravity at sea level
 UNIFORM = math.sqrt(3.0)  # ArduPilot's noise is even between plus and minus the number: its deviation over this
+SATELLITES, FEWEST_SATELLITES = 10, 4  # of ArduPilot's receivers; those below which a receiver has no fix
+REPLACED_SCALE = 1e-3  # of a compass whose offset stands for its field: of the earth's field a thousandth is left
 GROUND_SYSTEM = 254  # of this link; the built-in ground station is 255
 HARD_IRON_MGAUSS = {"X": 5.0, "Y": 13.0, "Z": -18.0}  # of ArduPilot's compasses
 Route = Literal["vehicle", "parameters", "none"]
@@ -55,6 +58,7 @@ class Moment:
     latitude_rad: float
     fix_period_s: float
     at_start: Sequence[float]  # position when the fault began
+    white: Callable[[], float] = lambda: 0.0  # a normal number of deviation 1, another one at each call
 
     def amount(self, param: str) -> float:
         """What the catalogue makes of a parameter at this severity: metres, pascals, teslas, samples, ..."""
@@ -111,13 +115,10 @@ def _glitch(offset: Callable[[Moment, int], float], moving: bool = False) -> Pla
     )
 
 
-def _velocity(offset: Callable[[Moment, int], float], moving: bool = False) -> Plan:
-    return _set(
-        *(
-            Setting(f"SIM_GPS{{n}}_VERR_{axis}", lambda m, i=i: offset(m, i), 0.0, i, moving)  # type: ignore[misc]
-            for i, axis in enumerate("XYZ")
-        )
-    )
+def _velocity_noise(deviation: Value) -> Plan:
+    """ArduPilot multiplies the number by one between -1 and 1 that is new at each fix, [ArduPilotCode] SIM_GPS.cpp."""
+    names = (f"SIM_GPS{{n}}_VERR_{axis}" for axis in "XYZ")
+    return _set(*(Setting(name, lambda m: UNIFORM * deviation(m), 0.0, i) for i, name in enumerate(names)))
 
 
 def _compass(offset: Callable[[Moment], float], moving: bool = False) -> Plan:
@@ -127,6 +128,20 @@ def _compass(offset: Callable[[Moment], float], moving: bool = False) -> Plan:
         return Setting(f"SIM_MAG{{n}}_OFS_{letter}", lambda m: hard - offset(m) * MILLIGAUSS_PER_T, hard, axis, moving)
 
     return _set(*(setting(axis, *iron) for axis, iron in enumerate(HARD_IRON_MGAUSS.items())))
+
+
+def _field_replaced(field_T: Value) -> Plan:
+    """ArduPilot scales a compass after it has taken its offset away: a small scale and a large offset are a field."""
+
+    def setting(axis: int, letter: str, hard: float) -> Setting:
+        return Setting(
+            f"SIM_MAG{{n}}_OFS_{letter}", lambda m: hard - field_T(m) * MILLIGAUSS_PER_T / REPLACED_SCALE, hard, axis
+        )
+
+    return _set(
+        Setting("SIM_MAG{n}_SCALING", _constant(REPLACED_SCALE), 1.0),
+        *(setting(axis, *iron) for axis, iron in enumerate(HARD_IRON_MGAUSS.items())),
+    )
 
 
 def _baro(name: str, value: Value, restore: float = 0.0, moving: bool = False) -> Plan:
@@ -141,14 +156,20 @@ _OFF = _set(Setting("SIM_GPS{n}_ENABLE", _constant(0.0), 1.0))
 _LATE = _set(Setting("SIM_GPS{n}_LAG_MS", lambda m: 100.0 + 1000.0 * m.amount("delay") * m.fix_period_s, 100.0))
 _NO_SPIKES = _none("ArduPilot has no parameter for single wrong samples")
 _ALL_COMPASSES = _none("ArduPilot's parameter for it acts on all compasses at once")
+_NO_SHIFT = _none("ArduPilot has no parameter that shifts a receiver's velocity: SIM_GPSn_VERR is noise")
 _ONE_IMU = _none("the JSON interface carries one inertial unit, imu/1")
 _HELD = Plan("vehicle", reason="the last value goes on over the link: it looks stuck, not silent")
+
+
+def _satellites(m: Moment) -> float:
+    return round(SATELLITES * (1 - m.amount("jamming")))
+
 
 PLANS: dict[str, Plan] = {
     "gnss.position_bias@1": _glitch(lambda m, i: m.amount("offset")),
     "gnss.position_drift@1": _glitch(lambda m, i: m.amount("drift_rate") * m.age_s, moving=True),
     "gnss.position_scale@1": _glitch(lambda m, i: (m.amount("scale") - 1) * m.position_N[i], moving=True),
-    "gnss.position_noise@1": _none("SIM_GPSn_NOISE is a slow wave of the height alone"),
+    "gnss.position_noise@1": _glitch(lambda m, i: m.amount("noise") * m.white(), moving=True),  # new for each fix
     "gnss.position_spike@1": _NO_SPIKES,
     "gnss.position_stuck@1": _glitch(lambda m, i: m.at_start[i] - m.position_N[i], moving=True),
     "gnss.position_open@1": _glitch(lambda m, i: -m.position_N[i], moving=True),
@@ -156,28 +177,25 @@ PLANS: dict[str, Plan] = {
     "gnss.position_delay@1": _LATE,
     "gnss.position_dropout@1": _OFF,
     "gnss.position_saturation@1": _none("ArduPilot has no parameter that limits a position"),
-    "gnss.velocity_bias@1": _velocity(lambda m, i: m.amount("offset")),
-    "gnss.velocity_drift@1": _velocity(lambda m, i: m.amount("drift_rate") * m.age_s, moving=True),
-    "gnss.velocity_scale@1": _velocity(lambda m, i: (m.amount("scale") - 1) * m.velocity_N[i], moving=True),
-    "gnss.velocity_noise@1": _none("ArduPilot's receivers have no noise of velocity"),
+    "gnss.velocity_bias@1": _NO_SHIFT,
+    "gnss.velocity_drift@1": _NO_SHIFT,
+    "gnss.velocity_scale@1": _NO_SHIFT,
+    "gnss.velocity_noise@1": _velocity_noise(lambda m: m.amount("noise")),
     "gnss.velocity_spike@1": _NO_SPIKES,
-    "gnss.velocity_stuck@1": _none("a velocity can be shifted (SIM_GPSn_VERR), not held"),
-    "gnss.velocity_open@1": _velocity(lambda m, i: -m.velocity_N[i], moving=True),
-    "gnss.velocity_short@1": _velocity(lambda m, i: m.amount("replacement") - m.velocity_N[i], moving=True),
+    "gnss.velocity_stuck@1": _NO_SHIFT,
+    "gnss.velocity_open@1": _NO_SHIFT,
+    "gnss.velocity_short@1": _NO_SHIFT,
     "gnss.velocity_delay@1": _LATE,
     "gnss.velocity_dropout@1": _OFF,
     "gnss.velocity_saturation@1": _none("ArduPilot has no parameter that limits a velocity"),
     "gnss.jamming@1": _set(
-        Setting("SIM_GPS{n}_NUMSATS", lambda m: round(10 * (1 - m.amount("jamming"))), 10.0),
+        Setting("SIM_GPS{n}_NUMSATS", lambda m: _satellites(m), SATELLITES),
         Setting("SIM_GPS{n}_ACC", lambda m: 0.3 / max(1 - m.amount("jamming"), 0.01), 0.3),
-        Setting("SIM_GPS{n}_JAM", lambda m: float(m.amount("jamming") > 0.9), 0.0),
+        Setting("SIM_GPS{n}_ENABLE", lambda m: float(_satellites(m) >= FEWEST_SATELLITES), 1.0),
     ),
-    "gnss.spoofing@1": Plan(
-        "parameters",
-        (
-            *_glitch(lambda m, i: m.amount("spoof_velocity_N") * m.age_s, moving=True).settings,
-            *_velocity(lambda m, i: m.amount("spoof_velocity_N")).settings,
-        ),
+    "gnss.spoofing@1": replace(
+        _glitch(lambda m, i: m.amount("spoof_velocity_N") * m.age_s, moving=True),
+        reason=f"its position is dragged off, its velocity stays right: {_NO_SHIFT.reason}",
     ),
     "environment.gnss_denied@1": Plan(
         "parameters",
@@ -197,11 +215,11 @@ PLANS: dict[str, Plan] = {
     "mag.bias@1": _compass(lambda m: m.amount("offset")),
     "mag.drift@1": _compass(lambda m: m.amount("drift_rate") * m.age_s, moving=True),
     "mag.scale@1": _set(Setting("SIM_MAG{n}_SCALING", lambda m: m.amount("scale"), 1.0)),
-    "mag.noise@1": _ALL_COMPASSES,
+    "mag.noise@1": _compass(lambda m: m.amount("noise") * m.white(), moving=True),  # as often as a copter reads it
     "mag.spike@1": _NO_SPIKES,
     "mag.stuck@1": _set(Setting("SIM_MAG{n}_FAIL", _constant(2.0), 0.0)),
     "mag.open@1": _set(Setting("SIM_MAG{n}_SCALING", _constant(0.0), 1.0)),
-    "mag.short@1": _none("ArduPilot has no parameter that replaces a field"),
+    "mag.short@1": _field_replaced(lambda m: m.amount("replacement")),
     "mag.delay@1": _ALL_COMPASSES,
     "mag.dropout@1": _set(Setting("SIM_MAG{n}_FAIL", _constant(1.0), 0.0)),
     "mag.saturation@1": _none("ArduPilot has no parameter that limits a field"),
@@ -270,6 +288,7 @@ class _Run:
     at_start: Sequence[float] = (0.0, 0.0, 0.0)
     refreshed_s: float = -math.inf
     started_s: float = 0.0
+    numbers: random.Random = field(default_factory=random.Random)
 
 
 def level(injection: Injection, time_s: float) -> float:
@@ -301,7 +320,8 @@ class FaultDriver:
             if plan.reason:
                 self.note(self.rig, "fault", f"{injection.fault.id}: {plan.reason}")
             if plan.route == "parameters":
-                self._runs.append(_Run(injection, plan, _trigger(self.rig, injection)))
+                numbers = random.Random(f"{self.rig.state.seed_of(0)} {injection.text()}")  # one flight, one noise
+                self._runs.append(_Run(injection, plan, _trigger(self.rig, injection), numbers=numbers))
         run = self.process.run if self.process is not None else None
         if run is not None:
             self._socket, self.port = run.datagrams(VIRTUAL_PORT), VIRTUAL_PORT
@@ -396,6 +416,7 @@ class FaultDriver:
             latitude_rad=home.latitude_rad,
             fix_period_s=FIX_PERIOD_S,
             at_start=run.at_start,
+            white=lambda: run.numbers.gauss(0.0, 1.0),
         )
 
     def _order(self, name: str, value: float, quiet: bool) -> None:

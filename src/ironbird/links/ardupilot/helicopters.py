@@ -8,7 +8,7 @@ from ironbird.blocks.forces.main_rotor import FLAP_LAG
 from ironbird.links.ardupilot.channels import HELI_TAIL, Wiring
 from ironbird.links.ardupilot.parm_file import Param, Params
 from ironbird.links.ardupilot.rotors import RANGEFINDER
-from ironbird.vehicles.templates.helicopter import HelicopterSpec, hover
+from ironbird.vehicles.templates.helicopter import HelicopterSpec, hover, hover_pitch_rad, tail_command
 
 SWASH_SHARE = 0.45  # of the servos' way: cyclic 1 [ArduPilotCode] AP_MotorsHeli_Swash
 ROTOR_RAMP_S = 10.0
@@ -28,12 +28,9 @@ def helicopter_params(spec: HelicopterSpec, wiring: Wiring) -> Params:
     main = spec.main_rotor
     feed_forward = FLAP_LAG / (main.bar_lock_number * main.speed_radps * main.cyclic_gain) / full_cyclic
     assumed = hover(spec)
-    tip = main.speed_radps * main.radius_m
-    hovering = main.lift_pitch_rad(assumed.thrust_N, tip) + 1.5 * assumed.induced_mps / tip  # [Gavrilets2015]
-    share, flat = (hovering - low) / (high - low), -low / (high - low)
+    share, flat = (hover_pitch_rad(spec) - low) / (high - low), -low / (high - low)
     tail_hover, tail_flat = (
-        _tail_command(spec, torque)
-        for torque in (assumed.tail_thrust_N * assumed.tail_arm_m, assumed.profile_torque_Nm)
+        tail_command(spec, torque) for torque in (assumed.tail_thrust_N * assumed.tail_arm_m, assumed.profile_torque_Nm)
     )
     params: Params = {
         "FRAME_CLASS": Param(wiring.frame_class, "helicopter"),
@@ -95,12 +92,3 @@ def helicopter_params(spec: HelicopterSpec, wiring: Wiring) -> Params:
             f"ATC_RAT_{axis}_D": Param(0, "the same"),
         }
     return params
-
-
-def _tail_command(spec: HelicopterSpec, torque_Nm: float) -> float:
-    """Command of the tail servo that holds a torque of the main rotor in hover."""
-    tail, servo = spec.tail_rotor, spec.tail_servo
-    thrust = torque_Nm / hover(spec).tail_arm_m
-    tip = spec.main_rotor.speed_radps * tail.gear_ratio * tail.radius_m
-    pitch = tail.lift_pitch_rad(thrust, tip) + 1.5 * tail.induced_mps(thrust) / tip
-    return (pitch - servo.neutral_pitch_rad) / servo.travel_rad

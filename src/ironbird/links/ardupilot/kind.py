@@ -35,6 +35,7 @@ from ironbird.links.autopilot_kind import (
     watches,
     with_libraries,
 )
+from ironbird.links.chips.on_chips import BusTrace
 from ironbird.links.chips.wires import with_wires
 from ironbird.links.ground.pilot import Pilot
 from ironbird.links.ground.wires import Port
@@ -59,6 +60,7 @@ class ArduPilotOptions(AutopilotOptions):
             "(IRONBIRD_ARDUPILOT_PILOTPI). Empty: ArduPilot's simulator link."
         ),
     ] = ""
+    bus_trace: BusTrace = ""
 
 
 class ArduPilotKind(AutopilotKind):
@@ -154,9 +156,10 @@ def _board_of(options: Options) -> str:
 def _seat_on_chips(task: Task, board: str) -> Seat:
     """An ArduPilot of a board, and the built-in ground station on its first link."""
     options = trusted(task, variable_of(board))
-    if options.pilot != "ours":
+    if options.pilot not in ("ours", "attended"):
         raise LinkError(
-            f"ArduPilot on chips is flown by the built-in ground station alone: leave 'pilot = {options.pilot}' out"
+            f"ArduPilot on chips is flown by the built-in ground station, or attended: leave 'pilot = {options.pilot}' "
+            "out"
         )
     own = {name: Param(value, "ordered") for name, value in read_params(options.params).items()}
     process = ArduPilotOnChipsProcess(
@@ -166,8 +169,12 @@ def _seat_on_chips(task: Task, board: str) -> Seat:
         params=write_parm(own) if own else "",
         virtual=in_virtual_time(task),
     )
-    system = ArduPilotOnChips(process, task.injections, seed=task.seed)
+    trace = options.bus_trace if isinstance(options, ArduPilotOptions) else ""
+    system = ArduPilotOnChips(process, task.injections, seed=task.seed, bus_trace=trace)
     try:
+        if options.pilot == "attended":
+            wire = Port(process.ground_port, who="ardupilot", process=process, mirror_port=mirror_port(task))
+            return attend(system, attended(task, wire, accept_calibration=True))
         plan = plan_of(task)
         pilot = Pilot(
             "ardupilot",

@@ -309,7 +309,7 @@ class ArduPilot(ControlSystem):
         assert self.process is not None
         for _ in range(round(VIRTUAL_PATIENCE_S / VIRTUAL_STEP_S)):
             if not run.at_simulator:
-                self.process.settle(self.where(rig))
+                self.process.settle(lambda: self.where(rig))
             with contextlib.suppress(BlockingIOError):
                 while not self._take(rig, *self._receive(self._buffer)):
                     pass

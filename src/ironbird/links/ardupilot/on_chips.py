@@ -1,7 +1,8 @@
 """ArduPilot's build for a Linux board on simulated chips (`ironbird.links.chips.on_chips`), for multicopters.
 
-Its program is that of its own board (`./waf configure --board pilotpi`), built for this computer. Sensors, battery,
-radio and motors go over its own drivers; what calibration would have stored is given to it as defaults.
+Its program is that of its own board (`./waf configure --board pilotpi --define HAL_WITH_ESC_TELEM=1`: without it a
+copter of 4.7 and later does not leave ground idle on this board), built for this computer. Sensors, battery, radio and
+motors go over its own drivers; what calibration would have stored is given to it as defaults.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from pathlib import Path
 
 from ironbird.chips.board import Board
 from ironbird.errors import LinkError
-from ironbird.faults.spec import Injection
 from ironbird.links.ardupilot.channels import SCALES, Wiring, wire
 from ironbird.links.ardupilot.params import board_params
 from ironbird.links.ardupilot.parm_file import Param, Params, merge, write_parm
@@ -56,7 +56,8 @@ def find_board_ardupilot(board: str, where: str | Path | None = None, name: str 
         tried.append(f"{source}: {place}")
     raise LinkError(
         f"{name} for board {board} was not found ({'; '.join(tried) or 'nothing names it'}): build ArduPilot for it "
-        f"with this computer's compiler (waf configure --board {Path(board).stem} --toolchain native) and set "
+        f"with this computer's compiler (waf configure --board {Path(board).stem} --toolchain native --define "
+        f"HAL_WITH_ESC_TELEM=1) and set "
         f"{variable_of(board)} to build/{Path(board).stem}/bin"
     )
 
@@ -126,9 +127,6 @@ class ArduPilotOnChips(OnChips):
 
     name = "ArduPilot"
     process: ArduPilotOnChipsProcess
-
-    def __init__(self, process: ArduPilotOnChipsProcess, injections: Sequence[Injection], *, seed: int = 0) -> None:
-        super().__init__(process, injections, seed=seed)
 
     def wire(self, rig: Rig) -> Sequence[Pulse]:
         """By the frame that ArduPilot has for the vehicle."""

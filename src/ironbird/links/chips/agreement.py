@@ -6,13 +6,14 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ironbird.chips.bus import Answer, I2cBus, SpiBus
+from ironbird.chips.bus import QUICK_READ, Answer, I2cBus, SpiBus
 from ironbird.chips.catalog import chip_class, make_chip
 from ironbird.chips.chip import RegisterChip, frame_bits
 from ironbird.chips.pins import I2cPins, Line, SpiPins, share, uart_frames
 from ironbird.links.chips.native import NativeChip, NativeI2cPins, NativeSpiPins, native_line, native_uart_frames
 
 FRAMES = (0, 1, 2, 4, 5, 6)  # of serial lines: without, odd, even parity; the same with two stop bits
+STRETCHES = (0, 0, 0, 1, 7, 30, 33, 70)  # slots for which a chip may hold the clock low
 STEPS_NS = (1, 1000, 20_000, 130_000, 2_500_000, 11_000_000)  # between transactions
 FAULTS: tuple[dict[str, int], ...] = (
     {},
@@ -149,12 +150,16 @@ def _i2c(name: str, transactions: int, seed: int, fault: bool, slow: bool) -> Ag
     bus = I2cBus(plain)
     differences: list[str] = []
     bits = 0
+    more = random.Random(f"{name} quick reads and stretches {seed}")
     for number in range(transactions):
         if number % 50 == 0:
             values = traffic.inputs()
             plain[0].feed(**values)
             python.chips[0].feed(**values)
             native.chips[0].feed(**values)
+            for place, front in enumerate(python.fronts if fault else ()):
+                front.stretch = more.choice(STRETCHES)
+                native.set_stretch(place, front.stretch)
             for wire, line in python.lines().items() if fault else ():
                 broken = new_fault(traffic, number) if traffic.dice.random() < 0.4 else Line()
                 for key in ("random", "flip_low", "flip_high", "hold", "open", "pull", "short", "level", "key"):
@@ -165,6 +170,8 @@ def _i2c(name: str, transactions: int, seed: int, fault: bool, slow: bool) -> Ag
         sent, length = traffic.data(), 0
         if traffic.dice.random() < 0.6:
             sent, length = sent[: traffic.dice.choice((0, 1, 1, 1))], traffic.dice.choice((1, 1, 2, 3, 6, 14))
+        if more.random() < 0.02:
+            sent, length = sent[: more.choice((0, 1))], QUICK_READ
         python.record.clear()
         native.record.clear()
         answers: list[Answer] = [native.transfer(t, address, sent, length)]

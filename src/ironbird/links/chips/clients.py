@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from ironbird.chips.bus import BUSY, NACK, TIMEOUT, Answer
+from ironbird.chips.bus import BUSY, NACK, QUICK_READ, TIMEOUT, Answer
 from ironbird.chips.chip import frame_bits
 from ironbird.errors import LinkError
 from ironbird.links.chips.wiring import Wiring
@@ -69,9 +69,9 @@ class I2cPort:
 
     def transfer(self, address: int, sent: bytes, length: int) -> bytes:
         """Write, then read; an `OSError` if the line says so."""
-        if len(sent) > MOST_BYTES or not 0 <= length <= MOST_BYTES or not 0 <= address <= 0x7F:
+        if len(sent) > MOST_BYTES or not QUICK_READ <= length <= MOST_BYTES or not 0 <= address <= 0x7F:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-        start = self.clock.spend(9 * (len(sent) + length + 2), I2C_BIT_NS)
+        start = self.clock.spend(9 * (len(sent) + max(0, length) + 2), I2C_BIT_NS)
         return _checked(self.wiring.i2c(start, self.bus, address, sent, length))
 
     def try_lock(self) -> bool:
@@ -262,10 +262,10 @@ class SmBus:
         while waiting:
             first = waiting.pop(0)
             if first.flags & FLAG_READ:
-                first.data[:] = self._port.transfer(first.addr, b"", first.len)
+                first.data[:] = self._port.transfer(first.addr, b"", first.len or QUICK_READ)
             elif waiting and waiting[0].flags & FLAG_READ and waiting[0].addr == first.addr:
                 then = waiting.pop(0)
-                then.data[:] = self._port.transfer(first.addr, bytes(first.data), then.len)
+                then.data[:] = self._port.transfer(first.addr, bytes(first.data), then.len or QUICK_READ)
             else:
                 self._port.transfer(first.addr, bytes(first.data), 0)
 

@@ -69,7 +69,10 @@ class SpiWires(ctypes.Structure):
 
 
 class _Front(ctypes.Structure):
-    _fields_ = [(name, _i64) for name in ("state", "bits", "shift", "out", "drive", "reading", "active", "more")]
+    _fields_ = [
+        (name, _i64)
+        for name in ("state", "bits", "shift", "out", "drive", "reading", "active", "more", "stretch", "held")
+    ]
 
 
 class I2cWires(ctypes.Structure):
@@ -213,17 +216,21 @@ class NativeI2cPins:
         """What is wrong with a wire from now on."""
         copy_line(line, getattr(self.wires, name))
 
+    def set_stretch(self, place: int, slots: int) -> None:
+        """For how long a chip holds the clock low after each byte."""
+        self.wires.front[place].stretch = slots
+
     def transfer(self, t: int, address: int, sent: bytes, length: int) -> Answer:
         """One transaction."""
         got = ctypes.create_string_buffer(max(1, length))
-        room = 36 * 29 * (len(sent) + length + 6) if self.record is not None else 0
+        room = 36 * 29 * (len(sent) + max(0, length) + 6) if self.record is not None else 0
         levels = ctypes.create_string_buffer(room) if room else None
         self.wires.record, self.wires.room = ctypes.addressof(levels) if levels is not None else None, room
         error = self.library.ib_i2c_transfer(ctypes.byref(self.wires), t, address, sent, len(sent), got, length)
         if self.record is not None and levels is not None:
             self.record += levels.raw[: self.wires.slots]
         self.wires.record = None
-        return Answer(got.raw[:length] if not error else b"", ERRORS[error])
+        return Answer(got.raw[: max(0, length)] if not error else b"", ERRORS[error])
 
 
 def native_uart_frames(

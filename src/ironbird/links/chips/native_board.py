@@ -54,7 +54,7 @@ class _Device(ctypes.Structure):
         *(
             (name, _i64)
             for name in (
-                "chip", "kind", "bus", "select", "twinned", "off", "nack", "lost", "doubled", "swapped",
+                "chip", "kind", "bus", "select", "twinned", "off", "nack", "lost", "doubled", "swapped", "stretch",
             )
         ),
         ("drift", ctypes.c_double),
@@ -268,7 +268,7 @@ class NativeBoard:
     def i2c(self, t: int, bus: int, address: int, sent: bytes, length: int) -> Answer:
         """A transaction on a pair of wires."""
         error = self.library.ib_board_i2c(self.pointer, t, bus, address, sent, len(sent), self._got, length)
-        return Answer(self._got.raw[:length] if not error else b"", ERRORS[error])
+        return Answer(self._got.raw[: max(0, length)] if not error else b"", ERRORS[error])
 
     def uart_send(self, t: int, number: int, data: bytes) -> None:
         """Bytes from the host to the chip of a serial line."""
@@ -334,7 +334,7 @@ class NativeBoard:
             for name in ("nack", "lost", "doubled"):
                 setattr(made, name, share(params.get(name, 0.0)))
             made.off, made.swapped = int(params.get("off", 0.0) > 0.0), int(params.get("swapped", 0.0) > 0.0)
-            made.drift = params.get("baud", 0.0)
+            made.drift, made.stretch = params.get("baud", 0.0), round(params.get("stretch", 0.0))
 
             def edge(name: str, number: int = i) -> int:
                 before, now = self._before.get((f"{place} {number}", name), 0.0), params.get(name, 0.0)

@@ -11,15 +11,17 @@ import contextlib
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from ironbird.chips.board import Board
 from ironbird.errors import LinkError
 from ironbird.faults.spec import Injection
 from ironbird.links.chips.feed import Feeder
-from ironbird.links.chips.served import ServedBoard
+from ironbird.links.chips.served import TRACE, ServedBoard
 from ironbird.links.chips.wires import BrokenWires
 from ironbird.links.process import AutopilotProcess
 from ironbird.links.rig import Rig
@@ -30,6 +32,14 @@ MONOTONIC_START_NS = 1_000_000_000  # the clock of a run in virtual time begins 
 GOODBYE_S = 3.0
 STEP_S = 0.001  # of virtual time, while it ends
 DRIVER = "pca9685"
+BusTrace = Annotated[  # an option of autopilots on chips
+    str,
+    Field(
+        pattern=r"^(\d{1,6}(\.\d{1,3})?:\d{1,6}(\.\d{1,3})?)?$",
+        description="FROM:TO in seconds: all traffic on the board's buses in this time goes to trace.txt in the "
+        "flight's folder (`ironbird chips trace` decodes it). Empty: none.",
+    ),
+]
 
 
 class Pulse(NamedTuple):
@@ -50,13 +60,16 @@ class OnBoard(AutopilotProcess):
     board: Board
     served: ServedBoard | None = None
 
-    def open_board(self, seed: int) -> ServedBoard:
+    def open_board(self, seed: int, *, traced: bool = False) -> ServedBoard:
         """The device files, before the program."""
         folder = self._make_folder() / "chips"
         folder.mkdir()
         (folder / "fs" / "microsd").mkdir(parents=True)
-        self.served = ServedBoard(self.board, folder, seed=seed, virtual=self.run is not None)
+        self.served = ServedBoard(self.board, folder, seed=seed, virtual=self.run is not None, traced=traced)
         return self.served
+
+    def _to_keep(self, folder: Path) -> Sequence[Path]:
+        return *super()._to_keep(folder), folder / "chips" / TRACE  # type: ignore[safe-super]
 
     def _owner(self) -> tuple[int, int] | None:
         return owner_of_programs(f"{self.name} on chips")
@@ -80,9 +93,12 @@ class OnChips(ControlSystem):
     pilot_s = 0.004  # in virtual time its messages are local datagrams, of which Linux keeps ten
     _counted: tuple[int, str] = (0, "")
 
-    def __init__(self, process: OnBoard, injections: Sequence[Injection], *, seed: int = 0) -> None:
+    def __init__(
+        self, process: OnBoard, injections: Sequence[Injection], *, seed: int = 0, bus_trace: str = ""
+    ) -> None:
         super().__init__()
         self.process = process
+        self._traced_us = [round(float(end) * 1e6) for end in bus_trace.split(":")] if bus_trace else []
         self._seed, self._injections = seed, tuple(injections)
         self._begin_ns = 0
         self._pulses: list[Pulse] = []
@@ -98,7 +114,8 @@ class OnChips(ControlSystem):
     def start(self, rig: Rig) -> None:
         """Power for the board, then the autopilot; its time and the vehicle's begin together."""
         board, run = self.process.board, self.process.run
-        served = self._served = self.process.open_board(self._seed)
+        served = self._served = self.process.open_board(self._seed, traced=bool(self._traced_us))
+        self._record(0)
         self._feeder = Feeder(board, rig, served.chips.inputs)
         self._wires = BrokenWires(served.chips, rig, self._injections)
         outputs = next((i for i, d in enumerate(board.device) if d.chip == DRIVER), None)
@@ -116,14 +133,18 @@ class OnChips(ControlSystem):
         self.launch(rig)
         self.note(rig, "link", f"{self.name} on the chips of {board.id}")
 
+    def _record(self, time_us: int) -> None:
+        if self._traced_us:
+            self._served.record(self._traced_us[0] <= time_us < self._traced_us[1])
+
     def exchange(self, rig: Rig) -> None:
         """It runs up to this time; then chips measure again, and actuators get their pulses."""
         run = self.process.run
         if run is not None:
             if not run.at_simulator:
-                self.process.settle(self.where(rig))
+                self.process.settle(lambda: self.where(rig))
             run.allow(rig.time_us)
-            self.process.settle(self.where(rig))
+            self.process.settle(lambda: self.where(rig))
         else:
             wait = self._begin_ns + rig.time_us * 1000 - time.monotonic_ns()
             if wait > 0:
@@ -132,6 +153,7 @@ class OnChips(ControlSystem):
                 self.traffic.late += 1
             self.process.check(self.where(rig))
         t = rig.time_us * 1000
+        self._record(rig.time_us)
         self._feeder.take()
         self._wires.take(t)
         self._served.tick(t)

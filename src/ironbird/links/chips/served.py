@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ironbird.chips.board import Board
+from ironbird.chips.bus import QUICK_READ
 from ironbird.chips.trace import Transaction
 from ironbird.compiler import native
 from ironbird.errors import LinkError
@@ -106,6 +107,10 @@ class ServedBoard:
         preload = " ".join(filter(None, (str(self.folder / LIBRARY), before)))
         return dict(more or {}) | {"LD_PRELOAD": preload, VARIABLE: str(self.folder / MEMORY)}
 
+    def record(self, now: bool) -> None:
+        """Whether requests are written to the trace from now on; the board was made with one."""
+        self.chips.memory.traced = int(now and self._trace is not None)
+
     def zero_is(self, clock_ns: int) -> None:
         """The moment of the programs' monotonic clock at which simulation time begins."""
         self.chips.memory.zero_ns = clock_ns
@@ -152,7 +157,7 @@ class ServedBoard:
             if sent:
                 self.chips.uart_send(t, number, sent)
             came = self.chips.uart_receive(t, number)
-        if self._trace is not None and (sent or came):
+        if self._trace is not None and self.chips.memory.traced and (sent or came):
             name = self.chips.board.device[number].name
             self._trace.write(Transaction(t, "UART", sent, len(came), came, name).line() + "\n")
             self._trace.flush()
@@ -193,7 +198,7 @@ class ServedBoard:
             return bad
         kind, bus, place, t, count, length = _REQUEST.unpack_from(data)
         sent = data[_REQUEST.size :]
-        if len(sent) != count or not 0 <= length <= LONGEST or kind not in (0, 1):
+        if len(sent) != count or not QUICK_READ <= length <= LONGEST or kind not in (0, 1):
             return bad
         answer = (
             self.wiring.spi(t, f"spi{bus}", place, sent)

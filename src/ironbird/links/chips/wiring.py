@@ -239,7 +239,10 @@ class Wiring:
         watching = twin is not None and any(not self._seen(p) for p in places)
         pins = self._i2c_pins[bus]
         pins.record = bytearray() if watching and not deaf else None
-        if deaf or (place.whole() and not watching):
+        for front, own in zip(pins.fronts, places[1:], strict=True):
+            front.stretch = round(own.params.get("stretch", 0.0))
+        slow = any(front.stretch for front in pins.fronts)
+        if deaf or (place.whole() and not watching and not slow):
             answer = I2cBus(chips).transfer(t, address, sent, length)
         else:
             answer = pins.transfer(t, address, sent, length)

@@ -55,10 +55,17 @@ class Ordered:
 class Attended(Calls):
     """The pilot of one flight, for whoever gives it orders (`ORDERS`); `script` is a record of such orders to begin
     with. `plan` is what the order `mission` flies until another mission came, `items` the same in metres from home.
+    With `accept_calibration` ArduPilot is asked to accept the offsets that it was given.
     """
 
     def __init__(
-        self, wire: Wire, *, plan: Plan | None = None, items: Sequence[LocalItem] = (), script: str = ""
+        self,
+        wire: Wire,
+        *,
+        plan: Plan | None = None,
+        items: Sequence[LocalItem] = (),
+        script: str = "",
+        accept_calibration: bool = False,
     ) -> None:
         super().__init__(wire)
         self.items = list(items)
@@ -69,6 +76,8 @@ class Attended(Calls):
         self._next: list[Order] = []
         self._lines = [HEADER]
         self._disturbed = False
+        if accept_calibration:
+            self.submit(self._accept_calibration())
         for order in self._played:
             _checked(order.name, order.args)
 
@@ -153,6 +162,12 @@ class Attended(Calls):
             self.autopilot_events.append(AutopilotEvent(self._now_s, kind, text))
 
     # ------------------------------------------------------------------------------------------ orders
+
+    def _accept_calibration(self) -> Script:
+        """Before the first order is done: until then arming is refused, and asked for again."""
+        yield from self.meet(READY_S)
+        yield from self.wait("an attitude", lambda: not math.isnan(self.telemetry.attitude[0]))
+        yield from self._ask_to_accept_calibration()
 
     def fly_mission(self, item: int = 0) -> Script:
         """Fly the mission: the vehicle's own is handed over first, once it is ready."""

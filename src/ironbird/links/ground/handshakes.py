@@ -24,6 +24,7 @@ Script = Generator[None, None, None]
 ASK_S, ASK_WALL_S = 1.0, 0.1  # a question is asked again after both
 LOST_S, LOST_WALL_S = 15.0, 15.0  # without a heartbeat of the autopilot; its link is to notice before
 FOUND_S = 60.0  # in which an autopilot finds what a parameter shows
+TAKEN = 76  # parameter by which ArduPilot accepts a calibration for the sensors it has [ArduPilotCode]
 REFUSED = (
     numbers.MAV_MISSION_UNSUPPORTED_FRAME,
     numbers.MAV_MISSION_UNSUPPORTED,
@@ -88,6 +89,10 @@ class Handshakes(Station):
         """A command until it is accepted."""
         send, final = functools.partial(self._command, command, *params), self.refusals
         yield from self._insist(name, command, send, wall_s=wall_s, sim_s=sim_s, final=final)
+
+    def _ask_to_accept_calibration(self) -> Script:
+        """Have ArduPilot accept the given offsets as those of the sensors that it has found."""
+        yield from self._ask("acceptance of the calibration", numbers.PREFLIGHT_CALIBRATION, 0, TAKEN, 0, 0, TAKEN)
 
     def _insist(
         self,

@@ -27,7 +27,6 @@ SEEN_S = 3.0  # so that other ground stations receive the end too
 OFF_THE_GROUND_M = 1.0  # above home, if the autopilot does not say that it flies
 STANDS_S, STILL_MPS = 5.0, 0.15  # landing for so long without sinking: it stands and does not know it
 GONE_S = 1.0  # after which an autopilot that was restarted is gone
-TAKEN = 76  # parameter by which ArduPilot accepts a calibration for the sensors it has [ArduPilotCode]
 FIX_3D = 3
 EKF_NEEDED = (
     numbers.ESTIMATOR_ATTITUDE
@@ -210,7 +209,7 @@ class Pilot(Handshakes):
         """Have ArduPilot accept the given offsets as those of its sensors, once it has found them."""
         attitude = numbers.ESTIMATOR_ATTITUDE
         yield from self._wait("attitude", lambda: bool(self.ekf_flags & attitude), wall_s=240, sim_s=150)
-        yield from self._ask("acceptance of the calibration", numbers.PREFLIGHT_CALIBRATION, 0, TAKEN, 0, 0, TAKEN)
+        yield from self._ask_to_accept_calibration()
 
     def _watch(self) -> Script:
         yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)

@@ -13,12 +13,14 @@ from ironbird.errors import LinkError
 from ironbird.links.px4.airframe import Airframe, Params
 from ironbird.links.px4.battery import has_battery
 from ironbird.links.px4.ground_water import boat_airframe, car_airframe, rover_airframe, underwater_airframe
+from ironbird.links.px4.helicopters import helicopter_airframe
 from ironbird.links.px4.rotors import multicopter_airframe
 from ironbird.links.px4.wings import fixed_wing_airframe, vtol_airframe
 from ironbird.vehicles.load import Vehicle
 from ironbird.vehicles.spec import VehicleSpec
 from ironbird.vehicles.templates.car import CarSpec
 from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
+from ironbird.vehicles.templates.helicopter import HelicopterSpec
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
 from ironbird.vehicles.templates.rover import RoverSpec
 from ironbird.vehicles.templates.surface_vessel import SurfaceVesselSpec
@@ -27,6 +29,7 @@ from ironbird.vehicles.templates.vtol import VtolSpec
 
 MAKERS: dict[type[VehicleSpec], Callable[..., Airframe]] = {
     MulticopterSpec: multicopter_airframe,
+    HelicopterSpec: helicopter_airframe,
     FixedWingSpec: fixed_wing_airframe,
     VtolSpec: vtol_airframe,
     CarSpec: car_airframe,

@@ -25,6 +25,7 @@ from ironbird.links.autopilot_kind import (
     watches,
     with_libraries,
 )
+from ironbird.links.chips.on_chips import BusTrace
 from ironbird.links.chips.wires import with_wires
 from ironbird.links.client.attended import Attended
 from ironbird.links.ground.pilot import Pilot
@@ -64,6 +65,7 @@ class Px4Options(AutopilotOptions):
             "(IRONBIRD_PX4_PILOTPI). Empty: PX4's simulator link."
         ),
     ] = ""
+    bus_trace: BusTrace = ""
 
 
 class Px4Kind(AutopilotKind):
@@ -123,9 +125,9 @@ class Px4Kind(AutopilotKind):
         said = {**(stick_params(_stick_speed(task)) if _by_sticks(task) else {}), **read_params(options.params)}
         params = {name: int(value) if value % 1 == 0 else value for name, value in said.items()}
         if isinstance(process, Px4OnChipsProcess):
-            if params:
-                raise LinkError("PX4 on chips takes no parameters yet: leave --param and --params out")
-            on_chips = Px4OnChips(process, task.injections, instance=instance, seed=task.seed)
+            process.params = params
+            trace = options.bus_trace if isinstance(options, Px4Options) else ""
+            on_chips = Px4OnChips(process, task.injections, instance=instance, seed=task.seed, bus_trace=trace)
             return attend(on_chips, pilot) if isinstance(pilot, Attended) else Seat(on_chips, pilot)
         system = Px4(process, instance=instance, params=params)
         if isinstance(pilot, Attended):

@@ -235,7 +235,7 @@ class Px4(ControlSystem):
         """The answer is there when PX4 has come to a rest, or there is none to this step."""
         assert self.process is not None
         if not run.at_simulator:
-            self.process.settle(self.where(rig))
+            self.process.settle(lambda: self.where(rig))
         if self._asked_us < 0 or not self._turn(rig, frames, self._asked_us, 0.0):
             if self._asked_us >= 0 and self._answered and self._speaks:
                 self.traffic.late += 1

@@ -31,7 +31,7 @@ from ironbird.links.native_text import load_native
 from ironbird.links.px4.airframe import Airframe
 from ironbird.links.px4.odometry import Odometry
 from ironbird.links.rig import Receiver, Rig, Sensor
-from ironbird.rotations import from_matrix, multiply, rotate
+from ironbird.rotations import from_matrix, multiply, rotate_one
 
 # Id 0 goes through 16 bits in PX4: outside, the conversion wraps round
 ACCEL_LIMIT, GYRO_LIMIT = STANDARD_GRAVITY_MPS2 / 2048 * 32767, math.radians(2000) / 32768 * 32767
@@ -430,7 +430,7 @@ def true_motion(rig: Rig) -> Motion:
 
         def moving() -> tuple[Numbers, Numbers, Numbers, Numbers]:
             attitude = q.tolist()
-            return p.tolist(), rotate(attitude, v).tolist(), attitude, w.tolist()
+            return p.tolist(), rotate_one(attitude, v.tolist()), attitude, w.tolist()
 
         return moving
     if not {"p", "yaw"} <= names:
@@ -444,7 +444,7 @@ def true_motion(rig: Rig) -> Motion:
         half = 0.5 * float(yaw[0])
         attitude = (math.cos(half), 0.0, 0.0, math.sin(half))
         if ahead is not None:
-            velocity = rotate(attitude, [*ahead.tolist(), 0.0]).tolist()
+            velocity = rotate_one(attitude, [*ahead.tolist(), 0.0])
         else:
             velocity = ((place - last) / TRUTH_S).tolist()
             last[:] = place

@@ -6,7 +6,7 @@ links go to loopback. Left out of it: `-s` of `gps start`, which its driver refu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ironbird.chips.board import Board
@@ -84,6 +84,7 @@ class Px4OnChipsProcess(OnBoard, Px4Process):
     ) -> None:
         super().__init__(where, keep=keep, virtual=virtual)
         self.board = board
+        self.params: Mapping[str, float] = {}  # the user's own, after all others
 
     def start(self, airframe: Airframe, title: str, instance: int) -> None:
         """Start it with the board's start-up file."""
@@ -101,9 +102,13 @@ class Px4OnChipsProcess(OnBoard, Px4Process):
             raise LinkError(f"PX4 on chips knows the start-up of {', '.join(BOARDS)}, not of board {self.board.id}")
         params = {name: value for name, value in airframe.params.items() if not name.startswith(ELSEWHERE)}
         params |= BOARDS[self.board.id] | airframe.late
+        for name in self.params:
+            if name.startswith(ELSEWHERE):
+                raise LinkError(f"{name} is a parameter of PX4's build for simulators: leave --chips or it out")
         for n in range(1, len(airframe.channels) + 1):
             params |= {f"PCA9685_FUNC{n}": 100 + n, f"PCA9685_MIN{n}": 1000, f"PCA9685_MAX{n}": 2000}
             params |= {f"PCA9685_DIS{n}": 1000, f"PCA9685_FAIL{n}": 1000}
+        params |= self.params
         lines = ["#!/bin/sh", ". px4-alias.sh", "param select parameters.bson"]
         lines += [f"param set {name} {number(value)}" for name, value in sorted(params.items())]
         lines.append(MODULES.rstrip())
@@ -113,8 +118,9 @@ class Px4OnChipsProcess(OnBoard, Px4Process):
         return "\n".join(lines)
 
     def _to_keep(self, folder: Path) -> Sequence[Path]:
-        logs = sorted({*folder.glob("work/**/*.ulg"), *folder.glob("chips/fs/**/*.ulg")})
-        return *logs, folder / self.console_name, folder / "work" / "start.config"
+        logs = sorted({*folder.glob("chips/fs/**/*.ulg"), *folder.glob("work/**/*.ulg")})
+        kept = dict.fromkeys((*logs, *super()._to_keep(folder), folder / "work" / "start.config"))
+        return tuple(kept)
 
 
 class Px4OnChips(OnChips):
@@ -124,9 +130,15 @@ class Px4OnChips(OnChips):
     process: Px4OnChipsProcess
 
     def __init__(
-        self, process: Px4OnChipsProcess, injections: Sequence[Injection], *, instance: int = 0, seed: int = 0
+        self,
+        process: Px4OnChipsProcess,
+        injections: Sequence[Injection],
+        *,
+        instance: int = 0,
+        seed: int = 0,
+        bus_trace: str = "",
     ) -> None:
-        super().__init__(process, injections, seed=seed)
+        super().__init__(process, injections, seed=seed, bus_trace=bus_trace)
         self.instance = instance
 
     def wire(self, rig: Rig) -> Sequence[Pulse]:

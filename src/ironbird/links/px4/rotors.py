@@ -10,14 +10,16 @@ import math
 import numpy as np
 
 from ironbird.constants import STANDARD_GRAVITY_MPS2
-from ironbird.errors import LinkError
 from ironbird.links.mavlink import numbers
-from ironbird.links.px4.airframe import MOTOR, Airframe, Params, outputs
+from ironbird.links.px4.airframe import MOTOR, SERVO, Airframe, Params, outputs
 from ironbird.vehicles.templates.multicopter import MotorTable, MulticopterSpec, RotorTable
 
 # Ratios of PX4's default gains of rates: integral and derivative over proportional
 RATE_I, RATE_D, YAW_I = 0.2 / 0.15, 0.003 / 0.15, 0.1 / 0.2
 MOST_CT, MOST_YAW_GAIN = 100.0, 0.6  # that PX4 takes: CA_ROTORn_CT, of which only the ratios count, and MC_YAWRATE_P
+KINDS = {3: numbers.MAV_TYPE_TRICOPTER, 6: numbers.MAV_TYPE_HEXAROTOR, 8: numbers.MAV_TYPE_OCTOROTOR}
+PLAIN, TILTED = 0, 8  # CA_AIRFRAME of multicopters, and of those with rotors that servos tilt
+BY_YAW, TO_THE_RIGHT_DEG = 1, 90  # what commands such a servo, and where it tilts the thrust for a positive command
 LEAST_THRUST = 0.12 / 0.5  # of PX4's defaults, over that of hover
 
 
@@ -71,11 +73,17 @@ def authority(spec: MulticopterSpec) -> np.ndarray:
     """Angular acceleration about each axis per unit of PX4's normalized torque, rad/s^2.
 
     The control allocation divides the pseudo-inverse's columns: roll and pitch by the larger of their lengths over
-    sqrt(n/2) of the rotors that take part, yaw by its greatest entry [PX4].
+    sqrt(n/2) of the rotors that take part, yaw by its greatest entry [PX4]. A servo that tilts a rotor takes the yaw
+    from the rotors: at full travel it makes the side force of the rotor's thrust in hover.
     """
-    columns = [[*_moment(spec, rotor), _lift(spec, rotor)] for rotor in spec.rotor]
-    scale = turning_scale(np.linalg.pinv(np.array(columns).T))
-    return np.asarray(1 / (scale * np.diag(spec.body.inertia())))
+    effect = np.array([[*_moment(spec, rotor), _lift(spec, rotor)] for rotor in spec.rotor]).T
+    inertia, tail = np.diag(spec.body.inertia()), spec.tail_number()
+    if spec.tail is None or tail is None:
+        return np.asarray(1 / (turning_scale(np.linalg.pinv(effect)) * inertia))
+    mix = np.insert(np.linalg.pinv(effect[[0, 1, 3]]), 2, 1.0, axis=1)
+    hover_N = hover_thrust(spec) * full_thrust(spec, spec.rotor[tail])
+    yaw_Nm = -spec.rotor[tail].position_B_m[0] * hover_N * math.sin(math.radians(spec.tail.travel_deg))
+    return np.array([*(1 / turning_scale(mix)[:2]), yaw_Nm]) / inertia
 
 
 def turning_scale(mix: np.ndarray) -> np.ndarray:
@@ -111,12 +119,16 @@ def hover_params(spec: MulticopterSpec) -> Params:
 
 
 def multicopter_airframe(spec: MulticopterSpec) -> Airframe:
-    if spec.tail is not None:
-        raise LinkError(f"PX4: vehicle '{spec.id}' yaws with a tilted rotor; there is no airframe for that here")
     channels = {f"rotor/{n + 1}": MOTOR + n for n in range(len(spec.rotor))}
-    kind = {6: numbers.MAV_TYPE_HEXAROTOR, 8: numbers.MAV_TYPE_OCTOROTOR}.get(
-        len(spec.rotor), numbers.MAV_TYPE_QUADROTOR
-    )
-    params: Params = {"CA_AIRFRAME": 0, "MAV_TYPE": kind, "NAV_DLL_ACT": 0}
-    params |= rotor_params(spec, spec.rotor) | hover_params(spec) | outputs(channels)
+    kind = KINDS.get(len(spec.rotor), numbers.MAV_TYPE_QUADROTOR)
+    params: Params = {"CA_AIRFRAME": PLAIN, "MAV_TYPE": kind, "NAV_DLL_ACT": 0}
+    params |= rotor_params(spec, spec.rotor) | hover_params(spec)
+    if spec.tail is not None:
+        channels["surface/tail"] = SERVO
+        params |= {
+            "CA_AIRFRAME": TILTED, f"CA_ROTOR{spec.tail_number()}_TILT": 1, "CA_SV_TL_COUNT": 1, "CA_SV_TL0_CT": BY_YAW,
+            "CA_SV_TL0_MINA": -spec.tail.travel_deg, "CA_SV_TL0_MAXA": spec.tail.travel_deg,
+            "CA_SV_TL0_TD": TO_THE_RIGHT_DEG,
+        }  # fmt: skip
+    params |= outputs(channels)
     return Airframe("rc.mc_defaults", tuple(channels), params)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import hashlib
 import mmap
 import os
@@ -33,14 +34,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ironbird.compiler import native
+from ironbird.compiler.native_text import load_texts
 from ironbird.errors import LinkError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 TEXTS = (
-    "vt_layout.h", "vt_kernel.h", "vt_core.c", "vt_time.c", "vt_threads.c", "vt_signals.c", "vt_processes.c",
-    "vt_files.c", "vt_sockets.c", "host_guard.c", "vt_guard.c",
+    "vt_layout.h", "vt_kernel.h", "vt_switch.c", "vt_core.c", "vt_time.c", "vt_threads.c", "vt_signals.c",
+    "vt_processes.c", "vt_files.c", "vt_sockets.c", "host_guard.c", "vt_guard.c",
 )  # fmt: skip
 FOLDER = Path(__file__).parent / "c"
 VARIABLE = "IRONBIRD_VIRTUAL_TIME"
@@ -49,7 +51,8 @@ FILE_SIZE = 1 << 20  # of the mapped file; more than the library's structures ta
 EPOCH_S = 1_767_225_600  # 2026-01-01 UTC: the calendar of a run begins here
 SLICE_NS = 50_000_000  # between two looks at the processes
 STUCK_S = 10.0  # of processor time without a call, or of wall time asleep in a call that is not the library's
-SYS_FUTEX, FUTEX_WAIT, FUTEX_WAKE = 202, 0, 1
+PORTS = 1 << 16  # of UDP
+MASK_WORDS = 16
 ADDR_NO_RANDOMIZE = 0x0040000  # personality(2)
 MOST_BYTES = 65536  # of a message
 NOBODY = "nobody"
@@ -66,11 +69,31 @@ class _Head(ctypes.Structure):
             for name in (
                 "magic", "size", "now_ns", "grant_ns", "epoch_ns", "seed", "slack_ns", "switches", "calls", "jumps",
                 "trace", "sent", "turn", "full", "holder", "ended", "failure", "order_signal", "threads", "processes",
-                "file_changes", "order", "next_port", "rescuer", "started", "slots_at", "slot_size",
+                "timers", "want_room", *(f"waiting_{kind}" for kind in range(16)), "file_changes", "files_looked_at",
+                "order", "next_port", "rescuer", "started", "slots_at", "slot_size",
             )
         ),
         ("text", ctypes.c_char * 1024),
     ]  # fmt: skip
+
+
+class _Turn(ctypes.Structure):
+    """`ib_turn` of c/simulator_turn.c."""
+
+    _fields_ = [
+        ("turn", ctypes.c_void_p),
+        ("grant", ctypes.c_void_p),
+        *((name, ctypes.c_int64) for name in ("slice_ns", "carrier", "place", "waits")),
+        ("anywhere", ctypes.c_uint64 * MASK_WORDS),
+    ]
+
+
+@functools.cache
+def _turns() -> ctypes.CDLL:
+    library = load_texts(FOLDER, "simulator_turn.c", structures={"ib_turn": _Turn})
+    library.ib_turn_allow.restype, library.ib_turn_allow.argtypes = None, [ctypes.c_void_p, ctypes.c_uint64]
+    library.ib_turn_wait.restype, library.ib_turn_wait.argtypes = ctypes.c_int64, [ctypes.c_void_p]
+    return library
 
 
 class _Slot(ctypes.Structure):
@@ -79,6 +102,8 @@ class _Slot(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint32) for name in ("go", "state", "kind", "why")] + [
         ("pid", ctypes.c_int32),
         ("tid", ctypes.c_int32),
+        ("runner", ctypes.c_int32),
+        ("name", ctypes.c_char * 16),
     ]
 
 
@@ -163,8 +188,10 @@ class VirtualRun:
         with self._path.open("r+b") as file:
             self._map = mmap.mmap(file.fileno(), FILE_SIZE)
         self.head = _Head.from_buffer(self._map)
-        self._turn = ctypes.addressof(self.head) + _Head.turn.offset
-        self._syscall = ctypes.CDLL(None, use_errno=True).syscall
+        start = ctypes.addressof(self.head)
+        self._turn = _Turn(start + _Head.turn.offset, start + _Head.grant_ns.offset, SLICE_NS, 0, -1)
+        self._turn_at = ctypes.addressof(self._turn)
+        self._ports = (ctypes.c_uint8 * (PORTS // 8)).from_buffer(self._map, ctypes.sizeof(_Head))
         self._sockets: list[Datagrams] = []
         self._zero_ns = 0  # virtual time of the simulator's zero
         self._held = -1, 0.0, 0.0  # calls so far, and when they were seen: wall, processor
@@ -181,7 +208,7 @@ class VirtualRun:
     def close(self) -> None:
         """Let go of the shared memory. May be called twice."""
         if not self._map.closed:
-            del self.head
+            del self.head, self._ports
             self._map.close()
 
     # ------------------------------------------------------------------ starting programs
@@ -273,9 +300,11 @@ class VirtualRun:
         self._allow_ns(int(self.head.grant_ns) + round(step_s * 1e9))
 
     def _allow_ns(self, grant_ns: int) -> None:
-        self.head.grant_ns = max(grant_ns, int(self.head.grant_ns))
-        self.head.turn = 0
-        self._syscall(SYS_FUTEX, ctypes.c_void_p(self._turn), FUTEX_WAKE, 1, None)
+        _turns().ib_turn_allow(self._turn_at, grant_ns)
+
+    def share_processor_with(self, pid: int) -> None:
+        """Keep the first thread of a program on the processor of the thread that waits for it."""
+        self._turn.carrier = pid
 
     def settle(self, patience_s: float, check: Callable[[], None]) -> None:
         """Wait for the simulator's turn; `LinkError` if the program has ended, failed or is stuck, at once then."""
@@ -309,8 +338,7 @@ class VirtualRun:
         self.head.order_signal = int(number)
 
     def _wait_for_turn(self) -> None:
-        limit = (ctypes.c_long * 2)(0, SLICE_NS)
-        self._syscall(SYS_FUTEX, ctypes.c_void_p(self._turn), FUTEX_WAIT, 0, limit)
+        _turns().ib_turn_wait(self._turn_at)
 
     def _stuck(self) -> str:
         """Why no thread can go on, if one runs on without a call of the library, or sleeps in another; or empty."""
@@ -319,11 +347,11 @@ class VirtualRun:
             return ""
         slot = _Slot.from_buffer_copy(self._map, int(head.slots_at + head.slot_size * head.holder))
         calls = int(head.calls) + int(head.switches)
-        wall, used_s = time.monotonic(), _used_s(slot.pid, slot.tid)
+        wall, used_s = time.monotonic(), _used_s(slot.pid, slot.runner)
         if calls != self._held[0]:
             self._held = calls, wall, used_s
             return ""
-        name = _line(Path(f"/proc/{slot.pid}/task/{slot.tid}/comm"))
+        name = slot.name.decode(errors="replace") or _line(Path(f"/proc/{slot.pid}/task/{slot.tid}/comm"))
         who = f"thread '{name}' (number {int(head.holder)}) at {self.now_s:.6f} s of virtual time"
         if used_s - self._held[2] > STUCK_S:
             return (
@@ -331,7 +359,7 @@ class VirtualRun:
                 "processor time: in virtual time no other program can run meanwhile; use --time real for this program"
             )
         if wall - self._held[1] > 3 * STUCK_S and used_s - self._held[2] < 0.1 * STUCK_S:
-            call = _line(Path(f"/proc/{slot.pid}/task/{slot.tid}/syscall")).split(" ")[0]
+            call = _line(Path(f"/proc/{slot.pid}/task/{slot.runner}/syscall")).split(" ")[0]
             return f"{who} sleeps in system call {call}, which virtual time does not know as a wait"
         return ""
 
@@ -340,6 +368,7 @@ class VirtualRun:
     def datagrams(self, port: int) -> socket.socket:
         """The simulator's end of a UDP port of the run."""
         made = Datagrams(self.address(port))
+        self._ports[port // 8] |= 1 << port % 8
         self._open_to_program(f"u{port}")
         self._sockets.append(made)
         return made

@@ -182,6 +182,22 @@ def hover(spec: HelicopterSpec) -> Hover:
     return Hover(thrust, induced, profile, arm, tail, tail * (1 - tail_blockage(spec)))
 
 
+def hover_pitch_rad(spec: HelicopterSpec) -> float:
+    """Collective pitch of that hover: for the lift, and against the inflow [Gavrilets2015]."""
+    main, assumed = spec.main_rotor, hover(spec)
+    tip = main.speed_radps * main.radius_m
+    return main.lift_pitch_rad(assumed.thrust_N, tip) + 1.5 * assumed.induced_mps / tip
+
+
+def tail_command(spec: HelicopterSpec, torque_Nm: float) -> float:
+    """Command of the tail servo that holds a torque of the main rotor in hover."""
+    tail, servo = spec.tail_rotor, spec.tail_servo
+    thrust = torque_Nm / hover(spec).tail_arm_m
+    tip = spec.main_rotor.speed_radps * tail.gear_ratio * tail.radius_m
+    pitch = tail.lift_pitch_rad(thrust, tip) + 1.5 * tail.induced_mps(thrust) / tip
+    return (pitch - servo.neutral_pitch_rad) / servo.travel_rad
+
+
 def build(spec: HelicopterSpec, control_kind: str = "truth") -> Diagram:
     """The diagram of a helicopter, wired as [Dai] Eq. 3 and 4.
 

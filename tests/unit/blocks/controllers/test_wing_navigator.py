@@ -296,7 +296,8 @@ def test_landing_course_follows_the_wind_where_it_is_allowed_to(
     course = math.radians(course_deg)
     along, right = np.array([math.cos(course), math.sin(course)]), np.array([-math.sin(course), math.cos(course)])
     centre = -along * 40.0 / math.tan(SLOPE) + right * LOITER
-    found = at(state, *centre, -60.0, v=(20.0, 0.0, 0.0))
+    # On the circle: beside its centre a line from here to it would have its origin here, wherever the course leads
+    found = at(state, *(centre + LOITER * along), -60.0, v=(20.0, 0.0, 0.0))
 
     np.testing.assert_allclose(found["path_origin"][:2], centre, atol=1e-6)
 

@@ -76,8 +76,17 @@ def test_stale_and_stuck_ones_are_left_out() -> None:
     feed.alive[2] = False
     found = feed.step(8)
     assert found["used"] == 3 and found["healthy"] == 0  # nothing left: the last one is kept
-    feed.alive[1] = True  # it is still stuck: nobody may take its samples as fresh ones
-    assert feed.step(8)["stamp"] == found["stamp"]
+
+
+def test_samples_of_a_stuck_one_that_is_kept_are_not_fresh() -> None:
+    feed = Feed()
+    feed.step(10)
+    feed.alive[0] = feed.alive[1] = False
+    assert feed.step(8)["used"] == 3
+    feed.moving[2] = False
+    found = feed.step(8)
+    assert found["used"] == 3 and found["healthy"] == 0
+    assert feed.step(8)["stamp"] == found["stamp"]  # though it goes on giving samples
 
 
 def test_ports_carry_the_number_before_the_frame() -> None:

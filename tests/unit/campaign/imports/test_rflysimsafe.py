@@ -153,9 +153,10 @@ def test_rows_are_read_from_both_kinds_of_json_and_from_a_database(tmp_path: Pat
     (imported,) = import_rows(read_rows(one), map_name="A")
     assert imported.case["id"] == "case-7" and imported.case["title"] == "Motor: less efficient"
     assert imported.case["source"] == f"RFlySimSafe, map A: {ROW['ControlSequence']}"
-    one.write_text('{"FAULT_CASE": [{"CaseID": 1}]}')
-    with pytest.raises(CaseError, match="rows with CaseID and ControlSequence are needed"):
-        read_rows(one)
+    for text in ('{"FAULT_CASE": [{"CaseID": 1}]}', '{"FAULT_CASE": 1}', "1", "null", '"text"'):
+        one.write_text(text)
+        with pytest.raises(CaseError, match="rows with CaseID and ControlSequence are needed"):
+            read_rows(one)
 
 
 def test_published_outcomes_are_told_once_for_every_case() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 
@@ -58,7 +59,6 @@ def test_every_fault_of_a_sensor_that_ardupilot_makes_has_parameters_or_a_reason
     ("signal", "name", "per_unit", "without"),
     [
         ("gnss.position", "SIM_GPS1_GLTCH_Z", -1.0, 0.0),
-        ("gnss.velocity", "SIM_GPS1_VERR_Y", 1.0, 0.0),
         ("baro", "SIM_BARO_GLITCH", -1 / 12.0, 0.0),
         ("mag", "SIM_MAG1_OFS_Y", -1e7, 13.0),
     ],
@@ -111,6 +111,58 @@ def test_denied_satellites_take_both_receivers_away_and_give_them_back() -> None
     assert [(s.name, s.restore) for s in plan.settings] == [("SIM_GPS1_ENABLE", 1.0), ("SIM_GPS2_ENABLE", 1.0)]
 
 
+def test_a_jammed_receiver_loses_its_fix_and_gives_no_wild_ones() -> None:
+    """SIM_GPSn_JAM would make fixes at hundreds of metres per second, which the fault does not mean."""
+    weak = values("gnss.jamming@1:instance=2", moment(0.5))
+    assert weak == {"SIM_GPS2_NUMSATS": 5.0, "SIM_GPS2_ACC": pytest.approx(0.6), "SIM_GPS2_ENABLE": 1.0}
+    assert values("gnss.jamming@1:instance=2", moment(0.65))["SIM_GPS2_ENABLE"] == 1.0  # four satellites
+    assert values("gnss.jamming@1:instance=2", moment(0.7))["SIM_GPS2_ENABLE"] == 0.0
+    assert values("gnss.jamming@1:instance=2", moment(1.0))["SIM_GPS2_NUMSATS"] == 0.0
+
+
+def test_a_velocity_can_be_made_noisy_and_not_be_shifted() -> None:
+    """ArduPilot multiplies SIM_GPSn_VERR by an even random number between -1 and 1: a deviation of 1 / sqrt(3)."""
+    size = next(tapped.size for tapped in SIGNALS if tapped.id == "gnss.velocity")
+    noisy = values("gnss.velocity_noise@1:instance=1", moment(0.5))
+    assert noisy == {f"SIM_GPS1_VERR_{axis}": pytest.approx(0.5 * size * math.sqrt(3.0)) for axis in "XYZ"}
+    for kind in ("bias", "drift", "scale", "open", "short", "stuck"):
+        plan = plan_of(parse_fault(f"gnss.velocity_{kind}@1:instance=1"))
+        assert plan.route == "none" and "VERR is noise" in plan.reason
+    dragged = plan_of(parse_fault("gnss.spoofing@1:instance=1"))
+    assert all("GLTCH" in setting.name for setting in dragged.settings) and "velocity stays right" in dragged.reason
+
+
+def test_noise_is_new_at_each_setting_and_the_same_in_each_flight() -> None:
+    def ordered(seed: int) -> list[float]:
+        noisy = make_rig("quad_f450", until_s=20.0, log=[], seed=seed)
+        driver = FaultDriver(noisy, [parse_fault("gnss.position_noise@1:instance=1,severity=0.5")], lambda *_: None)
+        found: list[float] = []
+        try:
+            for _ in range(400):
+                noisy.step(10)
+                driver.poll()
+                (z,) = (order.value for name, order in driver._orders.items() if name.endswith("_Z"))
+                if not found or found[-1] != z:
+                    found.append(z)
+        finally:
+            driver.close()
+        return found
+
+    first = ordered(7)
+    assert 38 <= len(first) <= 41  # each tenth of a second: at least one for each fix
+    assert 10.0 < float(np.std(first)) < 20.0 and abs(float(np.mean(first))) < 6.0  # 15 m of deviation
+    assert ordered(7) == first and ordered(8) != first
+
+
+def test_a_shorted_compass_reads_full_scale_whatever_the_earth_does() -> None:
+    got = values("mag.short@1:instance=1", moment())
+    full = next(tapped.full for tapped in SIGNALS if tapped.id == "mag")
+    for letter, hard in {"X": 5.0, "Y": 13.0, "Z": -18.0}.items():
+        for earth in (-500.0, 500.0):  # milligauss
+            reads = (earth + hard - got[f"SIM_MAG1_OFS_{letter}"]) * got["SIM_MAG1_SCALING"]
+            assert reads == pytest.approx(1e7 * full, rel=1e-3)
+
+
 def test_pressure_becomes_height() -> None:
     # [ICAO7488]: 89874.6 Pa at 1000 m, 107478 Pa at -500 m
     assert pressure_height_m(89874.6) == pytest.approx(1000.0, abs=1.0)
@@ -128,10 +180,10 @@ def test_a_compass_bias_goes_against_ardupilots_offset() -> None:
 
 def test_an_axis_alone_is_set_alone() -> None:
     rig = make_rig("quad_f450", until_s=1.0, log=[])
-    driver = FaultDriver(rig, [parse_fault("gnss.velocity_bias@1:instance=1,axis=1")], lambda *_: None)
+    driver = FaultDriver(rig, [parse_fault("gnss.position_bias@1:instance=1,axis=1")], lambda *_: None)
     rig.step(1)
     driver.poll()
-    assert list(driver._orders) == ["SIM_GPS1_VERR_Y"]
+    assert list(driver._orders) == ["SIM_GPS1_GLTCH_Y"]
     driver.close()
 
 
@@ -231,7 +283,7 @@ def test_a_fault_is_set_confirmed_and_taken_back(rig: Rig, notes: list[tuple[flo
 def test_what_ardupilot_confirmed_is_the_witness_and_nothing_else_is(rig: Rig, notes: list[tuple[float, str]]) -> None:
     texts = (
         "gnss.position_dropout@1:instance=1,start=1,end=2", "baro.stuck@1:instance=1,start=5",
-        "gnss.position_noise@1:instance=1", "imu.gyro_bias@1:instance=1",
+        "gnss.velocity_bias@1:instance=1", "imu.gyro_bias@1:instance=1",
     )  # fmt: skip
     lost, later, impossible, vehicle = (parse_fault(text) for text in texts)
     for driver, autopilot in drive(rig, notes, *texts):
@@ -287,9 +339,9 @@ def test_lost_orders_are_sent_again_and_silence_is_an_error(
 
 
 def test_faults_without_effect_are_told(rig: Rig, notes: list[tuple[float, str]]) -> None:
-    for driver, _ in drive(rig, notes, "mag.noise@1:instance=1", "imu.gyro_bias@1:instance=3"):
+    for driver, _ in drive(rig, notes, "mag.delay@1:instance=1", "imu.gyro_bias@1:instance=3"):
         assert driver.settled()
-    assert [text.partition(":")[0] for _, text in notes] == ["mag.noise@1", "imu.gyro_bias@1"]
+    assert [text.partition(":")[0] for _, text in notes] == ["mag.delay@1", "imu.gyro_bias@1"]
 
 
 def test_a_ramp_grows_in_steps_and_says_little(rig: Rig, notes: list[tuple[float, str]]) -> None:

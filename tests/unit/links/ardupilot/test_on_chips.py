@@ -37,5 +37,5 @@ def test_a_missing_program_and_another_pilot_are_told(tmp_path: Path, monkeypatc
     monkeypatch.setenv("IRONBIRD_ARDUPILOT_PILOTPI", str(tmp_path))
     with pytest.raises(LinkError, match="waf configure --board pilotpi --toolchain native"):
         find_board_ardupilot("pilotpi")
-    with pytest.raises(LinkError, match="the built-in ground station alone"):
+    with pytest.raises(LinkError, match="the built-in ground station, or attended"):
         fly("quad_f450", control="ardupilot", mission="hover", options={"chips": "pilotpi", "pilot": "none"})

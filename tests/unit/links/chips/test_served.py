@@ -26,6 +26,8 @@ PROBE = r"""
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/i2c-dev.h>
+#include <linux/i2c.h>
 #include <linux/spi/spidev.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +53,18 @@ int main(void)
     struct spi_ioc_transfer two[2] = {{.tx_buf = (unsigned long)first, .len = 1},
                                       {.rx_buf = (unsigned long)in, .len = 6}};
     printf("two %d %d\n", ioctl(f, SPI_IOC_MESSAGE(2), two), (signed char)in[4] < 0 ? -1 : 1);
-    struct timespec t = {0, 0};
+    int pair = open("/dev/i2c-1", O_RDWR), quick[2];
+    struct i2c_smbus_ioctl_data look = {.read_write = I2C_SMBUS_READ, .size = I2C_SMBUS_QUICK};
+    for (int k = 0; k < 2; k++) ioctl(pair, I2C_SLAVE, k ? 0x41L : 0x40L), quick[k] = ioctl(pair, I2C_SMBUS, &look);
+    printf("quick %d %d %s\n", quick[0], quick[1], strerror(errno));
+    unsigned char many[1024];
+    struct timespec t = {0, 0}, begin, end;
+    ioctl(pair, I2C_SLAVE, 0x40L);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    int got = (int)read(pair, many, sizeof many);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    long took_ms = (end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000;
+    printf("slow %d %d\n", got, took_ms >= 23);
     struct timeval v = {0, 0};
     int a = clock_settime(CLOCK_REALTIME, &t), b = settimeofday(&v, 0);
     printf("clock %d %d %s\n", a, b, strerror(errno));
@@ -138,6 +151,8 @@ def test_a_c_program_reads_the_chips_and_cannot_touch_the_host(
     assert said["who"] == "2 47"  # WHO_AM_I of the ICM-42688-P
     assert said["absent"].startswith("-1 No such file")
     assert said["two"].startswith("7 ")  # write, then read while the chip stays selected
+    assert said["quick"] == "0 -1 Remote I/O error"
+    assert said["slow"] == "1024 1"  # 9225 bits at 400 kHz
     assert said["clock"].startswith("-1 -1 Operation not permitted")
     assert said["far"].startswith("-1 Network is unreachable") and said["raw"] == "-1"
     assert said["tty"] == "0 1 0 1" and said["root"] == "0"
@@ -175,6 +190,8 @@ def test_i2cdetect_finds_the_chips_of_the_board_and_not_one_without_power(capfd:
     _, whole = _run(tool, capfd)
     words = [word for line in whole.splitlines()[1:] for word in line.split()[1:] if word != "--"]
     assert words == ["0f", "40", "48", "70", "76"]
+    for how in ("-q", "-r"):  # by quick writes, by reads of a byte
+        assert _run([tool[0], "-y", how, "1"], capfd)[1] == whole
     served, broken = _run(tool, capfd, "chip.off@1:instance=baro")
     assert "76" not in broken.split("70:")[-1] and "0f" in broken
     assert "of baro from" in served.witnesses[0]

@@ -12,6 +12,7 @@ from ironbird.errors import FaultError, LinkError, UnknownNameError
 from ironbird.faults.catalog import parse_fault
 from ironbird.faults.wire import WIRE_FAULTS
 from ironbird.links.chips.feed import connect
+from ironbird.links.chips.native_board import NativeBoard
 from ironbird.links.chips.wiring import Wiring
 from ironbird.links.rig import make_rig
 
@@ -80,6 +81,29 @@ def test_a_stuck_data_line_takes_the_whole_bus_and_a_nack_one_chip() -> None:
     assert wiring.i2c(3500 * MS, "i2c1", 0x40, b"\0", 1).error == ""
     assert [w.effective for w in wiring.witnesses] == [True, True]
     assert wiring.witnesses[0].line == "sda"
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_chip_that_holds_the_clock_is_waited_for_and_one_that_holds_it_long_takes_the_bus(native: bool) -> None:
+    orders = ("wire.stretch@1:instance=mag,severity=0.25,start=1,end=2", "wire.stretch@1:instance=mag,start=3,end=4")
+    wiring = _wiring(*orders, board="pilotpi")
+    board = NativeBoard(load_board("pilotpi"))
+    if native:
+        board.watch("mag")
+    answers = []
+    for second, slots in ((0.5, 0), (1.5, 16), (3.5, 64), (5.0, 0)):
+        t = round(second * 1000) * MS
+        if native:
+            board.set_place("mag", {"stretch": slots}, t)
+            answers.append(board.i2c(t, 1, 0x0F, b"\0", 1))
+        else:
+            answers.append(wiring.i2c(t, "i2c1", 0x0F, b"\0", 1))
+    assert [answer.data or answer.error for answer in answers] == [b"\x10", b"\x10", "TIMEOUT", b"\x10"]
+    if native:
+        difference = board.first_difference("mag")
+        assert difference is not None and (difference.line, difference.time_ns) == ("scl", 1500 * MS)
+    else:
+        assert [(w.line, w.time_ns) for w in wiring.witnesses] == [("scl", 1500 * MS), ("scl", 3500 * MS)]
 
 
 def test_a_reset_a_wrong_identity_an_overflow_and_a_swapped_select_do_what_they_say() -> None:

@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 
 from ironbird.analysis.level import level_trim
+from ironbird.blocks.actuators.swash_plate import mixing
 from ironbird.errors import LinkError
 from ironbird.links.px4.airframe import Airframe, number
 from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.rotors import authority, hover_thrust, thrust_factor
 from ironbird.vehicles.load import load_vehicle, vehicle_ids
 from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
+from ironbird.vehicles.templates.helicopter import HelicopterSpec, hover, hover_pitch_rad, tail_command
 from ironbird.vehicles.templates.multicopter import MotorTable, MulticopterSpec
 from ironbird.vehicles.templates.vtol import VtolSpec, hover_spec
 
-WITHOUT = {"aerosonde_wheels", "auv_remus100", "boat_cybership2", "heli_xcell60", "tiltrotor_provant", "tri_y"}
+WITHOUT = {"aerosonde_wheels", "auv_remus100", "boat_cybership2", "tiltrotor_provant"}
 
 
 def airframe(name: str) -> Airframe:
@@ -126,6 +128,64 @@ def test_throttle_and_vertical_speeds_on_wings_fit_each_other(name: str, trim: f
     assert params["FW_THR_TRIM"] == pytest.approx(trim, rel=1e-3)
     above = params["FW_THR_MAX"] - params["FW_THR_TRIM"]
     assert params["FW_T_CLMB_MAX"] / params["FW_T_SINK_MIN"] == pytest.approx(above / params["FW_THR_TRIM"])
+
+
+def test_tricopter_is_px4s_own_but_for_its_size() -> None:
+    """Airframe 14001 [PX4]: the rear rotor is tilted to the right by a positive command."""
+    params = airframe("tri_y").params
+    places = np.array([[params[f"CA_ROTOR{n}_P{axis}"] for axis in "XY"] for n in range(3)])
+    assert places / 0.45 == pytest.approx(np.array([[0.25, 0.433], [0.25, -0.43], [-0.5, 0.0]]), abs=0.01)
+    own = {"CA_AIRFRAME": 8, "CA_ROTOR2_TILT": 1, "CA_SV_TL_COUNT": 1, "CA_SV_TL0_TD": 90, "MAV_TYPE": 15}
+    assert {name: params[name] for name in own} == own
+    assert (params["CA_SV_TL0_MINA"], params["CA_SV_TL0_MAXA"]) == (-40.0, 40.0)
+    assert params["PWM_MAIN_FUNC4"] == 201  # the servo
+
+
+def test_a_tilted_rotor_yaws_by_the_side_force_of_its_share_of_the_weight() -> None:
+    spec = load_vehicle("tri_y", control="external").spec
+    assert isinstance(spec, MulticopterSpec)
+    side_N = 1.05 * 9.80665 / 3 * math.sin(math.radians(40.0))
+    assert authority(spec)[2] == pytest.approx(0.225 * side_N / 0.02382, rel=1e-3)
+    params = airframe("tri_y").params
+    gain = params["MC_YAWRATE_P"] * params["MC_YAWRATE_K"]
+    assert gain * authority(spec)[2] == pytest.approx(spec.control.rate_gain[2])
+    # roll by the front rotors at +-0.194856 m: each changes by 1 / (2 y) per Nm, over sqrt(2 / 2) of two rotors
+    thrust = 9.80665 * 1.05 / 3 / hover_thrust(spec)
+    pitch = 1 / math.sqrt(2 * ((1 / 0.3375) ** 2 + 2 * (0.5 / 0.3375) ** 2) / 3)  # m, of three rotors
+    roll = 1 / math.sqrt(2 * 2 * (1 / (2 * 0.194856)) ** 2 / 2)
+    assert authority(spec)[:2] == pytest.approx([thrust * min(roll, pitch) / 0.01278] * 2, rel=1e-3)
+
+
+def helicopter_servos(params: dict[str, float], thrust: float, roll: float, pitch: float, yaw: float) -> np.ndarray:
+    """Tail and three servos of the swash plate as [PX4] ActuatorEffectivenessHelicopter::updateSetpoint has them."""
+    curve = [params[f"CA_HELI_PITCH_C{n}"] for n in range(5)]
+    collective = float(np.interp(thrust, np.linspace(0.0, 1.0, 5), curve))
+    tail = yaw + abs(collective - params["CA_HELI_YAW_CP_O"]) * params["CA_HELI_YAW_CP_S"] + params["CA_HELI_YAW_TH_S"]
+    servos = []
+    for n in range(3):
+        angle, arm = math.radians(params[f"CA_SP0_ANG{n}"]), params[f"CA_SP0_ARM_L{n}"]
+        servos.append(collective + pitch * math.cos(angle) * arm - roll * math.sin(angle) * arm)
+    return np.array([tail, *servos])
+
+
+def test_a_helicopters_servos_put_the_plate_where_px4_wants_it() -> None:
+    """Deflections of the file's own linkage: three servos at 180, 60 and -60 degrees, 0.7 rad of travel."""
+    params = airframe("heli_xcell60").params
+    spec = load_vehicle("heli_xcell60", control="external").spec
+    assert isinstance(spec, HelicopterSpec)
+    per_pitch = mixing(np.radians([180.0, 60.0, -60.0]), 0.25, 0.15)
+    for thrust, roll, pitch in ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.5, 1.0, 0.0), (0.5, 0.0, -1.0)):
+        collective = -0.05 + 0.26 * thrust  # collective_range_rad
+        wanted = per_pitch @ [collective - 0.08, 0.06 * pitch, 0.06 * roll]  # longitudinal tilts back, lateral right
+        assert 0.7 * helicopter_servos(params, thrust, roll, pitch, 0.0)[1:] == pytest.approx(wanted, abs=1e-9)
+    hovering = params["MPC_THR_HOVER"]
+    assert -0.05 + 0.26 * hovering == pytest.approx(hover_pitch_rad(spec))
+    assumed = hover(spec)
+    tail = helicopter_servos(params, hovering, 0.0, 0.0, 0.0)[0]
+    assert tail == pytest.approx(tail_command(spec, assumed.tail_thrust_N * assumed.tail_arm_m))
+    flat = helicopter_servos(params, 0.05 / 0.26, 0.0, 0.0, 0.0)[0]
+    assert flat == pytest.approx(tail_command(spec, assumed.profile_torque_Nm))
+    assert params["CA_AIRFRAME"] == 11 and params["MPC_THR_MIN"] == pytest.approx(0.05 / 0.26)
 
 
 def test_hexacopter_is_px4s_typhoon_but_for_its_size() -> None:

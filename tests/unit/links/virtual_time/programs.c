@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fenv.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -143,6 +145,7 @@ static void *raise_flag(void *given)
 static int run_spin(void)
 {
     pthread_t t;
+    prctl(PR_SET_NAME, "spinner");
     pthread_create(&t, 0, raise_flag, 0);
     while (!flag) {}
     pthread_join(t, 0);
@@ -273,6 +276,129 @@ static int run_signals(void)
     timer_settime(timer, 0, &in, 0);
     while (!caught) pause();
     TELL("timer: %d", caught);
+    return 0;
+}
+
+/* ---- what belongs to a thread stays with it, whichever has its turn */
+static __thread int own_word;
+static pthread_key_t own_key;
+static int ends_seen, cleaned;
+static void at_thread_end(void *given) { ends_seen += (int)(intptr_t)given; }
+static void clean_up(void *given) { cleaned += (int)(intptr_t)given; }
+static void nap_in_handler(int sig) { usleep(300); caught = sig; }
+
+static double third(void) { volatile double one = 1, three = 3; return one / three; }
+
+static void *owner(void *given)
+{
+    const int who = (int)(intptr_t)given;
+    char name[16];
+    int wrong = 0;
+    snprintf(name, sizeof name, "owner %d", who);
+    if (who % 2) pthread_setname_np(pthread_self(), name);
+    else prctl(PR_SET_NAME, name);
+    pthread_setspecific(own_key, given);
+    fesetround(who % 2 ? FE_UPWARD : FE_DOWNWARD);
+    sigset_t mask, seen;
+    sigemptyset(&mask);
+    sigaddset(&mask, who % 2 ? SIGUSR1 : SIGUSR2);
+    pthread_sigmask(SIG_BLOCK, &mask, 0);
+    for (int i = 0; i < 50; i++) {
+        own_word = errno = who;
+        if (i % 10 == 0 && who == 4) kill(getpid(), SIGUSR1); /* the first that does not block it naps in its handler */
+        usleep(100);
+        char now[16];
+        pthread_getname_np(pthread_self(), now, sizeof now);
+        prctl(PR_GET_NAME, now);
+        wrong += own_word != who || errno != who || strcmp(now, name);
+        pthread_sigmask(SIG_BLOCK, 0, &seen);
+        wrong += sigismember(&seen, SIGUSR1) != who % 2 || sigismember(&seen, SIGUSR2) != !(who % 2);
+        wrong += fegetround() != (who % 2 ? FE_UPWARD : FE_DOWNWARD) || (third() * 3 > 1.0) != who % 2;
+    }
+    return (void *)(intptr_t)wrong;
+}
+
+static void *endless(void *given)
+{
+    pthread_cleanup_push(clean_up, given);
+    for (;;) pthread_testcancel(), usleep(1000);
+    pthread_cleanup_pop(0);
+    return 0;
+}
+
+static void *quits(void *given)
+{
+    pthread_cleanup_push(clean_up, given);
+    usleep(10);
+    pthread_exit((void *)(intptr_t)7);
+    pthread_cleanup_pop(0);
+    return 0;
+}
+
+static void *forks(void *given)
+{
+    own_word = 11;
+    fflush(stdout);
+    const pid_t child = fork();
+    if (!child) { /* the only thread there is, and it may make others */
+        pthread_t t;
+        void *result;
+        pthread_create(&t, 0, quits, (void *)1);
+        pthread_join(t, &result);
+        _exit(own_word + (int)(intptr_t)result + cleaned);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    return (void *)(intptr_t)WEXITSTATUS(status);
+}
+
+static int run_belongings(void)
+{
+    pthread_t t[9];
+    void *result;
+    int wrong = 0;
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = nap_in_handler;
+    sigaction(SIGUSR1, &action, 0);
+    pthread_key_create(&own_key, at_thread_end);
+    for (intptr_t i = 1; i < 9; i++) pthread_create(&t[i], 0, owner, (void *)i);
+    for (int i = 1; i < 9; i++) pthread_join(t[i], &result), wrong += (int)(intptr_t)result;
+    TELL("%d wrong, ends %d, napped with signal %d", wrong, ends_seen, caught);
+    pthread_create(&t[0], 0, endless, (void *)5);
+    usleep(500);
+    pthread_cancel(t[0]);
+    pthread_join(t[0], &result);
+    TELL("cancelled %d, cleaned %d", result == PTHREAD_CANCELED, cleaned);
+    cleaned = 0;
+    pthread_create(&t[0], 0, forks, 0);
+    pthread_join(t[0], &result);
+    TELL("a child of a thread, with a thread: %d, cleaned here %d", (int)(intptr_t)result, cleaned);
+    for (int i = 0; i < 20; i++) { /* it ends while only another process can go on */
+        fflush(stdout);
+        const pid_t child = fork();
+        if (!child) {
+            for (int j = 0; j < 3; j++) usleep(7), sched_yield();
+            _exit(0);
+        }
+        pthread_create(&t[0], 0, quits, (void *)0);
+        usleep(5);
+        pthread_create(&t[1], 0, quits, (void *)0);
+        waitpid(child, 0, 0);
+        pthread_join(t[0], &result), pthread_join(t[1], &result);
+    }
+    pthread_attr_t alone;
+    pthread_attr_init(&alone);
+    pthread_attr_setdetachstate(&alone, PTHREAD_CREATE_DETACHED);
+    char *first = 0;
+    for (int i = 0; i < 2000; i++) { /* more than the run has places for */
+        pthread_create(&t[0], i % 2 ? &alone : 0, quits, (void *)1);
+        if (i % 2) usleep(20);
+        else pthread_join(t[0], &result);
+        if (!first) first = (char *)t[0];
+        wrong += first != (char *)t[0];
+    }
+    TELL("%d cleaned, %d with storage elsewhere", cleaned, wrong);
     return 0;
 }
 
@@ -632,6 +758,7 @@ int main(int count, char **given)
     if (!strcmp(what, "sleepers")) return run_sleepers();
     if (!strcmp(what, "conditions")) return run_conditions();
     if (!strcmp(what, "signals")) return run_signals();
+    if (!strcmp(what, "belongings")) return run_belongings();
     if (!strcmp(what, "fork")) return run_fork(given[0]);
     if (!strcmp(what, "children")) return run_children(atol(given[2]));
     if (!strcmp(what, "chatter")) return run_chatter(atol(given[2]));

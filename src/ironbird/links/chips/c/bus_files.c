@@ -7,7 +7,7 @@
  *
  * From the first line on the program cannot set the clock, restart the machine or run as root (host_guard.c), and
  * without virtual time it reaches loopback alone.  Not covered: programs that are linked statically, system calls
- * without the C library, reads of no byte after an address (an SMBus quick read is a quick write). */
+ * without the C library. */
 #include <linux/i2c-dev.h>
 #include <linux/i2c.h>
 #include <linux/spi/spidev.h>
@@ -106,7 +106,7 @@ static int64_t by_socket(const bus_request *r, const uint8_t *sent, uint8_t *got
     long n;
     while ((n = K(SYS_recvfrom, request_file, &in, sizeof in, 0, 0, 0)) == -EINTR) {}
     if (n < 8) return IB_TIMEOUT;
-    const int64_t wanted = r->kind == IB_SPI ? r->count : r->length;
+    const int64_t wanted = r->kind == IB_SPI ? r->count : r->length > 0 ? r->length : 0;
     if (in.status == IB_OK && n - 8 != wanted) return IB_TIMEOUT;
     memcpy(got, in.data, (size_t)(in.status == IB_OK ? wanted : 0));
     return in.status;
@@ -142,7 +142,7 @@ static void write_trace(const bus_request *r, const char *name, const uint8_t *s
         to = hex(to + sprintf(to, " (%lld)  -> ", (long long)r->count), got + 1, r->count - 1);
     } else {
         to = hex(to + sprintf(to, "I2C 0x%02x W[", (int)r->place), sent, r->count);
-        to = hex(to + sprintf(to, "] R%lld[", (long long)r->length), got, error ? 0 : r->length);
+        to = hex(to + sprintf(to, "] R%lld[", (long long)(r->length > 0 ? r->length : 0)), got, error ? 0 : r->length);
         to += sprintf(to, "]%s", errors[error]);
     }
     *to++ = '\n';
@@ -152,7 +152,7 @@ static void write_trace(const bus_request *r, const char *name, const uint8_t *s
 /* One request, under the board's lock: 0 or an error of the bus. */
 static int64_t ask_held(bus_request r, const uint8_t *sent, uint8_t *got)
 {
-    if (r.count < 0 || r.count > IB_LONGEST || r.length < 0 || r.length > IB_LONGEST) return IB_BUSY;
+    if (r.count < 0 || r.count > IB_LONGEST || r.length < IB_QUICK_READ || r.length > IB_LONGEST) return IB_BUSY;
     if (r.kind == IB_SPI && !r.count) return IB_OK;
     int64_t error;
     if (board->by_socket) error = by_socket(&r, sent, got);
@@ -168,6 +168,18 @@ static int64_t ask_held(bus_request r, const uint8_t *sent, uint8_t *got)
     return error;
 }
 
+/* In real time a request sleeps as long as its bits take on the wires, as in the kernel's drivers: threads of the program
+ * meet in the order that they have on a board. In virtual time it takes none. */
+#define I2C_HZ 400000 /* fast mode */
+#define SPI_HZ 10000000 /* of a program that sets no speed */
+static void take_bus_time(int64_t bits, int64_t rate_hz)
+{
+    if (board->virtual_time || rate_hz <= 0) return;
+    const int64_t ns = bits * INT64_C(1000000000) / rate_hz;
+    const struct timespec length = {ns / 1000000000, ns % 1000000000};
+    K(SYS_nanosleep, &length, 0);
+}
+
 static int as_errno(int64_t error) { return error == IB_OK ? 0 : error == IB_NACK ? EREMOTEIO : error == IB_TIMEOUT ? ETIMEDOUT : EBUSY; }
 
 static int i2c_ask(const bus_file *b, int address, const uint8_t *sent, int64_t count, uint8_t *got, int64_t length)
@@ -176,6 +188,7 @@ static int i2c_ask(const bus_file *b, int address, const uint8_t *sent, int64_t 
     ib_board_take(board);
     const int error = as_errno(ask_held(r, sent, got));
     ib_board_give(board);
+    take_bus_time(9 * (error == EREMOTEIO ? 1 : 1 + count + (length > 0 ? length : 0) + (count && length)), I2C_HZ); /* addresses too */
     return error ? refused(error) : 0;
 }
 
@@ -187,8 +200,8 @@ static int i2c_messages(const bus_file *b, struct i2c_rdwr_ioctl_data *all)
         struct i2c_msg *m = &all->msgs[i], *next = i + 1 < all->nmsgs ? m + 1 : 0;
         if (m->flags & I2C_M_TEN || m->len > IB_LONGEST) return refused(EINVAL);
         int result;
-        if (m->flags & I2C_M_RD) result = i2c_ask(b, m->addr, 0, 0, m->buf, m->len);
-        else if (next && next->flags & I2C_M_RD && next->addr == m->addr) result = i2c_ask(b, m->addr, m->buf, m->len, next->buf, next->len), i++;
+        if (m->flags & I2C_M_RD) result = i2c_ask(b, m->addr, 0, 0, m->buf, m->len ? m->len : IB_QUICK_READ);
+        else if (next && next->flags & I2C_M_RD && next->addr == m->addr) result = i2c_ask(b, m->addr, m->buf, m->len, next->buf, next->len ? next->len : IB_QUICK_READ), i++;
         else result = i2c_ask(b, m->addr, m->buf, m->len, 0, 0);
         if (result) return result;
     }
@@ -201,7 +214,7 @@ static int smbus(const bus_file *b, struct i2c_smbus_ioctl_data *s)
     const int reads = s->read_write == I2C_SMBUS_READ, a = b->place;
     int result;
     switch (s->size) {
-    case I2C_SMBUS_QUICK: return i2c_ask(b, a, 0, 0, 0, 0);
+    case I2C_SMBUS_QUICK: return i2c_ask(b, a, 0, 0, 0, reads ? IB_QUICK_READ : 0);
     case I2C_SMBUS_BYTE:
         if (!reads) return i2c_ask(b, a, out, 1, 0, 0);
         result = i2c_ask(b, a, 0, 0, in, 1);
@@ -282,6 +295,7 @@ static int spi_messages(const bus_file *b, struct spi_ioc_transfer *transfers, u
         for (unsigned i = first; i <= last; at += transfers[i++].len)
             if (transfers[i].rx_buf) memcpy((void *)(uintptr_t)transfers[i].rx_buf, got + at, transfers[i].len);
         ib_board_give(board);
+        take_bus_time(8 * n, transfers[first].speed_hz ? transfers[first].speed_hz : b->speed_hz ? b->speed_hz : SPI_HZ);
         if (error) return refused(error);
         total += n;
         first = last + 1;

@@ -58,7 +58,8 @@ static vt_slot *new_slot(int process)
             vt_slot *s = &run->slot[i];
             memset(s, 0, sizeof *s);
             s->process = (uint32_t)process;
-            s->deadline = NEVER;
+            run->deadline[i] = NEVER;
+            run->key[i] = 0;
             if (i >= H.threads) H.threads = i + 1;
             return s;
         }
@@ -66,12 +67,44 @@ static vt_slot *new_slot(int process)
     return 0;
 }
 
+static void waits_no_more(vt_slot *s)
+{
+    if (s->state == WAITING) H.waiting[s->kind]--;
+    const int place = place_of(s);
+    run->deadline[place] = NEVER;
+    run->key[place] = 0;
+}
+
+static void free_slot(vt_slot *s)
+{
+    waits_no_more(s);
+    s->state = FREE;
+}
+
+static int is_void(const vt_entry *e) { return run->slot[e->slot].state != RUNNABLE || run->slot[e->slot].order != e->order; }
+
 static void make_runnable(vt_slot *s, int why)
 {
+    waits_no_more(s);
     s->state = RUNNABLE;
     s->why = (uint32_t)why;
-    s->deadline = NEVER;
     s->order = ++H.order;
+    if (run->queue_end - run->queue_first == QUEUE) { /* void entries make room */
+        uint64_t kept = run->queue_first;
+        for (uint64_t i = run->queue_first; i < run->queue_end; i++)
+            if (!is_void(&run->queue[i % QUEUE])) run->queue[kept++ % QUEUE] = run->queue[i % QUEUE];
+        run->queue_end = kept;
+    }
+    run->queue[run->queue_end++ % QUEUE] = (vt_entry){s->order, (uint64_t)place_of(s)};
+}
+
+static vt_slot *next_runnable(void)
+{
+    while (run->queue_first < run->queue_end) {
+        const vt_entry *e = &run->queue[run->queue_first++ % QUEUE];
+        if (!is_void(e)) return &run->slot[e->slot];
+    }
+    return 0;
 }
 
 static int is_gone(int pid)
@@ -102,35 +135,11 @@ static void forget_process(int place)
             if (run->process[i].finished) run->process[i].reaped = 1;
         }
     for (uint64_t i = 0; i < H.threads; i++)
-        if (run->slot[i].state != FREE && run->slot[i].process == (uint32_t)place) run->slot[i].state = FREE;
+        if (run->slot[i].state != FREE && run->slot[i].process == (uint32_t)place) free_slot(&run->slot[i]);
     for (int i = 0; i < TIMERS; i++)
-        if (run->timer[i].used && run->timer[i].process == (uint64_t)place) run->timer[i].used = 0;
+        if (run->timer[i].used && run->timer[i].process == (uint64_t)place) run->timer[i].used = 0, H.timers--;
     H.file_changes++;
     wake_children_waiters(place);
-}
-
-static void schedule(void);
-
-/* Wait for the baton. If its holder was killed, whoever sees it first takes over. */
-static void await_baton(void)
-{
-    while (!__atomic_load_n(&me->go, __ATOMIC_ACQUIRE)) {
-        if (futex_wait(&me->go, 0, 200000000) != -ETIMEDOUT) continue;
-        const vt_slot *holder = &run->slot[H.holder];
-        const int pid = holder->pid;
-        if (holder == me || pid == real_pid() || !pid || !is_gone(pid)) continue;
-        uint64_t nobody = 0;
-        if (!__atomic_compare_exchange_n(&H.rescuer, &nobody, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) continue;
-        if (H.holder == (uint64_t)(holder - run->slot) && holder->pid == pid) {
-            H.holder = (uint64_t)place_of(me);
-            forget_process((int)holder->process);
-            __atomic_store_n(&H.rescuer, 0, __ATOMIC_SEQ_CST);
-            schedule();
-            return;
-        }
-        __atomic_store_n(&H.rescuer, 0, __ATOMIC_SEQ_CST);
-    }
-    __atomic_store_n(&me->go, 0, __ATOMIC_RELEASE);
 }
 
 static void note_switch(const vt_slot *to)
@@ -140,76 +149,158 @@ static void note_switch(const vt_slot *to)
     for (int i = 0; i < 3; i++) H.trace = (H.trace ^ words[i]) * 0x100000001b3ull, H.trace ^= H.trace >> 29;
 }
 
+static vt_slot *pick(void);
+static vt_slot *to_release; /* a thread of this process that ended, for its own kernel thread */
+static uint64_t carrier_fs; /* thread-local storage of the thread that the carrier began with */
+
+/* The baton goes to a thread; that of another process is woken. */
 static void hand_over(vt_slot *to)
 {
     note_switch(to);
     H.holder = (uint64_t)place_of(to);
-    __atomic_store_n(&to->go, 1, __ATOMIC_RELEASE);
-    futex_wake(&to->go, 1);
+    if (to->process == me->process) return;
+    vt_process *p = &run->process[to->process];
+    __atomic_store_n(&p->go, 1, __ATOMIC_RELEASE);
+    futex_wake(&p->go, 1);
 }
 
-/* Deadlines that are over, the earliest first. */
+/* Wait until the baton is a thread's of this process. If its holder was killed, whoever sees it first takes over. */
+static void await_baton(int process)
+{
+    vt_process *own = &run->process[process];
+    while (!__atomic_load_n(&own->go, __ATOMIC_ACQUIRE)) {
+        if (futex_wait(&own->go, 0, 200000000) != -ETIMEDOUT) continue;
+        const vt_slot *holder = &run->slot[H.holder];
+        const int pid = holder->pid;
+        if (holder->process == (uint32_t)process || !pid || !is_gone(pid)) continue;
+        uint64_t nobody = 0;
+        if (!__atomic_compare_exchange_n(&H.rescuer, &nobody, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) continue;
+        if (H.holder == (uint64_t)(holder - run->slot) && holder->pid == pid) {
+            H.holder = (uint64_t)place_of(me);
+            forget_process((int)holder->process);
+            __atomic_store_n(&H.rescuer, 0, __ATOMIC_SEQ_CST);
+            vt_slot *next = pick();
+            hand_over(next);
+            if (next->process == (uint32_t)process) return;
+            continue;
+        }
+        __atomic_store_n(&H.rescuer, 0, __ATOMIC_SEQ_CST);
+    }
+    __atomic_store_n(&own->go, 0, __ATOMIC_RELEASE);
+}
+
+/* Let a thread that ended be ended by its own kernel thread, now that its stack is free for it, and wait for that: what
+ * the C library gives back is given back at this moment of the run. */
+static void release(void)
+{
+    vt_slot *s = to_release;
+    if (!s) return;
+    to_release = 0;
+    const int pid = s->pid, tid = s->tid;
+    __atomic_store_n(&s->go, 1, __ATOMIC_RELEASE);
+    futex_wake(&s->go, 1);
+    while (K(SYS_tgkill, pid, tid, 0) == 0) {
+        struct timespec short_ = {0, 20000};
+        K(SYS_nanosleep, &short_, 0);
+    }
+}
+
+#define OF_THE_C_LIBRARY (3ull << 31) /* its signals 32 and 33 are never blocked */
+static void mask_of(vt_slot *from, const vt_slot *to)
+{
+    const uint64_t wanted = (to->handling ? to->kernel_mask : to->mask) & ~OF_THE_C_LIBRARY;
+    if (from->handling) K(SYS_rt_sigprocmask, SIG_SETMASK, &wanted, &from->kernel_mask, 8);
+    else if (wanted != (from->mask & ~OF_THE_C_LIBRARY)) K(SYS_rt_sigprocmask, SIG_SETMASK, &wanted, 0, 8);
+}
+
+static void switch_to(vt_slot *to)
+{
+    vt_slot *from = me;
+    mask_of(from, to);
+    exchange(&from->stack, to->stack, to->fs);
+    release();
+}
+
+static uint64_t first_deadline(void)
+{
+    uint64_t at = NEVER;
+    for (uint64_t i = 0; i < H.threads; i++) at = run->deadline[i] < at ? run->deadline[i] : at;
+    return at;
+}
+
+static vt_timer *first_timer(void)
+{
+    vt_timer *first = 0;
+    if (!H.timers) return 0;
+    for (int i = 0; i < TIMERS; i++)
+        if (run->timer[i].used && run->timer[i].next < (first ? first->next : NEVER)) first = &run->timer[i];
+    return first;
+}
+
+/* Deadlines that are over, the earliest first, and of equal ones that of the thread that has waited longest. */
 static void expire(void)
 {
     for (;;) {
-        vt_slot *first = 0;
-        vt_timer *timer = 0;
-        uint64_t at = NEVER;
-        for (int i = 0; i < TIMERS; i++)
-            if (run->timer[i].used && run->timer[i].next <= H.now_ns && run->timer[i].next < at)
-                timer = &run->timer[i], at = timer->next;
-        for (uint64_t i = 0; i < H.threads; i++) {
-            vt_slot *s = &run->slot[i];
-            if (s->state != WAITING || s->deadline > H.now_ns) continue;
-            if (s->deadline < at || (s->deadline == at && first && s->asked < first->asked)) first = s, at = s->deadline;
-        }
-        if (first) make_runnable(first, TIMED_OUT);
-        else if (timer) {
+        vt_timer *timer = first_timer();
+        const uint64_t at = first_deadline();
+        if (timer && timer->next <= H.now_ns && timer->next <= at) {
             timer->next = timer->interval ? timer->next + timer->interval : NEVER;
             post_signal((int)timer->process, (int)timer->signal);
-        } else return;
+            continue;
+        }
+        if (at > H.now_ns) return;
+        vt_slot *first = 0;
+        for (uint64_t i = 0; i < H.threads; i++)
+            if (run->deadline[i] == at && (!first || run->slot[i].asked < first->asked)) first = &run->slot[i];
+        make_runnable(first, TIMED_OUT);
     }
 }
 
 static uint64_t next_deadline(void)
 {
-    uint64_t at = NEVER;
-    for (int i = 0; i < TIMERS; i++)
-        if (run->timer[i].used && run->timer[i].next < at) at = run->timer[i].next;
-    for (uint64_t i = 0; i < H.threads; i++)
-        if (run->slot[i].state == WAITING && run->slot[i].deadline < at) at = run->slot[i].deadline;
-    return at;
+    const vt_timer *timer = first_timer();
+    const uint64_t at = first_deadline();
+    return timer && timer->next < at ? timer->next : at;
 }
 
 static void ring_timers(void);
 
-/* Threads that wait for files look again after something was written; those of other processes look themselves. */
+/* Threads that wait for files look again after something was written; those of other processes look themselves. All
+ * files of this process are asked for at once. */
 static void look_at_files(void)
 {
     ring_timers();
-    const int own = real_pid();
-    for (;;) {
-        vt_slot *first = 0;
-        for (uint64_t i = 0; i < H.threads; i++) {
-            vt_slot *s = &run->slot[i];
-            if (s->state == WAITING && s->kind == W_FILES && s->files_seen != H.file_changes &&
-                (!first || s->asked < first->asked))
-                first = s;
-        }
-        if (!first) return;
-        first->files_seen = H.file_changes;
-        if (first->pid != own || K(SYS_poll, first->files, first->files_count, 0) > 0) make_runnable(first, WOKEN);
+    if (H.files_looked_at == H.file_changes) return;
+    H.files_looked_at = H.file_changes;
+    static struct pollfd files[FILES];
+    static vt_slot *waiting[SLOTS];
+    uint64_t count = 0, all = 0;
+    for (uint64_t i = 0; i < H.threads; i++) {
+        vt_slot *s = &run->slot[i];
+        if (s->state != WAITING || s->kind != W_FILES || s->files_seen == H.file_changes) continue;
+        s->files_seen = H.file_changes;
+        uint64_t at = count++;
+        for (; at > 0 && waiting[at - 1]->asked > s->asked; at--) waiting[at] = waiting[at - 1]; /* the longest waiting first */
+        waiting[at] = s;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        const vt_slot *s = waiting[i];
+        if (s->process != me->process || all + s->files_count > FILES) continue;
+        memcpy(files + all, s->files, s->files_count * sizeof *files);
+        all += s->files_count;
+    }
+    if (all) K(SYS_poll, files, all, 0);
+    uint64_t at = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        vt_slot *s = waiting[i];
+        int found = s->process != me->process || at + s->files_count > FILES; /* it looks itself */
+        if (!found)
+            for (const uint64_t end = at + s->files_count; at < end; at++) found |= files[at].revents != 0;
+        if (found) make_runnable(s, WOKEN);
     }
 }
 
-static int waits_for_outside(void)
-{
-    for (uint64_t i = 0; i < H.threads; i++) {
-        const vt_slot *s = &run->slot[i];
-        if (s->state == WAITING && (s->kind == W_FILES || s->kind == W_SIGNAL || s->kind == W_CHILD)) return 1;
-    }
-    return 0;
-}
+static int waits_for_outside(void) { return H.waiting[W_FILES] || H.waiting[W_SIGNAL] || H.waiting[W_CHILD]; }
 
 static void give_turn(void)
 {
@@ -236,11 +327,7 @@ static vt_slot *pick(void)
     for (;;) {
         expire();
         look_at_files();
-        vt_slot *next = 0;
-        for (uint64_t i = 0; i < H.threads; i++) {
-            vt_slot *s = &run->slot[i];
-            if (s->state == RUNNABLE && (!next || s->order < next->order)) next = s;
-        }
+        vt_slot *next = next_runnable();
         if (next) return next;
         const uint64_t at = next_deadline();
         if (at == NEVER && !waits_for_outside()) deadlock();
@@ -261,9 +348,37 @@ static void schedule(void)
     vt_slot *next = pick();
     if (next != me) {
         hand_over(next);
-        await_baton();
+        if (next->process != me->process) await_baton((int)me->process), next = &run->slot[H.holder];
+        if (next != me) switch_to(next);
     } else H.holder = (uint64_t)place_of(me);
     me->calls = 0;
+}
+
+/* Where the carrier waits when a thread has ended and the next one is of another process: its stack and its storage are
+ * no longer there then. */
+static void idle(void)
+{
+    const int process = (int)to_release->process;
+    release();
+    await_baton(process);
+    const vt_slot *to = &run->slot[H.holder];
+    const uint64_t wanted = (to->handling ? to->kernel_mask : to->mask) & ~OF_THE_C_LIBRARY;
+    uint64_t never;
+    K(SYS_rt_sigprocmask, SIG_SETMASK, &wanted, 0, 8);
+    exchange(&never, to->stack, to->fs);
+}
+
+/* The thread has ended: on with the next one, and its own kernel thread goes on from here. */
+static void leave(void)
+{
+    static char *idle_stack;
+    vt_slot *from = me, *next = pick();
+    hand_over(next);
+    to_release = from;
+    if (next->process == from->process) {
+        mask_of(from, next);
+        exchange(&from->stack, next->stack, next->fs);
+    } else exchange(&from->stack, stack_for(&idle_stack, idle), carrier_fs);
 }
 
 /* Wait for something of a kind, until a deadline. */
@@ -272,8 +387,9 @@ static int block(int kind, uint64_t key, uint64_t deadline)
     const int saved = errno;
     me->state = WAITING;
     me->kind = (uint32_t)kind;
-    me->key = key;
-    me->deadline = deadline;
+    H.waiting[kind]++;
+    run->key[place_of(me)] = key;
+    run->deadline[place_of(me)] = deadline;
     me->asked = ++H.order;
     schedule();
     const int why = (int)me->why;
@@ -318,12 +434,14 @@ static void charge(uint64_t nanoseconds)
 static int wake(int kind, uint64_t key, int count)
 {
     int woken = 0;
+    if (!H.waiting[kind]) return 0;
     while (count < 0 || woken < count) {
         vt_slot *first = 0;
         for (uint64_t i = 0; i < H.threads; i++) {
+            if (run->key[i] != key) continue;
             vt_slot *s = &run->slot[i];
-            if (s->state == WAITING && s->kind == (uint32_t)kind && s->key == key &&
-                (key == SHARED_KEY || s->process == me->process) && (!first || s->asked < first->asked))
+            if (s->state == WAITING && s->kind == (uint32_t)kind && (key == SHARED_KEY || s->process == me->process) &&
+                (!first || s->asked < first->asked))
                 first = s;
         }
         if (!first) break;
@@ -338,6 +456,10 @@ static const char *const KINDS[] = {"nothing", "a sleep", "a mutex", "a conditio
 
 static void thread_name(const vt_slot *s, char *out, size_t size)
 {
+    if (s->name[0]) {
+        snprintf(out, size, "%s", s->name);
+        return;
+    }
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task/%d/comm", s->pid, s->tid);
     const int f = (int)K(SYS_open, path, O_RDONLY | O_CLOEXEC);
@@ -358,8 +480,8 @@ static void deadlock(void)
         thread_name(s, name, sizeof name);
         used += (size_t)snprintf(text + used, sizeof text - used, " thread %d '%s' of process %u waits for %s", (int)i, name,
                                  run->process[s->process].number, KINDS[s->kind]);
-        if (s->kind == W_MUTEX && s->pid == real_pid() && s->key != SHARED_KEY) {
-            const int owner = ((pthread_mutex_t *)s->key)->__data.__owner;
+        if (s->kind == W_MUTEX && s->pid == real_pid() && run->key[i] != SHARED_KEY) {
+            const int owner = ((pthread_mutex_t *)run->key[i])->__data.__owner;
             for (uint64_t j = 0; j < H.threads; j++)
                 if (owner && run->slot[j].state != FREE && run->slot[j].tid == owner)
                     used += (size_t)snprintf(text + used, sizeof text - used, " that thread %d holds", (int)j);

@@ -11,6 +11,7 @@ typedef struct {
     int clock, file;
 } alarm_handle;
 static alarm_handle alarms[256];
+static int alarms_end; /* no alarm is in use from here on */
 
 static handle *handle_of(int f)
 {
@@ -33,7 +34,7 @@ static int waits(int f) { return !(K(SYS_fcntl, f, F_GETFL) & O_NONBLOCK); }
 /* Alarms of this process whose time has come become readable. */
 static void ring_timers(void)
 {
-    for (int i = 0; i < 256; i++) {
+    for (int i = 0; i < alarms_end; i++) {
         alarm_handle *a = &alarms[i];
         if (!a->used || a->next > H.now_ns || a->rung) continue;
         const uint64_t one = 1;
@@ -45,7 +46,7 @@ static void ring_timers(void)
 static uint64_t next_alarm(void)
 {
     uint64_t at = NEVER;
-    for (int i = 0; i < 256; i++)
+    for (int i = 0; i < alarms_end; i++)
         if (alarms[i].used && !alarms[i].rung && alarms[i].next < at) at = alarms[i].next;
     return at;
 }
@@ -66,14 +67,20 @@ static int wait_for_files(struct pollfd *files, nfds_t count, uint64_t deadline)
         const int found = look(files, count);
         if (found || H.now_ns >= deadline) return found;
         const uint64_t alarm_at = next_alarm(), until = alarm_at < deadline ? alarm_at : deadline;
+        int room = 0;
+        for (nfds_t i = 0; i < count; i++) room |= files[i].events & POLLOUT;
+        H.want_room += room != 0;
         me->files = files;
         me->files_count = count;
         me->files_seen = H.file_changes;
-        if (block(W_FILES, 0, until) == SIGNALLED) {
+        const int why = block(W_FILES, 0, until);
+        H.want_room -= room != 0;
+        if (why == SIGNALLED) {
             pthread_testcancel();
             errno = EINTR;
             return -1;
         }
+        if (why == TIMED_OUT && until == deadline && me->files_seen == H.file_changes) return 0; /* nothing came meanwhile */
     }
 }
 
@@ -86,6 +93,12 @@ static int ready(int f, short events, uint64_t limit_ns)
 }
 
 static void changed(void) { H.file_changes++; }
+
+/* Something was read: there may be room for who writes. */
+static void taken_out(void)
+{
+    if (H.want_room) changed();
+}
 
 EXPORT int poll(struct pollfd *files, nfds_t count, int milliseconds)
 {
@@ -194,6 +207,7 @@ EXPORT int timerfd_create(int clock, int flags)
     }
     const int f = REAL(eventfd)(0, (flags & TFD_NONBLOCK ? EFD_NONBLOCK : 0) | (flags & TFD_CLOEXEC ? EFD_CLOEXEC : 0));
     if (f < 0 || f >= FILES) return f;
+    if (place >= alarms_end) alarms_end = place + 1;
     alarms[place] = (alarm_handle){1, NEVER, 0, 0, clock, f};
     handles[f] = (handle){F_TIMER, 0, 0, (uint8_t)place, 0, 0, 0};
     return f;
@@ -227,7 +241,7 @@ EXPORT int timerfd_settime(int f, int flags, const struct itimerspec *wanted, st
     changed();
     for (uint64_t i = 0; i < H.threads; i++) { /* who waits already looks at the new time */
         vt_slot *s = &run->slot[i];
-        if (s->state == WAITING && s->kind == W_FILES && s->process == me->process && a->next < s->deadline) make_runnable(s, WOKEN);
+        if (s->state == WAITING && s->kind == W_FILES && s->process == me->process && a->next < run->deadline[i]) make_runnable(s, WOKEN);
     }
     return 0;
 }
@@ -279,7 +293,7 @@ EXPORT ssize_t read(int f, void *to, size_t size)
     if (h->kind == F_TIMER) return read_alarm(&alarms[h->timer], to, size);
     if (waits(f) && ready(f, POLLIN, h->limit_ns) <= 0) return -1;
     const ssize_t n = REAL(read)(f, to, size);
-    if (n > 0) changed();
+    if (n > 0) taken_out();
     return n;
 }
 EXPORT ssize_t __read_chk(int f, void *to, size_t size, size_t room) { return read(f, to, size); }
@@ -306,6 +320,15 @@ EXPORT ssize_t write(int f, const void *from, size_t size)
     return (ssize_t)done;
 }
 
+/* Files are for the simulator and its user, who read them after the end: nothing is forced onto the disk. */
+EXPORT int fsync(int f) { return inside() ? 0 : REAL(fsync)(f); }
+EXPORT int fdatasync(int f) { return inside() ? 0 : REAL(fdatasync)(f); }
+EXPORT int syncfs(int f) { return inside() ? 0 : REAL(syncfs)(f); }
+EXPORT void sync(void)
+{
+    if (!inside()) REAL(sync)();
+}
+
 EXPORT ssize_t readv(int f, const struct iovec *parts, int count)
 {
     if (!inside()) return REAL(readv)(f, parts, count);
@@ -313,7 +336,7 @@ EXPORT ssize_t readv(int f, const struct iovec *parts, int count)
     charge(CALL_NS);
     if (waits(f) && ready(f, POLLIN, handle_of(f)->limit_ns) <= 0) return -1;
     const ssize_t n = REAL(readv)(f, parts, count);
-    if (n > 0) changed();
+    if (n > 0) taken_out();
     return n;
 }
 

@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -50,8 +51,10 @@
 #define EXPORT __attribute__((visibility("default")))
 #define NEVER UINT64_MAX
 #define SLOTS 1024     /* threads of all processes of a run */
+#define QUEUE 4096     /* entries, valid or void: more than threads */
 #define PROCESSES 256 /* at the same time */
 #define TIMERS 64
+#define PORTS 65536
 #define FILES 4096     /* handles of a process that are known by what they are */
 #define SECOND 1000000000ull
 
@@ -77,24 +80,31 @@ typedef struct {
     uint64_t failure;
     uint64_t order_signal; /* from the simulator, for the first process */
     uint64_t threads, processes; /* so many slots were used */
-    uint64_t file_changes, order, next_port, rescuer;
+    uint64_t timers;      /* in use */
+    uint64_t want_room;   /* threads that wait until they can write */
+    uint64_t waiting[16]; /* threads that wait, by kind */
+    uint64_t file_changes, files_looked_at, order, next_port, rescuer;
     uint64_t started;     /* processes so far: places of those that ended are used again, their numbers are not */
     uint64_t slots_at, slot_size; /* where the threads stand in the file */
     char text[1024];      /* what failed */
 } vt_head;
 
 typedef struct {
-    uint32_t go; /* a futex: the baton is handed over */
+    uint32_t go; /* a futex: its kernel thread takes it up again, for its end */
     uint32_t state, kind, why;
-    int32_t pid, tid;
+    int32_t pid, tid, runner; /* tid: of its kernel thread, which parks; runner: of the one that runs it */
+    char name[16];            /* empty: that of its kernel thread. `run.py` reads up to here */
     uint32_t process, execing, detached, raising;
-    uint64_t key, deadline, order, asked;
+    uint32_t got; /* the signal that it waited for */
+    uint64_t order, asked;
     uint64_t pending, mask, wanted; /* signals: bit n - 1 */
     uint64_t files_seen;
     struct pollfd *files; /* in the memory of its process */
     uint64_t files_count;
     uint64_t calls, pinned, used_ns;
     uint64_t thread; /* pthread_t */
+    uint64_t stack, fs; /* where it goes on, in the memory of its process */
+    uint64_t handling, kernel_mask; /* handlers of signals that it is in; what the kernel had blocked when it left */
 } vt_slot;
 
 typedef struct {
@@ -102,6 +112,7 @@ typedef struct {
     uint32_t number;     /* what it believes to be its pid */
     uint32_t finished, reaped;
     uint64_t handled;    /* signals for which it has a handler */
+    uint32_t go;         /* a futex: the baton is handed over, the holder is one of its threads */
 } vt_process;
 
 typedef struct {
@@ -110,11 +121,23 @@ typedef struct {
 } vt_timer;
 
 typedef struct {
+    uint64_t order; /* of the thread when it joined: if it has another one now, this entry is void */
+    uint64_t slot;
+} vt_entry;
+
+typedef struct {
     vt_head head;
+    uint64_t simulator_ports[PORTS / 64]; /* UDP ports that were opened, one bit each; `run.py` writes here */
+    uint64_t deadline[SLOTS]; /* of threads that wait, else NEVER; one after the other, as all are looked at often */
+    uint64_t key[SLOTS];      /* what they wait for, else 0 */
+    uint64_t program_ports[PORTS / 64];
+    uint64_t queue_first, queue_end;
+    vt_entry queue[QUEUE];    /* threads that can run, first come, first served */
     vt_process process[PROCESSES];
     vt_timer timer[TIMERS];
     vt_slot slot[SLOTS];
 } vt_run;
+_Static_assert(sizeof(vt_run) <= 1 << 20, "the file of a run is as large as run.py makes it");
 
 #define MAGIC 0x656d695469567249ull
 #define STARTER 2 /* pid of whoever started the first process, outside the run */

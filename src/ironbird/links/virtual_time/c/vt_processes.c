@@ -17,7 +17,8 @@ static void adopt(vt_slot *s)
 {
     me = s;
     me->pid = real_pid();
-    me->tid = real_tid();
+    me->tid = me->runner = real_tid();
+    me->fs = carrier_fs = own_fs();
     me->thread = (uint64_t)pthread_self();
     run->process[me->process].pid = me->pid;
 }
@@ -70,10 +71,10 @@ static void begin(void)
         const int holds = (int)found->execing;
         found->execing = 0;
         for (uint64_t i = 0; i < H.threads; i++) /* its other threads ended when it was executed */
-            if (&run->slot[i] != found && run->slot[i].state != FREE && run->slot[i].pid == pid) run->slot[i].state = FREE;
+            if (&run->slot[i] != found && run->slot[i].state != FREE && run->slot[i].pid == pid) free_slot(&run->slot[i]);
         adopt(found);
         run->process[me->process].handled = 0;
-        if (!holds) await_baton();
+        if (!holds) await_baton((int)me->process);
     }
     sigset_t mask;
     if (!REAL(pthread_sigmask)(SIG_SETMASK, 0, &mask)) me->mask = bits_of(&mask);
@@ -138,12 +139,12 @@ EXPORT pid_t fork(void)
     if (pid == 0) {
         adopt(child);
         pthread_setspecific(end_key, 0);
-        await_baton();
+        await_baton((int)me->process);
         return 0;
     }
     if (pid < 0) {
         const int saved = errno;
-        child->state = FREE;
+        free_slot(child);
         run->process[place].finished = run->process[place].reaped = 1;
         errno = saved;
         return -1;

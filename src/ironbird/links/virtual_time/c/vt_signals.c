@@ -8,8 +8,10 @@ static void call_handler(int sig, siginfo_t *info, void *context)
 {
     const struct sigaction h = handlers[sig];
     if (h.sa_flags & SA_RESETHAND) handlers[sig].sa_handler = SIG_DFL;
+    if (me) me->handling++;
     if (h.sa_flags & SA_SIGINFO) h.sa_sigaction(sig, info, context);
     else if (h.sa_handler != SIG_DFL && h.sa_handler != SIG_IGN) h.sa_handler(sig);
+    if (me) me->handling--;
 }
 
 /* What the kernel calls. A signal from outside waits until the thread has the baton. */
@@ -66,7 +68,7 @@ static void post_signal(int process, int sig)
     for (uint64_t i = 0; i < H.threads; i++) {
         vt_slot *s = &run->slot[i];
         if (s->process == (uint32_t)process && s->state == WAITING && s->kind == W_SIGNAL && s->wanted & BIT(sig)) {
-            s->key = (uint64_t)sig;
+            s->got = (uint32_t)sig;
             make_runnable(s, WOKEN);
             return;
         }
@@ -163,7 +165,7 @@ static int wait_for_signal(const sigset_t *set, siginfo_t *info, uint64_t deadli
         me->wanted = bits;
         const int why = block(W_SIGNAL, 0, deadline);
         me->wanted = 0;
-        sig = (int)me->key;
+        sig = (int)me->got;
         if (why != WOKEN) {
             errno = why == TIMED_OUT ? EAGAIN : EINTR;
             return -1;

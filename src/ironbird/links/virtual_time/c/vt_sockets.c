@@ -110,6 +110,7 @@ static int bind_port(int f, handle *h, int port)
     }
     h->bound = 1;
     h->port = (uint16_t)port;
+    if (h->kind == F_DATAGRAM) run->program_ports[port / 64] |= 1ull << port % 64;
     return 0;
 }
 
@@ -204,6 +205,8 @@ EXPORT int accept(int f, struct sockaddr *restrict address, socklen_t *restrict 
 
 EXPORT int listen(int f, int backlog) { return REAL(listen)(f, backlog < 16 ? 16 : backlog); }
 
+static int is_open(const uint64_t *ports, int port) { return ports[port / 64] >> port % 64 & 1; }
+
 static ssize_t send_to_run(int f, const void *from, size_t size, int flags, const struct sockaddr *to, socklen_t length)
 {
     handle *h = handle_of(f);
@@ -212,6 +215,9 @@ static ssize_t send_to_run(int f, const void *from, size_t size, int flags, cons
         if (port < 0) return -1;
         if (!port) return problem(EDESTADDRREQ);
         if (!h->bound && bind_port(f, h, 0)) return -1;
+        H.sent++;
+        const int here = is_open(run->program_ports, port);
+        if (!here && !is_open(run->simulator_ports, port)) return (ssize_t)size; /* nobody ever listened there */
         struct sockaddr_un name = name_of(h, port);
         for (int tries = 0; tries < 2; tries++) {
             if (REAL(sendto)(f, from, size, flags | MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&name, sizeof name) >= 0) break;
@@ -219,21 +225,20 @@ static ssize_t send_to_run(int f, const void *from, size_t size, int flags, cons
             H.full = 1; /* the simulator may be the one whose queue is full: it takes what is there */
             give_turn();
         }
-        H.sent++;
-        changed();
+        if (here) changed(); /* else only the simulator has got it */
         return (ssize_t)size; /* a datagram that nobody takes is lost, as on a network */
     }
-    const int wait_ = waits(f) && !(flags & MSG_DONTWAIT);
     size_t done = 0;
-    do {
+    while (done < size || !size) {
         const ssize_t n = REAL(send)(f, (const char *)from + done, size - done, flags | MSG_DONTWAIT);
         if (n >= 0) {
             done += (size_t)n;
             H.sent++;
             changed();
-        } else if (errno != EAGAIN || !wait_) return done ? (ssize_t)done : -1;
-        else if (ready(f, POLLOUT, 0) < 0) return done ? (ssize_t)done : -1;
-    } while (wait_ && done < size);
+            if (!size) break;
+        } else if (errno != EAGAIN) return done ? (ssize_t)done : -1;
+        if (done < size && (flags & MSG_DONTWAIT || !waits(f) || ready(f, POLLOUT, 0) < 0)) return done ? (ssize_t)done : -1;
+    }
     return (ssize_t)done;
 }
 
@@ -276,17 +281,22 @@ EXPORT ssize_t recvfrom(int f, void *restrict to, size_t size, int flags, struct
     if (!inside()) return REAL(recvfrom)(f, to, size, flags, address, length);
     charge(CALL_NS);
     handle *h = handle_of(f);
-    const int wait_ = waits(f) && !(flags & MSG_DONTWAIT);
     size_t done = 0;
+    int wait_ = -1; /* asked for only if nothing is there */
     for (;;) {
-        if (wait_ && ready(f, POLLIN, h->limit_ns) <= 0) return done ? (ssize_t)done : -1;
         struct sockaddr_un name = {.sun_family = AF_UNIX};
         socklen_t own = sizeof name;
-        const ssize_t n = is_ours(h) ? REAL(recvfrom)(f, (char *)to + done, size - done, flags & ~MSG_WAITALL, (struct sockaddr *)&name, &own)
-                                     : REAL(recvfrom)(f, (char *)to + done, size - done, flags & ~MSG_WAITALL, address, length);
-        if (n > 0) changed();
+        const int now = (flags & ~MSG_WAITALL) | MSG_DONTWAIT;
+        const ssize_t n = is_ours(h) ? REAL(recvfrom)(f, (char *)to + done, size - done, now, (struct sockaddr *)&name, &own)
+                                     : REAL(recvfrom)(f, (char *)to + done, size - done, now, address, length);
+        if (n < 0 && errno == EAGAIN) {
+            if (wait_ < 0) wait_ = !(flags & MSG_DONTWAIT) && waits(f);
+            if (!wait_ || ready(f, POLLIN, h->limit_ns) <= 0) return done ? (ssize_t)done : -1;
+            continue;
+        }
+        if (n > 0) taken_out();
         if (n >= 0 && h->kind == F_DATAGRAM) write_address(h->family, port_in(&name), address, length);
-        if (n <= 0 || !(flags & MSG_WAITALL) || !wait_) return n < 0 && done ? (ssize_t)done : n + (ssize_t)done;
+        if (n <= 0 || !(flags & MSG_WAITALL)) return n < 0 && done ? (ssize_t)done : n + (ssize_t)done;
         if ((done += (size_t)n) >= size) return (ssize_t)done;
     }
 }
@@ -308,7 +318,7 @@ EXPORT ssize_t recvmsg(int f, struct msghdr *m, int flags)
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     if (is_ours(h)) m->msg_name = &name, m->msg_namelen = sizeof name;
     const ssize_t n = REAL(recvmsg)(f, m, flags);
-    if (n > 0) changed();
+    if (n > 0) taken_out();
     if (is_ours(h)) {
         m->msg_name = address;
         m->msg_namelen = length;

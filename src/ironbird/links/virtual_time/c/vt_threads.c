@@ -16,35 +16,45 @@ static void finish_thread(void *slot)
     }
     wake(W_JOIN, (uint64_t)me->thread, -1);
     me->state = ENDED;
-    vt_slot *next = pick();
+    leave();
     me = 0;
-    hand_over(next);
+}
+
+/* What the kernel thread of a thread does while the carrier runs it. */
+static void parked(void)
+{
+    vt_slot *s = me;
+    __atomic_store_n(&s->tid, real_tid(), __ATOMIC_RELEASE);
+    futex_wake(&s->tid, 1);
+    while (!__atomic_load_n(&s->go, __ATOMIC_ACQUIRE)) futex_wait(&s->go, 0, 0);
+    s->go = 0;
+    uint64_t never;
+    exchange(&never, s->stack, s->fs);
 }
 
 static void *first_steps(void *given)
 {
+    static char *park_stacks[SLOTS];
+    const uint64_t all = ~(1ull << 32); /* but 33, with which the C library has every thread change its user */
     const beginning b = *(beginning *)given;
     free(given);
     me = b.slot;
-    me->tid = real_tid();
     me->thread = (uint64_t)pthread_self();
+    me->fs = own_fs();
     pthread_setspecific(end_key, me);
-    await_baton();
+    K(SYS_rt_sigprocmask, SIG_SETMASK, &all, 0, 8);
+    exchange(&me->stack, stack_for(&park_stacks[place_of(me)], parked), me->fs);
+    release(); /* the carrier goes on from here when it has its first turn */
     deliver();
     return b.function(b.argument);
 }
 
-/* Threads that ended are gone from the kernel before another begins: their stacks are used again in the same order. */
+/* Threads that ended and that nobody joins give back their places before another begins. */
 static void bury_threads(void)
 {
     for (uint64_t i = 0; i < H.threads; i++) {
         vt_slot *s = &run->slot[i];
-        if (s->state != ENDED || s->process != me->process || !s->detached) continue;
-        while (K(SYS_tgkill, s->pid, s->tid, 0) == 0) {
-            struct timespec short_ = {0, 20000};
-            K(SYS_nanosleep, &short_, 0);
-        }
-        s->state = FREE;
+        if (s->state == ENDED && s->process == me->process && s->detached) free_slot(s);
     }
 }
 
@@ -58,6 +68,8 @@ EXPORT int pthread_create(pthread_t *restrict out, const pthread_attr_t *restric
     vt_slot *s = new_slot((int)me->process);
     *b = (beginning){function, argument, s};
     s->pid = me->pid;
+    s->runner = me->runner;
+    memcpy(s->name, me->name, sizeof s->name);
     s->mask = me->mask;
     int detached = PTHREAD_CREATE_JOINABLE;
     if (attributes) pthread_attr_getdetachstate(attributes, &detached);
@@ -65,15 +77,12 @@ EXPORT int pthread_create(pthread_t *restrict out, const pthread_attr_t *restric
     make_runnable(s, WOKEN);
     const int result = REAL(pthread_create)(out, attributes, first_steps, b);
     if (result) {
-        s->state = FREE;
+        free_slot(s);
         free(b);
         return result;
     }
     s->thread = (uint64_t)*out;
-    while (!__atomic_load_n(&s->tid, __ATOMIC_ACQUIRE)) { /* it has a number before anybody asks for it */
-        struct timespec short_ = {0, 5000};
-        K(SYS_nanosleep, &short_, 0);
-    }
+    while (!__atomic_load_n(&s->tid, __ATOMIC_ACQUIRE)) futex_wait(&s->tid, 0, 0); /* it is parked, and has a number */
     return 0;
 }
 
@@ -97,7 +106,7 @@ static int join(pthread_t thread, void **value, uint64_t deadline)
         block(W_JOIN, (uint64_t)thread, deadline);
     }
     const int result = REAL(pthread_join)(thread, value);
-    if (s) s->state = FREE;
+    if (s) free_slot(s);
     return result;
 }
 
@@ -137,6 +146,48 @@ EXPORT int pthread_cancel(pthread_t thread)
         make_runnable(s, SIGNALLED);
     }
     return result;
+}
+
+/* Names are kept here: the carrier has that of its process. */
+static void set_name(vt_slot *s, const char *name) { snprintf(s->name, sizeof s->name, "%s", name); }
+
+EXPORT int pthread_setname_np(pthread_t thread, const char *name)
+{
+    vt_slot *s = inside() ? slot_of(thread) : 0;
+    if (!s) return REAL(pthread_setname_np)(thread, name);
+    if (strnlen(name, 16) > 15) return ERANGE;
+    set_name(s, name);
+    return 0;
+}
+
+EXPORT int pthread_getname_np(pthread_t thread, char *name, size_t size)
+{
+    vt_slot *s = inside() ? slot_of(thread) : 0;
+    if (!s) return REAL(pthread_getname_np)(thread, name, size);
+    if (size < 16) return ERANGE;
+    thread_name(s, name, size);
+    return 0;
+}
+
+EXPORT int prctl(int option, ...)
+{
+    unsigned long a[4];
+    va_list list;
+    va_start(list, option);
+    for (int i = 0; i < 4; i++) a[i] = va_arg(list, unsigned long);
+    va_end(list);
+    if (inside() && option == PR_SET_NAME) {
+        set_name(me, (const char *)a[0]);
+        return 0;
+    }
+    if (inside() && option == PR_GET_NAME) {
+        thread_name(me, (char *)a[0], 16);
+        return 0;
+    }
+    const long r = K(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+    if (r >= 0) return (int)r;
+    errno = (int)-r;
+    return -1;
 }
 
 /* ---------------------------------------------------------------- mutexes */
@@ -493,6 +544,7 @@ EXPORT int mlockall(int flags) { return 0; }
 EXPORT int munlockall(void) { return 0; }
 EXPORT int mlock(const void *at, size_t size) { return 0; }
 EXPORT int munlock(const void *at, size_t size) { return 0; }
+EXPORT int sched_getcpu(void) { return 0; }
 EXPORT int get_nprocs(void) { return 1; }
 EXPORT int get_nprocs_conf(void) { return 1; }
 EXPORT long sysconf(int name)

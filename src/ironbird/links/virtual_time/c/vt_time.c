@@ -137,6 +137,7 @@ static vt_timer *new_timer(int sig)
 {
     for (int i = 0; i < TIMERS; i++)
         if (!run->timer[i].used) {
+            H.timers++;
             run->timer[i] = (vt_timer){1, me->process, NEVER, 0, (uint64_t)sig, 0};
             return &run->timer[i];
         }
@@ -231,6 +232,7 @@ EXPORT int timer_delete(timer_t id)
 {
     if (!inside()) return REAL(timer_delete)(id);
     ((vt_timer *)id)->used = 0;
+    H.timers--;
     return 0;
 }
 

@@ -1,0 +1,66 @@
+"""Hashes of the lanes of a log as the kernel lays them out, several at once in native code (c/ib_lane_hash.c)."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ironbird.compiler.native_text import load_texts
+from ironbird.errors import RunError
+from ironbird.runtime.border import FLOAT, WHOLE
+
+_SIZE, _PLACE = ctypes.c_int64, ctypes.c_void_p
+
+
+@functools.cache
+def hash_library() -> ctypes.CDLL:
+    """The native code, compiled or from the cache."""
+    library = load_texts(Path(__file__).parent / "c", "ib_lane_hash.c")
+    library.ib_hash_lanes.restype = None
+    library.ib_hash_lanes.argtypes = [_PLACE, *[_SIZE] * 4, *[_PLACE] * 6]
+    return library
+
+
+def hashes_of_lanes(
+    data: np.ndarray, time_s: np.ndarray, rows: Sequence[int], columns: Sequence[Sequence[int]]
+) -> list[str]:
+    """SHA-256 of each lane: the times of its first `rows`, then row by row its own `columns`.
+
+    `data` is [block, row, column, place].
+    """
+    block_size, row_size, width = _sizes(data, len(rows))
+    count = np.array(rows, WHOLE)
+    if not (count.min() >= 0 and count.max() <= min(data.shape[1], len(time_s))):
+        raise RunError(f"lanes of up to {count.max()} rows in a log of {data.shape[1]} rows and {len(time_s)} times")
+    where: dict[tuple[int, ...], tuple[int, int]] = {}  # of each list of columns, among all of them
+    index: list[int] = []
+    for own in dict.fromkeys(map(tuple, columns)):
+        where[own] = len(index), len(index) + len(own)
+        index += own
+    if len(columns) != len(count) or (index and not (min(index) >= 0 and max(index) < data.shape[2])):
+        raise RunError(f"columns of {len(columns)} lanes, {len(count)} lanes; a log of {data.shape[2]} columns")
+    first, last = (np.array([where[tuple(own)][i] for own in columns], WHOLE) for i in (0, 1))
+    place = np.array(index, WHOLE) * width  # in numbers from the lane's place
+    times = np.ascontiguousarray(time_s, FLOAT)
+    found = np.empty((len(count), 8), np.uint32)
+    hash_library().ib_hash_lanes(
+        data.ctypes.data, block_size, row_size, width, len(count), times.ctypes.data, count.ctypes.data,
+        place.ctypes.data, first.ctypes.data, last.ctypes.data, found.ctypes.data,
+    )  # fmt: skip
+    return [digest.tobytes().hex() for digest in found.byteswap()]
+
+
+def _sizes(data: np.ndarray, lanes: int) -> tuple[int, int, int]:
+    """Numbers from block to block and from row to row, and lanes in a block; raises if it is laid out otherwise."""
+    blocks, rows, columns, width = data.shape
+    block_size, row_size = data.strides[0] // FLOAT.itemsize, columns * width
+    laid_out = (row_size * FLOAT.itemsize, width * FLOAT.itemsize, FLOAT.itemsize)
+    if data.dtype != FLOAT or not data.flags.aligned or (data.size and data.strides[1:] != laid_out):
+        raise RunError(f"a log of {data.dtype} with strides {data.strides} is not laid out as the kernel writes it")
+    if not 0 < lanes <= blocks * width or (blocks > 1 and block_size < rows * row_size):
+        raise RunError(f"{lanes} lanes in {blocks} blocks of {width}")
+    return block_size, row_size, width
