@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ironbird.blocks.sensors import products as catalogue
-from ironbird.blocks.sensors.depth_gauge import DepthGauge
 from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3, STANDARD_GRAVITY_MPS2
 from ironbird.model.signal import Number
 from ironbird.vehicles.templates.sensors import IMU_SAMPLE_S, Suite, shaken
@@ -31,8 +30,9 @@ IRON_S, CIRCLE_S = 300.0, 30.0  # hard iron of a vehicle that keeps its heading,
 TILT_RAD = 0.005  # that the filter has in flight
 START_M = 0.02  # how well the place of the start is known: it is the origin
 LEAST_M, LEAST_MPS = 0.01, 0.01  # of a fix, whatever the product: times are known to a sample of the inertial unit
-# Of the mean accelerometer at the alignment, beside its bias: a vehicle that stands, and one that current and waves move.
+# Of the mean accelerometer at the alignment, beside its bias: a vehicle that stands, one that current and waves move.
 STILL_MPS2, RESTLESS_MPS2 = 0.05, 0.5
+WATER_KGPM3 = 1026.0  # as `DepthGauge` has it
 AXES = ("horizontal", "vertical")
 
 
@@ -94,7 +94,7 @@ def _height(names: Sequence[str], count: int, airspeed_mps: float) -> dict[str, 
     """
     wet = names[0] in catalogue.DEPTH_GAUGES
     chips = _each(catalogue.depth_gauge_params if wet else catalogue.barometer_params, names, count)
-    per_m = STANDARD_GRAVITY_MPS2 * (float(DepthGauge.density.default) if wet else SEA_LEVEL_DENSITY_KGPM3)
+    per_m = STANDARD_GRAVITY_MPS2 * (WATER_KGPM3 if wet else SEA_LEVEL_DENSITY_KGPM3)
     white = max(math.hypot(_of(chip, "noise"), ROUNDING * _of(chip, "resolution")) for chip in chips)
     drift, time_s = _largest(chips, "drift") / per_m, max(_of(chip, "correlation_time") for chip in chips)
     share = _largest(chips, "wind_share") * airspeed_mps / STANDARD_GRAVITY_MPS2
