@@ -406,6 +406,7 @@ The noises of the filter follow from the products that a vehicle carries
 vibration included, 200 missions in 5 m/s wind with turbulence: squared errors over the covariance (NEES) every 5 s and
 innovations over their variance (NIS) at every fix, means over the runs, 1 expected. The band is the two-sided 95 % of
 chi-square (`bench/filter_consistency.py`; a test flies 64 runs of the F450). Above 1 is optimistic, below is cautious.
+Four assumed noises were set on these seeds; on 200 others the F450 has 0.88, 0.97, 0.83 and 1.00, 1.00, 1.04, 0.99.
 """
 
 MEASURED: dict[str, Callable[[], Any]] = {

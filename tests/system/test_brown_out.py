@@ -83,7 +83,7 @@ def test_it_finds_its_attitude_in_the_fall_catches_itself_and_flies_on(case: Cas
     error = np.degrees(np.arccos(np.clip((np.trace(turned) - 1) / 2, -1.0, 1.0)))
 
     assert 0.5 < aligned - boot_s < 1.5  # three fixes of a receiver
-    assert error < 12.0  # degrees: the deviation that the filter takes for itself, 0.2 rad
+    assert error < 8.0
     assert case.flight.stop is None and log["body.p_NB_N"][-1, 2] < -95.0  # it climbed back
     assert case.flight.witnesses[0].effective
 
@@ -121,14 +121,12 @@ def test_without_the_option_it_stays_disarmed_and_hits_the_ground(case: Case) ->
     assert np.all(log["rotor/1/motor.speed"][time_s > OFF_S + 1.0] < 1.0)
 
 
-@pytest.mark.parametrize(
-    ("base", "volts", "off_s"), [("vtol_standard", 9.0, 40.0), ("aerosonde_wheels", 20.0, 60.0)], ids=["vtol", "wing"]
-)
-def test_wings_and_vtols_align_in_cruise_and_fly_on(base: str, volts: float, off_s: float, tmp_path: Path) -> None:
+def test_a_wing_aligns_in_cruise_and_flies_on(tmp_path: Path) -> None:
+    off_s = 60.0
     vehicle = tmp_path / "browns_out.toml"
     vehicle.write_text(
-        f'schema = 1\nbase = "{base}"\nid = "browns_out"\ntitle = "{base} whose flight controller browns out"\n'
-        f"[battery]\nbrown_out_V = {volts}\nrestart_time_s = {BOOT_S}\nair_restart = true\n"
+        'schema = 1\nbase = "aerosonde_wheels"\nid = "browns_out"\ntitle = "a wing whose controller browns out"\n'
+        f"[battery]\nbrown_out_V = 20.0\nrestart_time_s = {BOOT_S}\nair_restart = true\n"
         '[provenance]\n"battery.brown_out_V" = "assumed"\n"battery.restart_time_s" = "assumed"\n'
         '"battery.air_restart" = "assumed"\n'
     )
@@ -141,4 +139,4 @@ def test_wings_and_vtols_align_in_cruise_and_fly_on(base: str, volts: float, off
     assert log["estimator.aligned"][after].min() == 1.0
     away = np.linalg.norm(log["estimator.p_NB_N"] - log["body.p_NB_N"], axis=1)
     assert away[after].max() < 8.0  # the slow error of the receiver is unknown after the restart
-    assert -log["body.p_NB_N"][after, 2].max() > 20.0  # of 41 and 59 m
+    assert -log["body.p_NB_N"][after, 2].max() > 40.0  # of 59 m

@@ -92,8 +92,8 @@ class ErrorStateEkf(EstimatorPorts):
     off before it counts: the state is that of the centre of mass. GNSS antenna and barometer are taken to be there.
 
     Not modelled: earth rate and curvature, coning and sculling within a sample, turns that the covariance sees less
-    than once between fusions, lever arms of the other sensors, side-slip as a measurement, turns within the delay
-    of GNSS in an alignment in motion, large heading errors found by motion alone.
+    than once between fusions, lever arms of the other sensors, side-slip as a measurement, the delay of GNSS in an
+    alignment in motion, large heading errors found by motion alone.
     """
 
     source = "[Sola2017] ch. 5, 6, 7; lever arm: [ChipLevel] Eq. 11, integrated; alignment in motion: [Black1964]"
@@ -509,9 +509,10 @@ class ErrorStateEkf(EstimatorPorts):
         n.q = ca.if_else(start.now, start.q, n.q)
         n.R = quaternion.rotation_matrix(n.q)
         if start.moving is not None:
-            lag = ca.fmax(u.time - u.gnss_velocity_stamp, 0) + p.gnss_delay  # the fix is as old as that
-            v = u.gnss_velocity_N + lag * (n.R @ u.accel_B + ca.vertcat(0, 0, p.gravity))
-            n.v, n.p = ca.if_else(start.moving, v, n.v), ca.if_else(start.moving, u.gnss_position_N + lag * v, n.p)
+            n.v, n.p = (
+                ca.if_else(start.moving, u.gnss_velocity_N, n.v),
+                ca.if_else(start.moving, u.gnss_position_N, n.p),
+            )
         since = self.fuse_every * n.dt
 
         # Covariance of the prediction; the alignment starts it from zero
