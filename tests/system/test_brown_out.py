@@ -119,3 +119,24 @@ def test_without_the_option_it_stays_disarmed_and_hits_the_ground(case: Case) ->
     assert flight.stop is not None and flight.stop.reason == "hard landing"
     assert np.all(log["navigator.mode"][time_s > OFF_S + 0.1] == 0.0)
     assert np.all(log["rotor/1/motor.speed"][time_s > OFF_S + 1.0] < 1.0)
+
+
+def test_a_wing_aligns_in_cruise_and_flies_on(tmp_path: Path) -> None:
+    off_s = 60.0
+    vehicle = tmp_path / "browns_out.toml"
+    vehicle.write_text(
+        'schema = 1\nbase = "aerosonde_wheels"\nid = "browns_out"\ntitle = "a wing whose controller browns out"\n'
+        f"[battery]\nbrown_out_V = 20.0\nrestart_time_s = {BOOT_S}\nair_restart = true\n"
+        '[provenance]\n"battery.brown_out_V" = "assumed"\n"battery.restart_time_s" = "assumed"\n'
+        '"battery.air_restart" = "assumed"\n'
+    )
+    fault = f"battery.power_off@1:severity=1,start={off_s},end={off_s + GAP_S}"
+    flight = fly(str(vehicle), faults=[fault], seed=2, until_s=off_s + 20.0)
+    log = flight.log
+
+    assert flight.outcome.startswith("flown to the end")
+    after = log.time_s > off_s + GAP_S + BOOT_S + 1.0
+    assert log["estimator.aligned"][after].min() == 1.0
+    away = np.linalg.norm(log["estimator.p_NB_N"] - log["body.p_NB_N"], axis=1)
+    assert away[after].max() < 8.0  # the slow error of the receiver is unknown after the restart
+    assert -log["body.p_NB_N"][after, 2].max() > 40.0  # of 59 m

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ironbird.blocks.sensors import products as catalogue
-from ironbird.blocks.sensors.depth_gauge import DepthGauge
 from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3, STANDARD_GRAVITY_MPS2
 from ironbird.model.signal import Number
 from ironbird.vehicles.templates.sensors import IMU_SAMPLE_S, Suite, shaken
@@ -23,17 +22,17 @@ from ironbird.vehicles.templates.sensors import IMU_SAMPLE_S, Suite, shaken
 # normal numbers (1 - sqrt(3) / pi).
 VOTED = {1: 1.0, 2: 0.5, 3: 1 - math.sqrt(3) / math.pi}
 ROUNDING = 1 / math.sqrt(12)  # deviation over the smallest step
-WALK = {
-    "accel": 3e-3,
-    "gyro": 5e-5,
-}  # after one second, at least: warming up, and units that the voter leaves or should
-GUST_MPS, GUST_M = (
-    3.0,
-    60.0,
-)  # assumed: deviation of the airspeed that a barometer feels, and the way over which it lasts
+# Random walk of a bias after one second, at least: warming up, units that the voter leaves out.
+WALK = {"accel": 2e-3, "gyro": 5e-5}
+# Assumed: deviation of the airspeed that a barometer feels, and the way over which it lasts.
+GUST_MPS, GUST_M = 3.0, 60.0
 IRON_S, CIRCLE_S = 300.0, 30.0  # hard iron of a vehicle that keeps its heading, and of a wing that turns in the field
+TILT_RAD = 0.005  # that the filter has in flight
 START_M = 0.02  # how well the place of the start is known: it is the origin
 LEAST_M, LEAST_MPS = 0.01, 0.01  # of a fix, whatever the product: times are known to a sample of the inertial unit
+# Of the mean accelerometer at the alignment, beside its bias: a vehicle that stands, one that current and waves move.
+STILL_MPS2, RESTLESS_MPS2 = 0.05, 0.5
+WATER_KGPM3 = 1026.0  # as `DepthGauge` has it
 AXES = ("horizontal", "vertical")
 
 
@@ -47,6 +46,7 @@ def filter_noise(suite: Suite, field_N: Sequence[float], *, shakes: bool) -> dic
         **_height(chosen.barometer, suite.barometers, suite.airspeed_mps),
         **_receiver(chosen.gnss, suite.gnss),
         "std_position_0": START_M,
+        "align_noise": RESTLESS_MPS2 if suite.speed_logs else STILL_MPS2,
     }
 
 
@@ -59,7 +59,7 @@ def _inertial(suite: Suite, shakes: bool) -> dict[str, Number]:
     found: dict[str, Number] = {}
     for kind, least in WALK.items():
         found[f"{kind}_noise"] = share * max(_sample(chip, kind, strength) for chip in chips)
-        found[f"std_{kind}_bias_0"] = share * _largest(chips, f"{kind}_turn_on")
+        found[f"std_{kind}_bias_0"] = _largest(chips, f"{kind}_turn_on")  # vibration moves the median between units
         found[f"{kind}_bias_walk"] = max(least, *(_walk(chip, kind) for chip in chips))
     return found
 
@@ -78,11 +78,12 @@ def _walk(chip: Mapping[str, Number], kind: str) -> float:
 
 
 def _compass(chips: list[dict[str, Number]], field_N: Sequence[float]) -> dict[str, Number]:
-    """What calibration leaves of hard iron turns the heading: slow, the same at every sample."""
+    """What calibration leaves of hard iron turns the heading, slowly, and so does a tilt error where the field dips."""
     level = math.hypot(*field_N[:2])
+    dips = TILT_RAD * abs(field_N[2]) / level
     iron = max(math.hypot(_of(chip, "hard_iron_spread"), _of(chip, "drift")) for chip in chips)
     white = max(math.hypot(_of(chip, "noise"), ROUNDING * _of(chip, "resolution")) for chip in chips)
-    return {"mag_noise": white, "heading_spread": iron / level}
+    return {"mag_noise": white, "heading_spread": math.hypot(iron / level, dips)}
 
 
 def _height(names: Sequence[str], count: int, airspeed_mps: float) -> dict[str, Number]:
@@ -93,7 +94,7 @@ def _height(names: Sequence[str], count: int, airspeed_mps: float) -> dict[str, 
     """
     wet = names[0] in catalogue.DEPTH_GAUGES
     chips = _each(catalogue.depth_gauge_params if wet else catalogue.barometer_params, names, count)
-    per_m = STANDARD_GRAVITY_MPS2 * (float(DepthGauge.density.default) if wet else SEA_LEVEL_DENSITY_KGPM3)
+    per_m = STANDARD_GRAVITY_MPS2 * (WATER_KGPM3 if wet else SEA_LEVEL_DENSITY_KGPM3)
     white = max(math.hypot(_of(chip, "noise"), ROUNDING * _of(chip, "resolution")) for chip in chips)
     drift, time_s = _largest(chips, "drift") / per_m, max(_of(chip, "correlation_time") for chip in chips)
     share = _largest(chips, "wind_share") * airspeed_mps / STANDARD_GRAVITY_MPS2
