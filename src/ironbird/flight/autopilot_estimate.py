@@ -287,11 +287,12 @@ class AutopilotEstimate:
         first, last = self.clock.simulated(np.array(self.log.span_s)).tolist()
         height = -self.truth("position")[:, 2]
         up = np.flatnonzero(height > height[0] + AIRBORNE_M)
-        begin_s = float(self.time_s[up[0]]) if len(up) else float(self.time_s[0])
+        begin_s = float(self.time_s[up[0]]) if len(up) else float(self.time_s[0]) + GAP_S
         if first <= begin_s and last >= self.flight.ended_s - GAP_S:
             return ""
+        began = f"left the ground at {begin_s:.1f} s" if len(up) else "did not leave the ground"
         return (
-            f"its log covers {first:.1f} to {last:.1f} s only, of a flight that left the ground at {begin_s:.1f} s and "
+            f"its log covers {first:.1f} to {last:.1f} s only, of a flight that {began} and "
             f"ended at {self.flight.ended_s:.1f} s: nothing is known of the rest"
         )
 

@@ -12,6 +12,7 @@ import pytest
 from autopilot_files import write_px4_log
 
 from ironbird.errors import LinkError
+from ironbird.flight import autopilot_estimate
 from ironbird.flight.autopilot_estimate import AutopilotEstimate, _turn, align, believe, beside
 from ironbird.flight.flight import Flight, fly
 from ironbird.links.autopilot_log import AutopilotLog, Series, read_autopilot_log
@@ -122,6 +123,19 @@ def test_a_log_that_begins_in_the_air_is_said_not_to_cover_the_flight(flight: Fl
         .uncovered()
         .startswith("its log covers 6.0 to 8.0 s only")
     )
+
+
+@pytest.mark.parametrize(
+    ("begin_s", "says"), [(0.5, ""), (2.0, "a flight that did not leave the ground and ended at 8.0")]
+)
+def test_a_log_of_a_vehicle_that_stays_on_the_ground_begins_with_the_flight(
+    begin_s: float, says: str, flight: Flight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(autopilot_estimate, "AIRBORNE_M", 1e9)
+    own = estimated(flight, tmp_path / "a.ulg")
+    late = {name: _from(series, begin_s) for name, series in own.log.estimated.items()}
+    found = AutopilotEstimate(flight, replace(own.log, received={}, estimated=late), own.clock, None).uncovered()
+    assert (says in found) and bool(says) == bool(found)
 
 
 def _from(series: Series, begin_s: float) -> Series:
