@@ -126,7 +126,8 @@ def test_single_precision_stays_near_the_kernel(tmp_path: Path) -> None:
     worst = {line.split()[0]: line.split()[1::2] for line in text.splitlines() if " of " in line}
     assert "rotor_1_motor_speed" in worst
     for name, (off, size) in worst.items():
-        assert float(off) <= 5e-5 * max(1.0, float(size)), name  # an acceleration is a difference of two speeds
+        # An acceleration is a difference of two speeds of some 600 rad/s over 12 ms: single precision has 3e-3 of it
+        assert float(off) <= 1e-4 * max(1.0, float(size)), name
 
 
 SINGLE = """
