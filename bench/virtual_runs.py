@@ -103,7 +103,7 @@ def elsewhere(way: Way, control: str, time_: str, until_s: float, cache: Path, p
     asked = [control, "--time", time_, "--one", str(until_s), *(["--listening"] if way.listening else [])]
     command = [python if way.ordinary else sys.executable, __file__, *asked]
     processors = sorted(os.sched_getaffinity(0))[: way.processors or None]
-    own = {"user": ORDINARY, "group": ORDINARY, "extra_groups": []} if way.ordinary else {}
+    own: dict[str, Any] = {"user": ORDINARY, "group": ORDINARY, "extra_groups": []} if way.ordinary else {}
     settings = {"IRONBIRD_CACHE": str(cache), "HOME": str(cache)} if way.ordinary else {}
     heard = 0
     with busy(way.busy, processors), station(way.listening) as ear:
@@ -114,7 +114,7 @@ def elsewhere(way: Way, control: str, time_: str, until_s: float, cache: Path, p
             stderr=subprocess.PIPE,
             text=True,
             preexec_fn=lambda: os.sched_setaffinity(0, processors),
-            **own,  # type: ignore[arg-type]
+            **own,
         )
         until = time.monotonic() + PATIENCE_S
         while process.poll() is None and time.monotonic() < until and ear is not None:

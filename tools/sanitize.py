@@ -364,14 +364,14 @@ def main() -> None:
     if options.record:
         kinds = Counter(unit.partition(":")[0] for unit in [*itertools.chain(*groups), *tests])
         date = time.strftime("%Y-%m-%d", time.gmtime())
-        found = {
+        kept = {
             "date": date,
             "units": units,
             "kinds": dict(kinds),
             "different": wrong,
             "reports": 0,
         }  # a report ends it
-        options.record.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        options.record.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     raise SystemExit(1 if wrong else 0)
 
 

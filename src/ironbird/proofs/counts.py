@@ -127,9 +127,9 @@ def _parts_of_samples(lines: list[str]) -> list[str | None]:
     for number in range(len(lines) - 2, -1, -1):  # conditions belong to what they guard
         blocks[number] = blocks[number] if blocks[number] is not None else blocks[number + 1]
     parts: list[str | None] = []
-    for line, block, inside in zip(lines, blocks, guarded, strict=True):
-        part = None if block is None else next(part for pattern, part in BLOCKS if re.fullmatch(pattern, block))
-        parts.append(NOISE if DRAW.search(line) else FUSE if part == PREDICT and inside else part)
+    for line, owner, inside in zip(lines, blocks, guarded, strict=True):
+        own = next((part for pattern, part in BLOCKS if owner is not None and re.fullmatch(pattern, owner)), None)
+        parts.append(NOISE if DRAW.search(line) else FUSE if own == PREDICT and inside else own)
     return parts
 
 

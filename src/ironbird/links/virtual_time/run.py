@@ -99,7 +99,8 @@ def _turns() -> ctypes.CDLL:
 class _Slot(ctypes.Structure):
     """The first fields of `vt_slot`."""
 
-    _fields_ = [(name, ctypes.c_uint32) for name in ("go", "state", "kind", "why")] + [
+    _fields_ = [
+        *((name, ctypes.c_uint32) for name in ("go", "state", "kind", "why")),
         ("pid", ctypes.c_int32),
         ("tid", ctypes.c_int32),
         ("runner", ctypes.c_int32),
