@@ -5,10 +5,10 @@ from __future__ import annotations
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ironbird.firmware.provant.frames import FLAG, MOST_PAYLOAD, FrameReader, encode, fletcher16, pack
+from ironbird.firmware.provant.frames import ESCAPE, FLAG, MOST_PAYLOAD, FrameReader, encode, fletcher16, pack
 
 PAYLOADS = st.binary(min_size=1, max_size=MOST_PAYLOAD)
 
@@ -19,6 +19,7 @@ def test_checksum_has_the_published_values() -> None:
 
 
 @given(PAYLOADS)
+@example(bytes([ESCAPE, FLAG, ESCAPE, 0x5E]))
 def test_any_payload_survives_its_frame(payload: bytes) -> None:
     frame = encode(payload)
     assert FrameReader().feed(frame) == [payload]

@@ -87,11 +87,13 @@ def test_messages_that_no_dialect_knows_pass_and_damaged_ones_do_not() -> None:
     unknown = bytes([0xFD, 3, 0, 0, 9, 1, 1, 0xFF, 0xFF, 0x7F, 1, 2, 3, 0xAA, 0xBB])
     good = messages(2, Packer())
     damaged = bytearray(good[0])
-    damaged[12] ^= 1
-    reader = FrameReader()
-    found = reader.feed(b"noise" + unknown + bytes(damaged) + good[1])
-    assert [frame.data for frame in found] == [unknown, good[1]]
-    assert reader.skipped == 5 + len(damaged)
+    for place in (12, -2, -1):  # content, both bytes of the checksum
+        damaged[place] ^= 1
+        reader = FrameReader()
+        found = reader.feed(b"noise" + unknown + bytes(damaged) + good[1])
+        assert [frame.data for frame in found] == [unknown, good[1]], place
+        assert reader.skipped == 5 + len(damaged)
+        damaged[place] ^= 1
     cut = FrameReader()
     parts = [frame.data for byte in unknown + good[1] for frame in cut.feed(bytes([byte]))]
     assert parts == [unknown, good[1]]
