@@ -153,7 +153,7 @@ def measure(*, quick: bool = False, progress: Callable[[str], None] | None = Non
         "single_lane": figures("single"),
         "lanes": {"lanes": LANES, **figures("lanes")},
         "reference_autopilot": {
-            "what": "plant, 3 IMUs, 2 compasses, 2 GNSS, voting, 22-state estimator, control at 250 Hz, failsafes",
+            "what": "plant, 3 IMUs, 2 compasses, 2 GNSS, voting, 23-state estimator, control at 250 Hz, failsafes",
             "single_lane": figures("full_single"),
             "lanes": {"lanes": LANES, **figures("full_lanes")},
         },
