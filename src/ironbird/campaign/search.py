@@ -20,7 +20,7 @@ from ironbird.campaign.scenarios import orders_of, scenario_faults, with_faults,
 from ironbird.campaign.suite import Planned
 from ironbird.errors import IronbirdError, UnknownNameError
 from ironbird.faults.spec import Injection
-from ironbird.flight.judge import FAIL, PASS
+from ironbird.flight.judge import ERROR, FAIL, PASS
 from ironbird.flight.order import Weather
 from ironbird.flight.systems import is_outside
 
@@ -271,7 +271,8 @@ def shrink(case: FlightCase, *, tolerance: float = 0.01, progress: Callable[[int
     """Make a failing flight smaller as long as it fails by the same requirement.
 
     Left out if possible: faults, wind, turbulence, settings. Then severity and duration of each fault are cut to the
-    smallest that still fails, to a share `tolerance` of them; several passes, as one cut may allow another.
+    smallest that still fails, to a share `tolerance` of them; several passes, as one cut may allow another. A smaller
+    flight that is an error (an autopilot that does not start) ends the search: it is not known whether that one fails.
     """
     result = fly_all([case])[0]
     if result.verdict != FAIL:
@@ -285,6 +286,9 @@ def shrink(case: FlightCase, *, tolerance: float = 0.01, progress: Callable[[int
         flown += len(candidates)
         if progress:
             progress(flown)
+        for flight in results:
+            if flight.verdict == ERROR:  # whether it fails is not known
+                raise IronbirdError(f"flight {case.id} cannot be shrunk: a smaller one is an error: {flight.sentence}")
         return [r if _same(r, broken) else None for r in results]
 
     best, kept = case, result

@@ -130,6 +130,23 @@ def test_shrink_needs_a_failing_flight(tmp_path: Path) -> None:
         shrink(replace(case, weather=replace(case.weather, speed_mps=1.0)))
 
 
+def test_shrink_ends_where_a_smaller_flight_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fault = '[[case.fault]]\nid = "wind.steady@1"\naxis = 0\nseverity = 0.9\nstart_s = 1.0\n'
+    case = next(planned(tmp_path, fault).flights())
+
+    def broken(cases: Sequence[FlightCase]) -> list[FlightResult]:
+        return [
+            result if flown == case else replace(result, verdict="error", sentence="the autopilot does not start")
+            for flown, result in zip(cases, fly_all(cases), strict=True)
+        ]
+
+    monkeypatch.setattr(search, "fly_all", broken)
+    with pytest.raises(
+        IronbirdError, match=r"cannot be shrunk: a smaller one is an error: the autopilot does not start"
+    ):
+        shrink(case)
+
+
 def test_map_draws_the_closed_form_line(tmp_path: Path) -> None:
     case = planned(tmp_path, WIND + '[case.set]\n"body.mass" = { uniform = [1.2, 1.8] }\n')
     found = boundary_map(case, "body.mass", "wind.speed_mps", points=4, tolerance=0.01)
