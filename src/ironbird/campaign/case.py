@@ -585,10 +585,10 @@ class FlightCase(Order):
     values: dict[str, float | str] = field(default_factory=dict)  # the varied parameters, for statistics and maps
     scenario: str = ""  # text of a scenario that is flown as a whole; the vehicle is then its first
 
-    def digest(self) -> str:
+    def digest(self, shared: dict[object, Any] | None = None) -> str:
         """Of a scenario: of all its vehicles, and of what the case asks of them."""
         if not self.scenario:
-            return super().digest()
+            return super().digest(shared)
         required = [[r.name, r.formula, r.severity] for r in self.requirements]
         text = json.dumps([scenario_in(self.scenario, self.case_id).digest(), required])
         return hashlib.sha256(text.encode()).hexdigest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from ironbird.campaign.case import FlightCase
@@ -24,9 +24,8 @@ class FlightResult(Judged):
     @staticmethod
     def of(case: FlightCase, judged: Judged) -> FlightResult:
         """The judgement of a case's flight."""
-        said = {entry.name: getattr(judged, entry.name) for entry in fields(Judged)}
         return FlightResult(
-            **said, id=case.id, case_id=case.case_id, seed=case.seed, values=dict(case.values), expect=case.expect
+            **vars(judged), id=case.id, case_id=case.case_id, seed=case.seed, values=dict(case.values), expect=case.expect
         )
 
     @property

@@ -112,10 +112,18 @@ class _Group:
 class _Plan:
     """What is left to fly."""
 
-    def __init__(self, groups: Sequence[_Group], lanes: int, workers: int, policy: TracePolicy) -> None:
+    def __init__(
+        self,
+        groups: Sequence[_Group],
+        lanes: int,
+        workers: int,
+        policy: TracePolicy,
+        unfit: Sequence[tuple[_Batch, BatchResult]] = (),
+    ) -> None:
         self.groups = sorted(groups, key=lambda group: -len(group.cases) * group.length_s)  # long work first
         self.again: list[_Batch] = []  # after deaths; last, so that the others are not kept waiting
         self.lanes, self.workers, self.policy = lanes, workers, policy
+        self.unfit = unfit  # flights that cannot be prepared, with their results
         self.handed_out: dict[str, int] = {}  # flights by case
         self.traces: dict[str, int] = {}
 
@@ -133,6 +141,16 @@ class _Plan:
     def put_back(self, batches: Sequence[_Batch]) -> None:
         """Batches that were not flown."""
         self.again += batches
+
+    def hand_out(self, executor: Executor, flying: dict[Future[BatchResult], _Batch]) -> None:
+        """Give each worker enough to do; what cannot be given is put back, and the error raised."""
+        while self and len(flying) < QUEUE_PER_WORKER * self.workers:
+            batch = self.next()
+            try:
+                flying[executor.submit(fly_for_runner, batch.cases, self.policy_for(batch))] = batch
+            except BaseException:
+                self.put_back([batch])
+                raise
 
     def one(self, draw: random.Random) -> _Batch | None:
         """Any one flight, alone; none if nothing is left."""
@@ -182,7 +200,8 @@ def run_campaign(
 
     Flights whose definition, or whose Ironbird, is no longer that of the campaign are refused; with `redefined` they
     are judged errors, unflown. Whoever has just made the campaign may hand in its `cases`, which are then neither read
-    again nor compared, and a `crew` that was begun before (then `workers` and `dask` mean nothing).
+    again nor compared, and a `crew` that was begun before (then `workers` and `dask` mean nothing); what the crew flies
+    already (`Crew.fly_ahead`) is of these cases, with its own `policy` and `lanes`.
     """
     state = Progress(total=0)
     counts = store.counts(campaign)
@@ -213,8 +232,6 @@ def _run(
         raise RunError(_refusal(campaign, flights, changed))
     if policy is None:
         policy = TracePolicy(str(store.trace_folder(campaign.name).absolute()))
-    if policy.folder is not None:
-        os.makedirs(policy.folder, exist_ok=True)
     if progress:
         progress(state)
 
@@ -247,9 +264,14 @@ def _run(
             BatchResult(results, 0.0, 0.0, 0.0),
         )
         flights = [flight for flight in flights if flight.number not in changed]
-    if flights:
-        groups = _groups(flights, finished)
-        _work_off(_Plan(groups, lanes, place.workers, policy), place, finished, say)
+    if not flights:
+        return
+    ahead, place.ahead = place.ahead, None
+    if ahead is None or ahead.cases is not cases:
+        ahead = _Ahead(cases or [], _plan(flights, lanes, place.workers, policy))
+    for batch, result in ahead.plan.unfit:
+        finished(batch, result)
+    _work_off(ahead.plan, place, finished, say, ahead.flying)
 
 
 def check_unchanged(store: Store, campaign: Campaign) -> None:
@@ -301,39 +323,50 @@ def _unflown(case: FlightCase, digest: str, why: str) -> FlightResult:
     )  # fmt: skip
 
 
-def _groups(flights: Sequence[OpenFlight], finished: Callable[[_Batch, BatchResult], None]) -> list[_Group]:
-    """Flights that fit together; a flight that cannot be prepared is judged an error at once."""
+def _plan(flights: Sequence[OpenFlight], lanes: int, workers: int, policy: TracePolicy) -> _Plan:
+    """Flights that fit together, in batches; a flight that cannot be prepared is judged an error at once."""
     groups: dict[object, _Group] = {}
+    unfit = []
     for flight in flights:
         try:
             key = group_key(flight.case)
         except IronbirdError as error:
             failed = FlightResult.of(flight.case, not_flown(flight.case, str(error)))
-            finished(_Batch([flight.number], [flight.case]), BatchResult([failed], 0.0, 0.0, 0.0))
+            unfit.append((_Batch([flight.number], [flight.case]), BatchResult([failed], 0.0, 0.0, 0.0)))
             continue
         group = groups.setdefault(key, _Group([], [], key[3]))
         group.numbers.append(flight.number)
         group.cases.append(flight.case)
     for group in groups.values():
         group.most = lanes_that_fit(group.cases)
-    return list(groups.values())
+    if policy.folder is not None:
+        os.makedirs(policy.folder, exist_ok=True)
+    return _Plan(list(groups.values()), lanes, workers, policy, unfit)
+
+
+@dataclass
+class _Ahead:
+    """What flies before its campaign is stored."""
+
+    cases: Sequence[FlightCase]
+    plan: _Plan
+    flying: dict[Future[BatchResult], _Batch] = field(default_factory=dict)
 
 
 def _work_off(
-    plan: _Plan, place: Crew, finished: Callable[[_Batch, BatchResult], None], say: Callable[[str], None]
+    plan: _Plan,
+    place: Crew,
+    finished: Callable[[_Batch, BatchResult], None],
+    say: Callable[[str], None],
+    flying: dict[Future[BatchResult], _Batch],
 ) -> None:
     suspects: list[_Batch] = []
-    flying: dict[Future[BatchResult], _Batch] = {}
     executor, refused, in_a_row = place.first(), 0, 0
     try:
         while plan or flying:
             died: Exception | None = None
-            batch: _Batch | None = None
             try:
-                while plan and len(flying) < QUEUE_PER_WORKER * place.workers:
-                    batch = plan.next()
-                    flying[executor.submit(fly_for_runner, batch.cases, plan.policy_for(batch))] = batch
-                    batch = None
+                plan.hand_out(executor, flying)
                 refused = 0
             except place.deaths as error:  # a worker died since the last look
                 died = error
@@ -341,8 +374,6 @@ def _work_off(
                 died, refused = error, refused + 1
                 if refused > MOST_DEATHS:
                     raise
-            if batch is not None:
-                plan.put_back([batch])
             done, _ = wait(flying, timeout=place.look_s, return_when=FIRST_COMPLETED)
             if flying and not done:
                 place.check()
@@ -475,6 +506,7 @@ class Crew:
         self.workers = workers
         self.context = multiprocessing.get_context("spawn")
         self.begun: Executor | None = None
+        self.ahead: _Ahead | None = None
 
     def begin(self) -> None:
         """Start the workers of the first pool: they load Ironbird before the first flights are handed out."""
@@ -482,6 +514,18 @@ class Crew:
         with contextlib.suppress(*self.deaths, OSError):  # whoever flies meets it again, and says so
             for _ in range(self.workers):
                 self.begun.submit(get_ready)
+
+    def fly_ahead(self, cases: Sequence[FlightCase], policy: TracePolicy, lanes: int = LANES_PER_BATCH) -> None:
+        """Hand out the first batches of flights whose campaign is being stored; `run_campaign` goes on with them.
+
+        Their numbers are their places among the cases, as `Store.create` numbers them.
+        """
+        flights = [OpenFlight(number, case, "") for number, case in enumerate(cases)]
+        ahead = _Ahead(cases, _plan(flights, lanes, self.workers, policy))
+        self.begun = self.first()
+        self.ahead = ahead
+        with contextlib.suppress(*self.deaths, OSError):  # whoever flies on meets it again, and says so
+            ahead.plan.hand_out(self.begun, ahead.flying)
 
     def first(self) -> Executor:
         """The pool that was begun, or else a new one."""
@@ -536,7 +580,7 @@ class _Cluster(Crew):
     def __init__(self, client: Any) -> None:
         from distributed.scheduler import KilledWorker
 
-        self.client, self.begun = client, None
+        self.client, self.begun, self.ahead = client, None, None
         self.look_s, self.seen_s = LOOK_S, time.monotonic()
         self.workers = max(1, sum(client.nthreads().values()))
         self.deaths = (KilledWorker,)

@@ -271,26 +271,41 @@ class Store:
 
     # ------------------------------------------------------------------ campaigns
 
-    def create(self, name: str, title: str, source: dict[str, str], cases: Sequence[FlightCase]) -> Campaign:
-        """A new campaign with all its flights, none of them flown."""
+    def create(
+        self,
+        name: str,
+        title: str,
+        source: dict[str, str],
+        cases: Sequence[FlightCase],
+        named: Callable[[], None] | None = None,
+    ) -> Campaign:
+        """A new campaign with all its flights, none of them flown.
+
+        `named` is called once, as soon as the name belongs to this campaign and before its flights are written: work
+        that need not wait for the writing begins there. If it is not called, or an error follows, there is no campaign.
+        """
         if not re.fullmatch(NAME, name):
             raise StoreError(f"'{name}' is no name for a campaign: use letters, digits, '-', '_' and '.'")
         if not cases:
             raise StoreError("a campaign needs at least one flight; the suite gives none")
-        digests = [case.digest() for case in cases]
-        source = {**source, **vehicle_texts(cases)}
-        digest = hashlib.sha256("".join(digests).encode()).hexdigest()
-        files = files_of(cases)
+        begin = [named] if named is not None else []
         row = {
             "name": name, "title": title, "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "ironbird": ironbird_version(), "source": json.dumps(source), "digest": digest, "software": software(),
-            "files": json.dumps(files),
+            "ironbird": ironbird_version(), "source": "{}", "digest": "", "software": software(), "files": "{}",
         }  # fmt: skip
 
         def work(connection: Connection) -> Campaign:
             if connection.execute(sa.select(campaigns.c.id).where(campaigns.c.name == name)).first():
                 raise StoreError(f"there is a campaign '{name}' already; resume it, or choose another name")
             number = connection.execute(campaigns.insert().values(**row).returning(campaigns.c.id)).scalar_one()
+            while begin:  # another attempt does not begin it again
+                begin.pop()()
+            shared: dict[object, Any] = {}
+            digests = [case.digest(shared) for case in cases]
+            sources, files = {**source, **vehicle_texts(cases)}, files_of(cases)
+            digest = hashlib.sha256("".join(digests).encode()).hexdigest()
+            known = {"source": json.dumps(sources), "digest": digest, "files": json.dumps(files)}
+            connection.execute(campaigns.update().where(campaigns.c.id == number).values(**known))
             connection.execute(
                 flights.insert(),
                 [
@@ -306,7 +321,7 @@ class Store:
                 ],
             )
             return Campaign(
-                number, name, title, row["created"], row["ironbird"], source, digest, row["software"], files
+                number, name, title, row["created"], row["ironbird"], sources, digest, row["software"], files
             )
 
         return self.patiently(work)

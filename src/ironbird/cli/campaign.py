@@ -101,9 +101,10 @@ def run(
         database = Store(store or usual_store())
         if name is None:
             name = f"{loaded.id}-{datetime.now():%Y%m%d-%H%M%S}"
-        TracePolicy.of(traces, "")  # a wrong choice makes no campaign
-        campaign = database.create(name, loaded.title, loaded.sources(), flights)
         policy = TracePolicy.of(traces, str(database.trace_folder(name).absolute()))
+        campaign = database.create(
+            name, loaded.title, loaded.sources(), flights, named=lambda: crew.fly_ahead(flights, policy)
+        )
         if database.file is not None:
             remember(database.file)
         _fly(

@@ -38,11 +38,12 @@ def _call(term: Call, arguments: list[np.ndarray]) -> np.ndarray:
     if term.function in _UNARY:
         return np.asarray(_UNARY[term.function](x))
     if term.function == "acos":
-        return np.arccos(np.clip(x, -1.0, 1.0))  # entries of a rotation matrix can be 1 + 1e-16
+        inside = np.minimum(np.maximum(x, -1.0), 1.0)  # entries of a rotation matrix can be 1 + 1e-16
+        return np.asarray(np.arccos(inside))
     if term.function == "norm":
         total = x * x
         for y in arguments[1:]:
-            total = total + y * y
+            total = np.add(total, y * y, out=total) if total.ndim and total.shape == y.shape else total + y * y
         return np.sqrt(total)
     for y in arguments[1:]:
         x = _BINARY[term.function](x, y)

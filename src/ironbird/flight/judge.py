@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,7 @@ class Judged:
 
     def record(self) -> dict[str, Any]:
         """Plain data for files and databases: no infinities, which JSON lacks."""
-        return {entry.name: _finite(getattr(self, entry.name)) for entry in fields(self)}
+        return {name: _finite(value) for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def channels_of(model: CompiledModel) -> list[Channel]:
 
 def judge(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: CompiledModel) -> list[Judged]:
     """Judge the flights of a log, one order in each lane; a few lanes at a time, whose columns fit the cache."""
-    width = log.data.shape[3]
+    width, shared = log.data.shape[3], dict[object, Any]()
     size = max(1, GROUP_VALUES // max(1, len(log.time_s)) // width) * width
     return [
         judged
@@ -182,11 +182,14 @@ def judge(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: Comp
             flown[first : first + size],
             log.part(first, min(first + size, len(orders))),
             model,
+            shared,
         )
     ]
 
 
-def _judge_part(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: CompiledModel) -> list[Judged]:
+def _judge_part(
+    orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: CompiledModel, shared: dict[object, Any]
+) -> list[Judged]:
     starts = [
         min((i.start_s + fired_s for i, fired_s in zip(order.faults, told.triggered_s, strict=True)), default=math.inf)
         for order, told in zip(orders, flown, strict=True)
@@ -233,7 +236,10 @@ def _judge_part(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model
                 )
             )
         score, level = float(graded.score[lane]), LEVELS[int(graded.level[lane])]
-        results.append(_judged(order, told, log, lane, judgements, score, level, modes[lane], hashes[lane], model))
+        digest = order.digest(shared)
+        results.append(
+            _judged(order, told, log, lane, judgements, score, level, modes[lane], hashes[lane], digest, model)
+        )
     return results
 
 
@@ -270,6 +276,7 @@ def _judged(
     level: str,
     modes: list[list[float]],
     sha256: str,
+    digest: str,
     model: CompiledModel,
 ) -> Judged:
     stop = log.stops[lane]
@@ -279,7 +286,7 @@ def _judged(
     verdict, sentence = _verdict(stop, ending, judgements, told, log.interrupted)
     begins_s = [i.start_s + fired_s for i, fired_s in zip(order.faults, told.triggered_s, strict=True)]
     return Judged(
-        digest=order.digest(),
+        digest=digest,
         verdict=verdict,
         sentence=sentence,
         outcome=ending,
@@ -342,19 +349,20 @@ def _mode_at(log: Log, lane: int, begin_s: float) -> int:
     return int(log.lane(at.NAVIGATOR.mode, lane)[row])
 
 
-_PLAIN = (str, int, bool, type(None))
+_PLAIN = frozenset({str, int, bool, type(None)})
 
 
 def _finite(value: Any) -> Any:
     """Plain data without infinities; what it holds is new, so that the original is not changed."""
-    if type(value) in _PLAIN:
+    kind = type(value)
+    if kind in _PLAIN:
         return value
-    if isinstance(value, Judgement):
-        return {name: _finite(entry) for name, entry in vars(value).items()}
+    if kind is float or isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if kind is Judgement:
+        return {name: entry if type(entry) is str else _finite(entry) for name, entry in vars(value).items()}
     if isinstance(value, dict):
         return {key: _finite(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(entry) for entry in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
     return value

@@ -171,13 +171,22 @@ class Order:
 
     # ------------------------------------------------------------------ identity
 
-    def digest(self) -> str:
-        """Hash of all that influences the result; names, tags and notes do not."""
+    def digest(self, shared: dict[object, Any] | None = None) -> str:
+        """Hash of all that influences the result; names, tags and notes do not.
+
+        Flights whose digests are taken one after the other may share a dictionary: it keeps what they have in common.
+        """
+        shared = {} if shared is None else shared
+        if self.vehicle not in shared:
+            shared[self.vehicle] = vehicle_digest(self.vehicle)
+        if id(self.mission) not in shared:
+            dumped = self.mission.model_dump(mode="json", by_alias=True) if self.mission else None
+            shared[id(self.mission)] = dumped, self.mission  # kept, so that no other one gets its number
         data: dict[str, Any] = {
             "schema": SCHEMA,
-            "vehicle": vehicle_digest(self.vehicle),
+            "vehicle": shared[self.vehicle],
             "control": self.control,
-            "mission": self.mission.model_dump(mode="json", by_alias=True) if self.mission else None,
+            "mission": shared[id(self.mission)][0],
             "wind": self.weather.digest_data(),
             "settings": {path: plain(value) for path, value in self.settings.items()},
             "faults": [fault.table() for fault in self.faults],

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ironbird.campaign.batch import fly_all
+from ironbird.campaign.batch import TracePolicy, fly_all
 from ironbird.campaign.runner import Progress, begun_crew, run_campaign
 from ironbird.campaign.store import Store
 from ironbird.campaign.suite import load_suite
@@ -94,8 +94,11 @@ def measure(
             loaded = load_suite(suite)
             cases = loaded.flights()
             store = Store(f"sqlite:///{folder}/ironbird.db")
-            campaign = store.create("bench", loaded.title, loaded.sources(), cases)
-            state = run_campaign(store, campaign, crew=crew, cases=cases, progress=progress)
+            policy = TracePolicy(str(store.trace_folder("bench").absolute()))
+            campaign = store.create(
+                "bench", loaded.title, loaded.sources(), cases, named=lambda: crew.fly_ahead(cases, policy)
+            )
+            state = run_campaign(store, campaign, crew=crew, cases=cases, policy=policy, progress=progress)
         wall_s = time.perf_counter() - begin
         counts = store.counts(campaign)
         stored = random.Random(0).sample(store.results(campaign), min(RERUNS, flights))

@@ -26,11 +26,13 @@ from typing import Literal
 import numpy as np
 
 from ironbird.errors import RequirementError
+from ironbird.requirements.lane_score import Samples, jumps
 from ironbird.requirements.trace import Trace
 from ironbird.vehicles.places import BODY, NAVIGATOR
 
 LEVELS = ("unaffected", "slight", "serious", "dangerous", "disaster")
 SAMPLE_S = 0.1
+MANY_LANES = 8  # from here on native code grades: a first flight does not wait for its compilation
 # [RFlySimSafe]: a band of error goes with a band of score; in it the score is interpolated geometrically.
 SCORES = (0.999, 0.9, 0.7, 0.4, 0.1)  # at the edges of the bands
 EDGES = {
@@ -86,8 +88,27 @@ def assess(trace: Trace, *, mass_kg: float, channels: Sequence[Channel] = CHANNE
         speed = np.maximum(speed, np.abs(within(trace.column(name))).max(axis=1))
     worst = crash_score(0.5 * mass_kg * np.where(np.isnan(speed), np.inf, speed) ** 2)
 
-    # Rows of the samples; a sample is the mean of its row and the next one, [RFlySimSafe].
     every = max(1, trace.steps(SAMPLE_S))
+    grade = _grade_some if trace.lanes < MANY_LANES else _grade_many
+    parts, splits = grade(trace, channels, first, every, worst)
+    score, shares = np.zeros(trace.lanes), np.zeros((trace.lanes, len(LEVELS)))
+    for channel, part, split in zip(channels, parts, splits, strict=True):
+        score += channel.weight * part
+        shares += channel.weight * split
+    total = sum(channel.weight for channel in channels)
+    score, shares = score / total, shares / total
+
+    level = np.searchsorted(-np.asarray(SCORES[1:]), -score, side="right")
+    crashed = within(trace.column("crashed")).max(axis=1) > 0.5
+    return Assessment(np.where(crashed, worst, score), np.where(crashed, len(LEVELS) - 1, level), shares)
+
+
+def _grade_some(
+    trace: Trace, channels: Sequence[Channel], first: np.ndarray, every: int, worst: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of each channel and lane the weighted mean of its samples, [channel, lane], and the share of each level."""
+    rows, count = trace.rows, len(trace.time_s)
+    # Rows of the samples; a sample is the mean of its row and the next one, [RFlySimSafe].
     at = first[:, None] + every * np.arange(-(-int((rows - first).max()) // every))
     used = at < rows[:, None]
     lanes = np.arange(trace.lanes)[:, None] * count  # places in a column as one long row
@@ -101,23 +122,31 @@ def assess(trace: Trace, *, mass_kg: float, channels: Sequence[Channel] = CHANNE
     graded = []
     for channel in channels:
         if channel.kind == "angle":
-            value = sampled(_unwrapped(within(trace.column(channel.value))))
+            value = sampled(_unwrapped(trace.column(channel.value), rows))
             error = np.abs(np.diff(value, axis=1, prepend=value[:, :1]))
         else:
             asked = sampled(trace.column(channel.command)) if channel.command is not None else 0.0
             error = (sampled(trace.column(channel.value)) - asked) ** 2
         graded.append(band_score(error, EDGES[channel.kind], worst[:, None]))
-    parts, splits = _grade(np.stack(graded), used)
-    score, shares = np.zeros(trace.lanes), np.zeros((trace.lanes, len(LEVELS)))
-    for channel, part, split in zip(channels, parts, splits, strict=True):
-        score += channel.weight * part
-        shares += channel.weight * split
-    total = sum(channel.weight for channel in channels)
-    score, shares = score / total, shares / total
+    return _grade(np.stack(graded), used)
 
-    level = np.searchsorted(-np.asarray(SCORES[1:]), -score, side="right")
-    crashed = within(trace.column("crashed")).max(axis=1) > 0.5
-    return Assessment(np.where(crashed, worst, score), np.where(crashed, len(LEVELS) - 1, level), shares)
+
+def _grade_many(
+    trace: Trace, channels: Sequence[Channel], first: np.ndarray, every: int, worst: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same as `_grade_some`, to the bit, in native code: worth its compilation for more than one flight."""
+    scores, weights = np.asarray(SCORES), np.asarray(WEIGHTS)
+    samples = Samples(first, trace.rows, every, len(channels))
+    for number, channel in enumerate(channels):
+        angle, value = channel.kind == "angle", trace.column(channel.value)
+        if angle:
+            value = _without_jumps(value, jumps(value, trace.rows), trace.rows)
+        asked = None if angle or channel.command is None else trace.column(channel.command)
+        samples.add(number, value, asked, angle=angle, edges=EDGES[channel.kind], scores=scores)
+    sums, counts = samples.grade(worst, scores, weights)
+    shares = counts * weights
+    total = shares.sum(axis=-1)
+    return sums / total, shares / total[..., None]
 
 
 def band_score(error: np.ndarray, edges: Sequence[float], above: np.ndarray | float) -> np.ndarray:
@@ -138,12 +167,19 @@ def _passed(values: np.ndarray, edges: np.ndarray, compare: np.ufunc) -> np.ndar
     return passed
 
 
-def _unwrapped(angles: np.ndarray) -> np.ndarray:
+def _unwrapped(angles: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Angles of each lane without jumps of a turn; those of lanes without any are as they are."""
-    jumps = ~(np.abs(np.diff(angles, axis=1)) < np.pi).all(axis=1)  # also where a value is not a number
-    if jumps.any():
+    behind = np.arange(1, angles.shape[1]) >= rows[:, None]
+    steady = np.abs(np.diff(angles, axis=1)) < np.pi  # not where a value is not a number
+    return _without_jumps(angles, ~(steady | behind).all(axis=1), rows)
+
+
+def _without_jumps(angles: np.ndarray, jumping: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Angles with those of lanes that jump unwrapped as far as they are valid."""
+    if jumping.any():
         angles = angles.copy()
-        angles[jumps] = np.unwrap(angles[jumps], axis=1)
+        for lane in np.flatnonzero(jumping):
+            angles[lane, : rows[lane]] = np.unwrap(angles[lane, : rows[lane]])
     return angles
 
 

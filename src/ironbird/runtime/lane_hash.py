@@ -12,6 +12,7 @@ import numpy as np
 from ironbird.compiler.native_text import load_texts
 from ironbird.errors import RunError
 from ironbird.runtime.border import FLOAT, WHOLE
+from ironbird.runtime.lane_columns import sizes
 
 _SIZE, _PLACE = ctypes.c_int64, ctypes.c_void_p
 
@@ -32,7 +33,7 @@ def hashes_of_lanes(
 
     `data` is [block, row, column, place].
     """
-    block_size, row_size, width = _sizes(data, len(rows))
+    block_size, row_size, width = sizes(data, len(rows))
     count = np.array(rows, WHOLE)
     if not (count.min() >= 0 and count.max() <= min(data.shape[1], len(time_s))):
         raise RunError(f"lanes of up to {count.max()} rows in a log of {data.shape[1]} rows and {len(time_s)} times")
@@ -52,15 +53,3 @@ def hashes_of_lanes(
         place.ctypes.data, first.ctypes.data, last.ctypes.data, found.ctypes.data,
     )  # fmt: skip
     return [digest.tobytes().hex() for digest in found.byteswap()]
-
-
-def _sizes(data: np.ndarray, lanes: int) -> tuple[int, int, int]:
-    """Numbers from block to block and from row to row, and lanes in a block; raises if it is laid out otherwise."""
-    blocks, rows, columns, width = data.shape
-    block_size, row_size = data.strides[0] // FLOAT.itemsize, columns * width
-    laid_out = (row_size * FLOAT.itemsize, width * FLOAT.itemsize, FLOAT.itemsize)
-    if data.dtype != FLOAT or not data.flags.aligned or (data.size and data.strides[1:] != laid_out):
-        raise RunError(f"a log of {data.dtype} with strides {data.strides} is not laid out as the kernel writes it")
-    if not 0 < lanes <= blocks * width or (blocks > 1 and block_size < rows * row_size):
-        raise RunError(f"{lanes} lanes in {blocks} blocks of {width}")
-    return block_size, row_size, width

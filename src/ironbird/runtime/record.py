@@ -17,6 +17,7 @@ from ironbird.files.csv_text import harmless
 from ironbird.files.whole import replacing
 from ironbird.model.signal import Signal
 from ironbird.runtime.border import ticks_of
+from ironbird.runtime.lane_columns import lane_columns
 from ironbird.runtime.lane_hash import hashes_of_lanes
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ class Log:
         stop = self.stops[lane] if lane < len(self.stops) else None
         if stop is None:
             return len(self.time_s)
-        return int(np.searchsorted(self.time_s, stop.time_s, side="right"))
+        return int(self.time_s.searchsorted(stop.time_s, side="right"))
 
     def part(self, first: int, last: int) -> Log:
         """A view of lanes from `first`, which begins a block, to before `last`."""
@@ -181,8 +182,7 @@ class Log:
         Each entry (`[..., i]`) lies together in memory.
         """
         start, size = self.plan.start[path], self.plan.signals[path].size
-        part = self.data[:, :, start : start + size, :]  # block, row, size, place
-        apart = part.transpose(2, 0, 3, 1).reshape(size, -1, part.shape[1])[:, : self.lanes]
+        apart = lane_columns(self.data, start, size)[:, : self.lanes]
         return apart[0] if size == 1 else apart.transpose(1, 2, 0)
 
     def sha256(self, lane: int = 0, paths: Sequence[str] | None = None) -> str:
