@@ -178,6 +178,8 @@ def _keep_traces(
     results: list[FlightResult], log: Log, policy: TracePolicy, places: Sequence[int]
 ) -> list[FlightResult]:
     """Write the traces that are wanted; `places` are those of the log's lanes among the results."""
+    if policy.folder is not None:
+        Path(policy.folder).mkdir(parents=True, exist_ok=True)
     kept: dict[str, int] = {}
     final = []
     lanes = sorted(range(len(places)), key=places.__getitem__)
@@ -187,10 +189,7 @@ def _keep_traces(
             assert policy.folder is not None
             name = trace_name(result.id)
             log.meta = {"ironbird.flight": result.id, "ironbird.sha256": result.sha256}
-            Path(policy.folder).mkdir(parents=True, exist_ok=True)
-            part = Path(policy.folder) / f".{name}"
-            log.to_parquet(part, lane)
-            part.rename(Path(policy.folder) / name)  # a killed worker leaves no half file under the name
+            log.to_parquet(Path(policy.folder) / name, lane)  # whole or not at all: a killed worker leaves no half file
             result = replace(result, trace=name)
         final.append(result)
     return final

@@ -31,7 +31,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from ironbird.campaign.scenarios import scenario_in
-from ironbird.credibility.evidence import MODULES
+from ironbird.credibility.modules import MODULES
 from ironbird.errors import OrderError
 from ironbird.files.json_schema import schema_file
 from ironbird.files.toml_text import write_toml
@@ -446,7 +446,7 @@ class ValidationTable(_Table):
 class SightTable(BaseModel):
     """A sensor that sees the world; its other keys are those of its kind (docs/guide/worlds.md)."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     kind: Annotated[Text, Field(description="rangefinder, ring, scanning_lidar, camera, …")]
     name: Annotated[
@@ -509,7 +509,7 @@ class Defaults(_Table):
     ) = None
     expect: Annotated[Literal["pass", "fail"], Field(description="known outcome")] | None = None
     tags: list[Text] = []
-    wind: WindTable = WindTable()
+    wind: WindTable = Field(default_factory=WindTable)  # an instance here would build the grammar at the import
     place: PlaceTable | None = None
     world: (
         Annotated[Text, Field(description="name of a world, a file relative to this one, or the text of a world file")]
@@ -553,7 +553,7 @@ class SuiteTable(_Table):
     id: Annotated[str, Field(strict=True, pattern=ID_PATTERN)]
     title: Text = ""
     include: Annotated[list[Text], Field(description="case files, relative to this one; * stands for any name")] = []
-    defaults: Annotated[Defaults, Field(description="for every case; a case's own keys go first")] = Defaults()
+    defaults: Defaults = Field(default_factory=Defaults, description="for every case; a case's own keys go first")
 
 
 class CaseFile(_Table):

@@ -25,7 +25,12 @@ class FlightResult(Judged):
     def of(case: FlightCase, judged: Judged) -> FlightResult:
         """The judgement of a case's flight."""
         return FlightResult(
-            **vars(judged), id=case.id, case_id=case.case_id, seed=case.seed, values=dict(case.values), expect=case.expect
+            **vars(judged),
+            id=case.id,
+            case_id=case.case_id,
+            seed=case.seed,
+            values=dict(case.values),
+            expect=case.expect,
         )
 
     @property

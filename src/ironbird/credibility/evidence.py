@@ -19,21 +19,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ironbird.credibility.compare import Comparison
 from ironbird.credibility.index import HIGH_MARK
+from ironbird.credibility.modules import MODULES
 from ironbird.errors import UnknownNameError, VehicleError
 from ironbird.files.problems import Problem, grammar_words, read_source
 from ironbird.files.toml_text import write_toml
 from ironbird.files.whole import write_text
 from ironbird.vehicles.load import read_tables, vehicle_path
 
-MODULES = {  # tables of a vehicle file that a module rests on
-    "body": ("body",),
-    "propulsion": ("motor", "propeller", "rotor", "thruster", "engine"),
-    "aerodynamics": ("airframe", "wing", "surface", "hull"),
-    "battery": ("battery",),
-    "sensors": ("sensors",),
-    "ground": ("contact", "wheel", "tyre"),
-    "vehicle": (),  # all of it: whole flights were compared
-}
 MEANING = {
     0: "nothing was compared",
     1: "agrees with simple referents",

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 from campaign_data import flight_case, result_of
 
@@ -17,7 +18,6 @@ from ironbird.campaign.batch import (
 )
 from ironbird.faults.catalog import parse_fault
 from ironbird.flight.judge import log_paths
-from ironbird.runtime.record import Log
 from ironbird.runtime.tuning import Tuning
 
 
@@ -83,14 +83,14 @@ def test_the_share_of_passing_flights_is_drawn_by_their_digests() -> None:
 def test_a_worker_that_is_killed_leaves_no_half_trace_under_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(log: Log, path: Path, lane: int = 0) -> None:
+    def killed(table: object, path: Path, **options: object) -> None:
         Path(path).write_bytes(b"PAR1 and a half")
         raise KeyboardInterrupt
 
     case = flight_case(until_s=0.5, faults=())
     policy = TracePolicy(str(tmp_path), share_of_passing=1.0)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Log, "to_parquet", killed)
+        patch.setattr(pyarrow.parquet, "write_table", killed)
         fly_batch([case], policy)
     assert not (tmp_path / trace_name(case.id)).exists()
 

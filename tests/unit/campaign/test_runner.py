@@ -20,10 +20,10 @@ from ironbird.campaign import runner
 from ironbird.campaign.batch import BatchResult, TracePolicy, get_ready
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.result import FlightResult
-from ironbird.campaign.runner import Progress, run_campaign
+from ironbird.campaign.runner import Progress, begun_crew, run_campaign
 from ironbird.campaign.store import Store
 from ironbird.compiler.compiled import LANES
-from ironbird.errors import RunError
+from ironbird.errors import RunError, StoreError
 
 
 class Pool(Executor):
@@ -81,6 +81,36 @@ def test_all_goes_well(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [r.verdict for r in results] == ["pass"] * 40 and opened == 1
     assert (state.done, state.total, state.flown, state.counts["pass"]) == (40, 40, 40, 40)
     assert state.simulated_s == 200.0 and state.kernel_s == pytest.approx(0.3) and state.left_s == 0.0
+
+
+def test_flights_begin_while_their_campaign_is_stored(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    handed_out: list[int] = []
+
+    class Counting(Pool):
+        def submit(self, function: Any, /, cases: Sequence[FlightCase] = (), policy: TracePolicy | None = None) -> Any:  # type: ignore[override]
+            handed_out.append(len(cases))
+            return super().submit(function, cases, policy)
+
+    monkeypatch.setattr(runner.Crew, "open", lambda place, workers=None: Counting(set(), [0]))
+    cases = flight_cases(40)
+    policy = TracePolicy(None)
+    with begun_crew(2) as crew:
+        assert handed_out == [0, 0]  # they get ready
+        campaign = store.create("a", "", {}, cases, named=lambda: crew.fly_ahead(cases, policy, lanes=8))
+        assert handed_out[2:] == [8] * 4  # two for each worker, nothing of it stored
+        assert store.counts(campaign)["open"] == 40
+        state = run_campaign(store, campaign, cases=cases, crew=crew, policy=policy, lanes=8)
+    assert sum(handed_out) == 40 and state.done == 40
+    assert [result.id for result in store.results(campaign)] == [case.id for case in cases]
+
+
+def test_a_name_that_is_taken_begins_no_flight(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+    cases = flight_cases(2)
+    store.create("a", "", {}, cases)
+    with pytest.raises(StoreError, match="there is a campaign 'a' already"):
+        store.create("a", "", {}, cases, named=lambda: begun.append("a"))
+    assert not begun
 
 
 def test_a_deadly_flight_is_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import os
 import sqlite3
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from alembic.config import Config
 from campaign_data import flight_cases, result_of
 
 import ironbird.campaign.store as module
+from ironbird.campaign.case import FlightCase
 from ironbird.campaign.identity import ironbird_version, software
 from ironbird.campaign.store import HEAD, Store, default_url
 from ironbird.errors import StoreError, StoreWarning, UnknownNameError
@@ -374,3 +375,21 @@ def test_a_column_has_no_infinities_and_the_result_has_them(store: Store) -> Non
     query = "SELECT margin FROM flight ORDER BY number"
     assert store.patiently(lambda connection: connection.exec_driver_sql(query).scalars().all()) == [None, None, 0.5]
     assert [result.margin for result in store.results(campaign)] == margins
+
+
+def test_work_begins_once_when_the_name_is_taken(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+    fails = [sa.exc.OperationalError("", {}, Exception("server closed the connection")), None]
+    texts = module.vehicle_texts
+
+    def once(cases: Sequence[FlightCase]) -> dict[str, str]:
+        error = fails.pop(0)
+        if error is not None:
+            raise error
+        return texts(cases)
+
+    monkeypatch.setattr(module, "vehicle_texts", once)
+    monkeypatch.setattr(Store, "_lost", lambda self, error: True)
+    campaign = store.create("a", "", {}, flight_cases(3), named=lambda: begun.append(1))
+
+    assert begun == [1] and store.counts(campaign)["open"] == 3  # at the second attempt

@@ -176,3 +176,37 @@ def test_many_flights_are_judged_as_a_plain_loop_judges_each() -> None:
 def test_no_channel_is_refused() -> None:
     with pytest.raises(RequirementError, match="a safety score needs at least one channel"):
         assess(flights(np.arange(3.0), [3]), mass_kg=1, channels=())
+
+
+def many(random: np.random.Generator, lanes: int, count: int, rows: list[int]) -> Trace:
+    """Wild flights: angles that jump, values that are not numbers, lanes of all lengths and faults at all times."""
+    trace = flights(np.arange(count) * 0.02, rows)
+    for name in trace.values:
+        trace.values[name] = np.cumsum(random.normal(scale=0.03, size=(lanes, count)), axis=1)
+    for axis in range(3):
+        angles = np.cumsum(random.normal(scale=0.3, size=(lanes, count)), axis=1)
+        trace.values[f"body.euler[{axis}]"] = (angles + np.pi) % (2 * np.pi) - np.pi
+    trace.values["body.euler[1]"][::2] *= 0.01  # some lanes have no jump
+    trace.values["body.p_NB_N[1]"][1, 3] = np.nan
+    trace.values["body.euler[0]"][2, 5] = np.nan
+    starts = random.integers(0, np.array(rows), lanes)
+    trace.values["fault_active"] = (np.arange(count) >= starts[:, None]).astype(float)
+    trace.values["crashed"] = np.zeros((lanes, count))
+    trace.values["crashed"][3, rows[3] - 1] = 1.0
+    return trace
+
+
+@pytest.mark.parametrize("count", [1, 2, 9, 64, 301])
+@pytest.mark.parametrize("lanes", [8, 13])
+def test_native_code_grades_many_lanes_to_the_bit_as_each_alone(lanes: int, count: int) -> None:
+    random = np.random.default_rng(count)
+    rows = [int(random.integers(min(count, 6), count + 1)) for _ in range(lanes)]
+    trace = many(random, lanes, max(count, 6), [max(row, 6) for row in rows])
+
+    together = assess(trace, mass_kg=1.515)
+
+    for lane in range(lanes):
+        alone = assess(trace.lane(lane), mass_kg=1.515)
+        for name in ("score", "level", "shares"):
+            assert getattr(together, name)[lane].tobytes() == getattr(alone, name)[0].tobytes(), (lane, name)
+    assert len({float(score) for score in together.score}) > 3
