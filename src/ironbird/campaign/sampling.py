@@ -20,8 +20,8 @@ Row = tuple[int, ...]  # the number of one level of each parameter
 
 def uniform(seed: int, *labels: str | int) -> float:
     """A number in [0, 1) that depends on the seed and the labels alone."""
-    text = "\x1f".join(str(label) for label in (seed, *labels))
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") // 2**11 / 2**53
+    text = "\x1f".join(map(str, (seed, *labels)))
+    return (int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 11) / 2**53
 
 
 def shuffled(count: int, seed: int, *labels: str | int) -> list[int]:

@@ -87,7 +87,7 @@ class Judged:
 
     def record(self) -> dict[str, Any]:
         """Plain data for files and databases: no infinities, which JSON lacks."""
-        return {name: _finite(value) for name, value in vars(self).items()}
+        return {name: value if type(value) is str else _finite(value) for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True)
@@ -360,9 +360,10 @@ def _finite(value: Any) -> Any:
     if kind is float or isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if kind is Judgement:
-        return {name: entry if type(entry) is str else _finite(entry) for name, entry in vars(value).items()}
+        numbers = {name: _finite(getattr(value, name)) for name in ("margin", "time_s", "broken_s")}
+        return {**vars(value), **numbers}
     if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
+        return {key: entry if type(entry) in _PLAIN else _finite(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(entry) for entry in value]
     return value

@@ -425,6 +425,8 @@ def _is_infinite(value: Any) -> bool:
 
 
 def _no_number(value: Any) -> bool:
+    if type(value) is float:
+        return not math.isfinite(value)
     return not _is_number(value) or _is_infinite(value)
 
 

@@ -171,7 +171,7 @@ def _unwrapped(angles: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Angles of each lane without jumps of a turn; those of lanes without any are as they are."""
     behind = np.arange(1, angles.shape[1]) >= rows[:, None]
     steady = np.abs(np.diff(angles, axis=1)) < np.pi  # not where a value is not a number
-    return _without_jumps(angles, ~(steady | behind).all(axis=1), rows)
+    return _without_jumps(angles, np.logical_not((steady | behind).all(axis=1)), rows)
 
 
 def _without_jumps(angles: np.ndarray, jumping: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -22,6 +22,7 @@ from campaign_data import flight_cases, result_of
 
 import ironbird.campaign.store as module
 from ironbird.campaign.case import FlightCase
+from ironbird.campaign.flown_files import vehicle_texts
 from ironbird.campaign.identity import ironbird_version, software
 from ironbird.campaign.store import HEAD, Store, default_url
 from ironbird.errors import StoreError, StoreWarning, UnknownNameError
@@ -380,13 +381,12 @@ def test_a_column_has_no_infinities_and_the_result_has_them(store: Store) -> Non
 def test_work_begins_once_when_the_name_is_taken(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[int] = []
     fails = [sa.exc.OperationalError("", {}, Exception("server closed the connection")), None]
-    texts = module.vehicle_texts
 
     def once(cases: Sequence[FlightCase]) -> dict[str, str]:
         error = fails.pop(0)
         if error is not None:
             raise error
-        return texts(cases)
+        return vehicle_texts(cases)
 
     monkeypatch.setattr(module, "vehicle_texts", once)
     monkeypatch.setattr(Store, "_lost", lambda self, error: True)
