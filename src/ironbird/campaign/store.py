@@ -187,8 +187,7 @@ class Store:
 
     def trace_folder(self, name: str) -> Path:
         """Where a campaign's traces are."""
-        if not re.fullmatch(NAME, name):
-            raise StoreError(f"{name!r} is no name of a campaign")
+        _check_name(name)
         return self.folder / name / "traces"
 
     def trace_path(self, campaign: Campaign, result: FlightResult) -> Path | None:
@@ -284,8 +283,7 @@ class Store:
         `named` is called once, as soon as the name belongs to this campaign and before its flights are written: work
         that need not wait for the writing begins there. If it is not called, or an error follows, there is no campaign.
         """
-        if not re.fullmatch(NAME, name):
-            raise StoreError(f"'{name}' is no name for a campaign: use letters, digits, '-', '_' and '.'")
+        _check_name(name)
         if not cases:
             raise StoreError("a campaign needs at least one flight; the suite gives none")
         begin = [named] if named is not None else []
@@ -619,3 +617,8 @@ def _migrate(connection: Connection) -> None:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
+
+
+def _check_name(name: str) -> None:
+    if not re.fullmatch(NAME, name):
+        raise StoreError(f"{name!r} is no name for a campaign: use letters, digits, '-', '_' and '.'")
