@@ -28,7 +28,7 @@ typedef struct {
 typedef struct {
     int64_t imus;
     ib_imu imu[3];
-    ib_sensor baro, airspeed;
+    ib_sensor baro[2], airspeed; /* the second barometer only for a PX4 that takes two */
     const double *turn; /* R_HB by rows; null if PX4's body axes are ours */
     double accel_limit, gyro_limit;
     double sea_level, exponent, slope, celsius, lapse; /* of the standard atmosphere */
@@ -69,7 +69,8 @@ EXPORT int64_t ib_stage_inertial(ib_inertial *a, uint64_t now_us, uint8_t *stage
     a->silent = a->imus;
     a->due = 0;
     for (int64_t n = 0; n < a->slow; n++) a->due |= fresh(&a->other[n]);
-    for (int64_t n = 0; n < a->imus; n++) {
+    const int64_t units = a->baro[1].stamp && a->imus < 2 ? 2 : a->imus;
+    for (int64_t n = 0; n < units; n++) {
         ib_imu *imu = &a->imu[n];
         double v[13] = {0};
         uint32_t fields = 0;
@@ -89,18 +90,18 @@ EXPORT int64_t ib_stage_inertial(ib_inertial *a, uint64_t now_us, uint8_t *stage
         if (n == 0) {
             inside(v, a->accel_limit);
             inside(v + 3, a->gyro_limit);
-            if (fresh(&a->baro)) {
-                fields |= BARO;
-                double pascal = *a->baro.value;
-                double altitude = a->slope * (1 - ib_pow((pascal > 1 ? pascal : 1) / a->sea_level, a->exponent));
-                v[9] = 0.01 * pascal;
-                v[11] = altitude;
-                v[12] = a->celsius - a->lapse * altitude;
-            }
             if (fresh(&a->airspeed)) {
                 fields |= DIFF_PRESSURE;
                 v[10] = 0.01 * *a->airspeed.value;
             }
+        }
+        if (n < 2 && fresh(&a->baro[n])) {
+            fields |= BARO;
+            double pascal = *a->baro[n].value;
+            double altitude = a->slope * (1 - ib_pow((pascal > 1 ? pascal : 1) / a->sea_level, a->exponent));
+            v[9] = 0.01 * pascal;
+            v[11] = altitude;
+            v[12] = a->celsius - a->lapse * altitude;
         }
         if (!fields && n > 0) continue;
         const uint32_t id = HIL_SENSOR;

@@ -36,6 +36,7 @@ from ironbird.rotations import from_matrix, multiply, rotate_one
 # Id 0 goes through 16 bits in PX4: outside, the conversion wraps round
 ACCEL_LIMIT, GYRO_LIMIT = STANDARD_GRAVITY_MPS2 / 2048 * 32767, math.radians(2000) / 32768 * 32767
 MOST_IMUS, MOST_MAGNETOMETERS, MOST_RECEIVERS, MOST_SLOW, MOST_OUTPUTS = 3, 2, 3, 8, 16
+MOST_BAROMETERS = 2
 TRUTH_S = 0.04  # between messages of the true state
 LIMITS = ("nearest", "farthest")  # of a rangefinder
 ANSWERED, CLOSED, NOT_SENT = 1, -1, -3  # of `ib_turn`; 0 is that the time is over, the rest are errors
@@ -54,7 +55,8 @@ class _Inertial(ctypes.Structure):
     """`ib_inertial` of c/ib_px4.c."""
 
     _fields_ = [
-        ("imus", ctypes.c_int64), ("imu", _Imu * MOST_IMUS), ("baro", _Sensor), ("airspeed", _Sensor),
+        ("imus", ctypes.c_int64), ("imu", _Imu * MOST_IMUS), ("baro", _Sensor * MOST_BAROMETERS),
+        ("airspeed", _Sensor),
         ("turn", ctypes.c_void_p), ("accel_limit", ctypes.c_double), ("gyro_limit", ctypes.c_double),
         ("sea_level", ctypes.c_double), ("exponent", ctypes.c_double), ("slope", ctypes.c_double),
         ("celsius", ctypes.c_double), ("lapse", ctypes.c_double), ("silent", ctypes.c_int64),
@@ -231,9 +233,11 @@ class Outputs:
 
 
 class Messages:
-    """The vehicle's sensors as messages of the simulator link."""
+    """The vehicle's sensors as messages of the simulator link; of its barometers those that this PX4 takes."""
 
-    def __init__(self, rig: Rig, airframe: Airframe, packer: Packer, *, truth: bool = True) -> None:
+    def __init__(
+        self, rig: Rig, airframe: Airframe, packer: Packer, *, truth: bool = True, barometers: int = 1
+    ) -> None:
         self.rig = rig
         self.packer = packer
         self._home = rig.vehicle.spec.home
@@ -242,7 +246,7 @@ class Messages:
         self._odometry = odometry_of(rig, packer, airframe) if airframe.water_Papm else None
         self._imus = list(zip(rig.accels, rig.gyros, strict=True))[:MOST_IMUS]
         self._receivers = rig.receivers[:MOST_RECEIVERS] if self._odometry is None else []
-        self.inertial, self._keep = self._prepared(airframe)
+        self.inertial, self._keep = self._prepared(airframe, barometers)
         self.fixes = [self._fix(receiver) for receiver in self._receivers]
         self._stage_inertial, self._stage_fix = _library().ib_stage_inertial, _library().ib_stage_fix
         self._inertial_at = ctypes.addressof(self.inertial)
@@ -260,7 +264,7 @@ class Messages:
             for n, sensor in enumerate(rig.flows, start=1)
         ]
 
-    def _prepared(self, airframe: Airframe) -> tuple[_Inertial, np.ndarray | None]:
+    def _prepared(self, airframe: Airframe, barometers: int) -> tuple[_Inertial, np.ndarray | None]:
         """Where native code finds the sensors, and what must live as long."""
 
         rig, place = self.rig, _place
@@ -269,11 +273,12 @@ class Messages:
         slow = [*(receiver.position_N for receiver in self._receivers), *rig.rangefinders, *rig.flows]
         if len(slow) > MOST_SLOW:
             raise LinkError(f"PX4 takes {MOST_SLOW} receivers, rangefinders and flows together, not {len(slow)}")
+        above = [] if airframe.water_Papm else rig.barometers[: min(barometers, MOST_BAROMETERS)]
         turn = None if airframe.turn is None else np.ascontiguousarray(airframe.turn, dtype=float)
         inertial = _Inertial(
             imus=len(imus),
             imu=(_Imu * MOST_IMUS)(*imus),
-            baro=place(None if airframe.water_Papm or not rig.barometers else rig.barometers[0]),
+            baro=(_Sensor * MOST_BAROMETERS)(*map(place, above)),
             airspeed=place(rig.airspeeds[0] if rig.airspeeds else None),
             turn=None if turn is None else turn.ctypes.data,
             accel_limit=ACCEL_LIMIT,

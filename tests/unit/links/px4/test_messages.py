@@ -143,3 +143,25 @@ def test_a_motor_at_the_lowest_pulse_idles_while_armed_and_stands_otherwise(rig:
     for armed, expected in ((True, IDLE_THROTTLE), (False, 0.0)):
         outputs.place([0.0, math.nan, 0.5, 0.5, *[0.0] * 12], armed, 0.0)
         assert [rig.stepper.inputs[rig.actuators[f"rotor/{n}"]] for n in (1, 2)] == [expected, 0.0]
+
+
+@pytest.mark.parametrize(("barometers", "ids"), [(1, [0]), (2, [0, 1])])
+def test_a_px4_that_takes_two_barometers_gets_each_under_its_id(rig: Rig, barometers: int, ids: list[int]) -> None:
+    rig.barometers.append(rig.barometers[0])
+    packer, reader = Packer(), common.MAVLink(None)
+    Messages(rig, airframe_of(rig.vehicle), packer, barometers=barometers).add(NOW_US)
+    said = [message for message in reader.parse_buffer(packer.take()) or [] if message.get_type() == "HIL_SENSOR"]
+    assert [message.id for message in said if message.fields_updated & 0x1A00 == 0x1A00] == ids
+    assert len({message.abs_pressure for message in said if message.id in ids}) == 1
+
+
+def test_the_second_barometer_of_a_vehicle_with_one_inertial_unit_has_a_message_of_its_own() -> None:
+    rig = make_rig("quad_f450_rflysimsafe", until_s=0.1)
+    assert rig.step(4) and len(rig.gyros) == 1
+    rig.barometers.append(rig.barometers[0])
+    packer, reader = Packer(), common.MAVLink(None)
+    sender = Messages(rig, airframe_of(rig.vehicle), packer, barometers=2)
+    sender.add(NOW_US)
+    said = [message for message in reader.parse_buffer(packer.take()) or [] if message.get_type() == "HIL_SENSOR"]
+    assert [(message.id, message.fields_updated) for message in said][1:] == [(1, 0x1A00)]
+    assert sender.gyros == 1 and sender.silent_gyros == 0
