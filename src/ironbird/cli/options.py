@@ -258,6 +258,7 @@ def order_from(vehicle: str, *, mission: str | None = None, **said: Any) -> Orde
     if mission is not None and Path(mission).suffix not in ("", ".toml"):
         try:
             said["script"] = read_bytes(Path(mission)).decode("utf-8-sig")
+            said["script_name"] = Path(mission).name
         except (OSError, ValueError) as error:
             raise OrderError(f"cannot read the plan {shortened(mission)}: {error}") from None
         mission = None

@@ -16,6 +16,7 @@ import numpy as np
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import OrderError
 from ironbird.flight.derived import derived
+from ironbird.flight.given_plan import title_of_plan
 from ironbird.flight.inside import fly_lanes
 from ironbird.flight.judge import PASS, Judged, outcome, survived
 from ironbird.flight.live import LiveControl
@@ -111,7 +112,7 @@ class Flight:
     def mission_title(self) -> str:
         """What it was to fly."""
         if self.order.has_plan:
-            return "a plan of its own"
+            return title_of_plan(self.order)
         return self.order.mission.title if self.order.mission is not None else "as the control system has it"
 
     def reactions(self) -> list[Any]:

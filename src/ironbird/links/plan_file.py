@@ -156,6 +156,12 @@ def load_plan(path: Path | str) -> Plan:
     return parse_plan(text, str(path))
 
 
+def is_plan(text: str) -> bool:
+    """Whether a text is to be read as a plan: by how it begins."""
+    first = text.lstrip()
+    return first.startswith(("QGC WPL", "{"))
+
+
 def parse_plan(text: str, where: str = "mission") -> Plan:
     """The content of a .plan file or of a 'QGC WPL 110' file."""
     first = text.lstrip()
