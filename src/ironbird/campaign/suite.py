@@ -40,6 +40,8 @@ from ironbird.files.problems import (
 from ironbird.files.toml_text import KeyPath
 from ironbird.flight.mission import Mission, load_mission
 from ironbird.flight.order import LOG_S, SEVERITY, Order, Requirement, Weather, load_order, parse_order
+from ironbird.links.param_files import ENDINGS as PARAM_ENDINGS
+from ironbird.links.param_files import params_text, read_param_file
 from ironbird.requirements import library
 from ironbird.vehicles.load import CATALOG, load_spec, read_layers, usual_control
 from ironbird.vehicles.spec import Home
@@ -533,7 +535,10 @@ def _kept(defaults: Mapping[str, Any], case: Mapping[str, Any], key: str) -> lis
 
 
 def _with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Files of vehicles, missions, commands and worlds by absolute path: a case file names them relative to itself."""
+    """Files of vehicles, missions, commands and worlds by absolute path: a case file names them relative to itself.
+
+    A file of an autopilot's parameters is taken by its values, so that a flight does not depend on it.
+    """
 
     def absolute(value: Any) -> Any:
         if isinstance(value, str):
@@ -546,6 +551,11 @@ def _with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     for key in ("vehicle", "mission", "commands", "world", "scenario"):
         if key in result:
             result[key] = absolute(result[key])
+    options = result.get("options")
+    if isinstance(options, Mapping):
+        told = options.get("params")
+        if isinstance(told, str) and told.endswith(PARAM_ENDINGS) and not {"=", "\n"} & set(told):
+            result["options"] = {**options, "params": params_text(read_param_file(folder / told))}
     if "vary" in result:
         result["vary"] = {name: absolute(value) for name, value in result["vary"].items()}
     return result

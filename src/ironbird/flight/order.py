@@ -383,7 +383,9 @@ def planned_place(script: str, usual: Home) -> Home | None:
     try:
         place = Home(**planned._asdict(), year=usual.year)
     except ValidationError:
-        raise OrderError(f"the plan's home {planned.latitude_deg:g}, {planned.longitude_deg:g} is too near a pole") from None
+        raise OrderError(
+            f"the plan's home {planned.latitude_deg:g}, {planned.longitude_deg:g} is too near a pole"
+        ) from None
     return None if place == usual else place
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from ironbird.campaign.suite import check, load_suite
+from ironbird.errors import IronbirdError
 from ironbird.vehicles.load import CATALOG
 
 CASE = """schema = 1
@@ -193,3 +194,22 @@ def test_a_suite_does_not_include_a_suite(tmp_path: Path) -> None:
 
     assert [(p.line, p.key) for p in found] == [(5, "suite.include.1")]
     assert "inner.toml is a suite" in found[0].message
+
+
+@pytest.mark.parametrize("name", ["own.parm", "own.params", "own.sh"])
+def test_a_file_of_an_autopilots_parameters_is_taken_by_its_values(name: str, tmp_path: Path) -> None:
+    text = {
+        ".parm": "A_ONE 1\nA_TWO,2.5\n", ".params": "# Vehicle-Id\n1\t1\tA_ONE\t1\t6\n1\t1\tA_TWO\t2.5\t9\n",
+        ".sh": "param set-default A_ONE 1\nparam set A_TWO 2.5\n",
+    }[Path(name).suffix]  # fmt: skip
+    (tmp_path / name).write_text(text)
+    suite = tmp_path / "suite.toml"
+    suite.write_text(
+        'schema = 1\n[[case]]\nid = "a"\nvehicle = "quad_f450"\ncontrol = "px4"\nmission = "hover"\n'
+        f'[case.options]\nparams = "{name}"\n'
+    )
+    (flight,) = load_suite(suite).flights()
+    assert flight.options == {"params": "A_ONE=1,A_TWO=2.5"}
+    (tmp_path / name).unlink()
+    with pytest.raises(IronbirdError, match="cannot read"):
+        load_suite(suite)

@@ -149,7 +149,16 @@ class Px4Kind(AutopilotKind):
         elif watch:
             kind, port = class_of(task.vehicle), LISTENER_PORT + instance
             relay = relay_of(task, process, peer_port=GROUND_PORT + instance)
-            pilot = Pilot("px4", kind=kind, port=port, peer_port=peer_port, passive=True, process=process, relay=relay)
+            pilot = Pilot(
+                "px4",
+                kind=kind,
+                port=port,
+                peer_port=peer_port,
+                passive=True,
+                flights=chosen(task).flights,
+                process=process,
+                relay=relay,
+            )
         elif _by_sticks(task):
             if class_of(task.vehicle) != "copter" or task.script:
                 raise LinkError(

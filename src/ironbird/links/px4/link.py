@@ -60,8 +60,8 @@ class Px4(ControlSystem):
     """PX4 on a vehicle of the catalogue.
 
     With `process` it is started and ended here; without, it has to be started by hand (`PX4_SIM_HOST_ADDR=127.0.0.1`)
-    and finds this side at TCP port 4560 + `instance`. `params` come on top of those of the airframe. What differs between
-    its releases: `version.py`.
+    and finds this side at TCP port 4560 + `instance`. `params` come on top of those of the airframe. What
+    differs between its releases: `version.py`.
     """
 
     name = "PX4"

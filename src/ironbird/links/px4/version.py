@@ -81,9 +81,7 @@ class Release:
         defaults = dict(airframe.params)
         if self.number >= (1, 18) and airframe.defaults == COPTERS:
             defaults = {"NAV_ACC_RAD": ACCEPTED_M} | defaults
-        fitted = replace(
-            airframe, params=self._named(defaults, missing), late=self._named(airframe.late, missing)
-        )
+        fitted = replace(airframe, params=self._named(defaults, missing), late=self._named(airframe.late, missing))
         wrong: list[str] = []
         named = self._named(own or {}, wrong)
         if wrong:
