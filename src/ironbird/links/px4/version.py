@@ -8,7 +8,8 @@ start an autopilot. What differs on the simulator link [PX4Code] src/modules/sim
   barometer each;
 - 1.18: EKF2_GPS_DELAY became one delay (whole milliseconds) for each receiver; the simulated battery is switched off
   by SIM_BAT_DRAIN = 0, as SIM_BAT_ENABLE is gone; multicopters accept a waypoint at the common 10 m, no longer at 2 m;
-- 1.16: the dead zone of sticks was MPC_HOLD_DZ, and they had an exponential curve.
+- 1.16: the dead zone of sticks was MPC_HOLD_DZ, and they had an exponential curve. Its failsafe for the remaining time
+  of flight was on by default (COM_FLTT_LOW_ACT), and a smart battery on MAVLink has no time to tell: PX4 reads 0 s.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ironbird.links.px4.process import Program
 # From 1.10 on; PX4 carries texts of older versions for a test of itself
 VERSION = re.compile(rb"(?<=\0)(v1\.\d{2}\.\d{1,2}(?:-[0-9A-Za-z.\-]{1,40})?)\0")
 PARAMETERS = "extras/parameters.json.xz"  # in `etc`
-MOST_BYTES = 64 << 20  # of that list, unpacked
+MOST_BYTES, MOST_MEMORY = 64 << 20, 256 << 20  # of that list, unpacked, and for unpacking it
 WRITTEN = (1, 17)  # the release whose names Ironbird writes
 FLOWN = ((1, 16), (1, 17), (1, 18))
 COPTERS = "rc.mc_defaults"
@@ -81,6 +82,8 @@ class Release:
         defaults = dict(airframe.params)
         if self.number >= (1, 18) and airframe.defaults == COPTERS:
             defaults = {"NAV_ACC_RAD": ACCEPTED_M} | defaults
+        if self.number < WRITTEN and "SIM_BAT_ENABLE" in defaults:  # a smart battery
+            defaults = {"COM_FLTT_LOW_ACT": 0} | defaults
         fitted = replace(airframe, params=self._named(defaults, missing), late=self._named(airframe.late, missing))
         wrong: list[str] = []
         named = self._named(own or {}, wrong)
@@ -149,7 +152,7 @@ def version_in(program: Path, pattern: re.Pattern[bytes]) -> str:
 def _parameters(path: Path) -> frozenset[str]:
     """The names in PX4's own list; none if it has no list that can be read."""
     try:
-        text = lzma.LZMADecompressor(memlimit=MOST_BYTES).decompress(path.read_bytes(), MOST_BYTES)
+        text = lzma.LZMADecompressor(memlimit=MOST_MEMORY).decompress(path.read_bytes(), MOST_BYTES)
         return frozenset(entry["name"] for entry in json.loads(text)["parameters"])
     except (OSError, lzma.LZMAError, ValueError, KeyError, TypeError, RecursionError):
         return frozenset()

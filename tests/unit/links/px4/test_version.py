@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,9 @@ def build(folder: Path, version: str, names: list[str] | None) -> Program:
     if names is not None:
         path = etc / PARAMETERS
         path.parent.mkdir(parents=True)
-        path.write_bytes(lzma.compress(json.dumps({"parameters": [{"name": name} for name in names]}).encode()))
+        path.write_bytes(
+            lzma.compress(json.dumps({"parameters": [{"name": name} for name in names]}).encode(), preset=9)
+        )
     return Program(binary, etc)
 
 
@@ -75,6 +78,15 @@ def test_1_18_has_a_delay_for_each_receiver_no_switch_of_the_battery_and_another
     assert "param set-default SIM_BAT_DRAIN 0.0\n" in script and "param set-default NAV_ACC_RAD 2.0\n" in script
     assert "NAV_ACC_RAD 2.0" not in WRITTEN.fit(QUAD)[0].script("x")
     assert "1.18" in NEW.note(missing)
+
+
+def test_1_16_does_not_return_for_a_time_that_the_battery_does_not_tell() -> None:
+    fitted, missing = OLD.fit(QUAD)
+    assert missing == [] and fitted.params["COM_FLTT_LOW_ACT"] == 0
+    assert "COM_FLTT_LOW_ACT" not in WRITTEN.fit(QUAD)[0].params
+    assert OLD.fit(QUAD, {"COM_FLTT_LOW_ACT": 3})[0].params["COM_FLTT_LOW_ACT"] == 3
+    bare = replace(QUAD, params={n: v for n, v in QUAD.params.items() if n != "SIM_BAT_ENABLE"})
+    assert "COM_FLTT_LOW_ACT" not in OLD.fit(bare)[0].params
 
 
 def test_a_radius_of_the_vehicles_own_stays() -> None:
