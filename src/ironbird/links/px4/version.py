@@ -9,7 +9,7 @@ start an autopilot. What differs on the simulator link [PX4Code] src/modules/sim
 - 1.18: EKF2_GPS_DELAY became one delay (whole milliseconds) for each receiver; the simulated battery is switched off
   by SIM_BAT_DRAIN = 0, as SIM_BAT_ENABLE is gone; multicopters accept a waypoint at the common 10 m, no longer at 2 m;
 - 1.16: the dead zone of sticks was MPC_HOLD_DZ, and they had an exponential curve. Its failsafe for the remaining time
-  of flight was on by default (COM_FLTT_LOW_ACT), and a smart battery on MAVLink has no time to tell: PX4 reads 0 s.
+  of flight was on by default (COM_FLTT_LOW_ACT), and a smart battery on MAVLink reports no time: PX4 reads 0 s.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def version_in(program: Path, pattern: re.Pattern[bytes]) -> str:
         with program.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
             found = pattern.search(text)
             return found.group(1).decode() if found else ""
-    except (OSError, ValueError):  # nobody may read it, or it is empty
+    except (OSError, ValueError):  # it must not be read, or is empty
         return ""
 
 
