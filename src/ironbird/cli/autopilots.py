@@ -184,6 +184,7 @@ def sitl(
                 trust(folder)
                 options["folder"] = folder
             options |= {"time": time} if time != "real" else {}
+            options |= {"quiet": True} if headless and autopilot == "px4" and time == "real" and not chips else {}
             options |= {"flights": flights} if flights != 1 else {}
             options |= {"params": own} if own else {}
             if instance is not None or count > 1:

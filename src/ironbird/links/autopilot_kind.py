@@ -59,8 +59,8 @@ class AutopilotOptions(Options):
     ground_station: Annotated[
         bool,
         Field(
-            description="Feed a ground station on UDP 14550 too (PX4 does so in any case in real time); in virtual "
-            "time it may listen only, and the flight is the same."
+            description="Feed a ground station on UDP 14550 too (PX4 does so in any case in real time, unless it is "
+            "quiet); in virtual time it may listen only, and the flight is the same."
         ),
     ] = False
     params: Annotated[

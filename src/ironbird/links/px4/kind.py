@@ -66,6 +66,9 @@ class Px4Options(AutopilotOptions):
         ),
     ] = ""
     bus_trace: BusTrace = ""
+    quiet: Annotated[
+        bool, Field(description="In real time: no link of PX4 to ground stations on UDP 14550 (--headless).")
+    ] = False
 
 
 class Px4Kind(AutopilotKind):
@@ -116,7 +119,8 @@ class Px4Kind(AutopilotKind):
         if board:
             process = Px4OnChipsProcess(options.folder, board=load_board(board), keep=task.folder, virtual=virtual)
         else:
-            process = Px4Process(options.folder, keep=task.folder, watched=watch, virtual=virtual)
+            quiet = isinstance(options, Px4Options) and options.quiet and not virtual
+            process = Px4Process(options.folder, keep=task.folder, watched=watch, quiet=quiet, virtual=virtual)
         try:
             pilot = self._pilot(task, process, instance)
         except BaseException:
