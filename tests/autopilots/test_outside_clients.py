@@ -186,6 +186,14 @@ def test_a_script_on_pymavlink_arms_takes_off_and_lands(watched: Watched, addres
     assert {"armed", "disarmed"} <= set(watched.autopilot_events("armed"))
 
 
+def counted(script: Script, kind: int) -> Any:
+    """The length of one of its lists."""
+    return script.until(
+        lambda m: m.get_type() == "MISSION_COUNT" and m.mission_type == kind, f"list {kind}",
+        lambda: script.link.mav.mission_request_list_send(script.link.target_system, 1, kind),
+    )  # fmt: skip
+
+
 def test_the_start_up_of_qgroundcontrol_is_answered(watched: Watched) -> None:
     """Its InitialConnectStateMachine, message by message: version, parameters, mission, fence, rally points, home."""
     px4 = watched.belongings.autopilot == "px4"
@@ -219,10 +227,7 @@ def test_the_start_up_of_qgroundcontrol_is_answered(watched: Watched) -> None:
                     mav.param_request_read_send(target, 1, b"", index)
         assert ("MPC_THR_HOVER" if px4 else "MOT_THST_HOVER") in found.values()
         for kind in (0, 1, 2):  # mission, fence, rally points
-            script.until(
-                lambda m, kind=kind: m.get_type() == "MISSION_COUNT" and m.mission_type == kind, f"list {kind}",
-                lambda kind=kind: mav.mission_request_list_send(target, 1, kind),
-            )  # fmt: skip
+            counted(script, kind)
         script.until(
             lambda m: m.get_type() == "HOME_POSITION", "home",
             lambda: mav.command_long_send(target, 1, REQUEST_MESSAGE, 0, 242, 0, 0, 0, 0, 0, 0),

@@ -19,7 +19,7 @@ import json
 import lzma
 import mmap
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -108,7 +108,7 @@ class Release:
 
 
 # Names of 1.17, or of another release, that are not in each, and what stands for them there
-ELSEWHERE = {
+ELSEWHERE: dict[str, Callable[[float], Params]] = {
     "EKF2_GPS_DELAY": lambda ms: {"SENS_GPS0_DELAY": round(ms), "SENS_GPS1_DELAY": round(ms)},
     "SIM_BAT_ENABLE": lambda on: {} if on else {"SIM_BAT_DRAIN": 0.0},
     "MAN_DEADZONE": lambda share: {"MPC_HOLD_DZ": share},

@@ -46,7 +46,7 @@ def test_the_version_stands_in_the_binary(
 ) -> None:
     found = release_of(build(tmp_path, version, ["A_ONE"]))
     assert found.text == (version if version[0] == "v" else "")
-    assert (found.number, found.barometers, found.known) == (number, barometers, {"A_ONE"})
+    assert (found.number, found.barometers, found.known) == (number, barometers, frozenset({"A_ONE"}))
 
 
 def test_a_program_that_was_built_again_is_read_again(tmp_path: Path) -> None:
