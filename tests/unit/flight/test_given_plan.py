@@ -43,7 +43,7 @@ def text() -> str:
     """As QGroundControl saves it, with a fence and a rally point."""
     data = json.loads(plan_text(ITEMS, HOME))
     at = [HOME.latitude_deg, HOME.longitude_deg]
-    corners = [[at[0] + n / NORTH_M, at[1] + e / EAST_M] for n, e in ((-80, -80), (80, -80), (80, 80))]
+    corners = [[at[0] + n / NORTH_M, at[1] + e / EAST_M] for n, e in ((-80, -80), (80, -80), (80, 80), (-80, 80))]
     data["geoFence"]["polygons"] = [{"polygon": corners, "inclusion": True, "version": 1}]
     data["geoFence"]["circles"] = [{"circle": {"center": at, "radius": 90.0}, "inclusion": True, "version": 1}]
     data["rallyPoints"]["points"] = [[at[0] + 10 / NORTH_M, at[1], 25.0]]
@@ -80,12 +80,12 @@ def test_its_places_fences_and_rally_points_are_in_metres_from_home() -> None:
     order = make_order("quad_f450", control="px4", script=text(), script_name="survey.plan")
     plan = given_plan(order)
     assert plan is not None
-    assert title_of_plan(order) == "survey.plan (5 items, 4 of a fence, 1 rally points)"
+    assert title_of_plan(order) == "survey.plan (5 items, 5 of a fence, 1 rally points)"
     found = waypoints_of(plan, HOME)
     wanted = [(0, 0, 15), (40, 0, 20), (0, 30, 22), (0, 30, 0)]  # the change of speed has no place
     assert [pytest.approx(place, abs=1e-6) for place in wanted] == found
     polygon, circle = fences_of(plan, HOME)
-    assert polygon[0] == polygon[-1] == pytest.approx((-80, -80, 0)) and len(polygon) == 4
+    assert polygon[0] == polygon[-1] == pytest.approx((-80, -80, 0)) and len(polygon) == 5
     assert all(math.hypot(*corner[:2]) == pytest.approx(90.0) for corner in circle)
     assert rally_points_of(plan, HOME) == [pytest.approx((10.0, 0.0, 25.0))]
 
