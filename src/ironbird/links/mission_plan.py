@@ -12,6 +12,7 @@ from ironbird.vehicles.templates.fixed_wing import FixedWingSpec
 CLASSES: dict[str, VehicleClass] = {  # of Ironbird's templates
     "multicopter": "copter",
     "helicopter": "copter",
+    "tilt_rotor": "copter",
     "fixed_wing": "plane",
     "vtol": "vtol",
     "car": "rover",

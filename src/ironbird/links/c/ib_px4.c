@@ -193,6 +193,9 @@ typedef struct {
     int64_t governed, drive, brake; /* a motor controller in speed mode */
     const double *ahead;            /* speed, m/s */
     double full, gain, drive_most, brake_most;
+    int64_t joints, joint_row[MOST_OUTPUTS]; /* servos in position mode on joints that take torques */
+    const double *angle, *turning;           /* of the joints, rad and rad/s */
+    double travel, joint_gain, joint_damping;
 } ib_outputs;
 
 /* Hand over controls; what is no number counts as zero. */
@@ -214,6 +217,11 @@ EXPORT void ib_place(const ib_outputs *a, const double *controls, int64_t armed,
         drive = drive < -1.0 ? -1.0 : drive > 1.0 ? 1.0 : drive;
         u[a->drive] = against ? 0.0 : drive;
         u[a->brake] = against ? (brake < 1.0 ? brake : 1.0) : 0.0;
+    }
+    for (int64_t i = 0; i < a->joints; i++) {
+        double *torque = &u[a->joint_row[i]];
+        const double share = a->joint_gain * (*torque * a->travel - a->angle[i]) - a->joint_damping * a->turning[i];
+        *torque = share < -1.0 ? -1.0 : share > 1.0 ? 1.0 : share;
     }
 }
 
@@ -345,4 +353,6 @@ LAYOUT(FIELD(ib_sensor, value), FIELD(ib_sensor, stamp), FIELD(ib_sensor, seen),
        FIELD(ib_outputs, parked), FIELD(ib_outputs, parked_row), FIELD(ib_outputs, released),
        FIELD(ib_outputs, released_row), FIELD(ib_outputs, release_s), FIELD(ib_outputs, governed),
        FIELD(ib_outputs, drive), FIELD(ib_outputs, brake), FIELD(ib_outputs, ahead), FIELD(ib_outputs, full),
-       FIELD(ib_outputs, gain), FIELD(ib_outputs, drive_most), FIELD(ib_outputs, brake_most), SIZE(ib_outputs))
+       FIELD(ib_outputs, gain), FIELD(ib_outputs, drive_most), FIELD(ib_outputs, brake_most),
+       FIELD(ib_outputs, joints), FIELD(ib_outputs, joint_row), FIELD(ib_outputs, angle), FIELD(ib_outputs, turning),
+       FIELD(ib_outputs, travel), FIELD(ib_outputs, joint_gain), FIELD(ib_outputs, joint_damping), SIZE(ib_outputs))

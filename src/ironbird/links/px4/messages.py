@@ -102,6 +102,8 @@ class _Outputs(ctypes.Structure):
         ("release_s", ctypes.c_double), ("governed", ctypes.c_int64), ("drive", ctypes.c_int64),
         ("brake", ctypes.c_int64), ("ahead", ctypes.c_void_p), ("full", ctypes.c_double), ("gain", ctypes.c_double),
         ("drive_most", ctypes.c_double), ("brake_most", ctypes.c_double),
+        ("joints", ctypes.c_int64), ("joint_row", _Rows), ("angle", ctypes.c_void_p), ("turning", ctypes.c_void_p),
+        ("travel", ctypes.c_double), ("joint_gain", ctypes.c_double), ("joint_damping", ctypes.c_double),
     ]  # fmt: skip
 
 
@@ -223,6 +225,13 @@ class Outputs:
             self.native.drive, self.native.brake = rig.actuators[governor.drive], rig.actuators[governor.brake]
             self.native.full, self.native.gain = governor.full_mps, governor.gain_1ps
             self.native.drive_most, self.native.brake_most = governor.drive_mps2, governor.brake_mps2
+        if (joints := airframe.joints) is not None:
+            self._angles = rig.truth("a"), rig.truth("b")  # encoders without error
+            self.native.joints = len(joints.places)
+            self.native.joint_row = _Rows(*(rig.actuators[place] for place in joints.places))
+            self.native.angle, self.native.turning = (view.ctypes.data for view in self._angles)
+            self.native.travel, self.native.joint_gain = joints.travel_rad, joints.gain_1prad
+            self.native.joint_damping = joints.damping_sprad
         self._place, self._at = _library().ib_place, ctypes.addressof(self.native)
         self._controls = (ctypes.c_double * MOST_OUTPUTS)()
 

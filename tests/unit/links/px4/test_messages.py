@@ -165,3 +165,25 @@ def test_the_second_barometer_of_a_vehicle_with_one_inertial_unit_has_a_message_
     said = [message for message in reader.parse_buffer(packer.take()) or [] if message.get_type() == "HIL_SENSOR"]
     assert [(message.id, message.fields_updated) for message in said][1:] == [(1, 0x1A00)]
     assert sender.gyros == 1 and sender.silent_gyros == 0
+
+
+def test_servos_in_position_mode_hold_the_joints_of_a_tilt_rotor() -> None:
+    """Critically damped at 30 rad/s; an arm that stands upright above its joint pulls it further down."""
+    rig = make_rig("tiltrotor_provant", until_s=3.0)
+    outputs = Outputs(rig, airframe_of(rig.vehicle))
+    joints = airframe_of(rig.vehicle).joints
+    assert joints is not None
+    angles = rig.truth("a")
+
+    def go(right: float, left: float) -> None:
+        end = rig.time_s + 0.4
+        while rig.time_s < end and rig.step(4):
+            outputs.place([0.0, 0.0, right, left], True, 0.0)
+
+    go(0.5, -0.25)
+    for angle, command in zip(angles, (0.5, -0.25), strict=True):
+        torque_Nm = 2.0 * joints.gain_1prad * (command * joints.travel_rad - angle)
+        assert torque_Nm == pytest.approx(-0.08094 * 9.81 * 0.05948 * math.sin(angle), rel=0.05)  # weight of the arm
+        assert angle == pytest.approx(command * joints.travel_rad, rel=0.2)
+    go(math.nan, 0.0)  # what is no number is upright
+    assert angles == pytest.approx([0.0, 0.0], abs=0.02)
