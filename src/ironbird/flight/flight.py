@@ -37,6 +37,7 @@ from ironbird.vehicles.load import Vehicle, load_spec
 from ironbird.world.runner import Sample
 
 LOG_ENDINGS = (".ulg", ".bin")  # of autopilots' own logs
+CALM_MPS = 1.0  # up to here a plan does not reckon with the wind
 STATISTICS_AFTER_S = 5.0  # tracking errors are counted from here on: the vehicle is in the air
 
 
@@ -332,6 +333,7 @@ def take_seat(
         announce=announce,
         show=show,
         cruise_speed_mps=mission.cruise_speed_mps if mission is not None else None,
+        wind_from_deg=order.weather.from_deg if order.weather.speed_mps > CALM_MPS else None,
         seed=order.seed,
         navigator=mission.params if mission is not None else None,
     )

@@ -172,7 +172,7 @@ class Px4Kind(AutopilotKind):
         elif isinstance(spec, UnderwaterSpec):
             pilot = StickPilot(spec, plan_of(task).items, port=pilot_port, peer_port=peer_port, process=process)
         else:
-            kind, plan = class_of(task.vehicle), plan_of(task)
+            kind, plan = class_of(task.vehicle), plan_of(task, edge_on=True)
             pilot = Pilot(
                 "px4",
                 kind=kind,
