@@ -1,7 +1,7 @@
 """Which PX4 a program is, and what it does otherwise than 1.17, whose names of parameters Ironbird writes.
 
 Its version stands as text in the binary, its parameters in `etc/extras` of the build folder; running it to ask would
-start an autopilot. What differs on the simulator link [PX4Code] src/modules/simulation/simulator_mavlink, ROMFS:
+start an autopilot. What differs on the simulator link [PX4] src/modules/simulation/simulator_mavlink, ROMFS:
 
 - HIL_SENSOR, HIL_GPS and HIL_ACTUATOR_CONTROLS have the same fields from 1.16 to 1.18;
 - the barometer: up to 1.17 one pressure, of any id, is published as two barometers; from 1.18 on ids 0 and 1 are one
