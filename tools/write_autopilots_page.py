@@ -42,7 +42,7 @@ SEEDS = range(10)
 WINDY = Weather(5.0, 270.0, 5.0)
 FLYERS = (
     "quad_f450", "quad_h250", "quad_plus", "hexa_x", "hexa_coax", "octo_x", "octo_coax", "tri_y", "heli_xcell60",
-    "aerosonde", "px4_plane", "zagi", "vtol_standard", "vtol_tailsitter",
+    "tiltrotor_provant", "aerosonde", "px4_plane", "zagi", "vtol_standard", "vtol_tailsitter",
 )  # fmt: skip
 DRIVERS = ("rover_differential", "car_escort", "boat_otter", "rov_bluerov2_heavy")
 UNTIL_S = 600.0

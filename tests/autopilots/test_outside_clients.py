@@ -23,6 +23,8 @@ from belongings import Belongings, wait_for
 
 import ironbird as ib
 from ironbird.links.geodesy import to_geodetic
+from ironbird.links.px4.process import find_px4
+from ironbird.links.px4.version import release_of
 from ironbird.vehicles.load import load_spec
 
 pytestmark = pytest.mark.autopilot
@@ -30,7 +32,7 @@ SPEED = 2.0  # times real time: clients live in wall time
 UNTIL_S = 300.0
 CONNECT_S, ANSWER_S, LEG_S = 60.0, 60.0, 120.0  # patience of the tests, wall time
 HEIGHT_M = 10.0
-TAKE_OFF, LAND, SET_MODE, ARM, INTERVAL = 22, 21, 176, 400, 511  # MAV_CMD
+TAKE_OFF, LAND, SET_MODE, ARM, INTERVAL, REQUEST_MESSAGE = 22, 21, 176, 400, 511, 512  # MAV_CMD
 PREARM = 0x10000000  # MAV_SYS_STATUS_PREARM_CHECK
 GLOBAL_POSITION, COPTER_GUIDED, COPTER_LAND = 33, 4, 9
 
@@ -182,6 +184,60 @@ def test_a_script_on_pymavlink_arms_takes_off_and_lands(watched: Watched, addres
     summary = watched.finish()
     assert float(summary["greatest height"].split()[0]) == pytest.approx(HEIGHT_M, abs=2.0)
     assert {"armed", "disarmed"} <= set(watched.autopilot_events("armed"))
+
+
+def counted(script: Script, kind: int) -> Any:
+    """The length of one of its lists."""
+    return script.until(
+        lambda m: m.get_type() == "MISSION_COUNT" and m.mission_type == kind, f"list {kind}",
+        lambda: script.link.mav.mission_request_list_send(script.link.target_system, 1, kind),
+    )  # fmt: skip
+
+
+def test_the_start_up_of_qgroundcontrol_is_answered(watched: Watched) -> None:
+    """Its InitialConnectStateMachine, message by message: version, parameters, mission, fence, rally points, home."""
+    px4 = watched.belongings.autopilot == "px4"
+    script = Script(watched.address(r"udpin:127\.0\.0\.1:\d+"))
+    mav, target = script.link.mav, script.link.target_system
+    try:
+
+        def requested(number: int, name: str) -> Any:
+            return script.until(
+                lambda m: m.get_type() == name, name,
+                lambda: mav.command_long_send(target, 1, REQUEST_MESSAGE, 0, number, 0, 0, 0, 0, 0, 0),
+            )  # fmt: skip
+
+        version = requested(148, "AUTOPILOT_VERSION")
+        assert version.capabilities & 8192  # MAVLink 2
+        if px4:
+            number = version.flight_sw_version >> 24, version.flight_sw_version >> 16 & 255
+            assert number == release_of(find_px4()).number
+        found: dict[int, str] = {}
+        mav.param_request_list_send(target, 1)
+        first = script.until(lambda m: m.get_type() == "PARAM_VALUE" and m.param_index < m.param_count, "a parameter")
+        found[first.param_index] = first.param_id
+        deadline = time.monotonic() + LEG_S
+        while len(found) < first.param_count:
+            assert time.monotonic() < deadline, f"{len(found)} of {first.param_count} parameters"
+            came = script.link.recv_match(type="PARAM_VALUE", blocking=True, timeout=1.0)
+            if came is not None and came.param_index < first.param_count:
+                found[came.param_index] = came.param_id
+            elif came is None:  # what was lost is asked for by its number
+                for index in sorted(set(range(first.param_count)) - set(found))[:10]:
+                    mav.param_request_read_send(target, 1, b"", index)
+        assert ("MPC_THR_HOVER" if px4 else "MOT_THST_HOVER") in found.values()
+        for kind in (0, 1, 2):  # mission, fence, rally points
+            counted(script, kind)
+        script.until(
+            lambda m: m.get_type() == "HOME_POSITION", "home",
+            lambda: mav.command_long_send(target, 1, REQUEST_MESSAGE, 0, 242, 0, 0, 0, 0, 0, 0),
+        )  # fmt: skip
+    finally:
+        script.link.close()
+    watched.run.send_signal(signal.SIGINT)
+    watched.run.communicate(timeout=LEG_S)
+    assert watched.run.returncode == 130
+    watched.belongings.check_nothing_left()
 
 
 # ------------------------------------------------------------------------------ our own client

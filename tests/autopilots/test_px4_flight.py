@@ -68,6 +68,28 @@ def test_multicopters_of_all_sizes_fly(vehicle: str, tmp_path: Path) -> None:
     assert said(flight, "finished") == ["landed and disarmed"]
 
 
+def test_tilt_rotor_flies_a_square_in_wind_and_repeats_to_the_byte(tmp_path: Path) -> None:
+    ordered: dict[str, Any] = {"mission": "square", "weather": Weather(5.0, 240.0, 5.0), "seed": 2}
+    order = make_order("tiltrotor_provant", control="px4", until_s=240.0, options={"time": "virtual"}, **ordered)
+    first, second = (flights.fly(order, folder=tmp_path / name) for name in ("a", "b"))
+    assert first.stop is None and said(first, "finished") == ["landed and disarmed"]
+    path = position(first)
+    for north, east in CORNERS:
+        away = np.hypot(path[:, 0] - north, path[:, 1] - east)[path[:, 2] < -8]
+        assert away.min() < 3.0
+    tilts = np.degrees(first.log["body.tilt"])
+    assert np.abs(tilts).max() > 3.0  # pitch and yaw are theirs
+    assert first.judged.sha256 == second.judged.sha256
+
+
+def test_tail_sitter_lands_in_wind_with_the_edges_of_its_wings_in_it(tmp_path: Path) -> None:
+    weather = Weather(5.0, 270.0, 5.0)
+    order = make_order("vtol_tailsitter", control="px4", until_s=400.0, options={"time": "virtual"}, weather=weather)
+    flight = flights.fly(order, folder=tmp_path)
+    assert flight.stop is None and said(flight, "finished") == ["landed and disarmed"]
+    assert np.hypot(*position(flight)[-1, :2]) < 3.0
+
+
 def test_quadplane_changes_to_wings_and_back(tmp_path: Path) -> None:
     flight = fly("vtol_standard", tmp_path)
     assert said(flight, "finished") == ["landed and disarmed"]

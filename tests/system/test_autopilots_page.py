@@ -85,3 +85,9 @@ def test_the_first_reactions_come_when_the_estimator_switches_and_the_field_is_c
     ):
         first = rows[name]["caused"][0]
         assert first[2] == text and first[0] == pytest.approx(after_s, abs=0.1)
+
+
+@pytest.mark.parametrize("autopilot", AUTOPILOTS)
+def test_a_fault_whose_trigger_does_not_fire_caused_nothing(autopilot: str) -> None:
+    row = json.loads(write_autopilots_page.FIGURES.read_text())["never"][autopilot]
+    assert row["caused"] == [] and row["acted_s"] is None and not row.get("seen")

@@ -37,6 +37,7 @@ from ironbird.files.json_schema import schema_file
 from ironbird.files.toml_text import write_toml
 from ironbird.flight.mission import LONGEST_S, mission_table
 from ironbird.flight.order import MOST_SEED, SHORTEST_LOG_S, Order, Requirement, Weather, plain
+from ironbird.links.plan_file import is_plan
 
 SCHEMA = 1
 SCHEMA_FILE = Path(__file__).parent / "case.schema.json"
@@ -466,7 +467,9 @@ class Defaults(_Table):
         | None
     ) = None
     mission: (
-        Annotated[MissionText, Field(description="built-in name, TOML file, or a table with items; else the vehicle's")]
+        Annotated[
+            MissionText, Field(description="built-in name, TOML file, plan, or a table with items; else the vehicle's")
+        ]
         | None
     ) = None
     commands: (
@@ -607,13 +610,15 @@ class FlightCase(Order):
         if self.control == "commanded" and self.script:
             told = Order(vehicle=self.vehicle, control=self.control, script=self.script, tunings=self.tunings)
             commands = told.text()
-        elif self.script or self.tunings:
-            raise OrderError(f"flight {self.id}: a case file holds no plan of another program and no live tunings")
+        elif (self.script and not is_plan(self.script)) or self.tunings:
+            raise OrderError(f"flight {self.id}: a case file holds no record of a ground station and no live tunings")
         usual = asdict(Weather())
         wind = {key: float(value) for key, value in asdict(self.weather).items() if value != usual[key]}
         case: dict[str, Any] = {
             "id": self.case_id, "title": self.title, "vehicle": self.vehicle, "control": self.control,
-            "mission": self.mission_name or (mission_table(self.mission) if self.mission else None),
+            "mission": self.script
+            if is_plan(self.script)
+            else self.mission_name or (mission_table(self.mission) if self.mission else None),
             "commands": commands, "until_s": self.until_s, "seeds": self.seed, "log_s": float(self.log_s),
             "integration": self.integration, "expect": self.expect, "tags": list(self.tags), "wind": wind,
             "place": self.place.model_dump() if self.place else None, "world": self.world,

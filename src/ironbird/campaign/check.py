@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from ironbird.campaign.case import LONGEST_GRID, MOST_FLIGHTS, Case, Spread, is_spread
 from ironbird.campaign.sampling import MOST_EFFORT, SAMPLED, effort
 from ironbird.campaign.scenarios import scenario_in, scenario_source
-from ironbird.campaign.suite import Planned, case_words, recorded_commands, requirement, variable_name
+from ironbird.campaign.suite import Planned, case_words, plan_in, recorded_commands, requirement, variable_name
 from ironbird.compiler.flatten import Column
 from ironbird.conditions.formula import parse_formula
 from ironbird.conditions.names import Names
@@ -38,6 +38,7 @@ from ironbird.flight.prepare import targets_in
 from ironbird.flight.surroundings import ordered_world
 from ironbird.flight.systems import is_outside, kind_of, outside_homes, read_options
 from ironbird.links.link_faults import with_links
+from ironbird.links.plan_file import parse_plan
 from ironbird.model.diagram import Diagram, as_column
 from ironbird.model.signal import Signal
 from ironbird.requirements import library
@@ -476,6 +477,12 @@ def _mission_problems(case: Planned, outlines: Sequence[Outline]) -> list[Proble
     else:
         for name in _options(text) if text is not None else []:
             try:
+                if plan := plan_in(str(name)):
+                    parse_plan(plan)
+                    if not all(control and is_outside(control) for control in _options(case.data.get("control"))):
+                        cure = "choose control = 'px4' or 'ardupilot', or a mission of Ironbird"
+                        return [case.problem(path, "a plan of another program needs a control system outside", cure)]
+                    continue
                 missions.append(load_mission(name))
             except IronbirdError as error:
                 cure = f"one of {', '.join(mission_names())}; or a TOML file"

@@ -271,8 +271,9 @@ def shrink(case: FlightCase, *, tolerance: float = 0.01, progress: Callable[[int
     """Make a failing flight smaller as long as it fails by the same requirement.
 
     Left out if possible: faults, wind, turbulence, settings. Then severity and duration of each fault are cut to the
-    smallest that still fails, to a share `tolerance` of them; several passes, as one cut may allow another. A smaller
-    flight that is an error (an autopilot that does not start) ends the search: it is not known whether that one fails.
+    smallest that still fails, to a share `tolerance` of what they were at first; several passes, as one cut may allow
+    another. A smaller flight that is an error (an autopilot that does not start) ends the search: it is not known
+    whether that one fails.
     """
     result = fly_all([case])[0]
     if result.verdict != FAIL:
@@ -291,6 +292,11 @@ def shrink(case: FlightCase, *, tolerance: float = 0.01, progress: Callable[[int
                 raise IronbirdError(f"flight {case.id} cannot be shrunk: a smaller one is an error: {flight.sentence}")
         return [r if _same(r, broken) else None for r in results]
 
+    def whole(injection: Injection, key: str) -> float:
+        """Severity or duration at first: by shares of what is left, a fault that fails at any is halved for ever."""
+        same = [f for f in _faults(case) if (f.fault.id, f.instance) == (injection.fault.id, injection.instance)]
+        return max(f.severity if key == "severity" else min(f.end_s, result.ended_s) - f.start_s for f in same)
+
     best, kept = case, result
     while True:
         before = best
@@ -302,7 +308,7 @@ def shrink(case: FlightCase, *, tolerance: float = 0.01, progress: Callable[[int
                     break
         for number, injection in enumerate(_faults(best)):
             for key in ("severity", "end_s") if injection.fault.has_severity else ("end_s",):
-                best, kept = _cut(best, kept, number, key, tolerance, fails)
+                best, kept = _cut(best, kept, number, key, tolerance * whole(injection, key), fails)
         if best == before:
             return Shrunk(case, best, kept, flown)
 
@@ -352,10 +358,10 @@ def _cut(
     result: FlightResult,
     number: int,
     key: str,
-    tolerance: float,
+    least: float,
     fails: Callable[[Sequence[FlightCase]], list[FlightResult | None]],
 ) -> tuple[FlightCase, FlightResult]:
-    """The smallest severity or duration of one fault that still fails, by sections flown side by side."""
+    """The smallest severity or duration of one fault that still fails, to `least`, by sections flown side by side."""
     injection = _faults(case)[number]
     if key == "end_s" and not math.isfinite(injection.end_s):
         longest = result.ended_s - injection.start_s
@@ -365,7 +371,7 @@ def _cut(
         longest = injection.end_s - injection.start_s if key == "end_s" else injection.severity
     low, high, best = 0.0, longest, (case, result)
     sections = _sections(case, ROUND)
-    while high - low > tolerance * longest:
+    while high - low > least:
         points = [low + (high - low) * i / sections for i in range(1, sections)]
         candidates = []
         for value in points:

@@ -34,17 +34,31 @@ from ironbird.files.problems import (
     grammar_words,
     near_words,
     other_kind,
+    read_bytes,
     read_source,
     schema_problems,
 )
 from ironbird.files.toml_text import KeyPath
 from ironbird.flight.mission import Mission, load_mission
-from ironbird.flight.order import LOG_S, SEVERITY, Order, Requirement, Weather, load_order, parse_order
+from ironbird.flight.order import (
+    LOG_S,
+    SEVERITY,
+    Order,
+    Requirement,
+    Weather,
+    load_order,
+    parse_order,
+    planned_place,
+)
+from ironbird.links.param_files import ENDINGS as PARAM_ENDINGS
+from ironbird.links.param_files import params_text, read_param_file
+from ironbird.links.plan_file import is_plan
 from ironbird.requirements import library
 from ironbird.vehicles.load import CATALOG, load_spec, read_layers, usual_control
 from ironbird.vehicles.spec import Home
 
-FILE_ENDINGS = (".toml", ".sdf", ".world", ".yaml", ".yml")  # the last four of worlds alone
+PLAN_ENDINGS = (".plan", ".waypoints")  # missions of other programs
+FILE_ENDINGS = (".toml", *PLAN_ENDINGS, ".sdf", ".world", ".yaml", ".yml")  # the last four of worlds alone
 BUILT_IN = Path(__file__).parent / "suites"
 MERGED = ("wind", "place", "options", "set", "vary")  # tables of the defaults that a case's own complete
 JOINED = ("fault", "require", "sight", "tags")  # lists of the defaults that a case's own follow
@@ -110,7 +124,7 @@ class Planned:
         if isinstance(value, str) and value.startswith("$"):
             value = self.data.get("vary", {}).get(value[1:])
         words = value.get("choice") or [] if isinstance(value, Mapping) else [value]
-        return [Path(word) for word in words if isinstance(word, str) and word.endswith(".toml")]
+        return [Path(word) for word in words if isinstance(word, str) and word.endswith((".toml", *PLAN_ENDINGS))]
 
     # ------------------------------------------------------------------ what varies
 
@@ -286,23 +300,39 @@ def _leaves(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
 # ---------------------------------------------------------------------- one flight
 
 
+def plan_in(mission: str) -> str:
+    """The text of a plan of another program, which a case's `mission` names or is; empty if it is something else."""
+    if is_plan(mission):
+        return mission
+    if not mission.endswith(PLAN_ENDINGS):
+        return ""
+    try:
+        return read_bytes(Path(mission)).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OrderError(f"the plan {mission} cannot be read: {error}") from None
+
+
 class _Reader:
     """Reads each vehicle, mission and recorded flight once for all flights of a case."""
 
     def __init__(self) -> None:
         self.usual = functools.cache(usual_control)
+        self.home_of = functools.cache(lambda vehicle: load_spec(vehicle).home)
         self.mission_of = functools.cache(lambda vehicle: load_spec(vehicle).mission)
         self.named = functools.cache(load_mission)
+        self.plan = functools.cache(plan_in)
         self.commands = functools.cache(recorded_commands)
         self._required: tuple[Any, tuple[Requirement, ...]] = None, ()  # tables, and what they ask for
 
-    def mission(self, data: Mapping[str, Any]) -> tuple[Mission, str]:
-        """The mission of a case without ranges, and its built-in name if it has one."""
+    def mission(self, data: Mapping[str, Any]) -> tuple[Mission | None, str, str]:
+        """The mission of a case without ranges, its built-in name if it has one, and a plan's text in its place."""
         text = data.get("mission")
         if isinstance(text, Mapping):
-            return Mission.model_validate({"schema": 1, **text}), ""
+            return Mission.model_validate({"schema": 1, **text}), "", ""
         name = str(text if text is not None else self.mission_of(data["vehicle"]))
-        return self.named(name), "" if name.endswith(".toml") else name
+        if plan := self.plan(name):
+            return None, "" if is_plan(name) else Path(name).name, plan
+        return self.named(name), "" if name.endswith(".toml") else name, ""
 
     def requirements(self, data: Mapping[str, Any]) -> tuple[Requirement, ...]:
         """What a case without ranges asks for; tables that are the same at all points are read once."""
@@ -318,7 +348,7 @@ def _flight(
     if "scenario" in data:
         return _scenario_flight(data, values, number, seed)
     vehicle = str(data["vehicle"])
-    mission, mission_name = read.mission(data)
+    mission, mission_name, plan = read.mission(data)
     recorded = read.commands(data["commands"]) if "commands" in data else None
     wind = data.get("wind", {})
     id = f"{data['id']}/{number:04d}/s{seed}"
@@ -334,10 +364,14 @@ def _flight(
         control=data.get("control") or read.usual(vehicle),
         mission=mission,
         mission_name=mission_name,
-        script=recorded.script if recorded else "",
+        script=recorded.script if recorded else plan,
         tunings=recorded.tunings if recorded else (),
         weather=Weather(**{key: float(value) for key, value in wind.items()}),
-        place=Home(**data["place"]) if "place" in data else None,
+        place=Home(**data["place"])
+        if "place" in data
+        else planned_place(plan, read.home_of(vehicle))
+        if plan
+        else None,
         world=data.get("world", ""),
         sight=tuple(dict(table) for table in data.get("sight", [])),
         options=dict(data.get("options", {})),
@@ -533,7 +567,10 @@ def _kept(defaults: Mapping[str, Any], case: Mapping[str, Any], key: str) -> lis
 
 
 def _with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Files of vehicles, missions, commands and worlds by absolute path: a case file names them relative to itself."""
+    """Files of vehicles, missions, commands and worlds by absolute path: a case file names them relative to itself.
+
+    A file of an autopilot's parameters is taken by its values, so that a flight does not depend on it.
+    """
 
     def absolute(value: Any) -> Any:
         if isinstance(value, str):
@@ -546,6 +583,11 @@ def _with_paths(data: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     for key in ("vehicle", "mission", "commands", "world", "scenario"):
         if key in result:
             result[key] = absolute(result[key])
+    options = result.get("options")
+    if isinstance(options, Mapping):
+        told = options.get("params")
+        if isinstance(told, str) and told.endswith(PARAM_ENDINGS) and not {"=", "\n"} & set(told):
+            result["options"] = {**options, "params": params_text(read_param_file(folder / told))}
     if "vary" in result:
         result["vary"] = {name: absolute(value) for name, value in result["vary"].items()}
     return result

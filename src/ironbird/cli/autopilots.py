@@ -15,7 +15,9 @@ import typer
 from ironbird.cli.options import (
     ControlArgument,
     FaultOption,
-    HomeOption,
+    HomeYawOption,
+    ParamOption,
+    ParamsOption,
     PlanMissionOption,
     RequireOption,
     SeedOption,
@@ -25,9 +27,10 @@ from ironbird.cli.options import (
     VehicleOption,
     WindOption,
     WorldOption,
-    home_of,
+    home_and_yaw,
     order_from,
     pace_of,
+    params_of,
     settings_of,
     sight_of,
     weather_of,
@@ -106,21 +109,24 @@ def sitl(
     fault: FaultOption = None,
     require: RequireOption = None,
     set_: SetOption = None,
-    param: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A parameter of the autopilot, on top of the vehicle's; repeatable."),
-    ] = None,
-    params: Annotated[
-        list[Path] | None,
-        typer.Option(help="A file of them: .parm, .params of QGroundControl, a start-up script of PX4; repeatable."),
-    ] = None,
+    param: ParamOption = None,
+    params: ParamsOption = None,
     twin: Annotated[
         bool,
         typer.Option(
             "--twin", help="With --time virtual: fly the same without faults too, and list what the faults caused."
         ),
     ] = False,
-    home: HomeOption = None,
+    home: HomeYawOption = None,
+    flights: Annotated[
+        int,
+        typer.Option(
+            help="With --pilot none: after how many flights, each with a landing and disarming, the run ends; 0: it "
+            "goes on until --until or Ctrl-C.",
+            min=0,
+            max=1000,
+        ),
+    ] = 1,
     world: WorldOption = "",
     sight: SightOption = None,
     instance: Annotated[
@@ -141,6 +147,7 @@ def sitl(
 
     Example: ironbird sitl px4 --vehicle quad_f450 --mission square --wind 5,270 --turbulence 7.7
     """
+    from ironbird.flight.pose import start_settings
     from ironbird.flight.systems import kind_of, outside_homes
     from ironbird.links.autopilot_kind import AutopilotKind
     from ironbird.links.process import trust
@@ -150,6 +157,7 @@ def sitl(
         known = [name for name in outside_homes() if isinstance(kind_of(name), AutopilotKind)]
         if autopilot not in known:
             raise UnknownNameError("autopilot", autopilot, known)
+        place, yaw = home_and_yaw(home)
         order = order_from(
             vehicle,
             mission=mission,
@@ -159,10 +167,14 @@ def sitl(
             faults=fault or [],
             requirements=require or [],
             until_s=until,
-            place=home_of(home),
+            place=place,
             world=world,
             sight=sight_of(sight),
         )
+        if yaw:
+            order = replace(order, settings={**start_settings(order, yaw_deg=yaw), **order.settings})
+        if flights != 1 and pilot != "none":
+            raise IronbirdError("--flights counts flights of another ground station: add --pilot none")
         own = params_of(autopilot, params or [], param or [])
         base = out or Path("out") / f"{autopilot}-{Path(vehicle).stem}"
         orders = []
@@ -172,6 +184,8 @@ def sitl(
                 trust(folder)
                 options["folder"] = folder
             options |= {"time": time} if time != "real" else {}
+            options |= {"quiet": True} if headless and autopilot == "px4" and time == "real" and not chips else {}
+            options |= {"flights": flights} if flights != 1 else {}
             options |= {"params": own} if own else {}
             if instance is not None or count > 1:
                 options["instance"] = (instance or 0) + number
@@ -185,26 +199,6 @@ def sitl(
         if router is not None:
             typer.echo(text_of(figures_of(router), values=False))
     raise typer.Exit(code)
-
-
-def params_of(autopilot: str, files: Sequence[Path], texts: Sequence[str]) -> str:
-    """Parameters of the environment, of files and of the command line, later ones on top: the option `params`."""
-    from ironbird.links.ardupilot.parm_file import parse_parm
-    from ironbird.links.autopilot_kind import read_params
-    from ironbird.vehicles.imports import px4
-
-    prefix = "PX4_PARAM_"
-    told = [f"{n.removeprefix(prefix)}={v}" for n, v in sorted(os.environ.items()) if n.startswith(prefix)]
-    values = read_params(",".join(told if autopilot == "px4" else []))
-    for file in files:
-        try:
-            values |= {name: param.value for name, param in parse_parm(file.read_text(), str(file)).items()}
-        except OSError as error:
-            raise IronbirdError(f"--params: cannot read {file}: {error.strerror}") from None
-        except (LinkError, UnicodeDecodeError):  # not NAME VALUE in each line: a form of PX4's
-            values |= px4.read_params(file)
-    values |= read_params(",".join(texts))
-    return ",".join(f"{name}={value:.9g}" for name, value in values.items())
 
 
 def fly_one(

@@ -6,12 +6,14 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from ironbird.cli.options import ParamOption, ParamsOption, params_of
 from ironbird.cli.output import (
     INTERRUPTED,
     JsonOption,
@@ -23,7 +25,7 @@ from ironbird.cli.output import (
     print_table,
     progress_bar,
 )
-from ironbird.errors import UnknownNameError, shortened
+from ironbird.errors import IronbirdError, UnknownNameError, shortened
 from ironbird.files.whole import write_text
 
 if TYPE_CHECKING:
@@ -71,6 +73,8 @@ def run(
     name: Annotated[str | None, typer.Option(help="Name of the campaign; the suite's and the time by default.")] = None,
     sample: Annotated[int | None, typer.Option(help="Fly only this many flights, drawn over all cases.", min=1)] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Fly only cases with this tag or id; may be repeated.")] = None,
+    param: ParamOption = None,
+    params: ParamsOption = None,
     store: StoreOption = None,
     workers: WorkersOption = None,
     dask: DaskOption = None,
@@ -80,6 +84,9 @@ def run(
     """Fly a suite: judge every flight, store it, write the report. Exit code 1 if anything is not as its case says.
 
     Ctrl-C keeps what is flown; 'ironbird campaign resume NAME' continues it.
+
+    --param and --params are for the flights under PX4 and ArduPilot, on top of those of their cases; variables
+    PX4_PARAM_NAME are below both. The campaign keeps them with each flight.
     """
     from ironbird.campaign.batch import TracePolicy, draw_over_cases
     from ironbird.campaign.places import remember, usual_store
@@ -98,6 +105,7 @@ def run(
             flights = [flight for flight in flights if {*flight.tags, flight.case_id} & set(tag)]
         if sample is not None and sample < len(flights):
             flights = draw_over_cases(flights, sample)
+        flights = with_params(flights, params or [], param or [])
         database = Store(store or usual_store())
         if name is None:
             name = f"{loaded.id}-{datetime.now():%Y%m%d-%H%M%S}"
@@ -113,6 +121,23 @@ def run(
             out,
             lambda update: run_campaign(database, campaign, policy=policy, progress=update, cases=flights, crew=crew),
         )
+
+
+def with_params(flights: Sequence[FlightCase], files: Sequence[Path], texts: Sequence[str]) -> list[FlightCase]:
+    """Flights under autopilots with parameters of the command line and of the environment."""
+    from ironbird.flight.systems import kind_of, outside_homes
+    from ironbird.links.autopilot_kind import AutopilotKind
+
+    autopilots = [name for name in outside_homes() if isinstance(kind_of(name), AutopilotKind)]
+    if (files or texts) and not any(flight.control in autopilots for flight in flights):
+        raise IronbirdError(f"--param and --params: no flight is under {' or '.join(autopilots)}")
+    found = []
+    for flight in flights:
+        if flight.control in autopilots and not flight.scenario:
+            text = params_of(flight.control, files, texts, str(flight.options.get("params", "")))
+            flight = replace(flight, options={**flight.options, "params": text}) if text else flight
+        found.append(flight)
+    return found
 
 
 @campaign_app.command("resume")

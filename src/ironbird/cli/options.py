@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -53,11 +55,23 @@ GustOption = Annotated[
         help="One 1-cosine gust from where the wind comes from: m/s at its top, and seconds.",
     ),
 ]
+HomeYawOption = Annotated[
+    str | None,
+    typer.Option(metavar="LAT,LON[,HEIGHT[,YAW]]", help="Where home is, in degrees and m, and the first heading."),
+]
 HomeOption = Annotated[
     str | None,
     typer.Option(
         metavar="LAT,LON[,HEIGHT[,YEAR]]", help="Take-off point in degrees and m, and year; else the vehicle's own."
     ),
+]
+ParamOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="A parameter of the autopilot, on top of the vehicle's; repeatable."),
+]
+ParamsOption = Annotated[
+    list[Path] | None,
+    typer.Option(help="A file of them: .parm, .params of QGroundControl, a start-up script of PX4; repeatable."),
 ]
 WorldOption = Annotated[
     str,
@@ -157,9 +171,27 @@ def start_of(text: str | None) -> tuple[float, float, float]:
     return north, east, yaw[0] if yaw else 0.0
 
 
-def yaw_of(home: str) -> float:
-    """The fourth number of `--home`."""
-    return numbers_of("--home", home, 4, 4, "LAT,LON,HEIGHT,YAW, for example 47.4,8.55,488,90")[3]
+def home_and_yaw(text: str | None) -> tuple[Home | None, float | None]:
+    """`--home` where its fourth number is the heading at the start, as PX4 and ArduPilot have it."""
+    if text is None or text.count(",") != 3:
+        return home_of(text), None
+    yaw = numbers_of("--home", text, 4, 4, "LAT,LON,HEIGHT,YAW, for example 47.4,8.55,488,90")[3]
+    return home_of(text.rsplit(",", 1)[0]), yaw
+
+
+def params_of(autopilot: str, files: Sequence[Path], texts: Sequence[str], case: str = "") -> str:
+    """The option `params` from the environment, a case, files and the command line; later ones are on top."""
+    from ironbird.links.autopilot_kind import read_params
+    from ironbird.links.param_files import params_text, read_param_file
+
+    prefix = "PX4_PARAM_"
+    told = [f"{n.removeprefix(prefix)}={v}" for n, v in sorted(os.environ.items()) if n.startswith(prefix)]
+    values = read_params(",".join(told if autopilot == "px4" else []))
+    values |= read_params(case)
+    for file in files:
+        values |= read_param_file(file)
+    values |= read_params(",".join(texts))
+    return params_text(values)
 
 
 def pace_of(speed: str) -> float | None:
@@ -258,6 +290,7 @@ def order_from(vehicle: str, *, mission: str | None = None, **said: Any) -> Orde
     if mission is not None and Path(mission).suffix not in ("", ".toml"):
         try:
             said["script"] = read_bytes(Path(mission)).decode("utf-8-sig")
+            said["script_name"] = Path(mission).name
         except (OSError, ValueError) as error:
             raise OrderError(f"cannot read the plan {shortened(mission)}: {error}") from None
         mission = None

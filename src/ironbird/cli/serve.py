@@ -10,6 +10,7 @@ import typer
 
 from ironbird.cli.options import (
     FaultOption,
+    HomeYawOption,
     MissionOption,
     OptionOption,
     RequireOption,
@@ -18,14 +19,13 @@ from ironbird.cli.options import (
     TurbulenceOption,
     VehicleArgument,
     WindOption,
-    home_of,
+    home_and_yaw,
     options_of,
     order_from,
     pace_of,
     settings_of,
     start_of,
     weather_of,
-    yaw_of,
 )
 from ironbird.cli.output import ending_in_order, errors, results_folder, write_and_print
 from ironbird.errors import IronbirdError
@@ -42,10 +42,7 @@ def serve(
         str | None,
         typer.Option(metavar="max|FACTOR", help="As fast as it goes, or times real time; 1 if something listens."),
     ] = None,
-    home: Annotated[
-        str | None,
-        typer.Option(metavar="LAT,LON[,HEIGHT[,YAW]]", help="Where home is, in degrees and m, and the first heading."),
-    ] = None,
+    home: HomeYawOption = None,
     start: Annotated[
         str | None, typer.Option(metavar="NORTH,EAST[,YAW]", help="Where it stands, in m from home, and its heading.")
     ] = None,
@@ -77,6 +74,7 @@ def serve(
     from ironbird.flight.pose import start_settings
 
     with errors():
+        place, heading = home_and_yaw(home)
         options: dict[str, Any] = {**options_of(option), "front": front, "state": state}
         order = order_from(
             vehicle,
@@ -84,17 +82,17 @@ def serve(
             control="commanded",
             options=options,
             weather=weather_of(wind, turbulence),
-            place=home_of(home.rsplit(",", 1)[0] if home and home.count(",") == 3 else home),
+            place=place,
             seed=seed,
             faults=fault or [],
             requirements=require or [],
             until_s=until,
         )
         north, east, yaw = start_of(start)
-        if home is not None and home.count(",") == 3:
+        if heading is not None:
             if start is not None and start.count(",") == 2:
                 raise IronbirdError(f"the heading is given twice, by --home {home} and --start {start}: leave one out")
-            yaw = yaw_of(home)
+            yaw = heading
         pose = start_settings(order, north, east, yaw)
         order = replace(order, settings={**pose, **settings_of(set_)})
         pace = pace_of(speed or ("max" if front == "mission" else "1"))

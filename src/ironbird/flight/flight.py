@@ -16,6 +16,7 @@ import numpy as np
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import OrderError
 from ironbird.flight.derived import derived
+from ironbird.flight.given_plan import title_of_plan
 from ironbird.flight.inside import fly_lanes
 from ironbird.flight.judge import PASS, Judged, outcome, survived
 from ironbird.flight.live import LiveControl
@@ -36,6 +37,7 @@ from ironbird.vehicles.load import Vehicle, load_spec
 from ironbird.world.runner import Sample
 
 LOG_ENDINGS = (".ulg", ".bin")  # of autopilots' own logs
+CALM_MPS = 1.0  # up to here a plan does not reckon with the wind
 STATISTICS_AFTER_S = 5.0  # tracking errors are counted from here on: the vehicle is in the air
 
 
@@ -111,7 +113,7 @@ class Flight:
     def mission_title(self) -> str:
         """What it was to fly."""
         if self.order.has_plan:
-            return "a plan of its own"
+            return title_of_plan(self.order)
         return self.order.mission.title if self.order.mission is not None else "as the control system has it"
 
     def reactions(self) -> list[Any]:
@@ -331,6 +333,7 @@ def take_seat(
         announce=announce,
         show=show,
         cruise_speed_mps=mission.cruise_speed_mps if mission is not None else None,
+        wind_from_deg=order.weather.from_deg if order.weather.speed_mps > CALM_MPS else None,
         seed=order.seed,
         navigator=mission.params if mission is not None else None,
     )

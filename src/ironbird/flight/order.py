@@ -27,6 +27,7 @@ from ironbird.flight.mission import LONGEST_S, Item, Mission, load_mission
 from ironbird.flight.sights import digest_of, sensors_of
 from ironbird.flight.surroundings import ordered_world
 from ironbird.links.client.orders import is_orders
+from ironbird.links.plan_file import is_plan, parse_plan
 from ironbird.model.signal import Number
 from ironbird.requirements import library
 from ironbird.runtime.tuning import Tuning
@@ -120,7 +121,7 @@ class Order:
     vehicle: str  # catalogue id, or the path of a TOML file
     control: str  # reference, truth, or a control system outside: px4, ardupilot, hardware, ...
     mission: Mission | None = None  # None: the control system gets no mission
-    mission_name: str = ""  # built-in name; empty if the mission is not a built-in one
+    mission_name: str = ""  # built-in name, or that of a plan's file; empty for a mission of one's own
     script: str = ""  # text of a QGroundControl plan or waypoint file that a control system outside flies instead
     weather: Weather = Weather()
     place: Home | None = None  # take-off point and year, in place of the vehicle's own
@@ -339,8 +340,13 @@ def make_order(
     world: str | Path = "",
     sight: Sequence[Mapping[str, Any]] = (),
     integration: str = "",
+    script_name: str = "",
 ) -> Order:
-    """An order in short: what is not given is what the vehicle usually has, its own mission, calm air."""
+    """An order in short: what is not given is what the vehicle usually has, its own mission, calm air.
+
+    A `script` that is a plan of another program takes the place of the mission, and the flight begins at the home that
+    it was planned from, unless a `place` is given.
+    """
     if options and isinstance(options.get("folder"), str):
         from ironbird.links.process import trust
 
@@ -349,12 +355,17 @@ def make_order(
         from ironbird.links.commanded.front import allow_front
 
         allow_front(str(options["front"]))
-    named = load_spec(vehicle).mission if mission is None else mission
-    name = named if isinstance(named, str) and not named.endswith(".toml") else ""
+    if mission is None and is_plan(script):
+        flown, name = None, script_name
+        place = planned_place(script, load_spec(vehicle).home) if place is None else place
+    else:
+        named = load_spec(vehicle).mission if mission is None else mission
+        flown = named if isinstance(named, Mission) else load_mission(named)
+        name = named if isinstance(named, str) and not named.endswith(".toml") else ""
     return Order(
         vehicle=str(vehicle),
         control=control or usual_control(vehicle),
-        mission=named if isinstance(named, Mission) else load_mission(named),
+        mission=flown,
         mission_name=name,
         faults=read_faults(faults),
         requirements=read_requirements(requirements),
@@ -371,6 +382,20 @@ def make_order(
         sight=tuple(dict(table) for table in sight),
         integration=integration,
     )
+
+
+def planned_place(script: str, usual: Home) -> Home | None:
+    """The home that a plan was made from; None if it says none, or the vehicle's own."""
+    planned = parse_plan(script).home
+    if planned is None:
+        return None
+    try:
+        place = Home(**planned._asdict(), year=usual.year)
+    except ValidationError:
+        raise OrderError(
+            f"the plan's home {planned.latitude_deg:g}, {planned.longitude_deg:g} is too near a pole"
+        ) from None
+    return None if place == usual else place
 
 
 def read_faults(faults: Sequence[Injection | str]) -> tuple[Injection, ...]:

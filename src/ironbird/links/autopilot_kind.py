@@ -37,6 +37,15 @@ class AutopilotOptions(Options):
             "sticks in position mode, where its collision prevention acts."
         ),
     ] = "ours"
+    flights: Annotated[
+        int,
+        Field(
+            description="With pilot none: after how many flights, each with a landing and disarming, the run ends; 0: "
+            "not by itself.",
+            ge=0,
+            le=1000,
+        ),
+    ] = 1
     instance: Annotated[
         int | None, Field(description="Number that its ports follow; by default a free one.", ge=0, le=9)
     ] = None
@@ -50,8 +59,8 @@ class AutopilotOptions(Options):
     ground_station: Annotated[
         bool,
         Field(
-            description="Feed a ground station on UDP 14550 too (PX4 does so in any case in real time); in virtual "
-            "time it may listen only, and the flight is the same."
+            description="Feed a ground station on UDP 14550 too (PX4 does so in any case in real time, unless it is "
+            "quiet); in virtual time it may listen only, and the flight is the same."
         ),
     ] = False
     params: Annotated[
@@ -194,9 +203,9 @@ def announce(task: Task, ports: str) -> None:
     if task.announce is None:
         return
     if watches(task):
-        task.announce(
-            f"{ports}; the run ends when the vehicle is down and disarmed after its flight, at {task.until_s:g} s of "
-            "simulation time, or with Ctrl-C"
-        )
+        count = chosen(task).flights
+        flight = "its flight" if count == 1 else f"{count} flights"
+        down = f"when the vehicle is down and disarmed after {flight}, " if count else ""
+        task.announce(f"{ports}; the run ends {down}at {task.until_s:g} s of simulation time, or with Ctrl-C")
     elif chosen(task).pilot == "attended" and chosen(task).ground_station:
         task.announce(ports)

@@ -20,9 +20,9 @@ from ironbird.links.ardupilot.process import find_program
 from ironbird.links.process import GROUND_STATION_PORT
 from ironbird.links.px4 import process as px4
 from ironbird.links.px4.process import find_px4
+from ironbird.links.px4.version import VERSION as PX4_VERSION
+from ironbird.links.px4.version import version_in
 
-# From 1.10 on; PX4 carries texts of older versions for a test of itself
-PX4_VERSION = re.compile(rb"(?<=\0)(v1\.\d{2}\.\d{1,2}(?:-[0-9A-Za-z.\-]{1,40})?)\0")
 ARDUPILOT_VERSION = re.compile(rb"Ardu(?:Copter|Plane|Rover|Sub) (V\d\.\d\.\d[0-9A-Za-z.\-]{0,20})\0")
 FIRMWARES = ("arducopter", "arducopter-heli", "arduplane", "ardurover", "ardusub")
 ROOM = 4 << 20  # bytes that the cache should take: two models
@@ -123,15 +123,6 @@ def _autopilot(name: str, find: Callable[[], Path], pattern: re.Pattern[bytes]) 
         text, _, cure = str(error).partition(": set ")
         return Finding(name, False, text, f"set {cure}" if cure else "")
     return Finding(name, True, f"{program}, version {version_in(program, pattern) or 'unknown'}")
-
-
-def version_in(program: Path, pattern: re.Pattern[bytes]) -> str:
-    """A version that stands as text in a program; running it to ask would start an autopilot."""
-    try:
-        found = pattern.search(program.read_bytes())
-    except OSError:
-        return ""
-    return found.group(1).decode() if found else ""
 
 
 def _compiler() -> Finding:

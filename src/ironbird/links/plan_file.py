@@ -29,6 +29,7 @@ from ironbird.links.mavlink.numbers import (
     DO_SET_ROI_LOCATION,
     DO_SET_ROI_NONE,
     DO_SET_ROI_WPNEXT_OFFSET,
+    DO_VTOL_TRANSITION,
     FRAME_GLOBAL,
     FRAME_GLOBAL_INT,
     FRAME_GLOBAL_RELATIVE_ALT,
@@ -77,6 +78,7 @@ PASSED_OVER = (  # cameras, gimbals and marks of a plan that mean nothing to Iro
     VIDEO_STOP_CAPTURE,
 )  # fmt: skip
 HEIGHT_MOST_M = 100_000.0
+BRAKING_M, ON_ROTORS = 70.0, 3  # way that a tail-sitter needs from wings to rotors; MAV_VTOL_STATE_MC
 ITEMS_MOST = 5000
 MOST_FLOAT = 3.4e38  # parameters are sent in 32 bits
 HEADER = "QGC WPL 110"
@@ -156,6 +158,12 @@ def load_plan(path: Path | str) -> Plan:
     return parse_plan(text, str(path))
 
 
+def is_plan(text: str) -> bool:
+    """Whether a text is to be read as a plan: by how it begins."""
+    first = text.lstrip()
+    return first.startswith(("QGC WPL", "{"))
+
+
 def parse_plan(text: str, where: str = "mission") -> Plan:
     """The content of a .plan file or of a 'QGC WPL 110' file."""
     first = text.lstrip()
@@ -176,12 +184,14 @@ def from_mission(
     kind: VehicleClass = "copter",
     speed_mps: float | None = None,
     approach: Approach | None = None,
+    edge_deg: float | None = None,
 ) -> list[PlanItem]:
     """A mission of Ironbird as an autopilot takes it, with a take-off and a speed in front of it.
 
     A spiral becomes a stay at its place. A wing lands at the place and on the course of its item, by an `approach`; it
     circles the take-off point where others return to it, and lands there if the mission ends in the air, on the course
-    of the launch. Others land where they are.
+    of the launch. Others land where they are: a VTOL with `edge_deg` brakes in front of the place, turns to this
+    heading there, with which the edges of its wings are in the wind, and comes down so.
     """
     rows = [LocalItem(*item) for item in items]
     if not rows:
@@ -192,7 +202,7 @@ def from_mission(
         rows.insert(0, LocalItem(0.0, 0.0, rows[0].height_m or 10.0, 0.0, "takeoff"))
     if wing and rows[-1].kind != "land":
         rows.append(LocalItem(0.0, 0.0, 0.0, 0.0, "land"))
-    here = (0.0, 0.0)
+    here = flown = (0.0, 0.0)  # the place of an item, and of the last one on the way
     for number, row in enumerate(rows):
         before = here
         if row.kind != "land" or wing:
@@ -211,9 +221,12 @@ def from_mission(
         elif row.kind == "land":
             if wing:
                 plan += _approach(row, before, home, approach)
-            command = NAV_VTOL_LAND if kind == "vtol" else NAV_LAND
+            command, yaw_deg = NAV_VTOL_LAND if kind == "vtol" else NAV_LAND, math.nan
+            if kind == "vtol" and edge_deg is not None:
+                yaw_deg = edge_deg
+                plan += _edge_on(flown, here, rows[number - 1].height_m, home, yaw_deg)
             plan.append(
-                PlanItem(command, FRAME_GLOBAL_RELATIVE_ALT, (0.0, 0.0, 0.0, math.nan), latitude, longitude, 0.0)
+                PlanItem(command, FRAME_GLOBAL_RELATIVE_ALT, (0.0, 0.0, 0.0, yaw_deg), latitude, longitude, 0.0)
             )
         elif row.kind == "loiter" or (wing and (row.hold_s > 0 or row.kind == "return")):
             plan.append(PlanItem(NAV_LOITER_TIME, FRAME_GLOBAL_RELATIVE_ALT, (row.hold_s, 0.0, 0.0, math.nan), *place))
@@ -223,6 +236,7 @@ def from_mission(
             plan.append(PlanItem(NAV_WAYPOINT, FRAME_GLOBAL_RELATIVE_ALT, (row.hold_s, 0.0, 0.0, math.nan), *place))
         else:
             raise MissionError(f"item {number}: kind '{row.kind}' cannot be given to an autopilot")
+        flown = here
         if speed_mps is not None and (number == 0 or (floats and len(plan) == 1)):
             plan.append(PlanItem(DO_CHANGE_SPEED, FRAME_MISSION, (1.0, speed_mps, -1.0, 0.0)))  # 1: over ground
     return plan
@@ -327,6 +341,22 @@ def _own_kind(item: PlanItem, at: str) -> tuple[str, float]:
         case c if c == NAV_LOITER_TURNS:
             raise MissionError(f"{at}: circles are flown by time here; give NAV_LOITER_TIME (19)")
     raise MissionError(f"{at} is not known to the reference autopilot: take it out of the plan")
+
+
+def _edge_on(
+    before: tuple[float, float], place: tuple[float, float], height_m: float, home: Place, yaw_deg: float
+) -> list[PlanItem]:
+    """To a place on wings, from there on rotors with a heading, for which it stays until it has it."""
+    away = math.dist(before, place)
+    share = min(1.0, BRAKING_M / away) if away > 0 else 0.0
+    brake = tuple(to + share * (since - to) for since, to in zip(before, place, strict=True))
+    plan = []
+    for (north, east), hold_s, yaw in ((brake, 0.0, math.nan), (place, 2.0, yaw_deg)):
+        latitude, longitude, _ = to_geodetic(home, (north, east, 0.0))
+        values = (hold_s, 0.0, 0.0, yaw)
+        plan.append(PlanItem(NAV_WAYPOINT, FRAME_GLOBAL_RELATIVE_ALT, values, latitude, longitude, height_m))
+    plan.insert(1, PlanItem(DO_VTOL_TRANSITION, FRAME_MISSION, (float(ON_ROTORS), 0.0, 0.0, 0.0)))
+    return plan
 
 
 def _approach(row: LocalItem, before: tuple[float, float], home: Place, approach: Approach | None) -> list[PlanItem]:

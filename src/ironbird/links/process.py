@@ -40,6 +40,9 @@ PASS_VARIABLE = "IRONBIRD_PASS"
 TRUSTED_VARIABLE = "IRONBIRD_TRUSTED"  # folders whose programs may be started
 GROUND_STATION_PORT = 14550  # UDP where QGroundControl and others listen
 REST_S = 60.0  # wall time in which a program in virtual time comes to a rest
+MOST_PATH = 107  # characters of the path of a local socket
+SOCKET = "/xxxxxxxx/run/tmp/px4-sock-0"  # the longest of a run, below the place of its folder
+SHORT_PLACE = "/tmp"
 
 
 def places(where: str | Path | None, variable: str, program: str) -> Iterator[tuple[str, Path]]:
@@ -115,6 +118,18 @@ def free_tcp_port(first: int, step: int) -> int:
     return next(port for port in range(first, 1 << 16, step) if is_free(socket.SOCK_STREAM, port))
 
 
+def short_place(prefix: str) -> str:
+    """Where the folder of a run in virtual time can be: its ports are local sockets, whose paths have a limit."""
+    usual = tempfile.gettempdir()
+    for place in (usual, SHORT_PLACE):
+        if len(place) + len(prefix) + len(SOCKET) <= MOST_PATH and os.access(place, os.W_OK):
+            return place
+    raise LinkError(
+        f"virtual time: paths of sockets below {usual} are longer than {MOST_PATH} characters and {SHORT_PLACE} cannot "
+        "be written to: set TMPDIR to a shorter folder"
+    )
+
+
 class AutopilotProcess(ABC):
     """One process of an autopilot. Its log and its output are copied to `keep` when it ends; all else is removed."""
 
@@ -165,7 +180,7 @@ class AutopilotProcess(ABC):
             return self.folder
         if self.keep is not None:
             self.keep.mkdir(parents=True, exist_ok=True)
-        self.folder = Path(tempfile.mkdtemp(prefix=self.prefix))
+        self.folder = Path(tempfile.mkdtemp(prefix=self.prefix, dir=short_place(self.prefix) if virtual else None))
         atexit.register(self.stop)
         command = [sys.executable, "-I", "-S", guard.__file__, str(self.folder)]
         command += map(str, () if virtual else self._locked())

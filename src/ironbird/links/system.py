@@ -228,6 +228,7 @@ class Task:
     announce: Callable[[str], None] | None = None  # gets the ports for ground stations and clients
     show: Callable[[str], None] | None = None  # gets a line of figures about once a second
     cruise_speed_mps: float | None = None  # of the mission; None: as the vehicle likes
+    wind_from_deg: float | None = None  # as who plans the mission knows it; None: it is calm
     seed: int = 0
     navigator: Callable[[int], dict[str, Any]] | None = None  # parameters of Ironbird's navigator with so many places
 

@@ -11,6 +11,7 @@ from ironbird.errors import IronbirdError
 from ironbird.files.whole import replacing, write_text
 from ironbird.flight.autopilot_estimate import AutopilotEstimate, beside
 from ironbird.flight.flight import Flight
+from ironbird.flight.given_plan import given_plan
 from ironbird.flight.sights import sensors_of
 from ironbird.report.flight.page import Origin, write_flight_page
 from ironbird.report.mcap_sight import write_sight_mcap
@@ -21,7 +22,7 @@ from ironbird.world.outputs import write_samples
 SIGHT, SIGHT_MCAP = "sight", "sight.mcap"
 FILES = (
     "flight.parquet", "autopilot.parquet", "order.toml", "tunings.json", "autopilot_events.json", "link.json",
-    "flight.ulg", "flight.csv", "flight.html", "summary.json",
+    "flight.ulg", "flight.csv", "flight.html", "summary.json", "mission.plan",
 )  # fmt: skip
 
 
@@ -38,7 +39,9 @@ def write_flight_folder(
     flight: Flight, folder: Path, *, ulog: bool = False, csv: bool = False, origin: Origin | None = None
 ) -> dict[str, str]:
     """Write all files of a flight and return its summary. Each file appears whole or not at all."""
+    plan = given_plan(flight.order)
     optional = {
+        "mission.plan": plan is not None,
         "tunings.json": bool(flight.order.tunings),
         "autopilot_events.json": bool(flight.autopilot_events),
         "link.json": bool(flight.measured),
@@ -54,6 +57,8 @@ def write_flight_folder(
             with replacing(folder / "autopilot.parquet") as part:
                 autopilot.write(part)
         write_text(folder / "order.toml", flight.order.text())
+        if plan is not None:
+            write_text(folder / "mission.plan", flight.order.script)
         if flight.order.tunings:
             with replacing(folder / "tunings.json") as part:
                 write_tunings(part, flight.order.tunings)

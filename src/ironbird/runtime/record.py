@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -43,10 +44,13 @@ class LogPlan:
     @staticmethod
     def make(model: CompiledModel, patterns: list[str] | None, log_s: float) -> LogPlan:
         """Choose signals by path and a distance between rows."""
-        return LogPlan._made(model, None if patterns is None else tuple(patterns), log_s)
+        key = None if patterns is None else tuple(patterns), log_s
+        plans = _PLANS.setdefault(model, {})
+        if key not in plans:
+            plans[key] = LogPlan._made(model, *key)
+        return plans[key]
 
     @staticmethod
-    @functools.lru_cache(maxsize=32)
     def _made(model: CompiledModel, patterns: tuple[str, ...] | None, log_s: float) -> LogPlan:
         every = ticks_of(log_s, model.step_s, "log_s")
         if every < 1 or abs(every * model.step_s - log_s) > 1e-9:
@@ -85,6 +89,10 @@ class LogPlan:
     def rows_between(self, first: int, last: int) -> int:
         """How many rows fall into ticks [first, last)."""
         return -(-last // self.every) - (-(-first // self.every))
+
+
+# Kept with each model, and gone with it: whoever makes rigs one after the other does not keep their models
+_PLANS: WeakKeyDictionary[CompiledModel, dict[tuple[tuple[str, ...] | None, float], LogPlan]] = WeakKeyDictionary()
 
 
 @dataclass

@@ -302,3 +302,16 @@ def test_a_flight_that_fails_whatever_its_faults_do_needs_none_of_them(
 
     assert found.case.faults == () and found.flown < 200
     assert found.sentence().startswith("no fault at all in calm air is enough: upright: ")
+
+
+def test_shrink_ends_where_any_severity_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A receiver that is taken away is away at any severity: halves of what is left would never end."""
+    denied = parse_fault("environment.gnss_denied@1:severity=0.8,start=1,when=altitude > 1 m")
+    case = flight_case(faults=(denied,), weather=Weather(), settings={}, control="px4")
+
+    def fails_always(cases: Sequence[FlightCase]) -> list[FlightResult]:
+        return [result_of(flown, "fail" if flown.faults else "pass") for flown in cases]
+
+    monkeypatch.setattr(search, "fly_all", fails_always)
+    small = shrink(case, tolerance=0.1)
+    assert 0 < small.case.faults[0].severity <= 0.08 and small.flown < 20

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from ironbird.campaign.suite import check, load_suite
+from ironbird.errors import IronbirdError
 from ironbird.vehicles.load import CATALOG
 
 CASE = """schema = 1
@@ -193,3 +194,61 @@ def test_a_suite_does_not_include_a_suite(tmp_path: Path) -> None:
 
     assert [(p.line, p.key) for p in found] == [(5, "suite.include.1")]
     assert "inner.toml is a suite" in found[0].message
+
+
+@pytest.mark.parametrize("name", ["own.parm", "own.params", "own.sh"])
+def test_a_file_of_an_autopilots_parameters_is_taken_by_its_values(name: str, tmp_path: Path) -> None:
+    text = {
+        ".parm": "A_ONE 1\nA_TWO,2.5\n", ".params": "# Vehicle-Id\n1\t1\tA_ONE\t1\t6\n1\t1\tA_TWO\t2.5\t9\n",
+        ".sh": "param set-default A_ONE 1\nparam set A_TWO 2.5\n",
+    }[Path(name).suffix]  # fmt: skip
+    (tmp_path / name).write_text(text)
+    suite = tmp_path / "suite.toml"
+    suite.write_text(
+        'schema = 1\n[[case]]\nid = "a"\nvehicle = "quad_f450"\ncontrol = "px4"\nmission = "hover"\n'
+        f'[case.options]\nparams = "{name}"\n'
+    )
+    (flight,) = load_suite(suite).flights()
+    assert flight.options == {"params": "A_ONE=1,A_TWO=2.5"}
+    (tmp_path / name).unlink()
+    with pytest.raises(IronbirdError, match="cannot read"):
+        load_suite(suite)
+
+
+PLAN_CASE = 'schema = 1\n[[case]]\nid = "a"\nvehicle = "quad_f450"\ncontrol = "{control}"\nmission = "{file}"\n'
+WAYPOINTS = "QGC WPL 110\n0 1 0 16 0 0 0 0 47.4 8.5 488 1\n1 0 3 22 0 0 0 0 0 0 12 1\n2 0 3 21 0 0 0 0 0 0 0 1\n"
+
+
+def test_a_plan_of_another_program_is_a_mission_for_autopilots(tmp_path: Path) -> None:
+    plan, suite = tmp_path / "own.waypoints", tmp_path / "suite.toml"
+    plan.write_text(WAYPOINTS)
+    suite.write_text(PLAN_CASE.format(control="px4", file=plan.name))
+    loaded = load_suite(suite)
+    (flight,) = loaded.flights()
+    assert flight.script == WAYPOINTS and flight.mission is None and flight.mission_name == "own.waypoints"
+    assert flight.place is not None and flight.place.latitude_deg == 47.4
+    assert loaded.sources()["own.waypoints"] == WAYPOINTS
+    again = tmp_path / "again.toml"
+    again.write_text(flight.to_toml())
+    plan.unlink()
+    (repeated,) = load_suite(again).flights()
+    assert repeated.digest() == flight.digest()  # the case holds the plan itself
+
+
+@pytest.mark.parametrize(
+    ("control", "text", "says"),
+    [
+        ("reference", WAYPOINTS, "needs a control system outside"),
+        ("px4", "QGC WPL 110\nx\n", "line 2 has 1 columns"),
+        ("px4", None, "cannot be read"),
+    ],
+)
+def test_a_plan_that_cannot_be_flown_is_a_problem_of_the_case(
+    control: str, text: str | None, says: str, tmp_path: Path
+) -> None:
+    if text is not None:
+        (tmp_path / "own.plan").write_text(text)
+    suite = tmp_path / "suite.toml"
+    suite.write_text(PLAN_CASE.format(control=control, file="own.plan"))
+    with pytest.raises(IronbirdError, match=says):
+        load_suite(suite)

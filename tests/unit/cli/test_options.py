@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from campaign_data import flight_case
 
-from ironbird.cli.autopilots import params_of
-from ironbird.cli.options import home_of, options_of, settings_of, sight_of, weather_of
+from ironbird.cli.campaign import with_params
+from ironbird.cli.options import home_and_yaw, home_of, options_of, params_of, settings_of, sight_of, weather_of
 from ironbird.errors import IronbirdError
 from ironbird.flight.order import Weather
+from ironbird.vehicles.spec import Home
 
 
 def test_parameters_of_the_command_line_win_over_files_and_those_over_the_environment(
@@ -28,6 +30,29 @@ def test_parameters_of_the_command_line_win_over_files_and_those_over_the_enviro
         params_of("px4", [tmp_path / "none"], [])
     with pytest.raises(IronbirdError, match="is not a name and a number"):
         params_of("px4", [], ["nothing"])
+
+
+def test_flights_of_a_campaign_under_autopilots_take_parameters_on_top_of_their_cases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PX4_PARAM_A_ONE", "1")
+    monkeypatch.setenv("PX4_PARAM_A_TWO", "1")
+    file = tmp_path / "own.parm"
+    file.write_text("A_THREE 3\n")
+    own = flight_case(control="px4", options={"time": "virtual", "params": "A_TWO=2,A_THREE=2"})
+    other, inside = flight_case(control="ardupilot"), flight_case()
+    px4, ardupilot, reference = with_params([own, other, inside], [file], ["A_FOUR=4"])
+    assert px4.options == {"time": "virtual", "params": "A_ONE=1,A_TWO=2,A_THREE=3,A_FOUR=4"}
+    assert ardupilot.options == {"params": "A_THREE=3,A_FOUR=4"} and reference == inside
+    with pytest.raises(IronbirdError, match="no flight is under px4 or ardupilot"):
+        with_params([inside], [], ["A_FOUR=4"])
+    assert with_params([inside], [], []) == [inside]
+
+
+def test_the_fourth_number_of_home_is_a_heading_for_autopilots() -> None:
+    place, yaw = home_and_yaw("47.4,8.55,488,90")
+    assert place == Home(latitude_deg=47.4, longitude_deg=8.55, height_m=488.0) and yaw == 90.0
+    assert home_and_yaw("47.4,8.55,488") == (place, None) and home_and_yaw(None) == (None, None)
 
 
 def test_settings_are_numbers_and_lists() -> None:

@@ -18,6 +18,7 @@ from ironbird.links.geodesy import to_geodetic, to_local
 from ironbird.links.mavlink.numbers import (
     DO_CHANGE_SPEED,
     DO_LAND_START,
+    DO_VTOL_TRANSITION,
     FRAME_GLOBAL,
     FRAME_GLOBAL_RELATIVE_ALT,
     FRAME_MISSION,
@@ -30,7 +31,10 @@ from ironbird.links.mavlink.numbers import (
     NAV_VTOL_TAKEOFF,
     NAV_WAYPOINT,
 )
+from ironbird.links.mission_plan import plan_of
 from ironbird.links.plan_file import Approach, Home, LocalItem, PlanItem, from_mission, load_plan, parse_plan, plan_text
+from ironbird.links.system import Options, Task
+from ironbird.vehicles.load import load_vehicle
 
 HOME = Home(47.397742, 8.545594, 488.0)
 SQUARE = [(0, 0, 10, 1, "waypoint"), (20, 0, 10, 1, "waypoint"), (20, 20, 10, 1, "waypoint"), (0, 0, 0, 0, "land")]
@@ -329,3 +333,30 @@ def test_a_quadplane_flies_straight_to_its_landing() -> None:
     ]
     landing = from_mission(rows, HOME, kind="vtol")[-1]
     assert (landing.latitude_deg, landing.longitude_deg) == pytest.approx((HOME.latitude_deg, HOME.longitude_deg))
+
+
+def test_a_tail_sitter_lands_with_the_edges_of_its_wings_in_the_wind() -> None:
+    rows = [(0, 0, 40, 1, "waypoint"), (0, 400, 40, 0, "waypoint"), (0, 0, 40, 1, "waypoint"), (0, 0, 0, 0, "land")]
+    brake, change, turn, land = from_mission(rows, HOME, kind="vtol", edge_deg=120.0)[-4:]
+
+    assert (change.command, change.params[0]) == (DO_VTOL_TRANSITION, 3.0)  # MAV_VTOL_STATE_MC
+    away = to_local(HOME, brake.latitude_deg, brake.longitude_deg, HOME.height_m)
+    assert away[:2] == pytest.approx((0.0, 70.0), abs=0.01)  # on the way from the last waypoint
+    assert (turn.command, turn.altitude_m, turn.params[3]) == (NAV_WAYPOINT, 40.0, 120.0)
+    assert (turn.latitude_deg, turn.longitude_deg) == (land.latitude_deg, land.longitude_deg)
+    assert (land.command, land.params[3]) == (NAV_VTOL_LAND, 120.0)
+
+
+@pytest.mark.parametrize(
+    ("vehicle", "wind_from_deg", "edge_on", "yaw_deg"),
+    [("vtol_tailsitter", 300.0, True, 30.0), ("vtol_tailsitter", None, True, None),
+     ("vtol_tailsitter", 300.0, False, None), ("vtol_standard", 300.0, True, None)],
+)  # fmt: skip
+def test_the_wind_matters_to_the_landing_of_tail_sitters_alone(
+    vehicle: str, wind_from_deg: float | None, edge_on: bool, yaw_deg: float | None
+) -> None:
+    items = [LocalItem(0.0, 100.0, 40.0, 0.0, "waypoint"), LocalItem(0.0, 0.0, 0.0, 0.0, "land")]
+    loaded = load_vehicle(vehicle, control="external")
+    task = Task(vehicle=loaded, items=items, options=Options(), until_s=1.0, wind_from_deg=wind_from_deg)
+    yaw = plan_of(task, edge_on=edge_on).items[-1].params[3]
+    assert yaw == yaw_deg if yaw_deg is not None else math.isnan(yaw)

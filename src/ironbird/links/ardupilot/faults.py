@@ -153,7 +153,7 @@ def _height_error(m: Moment, factor: float) -> float:
 
 
 _OFF = _set(Setting("SIM_GPS{n}_ENABLE", _constant(0.0), 1.0))
-_LATE = _set(Setting("SIM_GPS{n}_LAG_MS", lambda m: 100.0 + 1000.0 * m.amount("delay") * m.fix_period_s, 100.0))
+_LATE = _set(Setting("SIM_GPS{n}_LAG_MS", lambda m: round(100 + 1000 * m.amount("delay") * m.fix_period_s), 100.0))
 _NO_SPIKES = _none("ArduPilot has no parameter for single wrong samples")
 _ALL_COMPASSES = _none("ArduPilot's parameter for it acts on all compasses at once")
 _NO_SHIFT = _none("ArduPilot has no parameter that shifts a receiver's velocity: SIM_GPSn_VERR is noise")

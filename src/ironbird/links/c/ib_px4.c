@@ -28,7 +28,7 @@ typedef struct {
 typedef struct {
     int64_t imus;
     ib_imu imu[3];
-    ib_sensor baro, airspeed;
+    ib_sensor baro[2], airspeed; /* the second barometer only for a PX4 that takes two */
     const double *turn; /* R_HB by rows; null if PX4's body axes are ours */
     double accel_limit, gyro_limit;
     double sea_level, exponent, slope, celsius, lapse; /* of the standard atmosphere */
@@ -69,7 +69,8 @@ EXPORT int64_t ib_stage_inertial(ib_inertial *a, uint64_t now_us, uint8_t *stage
     a->silent = a->imus;
     a->due = 0;
     for (int64_t n = 0; n < a->slow; n++) a->due |= fresh(&a->other[n]);
-    for (int64_t n = 0; n < a->imus; n++) {
+    const int64_t units = a->baro[1].stamp && a->imus < 2 ? 2 : a->imus;
+    for (int64_t n = 0; n < units; n++) {
         ib_imu *imu = &a->imu[n];
         double v[13] = {0};
         uint32_t fields = 0;
@@ -89,18 +90,18 @@ EXPORT int64_t ib_stage_inertial(ib_inertial *a, uint64_t now_us, uint8_t *stage
         if (n == 0) {
             inside(v, a->accel_limit);
             inside(v + 3, a->gyro_limit);
-            if (fresh(&a->baro)) {
-                fields |= BARO;
-                double pascal = *a->baro.value;
-                double altitude = a->slope * (1 - ib_pow((pascal > 1 ? pascal : 1) / a->sea_level, a->exponent));
-                v[9] = 0.01 * pascal;
-                v[11] = altitude;
-                v[12] = a->celsius - a->lapse * altitude;
-            }
             if (fresh(&a->airspeed)) {
                 fields |= DIFF_PRESSURE;
                 v[10] = 0.01 * *a->airspeed.value;
             }
+        }
+        if (n < 2 && fresh(&a->baro[n])) {
+            fields |= BARO;
+            double pascal = *a->baro[n].value;
+            double altitude = a->slope * (1 - ib_pow((pascal > 1 ? pascal : 1) / a->sea_level, a->exponent));
+            v[9] = 0.01 * pascal;
+            v[11] = altitude;
+            v[12] = a->celsius - a->lapse * altitude;
         }
         if (!fields && n > 0) continue;
         const uint32_t id = HIL_SENSOR;
@@ -192,6 +193,9 @@ typedef struct {
     int64_t governed, drive, brake; /* a motor controller in speed mode */
     const double *ahead;            /* speed, m/s */
     double full, gain, drive_most, brake_most;
+    int64_t joints, joint_row[MOST_OUTPUTS]; /* servos in position mode on joints that take torques */
+    const double *angle, *turning;           /* of the joints, rad and rad/s */
+    double travel, joint_gain, joint_damping;
 } ib_outputs;
 
 /* Hand over controls; what is no number counts as zero. */
@@ -213,6 +217,11 @@ EXPORT void ib_place(const ib_outputs *a, const double *controls, int64_t armed,
         drive = drive < -1.0 ? -1.0 : drive > 1.0 ? 1.0 : drive;
         u[a->drive] = against ? 0.0 : drive;
         u[a->brake] = against ? (brake < 1.0 ? brake : 1.0) : 0.0;
+    }
+    for (int64_t i = 0; i < a->joints; i++) {
+        double *torque = &u[a->joint_row[i]];
+        const double share = a->joint_gain * (*torque * a->travel - a->angle[i]) - a->joint_damping * a->turning[i];
+        *torque = share < -1.0 ? -1.0 : share > 1.0 ? 1.0 : share;
     }
 }
 
@@ -344,4 +353,6 @@ LAYOUT(FIELD(ib_sensor, value), FIELD(ib_sensor, stamp), FIELD(ib_sensor, seen),
        FIELD(ib_outputs, parked), FIELD(ib_outputs, parked_row), FIELD(ib_outputs, released),
        FIELD(ib_outputs, released_row), FIELD(ib_outputs, release_s), FIELD(ib_outputs, governed),
        FIELD(ib_outputs, drive), FIELD(ib_outputs, brake), FIELD(ib_outputs, ahead), FIELD(ib_outputs, full),
-       FIELD(ib_outputs, gain), FIELD(ib_outputs, drive_most), FIELD(ib_outputs, brake_most), SIZE(ib_outputs))
+       FIELD(ib_outputs, gain), FIELD(ib_outputs, drive_most), FIELD(ib_outputs, brake_most),
+       FIELD(ib_outputs, joints), FIELD(ib_outputs, joint_row), FIELD(ib_outputs, angle), FIELD(ib_outputs, turning),
+       FIELD(ib_outputs, travel), FIELD(ib_outputs, joint_gain), FIELD(ib_outputs, joint_damping), SIZE(ib_outputs))

@@ -7,6 +7,7 @@ It is polled from the run loop and never blocks; what it does is written as a sc
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -67,7 +68,7 @@ class Pilot(Handshakes):
     --serial0 sends to; with a `wire` of its own it needs no port.
     In virtual time others may listen to what it receives, at `mirror_port`.
     A `passive` one sends nothing: it watches what another ground station does, and is finished when the vehicle has
-    been in the air (or driven) and is down and disarmed again.
+    been in the air (or driven) and is down and disarmed again, so many times as there are `flights` (0: never).
     Not done: offboard control.
     """
 
@@ -89,6 +90,7 @@ class Pilot(Handshakes):
         arm_after_s: float = 0.0,
         patience: float = 1.0,
         passive: bool = False,
+        flights: int = 1,
         process: AutopilotProcess | None = None,
         mirror_port: int | None = None,
         relay: Relay | None = None,
@@ -109,7 +111,7 @@ class Pilot(Handshakes):
             peer = (host, peer_port) if peer_port is not None and not passive else None
             wire = Port(port, host, peer=peer, who=autopilot, process=process, mirror_port=mirror_port)
         super().__init__(autopilot, kind=kind, wire=wire, passive=passive, plan=plan, patience=patience)
-        self._script = self._watch() if passive else self._fly()
+        self._script = self._watch(flights) if passive else self._fly()
 
     def __enter__(self) -> Pilot:
         return self
@@ -211,19 +213,25 @@ class Pilot(Handshakes):
         yield from self._wait("attitude", lambda: bool(self.ekf_flags & attitude), wall_s=240, sim_s=150)
         yield from self._ask_to_accept_calibration()
 
-    def _watch(self) -> Script:
+    def _watch(self, flights: int) -> Script:
         yield from self._wait("heartbeat", lambda: self._system > 0, wall_s=90, sim_s=90)
         self._step = None
-        while not self.flying:
-            off = self.kind in TOUCHES or self.landed == IN_AIR or self.height_m > OFF_THE_GROUND_M
-            self.flying = self.armed and off
-            yield
-        yield from self._until_down()
+        down = "landed and disarmed" if self.kind not in TOUCHES else "disarmed"
+        for number in itertools.count(1):
+            while not self.flying:
+                off = self.kind in TOUCHES or self.landed == IN_AIR or self.height_m > OFF_THE_GROUND_M
+                self.flying = self.armed and off
+                yield
+            yield from self._until_down()
+            if number == flights:
+                break
+            self.flying = False
+            self._note("pilot", f"{down}: flight {number}" + (f" of {flights}" if flights else ""))
         down_s = self._now_s
         while self._now_s - down_s < SEEN_S:
             yield
         self.finished = True
-        self._note("finished", "landed and disarmed" if self.kind not in TOUCHES else "disarmed")
+        self._note("finished", down)
 
     def _is_ready(self) -> bool:
         healthy = bool(self._health & numbers.MAV_SYS_STATUS_PREARM_CHECK)

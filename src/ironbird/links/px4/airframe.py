@@ -35,6 +35,16 @@ class Governor:
 
 
 @dataclass(frozen=True)
+class Joints:
+    """Servos in position mode on joints that take torques: proportional to what the angle is short of, and damped."""
+
+    places: tuple[str, ...]  # of the joints, in the order of the body's angles
+    travel_rad: float  # angle of full command
+    gain_1prad: float  # share of the greatest torque for each radian
+    damping_sprad: float  # and for each rad/s
+
+
+@dataclass(frozen=True)
 class Airframe:
     """What PX4 must know of a vehicle, and where its outputs go."""
 
@@ -49,6 +59,7 @@ class Airframe:
     released: tuple[str, ...] = ()  # at 1 some time after arming
     release_s: float = 3.0
     governor: Governor | None = None
+    joints: Joints | None = None
     late: Params = field(default_factory=dict)
 
     def with_params(self, params: Mapping[str, float]) -> Airframe:

@@ -15,6 +15,7 @@ from ironbird.links.px4.battery import has_battery
 from ironbird.links.px4.ground_water import boat_airframe, car_airframe, rover_airframe, underwater_airframe
 from ironbird.links.px4.helicopters import helicopter_airframe
 from ironbird.links.px4.rotors import multicopter_airframe
+from ironbird.links.px4.tilt_rotors import tilt_rotor_airframe
 from ironbird.links.px4.wings import fixed_wing_airframe, vtol_airframe
 from ironbird.vehicles.load import Vehicle
 from ironbird.vehicles.spec import VehicleSpec
@@ -24,6 +25,7 @@ from ironbird.vehicles.templates.helicopter import HelicopterSpec
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
 from ironbird.vehicles.templates.rover import RoverSpec
 from ironbird.vehicles.templates.surface_vessel import SurfaceVesselSpec
+from ironbird.vehicles.templates.tilt_rotor import TiltRotorSpec
 from ironbird.vehicles.templates.underwater import UnderwaterSpec
 from ironbird.vehicles.templates.vtol import VtolSpec
 
@@ -32,6 +34,7 @@ MAKERS: dict[type[VehicleSpec], Callable[..., Airframe]] = {
     HelicopterSpec: helicopter_airframe,
     FixedWingSpec: fixed_wing_airframe,
     VtolSpec: vtol_airframe,
+    TiltRotorSpec: tilt_rotor_airframe,
     CarSpec: car_airframe,
     RoverSpec: rover_airframe,
     SurfaceVesselSpec: boat_airframe,

@@ -29,7 +29,7 @@ LEG_S = 60.0  # for a leg, beyond four times what it takes at the stick's full s
 
 def stick_params(speed_mps: float) -> Mapping[str, float]:
     """Parameters of PX4 under which sticks come by MAVLink, and a stick at its end stands for a speed."""
-    named = {"COM_RC_IN_MODE": 1, "COM_RC_OVERRIDE": 0, "MPC_XY_MAN_EXPO": 0.0, "MPC_HOLD_DZ": 0.02}
+    named = {"COM_RC_IN_MODE": 1, "COM_RC_OVERRIDE": 0, "MPC_XY_MAN_EXPO": 0.0, "MAN_DEADZONE": 0.02}
     return {**named, "MPC_VEL_MANUAL": speed_mps}
 
 

@@ -11,6 +11,7 @@ from ironbird.vehicles.templates.helicopter import HelicopterSpec, hover, hover_
 TAIL_SERVO = 11  # CA_AIRFRAME of a helicopter whose tail is a servo
 CURVE_POINTS = 5  # of CA_HELI_PITCH_Cn and CA_HELI_THR_Cn, over the thrust that is asked for
 LEAST_SPEED_MPS, LEAST_ACCELERATION_MPS2 = 3.0, 2.0  # that PX4 takes
+LEAST_RATE_GAIN = 0.01  # that PX4's list of parameters allows
 
 
 def helicopter_airframe(spec: HelicopterSpec) -> Airframe:
@@ -57,7 +58,7 @@ def helicopter_airframe(spec: HelicopterSpec) -> Airframe:
     for axis, rate in zip(("ROLL", "PITCH"), control.max_rate_radps, strict=False):
         # The fly-bar makes the cyclic a rate: more stiffness is less damping, as the disc swings on its hub
         params |= {
-            f"MC_{axis}RATE_FF": feed_forward, f"MC_{axis}RATE_P": 0.0, f"MC_{axis}RATE_D": 0.0,
+            f"MC_{axis}RATE_FF": feed_forward, f"MC_{axis}RATE_P": LEAST_RATE_GAIN, f"MC_{axis}RATE_D": 0.0,
             f"MC_{axis}RATE_I": control.tilt_integral * feed_forward, f"MC_{axis}_P": control.tilt_gain,
             f"MC_{axis}RATE_MAX": math.degrees(rate),
         }  # fmt: skip

@@ -66,6 +66,9 @@ class Px4Options(AutopilotOptions):
         ),
     ] = ""
     bus_trace: BusTrace = ""
+    quiet: Annotated[
+        bool, Field(description="In real time: no link of PX4 to ground stations on UDP 14550 (--headless).")
+    ] = False
 
 
 class Px4Kind(AutopilotKind):
@@ -116,7 +119,8 @@ class Px4Kind(AutopilotKind):
         if board:
             process = Px4OnChipsProcess(options.folder, board=load_board(board), keep=task.folder, virtual=virtual)
         else:
-            process = Px4Process(options.folder, keep=task.folder, watched=watch, virtual=virtual)
+            quiet = isinstance(options, Px4Options) and options.quiet and not virtual
+            process = Px4Process(options.folder, keep=task.folder, watched=watch, quiet=quiet, virtual=virtual)
         try:
             pilot = self._pilot(task, process, instance)
         except BaseException:
@@ -149,7 +153,16 @@ class Px4Kind(AutopilotKind):
         elif watch:
             kind, port = class_of(task.vehicle), LISTENER_PORT + instance
             relay = relay_of(task, process, peer_port=GROUND_PORT + instance)
-            pilot = Pilot("px4", kind=kind, port=port, peer_port=peer_port, passive=True, process=process, relay=relay)
+            pilot = Pilot(
+                "px4",
+                kind=kind,
+                port=port,
+                peer_port=peer_port,
+                passive=True,
+                flights=chosen(task).flights,
+                process=process,
+                relay=relay,
+            )
         elif _by_sticks(task):
             if class_of(task.vehicle) != "copter" or task.script:
                 raise LinkError(
@@ -159,7 +172,7 @@ class Px4Kind(AutopilotKind):
         elif isinstance(spec, UnderwaterSpec):
             pilot = StickPilot(spec, plan_of(task).items, port=pilot_port, peer_port=peer_port, process=process)
         else:
-            kind, plan = class_of(task.vehicle), plan_of(task)
+            kind, plan = class_of(task.vehicle), plan_of(task, edge_on=True)
             pilot = Pilot(
                 "px4",
                 kind=kind,

@@ -39,7 +39,8 @@ from ironbird.links.px4.airframes import airframe_of
 from ironbird.links.px4.battery import SmartBattery, has_battery
 from ironbird.links.px4.faulty_link import SimulatorWays
 from ironbird.links.px4.messages import Messages, Outputs, Wire
-from ironbird.links.px4.process import SIMULATOR_PORT, Px4Process, open_port
+from ironbird.links.px4.process import SIMULATOR_PORT, Px4Process, find_px4, open_port
+from ironbird.links.px4.version import Release, release_of
 from ironbird.links.realtime import real_time, real_time_of
 from ironbird.links.rig import Rig
 from ironbird.links.system import ControlSystem
@@ -59,7 +60,8 @@ class Px4(ControlSystem):
     """PX4 on a vehicle of the catalogue.
 
     With `process` it is started and ended here; without, it has to be started by hand (`PX4_SIM_HOST_ADDR=127.0.0.1`)
-    and finds this side at TCP port 4560 + `instance`. `params` come on top of those of the airframe.
+    and finds this side at TCP port 4560 + `instance`. `params` come on top of those of the airframe. What
+    differs between its releases: `version.py`.
     """
 
     name = "PX4"
@@ -99,7 +101,8 @@ class Px4(ControlSystem):
 
     def start(self, rig: Rig) -> None:
         """Open the port, start PX4 if it is to be started, and wait until it is connected."""
-        self.airframe = (self.airframe or airframe_of(rig.vehicle)).with_params(self.params)
+        release = release_of(find_px4(self.process.where)) if self.process is not None else Release()
+        self.airframe, missing = release.fit(self.airframe or airframe_of(rig.vehicle), self.params)
         self.step_ticks = round(1 / (self.airframe.rate_hz * rig.state.model.step_s))
         run = self._run = self.process.run if self.process is not None else None
         if run is not None:
@@ -121,7 +124,7 @@ class Px4(ControlSystem):
             self._wire.keep_received()
         self._outputs = Outputs(rig, self.airframe)
         self._battery = SmartBattery(rig, self.instance, run) if self.process and has_battery(rig.vehicle) else None
-        self._messages = Messages(rig, self.airframe, self._packer)
+        self._messages = Messages(rig, self.airframe, self._packer, barometers=release.barometers)
         self._ways = SimulatorWays(rig.links) if rig.links is not None else None
         self._answered = False  # at least once
         self._waiting = False  # steps are answered, so each waits for its answer
@@ -133,6 +136,8 @@ class Px4(ControlSystem):
         self._sticks_at = 0.0
         self._armed_at = 0.0
         self.note(rig, "link", f"PX4 instance {self.instance} on TCP port {SIMULATOR_PORT + self.instance}")
+        if said := release.note(missing):
+            self.note(rig, "link", said)
 
     def _accept_virtual(self, run: VirtualRun, server: socket.socket) -> socket.socket:
         """Let its time run until its start-up has come to connecting."""

@@ -36,6 +36,7 @@ from ironbird.rotations import from_matrix, multiply, rotate_one
 # Id 0 goes through 16 bits in PX4: outside, the conversion wraps round
 ACCEL_LIMIT, GYRO_LIMIT = STANDARD_GRAVITY_MPS2 / 2048 * 32767, math.radians(2000) / 32768 * 32767
 MOST_IMUS, MOST_MAGNETOMETERS, MOST_RECEIVERS, MOST_SLOW, MOST_OUTPUTS = 3, 2, 3, 8, 16
+MOST_BAROMETERS = 2
 TRUTH_S = 0.04  # between messages of the true state
 LIMITS = ("nearest", "farthest")  # of a rangefinder
 ANSWERED, CLOSED, NOT_SENT = 1, -1, -3  # of `ib_turn`; 0 is that the time is over, the rest are errors
@@ -54,7 +55,8 @@ class _Inertial(ctypes.Structure):
     """`ib_inertial` of c/ib_px4.c."""
 
     _fields_ = [
-        ("imus", ctypes.c_int64), ("imu", _Imu * MOST_IMUS), ("baro", _Sensor), ("airspeed", _Sensor),
+        ("imus", ctypes.c_int64), ("imu", _Imu * MOST_IMUS), ("baro", _Sensor * MOST_BAROMETERS),
+        ("airspeed", _Sensor),
         ("turn", ctypes.c_void_p), ("accel_limit", ctypes.c_double), ("gyro_limit", ctypes.c_double),
         ("sea_level", ctypes.c_double), ("exponent", ctypes.c_double), ("slope", ctypes.c_double),
         ("celsius", ctypes.c_double), ("lapse", ctypes.c_double), ("silent", ctypes.c_int64),
@@ -100,6 +102,8 @@ class _Outputs(ctypes.Structure):
         ("release_s", ctypes.c_double), ("governed", ctypes.c_int64), ("drive", ctypes.c_int64),
         ("brake", ctypes.c_int64), ("ahead", ctypes.c_void_p), ("full", ctypes.c_double), ("gain", ctypes.c_double),
         ("drive_most", ctypes.c_double), ("brake_most", ctypes.c_double),
+        ("joints", ctypes.c_int64), ("joint_row", _Rows), ("angle", ctypes.c_void_p), ("turning", ctypes.c_void_p),
+        ("travel", ctypes.c_double), ("joint_gain", ctypes.c_double), ("joint_damping", ctypes.c_double),
     ]  # fmt: skip
 
 
@@ -221,6 +225,13 @@ class Outputs:
             self.native.drive, self.native.brake = rig.actuators[governor.drive], rig.actuators[governor.brake]
             self.native.full, self.native.gain = governor.full_mps, governor.gain_1ps
             self.native.drive_most, self.native.brake_most = governor.drive_mps2, governor.brake_mps2
+        if (joints := airframe.joints) is not None:
+            self._angles = rig.truth("a"), rig.truth("b")  # encoders without error
+            self.native.joints = len(joints.places)
+            self.native.joint_row = _Rows(*(rig.actuators[place] for place in joints.places))
+            self.native.angle, self.native.turning = (view.ctypes.data for view in self._angles)
+            self.native.travel, self.native.joint_gain = joints.travel_rad, joints.gain_1prad
+            self.native.joint_damping = joints.damping_sprad
         self._place, self._at = _library().ib_place, ctypes.addressof(self.native)
         self._controls = (ctypes.c_double * MOST_OUTPUTS)()
 
@@ -231,9 +242,11 @@ class Outputs:
 
 
 class Messages:
-    """The vehicle's sensors as messages of the simulator link."""
+    """The vehicle's sensors as messages of the simulator link; of its barometers those that this PX4 takes."""
 
-    def __init__(self, rig: Rig, airframe: Airframe, packer: Packer, *, truth: bool = True) -> None:
+    def __init__(
+        self, rig: Rig, airframe: Airframe, packer: Packer, *, truth: bool = True, barometers: int = 1
+    ) -> None:
         self.rig = rig
         self.packer = packer
         self._home = rig.vehicle.spec.home
@@ -242,7 +255,7 @@ class Messages:
         self._odometry = odometry_of(rig, packer, airframe) if airframe.water_Papm else None
         self._imus = list(zip(rig.accels, rig.gyros, strict=True))[:MOST_IMUS]
         self._receivers = rig.receivers[:MOST_RECEIVERS] if self._odometry is None else []
-        self.inertial, self._keep = self._prepared(airframe)
+        self.inertial, self._keep = self._prepared(airframe, barometers)
         self.fixes = [self._fix(receiver) for receiver in self._receivers]
         self._stage_inertial, self._stage_fix = _library().ib_stage_inertial, _library().ib_stage_fix
         self._inertial_at = ctypes.addressof(self.inertial)
@@ -260,7 +273,7 @@ class Messages:
             for n, sensor in enumerate(rig.flows, start=1)
         ]
 
-    def _prepared(self, airframe: Airframe) -> tuple[_Inertial, np.ndarray | None]:
+    def _prepared(self, airframe: Airframe, barometers: int) -> tuple[_Inertial, np.ndarray | None]:
         """Where native code finds the sensors, and what must live as long."""
 
         rig, place = self.rig, _place
@@ -269,11 +282,12 @@ class Messages:
         slow = [*(receiver.position_N for receiver in self._receivers), *rig.rangefinders, *rig.flows]
         if len(slow) > MOST_SLOW:
             raise LinkError(f"PX4 takes {MOST_SLOW} receivers, rangefinders and flows together, not {len(slow)}")
+        above = [] if airframe.water_Papm else rig.barometers[: min(barometers, MOST_BAROMETERS)]
         turn = None if airframe.turn is None else np.ascontiguousarray(airframe.turn, dtype=float)
         inertial = _Inertial(
             imus=len(imus),
             imu=(_Imu * MOST_IMUS)(*imus),
-            baro=place(None if airframe.water_Papm or not rig.barometers else rig.barometers[0]),
+            baro=(_Sensor * MOST_BAROMETERS)(*map(place, above)),
             airspeed=place(rig.airspeeds[0] if rig.airspeeds else None),
             turn=None if turn is None else turn.ctypes.data,
             accel_limit=ACCEL_LIMIT,

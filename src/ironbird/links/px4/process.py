@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ LISTENER_PORT = 13280  # UDP that it sends to as well: for a gimbal, which is no
 COMMAND_PORT, GROUND_PORT, PAYLOAD_PORT, GIMBAL_PORT = PX4_PORTS = (14580, 18570, 14280, 13030)
 LOCKS = Path("/tmp")  # PX4 keeps a lock and a socket per instance here
 MAVLINK_FILE = "px4-rc.mavlink"  # of PX4's start-up: opens its links
+GROUND_LINK = re.compile(r"\s*mavlink (start|stream) .*-u \$udp_gcs_port_local\b")  # its lines for ground stations
 STARTED = "Startup script returned"  # what PX4 says when its start-up is over
 START_FILES = ("etc/init.d-posix/rcS", "etc/init.d-posix/px4-rc.*", "etc/init.d/rc*", "bin/px4-alias.sh")
 WATCHED_HZ = {  # what a passive ground station needs beside heartbeats
@@ -98,7 +100,10 @@ def free_instance(first: int | None = None) -> int:
 
 
 class Px4Process(AutopilotProcess):
-    """One PX4, with its log (.ulg). A `watched` one sends more to UDP port 13280 + instance, which is only read."""
+    """One PX4, with its log (.ulg). A `watched` one sends more to UDP port 13280 + instance, which is only read.
+
+    A `quiet` one has no link to ground stations on UDP port 14550.
+    """
 
     name = "PX4"
     prefix = "ironbird-px4-"
@@ -111,12 +116,13 @@ class Px4Process(AutopilotProcess):
         *,
         keep: Path | None = None,
         watched: bool = False,
+        quiet: bool = False,
         virtual: bool = False,
     ) -> None:
         self._instance = 0
         self._started = False
         super().__init__(where, keep=keep, virtual=virtual)
-        self.watched = watched
+        self.watched, self.quiet = watched, quiet
         self.program: Program | None = None
 
     def start(self, airframe: Airframe, title: str, instance: int) -> None:
@@ -140,13 +146,14 @@ class Px4Process(AutopilotProcess):
         """PX4's start-up files as links, with Ironbird's airframe as the only one."""
         own = etc / "init.d-posix" / "airframes"
         own.mkdir(parents=True)
-        if self.watched:
+        if self.watched or self.quiet:
             streams = [
                 f"mavlink stream -r {rate} -s {name} -u $(({GIMBAL_PORT}+px4_instance))"
                 for name, rate in WATCHED_HZ.items()
             ]
-            text = (real / "init.d-posix" / MAVLINK_FILE).read_text()
-            (etc / "init.d-posix" / MAVLINK_FILE).write_text("\n".join([text, *streams, ""]))
+            lines = (real / "init.d-posix" / MAVLINK_FILE).read_text().split("\n")
+            kept = [line for line in lines if not (self.quiet and GROUND_LINK.match(line))]
+            (etc / "init.d-posix" / MAVLINK_FILE).write_text("\n".join([*kept, *(streams if self.watched else ()), ""]))
         for folder, inside in ((real, etc), (real / "init.d-posix", etc / "init.d-posix")):
             for path in folder.iterdir():
                 if not (inside / path.name).exists():

@@ -120,6 +120,12 @@ def test_a_jammed_receiver_loses_its_fix_and_gives_no_wild_ones() -> None:
     assert values("gnss.jamming@1:instance=2", moment(1.0))["SIM_GPS2_NUMSATS"] == 0.0
 
 
+@pytest.mark.parametrize("severity", [0.0625, 0.525, 1.0])
+def test_a_delay_is_in_whole_milliseconds_as_ardupilot_keeps_it(severity: float) -> None:
+    (value,) = values("gnss.position_delay@1", moment(severity=severity)).values()
+    assert value == round(value) and value > 100.0
+
+
 def test_a_velocity_can_be_made_noisy_and_not_be_shifted() -> None:
     """ArduPilot multiplies SIM_GPSn_VERR by an even random number between -1 and 1: a deviation of 1 / sqrt(3)."""
     size = next(tapped.size for tapped in SIGNALS if tapped.id == "gnss.velocity")

@@ -375,6 +375,21 @@ def test_a_passive_one_says_nothing_and_sees_the_flight_of_another(clock: Clock)
         assert [h.text for h in pilot.autopilot_events if h.kind == "armed"] == ["armed", "disarmed"] * 2
 
 
+@pytest.mark.parametrize("flights", [2, 0])
+def test_a_passive_one_watches_several_flights_of_another(flights: int, clock: Clock) -> None:
+    for pilot, played in pair("px4", passive=True, peer_port=14580, flights=flights):
+        for number in (1, 2):
+            played.armed, played.landed = True, 2
+            fly(pilot, played, clock, 5.0)
+            assert pilot.flying and not pilot.finished
+            played.armed, played.landed = False, 1
+            fly(pilot, played, clock, SEEN_S + 1.0)
+            assert pilot.finished == (number == flights)
+        said = [h.text for h in pilot.autopilot_events if h.kind in ("pilot", "finished")]
+        counted = ["landed and disarmed: flight 1", "landed and disarmed: flight 2"]
+        assert said == (counted if not flights else ["landed and disarmed: flight 1 of 2", "landed and disarmed"])
+
+
 def test_a_stranger_does_not_draw_the_answers_to_itself(clock: Clock) -> None:
     for pilot, played in pair("px4"):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:

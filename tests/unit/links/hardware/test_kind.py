@@ -9,6 +9,7 @@ from hil_board import BoardCable, StillClock
 from pydantic import ValidationError
 
 from ironbird.errors import LinkError
+from ironbird.links import mission_plan
 from ironbird.links.ground.pilot import Pilot
 from ironbird.links.hardware.cable import SerialCable
 from ironbird.links.hardware.kind import HARDWARE, HardwareKind, HardwareOptions
@@ -38,12 +39,13 @@ def fly(kind: HardwareKind, task: Task) -> Seat:
     return seat
 
 
-def test_the_vehicle_samples_as_often_as_it_is_sent() -> None:
+def test_the_vehicle_samples_as_often_as_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted = HARDWARE.fitted(QUAD, HardwareOptions(sensor_hz=500.0))
     assert fitted.diagram.blocks["imu/1/chip"].sample_s == 0.002
     assert QUAD.diagram.blocks["imu/1/chip"].sample_s == 0.004
     with pytest.raises(LinkError, match=r"400 Hz do not fit.*give 1000, 500"):
         HARDWARE.fitted(QUAD, HardwareOptions(sensor_hz=400.0))
+    monkeypatch.delitem(mission_plan.CLASSES, "tilt_rotor")
     with pytest.raises(LinkError, match=r"no flight controller flies a vehicle of kind 'tilt_rotor' yet"):
         HARDWARE.fitted(load_vehicle("tiltrotor_provant", control="external"), HardwareOptions())
 

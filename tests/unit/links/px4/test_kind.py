@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from ironbird.errors import LinkError
 from ironbird.flight.flight import fly
 from ironbird.flight.order import make_order, parse_order
+from ironbird.links import mission_plan
 from ironbird.links.ardupilot.kind import ARDUPILOT
 from ironbird.links.autopilot_kind import AutopilotKind, AutopilotOptions, read_params
 from ironbird.links.ground.pilot import Pilot
@@ -88,8 +89,9 @@ def test_a_submarine_is_flown_by_sticks() -> None:
         assert isinstance(seat.pilot, StickPilot)
 
 
-def test_a_vehicle_that_no_autopilot_knows_is_refused() -> None:
+def test_a_vehicle_that_no_autopilot_knows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert PX4.fitted(QUAD, AutopilotOptions()) is QUAD
+    monkeypatch.delitem(mission_plan.CLASSES, "tilt_rotor")
     with pytest.raises(LinkError, match=r"no autopilot flies a vehicle of kind 'tilt_rotor' yet"):
         PX4.fitted(load_vehicle("tiltrotor_provant", control="external"), AutopilotOptions())
 

@@ -143,3 +143,47 @@ def test_a_motor_at_the_lowest_pulse_idles_while_armed_and_stands_otherwise(rig:
     for armed, expected in ((True, IDLE_THROTTLE), (False, 0.0)):
         outputs.place([0.0, math.nan, 0.5, 0.5, *[0.0] * 12], armed, 0.0)
         assert [rig.stepper.inputs[rig.actuators[f"rotor/{n}"]] for n in (1, 2)] == [expected, 0.0]
+
+
+@pytest.mark.parametrize(("barometers", "ids"), [(1, [0]), (2, [0, 1])])
+def test_a_px4_that_takes_two_barometers_gets_each_under_its_id(rig: Rig, barometers: int, ids: list[int]) -> None:
+    rig.barometers.append(rig.barometers[0])
+    packer, reader = Packer(), common.MAVLink(None)
+    Messages(rig, airframe_of(rig.vehicle), packer, barometers=barometers).add(NOW_US)
+    said = [message for message in reader.parse_buffer(packer.take()) or [] if message.get_type() == "HIL_SENSOR"]
+    assert [message.id for message in said if message.fields_updated & 0x1A00 == 0x1A00] == ids
+    assert len({message.abs_pressure for message in said if message.id in ids}) == 1
+
+
+def test_the_second_barometer_of_a_vehicle_with_one_inertial_unit_has_a_message_of_its_own() -> None:
+    rig = make_rig("quad_f450_rflysimsafe", until_s=0.1)
+    assert rig.step(4) and len(rig.gyros) == 1
+    rig.barometers.append(rig.barometers[0])
+    packer, reader = Packer(), common.MAVLink(None)
+    sender = Messages(rig, airframe_of(rig.vehicle), packer, barometers=2)
+    sender.add(NOW_US)
+    said = [message for message in reader.parse_buffer(packer.take()) or [] if message.get_type() == "HIL_SENSOR"]
+    assert [(message.id, message.fields_updated) for message in said][1:] == [(1, 0x1A00)]
+    assert sender.gyros == 1 and sender.silent_gyros == 0
+
+
+def test_servos_in_position_mode_hold_the_joints_of_a_tilt_rotor() -> None:
+    """Critically damped at 30 rad/s; an arm that stands upright above its joint pulls it further down."""
+    rig = make_rig("tiltrotor_provant", until_s=3.0)
+    outputs = Outputs(rig, airframe_of(rig.vehicle))
+    joints = airframe_of(rig.vehicle).joints
+    assert joints is not None
+    angles = rig.truth("a")
+
+    def go(right: float, left: float) -> None:
+        end = rig.time_s + 0.4
+        while rig.time_s < end and rig.step(4):
+            outputs.place([0.0, 0.0, right, left], True, 0.0)
+
+    go(0.5, -0.25)
+    for angle, command in zip(angles, (0.5, -0.25), strict=True):
+        torque_Nm = 2.0 * joints.gain_1prad * (command * joints.travel_rad - angle)
+        assert torque_Nm == pytest.approx(-0.08094 * 9.81 * 0.05948 * math.sin(angle), rel=0.05)  # weight of the arm
+        assert angle == pytest.approx(command * joints.travel_rad, rel=0.2)
+    go(math.nan, 0.0)  # what is no number is upright
+    assert angles == pytest.approx([0.0, 0.0], abs=0.02)

@@ -82,6 +82,24 @@ def test_it_starts_with_our_airframe_and_leaves_nothing(tmp_path: Path) -> None:
     assert "param set-default CA_ROTOR_COUNT 4" in script
 
 
+@pytest.mark.parametrize("quiet", [True, False])
+def test_a_quiet_one_has_no_link_for_ground_stations(quiet: bool, tmp_path: Path) -> None:
+    build = make_px4(tmp_path / "build", f"cat $2/init.d-posix/px4-rc.mavlink\n{SLEEPER}")
+    lines = [
+        "udp_gcs_port_local=$((18570+px4_instance))", "mavlink start -x -u $udp_gcs_port_local -r 4000000 -f",
+        "mavlink stream -r 50 -s ATTITUDE -u $udp_gcs_port_local", "mavlink start -x -u $udp_offboard_port_local -f",
+    ]  # fmt: skip
+    (build / "etc" / "init.d-posix" / "px4-rc.mavlink").write_text("\n".join([*lines, ""]))
+    process = Px4Process(build, quiet=quiet)
+    process.start(airframe_of(load_vehicle("quad_f450", control="external")), "F450", 7)
+    try:
+        child_of(process)
+        said = [line for line in process.console().splitlines() if line.startswith(("udp", "mavlink"))]
+    finally:
+        process.stop()
+    assert said == ([lines[0], lines[3]] if quiet else lines)
+
+
 def test_its_start_up_is_over_when_it_says_so(tmp_path: Path) -> None:
     said = "INFO  [px4] Startup script returned successfully"
     build = make_px4(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 import time
 from dataclasses import replace
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ironbird.errors import LinkError
+from ironbird.links.process import SHORT_PLACE, short_place
 from ironbird.links.virtual_time.run import Outcome, VirtualRun, _used_s
 
 
@@ -43,3 +46,17 @@ def test_processor_time_of_a_thread_is_that_of_the_system() -> None:
     while time.thread_time() < begin_s + 0.2:
         pass
     assert _used_s(*who) - before == pytest.approx(time.thread_time() - begin_s, abs=0.1)
+
+
+def test_the_folder_of_a_run_is_where_paths_of_its_sockets_are_short_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    deep = tmp_path / ("a" * 90)
+    deep.mkdir()
+    assert short_place("ironbird-px4-") in (str(tmp_path), SHORT_PLACE)
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    assert short_place("ironbird-px4-") == SHORT_PLACE
+    monkeypatch.setattr("ironbird.links.process.SHORT_PLACE", str(deep))
+    with pytest.raises(LinkError, match="set TMPDIR to a shorter folder"):
+        short_place("ironbird-px4-")

@@ -1,0 +1,84 @@
+"""A plan of another program (.plan, 'QGC WPL 110') in an order: where it begins, and what pages show of it."""
+
+from __future__ import annotations
+
+import math
+
+from ironbird.flight.order import Order
+from ironbird.links.geodesy import Place, to_local
+from ironbird.links.mavlink.numbers import (
+    FRAME_GLOBAL_RELATIVE_ALT,
+    FRAME_MISSION,
+    NAV_FENCE_CIRCLE_EXCLUSION,
+    NAV_FENCE_CIRCLE_INCLUSION,
+    NAV_LAND,
+    NAV_VTOL_LAND,
+)
+from ironbird.links.plan_file import PLACE_COMMANDS, Plan, PlanItem, is_plan, parse_plan
+
+Point = tuple[float, float, float]  # m north and east of home, and above it
+CIRCLES = (NAV_FENCE_CIRCLE_INCLUSION, NAV_FENCE_CIRCLE_EXCLUSION)
+CORNERS = 36  # of a circle on a page
+
+
+def given_plan(order: Order) -> Plan | None:
+    """The plan that an order's control system flies in place of a mission; None if it has none."""
+    if not order.has_plan or not is_plan(order.script):
+        return None
+    return parse_plan(order.script)
+
+
+def title_of_plan(order: Order) -> str:
+    """The name of its file and how much is in it; a record of commands has neither."""
+    plan = given_plan(order)
+    if plan is None:
+        return "as it was commanded"
+    parts = [f"{len(plan.items)} items"]
+    parts += [f"{len(plan.fence)} of a fence"] if plan.fence else []
+    parts += [f"{len(plan.rally)} rally points"] if plan.rally else []
+    return f"{order.mission_name or 'a plan'} ({', '.join(parts)})"
+
+
+def waypoints_of(plan: Plan, home: Place) -> list[Point]:
+    """Places of its items; a landing without a place is below the one before."""
+    here, found = (0.0, 0.0, 0.0), []
+    for item in plan.items:
+        if item.command not in PLACE_COMMANDS or item.frame == FRAME_MISSION:
+            continue
+        place = _point(item, home)
+        if not item.latitude_deg and not item.longitude_deg:
+            place = (here[0], here[1], place[2])
+        if item.command in (NAV_LAND, NAV_VTOL_LAND):
+            place = (place[0], place[1], 0.0)
+        found.append(place)
+        here = place
+    return found
+
+
+def fences_of(plan: Plan, home: Place) -> list[list[Point]]:
+    """Its fences as closed lines on the ground, circles as polygons."""
+    lines: list[list[Point]] = []
+    corners: list[Point] = []
+    for item in plan.fence:
+        north, east, _ = _point(item, home)
+        if item.command in CIRCLES:
+            turns = [2 * math.pi * n / CORNERS for n in range(CORNERS + 1)]
+            radius = item.params[0]
+            lines.append([(north + radius * math.cos(a), east + radius * math.sin(a), 0.0) for a in turns])
+            continue
+        corners.append((north, east, 0.0))
+        if len(corners) == item.params[0]:
+            lines.append([*corners, corners[0]])
+            corners = []
+    return lines
+
+
+def rally_points_of(plan: Plan, home: Place) -> list[Point]:
+    """Its rally points."""
+    return [_point(item, home) for item in plan.rally]
+
+
+def _point(item: PlanItem, home: Place) -> Point:
+    above = home.height_m if item.frame == FRAME_GLOBAL_RELATIVE_ALT else 0.0
+    north, east, down = to_local(home, item.latitude_deg, item.longitude_deg, item.altitude_m + above)
+    return north, east, -down
