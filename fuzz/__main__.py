@@ -5,6 +5,7 @@ python -m fuzz formula mavlink --time 60   some of them
 python -m fuzz --replay                    only the kept inputs
 python -m fuzz formula FILE                one input
 python -m fuzz --engine libfuzzer          only the native readers, by clang's libFuzzer under sanitizers
+python -m fuzz --engine plain --to 10000000  each until it has seen so many inputs, the fastest first
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=None, help="folder for growing corpora and finds")
     parser.add_argument("--round", type=float, default=ROUND_S, help="seconds of a target before the next has its turn")
     parser.add_argument("--replay", action="store_true", help="only the kept inputs")
+    parser.add_argument("--to", type=int, default=None, help="go on with each until its tally says so many inputs")
+    parser.add_argument("--tally", type=Path, default=TALLY, help="where inputs are counted; fuzz/tally.json")
     parser.add_argument("--no-tally", action="store_true", help="leave fuzz/tally.json as it is")
     asked = parser.parse_args()
 
@@ -88,17 +91,30 @@ def main() -> int:
     turns = [(t.name, functools.partial(engine.run, t, chosen), "") for t in targets]
     turns += [(name, functools.partial(libfuzzer.run, name), " in C") for name in native]
     share, end = min(asked.round, asked.time / len(turns)), time.monotonic() + asked.time
-    while time.monotonic() < end - 0.5 * share and len(finds) < len(turns):
+    rates: dict[str, float] = {}
+    while time.monotonic() < end - 0.5 * share:
         seed += 1
-        for name, run, where in [turn for turn in turns if turn[0] + turn[2] not in finds]:
+        left = [turn for turn in turns if turn[0] + turn[2] not in finds]
+        if asked.to is not None:
+            seen = _read(asked.tally)
+            left = [turn for turn in left if seen.get(turn[0], {}).get("inputs", 0) < asked.to]
+            untried = [turn for turn in left if turn[0] + turn[2] not in rates]
+            left = untried or sorted(left, key=lambda turn: -rates[turn[0] + turn[2]])[:1]
+        if not left:
+            break
+        for name, run, where in left:
             outcome = run(share, seed, work)
+            rates[name + where] = outcome.rate
             packets = f", {sum(outcome.packets.values())} packets" if outcome.packets else ""
-            print(f"{name}{where}: {outcome.inputs} inputs, {outcome.rate:.0f}/s{packets}", flush=True)
+            beyond = f", {outcome.beyond / outcome.inputs:.0%} beyond the first look" if outcome.beyond else ""
+            print(f"{name}{where}: {outcome.inputs} inputs, {outcome.rate:.0f}/s{packets}{beyond}", flush=True)
             if outcome.told:
                 finds.add(name + where)
                 print(f"FIND in {name}{where}: {outcome.find}\n{outcome.told}", file=sys.stderr, flush=True)
             if not asked.no_tally:
-                _add(outcome)
+                _add(asked.tally, outcome)
+            if time.monotonic() > end:
+                break
     if asked.work is None and not finds:
         shutil.rmtree(work)
     if finds:
@@ -135,27 +151,33 @@ def _refuse_unknown(names: list[str], known: list[str]) -> None:
         sys.exit(f"unknown target {', '.join(unknown)}; known: {', '.join(sorted(set(known)))}")
 
 
-def _add(outcome) -> None:  # type: ignore[no-untyped-def]
+def _read(tally: Path) -> dict:
+    return json.loads(tally.read_text()) if tally.exists() else {}
+
+
+def _add(tally: Path, outcome) -> None:  # type: ignore[no-untyped-def]
     """Inputs so far, by target, with the day of the last; runs at the same time each add to what the file holds."""
-    with (TALLY.parent / ".tally.lock").open("w") as lock:
+    with (tally.parent / ".tally.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        _write(json.loads(TALLY.read_text()) if TALLY.exists() else {}, outcome)
+        rows = _read(tally)
+        _count(rows.setdefault(outcome.target, {"inputs": 0, "seconds": 0.0, "finds": 0, "by_engine": {}}), outcome)
+        part = tally.with_suffix(".part")
+        part.write_text(json.dumps(dict(sorted(rows.items())), indent=1) + "\n")
+        os.replace(part, tally)
 
 
-def _write(tally: dict, outcome) -> None:  # type: ignore[no-untyped-def]
-    row = tally.setdefault(outcome.target, {"inputs": 0, "seconds": 0.0, "finds": 0, "by_engine": {}})
+def _count(row: dict, outcome) -> None:  # type: ignore[no-untyped-def]
     row["inputs"] += outcome.inputs
     row["seconds"] = round(row["seconds"] + outcome.seconds, 1)
     row["finds"] += bool(outcome.told)
     row["by_engine"][outcome.engine] = row["by_engine"].get(outcome.engine, 0) + outcome.inputs
+    if outcome.engine == "plain":  # inputs of which it is known whether they were refused at first sight
+        row["looked"] = row.get("looked", 0) + outcome.inputs
+        row["beyond"] = row.get("beyond", 0) + outcome.beyond
     for name, count in outcome.packets.items():
         packets = row.setdefault("packets", {})
         packets[name] = packets.get(name, 0) + count
     row["last"] = time.strftime("%Y-%m-%d", time.gmtime())
-    whole = json.dumps(dict(sorted(tally.items())), indent=1) + "\n"
-    part = TALLY.with_suffix(".part")
-    part.write_text(whole)
-    os.replace(part, TALLY)
 
 
 if __name__ == "__main__":

@@ -98,6 +98,13 @@ class Requirement:
     use: str = ""
     params: dict[str, float | str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for key in ("name", "formula", "severity", "use"):
+            if not isinstance(getattr(self, key), str):
+                raise OrderError(f"{key} of a requirement = {shortened(repr(getattr(self, key)))} is no text")
+        if not isinstance(self.params, Mapping):
+            raise OrderError(f"params of requirement {self.name} = {shortened(repr(self.params))} is no table")
+
     @staticmethod
     def of(text: Requirement | str, **params: float | str) -> Requirement:
         """A requirement of the library by its name (`no_crash`), or a formula (`always (altitude < 60 m)`)."""
@@ -137,6 +144,9 @@ class Order:
     integration: str = ""  # METHOD@STEP_S in place of the vehicle's own, such as rk4@0.001
 
     def __post_init__(self) -> None:
+        for name in ("vehicle", "control", "mission_name", "script", "world", "integration"):
+            if not isinstance(getattr(self, name), str):
+                raise OrderError(f"{name} = {shortened(repr(getattr(self, name)))} is no text")
         for path, value in self.settings.items():
             if why := _no_setting(value):
                 raise OrderError(f"setting {path} = {shortened(repr(value))} {why}")
@@ -283,6 +293,11 @@ def parse_order(text: str, where: str = "order") -> Order:
         data = read_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise OrderError(f"{where}: not valid TOML: {error}; give the order.toml of a flight") from None
+    return order_of(data, where)
+
+
+def order_of(data: Mapping[str, Any], where: str = "order") -> Order:
+    """The order in the tables of its text."""
     if data.get("schema") != SCHEMA or not isinstance(data.get("order"), dict):
         raise OrderError(f"{where}: there is no [order] of schema {SCHEMA}; give the order.toml of a flight")
     try:

@@ -176,12 +176,16 @@ def _own_sources(together: dict[str, Any], own: dict[str, Any], keys: list[str],
 
 def read_layers(path: Path) -> VehicleFile:
     """A vehicle file on top of the one it names as its `base`, and that on its own."""
-    sources: list[Source] = []
+    source = read_source(path, MISSING)
+    if isinstance(source, Problem):
+        raise VehicleError(source)
+    return layers_of(source)
+
+
+def layers_of(source: Source) -> VehicleFile:
+    """A vehicle file that was read, on top of the one it names as its `base`, and that on its own."""
+    sources = [source]
     while True:
-        source = read_source(path, MISSING)
-        if isinstance(source, Problem):
-            raise VehicleError(source)
-        sources.append(source)
         if "base" not in source.data:
             return VehicleFile(tuple(sources))
         path = _base(source)
@@ -189,6 +193,11 @@ def read_layers(path: Path) -> VehicleFile:
         if path.resolve() in known:
             circle = " -> ".join(other.stem for other in (*known[known.index(path.resolve()) :], path))
             raise VehicleError(source.problem(("base",), f"it goes round in a circle: {circle}", "name another base"))
+        below = read_source(path, MISSING)
+        if isinstance(below, Problem):
+            raise VehicleError(below)
+        source = below
+        sources.append(source)
 
 
 def _base(source: Source) -> Path:
@@ -216,7 +225,11 @@ def read_tables(path: Path) -> dict[str, Any]:
 
 def load_spec(name: str | Path) -> VehicleSpec:
     """Read and check a vehicle file."""
-    file = read_layers(vehicle_path(name))
+    return spec_of(read_layers(vehicle_path(name)))
+
+
+def spec_of(file: VehicleFile) -> VehicleSpec:
+    """Check a vehicle file that was read."""
     if problems := other_kind(file, "template", "base") or schema_problems(file, SCHEMA):
         raise VehicleError(*problems)
     template = file.data.get("template")
