@@ -11,19 +11,18 @@ python -m fuzz --engine plain --to 10000000  each until it has seen so many inpu
 from __future__ import annotations
 
 import argparse
-import fcntl
 import functools
 import importlib.util
-import json
-import os
 import shutil
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-TALLY = Path(__file__).parent / "tally.json"
+from fuzz import tally
+
 ROUND_S = 60.0  # the longest that a target runs before the others have their turn
+TRIAL_S = 4.0  # with which it is seen how fast each is
 ENGINES = ("auto", "atheris", "plain", "libfuzzer")
 INSTRUMENTED = ["ironbird", "tomllib", "pyulog"]
 
@@ -43,7 +42,7 @@ def main() -> int:
     parser.add_argument("--round", type=float, default=ROUND_S, help="seconds of a target before the next has its turn")
     parser.add_argument("--replay", action="store_true", help="only the kept inputs")
     parser.add_argument("--to", type=int, default=None, help="go on with each until its tally says so many inputs")
-    parser.add_argument("--tally", type=Path, default=TALLY, help="where inputs are counted; fuzz/tally.json")
+    parser.add_argument("--tally", type=Path, default=tally.TALLY, help="where inputs are counted; fuzz/tally.json")
     parser.add_argument("--no-tally", action="store_true", help="leave fuzz/tally.json as it is")
     asked = parser.parse_args()
 
@@ -96,15 +95,13 @@ def main() -> int:
         seed += 1
         left = [turn for turn in turns if turn[0] + turn[2] not in finds]
         if asked.to is not None:
-            seen = _read(asked.tally)
-            left = [turn for turn in left if seen.get(turn[0], {}).get("inputs", 0) < asked.to]
-            untried = [turn for turn in left if turn[0] + turn[2] not in rates]
-            left = untried or sorted(left, key=lambda turn: -rates[turn[0] + turn[2]])[:1]
+            left = _next(left, rates, tally.read(asked.tally), asked.to)
         if not left:
             break
         for name, run, where in left:
-            outcome = run(share, seed, work)
-            rates[name + where] = outcome.rate
+            is_tried = asked.to is None or name + where in rates
+            outcome = run(share if is_tried else min(share, TRIAL_S), seed, work)
+            rates[name + where] = max(1e-3, outcome.rate, sum(outcome.packets.values()) / max(1e-3, outcome.seconds))
             packets = f", {sum(outcome.packets.values())} packets" if outcome.packets else ""
             beyond = f", {outcome.beyond / outcome.inputs:.0%} beyond the first look" if outcome.beyond else ""
             print(f"{name}{where}: {outcome.inputs} inputs, {outcome.rate:.0f}/s{packets}{beyond}", flush=True)
@@ -112,7 +109,7 @@ def main() -> int:
                 finds.add(name + where)
                 print(f"FIND in {name}{where}: {outcome.find}\n{outcome.told}", file=sys.stderr, flush=True)
             if not asked.no_tally:
-                _add(asked.tally, outcome)
+                tally.add(asked.tally, outcome)
             if time.monotonic() > end:
                 break
     if asked.work is None and not finds:
@@ -151,33 +148,14 @@ def _refuse_unknown(names: list[str], known: list[str]) -> None:
         sys.exit(f"unknown target {', '.join(unknown)}; known: {', '.join(sorted(set(known)))}")
 
 
-def _read(tally: Path) -> dict:
-    return json.loads(tally.read_text()) if tally.exists() else {}
-
-
-def _add(tally: Path, outcome) -> None:  # type: ignore[no-untyped-def]
-    """Inputs so far, by target, with the day of the last; runs at the same time each add to what the file holds."""
-    with (tally.parent / ".tally.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        rows = _read(tally)
-        _count(rows.setdefault(outcome.target, {"inputs": 0, "seconds": 0.0, "finds": 0, "by_engine": {}}), outcome)
-        part = tally.with_suffix(".part")
-        part.write_text(json.dumps(dict(sorted(rows.items())), indent=1) + "\n")
-        os.replace(part, tally)
-
-
-def _count(row: dict, outcome) -> None:  # type: ignore[no-untyped-def]
-    row["inputs"] += outcome.inputs
-    row["seconds"] = round(row["seconds"] + outcome.seconds, 1)
-    row["finds"] += bool(outcome.told)
-    row["by_engine"][outcome.engine] = row["by_engine"].get(outcome.engine, 0) + outcome.inputs
-    if outcome.engine == "plain":  # inputs of which it is known whether they were refused at first sight
-        row["looked"] = row.get("looked", 0) + outcome.inputs
-        row["beyond"] = row.get("beyond", 0) + outcome.beyond
-    for name, count in outcome.packets.items():
-        packets = row.setdefault("packets", {})
-        packets[name] = packets.get(name, 0) + count
-    row["last"] = time.strftime("%Y-%m-%d", time.gmtime())
+def _next(turns: list, rates: dict[str, float], seen: dict[str, dict], most: int) -> list:
+    """Turns of those that have not seen so many: first all that were not tried, then the one that is there soonest."""
+    left = [turn for turn in turns if tally.seen(seen.get(turn[0], {})) < most]
+    untried = [turn for turn in left if turn[0] + turn[2] not in rates]
+    if untried:
+        return untried
+    soonest = sorted(left, key=lambda turn: (most - tally.seen(seen.get(turn[0], {}))) / rates[turn[0] + turn[2]])
+    return soonest[:1]
 
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ LIMIT_S = 2.0  # of one input; whatever takes longer hangs
 LOOKS = 4  # so often during that time it is looked whether an input still runs
 SLOWER = 10.0  # the limit's factor on a machine that is busy with other things, for the corpus
 POOL = 4000  # inputs that mutations begin with
-MUTATED = 8.0  # of so many inputs of a target that makes its own rows or tables, one is a mutation of bytes
+MUTATED = 8.0  # of so many inputs of a target that makes its own rows, one is a mutation of bytes
+TEXTS = 64.0  # of so many inputs of a target that takes tables, one is a text: the reader of the text is not ours
 SEEN_BITS = 2**28  # of what inputs there were: 32 MB
 MOST_TABLE = 2**18  # bytes of a table that is noted before it is read
 _HEAD = struct.Struct("<QQ")
@@ -111,7 +112,7 @@ def plain(target: Target, seconds: float, seed: int, work: Path, *, inputs: int 
     end, most = begin + seconds, inputs if inputs is not None else sys.maxsize
     try:
         while now < end and outcome.inputs < most:
-            is_table = tables is not None and draw.random() * MUTATED >= 1.0
+            is_table = tables is not None and draw.random() * TEXTS >= 1.0
             if is_table:
                 assert tables is not None
                 table = tables.make(draw)

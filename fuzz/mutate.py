@@ -45,7 +45,7 @@ class Mutator:
         self.words = [*words, *words, *NUMBERS, *SIGNS]
 
     def make(self, pool: Sequence[bytes]) -> bytes:
-        """One input from the pool, changed in one to five places."""
+        """One input from the pool, changed in one to three places."""
         draw = self.random.random
         data = bytearray(pool[int(draw() * len(pool))])
         for _ in range(_CHANGES[int(draw() * len(_CHANGES))]):
@@ -97,7 +97,7 @@ class Mutator:
         return b"%d" % int(draw() * 1000) if draw() < 0.5 else b"%.4g" % ((draw() - 0.5) * 10.0 ** int(draw() * 9))
 
 
-_CHANGES = (1, 1, 1, 2, 2, 3, 5)
+_CHANGES = (1, 1, 1, 1, 2, 2, 3)
 _LENGTHS = (1, 1, 2, 4, 8, 16, 64)
 _PIECES = (4, 16, 64, 256)
 _DEPTHS = (40, 40, 40, 200, 200, 1100, DEEPEST)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import hashlib
 import itertools
 import json
@@ -325,25 +326,30 @@ class Kept:
 
     def __init__(self, *, whole: bool, resume: bool) -> None:
         self.good: dict[str, bool] = {}
-        self._whole, self._sources = whole, _sources() if whole else ""
+        self._whole = whole
         if whole:
             DONE.parent.mkdir(parents=True, exist_ok=True)
             rows = [json.loads(line) for line in DONE.read_text().splitlines()] if resume and DONE.exists() else []
-            self.good = {unit: good for sources, unit, good in rows if sources == self._sources}
-            DONE.write_text("".join(json.dumps([self._sources, *row]) + "\n" for row in self.good.items()))
+            self.good = {unit: True for sources, unit, good in rows if good and sources == _sources(unit)}
+            DONE.write_text("".join(json.dumps([_sources(unit), unit, True]) + "\n" for unit in self.good))
 
     def note(self, unit: str, good: bool) -> None:
         """One more is done."""
         self.good[unit] = good
         if self._whole:
             with DONE.open("a") as file:
-                file.write(json.dumps([self._sources, unit, good]) + "\n")
+                file.write(json.dumps([_sources(unit), unit, good]) + "\n")
 
 
-def _sources() -> str:
-    """Hash of all that the outcome depends on."""
+def _sources(unit: str) -> str:
+    """Hash of all that the outcome of a unit depends on."""
+    return _hash_of(("src", "tests") if unit.startswith("tests:") else ("src",))
+
+
+@functools.cache
+def _hash_of(folders: tuple[str, ...]) -> str:
     digest = hashlib.sha256(Path(__file__).read_bytes())
-    for path in sorted(path for name in ("src", "tests") for path in (ROOT / name).rglob("*")):
+    for path in sorted(path for name in folders for path in (ROOT / name).rglob("*")):
         if path.suffix in (".py", ".c", ".h", ".toml"):
             digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -22,7 +22,7 @@ WORDS = (
 )  # fmt: skip
 MOST = 600
 FORMAT = "json"
-_look = now_and_then(16)
+_look = now_and_then(64)
 _fresh = now_and_then(512)
 _control = LiveControl.__new__(LiveControl)  # without its socket
 

@@ -247,7 +247,7 @@ class Order:
         """Arguments of an order from its record; what an older version did not write is as usual."""
         mission, place = record.get("mission"), record.get("place")
         return {
-            **{key: record[key] for key in ("vehicle", "control")},
+            **{key: record[key] for key in NEEDED},
             **{
                 key: record[key]
                 for key in ("mission_name", "script", "seed", "until_s", "log_s", "world", "integration")
@@ -269,7 +269,9 @@ class Order:
         return "# An order; fly it with 'ironbird repeat'\n" + write_toml(
             {
                 "schema": SCHEMA,
-                "order": {k: _without_null(v) for k, v in Order.record(self).items() if v not in NOTHING},
+                "order": {
+                    k: _without_null(v) for k, v in Order.record(self).items() if k in NEEDED or v not in NOTHING
+                },
             },
             (
                 "order",
@@ -408,10 +410,10 @@ def _check_keys(order: Mapping[str, Any]) -> None:
     for name, value in numbers.items():
         if not _is_number(value) or (name == "seed" and not isinstance(value, int)):
             raise OrderError(f"{name} = {value!r} is no {'whole ' * (name == 'seed')}number")
-    for name, kind in (("wind", Weather), ("requirements", Requirement), ("tunings", Tuning)):
+    for name, kind in _TABLE_KEYS.items():
         entry = order.get(name, {})
         for table in entry if isinstance(entry, list) else [entry]:
-            _known(f"[order.{name}]", table, [entry.name for entry in fields(kind)])
+            _known(f"[order.{name}]", table, kind)
     for table in order.get("faults", []):
         _known("[order.faults]", table, _FAULT_KEYS)
         if table.get("id") not in KNOWN:
@@ -454,11 +456,16 @@ def _known(where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
 
 
 _DIGESTED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+NEEDED = ("vehicle", "control")
 NOTHING: tuple[Any, ...] = (None, [], {}, "")  # what the text of an order leaves out
 _KEYS = (
     "vehicle", "control", "mission", "mission_name", "script", "wind", "place", "settings", "faults", "requirements",
     "seed", "until_s", "log_s", "tunings", "options", "world", "sight", "integration",
 )  # fmt: skip
+_TABLE_KEYS = {
+    name: tuple(entry.name for entry in fields(kind))  # type: ignore[arg-type]
+    for name, kind in (("wind", Weather), ("requirements", Requirement), ("tunings", Tuning))
+}
 _FAULT_KEYS = ("id", *(entry.name for entry in fields(Injection) if entry.name != "fault"))
 
 
