@@ -57,7 +57,7 @@ def folder() -> Iterator[Path]:
 def _compile(program: Path) -> None:
     compiler = native.compiler_command()
     flags = ["-O1", "-w", *(native.PRELOAD_ZIG_FLAGS if "ziglang" in compiler else [])]
-    command = [*compiler, *flags, str(SOURCE), "-o", str(program), "-lpthread", "-lrt"]
+    command = [*compiler, *flags, str(SOURCE), "-o", str(program), "-lpthread", "-lrt", "-lm"]
     native.run_compiler(command, program.parent)
 
 
