@@ -155,7 +155,7 @@ def _bare(word: str) -> str:
 
 def source_of(table: dict[str, Any], name: str) -> Source:
     """A table as if it had been read from a file; its keys have no places."""
-    return Source(_path(name), table, {})
+    return Source(_path(name), table, "")
 
 
 @functools.cache

@@ -147,13 +147,18 @@ class _Scanner:
         return _unescape(inner) if quote == '"' else inner
 
     def _closing(self, quote: str, at: int) -> int:
+        end = self.text.index(quote, at)
+        if quote[0] == "'" or self.text.find("\\", at, end) < 0:
+            return end
         while not self.text.startswith(quote, at):
-            at += 2 if self.text[at] == "\\" and quote[0] == '"' else 1
+            at += 2 if self.text[at] == "\\" else 1
         return at
 
 
 def _unescape(text: str) -> str:
     """The value of a basic string; TOML's eight-digit escapes are the one thing that JSON lacks."""
+    if "\\" not in text:
+        return text
     text = re.sub(r"\\U([0-9A-Fa-f]{8})", lambda match: chr(int(match.group(1), 16)), text)
     return str(json.loads(f'"{text}"', strict=False))
 

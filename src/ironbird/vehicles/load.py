@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import functools
 import importlib
 import os
@@ -176,10 +178,26 @@ def _own_sources(together: dict[str, Any], own: dict[str, Any], keys: list[str],
 
 def read_layers(path: Path) -> VehicleFile:
     """A vehicle file on top of the one it names as its `base`, and that on its own."""
+    return layers_of(_read(path))
+
+
+def _read(path: Path) -> Source:
+    """A vehicle file; one of the catalogue is read once, and nobody changes what it says."""
+    if path.parent == CATALOG:
+        with contextlib.suppress(OSError):
+            return _of_catalogue(path, path.stat().st_mtime_ns)
     source = read_source(path, MISSING)
     if isinstance(source, Problem):
         raise VehicleError(source)
-    return layers_of(source)
+    return source
+
+
+@functools.lru_cache(maxsize=256)
+def _of_catalogue(path: Path, changed_ns: int) -> Source:
+    source = read_source(path, MISSING)
+    if isinstance(source, Problem):
+        raise VehicleError(source)
+    return source
 
 
 def layers_of(source: Source) -> VehicleFile:
@@ -193,10 +211,7 @@ def layers_of(source: Source) -> VehicleFile:
         if path.resolve() in known:
             circle = " -> ".join(other.stem for other in (*known[known.index(path.resolve()) :], path))
             raise VehicleError(source.problem(("base",), f"it goes round in a circle: {circle}", "name another base"))
-        below = read_source(path, MISSING)
-        if isinstance(below, Problem):
-            raise VehicleError(below)
-        source = below
+        source = _read(path)
         sources.append(source)
 
 
@@ -220,7 +235,7 @@ def _base(source: Source) -> Path:
 
 def read_tables(path: Path) -> dict[str, Any]:
     """A vehicle file's content on top of that of its base, as one file without a base would say it."""
-    return {key: value for key, value in read_layers(path).data.items() if key != "base"}
+    return copy.deepcopy({key: value for key, value in read_layers(path).data.items() if key != "base"})
 
 
 def load_spec(name: str | Path) -> VehicleSpec:
