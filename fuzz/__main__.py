@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import functools
 import importlib.util
+import json
 import os
 import shutil
 import sys
@@ -86,12 +87,14 @@ def main() -> int:
         return 0
     hasten()
     work = asked.work or Path(tempfile.mkdtemp(prefix="ironbird-fuzz-work-"))
+    work.mkdir(parents=True, exist_ok=True)
     seed = asked.seed if asked.seed is not None else int(time.time())
     finds: set[str] = set()
     turns = [(t.name, functools.partial(engine.run, t, chosen), "") for t in targets]
     turns += [(name, functools.partial(libfuzzer.run, name), " in C") for name in native]
     share, end = min(asked.round, asked.time / len(turns)), time.monotonic() + asked.time
-    rates: dict[str, float] = {}
+    kept = work / "rates.json"  # inputs for a second of a processor, also of runs before in this folder
+    rates: dict[str, float] = json.loads(kept.read_text()) if kept.exists() else {}
     while time.monotonic() < end - 0.5 * share:
         seed += 1
         left = [turn for turn in turns if turn[0] + turn[2] not in finds]
@@ -105,6 +108,7 @@ def main() -> int:
             outcome = run(share if is_tried else min(share, TRIAL_S), seed, work)
             counted = max(outcome.inputs, sum(outcome.packets.values()))
             rates[name + where] = max(1, counted) / max(0.1, _processor_s() - begin)  # whatever else the machine does
+            kept.write_text(json.dumps(rates))
             packets = f", {sum(outcome.packets.values())} packets" if outcome.packets else ""
             beyond = f", {outcome.beyond / outcome.inputs:.0%} beyond the first look" if outcome.beyond else ""
             print(f"{name}{where}: {outcome.inputs} inputs, {outcome.rate:.0f}/s{packets}{beyond}", flush=True)
