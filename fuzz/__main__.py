@@ -106,7 +106,7 @@ def main() -> int:
             is_tried = asked.to is None or name + where in rates
             begin = _processor_s()
             outcome = run(share if is_tried else min(share, TRIAL_S), seed, work)
-            counted = max(outcome.inputs, sum(outcome.packets.values()))
+            counted = tally.seen({"inputs": outcome.inputs, "packets": outcome.packets})
             rates[name + where] = max(1, counted) / max(0.1, _processor_s() - begin)  # whatever else the machine does
             kept.write_text(json.dumps(rates))
             packets = f", {sum(outcome.packets.values())} packets" if outcome.packets else ""

@@ -104,7 +104,8 @@ def plain(target: Target, seconds: float, seed: int, work: Path, *, inputs: int 
     outcome = Outcome(target.name, "plain")
     target.packets.clear()
     pool = [path.read_bytes() for path in target.kept()] or [b""]
-    mutator, ways, latest = Mutator(seed, target.words, target.most), set(), _Latest(work / "finds", target)
+    mutator, latest = Mutator(seed, target.words, target.most), _Latest(work / "finds", target)
+    ways: set[tuple[object, ...]] = set()  # in which inputs ended
     tables = target.tables() if target.tables is not None else None
     draw, seen, watch = mutator.random, _Seen(work / f"{target.name}.seen"), _Watch(LIMIT_S)
     data, table, is_table = b"", None, False

@@ -407,14 +407,9 @@ def main() -> None:
     if options.record:
         kinds = Counter(unit.partition(":")[0] for unit in [*itertools.chain(*groups), *tests])
         date = time.strftime("%Y-%m-%d", time.gmtime())
-        kept = {
-            "date": date,
-            "units": units,
-            "kinds": dict(kinds),
-            "different": wrong,
-            "reports": 0,
-        }  # a report ends it
-        options.record.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        # A report of a sanitizer ends the run
+        figures = {"date": date, "units": units, "kinds": dict(kinds), "different": wrong, "reports": 0}
+        options.record.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     raise SystemExit(1 if wrong else 0)
 
 

@@ -73,7 +73,7 @@ class Section(NamedTuple):
 
 def table(head: list[str], rows: list[list[object]]) -> str:
     """Rows of numbers, with names in the first column."""
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    lines: list[list[object]] = [[*head], ["---", *["---:"] * (len(head) - 1)], *rows]
     return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
 
 

@@ -19,8 +19,8 @@ MOST = 1500
 FORMAT = "toml"
 warnings.simplefilter("ignore", PlausibilityWarning)
 # Settings of a start are taken from the compiled model, which takes seconds: not while its file is read here
-grammar.start_settings = lambda order, north_m, east_m, yaw_deg: {}  # type: ignore[assignment]
-grammar._lifted = lambda order, settings, height_m: settings  # type: ignore[assignment]
+setattr(grammar, "start_settings", lambda order, north_m, east_m, yaw_deg: {})  # noqa: B010
+setattr(grammar, "_lifted", lambda order, settings, height_m: settings)  # noqa: B010
 
 
 def check(data: bytes) -> bool | None:

@@ -463,7 +463,7 @@ _KEYS = (
     "seed", "until_s", "log_s", "tunings", "options", "world", "sight", "integration",
 )  # fmt: skip
 _TABLE_KEYS = {
-    name: tuple(entry.name for entry in fields(kind))  # type: ignore[arg-type]
+    name: tuple(entry.name for entry in fields(kind))
     for name, kind in (("wind", Weather), ("requirements", Requirement), ("tunings", Tuning))
 }
 _FAULT_KEYS = ("id", *(entry.name for entry in fields(Injection) if entry.name != "fault"))

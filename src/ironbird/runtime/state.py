@@ -298,9 +298,9 @@ def restored(model: CompiledModel, head: Any, arrays: dict[str, np.ndarray], pat
             raise RunError(f"events of {len(head['events'])} lanes, not of {state.lanes}")
         for lane, (events, fired) in enumerate(zip(head["events"], head["fired"], strict=True)):
             for table, tick in zip(events, fired, strict=True):
-                values = dict(table)
-                when = values.pop("when")
-                state.add_event(ParamEvent(**values, when=Predicate.read(when) if when is not None else None), lane)
+                said = dict(table)
+                when = said.pop("when")
+                state.add_event(ParamEvent(**said, when=Predicate.read(when) if when is not None else None), lane)
                 state.fired[lane][-1] = _whole(tick, -1)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IronbirdError) as error:
         raise RunError(f"{path} is a damaged snapshot: {error}") from error

@@ -11,7 +11,7 @@ from ironbird.chips.board import load_board
 from ironbird.errors import IronbirdError, LinkError, MissionError, VehicleError
 from ironbird.files import problems
 from ironbird.files.problems import DEEPEST, Problem, Source, read_source
-from ironbird.files.toml_text import locate
+from ironbird.files.toml_text import KeyPath, Place, locate
 from ironbird.firmware.device import load_mcu_board
 from ironbird.flight.mission import load_mission
 from ironbird.links.router.route_file import read_route
@@ -111,7 +111,12 @@ def test_places_are_looked_for_when_they_are_asked_for(tmp_path: Path, monkeypat
     file = tmp_path / "some.toml"
     file.write_text("a = 1\nb = 2\n")
     asked: list[str] = []
-    monkeypatch.setattr(problems, "locate", lambda text: asked.append(text) or locate(text))
+
+    def noted(text: str) -> dict[KeyPath, Place]:
+        asked.append(text)
+        return locate(text)
+
+    monkeypatch.setattr(problems, "locate", noted)
 
     source = read_source(file)
     assert isinstance(source, Source) and not asked
