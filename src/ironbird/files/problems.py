@@ -58,7 +58,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Source:
-    """A file's content, with the place of every key, which is looked for if somebody asks."""
+    """A file's content, with the place of every key, which is looked for when it is asked for."""
 
     path: Path
     data: dict[str, Any]

@@ -182,7 +182,7 @@ def read_layers(path: Path) -> VehicleFile:
 
 
 def _read(path: Path) -> Source:
-    """A vehicle file; one of the catalogue is read once, and nobody changes what it says."""
+    """A vehicle file; one of the catalogue is read once, and its tables must not be changed."""
     if path.parent == CATALOG:
         with contextlib.suppress(OSError):
             return _of_catalogue(path, path.stat().st_mtime_ns)

@@ -138,7 +138,7 @@ def test_a_tricopter_needs_its_tail(tmp_path: Path, old: str, new: str, message:
         load_spec(written(tmp_path, text.replace(old, new)))
 
 
-def test_files_of_the_catalogue_are_read_once_and_nobody_changes_them(tmp_path: Path) -> None:
+def test_files_of_the_catalogue_are_read_once_and_stay_as_they_are(tmp_path: Path) -> None:
     for name in ("quad_f450", "hexa_x", "zagi"):
         load_vehicle(name)
         tables = read_tables(vehicle_path(name))
