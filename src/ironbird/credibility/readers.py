@@ -364,6 +364,8 @@ def _csv(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool) -> t
             raise RecordError(f"{path.name}: line {short} is not whole ({len(head)} columns); {DAMAGED}")
         rows = rows[:-1]
         notes.append("the last line is not whole and was left out")
+        if not rows:
+            raise RecordError(f"{path.name} has no whole row; {DAMAGED}")
     try:
         values = np.array([[float(cell) if cell.strip() else math.nan for cell in row] for row in rows])
     except ValueError as error:

@@ -256,11 +256,22 @@ def spec_of(file: VehicleFile) -> VehicleSpec:
         cure = near_words(unknown, f"one of {', '.join(TEMPLATES)}")
         raise VehicleError(file.problem(("template",), str(unknown).partition(";")[0], cure))
     spec = parse(TEMPLATES[template].spec, file)
-    if found := impossible(spec):
-        raise VehicleError(*(file.problem(*words) for words in found))
-    for text in odd(spec):
+    try:
+        if found := impossible(spec):
+            raise VehicleError(*(file.problem(*words) for words in found))
+        unlikely = odd(spec)
+    except (ArithmeticError, ValueError) as error:
+        raise VehicleError(_out_of_proportion(file.sources[0].path, error)) from error
+    for text in unlikely:
         warnings.warn(f"vehicle '{spec.id}': {text}", PlausibilityWarning, stacklevel=2)
     return spec
+
+
+def _out_of_proportion(path: Path, error: Exception) -> str:
+    return (
+        f"{path}: no vehicle can be built with these numbers ({error}); look for one that is out of all proportion: "
+        "a mass, a length, a thrust, a gain"
+    )
 
 
 Stamp = tuple[tuple[str, int], ...]  # files and when each was last changed
@@ -310,8 +321,5 @@ def load_vehicle(name: str | Path, *, control: str | None = None, home: Home | N
         opened = {"external": cut_control, "commanded": take_commands}.get(control)
         diagram = opened(build(spec, "reference")) if opened else build(spec, control)
     except (ArithmeticError, ValueError) as error:  # numbers within their bounds that make no vehicle together
-        raise VehicleError(
-            f"{vehicle_path(name)}: no vehicle can be built with these numbers ({error}); look for one that is out of "
-            "all proportion: a mass, a length, a thrust, a gain"
-        ) from error
+        raise VehicleError(_out_of_proportion(vehicle_path(name), error)) from error
     return Vehicle(spec, diagram, vehicle_path(name), control)
