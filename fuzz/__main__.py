@@ -106,9 +106,7 @@ def main() -> int:
             is_tried = asked.to is None or name + where in rates
             begin = _processor_s()
             outcome = run(share if is_tried else min(share, TRIAL_S), seed, work)
-            counted = tally.seen({"inputs": outcome.inputs, "packets": outcome.packets})
-            rates[name + where] = max(1, counted) / max(0.1, _processor_s() - begin)  # whatever else the machine does
-            kept.write_text(json.dumps(rates))
+            spent_s = max(0.1, _processor_s() - begin)  # whatever else the machine does
             packets = f", {sum(outcome.packets.values())} packets" if outcome.packets else ""
             beyond = f", {outcome.beyond / outcome.inputs:.0%} beyond the first look" if outcome.beyond else ""
             print(f"{name}{where}: {outcome.inputs} inputs, {outcome.rate:.0f}/s{packets}{beyond}", flush=True)
@@ -116,7 +114,8 @@ def main() -> int:
                 finds.add(name + where)
                 print(f"FIND in {name}{where}: {outcome.find}\n{outcome.told}", file=sys.stderr, flush=True)
             if not asked.no_tally:
-                tally.add(asked.tally, outcome)
+                rates[name + where] = max(1, tally.add(asked.tally, outcome)) / spent_s
+                kept.write_text(json.dumps(rates))
             if time.monotonic() > end:
                 break
     if asked.work is None and not finds:

@@ -30,15 +30,21 @@ def seen(row: Row) -> int:
     return max(int(row.get("inputs", 0)), sum(ports or counts.values()))
 
 
-def add(tally: Path, outcome: Outcome) -> None:
-    """Count a run, with the day of the last; runs at the same time each add to what the file holds."""
+def add(tally: Path, outcome: Outcome) -> int:
+    """Count a run, with the day of the last, and say how many more it has seen now.
+
+    Runs at the same time each add to what the file holds.
+    """
     with (tally.parent / ".tally.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         rows = read(tally)
-        _count(rows.setdefault(outcome.target, {"inputs": 0, "seconds": 0.0, "finds": 0, "by_engine": {}}), outcome)
+        row = rows.setdefault(outcome.target, {"inputs": 0, "seconds": 0.0, "finds": 0, "by_engine": {}})
+        before = seen(row)
+        _count(row, outcome)
         part = tally.with_suffix(".part")
         part.write_text(json.dumps(dict(sorted(rows.items())), indent=1) + "\n")
         os.replace(part, tally)
+        return seen(row) - before
 
 
 def _count(row: Row, outcome: Outcome) -> None:

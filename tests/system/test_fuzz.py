@@ -121,11 +121,14 @@ def test_an_input_counts_once_also_in_the_next_run(tmp_path: Path) -> None:
 
 def test_the_tally_counts_packets_of_ports_and_the_reader_that_is_there_soonest_is_next(tmp_path: Path) -> None:
     file = tmp_path / "tally.json"
-    tally.add(file, Outcome("a", "plain", 100, 2.0, beyond=60, packets={"port 1": 700, "1 struct": 600}))
-    tally.add(file, Outcome("a", "libfuzzer", 50, 1.0))
-    tally.add(file, Outcome("b", "plain", 10, 1.0, packets={"PING": 30}))
+    more = [
+        tally.add(file, Outcome("a", "plain", 100, 2.0, beyond=60, packets={"port 1": 700, "1 struct": 600})),
+        tally.add(file, Outcome("a", "libfuzzer", 50, 1.0)),
+        tally.add(file, Outcome("b", "plain", 10, 1.0, packets={"PING": 30})),
+    ]
     rows = tally.read(file)
 
+    assert more == [700, 0, 30]
     assert [tally.seen(rows["a"]), tally.seen(rows["b"]), tally.seen({})] == [700, 30, 0]
     assert rows["a"]["by_engine"] == {"plain": 100, "libfuzzer": 50}
     assert (rows["a"]["looked"], rows["a"]["beyond"]) == (100, 60)

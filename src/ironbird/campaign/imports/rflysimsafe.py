@@ -212,7 +212,7 @@ def _read_database(path: Path) -> list[dict[str, Any]]:
             connection.row_factory = sqlite3.Row
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             tables = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
-            wanted = [name for name in tables if name.lower().endswith("faultcase")]
+            wanted = [name for name in tables if isinstance(name, str) and name.lower().endswith("faultcase")]
             return [dict(row) for name in wanted for row in connection.execute(f"select * from {_quoted(name)}")]
     except (sqlite3.Error, ValueError, OverflowError) as error:
         raise CaseError(str(path), [f"not a database that can be read: {error}"]) from None
