@@ -116,7 +116,7 @@ def main() -> int:
             if not asked.no_tally:
                 rates[name + where] = max(1, tally.add(asked.tally, outcome)) / spent_s
                 kept.write_text(json.dumps(rates))
-            if time.monotonic() > end:
+            if asked.to is not None and time.monotonic() > end:
                 break
     if asked.work is None and not finds:
         shutil.rmtree(work)
