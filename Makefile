@@ -91,7 +91,7 @@ soak: setup
 
 sanitize: setup system
 	@echo "== sanitize: native code of all vehicles and links under AddressSanitizer and UndefinedBehaviorSanitizer"
-	$(BIN)/python tools/sanitize.py --record docs/measured/sanitize.json
+	$(BIN)/python tools/sanitize.py $(if $(RESUME),--resume) --record docs/measured/sanitize.json
 
 power-cuts: setup system
 	@echo "== power-cuts: 1,000 power cuts and every failing operation of the disk under a campaign on SQLite"

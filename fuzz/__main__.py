@@ -5,12 +5,12 @@ python -m fuzz formula mavlink --time 60   some of them
 python -m fuzz --replay                    only the kept inputs
 python -m fuzz formula FILE                one input
 python -m fuzz --engine libfuzzer          only the native readers, by clang's libFuzzer under sanitizers
+python -m fuzz --engine plain --to 10000000  each until it has seen so many inputs, the fastest first
 """
 
 from __future__ import annotations
 
 import argparse
-import fcntl
 import functools
 import importlib.util
 import json
@@ -21,8 +21,10 @@ import tempfile
 import time
 from pathlib import Path
 
-TALLY = Path(__file__).parent / "tally.json"
+from fuzz import tally
+
 ROUND_S = 60.0  # the longest that a target runs before the others have their turn
+TRIAL_S = 4.0  # with which it is seen how fast each is
 ENGINES = ("auto", "atheris", "plain", "libfuzzer")
 INSTRUMENTED = ["ironbird", "tomllib", "pyulog"]
 
@@ -41,6 +43,8 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=None, help="folder for growing corpora and finds")
     parser.add_argument("--round", type=float, default=ROUND_S, help="seconds of a target before the next has its turn")
     parser.add_argument("--replay", action="store_true", help="only the kept inputs")
+    parser.add_argument("--to", type=int, default=None, help="go on with each until its tally says so many inputs")
+    parser.add_argument("--tally", type=Path, default=tally.TALLY, help="where inputs are counted; fuzz/tally.json")
     parser.add_argument("--no-tally", action="store_true", help="leave fuzz/tally.json as it is")
     asked = parser.parse_args()
 
@@ -83,22 +87,37 @@ def main() -> int:
         return 0
     hasten()
     work = asked.work or Path(tempfile.mkdtemp(prefix="ironbird-fuzz-work-"))
+    work.mkdir(parents=True, exist_ok=True)
     seed = asked.seed if asked.seed is not None else int(time.time())
     finds: set[str] = set()
     turns = [(t.name, functools.partial(engine.run, t, chosen), "") for t in targets]
     turns += [(name, functools.partial(libfuzzer.run, name), " in C") for name in native]
     share, end = min(asked.round, asked.time / len(turns)), time.monotonic() + asked.time
-    while time.monotonic() < end - 0.5 * share and len(finds) < len(turns):
+    kept = work / "rates.json"  # inputs for a second of a processor, also of runs before in this folder
+    rates: dict[str, float] = json.loads(kept.read_text()) if kept.exists() else {}
+    while time.monotonic() < end - 0.5 * share:
         seed += 1
-        for name, run, where in [turn for turn in turns if turn[0] + turn[2] not in finds]:
-            outcome = run(share, seed, work)
+        left = [turn for turn in turns if turn[0] + turn[2] not in finds]
+        if asked.to is not None:
+            left = next_turns(left, rates, tally.read(asked.tally), asked.to)
+        if not left:
+            break
+        for name, run, where in left:
+            is_tried = asked.to is None or name + where in rates
+            begin = _processor_s()
+            outcome = run(share if is_tried else min(share, TRIAL_S), seed, work)
+            spent_s = max(0.1, _processor_s() - begin)  # whatever else the machine does
             packets = f", {sum(outcome.packets.values())} packets" if outcome.packets else ""
-            print(f"{name}{where}: {outcome.inputs} inputs, {outcome.rate:.0f}/s{packets}", flush=True)
+            beyond = f", {outcome.beyond / outcome.inputs:.0%} beyond the first look" if outcome.beyond else ""
+            print(f"{name}{where}: {outcome.inputs} inputs, {outcome.rate:.0f}/s{packets}{beyond}", flush=True)
             if outcome.told:
                 finds.add(name + where)
                 print(f"FIND in {name}{where}: {outcome.find}\n{outcome.told}", file=sys.stderr, flush=True)
             if not asked.no_tally:
-                _add(outcome)
+                rates[name + where] = max(1, tally.add(asked.tally, outcome)) / spent_s
+                kept.write_text(json.dumps(rates))
+            if asked.to is not None and time.monotonic() > end:
+                break
     if asked.work is None and not finds:
         shutil.rmtree(work)
     if finds:
@@ -135,27 +154,20 @@ def _refuse_unknown(names: list[str], known: list[str]) -> None:
         sys.exit(f"unknown target {', '.join(unknown)}; known: {', '.join(sorted(set(known)))}")
 
 
-def _add(outcome) -> None:  # type: ignore[no-untyped-def]
-    """Inputs so far, by target, with the day of the last; runs at the same time each add to what the file holds."""
-    with (TALLY.parent / ".tally.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        _write(json.loads(TALLY.read_text()) if TALLY.exists() else {}, outcome)
+def _processor_s() -> float:
+    """Time that children have had of a processor."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
 
 
-def _write(tally: dict, outcome) -> None:  # type: ignore[no-untyped-def]
-    row = tally.setdefault(outcome.target, {"inputs": 0, "seconds": 0.0, "finds": 0, "by_engine": {}})
-    row["inputs"] += outcome.inputs
-    row["seconds"] = round(row["seconds"] + outcome.seconds, 1)
-    row["finds"] += bool(outcome.told)
-    row["by_engine"][outcome.engine] = row["by_engine"].get(outcome.engine, 0) + outcome.inputs
-    for name, count in outcome.packets.items():
-        packets = row.setdefault("packets", {})
-        packets[name] = packets.get(name, 0) + count
-    row["last"] = time.strftime("%Y-%m-%d", time.gmtime())
-    whole = json.dumps(dict(sorted(tally.items())), indent=1) + "\n"
-    part = TALLY.with_suffix(".part")
-    part.write_text(whole)
-    os.replace(part, TALLY)
+def next_turns(turns: list, rates: dict[str, float], seen: dict[str, dict], most: int) -> list:
+    """Turns of those that have not seen so many: first all that were not tried, then the one that is there soonest."""
+    left = [turn for turn in turns if tally.seen(seen.get(turn[0], {})) < most]
+    untried = [turn for turn in left if turn[0] + turn[2] not in rates]
+    if untried:
+        return untried
+    soonest = sorted(left, key=lambda turn: (most - tally.seen(seen.get(turn[0], {}))) / rates[turn[0] + turn[2]])
+    return soonest[:1]
 
 
 if __name__ == "__main__":

@@ -9,21 +9,29 @@ import mmap
 import os
 import shutil
 import signal
+import struct
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType
 
 from fuzz.mutate import Mutator
+from fuzz.tables import dumped, loaded
 from fuzz.target import Target, refusals, scratch_of
 
 LIMIT_S = 2.0  # of one input; whatever takes longer hangs
+LOOKS = 4  # so often during that time it is looked whether an input still runs
 SLOWER = 10.0  # the limit's factor on a machine that is busy with other things, for the corpus
 POOL = 4000  # inputs that mutations begin with
-MUTATED = 8  # of so many inputs of a target that makes its own, one is a mutation of a whole row
+MUTATED = 8.0  # of so many inputs of a target that makes its own rows, one is a mutation of bytes
+TEXTS = 64.0  # of so many inputs of a target that takes tables, one is a text: the reader of the text is not ours
+SEEN_BITS = 2**28  # of what inputs there were: 32 MB
+MOST_TABLE = 2**18  # bytes of a table that is noted before it is read
+_HEAD = struct.Struct("<QQ")
 
 
 class Hang(BaseException):
@@ -40,6 +48,7 @@ class Outcome:
     seconds: float = 0.0
     find: str = ""  # path of the input that must not have done what it did
     told: str = ""  # the end of the traceback
+    beyond: int = 0  # inputs that the reader did not refuse at first sight
     packets: dict[str, int] = field(default_factory=dict)  # of targets that take rows of them, by port and kind
 
     @property
@@ -87,43 +96,108 @@ def keep(data: bytes, target: Target, folder: Path) -> Path:
 # ---------------------------------------------------------------------- plain mutations
 
 
-def plain(target: Target, seconds: float, seed: int, finds: Path, *, inputs: int | None = None) -> Outcome:
-    """Mutate for some seconds, or a number of inputs; what ends in a way that was not seen before is mutated on."""
+def plain(target: Target, seconds: float, seed: int, work: Path, *, inputs: int | None = None) -> Outcome:
+    """Mutate for some seconds, or a number of inputs; what ends in a way that was not seen before is mutated on.
+
+    Only inputs count that this folder has not seen before.
+    """
     outcome = Outcome(target.name, "plain")
     target.packets.clear()
     pool = [path.read_bytes() for path in target.kept()] or [b""]
-    mutator, seen, latest = Mutator(seed, target.words, target.most), set(), _Latest(finds, target)
-    begin = time.perf_counter()
-    now = begin
-    while now < begin + seconds and (inputs is None or outcome.inputs < inputs):
-        own = target.make is not None and mutator.random.randrange(MUTATED) > 0
-        data = target.make(mutator.random) if target.make is not None and own else mutator.make(pool)
-        latest.note(data)
-        try:
-            with limited(LIMIT_S):
-                way: object = _way(target.check, data)
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt):
-                raise
-            outcome.find, outcome.told = str(keep(data, target, finds)), _told(error)
-            break
-        outcome.inputs += 1
-        now = time.perf_counter()
-        if way not in seen:
-            seen.add(way)
-            pool.append(data)
-            del pool[POOL:]
+    mutator, latest = Mutator(seed, target.words, target.most), _Latest(work / "finds", target)
+    ways: set[tuple[object, ...]] = set()  # in which inputs ended
+    tables = target.tables() if target.tables is not None else None
+    draw, seen, watch = mutator.random, _Seen(work / f"{target.name}.seen"), _Watch(LIMIT_S)
+    data, table, is_table = b"", None, False
+    begin = now = time.perf_counter()
+    end, most = begin + seconds, inputs if inputs is not None else sys.maxsize
+    try:
+        while now < end and outcome.inputs < most:
+            is_table = tables is not None and draw.random() * TEXTS >= 1.0
+            if is_table:
+                assert tables is not None
+                table = tables.make(draw)
+                data = dumped(table)
+            elif target.make is not None and draw.random() * MUTATED >= 1.0:
+                data = target.make(draw)
+            else:
+                data = mutator.make(pool)
+            now = time.perf_counter()
+            if not seen.is_new(data):
+                continue
+            latest.note(data, is_table)
+            refusals.clear()
+            watch.input += 1
+            outcome.beyond += (target.check_table(table) if is_table else target.check(data)) is not False
+            outcome.inputs += 1
+            way = (is_table, *refusals)
+            if way not in ways and len(ways) < POOL:
+                ways.add(way)
+                if is_table:
+                    assert tables is not None
+                    tables.add(table)
+                else:
+                    pool.append(data)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        watch.stop()
+        outcome.find = str(keep(target.text(table) if is_table else data, target, work / "finds"))
+        outcome.told = _told(error)
+    finally:
+        watch.stop()
     outcome.seconds = time.perf_counter() - begin
     outcome.packets = dict(target.packets)
     latest.forget()
+    seen.close()
     return outcome
 
 
-def _way(check: Callable[[bytes], None], data: bytes) -> object:
-    """Where the target went, as far as that costs nothing: the lines from which errors of ours were raised."""
-    refusals.clear()
-    check(data)
-    return tuple(refusals)
+class _Watch:
+    """Raises `Hang` when one input has taken its time, looking once in a while: a timer for each would cost as much as
+    a fast reader."""
+
+    def __init__(self, seconds: float) -> None:
+        self.input, self._before, self._looks, self._seconds = 0, 0, 0, seconds
+        signal.signal(signal.SIGVTALRM, self._look)
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds / LOOKS, seconds / LOOKS)
+
+    def _look(self, number: int, frame: FrameType | None) -> None:
+        self._looks = self._looks + 1 if self.input == self._before else 0
+        self._before = self.input
+        if self._looks > LOOKS:
+            raise Hang(f"took longer than {self._seconds:g} s")
+
+    def stop(self) -> None:
+        """Look no more."""
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+
+
+class _Seen:
+    """Which inputs there were: a bit for each hash in a file, so that an input counts once over all runs in a folder.
+
+    A share of inputs that are new are taken for seen: 4 of 100 after 10^7.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with path.open("ab") as file:
+            file.truncate(SEEN_BITS // 8)
+        with path.open("r+b") as file:
+            self._map = mmap.mmap(file.fileno(), 0)
+
+    def is_new(self, data: bytes) -> bool:
+        """Whether it is the first of its hash; it is no longer from now on."""
+        spot = zlib.crc32(data) & (SEEN_BITS - 1)
+        place, bit = spot >> 3, 1 << (spot & 7)
+        there = self._map[place]
+        if there & bit:
+            return False
+        self._map[place] = there | bit
+        return True
+
+    def close(self) -> None:
+        """Keep it for the next run."""
+        self._map.close()
 
 
 def _told(error: BaseException) -> str:
@@ -137,12 +211,14 @@ class _Latest:
         finds.mkdir(parents=True, exist_ok=True)
         self.path = finds / f"{target.name}-latest"
         with self.path.open("wb") as file:
-            file.truncate(8 + target.most)
+            file.truncate(_HEAD.size + max(target.most, MOST_TABLE))
         with self.path.open("r+b") as file:
             self.map = mmap.mmap(file.fileno(), 0)
 
-    def note(self, data: bytes) -> None:
-        self.map[: 8 + len(data)] = len(data).to_bytes(8, "little") + data
+    def note(self, data: bytes, is_table: bool) -> None:
+        size = len(data)
+        if size <= MOST_TABLE or not is_table:
+            self.map[: 16 + size] = _HEAD.pack(size, is_table) + data
 
     def forget(self) -> None:
         self.map.close()
@@ -156,7 +232,9 @@ def _last_words(finds: Path, target: Target, status: int) -> tuple[str, str]:
         return "", f"the process ended with status {status}"
     raw = path.read_bytes()
     path.unlink()
-    data = raw[8 : 8 + int.from_bytes(raw[:8], "little")]
+    size, is_table = _HEAD.unpack_from(raw)
+    data = raw[_HEAD.size : _HEAD.size + size]
+    data = target.text(loaded(data)) if is_table else data
     return str(keep(data, target, finds)), f"the process ended with status {status}"
 
 
@@ -238,7 +316,7 @@ def _child(target: Target, engine: str, seconds: float, seed: int, work: Path, t
             os.dup2(output, 2)
             guided(target, seconds, seed, work / "finds", work / target.name)
         else:
-            outcome = plain(target, seconds, seed, work / "finds", inputs=inputs)
+            outcome = plain(target, seconds, seed, work, inputs=inputs)
             (work / f"{target.name}.json").write_text(json.dumps(asdict(outcome)))
         status = 0
     except BaseException:

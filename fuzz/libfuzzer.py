@@ -29,6 +29,7 @@ SANITIZERS = "address,undefined,float-cast-overflow"
 FLAGS = ["-std=gnu11", "-g1", "-w", f"-fsanitize={SANITIZERS}", "-fno-sanitize-recover=all"]
 CLANGS = ("clang", *(f"clang-{number}" for number in range(22, 12, -1)))
 WITHOUT_COMPARISONS = ("chip_board", "chip_bus")  # watching each would take half the time: no words to be guessed here
+LIMIT_S = 120  # of one input, by the clock on the wall: libFuzzer knows no other, and the machine may be busy
 MOST = {"mavlink": 1024, "px4_stream": 2048, "chip_bus": 128, "board_cable": 4096, "chip_board": 512, "stm32": 1024}
 
 
@@ -123,7 +124,7 @@ def run(name: str, seconds: float, seed: int, work: Path) -> Outcome:
     before, begin = set(finds.iterdir()), time.perf_counter()
     command = [
         str(program), str(corpus), str(first), f"-max_total_time={max(1, round(seconds))}", f"-seed={seed % 2**31 + 1}",
-        f"-max_len={MOST.get(name, 512)}", "-timeout=10", "-print_final_stats=1", "-reload=0",
+        f"-max_len={MOST.get(name, 512)}", f"-timeout={LIMIT_S}", "-print_final_stats=1", "-reload=0",
         f"-artifact_prefix={finds}/{name}-",
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=_environment())

@@ -12,15 +12,19 @@ import os
 import random
 import shutil
 import tempfile
+import tomllib
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from fuzz.tables import Tables
 from ironbird import errors
 from ironbird.errors import IronbirdError
+from ironbird.files.problems import Source
+from ironbird.files.toml_text import write_toml
 
 FOLDER = Path(__file__).parent
 CORPUS, REGRESSIONS = FOLDER / "corpus", FOLDER / "regressions"
@@ -32,8 +36,8 @@ SELDOM = 64  # of so many refusals one looks for near names: that takes a hundre
 
 
 def _seldom(search: Callable[..., list[str]]) -> Callable[..., list[str]]:
-    calls = itertools.count()
-    return lambda *arguments, **named: search(*arguments, **named) if next(calls) % SELDOM == 0 else []
+    searches = now_and_then(SELDOM)
+    return lambda *arguments, **named: search(*arguments, **named) if searches() else []
 
 
 def hasten() -> None:
@@ -41,11 +45,15 @@ def hasten() -> None:
     errors.difflib = SimpleNamespace(get_close_matches=_seldom(difflib.get_close_matches))  # type: ignore[assignment, attr-defined]
 
 
-@dataclass(frozen=True)
-class Refused:
+class Refused(NamedTuple):
     """What an attempt gives that ended with an error of ours."""
 
     error: IronbirdError
+    at: str  # name of the function that raised it
+
+
+def _no_tables(table: Any) -> Any:
+    raise TypeError("this target takes bytes")
 
 
 @dataclass(frozen=True)
@@ -53,11 +61,14 @@ class Target:
     """One reader under attack."""
 
     name: str
-    check: Callable[[bytes], None]
+    check: Callable[[bytes], bool | None]  # False: refused at first sight
     words: tuple[bytes, ...]
     most: int
     make: Callable[[random.Random], bytes] | None = None  # inputs of its own: rows of packets
     packets: Counter[str] = field(default_factory=Counter)  # that were handed over, by port and kind
+    tables: Callable[[], Tables] | None = None  # what the reader is given by a library of others
+    check_table: Callable[[Any], bool | None] = _no_tables
+    text: Callable[[Any], bytes] = _no_tables  # of a table, as `check` takes it
 
     def kept(self) -> list[Path]:
         """Inputs that every run begins with: the corpus, and all that once crashed."""
@@ -76,7 +87,80 @@ def load(name: str) -> Target:
     words = tuple(word.encode() if isinstance(word, str) else word for word in getattr(module, "WORDS", ()))
     make, packets = getattr(module, "make", None), getattr(module, "PACKETS", None)
     counted: Counter[str] = Counter() if packets is None else packets
-    return Target(name, module.check, words, getattr(module, "MOST", MOST), make, counted)
+    target = Target(name, module.check, words, getattr(module, "MOST", MOST), make, counted)
+    if not hasattr(module, "check_table"):
+        return target
+    form = FORMATS[module.FORMAT]
+    names = [word for word in getattr(module, "WORDS", ()) if isinstance(word, str)]
+
+    def tables() -> Tables:
+        found = [form.read(path.read_bytes()) for path in target.kept()]
+        bases = [table for table in found if isinstance(table, dict) or (form.null and table is not None)]
+        return Tables(bases, [_bare(word) for word in names], null=form.null)
+
+    return replace(target, tables=tables, check_table=module.check_table, text=form.write)
+
+
+class Format(NamedTuple):
+    """How tables are read from a text and written as one."""
+
+    read: Callable[[bytes], Any]  # None if it is no text of this format
+    write: Callable[[Any], bytes]
+    null: bool  # whether it knows nothing, and wholes that are no tables
+
+
+def _read_toml(data: bytes) -> Any:
+    try:
+        return _plain(tomllib.loads(data.decode("utf-8-sig")))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _read_json(data: bytes) -> Any:
+    try:
+        return _plain(json.loads(data))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _read_yaml(data: bytes) -> Any:
+    import yaml
+
+    try:
+        return _plain(yaml.safe_load(data))
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+
+
+def _plain(value: Any) -> Any:
+    """Without dates and keys that are no texts."""
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_plain(entry) for entry in value]
+    return value if isinstance(value, str | int | float | None) else str(value)
+
+
+FORMATS = {
+    "toml": Format(_read_toml, lambda table: write_toml(table, ()).encode("utf-8", "replace"), False),
+    "json": Format(_read_json, lambda table: json.dumps(table).encode(), True),
+    "yaml": Format(_read_yaml, lambda table: json.dumps(table).encode(), True),
+}
+
+
+def _bare(word: str) -> str:
+    """A word of a text as a key or value: `[[case]]`, `seeds = [1]` and `"name": ` as their names."""
+    return word.strip(" \n\t[]{}\"':=,").partition("=")[0].strip(" \"'").partition('"')[0]
+
+
+def source_of(table: dict[str, Any], name: str) -> Source:
+    """A table as if it had been read from a file; its keys have no places."""
+    return Source(_path(name), table, "")
+
+
+@functools.cache
+def _path(name: str) -> Path:
+    return scratch() / name
 
 
 def attempt(reader: Callable[..., T], *arguments: Any, **named: Any) -> T | Refused:
@@ -86,11 +170,18 @@ def attempt(reader: Callable[..., T], *arguments: Any, **named: Any) -> T | Refu
     except IronbirdError as error:
         assert str(error), f"{type(error).__name__} says nothing"
         place = error.__traceback__
-        while place is not None and place.tb_next is not None:
+        assert place is not None
+        while place.tb_next is not None:
             place = place.tb_next
-        if place is not None:
-            refusals.append((place.tb_frame.f_code.co_name, place.tb_lineno))
-        return Refused(error)
+        name = place.tb_frame.f_code.co_name
+        refusals.append((name, place.tb_lineno))
+        return Refused(error, name)
+
+
+def now_and_then(count: int) -> Callable[[], bool]:
+    """Whether this is one of so many times, the first among them: for looks that take longer than the reader."""
+    calls = itertools.count()
+    return lambda: next(calls) % count == 0
 
 
 def text_of(data: bytes) -> str:

@@ -3,6 +3,7 @@
     python tools/sanitize.py            every vehicle of the catalogue, reference autopilots with faults, and all native
                                         code of links, chips, emulated firmware and virtual time (an hour or more)
     python tools/sanitize.py --quick    a few of each kind (half a minute), as `make test` does
+    python tools/sanitize.py --resume   go on where a run of the same sources was ended (`make sanitize RESUME=1`)
 
 Each unit is computed by a process of the usual build and by one of the sanitized build. Their hashes must be equal;
 a report of a sanitizer ends its process. `tests:PATH` runs tests in the sanitized build: they must pass. Libraries that
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import hashlib
 import itertools
 import json
@@ -44,6 +46,7 @@ QUICK = [
     "ardupilot",
 ]
 ROOT = Path(__file__).resolve().parent.parent
+DONE = ROOT / "out" / "sanitize.jsonl"  # units of a run that is under way
 KERNEL_S = 0.3  # of each flight
 LINK_S = 1.0
 REFERENCE_S = 2.0
@@ -318,11 +321,46 @@ def passes(unit: str) -> bool:
     return good
 
 
+class Kept:
+    """Units that are done; of a whole run in a file too, with which a run of the same sources goes on."""
+
+    def __init__(self, *, whole: bool, resume: bool) -> None:
+        self.good: dict[str, bool] = {}
+        self._whole = whole
+        if whole:
+            DONE.parent.mkdir(parents=True, exist_ok=True)
+            rows = [json.loads(line) for line in DONE.read_text().splitlines()] if resume and DONE.exists() else []
+            self.good = {unit: True for sources, unit, good in rows if good and sources == _sources(unit)}
+            DONE.write_text("".join(json.dumps([_sources(unit), unit, True]) + "\n" for unit in self.good))
+
+    def note(self, unit: str, good: bool) -> None:
+        """One more is done."""
+        self.good[unit] = good
+        if self._whole:
+            with DONE.open("a") as file:
+                file.write(json.dumps([_sources(unit), unit, good]) + "\n")
+
+
+def _sources(unit: str) -> str:
+    """Hash of all that the outcome of a unit depends on."""
+    return _hash_of(("src", "tests") if unit.startswith("tests:") else ("src",))
+
+
+@functools.cache
+def _hash_of(folders: tuple[str, ...]) -> str:
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for path in sorted(path for name in folders for path in (ROOT / name).rglob("*")):
+        if path.suffix in (".py", ".c", ".h", ".toml"):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a few units only")
     parser.add_argument("--compute", nargs="+", metavar="UNIT", help="print the hashes of units in this process")
+    parser.add_argument("--resume", action="store_true", help="go on with a run of the same sources that was ended")
     parser.add_argument("--record", type=Path, help="keep the outcome in this file (JSON)")
     parser.add_argument("units", nargs="*", help="these only, for example kernel:zagi:1,9 or codec")
     options = parser.parse_args()
@@ -348,30 +386,30 @@ def main() -> None:
         groups = [[f"kernel:{vehicle}:1,9"] for vehicle in vehicles]
         groups += [[f"reference:{vehicle}"] for vehicle in REFERENCE] + [[name] for name in UNITS]
         tests = TESTS
-    wrong, begin = 0, time.perf_counter()
+    whole = not (options.units or options.quick)
+    begin, kept = time.perf_counter(), Kept(whole=whole, resume=options.resume)
     for group in groups:
+        if all(unit in kept.good for unit in group):
+            continue
         usual = computed(group, sanitized=False)
         watched = computed(group, sanitized=True)
         for unit in group:
             same = usual[unit][0] == watched[unit][0]
-            wrong += not same
+            kept.note(unit, same)
             times = f"{usual[unit][1]:7.1f} s usual {watched[unit][1]:7.1f} s sanitized"
             print(f"{'same' if same else 'DIFFERENT':10} {usual[unit][0][:16]} {times}  {unit}", flush=True)
     for unit in tests:
-        wrong += not passes(unit)
+        if unit not in kept.good:
+            kept.note(unit, passes(unit))
     units = sum(map(len, groups)) + len(tests)
+    wrong = list(kept.good.values()).count(False)
     print(f"{units} units, {wrong} different, no report of a sanitizer, {time.perf_counter() - begin:.0f} s")
     if options.record:
         kinds = Counter(unit.partition(":")[0] for unit in [*itertools.chain(*groups), *tests])
         date = time.strftime("%Y-%m-%d", time.gmtime())
-        kept = {
-            "date": date,
-            "units": units,
-            "kinds": dict(kinds),
-            "different": wrong,
-            "reports": 0,
-        }  # a report ends it
-        options.record.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        # A report of a sanitizer ends the run
+        figures = {"date": date, "units": units, "kinds": dict(kinds), "different": wrong, "reports": 0}
+        options.record.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     raise SystemExit(1 if wrong else 0)
 
 

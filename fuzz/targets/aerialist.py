@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from fuzz.target import Refused, attempt, file_of
+from pathlib import Path
+from typing import Any
+
+from fuzz.target import Refused, attempt, file_of, now_and_then
 from ironbird.campaign.case import Imported
-from ironbird.campaign.imports.aerialist import import_aerialist
+from ironbird.campaign.imports.aerialist import case_of, import_aerialist
 from ironbird.campaign.suite import read_cases
 
 WORDS = (
@@ -15,13 +18,31 @@ WORDS = (
     "&a", "*a", "!!python/object:os.system", "!!binary", "2026-01-01",
 )  # fmt: skip
 MOST = 1500
+FORMAT = "yaml"
+PATH = Path("/nowhere/test.yaml")  # files that a test names are not there
+_look = now_and_then(256)  # PyYAML and tomllib take a hundred times as long as the reader
 
 
-def check(data: bytes) -> None:
+def check(data: bytes) -> bool | None:
     """What is accepted becomes a case file in TOML."""
     case = attempt(import_aerialist, file_of(data, "test.yaml"))
     if isinstance(case, Refused):
-        return
+        return case.at != "import_aerialist"
+    _written(case)
+    return None
+
+
+def check_table(table: Any) -> bool | None:
+    """The same below PyYAML."""
+    case = attempt(case_of, PATH, table)
+    if isinstance(case, Refused):
+        return isinstance(table, dict)
+    if _look():
+        _written(case)
+    return None
+
+
+def _written(case: Imported) -> None:
     assert isinstance(case, Imported)
     source, problems = read_cases(file_of(case.to_toml().encode(), "imported.toml"))
     assert source is not None, f"what was imported is no TOML: {problems}"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from typing import Any
 
-from fuzz.target import Refused, attempt, file_of
+from fuzz.target import Refused, attempt, file_of, now_and_then, refusals, source_of
 from ironbird.campaign.case import SPREADS, FlightCase
-from ironbird.campaign.suite import Suite, read_suite
+from ironbird.campaign.suite import Suite, read_suite, suite_of
 from ironbird.errors import UnitsWarning
 from ironbird.faults.catalog import FAULTS
+from ironbird.files.problems import Problem
 
 WORDS = (
     "schema = 1\n", "[[case]]\n", 'id = "a"\n', 'vehicle = "quad_f450"\n', "[case.wind]\n", "[case.set]\n", "[case.vary]\n",
@@ -22,13 +24,36 @@ WORDS = (
 warnings.simplefilter("ignore", UnitsWarning)
 
 
-def check(data: bytes) -> None:
+FORMAT = "toml"
+_look = now_and_then(64)
+
+
+def check(data: bytes) -> bool | None:
     """Problems are told; without any, the flights can be made, counted, and read back."""
     suite, problems = read_suite(file_of(data, "case.toml"))
+    if not _wrong(problems):
+        assert isinstance(suite, Suite)
+        look(suite)
+    return not any(problem.message.startswith(("not valid TOML", "cannot read it")) for problem in problems)
+
+
+def check_table(table: dict[str, Any]) -> bool | None:
+    """The same below tomllib; of what is accepted, some."""
+    suite, problems = suite_of(source_of(table, "case.toml"))
+    if not _wrong(problems) and _look():
+        assert isinstance(suite, Suite)
+        look(suite)
+    return None
+
+
+def _wrong(problems: list[Problem]) -> bool:
     assert all(str(problem) for problem in problems)
-    if problems:
-        return
-    assert isinstance(suite, Suite)
+    refusals.extend((problem.message[:12], 0) for problem in problems[:2])
+    return bool(problems)
+
+
+def look(suite: Suite) -> None:
+    """Refuse flights that are not as their text says."""
     for case in suite.cases:
         flights = attempt(lambda case=case: list(itertools.islice(case.flights(), 3)))
         if isinstance(flights, Refused):

@@ -1,27 +1,26 @@
-"""Recorded bus traffic and board files."""
+"""Recorded bus traffic."""
 
 from __future__ import annotations
 
 from fuzz.target import Refused, attempt, text_of
-from ironbird.chips.board import parse_board
 from ironbird.chips.catalog import chip_class
 from ironbird.chips.page import explain
 from ironbird.chips.trace import read_trace
 from ironbird.chips.vcd import vcd
 
-WORDS = ("    0.000 ms  SPI f5 00 (2)  -> 98\n", " ms  I2C 0x0e W[00] R1[10]\n", "UART gps TX[b5 62] RX[]", "NACK", "..", "(241)",
-         "schema = 1\n", "[[device]]\n", 'chip = "icm20689"\n', 'bus = "spi1"\n', "axes = ")  # fmt: skip
+WORDS = ("    0.000 ms  SPI f5 00 (2)  -> 98\n", " ms  I2C 0x0e W[00] R1[10]\n", "UART gps TX[b5 62] RX[]", "NACK", "..", "(241)")  # fmt: skip
 MOST = 2048
 
 
-def check(data: bytes) -> None:
-    """A trace reads back from its own text; a board file is taken or refused."""
+def check(data: bytes) -> bool | None:
+    """A trace reads back from its own text, and can be shown."""
     lines = attempt(read_trace, text_of(data))
-    if not isinstance(lines, Refused):
-        whole = [line for line in lines if not line.cut and (line.bus != "SPI" or len(line.sent) == line.length)]
-        assert read_trace("\n".join(line.line() for line in whole)) == whole
-        for line in lines:
-            explain(line, chip_class("icm20689"))
-        if sum(line.length + len(line.sent) for line in lines) < 2000:
-            vcd(lines)
-    attempt(parse_board, data, "fuzzed")
+    if isinstance(lines, Refused):
+        return " ms" in str(lines.error)  # a line that begins like one
+    whole = [line for line in lines if not line.cut and (line.bus != "SPI" or len(line.sent) == line.length)]
+    assert read_trace("\n".join(line.line() for line in whole)) == whole
+    for line in lines:
+        explain(line, chip_class("icm20689"))
+    if sum(line.length + len(line.sent) for line in lines) < 2000:
+        vcd(lines)
+    return None

@@ -22,11 +22,12 @@ WORDS = (
 MOST = 400
 
 
-def check(data: bytes) -> None:
+def check(data: bytes) -> bool | None:
     """What is accepted says itself in a text and in a table that read back to the same."""
     order = attempt(parse_fault, argument_of(data))
     if isinstance(order, Refused):
-        return
+        return not (order.at == "parse_fault" and "unknown fault" in str(order.error))
     assert isinstance(order, Injection)
     assert parse_fault(order.text()) == order, f"'{order.text()}' reads back differently"
     assert order.targets and order.witness
+    return None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from fuzz.target import Refused, attempt, text_of
+from typing import Any
+
+from fuzz.target import Refused, attempt, now_and_then, text_of
 from ironbird.faults.catalog import FAULTS
-from ironbird.flight.order import Order, parse_order
+from ironbird.flight.order import Order, order_of, parse_order
 
 WORDS = (
     "schema = 1\n", "[order]\n", "vehicle = ", "control = ", '"quad_f450"', '"reference"', "seed = ", "until_s = ",
@@ -14,11 +16,29 @@ WORDS = (
 )  # fmt: skip
 
 
-def check(data: bytes) -> None:
+FORMAT = "toml"
+_look = now_and_then(32)
+
+
+def check(data: bytes) -> bool | None:
     """What is accepted reads back from its own text, bit for bit."""
     order = attempt(parse_order, text_of(data))
     if isinstance(order, Refused):
-        return
+        return order.at != "parse_order"
+    look(order)
+    return None
+
+
+def check_table(table: dict[str, Any]) -> bool | None:
+    """The same below tomllib."""
+    order = attempt(order_of, table)
+    if not isinstance(order, Refused) and _look():
+        look(order)
+    return None
+
+
+def look(order: Order) -> None:
+    """Refuse what does not read back."""
     assert isinstance(order, Order)
     text = order.text()
     assert parse_order(text) == order, "it reads back differently"

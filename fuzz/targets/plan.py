@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import struct
+from typing import Any
 
 from fuzz.target import Refused, attempt, text_of
-from ironbird.links.plan_file import Plan, parse_plan
+from ironbird.links.plan_file import Plan, parse_plan, plan_of
 
 WORDS = (
     '"fileType": "Plan"', '"mission": {', '"items": [', '"type": "SimpleItem"', '"type": "ComplexItem"', '"command": 16',
@@ -15,12 +16,24 @@ WORDS = (
 )  # fmt: skip
 
 
-def check(data: bytes) -> None:
+FORMAT = "json"
+
+
+def check(data: bytes) -> bool | None:
     """What is accepted can be sent to an autopilot."""
     plan = attempt(parse_plan, text_of(data))
     if isinstance(plan, Refused):
-        return
+        return plan.at not in ("parse_plan", "_parse_json")
     look(plan)
+    return None
+
+
+def check_table(table: Any) -> bool | None:
+    """The same below json; a text that begins with a bracket is a table."""
+    plan = attempt(plan_of, table if isinstance(table, dict) else {"fileType": "Plan", "mission": table})
+    if not isinstance(plan, Refused):
+        look(plan)
+    return None
 
 
 def look(plan: Plan) -> None:

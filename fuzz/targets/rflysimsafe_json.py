@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
-from fuzz.target import Refused, attempt, file_of
+from fuzz.target import Refused, attempt, file_of, now_and_then
 from ironbird.campaign.case import case_file
-from ironbird.campaign.imports.rflysimsafe import import_rows, read_rows
+from ironbird.campaign.imports.rflysimsafe import import_rows, read_rows, rows_of
 from ironbird.campaign.suite import read_cases
 
 WORDS = (
@@ -14,20 +14,33 @@ WORDS = (
     '"Component": ', '"FaultMode": ', "123450", "123540", "nan", "1e999", "null", "[", "]", "{", "}",
 )  # fmt: skip
 MOST = 1500
+FORMAT = "json"
+_look = now_and_then(64)
 
 
-def check(data: bytes) -> None:
+def check(data: bytes) -> bool | None:
     """What is accepted becomes cases that keep to the grammar."""
-    _import(file_of(data, "db.json"))
-
-
-def _import(path: Path) -> None:
-    rows = attempt(read_rows, path)
+    rows = attempt(read_rows, file_of(data, "db.json"))
     if isinstance(rows, Refused):
-        return
-    for name in "ABC":
+        return rows.at != "read_rows"
+    look(rows, "ABC", written=True)
+    return None
+
+
+def check_table(table: Any) -> bool | None:
+    """The same below json, with one of the maps."""
+    rows = attempt(rows_of, table, "db.json")
+    if isinstance(rows, Refused):
+        return isinstance(table, dict | list)
+    look(rows, "ABC"[len(rows[0]) % 3], written=_look())
+    return None
+
+
+def look(rows: list[dict[str, Any]], maps: str, *, written: bool) -> None:
+    """Read the sequences of rows; refuse what cannot be written as cases."""
+    for name in maps:
         cases = attempt(import_rows, rows, map_name=name)
-        if isinstance(cases, Refused) or not cases:
+        if isinstance(cases, Refused) or not cases or not written:
             continue
         source, problems = read_cases(file_of(case_file(cases).encode(), "imported.toml"))
         assert source is not None, f"what was imported is no TOML: {problems}"

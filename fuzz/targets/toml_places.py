@@ -15,13 +15,14 @@ WORDS = (
 MOST = 1200
 
 
-def check(data: bytes) -> None:
+def check(data: bytes) -> bool | None:
     """Every key of a file that is valid has a place in it."""
     source = read_source(file_of(data, "some.toml"))
     if isinstance(source, Problem):
         assert str(source)
-        return
+        return False
     _has_places(source, source.data, ())
+    return None
 
 
 def _has_places(source: Source, value: Any, path: KeyPath) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from fuzz.target import Refused, attempt, file_of
-from ironbird.vehicles.load import TEMPLATES, load_spec, load_vehicle
+import warnings
+from typing import Any
+
+from fuzz.target import FORMATS, Refused, attempt, file_of, now_and_then, source_of
+from ironbird.errors import PlausibilityWarning
+from ironbird.vehicles.load import TEMPLATES, layers_of, load_spec, load_vehicle, spec_of
 
 WORDS = (
     "schema = 1\n", 'id = "a"\n', 'title = "t"\n', "base = ", "template = ", *(f'"{name}"' for name in TEMPLATES),
@@ -11,12 +15,25 @@ WORDS = (
     "[provenance]\n", "[control]\n", "[battery]\n", "[[surface]]\n", "-", "0.0", "1e308", "1e-308", "[1, 2, 3]",
 )  # fmt: skip
 MOST = 16384
+FORMAT = "toml"
+_build = now_and_then(512)  # a diagram takes a hundred times as long as the reader
+warnings.simplefilter("ignore", PlausibilityWarning)
 
 
-def check(data: bytes) -> None:
+def check(data: bytes) -> bool | None:
     """Accepted or refused in words."""
     path = file_of(data, "vehicle.toml")
     spec = attempt(load_spec, path)
     if isinstance(spec, Refused):
-        return
+        return spec.at != "read_layers"
     attempt(load_vehicle, path)
+    return None
+
+
+def check_table(table: dict[str, Any]) -> bool | None:
+    """The same below tomllib; few are built."""
+    layers = attempt(layers_of, source_of(table, "vehicle.toml"))
+    spec = layers if isinstance(layers, Refused) else attempt(spec_of, layers)
+    if not isinstance(spec, Refused) and _build():
+        attempt(load_vehicle, file_of(FORMATS["toml"].write(table), "vehicle.toml"))
+    return None

@@ -10,8 +10,10 @@ WORDS = ("QGC WPL 110\n", "0\t1\t0\t16\t0\t0\t0\t0\t47.4\t8.5\t488\t1\n", "\t", 
 MOST = 1000
 
 
-def check(data: bytes) -> None:
+def check(data: bytes) -> bool | None:
     """What is accepted can be sent to an autopilot."""
     plan = attempt(parse_plan, text_of(data))
-    if not isinstance(plan, Refused):
-        look(plan)
+    if isinstance(plan, Refused):
+        return plan.at not in ("parse_plan", "_parse_json")
+    look(plan)
+    return None

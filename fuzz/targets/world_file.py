@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from fuzz.target import Refused, attempt, file_of
-from ironbird.world.files import load_world
+from typing import Any
+
+from fuzz.target import Refused, attempt, file_of, now_and_then, source_of
+from ironbird.world.files import load_world, world_of
+from ironbird.world.model import World
 from ironbird.world.rays import Scene
 
 WORDS = (
@@ -17,12 +20,44 @@ MOST = 4096
 MOST_THINGS = 300  # of a world that is built within the time of an input
 
 
-def check(data: bytes) -> None:
+FORMAT = "toml"
+_look = now_and_then(64)
+
+
+def check(data: bytes) -> bool | None:
     """Accepted or refused in words."""
     if b"spacing" in data and b"hills" in data:
-        return  # a large landscape is allowed, and slow
+        return None  # a large landscape is allowed, and slow
     world = attempt(load_world, file_of(data, "world.toml"))
-    if isinstance(world, Refused) or len(world.obstacles) > MOST_THINGS:
+    if isinstance(world, Refused):
+        return world.at != "load_world"
+    look(world)
+    return None
+
+
+def check_table(table: dict[str, Any]) -> bool | None:
+    """The same below tomllib; small worlds."""
+    if _is_large(table):
+        return None
+    world = attempt(world_of, source_of(table, "world.toml"))
+    if not isinstance(world, Refused) and _look():
+        look(world)
+    return None
+
+
+def _is_large(table: dict[str, Any]) -> bool:
+    """Whether it takes seconds to build: hills with a spacing, or many things."""
+    terrain, scatter = table.get("terrain"), table.get("scatter")
+    if isinstance(terrain, dict) and terrain.get("kind") == "hills" and "spacing_m" in terrain:
+        return True
+    entries = scatter if isinstance(scatter, list) else []
+    counts = [entry.get("count") for entry in entries if isinstance(entry, dict)]
+    return any(isinstance(count, int) and count > MOST_THINGS for count in counts)
+
+
+def look(world: World) -> None:
+    """Refuse a world that cannot be seen."""
+    if len(world.obstacles) > MOST_THINGS:
         return
     assert len(world.digest) == 64
     hits = Scene(world).cast([[0.0, 0.0, -1.0], [3.0, 2.0, -50.0]], [[0.6, 0.0, 0.8], [0.0, 0.6, 0.8]])

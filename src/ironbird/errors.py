@@ -184,7 +184,8 @@ class UnknownNameError(IronbirdError):
         names = sorted(known)
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.5) if len(name) <= LONGEST_NAME else []
         if not near:
-            near = [n for n in names if name and name.lower() in n.lower()][:3]
+            lowered = name.lower()
+            near = [n for n in names if lowered in n.lower()][:3] if name else []
         hint = f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
         if not near and len(names) <= 12:
             hint = f"; known: {', '.join(names)}" if names else ""

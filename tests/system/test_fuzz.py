@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fuzz import libfuzzer, native_texts
+from fuzz import engine, libfuzzer, native_texts, tally
+from fuzz.__main__ import next_turns
+from fuzz.engine import Outcome
+from fuzz.tables import Tables
+from fuzz.target import FORMATS, Target
 
 ROOT = Path(__file__).parents[2]
 PLANTED = """
@@ -71,6 +77,66 @@ def test_a_planted_mistake_is_found_and_its_input_kept(tmp_path: Path, what: str
     found = json.loads(done.stdout)
     assert says in found["told"]
     assert Path(found["find"]).read_bytes().startswith(b"ab")
+
+
+def _first(draw: random.Random) -> bytes:
+    return b"one" if draw.random() < 0.5 else b"other"
+
+
+def test_a_planted_mistake_in_a_table_is_found_and_its_text_kept(tmp_path: Path) -> None:
+    def read(table: dict[str, Any]) -> None:
+        for entry in table["row"]:
+            assert isinstance(entry, dict) and not isinstance(entry.get("depth"), list), "planted"
+
+    bases = [{"row": [{"depth": 1, "name": "a"}], "other": True}]
+    toml = FORMATS["toml"]
+    target = Target(
+        "planted", lambda data: None, (), 64, tables=lambda: Tables(bases, ["depth"], null=False), check_table=read,
+        text=toml.write,
+    )  # fmt: skip
+
+    found = engine.plain(target, 30.0, 1, tmp_path)
+
+    assert "KeyError" in found.told or "planted" in found.told
+    table = toml.read(Path(found.find).read_bytes())
+    with pytest.raises((KeyError, AssertionError, TypeError)):
+        read(table)
+    assert bases == [{"row": [{"depth": 1, "name": "a"}], "other": True}]
+
+
+def test_an_input_counts_once_also_in_the_next_run(tmp_path: Path) -> None:
+    read: list[bytes] = []
+
+    def check(data: bytes) -> bool | None:
+        read.append(data)
+        return False if data == b"one" else None
+
+    target = Target("planted", check, (), 64, make=_first)
+    first, second = (engine.plain(target, 0.3, seed, tmp_path) for seed in (1, 2))
+
+    assert first.inputs + second.inputs == len(read) == len(set(read))
+    assert read.count(b"one") == read.count(b"other") == 1
+    assert first.beyond == first.inputs - 1 and second.beyond == second.inputs  # one was refused at first sight
+
+
+def test_the_tally_counts_packets_of_ports_and_the_reader_that_is_there_soonest_is_next(tmp_path: Path) -> None:
+    file = tmp_path / "tally.json"
+    more = [
+        tally.add(file, Outcome("a", "plain", 100, 2.0, beyond=60, packets={"port 1": 700, "1 struct": 600})),
+        tally.add(file, Outcome("a", "libfuzzer", 50, 1.0)),
+        tally.add(file, Outcome("b", "plain", 10, 1.0, packets={"PING": 30})),
+    ]
+    rows = tally.read(file)
+
+    assert more == [700, 0, 30]
+    assert [tally.seen(rows["a"]), tally.seen(rows["b"]), tally.seen({})] == [700, 30, 0]
+    assert rows["a"]["by_engine"] == {"plain": 100, "libfuzzer": 50}
+    assert (rows["a"]["looked"], rows["a"]["beyond"]) == (100, 60)
+    turns = [(name, None, "") for name in ("a", "b", "c")]
+    assert next_turns(turns, {"a": 1.0, "b": 10.0}, rows, 1000) == [turns[2]]  # not tried yet
+    rates = {"a": 10.0, "b": 20.0, "c": 1.0}
+    assert next_turns(turns, rates, rows, 1000) == [turns[0]]  # 300 at 10 a second, before 970 at 20
+    assert next_turns(turns, rates, rows, 700) == [turns[1]] and next_turns(turns[:2], rates, rows, 30) == []
 
 
 @pytest.mark.parametrize("name", libfuzzer.names())

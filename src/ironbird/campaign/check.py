@@ -102,7 +102,7 @@ def _outline(vehicle: str, control: str, in_world: bool, sights: tuple[str, ...]
 
 def problems_of(case: Planned) -> list[Problem]:
     """All problems of a case that keeps to the grammar."""
-    found = _reference_problems(case)
+    found = _spread_problems(case) or _reference_problems(case)
     if found:
         return found
     plain = Planned(_dereferenced(case), case.source, case.number, case.defaults)
@@ -246,6 +246,19 @@ def _conditions_in(
 
 
 # ---------------------------------------------------------------------- shared parameters and plans
+
+
+def _spread_problems(case: Planned) -> list[Problem]:
+    """Tables that vary inside a mission, which the grammar of cases does not look into."""
+    found: list[Problem] = []
+    for path, value in case.quantities():
+        if path[0] == "mission" and is_spread(value):
+            try:
+                Spread.model_validate(value)
+            except ValidationError as error:
+                words = case_words(Spread, value, error)
+                found += [case.problem((*path, *place), message, cure) for place, message, cure in words]
+    return found
 
 
 def _reference_problems(case: Planned) -> list[Problem]:

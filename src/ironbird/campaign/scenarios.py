@@ -18,7 +18,7 @@ from ironbird.errors import ScenarioError
 from ironbird.faults.catalog import parse_fault
 from ironbird.faults.spec import Injection
 from ironbird.files.problems import Problem, Source, read_source, read_toml
-from ironbird.files.toml_text import locate, write_toml
+from ironbird.files.toml_text import write_toml
 from ironbird.flight.judge import FAIL, PASS, Judged
 from ironbird.flight.mission import load_mission, mission_table
 from ironbird.flight.order import Order
@@ -88,7 +88,7 @@ def scenario_text(name: str, values: Mapping[str, Any], changes: Mapping[str, An
 
 def scenario_in(text: str, where: str = "scenario") -> Scenario:
     """The scenario of a flight from its text."""
-    return scenario_of(Source(Path(f"{where}.toml"), read_toml(text), locate(text)))
+    return scenario_of(Source(Path(f"{where}.toml"), read_toml(text), text))
 
 
 def orders_of(case: FlightCase) -> list[Order]:

@@ -466,12 +466,18 @@ def check(path: str | Path) -> list[Problem]:
 
 def read_suite(path: Path) -> tuple[Suite | None, list[Problem]]:
     """A suite and its problems; with problems there may be no suite."""
+    source = read_source(path)
+    return (None, [source]) if isinstance(source, Problem) else suite_of(source)
+
+
+def suite_of(file: Source) -> tuple[Suite | None, list[Problem]]:
+    """The suite of a TOML file that was read, and its problems; files that it includes are read here."""
     from ironbird.campaign.check import (
         condition_problems,
         problems_of,
     )  # it reads vehicles and formulas, and needs this module
 
-    source, problems = read_cases(path)
+    source, problems = cases_of(file)
     if source is None:
         return None, problems
     if problems:
@@ -500,7 +506,7 @@ def read_suite(path: Path) -> tuple[Suite | None, list[Problem]]:
         problems += problems_of(case)
     title = (head or {}).get("title") or source.data.get("title", "")
     problems = list(dict.fromkeys(problems))  # a wrong default is wrong once
-    return Suite((head or {}).get("id", path.stem), title, path, tuple(planned)), problems
+    return Suite((head or {}).get("id", file.path.stem), title, file.path, tuple(planned)), problems
 
 
 def _included(suite: Source, pattern: str, at: KeyPath) -> tuple[list[Source], list[Problem]]:
@@ -532,8 +538,11 @@ def _included(suite: Source, pattern: str, at: KeyPath) -> tuple[list[Source], l
 def read_cases(path: Path) -> tuple[Source | None, list[Problem]]:
     """A file that keeps to the grammar, or its problems."""
     source = read_source(path)
-    if isinstance(source, Problem):
-        return None, [source]
+    return (None, [source]) if isinstance(source, Problem) else cases_of(source)
+
+
+def cases_of(source: Source) -> tuple[Source | None, list[Problem]]:
+    """A TOML file that was read if its head is that of cases, and what in it does not keep to the grammar."""
     if problems := other_kind(source, "case", "suite") or schema_problems(source, SCHEMA):
         return None, problems
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from ironbird.campaign.case import LABELS, FlightCase
 from ironbird.campaign.result import FlightResult
 from ironbird.campaign.statistics import Probability, failure_probability
 from ironbird.errors import StoreError
+from ironbird.files.problems import read_toml
 from ironbird.flight.judge import FAIL, PASS, VERDICTS
 
 
@@ -49,7 +49,7 @@ def sampled_cases(source: Mapping[str, str], results: Sequence[FlightResult] = (
     found = set()
     for text in source.values():
         try:
-            data = tomllib.loads(text)
+            data = read_toml(text)
         except ValueError:
             continue
         shared = data.get("suite", {})

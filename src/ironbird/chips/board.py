@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ironbird.chips.catalog import CHIPS, chip_class
 from ironbird.errors import LinkError, UnknownNameError, shortened
+from ironbird.files.problems import read_toml
 
 FOLDER = Path(__file__).parent / "boards"
 Axis = Literal["+x", "-x", "+y", "-y", "+z", "-z"]
@@ -118,9 +119,16 @@ def load_board(name: str | Path) -> Board:
 def parse_board(text: bytes, where: str) -> Board:
     """A board from the bytes of a file; all that is wrong in one error."""
     try:
-        return Board.model_validate(tomllib.loads(text.decode()))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        data = read_toml(text.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LinkError(f"board {where} is no TOML: {shortened(error)}") from error
+    return board_of(data, where)
+
+
+def board_of(data: dict[str, Any], where: str) -> Board:
+    """A board from the tables of its file."""
+    try:
+        return Board.model_validate(data)
     except ValidationError as error:
         said = "; ".join(f"{'.'.join(str(p) for p in e['loc'])}: {e['msg']}" for e in error.errors()[:8])
         raise LinkError(f"board {where}: {shortened(said, 600)}; docs/guide/chips.md shows the keys") from error

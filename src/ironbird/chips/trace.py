@@ -78,6 +78,8 @@ def _transactions(lines: Iterable[str]) -> Iterator[Transaction]:
 
 def _transaction(whole: re.Match[str]) -> Transaction | None:
     time_ns, bus, device, rest, error = round(float(whole[1]) * 1e6), whole[2], whole[3] or "", whole[4], whole[5] or ""
+    if device and bus != "SPI":
+        return None
     if bus == "SPI" and (m := _SPI.fullmatch(rest)):
         sent, length, got = bytes.fromhex(m[1] or ""), int(m[3]), bytes.fromhex(m[4] or "")
         if not 1 <= length <= MOST_BYTES or len(sent) > length or len(got) > length or not sent:

@@ -555,8 +555,9 @@ class Parser:
             return Number(words[name], NONE, name, is_word=True)
         if base in (*_WINDOWS, "until"):
             self._fail(f"'{base}' needs two bounds: [from, to]", token.at)
-        entries = [known for known in self.units if re.fullmatch(rf"{re.escape(vector)}\[\d+\]", known)]
-        size = max((int(entry[len(vector) + 1 : -1]) + 1 for entry in entries), default=0)
+        head = f"{vector}["
+        entries = [known[len(head) : -1] for known in self.units if known.startswith(head) and known[-1] == "]"]
+        size = max((int(entry) + 1 for entry in entries if entry.isdecimal()), default=0)
         if vector in self.units:
             self._fail(f"{vector} is a single number: write it without an index", token.at)
         if size:

@@ -47,7 +47,7 @@ HIGHEST_POWER = 99
 MOST_FACTORS = 16
 
 
-@functools.cache
+@functools.lru_cache(maxsize=4096)  # texts of others come here too
 def read_unit(text: str) -> Unit:
     """A unit such as `m/s^2`, `deg/s` or `rad/s/sqrt(Hz)`."""
     size, dimension, at, count = 1.0, NONE, 0, 0

@@ -39,6 +39,7 @@ _BINARY = {
     "+": Op.ADD, "-": Op.SUBTRACT, "*": Op.MULTIPLY, "/": Op.DIVIDE, "min": Op.MINIMUM, "max": Op.MAXIMUM,
     "hypot": Op.HYPOT,
 }  # fmt: skip
+LONGEST_CHAIN = 16  # comparisons in a row, through which units are handed on
 WHOLE = 0.5  # words and whole numbers that differ by less are equal, as in requirements
 _UNKNOWN_YET = {
     "crashed": "the flight ends with a crash: nothing can be triggered by it",
@@ -69,10 +70,20 @@ def unit_advice(text: str, names: Names) -> str | None:
 
 def _read(text: str, names: Names) -> tuple[Formula, str]:
     parser = Parser(text, names, "trigger", old_form=True)
-    return parser.parse(), parser.new_text
+    formula, new_text = parser.parse(), parser.new_text
+    for _ in range(LONGEST_CHAIN if new_text != text else 0):  # a number that got a unit asks for one beside it
+        again = Parser(new_text, names, "trigger", old_form=True)
+        try:
+            again.parse()
+        except ConditionError:  # too long now
+            break
+        if again.new_text == new_text:
+            break
+        new_text = again.new_text
+    return formula, new_text
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def _warn(text: str, new_text: str) -> None:
     warnings.warn(f"trigger '{text}' is read in SI units; write '{new_text}'", UnitsWarning, stacklevel=3)
 

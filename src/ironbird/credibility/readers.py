@@ -345,9 +345,11 @@ def record_of(log: Log, path: Path) -> Record:
 def _csv(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool) -> tuple[Raw, list[str]]:
     try:
         text = read_bytes(path, MOST_BYTES).decode("utf-8-sig")
+        lines = [row for row in csv.reader(io.StringIO(text)) if row and not row[0].startswith("#")]
     except UnicodeDecodeError:
         raise RecordError(f"{path.name} is no CSV file: it is not text") from None
-    lines = [row for row in csv.reader(io.StringIO(text)) if row and not row[0].startswith("#")]
+    except csv.Error as error:
+        raise RecordError(f"{path.name} is no CSV file: {error}") from None
     if len(lines) < 2:
         raise RecordError(f"{path.name} has no rows; the first line names the columns, the first of them is the time")
     head, rows = [cell.strip().lstrip("'") for cell in lines[0]], lines[1:]
@@ -362,6 +364,8 @@ def _csv(path: Path, columns: Mapping[str, tuple[str, str]], salvage: bool) -> t
             raise RecordError(f"{path.name}: line {short} is not whole ({len(head)} columns); {DAMAGED}")
         rows = rows[:-1]
         notes.append("the last line is not whole and was left out")
+        if not rows:
+            raise RecordError(f"{path.name} has no whole row; {DAMAGED}")
     try:
         values = np.array([[float(cell) if cell.strip() else math.nan for cell in row] for row in rows])
     except ValueError as error:

@@ -12,7 +12,7 @@ import stat
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -58,11 +58,16 @@ class Problem:
 
 @dataclass(frozen=True)
 class Source:
-    """A file's content, with the place of every key."""
+    """A file's content, with the place of every key, which is looked for when it is asked for."""
 
     path: Path
     data: dict[str, Any]
-    places: dict[KeyPath, Place]
+    text: str = field(repr=False)
+
+    @functools.cached_property
+    def places(self) -> dict[KeyPath, Place]:
+        """Line and column of every key and entry."""
+        return locate(self.text)
 
     def problem(self, path: KeyPath, message: str, cure: str) -> Problem:
         """A problem at a key of this file."""
@@ -174,7 +179,7 @@ def read_source(path: Path, cure: str = "give the path of a TOML file") -> Sourc
         return unreadable(path, why, "save the file as UTF-8", line, column)
     try:
         data = read_toml(text)
-        return Source(path, data, locate(text))
+        return Source(path, data, text)
     except tomllib.TOMLDecodeError as error:
         message = str(error)
         place = re.search(r"\(at line (\d+), column (\d+)\)", message)

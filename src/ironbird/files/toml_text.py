@@ -14,6 +14,8 @@ Place = tuple[int, int]  # line and column, from 1
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SPACE = re.compile(r"[ \t]*")
 _GAP = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")  # blanks, line ends, comments
+_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)")
+_ESCAPED = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", '"': '"', "\\": "\\"}
 _SCALAR = re.compile(r"[^\s,\]}#]+(?: \d\d:[^\s,\]}#]+)?")  # numbers, booleans, dates with a blank before the time
 
 
@@ -147,15 +149,17 @@ class _Scanner:
         return _unescape(inner) if quote == '"' else inner
 
     def _closing(self, quote: str, at: int) -> int:
+        end = self.text.index(quote, at)
+        if quote[0] == "'" or self.text.find("\\", at, end) < 0:
+            return end
         while not self.text.startswith(quote, at):
-            at += 2 if self.text[at] == "\\" and quote[0] == '"' else 1
+            at += 2 if self.text[at] == "\\" else 1
         return at
 
 
 def _unescape(text: str) -> str:
-    """The value of a basic string; TOML's eight-digit escapes are the one thing that JSON lacks."""
-    text = re.sub(r"\\U([0-9A-Fa-f]{8})", lambda match: chr(int(match.group(1), 16)), text)
-    return str(json.loads(f'"{text}"', strict=False))
+    """The value of a basic string."""
+    return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1]) or chr(int(match[1][1:], 16)), text)
 
 
 def locate(text: str) -> dict[KeyPath, Place]:

@@ -15,6 +15,7 @@ from ironbird.chips.board import Board as ChipBoard
 from ironbird.chips.board import Device as ChipDevice
 from ironbird.chips.catalog import CHIPS
 from ironbird.errors import LinkError, UnknownNameError, shortened
+from ironbird.files.problems import read_toml
 
 HERE = Path(__file__).parent
 MOST_BYTES = 1_000_000
@@ -186,11 +187,11 @@ def load_device(name: str) -> Device:
 def _load(path: Path, kind: type[_T]) -> _T:
     try:
         with path.open("rb") as file:
-            table: dict[str, Any] = tomllib.loads(file.read(MOST_BYTES).decode())
+            table: dict[str, Any] = read_toml(file.read(MOST_BYTES).decode())
         return kind.model_validate(table)
     except OSError as error:
         raise LinkError(f"{path} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LinkError(f"{path} is no TOML: {shortened(error)}") from None
     except ValidationError as error:
         said = "; ".join(f"{'.'.join(str(p) for p in e['loc'])}: {e['msg']}" for e in error.errors()[:8])

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ironbird.blocks.controllers.mission_table import FLY, LAND, LOITER_ITEM, RETURN_ITEM, ROWS, SPIRAL, TAKE_OFF_ITEM
 from ironbird.errors import MissionError, UnknownNameError
-from ironbird.files.problems import Problem, grammar_words, other_kind, read_source, schema_problems
+from ironbird.files.problems import Problem, Source, grammar_words, other_kind, read_source, schema_problems
 from ironbird.vehicles import places as at
 
 BUILT_IN = Path(__file__).parent / "missions"
@@ -102,6 +102,11 @@ def load_mission(name: str | Path) -> Mission:
     source = read_source(path, f"give one of {', '.join(mission_names())}, or the path of a TOML file")
     if isinstance(source, Problem):
         raise MissionError(source)
+    return mission_of(source)
+
+
+def mission_of(source: Source) -> Mission:
+    """The mission of a TOML file that was read; all problems of its grammar in one error."""
     if problems := other_kind(source, "item") or schema_problems(source, SCHEMA):
         raise MissionError(*problems)
     try:

@@ -99,6 +99,13 @@ class Requirement:
     use: str = ""
     params: dict[str, float | str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for key in ("name", "formula", "severity", "use"):
+            if not isinstance(getattr(self, key), str):
+                raise OrderError(f"{key} of a requirement = {shortened(repr(getattr(self, key)))} is no text")
+        if not isinstance(self.params, Mapping):
+            raise OrderError(f"params of requirement {self.name} = {shortened(repr(self.params))} is no table")
+
     @staticmethod
     def of(text: Requirement | str, **params: float | str) -> Requirement:
         """A requirement of the library by its name (`no_crash`), or a formula (`always (altitude < 60 m)`)."""
@@ -138,6 +145,9 @@ class Order:
     integration: str = ""  # METHOD@STEP_S in place of the vehicle's own, such as rk4@0.001
 
     def __post_init__(self) -> None:
+        for name in ("vehicle", "control", "mission_name", "script", "world", "integration"):
+            if not isinstance(getattr(self, name), str):
+                raise OrderError(f"{name} = {shortened(repr(getattr(self, name)))} is no text")
         for path, value in self.settings.items():
             if why := _no_setting(value):
                 raise OrderError(f"setting {path} = {shortened(repr(value))} {why}")
@@ -247,7 +257,7 @@ class Order:
         """Arguments of an order from its record; what an older version did not write is as usual."""
         mission, place = record.get("mission"), record.get("place")
         return {
-            **{key: record[key] for key in ("vehicle", "control")},
+            **{key: record[key] for key in NEEDED},
             **{
                 key: record[key]
                 for key in ("mission_name", "script", "seed", "until_s", "log_s", "world", "integration")
@@ -269,7 +279,9 @@ class Order:
         return "# An order; fly it with 'ironbird repeat'\n" + write_toml(
             {
                 "schema": SCHEMA,
-                "order": {k: _without_null(v) for k, v in Order.record(self).items() if v not in NOTHING},
+                "order": {
+                    k: _without_null(v) for k, v in Order.record(self).items() if k in NEEDED or v not in NOTHING
+                },
             },
             (
                 "order",
@@ -293,6 +305,11 @@ def parse_order(text: str, where: str = "order") -> Order:
         data = read_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise OrderError(f"{where}: not valid TOML: {error}; give the order.toml of a flight") from None
+    return order_of(data, where)
+
+
+def order_of(data: Mapping[str, Any], where: str = "order") -> Order:
+    """The order in the tables of its text."""
     if data.get("schema") != SCHEMA or not isinstance(data.get("order"), dict):
         raise OrderError(f"{where}: there is no [order] of schema {SCHEMA}; give the order.toml of a flight")
     try:
@@ -427,10 +444,10 @@ def _check_keys(order: Mapping[str, Any]) -> None:
     for name, value in numbers.items():
         if not _is_number(value) or (name == "seed" and not isinstance(value, int)):
             raise OrderError(f"{name} = {value!r} is no {'whole ' * (name == 'seed')}number")
-    for name, kind in (("wind", Weather), ("requirements", Requirement), ("tunings", Tuning)):
+    for name, kind in _TABLE_KEYS.items():
         entry = order.get(name, {})
         for table in entry if isinstance(entry, list) else [entry]:
-            _known(f"[order.{name}]", table, [entry.name for entry in fields(kind)])
+            _known(f"[order.{name}]", table, kind)
     for table in order.get("faults", []):
         _known("[order.faults]", table, _FAULT_KEYS)
         if table.get("id") not in KNOWN:
@@ -475,11 +492,16 @@ def _known(where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
 
 
 _DIGESTED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+NEEDED = ("vehicle", "control")
 NOTHING: tuple[Any, ...] = (None, [], {}, "")  # what the text of an order leaves out
 _KEYS = (
     "vehicle", "control", "mission", "mission_name", "script", "wind", "place", "settings", "faults", "requirements",
     "seed", "until_s", "log_s", "tunings", "options", "world", "sight", "integration",
 )  # fmt: skip
+_TABLE_KEYS = {
+    name: tuple(entry.name for entry in fields(kind))
+    for name, kind in (("wind", Weather), ("requirements", Requirement), ("tunings", Tuning))
+}
 _FAULT_KEYS = ("id", *(entry.name for entry in fields(Injection) if entry.name != "fault"))
 
 

@@ -16,7 +16,6 @@ import numpy as np
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.errors import OrderError, WorldError
 from ironbird.files.problems import Source, read_toml
-from ironbird.files.toml_text import locate
 from ironbird.model.diagram import Diagram
 from ironbird.runtime.state import RunState
 from ironbird.runtime.step import advance
@@ -49,7 +48,7 @@ def _parsed(text: str) -> World:
     from ironbird.world.files import world_of
 
     try:
-        return world_of(Source(Path("world.toml"), read_toml(text), locate(text)))
+        return world_of(Source(Path("world.toml"), read_toml(text), text))
     except tomllib.TOMLDecodeError as error:
         raise WorldError(f"the world in the order is not valid TOML: {error}; give the text of a world file") from None
 

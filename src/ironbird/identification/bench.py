@@ -54,9 +54,9 @@ def read_bench(path: Path) -> dict[str, np.ndarray]:
     """A table of a stand: CSV with the columns of COLUMNS, rows that are not whole are left out."""
     try:
         text = read_bytes(path).decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        rows = list(csv.reader(io.StringIO(text)))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise RecordError(f"{path} cannot be read as CSV: {error}") from None
-    rows = list(csv.reader(io.StringIO(text)))
     if len(rows) < LEAST_ROWS + 1:
         raise RecordError(f"{path.name} has {max(len(rows) - 1, 0)} rows; a fit needs {LEAST_ROWS}")
     places: dict[str, tuple[int, float, float]] = {}

@@ -52,6 +52,7 @@ FIRMWARES = {"ArduCopter": "copter", "ArduPlane": "plane", "ArduRover": "rover",
 RATIOS = ("velocity", "position", "height", "heading")  # of `test_ratio`: above 1 the estimator rejects
 FIX_3D = 3  # fix type from which on a position is worth showing
 UNFINISHED = 255  # bytes: a last record that is cut off is usual, as the autopilot is ended while it writes
+OTHER_FORM = (KeyError, ValueError, IndexError, TypeError, AttributeError)  # fields of another version, or damaged
 LONGEST_S = 6 * 3600.0  # a time so far from the middle of the log is no time but damage
 
 
@@ -187,7 +188,7 @@ def _read_ulog(path: Path, home: Place) -> AutopilotLog:
     for note, part in _px4_parts(_Topics(ulog.data_list), log, home):
         try:
             part()
-        except (KeyError, ValueError, IndexError) as error:  # fields of another version
+        except OTHER_FORM as error:
             log.notes.append(f"{note}: not in a form that is known ({error})")
     return log
 
@@ -343,7 +344,7 @@ def _read_dataflash(path: Path, home: Place) -> AutopilotLog:
     for note, part in _ardupilot_parts(_Records(found.tables), log, home):
         try:
             part()
-        except (KeyError, ValueError) as error:  # fields of another version
+        except OTHER_FORM as error:
             log.notes.append(f"{note}: not in a form that is known ({error})")
     return log
 

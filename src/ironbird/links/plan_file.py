@@ -427,6 +427,11 @@ def _parse_json(text: str, where: str) -> Plan:
         raise MissionError(f"{where}: line {error.lineno}, column {error.colno}: {error.msg}; no valid JSON") from None
     except (ValueError, RecursionError) as error:
         raise MissionError(f"{where}: no valid JSON: {error}") from None
+    return plan_of(data, where)
+
+
+def plan_of(data: dict[str, Any], where: str = "mission") -> Plan:
+    """The content of a .plan file that was read as JSON."""
     if data.get("fileType") != "Plan":
         raise MissionError(f"{where}: fileType is {data.get('fileType')!r:.40}; 'Plan' is needed")
     mission = _table(data.get("mission"), f"{where}: mission")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ironbird.errors import RunError
+from ironbird.files.problems import read_toml
 from ironbird.flight.derived import derived
 from ironbird.report.page import write_page
 from ironbird.report.svg_plot import Curve, lines_plot, track_plot
@@ -46,11 +46,11 @@ class Kept:
 def read_flight(folder: Path) -> Kept:
     """A flight's folder, as `ironbird fly` and the others leave it."""
     try:
-        order = tomllib.loads((folder / "order.toml").read_text(encoding="utf-8"))
+        order = read_toml((folder / "order.toml").read_text(encoding="utf-8"))
         summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
         if not isinstance(summary, dict):
             raise ValueError("summary.json is no table")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RunError(f"{folder} is not the folder of a flight: {error}") from None
     return Kept(folder.name, order, summary, read_log(folder / "flight.parquet"))
 

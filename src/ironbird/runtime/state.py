@@ -270,8 +270,16 @@ def restore(model: CompiledModel, path: str | Path) -> RunState:
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as data:
             head = json.loads(data["head"].tobytes())
             arrays = {name: np.ascontiguousarray(data[name]) for name in _ARRAYS}
-        version, saved_by = head["snapshot"], head["model"]
     except (OSError, ValueError, KeyError, TypeError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        raise RunError(f"{path} is not a snapshot: {error}") from error
+    return restored(model, head, arrays, path)
+
+
+def restored(model: CompiledModel, head: Any, arrays: dict[str, np.ndarray], path: str | Path) -> RunState:
+    """The run of a snapshot that was read: its head, and its arrays by name."""
+    try:
+        version, saved_by = head["snapshot"], head["model"]
+    except (KeyError, TypeError) as error:
         raise RunError(f"{path} is not a snapshot: {error}") from error
     if version != SNAPSHOT:
         raise RunError(f"{path} is a snapshot of version {version!r}; this version of Ironbird reads {SNAPSHOT}")
@@ -290,8 +298,9 @@ def restore(model: CompiledModel, path: str | Path) -> RunState:
             raise RunError(f"events of {len(head['events'])} lanes, not of {state.lanes}")
         for lane, (events, fired) in enumerate(zip(head["events"], head["fired"], strict=True)):
             for table, tick in zip(events, fired, strict=True):
-                when = table.pop("when")
-                state.add_event(ParamEvent(**table, when=Predicate.read(when) if when is not None else None), lane)
+                said = dict(table)
+                when = said.pop("when")
+                state.add_event(ParamEvent(**said, when=Predicate.read(when) if when is not None else None), lane)
                 state.fired[lane][-1] = _whole(tick, -1)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IronbirdError) as error:
         raise RunError(f"{path} is a damaged snapshot: {error}") from error

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ironbird.errors import RunError
+from ironbird.errors import RunError, shortened
 from ironbird.runtime.state import RunState
 
 
@@ -21,6 +21,8 @@ class Tuning:
     lane: int | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.path, str):
+            raise RunError(f"a tuning of {shortened(repr(self.path))}: give the path of a parameter as text")
         if not isinstance(self.tick, int) or self.tick < 0:
             raise RunError(f"tuning of {self.path}: tick {self.tick!r} is not a whole number from 0 on")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import functools
 import importlib
 import os
@@ -176,12 +178,32 @@ def _own_sources(together: dict[str, Any], own: dict[str, Any], keys: list[str],
 
 def read_layers(path: Path) -> VehicleFile:
     """A vehicle file on top of the one it names as its `base`, and that on its own."""
-    sources: list[Source] = []
+    return layers_of(_read(path))
+
+
+def _read(path: Path) -> Source:
+    """A vehicle file; one of the catalogue is read once, and its tables must not be changed."""
+    if path.parent == CATALOG:
+        with contextlib.suppress(OSError):
+            return _of_catalogue(path, path.stat().st_mtime_ns)
+    source = read_source(path, MISSING)
+    if isinstance(source, Problem):
+        raise VehicleError(source)
+    return source
+
+
+@functools.lru_cache(maxsize=256)
+def _of_catalogue(path: Path, changed_ns: int) -> Source:
+    source = read_source(path, MISSING)
+    if isinstance(source, Problem):
+        raise VehicleError(source)
+    return source
+
+
+def layers_of(source: Source) -> VehicleFile:
+    """A vehicle file that was read, on top of the one it names as its `base`, and that on its own."""
+    sources = [source]
     while True:
-        source = read_source(path, MISSING)
-        if isinstance(source, Problem):
-            raise VehicleError(source)
-        sources.append(source)
         if "base" not in source.data:
             return VehicleFile(tuple(sources))
         path = _base(source)
@@ -189,6 +211,8 @@ def read_layers(path: Path) -> VehicleFile:
         if path.resolve() in known:
             circle = " -> ".join(other.stem for other in (*known[known.index(path.resolve()) :], path))
             raise VehicleError(source.problem(("base",), f"it goes round in a circle: {circle}", "name another base"))
+        source = _read(path)
+        sources.append(source)
 
 
 def _base(source: Source) -> Path:
@@ -211,12 +235,16 @@ def _base(source: Source) -> Path:
 
 def read_tables(path: Path) -> dict[str, Any]:
     """A vehicle file's content on top of that of its base, as one file without a base would say it."""
-    return {key: value for key, value in read_layers(path).data.items() if key != "base"}
+    return copy.deepcopy({key: value for key, value in read_layers(path).data.items() if key != "base"})
 
 
 def load_spec(name: str | Path) -> VehicleSpec:
     """Read and check a vehicle file."""
-    file = read_layers(vehicle_path(name))
+    return spec_of(read_layers(vehicle_path(name)))
+
+
+def spec_of(file: VehicleFile) -> VehicleSpec:
+    """Check a vehicle file that was read."""
     if problems := other_kind(file, "template", "base") or schema_problems(file, SCHEMA):
         raise VehicleError(*problems)
     template = file.data.get("template")
@@ -228,11 +256,22 @@ def load_spec(name: str | Path) -> VehicleSpec:
         cure = near_words(unknown, f"one of {', '.join(TEMPLATES)}")
         raise VehicleError(file.problem(("template",), str(unknown).partition(";")[0], cure))
     spec = parse(TEMPLATES[template].spec, file)
-    if found := impossible(spec):
-        raise VehicleError(*(file.problem(*words) for words in found))
-    for text in odd(spec):
+    try:
+        if found := impossible(spec):
+            raise VehicleError(*(file.problem(*words) for words in found))
+        unlikely = odd(spec)
+    except (ArithmeticError, ValueError) as error:
+        raise VehicleError(_out_of_proportion(file.sources[0].path, error)) from error
+    for text in unlikely:
         warnings.warn(f"vehicle '{spec.id}': {text}", PlausibilityWarning, stacklevel=2)
     return spec
+
+
+def _out_of_proportion(path: Path, error: Exception) -> str:
+    return (
+        f"{path}: no vehicle can be built with these numbers ({error}); look for one that is out of all proportion: "
+        "a mass, a length, a thrust, a gain"
+    )
 
 
 Stamp = tuple[tuple[str, int], ...]  # files and when each was last changed
@@ -282,8 +321,5 @@ def load_vehicle(name: str | Path, *, control: str | None = None, home: Home | N
         opened = {"external": cut_control, "commanded": take_commands}.get(control)
         diagram = opened(build(spec, "reference")) if opened else build(spec, control)
     except (ArithmeticError, ValueError) as error:  # numbers within their bounds that make no vehicle together
-        raise VehicleError(
-            f"{vehicle_path(name)}: no vehicle can be built with these numbers ({error}); look for one that is out of "
-            "all proportion: a mass, a length, a thrust, a gain"
-        ) from error
+        raise VehicleError(_out_of_proportion(vehicle_path(name), error)) from error
     return Vehicle(spec, diagram, vehicle_path(name), control)

@@ -46,6 +46,13 @@ BROKEN = [
     ('vehicle = "quad_f450"\n', "", 2, "case.a", 'add vehicle = "quad_f450"'),
     ('mission = "hover"', 'control = "magic"', 5, "case.a.control", "one of reference, truth"),
     ('"hover"', '"hovver"', 5, "case.a.mission", "did you mean 'hover'"),
+    (
+        '"hover"',
+        '{ item = [{ kind = "land", north_m = { grid = [1, "x"] } }] }',
+        5,
+        "case.a.mission.item.1.north_m.grid.2",
+        "write a number",
+    ),  # the grammar of cases does not look into missions
     ("until_s = 10.0", "until_s = -1", 6, "case.a.until_s", "write a number from 0 to 1e+07, 0 excluded"),
     ("until_s", "untill_s", 6, "case.a.untill_s", "did you mean 'until_s'?"),
     ("until_s = 10.0", 'expect = "maybe"', 6, "case.a.expect", "one of pass, fail"),

@@ -111,6 +111,7 @@ def test_a_value_that_is_not_a_number_makes_it_untrue(lag: CompiledModel) -> Non
         ("not altitude", "not altitude != 0 within 0"),
         ("battery and altitude > 20", "battery != 0 within 0 and altitude > 20 m"),
         ("abs(body.angle) > 0.5", "abs(body.angle) > 0.5 rad"),
+        ("3 > 60 > altitude > 3", "3 m > 60 m > altitude > 3 m"),  # a unit is handed on along a chain
     ],
 )
 def test_old_texts_are_read_in_si_and_the_new_text_is_shown(text: str, new: str) -> None:

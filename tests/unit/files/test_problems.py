@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from ironbird.errors import IronbirdError, MissionError, VehicleError
+from ironbird.chips.board import load_board
+from ironbird.errors import IronbirdError, LinkError, MissionError, VehicleError
 from ironbird.files import problems
 from ironbird.files.problems import DEEPEST, Problem, Source, read_source
+from ironbird.files.toml_text import KeyPath, Place, locate
+from ironbird.firmware.device import load_mcu_board
 from ironbird.flight.mission import load_mission
+from ironbird.links.router.route_file import read_route
+from ironbird.links.sticks.layout import load_layout
 from ironbird.vehicles.load import load_spec, load_vehicle
 
 
@@ -90,3 +95,29 @@ def test_a_mission_beyond_the_earth_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(MissionError, match=r"north_m: 1e.308 is outside its bounds; write a number of at most 1e.08"):
         load_mission(written(tmp_path, text.encode()))
+
+
+@pytest.mark.parametrize("text", ["a = " + "9" * 5000, "a = " + "[" * 5000, "a = {"])
+def test_every_reader_of_toml_refuses_what_the_library_stumbles_over(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "some.toml"
+    file.write_text(text)
+
+    for read in (load_board, load_layout, lambda path: load_mcu_board(str(path)), read_route):
+        with pytest.raises(LinkError, match=r"some\.toml"):
+            read(file)
+
+
+def test_places_are_looked_for_when_they_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "some.toml"
+    file.write_text("a = 1\nb = 2\n")
+    asked: list[str] = []
+
+    def noted(text: str) -> dict[KeyPath, Place]:
+        asked.append(text)
+        return locate(text)
+
+    monkeypatch.setattr(problems, "locate", noted)
+
+    source = read_source(file)
+    assert isinstance(source, Source) and not asked
+    assert source.problem(("b",), "", "").line == 2 and source.places[("a",)] == (1, 1) and len(asked) == 1

@@ -93,3 +93,9 @@ def test_what_is_written_is_read_again_and_has_places(
 
     assert tomllib.loads(text) == whole
     assert set(locate(text)) == set(paths(whole))
+
+
+def test_keys_in_quotes_are_read_as_the_library_reads_them() -> None:
+    text = '"\\\\U0001F600" = 1\n"\\U0001F600\\u00e9" = 2\n"\\U00000022\\t\\"" = 3\n'
+
+    assert {path[0] for path in locate(text)} == set(tomllib.loads(text)) and len(locate(text)) == 3

@@ -13,7 +13,7 @@ import pytest
 
 from ironbird.campaign.case import FlightCase
 from ironbird.campaign.suite import load_suite
-from ironbird.errors import OrderError, UnknownNameError
+from ironbird.errors import OrderError, RunError, UnknownNameError
 from ironbird.faults.catalog import parse_fault
 from ironbird.faults.spec import Injection
 from ironbird.flight.mission import Mission, load_mission
@@ -207,6 +207,8 @@ TEXT = ORDER.text()
             "not valid TOML: it is nested too deeply; the most is 32; give the order.toml of a flight",
         ),
         ("log_s = 0.02", 'log_s = "often"', "log_s = 'often' is no number"),
+        ('control = "', 'control = 3 # "', "control = 3 is no text"),
+        ("formula = ", "formula = 3 # ", "formula of a requirement = 3 is no text"),
         (
             '"body.mass" = 1.5',
             '"body.mass" = [1.5, "x"]',
@@ -234,6 +236,17 @@ def test_what_is_wrong_with_an_order_is_said_in_one_line(old: str, new: str, say
     assert said.startswith(f"out/order.toml: {says}") and "\n" not in said
     if not says.endswith(("(", "or ")):
         assert said == f"out/order.toml: {says}"
+
+
+def test_parts_of_another_kind_are_refused_where_they_are_made() -> None:
+    with pytest.raises(OrderError, match=r"params of requirement a = \[1\] is no table"):
+        Requirement("a", "time > 0 s", params=[1])  # type: ignore[arg-type]
+    with pytest.raises(RunError, match=r"a tuning of \['body.mass'\]: give the path of a parameter as text"):
+        Tuning(3, ["body.mass"], 1.0)  # type: ignore[arg-type]
+    with pytest.raises(OrderError, match=r"control = -inf is no text"):
+        Order(vehicle="quad_f450", control=-math.inf)  # type: ignore[arg-type]
+    empty = Order(vehicle="quad_f450", control="")
+    assert parse_order(empty.text()) == empty
 
 
 def test_a_file_that_is_not_there_or_is_no_text_is_named(tmp_path: Path) -> None:

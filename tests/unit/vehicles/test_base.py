@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from ironbird.errors import VehicleError
+from ironbird.files.problems import Source, read_source
 from ironbird.testing import check_vehicle
-from ironbird.vehicles.load import CATALOG, load_spec
+from ironbird.vehicles.load import CATALOG, load_spec, load_vehicle, read_layers, read_tables, vehicle_path
 from ironbird.vehicles.templates.multicopter import MulticopterSpec
 
 HEAVY = """schema = 1
@@ -135,3 +136,16 @@ def test_a_tricopter_needs_its_tail(tmp_path: Path, old: str, new: str, message:
     text = (CATALOG / "tri_y.toml").read_text()
     with pytest.raises(VehicleError, match=message):
         load_spec(written(tmp_path, text.replace(old, new)))
+
+
+def test_files_of_the_catalogue_are_read_once_and_stay_as_they_are(tmp_path: Path) -> None:
+    for name in ("quad_f450", "hexa_x", "zagi"):
+        load_vehicle(name)
+        tables = read_tables(vehicle_path(name))
+        tables["body"].clear()
+    load_spec(written(tmp_path, HEAVY))
+
+    for name in ("quad_f450", "hexa_x", "zagi"):
+        kept, fresh = read_layers(vehicle_path(name)).sources[0], read_source(vehicle_path(name))
+        assert isinstance(fresh, Source) and kept.data == fresh.data
+        assert read_layers(vehicle_path(name)).sources[0] is kept

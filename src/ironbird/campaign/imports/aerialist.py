@@ -56,6 +56,11 @@ def import_aerialist(path: str | Path, *, vehicle: str = VEHICLE) -> Imported:
         raise CaseError(str(path), [f"cannot read it: {error.strerror}"]) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise CaseError(str(path), [f"not valid YAML: {' '.join(str(error).split())}"]) from None
+    return case_of(path, data, vehicle=vehicle)
+
+
+def case_of(path: Path, data: Any, *, vehicle: str = VEHICLE) -> Imported:
+    """A test file that was read as YAML."""
     if not isinstance(data, dict):
         raise CaseError(str(path), ["a test has tables robot, simulation and mission"])
     try:

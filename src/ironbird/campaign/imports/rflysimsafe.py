@@ -188,14 +188,21 @@ def read_rows(path: str | Path) -> list[dict[str, Any]]:
             data = json.loads(read_bytes(path))
         except (OSError, ValueError, RecursionError) as error:
             raise CaseError(str(path), [f"not valid JSON: {error}"]) from None
-        rows = data.get("FAULT_CASE", data) if isinstance(data, dict) else data
-        rows = list(rows.values()) if isinstance(rows, dict) else rows
-        found = [dict(row) for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-    else:
-        found = _read_database(path)
+        return rows_of(data, str(path))
+    return _rows(_read_database(path), str(path))
+
+
+def rows_of(data: Any, where: str) -> list[dict[str, Any]]:
+    """Rows of a `db.json` that was read, in both of its forms."""
+    rows = data.get("FAULT_CASE", data) if isinstance(data, dict) else data
+    rows = list(rows.values()) if isinstance(rows, dict) else rows
+    return _rows([dict(row) for row in rows if isinstance(row, dict)] if isinstance(rows, list) else [], where)
+
+
+def _rows(found: list[dict[str, Any]], where: str) -> list[dict[str, Any]]:
     lacking = [str(row) for row in found if not {"CaseID", "ControlSequence"} <= set(row)]
     if lacking or not found:
-        raise CaseError(str(path), ["rows with CaseID and ControlSequence are needed", *lacking[:3]])
+        raise CaseError(where, ["rows with CaseID and ControlSequence are needed", *lacking[:3]])
     return found
 
 
@@ -205,7 +212,7 @@ def _read_database(path: Path) -> list[dict[str, Any]]:
             connection.row_factory = sqlite3.Row
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             tables = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
-            wanted = [name for name in tables if name.lower().endswith("faultcase")]
+            wanted = [name for name in tables if isinstance(name, str) and name.lower().endswith("faultcase")]
             return [dict(row) for name in wanted for row in connection.execute(f"select * from {_quoted(name)}")]
     except (sqlite3.Error, ValueError, OverflowError) as error:
         raise CaseError(str(path), [f"not a database that can be read: {error}"]) from None

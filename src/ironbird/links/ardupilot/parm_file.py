@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ironbird.errors import LinkError
 
 NAME = re.compile(r"[A-Z][A-Z0-9_]{0,15}")
+_APART = re.compile(r"[\s,=]+")
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ def parse_parm(text: str, name: str = "parameters") -> Params:
     found: Params = {}
     for number, line in enumerate(text.splitlines(), start=1):
         body, _, why = line.partition("#")
-        words = [word for word in re.split(r"[\s,=]+", body.strip()) if word]
+        words = [word for word in _APART.split(body.strip()) if word]
         if not words:
             continue
         if len(words) < 2 or not NAME.fullmatch(words[0]):

@@ -24,16 +24,17 @@ import subprocess
 import sys
 import time
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
-from xml.etree import ElementTree
 
 import numpy as np
 from pydantic import Field
 
 from ironbird.errors import LinkError
+from ironbird.files.xml_tree import read_xml
 from ironbird.links.fmu import worker
 from ironbird.links.process import AutopilotProcess, check_trusted, passed_on
 from ironbird.links.rig import Rig
@@ -78,12 +79,7 @@ class Description:
 
 def describe(text: bytes, name: str) -> Description:
     """Read modelDescription.xml; `LinkError` if it is none or offers no co-simulation."""
-    if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
-        raise LinkError(f"{name}: modelDescription.xml declares entities, which is refused")
-    try:
-        root = ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
-        raise LinkError(f"{name}: modelDescription.xml cannot be read: {error}") from None
+    root = read_xml(text, lambda why: LinkError(f"{name}: modelDescription.xml: {why}"))
     version = root.get("fmiVersion", "")
     offered = root.find("CoSimulation")
     if not version.startswith(("2.0", "3.0")) or offered is None:
@@ -132,7 +128,7 @@ class FmuProcess(AutopilotProcess):
                         raise LinkError(f"{self.path} holds '{entry}', which leads out of its folder")
                 archive.extractall(folder)
             text = (folder / "modelDescription.xml").read_bytes()
-        except (OSError, zipfile.BadZipFile, KeyError, RuntimeError) as error:
+        except (OSError, zipfile.BadZipFile, KeyError, RuntimeError, ValueError, EOFError, zlib.error) as error:
             raise LinkError(f"{self.path} is no FMU: {error}") from None
         return describe(text, self.path.name)
 

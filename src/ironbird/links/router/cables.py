@@ -22,6 +22,7 @@ FORMS = (
 )
 LOOPBACK = "127.0.0.1"
 USUAL_BAUD = 921_600
+LONGEST_BAUD = 8  # digits
 MOST_CLIENTS = 16
 STAMP = struct.Struct(">Q")  # microseconds before each packet of a telemetry log
 
@@ -209,7 +210,7 @@ def parse_cable(text: str) -> Cable:
         return FileCable(rest)
     if kind == "serial" and rest:
         device, _, baud = rest.rpartition(":")
-        if not device or not baud.isdecimal():
+        if not device or not (baud.isascii() and baud.isdecimal() and len(baud) <= LONGEST_BAUD):
             device, baud = rest, str(USUAL_BAUD)
         return SerialCable(device, int(baud))
     host, _, port_text = rest.rpartition(":")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ironbird.errors import LinkError, shortened
-from ironbird.files.problems import read_bytes
+from ironbird.files.problems import read_bytes, read_toml
 from ironbird.links.mavlink.dialect import MESSAGES
 from ironbird.links.router.cables import parse_cable
 from ironbird.links.router.router import Connection, Rule
@@ -67,13 +67,20 @@ class Route(_Table):
 def read_route(path: Path) -> Route:
     """A route from its file; all that is wrong in one error."""
     try:
-        return Route.model_validate(tomllib.loads(read_bytes(path).decode()))
+        data = read_toml(read_bytes(path).decode())
     except OSError as error:
         raise LinkError(f"route {path} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LinkError(f"route {path} is no TOML: {shortened(error)}") from None
+    return route_in(data, str(path))
+
+
+def route_in(data: Mapping[str, Any], where: str) -> Route:
+    """A route from the tables of its file."""
+    try:
+        return Route.model_validate(data)
     except ValidationError as error:
-        raise LinkError(f"route {path}: {_said(error)}; docs/guide/route.md shows the keys") from None
+        raise LinkError(f"route {where}: {_said(error)}; docs/guide/route.md shows the keys") from None
 
 
 def route_of(links: Sequence[str], rules: Sequence[str]) -> Route:

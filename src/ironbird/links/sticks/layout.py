@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ironbird.errors import LinkError
-from ironbird.files.problems import read_bytes
+from ironbird.files.problems import read_bytes, read_toml
 from ironbird.links.sticks.shape import Calibration, shaped
 from ironbird.links.sticks.source import MOST_AXES, MOST_BUTTONS, Sticks
 
@@ -129,7 +129,7 @@ def layout_for(name: str, file: Path | str | None = None) -> Layout:
 def load_layout(path: Path | str) -> Layout:
     """Read a file; `LinkError` names it, the key and the cure."""
     try:
-        data: dict[str, Any] = tomllib.loads(read_bytes(Path(path)).decode("utf-8-sig"))
+        data: dict[str, Any] = read_toml(read_bytes(Path(path)).decode("utf-8-sig"))
         layout = Layout.model_validate(data)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise LinkError(f"layout of sticks {path} cannot be read: {error}") from None

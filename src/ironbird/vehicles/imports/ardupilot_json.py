@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from ironbird.constants import STANDARD_GRAVITY_MPS2
-from ironbird.errors import VehicleError
+from ironbird.errors import VehicleError, shortened
 from ironbird.files.problems import read_bytes
 from ironbird.vehicles.geometry import GEOMETRIES
 from ironbird.vehicles.imports.draft import Draft, as_id
 from ironbird.vehicles.imports.rotors import MulticopterParts, RotorPart, draft_multicopter
 
 FRAMES = {4: "4x", 6: "6x", 8: "8x"}  # of vehicles whose file does not place their motors
+MOST, MOST_MOTORS = 1e9, 32
 TIP_MPS = 150.0  # speed of blade tips at full throttle, which sets the speed of the rotors: not given
 KNOWN = {
     "mass", "diagonal_size", "refSpd", "refAngle", "refVoltage", "refCurrent", "refAlt", "refTempC", "refBatRes",
@@ -42,14 +43,15 @@ def import_ardupilot(path: Path) -> Draft:
     data = _read(path)
     missing = [f"'{key}': {UNUSED.get(key, 'unknown')}" for key in data if key not in KNOWN and not _of_motor(key)]
 
-    def value(key: str, usual: float | None = None, low: float = 0.0) -> float:
+    def value(key: str, usual: float | None = None, low: float = 0.0, high: float = MOST) -> float:
         found = data.get(key, usual)
-        if not isinstance(found, int | float) or isinstance(found, bool) or not math.isfinite(found) or found < low:
-            raise VehicleError(f"{path}: {key} = {found!r} is not a number of at least {low:g}")
+        if not isinstance(found, int | float) or isinstance(found, bool) or not low <= found <= high:
+            bounds = f"of at least {low:g}" if high == MOST else f"from {low:g} to {high:g}"
+            raise VehicleError(f"{path}: {key} = {shortened(repr(found))} is not a number {bounds}")
         return float(found)
 
     mass, size = value("mass", low=1e-3), value("diagonal_size", low=1e-2)
-    count, hover = round(value("num_motors", 4.0, 1.0)), min(value("hoverThrOut", 0.39, 0.01), 1.0)
+    count, hover = round(value("num_motors", 4.0, 1.0, MOST_MOTORS)), min(value("hoverThrOut", 0.39, 0.01), 1.0)
     expo = value("propExpo", 0.65)
     rotors = _rotors(data, path, count, size, missing)
     # Thrust over command: (1 - e) c + e c^2, one at full command; at hover it carries the weight
@@ -117,6 +119,8 @@ def _rotors(data: dict[str, Any], path: Path, count: int, size: float, missing: 
         found = []
         for n, place in enumerate(placed, start=1):
             turn = data.get(f"motor{n}_yaw", 1.0 if n % 4 in (1, 2) else -1.0)
+            if not all(isinstance(v, int | float) and abs(v) <= MOST for v in [turn, *(place or [])]):
+                raise VehicleError(f"{path}: motor{n}_position and motor{n}_yaw must be numbers")
             vector = data.get(f"motor{n}_vector")
             if vector not in (None, [0, 0, -1]):
                 missing.append(f"'motor{n}_vector': rotors push straight up here")

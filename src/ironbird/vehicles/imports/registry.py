@@ -41,7 +41,10 @@ def import_vehicle(path: Path, format: str | None = None, given: Given | None = 
         raise VehicleError(f"{path}: its ending does not say what it is; give --format, one of {', '.join(FORMATS)}")
     if chosen not in FORMATS:
         raise UnknownNameError("format", chosen, FORMATS)
-    draft = FORMATS[chosen](path, given)
+    try:
+        draft = FORMATS[chosen](path, given)
+    except (ArithmeticError, ValueError) as error:  # numbers within their bounds that make no vehicle together
+        raise VehicleError(f"{path}: no vehicle can be made of its numbers ({error}); correct them") from error
     if given.id:
         draft.tables["id"] = as_id(given.id)
     return draft

@@ -1,13 +1,13 @@
-"""XML files of other programs, read with care: no document types, no entities, limits of size."""
+"""XML files of other programs, and numbers in them."""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
-from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from ironbird.errors import VehicleError
+from ironbird.files import xml_tree
 from ironbird.files.problems import read_bytes
 
 MOST_BYTES = 8 * 2**20
@@ -19,14 +19,9 @@ def read_xml(path: Path) -> Element:
         data = read_bytes(path, MOST_BYTES)
     except OSError as error:
         raise VehicleError(f"cannot read {path}: {error}") from None
-    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-        raise VehicleError(f"{path}: it declares a document type or entities, which are not read; remove them")
     if b"{%" in data or b"{{" in data:
         data = _plain(data)
-    try:
-        return ElementTree.fromstring(data)
-    except (ElementTree.ParseError, ValueError, RecursionError) as error:
-        raise VehicleError(f"{path}: it is no XML: {error}") from None
+    return xml_tree.read_xml(data, lambda why: VehicleError(f"{path}: {why}"))
 
 
 def _plain(data: bytes) -> bytes:

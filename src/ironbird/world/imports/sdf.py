@@ -19,9 +19,9 @@ import numpy as np
 
 from ironbird.errors import WorldError, shortened
 from ironbird.files.problems import read_bytes
+from ironbird.files.xml_tree import read_xml
 from ironbird.rotations import from_euler, from_matrix, matrix
 from ironbird.world.imports.tile import Tile
-from ironbird.world.imports.xml_tree import read_xml
 from ironbird.world.model import (
     DEFAULT,
     Box,
@@ -66,7 +66,7 @@ class _Found:
 
 def read_sdf(data: bytes, path: Path) -> World:
     """The first world of a file."""
-    root = read_xml(data)
+    root = read_xml(data, WorldError)
     world = root if root.tag == "world" else root.find("world")
     if world is None:
         raise WorldError("it has no <world>; give a world file of Gazebo")
@@ -142,7 +142,7 @@ def _include(include: Element, above: np.ndarray, found: _Found, depth: int) -> 
         if name in ("ground_plane", "Ground Plane") and found.ground is None:
             found.ground = Plane()
         return
-    model = read_xml(read_bytes(path)).find("model")
+    model = read_xml(read_bytes(path), WorldError).find("model")
     if model is None:
         raise WorldError(f"{path} has no <model>; give a model of Gazebo")
     if include.findtext("name"):

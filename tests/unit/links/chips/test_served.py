@@ -19,6 +19,7 @@ from ironbird.faults.catalog import parse_fault
 from ironbird.flight.prepare import inject
 from ironbird.links.chips.serve import Served, serve
 from ironbird.links.chips.served import ServedBoard
+from ironbird.links.process import passed_on
 from ironbird.links.virtual_time.run import become
 
 BOARD = load_board("pilotpi")
@@ -173,7 +174,7 @@ def test_a_shell_drives_an_output_and_a_pin_of_the_board() -> None:
     board = ServedBoard(BOARD, folder)
     try:
         done = subprocess.run(
-            ["sh", "-c", script], env=board.variables(dict(os.environ)), text=True, capture_output=True, check=False,
+            ["sh", "-c", script], env=board.variables(passed_on()), text=True, capture_output=True, check=False,
             preexec_fn=lambda: become(board.owner),
         )  # fmt: skip
         assert (done.stdout.split(), done.stderr) == (["2", "1500000", "1", "1"], "")

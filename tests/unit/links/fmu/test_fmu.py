@@ -102,7 +102,7 @@ def test_an_fmu_that_fails_in_flight_ends_it_as_an_error(tmp_path: Path, bad: st
         ({"place": "darwin64"}, "no binary for linux64; it has darwin64"),
         ({"xml": XML.replace("rotor/1", "thrust")}, "no output that drives an actuator"),
         ({"xml": XML.replace("CoSimulation", "ModelExchange")}, "without co-simulation"),
-        ({"xml": "<fmi"}, "cannot be read"),
+        ({"xml": "<fmi"}, "no whole XML"),
     ],
 )
 def test_an_fmu_that_cannot_be_used_is_refused_with_a_sentence(

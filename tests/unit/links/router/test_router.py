@@ -231,6 +231,10 @@ def test_wrong_routes_are_refused_with_the_form_that_is_right(links: list[str], 
         made()
 
 
+def test_the_speed_of_a_line_has_few_digits() -> None:
+    assert parse_cable("serial:/dev/ttyS0:57600").name != parse_cable(f"serial:/dev/ttyS0:{'9' * 5000}").name
+
+
 def test_rules_name_connections_that_exist() -> None:
     with pytest.raises(UnknownNameError, match="gsc"):
         Router([Connection("gcs", parse_cable("pty"))], [Rule("gcs", "gsc")])
@@ -253,7 +257,9 @@ most_hz = 5.0
     assert route.rules() == [Rule("vehicle", "gcs", frozenset({"HEARTBEAT", "30"}), most_hz=5.0)]
     everything = Route.model_validate({"connection": {n: {"at": "pty"} for n in "abc"}})
     assert len(everything.rules()) == 6
-    for wrong, reason in ((text + "speed = 3", "speed"), ("connection = 3", "connection"), ("[", "no TOML")):
+    wrongs = [(text + "speed = 3", "speed"), ("connection = 3", "connection"), ("[", "no TOML")]
+    wrongs += [("a = " + "9" * 5000, "no TOML"), ("a = " + "[" * 5000, "no TOML: it is nested too deeply")]
+    for wrong, reason in wrongs:
         (tmp_path / "wrong.toml").write_text(wrong)
         with pytest.raises(LinkError, match=reason):
             read_route(tmp_path / "wrong.toml")

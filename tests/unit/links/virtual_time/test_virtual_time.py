@@ -55,8 +55,9 @@ def folder() -> Iterator[Path]:
 
 
 def _compile(program: Path) -> None:
-    flags = ["-O1", "-w", *([] if os.environ.get("IRONBIRD_CC") else native.PRELOAD_ZIG_FLAGS)]
-    command = [*native.compiler_command(), *flags, str(SOURCE), "-o", str(program), "-lpthread", "-lrt"]
+    compiler = native.compiler_command()
+    flags = ["-O1", "-w", *(native.PRELOAD_ZIG_FLAGS if "ziglang" in compiler else [])]
+    command = [*compiler, *flags, str(SOURCE), "-o", str(program), "-lpthread", "-lrt", "-lm"]
     native.run_compiler(command, program.parent)
 
 

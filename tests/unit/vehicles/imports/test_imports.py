@@ -307,7 +307,9 @@ def test_the_coefficients_of_a_jsbsim_aircraft_are_those_of_the_simulator_itself
     [
         ("a.sdf", "<sdf><model name='x'/></sdf>", "no link has a mass"),
         ("a.sdf", "<!DOCTYPE a [<!ENTITY b 'c'>]><sdf/>", "document type"),
-        ("a.sdf", "<sdf>", "no XML"),
+        ("a.sdf", "<sdf>", "no whole XML"),
+        ("a.sdf", "<?xml version='1.0' encoding='no_such'?><sdf/>", "unknown encoding: no_such"),
+        ("a.sdf", "<?xml version='1.0' encoding='shift_jis'?><sdf/>", "multi-byte encodings are not supported"),
         (
             "a.sdf",
             "<sdf><model><link name='a'><inertial><mass>inf</mass></inertial></link></model></sdf>",
@@ -331,6 +333,13 @@ def test_the_coefficients_of_a_jsbsim_aircraft_are_those_of_the_simulator_itself
 def test_damaged_files_are_refused_in_words(tmp_path: Path, name: str, text: str, said: str) -> None:
     with pytest.raises(VehicleError, match=said):
         import_vehicle(written(tmp_path, name, text), None, Given(mass_kg=1.0))
+
+
+def test_a_document_type_is_found_in_every_encoding(tmp_path: Path) -> None:
+    text = "<?xml version='1.0' encoding='utf-16'?><!DOCTYPE a [<!ENTITY b 'c'>]><sdf>&b;</sdf>"
+    (tmp_path / "a.sdf").write_bytes(text.encode("utf-16"))
+    with pytest.raises(VehicleError, match="document type"):
+        import_vehicle(tmp_path / "a.sdf")
 
 
 def test_an_unknown_format_is_named(tmp_path: Path) -> None:

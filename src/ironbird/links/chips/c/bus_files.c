@@ -101,14 +101,14 @@ static int64_t by_socket(const bus_request *r, const uint8_t *sent, uint8_t *got
         if (high >= 0) K(SYS_close, request_file), request_file = high;
     }
     out.head = *r;
-    memcpy(out.data, sent, (size_t)r->count);
+    if (r->count > 0) memcpy(out.data, sent, (size_t)r->count); /* without data there may be no address either */
     if (K(SYS_sendto, request_file, &out, sizeof out.head + (size_t)r->count, MSG_NOSIGNAL, 0, 0) < 0) return IB_TIMEOUT;
     long n;
     while ((n = K(SYS_recvfrom, request_file, &in, sizeof in, 0, 0, 0)) == -EINTR) {}
     if (n < 8) return IB_TIMEOUT;
     const int64_t wanted = r->kind == IB_SPI ? r->count : r->length > 0 ? r->length : 0;
     if (in.status == IB_OK && n - 8 != wanted) return IB_TIMEOUT;
-    memcpy(got, in.data, (size_t)(in.status == IB_OK ? wanted : 0));
+    if (in.status == IB_OK && wanted > 0) memcpy(got, in.data, (size_t)wanted);
     return in.status;
 }
 

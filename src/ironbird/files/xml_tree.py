@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NoReturn
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from ironbird.errors import WorldError
+from ironbird.errors import IronbirdError
 
 DEEPEST = 64
 MOST_ELEMENTS = 1_000_000
 
 
-def read_xml(data: bytes) -> Element:
-    """The root of a document without a document type."""
+def read_xml(data: bytes, refused: Callable[[str], IronbirdError]) -> Element:
+    """The root of a document without a document type; `refused` makes the error that says why there is none.
+
+    The parser looks for the document type, in whatever encoding the document is.
+    """
     builder, parser = TreeBuilder(), expat.ParserCreate()
     depth = count = 0
 
@@ -20,7 +25,7 @@ def read_xml(data: bytes) -> Element:
         nonlocal depth, count
         depth, count = depth + 1, count + 1
         if depth > DEEPEST or count > MOST_ELEMENTS:
-            raise WorldError(f"more than {MOST_ELEMENTS} elements, or nested deeper than {DEEPEST}; split the file")
+            raise refused(f"more than {MOST_ELEMENTS} elements, or nested deeper than {DEEPEST}; split the file")
         builder.start(name, attributes)
 
     def end(name: str) -> None:
@@ -28,13 +33,13 @@ def read_xml(data: bytes) -> Element:
         depth -= 1
         builder.end(name)
 
-    def refuse(*_: object) -> None:
-        raise WorldError("it has a document type, which may hold entities; take out the <!DOCTYPE …> line")
+    def refuse(*_: object) -> NoReturn:
+        raise refused("it has a document type, which may hold entities; take out the <!DOCTYPE …> line")
 
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, builder.data
     parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(data, True)
-    except expat.ExpatError as error:
-        raise WorldError(f"it is no whole XML: {error}; export it again") from None
+    except (expat.ExpatError, LookupError, ValueError) as error:  # the last two: encodings that are not known
+        raise refused(f"it is no whole XML: {error}; export it again") from None
     return builder.close()

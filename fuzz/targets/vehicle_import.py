@@ -1,0 +1,30 @@
+"""Vehicles of other programs: SDF, URDF, JSBSim, PX4's parameters, ArduPilot's frames; the first byte says which."""
+
+from __future__ import annotations
+
+from fuzz.target import Refused, attempt, file_of, now_and_then
+from ironbird.vehicles.imports.registry import FORMATS, Given, import_vehicle
+from ironbird.vehicles.load import load_spec
+
+WORDS = (
+    "<sdf version='1.6'>", "<model name='a'>", "<link name='b'>", "<inertial>", "<mass>1.0</mass>", "<inertia><ixx>0.01</ixx></inertia>", "<pose>0 0 0 0 0 0</pose>",
+    "<joint name='j' type='fixed'>", "<parent link='a'/>", "<child link='b'/>", "<origin xyz='0 0 0' rpy='0 0 0'/>", "<robot name='r'>", "<plugin name='p' filename='libgazebo_motor_model.so'>",
+    "<motorConstant>6e-06</motorConstant>", "<turningDirection>ccw</turningDirection>", "<include><uri>model://a</uri></include>", "<fdm_config>", "<metrics><wingarea unit='M2'>16</wingarea></metrics>",
+    "<mass_balance>", "<table><tableData>", "param set-default CA_ROTOR0_PX 0.2\n", "1\t1\tCA_ROTOR_COUNT\t4\t6\n", "R: 4x 10000 10000 10000 0\n", '"mass": 4.0', '"num_motors": 4', '"diagonal_size": 0.8',
+    "nan", "1e999", "-1", "0", "<!DOCTYPE a>", "&a;",
+)  # fmt: skip
+MOST = 6000
+NAMES = tuple(FORMATS)
+_look = now_and_then(64)
+
+
+def check(data: bytes) -> bool | None:
+    """Taken or refused; what is taken is a vehicle file that can be written and read, or refused in words."""
+    name = NAMES[data[0] % len(NAMES)] if data else NAMES[0]
+    draft = attempt(import_vehicle, file_of(data[1:], "other.txt"), name, Given(mass_kg=2.0, arm_m=0.3))
+    if isinstance(draft, Refused):
+        return "no whole XML" not in str(draft.error)
+    text = draft.text()
+    if _look():
+        attempt(load_spec, file_of(text.encode(), "draft.toml"))
+    return None
