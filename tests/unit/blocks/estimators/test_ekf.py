@@ -356,6 +356,30 @@ def test_alignment_in_motion_finds_the_attitude_of_a_vehicle_that_falls(
         np.testing.assert_allclose(log["block.p_NB_N"][-1], position(time_s), atol=0.05)
 
 
+def test_outputs_are_carried_on_over_the_age_of_the_inertial_samples() -> None:
+    """A turn at 0.5 rad/s and 3 m/s^2 ahead: attitude, velocity and position of the present, `imu_delay` later."""
+    delay_s, w, ahead = 0.01, np.array([0.0, 0.0, 0.5]), 3.0
+    outputs = {}
+    for given_s in (0.0, delay_s):
+        state = start(alone(), lanes=2)
+        state.set_param("block.imu_delay", given_s)
+        state.set_input("accel_B", [0.0, 0.0, -GRAVITY])
+        state.set_input("mag_B", FIELD_N)
+        stamped(state, 0.6)
+        state.set_state("block.v", [4.0, 0.0, 0.0])
+        state.set_input("gyro_B", w)
+        state.set_input("accel_B", [ahead, 0.0, -GRAVITY])
+        log = run(state, state.time_s + IMU_S, log_s=IMU_S)
+        outputs[given_s] = {name: log[f"block.{name}"][0] for name in ("p_NB_N", "v_NB_N", "R_NB", "aligned")}
+
+    then, now = outputs[0.0], outputs[delay_s]
+    R_then, R_now = (out["R_NB"].reshape(3, 3, order="F") for out in (then, now))
+    assert then["aligned"] == 1.0
+    np.testing.assert_allclose(Rotation.from_matrix(R_then.T @ R_now).as_rotvec(), w * delay_s, atol=1e-9)
+    np.testing.assert_allclose(now["v_NB_N"] - then["v_NB_N"], R_then @ [ahead * delay_s, 0, 0], atol=1e-4)
+    np.testing.assert_allclose(now["p_NB_N"] - then["p_NB_N"], delay_s * then["v_NB_N"], atol=3e-4)
+
+
 def test_the_rates_that_are_put_out_have_their_bias_taken_off() -> None:
     state = start(alone(), lanes=2)
     state.set_input("gyro_B", [0.11, -0.22, 0.33])
