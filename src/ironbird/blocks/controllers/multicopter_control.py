@@ -323,8 +323,8 @@ class MulticopterControl(CascadePorts):
         # What the motors cannot give is not integrated any further, only back
         sinking = ca.logic_and(law["missing_lift"] > 0, law["velocity_error"][2] < 0)
         gain = gain * ca.vertcat(1, 1, ca.if_else(sinking, 0, 1))
-        lowest = -ca.vertcat(MOST_TRIM, MOST_TRIM, MOST_LIFT)
-        velocity_sum = clip(x.velocity_sum + gain * law["velocity_error"], lowest, MOST_TRIM)
+        summed = x.velocity_sum + gain * law["velocity_error"]
+        velocity_sum = ca.vertcat(clip(summed[:2], -MOST_TRIM, MOST_TRIM), clip(summed[2], -MOST_LIFT, MOST_TRIM))
         rate_gain = p.rate_integral * p.rate_gain * self.sample_s
         cut = ca.vertcat(law["tilt_share"], law["tilt_share"], law["yaw_share"]) < 1
         windup = ca.logic_and(cut, law["moment"] * law["rate_error"] > 0)
