@@ -31,7 +31,7 @@ WALK = {"accel": 1e-3, "gyro": 5e-5}
 # 20 ft, 10 m above the ground, [MIL8785C] 3.7.3.4.
 GUST_MPS, GUST_M = 1.5, 68.0
 ROTOR_MEAN = 1.02  # assumed: mean of the rotors' speed in wind, over that in hover
-VIBRATION_SECOND = float(Imu.vibration_second.default)  # amplitude of the second harmonic over the first
+VIBRATION_SECOND = float(np.array(Imu.vibration_second.default))  # amplitude of the second harmonic over the first
 IRON_S, CIRCLE_S = 300.0, 30.0  # hard iron of a vehicle that keeps its heading, and of a wing that turns in the field
 TILT_RAD = 0.005  # that the filter has in flight
 START_M = 0.02  # how well the place of the start is known: it is the origin
