@@ -1,6 +1,6 @@
 """Consistency of the reference autopilot's filter on the sensors as flown: NEES and NIS against chi-square bounds.
 
-    python bench/filter_consistency.py [VEHICLE] [--runs 200] [--wind 5]
+    python bench/filter_consistency.py [VEHICLE] [--runs 200] [--first 0] [--wind 5]
 
 Missions in wind with turbulence and no fault, every product with its own errors: white, turn-on, wandering, shared from
 fix to fix, vibration. At times 5 s apart the squared errors of position, velocity and attitude, normalised by their
@@ -61,13 +61,13 @@ class Consistency:
         return float(np.mean((values > low) & (values < high)))
 
 
-def measure(vehicle: str = "quad_f450", runs: int = RUNS, wind_mps: float = 5.0) -> Consistency:
-    """Fly and look."""
+def measure(vehicle: str = "quad_f450", runs: int = RUNS, wind_mps: float = 5.0, first_seed: int = 0) -> Consistency:
+    """Fly and look; one run for each seed from the first on."""
     wind = Weather(speed_mps=wind_mps, from_deg=270.0, turbulence_mps=7.7 if wind_mps else 0.0)
     end_s = LOOKS_S[-1] + 1.0
     orders = [
         make_order(vehicle, control="reference", weather=wind, seed=seed, until_s=end_s, log_s=FIX_S)
-        for seed in range(runs)
+        for seed in range(first_seed, first_seed + runs)
     ]
     state = prepare(fit(orders[0]).model, orders)
     paths = [*(at.ESTIMATOR(name) for name in (*NIS, *OWN)), *TRUTH]
@@ -122,9 +122,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("vehicle", nargs="?", default="quad_f450")
     parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--wind", type=float, default=5.0)
     given = parser.parse_args()
-    found = measure(given.vehicle, given.runs, given.wind)
+    found = measure(given.vehicle, given.runs, given.wind, given.first)
     for what, values, components in found.rows():
         low, high = found.band(components)
         print(

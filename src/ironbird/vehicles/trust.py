@@ -2,19 +2,22 @@
 
 Every number follows from `blocks/sensors/products.py`, the vibration of the airframe and the number of units, so that
 errors and innovations are as large as the filter expects (NEES and NIS within the bounds of [BarShalom2001] 5.4; the
-tests fly it). Of several products the largest noise counts. What the products do not say is assumed here: how the
-airspeed that a barometer feels comes and goes, and how fast the bias of a voted inertial unit moves.
+tests fly it). Of several products the largest noise counts, of inertial units, which are voted, the mean square. What
+the products do not say is assumed here: how the airspeed that a barometer feels comes and goes, how fast the bias of
+a voted inertial unit moves, and how much the speed of the rotors varies.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from ironbird.blocks.sensors import products as catalogue
-from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3, STANDARD_GRAVITY_MPS2
+from ironbird.blocks.sensors.chain import second_order_lag
+from ironbird.blocks.sensors.imu import ZERO_CELSIUS_K, Imu
+from ironbird.constants import SEA_LEVEL_DENSITY_KGPM3, SEA_LEVEL_TEMPERATURE_K, STANDARD_GRAVITY_MPS2
 from ironbird.model.signal import Number
 from ironbird.vehicles.templates.sensors import IMU_SAMPLE_S, Suite, shaken
 
@@ -23,9 +26,12 @@ from ironbird.vehicles.templates.sensors import IMU_SAMPLE_S, Suite, shaken
 VOTED = {1: 1.0, 2: 0.5, 3: 1 - math.sqrt(3) / math.pi}
 ROUNDING = 1 / math.sqrt(12)  # deviation over the smallest step
 # Random walk of a bias after one second, at least: warming up, units that the voter leaves out.
-WALK = {"accel": 2e-3, "gyro": 5e-5}
-# Assumed: deviation of the airspeed that a barometer feels, and the way over which it lasts.
-GUST_MPS, GUST_M = 3.0, 60.0
+WALK = {"accel": 1e-3, "gyro": 5e-5}
+# Deviation of the airspeed that a barometer feels, and the way over which it lasts: light turbulence, 15 knots at
+# 20 ft, 10 m above the ground, [MIL8785C] 3.7.3.4.
+GUST_MPS, GUST_M = 1.5, 68.0
+ROTOR_MEAN = 1.02  # assumed: mean of the rotors' speed in wind, over that in hover
+VIBRATION_SECOND = float(np.array(Imu.vibration_second.default))  # amplitude of the second harmonic over the first
 IRON_S, CIRCLE_S = 300.0, 30.0  # hard iron of a vehicle that keeps its heading, and of a wing that turns in the field
 TILT_RAD = 0.005  # that the filter has in flight
 START_M = 0.02  # how well the place of the start is known: it is the origin
@@ -58,17 +64,48 @@ def _inertial(suite: Suite, shakes: bool) -> dict[str, Number]:
     share = math.sqrt(VOTED[min(len(chips), 3)])
     found: dict[str, Number] = {}
     for kind, least in WALK.items():
-        found[f"{kind}_noise"] = share * max(_sample(chip, kind, strength) for chip in chips)
-        found[f"std_{kind}_bias_0"] = _largest(chips, f"{kind}_turn_on")  # vibration moves the median between units
+        white = share * _mean_square(_sample(chip, kind, strength) for chip in chips)
+        found[f"{kind}_noise"] = math.hypot(white, _folded(suite, strength * _of(own, f"{kind}_vibration")))
+        found[f"std_{kind}_bias_0"] = share * _mean_square(_at_start(chip, kind) for chip in chips)
         found[f"{kind}_bias_walk"] = max(least, *(_walk(chip, kind) for chip in chips))
-    return found
+    lags = [
+        second_order_lag(_of(chip, f"{kind}_natural_frequency"), _of(chip, "damping_ratio"), IMU_SAMPLE_S)
+        for chip in chips
+        for kind in WALK
+    ]
+    return {**found, "imu_delay": float(np.mean(lags))}
 
 
 def _sample(chip: Mapping[str, Number], kind: str, strength: float) -> float:
-    """Deviation of one sample: density, resolution and random vibration. Harmonics of the rotors integrate to zero."""
+    """Deviation of one sample: density and random vibration, which `Imu` draws as one, and resolution."""
     white = _of(chip, f"{kind}_noise") * math.sqrt(0.5 / IMU_SAMPLE_S)
     shaking = strength * _of(chip, f"{kind}_vibration_noise")
-    return math.hypot(white, shaking, ROUNDING * _of(chip, f"{kind}_resolution"))
+    return math.hypot(white + shaking, ROUNDING * _of(chip, f"{kind}_resolution"))
+
+
+def _folded(suite: Suite, amplitude: float) -> float:
+    """White noise with the density, near zero frequency, of harmonics that the sampling folds down.
+
+    A sine has the power A^2 / 2; its frequency is spread as the speed of the rotors is in flight. All units feel the
+    same, so that a vote does not help. `amplitude` is that of the first harmonic.
+    """
+    if suite.rotor_radps is None:
+        return 0.0
+    rate, power = 1 / IMU_SAMPLE_S, 0.0
+    for order, size in ((1, 1.0), (2, VIBRATION_SECOND)):
+        turns = order * suite.rotor_radps / (2 * math.pi)
+        centre, spread = ROTOR_MEAN * turns, suite.rotor_spread * turns
+        near = centre - rate * round(centre / rate)
+        density = math.exp(-0.5 * (near / spread) ** 2) / (math.sqrt(2 * math.pi) * spread)
+        power += (size * amplitude) ** 2 / 2 * rate * density
+    return math.sqrt(power)
+
+
+def _at_start(chip: Mapping[str, Number], kind: str) -> float:
+    """Deviation of a bias at the start: drawn, and by a chip as cold as the standard atmosphere."""
+    terms = np.reshape(chip.get(f"{kind}_temperature_drift", np.zeros((3, 4))), (3, 4))
+    cold = terms @ (SEA_LEVEL_TEMPERATURE_K - ZERO_CELSIUS_K) ** np.arange(4)
+    return math.hypot(_of(chip, f"{kind}_turn_on"), _mean_square(cold))
 
 
 def _walk(chip: Mapping[str, Number], kind: str) -> float:
@@ -138,9 +175,14 @@ def _each(params: Callable[[str], dict[str, Number]], names: Sequence[str], coun
     return [params(names[i % len(names)]) for i in range(count)]
 
 
+def _mean_square(values: Iterable[float]) -> float:
+    """Root of the mean square."""
+    return float(np.sqrt(np.mean(np.square(list(values)))))
+
+
 def _of(params: Mapping[str, Number], name: str) -> float:
     """A parameter; of three axes the root of the mean square."""
-    return float(np.sqrt(np.mean(np.square(params.get(name, 0.0)))))
+    return _mean_square(np.ravel(params.get(name, 0.0)))
 
 
 def _largest(chips: Sequence[Mapping[str, Number]], name: str) -> float:

@@ -60,7 +60,7 @@ def test_a_base_may_have_a_base_and_stand_beside_the_file(tmp_path: Path) -> Non
         (
             '"quad_f450"', '"quad_f45"',
             "mine.toml:2:1: base: unknown vehicle 'quad_f45'; "
-            "did you mean 'quad_f450' or 'quad_h250' or 'quad_f450_mpsoc'?",
+            "did you mean 'quad_f450' or 'quad_h250' or 'quad_f450_power'?",
         ),
         (
             '"quad_f450"', '"other.toml"',

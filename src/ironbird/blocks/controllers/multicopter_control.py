@@ -18,6 +18,7 @@ from ironbird.symbolic.smooth import clip, limit_length
 
 STEEPEST = 1e-3  # keeps the attitude error finite at a half turn
 MOST_TRIM = 5.0  # m/s^2: limit of the velocity integral
+MOST_LIFT = 15.0  # m/s^2: upwards; at little more than half of its voltage a battery gives a third of the thrust
 MOST_TURN = 120.0  # rad/s^2: limit of the rate integral; a rotor lost from the lightest hexacopter needs 95
 WATCHED = 0.1  # of the throttle: a rotor that is asked for less is not judged
 MOST_LIFT_N = 1e6  # more than any rotor
@@ -322,7 +323,8 @@ class MulticopterControl(CascadePorts):
         # What the motors cannot give is not integrated any further, only back
         sinking = ca.logic_and(law["missing_lift"] > 0, law["velocity_error"][2] < 0)
         gain = gain * ca.vertcat(1, 1, ca.if_else(sinking, 0, 1))
-        velocity_sum = clip(x.velocity_sum + gain * law["velocity_error"], -MOST_TRIM, MOST_TRIM)
+        summed = x.velocity_sum + gain * law["velocity_error"]
+        velocity_sum = ca.vertcat(clip(summed[:2], -MOST_TRIM, MOST_TRIM), clip(summed[2], -MOST_LIFT, MOST_TRIM))
         rate_gain = p.rate_integral * p.rate_gain * self.sample_s
         cut = ca.vertcat(law["tilt_share"], law["tilt_share"], law["yaw_share"]) < 1
         windup = ca.logic_and(cut, law["moment"] * law["rate_error"] > 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -41,7 +42,11 @@ MOVES_MPS = 3.0  # a faster receiver shows that the vehicle does not stand
 MOTION_S = 0.6  # over which an alignment in motion looks at the change of GNSS velocity
 MOTION_MPS2 = 1.5  # a weaker specific force gives no attitude: free fall
 MOTION_SINE = 0.2  # of the angle between specific force and field, at least
-MOTION_STD = (0.2, 1.0, 4.0)  # rad, m/s, m: of attitude, velocity and position after an alignment in motion
+MOTION_STD = (
+    0.03,
+    1.0,
+    4.0,
+)  # rad, m/s, m: before the fix of an alignment in motion is fused; of the field's direction
 SMALLEST = 1e-6  # below every length that is divided by
 SMALLEST_T = 1e-7  # a weaker horizontal field gives no heading
 LARGEST = 1e9  # above every innovation
@@ -55,7 +60,8 @@ class ErrorStateEkf(EstimatorPorts):
     (a stamp other than the one fused last), component by component: a filter at 50 Hz under a predictor at the rate
     of the inertial samples, as PX4 and ArduPilot have it. All measurements of a fusion are linearised at its
     prediction and the correction is put into the nominal state once. Outputs are the prediction at this sample:
-    they hold this sample's accelerometer and gyro, and the aiding sensors up to the fusion before.
+    they hold this sample's accelerometer and gyro, and the aiding sensors up to the fusion before. Inertial samples
+    show what was `imu_delay` ago, and so does the state; outputs are carried on to the present.
 
     Alignment: level from the mean accelerometer, heading from the mean magnetometer and `field_0`; the
     covariance follows from an update with that mean, so that tilt and accelerometer bias are correlated as they are.
@@ -67,10 +73,11 @@ class ErrorStateEkf(EstimatorPorts):
     its noise must be made larger than it is if fixes share errors, and its innovations are then smaller than expected.
     With `airspeed` the horizontal wind is a state.
 
-    The magnetometer corrects the heading alone, never the tilt, and only while strength and inclination of the field
-    are those of `field_0`. Without it the heading follows from the gyro and from GNSS velocity while the vehicle
-    accelerates. Without GNSS velocity the accelerometer stands in as a weak level while its length is near g; without
-    an accelerometer (`imu_healthy` 0) the flight is taken as unaccelerated, with much noise.
+    The magnetometer corrects the heading alone, never the tilt, with less weight while the tilt is hardly known, and
+    only while strength and inclination of the field are those of `field_0`. Without it the heading follows from the
+    gyro and from GNSS velocity while the vehicle accelerates. Without GNSS velocity the accelerometer stands in as a
+    weak level while its length is near g; without an accelerometer (`imu_healthy` 0) the flight is taken as
+    unaccelerated, with much noise.
 
     A group that was rejected for `reset_after` is not simply accepted. A position that jumped is put down to the slow
     error of the receiver, unless two receivers agree (`gnss_agreed`); then the estimate moves, and sooner. Velocity is
@@ -84,16 +91,17 @@ class ErrorStateEkf(EstimatorPorts):
 
     With `in_motion` a filter that starts while the vehicle flies or falls (a flight controller that restarts in the
     air) aligns as well: over MOTION_S the change of GNSS velocity less gravity is the specific force in N, the integral
-    of the accelerometer, turned along with the gyro, is the same in B, and with the field of the compass they give the
-    attitude (two vectors, [Black1964], the field first). A vehicle that moves by its receiver is then not
-    assumed to stand. In free fall, below MOTION_MPS2, nothing gives the attitude and it waits.
+    of the accelerometer between the times at which those fixes were valid is the same in axes F, which are those of the
+    body at the start and are kept by the gyro, and with the field of the compass they give the attitude (two vectors,
+    [Black1964], the field first). The fix is then carried to the present along that integral. A vehicle that moves by
+    its receiver is not assumed to stand. In free fall, below MOTION_MPS2, nothing gives the attitude and it waits.
 
     With `lever_arm` the inertial unit sits at `imu_position`, and what it feels of the vehicle's turning there is taken
     off before it counts: the state is that of the centre of mass. GNSS antenna and barometer are taken to be there.
 
     Not modelled: earth rate and curvature, coning and sculling within a sample, turns that the covariance sees less
-    than once between fusions, lever arms of the other sensors, side-slip as a measurement, the delay of GNSS in an
-    alignment in motion, large heading errors found by motion alone.
+    than once between fusions, lever arms of the other sensors, side-slip as a measurement, large heading errors found
+    by motion alone.
     """
 
     source = "[Sola2017] ch. 5, 6, 7; lever arm: [ChipLevel] Eq. 11, integrated; alignment in motion: [Black1964]"
@@ -187,6 +195,7 @@ class ErrorStateEkf(EstimatorPorts):
         tunable=True,
         doc="of the stated speed accuracy: what is new in each fix, of a horizontal component and of the vertical one",
     )
+    imu_delay = Param(unit="s", default=0.0, low=0.0, high=0.02, tunable=True, doc="age of an inertial sample")
     gnss_delay = Param(unit="s", default=0.1, low=0.0, high=0.36, tunable=True, doc="age of a GNSS sample on arrival")
     min_eph = Param(unit="m", default=0.3, low=1e-6, tunable=True, doc="lower bound for a fix")
     min_epv = Param(unit="m", default=0.5, low=1e-6, tunable=True, doc="lower bound for a fix")
@@ -256,10 +265,9 @@ class ErrorStateEkf(EstimatorPorts):
             first = State(unit="s", init=0.0, doc="stamp of the GNSS velocity with which a look at the motion began")
             self.declare("motion_stamp", first)
             self.declare("motion_v", State(unit="m/s", shape=3, frame="N", init=0.0, doc="that velocity"))
-            felt = State(
-                unit="m/s", shape=3, frame="B", init=0.0, doc="integral of the accelerometer since, turned along"
-            )
+            felt = State(unit="m/s", shape=3, init=0.0, doc="integral of the accelerometer in F when it was valid")
             self.declare("motion_felt", felt)
+            self.declare("motion_time", State(unit="s", init=0.0, doc="since the start"))
         self.lever_arm = lever_arm
         if lever_arm:
             place = Param(unit="m", shape=3, frame="B", default=0.0, doc="of the inertial unit from the centre of mass")
@@ -317,15 +325,18 @@ class ErrorStateEkf(EstimatorPorts):
         """The nominal state at this sample, before any measurement."""
         assert self.sample_s is not None
         dt = self.sample_s * x.ready  # nothing moves before the alignment
+        turned_s = self.sample_s if self.in_motion else dt  # but for the axes F and the integrals in them
         f_0, f_1 = x.accel_last - x.accel_bias, self._accel(x, u, p) - x.accel_bias
-        turn = (0.5 * (x.gyro_last + u.gyro_B) - x.gyro_bias) * dt
+        turn = (0.5 * (x.gyro_last + u.gyro_B) - x.gyro_bias) * turned_s
         q = quaternion.product(x.q, from_rotation_vector(turn))
         R_0, R_1 = quaternion.rotation_matrix(x.q), quaternion.rotation_matrix(q)
         swing = self._swing(x, u, p, R_0, R_1)
         if swing is not None:
             f_0, f_1 = f_0 - R_0.T @ swing, f_1 - R_1.T @ swing
-        acceleration = 0.5 * (R_0 @ f_0 + R_1 @ f_1) + ca.vertcat(0, 0, p.gravity)
+        weight = p.gravity * x.ready if self.in_motion else p.gravity
+        acceleration = 0.5 * (R_0 @ f_0 + R_1 @ f_1) + ca.vertcat(0, 0, weight)
         v = x.v + dt * acceleration
+        path = x.path[:3] + turned_s * (x.path[3:] + 0.5 * turned_s * acceleration)
         return _Nominal(
             q=q,
             R=R_1,
@@ -334,7 +345,8 @@ class ErrorStateEkf(EstimatorPorts):
             dt=dt,
             f=0.5 * (f_0 + f_1),
             f_1=f_1,
-            path=ca.vertcat(x.path[:3] + dt * (x.path[3:] + 0.5 * dt * acceleration), x.path[3:] + dt * acceleration),
+            path=ca.vertcat(path, x.path[3:] + turned_s * acceleration),
+            past=x.past,
         )
 
     def _transition(self, x: View, p: View, n: _Nominal, since: ca.SX, variance_p: ca.SX) -> ca.SX:
@@ -376,7 +388,8 @@ class ErrorStateEkf(EstimatorPorts):
     def _initial_variance(self, u: View, p: View, start: _Alignment) -> ca.SX:
         moved = [p.std_attitude_0, p.std_velocity_0, p.std_position_0]
         if start.moving is not None:
-            moved = [ca.if_else(start.moving, a, b) for a, b in zip(MOTION_STD, moved, strict=True)]
+            own = [start.std, *MOTION_STD[1:]]
+            moved = [ca.if_else(start.moving, a, b) for a, b in zip(own, moved, strict=True)]
         spread = [std for std in moved for _ in range(3)]
         spread += [p.std_gyro_bias_0] * 3 + [p.std_accel_bias_0] * 3
         spread += [p.gnss_slow[0] * u.gnss_eph] * 2 + [p.gnss_slow[1] * u.gnss_epv, p.baro_spread, p.heading_spread]
@@ -388,7 +401,9 @@ class ErrorStateEkf(EstimatorPorts):
 
     # ------------------------------------------------------------------ alignment
 
-    def _alignment(self, x: View, u: View, p: View, due: ca.SX, imu_fresh: ca.SX, mag_fresh: ca.SX) -> _Alignment:
+    def _alignment(
+        self, x: View, u: View, p: View, n: _Nominal, due: ca.SX, imu_fresh: ca.SX, mag_fresh: ca.SX
+    ) -> _Alignment:
         """Means while the vehicle stands, and the attitude that follows from them at a fusion."""
         assert self.sample_s is not None
         waiting = x.ready < 0.5
@@ -411,36 +426,51 @@ class ErrorStateEkf(EstimatorPorts):
             counts=ca.if_else(again, ca.SX.zeros(2), counts),
             waiting=waiting,
         )
-        return self._alignment_in_motion(x, u, p, due, standing) if self.in_motion else standing
+        return self._alignment_in_motion(x, u, p, n, due, standing) if self.in_motion else standing
 
-    def _alignment_in_motion(self, x: View, u: View, p: View, due: ca.SX, start: _Alignment) -> _Alignment:
+    def _alignment_in_motion(self, x: View, u: View, p: View, n: _Nominal, due: ca.SX, start: _Alignment) -> _Alignment:
         """Attitude from two vectors in both axes: specific force by the change of GNSS velocity, and the field."""
         assert self.sample_s is not None
-        turn = self.sample_s * 0.5 * (x.gyro_last + u.gyro_B)
-        back = quaternion.rotation_matrix(from_rotation_vector(turn)).T
-        felt = back @ x.motion_felt + self.sample_s * u.accel_B
         fresh = ca.logic_and(u.gnss_velocity_stamp != x.stamps[4], u.gnss_fix > 2.5)
-        look = ca.logic_and(ca.logic_and(start.waiting, due), fresh)
+        lag = self._lag(u, p, u.gnss_velocity_stamp)
+        remembered = x.motion_time > lag  # the fix was valid after the start
+        look = ca.logic_and(ca.logic_and(start.waiting, due), ca.logic_and(fresh, remembered))
+        felt = self._path_at(x, n, lag)[3:]
         passed_s = u.gnss_velocity_stamp - x.motion_stamp
         begun = ca.logic_and(x.motion_stamp > 0, passed_s < 2 * MOTION_S)
         full = ca.logic_and(begun, passed_s > MOTION_S - 0.5 * FUSE_S)
         over = ca.fmax(passed_s, FUSE_S)
         f_N = (u.gnss_velocity_N - x.motion_v) / over - ca.vertcat(0, 0, p.gravity)
-        f_B = felt / over
-        strong = ca.fmin(ca.dot(f_N, f_N), ca.dot(f_B, f_B)) > MOTION_MPS2**2
-        apart = ca.fmin(_sine(f_N, p.field_0), _sine(f_B, u.mag_B)) > MOTION_SINE
+        f_F = (felt - x.motion_felt) / over
+        mag_F = n.R @ u.mag_B
+        strong = ca.fmin(ca.dot(f_N, f_N), ca.dot(f_F, f_F)) > MOTION_MPS2**2
+        apart = ca.fmin(_sine(f_N, p.field_0), _sine(f_F, mag_F)) > MOTION_SINE
         known = ca.logic_and(ca.logic_and(strong, apart), start.counts[1] > 0.5)
         now = ca.logic_and(ca.logic_and(look, full), ca.logic_and(known, ca.logic_not(start.now)))
         begin = ca.logic_and(look, ca.logic_or(ca.logic_not(begun), full))
-        q = _of_matrix(_triad(p.field_0, f_N) @ _triad(u.mag_B, f_B).T)
+        q = _of_matrix(_triad(p.field_0, f_N) @ _triad(mag_F, f_F).T @ n.R)
         start.motion = {
             "motion_stamp": ca.if_else(begin, u.gnss_velocity_stamp, x.motion_stamp),
             "motion_v": ca.if_else(begin, u.gnss_velocity_N, x.motion_v),
-            "motion_felt": ca.if_else(ca.logic_and(start.waiting, ca.logic_not(begin)), felt, ca.SX.zeros(3)),
+            "motion_felt": ca.if_else(begin, felt, x.motion_felt),
+            "motion_time": ca.fmin(x.motion_time + self.sample_s, OLDEST_S),
         }
+        weak = math.sqrt(2) * u.gnss_speed_accuracy / over / ca.sqrt(ca.dot(f_N, f_N) + SMALLEST**2)
+        start.std = ca.sqrt(MOTION_STD[0] ** 2 + weak**2)  # of the two fixes, over the force
         start.q = ca.if_else(now, q, start.q)
         start.now, start.moving = ca.logic_or(start.now, now), now
         return start
+
+    def _turned_past(self, x: View, p: View, n: _Nominal, R_NF: ca.SX) -> ca.SX:
+        """Integrals of the acceleration in F at earlier times as such in N, gravity included, zero at present."""
+        assert self.sample_s is not None
+        g_N, turned = ca.vertcat(0, 0, p.gravity), []
+        for i in range(self.history):
+            age = (x.past_lag + 1 + i * self.history_every) * self.sample_s
+            twice, once = x.past[6 * i : 6 * i + 3], x.past[6 * i + 3 : 6 * i + 6]
+            turned += [R_NF @ (twice - n.path[:3] + age * n.path[3:]) + 0.5 * age**2 * g_N]
+            turned += [R_NF @ (once - n.path[3:]) - age * g_N]
+        return ca.vertcat(*turned)
 
     # ------------------------------------------------------------------ one sample
 
@@ -452,9 +482,9 @@ class ErrorStateEkf(EstimatorPorts):
         due = x.phase < 0.5
         fresh = [stamps[i] != x.stamps[i] for i in range(stamps.rows())]
         fresh = [fresh[0], *(ca.logic_and(due, new) for new in fresh[1:])]
-        start = self._alignment(x, u, p, due, fresh[0], fresh[1])
-        active = ca.logic_or(x.ready > 0.5, start.now)
         n = self._predict(x, u, p)
+        start = self._alignment(x, u, p, n, due, fresh[0], fresh[1])
+        active = ca.logic_or(x.ready > 0.5, start.now)
         predicted = {
             "q": quaternion.normalized(n.q),
             "v": n.v,
@@ -488,7 +518,7 @@ class ErrorStateEkf(EstimatorPorts):
             "slot": ca.if_else(x.slot > self.slots - 1.5, 0, x.slot + 1),
             "phase": ca.if_else(x.phase > self.fuse_every - 1.5, 0, x.phase + 1),
             "path": n.path,
-            "past": ca.if_else(shift, ca.vertcat(n.path, x.past[:last]), x.past),
+            "past": ca.if_else(shift, ca.vertcat(n.path, n.past[:last]), n.past),
             "past_lag": ca.if_else(shift, 0, x.past_lag + 1),
             **start.motion,
         }
@@ -506,13 +536,15 @@ class ErrorStateEkf(EstimatorPorts):
     ) -> dict[str, ca.SX]:
         """The states after a fusion: covariance over the time since the last, then what is fresh."""
         assert self.sample_s is not None
-        n.q = ca.if_else(start.now, start.q, n.q)
+        n.q, R_FB = ca.if_else(start.now, start.q, n.q), n.R
         n.R = quaternion.rotation_matrix(n.q)
         if start.moving is not None:
-            n.v, n.p = (
-                ca.if_else(start.moving, u.gnss_velocity_N, n.v),
-                ca.if_else(start.moving, u.gnss_position_N, n.p),
-            )
+            n.past = ca.if_else(start.now, self._turned_past(x, p, n, n.R @ R_FB.T), n.past)
+            n.path = ca.if_else(start.now, ca.SX.zeros(6), n.path)
+            lags = [self._lag(u, p, stamp) for stamp in (u.gnss_velocity_stamp, u.gnss_stamp)]
+            v = u.gnss_velocity_N - self._path_at(x, n, lags[0])[3:]
+            n.p = ca.if_else(start.moving, u.gnss_position_N + lags[1] * v - self._path_at(x, n, lags[1])[:3], n.p)
+            n.v = ca.if_else(start.moving, v, n.v)
         since = self.fuse_every * n.dt
 
         # Covariance of the prediction; the alignment starts it from zero
@@ -673,7 +705,11 @@ class ErrorStateEkf(EstimatorPorts):
         sine = p.field_0[1] * m_N[0] - p.field_0[0] * m_N[1]
         residual = ca.atan2(sine, ca.dot(p.field_0[:2], m_N[:2])) - heading
         row = {TH + k: n.R[2, k] for k in range(3)} | {HB: ca.SX(1)}
-        noise = (p.mag_noise / level_0) ** 2
+        # Where the field dips, a turn about its horizontal direction looks like one of the heading. The slow error of
+        # the compass has its share of that: this counts only while the attitude is hardly known
+        flat = n.R.T @ ca.vertcat(p.field_0[:2] / level_0, 0)
+        tilt = ca.bilin(e.covariance[TH : TH + 3, TH : TH + 3], flat, flat) * (p.field_0[2] / level_0) ** 2
+        noise = (p.mag_noise / level_0) ** 2 + ca.fmax(tilt - p.heading_spread**2, 0)
         after = after.fuse(row, residual, noise, ca.logic_and(mag, like), p.gates[MAG])
         groups.note(MAG, layer, mag, after)
         slow.heading = ca.if_else(layer, ca.if_else(mag, heading, x.compass_bias), x.compass_bias)
@@ -707,7 +743,7 @@ class ErrorStateEkf(EstimatorPorts):
     ) -> _Estimate:
         """Position and velocity of a little while ago, against the present estimate carried back to then."""
         layer = ca.logic_or(use_position, use_velocity)
-        lag = ca.fmax(u.time - u.gnss_stamp, 0) + p.gnss_delay
+        lag = self._lag(u, p, u.gnss_stamp)
         then = self._path_at(x, n, lag)
         p_past = n.p - lag * n.v + lag * n.path[3:] - (n.path[:3] - then[:3])
         agreed = ca.logic_or(u.gnss_agreed > 1.5, x.suspect > 0.5)
@@ -730,7 +766,7 @@ class ErrorStateEkf(EstimatorPorts):
         groups.note(GNSS_POSITION, layer, use_position, after)
         slow.wander = ca.if_else(layer, ca.if_else(use_position, wander, x.wander), x.wander)
 
-        lag = ca.fmax(u.time - u.gnss_velocity_stamp, 0) + p.gnss_delay
+        lag = self._lag(u, p, u.gnss_velocity_stamp)
         v_past = n.v - (n.path[3:] - self._path_at(x, n, lag)[3:])
         # A tilt error of now was one of the acceleration since then: dv(then) = dv - lag da, da = -R [f] dth - R dba
         tilt = lag * (n.R @ _skew(n.f_1))
@@ -775,6 +811,11 @@ class ErrorStateEkf(EstimatorPorts):
         rate = x.climb[1] + CLIMB_RADPS**2 * dt * missing
         return ca.if_else(fresh, ca.vertcat(height, rate), x.climb)
 
+    @staticmethod
+    def _lag(u: View, p: View, stamp: ca.SX) -> ca.SX:
+        """How long before the state, which is that of the inertial samples, a receiver's fix was valid."""
+        return ca.fmax(ca.fmax(u.time - stamp, 0) + p.gnss_delay - p.imu_delay, 0)
+
     def _path_at(self, x: View, n: _Nominal, lag: ca.SX) -> ca.SX:
         """The integrals of acceleration a while ago, linear between the stored values."""
         assert self.sample_s is not None
@@ -784,13 +825,15 @@ class ErrorStateEkf(EstimatorPorts):
         total = ca.SX.zeros(6)
         for i in range(self.history):
             weight = ca.fmax(1 - ca.fabs(place - i), 0)
-            total = total + weight * x.past[6 * i : 6 * i + 6]
+            total = total + weight * n.past[6 * i : 6 * i + 6]
         share = clip(lag / newest, 0, 1)  # younger than all stored ones: between now and the newest
-        return ca.if_else(place > 0, total, n.path + share * (x.past[:6] - n.path))
+        return ca.if_else(place > 0, total, n.path + share * (n.past[:6] - n.path))
 
     def output(self, x: View, u: View, p: View) -> Values:
         n = self._predict(x, u, p)
-        q = quaternion.normalized(n.q)
+        ahead = p.imu_delay * x.ready
+        q = quaternion.normalized(quaternion.product(n.q, from_rotation_vector(ahead * (u.gyro_B - x.gyro_bias))))
+        v = n.v + ahead * (n.R @ n.f_1 + ca.vertcat(0, 0, p.gravity))
         variance = ca.diag(ca.SX(ca.Sparsity.upper(self.errors), x.covariance))
         std = ca.sqrt(ca.fmax(variance[: P + 3], 0))
         sound = ca.SX(1)
@@ -813,8 +856,8 @@ class ErrorStateEkf(EstimatorPorts):
         heard = ca.logic_and(u.time - x.stamps[2] < BARO_LOST_S, x.stamps[2] > 0)
         contradicted = ca.logic_and(heard, ca.fabs(n.v[2] + x.climb[1]) > p.climb_window)
         return {
-            "p_NB_N": n.p,
-            "v_NB_N": n.v,
+            "p_NB_N": n.p + 0.5 * ahead * (n.v + v),
+            "v_NB_N": v,
             "q_NB": q,
             "R_NB": quaternion.rotation_matrix(q),
             "euler": quaternion.to_euler(q),
@@ -849,6 +892,7 @@ class _Nominal:
     v: ca.SX
     p: ca.SX
     path: ca.SX
+    past: ca.SX  # its earlier values
     dt: ca.SX
     f: ca.SX  # mean specific force at the centre of mass, bias taken off
     f_1: ca.SX  # that of this sample
@@ -875,6 +919,7 @@ class _Alignment:
     mag: ca.SX
     counts: ca.SX
     moving: ca.SX | None = None  # it was aligned in motion
+    std: ca.SX | float = 0.0  # deviation of the attitude of that
     motion: dict[str, ca.SX] = field(default_factory=dict)  # next states of that
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import casadi as ca
+import numpy as np
 
 from ironbird.model.block import View
 
@@ -46,6 +47,20 @@ def second_order_step(
     c, s = decay * ca.cos(angle), decay * ca.sin(angle) / root
     away = value - felt
     return felt + (c + zeta * s) * away + (s / wn) * slope, (c - zeta * s) * slope - (wn * s) * away
+
+
+def second_order_lag(natural_frequency: float, damping_ratio: float, step_s: float) -> float:
+    """By how much the samples of `second_order_step` are late of an input that changes slowly.
+
+    Behind a ramp of one unit a step the distance to the input settles at (I - M)^-1, first column and row, where M is
+    the free decay over a step.
+    """
+    decays = [
+        [float(part) for part in second_order_step(ca.SX(a), ca.SX(b), ca.SX(0), ca.SX(natural_frequency),
+                                                   ca.SX(damping_ratio), step_s)]
+        for a, b in ((1.0, 0.0), (0.0, 1.0))
+    ]  # fmt: skip
+    return step_s * float(np.linalg.inv(np.eye(2) - np.array(decays).T)[0, 0])
 
 
 def rounded(value: Expr, resolution: Expr) -> Expr:

@@ -344,8 +344,9 @@ def add_aerodynamics(
             name: diagram.add(f"panel/{name}", LiftDragSurface(), **panel.params) for name, panel in spec.panel.items()
         }
     propeller = _add_propeller(diagram, spec)
+    rates = air.w_air_B if "w_air_B" in air else body.w_NB_B  # angular gusts included where there are such
     for part in (*aero.values(), propeller):
-        for name, port in (("v_air_B", air.v_air_B), ("airspeed", air.airspeed), ("w_NB_B", body.w_NB_B)):
+        for name, port in (("v_air_B", air.v_air_B), ("airspeed", air.airspeed), ("w_NB_B", rates)):
             if name in part:
                 diagram.connect(port, part[name])
         diagram.connect(part.force_B, body.force_B)

@@ -81,6 +81,7 @@ class Suite:
     products: Products = field(default_factory=Products)
     airspeed_mps: float = 6.0  # as usual in flight; 6 m/s: hover and slow flight in wind
     rotor_radps: float | None = None  # as usual in flight; None is that at which vibration is given
+    rotor_spread: float = 0.04  # assumed: deviation of their mean speed in flight in wind, over that in hover
     starts_in_motion: bool = False  # the estimator may begin while the vehicle flies
     finds_wind: bool = False  # the estimator is given the airspeed
     imu_position_B_m: Sequence[float] = (0.0, 0.0, 0.0)  # of all inertial units, from the centre of mass

@@ -55,6 +55,7 @@ from ironbird.vehicles.templates.surroundings import add_body, add_environment
 from ironbird.vehicles.templates.wiring import add_air_force, add_link, connect_ports
 
 AXES = ("roll", "pitch", "yaw")
+CRUISE_SPREAD = 0.4  # of the mean speed of all rotors: some of them stand in hover, others in cruise
 
 
 class AeroTable(BlockTable):
@@ -255,6 +256,7 @@ def build(spec: VtolSpec, control_kind: str = "truth") -> Diagram:
             starts_in_motion=spec.battery.air_restart,
             airspeed_mps=spec.wing.cruise_speed_mps,
             rotor_radps=hover_radps(hover_spec(spec)),
+            rotor_spread=CRUISE_SPREAD,
         )
         senses = add_senses(
             diagram, body, parts, spec.home, suite, rotors=motors, battery=battery, start_height_m=lowest

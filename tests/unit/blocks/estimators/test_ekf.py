@@ -299,6 +299,9 @@ def test_alignment_finds_the_attitude_of_a_standing_vehicle(attitude: tuple[floa
     assert log["block.aligned"][-1] == 1.0
 
 
+DELAY_S = 0.1  # of the receiver
+
+
 @functools.cache
 def in_motion() -> CompiledModel:
     return alone_in_a_model(ErrorStateEkf(in_motion=True), step_s=IMU_S, field_0=FIELD_N)
@@ -311,32 +314,70 @@ def in_motion() -> CompiledModel:
 def test_alignment_in_motion_finds_the_attitude_of_a_vehicle_that_falls(
     fall_mps2: tuple[float, float, float], spin_radps: float, aligns: bool
 ) -> None:
-    """Steady acceleration and turn, exact sensors: specific force by GNSS and accelerometer, and the field, give it."""
+    """A steady turn and an acceleration that grows, exact sensors but for the receiver's delay.
+
+    Specific force by GNSS and accelerometer, over the same time, and the field give the attitude; velocity and
+    position are those of the present, not those of the fix.
+    """
     fall, w = np.array(fall_mps2), spin_radps * np.array([0.2, -0.3, 0.93])
+    jerk = np.array([-2.0, 1.0, 0.5]) if aligns else np.zeros(3)
     state = start(in_motion(), lanes=2)
-    state.set_param("block.gnss_delay", 0.0)
+    state.set_param("block.gnss_delay", DELAY_S)
     state.set_input("gnss_fix", 3.0)
     state.set_input("zero_velocity", 1.0)  # the navigator says that it stands: a receiver knows better
     begin = Rotation.from_euler("ZYX", [0.7, -0.4, 2.0])
-    while state.time_s < 1.3:
+
+    def velocity(at_s: float) -> np.ndarray:
+        return fall * (at_s + 1.0) + 0.5 * jerk * at_s**2
+
+    def position(at_s: float) -> np.ndarray:
+        return 0.5 * fall * (at_s + 1.0) ** 2 + jerk * at_s**3 / 6
+
+    while state.time_s < 1.6:
         time_s = state.time_s
         attitude = begin * Rotation.from_rotvec(w * time_s)
-        state.set_input("accel_B", attitude.inv().apply(fall - [0.0, 0.0, GRAVITY]))
+        state.set_input("accel_B", attitude.inv().apply(fall + jerk * time_s - [0.0, 0.0, GRAVITY]))
         state.set_input("mag_B", attitude.inv().apply(FIELD_N))
         state.set_input("gyro_B", w)
         for name in ("imu_stamp", "mag_stamp"):
-            state.set_input(name, time_s + IMU_S)
+            state.set_input(name, time_s)
         if round(time_s / IMU_S) % round(GNSS_S / IMU_S) == 0:
-            state.set_input("gnss_velocity_N", fall * (time_s + 1.0))
-            state.set_input("gnss_position_N", 0.5 * fall * (time_s + 1.0) ** 2)
+            state.set_input("gnss_velocity_N", velocity(time_s - DELAY_S))
+            state.set_input("gnss_position_N", position(time_s - DELAY_S))
             for name in ("gnss_stamp", "gnss_velocity_stamp"):
-                state.set_input(name, time_s + IMU_S)
+                state.set_input(name, time_s)
         log = run(state, time_s + IMU_S, log_s=IMU_S)
 
     assert bool(log["block.aligned"][-1]) == aligns
     if aligns:
         found = Rotation.from_quat(log["block.q_NB"][-1][[1, 2, 3, 0]])
         assert (attitude.inv() * found).magnitude() < math.radians(0.2)
+        np.testing.assert_allclose(log["block.v_NB_N"][-1], velocity(time_s), atol=0.02)
+        np.testing.assert_allclose(log["block.p_NB_N"][-1], position(time_s), atol=0.05)
+
+
+def test_outputs_are_carried_on_over_the_age_of_the_inertial_samples() -> None:
+    """A turn at 0.5 rad/s and 3 m/s^2 ahead: attitude, velocity and position of the present, `imu_delay` later."""
+    delay_s, w, ahead = 0.01, np.array([0.0, 0.0, 0.5]), 3.0
+    outputs = {}
+    for given_s in (0.0, delay_s):
+        state = start(alone(), lanes=2)
+        state.set_param("block.imu_delay", given_s)
+        state.set_input("accel_B", [0.0, 0.0, -GRAVITY])
+        state.set_input("mag_B", FIELD_N)
+        stamped(state, 0.6)
+        state.set_state("block.v", [4.0, 0.0, 0.0])
+        state.set_input("gyro_B", w)
+        state.set_input("accel_B", [ahead, 0.0, -GRAVITY])
+        log = run(state, state.time_s + IMU_S, log_s=IMU_S)
+        outputs[given_s] = {name: log[f"block.{name}"][0] for name in ("p_NB_N", "v_NB_N", "R_NB", "aligned")}
+
+    then, now = outputs[0.0], outputs[delay_s]
+    R_then, R_now = (out["R_NB"].reshape(3, 3, order="F") for out in (then, now))
+    assert then["aligned"] == 1.0
+    np.testing.assert_allclose(Rotation.from_matrix(R_then.T @ R_now).as_rotvec(), w * delay_s, atol=1e-9)
+    np.testing.assert_allclose(now["v_NB_N"] - then["v_NB_N"], R_then @ [ahead * delay_s, 0, 0], atol=1e-4)
+    np.testing.assert_allclose(now["p_NB_N"] - then["p_NB_N"], delay_s * then["v_NB_N"], atol=3e-4)
 
 
 def test_the_rates_that_are_put_out_have_their_bias_taken_off() -> None:

@@ -156,4 +156,4 @@ def test_every_vehicle_that_is_wired_has_parameters_with_reasons() -> None:
         for channel in wiring.channels:
             assert params[f"SERVO{channel.number}_FUNCTION"].value == channel.function
         wired += 1
-    assert wired == 25
+    assert wired == 28
