@@ -184,7 +184,8 @@ def sitl(
                 trust(folder)
                 options["folder"] = folder
             options |= {"time": time} if time != "real" else {}
-            options |= {"quiet": True} if headless and autopilot == "px4" and time == "real" and not chips else {}
+            quiet = headless and pilot != "none" and autopilot == "px4" and time == "real" and not chips
+            options |= {"quiet": True} if quiet else {}
             options |= {"flights": flights} if flights != 1 else {}
             options |= {"params": own} if own else {}
             if instance is not None or count > 1:
