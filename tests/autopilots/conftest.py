@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
@@ -32,9 +33,12 @@ def autopilot(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def belongings(autopilot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Belongings]:
-    """For a run in this process too: its autopilot inherits the mark and the folder."""
-    folder = tmp_path / "tmp"
-    folder.mkdir()
+    """For a run in this process too: its autopilot inherits the mark and the folder.
+
+    The folder is open to all users and its path is short: programs that root starts in virtual time must get in.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="ib-"))
+    folder.chmod(0o755)
     found = Belongings(autopilot, folder)
     monkeypatch.setenv(MARK, found.mark)
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -42,3 +46,4 @@ def belongings(autopilot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for pid in found.processes():  # of a test that failed
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -119,15 +119,21 @@ def free_tcp_port(first: int, step: int) -> int:
 
 
 def short_place(prefix: str) -> str:
-    """Where the folder of a run in virtual time can be: its ports are local sockets, whose paths have a limit."""
+    """Where the folder of a run in virtual time can be: paths of sockets have a limit, programs of root must get in."""
     usual = tempfile.gettempdir()
     for place in (usual, SHORT_PLACE):
-        if len(place) + len(prefix) + len(SOCKET) <= MOST_PATH and os.access(place, os.W_OK):
+        short = len(place) + len(prefix) + len(SOCKET) <= MOST_PATH
+        if short and os.access(place, os.W_OK) and (os.geteuid() != 0 or is_open_to_all(Path(place))):
             return place
     raise LinkError(
-        f"virtual time: paths of sockets below {usual} are longer than {MOST_PATH} characters and {SHORT_PLACE} cannot "
-        "be written to: set TMPDIR to a shorter folder"
+        f"virtual time: {usual} has too long a path for sockets ({MOST_PATH} characters) or is closed to other users, "
+        f"as whom root starts programs, and {SHORT_PLACE} cannot be used: set TMPDIR to a shorter folder"
     )
+
+
+def is_open_to_all(folder: Path) -> bool:
+    """Whether every user may go into a folder."""
+    return all(path.stat().st_mode & 0o001 for path in (folder, *folder.resolve().parents))
 
 
 class AutopilotProcess(ABC):
