@@ -254,7 +254,8 @@ def test_interrupt_writes_reports_and_resume_goes_on(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path}/store.db")
     deadline = time.monotonic() + 60
     while not store.names() or store.counts(store.campaign("long"))["open"] == 96:
-        assert process.poll() is None and time.monotonic() < deadline
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
         time.sleep(0.02)
     workers = workers_of(process.pid)
     process.send_signal(signal.SIGINT)

@@ -350,7 +350,8 @@ def test_an_order_that_is_wrong_ends_what_was_made_for_it(what: dict[str, Any], 
 
 
 def test_a_plan_of_another_program_is_not_flown_as_something_else(tmp_path: Path) -> None:
-    (tmp_path / "some.plan").write_text("{}")
+    rows = ["QGC WPL 110", "0\t1\t0\t16\t0\t0\t0\t0\t47.4\t8.5\t500\t1", "1\t0\t3\t22\t0\t0\t0\t0\t47.4\t8.5\t10\t1"]
+    (tmp_path / "some.plan").write_text("\n".join(rows))
 
     done = ironbird("fly", "quad_f450", "--control", "reference", "--plan", "some.plan", code=2)
 

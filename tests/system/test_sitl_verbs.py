@@ -136,7 +136,7 @@ def test_a_missing_program_is_an_error_that_says_what_to_do(words: tuple[str, ..
         (("--fault", "rotor.speed_los@1"), "unknown fault 'rotor.speed_los@1'; did you mean 'rotor.speed_loss@1'"),
         (("--fault", "rotor.speed_loss@1:severty=1"), "severty"),
         (("--wind", "strong"), "--wind"),
-        (("--vehicle", "tiltrotor_provant"), "no autopilot flies a vehicle of kind 'tilt_rotor' yet"),
+        (("--vehicle", "auv_remus100"), "does not hold its place: sticks do not steer it"),
     ],
 )
 def test_a_wrong_order_is_refused_before_anything_starts(words: tuple[str, ...], message: str, fake_px4: Path) -> None:

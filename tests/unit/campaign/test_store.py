@@ -184,7 +184,7 @@ def test_a_damaged_result_is_an_error_that_names_the_flight_and_the_cure(
         ("{}", "it lacks 'id'"),
         ("nothing", "Expecting value"),
         ({"seed": "one"}, ""),
-        ({"vehicle": 5}, "vehicle is 5"),
+        ({"vehicle": 5}, "vehicle = 5 is no text"),
         ({"faults": [{"id": "no.such@1"}]}, ""),
         ({"mission": {"item": "fly"}}, ""),
         ({"wind": {"speed_mps": "strong"}}, "is no finite number"),

@@ -162,11 +162,11 @@ def test_a_case_becomes_a_file_that_flies_the_same(changes: dict[str, Any], tmp_
 
 
 def test_what_a_case_file_cannot_hold_is_refused() -> None:
-    for changes in ({"script": "QGC WPL 110", "tunings": ()}, {"script": ""}):
+    for changes in ({"script": "what a ground station sent", "tunings": ()}, {"script": ""}):
         with pytest.raises(OrderError) as caught:
             case(**changes).to_toml()
         assert str(caught.value) == (
-            "flight a/0001/s1: a case file holds no plan of another program and no live tunings"
+            "flight a/0001/s1: a case file holds no record of a ground station and no live tunings"
         )
 
 

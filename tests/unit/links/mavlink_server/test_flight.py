@@ -213,6 +213,7 @@ def test_a_mission_is_flown_and_its_items_are_told() -> None:
         places = [(m.x, m.y) for m in heard if m.get_type() == "LOCAL_POSITION_NED"]
         for corner in ((10, 0), (10, 6), (0, 0)):
             assert min(math.dist(place, corner) for place in places) < 1.5
+        made.go(1.1)  # it is told once a second
         assert made.latest["MISSION_CURRENT"].mission_state == numbers.MISSION_STATE_COMPLETE
 
 
