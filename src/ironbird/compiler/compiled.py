@@ -190,7 +190,7 @@ def compile_model(diagram: Diagram, *, step_s: float = STEP_S, method: str = "rk
     source = model_cache.read(key) if key else None
     if source is not None:  # such a diagram was validated before
         return CompiledModel(lay_out(diagram, step_s, described), method, source)
-    with _without_collection():
+    with without_collection():
         flat = flatten(diagram, step_s)
         source = generate(flat, method)
     if key:
@@ -199,7 +199,7 @@ def compile_model(diagram: Diagram, *, step_s: float = STEP_S, method: str = "rk
 
 
 @contextlib.contextmanager
-def _without_collection() -> Iterator[None]:
+def without_collection() -> Iterator[None]:
     """While many small objects are made that all stay: looking through them for garbage takes a fifth of the time."""
     before = gc.isenabled()
     gc.disable()

@@ -1,4 +1,7 @@
-"""Numbers of the language of conditions, computed from columns of values with NumPy."""
+"""Numbers of the language of conditions, computed from columns of values.
+
+What is not rounded in one way by IEEE 754 is computed as the kernel does (`elementary.py`).
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,25 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ironbird.conditions.elementary import acos, cos, hypot, sin
 from ironbird.conditions.formula import Call, Number, Signal, Term
 
-_UNARY: dict[str, np.ufunc] = {"minus": np.negative, "abs": np.abs, "sqrt": np.sqrt, "cos": np.cos, "sin": np.sin}
-_BINARY: dict[str, np.ufunc] = {
+_UNARY: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "minus": np.negative,
+    "abs": np.abs,
+    "sqrt": np.sqrt,
+    "cos": cos,
+    "sin": sin,
+    "acos": acos,
+}
+_BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "+": np.add,
     "-": np.subtract,
     "*": np.multiply,
     "/": np.divide,
     "min": np.minimum,
     "max": np.maximum,
-    "hypot": np.hypot,
+    "hypot": hypot,
 }
 
 
@@ -37,9 +48,6 @@ def _call(term: Call, arguments: list[np.ndarray]) -> np.ndarray:
     x = arguments[0]
     if term.function in _UNARY:
         return np.asarray(_UNARY[term.function](x))
-    if term.function == "acos":
-        inside = np.minimum(np.maximum(x, -1.0), 1.0)  # entries of a rotation matrix can be 1 + 1e-16
-        return np.asarray(np.arccos(inside))
     if term.function == "norm":
         total = x * x
         for y in arguments[1:]:

@@ -38,10 +38,10 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import NoReturn, TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias
 
 from ironbird.conditions.names import RUN_UNITS, Names
-from ironbird.conditions.quantity import NONE, SYMBOLS, Dimension, multiply, raise_to, read_unit, si_text
+from ironbird.conditions.quantity import NONE, SYMBOLS, Dimension, multiply, raise_to, read_unit, si_text, written_unit
 from ironbird.errors import ConditionError, UnknownNameError, shortened
 
 DEEPEST = 100  # brackets in brackets, and operators in a row
@@ -172,8 +172,8 @@ class Formula:
 
 _NAME = re.compile(r"[A-Za-z_]\w*(?:[/.]\w+)*(?:\[\d+\])?", re.ASCII)
 _TOKEN = re.compile(
-    r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<word>\"[^\"]*\"|'[^']*')"
-    rf"|(?P<name>{_NAME.pattern})|(?P<sign><=|>=|==|!=|[<>+\-*/()\[\],])",
+    r"(?u:\s*)(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<word>\"[^\"]*\"|'[^']*')"
+    rf"|(?P<name>{_NAME.pattern})|(?P<sign><=|>=|==|!=|[<>+\-*/()\[\],]))",
     re.ASCII,
 )
 _UNIT = re.compile(r" *([A-Za-z]\w*|%)")
@@ -199,8 +199,11 @@ _OF_CONDITIONS = ("rise", "fall", "truth")
 _ANGLE = read_unit("rad").dimension
 
 
-@dataclass(frozen=True)
-class _Token:
+class UnitsDifferError(ConditionError):
+    """Two numbers that belong together measure different things."""
+
+
+class _Token(NamedTuple):
     """A piece of the text from `at` on."""
 
     kind: str
@@ -231,7 +234,7 @@ class Parser:
         self.tokens = self._tokens()
         self.place = 0
 
-    def _fail(self, why: str, at: int) -> NoReturn:
+    def _fail(self, why: str, at: int, kind: type[ConditionError] = ConditionError) -> NoReturn:
         before = self.text[:at]
         line, column = before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
         lines = self.text.split("\n")
@@ -241,29 +244,26 @@ class Parser:
             shown, column_shown = f"…{shown[begin : begin + WIDEST]}…", column - begin + 1
         else:
             column_shown = column
-        raise ConditionError(
-            f"{self.kind}, line {line}, column {column}: {why}\n    {shown}\n    {' ' * (column_shown - 1)}^"
-        )
+        raise kind(f"{self.kind}, line {line}, column {column}: {why}\n    {shown}\n    {' ' * (column_shown - 1)}^")
 
     # Tokens
 
     def _tokens(self) -> list[_Token]:
         found: list[_Token] = []
-        at = 0
-        while at < len(self.text):
-            if self.text[at].isspace():
-                at += 1
-                continue
-            match = _TOKEN.match(self.text, at)
-            if match is None or match.lastgroup is None:
-                if self.text[at] in _SLIPS:
-                    self._fail(f"cannot read '{self.text[at]}'; write {_SLIPS[self.text[at]]}", at)
-                self._fail(f"cannot read '{shortened(self.text[at:].split()[0])}'", at)
-            at = match.end()
+        text, at = self.text, 0
+        while match := _TOKEN.match(text, at):
+            kind = match.lastgroup
+            assert kind is not None
+            begin, at = match.span(kind)
             unit = ""
-            if match.lastgroup == "number":
+            if kind == "number":
                 unit, at = self._unit(at)
-            found.append(_Token(match.lastgroup, self.text[match.start() : at], match.start(), unit))
+            found.append(_Token(kind, text[begin:at], begin, unit))
+        if rest := text[at:].lstrip():
+            at = len(text) - len(rest)
+            if rest[0] in _SLIPS:
+                self._fail(f"cannot read '{rest[0]}'; write {_SLIPS[rest[0]]}", at)
+            self._fail(f"cannot read '{shortened(rest.split()[0])}'", at)
         return [*found, _Token("end of text", "", len(self.text.rstrip()))]
 
     def _unit(self, at: int) -> tuple[str, int]:
@@ -474,7 +474,7 @@ class Parser:
         if any(isinstance(t, Number) and t.dimension == NONE and t.value == round(t.value) for t in (left, right)):
             return None
         if self.old_form:
-            self.missing.append((right.span[1], " within 0"))
+            self.missing.append((self.tokens[self.place - 1].end, " within 0"))  # behind its brackets
             return 0.0
         self._fail(
             f"'{token.text}' needs a tolerance, except for words and whole numbers: write "
@@ -597,20 +597,28 @@ class Parser:
             if isinstance(plain, Number) and not plain.unit and not plain.is_word:
                 unit = _unit_of(other)
                 hint = " or deg" if unit == "rad" else " or deg/s" if unit == "rad/s" else ""
-                self._fail(f"{plain.text} has no unit, {other.text} has {unit}: write '{plain.text} {unit}'{hint}", at)
-        self._fail(
-            f"{verb} {left.text} [{_unit_of(left)}] {link} {right.text} [{_unit_of(right)}]: the units differ", at
-        )
+                cure = f"{plain.text} {unit}"
+                if unit.startswith("1/") or not written_unit(other.dimension):  # cannot stand behind a number
+                    cure = f"{plain.text} * {_one(other.dimension)}"
+                self._fail(f"{plain.text} has no unit, {other.text} has {unit}: write '{cure}'{hint}", at)
+        why = f"{verb} {left.text} [{_unit_of(left)}] {link} {right.text} [{_unit_of(right)}]: the units differ"
+        self._fail(why, at, UnitsDifferError)
 
     def _in_si(self, plain: Term, other: Term) -> Term:
         """A number without unit, taken to be in the SI unit of another one."""
-        unit = si_text(other.dimension)
+        unit = written_unit(other.dimension)
         begin, end = plain.span
-        if isinstance(plain, Number) and not plain.unit:
+        if isinstance(plain, Number) and not plain.unit and unit:
             self.missing.append((end, f" {unit}"))
             return replace(plain, dimension=other.dimension, unit=unit, text=f"{plain.text} {unit}")
-        self.missing += [(begin, "("), (end, f") * 1 {unit}")]
+        self.missing += [(begin, "("), (end, f") * {_one(other.dimension)}")]
         return replace(plain, dimension=other.dimension)
+
+
+def _one(dimension: Dimension) -> str:
+    """The SI unit of a dimension as a number that can be written: no unit has half a power."""
+    unit = written_unit(dimension)
+    return f"1 {unit}" if unit else f"sqrt({_one(raise_to(dimension, 2))})"
 
 
 def _is_zero(term: Term) -> bool:

@@ -100,3 +100,14 @@ def si_text(dimension: Dimension) -> str:
         return [base if power == 1 else f"{base}^{power:g}" for base, power in powers]
 
     return "/".join(["*".join(side(1)) or "1", *side(-1)])
+
+
+def written_unit(dimension: Dimension) -> str:
+    """The SI unit of a dimension as it is written behind a number, `m^-1` for `1/m`; empty if a power is not whole."""
+    if any(power != round(power) for power in dimension):
+        return ""
+    above, *below = si_text(dimension).split("/")
+    if above != "1" or not below:
+        return "/".join([above, *below])
+    base, _, power = below[0].partition("^")
+    return "/".join([f"{base}^-{power or 1}", *below[1:]])

@@ -19,26 +19,19 @@ from ironbird.conditions.formula import (
     Join,
     Node,
     Not,
-    Number,
     Parser,
     Signal,
-    Term,
     Truth,
+    UnitsDifferError,
     Until,
     parse_number,
 )
 from ironbird.conditions.names import RUN_UNITS, Names
+from ironbird.conditions.postfix import Postfix
 from ironbird.errors import ConditionError, UnitsWarning
 from ironbird.runtime.predicate import LONGEST, Op, Predicate
 
 _COMPARISONS = {"<": Op.LESS, "<=": Op.LESS_EQUAL, ">": Op.GREATER, ">=": Op.GREATER_EQUAL}
-_UNARY = {
-    "minus": Op.NEGATE, "abs": Op.ABS, "sqrt": Op.SQRT, "cos": Op.COS, "sin": Op.SIN, "acos": Op.ACOS,
-}  # fmt: skip
-_BINARY = {
-    "+": Op.ADD, "-": Op.SUBTRACT, "*": Op.MULTIPLY, "/": Op.DIVIDE, "min": Op.MINIMUM, "max": Op.MAXIMUM,
-    "hypot": Op.HYPOT,
-}  # fmt: skip
 LONGEST_CHAIN = 16  # comparisons in a row, through which units are handed on
 WHOLE = 0.5  # words and whole numbers that differ by less are equal, as in requirements
 _UNKNOWN_YET = {
@@ -59,7 +52,7 @@ def compile_trigger(text: str, names: Names) -> Predicate:
         _warn(text, new_text)
     code = _Code(formula, names)
     code.condition(formula.root)
-    return Predicate(text, tuple(code.code), tuple(code.constants))
+    return Predicate(text, tuple((Op(op), argument) for op, argument in code.code), tuple(code.constants))
 
 
 def unit_advice(text: str, names: Names) -> str | None:
@@ -75,6 +68,8 @@ def _read(text: str, names: Names) -> tuple[Formula, str]:
         again = Parser(new_text, names, "trigger", old_form=True)
         try:
             again.parse()
+        except UnitsDifferError:  # a number between two that measure different things
+            raise
         except ConditionError:  # too long now
             break
         if again.new_text == new_text:
@@ -88,21 +83,21 @@ def _warn(text: str, new_text: str) -> None:
     warnings.warn(f"trigger '{text}' is read in SI units; write '{new_text}'", UnitsWarning, stacklevel=3)
 
 
-class _Code:
-    """Postfix code under construction."""
+class _Code(Postfix):
+    """Postfix code of a trigger under construction."""
 
     def __init__(self, formula: Formula, names: Names) -> None:
+        super().__init__()
         self.text, self.names = formula.text, names
-        self.code: list[tuple[Op, int]] = []
-        self.constants: list[float] = []
 
     def _fail(self, why: str) -> ConditionError:
         return ConditionError(f"trigger '{self.text}': {why}")
 
-    def _emit(self, op: Op, argument: int = 0) -> None:
+    def emit(self, op: int, argument: int = 0) -> None:
+        """One operation more, as long as the kernel takes it."""
         if len(self.code) >= LONGEST:
             raise self._fail(f"it takes more than {LONGEST} steps in the kernel; shorten it")
-        self.code.append((op, argument))
+        super().emit(op, argument)
 
     def condition(self, node: Node) -> None:
         """Leaves 1 (true), 0 or NaN."""
@@ -110,15 +105,15 @@ class _Code:
             self._compare(node)
         elif isinstance(node, Not):
             self.condition(node.child)
-            self._emit(Op.NOT)
+            self.emit(Op.NOT)
         elif isinstance(node, Truth):
             self.condition(node.child)
         elif isinstance(node, Join):
             self.condition(node.left)
             if node.operator == "implies":
-                self._emit(Op.NOT)
+                self.emit(Op.NOT)
             self.condition(node.right)
-            self._emit(Op.AND if node.operator == "and" else Op.OR)
+            self.emit(Op.AND if node.operator == "and" else Op.OR)
         else:
             operator = "until" if isinstance(node, Until) else node.operator
             if operator in ("rise", "fall"):
@@ -134,47 +129,25 @@ class _Code:
         self.number(node.left)
         self.number(node.right)
         if node.operator in _COMPARISONS:
-            self._emit(_COMPARISONS[node.operator])
+            self.emit(_COMPARISONS[node.operator])
             return
         same = node.operator == "=="
-        self._emit(Op.SUBTRACT)
-        self._emit(Op.ABS)
+        self.emit(Op.SUBTRACT)
+        self.emit(Op.ABS)
         if node.tolerance is None:
-            self._constant(WHOLE)
-            self._emit(Op.LESS if same else Op.GREATER_EQUAL)
+            self.constant(WHOLE)
+            self.emit(Op.LESS if same else Op.GREATER_EQUAL)
         else:
-            self._constant(node.tolerance)
-            self._emit(Op.LESS_EQUAL if same else Op.GREATER)
+            self.constant(node.tolerance)
+            self.emit(Op.LESS_EQUAL if same else Op.GREATER)
 
-    def number(self, term: Term) -> None:
-        """Leaves a number."""
-        if isinstance(term, Number):
-            self._constant(term.value)
-        elif isinstance(term, Signal):
-            self._signal(term)
-        elif term.function in _UNARY:
-            self.number(term.arguments[0])
-            self._emit(_UNARY[term.function])
-        else:
-            for count, argument in enumerate(term.arguments):
-                self.number(argument)
-                if term.function == "norm":
-                    self._emit(Op.SQUARE)
-                if count:
-                    self._emit(Op.ADD if term.function == "norm" else _BINARY[term.function])
-            if term.function == "norm":
-                self._emit(Op.SQRT)
-
-    def _signal(self, term: Signal) -> None:
+    def signal(self, term: Signal) -> None:
+        """Leaves the value of a signal of the model."""
         if term.column == "time":
-            self._emit(Op.PUSH_TIME)
+            self.emit(Op.PUSH_TIME)
         elif term.column in RUN_UNITS:
             raise self._fail(f"'{term.column}' cannot be used; {_UNKNOWN_YET[term.column]}")
         elif term.column in self.names.derived:
             self.number(parse_number(self.names.derived[term.column].text, self.names))
         else:
-            self._emit(Op.PUSH_SIGNAL, self.names.rows[term.column])
-
-    def _constant(self, value: float) -> None:
-        self._emit(Op.PUSH_CONSTANT, len(self.constants))
-        self.constants.append(value)
+            self.emit(Op.PUSH_SIGNAL, self.names.rows[term.column])

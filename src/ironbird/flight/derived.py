@@ -9,7 +9,7 @@ the last row of a flight that ended so), `fault_active` (1 from the first fault'
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ironbird.conditions.formula import Term, parse_number
 from ironbird.conditions.names import RUN_UNITS, Derived, HasSignals, Names
 from ironbird.errors import UnknownNameError
 from ironbird.flight.words import ALIASES, COMPLETED, HARMLESS, WORDS
-from ironbird.requirements.trace import Trace
+from ironbird.requirements.trace import LogColumns, Trace
 from ironbird.runtime.record import Log
 from ironbird.vehicles import places as at
 
@@ -67,6 +67,11 @@ def derived(log: Log, name: str, lane: int = 0) -> np.ndarray:
     return _derived(name, lambda path: log.lane(path, lane))
 
 
+def derived_at_end(log: Log, name: str, lane: int = 0) -> float:
+    """A derived signal in the last row of a lane."""
+    return float(_derived(name, lambda path: log.lane(path, lane)[-1:])[-1])
+
+
 def derived_from(columns: Mapping[str, np.ndarray], name: str) -> np.ndarray | None:
     """A derived signal from the columns of a trace's file (`body.euler[0]`); None if they lack a source."""
     if any(source not in columns for source in DERIVED[name].sources):
@@ -86,24 +91,95 @@ def paths_to_log(names: Iterable[str], model: HasSignals) -> list[str]:
 
 
 def make_trace(log: Log, names: Iterable[str], fault_starts_s: Sequence[float]) -> Trace:
-    """What the formulas need, for all lanes; each lane's first fault began at its `fault_starts_s` (infinite: none)."""
+    """What the formulas need, for all lanes; each lane's first fault began at its `fault_starts_s` (infinite: none).
+
+    Columns are made when they are asked for.
+    """
     rows = np.array([log.rows(lane) for lane in range(log.lanes)])
-    whole: dict[str, np.ndarray] = {}
+    return Trace(log.time_s, _Columns(log, tuple(names), rows, np.asarray(fault_starts_s, np.float64)), rows)
 
-    def logged(path: str) -> np.ndarray:
-        if path not in whole:
-            whole[path] = log.all_lanes(path)
-        return whole[path]
 
-    values: dict[str, np.ndarray] = {}
-    for name in names:
-        if name in DERIVED:
-            values[name] = _derived(name, logged)
-        elif name in RUN_UNITS:
-            values[name] = _fate(name, log, rows, fault_starts_s)
-        else:
-            values[name] = _entry(name, logged)
-    return Trace(log.time_s, values, rows)
+class _Columns(LogColumns):
+    """Columns of the lanes of a log, or of one of them."""
+
+    def __init__(
+        self, log: Log, names: tuple[str, ...], rows: np.ndarray, starts_s: np.ndarray, only: int | None = None
+    ) -> None:
+        self.log, self.names, self.rows, self.starts_s, self.only = log, names, rows, starts_s, only
+        self.data, self.whole = log.data, only is None
+        self._made: dict[str, np.ndarray] = {}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.names:
+            raise KeyError(name)
+        if name not in self._made:
+            if name in DERIVED:
+                self._made[name] = _derived(name, self._logged)
+            else:
+                self._made[name] = self._fate(name) if name in RUN_UNITS else _entry(name, self._logged)
+        return self._made[name]
+
+    def lane(self, lane: int) -> _Columns:
+        """The same of one lane."""
+        if self.only is not None:
+            return self
+        one = slice(lane, lane + 1)
+        return _Columns(self.log, self.names, self.rows[one], self.starts_s[one], only=lane)
+
+    def _logged(self, path: str) -> np.ndarray:
+        if path not in self._made:
+            one = self.only
+            self._made[path] = self.log.all_lanes(path) if one is None else self.log.all_rows(path, one)[None]
+        return self._made[path]
+
+    def _fate(self, name: str) -> np.ndarray:
+        time_s, shape = self.log.time_s, (len(self.rows), len(self.log.time_s))
+        if name == "time":
+            return np.broadcast_to(time_s, shape)
+        if name == "fault_active":
+            return (time_s[None, :] >= self.starts_s[:, None]).astype(float)
+        values, last = np.zeros(shape), self.in_last_row(name)
+        assert last is not None
+        there = np.flatnonzero(self.rows > 0)
+        values[there, self.rows[there] - 1] = last[there]
+        return values
+
+    # What native code needs
+
+    def column_in_log(self, name: str) -> int | None:
+        """The column of `data` that a name is; None if it is made from others."""
+        path, _, index = name.partition("[")
+        start = self.log.plan.start.get(path)
+        return None if start is None else start + (int(index[:-1]) if index else 0)
+
+    def term(self, name: str) -> Term | None:
+        """How a name is derived from others."""
+        return _term(name) if name in DERIVED else None
+
+    def in_last_row(self, name: str) -> np.ndarray | None:
+        """Of each lane whether it ended so: `crashed`, `completed`."""
+        if name not in ("crashed", "completed"):
+            return None
+        stops = self.log.stops if self.only is None else self.log.stops[self.only : self.only + 1]
+        found = np.zeros(len(self.rows))
+        for lane, stop in enumerate(stops):
+            if stop is not None:
+                hit = stop.reason == COMPLETED if name == "completed" else stop.reason not in HARMLESS
+                found[lane] = float(hit)
+        return found
+
+    def fault_starts_s(self) -> np.ndarray:
+        """When the first fault of each lane starts."""
+        return self.starts_s
 
 
 @functools.cache
@@ -119,17 +195,3 @@ def _entry(name: str, whole: Callable[[str], np.ndarray]) -> np.ndarray:
     """A scalar signal, or one entry of a vector (its last axis)."""
     path, bracket, index = name.partition("[")
     return whole(path)[..., int(index[:-1])] if bracket else whole(path)
-
-
-def _fate(name: str, log: Log, rows: np.ndarray, fault_starts_s: Sequence[float]) -> np.ndarray:
-    shape = (log.lanes, len(log.time_s))
-    if name == "time":
-        return np.broadcast_to(log.time_s, shape)
-    if name == "fault_active":
-        return (log.time_s[None, :] >= np.asarray(fault_starts_s)[:, None]).astype(float)
-    values = np.zeros(shape)
-    for lane, stop in enumerate(log.stops):
-        if stop is not None and rows[lane] > 0:
-            hit = stop.reason == COMPLETED if name == "completed" else stop.reason not in HARMLESS
-            values[lane, rows[lane] - 1] = float(hit)
-    return values

@@ -17,12 +17,12 @@ from ironbird.flight.order import Order
 from ironbird.flight.prepare import end_s, far_field_of, give_sight, prepare, surroundings_of
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.surroundings import LOOK_TICKS
-from ironbird.flight.twins import Twins
+from ironbird.flight.twins import Twins, in_turn
 from ironbird.flight.witness import Witness
 from ironbird.runtime.clock import Pace
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState
-from ironbird.runtime.step import CHUNK_TICKS, run
+from ironbird.runtime.step import CHUNK_TICKS, run, run_each
 from ironbird.runtime.tuning import Tuning
 from ironbird.world.runner import Sample
 
@@ -110,8 +110,8 @@ def fly_lanes(
         piece_ticks=piece_ticks,
     )
 
-    def advance(twin: RunState, twin_end_s: float, wanted: list[str] | None) -> Log:
-        flown = run(
+    def tuned(twin: RunState, twin_end_s: float, wanted: list[str] | None) -> Log:
+        return run(
             twin,
             twin_end_s,
             log=wanted,
@@ -121,7 +121,13 @@ def fly_lanes(
             poll=look,
             piece_ticks=piece_ticks,
         )
-        log.interrupted |= flown.interrupted  # without its twin a flight shows nothing
+
+    def advance(groups: Sequence[RunState], ends_s: Sequence[float], wanted: list[str] | None) -> list[Log]:
+        if tunings:
+            flown = in_turn(tuned)(groups, ends_s, wanted)
+        else:
+            flown = run_each(groups, ends_s, log=wanted, log_s=first.log_s, poll=look, piece_ticks=piece_ticks)
+        log.interrupted |= any(twin.interrupted for twin in flown)  # without its twin a flight shows nothing
         return flown
 
     ended_s = state.time_s

@@ -18,15 +18,19 @@ import numpy as np
 
 from ironbird.compiler.compiled import CompiledModel
 from ironbird.conditions.formula import Formula, parse_formula
-from ironbird.flight.derived import derived, make_trace, paths_to_log
+from ironbird.flight.derived import derived_at_end, make_trace, paths_to_log
 from ironbird.flight.order import Order, Requirement
 from ironbird.flight.prepare import fit, names_in
 from ironbird.flight.witness import Witness
 from ironbird.flight.words import COMPLETED, HARMLESS, collision_words, crash_words
-from ironbird.requirements.explain import broken_from_s, explain
+from ironbird.requirements.explain import explain
+from ironbird.requirements.lane_margins import margins_library
+from ironbird.requirements.lane_score import score_library
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.score import CHANNELS, LEVELS, VELOCITIES, Channel, assess
 from ironbird.requirements.vacuity import untested
+from ironbird.runtime.lane_columns import columns_library
+from ironbird.runtime.lane_hash import hash_library
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import Stop
 from ironbird.vehicles import places as at
@@ -87,7 +91,10 @@ class Judged:
 
     def record(self) -> dict[str, Any]:
         """Plain data for files and databases: no infinities, which JSON lacks."""
-        return {name: value if type(value) is str else _finite(value) for name, value in vars(self).items()}
+        return {
+            name: value if type(value) is str or name in _FINITE else _finite(value)
+            for name, value in vars(self).items()
+        }
 
 
 @dataclass(frozen=True)
@@ -170,6 +177,12 @@ def channels_of(model: CompiledModel) -> list[Channel]:
 # ---------------------------------------------------------------------- judging
 
 
+def load_native_code() -> None:
+    """What judges many lanes: a worker loads it before it has something to judge."""
+    for load in (columns_library, hash_library, margins_library, score_library):
+        load()
+
+
 def judge(orders: Sequence[Order], flown: Sequence[Flown], log: Log, model: CompiledModel) -> list[Judged]:
     """Judge the flights of a log, one order in each lane; a few lanes at a time, whose columns fit the cache."""
     width, shared = log.data.shape[3], dict[object, Any]()
@@ -206,22 +219,25 @@ def _judge_part(
             not_flown(order, told.rig_failure or "it ended before its first row was logged")
             for order, told in zip(orders, flown, strict=True)
         ]
+    # First what reads all of it in order: the rest then finds it in the cache
+    hashes = log.sha256_of_lanes([log_paths(order, model) for order in orders])
     trace = make_trace(log, dict.fromkeys(names), starts)
     margins = {text: robustness(formula, trace) for text, formula in formulas.items()}
     gaps = {text: untested(formula, trace) for text, formula in formulas.items()}
     mass = model.flat.values[model.param_rows(at.BODY.mass)][0] if at.BODY.mass in model.flat.p.start else 1.0
     graded = assess(trace, mass_kg=float(mass), channels=channels)
-    modes, hashes = _modes(log), log.sha256_of_lanes([log_paths(order, model) for order in orders])
+    modes = _modes(log)
     results = []
     for lane, (order, told, requirements) in enumerate(zip(orders, flown, required, strict=True)):
-        judgements = []
+        judgements, alone, events = [], None, dict[str, str]()  # the lane by itself is made if something is broken
         for requirement in requirements:
             margin = float(margins[requirement.formula][lane])
             time_s, sentence, unit, broken_s = math.nan, "", "", math.nan
             if margin < 0.0:
-                finding = explain(formulas[requirement.formula], trace, lane, _events(order, log, lane))
-                time_s, sentence, unit = finding.time_s, finding.sentence, finding.unit
-                broken_s = broken_from_s(formulas[requirement.formula], trace, lane)
+                if alone is None:
+                    alone, events = trace.lane(lane), _events(order, log, lane)
+                finding = explain(formulas[requirement.formula], alone, 0, events)
+                time_s, sentence, unit, broken_s = finding.time_s, finding.sentence, finding.unit, finding.broken_s
             judgements.append(
                 Judgement(
                     requirement.name,
@@ -255,7 +271,7 @@ def _events(order: Order, log: Log, lane: int) -> dict[str, str]:
     """What happened to the flags that requirements speak of, in words."""
     stop, found = log.stops[lane], {}
     if stop is not None and stop.reason not in HARMLESS:
-        tilt = float(derived(log, "tilt", lane)[-1]) if at.BODY.euler in log and log.rows(lane) else 0.0
+        tilt = derived_at_end(log, "tilt", lane) if at.BODY.euler in log and log.rows(lane) else 0.0
         found["crashed"] = crash_words(stop.reason, stop.time_s, _impact_mps(order, log, lane), tilt)
     if stop is None or stop.reason != COMPLETED:
         found["completed"] = "the mission was not completed"
@@ -350,6 +366,7 @@ def _mode_at(log: Log, lane: int, begin_s: float) -> int:
 
 
 _PLAIN = frozenset({str, int, bool, type(None)})
+_FINITE = frozenset({"modes", "fault_modes", "reactions"})  # have no infinities by how they are made
 
 
 def _finite(value: Any) -> Any:

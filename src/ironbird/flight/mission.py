@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -89,16 +91,26 @@ class Mission(_Table):
 
 def mission_names() -> list[str]:
     """Built-in missions."""
-    return sorted(path.stem for path in BUILT_IN.glob("*.toml"))
+    return sorted(name.removesuffix(".toml") for name in os.listdir(BUILT_IN) if name.endswith(".toml"))
 
 
 def load_mission(name: str | Path) -> Mission:
     """A mission by built-in name (`square`, `hover`) or from a TOML file."""
-    path = Path(name)
-    if not str(name).endswith(".toml"):
-        if str(name) not in mission_names():
-            raise UnknownNameError("mission", str(name), mission_names())
-        path = BUILT_IN / f"{name}.toml"
+    if str(name).endswith(".toml"):
+        return _read(Path(name))
+    path = BUILT_IN / f"{name}.toml"
+    if path.parent != BUILT_IN or not os.path.isfile(path):
+        raise UnknownNameError("mission", str(name), mission_names())
+    return _built_in(path, path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=64)
+def _built_in(path: Path, changed_ns: int) -> Mission:
+    """One that comes with Ironbird is read once."""
+    return _read(path)
+
+
+def _read(path: Path) -> Mission:
     source = read_source(path, f"give one of {', '.join(mission_names())}, or the path of a TOML file")
     if isinstance(source, Problem):
         raise MissionError(source)

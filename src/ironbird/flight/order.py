@@ -151,6 +151,10 @@ class Order:
         for path, value in self.settings.items():
             if why := _no_setting(value):
                 raise OrderError(f"setting {path} = {shortened(repr(value))} {why}")
+        for tuning in self.tunings:
+            if why := _no_setting(tuning.value):
+                where = f"tuning of {tuning.path} at tick {shortened(tuning.tick)}"
+                raise OrderError(f"{where}: value = {shortened(repr(tuning.value))} {why}")
         for key, chosen in self.options.items():
             if not isinstance(chosen, str | bool | int | float) or _is_infinite(chosen):
                 raise OrderError(f"option {key} = {shortened(repr(chosen))} is not a text, a number, or true or false")

@@ -29,7 +29,7 @@ from ironbird.flight.prepare import (
 )
 from ironbird.flight.start_line import StartLine
 from ironbird.flight.surroundings import Surroundings
-from ironbird.flight.twins import Twins
+from ironbird.flight.twins import Twins, in_turn
 from ironbird.flight.witness import Witness
 from ironbird.links.link_faults import FlownLinks, is_link
 from ironbird.links.rig import Rig, attach
@@ -257,7 +257,7 @@ def fly_outside(
         log.interrupted |= flown.interrupted  # without its twin a flight shows nothing
         return flown
 
-    witnesses = twins.observe(state, log, rig.time_s, replay)[0]
+    witnesses = twins.observe(state, log, rig.time_s, in_turn(replay))[0]
     witnesses = [own_witness(system, links, witness, ended_s) or witness for witness in witnesses]
     if sights is not None:
         witnesses = [sights.witness(witness) for witness in witnesses]

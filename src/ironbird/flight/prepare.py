@@ -96,11 +96,15 @@ def fit_of(key: tuple[Any, ...], *, wake: bool = False) -> Fitted:
     return _fit(*key, wake)
 
 
-def fit_key(order: Order) -> tuple[Any, ...]:
-    """Orders with equal keys share a vehicle and a model."""
+def fit_key(order: Order, stamps: dict[str, Stamp] | None = None) -> tuple[Any, ...]:
+    """Orders with equal keys share a vehicle and a model. `stamps` keeps those of files, for many orders at once."""
     options = tuple(sorted(order.options.items()))
     world = (order.world, ordered_world(order.world).digest) if order.world else ("", "")
-    stamp, linked = file_stamp(vehicle_path(order.vehicle)), has_link_faults(order)
+    stamp, linked = None if stamps is None else stamps.get(order.vehicle), has_link_faults(order)
+    if stamp is None:
+        stamp = file_stamp(vehicle_path(order.vehicle))
+        if stamps is not None:
+            stamps[order.vehicle] = stamp
     sights = tuple(str(table["name"]) for table in order.sight)
     return order.vehicle, order.control, order.place, options, stamp, linked, world, sights, order.integration
 

@@ -42,7 +42,7 @@ LOOK_BACK_S = 0.1  # more of the past than a sensor asks for
 
 def sensors_of(tables: Sequence[Mapping[str, Any]]) -> list[Sensor]:
     """The sensors that an order names."""
-    return list(_sensors(json.dumps([dict(table) for table in tables], sort_keys=True)))
+    return list(_sensors(json.dumps([dict(table) for table in tables], sort_keys=True))) if tables else []
 
 
 @functools.lru_cache(maxsize=256)

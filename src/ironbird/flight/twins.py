@@ -22,7 +22,13 @@ from ironbird.runtime.step import CHUNK_TICKS
 from ironbird.vehicles import places as at
 
 WITNESS_S = 5.0  # a fault is compared with its twin for this long after its start (and rise), or until it acts
-Advance = Callable[[RunState, float, list[str] | None], Log]  # flies a twin on until a time and logs these signals
+# flies twins on, each until its own time, and logs these signals
+Advance = Callable[[Sequence[RunState], Sequence[float], list[str] | None], list[Log]]
+
+
+def in_turn(fly: Callable[[RunState, float, list[str] | None], Log]) -> Advance:
+    """Twins one after the other, by a function that flies one."""
+    return lambda twins, ends_s, paths: [fly(twin, end_s, paths) for twin, end_s in zip(twins, ends_s, strict=True)]
 
 
 @dataclass
@@ -34,6 +40,7 @@ class _Fault:
     first: int
     last: int
     twin: tuple[int, int] | None = None  # group and lane
+    after: int | None = None  # ticks from its trigger, or the beginning, to its start
 
     def triggered_s(self, state: RunState) -> float:
         """When its trigger fired: 0 without one, infinite if it has not."""
@@ -42,8 +49,12 @@ class _Fault:
 
     def begin(self, state: RunState) -> float:
         """Tick at which it acts for the first time; infinite if its trigger has not fired."""
+        if self.after is None:
+            self.after = round(self.injection.start_s / state.model.step_s)
+        if not self.injection.when:
+            return self.after
         tick = self._fired(state)
-        return math.inf if tick < 0 else tick + round(self.injection.start_s / state.model.step_s)
+        return math.inf if tick < 0 else tick + self.after
 
     def _fired(self, state: RunState) -> int:
         return state.fired[self.lane][self.first] if self.injection.when else 0
@@ -98,7 +109,7 @@ class Twins:
             run.kernel_events = None
         for fault in self.faults:
             if fault.injection == injection:
-                fault.injection = over
+                fault.injection, fault.after = over, None
 
     # ------------------------------------------------------------------ while the flights fly
 
@@ -169,12 +180,12 @@ class Twins:
         for fault, need in zip(self.faults, needs, strict=True):
             if fault.twin is not None:
                 longest[fault.twin[0]] = max(longest[fault.twin[0]], need)
-        logs = []
-        for group, need in zip(self.groups, longest, strict=True):
-            end_s = (math.floor(need / log_s) + 2) * log_s  # all rows that are looked at, however times are rounded
-            logs.append(advance(group, max(min(until_s, end_s), group.time_s), paths))
+        # all rows that are looked at, however times are rounded
+        ends_s = [(math.floor(need / log_s) + 2) * log_s for need in longest]
+        ends_s = [max(min(until_s, e), group.time_s) for e, group in zip(ends_s, self.groups, strict=True)]
+        logs = advance(self.groups, ends_s, paths) if self.groups else []
         if self._whole is not None:
-            self._whole_log = advance(self._whole, until_s, None)
+            self._whole_log = advance([self._whole], [until_s], None)[0]
         starts = [log.plan.rows_between(0, tick) for tick in self.ticks]
 
         def look(fault: _Fault, need: float) -> Witness:
@@ -188,10 +199,11 @@ class Twins:
         witnesses = [look(fault, need) for fault, need in zip(self.faults, needs, strict=True)]
         # A part that stands still when its fault begins (a lifting rotor in cruise) shows it when it is used
         idle = [i for i, w in enumerate(witnesses) if self.faults[i].twin is not None and w.signal and not w.effective]
+        idle = [] if any(twin.interrupted for twin in logs) else idle  # what was cut short shows nothing
         for number in {twin[0] for i in idle if (twin := self.faults[i].twin) is not None}:
             group = self.groups[number]
             if group.time_s < until_s:
-                logs[number] = logs[number].followed_by(advance(group, until_s, paths))
+                logs[number] = logs[number].followed_by(advance([group], [until_s], paths)[0])
         for i in idle:
             witnesses[i] = look(self.faults[i], until_s)
         self.kernel_s = sum(group.kernel_s for group in self.groups)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -25,6 +26,11 @@ class Witness:
     mean: float  # mean size of the difference in that time
     ended_s: float  # end of the fault or of the comparison, whichever came first
 
+    @functools.cached_property
+    def ordered(self) -> str:
+        """The fault as ordered."""
+        return self.injection.text()
+
     @property
     def effective(self) -> bool:
         """Whether the fault changed anything."""
@@ -34,7 +40,7 @@ class Witness:
         """For files: what was ordered, on what, and the effect."""
         orders = zip(self.injection.targets, self.injection.fault.changes, strict=True)
         return {
-            "fault": self.injection.text(),
+            "fault": self.ordered,
             "ordered": {t: [c.effect.effect, c.value(self.injection.severity)] for t, c in orders},
             "signal": self.signal,
             "unit": self.unit,
@@ -59,7 +65,7 @@ class Witness:
 
     def sentence(self) -> str:
         """The fault as ordered, and what it did."""
-        return f"{self.injection.text()}: {self.effect()}"
+        return f"{self.ordered}: {self.effect()}"
 
 
 def observe(
@@ -80,23 +86,26 @@ def observe(
     signal = injection.witness
     if signal not in log:
         return Witness(injection, "", "", math.nan, 0.0, 0.0, math.nan)
-    rows = min(log.rows(faulted), first_row + _flying_rows(twin, healthy), int(np.searchsorted(log.time_s, until_s)))
+    rows = min(log.rows(faulted), first_row + _flying_rows(twin, healthy), int(log.time_s.searchsorted(until_s)))
     time = log.time_s[:rows]
     difference = np.zeros(max(0, rows - first_row))  # from `first_row` on
     if difference.size:
-        a, b = log.lane(signal, faulted)[first_row:rows], twin.lane(signal, healthy)[: rows - first_row]
-        difference = np.abs(a - b).reshape(rows - first_row, -1).max(axis=1)
-    differs = np.flatnonzero(difference > 0.0)
+        difference = np.abs(log.lane(signal, faulted)[first_row:rows] - twin.lane(signal, healthy)[: rows - first_row])
+        difference = difference if difference.ndim == 1 else difference.max(axis=1)
+    differs = difference > 0.0
     begin = injection.start_s + triggered_s
     end = min(injection.end_s + triggered_s, float(time[-1]) if rows else 0.0)
-    first, last = int(np.searchsorted(time, begin)), int(np.searchsorted(time, end, side="right"))
-    equal = np.zeros(max(0, min(first_row, last) - first))  # the fault was ordered, the twin does not differ yet
-    during = np.concatenate([equal, difference[max(0, first - first_row) : max(0, last - first_row)]])
+    first, last = int(time.searchsorted(begin)), int(time.searchsorted(end, side="right"))
+    during = difference[max(0, first - first_row) : max(0, last - first_row)]
+    if min(first_row, last) > first:  # the fault was ordered, the twin does not differ yet
+        during = np.concatenate([np.zeros(min(first_row, last) - first), during])
+    earliest = int(differs.argmax()) if differs.size else 0
+    acted = bool(differs.size and differs[earliest])
     return Witness(
         injection=injection,
         signal=signal,
         unit=log.plan.signals[signal].unit,
-        first_s=float(time[first_row + differs[0]]) if differs.size else math.nan,
+        first_s=float(time[first_row + earliest]) if acted else math.nan,
         largest=float(during.max()) if during.size else 0.0,
         mean=float(during.mean()) if during.size else 0.0,
         ended_s=end,
@@ -108,5 +117,8 @@ def _flying_rows(twin: Log, lane: int) -> int:
     rows = twin.rows(lane)
     if at.NAVIGATOR.mode not in twin:
         return rows
-    flying = np.flatnonzero(twin.lane(at.NAVIGATOR.mode, lane) != DISARMED)
+    mode = twin.lane(at.NAVIGATOR.mode, lane)
+    if not rows or mode[-1] != DISARMED:
+        return rows
+    flying = np.flatnonzero(mode != DISARMED)
     return int(flying[-1]) + 1 if flying.size else rows

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ironbird.campaign.batch import TracePolicy, fly_all
-from ironbird.campaign.runner import Progress, begun_crew, run_campaign
+from ironbird.campaign.runner import Progress, begun_crew, run_campaign, start_campaign
 from ironbird.campaign.store import Store
 from ironbird.campaign.suite import load_suite
 from ironbird.errors import IronbirdError
@@ -29,7 +29,7 @@ MODULES, NOT_WRITTEN = (
     "PYTHONPYCACHEPREFIX",
     "PYTHONDONTWRITEBYTECODE",
 )  # where compiled modules are; that none are kept
-LOOK_S = 0.2  # between two looks at the memory of the workers
+LOOK_S = 1.0  # between two looks at the most memory that the workers ever had
 VEHICLE, CONTROL = "quad_f450", "reference"
 SUITE = """schema = 1
 title = "One-minute flights with a fault"
@@ -90,14 +90,12 @@ def measure(
         suite = Path(folder) / "suite.toml"
         suite.write_text(SUITE.format(vehicle=VEHICLE, control=CONTROL, flights=flights))
         begin = time.perf_counter()
-        with _peak_memory() as peak, begun_crew(workers) as crew:
+        with begun_crew(workers, copied=True) as crew, _peak_memory() as peak:
             loaded = load_suite(suite)
-            cases = loaded.flights()
+            crew.look_at(loaded.samples())
             store = Store(f"sqlite:///{folder}/ironbird.db")
             policy = TracePolicy(str(store.trace_folder("bench").absolute()))
-            campaign = store.create(
-                "bench", loaded.title, loaded.sources(), cases, named=lambda: crew.fly_ahead(cases, policy)
-            )
+            campaign, cases = start_campaign(store, crew, loaded, "bench", policy)
             state = run_campaign(store, campaign, crew=crew, cases=cases, policy=policy, progress=progress)
         wall_s = time.perf_counter() - begin
         counts = store.counts(campaign)

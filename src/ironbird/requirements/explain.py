@@ -40,6 +40,7 @@ class Finding:
     margin: float
     unit: str
     sentence: str
+    broken_s: float = math.nan  # first broken: an `always` at its first bad sample, an `eventually` at its end
 
 
 @dataclass(frozen=True)
@@ -60,16 +61,12 @@ def explain(formula: Formula, trace: Trace, lane: int, events: Mapping[str, str]
     """
     flight = trace.lane(lane)
     evaluation = Evaluation(flight, slice(0, 1))
-    return _Search(formula, flight, evaluation, events).find()
-
-
-def broken_from_s(formula: Formula, trace: Trace, lane: int) -> float:
-    """When a lane first broke a requirement: an `always` at its first bad sample, an `eventually` at its end."""
-    flight = trace.lane(lane)
-    evaluation = Evaluation(flight, slice(0, 1))
-    search = _Search(formula, flight, evaluation)
+    search = _Search(formula, flight, evaluation, events)
+    finding = search.find()
+    if not finding.margin < 0.0:
+        return finding
     moment = search.first_bad(formula.root, 0)
-    return search.find().time_s if moment is None else moment
+    return replace(finding, broken_s=finding.time_s if moment is None else moment)
 
 
 class _Search:

@@ -39,6 +39,7 @@ from ironbird.conditions.formula import (
     Until,
     Window,
 )
+from ironbird.requirements.lane_margins import margins_of_lanes
 from ironbird.requirements.trace import Trace
 
 GROUP_VALUES = 2**17  # values of one column that are worked on at once: 1 MB
@@ -46,7 +47,10 @@ GROUP_VALUES = 2**17  # values of one column that are worked on at once: 1 MB
 
 def robustness(formula: Formula, trace: Trace) -> np.ndarray:
     """The margin of each lane at its first sample."""
-    return _in_groups(formula, trace, 1)[:, 0]
+    found = margins_of_lanes(formula, trace)
+    if found is None:
+        return _in_groups(formula, trace, 1)[:, 0]
+    return _judged(found)
 
 
 def robustness_over_time(formula: Formula, trace: Trace) -> np.ndarray:
@@ -62,8 +66,12 @@ def _in_groups(formula: Formula, trace: Trace, rows: int) -> np.ndarray:
     for begin in range(0, trace.lanes, size):
         group = slice(begin, begin + size)
         margins[group] = Evaluation(trace, group).margins(formula.root, 0, rows)
-    np.copyto(margins, -np.inf, where=np.isnan(margins))
-    return margins
+    return _judged(margins)
+
+
+def _judged(margins: np.ndarray) -> np.ndarray:
+    """Margins with -inf for what is not a number, and one zero: its sign would depend on the order of equal ones."""
+    return np.where(np.isnan(margins), -np.inf, margins + 0.0)
 
 
 class Evaluation:

@@ -26,6 +26,7 @@ from typing import Literal
 import numpy as np
 
 from ironbird.errors import RequirementError
+from ironbird.requirements.lane_margins import greatest_sizes
 from ironbird.requirements.lane_score import Samples, jumps
 from ironbird.requirements.trace import Trace
 from ironbird.vehicles.places import BODY, NAVIGATOR
@@ -83,8 +84,9 @@ def assess(trace: Trace, *, mass_kg: float, channels: Sequence[Channel] = CHANNE
     def within(column: np.ndarray) -> np.ndarray:
         return column if behind is None else np.where(behind, 0.0, column)
 
-    speed = np.zeros(trace.lanes)
-    for name in VELOCITIES:
+    greatest = greatest_sizes(VELOCITIES, trace)
+    speed = np.zeros(trace.lanes) if greatest is None else greatest
+    for name in VELOCITIES if greatest is None else ():
         speed = np.maximum(speed, np.abs(within(trace.column(name))).max(axis=1))
     worst = crash_score(0.5 * mass_kg * np.where(np.isnan(speed), np.inf, speed) ** 2)
 
@@ -136,13 +138,19 @@ def _grade_many(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The same as `_grade_some`, to the bit, in native code: worth its compilation for more than one flight."""
     scores, weights = np.asarray(SCORES), np.asarray(WEIGHTS)
-    samples = Samples(first, trace.rows, every, len(channels))
+    names = dict.fromkeys(name for channel in channels for name in (channel.value, channel.command) if name)
+    samples = Samples(trace, first, every, list(names), len(channels))
+    angles = [channel.value for channel in channels if channel.kind == "angle"]
+    for name, jumping in zip(angles, jumps(angles, trace) if angles else (), strict=True):
+        for lane in np.flatnonzero(jumping).tolist():
+            at = np.arange(first[lane], trace.rows[lane], every)
+            whole = np.unwrap(trace.lane(lane).column(name)[0, : trace.rows[lane]])
+            after = np.minimum(at + 1, trace.rows[lane] - 1)
+            samples.values[samples.names[name], lane, : len(at)] = 0.5 * (whole[at] + whole[after])
     for number, channel in enumerate(channels):
-        angle, value = channel.kind == "angle", trace.column(channel.value)
-        if angle:
-            value = _without_jumps(value, jumps(value, trace.rows), trace.rows)
-        asked = None if angle or channel.command is None else trace.column(channel.command)
-        samples.add(number, value, asked, angle=angle, edges=EDGES[channel.kind], scores=scores)
+        angle = channel.kind == "angle"
+        asked = None if angle else channel.command
+        samples.add(number, channel.value, asked, angle=angle, edges=EDGES[channel.kind], scores=scores)
     sums, counts = samples.grade(worst, scores, weights)
     shares = counts * weights
     total = shares.sum(axis=-1)
@@ -171,11 +179,7 @@ def _unwrapped(angles: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Angles of each lane without jumps of a turn; those of lanes without any are as they are."""
     behind = np.arange(1, angles.shape[1]) >= rows[:, None]
     steady = np.abs(np.diff(angles, axis=1)) < np.pi  # not where a value is not a number
-    return _without_jumps(angles, np.logical_not((steady | behind).all(axis=1)), rows)
-
-
-def _without_jumps(angles: np.ndarray, jumping: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Angles with those of lanes that jump unwrapped as far as they are valid."""
+    jumping = np.logical_not((steady | behind).all(axis=1))
     if jumping.any():
         angles = angles.copy()
         for lane in np.flatnonzero(jumping):

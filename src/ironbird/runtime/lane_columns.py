@@ -17,7 +17,8 @@ BLOCK = 8  # lanes of a block that the native code turns
 
 
 @functools.cache
-def _library() -> ctypes.CDLL:
+def columns_library() -> ctypes.CDLL:
+    """The native code, compiled or from the cache."""
     library = load_texts(Path(__file__).parent / "c", "ib_lane_columns.c")
     library.ib_turn_columns.restype = None
     library.ib_turn_columns.argtypes = [_PLACE, *[_SIZE] * 5, _PLACE]
@@ -37,7 +38,7 @@ def lane_columns(data: np.ndarray, first: int, count: int) -> np.ndarray:
     block_size, row_size, _ = sizes(data, blocks * width)
     found = np.empty((count, blocks * width, rows))
     begin = data.ctypes.data + first * width * FLOAT.itemsize
-    _library().ib_turn_columns(begin, block_size, row_size, blocks, rows, count, found.ctypes.data)
+    columns_library().ib_turn_columns(begin, block_size, row_size, blocks, rows, count, found.ctypes.data)
     return found
 
 

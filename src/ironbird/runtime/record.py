@@ -193,6 +193,13 @@ class Log:
         apart = lane_columns(self.data, start, size)[:, : self.lanes]
         return apart[0] if size == 1 else apart.transpose(1, 2, 0)
 
+    def all_rows(self, path: str, lane: int) -> np.ndarray:
+        """A signal of one lane, [row] or [row, size], as `all_lanes` has it: also behind the lane's stop."""
+        block, place = divmod(lane, self.data.shape[3])
+        start, size = self.plan.start[path], self.plan.signals[path].size
+        values = self.data[block, :, start : start + size, place]
+        return values[:, 0] if size == 1 else values
+
     def sha256(self, lane: int = 0, paths: Sequence[str] | None = None) -> str:
         """Hash of all values of one lane, or of some signals: equal flights have equal hashes."""
         block, place = divmod(lane, self.data.shape[3])
@@ -233,14 +240,16 @@ class Log:
         frame.attrs["units"] = {name: self.plan.signals[name.partition("[")[0]].unit for name in list(columns)[1:]}
         return frame
 
-    def to_parquet(self, path: str | Path, lane: int = 0) -> None:
-        """Write one lane as Parquet; units and frames are in the fields' metadata."""
+    def to_parquet(self, path: str | Path, lane: int = 0, paths: Sequence[str] | None = None) -> None:
+        """Write one lane, or some signals of it, as Parquet; units and frames are in the fields' metadata."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         block, place = divmod(lane, self.data.shape[3])
-        table = np.ascontiguousarray(self.data[block, : self.rows(lane), :, place].T)  # column, row
-        schema = self.plan.schema.with_metadata(dict(self.meta))
+        columns = self.plan.columns(paths)
+        table = np.ascontiguousarray(self.data[block, : self.rows(lane), columns, place])  # column, row
+        fields = [self.plan.schema.field(0), *(self.plan.schema.field(1 + column) for column in columns)]
+        schema = pa.schema(fields).with_metadata(dict(self.meta))
         with replacing(Path(path)) as part:  # numbers that hardly repeat gain nothing by a dictionary
             arrays = [_arrow(self.time(lane)), *map(_arrow, table)]
             pq.write_table(pa.table(arrays, schema=schema), part, use_dictionary=False)

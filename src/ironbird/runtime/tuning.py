@@ -24,7 +24,9 @@ class Tuning:
         if not isinstance(self.path, str):
             raise RunError(f"a tuning of {shortened(repr(self.path))}: give the path of a parameter as text")
         if not isinstance(self.tick, int) or self.tick < 0:
-            raise RunError(f"tuning of {self.path}: tick {self.tick!r} is not a whole number from 0 on")
+            raise RunError(f"tuning of {self.path}: tick {shortened(repr(self.tick))} is not a whole number from 0 on")
+        if self.lane is not None and (not isinstance(self.lane, int) or self.lane < 0):
+            raise RunError(f"tuning of {self.path}: lane {shortened(repr(self.lane))} is not a whole number from 0 on")
 
 
 def apply_tuning(state: RunState, tuning: Tuning) -> None:

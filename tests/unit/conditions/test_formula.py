@@ -182,6 +182,8 @@ def test_a_number_before_a_keyword_needs_no_unit() -> None:
         ("altitude < 60 mtr", (1, 15), "unknown unit 'mtr'; did you mean 'm'?"),
         ("altitude < 30 deg", (1, 10), "cannot compare altitude [m] with 30 deg [deg]: the units differ"),
         ("altitude < 60", (1, 10), "60 has no unit, altitude has m: write '60 m'"),
+        ("1 / altitude < 2", (1, 14), "2 has no unit, 1 / altitude has 1/m: write '2 * 1 m^-1'"),
+        ("sqrt(altitude) < 2", (1, 16), "2 has no unit, sqrt(altitude) has m^0.5: write '2 * sqrt(1 m)'"),
         ("body.euler[1] < 1", (1, 15), "1 has no unit, body.euler[1] has rad: write '1 rad' or deg"),
         ("altitude < place[0] * 2 m", (1, 10),
          "cannot compare altitude [m] with place[0] * 2 m [m^2]: the units differ"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -16,7 +17,7 @@ from ironbird.flight.order import make_order
 from ironbird.flight.prepare import model_of
 from ironbird.runtime.record import Log
 from ironbird.runtime.state import RunState
-from ironbird.runtime.step import run
+from ironbird.runtime.step import run_each
 from ironbird.runtime.tuning import Tuning, apply_tuning
 
 HOVER = make_order("quad_f450", control="truth", mission="hover", until_s=2.0)
@@ -24,20 +25,20 @@ LOSS = "rotor.speed_loss@1:instance=1,severity=0.1,start=0.5"
 
 
 def test_ctrl_c_while_a_twin_flies_interrupts_the_flight(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs: list[float] = []
+    polled: list[float] = []
 
-    def interrupted(state: RunState, until_s: float, **how: Any) -> Log:
-        runs.append(state.time_s)
-        if len(runs) == 1:  # the flight itself
-            return run(state, until_s, **how)
-        log = run(state, state.time_s + 0.1, **how)  # ends before the fault shows
-        log.interrupted = True
-        return log
+    def interrupted(states: Sequence[RunState], ends_s: Sequence[float], **how: Any) -> list[Log]:
+        def pressed(state: RunState) -> None:
+            polled.append(state.time_s)
+            if len(polled) == 2:  # Ctrl-C before the second piece
+                raise KeyboardInterrupt
 
-    monkeypatch.setattr(inside, "run", interrupted)
+        return run_each(states, ends_s, **{**how, "poll": pressed, "piece_ticks": 10})
+
+    monkeypatch.setattr(inside, "run_each", interrupted)
     flight = fly(HOVER, faults=[LOSS])
 
-    assert len(runs) > 1 and flight.log.interrupted
+    assert len(polled) >= 2 and flight.log.interrupted
     assert flight.verdict == "error" and flight.judged.sentence.startswith("interrupted at")
 
 

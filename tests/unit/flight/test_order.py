@@ -220,6 +220,8 @@ TEXT = ORDER.text()
         ("accel_bias", "acel_bias", "unknown fault 'imu.acel_bias@1'; did you mean 'imu.accel_bias@1' or "),
         ("formula = ", "formla = ", "unknown key 'formla' in [order.requirements]; did you mean 'formula'?"),
         ("tick = 10", "tock = 10", "unknown key 'tock' in [order.tunings]; did you mean 'tick'?"),
+        ("tick = 10", "tick = 10\nlane = inf", "tuning of body.mass: lane inf is not a whole number from 0 on"),
+        ("value = 1.6", "value = inf", "tuning of body.mass at tick 10: value = inf is not finite"),
         ("year = 2026.0", "year = 1926.0", "place.year: 1926.0 is outside its bounds; write a number of at least 2025"),
         (
             'kind = "waypoint"',

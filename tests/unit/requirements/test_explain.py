@@ -9,7 +9,7 @@ import pytest
 
 from ironbird.conditions.formula import parse_formula
 from ironbird.conditions.names import Names
-from ironbird.requirements.explain import Finding, broken_from_s, explain
+from ironbird.requirements.explain import Finding, explain
 from ironbird.requirements.robustness import robustness
 from ironbird.requirements.trace import Trace
 
@@ -147,4 +147,4 @@ def test_the_deciding_sample_has_the_margin_of_the_whole() -> None:
 )
 def test_when_a_requirement_was_first_broken(text: str, worst_s: float, first_s: float) -> None:
     formula = parse_formula(text, Names(UNITS, aliases=ALIASES, words=WORDS))
-    assert (say(text).time_s, broken_from_s(formula, TRACE, 0)) == (worst_s, first_s)
+    assert (say(text).time_s, explain(formula, TRACE, 0).broken_s) == (worst_s, first_s)

@@ -181,19 +181,20 @@ def test_no_channel_is_refused() -> None:
 def many(random: np.random.Generator, lanes: int, count: int, rows: list[int]) -> Trace:
     """Wild flights: angles that jump, values that are not numbers, lanes of all lengths and faults at all times."""
     trace = flights(np.arange(count) * 0.02, rows)
-    for name in trace.values:
-        trace.values[name] = np.cumsum(random.normal(scale=0.03, size=(lanes, count)), axis=1)
+    values = dict(trace.values)
+    for name in values:
+        values[name] = np.cumsum(random.normal(scale=0.03, size=(lanes, count)), axis=1)
     for axis in range(3):
         angles = np.cumsum(random.normal(scale=0.3, size=(lanes, count)), axis=1)
-        trace.values[f"body.euler[{axis}]"] = (angles + np.pi) % (2 * np.pi) - np.pi
-    trace.values["body.euler[1]"][::2] *= 0.01  # some lanes have no jump
-    trace.values["body.p_NB_N[1]"][1, 3] = np.nan
-    trace.values["body.euler[0]"][2, 5] = np.nan
+        values[f"body.euler[{axis}]"] = (angles + np.pi) % (2 * np.pi) - np.pi
+    values["body.euler[1]"][::2] *= 0.01  # some lanes have no jump
+    values["body.p_NB_N[1]"][1, 3] = np.nan
+    values["body.euler[0]"][2, 5] = np.nan
     starts = random.integers(0, np.array(rows), lanes)
-    trace.values["fault_active"] = (np.arange(count) >= starts[:, None]).astype(float)
-    trace.values["crashed"] = np.zeros((lanes, count))
-    trace.values["crashed"][3, rows[3] - 1] = 1.0
-    return trace
+    values["fault_active"] = (np.arange(count) >= starts[:, None]).astype(float)
+    values["crashed"] = np.zeros((lanes, count))
+    values["crashed"][3, rows[3] - 1] = 1.0
+    return Trace(trace.time_s, values, trace.rows)
 
 
 @pytest.mark.parametrize("count", [1, 2, 9, 64, 301])

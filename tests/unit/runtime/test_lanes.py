@@ -10,6 +10,8 @@ from parts import Counter, Lag, Ramp
 
 from ironbird import CompiledModel, Diagram, ParamEvent, advance, compile_model, run, start
 from ironbird.errors import ModelError, RunError
+from ironbird.runtime.state import RunState
+from ironbird.runtime.step import run_each
 from ironbird.runtime.tuning import Tuning
 
 T_S = 0.1
@@ -179,3 +181,33 @@ def test_values_of_many_lanes_are_set_as_one_by_one(lag: CompiledModel) -> None:
     advance(together)
     with pytest.raises(RunError, match=r"only before the run starts"):
         together.set_param_of("lag.gain", {0: 1.0})
+
+
+def test_many_small_runs_in_rounds_are_the_same_as_one_after_the_other(stopping: CompiledModel) -> None:
+    def begun() -> list[RunState]:
+        states = [start(stopping, lanes=lanes, seed=lanes) for lanes in (8, 3, 8)]
+        for number, state in enumerate(states):
+            state.set_input("u", 1.0 + number)
+            state.add_event(ParamEvent("lag.gain", value=0.5, effect="scale", start_s=0.02))
+        advance(states[1], 30)
+        return states
+
+    ends_s, polled = (0.05, 0.31, 0.0), [0, 0]
+    for way in (0, 1):
+        states = begun()
+
+        def poll(state: RunState, way: int = way) -> None:
+            polled[way] += 1
+
+        if way:
+            logs = run_each(states, ends_s, log=["lag.y"], log_s=0.01, poll=poll, piece_ticks=20)
+        else:
+            alone = [
+                run(state, end_s, log=["lag.y"], log_s=0.01, threads=1, poll=poll, piece_ticks=20)
+                for state, end_s in zip(states, ends_s, strict=True)
+            ]
+            expected = states
+    for own, other, log, whole in zip(states, expected, logs, alone, strict=True):
+        assert own.tick == other.tick and own.x.tobytes() == other.x.tobytes()
+        assert log.data.tobytes() == whole.data.tobytes() and log.stops == whole.stops
+    assert polled[0] == polled[1] > 10 and len(logs[2].time_s) == 0

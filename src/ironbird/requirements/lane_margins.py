@@ -1,0 +1,191 @@
+"""Margins of many lanes in native code (c/ib_margins.c), straight from the log as the kernel wrote it.
+
+What most requirements are: `always` or `eventually` a condition about one moment, over some time. No column is turned,
+derived or kept; the numbers are those of `robustness.py` to the bit. Other formulas are left to that.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ironbird.compiler import native
+from ironbird.compiler.compiled import LANES
+from ironbird.conditions.formula import Compare, Formula, Interval, Join, Node, Not, Signal, Truth, Window
+from ironbird.conditions.postfix import Postfix
+from ironbird.requirements.trace import LogColumns, Trace
+from ironbird.runtime.lane_columns import sizes
+from ironbird.runtime.predicate import Op
+
+# Behind the operations of triggers
+PUSH_OF_LANE, PUSH_IN_LAST_ROW, ALL_OR_NOTHING, SIGN_OF_MARGIN = range(len(Op), len(Op) + 4)
+_PUSHES = (Op.PUSH_SIGNAL, Op.PUSH_CONSTANT, Op.PUSH_TIME, PUSH_OF_LANE, PUSH_IN_LAST_ROW)
+_OF_ONE = (ALL_OR_NOTHING, SIGN_OF_MARGIN)
+DEEPEST = 12  # values on the stack
+_SIZE, _PLACE, _NUMBER = ctypes.c_int64, ctypes.c_void_p, ctypes.c_double
+
+
+class _Unfit(Exception):
+    """A formula that native code does not judge."""
+
+
+@functools.cache
+def margins_library() -> ctypes.CDLL:
+    """The native code, compiled or from the cache."""
+    own = {"PUSH_OF_LANE": PUSH_OF_LANE, "PUSH_IN_LAST_ROW": PUSH_IN_LAST_ROW}
+    own |= {"ALL_OR_NOTHING": ALL_OR_NOTHING, "SIGN_OF_MARGIN": SIGN_OF_MARGIN}
+    numbers = {**{op.name: int(op) for op in Op}, **own}
+    head = "".join(f"#define OP_{name} {number}\n" for name, number in numbers.items()) + f"#define DEEPEST {DEEPEST}\n"
+    library = native.load(head + (Path(__file__).parent / "c" / "ib_margins.c").read_text(), LANES)
+    library.ib_margins.restype = None
+    library.ib_margins.argtypes = [
+        _PLACE, *[_SIZE] * 3, *[_PLACE] * 3, _SIZE, *[_PLACE] * 2, *[_SIZE] * 4, _NUMBER, _PLACE,
+    ]  # fmt: skip
+    return library
+
+
+def can_judge(trace: Trace) -> bool:
+    """Whether the lanes lie as native code takes them."""
+    columns = trace.values
+    return isinstance(columns, LogColumns) and columns.whole and columns.data.shape[3] == LANES
+
+
+def margins_of_lanes(formula: Formula, trace: Trace) -> np.ndarray | None:
+    """The margin of each lane at its first sample; None if the formula, or the trace, is not one for native code."""
+    columns, root = trace.values, formula.root
+    if not (can_judge(trace) and isinstance(columns, LogColumns) and isinstance(root, Window)):
+        return None
+    if root.operator not in ("always", "eventually"):
+        return None
+    program = _Program(columns, trace.lanes)
+    try:
+        program.margin(root.child)
+    except _Unfit:
+        return None
+    return program.over(root.interval, trace, greatest=root.operator == "eventually")
+
+
+def greatest_sizes(names: tuple[str, ...], trace: Trace) -> np.ndarray | None:
+    """The greatest size of some signals over each lane; NaN if a value is none; None as for `margins_of_lanes`."""
+    if not (can_judge(trace) and isinstance(trace.values, LogColumns)):
+        return None
+    program = _Program(trace.values, trace.lanes)
+    try:
+        for number, name in enumerate(names):
+            program.column(name)
+            program.emit(Op.ABS)
+            if number:
+                program.emit(Op.MAXIMUM)
+    except _Unfit:
+        return None
+    return program.over(Interval(), trace, greatest=True)
+
+
+@dataclass
+class _Program(Postfix):
+    """Code of a margin under construction, and the numbers of lanes that it names."""
+
+    columns: LogColumns
+    lanes: int
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self.of_lanes: list[np.ndarray] = []
+
+    def signal(self, term: Signal) -> None:
+        """Leaves the value of a signal, or of what it is derived from."""
+        self.column(term.column)
+
+    def column(self, name: str) -> None:
+        """The same by the name of a column."""
+        at, term = self.columns.column_in_log(name), self.columns.term(name)
+        if at is not None:
+            self.emit(Op.PUSH_SIGNAL, LANES * at)
+        elif term is not None:
+            self.number(term)
+        elif name == "time":
+            self.emit(Op.PUSH_TIME)
+        elif name == "fault_active":
+            self.emit(Op.PUSH_TIME)
+            self._of_lane(PUSH_OF_LANE, self.columns.fault_starts_s())
+            self.emit(Op.GREATER_EQUAL)
+        elif (last := self.columns.in_last_row(name)) is not None:
+            self._of_lane(PUSH_IN_LAST_ROW, last)
+        else:
+            raise _Unfit
+
+    def _of_lane(self, op: int, values: np.ndarray) -> None:
+        self.emit(op, len(self.of_lanes))
+        self.of_lanes.append(values)
+
+    def margin(self, node: Node) -> None:
+        """Leaves the margin of a condition about one moment (robustness.py)."""
+        if isinstance(node, Compare):
+            self._compare(node)
+        elif isinstance(node, Not):
+            self.margin(node.child)
+            self.emit(Op.NEGATE)
+        elif isinstance(node, Truth):
+            self.margin(node.child)
+            self.emit(SIGN_OF_MARGIN)
+        elif isinstance(node, Join):
+            self.margin(node.left)
+            if node.operator == "implies":
+                self.emit(Op.NEGATE)
+            self.margin(node.right)
+            self.emit(Op.MINIMUM if node.operator == "and" else Op.MAXIMUM)
+        else:
+            raise _Unfit
+
+    def _compare(self, node: Compare) -> None:
+        left, right = (node.right, node.left) if node.operator in ("<", "<=") else (node.left, node.right)
+        self.number(left)
+        self.number(right)
+        self.emit(Op.SUBTRACT)
+        if node.operator not in ("==", "!="):
+            return
+        self.emit(Op.ABS)
+        if node.tolerance is None:
+            self.emit(ALL_OR_NOTHING)
+        else:
+            self.emit(Op.NEGATE)
+            self.constant(node.tolerance)
+            self.emit(Op.ADD)
+        if node.operator == "!=":
+            self.emit(Op.NEGATE)
+
+    def over(self, interval: Interval, trace: Trace, *, greatest: bool) -> np.ndarray | None:
+        """The least or greatest value over an interval of each lane; None if the stack is too small for it."""
+        if self._depth() > DEEPEST:
+            return None
+        data = self.columns.data
+        block_size, row_size, _ = sizes(data, self.lanes)
+        lanes, count = data.shape[0] * LANES, len(trace.time_s)
+        rows = np.zeros(lanes, np.int64)
+        rows[: self.lanes] = trace.rows
+        of_lanes = np.zeros((max(1, len(self.of_lanes)), lanes))
+        for number, values in enumerate(self.of_lanes):
+            of_lanes[number, : self.lanes] = values
+        code, constants = np.array(self.code, np.int64), np.array([*self.constants, 0.0])
+        low, high = trace.steps(interval.low_s), min(trace.steps(interval.high_s), count - 1)
+        last = -1 if interval.last_s is None else trace.steps(interval.last_s)
+        found = np.empty(lanes)
+        margins_library().ib_margins(
+            data.ctypes.data, block_size, row_size, lanes, trace.time_s.ctypes.data, rows.ctypes.data,
+            code.ctypes.data, len(code), constants.ctypes.data, of_lanes.ctypes.data, low, high, last, greatest,
+            -math.inf if greatest else math.inf, found.ctypes.data,
+        )  # fmt: skip
+        return found[: self.lanes]
+
+    def _depth(self) -> int:
+        deepest = present = 0
+        for op, _ in self.code:
+            takes = 0 if op in _PUSHES else 1 if op in _OF_ONE else Op(op).takes
+            present += 1 - takes
+            deepest = max(deepest, present)
+        return deepest
